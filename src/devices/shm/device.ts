@@ -1,0 +1,358 @@
+/**
+ * Adapters in shared memory. Each segment has two, so that a program finds a pair to talk between: `shm0` and `shm1` in
+ * the segment of this process, `shm:NAME` and `shm:NAME/1` in a named segment between processes.
+ */
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import type { Worker } from 'node:worker_threads'
+import { Segment, SegmentError, segmentFilePrefix, startThread } from '../../memory/index.ts'
+import {
+  type AhAttr,
+  type Device,
+  type DeviceAttr,
+  type DeviceDriver,
+  type DeviceInfo,
+  type FastPath,
+  type GidEntry,
+  GidType,
+  Host,
+  LinkLayer,
+  layout,
+  type OpenOptions,
+  type PortAttr,
+  PortState,
+  reapAttachment,
+  VerbsError,
+} from '../../verbs/index.ts'
+import type { EngineData } from './engine-thread.ts'
+import { Executor } from './executor.ts'
+import { ShmFastPath } from './fast-path.ts'
+import type { JanitorData } from './janitor.ts'
+
+const { Ctx, Dev, Meta, Qp, Tables } = layout
+
+export const adaptersPerSegment = 2
+const activeMtu = 4096
+const defaultSegmentMib = 1024
+
+const sizeBytes = (): number => {
+  const mib = Number(process.env.VERBENA_SHM_MIB ?? defaultSegmentMib)
+  if (!Number.isInteger(mib) || mib < 128 || mib > 2048)
+    throw new VerbsError(
+      'EINVAL',
+      'openDevice',
+      `VERBENA_SHM_MIB must be an integer from 128 to 2048, not '${process.env.VERBENA_SHM_MIB}'`,
+    )
+  return 2 ** Math.ceil(Math.log2(mib)) * 2 ** 20
+}
+
+/** A segment with its tables made ready; the same for all devices of the segment in this thread. */
+interface Attached {
+  host: Host
+  executor: Executor
+}
+
+const attached = new Map<string, Attached>()
+
+function attach(name: string | null): Attached {
+  const known = attached.get(name ?? '')
+  if (known) return known
+  const options = { staticBytes: Tables.words * 4, sizeBytes: sizeBytes() }
+  const segment = name === null ? Segment.ofProcess(options) : Segment.named(name, options)
+  const host = new Host(segment)
+  host.control(() => initialise(host))
+  for (const dead of segment.deadAttachments()) reapDead(host, dead)
+  const made = { host, executor: new Executor(host, activeMtu) }
+  attached.set(name ?? '', made)
+  if (name !== null) startJanitor(name)
+  return made
+}
+
+/** Cleans up after a thread that ended without closing what it had. */
+export function reapDead(host: Host, attachment: number): void {
+  if (!host.segment.claim(attachment)) return
+  const objects = reapAttachment(host, attachment)
+  for (let i = 0; i < objects; i++) host.count(0, 'stale_objects_reaped')
+  host.segment.release(attachment)
+}
+
+function initialise(host: Host): void {
+  const { i32, at } = host
+  if (i32[at.meta + Meta.initialised] === 1) return
+  const guid = randomBytes(4).readInt32BE()
+  for (let index = 0; index < adaptersPerSegment; index++) {
+    const dev = host.deviceWord(index)
+    i32[dev + Dev.guidHigh] = guidHigh
+    i32[dev + Dev.guidLow] = (guid & ~1) | index
+    i32[dev + Dev.lid] = index + 1
+    i32[dev + Dev.state] = 1
+  }
+  i32[at.meta + Meta.initialised] = 1
+}
+
+/** Locally administered, so that it is nobody's; "VBN". */
+const guidHigh = 0x0256424e
+
+const janitors = new Map<string, Worker>()
+
+/** Between processes somebody has to notice that one died, even while all others compute. */
+function startJanitor(name: string): void {
+  if (janitors.has(name)) return
+  const data: JanitorData = { name }
+  const worker = startThread(sibling('janitor'), { workerData: data, name: 'verbena janitor' })
+  worker.unref()
+  worker.on('error', () => janitors.delete(name))
+  janitors.set(name, worker)
+}
+
+/** The module beside this one, as source or as built. */
+function sibling(module: string): URL {
+  return new URL(`./${module}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+}
+
+export function attachSegment(name: string | null): Attached {
+  return attach(name)
+}
+
+const engines = new Map<string, Worker>()
+
+export class ShmDevice implements Device {
+  readonly name: string
+  readonly host: Host
+  readonly index: number
+  readonly attr: DeviceAttr
+  readonly port: PortAttr
+  readonly gids: readonly GidEntry[]
+  readonly pkeys: readonly number[] = [0xffff]
+  readonly #executor: Executor
+  readonly #i32: Int32Array
+
+  constructor(name: string, { host, executor }: Attached, index: number) {
+    this.name = name
+    this.host = host
+    this.index = index
+    this.#executor = executor
+    this.#i32 = host.i32
+    const dev = host.deviceWord(index)
+    const guid = deviceGuid(host, index)
+    this.attr = { ...limits, nodeGuid: guid, sysImageGuid: guid, maxMrSize: host.segment.sizeBytes }
+    this.port = {
+      state: PortState.Active,
+      maxMtu: 4096,
+      activeMtu,
+      gidTblLen: 1,
+      maxMsgSz: 0x80000000,
+      badPkeyCntr: 0,
+      qkeyViolCntr: 0,
+      pkeyTblLen: 1,
+      lid: host.i32[dev + Dev.lid]!,
+      smLid: 1,
+      lmc: 0,
+      maxVlNum: 1,
+      smSl: 0,
+      activeWidth: 2,
+      activeSpeed: 32,
+      physState: 5,
+      linkLayer: LinkLayer.InfiniBand,
+    }
+    this.gids = [{ gid: linkLocalGid(guid), gidIndex: 0, portNum: 1, gidType: GidType.Ib, ndevIfindex: 0 }]
+  }
+
+  route(attr: AhAttr): number {
+    const { grh } = attr
+    if (grh && grh.dgid[0] !== 0xff) {
+      for (let index = 0; index < adaptersPerSegment; index++) {
+        const gid = linkLocalGid(deviceGuid(this.host, index))
+        if (gid.every((byte, i) => byte === grh.dgid[i])) return index
+      }
+      return -1
+    }
+    const lid = attr.dlid ?? 0
+    return lid >= 1 && lid <= adaptersPerSegment ? lid - 1 : -1
+  }
+
+  fastPath(q: number): FastPath | null {
+    return this.#i32[q + Qp.engine] === 0 ? new ShmFastPath(this.host, this.#executor, q) : null
+  }
+
+  doorbell(q: number): void {
+    if (this.#i32[q + Qp.engine] === 0) this.#executor.run(q)
+    else this.#ring(q)
+  }
+
+  /** Tells the engine thread of the QP's context; the ring holds each QP once. */
+  #ring(q: number): void {
+    const i32 = this.#i32
+    const { segment } = this.host
+    if (Atomics.exchange(i32, q + Qp.rung, 1) === 1) return
+    const c = this.host.ctxWord(i32[q + Qp.context]!)
+    segment.lock(c + Ctx.doorbellLock)
+    const tail = i32[c + Ctx.doorbellTail]!
+    if (((tail - Atomics.load(i32, c + Ctx.doorbellHead)) | 0) < Ctx.doorbellSlots) {
+      i32[c + Ctx.doorbells + (tail & (Ctx.doorbellSlots - 1))] = this.host.qpSlot(q)
+      Atomics.store(i32, c + Ctx.doorbellTail, (tail + 1) | 0)
+    } else Atomics.store(i32, c + Ctx.doorbellMissed, 1)
+    segment.unlock(c + Ctx.doorbellLock)
+    if (Atomics.load(i32, c + Ctx.doorbellSleeping) === 1) {
+      Atomics.add(i32, c + Ctx.doorbellWake, 1)
+      segment.notify(c + Ctx.doorbellWake)
+    }
+  }
+
+  settle(): void {
+    this.#executor.settle()
+  }
+
+  retry(qpSlot: number): void {
+    this.#executor.kick(qpSlot)
+  }
+
+  progress(): void {
+    this.#executor.progress()
+  }
+
+  open(context: number, options: OpenOptions): void {
+    if (options.engine !== 'thread') return
+    const { segment } = this.host
+    const c = this.host.ctxWord(context)
+    const data: EngineData = { segment: segment.name, context, cores: options.engineCores ?? [] }
+    const worker = startThread(sibling('engine-thread'), { workerData: data, name: `verbena engine ${this.name}` })
+    worker.unref()
+    engines.set(`${segment.name}/${context}`, worker)
+    let failed: unknown
+    worker.on('error', (error) => {
+      failed = error
+    })
+    for (let waited = 0; Atomics.load(this.#i32, c + Ctx.doorbellReady) === 0; waited++) {
+      if (waited > 1000)
+        throw new VerbsError(
+          'ETIMEDOUT',
+          'openDevice',
+          `the engine thread did not start within 10 s${failed ? `: ${failed}` : ''}`,
+        )
+      segment.wait(c + Ctx.doorbellReady, 0, 10)
+    }
+  }
+
+  close(context: number): void {
+    const { segment } = this.host
+    const key = `${segment.name}/${context}`
+    if (!engines.delete(key)) return
+    const c = this.host.ctxWord(context)
+    Atomics.store(this.#i32, c + Ctx.doorbellStop, 1)
+    Atomics.add(this.#i32, c + Ctx.doorbellWake, 1)
+    segment.notify(c + Ctx.doorbellWake)
+    for (let waited = 0; Atomics.load(this.#i32, c + Ctx.doorbellReady) === 1 && waited < 200; waited++)
+      segment.wait(c + Ctx.doorbellReady, 1, 10)
+  }
+}
+
+function deviceGuid(host: Host, index: number): bigint {
+  const dev = host.deviceWord(index)
+  return (BigInt(host.i32[dev + Dev.guidHigh]! >>> 0) << 32n) | BigInt(host.i32[dev + Dev.guidLow]! >>> 0)
+}
+
+function linkLocalGid(guid: bigint): Uint8Array {
+  const gid = new Uint8Array(16)
+  const view = new DataView(gid.buffer)
+  view.setUint32(0, 0xfe800000)
+  view.setBigUint64(8, guid)
+  return gid
+}
+
+const limits: Omit<DeviceAttr, 'nodeGuid' | 'sysImageGuid' | 'maxMrSize'> = {
+  fwVer: '1.0.0',
+  vendorId: 0x56424e,
+  vendorPartId: 1,
+  hwVer: 1,
+  pageSizeCap: 0xfffff000,
+  maxQp: layout.maxQps,
+  maxQpWr: 16384,
+  deviceCapFlags: 0,
+  maxSge: 32,
+  maxSgeRd: 32,
+  maxCq: layout.maxCqs,
+  maxCqe: 65535,
+  maxMr: layout.maxKeys / 2,
+  maxPd: layout.maxPds,
+  maxQpRdAtom: 128,
+  maxQpInitRdAtom: 128,
+  maxResRdAtom: layout.maxQps * 128,
+  atomicCap: 'glob',
+  maxMw: layout.maxKeys / 2,
+  maxMcastGrp: layout.maxMcastEntries,
+  maxMcastQpAttach: 256,
+  maxTotalMcastQpAttach: layout.maxMcastEntries,
+  maxAh: 32767,
+  maxSrq: layout.maxSrqs,
+  maxSrqWr: 16384,
+  maxSrqSge: 32,
+  maxPkeys: 1,
+  maxInlineData: 512,
+  localCaAckDelay: 0,
+  physPortCnt: 1,
+  maxCompChannels: layout.maxChannels,
+  completionTimestampMask: 0,
+}
+
+const devices = new Map<string, ShmDevice>()
+
+/** Segment and adapter that a name means; null if it is not a name of this driver. */
+function parse(name: string): { segment: string | null; index: number } | null {
+  const own = /^shm([01])$/.exec(name)
+  if (own) return { segment: null, index: Number(own[1]) }
+  if (!name.startsWith('shm:')) return null
+  const named = /^shm:([A-Za-z0-9._-]{1,64})(?:\/([01]))?$/.exec(name)
+  if (!named)
+    throw new VerbsError(
+      'ENODEV',
+      'openDevice',
+      `'${name}' is not a segment's name: shm:NAME or shm:NAME/1, with up to 64 letters, digits, dots, dashes or underscores`,
+    )
+  return { segment: named[1]!, index: Number(named[2] ?? 0) }
+}
+
+function open(name: string): ShmDevice | null {
+  const parsed = parse(name)
+  if (!parsed) return null
+  const canonical = parsed.segment === null ? name : `shm:${parsed.segment}/${parsed.index}`
+  let device = devices.get(canonical)
+  if (!device) {
+    device = new ShmDevice(name, attach(parsed.segment), parsed.index)
+    devices.set(canonical, device)
+  }
+  return device
+}
+
+function list(): DeviceInfo[] {
+  const info = (name: string, host: Host, index: number): DeviceInfo => ({
+    name,
+    guid: deviceGuid(host, index),
+    kind: 'shm',
+  })
+  const own = attach(null).host
+  const found = [info('shm0', own, 0), info('shm1', own, 1)]
+  for (const name of namedSegments()) {
+    try {
+      const { host } = attach(name)
+      found.push(info(`shm:${name}`, host, 0), info(`shm:${name}/1`, host, 1))
+    } catch (error) {
+      // A segment of another version, or without the rights to open it, is not a device of ours.
+      if (!(error instanceof SegmentError) && !(error instanceof Error && 'errno' in error)) throw error
+    }
+  }
+  return found
+}
+
+function namedSegments(): string[] {
+  const directory = '/dev/shm'
+  if (!existsSync(directory)) return []
+  return readdirSync(directory)
+    .filter((file) => file.startsWith(segmentFilePrefix))
+    .map((file) => file.slice(segmentFilePrefix.length))
+}
+
+export const shmDriver: DeviceDriver = { kind: 'shm', list, open }
+
+// Made here, in the thread that imports first, so that threads which it starts find the same devices.
+Segment.prepareProcess({ staticBytes: Tables.words * 4, sizeBytes: sizeBytes() })

@@ -1,0 +1,82 @@
+/**
+ * The thread that plays the adapter for a context opened with `engine: 'thread'`: it waits for doorbells, fetches the
+ * requests, reads their payload only then, and completes them.
+ */
+import { parentPort } from 'node:worker_threads'
+import { nowNs, pinThread, threadData } from '../../memory/index.ts'
+import { layout } from '../../verbs/index.ts'
+import { attachSegment } from './device.ts'
+
+const { Ctx, Meta, Qp } = layout
+
+export interface EngineData {
+  /** Name of the segment, null for that of the process. */
+  segment: string | null
+  context: number
+  cores: number[]
+}
+
+/** How long it polls for the next doorbell before it sleeps. */
+const spinNs = 50_000
+
+const data = threadData<EngineData>()
+if (data.cores.length > 0) pinThread(data.cores)
+const { host, executor } = attachSegment(data.segment)
+const { i32, segment } = host
+const c = host.ctxWord(data.context)
+
+Atomics.store(i32, c + Ctx.doorbellReady, 1)
+segment.notify(c + Ctx.doorbellReady)
+serve()
+Atomics.store(i32, c + Ctx.doorbellReady, 0)
+segment.notify(c + Ctx.doorbellReady)
+parentPort?.close()
+
+function serve(): void {
+  let idleSince = 0
+  for (let spins = 0; ; spins++) {
+    const head = i32[c + Ctx.doorbellHead]!
+    if (head !== i32[c + Ctx.doorbellTail] && head !== Atomics.load(i32, c + Ctx.doorbellTail)) {
+      const slot = i32[c + Ctx.doorbells + (head & (Ctx.doorbellSlots - 1))]!
+      Atomics.store(i32, c + Ctx.doorbellHead, (head + 1) | 0)
+      carryOut(slot)
+      idleSince = 0
+      continue
+    }
+    if ((spins & 63) !== 0) continue
+    if (Atomics.load(i32, c + Ctx.doorbellStop) === 1) return
+    if (Atomics.exchange(i32, c + Ctx.doorbellMissed, 0) === 1) carryOutAll()
+    if (i32[host.pendingCount] !== 0) executor.progress()
+    const now = nowNs()
+    if (idleSince === 0) idleSince = now
+    else if (now - idleSince > spinNs) {
+      sleep(i32[host.pendingCount] !== 0 ? 1 : 100)
+      idleSince = 0
+    }
+  }
+}
+
+function sleep(timeoutMs: number): void {
+  const wake = Atomics.load(i32, c + Ctx.doorbellWake)
+  Atomics.store(i32, c + Ctx.doorbellSleeping, 1)
+  if (
+    Atomics.load(i32, c + Ctx.doorbellTail) === i32[c + Ctx.doorbellHead] &&
+    Atomics.load(i32, c + Ctx.doorbellStop) === 0
+  )
+    segment.wait(c + Ctx.doorbellWake, wake, timeoutMs)
+  Atomics.store(i32, c + Ctx.doorbellSleeping, 0)
+}
+
+function carryOut(slot: number): void {
+  // Cleared before the queue is read: a request posted from now on rings again.
+  Atomics.store(i32, host.qpWord(slot) + Qp.rung, 0)
+  executor.kick(slot)
+}
+
+/** The doorbell ring was full: look at every queue of the context. */
+function carryOutAll(): void {
+  for (let slot = 0; slot < i32[host.at.meta + Meta.qpsUsed]!; slot++) {
+    const q = host.qpWord(slot)
+    if (i32[q + Qp.number] !== 0 && i32[q + Qp.context] === data.context) carryOut(slot)
+  }
+}

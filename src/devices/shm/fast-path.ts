@@ -1,0 +1,307 @@
+/**
+ * The usual message, carried out in one function: a SEND or WRITE, with or without immediate, of one scatter/gather
+ * element, from an empty send queue of a connected QP to a peer that is ready. Everything else goes through the send
+ * queue and the executor.
+ *
+ * It is fast because it remembers where things are (the peer's rings, its CQ, the regions of the last keys) for as long
+ * as the segment's epoch is the same, and because it takes at most one lock:
+ *
+ * - The send queue belongs to the thread that posted first (`Qp.bias`); another thread that comes ends that for good.
+ * - The peer's receive lock also guards its CQ while that QP's receive side is the CQ's only producer.
+ *
+ * Taking the lock is the full barrier between entering the operation and reading the epoch; see memory/segment.ts.
+ * Fields are plain and the function is long on purpose: each call and each private name costs about a nanosecond here.
+ */
+import {
+  Access,
+  type FastPath,
+  type Host,
+  layout,
+  Opcode,
+  QpState,
+  QpType,
+  SendFlag,
+  type SendWorkRequest,
+  WcFlag,
+  WcOpcode,
+  WcStatus,
+} from '../../verbs/index.ts'
+import type { Executor } from './executor.ts'
+
+const { Cq, Cqe, Key, Qp, Rwqe, Sg } = layout
+
+/** What the last look-up of a key gave: addresses from `low` to `high` are at `delta` from the segment's. */
+class Known {
+  key = 0
+  low = 0
+  high = 0
+  delta = 0
+}
+
+const x86 = process.arch === 'x64' || process.arch === 'ia32'
+
+/** Flags that change nothing here: every request is finished before the next, so that a fence has nothing to wait for. */
+const usualFlags = SendFlag.Signaled | SendFlag.Solicited | SendFlag.Inline | SendFlag.Fence
+
+export class ShmFastPath implements FastPath {
+  private readonly host: Host
+  private readonly executor: Executor
+  private readonly i32: Int32Array
+  private readonly f64: Float64Array
+  private readonly copy: (dst: number, src: number, length: number) => void
+  private readonly copyOrdered: (dst: number, src: number, length: number) => void
+  private readonly q: number
+  private readonly me: number
+  private readonly operation: number
+  private readonly epochWord: number
+  /** The epoch for which the following is true; 0 before the first look. */
+  private epoch = 0
+  /** The epoch for which this QP was found to be no case for this. */
+  private unusualEpoch = 0
+  private peerLock: number
+  private d = 0
+  private ring = 0
+  private mask = 0
+  private stride = 0
+  private canWrite = false
+  private cq = 0
+  private cqRing = 0
+  private cqMask = 0
+  private cqSize = 0
+  private cqAlone = false
+  private cqChannel = false
+  private sendCq = 0
+  private sigAll = false
+  private maxSendWr = 0
+  private maxInline = 0
+  private sizeBytes: number
+  private readonly source: Known = new Known()
+  private readonly target: Known = new Known()
+  private readonly remote: Known = new Known()
+
+  constructor(host: Host, executor: Executor, q: number) {
+    this.host = host
+    this.executor = executor
+    this.i32 = host.i32
+    this.f64 = host.f64
+    this.q = q
+    this.me = host.segment.me
+    this.copy = host.segment.copy
+    this.copyOrdered = host.segment.copyOrdered
+    this.operation = host.segment.operationWord
+    this.epochWord = host.segment.epochWord
+    this.sizeBytes = host.segment.sizeBytes
+    this.peerLock = q + Qp.rqLock
+  }
+
+  post(wr: SendWorkRequest): boolean {
+    const { i32, q } = this
+    const { opcode } = wr
+    const flags = wr.sendFlags
+    if (
+      opcode > Opcode.SendWithImm ||
+      wr.next !== null ||
+      (flags & ~usualFlags) !== 0 ||
+      i32[this.epochWord] !== this.epoch
+    )
+      return false
+    const list = wr.sgList
+    if (list.length !== 1) return false
+    const sge = list[0]!
+    const { length } = sge
+    const head = i32[q + Qp.sqHead]!
+    if (((head - i32[q + Qp.sqTail]!) | 0) >= this.maxSendWr || length === 0) return false
+
+    i32[this.operation] = (i32[this.operation]! + 1) | 0
+    const done =
+      Atomics.compareExchange(i32, this.peerLock, 0, this.me) === 0 && this.locked(wr, opcode, flags, sge, length, head)
+    i32[this.operation] = (i32[this.operation]! + 1) | 0
+    return done
+  }
+
+  /** The peer's receive lock is held on entry, and given back. */
+  private locked(
+    wr: SendWorkRequest,
+    opcode: number,
+    flags: number,
+    sge: { addr: number; length: number; lkey: number },
+    length: number,
+    head: number,
+  ): boolean {
+    const { i32, f64, q, d, source } = this
+    const epoch = this.epoch
+    // Only now is it certain that what is remembered holds: the lock was a full barrier.
+    if (i32[this.epochWord] !== epoch || i32[q + Qp.sqNext] !== head) return this.giveUp()
+    let from = sge.addr
+    if ((flags & SendFlag.Inline) !== 0) {
+      if (length > this.maxInline || from + length > this.sizeBytes) return this.giveUp()
+    } else {
+      if ((sge.lkey | 0) !== source.key || from < source.low || from + length > source.high) {
+        if (!this.find(source, sge.lkey | 0, i32[q + Qp.pd]!, 0, -1, from, length)) return this.giveUp()
+      }
+      from += source.delta
+    }
+
+    let to = 0
+    if (opcode <= Opcode.WriteWithImm) {
+      const { remote } = this
+      to = wr.remoteAddr
+      if (!this.canWrite) return this.giveUp()
+      if ((wr.rkey | 0) !== remote.key || to < remote.low || to + length > remote.high) {
+        if (!this.find(remote, wr.rkey | 0, i32[d + Qp.pd]!, Access.RemoteWrite, this.host.qpSlot(d), to, length))
+          return this.giveUp()
+      }
+      to += remote.delta
+      if (opcode === Opcode.Write) {
+        this.copyOrdered(to, from, length)
+        this.unlock()
+        this.finish(wr, flags, head, WcOpcode.Write)
+        return true
+      }
+    }
+
+    const tail = i32[d + Qp.rqTail]!
+    if (tail === i32[d + Qp.rqHead]) return this.giveUp()
+    const r = this.ring + (tail & this.mask) * this.stride
+    if (opcode >= Opcode.Send) {
+      const { target } = this
+      if (i32[r + Rwqe.sges] !== 1 || i32[r + Rwqe.data + Sg.length]! < length) return this.giveUp()
+      to = f64[(r + Rwqe.data) >> 1]!
+      const lkey = i32[r + Rwqe.data + Sg.lkey]!
+      if (lkey !== target.key || to < target.low || to + length > target.high) {
+        if (!this.find(target, lkey, i32[d + Qp.pd]!, Access.LocalWrite, -1, to, length)) return this.giveUp()
+      }
+      to += target.delta
+    }
+
+    const { cq } = this
+    if (!this.cqAlone && Atomics.compareExchange(i32, cq + Cq.lock, 0, this.me) !== 0) return this.giveUp()
+    const produced = i32[cq + Cq.head]!
+    if (((produced - i32[cq + Cq.tailSeen]!) | 0) >= this.cqSize) {
+      const seen = Atomics.load(i32, cq + Cq.tail)
+      i32[cq + Cq.tailSeen] = seen
+      if (((produced - seen) | 0) >= this.cqSize) {
+        if (!this.cqAlone) this.host.segment.unlock(cq + Cq.lock)
+        return this.giveUp()
+      }
+    }
+    const withImm = (opcode & 1) !== 0
+    if (opcode >= Opcode.Send) this.copy(to, from, length)
+    else this.copyOrdered(to, from, length)
+    const e = this.cqRing + (produced & this.cqMask) * Cqe.words
+    i32[e + Cqe.status] = WcStatus.Success
+    f64[(e + Cqe.wrId) >> 1] = f64[(r + Rwqe.wrId) >> 1]!
+    i32[e + Cqe.opcode] = opcode >= Opcode.Send ? WcOpcode.Recv : WcOpcode.RecvRdmaWithImm
+    i32[e + Cqe.flags] = withImm ? WcFlag.WithImm : 0
+    i32[e + Cqe.byteLen] = length
+    i32[e + Cqe.immData] = withImm ? wr.immData : 0
+    i32[e + Cqe.qpNum] = i32[d + Qp.number]!
+    i32[e + Cqe.srcQp] = 0
+    i32[e + Cqe.releases] = -1
+    const next = (produced + 1) | 0
+    if (x86) i32[e + Cqe.sequence] = next
+    else Atomics.store(i32, e + Cqe.sequence, next)
+    i32[cq + Cq.head] = next
+    i32[d + Qp.rqTail] = (tail + 1) | 0
+    if (this.cqChannel) {
+      if (!this.cqAlone) Atomics.store(i32, cq + Cq.lock, 0)
+      Atomics.store(i32, this.peerLock, 0)
+      this.host.fireIfArmed(cq, (flags & SendFlag.Solicited) !== 0)
+    } else {
+      if (!this.cqAlone) this.host.segment.unlock(cq + Cq.lock)
+      this.unlock()
+    }
+    this.finish(wr, flags, head, opcode >= Opcode.Send ? WcOpcode.Send : WcOpcode.Write)
+    return true
+  }
+
+  private unlock(): void {
+    if (x86) this.i32[this.peerLock] = 0
+    else Atomics.store(this.i32, this.peerLock, 0)
+  }
+
+  private giveUp(): boolean {
+    this.unlock()
+    return false
+  }
+
+  /** The request is done: its place in the send queue, and its completion if it is signaled. */
+  private finish(wr: SendWorkRequest, flags: number, head: number, opcode: number): void {
+    const { i32, q } = this
+    const after = (head + 1) | 0
+    i32[q + Qp.sqHead] = after
+    i32[q + Qp.sqNext] = after
+    if ((flags & SendFlag.Signaled) === 0 && !this.sigAll) return
+    if (!this.host.complete(this.sendCq, wr.wrId, WcStatus.Success, opcode, 0, 0, 0, q, 0, after, false))
+      this.host.setState(q, QpState.Err)
+  }
+
+  /** Looks a key up and remembers its range if it permits this access; as `Host.resolve` does. */
+  private find(
+    known: Known,
+    key: number,
+    pd: number,
+    access: number,
+    qp: number,
+    addr: number,
+    length: number,
+  ): boolean {
+    const at = this.host.resolve(key, pd, addr, length, access, qp)
+    if (at < 0) return false
+    const entry = this.host.findKey(key)
+    const { f64 } = this
+    known.key = key
+    known.low = f64[(entry + Key.iova) >> 1]!
+    known.high = known.low + f64[(entry + Key.length) >> 1]!
+    known.delta = at - addr
+    return true
+  }
+
+  prepare(): void {
+    const { i32, q, host } = this
+    const epoch = Atomics.load(i32, this.epochWord)
+    if (epoch === this.epoch || epoch === this.unusualEpoch) return
+    this.epoch = 0
+    if (!this.learn()) {
+      this.unusualEpoch = epoch
+      return
+    }
+    for (const known of [this.source, this.target, this.remote]) {
+      known.key = 0
+      known.low = 0
+      known.high = -1
+    }
+    if (i32[q + Qp.bias] === 0) i32[q + Qp.bias] = host.segment.me
+    this.epoch = epoch
+  }
+
+  private learn(): boolean {
+    const { i32, q, host } = this
+    const type = i32[q + Qp.type]
+    const bias = i32[q + Qp.bias]!
+    if ((type !== QpType.RC && type !== QpType.UC) || i32[q + Qp.engine] !== 0 || i32[q + Qp.state] !== QpState.Rts)
+      return false
+    if ((bias !== 0 && bias !== this.me) || i32[q + Qp.sqNext] !== i32[q + Qp.sqHead]) return false
+    const d = this.executor.peer(q)
+    if (d < 0 || i32[d + Qp.srq]! >= 0) return false
+    const cq = host.cqWord(i32[d + Qp.recvCq]!)
+    if (i32[cq + Cq.state] !== layout.cqState.live) return false
+    this.d = d
+    this.peerLock = d + Qp.rqLock
+    this.ring = i32[d + Qp.rqRing]!
+    this.mask = i32[d + Qp.rqMask]!
+    this.stride = i32[d + Qp.rqStride]!
+    this.canWrite = (i32[d + Qp.accessFlags]! & Access.RemoteWrite) !== 0
+    this.cq = cq
+    this.cqRing = i32[cq + Cq.ring]!
+    this.cqMask = i32[cq + Cq.mask]!
+    this.cqSize = i32[cq + Cq.cqe]!
+    this.cqAlone = i32[cq + Cq.refs] === 1
+    this.cqChannel = i32[cq + Cq.channel]! >= 0
+    this.sendCq = host.cqWord(i32[q + Qp.sendCq]!)
+    this.sigAll = i32[q + Qp.sqSigAll] === 1
+    this.maxSendWr = i32[q + Qp.maxSendWr]!
+    this.maxInline = i32[q + Qp.maxInlineData]!
+    return true
+  }
+}

@@ -1,0 +1,2 @@
+/** The device in shared memory: `shm0`, `shm1`, `shm:NAME`. */
+export { shmDriver } from './device.ts'

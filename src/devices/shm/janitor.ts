@@ -1,0 +1,18 @@
+/**
+ * A thread beside each process of a named segment that notices when another process dies: its queue pairs disappear, so
+ * that requests to them end with RETRY_EXC_ERR, and its memory and keys are given back.
+ */
+import { threadData } from '../../memory/index.ts'
+import { attachSegment, reapDead } from './device.ts'
+
+export interface JanitorData {
+  name: string
+}
+
+const intervalMs = 20
+
+const { host } = attachSegment(threadData<JanitorData>().name)
+
+setInterval(() => {
+  for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
+}, intervalMs)

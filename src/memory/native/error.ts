@@ -1,0 +1,65 @@
+/**
+ * A call to the operating system that failed. The text says what was tried, why it failed and what to do about it;
+ * `code` is the stable name of the error (`ENOSPC`), `errno` its number here, `syscall` the call.
+ */
+
+export class NativeError extends Error {
+  override readonly name = 'NativeError'
+  readonly code: string
+  readonly errno: number
+  readonly syscall: string
+
+  constructor(code: string, errno: number, syscall: string, message: string) {
+    super(`${message} (${syscall}: ${code})`)
+    this.code = code
+    this.errno = errno
+    this.syscall = syscall
+  }
+}
+
+/** Numbers of the errors that this folder meets; the same on every Linux architecture that Node runs on. */
+const errnoNumbers = {
+  EPERM: 1,
+  ENOENT: 2,
+  EINTR: 4,
+  EAGAIN: 11,
+  ENOMEM: 12,
+  EACCES: 13,
+  EFAULT: 14,
+  EEXIST: 17,
+  EINVAL: 22,
+  ENFILE: 23,
+  EMFILE: 24,
+  ENOSPC: 28,
+  ENOSYS: 38,
+  ELOOP: 40,
+  EOPNOTSUPP: 95,
+  ETIMEDOUT: 110,
+} as const
+
+export const errnos: Readonly<Record<keyof typeof errnoNumbers, number>> = errnoNumbers
+
+/** `EAGAIN` for 11; `errno 200` for a number without a name here. */
+export function errnoName(errno: number): string {
+  for (const [name, value] of Object.entries(errnoNumbers)) if (value === errno) return name
+  return `errno ${errno}`
+}
+
+const advice: Readonly<Record<string, string>> = {
+  EACCES: 'it belongs to another user: use the same account for all programs, or another name',
+  EPERM: 'the system does not permit it: check the limits and capabilities of this account or container',
+  ENOENT: 'there is no such segment: start the program that makes it first',
+  EEXIST: 'it exists already: open it, use another name, or delete it in /dev/shm',
+  ENOSPC:
+    'not enough shared memory: ask for a smaller segment, delete old ones in /dev/shm, or make it larger (docker run --shm-size)',
+  ENOMEM: 'not enough memory or address space: ask for less, or raise `ulimit -v` and vm.overcommit_memory',
+  EMFILE: 'too many open files: raise `ulimit -n`',
+  ENFILE: 'too many open files in the system',
+  ELOOP: 'it is a symbolic link: delete it',
+}
+
+/** The error for `what` ("segment 'x' could not be mapped"), with advice for the codes that have any. */
+export function nativeError(syscall: string, code: string, errno: number, what: string): NativeError {
+  const todo = advice[code]
+  return new NativeError(code, errno, syscall, todo === undefined ? what : `${what}: ${todo}`)
+}

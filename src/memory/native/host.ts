@@ -1,0 +1,88 @@
+/** The machine below: its clock, the cores this thread may use, and memory that is never paged out. */
+import { availableParallelism } from 'node:os'
+import { errnoName, errnos } from './error.ts'
+import { libc, nativeReason, nativeScratch, requireLibc } from './libc.ts'
+import { lockMappings, lockRange } from './mapping.ts'
+
+const CLOCK_MONOTONIC = 1
+
+/** Cores that this process may use. */
+export const cpuCount: number = availableParallelism()
+
+/** Size of a cpu_set_t for 8,192 cores, bytes. */
+const coreSetBytes = 1024
+const scratch = libc === null ? null : nativeScratch(16 + coreSetBytes)
+const time = scratch === null ? new Uint32Array(4) : scratch.u32
+const timeAddress = scratch === null ? 0 : scratch.address
+const clockGettime = libc?.clockGettime
+
+let failure = ''
+
+/** Why `pinThread` or `lockMemory` last returned false; empty if neither did. */
+export function lastError(): string {
+  return failure
+}
+
+/**
+ * Whole nanoseconds of CLOCK_MONOTONIC, the same in every process. Exact up to 2^53, that is 104 days after the
+ * machine started; even numbers from then on.
+ */
+export function clockMonotonicNs(): number {
+  if (clockGettime === undefined) requireLibc('clock_gettime')
+  clockGettime!(CLOCK_MONOTONIC, timeAddress)
+  return (time[0]! + time[1]! * 4294967296) * 1e9 + time[2]!
+}
+
+function coreSet(): Uint8Array {
+  return scratch!.u8.subarray(16, 16 + coreSetBytes)
+}
+
+/** Lets the calling thread run on these cores only. False (see `lastError`) if that is not possible. */
+export function pinThread(cores: number[]): boolean {
+  if (libc === null) return failed(`not available here: ${nativeReason}`)
+  const set = coreSet().fill(0)
+  for (const core of cores) {
+    if (!Number.isInteger(core) || core < 0 || core >= coreSetBytes * 8) return failed(`there is no core ${core}`)
+    set[core >> 3]! |= 1 << (core & 7)
+  }
+  if (libc.schedSetaffinity(0, coreSetBytes, scratch!.address + 16) === 0) return true
+  const errno = libc.koffi.errno()
+  if (errno === errnos.EINVAL) return failed(`none of the cores [${cores.join(', ')}] is available to this process`)
+  return failed(`sched_setaffinity: ${errnoName(errno)}`)
+}
+
+/** The cores that the calling thread may run on, ascending; empty where that is unknown. */
+export function currentCores(): number[] {
+  if (libc === null) return []
+  const set = coreSet().fill(0)
+  if (libc.schedGetaffinity(0, coreSetBytes, scratch!.address + 16) < 0) return []
+  const cores: number[] = []
+  for (let core = 0; core < coreSetBytes * 8; core++) if ((set[core >> 3]! >> (core & 7)) & 1) cores.push(core)
+  return cores
+}
+
+/**
+ * Keeps the mappings of this thread, those it makes later, and `buffers` (such as the shared WebAssembly memory of a
+ * segment) from being paged out; pages that nobody touched stay absent. False (see `lastError`) if that is not
+ * possible. Each thread calls it for its own mappings.
+ *
+ * Not mlockall(2): V8 gives pages of code back with madvise(MADV_DONTNEED), which fails on locked memory, and V8 then
+ * ends the process. Under mlockall(MCL_FUTURE), Node 20 ends so whenever a worker ends.
+ */
+export function lockMemory(...buffers: (ArrayBuffer | SharedArrayBuffer)[]): boolean {
+  if (libc === null) return failed(`not available here: ${nativeReason}`)
+  let errno = lockMappings()
+  for (const buffer of buffers) {
+    if (errno !== 0 || buffer.byteLength === 0) continue
+    errno = lockRange(Number(libc.koffi.address(new Uint8Array(buffer))), buffer.byteLength)
+  }
+  if (errno === 0) return true
+  if (errno === errnos.ENOMEM || errno === errnos.EPERM || errno === errnos.EAGAIN)
+    return failed(`mlock2: ${errnoName(errno)}: raise \`ulimit -l\` to unlimited, or give the program CAP_IPC_LOCK`)
+  return failed(`mlock2: ${errnoName(errno)}`)
+}
+
+function failed(reason: string): false {
+  failure = reason
+  return false
+}

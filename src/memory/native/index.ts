@@ -1,0 +1,17 @@
+/**
+ * What JavaScript cannot do by itself: map memory between processes and wait on it, choose cores, lock memory.
+ *
+ *     libc.ts      koffi and the C library, or the reason why there is none
+ *     mapping.ts   named shared segments, private memory on huge pages
+ *     futex.ts     waiting on a word of a mapping, across processes
+ *     host.ts      clock, cores, locked memory
+ *     error.ts     what all of it throws
+ *
+ * It needs the optional package koffi on 64-bit Linux; look at `nativeAvailable` first. VERBENA_NO_NATIVE=1 turns it
+ * off, for tests of everything that has to work without it.
+ */
+export { NativeError } from './error.ts'
+export { type FutexResult, futexWait, futexWaitAsync, futexWake } from './futex.ts'
+export { clockMonotonicNs, cpuCount, currentCores, lastError, lockMemory, pinThread } from './host.ts'
+export { nativeAvailable, nativeReason } from './libc.ts'
+export { mapPrivate, mapShared, type PrivateMapping, type SharedMapping, unlinkShared, unmap } from './mapping.ts'

@@ -1,0 +1,109 @@
+/**
+ * The C library, called through koffi. This folder is the only one that knows koffi: an optional dependency that is
+ * loaded when it is there, on 64-bit Linux. Without it everything here reports "not available".
+ *
+ * Addresses travel as numbers: user space ends below 2^47, koffi takes a number where the prototype says `uint64_t`,
+ * and a number costs no allocation where its bigint pointers do.
+ */
+import { createRequire } from 'node:module'
+import { NativeError } from './error.ts'
+
+/** The part of koffi's interface that is used here; its own types are absent where it is not installed. */
+interface Koffi {
+  load(path: null): { func(name: string, result: string, parameters: string[]): NativeFunction }
+  alloc(type: string, length: number): bigint
+  view(pointer: bigint, lengthBytes: number): ArrayBuffer
+  address(bytes: Uint8Array): bigint
+  errno(): number
+}
+
+export interface NativeFunction {
+  (...parameters: (number | bigint | string)[]): number
+  async(...parameters: unknown[]): void
+}
+
+/** What differs between architectures: the numbers of the system calls that have no function in every C library. */
+const generic = { futex: 98, mlock2: 284 }
+const syscallNumbers: Readonly<Record<string, { readonly futex: number; readonly mlock2: number }>> = {
+  x64: { futex: 202, mlock2: 325 },
+  arm64: generic,
+  riscv64: generic,
+  loong64: generic,
+}
+
+export interface Libc {
+  readonly koffi: Koffi
+  readonly futexNumber: number
+  readonly mlock2Number: number
+  readonly mmap: NativeFunction
+  readonly munmap: NativeFunction
+  readonly madvise: NativeFunction
+  /** syscall(number, six parameters); those that a call does not take are ignored. */
+  readonly syscall: NativeFunction
+  readonly clockGettime: NativeFunction
+  readonly schedSetaffinity: NativeFunction
+  readonly schedGetaffinity: NativeFunction
+}
+
+function open(): { libc: Libc | null; reason: string } {
+  if (process.env.VERBENA_NO_NATIVE === '1') return { libc: null, reason: 'turned off by VERBENA_NO_NATIVE=1' }
+  if (process.platform !== 'linux') return { libc: null, reason: `the platform is ${process.platform}, not Linux` }
+  const numbers = syscallNumbers[process.arch]
+  if (numbers === undefined) return { libc: null, reason: `the architecture ${process.arch} is not supported` }
+  try {
+    const koffi = createRequire(import.meta.url)('koffi') as Koffi
+    const c = koffi.load(null)
+    return {
+      reason: '',
+      libc: {
+        koffi,
+        futexNumber: numbers.futex,
+        mlock2Number: numbers.mlock2,
+        mmap: c.func('mmap', 'int64_t', ['uint64_t', 'uint64_t', 'int', 'int', 'int', 'int64_t']),
+        munmap: c.func('munmap', 'int', ['uint64_t', 'uint64_t']),
+        madvise: c.func('madvise', 'int', ['uint64_t', 'uint64_t', 'int']),
+        syscall: c.func('syscall', 'int64_t', [
+          'int64_t',
+          'uint64_t',
+          'int64_t',
+          'int64_t',
+          'uint64_t',
+          'uint64_t',
+          'int64_t',
+        ]),
+        clockGettime: c.func('clock_gettime', 'int', ['int', 'uint64_t']),
+        schedSetaffinity: c.func('sched_setaffinity', 'int', ['int', 'uint64_t', 'uint64_t']),
+        schedGetaffinity: c.func('sched_getaffinity', 'int', ['int', 'uint64_t', 'uint64_t']),
+      },
+    }
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'MODULE_NOT_FOUND')
+      return { libc: null, reason: 'the package koffi is not installed: npm install koffi' }
+    return { libc: null, reason: `the package koffi does not load: ${(error as Error).message}` }
+  }
+}
+
+const opened = open()
+
+export const libc: Libc | null = opened.libc
+
+/** True if the functions of this folder work here. */
+export const nativeAvailable: boolean = libc !== null
+
+/** Why they do not; empty if they do. */
+export const nativeReason: string = opened.reason
+
+/** The C library, or a `NativeError` with code `EOPNOTSUPP` where there is none. */
+export function requireLibc(syscall: string): Libc {
+  if (libc === null) throw new NativeError('EOPNOTSUPP', 95, syscall, `not available here: ${nativeReason}`)
+  return libc
+}
+
+/** Memory that the C library may write and JavaScript read: its address, and a view that stays valid for ever. */
+export function nativeScratch(sizeBytes: number): { address: number; u32: Uint32Array; u8: Uint8Array } {
+  const { koffi } = requireLibc('malloc')
+  const pointer = koffi.alloc('int64_t', Math.ceil(sizeBytes / 8))
+  const buffer = koffi.view(pointer, sizeBytes)
+  return { address: Number(pointer), u32: new Uint32Array(buffer), u8: new Uint8Array(buffer).fill(0) }
+}

@@ -1,0 +1,344 @@
+/**
+ * Memory from mmap(2) as ArrayBuffers: shared between processes under a name, or private and backed by huge pages.
+ *
+ * A named segment appears complete: it is made under a temporary name, given its size, and linked to its own name,
+ * so that who opens it never sees an empty file, and exactly one of several creators wins.
+ *
+ * V8 cannot detach an ArrayBuffer whose memory is not its own. So `unmap` gives the memory back at once, but keeps the
+ * address range, empty, until the ArrayBuffer and all views on it are collected: a forgotten view then reads zeros
+ * instead of ending the process with SIGSEGV, or reading what came to lie there next.
+ */
+import { constants } from 'node:buffer'
+import { randomBytes } from 'node:crypto'
+import * as fs from 'node:fs'
+import { errnoName, errnos, NativeError, nativeError } from './error.ts'
+import { requireLibc } from './libc.ts'
+
+const folder = '/dev/shm'
+const hugePageBytes = 2 << 20
+const pageBytes = 4096
+
+const PROT_READ_WRITE = 3
+const MAP_SHARED = 0x01
+const MAP_PRIVATE = 0x02
+const MAP_FIXED = 0x10
+const MAP_ANONYMOUS = 0x20
+const MAP_NORESERVE = 0x4000
+const MAP_POPULATE = 0x8000
+const MAP_HUGETLB = 0x40000
+const MAP_HUGE_2MB = 21 << 26
+const MADV_HUGEPAGE = 14
+const MLOCK_ONFAULT = 1
+
+interface Mapping {
+  readonly address: number
+  readonly lengthBytes: number
+}
+
+const mappings = new WeakMap<ArrayBuffer, Mapping>()
+const live = new Set<Mapping>()
+let lockNewMappings = false
+
+/** Frees the address range of an unmapped buffer once nobody can reach it. */
+const ranges = new FinalizationRegistry<Mapping>(({ address, lengthBytes }) => {
+  requireLibc('munmap').munmap(address, lengthBytes)
+})
+
+let lastBuffer: ArrayBuffer | null = null
+let lastBase = 0
+
+/** Address of the first byte of a mapped buffer; throws `EINVAL` for any other buffer. */
+export function baseOf(buffer: ArrayBuffer): number {
+  if (buffer === lastBuffer) return lastBase
+  const mapping = mappings.get(buffer)
+  if (mapping === undefined)
+    throw new NativeError(
+      'EINVAL',
+      errnos.EINVAL,
+      'mmap',
+      'the buffer is not a mapping of this thread, or was unmapped',
+    )
+  lastBuffer = buffer
+  lastBase = mapping.address
+  return lastBase
+}
+
+export interface SharedMapping {
+  readonly buffer: ArrayBuffer
+  /** True if this call made the segment, which is then all zeros. */
+  readonly created: boolean
+  readonly sizeBytes: number
+  /** Identity of the segment: another one under the same name has another number. */
+  readonly inode: number
+}
+
+/**
+ * Maps the POSIX shared memory `name` (a plain file name, checked by the caller) for reading and writing.
+ * `sizeBytes` counts only for a new segment; an existing one is mapped in its own size. Pages cost memory when they
+ * are first touched. Throws `NativeError`: `ENOENT`, `EEXIST`, `EACCES`, `ENOSPC`, `ENOMEM`, `EOPNOTSUPP` and so on.
+ */
+export function mapShared(name: string, sizeBytes: number, mode: 'open' | 'create' | 'open-or-create'): SharedMapping {
+  requireLibc('mmap')
+  // Between a failed open and the creation another process may create, and the other way round; so this tries again.
+  for (let attempt = 0; ; attempt++) {
+    if (mode !== 'create') {
+      const opened = openExisting(name)
+      if (opened !== null) return mapFile(name, opened, false)
+      if (mode === 'open')
+        throw nativeError('shm_open', 'ENOENT', errnos.ENOENT, `shared memory '${name}' could not be opened`)
+    }
+    const created = createNew(name, sizeBytes)
+    if (created !== null) return mapFile(name, created, true)
+    if (mode === 'create' || attempt === 100)
+      throw nativeError('shm_open', 'EEXIST', errnos.EEXIST, `shared memory '${name}' could not be created`)
+  }
+}
+
+/** Takes the name away; who has the segment mapped keeps it. Returns false if there was none. */
+export function unlinkShared(name: string): boolean {
+  try {
+    fs.unlinkSync(`${folder}/${name}`)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false
+    throw fromNode(error, 'shm_unlink', `shared memory '${name}' could not be deleted`)
+  }
+}
+
+/** Gives the memory of `mapShared` or `mapPrivate` back. The buffer reads as zeros from then on; a second call does nothing. */
+export function unmap(buffer: ArrayBuffer): void {
+  const mapping = mappings.get(buffer)
+  if (mapping === undefined) return
+  const { address, lengthBytes } = mapping
+  mappings.delete(buffer)
+  live.delete(mapping)
+  if (buffer === lastBuffer) lastBuffer = null
+  mmap(
+    'munmap',
+    address,
+    lengthBytes,
+    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
+    -1,
+    'the mapping could not be released',
+  )
+  ranges.register(buffer, mapping)
+}
+
+export interface PrivateMapping {
+  readonly buffer: ArrayBuffer
+  /** `hugetlb`: reserved huge pages; `thp`: the kernel was asked for transparent ones; false: ordinary pages. */
+  readonly hugePages: 'hugetlb' | 'thp' | false
+}
+
+/** Anonymous memory of this process with every page present, so that no later access meets a page fault. */
+export function mapPrivate(sizeBytes: number, options: { readonly hugePages: boolean }): PrivateMapping {
+  const { munmap, madvise } = requireLibc('mmap')
+  checkSize(sizeBytes)
+  checkLength(sizeBytes)
+  const flags = MAP_PRIVATE | MAP_ANONYMOUS
+  const what = `${sizeBytes} bytes could not be mapped`
+  if (!options.hugePages) {
+    const lengthBytes = roundUp(sizeBytes, pageBytes)
+    return {
+      buffer: adopt(mmap('mmap', 0, lengthBytes, flags | MAP_POPULATE, -1, what), lengthBytes, sizeBytes),
+      hugePages: false,
+    }
+  }
+  const lengthBytes = roundUp(sizeBytes, hugePageBytes)
+  const reserved = tryMmap(0, lengthBytes, flags | MAP_POPULATE | MAP_HUGETLB | MAP_HUGE_2MB, -1)
+  if (reserved > 0) return { buffer: touched(adopt(reserved, lengthBytes, sizeBytes)), hugePages: 'hugetlb' }
+
+  // A transparent huge page needs an address that is a multiple of its size: map more, cut both ends off.
+  const raw = mmap('mmap', 0, lengthBytes + hugePageBytes, flags, -1, what)
+  const address = roundUp(raw, hugePageBytes)
+  if (address > raw) munmap(raw, address - raw)
+  if (raw + hugePageBytes > address) munmap(address + lengthBytes, raw + hugePageBytes - address)
+  const asked = madvise(address, lengthBytes, MADV_HUGEPAGE) === 0 && transparentHugePages()
+  return { buffer: touched(adopt(address, lengthBytes, sizeBytes)), hugePages: asked ? 'thp' : false }
+}
+
+/**
+ * Locks every mapping of this thread, and those that it makes later. Returns 0 or an errno. Pages are locked when they
+ * are first touched (MLOCK_ONFAULT, Linux 4.4), so that a large segment that is mostly untouched stays that way.
+ */
+export function lockMappings(): number {
+  lockNewMappings = true
+  for (const { address, lengthBytes } of live) {
+    const errno = lockRange(address, lengthBytes)
+    if (errno !== 0) return errno
+  }
+  return 0
+}
+
+export function lockRange(address: number, lengthBytes: number): number {
+  const { syscall, mlock2Number, koffi } = requireLibc('mlock2')
+  return syscall(mlock2Number, address, lengthBytes, MLOCK_ONFAULT, 0, 0, 0) === 0 ? 0 : koffi.errno()
+}
+
+/** madvise succeeds even where an administrator turned transparent huge pages off; the kernel tells here. */
+function transparentHugePages(): boolean {
+  try {
+    return !fs.readFileSync('/sys/kernel/mm/transparent_hugepage/enabled', 'latin1').includes('[never]')
+  } catch {
+    return false
+  }
+}
+
+function touched(buffer: ArrayBuffer): ArrayBuffer {
+  const bytes = new Uint8Array(buffer)
+  for (let i = 0; i < bytes.length; i += pageBytes) bytes[i] = 0
+  return buffer
+}
+
+/** A descriptor of the existing segment, or null. */
+function openExisting(name: string): number | null {
+  try {
+    return fs.openSync(`${folder}/${name}`, fs.constants.O_RDWR | fs.constants.O_NOFOLLOW)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null
+    throw fromNode(error, 'shm_open', `shared memory '${name}' could not be opened`)
+  }
+}
+
+/** A descriptor of a new segment with its size, or null if the name is taken. Node opens every file with O_CLOEXEC. */
+function createNew(name: string, sizeBytes: number): number | null {
+  const what = `shared memory '${name}' of ${sizeBytes} bytes could not be created`
+  checkSize(sizeBytes)
+  checkSpace(sizeBytes, what)
+  checkLength(sizeBytes)
+  const temporary = `${folder}/.${name.slice(0, 200)}.${randomBytes(6).toString('hex')}`
+  let fd = -1
+  try {
+    fd = fs.openSync(
+      temporary,
+      fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_NOFOLLOW,
+      0o600,
+    )
+    fs.ftruncateSync(fd, sizeBytes)
+    fs.linkSync(temporary, `${folder}/${name}`)
+    return fd
+  } catch (error) {
+    if (fd >= 0) fs.closeSync(fd)
+    if (codeOf(error) === 'EEXIST') return null
+    throw fromNode(error, 'shm_open', what)
+  } finally {
+    if (fd >= 0) fs.unlinkSync(temporary)
+  }
+}
+
+/** A segment larger than the file system would end its user with SIGBUS at some later store; refusing now can say why. */
+function checkSpace(sizeBytes: number, what: string): void {
+  let free: fs.StatsFs
+  try {
+    free = fs.statfsSync(folder)
+  } catch (error) {
+    throw fromNode(error, 'statfs', `${what}, because there is no ${folder}`)
+  }
+  if (free.blocks > 0 && free.bavail * free.bsize < sizeBytes)
+    throw nativeError(
+      'ftruncate',
+      'ENOSPC',
+      errnos.ENOSPC,
+      `${what}, ${folder} has ${free.bavail * free.bsize} bytes free`,
+    )
+}
+
+function checkSize(sizeBytes: number): void {
+  if (!Number.isSafeInteger(sizeBytes) || sizeBytes <= 0)
+    throw new NativeError(
+      'EINVAL',
+      errnos.EINVAL,
+      'mmap',
+      `the size must be a positive whole number of bytes, not ${sizeBytes}`,
+    )
+}
+
+/** Beyond this (4 GiB on Node 20) koffi ends the process instead of throwing. */
+function checkLength(sizeBytes: number): void {
+  if (sizeBytes > constants.MAX_LENGTH)
+    throw new NativeError(
+      'EINVAL',
+      errnos.EINVAL,
+      'mmap',
+      `this Node maps at most ${constants.MAX_LENGTH} bytes at a time, not ${sizeBytes}: ask for less, or use Node 22 or later`,
+    )
+}
+
+function mapFile(name: string, fd: number, created: boolean): SharedMapping {
+  try {
+    const stat = fs.fstatSync(fd)
+    if (!stat.isFile() || stat.size === 0)
+      throw new NativeError(
+        'EINVAL',
+        errnos.EINVAL,
+        'mmap',
+        `${folder}/${name} is not a segment (empty or no file): delete it`,
+      )
+    checkLength(stat.size)
+    const address = mmap(
+      'mmap',
+      0,
+      stat.size,
+      MAP_SHARED,
+      fd,
+      `shared memory '${name}' of ${stat.size} bytes could not be mapped`,
+    )
+    return {
+      buffer: adopt(address, roundUp(stat.size, pageBytes), stat.size),
+      created,
+      sizeBytes: stat.size,
+      inode: stat.ino,
+    }
+  } catch (error) {
+    if (created) unlinkShared(name)
+    throw error
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/** The address, or the negated errno. */
+function tryMmap(address: number, lengthBytes: number, flags: number, fd: number): number {
+  const { mmap: call, koffi } = requireLibc('mmap')
+  const result = Number(call(address, lengthBytes, PROT_READ_WRITE, flags, fd, 0))
+  return result === -1 ? -koffi.errno() : result
+}
+
+function mmap(syscall: string, address: number, lengthBytes: number, flags: number, fd: number, what: string): number {
+  const result = tryMmap(address, lengthBytes, flags, fd)
+  if (result < 0) throw nativeError(syscall, errnoName(-result), -result, what)
+  return result
+}
+
+function adopt(address: number, lengthBytes: number, sizeBytes: number): ArrayBuffer {
+  const { koffi, munmap } = requireLibc('mmap')
+  try {
+    const buffer = koffi.view(BigInt(address), sizeBytes)
+    const mapping = { address, lengthBytes }
+    mappings.set(buffer, mapping)
+    live.add(mapping)
+    if (lockNewMappings) lockRange(address, lengthBytes)
+    return buffer
+  } catch (error) {
+    munmap(address, lengthBytes)
+    throw nativeError(
+      'mmap',
+      'ENOMEM',
+      errnos.ENOMEM,
+      `no ArrayBuffer of ${sizeBytes} bytes: ${(error as Error).message}`,
+    )
+  }
+}
+
+function roundUp(value: number, unit: number): number {
+  return Math.ceil(value / unit) * unit
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? ''
+}
+
+function fromNode(error: unknown, syscall: string, what: string): NativeError {
+  const { code, errno } = error as NodeJS.ErrnoException
+  return nativeError(syscall, code ?? 'EIO', Math.abs(errno ?? 5), what)
+}

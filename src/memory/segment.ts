@@ -1,0 +1,548 @@
+/**
+ * A segment is one address space that several threads or processes share: the memory in which queues, tables and
+ * message buffers live. An address on the data path is a byte offset into it.
+ *
+ *     0            header: magic, version, sizes, control lock
+ *     4096         attachments: one record for each thread that uses the segment
+ *     pageTable    one 32-bit entry for each 4 KiB page of the heap (see `allocate`)
+ *     staticStart  tables of fixed size that belong to the layer above
+ *     heapStart    pages handed out by `allocate`
+ *
+ * Within one process it is a shared WebAssembly memory, because `memory.copy` is four times faster than copying on a
+ * SharedArrayBuffer in V8 (see copy.ts), and threads wait with `Atomics.wait`. Between processes it is a mapping of
+ * POSIX shared memory, and threads wait on futexes.
+ *
+ * Locks are words that hold the attachment number of their owner, so that a waiter can see that the owner died and
+ * take the lock over. Whatever a lock protects is written in an order that leaves it usable at every step.
+ */
+import { randomBytes } from 'node:crypto'
+import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
+import { nowNs } from './clock.ts'
+import { makeCopier, makeOrderedCopier, type WasmMemory } from './copy.ts'
+import {
+  futexWait,
+  futexWaitAsync,
+  futexWake,
+  mapShared,
+  nativeAvailable,
+  nativeReason,
+  unlinkShared,
+} from './native/index.ts'
+import { osThreadId, threadAlive, threadStartTime } from './threads.ts'
+
+export const pageBytes = 4096
+declare const WebAssembly: {
+  readonly Memory: new (limits: { initial: number; maximum: number; shared: true }) => WasmMemory
+}
+
+const magic = 0x42525631 // "1VRB"
+const layoutVersion = 1
+
+const H = {
+  magic: 0,
+  version: 1,
+  pages: 2,
+  staticStart: 3,
+  staticBytes: 4,
+  heapStart: 5,
+  pageTable: 6,
+  state: 7,
+  heapHint: 9,
+  heapHigh: 10,
+  creatorPid: 11,
+  controlLock: 16,
+  pagesLock: 32,
+  attachmentsHigh: 48,
+  epoch: 64,
+}
+const headerState = { fresh: 0, ready: 1, retired: 2 }
+
+export const maxAttachments = 1024
+const attachmentBytes = 128
+const attachmentsStart = pageBytes
+/** Words of an attachment record; the operation sequence has a cache line of its own. */
+const A = { state: 0, pid: 1, tid: 2, generation: 3, startTime: 4 /* f64 */, operation: 16 }
+const attachmentState = { free: 0, live: 1, dead: 2 }
+const pageTableStart = attachmentsStart + maxAttachments * attachmentBytes
+
+/** Entry of the page table at the head of a run: number of pages in bits 0–20, owner's attachment in bits 21–30. */
+const runPagesMask = 0x1fffff
+const runOwnerShift = 21
+const inRun = -1
+
+export class SegmentError extends Error {
+  override readonly name = 'SegmentError'
+  readonly code: 'ENOMEM' | 'ENXIO' | 'ETIMEDOUT' | 'EOPNOTSUPP'
+  constructor(code: SegmentError['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** x86 keeps stores in order (TSO), so that a plain store releases a lock or publishes an entry; elsewhere it must be atomic. */
+const storesAreOrdered = process.arch === 'x64' || process.arch === 'ia32'
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4))
+/** Blocks this thread; for back-off only. */
+function sleepMs(ms: number): void {
+  Atomics.wait(sleeper, 0, 0, ms)
+}
+
+export interface SegmentOptions {
+  /** Bytes of the tables above; rounded up to pages. */
+  staticBytes: number
+  /** Size of a new segment, bytes; it costs memory only where it is touched. */
+  sizeBytes: number
+}
+
+export class Segment {
+  /** POSIX name, null for the segment of this process. */
+  readonly name: string | null
+  readonly buffer: ArrayBuffer | SharedArrayBuffer
+  readonly i32: Int32Array
+  readonly f64: Float64Array
+  readonly u8: Uint8Array
+  readonly b64: BigInt64Array
+  readonly sizeBytes: number
+  /** Byte offset of the tables of the layer above. */
+  readonly staticStart: number
+  readonly heapStart: number
+  /** Copies bytes within the segment; overlapping ranges behave as with memmove. */
+  readonly copy: (dst: number, src: number, length: number) => void
+  /** The same, and the last byte becomes visible after all others. */
+  readonly copyOrdered: (dst: number, src: number, length: number) => void
+  /** This thread's attachment number, the value it writes into locks. */
+  readonly me: number
+  readonly #operation: number
+  readonly #shared: boolean
+
+  private constructor(name: string | null, buffer: ArrayBuffer | SharedArrayBuffer, wasm: WasmMemory | undefined) {
+    this.name = name
+    this.buffer = buffer
+    this.#shared = buffer instanceof SharedArrayBuffer
+    this.i32 = new Int32Array(buffer)
+    this.f64 = new Float64Array(buffer)
+    this.u8 = new Uint8Array(buffer)
+    this.b64 = new BigInt64Array(buffer)
+    this.copy = makeCopier(this.u8, wasm)
+    this.copyOrdered = makeOrderedCopier(this.u8, wasm)
+    const i32 = this.i32
+    this.sizeBytes = i32[H.pages]! * pageBytes
+    this.staticStart = i32[H.staticStart]!
+    this.heapStart = i32[H.heapStart]!
+    this.me = this.#attach()
+    this.#operation = (attachmentsStart + this.me * attachmentBytes) / 4 + A.operation
+  }
+
+  static format(i32: Int32Array, sizeBytes: number, staticBytes: number): void {
+    const pages = Math.floor(sizeBytes / pageBytes)
+    const staticStart = roundUp(pageTableStart + pages * 4, pageBytes)
+    const heapStart = staticStart + roundUp(staticBytes, pageBytes)
+    i32[H.creatorPid] = process.pid
+    i32[H.version] = layoutVersion
+    i32[H.pages] = pages
+    i32[H.pageTable] = pageTableStart
+    i32[H.staticStart] = staticStart
+    i32[H.staticBytes] = staticBytes
+    i32[H.heapStart] = heapStart
+    i32[H.heapHint] = heapStart / pageBytes
+    i32[H.heapHigh] = heapStart / pageBytes
+    i32[H.epoch] = 1
+    i32[H.magic] = magic
+    Atomics.store(i32, H.state, headerState.ready)
+  }
+
+  /**
+   * Makes the memory that all threads of this process share, unless a parent thread has: workers started from now on
+   * inherit it.
+   */
+  static prepareProcess(options: SegmentOptions): WasmMemory | SharedArrayBuffer {
+    const inherited = getEnvironmentData(environmentKey) as unknown as WasmMemory | SharedArrayBuffer | undefined
+    if (typeof inherited === 'object') return inherited
+    const memory = newProcessMemory(options.sizeBytes)
+    const buffer = memory instanceof SharedArrayBuffer ? memory : memory.buffer
+    Segment.format(new Int32Array(buffer), buffer.byteLength, options.staticBytes)
+    setEnvironmentData(environmentKey, memory as unknown as SharedArrayBuffer)
+    return memory
+  }
+
+  /** The segment that all threads of this process share. */
+  static ofProcess(options: SegmentOptions): Segment {
+    const memory = Segment.prepareProcess(options)
+    if (memory instanceof SharedArrayBuffer) return new Segment(null, memory, undefined)
+    return new Segment(null, memory.buffer, memory)
+  }
+
+  /** Opens or creates the named segment; a stale one, whose processes are all gone, is replaced. */
+  static named(name: string, options: SegmentOptions): Segment {
+    if (!nativeAvailable)
+      throw new SegmentError(
+        'EOPNOTSUPP',
+        `a segment between processes needs the koffi package on Linux: ${nativeReason}`,
+      )
+    const file = segmentFile(name)
+    for (let attempt = 0; attempt < 100; attempt++) {
+      const { buffer, created } = mapShared(file, options.sizeBytes, 'open-or-create')
+      const i32 = new Int32Array(buffer)
+      if (created) Segment.format(i32, buffer.byteLength, options.staticBytes)
+      for (let waited = 0; Atomics.load(i32, H.state) === headerState.fresh && waited < 1000; waited++) sleepMs(1)
+      const state = Atomics.load(i32, H.state)
+      if (state === headerState.retired) continue
+      if (state === headerState.fresh) {
+        unlinkShared(file)
+        continue
+      }
+      if (i32[H.magic] !== magic || i32[H.version] !== layoutVersion || i32[H.staticBytes] !== options.staticBytes) {
+        if (anyoneAlive(i32))
+          throw new SegmentError(
+            'ENXIO',
+            `segment '${name}' belongs to another version of verbena that is running: end its programs first`,
+          )
+        unlinkShared(file)
+        continue
+      }
+      if (!created && !anyoneAlive(i32)) {
+        // Everyone who used it is gone without cleaning up. Whoever retires it takes its name away; others come back here.
+        if (Atomics.compareExchange(i32, H.state, headerState.ready, headerState.retired) === headerState.ready)
+          unlinkShared(file)
+        continue
+      }
+      const segment = new Segment(name, buffer, undefined)
+      if (Atomics.load(i32, H.state) === headerState.retired) continue
+      return segment
+    }
+    throw new SegmentError('ENXIO', `segment '${name}' could not be opened: other processes keep replacing it`)
+  }
+
+  // --- attachments -------------------------------------------------------------------------------------------------
+
+  #attach(): number {
+    const i32 = this.i32
+    const tid = osThreadId()
+    for (let id = 1; id < maxAttachments; id++) {
+      const a = attachmentWord(id)
+      const state = i32[a + A.state]!
+      if (
+        state === attachmentState.free &&
+        Atomics.compareExchange(i32, a + A.state, attachmentState.free, attachmentState.dead) === attachmentState.free
+      ) {
+        i32[a + A.pid] = process.pid
+        i32[a + A.tid] = tid
+        this.f64[(a + A.startTime) >> 1] = threadStartTime(process.pid, tid)
+        i32[a + A.operation] = 0
+        i32[a + A.generation] = (i32[a + A.generation]! + 1) | 0
+        Atomics.store(i32, a + A.state, attachmentState.live)
+        for (let high = i32[H.attachmentsHigh]!; high < id; high = i32[H.attachmentsHigh]!)
+          Atomics.compareExchange(i32, H.attachmentsHigh, high, id)
+        return id
+      }
+    }
+    throw new SegmentError('ENOMEM', `more than ${maxAttachments - 1} threads use this segment`)
+  }
+
+  /** Whether the thread behind an attachment still runs; a reading of /proc, so not for the data path. */
+  attachmentAlive(id: number): boolean {
+    if (id === this.me) return true
+    const a = attachmentWord(id)
+    return this.i32[a + A.state] === attachmentState.live && threadRuns(this.i32, this.f64, a)
+  }
+
+  attachmentPid(id: number): number {
+    return this.i32[attachmentWord(id) + A.pid]!
+  }
+
+  /** Attachments whose thread ended without `detach`. */
+  deadAttachments(): number[] {
+    const dead: number[] = []
+    for (let id = 1; id <= this.i32[H.attachmentsHigh]!; id++) {
+      const a = attachmentWord(id)
+      if (this.i32[a + A.state] === attachmentState.live && id !== this.me && !threadRuns(this.i32, this.f64, a))
+        dead.push(id)
+    }
+    return dead
+  }
+
+  /** Of all that see a dead attachment, one may clean up after it: true for that one. */
+  claim(id: number): boolean {
+    const state = attachmentWord(id) + A.state
+    return Atomics.compareExchange(this.i32, state, attachmentState.live, attachmentState.dead) === attachmentState.live
+  }
+
+  /** Gives an attachment's number and memory back. The layer above has cleaned its tables before. */
+  release(id: number): void {
+    this.#freeRunsOf(id)
+    Atomics.store(this.i32, attachmentWord(id) + A.state, attachmentState.free)
+    if (
+      this.name !== null &&
+      !anyoneAlive(this.i32) &&
+      Atomics.compareExchange(this.i32, H.state, headerState.ready, headerState.retired) === headerState.ready
+    )
+      unlinkShared(segmentFile(this.name))
+  }
+
+  // --- operations and grace periods --------------------------------------------------------------------------------
+  //
+  // What a thread knows of shared objects (keys, peers, rings) it may remember for as long as the epoch stays the same.
+  // Whoever changes or destroys such an object bumps the epoch and then, before memory is used anew, waits in `quiesce`
+  // for the operations that may have looked before. An operation therefore is: enter, a full barrier, read the epoch,
+  // work, leave. It takes only locks whose holders never call `quiesce`.
+
+  /** The word to compare; it changes with every change of an object. */
+  get epochWord(): number {
+    return H.epoch
+  }
+
+  /** The word to make odd on entering and even on leaving, for who writes out `enter` and `leave`. */
+  get operationWord(): number {
+    return this.#operation
+  }
+
+  /** Makes everything that threads remember of shared objects void. */
+  bumpEpoch(): void {
+    Atomics.add(this.i32, H.epoch, 1)
+  }
+
+  /** Marks that this thread is in an operation; a full barrier (taking a lock) must follow. */
+  enter(): void {
+    const i32 = this.i32
+    i32[this.#operation] = (i32[this.#operation]! + 1) | 0
+  }
+
+  leave(): void {
+    const i32 = this.i32
+    if (storesAreOrdered) i32[this.#operation] = (i32[this.#operation]! + 1) | 0
+    else Atomics.add(i32, this.#operation, 1)
+  }
+
+  /** Waits until every operation that was under way when it was called has ended, as RCU's synchronize does. */
+  quiesce(): void {
+    const i32 = this.i32
+    for (let id = 1; id <= i32[H.attachmentsHigh]!; id++) {
+      const a = attachmentWord(id)
+      if (id === this.me || i32[a + A.state] !== attachmentState.live) continue
+      const sequence = Atomics.load(i32, a + A.operation)
+      if ((sequence & 1) === 0) continue
+      for (let spins = 0; Atomics.load(i32, a + A.operation) === sequence; spins++) {
+        if (spins > 2000) {
+          if (spins % 64 === 0 && !this.attachmentAlive(id)) break
+          sleepMs(0.05)
+        }
+      }
+    }
+  }
+
+  // --- locks -------------------------------------------------------------------------------------------------------
+
+  lock(word: number): void {
+    if (Atomics.compareExchange(this.i32, word, 0, this.me) !== 0) this.#lockSlow(word)
+  }
+
+  unlock(word: number): void {
+    if (storesAreOrdered) this.i32[word] = 0
+    else Atomics.store(this.i32, word, 0)
+  }
+
+  /** Stores a word after everything written before it. */
+  publish(word: number, value: number): void {
+    if (storesAreOrdered) this.i32[word] = value
+    else Atomics.store(this.i32, word, value)
+  }
+
+  #lockSlow(word: number): void {
+    const { i32, me } = this
+    for (let spins = 0; spins < 4000; spins++) {
+      if (i32[word] === 0 && Atomics.compareExchange(i32, word, 0, me) === 0) return
+    }
+    const start = nowNs()
+    for (;;) {
+      const owner = Atomics.compareExchange(i32, word, 0, me)
+      if (owner === 0) return
+      if (owner === me)
+        throw new SegmentError(
+          'ETIMEDOUT',
+          `lock ${word} is held by this thread already: an operation was interrupted in its middle`,
+        )
+      if (!this.attachmentAlive(owner) && Atomics.compareExchange(i32, word, owner, me) === owner) return
+      if (nowNs() - start > 30e9)
+        throw new SegmentError(
+          'ETIMEDOUT',
+          `lock ${word} has been held for 30 s by process ${this.attachmentPid(owner)}`,
+        )
+      sleepMs(0.05)
+    }
+  }
+
+  /** The lock for creating, changing and destroying objects. */
+  get controlLock(): number {
+    return H.controlLock
+  }
+
+  // --- waiting -----------------------------------------------------------------------------------------------------
+
+  /** Blocks while the word has the expected value, at most `timeoutMs`. */
+  wait(word: number, expected: number, timeoutMs: number): void {
+    if (this.#shared) Atomics.wait(this.i32, word, expected, timeoutMs)
+    else
+      futexWait(
+        this.buffer as ArrayBuffer,
+        word * 4,
+        expected,
+        timeoutMs === Number.POSITIVE_INFINITY ? 3600e9 : timeoutMs * 1e6,
+      )
+  }
+
+  /** The same without blocking; the promise keeps the process alive while it is pending. */
+  async waitAsync(word: number, expected: number, timeoutMs: number): Promise<void> {
+    const ms = Math.min(timeoutMs, 100)
+    if (this.#shared) {
+      const atomics = Atomics as unknown as {
+        waitAsync(a: Int32Array, i: number, v: number, t: number): { async: boolean; value: unknown }
+      }
+      const result = atomics.waitAsync(this.i32, word, expected, ms)
+      if (!result.async) return
+      // V8's promise does not hold the event loop open; a timer does.
+      const hold = setInterval(() => {}, 1000)
+      try {
+        await result.value
+      } finally {
+        clearInterval(hold)
+      }
+    } else await futexWaitAsync(this.buffer as ArrayBuffer, word * 4, expected, ms * 1e6)
+  }
+
+  notify(word: number): void {
+    if (this.#shared) Atomics.notify(this.i32, word)
+    else futexWake(this.buffer as ArrayBuffer, word * 4, 0x7fffffff)
+  }
+
+  // --- pages -------------------------------------------------------------------------------------------------------
+
+  /**
+   * Allocates whole pages, zeroed; the byte offset. First fit from a moving hint; each run is one entry of the page
+   * table, so that a process that dies in here leaves a usable table.
+   */
+  allocate(bytes: number, owner: number = this.me): number {
+    const pages = Math.max(1, Math.ceil(bytes / pageBytes))
+    if (pages > runPagesMask) throw new SegmentError('ENOMEM', `${bytes} bytes are more than one allocation can have`)
+    const i32 = this.i32
+    const table = i32[H.pageTable]! / 4
+    const first = this.heapStart / pageBytes
+    const end = i32[H.pages]!
+    this.lock(H.pagesLock)
+    let at = this.#findRun(table, i32[H.heapHint]!, end, pages)
+    if (at < 0) at = this.#findRun(table, first, end, pages)
+    if (at < 0) {
+      this.unlock(H.pagesLock)
+      throw new SegmentError(
+        'ENOMEM',
+        `no ${pages * pageBytes} contiguous bytes left in the ${this.sizeBytes >> 20} MiB segment; free something or set VERBENA_SHM_MIB to more`,
+      )
+    }
+    i32.fill(inRun, table + at + 1, table + at + pages)
+    i32[table + at] = pages | (owner << runOwnerShift)
+    i32[H.heapHint] = at + pages
+    const high = i32[H.heapHigh]!
+    if (at + pages > high) i32[H.heapHigh] = at + pages
+    this.unlock(H.pagesLock)
+    // Pages above the high-water mark were never used and are zero.
+    const used = Math.min(Math.max(high - at, 0), pages)
+    if (used > 0) this.u8.fill(0, at * pageBytes, (at + used) * pageBytes)
+    return at * pageBytes
+  }
+
+  #findRun(table: number, from: number, end: number, pages: number): number {
+    const i32 = this.i32
+    let start = from
+    let at = from
+    while (at < end) {
+      const entry = i32[table + at]!
+      if (entry === 0) {
+        at++
+        if (at - start === pages) return start
+      } else {
+        at += entry > 0 ? entry & runPagesMask : 1
+        start = at
+      }
+    }
+    return -1
+  }
+
+  free(byteOffset: number): void {
+    const i32 = this.i32
+    const head = i32[H.pageTable]! / 4 + byteOffset / pageBytes
+    this.lock(H.pagesLock)
+    const entry = i32[head]!
+    if (entry > 0) i32.fill(0, head, head + (entry & runPagesMask))
+    this.unlock(H.pagesLock)
+  }
+
+  /** Bytes of the run that starts here, 0 if none does. */
+  allocatedBytes(byteOffset: number): number {
+    if (byteOffset % pageBytes !== 0) return 0
+    const entry = this.i32[this.i32[H.pageTable]! / 4 + byteOffset / pageBytes] ?? 0
+    return entry > 0 ? (entry & runPagesMask) * pageBytes : 0
+  }
+
+  #freeRunsOf(id: number): void {
+    const i32 = this.i32
+    const table = i32[H.pageTable]! / 4
+    for (let at = this.heapStart / pageBytes; at < i32[H.heapHigh]!; ) {
+      const entry = i32[table + at]!
+      const pages = entry > 0 ? entry & runPagesMask : 1
+      if (entry > 0 && entry >> runOwnerShift === id) this.free(at * pageBytes)
+      at += pages
+    }
+  }
+}
+
+const environmentKey = 'verbena.segment'
+
+function newProcessMemory(sizeBytes: number): WasmMemory | SharedArrayBuffer {
+  for (let bytes = sizeBytes; bytes >= 1 << 27; bytes /= 2) {
+    const wasmPages = bytes / 65536
+    try {
+      return new WebAssembly.Memory({ initial: wasmPages, maximum: wasmPages, shared: true })
+    } catch {
+      // Address space is limited here (ulimit -v, a small container): try less.
+    }
+  }
+  return new SharedArrayBuffer(1 << 27)
+}
+
+function attachmentWord(id: number): number {
+  return (attachmentsStart + id * attachmentBytes) / 4
+}
+
+function threadRuns(i32: Int32Array, f64: Float64Array, a: number): boolean {
+  return threadAlive(i32[a + A.pid]!, i32[a + A.tid]!, f64[(a + A.startTime) >> 1]!)
+}
+
+function anyoneAlive(i32: Int32Array): boolean {
+  const f64 = new Float64Array(i32.buffer)
+  for (let id = 1; id < maxAttachments; id++) {
+    const a = attachmentWord(id)
+    if (i32[a + A.state] === attachmentState.live && threadRuns(i32, f64, a)) return true
+  }
+  return false
+}
+
+function roundUp(value: number, unit: number): number {
+  return Math.ceil(value / unit) * unit
+}
+
+const filePrefix = 'verbena-'
+
+/** File name under /dev/shm of a named segment. */
+export function segmentFile(name: string): string {
+  return filePrefix + name
+}
+
+/** A random 32-bit number from the system's generator, never 0 or −1. */
+export function randomKey(): number {
+  for (;;) {
+    const key = randomBytes(4).readInt32LE()
+    if (key !== 0 && key !== -1) return key
+  }
+}
+
+export { filePrefix as segmentFilePrefix }

@@ -1,0 +1,97 @@
+/**
+ * Threads: starting one from a TypeScript or JavaScript file, and telling whether a thread of any process still lives.
+ *
+ * A thread is known by its process id, its thread id and its start time: the kernel gives ids out again, but not in
+ * the same clock tick.
+ */
+import { readFileSync, readlinkSync } from 'node:fs'
+import { isMainThread, Worker, type WorkerOptions, workerData } from 'node:worker_threads'
+
+export { threadId } from 'node:worker_threads'
+
+/** What ts-worker.mjs gets in place of the user's data. */
+interface Wrapped {
+  readonly verbenaEntry: string
+  readonly verbenaData: unknown
+}
+
+/** Options of `Worker` except `eval`: `workerData`, `name`, `transferList`, `execArgv`, `env`, `resourceLimits`, … */
+export type ThreadOptions = Omit<WorkerOptions, 'eval'>
+
+/**
+ * Starts a thread that runs the module `entry` (a file URL). In development the entry is TypeScript, which a worker
+ * of Node 20 cannot load by itself: ts-worker.mjs then loads it. The entry finds its data in `threadData()`, or in
+ * `workerData` of node:worker_threads.
+ */
+export function startThread(entry: URL, options: ThreadOptions = {}): Worker {
+  const stripsTypes = Boolean((process.features as { typescript?: string | false }).typescript)
+  if (!/\.[mc]?ts$/.test(entry.pathname) || stripsTypes) return new Worker(entry, options)
+  const wrapped: Wrapped = { verbenaEntry: entry.href, verbenaData: options.workerData }
+  return new Worker(new URL('./ts-worker.mjs', import.meta.url), { ...options, workerData: wrapped })
+}
+
+/** The `workerData` that `startThread` was given; undefined in the main thread. */
+export function threadData<T = unknown>(): T {
+  if (isMainThread) return undefined as T
+  const data = workerData as unknown
+  if (typeof data === 'object' && data !== null && 'verbenaEntry' in data) return (data as Wrapped).verbenaData as T
+  return data as T
+}
+
+let ownThreadId = -1
+
+/** The kernel's id of this thread; 0 where there is no /proc. */
+export function osThreadId(): number {
+  if (ownThreadId >= 0) return ownThreadId
+  try {
+    // "<pid>/task/<tid>"
+    const link = readlinkSync('/proc/thread-self')
+    ownThreadId = Number(link.slice(link.lastIndexOf('/') + 1))
+  } catch {
+    ownThreadId = 0
+  }
+  return ownThreadId
+}
+
+interface ThreadStat {
+  /** `R`, `S`, `Z`, …: field 3. */
+  readonly state: string
+  /** Clock ticks from the start of the machine: field 22. */
+  readonly startTime: number
+}
+
+function threadStat(pid: number, tid: number): ThreadStat | null {
+  let text: string
+  try {
+    text = readFileSync(`/proc/${pid}/task/${tid}/stat`, 'latin1')
+  } catch {
+    return null
+  }
+  // Field 2 is the name in parentheses, which may itself hold spaces and parentheses: fields count from the last one.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return { state: fields[0] ?? '', startTime: Number(fields[22 - 3] ?? 0) }
+}
+
+/** When the thread started, in clock ticks from the start of the machine; 0 if it does not exist or there is no /proc. */
+export function threadStartTime(pid: number, tid: number): number {
+  return threadStat(pid, tid)?.startTime ?? 0
+}
+
+/**
+ * True if the thread still runs. A `startTime` of 0 means unknown: then any thread with this id counts. One that has
+ * ended but that its parent has not yet waited for (a zombie) is dead. Where there is no /proc, the process decides.
+ */
+export function threadAlive(pid: number, tid: number, startTime: number): boolean {
+  if (!(pid > 0)) return false
+  if (osThreadId() !== 0 && tid !== 0) {
+    const stat = threadStat(pid, tid)
+    if (stat === null || stat.state === 'Z' || stat.state === 'X') return false
+    return startTime === 0 || stat.startTime === startTime
+  }
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * Which histograms to draw: all of a small run, a choice from a large one, the same settings of several runs together.
+ */
+
+import { join } from 'node:path'
+import { readTimestamps } from '../csv.ts'
+import { ReportError } from '../errors.ts'
+import type { PlotSettings } from '../results.ts'
+import { groupBy, keyOf, type LatencyEntry, labelOf, RUN, settingNames } from '../settings.ts'
+import { histogram, latencies } from '../statistics.ts'
+import { type HistogramChart, type HistogramPanel, type HistogramSeries, histogramChart } from './histogram.ts'
+import type { Chart } from './svg.ts'
+
+/** Panels that are shown at once; the others are below, folded. */
+export const MAX_PANELS = 8
+const PANELS_PER_PICTURE = 6
+
+/** Settings by which a choice is made, the most telling first. The smallest size stands for all. */
+const CHOICE_ORDER = [
+  'op',
+  'service',
+  'device',
+  'poll',
+  'inline',
+  'stamp',
+  'pollComp',
+  'unsignaled',
+  'engine',
+  'burst',
+  'pause',
+]
+
+export interface Distributions {
+  /** Shown at once. */
+  main: Chart[]
+  /** The same panels up to the slowest usual message, when the range is much wider than that. */
+  zoomed: Chart[]
+  /** All others; empty when `main` shows all. */
+  all: Chart[]
+  /** What could not be drawn and why. */
+  notes: string[]
+}
+
+export function distributions(entries: readonly LatencyEntry[], plot: PlotSettings): Distributions {
+  const notes: string[] = []
+  const measured = entries.filter((entry) => entry.set.lat.count > 0)
+  const { varying } = settingNames(measured)
+  const own = varying.filter((key) => key !== RUN)
+  // One panel for each combination of settings; with several runs it holds the sets of all of them.
+  const groups = [...groupBy(measured, (entry) => keyOf(entry, own)).values()]
+  const chosen = choose(groups)
+  const zoom = zoomRange(chosen, plot)
+  const drawn = new Map<LatencyEntry[], { full: HistogramPanel; zoomed: HistogramPanel | null }>()
+  for (const group of groups) {
+    const title = labelOf(group[0]!, own)
+    const ranges = zoom && chosen.includes(group) ? [plot.histogram.range, zoom] : [plot.histogram.range]
+    const [full, zoomed] = ranges.map((range) => ({ title, series: [] as HistogramSeries[], range }))
+    for (const entry of group) {
+      for (const part of read(entry, group, plot, notes)) {
+        for (const panel of [full!, zoomed]) {
+          if (!panel) continue
+          const { label, median } = part
+          panel.series.push({
+            label,
+            median,
+            histogram: histogram(part.values, panel.range, binsFor(panel.range, plot)),
+          })
+        }
+      }
+    }
+    if (full!.series.length > 0) drawn.set(group, { full: full!, zoomed: zoomed ?? null })
+  }
+  const panels = (list: readonly LatencyEntry[][]) => list.flatMap((group) => drawn.get(group) ?? [])
+  const title = plot.histogram.title
+  const mainPanels = panels(chosen)
+  const zoomedPanels = mainPanels.flatMap((panel) => panel.zoomed ?? [])
+  return {
+    main: pictures(
+      'histogram',
+      title,
+      mainPanels.map((panel) => panel.full),
+      plot,
+      MAX_PANELS,
+    ),
+    zoomed: pictures('histogram-zoom', `${title}, enlarged`, zoomedPanels, plot, MAX_PANELS),
+    all:
+      chosen.length === groups.length
+        ? []
+        : pictures(
+            'histograms',
+            `${title}, all sets`,
+            panels(groups).map((panel) => panel.full),
+            plot,
+            PANELS_PER_PICTURE,
+          ),
+    notes,
+  }
+}
+
+/**
+ * At most MAX_PANELS groups that show the variety: the settings are taken in one after the other as long as their
+ * combinations fit, and each combination is represented by its smallest size.
+ */
+export function choose(groups: readonly LatencyEntry[][]): LatencyEntry[][] {
+  if (groups.length <= MAX_PANELS) return [...groups]
+  const size = (group: LatencyEntry[]): number => Number(group[0]!.set.settings.size ?? 0)
+  const pick = (keys: readonly string[]): LatencyEntry[][] =>
+    [...groupBy(groups, (group) => keyOf(group[0]!, keys)).values()].map((alike) =>
+      alike.reduce((best, group) => (size(group) < size(best) ? group : best)),
+    )
+  let keys: string[] = []
+  for (const key of CHOICE_ORDER) {
+    if (pick([...keys, key]).length <= MAX_PANELS) keys = [...keys, key]
+  }
+  return pick(keys)
+}
+
+/** Up to a round number above the p99 of what is shown, when that is less than a quarter of the range. */
+function zoomRange(groups: readonly LatencyEntry[][], plot: PlotSettings): [number, number] | null {
+  const [low, high] = plot.histogram.range
+  const shown = groups.flat().flatMap((entry) => plot.histogram.values.map((value) => entry.set[value]?.p99 ?? 0))
+  const slowest = Math.max(0, ...shown)
+  if (slowest === 0 || slowest > low + (high - low) / 4) return null
+  const step = 10 ** Math.floor(Math.log10(slowest))
+  const limit = Math.ceil((slowest * 1.2) / (step / 2)) * (step / 2)
+  return limit < high && limit > low ? [low, limit] : null
+}
+
+/** As many bins as asked for; in the enlarged range fewer, so that each holds as many whole nanoseconds as the others. */
+function binsFor(range: readonly [number, number], plot: PlotSettings): number {
+  const { bins } = plot.histogram
+  const span = range[1] - range[0]
+  if (range === plot.histogram.range) return bins
+  for (let n = Math.min(bins, span); n >= bins / 4; n--) if (span % n === 0) return n
+  return bins
+}
+
+interface Part {
+  label: string
+  median: number
+  values: Float64Array
+}
+
+function read(entry: LatencyEntry, group: readonly LatencyEntry[], plot: PlotSettings, notes: string[]): Part[] {
+  const { run, set } = entry
+  const path = join(run.dir, `${set.id}.csv`)
+  try {
+    const { tSubm, tRecv, tComp } = readTimestamps(path)
+    const name = (value: string): string => (group.length > 1 ? `${run.label}, ${value}` : value)
+    const parts: Part[] = []
+    for (const value of plot.histogram.values) {
+      const summary = set[value]
+      if (!summary || summary.count === 0) continue
+      const values = latencies(tSubm, value === 'lat' ? tRecv : tComp)
+      if (values.length !== summary.count) {
+        notes.push(`${path} holds ${values.length} latencies (${value}), run.json says ${summary.count}.`)
+      }
+      parts.push({ label: name(`t_${value}`), median: summary.median, values })
+    }
+    return parts
+  } catch (error) {
+    if (!(error instanceof ReportError)) throw error
+    notes.push(`No histogram of set ${set.id}: ${error.message}.`)
+    return []
+  }
+}
+
+function pictures(name: string, title: string, panels: HistogramPanel[], plot: PlotSettings, most: number): Chart[] {
+  const count = Math.ceil(panels.length / most)
+  return Array.from({ length: count }, (_, index) => {
+    const spec: HistogramChart = {
+      name: count > 1 ? `${name}-${index + 1}` : name,
+      title: count > 1 ? `${title} (${index + 1} of ${count})` : title,
+      width: plot.figure.width,
+      height: plot.figure.height,
+      panels: panels.slice(index * most, (index + 1) * most),
+    }
+    return histogramChart(spec)
+  })
+}

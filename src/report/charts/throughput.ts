@@ -1,0 +1,121 @@
+/**
+ * The two throughput charts of seed 004: the techniques over the number of concurrent messages, and the effect of the
+ * batch size at 64 concurrent messages, both with messages of 8 bytes. Where these were not measured, the nearest is drawn
+ * and the title says so.
+ */
+
+import { formatBytes, formatRateTick } from '../format.ts'
+import type { PlotSettings } from '../results.ts'
+import { compareSettings, groupBy, keyOf, labelOf, settingNames, type ThroughputEntry } from '../settings.ts'
+import { medianOf } from '../statistics.ts'
+import { lineChart, MAX_LINES } from './lines.ts'
+import type { Chart } from './svg.ts'
+
+const SIZE = 8
+const CONCURRENT = 64
+/** The batch of the first chart, as in seed 004. */
+const BATCH = 4
+
+export function throughputCharts(entries: readonly ThroughputEntry[], plot: PlotSettings): Chart[] {
+  const measured = entries.filter((entry) => entry.set.messages > 0)
+  const size = nearest(measured, 'size', SIZE)
+  const small = measured.filter((entry) => size === null || entry.set.settings.size === size)
+  const sizeText = size === null ? '' : `, messages of ${formatBytes(size)}`
+
+  const batched = techniquesWithBatches(small)
+  const batch = nearest(
+    small.filter((entry) => batched.has(technique(entry))),
+    'batch',
+    BATCH,
+  )
+  const atOneBatch = small.filter((entry) => !batched.has(technique(entry)) || entry.set.settings.batch === batch)
+  const batchText = batched.size > 0 && batch !== null ? `; ${[...batched].join(' and ')}: batches of ${batch}` : ''
+
+  const many = small.filter((entry) => batched.has(technique(entry)))
+  const concurrent = nearest(many, 'concurrent', CONCURRENT)
+  const atOneDepth = many.filter((entry) => concurrent === null || entry.set.settings.concurrent === concurrent)
+  const depthText = concurrent === null ? '' : `, ${concurrent} concurrent messages`
+
+  return [
+    ...charts(
+      atOneBatch,
+      'concurrent',
+      'throughput-concurrent',
+      `Throughput over concurrent messages${sizeText}${batchText}`,
+      plot,
+    ),
+    ...charts(
+      atOneDepth,
+      'batch',
+      'throughput-batch',
+      `Throughput over batch size${batched.size === 1 ? ` (${[...batched][0]})` : ''}${sizeText}${depthText}`,
+      plot,
+    ),
+  ]
+}
+
+function technique(entry: ThroughputEntry): string {
+  return String(entry.set.settings.technique ?? '')
+}
+
+/** Techniques that were measured with more than one batch size. */
+function techniquesWithBatches(entries: readonly ThroughputEntry[]): Set<string> {
+  const groups = groupBy(entries, technique)
+  const result = new Set<string>()
+  for (const [name, group] of groups) {
+    if (new Set(group.map((entry) => entry.set.settings.batch)).size > 1) result.add(name)
+  }
+  return result
+}
+
+/** The wanted value of a setting if it was measured, else the one with the smallest ratio to it. */
+function nearest(entries: readonly ThroughputEntry[], key: string, wanted: number): number | null {
+  let best: number | null = null
+  const ratio = (value: number): number => Math.abs(Math.log(value / wanted))
+  for (const entry of entries) {
+    const value = entry.set.settings[key]
+    if (typeof value === 'number' && value > 0 && (best === null || ratio(value) < ratio(best))) best = value
+  }
+  return best
+}
+
+function charts(
+  entries: readonly ThroughputEntry[],
+  over: string,
+  name: string,
+  title: string,
+  plot: PlotSettings,
+): Chart[] {
+  const placed = entries.filter((entry) => entry.set.settings[over] !== undefined)
+  if (new Set(placed.map((entry) => entry.set.settings[over])).size < 2) return []
+  const { varying } = settingNames(placed)
+  const keys = varying.filter((key) => key !== over && key !== 'batch' && key !== 'repeat')
+  const lines = [...groupBy(placed, (entry) => keyOf(entry, keys)).values()].map((group) => ({
+    label: labelOf(group[0]!, keys) || technique(group[0]!) || 'throughput',
+    points: [...groupBy(group, (entry) => keyOf(entry, [over])).values()].map((sets) => ({
+      x: sets[0]!.set.settings[over]!,
+      y: medianOf(sets.map((entry) => entry.set.messagesPerSecond)),
+    })),
+  }))
+  // Lines of one technique in several runs stand side by side and stay in one chart.
+  lines.sort((a, b) => compareSettings(a.label, b.label))
+  const runs = new Set(placed.map((entry) => entry.run.label)).size
+  const least = Math.ceil(lines.length / MAX_LINES)
+  const each = Math.ceil(lines.length / least / runs) * runs
+  const count = Math.ceil(lines.length / each)
+  return Array.from({ length: count }, (_, index) =>
+    lineChart({
+      name: count > 1 ? `${name}-${index + 1}` : name,
+      title: count > 1 ? `${title} (${index + 1} of ${count})` : title,
+      xName: over === 'concurrent' ? 'concurrent messages' : 'messages in a batch',
+      yName: 'messages/s',
+      width: plot.figure.width,
+      height: plot.figure.height,
+      lines: lines.slice(index * each, (index + 1) * each),
+      logarithmic: plot.medians.logarithmic,
+      linearY: true,
+      formatX: (x) => String(x),
+      formatY: formatRateTick,
+    }),
+  )
+}

@@ -1,0 +1,30 @@
+/**
+ * Reports from saved results: statistics, the files, charts and the page. A pure library: it measures nothing and knows
+ * no other part of Verbena, so that a run can be plotted again, compared with another, or checked by a program.
+ */
+
+export {
+  CSV_HEADER,
+  readTimestamps,
+  type TimestampColumns,
+  type Timestamps,
+  writeTimestamps,
+} from './csv.ts'
+export { REPORT_ERRORS, ReportError, type ReportErrorCode } from './errors.ts'
+export { formatBytes, formatCount, formatNs, formatRate, formatShare } from './format.ts'
+export { type LoadedRun, loadResults, saveResults } from './load.ts'
+export { type Report, type ReportOptions, renderReport, writeReport } from './report.ts'
+export type {
+  LatencyResults,
+  LatencySet,
+  LatencySummary,
+  Machine,
+  PlotSettings,
+  Results,
+  Setting,
+  ThroughputResults,
+  ThroughputSet,
+} from './results.ts'
+export { defaultPlotSettings } from './schema.ts'
+export { type Histogram, histogram, latencies, NSEC_PER_SEC, nearestRank, summarize } from './statistics.ts'
+export { type TerminalHistogramOptions, terminalHistogram } from './terminal.ts'

@@ -1,0 +1,95 @@
+/**
+ * Saved results in and out of a directory: run.json and plot.json. The raw timestamps are csv.ts.
+ */
+
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import type { z } from 'zod'
+import { ReportError } from './errors.ts'
+import type { PlotSettings, Results } from './results.ts'
+import { defaultPlotSettings, plotSchema, resultsSchema } from './schema.ts'
+
+export interface LoadedRun {
+  /** As it was given. */
+  dir: string
+  /** The directory's name: what tells runs apart in a comparison. */
+  label: string
+  results: Results
+  plot: PlotSettings
+}
+
+/**
+ * Reads and checks run.json and plot.json; without a plot.json the defaults are used.
+ *
+ * @throws ReportError ERR_REPORT_NO_RESULTS, ERR_REPORT_JSON or ERR_REPORT_SCHEMA, naming file, path and what was expected
+ */
+export function loadResults(dir: string): LoadedRun {
+  const runPath = join(dir, 'run.json')
+  if (!existsSync(runPath)) {
+    const what = existsSync(dir) ? 'this directory has no run.json' : 'there is no such directory'
+    throw new ReportError('ERR_REPORT_NO_RESULTS', `${dir}: ${what}; name a directory that "verbena bench" wrote`)
+  }
+  const results = readJson(runPath, resultsSchema, 'measure again, or restore the file')
+  const plotPath = join(dir, 'plot.json')
+  const plot = existsSync(plotPath)
+    ? readJson(plotPath, plotSchema, 'correct the file, or delete it to use the defaults')
+    : defaultPlotSettings()
+  return { dir, label: basename(resolve(dir)), results, plot }
+}
+
+/**
+ * Writes run.json, and plot.json when `plot` is given or the directory has none: a plot.json that a person edited stays.
+ * Creates the directory. Each file is replaced as a whole, so that a run that is saved after every set can be killed.
+ *
+ * @throws ReportError ERR_REPORT_SCHEMA when the results are not what the format says; nothing is written then
+ */
+export function saveResults(dir: string, results: Results, plot?: PlotSettings): void {
+  const runPath = join(dir, 'run.json')
+  const plotPath = join(dir, 'plot.json')
+  const run = check(runPath, resultsSchema, results, 'nothing was written')
+  const settings = check(plotPath, plotSchema, plot ?? defaultPlotSettings(), 'nothing was written')
+  mkdirSync(dir, { recursive: true })
+  replaceFile(runPath, `${JSON.stringify(run, null, 1)}\n`)
+  if (plot || !existsSync(plotPath)) replaceFile(plotPath, `${JSON.stringify(settings, null, 2)}\n`)
+}
+
+function replaceFile(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text)
+  renameSync(`${path}.new`, path)
+}
+
+function readJson<T>(path: string, schema: z.ZodType<T>, advice: string): T {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new ReportError('ERR_REPORT_NO_RESULTS', `${path}: ${(cause as Error).message}`, { cause })
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    const why = (cause as Error).message
+    throw new ReportError('ERR_REPORT_JSON', `${path}: not valid JSON (${why}); ${advice}`, { cause })
+  }
+  return check(path, schema, value, advice)
+}
+
+/** The first few problems, each with its path in the document; a damaged file has hundreds and nobody reads them. */
+const PROBLEMS_SHOWN = 3
+
+function check<T>(path: string, schema: z.ZodType<T>, value: unknown, advice: string): T {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const { issues } = parsed.error
+  const shown = issues.slice(0, PROBLEMS_SHOWN).map((issue) => `${pathText(issue.path)}: ${issue.message}`)
+  const more = issues.length > PROBLEMS_SHOWN ? ` (and ${issues.length - PROBLEMS_SHOWN} more)` : ''
+  throw new ReportError('ERR_REPORT_SCHEMA', `${path}: ${shown.join('; ')}${more}; ${advice}`, { cause: parsed.error })
+}
+
+/** `sets[3].lat.median` */
+function pathText(path: readonly PropertyKey[]): string {
+  let text = ''
+  for (const key of path) text += typeof key === 'number' ? `[${key}]` : `${text ? '.' : ''}${String(key)}`
+  return text || 'the document'
+}

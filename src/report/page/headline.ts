@@ -1,0 +1,99 @@
+/** The first sentence of a report and the figures below it. */
+
+import { formatBytes, formatCount, formatNs, formatRate } from '../format.ts'
+import {
+  type Entry,
+  groupBy,
+  keyOf,
+  type LatencyEntry,
+  labelOf,
+  RUN,
+  settingNames,
+  type ThroughputEntry,
+} from '../settings.ts'
+
+export interface Headline {
+  sentence: string
+  /** Name and figure. */
+  figures: [string, string][]
+}
+
+export function latencyHeadline(entries: readonly LatencyEntry[]): Headline {
+  // With the stamp at sending a part of the way is not measured: such sets are compared only among themselves.
+  const withLatency = entries.filter((entry) => entry.set.lat.count > 0)
+  const whole = withLatency.filter((entry) => entry.set.settings.stamp !== 'send')
+  const measured = whole.length > 0 ? whole : withLatency
+  if (measured.length === 0) return { sentence: 'No latency was measured.', figures: [] }
+  const byMedian = measured.toSorted((a, b) => a.set.lat.median - b.set.lat.median)
+  const best = byMedian[0]!
+  const { lat } = best.set
+  const which = describe(best, measured)
+  const sentence =
+    measured.length === 1
+      ? `A message takes ${formatNs(lat.median)} (median${which}).`
+      : `The fastest of ${measured.length} sets${measured.length < withLatency.length ? ' timed from submission' : ''} takes ${formatNs(lat.median)} (median${which}); the slowest ${formatNs(byMedian.at(-1)!.set.lat.median)}.`
+  const sent = entries.reduce((sum, entry) => sum + entry.set.sent, 0)
+  const lost = entries.reduce((sum, entry) => sum + entry.set.lost, 0)
+  return {
+    sentence: [sentence, comparison(measured, (entry) => entry.set.lat.median, 'latency')].join(' ').trim(),
+    figures: [
+      [measured.length === 1 ? 'Median latency' : 'Best median', formatNs(lat.median)],
+      ['Its central 80 %', `${formatCount(lat.p10)} to ${formatNs(lat.p90)}`],
+      ['Its p99 / p99.9', `${formatNs(lat.p99)} / ${formatNs(lat.p999)}`],
+      ['Messages', formatCount(sent)],
+      ['Lost', formatCount(lost)],
+    ],
+  }
+}
+
+export function throughputHeadline(entries: readonly ThroughputEntry[]): Headline {
+  const measured = entries.filter((entry) => entry.set.messages > 0)
+  if (measured.length === 0) return { sentence: 'No throughput was measured.', figures: [] }
+  const most = measured.reduce((a, b) => (b.set.messagesPerSecond > a.set.messagesPerSecond ? b : a))
+  const widest = measured.reduce((a, b) => (b.set.bytesPerSecond > a.set.bytesPerSecond ? b : a))
+  const rate = `${formatRate(most.set.messagesPerSecond)} messages/s`
+  const bytes = `${formatRate(widest.set.bytesPerSecond)}B/s`
+  const sentence = `Up to ${rate}${describe(most, measured).replace(', ', ' with ')}.`
+  return {
+    sentence: [sentence, comparison(measured, (entry) => entry.set.messagesPerSecond, 'rate')].join(' ').trim(),
+    figures: [
+      ['Messages/s', formatRate(most.set.messagesPerSecond)],
+      ['Most data', bytes],
+      ['Sets', formatCount(measured.length)],
+      ['Messages', formatCount(measured.reduce((sum, entry) => sum + entry.set.messages, 0))],
+    ],
+  }
+}
+
+/** ": 8 B, RC send, poll busy": how this set differs from the others, with the size in any case. */
+function describe(entry: Entry, all: readonly Entry[]): string {
+  const { size } = entry.set.settings
+  const parts: string[] = []
+  if (typeof size === 'number') parts.push(`${formatBytes(size)} messages`)
+  const keys = settingNames(all).varying.filter((key) => key !== 'size' && key !== 'repeat')
+  const named = [...['service', 'op', 'technique'].filter((key) => !keys.includes(key)), ...keys]
+  const label = labelOf(entry, named)
+  if (label) parts.push(label)
+  return parts.length > 0 ? `, ${parts.join(', ')}` : ''
+}
+
+/** With two runs: the middle ratio of the sets that both have. */
+function comparison<E extends Entry>(entries: readonly E[], figure: (entry: E) => number, what: string): string {
+  const runs = [...new Set(entries.map((entry) => entry.run.label))]
+  const [first, second] = runs
+  if (first === undefined || second === undefined || runs.length !== 2) return ''
+  const keys = settingNames(entries).varying.filter((key) => key !== RUN)
+  const ratios: number[] = []
+  for (const group of groupBy(entries, (entry) => keyOf(entry, keys)).values()) {
+    const of = (run: string): number => {
+      const entry = group.find((candidate) => candidate.run.label === run)
+      return entry ? figure(entry) : 0
+    }
+    if (of(first) > 0 && of(second) > 0) ratios.push(of(second) / of(first))
+  }
+  if (ratios.length === 0) return `${first} and ${second} have no settings in common.`
+  ratios.sort((a, b) => a - b)
+  const middle = ratios[Math.floor((ratios.length - 1) / 2)]!
+  const sets = ratios.length === 1 ? 'the set' : `${ratios.length} sets`
+  return `${second} has ${middle.toFixed(2)} times the ${what} of ${first} (median over ${sets} that both have).`
+}

@@ -1,0 +1,97 @@
+/** The page around charts and tables: head, notes, machines, and the frame of each section. */
+
+import { escapeHtml, formatBytes } from '../format.ts'
+import type { LoadedRun } from '../load.ts'
+import type { Headline } from './headline.ts'
+import { SCRIPT, STYLE } from './style.ts'
+
+export function page(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
+<link rel="icon" href="data:,">
+<title>${escapeHtml(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+${body}
+</main>
+<script>${SCRIPT}</script>
+</body>
+</html>
+`
+}
+
+export function headlineHtml({ sentence, figures }: Headline): string {
+  const items = figures.map(([name, figure]) => `<div><dt>${escapeHtml(name)}</dt><dd>${escapeHtml(figure)}</dd></div>`)
+  return `<p class="headline">${escapeHtml(sentence)}</p>\n<dl class="figures">${items.join('')}</dl>`
+}
+
+/** Text must be escaped already; it may hold markup. */
+export function section(id: string, title: string, ...parts: string[]): string {
+  const content = parts.filter((part) => part !== '')
+  if (content.length === 0) return ''
+  return `<section id="${id}">\n<h2>${escapeHtml(title)}</h2>\n${content.join('\n')}\n</section>`
+}
+
+export function figure(svg: string, name: string): string {
+  return `<figure id="chart-${name}"><div class="chart" tabindex="0">${svg}</div></figure>`
+}
+
+export function folded(summary: string, content: string): string {
+  return content === '' ? '' : `<details>\n<summary>${escapeHtml(summary)}</summary>\n${content}\n</details>`
+}
+
+/** What a reader must know before the figures: interrupted runs, sets with errors, files that could not be read. */
+export function notesHtml(notes: readonly string[]): string {
+  if (notes.length === 0) return ''
+  return `<div class="note" role="note"><ul>${notes.map((note) => `<li>${escapeHtml(note)}</li>`).join('')}</ul></div>`
+}
+
+export function runNotes(runs: readonly LoadedRun[]): string[] {
+  const notes: string[] = []
+  for (const { label, results } of runs) {
+    if (!results.complete) {
+      const sets = results.sets.length === 1 ? 'the one set' : `the ${results.sets.length} sets`
+      notes.push(`The run ${label} did not finish: this report shows ${sets} measured before.`)
+    }
+    for (const set of results.sets) {
+      if (set.error) notes.push(`Set ${set.id} of ${label} stopped early: ${set.error}`)
+    }
+  }
+  return notes
+}
+
+/** Machine, versions, command and date of one run. */
+export function factsHtml({ label, results }: LoadedRun, several: boolean): string {
+  const { machine, versions, command, startedAt, durationSeconds } = results
+  const permitted = Object.entries(machine.permitted).map(([name, yes]) => `${name}: ${yes ? 'yes' : 'no'}`)
+  const facts: [string, string][] = [
+    ['Command', `<code>${escapeHtml(command.join(' '))}</code>`],
+    ['Date', `${escapeHtml(startedAt)}, ${durationSeconds.toFixed(1)} s`],
+    ['Processor', escapeHtml(`${machine.cpu}, ${machine.cores} ${machine.cores === 1 ? 'core' : 'cores'}`)],
+    ['Memory', memoryText(machine.memoryBytes)],
+    ['System', escapeHtml(machine.os)],
+    ['Load at the start', machine.load.toFixed(2)],
+    ...(permitted.length > 0 ? [['Permitted', escapeHtml(permitted.join(', '))] as [string, string]] : []),
+    [
+      'Versions',
+      escapeHtml(
+        Object.entries(versions)
+          .map(([name, version]) => `${name} ${version}`)
+          .join(', '),
+      ),
+    ],
+  ]
+  const list = facts.map(([name, value]) => `<dt>${name}</dt><dd>${value}</dd>`).join('\n')
+  const title = several ? `<h3>${escapeHtml(label)}</h3>\n` : ''
+  return `${title}<dl class="facts">\n${list}\n</dl>`
+}
+
+function memoryText(bytes: number): string {
+  return bytes >= 2 ** 30 ? `${(bytes / 2 ** 30).toFixed(1)} GiB` : formatBytes(bytes)
+}

@@ -1,0 +1,215 @@
+/**
+ * The report of one run or the comparison of several: everything from saved results, nothing measured again.
+ */
+
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { distributions } from './charts/distributions.ts'
+import { inlineChart, inlinePairs } from './charts/inline.ts'
+import { horizontalSetting, medianCharts } from './charts/medians.ts'
+import { type Chart, renderSvg } from './charts/svg.ts'
+import { throughputCharts } from './charts/throughput.ts'
+import { ReportError } from './errors.ts'
+import { escapeHtml, formatCount } from './format.ts'
+import { type LoadedRun, loadResults } from './load.ts'
+import { latencyHeadline, throughputHeadline } from './page/headline.ts'
+import { factsHtml, figure, folded, headlineHtml, notesHtml, page, runNotes, section } from './page/page.ts'
+import { comparisonTable, constantSettings, inlineTable, latencyTable, throughputTable } from './page/tables.ts'
+import type { PlotSettings } from './results.ts'
+import { type LatencyEntry, settingNames, type ThroughputEntry } from './settings.ts'
+
+export interface ReportOptions {
+  /** The setting on the horizontal axis of the median chart, instead of the one in plot.json. */
+  over?: string
+  /** Settings that tell the lines of the median chart apart, instead of those in plot.json; empty: all that vary. */
+  lines?: string[]
+  /** Limits of the histograms in nanoseconds, instead of those in plot.json. */
+  rangeNs?: [number, number]
+  /** Title of the page. */
+  title?: string
+}
+
+export interface Report {
+  /** A page that needs nothing but itself. */
+  html: string
+  /** Each chart as a file of its own, by name without ending. */
+  svgs: Map<string, string>
+  /** What a reader must know: interrupted runs, sets with errors, raw timestamps that could not be read. Also on the page. */
+  notes: string[]
+}
+
+/**
+ * Makes the report of saved results. With several directories their sets are compared, told apart by the directory's
+ * name; plot.json is that of the first.
+ *
+ * @throws ReportError for results that cannot be read (see loadResults), and ERR_REPORT_OPTION for an option that fits none
+ */
+export function renderReport(dirs: readonly string[], options: ReportOptions = {}): Report {
+  const runs = distinctLabels(dirs.map((dir) => loadResults(dir)))
+  const [first] = runs
+  if (!first) throw new ReportError('ERR_REPORT_OPTION', 'no directory was given; name at least one with results')
+  const plot = plotSettings(first.plot, options)
+  const latency: LatencyEntry[] = []
+  const throughput: ThroughputEntry[] = []
+  for (const run of runs) {
+    if (run.results.tool === 'latency') latency.push(...run.results.sets.map((set) => ({ run, set })))
+    else throughput.push(...run.results.sets.map((set) => ({ run, set })))
+  }
+  const svgs = new Map<string, string>()
+  const draw = (charts: readonly Chart[]): string =>
+    charts
+      .map((chart) => {
+        const svg = renderSvg(chart)
+        svgs.set(chart.name, svg)
+        return figure(svg, chart.name)
+      })
+      .join('\n')
+
+  const notes = runNotes(runs)
+  const sections: string[] = []
+  if (latency.length > 0) sections.push(...latencySections(latency, plot, options, draw, notes))
+  if (throughput.length > 0) sections.push(...throughputSections(throughput, plot, draw))
+  const headlines = [
+    ...(latency.length > 0 ? [latencyHeadline(latency)] : []),
+    ...(throughput.length > 0 ? [throughputHeadline(throughput)] : []),
+  ]
+  const name = runs.map((run) => run.label).join(' and ')
+  const title = options.title ?? (runs.length > 1 ? `Comparison of ${name}` : `Report of ${name}`)
+  const facts = runs.map((run) => factsHtml(run, runs.length > 1))
+  const empty = headlines.length === 0 ? '<p class="headline">No set was measured.</p>' : ''
+  const body = [
+    `<h1>${escapeHtml(title)}</h1>`,
+    ...headlines.map(headlineHtml),
+    empty,
+    notesHtml(notes),
+    ...sections,
+    section('machine', runs.length > 1 ? 'Machines and versions' : 'Machine and versions', ...facts),
+  ]
+  return { html: page(title, body.filter((part) => part !== '').join('\n')), svgs, notes }
+}
+
+/**
+ * Writes report.html and each chart as NAME.svg into a directory, which is created.
+ *
+ * @returns the paths of all files, report.html first
+ */
+export function writeReport(dirs: readonly string[], outDir: string, options: ReportOptions = {}): string[] {
+  const { html, svgs } = renderReport(dirs, options)
+  mkdirSync(outDir, { recursive: true })
+  const files = new Map([['report.html', html], ...[...svgs].map(([name, svg]) => [`${name}.svg`, svg] as const)])
+  return [...files].map(([name, text]) => {
+    const path = join(outDir, name)
+    writeFileSync(path, text)
+    return path
+  })
+}
+
+type Draw = (charts: readonly Chart[]) => string
+
+function latencySections(
+  entries: LatencyEntry[],
+  plot: PlotSettings,
+  options: ReportOptions,
+  draw: Draw,
+  notes: string[],
+): string[] {
+  const drawn = distributions(entries, plot)
+  notes.push(...drawn.notes)
+  const over = overSetting(entries, plot, options)
+  const pairs = inlinePairs(entries)
+  const [low, high] = plot.histogram.range
+  const range = `All pictures show ${formatCount(low)} to ${formatCount(high)} ns unless they say “enlarged”; the box says what lies beyond. The red lines are the medians.`
+  return [
+    section(
+      'medians',
+      'Medians',
+      over === null ? '' : draw(medianCharts(entries, over, plot)),
+      comparisonSection(entries),
+    ),
+    section(
+      'distributions',
+      'Distributions',
+      drawn.main.length > 0 ? `<p class="faint">${range}</p>` : '',
+      draw(drawn.main),
+      draw(drawn.zoomed),
+      folded(`Histograms of all ${entries.length} sets`, draw(drawn.all)),
+    ),
+    pairs.length === 0
+      ? ''
+      : section(
+          'delta-inline',
+          'Δ inline: what sending inline would save',
+          INLINE_TEXT,
+          inlineTable(pairs),
+          draw([inlineChart(pairs, plot)]),
+        ),
+    section(
+      'sets',
+      'All sets',
+      '<p class="faint">Latencies in nanoseconds. Press a heading to sort.</p>',
+      constantSettings(entries),
+      latencyTable(entries),
+    ),
+  ]
+}
+
+const INLINE_TEXT = `<p>t<sub>lat</sub> is t<sub>recv</sub> − t<sub>subm</sub>. With the timestamp taken when the adapter
+copies the data (<b>stamp send</b>) instead of before the work request is posted (<b>stamp submit</b>), the same message
+shows a smaller latency: median(send) − median(submit) is negative, and its size, <b>Δt<sub>inline</sub> ≈ median(submit) −
+median(send)</b>, is about the time that is saved when the data travels inside the work request. Nanoseconds.</p>`
+
+function comparisonSection(entries: LatencyEntry[]): string {
+  if (new Set(entries.map((entry) => entry.run.label)).size < 2) return ''
+  const rows = comparisonTable(entries, (entry) => entry.set.lat.median, 'comparison')
+  return rows === '' ? '' : `<h3>The runs side by side</h3>\n<p class="faint">Median latency, ns.</p>\n${rows}`
+}
+
+function throughputSections(entries: ThroughputEntry[], plot: PlotSettings, draw: Draw): string[] {
+  const several = new Set(entries.map((entry) => entry.run.label)).size > 1
+  const rows = several ? comparisonTable(entries, (entry) => entry.set.messagesPerSecond, 'throughput-comparison') : ''
+  return [
+    section(
+      'throughput',
+      'Throughput',
+      draw(throughputCharts(entries, plot)),
+      rows === '' ? '' : `<h3>The runs side by side</h3>\n<p class="faint">Messages/s.</p>\n${rows}`,
+    ),
+    section(
+      'throughput-table',
+      'All throughput sets',
+      '<p class="faint">Press a heading to sort.</p>',
+      constantSettings(entries),
+      throughputTable(entries),
+    ),
+  ]
+}
+
+/** The horizontal axis: what the caller asked for must exist; what plot.json says may be missing. */
+function overSetting(entries: LatencyEntry[], plot: PlotSettings, options: ReportOptions): string | null {
+  if (options.over === undefined) return horizontalSetting(entries, plot.medians.over)
+  const { varying } = settingNames(entries)
+  if (varying.includes(options.over)) return options.over
+  const known = varying.length > 0 ? `these vary: ${varying.join(', ')}` : 'no setting varies in these results'
+  throw new ReportError('ERR_REPORT_OPTION', `medians over "${options.over}" cannot be drawn; ${known}`)
+}
+
+function plotSettings(plot: PlotSettings, options: ReportOptions): PlotSettings {
+  const range = options.rangeNs ?? plot.histogram.range
+  if (!(range[0] >= 0 && range[0] < range[1] && Number.isFinite(range[1]))) {
+    throw new ReportError(
+      'ERR_REPORT_OPTION',
+      `histograms from ${range[0]} to ${range[1]} ns cannot be drawn; give the lower limit first`,
+    )
+  }
+  return {
+    ...plot,
+    histogram: { ...plot.histogram, range },
+    medians: { ...plot.medians, lines: options.lines ?? plot.medians.lines },
+  }
+}
+
+/** Two directories of one name (a/run and b/run) are told apart by their whole paths. */
+function distinctLabels(runs: LoadedRun[]): LoadedRun[] {
+  const twice = new Set(runs.map((run) => run.label).filter((label, index, all) => all.indexOf(label) !== index))
+  return runs.map((run) => (twice.has(run.label) ? { ...run, label: run.dir } : run))
+}

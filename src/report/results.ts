@@ -1,0 +1,113 @@
+/**
+ * The saved form of a benchmark's results: what `verbena bench` writes and what `verbena report` and programs read.
+ *
+ *     DIR/run.json   a Results document: the tool, the machine, the versions, and one entry for each set of settings
+ *     DIR/plot.json  how to draw it (PlotSettings); a person may edit it and make the report again
+ *     DIR/NNN.csv    the raw timestamps of set NNN: number,t_subm,t_recv,t_comp
+ *
+ * Timestamps are the `tv_nsec` of CLOCK_MONOTONIC as seed 000 stores them: integers from 0 to 999,999,999 that wrap
+ * each second; an empty field is a message that was lost or not signaled. Latencies are nanoseconds.
+ */
+
+/** Order statistics of one latency sample, nanoseconds. `count` is the number of samples; all others are 0 when it is 0. */
+export interface LatencySummary {
+  count: number
+  min: number
+  p10: number
+  median: number
+  p90: number
+  p99: number
+  p999: number
+  max: number
+}
+
+/** One value of a setting; every setting is a flat scalar so that tables and axes can use it. */
+export type Setting = string | number | boolean
+
+export interface LatencySet {
+  /** Three digits; the raw timestamps are in `${id}.csv`. */
+  id: string
+  /** Keys as the command line names them: device, service, op, size, poll, pollComp, inline, unsignaled, burst, pause, stamp, engine, pin, repeat. */
+  settings: Record<string, Setting>
+  /** t_recv − t_subm (or − t_send when `settings.stamp` is `send`). */
+  lat: LatencySummary
+  /** t_comp − t_subm; null when the work requests were unsignaled. */
+  comp: LatencySummary | null
+  sent: number
+  lost: number
+  /** Why the set stopped early, if it did: what is saved is what had been measured. */
+  error?: string
+}
+
+export interface ThroughputSet {
+  id: string
+  /** technique, concurrent, batch, size, service, device, engine, repeat, … */
+  settings: Record<string, Setting>
+  messages: number
+  seconds: number
+  messagesPerSecond: number
+  bytesPerSecond: number
+  error?: string
+}
+
+export interface Machine {
+  cpu: string
+  cores: number
+  memoryBytes: number
+  os: string
+  /** One minute load average when the run began. */
+  load: number
+  /** What the run was permitted: huge pages, locked memory, pinned threads. */
+  permitted: Record<string, boolean>
+}
+
+interface ResultsHead {
+  format: 'verbena-results'
+  version: 1
+  /** The command line, without the interpreter. */
+  command: string[]
+  /** ISO 8601. */
+  startedAt: string
+  durationSeconds: number
+  /** False when the run was interrupted or failed: the sets are those measured before. */
+  complete: boolean
+  machine: Machine
+  /** verbena, node, v8, koffi (absent when it could not be loaded). */
+  versions: Record<string, string>
+}
+
+export interface LatencyResults extends ResultsHead {
+  tool: 'latency'
+  unit: 'ns'
+  sets: LatencySet[]
+}
+
+export interface ThroughputResults extends ResultsHead {
+  tool: 'throughput'
+  unit: 'messages/s'
+  sets: ThroughputSet[]
+}
+
+export type Results = LatencyResults | ThroughputResults
+
+/** The settings of the plots, one file for each run, as in seed 000's section "Processing data". */
+export interface PlotSettings {
+  /** Pixels. */
+  figure: { width: number; height: number }
+  histogram: {
+    title: string
+    /** Nanoseconds; the box tells the share of values above the upper limit and the maximum. */
+    range: [number, number]
+    bins: number
+    /** Which latencies to draw for each set. */
+    values: ('lat' | 'comp')[]
+  }
+  medians: {
+    title: string
+    /** The setting on the horizontal axis. */
+    over: string
+    /** The settings that tell the lines apart; empty: all that vary. */
+    lines: string[]
+    logarithmic: boolean
+  }
+}

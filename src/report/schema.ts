@@ -1,0 +1,116 @@
+/**
+ * The saved format as zod schemas, kept equal to the types in results.ts by the compiler.
+ *
+ * run.json is written by programs: fields that this version does not know are ignored, so that a newer writer may add
+ * some. plot.json is edited by people: an unknown field is a typing error and refused, and what is left out has a default.
+ */
+
+import { z } from 'zod'
+import type { PlotSettings, Results } from './results.ts'
+
+const count = z.number().int().nonnegative()
+const figure = z.number().nonnegative()
+const id = z.string().regex(/^\d{3,}$/, 'expected three digits or more, such as "007"')
+const settings = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+
+const summary = z.object({
+  count,
+  min: figure,
+  p10: figure,
+  median: figure,
+  p90: figure,
+  p99: figure,
+  p999: figure,
+  max: figure,
+})
+
+const latencySet = z.object({
+  id,
+  settings,
+  lat: summary,
+  comp: summary.nullable(),
+  sent: count,
+  lost: count,
+  error: z.string().exactOptional(),
+})
+
+const throughputSet = z.object({
+  id,
+  settings,
+  messages: count,
+  seconds: figure,
+  messagesPerSecond: figure,
+  bytesPerSecond: figure,
+  error: z.string().exactOptional(),
+})
+
+const head = {
+  format: z.literal('verbena-results'),
+  version: z.literal(1, 'this version of verbena reads version 1 only; use the verbena that wrote it'),
+  command: z.array(z.string()),
+  startedAt: z.string().refine((text) => !Number.isNaN(Date.parse(text)), 'expected a date in ISO 8601'),
+  durationSeconds: figure,
+  complete: z.boolean(),
+  machine: z.object({
+    cpu: z.string(),
+    cores: count,
+    memoryBytes: count,
+    os: z.string(),
+    load: figure,
+    permitted: z.record(z.string(), z.boolean()),
+  }),
+  versions: z.record(z.string(), z.string()),
+}
+
+export const resultsSchema: z.ZodType<Results> = z
+  .discriminatedUnion('tool', [
+    z.object({ ...head, tool: z.literal('latency'), unit: z.literal('ns'), sets: z.array(latencySet) }),
+    z.object({ ...head, tool: z.literal('throughput'), unit: z.literal('messages/s'), sets: z.array(throughputSet) }),
+  ])
+  .superRefine((results, context) => {
+    const seen = new Set<string>()
+    for (const [index, set] of results.sets.entries()) {
+      const message = `set "${set.id}" occurs twice; each set needs an id of its own`
+      if (seen.has(set.id)) context.addIssue({ code: 'custom', path: ['sets', index, 'id'], message })
+      seen.add(set.id)
+    }
+  })
+
+const pixels = z.number().int().min(200).max(10_000)
+
+/** A fresh copy of the settings that are used where plot.json says nothing. */
+export function defaultPlotSettings(): PlotSettings {
+  return {
+    figure: { width: 900, height: 420 },
+    histogram: { title: 'Latency', range: [0, 10_000], bins: 200, values: ['lat', 'comp'] },
+    medians: { title: 'Median latency', over: 'size', lines: [], logarithmic: true },
+  }
+}
+
+export const plotSchema: z.ZodType<PlotSettings> = z.strictObject({
+  figure: z
+    .strictObject({ width: pixels.default(900), height: pixels.default(420) })
+    .default(() => defaultPlotSettings().figure),
+  histogram: z
+    .strictObject({
+      title: z.string().default('Latency'),
+      range: z
+        .tuple([figure, figure])
+        .refine(([low, high]) => low < high, 'expected the lower limit first: [0, 10000]')
+        .default([0, 10_000]),
+      bins: z.number().int().min(1).max(5000).default(200),
+      values: z
+        .array(z.enum(['lat', 'comp']))
+        .min(1)
+        .default(['lat', 'comp']),
+    })
+    .default(() => defaultPlotSettings().histogram),
+  medians: z
+    .strictObject({
+      title: z.string().default('Median latency'),
+      over: z.string().min(1).default('size'),
+      lines: z.array(z.string()).default([]),
+      logarithmic: z.boolean().default(true),
+    })
+    .default(() => defaultPlotSettings().medians),
+})

@@ -1,0 +1,90 @@
+/**
+ * What tells sets apart: which settings vary, and how a set is named by them.
+ */
+
+import type { LoadedRun } from './load.ts'
+import type { LatencySet, Setting, ThroughputSet } from './results.ts'
+
+/** A set with the run it belongs to. */
+export interface Entry<S extends LatencySet | ThroughputSet = LatencySet | ThroughputSet> {
+  run: LoadedRun
+  set: S
+}
+
+export type LatencyEntry = Entry<LatencySet>
+export type ThroughputEntry = Entry<ThroughputSet>
+
+/** The pseudo-setting that names the run where several are compared. */
+export const RUN = 'run'
+
+/** The order in which settings are named; others follow as they come. */
+const ORDER = [
+  ...['device', 'service', 'op', 'technique', 'size', 'poll', 'pollComp', 'inline', 'unsignaled', 'stamp'],
+  ...['concurrent', 'batch', 'burst', 'pause', 'engine', 'pin', 'repeat', RUN],
+]
+
+/** Settings whose value alone says what it is. */
+const SELF_EXPLANATORY = new Set(['device', 'service', 'op', 'technique', RUN])
+
+export function settingOf(entry: Entry, key: string): Setting | undefined {
+  return key === RUN ? entry.run.label : entry.set.settings[key]
+}
+
+export interface SettingNames {
+  /** Settings with more than one value among the sets (absence counts as a value); RUN is one when there are several runs. */
+  varying: string[]
+  /** Settings that all sets share, with their value. */
+  constant: Map<string, Setting>
+}
+
+export function settingNames(entries: readonly Entry[]): SettingNames {
+  const keys = new Set(entries.flatMap((entry) => Object.keys(entry.set.settings)))
+  keys.add(RUN)
+  const ordered = [...ORDER.filter((key) => keys.has(key)), ...[...keys].filter((key) => !ORDER.includes(key))]
+  const varying: string[] = []
+  const constant = new Map<string, Setting>()
+  for (const key of ordered) {
+    const values = new Set(entries.map((entry) => settingOf(entry, key)))
+    const [first] = values
+    if (values.size > 1) varying.push(key)
+    else if (first !== undefined && key !== RUN) constant.set(key, first)
+  }
+  return { varying, constant }
+}
+
+/** "RC send, size 8, poll busy, no inline". */
+export function labelOf(entry: Entry, keys: readonly string[]): string {
+  const words: string[] = []
+  const parts: string[] = []
+  for (const key of keys) {
+    const value = settingOf(entry, key)
+    if (value === undefined) continue
+    if (SELF_EXPLANATORY.has(key) && key !== RUN) words.push(String(value))
+    else if (key === RUN) parts.push(String(value))
+    else if (typeof value === 'boolean') parts.push(value ? key : `no ${key}`)
+    else parts.push(`${key} ${value}`)
+  }
+  return [words.join(' '), ...parts].filter((part) => part !== '').join(', ')
+}
+
+/** Equal for entries that agree in these settings. */
+export function keyOf(entry: Entry, keys: readonly string[]): string {
+  return JSON.stringify(keys.map((key) => settingOf(entry, key) ?? null))
+}
+
+/** Groups in the order in which they first occur. */
+export function groupBy<T>(items: readonly T[], key: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>()
+  for (const item of items) {
+    const group = groups.get(key(item))
+    if (group) group.push(item)
+    else groups.set(key(item), [item])
+  }
+  return groups
+}
+
+/** Numbers by size, everything else as text. */
+export function compareSettings(a: Setting, b: Setting): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  return String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0
+}

@@ -1,0 +1,138 @@
+/**
+ * The builder of extended queue pairs (`ibv_wr_start`, `ibv_wr_send`, …, `ibv_wr_complete`): requests are collected and
+ * posted together. Errors are kept and thrown once, by `complete`.
+ *
+ *     qp.wr.start()
+ *     qp.wr.wrId = 1
+ *     qp.wr.rdmaWrite(rkey, remoteAddr)
+ *     qp.wr.setSge(mr.lkey, mr.addr, 64)
+ *     qp.wr.complete()
+ */
+import type { AddressHandleLike, MwBind } from './attributes.ts'
+import { type FlushSelectivity, Opcode } from './constants.ts'
+import { VerbsError } from './errors.ts'
+import type { MemoryWindow } from './memory-region.ts'
+import type { QueuePair } from './queue-pair.ts'
+import { fillBind, ScatterGather, SendWorkRequest } from './work-request.ts'
+
+export class WorkRequestBuilder {
+  readonly #qp: QueuePair
+  #first: SendWorkRequest | null = null
+  #last: SendWorkRequest | null = null
+  #started = false
+  #error: VerbsError | null = null
+  /** Of the requests that follow. */
+  wrId = 0
+  /** Of the requests that follow: bits of `SendFlag`. */
+  wrFlags = 0
+
+  constructor(qp: QueuePair) {
+    this.#qp = qp
+  }
+
+  start(): void {
+    if (this.#started) throw new VerbsError('EINVAL', 'wr.start', 'already started: complete or abort first')
+    this.#started = true
+    this.#first = null
+    this.#last = null
+    this.#error = null
+  }
+
+  #add(verb: string, opcode: Opcode): SendWorkRequest {
+    if (!this.#started) throw new VerbsError('EINVAL', verb, 'call wr.start first')
+    const wr = new SendWorkRequest(this.wrId, opcode, this.wrFlags, [])
+    if (this.#last) this.#last.next = wr
+    else this.#first = wr
+    this.#last = wr
+    return wr
+  }
+
+  #current(verb: string): SendWorkRequest {
+    if (!this.#last) throw new VerbsError('EINVAL', verb, 'begin a request first, as with wr.send()')
+    return this.#last
+  }
+
+  #remote(verb: string, opcode: Opcode, rkey: number, remoteAddr: number): SendWorkRequest {
+    const wr = this.#add(verb, opcode)
+    wr.rkey = rkey
+    wr.remoteAddr = remoteAddr
+    return wr
+  }
+
+  send(): void {
+    this.#add('wr.send', Opcode.Send)
+  }
+  sendImm(immData: number): void {
+    this.#add('wr.sendImm', Opcode.SendWithImm).immData = immData
+  }
+  sendInv(invalidateRkey: number): void {
+    this.#add('wr.sendInv', Opcode.SendWithInv).invalidateRkey = invalidateRkey
+  }
+  rdmaWrite(rkey: number, remoteAddr: number): void {
+    this.#remote('wr.rdmaWrite', Opcode.Write, rkey, remoteAddr)
+  }
+  rdmaWriteImm(rkey: number, remoteAddr: number, immData: number): void {
+    this.#remote('wr.rdmaWriteImm', Opcode.WriteWithImm, rkey, remoteAddr).immData = immData
+  }
+  rdmaRead(rkey: number, remoteAddr: number): void {
+    this.#remote('wr.rdmaRead', Opcode.Read, rkey, remoteAddr)
+  }
+  atomicCmpSwp(rkey: number, remoteAddr: number, compare: bigint, swap: bigint): void {
+    const wr = this.#remote('wr.atomicCmpSwp', Opcode.AtomicCmpAndSwp, rkey, remoteAddr)
+    wr.compareAdd = compare
+    wr.swap = swap
+  }
+  atomicFetchAdd(rkey: number, remoteAddr: number, add: bigint): void {
+    this.#remote('wr.atomicFetchAdd', Opcode.AtomicFetchAndAdd, rkey, remoteAddr).compareAdd = add
+  }
+  /** The scatter/gather element (or inline data) holds the 8 bytes. */
+  atomicWrite(rkey: number, remoteAddr: number): void {
+    this.#remote('wr.atomicWrite', Opcode.AtomicWrite, rkey, remoteAddr)
+  }
+  flush(rkey: number, remoteAddr: number, length: number, placement: number, selectivity: FlushSelectivity): void {
+    const wr = this.#remote('wr.flush', Opcode.Flush, rkey, remoteAddr)
+    wr.flushLength = length
+    wr.placement = placement
+    wr.selectivity = selectivity
+  }
+  localInv(invalidateRkey: number): void {
+    this.#add('wr.localInv', Opcode.LocalInv).invalidateRkey = invalidateRkey
+  }
+  bindMw(mw: MemoryWindow, rkey: number, info: MwBind): void {
+    const wr = this.#add('wr.bindMw', Opcode.BindMw)
+    this.#keep(() => fillBind(wr, mw, rkey, info.mr.lkey, info.addr, info.length, info.accessFlags, 'wr.bindMw'))
+  }
+
+  setSge(lkey: number, addr: number, length: number): void {
+    this.#current('wr.setSge').sgList = [new ScatterGather(addr, length, lkey)]
+  }
+  setSgeList(list: readonly { addr: number; length: number; lkey: number }[]): void {
+    this.#current('wr.setSgeList').sgList = list.map((sge) => new ScatterGather(sge.addr, sge.length, sge.lkey))
+  }
+  setUdAddr(ah: AddressHandleLike, remoteQpn: number, remoteQkey: number): void {
+    const wr = this.#current('wr.setUdAddr')
+    wr.ah = ah
+    wr.remoteQpn = remoteQpn
+    wr.remoteQkey = remoteQkey
+  }
+
+  #keep(body: () => void): void {
+    try {
+      body()
+    } catch (error) {
+      this.#error ??= error as VerbsError
+    }
+  }
+
+  /** Posts what was collected; throws the first error, and then nothing of what came after it is posted. */
+  complete(): void {
+    if (!this.#started) throw new VerbsError('EINVAL', 'wr.complete', 'call wr.start first')
+    this.#started = false
+    if (this.#error) throw this.#error
+    if (this.#first) this.#qp.postSend(this.#first)
+  }
+
+  abort(): void {
+    this.#started = false
+  }
+}

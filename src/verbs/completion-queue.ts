@@ -1,0 +1,440 @@
+/** Completion queues, completion channels, and what polling gives. */
+
+import { randomKey } from '../memory/index.ts'
+import type { CqInit } from './attributes.ts'
+import { type WcFlag, type WcOpcode, type WcStatus, wcStatusText } from './constants.ts'
+import type { Context } from './context.ts'
+import { VerbsError } from './errors.ts'
+import { checkInteger, Handle } from './handle.ts'
+import type { Host } from './host.ts'
+import { Chan, Cq, Cqe, cqState, Meta, maxChannels, maxCqs, Qp } from './layout.ts'
+
+/** `ibv_wc`. Polling fills and reuses these. Keys, immediates and QP numbers are unsigned. */
+export class WorkCompletion {
+  wrId = 0
+  status: WcStatus = 0
+  opcode: WcOpcode = 0
+  /** Bytes received, or read by READ and atomics; with a GRH its 40 bytes count. */
+  byteLen = 0
+  immData = 0
+  invalidatedRkey = 0
+  qpNum = 0
+  /** UD: number of the QP that sent the message. */
+  srcQp = 0
+  /** Bits of `WcFlag`. */
+  wcFlags = 0
+  pkeyIndex = 0
+  slid = 0
+  sl = 0
+  dlidPathBits = 0
+  vendorErr = 0
+
+  get statusText(): string {
+    return wcStatusText(this.status)
+  }
+}
+
+/** `count` work completions for `poll`. */
+export function workCompletions(count: number): WorkCompletion[] {
+  return Array.from({ length: count }, () => new WorkCompletion())
+}
+
+const withInv: (typeof WcFlag)['WithInv'] = 8
+
+/** A handle that another thread, or another process on the same named segment, can import. */
+export interface CqHandle {
+  kind: 'cq'
+  slot: number
+  number: number
+}
+
+export class CompletionQueue extends Handle {
+  readonly context: Context
+  readonly channel: CompletionChannel | null
+  readonly cqContext: unknown
+  readonly slot: number
+  /** The completion that extended polling (`startPoll`, `nextPoll`) stands at. */
+  readonly current: WorkCompletion = new WorkCompletion()
+  readonly #host: Host
+  readonly #i32: Int32Array
+  readonly #f64: Float64Array
+  readonly #cq: number
+  readonly #owned: boolean
+  readonly #single: boolean
+  readonly #one: WorkCompletion[]
+  /** Polls that found nothing; every sixteenth looks for more than completions. */
+  #idle = 0
+
+  /** Use `context.createCq` or `context.importCq`. */
+  constructor(context: Context, slot: number, owned: boolean, channel: CompletionChannel | null, cqContext: unknown) {
+    super('CompletionQueue')
+    this.context = context
+    this.slot = slot
+    this.channel = channel
+    this.cqContext = cqContext
+    this.#host = context.device.host
+    this.#i32 = this.#host.i32
+    this.#f64 = this.#host.f64
+    this.#cq = this.#host.cqWord(slot)
+    this.#owned = owned
+    this.#single = this.#i32[this.#cq + Cq.singleThreaded] === 1
+    this.#one = [this.current]
+  }
+
+  static create(
+    context: Context,
+    cqe: number,
+    init: CqInit & { channel?: CompletionChannel; cqContext?: unknown },
+  ): CompletionQueue {
+    const { host, index, attr } = context.device
+    checkInteger('createCq', 'cqe', cqe, 1, attr.maxCqe)
+    checkInteger('createCq', 'compVector', init.compVector ?? 0, 0, 0)
+    const channel = init.channel ?? null
+    if (channel && channel.context !== context)
+      throw new VerbsError('EINVAL', 'createCq', 'the channel belongs to another context')
+    channel?.assertOpen('createCq')
+    const slots = ringSlots(cqe)
+    const ring = host.allocate(slots * Cqe.words * 4, 'createCq') / 4
+    const { i32 } = host
+    const slot = host.control(() => {
+      const slot = host.takeSlot(host.at.cqs, Cq.words, maxCqs, Meta.cqsUsed, 'createCq', 'completion queues', [
+        Cq.lock,
+        Cq.pollLock,
+      ])
+      const cq = host.cqWord(slot)
+      i32[cq + Cq.ring] = ring
+      i32[cq + Cq.mask] = slots - 1
+      i32[cq + Cq.cqe] = cqe
+      i32[cq + Cq.channel] = channel ? channel.slot : -1
+      i32[cq + Cq.context] = context.slot
+      i32[cq + Cq.device] = index
+      i32[cq + Cq.owner] = host.segment.me
+      i32[cq + Cq.singleThreaded] = init.singleThreaded ? 1 : 0
+      i32[cq + Cq.number] = randomKey()
+      i32[cq + Cq.state] = cqState.live
+      return slot
+    })
+    const created = new CompletionQueue(context, slot, true, channel, init.cqContext)
+    context.adopt('cqs', created)
+    if (channel) channel.attached(created)
+    return created
+  }
+
+  get handle(): CqHandle {
+    return { kind: 'cq', slot: this.slot, number: this.#i32[this.#cq + Cq.number]! }
+  }
+
+  /** Completions that fit; at least what was asked for. */
+  get cqe(): number {
+    return this.#i32[this.#cq + Cq.cqe]!
+  }
+
+  /** Completions of QPs that use this CQ keep it alive. */
+  get references(): number {
+    return this.#i32[this.#cq + Cq.refs]!
+  }
+
+  /**
+   * Takes up to `max` completions into `wc`; how many it took, 0 if there are none, −1 if the CQ overran and all that it
+   * had kept was taken. Allocates nothing.
+   */
+  poll(wc: WorkCompletion[], max: number = wc.length): number {
+    const i32 = this.#i32
+    const cq = this.#cq
+    let tail = i32[cq + Cq.tail]!
+    let e = i32[cq + Cq.ring]! + (tail & i32[cq + Cq.mask]!) * Cqe.words
+    if (i32[e + Cqe.sequence] !== ((tail + 1) | 0)) {
+      this.#idle = (this.#idle + 1) & 15
+      return this.#idle === 0 || i32[cq + Cq.state] !== cqState.live ? this.#empty() : 0
+    }
+    const { segment } = this.#host
+    if (!this.#single) {
+      segment.lock(cq + Cq.pollLock)
+      tail = i32[cq + Cq.tail]!
+    }
+    const ring = i32[cq + Cq.ring]!
+    const mask = i32[cq + Cq.mask]!
+    let filled = 0
+    while (filled < max) {
+      e = ring + (tail & mask) * Cqe.words
+      if (i32[e + Cqe.sequence] !== ((tail + 1) | 0)) break
+      tail = (tail + 1) | 0
+      const status = i32[e + Cqe.status]!
+      if (status < 0) continue
+      this.#fill(wc[filled]!, e, status)
+      filled++
+    }
+    segment.publish(cq + Cq.tail, tail)
+    if (!this.#single) segment.unlock(cq + Cq.pollLock)
+    return filled
+  }
+
+  #fill(wc: WorkCompletion, e: number, status: number): void {
+    const i32 = this.#i32
+    const flags = i32[e + Cqe.flags]!
+    wc.wrId = this.#f64[(e + Cqe.wrId) >> 1]!
+    wc.status = status as WcStatus
+    wc.opcode = i32[e + Cqe.opcode]! as WcOpcode
+    wc.byteLen = i32[e + Cqe.byteLen]! >>> 0
+    wc.wcFlags = flags
+    wc.qpNum = i32[e + Cqe.qpNum]!
+    wc.srcQp = i32[e + Cqe.srcQp]!
+    if ((flags & withInv) === 0) wc.immData = i32[e + Cqe.immData]! >>> 0
+    else wc.invalidatedRkey = i32[e + Cqe.immData]! >>> 0
+    const releases = i32[e + Cqe.releases]!
+    if (releases !== -1) {
+      // Polling gives the places of this request and all before it back to the send queue.
+      const q = this.#host.qpWord(i32[e + Cqe.qpSlot]!)
+      if (i32[q + Qp.number] === i32[e + Cqe.qpNum]) i32[q + Qp.sqTail] = releases
+    }
+  }
+
+  #empty(): number {
+    const i32 = this.#i32
+    const state = i32[this.#cq + Cq.state]
+    if (state !== cqState.live) {
+      this.assertOpen('poll')
+      if (state === cqState.overrun) return -1
+      throw new VerbsError('EBADF', 'poll', 'this CQ was destroyed by the thread that created it')
+    }
+    if (i32[this.#host.pendingCount] !== 0) this.context.device.progress()
+    return 0
+  }
+
+  /** Extended polling: true if there is a completion; then it is in `current`. */
+  startPoll(): boolean {
+    return this.poll(this.#one, 1) > 0
+  }
+
+  nextPoll(): boolean {
+    return this.poll(this.#one, 1) > 0
+  }
+
+  endPoll(): void {}
+
+  /**
+   * Arms the CQ: the next completion (with `solicitedOnly`: the next solicited one, or one with an error) makes an event
+   * on the channel. Poll once more after arming. An armed "any" is not weakened to "solicited".
+   */
+  reqNotify(solicitedOnly = false): void {
+    this.assertOpen('reqNotify')
+    if (this.channel === null && this.#i32[this.#cq + Cq.channel]! < 0)
+      throw new VerbsError('EINVAL', 'reqNotify', 'this CQ has no completion channel; give createCq one')
+    const i32 = this.#i32
+    const at = this.#cq + Cq.armed
+    if (!solicitedOnly) Atomics.store(i32, at, 2)
+    else Atomics.compareExchange(i32, at, 0, 1)
+    if (i32[this.#cq + Cq.state] === cqState.overrun) this.#host.wakeChannel(this.#cq)
+  }
+
+  /** Acknowledges events taken from the channel; all must be before the CQ is closed. */
+  ackEvents(count: number): void {
+    checkInteger('ackEvents', 'count', count, 0, 0x7fffffff)
+    const outstanding = Atomics.load(this.#i32, this.#cq + Cq.unacknowledged)
+    if (count > outstanding)
+      throw new VerbsError('EINVAL', 'ackEvents', `only ${outstanding} events are unacknowledged, not ${count}`)
+    Atomics.sub(this.#i32, this.#cq + Cq.unacknowledged, count)
+  }
+
+  /** Changes the size; completions that are in the CQ stay. EINVAL if they would not fit. */
+  resize(cqe: number): void {
+    this.assertOpen('resize')
+    const { attr } = this.context.device
+    checkInteger('resize', 'cqe', cqe, 1, attr.maxCqe)
+    const host = this.#host
+    const i32 = this.#i32
+    const cq = this.#cq
+    const slots = ringSlots(cqe)
+    const ring = host.allocate(slots * Cqe.words * 4, 'resize') / 4
+    const { segment } = host
+    // A QP that is the only producer of this CQ writes without the CQ's lock: not while it is resized.
+    Atomics.add(i32, cq + Cq.refs, resizing)
+    segment.bumpEpoch()
+    segment.quiesce()
+    segment.lock(cq + Cq.pollLock)
+    segment.lock(cq + Cq.lock)
+    const head = i32[cq + Cq.head]!
+    const tail = i32[cq + Cq.tail]!
+    const outstanding = (head - tail) | 0
+    const old = i32[cq + Cq.ring]!
+    const fits = outstanding <= cqe
+    if (fits) {
+      const oldMask = i32[cq + Cq.mask]!
+      for (let at = tail; at !== head; at = (at + 1) | 0) {
+        const from = old + (at & oldMask) * Cqe.words
+        i32.copyWithin(ring + (at & (slots - 1)) * Cqe.words, from, from + Cqe.words)
+      }
+      i32[cq + Cq.ring] = ring
+      i32[cq + Cq.mask] = slots - 1
+      i32[cq + Cq.cqe] = cqe
+    }
+    Atomics.sub(i32, cq + Cq.refs, resizing)
+    segment.unlock(cq + Cq.lock)
+    segment.unlock(cq + Cq.pollLock)
+    segment.bumpEpoch()
+    segment.quiesce()
+    segment.free((fits ? old : ring) * 4)
+    if (!fits)
+      throw new VerbsError(
+        'EINVAL',
+        'resize',
+        `${outstanding} completions are in the CQ; ${cqe} entries cannot hold them`,
+      )
+  }
+
+  /** EBUSY while QPs use it; waits until all its events are acknowledged. */
+  close(): void {
+    this.assertOpen('close')
+    if (!this.#owned) {
+      this.markClosed()
+      return
+    }
+    const host = this.#host
+    const i32 = this.#i32
+    const cq = this.#cq
+    if (i32[cq + Cq.refs]! > 0)
+      throw new VerbsError(
+        'EBUSY',
+        'close',
+        `${i32[cq + Cq.refs]} queues still complete to this CQ; close their QPs first`,
+      )
+    for (
+      let outstanding = Atomics.load(i32, cq + Cq.unacknowledged);
+      outstanding > 0;
+      outstanding = Atomics.load(i32, cq + Cq.unacknowledged)
+    )
+      host.segment.wait(cq + Cq.unacknowledged, outstanding, 10)
+    host.dropChannelEvents(cq)
+    destroyCq(host, cq)
+    this.channel?.detached(this)
+    this.context.disown('cqs', this)
+    this.markClosed()
+  }
+}
+
+/** Added to the references of a CQ while it is resized. */
+const resizing = 1 << 20
+
+/** Frees a CQ's record and ring. */
+export function destroyCq(host: Host, cq: number): void {
+  const { i32, segment } = host
+  const ring = i32[cq + Cq.ring]!
+  if (i32[cq + Cq.channel]! >= 0) Atomics.sub(i32, host.chanWord(i32[cq + Cq.channel]!) + Chan.cqs, 1)
+  i32[cq + Cq.channel] = -1
+  segment.quiesce()
+  segment.free(ring * 4)
+  host.control(() => Atomics.store(i32, cq + Cq.state, cqState.free))
+}
+
+function ringSlots(cqe: number): number {
+  return Math.max(2, 2 ** Math.ceil(Math.log2(cqe)))
+}
+
+export class CompletionChannel extends Handle {
+  readonly context: Context
+  readonly slot: number
+  readonly #host: Host
+  readonly #chan: number
+  readonly #cqs = new Map<number, CompletionQueue>()
+
+  /** Use `context.createCompChannel`. */
+  constructor(context: Context) {
+    super('CompletionChannel')
+    this.context = context
+    const { host } = context.device
+    this.#host = host
+    this.slot = host.control(() => {
+      const slot = host.takeSlot(
+        host.at.channels,
+        Chan.words,
+        maxChannels,
+        Meta.channelsUsed,
+        'createCompChannel',
+        'completion channels',
+      )
+      const chan = host.chanWord(slot)
+      host.i32[chan + Chan.context] = context.slot
+      host.i32[chan + Chan.owner] = host.segment.me
+      host.i32[chan + Chan.state] = 1
+      return slot
+    })
+    this.#chan = host.chanWord(this.slot)
+    context.adopt('channels', this)
+  }
+
+  attached(cq: CompletionQueue): void {
+    this.#cqs.set(cq.slot, cq)
+    Atomics.add(this.#host.i32, this.#chan + Chan.cqs, 1)
+  }
+
+  detached(cq: CompletionQueue): void {
+    this.#cqs.delete(cq.slot)
+  }
+
+  /** The CQ of the next event, or null if there is none now. */
+  tryGetEvent(): CompletionQueue | null {
+    this.assertOpen('tryGetEvent')
+    for (;;) {
+      const slot = this.#host.takeChannelEvent(this.#chan)
+      if (slot < 0) return null
+      const cq = this.#cqs.get(slot)
+      if (cq) return cq
+    }
+  }
+
+  /** Blocks this thread until there is an event, at most `timeoutMs`; then null. For worker threads. */
+  getEvent(timeoutMs: number = Number.POSITIVE_INFINITY): CompletionQueue | null {
+    const { segment, i32, pendingCount } = this.#host
+    const end = performance.now() + timeoutMs
+    Atomics.add(i32, this.#chan + Chan.waiters, 1)
+    try {
+      for (;;) {
+        const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
+        const cq = this.tryGetEvent()
+        if (cq) return cq
+        if (i32[pendingCount] !== 0) this.context.device.progress()
+        const left = end - performance.now()
+        if (left <= 0) return null
+        segment.wait(this.#chan + Chan.sequence, sequence, Math.min(left, i32[pendingCount] !== 0 ? 1 : 1000))
+      }
+    } finally {
+      Atomics.sub(i32, this.#chan + Chan.waiters, 1)
+    }
+  }
+
+  /** Events as they come, without blocking the event loop: `for await (const cq of channel)`. Ends when the channel closes. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<CompletionQueue, void, undefined> {
+    const { segment, i32, pendingCount } = this.#host
+    while (!this.closed) {
+      Atomics.add(i32, this.#chan + Chan.waiters, 1)
+      let cq: CompletionQueue | null = null
+      try {
+        while (cq === null && !this.closed) {
+          const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
+          cq = this.tryGetEvent()
+          if (cq) break
+          if (i32[pendingCount] !== 0) this.context.device.progress()
+          await segment.waitAsync(this.#chan + Chan.sequence, sequence, i32[pendingCount] !== 0 ? 1 : 100)
+        }
+      } finally {
+        Atomics.sub(i32, this.#chan + Chan.waiters, 1)
+      }
+      if (cq) yield cq
+    }
+  }
+
+  /** EBUSY while CQs use it. */
+  close(): void {
+    this.assertOpen('close')
+    const { i32 } = this.#host
+    if (i32[this.#chan + Chan.cqs]! > 0)
+      throw new VerbsError('EBUSY', 'close', `${i32[this.#chan + Chan.cqs]} CQs still use this channel`)
+    this.markClosed()
+    Atomics.add(i32, this.#chan + Chan.sequence, 1)
+    this.#host.segment.notify(this.#chan + Chan.sequence)
+    this.#host.control(() => {
+      i32[this.#chan + Chan.state] = 0
+    })
+    this.context.disown('channels', this)
+  }
+}

@@ -1,0 +1,96 @@
+/** The usual way of a QP from RESET to RTS, with what its peer told over any other channel. */
+
+import type { AhAttr, QpAttr, QpModify } from './attributes.ts'
+import { Access, defaultPkey, type PathMtu, QpState, QpType } from './constants.ts'
+import { type QueuePair, randomPsn } from './queue-pair.ts'
+
+/** What a peer must know of a QP; can be posted to another thread or sent as JSON by other means. */
+export interface QpEndpoint {
+  qpn: number
+  psn: number
+  lid: number
+  /** 16 bytes. */
+  gid: Uint8Array
+}
+
+/** The endpoint of a QP, with a random start PSN unless one is given. */
+export function endpointOf(qp: QueuePair, options: { psn?: number; gidIndex?: number } = {}): QpEndpoint {
+  const { context } = qp.pd
+  return {
+    qpn: qp.qpNum,
+    psn: options.psn ?? randomPsn(),
+    lid: context.queryPort(1).lid,
+    gid: context.queryGid(1, options.gidIndex ?? 0),
+  }
+}
+
+export interface ConnectOptions {
+  pathMtu?: PathMtu
+  accessFlags?: number
+  /** Local ACK timeout 4.096 µs · 2^timeout; 0 waits for ever. */
+  timeout?: number
+  retryCnt?: number
+  /** 7 waits for ever for the peer to post a receive. */
+  rnrRetry?: number
+  minRnrTimer?: number
+  maxRdAtomic?: number
+  maxDestRdAtomic?: number
+  /** UD. */
+  qkey?: number
+  /** Stop in this state instead of RTS. */
+  until?: typeof QpState.Init | typeof QpState.Rtr | typeof QpState.Rts
+}
+
+/** The address vector that leads to an endpoint. */
+export function pathTo(remote: QpEndpoint): AhAttr {
+  return { dlid: remote.lid, portNum: 1, grh: { dgid: remote.gid, hopLimit: 64 } }
+}
+
+export const defaultQkey = 0x11111111
+
+/** RESET → INIT → RTR → RTS. `remote` is null for UD. */
+export function connectQp(
+  qp: QueuePair,
+  local: Pick<QpEndpoint, 'psn'>,
+  remote: QpEndpoint | null,
+  options: ConnectOptions = {},
+): void {
+  const modify = (attr: Partial<QpAttr>): void => qp.modify(attr as QpModify<QpType>)
+  const { type } = qp
+  const until = options.until ?? QpState.Rts
+  const pkeyIndex = qp.pd.context.getPkeyIndex(1, defaultPkey)
+  if (type === QpType.UD) modify({ state: QpState.Init, pkeyIndex, port: 1, qkey: options.qkey ?? defaultQkey })
+  else modify({ state: QpState.Init, pkeyIndex, port: 1, accessFlags: options.accessFlags ?? defaultAccess })
+  if (until === QpState.Init) return
+  if (type === QpType.UD) modify({ state: QpState.Rtr })
+  else {
+    if (remote === null) throw new TypeError('connectQp: a connected QP needs the endpoint of its peer')
+    const path = {
+      ah: pathTo(remote),
+      pathMtu: options.pathMtu ?? qp.pd.context.queryPort(1).activeMtu,
+      destQpNum: remote.qpn,
+      rqPsn: remote.psn,
+    }
+    if (type === QpType.UC) modify({ state: QpState.Rtr, ...path })
+    else
+      modify({
+        state: QpState.Rtr,
+        ...path,
+        maxDestRdAtomic: options.maxDestRdAtomic ?? 16,
+        minRnrTimer: options.minRnrTimer ?? 12,
+      })
+  }
+  if (until === QpState.Rtr) return
+  if (type !== QpType.RC) modify({ state: QpState.Rts, sqPsn: local.psn })
+  else
+    modify({
+      state: QpState.Rts,
+      sqPsn: local.psn,
+      timeout: options.timeout ?? 14,
+      retryCnt: options.retryCnt ?? 7,
+      rnrRetry: options.rnrRetry ?? 7,
+      maxRdAtomic: options.maxRdAtomic ?? 16,
+    })
+}
+
+const defaultAccess = Access.LocalWrite | Access.RemoteWrite | Access.RemoteRead | Access.RemoteAtomic

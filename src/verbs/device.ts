@@ -1,0 +1,82 @@
+/**
+ * What a device must do. A device keeps its queues and tables in a segment (see layout.ts); the objects of this folder
+ * write requests into the queues, and the device carries them out and completes them through the `Host`.
+ */
+import type { AhAttr, DeviceAttr, GidEntry, OpenOptions, PortAttr } from './attributes.ts'
+import { VerbsError } from './errors.ts'
+import type { Host } from './host.ts'
+import type { SendWorkRequest } from './work-request.ts'
+
+export interface DeviceInfo {
+  name: string
+  guid: bigint
+  /** Which driver serves it: `shm`, … */
+  kind: string
+}
+
+export interface Device {
+  readonly name: string
+  readonly host: Host
+  /** Number of its record in the segment. */
+  readonly index: number
+  readonly attr: DeviceAttr
+  readonly port: PortAttr
+  readonly gids: readonly GidEntry[]
+  readonly pkeys: readonly number[]
+
+  /** The index of the device that an address vector leads to, −1 if none answers there. */
+  route(attr: AhAttr): number
+
+  /** For the QP whose record begins at `q`; null if the device has none. */
+  fastPath(q: number): FastPath | null
+  /** Requests stand in the send queue of `q`; its send lock is held. Carries them out or sees that somebody does. */
+  doorbell(q: number): void
+  /** Called after the send lock was released: what `doorbell` had to put off. */
+  settle(): void
+  /** A receive was posted to a queue on which the QP with this slot waits. */
+  retry(qpSlot: number): void
+  /** Carries on with requests that wait for a time or for their peer; called when a poll finds nothing and by waits. */
+  progress(): void
+  /** Begins or ends a context: an engine thread, membership, … */
+  open(context: number, options: OpenOptions): void
+  close(context: number): void
+}
+
+/**
+ * A way past the send queue for the usual requests of one QP in one thread, where a device has one. What it cannot do it
+ * leaves to the queue.
+ */
+export interface FastPath {
+  /** Carries a single request out completely, or returns false and has done nothing. */
+  post(wr: SendWorkRequest): boolean
+  /** Looks up anew what `post` remembers; the send lock is held and the queue was served. */
+  prepare(): void
+}
+
+export interface DeviceDriver {
+  readonly kind: string
+  list(): DeviceInfo[]
+  /** Null if the name is not one of this driver's. */
+  open(name: string): Device | null
+}
+
+const drivers: DeviceDriver[] = []
+
+/** Makes a kind of device known; the front door does so for all that it ships. */
+export function registerDriver(driver: DeviceDriver): void {
+  if (!drivers.includes(driver)) drivers.push(driver)
+}
+
+/** `ibv_get_device_list`. */
+export function getDeviceList(): DeviceInfo[] {
+  return drivers.flatMap((driver) => driver.list())
+}
+
+export function findDevice(name: string): Device {
+  for (const driver of drivers) {
+    const device = driver.open(name)
+    if (device) return device
+  }
+  const names = getDeviceList().map((info) => info.name)
+  throw new VerbsError('ENODEV', 'openDevice', `there is no device '${name}'; there are ${names.join(', ') || 'none'}`)
+}

@@ -1,0 +1,573 @@
+/**
+ * The tables of a segment, seen from one thread: what all adapters of that segment have in common. Completions, events,
+ * key look-up and flushing are here, so that every device that keeps its queues in the segment shares them.
+ *
+ * Lock order: send queue, then receive queue or SRQ, then CQ; channel and event locks are taken last, alone. Nobody takes
+ * the send queue lock of a second QP while holding one: what must happen to a peer's send queue is deferred.
+ */
+import { randomInt } from 'node:crypto'
+import { randomKey, type Segment, SegmentError } from '../memory/index.ts'
+import { EventType, Opcode, QpState, SendFlag, WcOpcode, WcStatus } from './constants.ts'
+import { VerbsError } from './errors.ts'
+import {
+  Chan,
+  type CounterName,
+  Cq,
+  Cqe,
+  Ctx,
+  counterNames,
+  cqState,
+  Dev,
+  Key,
+  keyKind,
+  keySlots,
+  Pend,
+  Qp,
+  qpNumberSlots,
+  Rwqe,
+  Srq,
+  Tables,
+  Wqe,
+} from './layout.ts'
+
+export const elementKind = { none: 0, qp: 1, cq: 2, srq: 3, port: 4 } as const
+
+/** The completion opcode of each send opcode. */
+export const completionOpcode: Readonly<Record<number, WcOpcode>> = {
+  [Opcode.Send]: WcOpcode.Send,
+  [Opcode.SendWithImm]: WcOpcode.Send,
+  [Opcode.SendWithInv]: WcOpcode.Send,
+  [Opcode.Write]: WcOpcode.Write,
+  [Opcode.WriteWithImm]: WcOpcode.Write,
+  [Opcode.Read]: WcOpcode.Read,
+  [Opcode.AtomicCmpAndSwp]: WcOpcode.CompSwap,
+  [Opcode.AtomicFetchAndAdd]: WcOpcode.FetchAdd,
+  [Opcode.LocalInv]: WcOpcode.LocalInv,
+  [Opcode.BindMw]: WcOpcode.BindMw,
+  [Opcode.Flush]: WcOpcode.Flush,
+  [Opcode.AtomicWrite]: WcOpcode.AtomicWrite,
+}
+const completionOpcodes = new Uint8Array(16)
+for (const [opcode, wc] of Object.entries(completionOpcode)) completionOpcodes[Number(opcode)] = wc
+
+const tombstone = -1
+
+export const defaultSegmentMib = 1024
+
+export class Host {
+  readonly segment: Segment
+  readonly i32: Int32Array
+  readonly f64: Float64Array
+  readonly u8: Uint8Array
+  /** First word of each table. */
+  readonly at: Readonly<typeof Tables>
+  readonly pendingCount: number
+
+  constructor(segment: Segment) {
+    this.segment = segment
+    this.i32 = segment.i32
+    this.f64 = segment.f64
+    this.u8 = segment.u8
+    const base = segment.staticStart / 4
+    const at = {} as Record<string, number>
+    for (const [name, offset] of Object.entries(Tables)) at[name] = base + offset
+    this.at = at as unknown as typeof Tables
+    this.pendingCount = this.at.pending + Pend.count
+  }
+
+  qpWord(slot: number): number {
+    return this.at.qps + slot * Qp.words
+  }
+  qpSlot(q: number): number {
+    return (q - this.at.qps) / Qp.words
+  }
+  cqWord(slot: number): number {
+    return this.at.cqs + slot * Cq.words
+  }
+  srqWord(slot: number): number {
+    return this.at.srqs + slot * Srq.words
+  }
+  ctxWord(slot: number): number {
+    return this.at.contexts + slot * Ctx.words
+  }
+  chanWord(slot: number): number {
+    return this.at.channels + slot * Chan.words
+  }
+  deviceWord(index: number): number {
+    return this.at.devices + index * Dev.words
+  }
+
+  /** Runs `body` under the control lock. */
+  control<T>(body: () => T): T {
+    const { segment } = this
+    segment.lock(segment.controlLock)
+    try {
+      return body()
+    } finally {
+      segment.unlock(segment.controlLock)
+    }
+  }
+
+  /**
+   * Takes a free record of a table under the control lock and marks it used; its slot. The first word of a
+   * record is 0 while it is free. `used` is the table's high-water mark in `Meta`.
+   */
+  takeSlot(
+    table: number,
+    words: number,
+    max: number,
+    used: number,
+    verb: string,
+    what: string,
+    locks: readonly number[] = [],
+  ): number {
+    const i32 = this.i32
+    const high = this.at.meta + used
+    for (let slot = 0; slot < i32[high]!; slot++) {
+      if (i32[table + slot * words] === 0) return this.#clear(table + slot * words, words, slot, locks)
+    }
+    const slot = i32[high]!
+    if (slot >= max) throw new VerbsError('ENOMEM', verb, `all ${max} ${what} of the segment are in use`)
+    i32[high] = slot + 1
+    return this.#clear(table + slot * words, words, slot, locks)
+  }
+
+  /** Locks are left alone: a thread that remembers the record's former object may hold one for a moment. */
+  #clear(word: number, words: number, slot: number, locks: readonly number[]): number {
+    const { i32 } = this
+    for (let i = 0; i < words; i++) if (!locks.includes(i)) i32[word + i] = 0
+    return slot
+  }
+
+  allocate(bytes: number, verb: string): number {
+    try {
+      return this.segment.allocate(bytes)
+    } catch (error) {
+      if (error instanceof SegmentError) throw new VerbsError('ENOMEM', verb, error.message)
+      throw error
+    }
+  }
+
+  count(device: number, name: CounterName): void {
+    const word = (this.at.devices + device * Dev.words + Dev.counters) / 2 + counterNames.indexOf(name)
+    this.f64[word] = this.f64[word]! + 1
+  }
+
+  // --- keys --------------------------------------------------------------------------------------------------------
+
+  /** The entry with this key, or −1. */
+  findKey(key: number): number {
+    const i32 = this.i32
+    let slot = (key >>> 8) & (keySlots - 1)
+    for (let probes = 0; probes < keySlots; probes++) {
+      const entry = this.at.keys + slot * Key.words
+      const kind = i32[entry + Key.kind]!
+      if (kind === keyKind.free) return -1
+      if (i32[entry + Key.key] === key && kind !== keyKind.deleted) return entry
+      slot = (slot + 1) & (keySlots - 1)
+    }
+    return -1
+  }
+
+  /** A new entry with a random key whose upper 24 bits are unique, under the control lock. `kind` is written by the caller, last. */
+  addKey(): number {
+    const i32 = this.i32
+    for (;;) {
+      const key = randomKey()
+      let slot = (key >>> 8) & (keySlots - 1)
+      let place = -1
+      let unique = true
+      for (;;) {
+        const entry = this.at.keys + slot * Key.words
+        const kind = i32[entry + Key.kind]!
+        if (kind === keyKind.free || kind === keyKind.deleted) {
+          if (place < 0) place = entry
+          if (kind === keyKind.free) break
+        } else if (i32[entry + Key.key]! >>> 8 === key >>> 8) {
+          unique = false
+          break
+        }
+        slot = (slot + 1) & (keySlots - 1)
+      }
+      if (!unique) continue
+      i32.fill(0, place + 2, place + Key.words)
+      i32[place + Key.key] = key
+      return place
+    }
+  }
+
+  /** Frees an entry; where nothing follows it in its chain, tombstones before it go too, so that chains stay short. */
+  removeKey(entry: number): void {
+    const { i32 } = this
+    const base = this.at.keys
+    const next = (slot: number, step: number): number => (slot + step + keySlots) & (keySlots - 1)
+    let slot = (entry - base) / Key.words
+    Atomics.store(i32, entry + Key.kind, keyKind.deleted)
+    if (i32[base + next(slot, 1) * Key.words + Key.kind] !== keyKind.free) return
+    while (i32[base + slot * Key.words + Key.kind] === keyKind.deleted) {
+      i32[base + slot * Key.words + Key.kind] = keyKind.free
+      slot = next(slot, -1)
+    }
+  }
+
+  /**
+   * The segment address behind `addr` in the region or window with this key, or −1 if key, protection domain, access
+   * rights, or bounds forbid it. `qp` is the slot of the QP at which a remote access arrives, −1 for a local access.
+   */
+  resolve(key: number, pd: number, addr: number, length: number, access: number, qp: number): number {
+    const { i32, f64 } = this
+    const entry = this.findKey(key)
+    if (entry < 0 || i32[entry + Key.pd] !== pd || i32[entry + Key.valid] !== 1) return -1
+    if ((i32[entry + Key.access]! & access) !== access) return -1
+    const kind = i32[entry + Key.kind]!
+    if (kind !== keyKind.region && (qp < 0 || (kind === keyKind.window2 && i32[entry + Key.qp] !== qp))) return -1
+    const offset = addr - f64[(entry + Key.iova) >> 1]!
+    if (!(offset >= 0 && offset + length <= f64[(entry + Key.length) >> 1]!)) return -1
+    return f64[(entry + Key.addr) >> 1]! + offset
+  }
+
+  // --- QP numbers --------------------------------------------------------------------------------------------------
+
+  /** Gives a QP an unpredictable number, under the control lock. */
+  nameQp(slot: number): number {
+    const { i32 } = this
+    for (;;) {
+      const number = randomInt(16, 0xffffff)
+      if (this.findQp(number) >= 0) continue
+      let at = number & (qpNumberSlots - 1)
+      while (i32[this.at.qpNumbers + at]! > 0) at = (at + 1) & (qpNumberSlots - 1)
+      i32[this.at.qpNumbers + at] = slot + 1
+      Atomics.store(i32, this.qpWord(slot) + Qp.number, number)
+      return number
+    }
+  }
+
+  /** First word of the QP with this number, or −1. */
+  findQp(number: number): number {
+    const { i32 } = this
+    let at = number & (qpNumberSlots - 1)
+    for (let probes = 0; probes < qpNumberSlots; probes++) {
+      const entry = i32[this.at.qpNumbers + at]!
+      if (entry === 0) return -1
+      if (entry > 0) {
+        const q = this.qpWord(entry - 1)
+        if (i32[q + Qp.number] === number) return q
+      }
+      at = (at + 1) & (qpNumberSlots - 1)
+    }
+    return -1
+  }
+
+  forgetQp(slot: number): void {
+    const { i32 } = this
+    const number = i32[this.qpWord(slot) + Qp.number]!
+    const base = this.at.qpNumbers
+    let at = number & (qpNumberSlots - 1)
+    while (i32[base + at] !== slot + 1) {
+      if (i32[base + at] === 0) return
+      at = (at + 1) & (qpNumberSlots - 1)
+    }
+    i32[base + at] = tombstone
+    if (i32[base + ((at + 1) & (qpNumberSlots - 1))] === 0) {
+      while (i32[base + at] === tombstone) {
+        i32[base + at] = 0
+        at = (at - 1 + qpNumberSlots) & (qpNumberSlots - 1)
+      }
+    }
+  }
+
+  // --- completions -------------------------------------------------------------------------------------------------
+
+  /** Locks a CQ for one completion and returns where to write it, or −1 if the CQ is full: then it is overrun and not locked. */
+  reserve(cq: number): number {
+    const { i32, segment } = this
+    segment.lock(cq + Cq.lock)
+    const head = i32[cq + Cq.head]!
+    const cqe = i32[cq + Cq.cqe]!
+    if (((head - i32[cq + Cq.tailSeen]!) | 0) >= cqe) {
+      const tail = Atomics.load(i32, cq + Cq.tail)
+      i32[cq + Cq.tailSeen] = tail
+      if (((head - tail) | 0) >= cqe || i32[cq + Cq.state] !== cqState.live) {
+        segment.unlock(cq + Cq.lock)
+        this.#overrun(cq)
+        return -1
+      }
+    }
+    return i32[cq + Cq.ring]! + (head & i32[cq + Cq.mask]!) * Cqe.words
+  }
+
+  /** Writes the completion at `e` from `reserve`, publishes it, unlocks the CQ and fires its event if it is armed. */
+  commit(
+    cq: number,
+    e: number,
+    wrId: number,
+    status: number,
+    opcode: number,
+    flags: number,
+    byteLen: number,
+    immData: number,
+    qp: number,
+    srcQp: number,
+    releases: number,
+    solicited: boolean,
+  ): void {
+    const { i32, segment } = this
+    const head = i32[cq + Cq.head]!
+    i32[e + Cqe.status] = status
+    this.f64[(e + Cqe.wrId) >> 1] = wrId
+    i32[e + Cqe.opcode] = opcode
+    i32[e + Cqe.flags] = flags
+    i32[e + Cqe.byteLen] = byteLen
+    i32[e + Cqe.immData] = immData
+    i32[e + Cqe.qpNum] = i32[qp + Qp.number]!
+    i32[e + Cqe.srcQp] = srcQp
+    i32[e + Cqe.releases] = releases
+    i32[e + Cqe.qpSlot] = this.qpSlot(qp)
+    segment.publish(e + Cqe.sequence, (head + 1) | 0)
+    i32[cq + Cq.head] = (head + 1) | 0
+    if (i32[cq + Cq.channel]! < 0) segment.unlock(cq + Cq.lock)
+    else {
+      // The store is a full barrier: either this sees the arming, or who armed sees the completion when polling again.
+      Atomics.store(i32, cq + Cq.lock, 0)
+      this.fireIfArmed(cq, solicited || status !== WcStatus.Success)
+    }
+  }
+
+  /** After a completion was published, and a full barrier: makes the event for which the CQ is armed, if it is. */
+  fireIfArmed(cq: number, solicited: boolean): void {
+    const { i32 } = this
+    const armed = i32[cq + Cq.armed]!
+    if ((armed === 2 || (armed === 1 && solicited)) && Atomics.compareExchange(i32, cq + Cq.armed, armed, 0) === armed)
+      this.#fire(cq)
+  }
+
+  /** One completion from start to end; false if the CQ overran. */
+  complete(
+    cq: number,
+    wrId: number,
+    status: number,
+    opcode: number,
+    flags: number,
+    byteLen: number,
+    immData: number,
+    qp: number,
+    srcQp: number,
+    releases: number,
+    solicited: boolean,
+  ): boolean {
+    const e = this.reserve(cq)
+    if (e < 0) return false
+    this.commit(cq, e, wrId, status, opcode, flags, byteLen, immData, qp, srcQp, releases, solicited)
+    return true
+  }
+
+  #overrun(cq: number): void {
+    const { i32 } = this
+    if (Atomics.exchange(i32, cq + Cq.state, cqState.overrun) === cqState.overrun) return
+    this.count(i32[cq + Cq.device]!, 'cq_overruns')
+    this.pushEvent(i32[cq + Cq.context]!, EventType.CqErr, elementKind.cq, (cq - this.at.cqs) / Cq.words)
+    this.wakeChannel(cq)
+  }
+
+  /** Wakes those who wait on the channel of a CQ that broke, so that they poll it and see. */
+  wakeChannel(cq: number): void {
+    if (this.i32[cq + Cq.channel]! >= 0) this.#fire(cq)
+  }
+
+  #fire(cq: number): void {
+    const { i32, segment } = this
+    const channel = this.chanWord(i32[cq + Cq.channel]!)
+    segment.lock(channel + Chan.lock)
+    const slot = (cq - this.at.cqs) / Cq.words + 1
+    i32[cq + Cq.events] = i32[cq + Cq.events]! + 1
+    if (i32[cq + Cq.events] === 1) {
+      i32[cq + Cq.next] = 0
+      const tail = i32[channel + Chan.tail]!
+      if (tail > 0) i32[this.cqWord(tail - 1) + Cq.next] = slot
+      else i32[channel + Chan.head] = slot
+      i32[channel + Chan.tail] = slot
+    }
+    Atomics.add(i32, channel + Chan.sequence, 1)
+    Atomics.store(i32, channel + Chan.lock, 0)
+    if (i32[channel + Chan.waiters]! > 0) segment.notify(channel + Chan.sequence)
+  }
+
+  /** Takes the next event of a channel: the slot of its CQ, or −1. */
+  takeChannelEvent(channel: number): number {
+    const { i32, segment } = this
+    if (i32[channel + Chan.head] === 0) return -1
+    segment.lock(channel + Chan.lock)
+    const slot = i32[channel + Chan.head]! - 1
+    if (slot >= 0) {
+      const cq = this.cqWord(slot)
+      const next = i32[cq + Cq.next]!
+      i32[channel + Chan.head] = next
+      if (next === 0) i32[channel + Chan.tail] = 0
+      i32[cq + Cq.events] = i32[cq + Cq.events]! - 1
+      Atomics.add(i32, cq + Cq.unacknowledged, 1)
+      if (i32[cq + Cq.events]! > 0) {
+        // More than one event of the same CQ: it goes to the end of the list.
+        i32[cq + Cq.next] = 0
+        const tail = i32[channel + Chan.tail]!
+        if (tail > 0) i32[this.cqWord(tail - 1) + Cq.next] = slot + 1
+        else i32[channel + Chan.head] = slot + 1
+        i32[channel + Chan.tail] = slot + 1
+      }
+    }
+    segment.unlock(channel + Chan.lock)
+    return slot
+  }
+
+  /** Takes a CQ that is being destroyed out of its channel's list. */
+  dropChannelEvents(cq: number): void {
+    const { i32, segment } = this
+    if (i32[cq + Cq.channel]! < 0) return
+    const channel = this.chanWord(i32[cq + Cq.channel]!)
+    const slot = (cq - this.at.cqs) / Cq.words + 1
+    segment.lock(channel + Chan.lock)
+    let before = 0
+    for (let at = i32[channel + Chan.head]!; at !== 0; at = i32[this.cqWord(at - 1) + Cq.next]!) {
+      if (at === slot) {
+        const next = i32[cq + Cq.next]!
+        if (before === 0) i32[channel + Chan.head] = next
+        else i32[this.cqWord(before - 1) + Cq.next] = next
+        if (next === 0) i32[channel + Chan.tail] = before
+        break
+      }
+      before = at
+    }
+    i32[cq + Cq.events] = 0
+    segment.unlock(channel + Chan.lock)
+  }
+
+  /** Marks the completions of a QP that is reset or destroyed, so that polling passes over them. */
+  purgeCompletions(cq: number, qpNum: number): void {
+    const { i32, segment } = this
+    segment.lock(cq + Cq.pollLock)
+    segment.lock(cq + Cq.lock)
+    for (let at = i32[cq + Cq.tail]!; at !== i32[cq + Cq.head]!; at = (at + 1) | 0) {
+      const e = i32[cq + Cq.ring]! + (at & i32[cq + Cq.mask]!) * Cqe.words
+      if (i32[e + Cqe.qpNum] === qpNum) i32[e + Cqe.status] = -1
+    }
+    segment.unlock(cq + Cq.lock)
+    segment.unlock(cq + Cq.pollLock)
+  }
+
+  // --- asynchronous events -----------------------------------------------------------------------------------------
+
+  pushEvent(context: number, type: EventType, kind: number, slot: number): void {
+    const { i32, segment } = this
+    const c = this.ctxWord(context)
+    if (i32[c + Ctx.state] === 0) return
+    segment.lock(c + Ctx.eventLock)
+    const tail = i32[c + Ctx.eventTail]!
+    if (((tail - Atomics.load(i32, c + Ctx.eventHead)) | 0) >= Ctx.eventSlots) {
+      i32[c + Ctx.eventsLost] = i32[c + Ctx.eventsLost]! + 1
+      this.count(i32[c + Ctx.device]!, 'events_lost')
+    } else {
+      const e = c + Ctx.events + (tail & (Ctx.eventSlots - 1)) * 4
+      i32[e] = type
+      i32[e + 1] = kind
+      i32[e + 2] = slot
+      Atomics.store(i32, c + Ctx.eventTail, (tail + 1) | 0)
+    }
+    segment.unlock(c + Ctx.eventLock)
+    segment.notify(c + Ctx.eventTail)
+  }
+
+  // --- flushing ----------------------------------------------------------------------------------------------------
+
+  /** Flushes the receive queue; the receive lock is held. */
+  flushReceives(q: number): void {
+    const { i32, f64 } = this
+    if (i32[q + Qp.srq]! >= 0) {
+      if (i32[q + Qp.lastWqe] === 0) {
+        i32[q + Qp.lastWqe] = 1
+        this.pushEvent(i32[q + Qp.context]!, EventType.QpLastWqeReached, elementKind.qp, this.qpSlot(q))
+      }
+      return
+    }
+    const cq = this.cqWord(i32[q + Qp.recvCq]!)
+    for (;;) {
+      const tail = i32[q + Qp.rqTail]!
+      if (tail === Atomics.load(i32, q + Qp.rqHead)) return
+      const r = i32[q + Qp.rqRing]! + (tail & i32[q + Qp.rqMask]!) * i32[q + Qp.rqStride]!
+      i32[q + Qp.rqTail] = (tail + 1) | 0
+      this.complete(cq, f64[(r + Rwqe.wrId) >> 1]!, WcStatus.WrFlushErr, WcOpcode.Recv, 0, 0, 0, q, 0, -1, false)
+    }
+  }
+
+  /** Flushes what stands in the send queue; the send lock is held. */
+  flushSends(q: number): void {
+    const { i32 } = this
+    while (i32[q + Qp.sqNext] !== i32[q + Qp.sqHead]) this.completeSend(q, WcStatus.WrFlushErr, 0)
+  }
+
+  /** Ends the request at the front of the send queue with this status; a completion is made if it is an error or signaled. */
+  completeSend(q: number, status: number, byteLen: number): void {
+    const { i32, f64 } = this
+    const next = i32[q + Qp.sqNext]!
+    const w = i32[q + Qp.sqRing]! + (next & i32[q + Qp.sqMask]!) * i32[q + Qp.sqStride]!
+    const after = (next + 1) | 0
+    i32[q + Qp.sqNext] = after
+    if (status === WcStatus.Success && (i32[w + Wqe.flags]! & SendFlag.Signaled) === 0 && i32[q + Qp.sqSigAll] === 0)
+      return
+    const cq = this.cqWord(i32[q + Qp.sendCq]!)
+    if (
+      !this.complete(
+        cq,
+        f64[(w + Wqe.wrId) >> 1]!,
+        status,
+        completionOpcodes[i32[w + Wqe.opcode]!]!,
+        0,
+        byteLen,
+        0,
+        q,
+        0,
+        after,
+        false,
+      )
+    )
+      this.setState(q, QpState.Err)
+  }
+
+  setState(q: number, state: QpState): void {
+    Atomics.store(this.i32, q + Qp.state, state)
+    this.segment.bumpEpoch()
+  }
+
+  /**
+   * Locks a send queue against everyone, also against the thread that may use it without the lock: after a second thread
+   * has come, there is none such any more. No operation may be under way in this thread.
+   */
+  lockSends(q: number): void {
+    const { i32, segment } = this
+    segment.lock(q + Qp.sqLock)
+    const bias = i32[q + Qp.bias]!
+    if (bias > 0 && bias !== segment.me) {
+      i32[q + Qp.bias] = -1
+      segment.bumpEpoch()
+      segment.quiesce()
+    }
+  }
+
+  /**
+   * Moves a QP to ERR and flushes both queues, receives first, in order. No lock may be held. A repeated call flushes
+   * what was posted meanwhile.
+   */
+  toError(q: number): void {
+    const { i32, segment } = this
+    segment.lock(q + Qp.rqLock)
+    const exists = i32[q + Qp.number] !== 0 && i32[q + Qp.state] !== QpState.Reset
+    if (exists) {
+      if (i32[q + Qp.state] !== QpState.Err) this.setState(q, QpState.Err)
+      this.flushReceives(q)
+    }
+    segment.unlock(q + Qp.rqLock)
+    if (!exists) return
+    this.lockSends(q)
+    if (i32[q + Qp.number] !== 0 && i32[q + Qp.state] === QpState.Err) this.flushSends(q)
+    i32[q + Qp.pending] = 0
+    segment.unlock(q + Qp.sqLock)
+  }
+}

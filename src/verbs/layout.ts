@@ -1,0 +1,403 @@
+/**
+ * The fixed layout of queues and tables in a segment. All offsets are in 32-bit words; `f64` marks pairs of words that
+ * hold a number as a double. Words that different threads write stand in different cache lines (16 words), because a
+ * line that travels between two cores costs more than all checks of a message together.
+ *
+ *     tables start ── device records │ contexts │ PDs │ channels │ SRQs │ CQs │ QPs │ keys │ multicast │ pending
+ */
+
+export const line = 16
+
+export const maxDevices = 8
+export const maxContexts = 1024
+export const maxPds = 16384
+export const maxChannels = 4096
+export const maxSrqs = 4096
+export const maxCqs = 65536
+export const maxQps = 65536
+/** Slots of the key table, which holds regions and windows; at most half of them are used, so that look-ups stay short. */
+export const keySlots = 262144
+export const maxKeys = 131072
+export const maxMcastEntries = 8192
+/** Slots of the table from QP numbers to QPs. */
+export const qpNumberSlots: number = 2 * maxQps
+
+/** A device: what all its contexts share. */
+export const Dev = {
+  words: 256,
+  state: 0,
+  guidHigh: 1,
+  guidLow: 2,
+  lid: 3,
+  ahs: 16,
+  mws: 17,
+  mrs: 18,
+  qkeyViolations: 19,
+  badPkeys: 20,
+  /** Counters, one f64 for each name in `counterNames`. */
+  counters: 64,
+} as const
+
+export const Ctx = {
+  words: 2048,
+  state: 0,
+  device: 1,
+  owner: 2,
+  engine: 3,
+  pds: 4,
+  cqs: 5,
+  channels: 6,
+  /** Doorbells of an engine thread: see EngineRing below. */
+  doorbellLock: 16,
+  doorbellTail: 17,
+  doorbellHead: 32,
+  doorbellWake: 33,
+  eventLock: 48,
+  eventTail: 49,
+  eventsLost: 50,
+  eventHead: 64,
+  /** Ring of async events: type, element kind, element number, generation. */
+  events: 128,
+  eventSlots: 256,
+  doorbellSleeping: 34,
+  doorbellStop: 35,
+  doorbellReady: 36,
+  /** 1 when the ring was full and a doorbell could not be written. */
+  doorbellMissed: 37,
+  doorbells: 1152,
+  doorbellSlots: 512,
+} as const
+
+export const Pd = {
+  words: 16,
+  state: 0,
+  context: 1,
+  owner: 2,
+  mrs: 3,
+  mws: 4,
+  qps: 5,
+  srqs: 6,
+  ahs: 7,
+  generation: 8,
+} as const
+
+export const Chan = {
+  words: 32,
+  state: 0,
+  context: 1,
+  owner: 2,
+  cqs: 3,
+  generation: 4,
+  lock: 16,
+  /** CQ slot + 1 of the first and last CQ with an event to deliver. */
+  head: 17,
+  tail: 18,
+  /** Counts events; waited on. */
+  sequence: 19,
+  /** Threads that wait, so that a producer makes no system call for nobody. */
+  waiters: 20,
+} as const
+
+export const Cq = {
+  words: 80,
+  state: 0,
+  number: 1,
+  ring: 2,
+  mask: 3,
+  cqe: 4,
+  channel: 5,
+  context: 6,
+  device: 7,
+  owner: 8,
+  refs: 9,
+  singleThreaded: 10,
+  /** Producers: whoever completes a work request. */
+  lock: 16,
+  head: 17,
+  tailSeen: 18,
+  /** The consumer: whoever polls. */
+  pollLock: 32,
+  tail: 33,
+  /** 0 not armed, 1 solicited, 2 any. */
+  armed: 48,
+  /** The list of the channel, and how many events this CQ has in it. */
+  next: 64,
+  events: 65,
+  unacknowledged: 66,
+} as const
+
+export const cqState = { free: 0, live: 1, overrun: 2 } as const
+
+/** A completion, one cache line. `sequence` is the ring position plus one and is written last. */
+export const Cqe = {
+  words: 16,
+  sequence: 0,
+  status: 1,
+  wrId: 2 /* f64 */,
+  opcode: 4,
+  flags: 5,
+  byteLen: 6,
+  immData: 7,
+  qpNum: 8,
+  srcQp: 9,
+  /** For completions of sends: position after the request in the send queue, which polling releases; else −1. */
+  releases: 10,
+  qpSlot: 11,
+  slid: 12,
+  sl: 13,
+} as const
+
+export const Srq = {
+  words: 64,
+  state: 0,
+  pd: 1,
+  context: 2,
+  owner: 3,
+  refs: 4,
+  generation: 5,
+  maxWr: 6,
+  maxSge: 7,
+  ring: 8,
+  mask: 9,
+  stride: 10,
+  limit: 11,
+  number: 12,
+  device: 13,
+  postLock: 16,
+  head: 17,
+  lock: 32,
+  tail: 33,
+  /** First QP (slot + 1) that waits for a receive here. */
+  waiting: 48,
+} as const
+
+export const Qp = {
+  words: 144,
+  number: 0,
+  type: 1,
+  state: 2,
+  device: 3,
+  context: 4,
+  pd: 5,
+  sendCq: 6,
+  recvCq: 7,
+  srq: 8,
+  sqSigAll: 9,
+  sqMask: 10,
+  sqStride: 11,
+  sqRing: 12,
+  rqMask: 13,
+  rqStride: 14,
+  rqRing: 15,
+
+  maxSendWr: 16,
+  maxRecvWr: 17,
+  maxSendSge: 18,
+  maxRecvSge: 19,
+  maxInlineData: 20,
+  owner: 21,
+  engine: 22,
+  destQpNum: 23,
+  /** Index of the destination device, −1 if the address vector leads nowhere. */
+  destDevice: 24,
+  accessFlags: 25,
+  pathMtu: 26,
+  qkey: 27,
+  port: 28,
+  pkeyIndex: 29,
+  mcastRefs: 30,
+  mwRefs: 31,
+
+  rqPsn: 32,
+  sqPsn: 33,
+  maxDestRdAtomic: 34,
+  maxRdAtomic: 35,
+  minRnrTimer: 36,
+  timeout: 37,
+  retryCnt: 38,
+  rnrRetry: 39,
+  pathMigState: 40,
+  altPkeyIndex: 41,
+  altPort: 42,
+  altTimeout: 43,
+  sqDrainNotify: 44,
+  sqDraining: 45,
+  /** Slot of the destination QP where it was last found; its number is compared before use. */
+  destSlot: 46,
+  /** 1 while the doorbell of an engine thread holds this QP. */
+  rung: 47,
+
+  /** The send queue: whoever posts or carries out. */
+  sqLock: 48,
+  sqHead: 49,
+  /** Next request to carry out. */
+  sqNext: 50,
+  /** Where the queue stood when SQD was entered: requests from here on wait. */
+  sqDrainAt: 51,
+  pending: 52,
+  retriesLeft: 53,
+  rnrLeft: 54,
+  /** Nanoseconds of the monotonic clock at which the pending request is tried again. */
+  deadline: 56 /* f64 */,
+  /** Next QP (slot + 1) that waits for the same SRQ. */
+  nextWaiting: 58,
+  waitingOn: 59,
+  /** The one thread (attachment) that may use the send queue without its lock; 0 none yet, −1 none any more. */
+  bias: 60,
+
+  /** Requests before this one have been released by polling. */
+  sqTail: 64,
+
+  rqPostLock: 80,
+  rqHead: 81,
+
+  /** The responder: whoever carries out a request of the peer. */
+  rqLock: 96,
+  rqTail: 97,
+  /** A QP (slot + 1) whose request waits for a receive here. */
+  rqWaiting: 98,
+  lastWqe: 99,
+
+  av: 112,
+  altAv: 128,
+} as const
+
+/** An address vector as a QP or a UD request keeps it. */
+export const Av = {
+  words: 12,
+  device: 0,
+  dlid: 1,
+  sl: 2,
+  flags: 3,
+  trafficClass: 4,
+  hopLimit: 5,
+  flowLabel: 6,
+  sgidIndex: 7,
+  gid: 8,
+} as const
+export const avGlobal = 1
+export const avMulticast = 2
+
+/** A send work request in its queue; scatter/gather elements or inline data follow the header. */
+export const Wqe = {
+  opcode: 0,
+  flags: 1,
+  wrId: 2 /* f64 */,
+  immData: 4,
+  sges: 5,
+  inlineLength: 6,
+  rkey: 7,
+  remoteAddr: 8 /* f64 */,
+  length: 10 /* f64: FLUSH, BIND_MW */,
+  compareAdd: 12 /* 64 bits */,
+  swap: 14 /* 64 bits */,
+  remoteQpn: 16,
+  remoteQkey: 17,
+  access: 18,
+  mrKey: 19,
+  av: 20,
+  data: 32,
+} as const
+
+/** A receive work request: header, then scatter/gather elements. */
+export const Rwqe = { wrId: 0 /* f64 */, sges: 2, data: 4 } as const
+export const Sg = { words: 4, addr: 0 /* f64 */, length: 2, lkey: 3 } as const
+
+/** An entry of the key table. The upper 24 bits of the key choose the slot where the search begins. */
+export const Key = {
+  words: 16,
+  key: 0,
+  kind: 1,
+  pd: 2,
+  access: 3,
+  addr: 4 /* f64 */,
+  length: 6 /* f64 */,
+  iova: 8 /* f64 */,
+  /** Of a window: slot of the region it is bound to, or −1. Of a region: number of windows bound to it. */
+  region: 10,
+  qp: 11,
+  owner: 12,
+  valid: 13,
+  device: 14,
+} as const
+export const keyKind = { free: 0, region: 1, window1: 2, window2: 3, deleted: 4 } as const
+
+export const Mcast = { words: 8, state: 0, device: 1, qpSlot: 2, qpNum: 3, gid: 4 } as const
+
+/** The list of QPs whose head request waits for a time or for the peer. */
+export const Pend = { lock: 0, count: 16, list: 32 } as const
+
+type Table =
+  | 'meta'
+  | 'devices'
+  | 'contexts'
+  | 'pds'
+  | 'channels'
+  | 'srqs'
+  | 'cqs'
+  | 'qps'
+  | 'qpNumbers'
+  | 'keys'
+  | 'mcast'
+  | 'pending'
+
+/** First word of each table from the start of the static area, in order; `words` is their total. */
+function tables(): Record<Table | 'words', number> {
+  let words = 0
+  const place = (count: number, each: number): number => {
+    const at = words
+    words += Math.ceil((count * each) / line) * line
+    return at
+  }
+  return {
+    meta: place(1, 64),
+    devices: place(maxDevices, Dev.words),
+    contexts: place(maxContexts, Ctx.words),
+    pds: place(maxPds, Pd.words),
+    channels: place(maxChannels, Chan.words),
+    srqs: place(maxSrqs, Srq.words),
+    cqs: place(maxCqs, Cq.words),
+    qps: place(maxQps, Qp.words),
+    qpNumbers: place(qpNumberSlots, 1),
+    keys: place(keySlots, Key.words),
+    mcast: place(maxMcastEntries, Mcast.words),
+    pending: place(1, Pend.list + maxQps),
+    /** All of them together. */
+    words: words,
+  }
+}
+
+export const Tables: Readonly<Record<Table | 'words', number>> = tables()
+
+/** Words at the start of the tables. */
+export const Meta = {
+  initialised: 0,
+  mcastHigh: 1,
+  keysUsed: 2,
+  qpsUsed: 3,
+  cqsUsed: 4,
+  srqsUsed: 5,
+  pdsUsed: 6,
+  channelsUsed: 7,
+  contextsUsed: 8,
+  generation: 9,
+} as const
+
+export const counterNames = [
+  'rnr_nak',
+  'rnr_retry_exceeded',
+  'retry_exceeded',
+  'remote_access_errors',
+  'remote_invalid_requests',
+  'local_errors',
+  'uc_drops_no_receive',
+  'uc_drops_access',
+  'ud_drops_no_qp',
+  'ud_drops_no_receive',
+  'ud_drops_qkey',
+  'ud_drops_length',
+  'cq_overruns',
+  'events_lost',
+  'stale_objects_reaped',
+] as const
+export type CounterName = (typeof counterNames)[number]

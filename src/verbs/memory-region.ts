@@ -1,0 +1,275 @@
+/** Memory regions and memory windows: rights to ranges of memory, behind random keys. */
+import { Access, MwType, ReregFlag } from './constants.ts'
+import { VerbsError } from './errors.ts'
+import { checkInteger, Handle } from './handle.ts'
+import type { Host } from './host.ts'
+import { Dev, Key, keyKind, Meta, Pd } from './layout.ts'
+import type { ProtectionDomain } from './protection-domain.ts'
+
+/** What can be registered: bytes from `context.alloc`, or a range of device addresses. */
+export type Registrable = Uint8Array | { addr: number; length: number }
+
+export interface MrHandle {
+  kind: 'mr'
+  lkey: number
+}
+
+const allAccess =
+  Access.LocalWrite |
+  Access.RemoteWrite |
+  Access.RemoteRead |
+  Access.RemoteAtomic |
+  Access.MwBind |
+  Access.ZeroBased |
+  Access.OnDemand |
+  Access.HugeTlb |
+  Access.FlushGlobal |
+  Access.RelaxedOrdering
+
+function checkAccess(verb: string, access: number): void {
+  checkInteger(verb, 'access', access, 0, 0x7fffffff)
+  if ((access & Access.FlushPersistent) !== 0)
+    throw new VerbsError('EOPNOTSUPP', verb, 'FlushPersistent needs persistent memory, which shared memory is not')
+  if ((access & ~allAccess) !== 0)
+    throw new VerbsError('EINVAL', verb, `access has unknown bits 0x${(access & ~allAccess).toString(16)}`)
+  if ((access & (Access.RemoteWrite | Access.RemoteAtomic)) !== 0 && (access & Access.LocalWrite) === 0)
+    throw new VerbsError('EINVAL', verb, 'RemoteWrite and RemoteAtomic require LocalWrite')
+}
+
+/** Segment address and length of what is to be registered. */
+function rangeOf(verb: string, host: Host, buffer: Registrable): { addr: number; length: number } {
+  const { segment } = host
+  if (buffer instanceof Uint8Array) {
+    if (buffer.buffer !== segment.buffer)
+      throw new VerbsError(
+        'EINVAL',
+        verb,
+        'this buffer lies in memory that the device cannot reach: allocate it with context.alloc(bytes)',
+      )
+    return { addr: buffer.byteOffset, length: buffer.byteLength }
+  }
+  if (typeof buffer !== 'object' || buffer === null)
+    throw new VerbsError('EINVAL', verb, 'buffer must be a Uint8Array from context.alloc, or {addr, length}')
+  checkInteger(verb, 'addr', buffer.addr, segment.heapStart, segment.sizeBytes)
+  checkInteger(verb, 'length', buffer.length, 0, segment.sizeBytes - buffer.addr)
+  return { addr: buffer.addr, length: buffer.length }
+}
+
+export class MemoryRegion extends Handle {
+  #pd: ProtectionDomain
+  readonly #host: Host
+  readonly #entry: number
+  readonly #owned: boolean
+  /** The key of local accesses, in scatter/gather elements. */
+  readonly lkey: number
+  /** The key that peers need. */
+  readonly rkey: number
+
+  /** Use `pd.regMr` or `context.importMr`. */
+  constructor(pd: ProtectionDomain, entry: number, owned: boolean) {
+    super('MemoryRegion')
+    this.#pd = pd
+    this.#host = pd.context.device.host
+    this.#entry = entry
+    this.#owned = owned
+    this.lkey = this.#host.i32[entry + Key.key]! >>> 0
+    this.rkey = this.lkey
+  }
+
+  static register(pd: ProtectionDomain, buffer: Registrable, access: number, options: { iova?: number }): MemoryRegion {
+    checkAccess('regMr', access)
+    const { host, attr, index } = pd.context.device
+    const { addr, length } = rangeOf('regMr', host, buffer)
+    if (length > attr.maxMrSize)
+      throw new VerbsError('EINVAL', 'regMr', `${length} bytes are more than maxMrSize ${attr.maxMrSize}`)
+    const iova = (access & Access.ZeroBased) !== 0 ? 0 : (options.iova ?? addr)
+    checkInteger('regMr', 'iova', iova, 0, Number.MAX_SAFE_INTEGER - length)
+    const entry = addKeyEntry(pd, 'regMr', Dev.mrs, attr.maxMr, 'memory regions', (entry) => {
+      const { i32, f64 } = host
+      i32[entry + Key.pd] = pd.slot
+      i32[entry + Key.access] = access
+      f64[(entry + Key.addr) >> 1] = addr
+      f64[(entry + Key.length) >> 1] = length
+      f64[(entry + Key.iova) >> 1] = iova
+      i32[entry + Key.owner] = host.segment.me
+      i32[entry + Key.device] = index
+      i32[entry + Key.valid] = 1
+      Atomics.add(i32, pd.word + Pd.mrs, 1)
+      Atomics.store(i32, entry + Key.kind, keyKind.region)
+    })
+    const mr = new MemoryRegion(pd, entry, true)
+    pd.context.adopt('mrs', mr)
+    return mr
+  }
+
+  get pd(): ProtectionDomain {
+    return this.#pd
+  }
+
+  /** First address of the region, as work requests name it; 0 for a zero-based one. */
+  get addr(): number {
+    return this.#host.f64[(this.#entry + Key.iova) >> 1]!
+  }
+
+  get length(): number {
+    return this.#host.f64[(this.#entry + Key.length) >> 1]!
+  }
+
+  get access(): number {
+    return this.#host.i32[this.#entry + Key.access]!
+  }
+
+  get handle(): MrHandle {
+    return { kind: 'mr', lkey: this.lkey }
+  }
+
+  /** Changes what `flags` (of `ReregFlag`) say; the keys stay. Nothing is changed if anything is wrong. */
+  rereg(flags: number, changes: { pd?: ProtectionDomain; buffer?: Registrable; access?: number }): void {
+    this.assertOpen('rereg')
+    const all = ReregFlag.ChangeTranslation | ReregFlag.ChangePd | ReregFlag.ChangeAccess
+    checkInteger('rereg', 'flags', flags, 1, all)
+    const host = this.#host
+    const { i32, f64 } = host
+    const entry = this.#entry
+    if (i32[entry + Key.region]! > 0) throw new VerbsError('EBUSY', 'rereg', 'memory windows are bound to this region')
+    let range: { addr: number; length: number } | null = null
+    if ((flags & ReregFlag.ChangeTranslation) !== 0) {
+      if (changes.buffer === undefined) throw new VerbsError('EINVAL', 'rereg', 'ChangeTranslation needs buffer')
+      range = rangeOf('rereg', host, changes.buffer)
+    }
+    if ((flags & ReregFlag.ChangeAccess) !== 0) {
+      if (changes.access === undefined) throw new VerbsError('EINVAL', 'rereg', 'ChangeAccess needs access')
+      checkAccess('rereg', changes.access)
+    }
+    const { pd } = changes
+    if ((flags & ReregFlag.ChangePd) !== 0) {
+      if (pd === undefined) throw new VerbsError('EINVAL', 'rereg', 'ChangePd needs pd')
+      pd.assertOpen('rereg')
+      if (pd.context !== this.#pd.context) throw new VerbsError('EINVAL', 'rereg', 'pd belongs to another context')
+    }
+    Atomics.store(i32, entry + Key.valid, 0)
+    host.segment.bumpEpoch()
+    host.segment.quiesce()
+    if (range !== null) {
+      f64[(entry + Key.addr) >> 1] = range.addr
+      f64[(entry + Key.length) >> 1] = range.length
+      f64[(entry + Key.iova) >> 1] = (this.access & Access.ZeroBased) !== 0 ? 0 : range.addr
+    }
+    if ((flags & ReregFlag.ChangeAccess) !== 0) i32[entry + Key.access] = changes.access!
+    if ((flags & ReregFlag.ChangePd) !== 0 && pd) {
+      Atomics.sub(i32, this.#pd.word + Pd.mrs, 1)
+      Atomics.add(i32, pd.word + Pd.mrs, 1)
+      i32[entry + Key.pd] = pd.slot
+      this.#pd = pd
+    }
+    Atomics.store(i32, entry + Key.valid, 1)
+  }
+
+  /** Deregisters; when it returns no adapter touches the memory any more. EBUSY while windows are bound to the region. */
+  close(): void {
+    this.assertOpen('close')
+    if (!this.#owned) {
+      this.markClosed()
+      return
+    }
+    const { i32 } = this.#host
+    const bound = i32[this.#entry + Key.region]!
+    if (bound > 0)
+      throw new VerbsError(
+        'EBUSY',
+        'close',
+        `${bound} memory windows are bound to this region: invalidate or free them first`,
+      )
+    this.markClosed()
+    destroyKey(this.#host, this.#entry)
+    this.#pd.context.disown('mrs', this)
+  }
+}
+
+export class MemoryWindow extends Handle {
+  readonly pd: ProtectionDomain
+  readonly type: MwType
+  /** The present key. For a type 2 window set it to the key that the last bind gave. */
+  rkey: number
+  readonly #host: Host
+  readonly #entry: number
+
+  /** Use `pd.allocMw`. */
+  constructor(pd: ProtectionDomain, type: MwType) {
+    super('MemoryWindow')
+    if (type !== MwType.Type1 && type !== MwType.Type2)
+      throw new VerbsError('EINVAL', 'allocMw', 'type must be MwType.Type1 or MwType.Type2')
+    this.pd = pd
+    this.type = type
+    this.#host = pd.context.device.host
+    const { i32 } = this.#host
+    const { attr, index } = pd.context.device
+    this.#entry = addKeyEntry(pd, 'allocMw', Dev.mws, attr.maxMw, 'memory windows', (entry) => {
+      i32[entry + Key.pd] = pd.slot
+      i32[entry + Key.region] = -1
+      i32[entry + Key.qp] = -1
+      i32[entry + Key.owner] = this.#host.segment.me
+      i32[entry + Key.device] = index
+      i32[entry + Key.valid] = 0
+      Atomics.add(i32, pd.word + Pd.mws, 1)
+      Atomics.store(i32, entry + Key.kind, type === MwType.Type1 ? keyKind.window1 : keyKind.window2)
+    })
+    this.rkey = i32[this.#entry + Key.key]! >>> 0
+    pd.context.adopt('mws', this)
+  }
+
+  close(): void {
+    this.assertOpen('close')
+    this.markClosed()
+    destroyKey(this.#host, this.#entry)
+    this.pd.context.disown('mws', this)
+  }
+}
+
+function addKeyEntry(
+  pd: ProtectionDomain,
+  verb: string,
+  counter: number,
+  max: number,
+  what: string,
+  fill: (entry: number) => void,
+): number {
+  const { host, index } = pd.context.device
+  const { i32 } = host
+  const used = host.deviceWord(index) + counter
+  return host.control(() => {
+    if (i32[used]! >= max) throw new VerbsError('ENOMEM', verb, `all ${max} ${what} of the device are in use`)
+    i32[used] = i32[used]! + 1
+    i32[host.at.meta + Meta.keysUsed] = i32[host.at.meta + Meta.keysUsed]! + 1
+    const entry = host.addKey()
+    fill(entry)
+    return entry
+  })
+}
+
+/** Takes a region or window out of the key table; afterwards nobody uses it. */
+export function destroyKey(host: Host, entry: number): void {
+  const { i32 } = host
+  Atomics.store(i32, entry + Key.valid, 0)
+  host.segment.bumpEpoch()
+  host.segment.quiesce()
+  host.control(() => {
+    const isRegion = i32[entry + Key.kind] === keyKind.region
+    const used = host.deviceWord(i32[entry + Key.device]!) + (isRegion ? Dev.mrs : Dev.mws)
+    i32[used] = i32[used]! - 1
+    i32[host.at.meta + Meta.keysUsed] = i32[host.at.meta + Meta.keysUsed]! - 1
+    if (!isRegion) unbind(host, entry)
+    Atomics.sub(i32, host.at.pds + i32[entry + Key.pd]! * Pd.words + (isRegion ? Pd.mrs : Pd.mws), 1)
+    host.removeKey(entry)
+  })
+}
+
+/** Ends a window's binding. */
+export function unbind(host: Host, entry: number): void {
+  const { i32 } = host
+  const region = Atomics.exchange(i32, entry + Key.region, -1)
+  i32[entry + Key.valid] = 0
+  i32[entry + Key.qp] = -1
+  host.segment.bumpEpoch()
+  if (region >= 0) Atomics.sub(i32, host.at.keys + region * Key.words + Key.region, 1)
+}

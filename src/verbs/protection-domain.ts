@@ -1,0 +1,129 @@
+/** Protection domains: what belongs together. */
+import { AddressHandle } from './address.ts'
+import type { AhAttr, SrqInit } from './attributes.ts'
+import type { WorkCompletion } from './completion-queue.ts'
+import { grhLength, type MwType, type QpType, WcFlag } from './constants.ts'
+import type { Context } from './context.ts'
+import { VerbsError } from './errors.ts'
+import { Handle } from './handle.ts'
+import { Meta, maxPds, Pd } from './layout.ts'
+import { MemoryRegion, MemoryWindow, type Registrable } from './memory-region.ts'
+import { type QpInit, QueuePair } from './queue-pair.ts'
+import { SharedReceiveQueue } from './shared-receive-queue.ts'
+
+export interface PdHandle {
+  kind: 'pd'
+  slot: number
+  generation: number
+}
+
+const members = [
+  ['mrs', Pd.mrs, 'memory regions'],
+  ['mws', Pd.mws, 'memory windows'],
+  ['qps', Pd.qps, 'queue pairs'],
+  ['srqs', Pd.srqs, 'shared receive queues'],
+  ['ahs', Pd.ahs, 'address handles'],
+] as const
+
+export class ProtectionDomain extends Handle {
+  readonly context: Context
+  readonly slot: number
+  /** First word of its record. */
+  readonly word: number
+  readonly #owned: boolean
+
+  /** Use `context.allocPd` or `context.importPd`. */
+  constructor(context: Context, handle?: PdHandle) {
+    super('ProtectionDomain')
+    this.context = context
+    this.#owned = handle === undefined
+    const { host } = context.device
+    const { i32 } = host
+    this.slot =
+      handle?.slot ??
+      host.control(() => {
+        const slot = host.takeSlot(host.at.pds, Pd.words, maxPds, Meta.pdsUsed, 'allocPd', 'protection domains')
+        const pd = host.at.pds + slot * Pd.words
+        i32[pd + Pd.context] = context.slot
+        i32[pd + Pd.owner] = host.segment.me
+        i32[pd + Pd.generation] = context.nextGeneration()
+        i32[pd + Pd.state] = 1
+        return slot
+      })
+    this.word = host.at.pds + this.slot * Pd.words
+    if (handle && (i32[this.word + Pd.state] !== 1 || i32[this.word + Pd.generation] !== handle.generation))
+      throw new VerbsError('EINVAL', 'importPd', 'there is no such protection domain any more')
+    if (this.#owned) context.adopt('pds', this)
+  }
+
+  get handle(): PdHandle {
+    return { kind: 'pd', slot: this.slot, generation: this.context.device.host.i32[this.word + Pd.generation]! }
+  }
+
+  /**
+   * Registers memory from `context.alloc`. `access` has bits of `Access`; `iova` is the address that work requests use
+   * for its first byte (default: its address in the segment; with `ZeroBased`: 0).
+   */
+  regMr(buffer: Registrable, access: number, options: { iova?: number } = {}): MemoryRegion {
+    this.assertOpen('regMr')
+    return MemoryRegion.register(this, buffer, access, options)
+  }
+
+  allocMw(type: MwType): MemoryWindow {
+    this.assertOpen('allocMw')
+    return new MemoryWindow(this, type)
+  }
+
+  createQp<T extends QpType>(init: QpInit<T>): QueuePair<T> {
+    this.assertOpen('createQp')
+    return QueuePair.create(this, init)
+  }
+
+  createSrq(init: SrqInit): SharedReceiveQueue {
+    this.assertOpen('createSrq')
+    return SharedReceiveQueue.create(this, init)
+  }
+
+  createAh(attr: AhAttr): AddressHandle {
+    this.assertOpen('createAh')
+    return new AddressHandle(this, attr)
+  }
+
+  /** The way back to the sender of a UD message: from its completion and the GRH at the start of its buffer. */
+  createAhFromWc(port: number, wc: WorkCompletion, grh: Uint8Array): AddressHandle {
+    if ((wc.wcFlags & WcFlag.Grh) === 0) return this.createAh({ dlid: wc.slid, sl: wc.sl, portNum: port })
+    if (grh.length < grhLength)
+      throw new VerbsError('EINVAL', 'createAhFromWc', 'grh must be the first 40 bytes of the receive buffer')
+    const view = new DataView(grh.buffer, grh.byteOffset, grhLength)
+    const first = view.getUint32(0)
+    return this.createAh({
+      dlid: wc.slid,
+      sl: wc.sl,
+      portNum: port,
+      grh: {
+        dgid: grh.slice(8, 24),
+        sgidIndex: 0,
+        flowLabel: first & 0xfffff,
+        trafficClass: (first >>> 20) & 0xff,
+        hopLimit: 64,
+      },
+    })
+  }
+
+  /** EBUSY while anything belongs to it. */
+  close(): void {
+    this.assertOpen('close')
+    if (!this.#owned) {
+      this.markClosed()
+      return
+    }
+    const { host } = this.context.device
+    for (const [, word, what] of members) {
+      const count = host.i32[this.word + word]!
+      if (count > 0) throw new VerbsError('EBUSY', 'close', `${count} ${what} still belong to this protection domain`)
+    }
+    this.markClosed()
+    host.control(() => Atomics.store(host.i32, this.word + Pd.state, 0))
+    this.context.disown('pds', this)
+  }
+}

@@ -1,0 +1,222 @@
+/** Shared receive queues: one ring of receives for many QPs, with a limit event and resizing. */
+import type { RecvWrInit, SrqAttr, SrqInit } from './attributes.ts'
+import { VerbsError } from './errors.ts'
+import { checkInteger, Handle } from './handle.ts'
+import type { Host } from './host.ts'
+import { Meta, maxSrqs, Pd, Qp, Rwqe, Sg, Srq } from './layout.ts'
+import type { ProtectionDomain } from './protection-domain.ts'
+import { RecvWorkRequest, recvWr } from './work-request.ts'
+
+export interface SrqHandle {
+  kind: 'srq'
+  slot: number
+  generation: number
+}
+
+/** Writes one receive request into a ring. */
+export function writeReceive(i32: Int32Array, f64: Float64Array, r: number, wr: RecvWorkRequest): void {
+  const { sgList } = wr
+  f64[(r + Rwqe.wrId) >> 1] = wr.wrId
+  i32[r + Rwqe.sges] = sgList.length
+  for (let i = 0, s = r + Rwqe.data; i < sgList.length; i++, s += Sg.words) {
+    const sge = sgList[i]!
+    f64[s >> 1] = sge.addr
+    i32[s + Sg.length] = sge.length
+    i32[s + Sg.lkey] = sge.lkey
+  }
+}
+
+const slotsFor = (maxWr: number): number => 2 ** Math.ceil(Math.log2(Math.max(2, maxWr)))
+
+export class SharedReceiveQueue extends Handle {
+  readonly pd: ProtectionDomain
+  readonly slot: number
+  readonly #host: Host
+  readonly #srq: number
+  readonly #owned: boolean
+
+  /** Use `pd.createSrq` or `context.importSrq`. */
+  constructor(pd: ProtectionDomain, slot: number, owned: boolean) {
+    super('SharedReceiveQueue')
+    this.pd = pd
+    this.slot = slot
+    this.#host = pd.context.device.host
+    this.#srq = this.#host.srqWord(slot)
+    this.#owned = owned
+  }
+
+  static create(pd: ProtectionDomain, init: SrqInit): SharedReceiveQueue {
+    const { host, attr, index } = pd.context.device
+    const maxSge = init.maxSge ?? 1
+    checkInteger('createSrq', 'maxWr', init.maxWr, 1, attr.maxSrqWr)
+    checkInteger('createSrq', 'maxSge', maxSge, 0, attr.maxSrqSge)
+    checkInteger('createSrq', 'srqLimit', init.srqLimit ?? 0, 0, init.maxWr)
+    const slots = slotsFor(init.maxWr)
+    const stride = Math.ceil((Rwqe.data + maxSge * Sg.words) / 8) * 8
+    const ring = host.allocate(slots * stride * 4, 'createSrq') / 4
+    const { i32 } = host
+    const slot = host.control(() => {
+      const at = host.takeSlot(host.at.srqs, Srq.words, maxSrqs, Meta.srqsUsed, 'createSrq', 'shared receive queues')
+      const srq = host.srqWord(at)
+      i32[srq + Srq.pd] = pd.slot
+      i32[srq + Srq.context] = pd.context.slot
+      i32[srq + Srq.owner] = host.segment.me
+      i32[srq + Srq.generation] = pd.context.nextGeneration()
+      i32[srq + Srq.maxWr] = init.maxWr
+      i32[srq + Srq.maxSge] = maxSge
+      i32[srq + Srq.ring] = ring
+      i32[srq + Srq.mask] = slots - 1
+      i32[srq + Srq.stride] = stride
+      i32[srq + Srq.limit] = init.srqLimit ?? 0
+      i32[srq + Srq.device] = index
+      i32[srq + Srq.state] = 1
+      Atomics.add(i32, pd.word + Pd.srqs, 1)
+      return at
+    })
+    const srq = new SharedReceiveQueue(pd, slot, true)
+    pd.context.adopt('srqs', srq)
+    return srq
+  }
+
+  get handle(): SrqHandle {
+    return { kind: 'srq', slot: this.slot, generation: this.#host.i32[this.#srq + Srq.generation]! }
+  }
+
+  /** Posts a receive request and all that are linked to it; ENOMEM when `maxWr` are posted. */
+  postRecv(wr: RecvWorkRequest | RecvWrInit): void {
+    this.assertOpen('postRecv')
+    const { i32, f64, segment } = this.#host
+    const srq = this.#srq
+    let request: RecvWorkRequest | null = wr instanceof RecvWorkRequest ? wr : recvWr(wr)
+    segment.enter()
+    segment.lock(srq + Srq.postLock)
+    const maxWr = i32[srq + Srq.maxWr]!
+    const maxSge = i32[srq + Srq.maxSge]!
+    const ring = i32[srq + Srq.ring]!
+    const mask = i32[srq + Srq.mask]!
+    const stride = i32[srq + Srq.stride]!
+    let head = i32[srq + Srq.head]!
+    let failed = ''
+    do {
+      if (((head - Atomics.load(i32, srq + Srq.tail)) | 0) >= maxWr) failed = `the SRQ is full with ${maxWr} requests`
+      else if (request.sgList.length > maxSge)
+        failed = `${request.sgList.length} scatter/gather elements are more than maxSge ${maxSge}`
+      if (failed !== '') break
+      writeReceive(i32, f64, ring + (head & mask) * stride, request)
+      head = (head + 1) | 0
+      segment.publish(srq + Srq.head, head)
+      request = request.next
+    } while (request !== null)
+    Atomics.store(i32, srq + Srq.postLock, 0)
+    segment.leave()
+    if (i32[srq + Srq.waiting] !== 0) this.#wake()
+    if (failed !== '') {
+      const error = new VerbsError(failed.includes('full') ? 'ENOMEM' : 'EINVAL', 'postRecv', failed)
+      error.badWr = request!
+      throw error
+    }
+  }
+
+  /** Lets the QPs whose requests wait for a receive here try again, in the order in which they came. */
+  #wake(): void {
+    const { i32, segment } = this.#host
+    const srq = this.#srq
+    segment.lock(srq + Srq.lock)
+    let waiting = i32[srq + Srq.waiting]!
+    i32[srq + Srq.waiting] = 0
+    segment.unlock(srq + Srq.lock)
+    while (waiting !== 0) {
+      const q = this.#host.qpWord(waiting - 1)
+      const next = i32[q + Qp.nextWaiting]!
+      i32[q + Qp.nextWaiting] = 0
+      Atomics.store(i32, q + Qp.waitingOn, 0)
+      this.pd.context.device.retry(waiting - 1)
+      waiting = next
+    }
+  }
+
+  /** `srqLimit` arms the limit event (it fires once), `maxWr` resizes; what is posted stays. */
+  modify(attr: SrqAttr): void {
+    this.assertOpen('modify')
+    const { i32, segment } = this.#host
+    const srq = this.#srq
+    if (attr.maxWr !== undefined) this.#resize(attr.maxWr)
+    if (attr.srqLimit !== undefined) {
+      checkInteger('modify', 'srqLimit', attr.srqLimit, 0, i32[srq + Srq.maxWr]!)
+      segment.lock(srq + Srq.lock)
+      i32[srq + Srq.limit] = attr.srqLimit
+      segment.unlock(srq + Srq.lock)
+    }
+  }
+
+  #resize(maxWr: number): void {
+    const host = this.#host
+    const { i32, segment } = host
+    const srq = this.#srq
+    checkInteger('modify', 'maxWr', maxWr, 1, this.pd.context.device.attr.maxSrqWr)
+    const stride = i32[srq + Srq.stride]!
+    const slots = slotsFor(maxWr)
+    const ring = host.allocate(slots * stride * 4, 'modify') / 4
+    segment.lock(srq + Srq.postLock)
+    segment.lock(srq + Srq.lock)
+    const head = i32[srq + Srq.head]!
+    const tail = i32[srq + Srq.tail]!
+    const old = i32[srq + Srq.ring]!
+    const posted = (head - tail) | 0
+    const limit = i32[srq + Srq.limit]!
+    const fits = posted <= maxWr && limit <= maxWr
+    if (fits) {
+      for (let at = tail; at !== head; at = (at + 1) | 0) {
+        const from = old + (at & i32[srq + Srq.mask]!) * stride
+        i32.copyWithin(ring + (at & (slots - 1)) * stride, from, from + stride)
+      }
+      i32[srq + Srq.ring] = ring
+      i32[srq + Srq.mask] = slots - 1
+      i32[srq + Srq.maxWr] = maxWr
+    }
+    segment.unlock(srq + Srq.lock)
+    segment.unlock(srq + Srq.postLock)
+    segment.quiesce()
+    segment.free((fits ? old : ring) * 4)
+    if (!fits)
+      throw new VerbsError(
+        'EINVAL',
+        'modify',
+        `maxWr ${maxWr} is less than the ${posted} posted requests or the limit ${limit}`,
+      )
+  }
+
+  query(): Required<SrqAttr> & { maxSge: number } {
+    this.assertOpen('query')
+    const { i32 } = this.#host
+    return {
+      maxWr: i32[this.#srq + Srq.maxWr]!,
+      maxSge: i32[this.#srq + Srq.maxSge]!,
+      srqLimit: i32[this.#srq + Srq.limit]!,
+    }
+  }
+
+  /** EBUSY while QPs use it. */
+  close(): void {
+    this.assertOpen('close')
+    if (!this.#owned) {
+      this.markClosed()
+      return
+    }
+    const { i32 } = this.#host
+    const refs = i32[this.#srq + Srq.refs]!
+    if (refs > 0) throw new VerbsError('EBUSY', 'close', `${refs} QPs still receive from this SRQ`)
+    this.markClosed()
+    destroySrq(this.#host, this.#srq)
+    this.pd.context.disown('srqs', this)
+  }
+}
+
+/** Frees an SRQ's record and ring. */
+export function destroySrq(host: Host, srq: number): void {
+  const { i32, segment } = host
+  segment.quiesce()
+  segment.free(i32[srq + Srq.ring]! * 4)
+  Atomics.sub(i32, host.at.pds + i32[srq + Srq.pd]! * Pd.words + Pd.srqs, 1)
+  host.control(() => Atomics.store(i32, srq + Srq.state, 0))
+}

@@ -1,0 +1,272 @@
+/**
+ * Work requests as objects of one shape, so that posting them is fast. Prepare one with `sendWr` or `recvWr`, post it as
+ * often as you like and change its fields in between; a literal given to `postSend` is turned into one first.
+ */
+import type { AddressHandleLike, RecvWrInit, SendWrInit, Sge } from './attributes.ts'
+import { Access, FlushPlacement, MwType, nameOf, Opcode, type QpType, SendFlag } from './constants.ts'
+import { VerbsError } from './errors.ts'
+
+/** A scatter/gather element: `length` bytes at device address `addr`, in the region with this lkey. */
+export class ScatterGather implements Sge {
+  addr: number
+  length: number
+  lkey: number
+  constructor(addr: number, length: number, lkey: number) {
+    this.addr = addr
+    this.length = length
+    this.lkey = lkey
+  }
+}
+
+export class RecvWorkRequest {
+  wrId: number
+  sgList: ScatterGather[]
+  next: RecvWorkRequest | null = null
+
+  constructor(wrId: number, sgList: ScatterGather[]) {
+    this.wrId = wrId
+    this.sgList = sgList
+  }
+}
+
+/** Fields of operations that a request does not have keep their neutral value. */
+export class SendWorkRequest {
+  wrId: number
+  opcode: Opcode
+  sendFlags: number
+  sgList: ScatterGather[]
+  immData = 0
+  invalidateRkey = 0
+  remoteAddr = 0
+  rkey = 0
+  compareAdd = 0n
+  swap = 0n
+  ah: AddressHandleLike | null = null
+  remoteQpn = 0
+  remoteQkey = 0
+  /** FLUSH: bytes from remoteAddr, placement type and selectivity. */
+  flushLength = 0
+  placement = 0
+  selectivity = 0
+  /** BIND_MW: the window's present key and the key it gets, and what it is bound to. */
+  mwRkey = 0
+  mwType = 0
+  mwNewRkey = 0
+  mrLkey = 0
+  bindAddr = 0
+  bindLength = 0
+  bindAccess = 0
+  next: SendWorkRequest | null = null
+
+  constructor(wrId: number, opcode: Opcode, sendFlags: number, sgList: ScatterGather[]) {
+    this.wrId = wrId
+    this.opcode = opcode
+    this.sendFlags = sendFlags
+    this.sgList = sgList
+  }
+}
+
+const maxAddress = Number.MAX_SAFE_INTEGER
+
+function integer(verb: string, name: string, value: unknown, max: number): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > max)
+    throw new VerbsError('EINVAL', verb, `${name} must be an integer from 0 to ${max}, not ${describe(value)}`)
+  return value
+}
+
+/** A 32-bit key or immediate: both the signed and the unsigned form of a word are accepted. */
+function word(verb: string, name: string, value: unknown): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < -0x80000000 || value > 0xffffffff)
+    throw new VerbsError('EINVAL', verb, `${name} must be a 32-bit integer, not ${describe(value)}`)
+  return value
+}
+
+function long(verb: string, name: string, value: unknown): bigint {
+  if (typeof value !== 'bigint')
+    throw new VerbsError('EINVAL', verb, `${name} must be a bigint of 64 bits, not ${describe(value)}`)
+  return BigInt.asUintN(64, value)
+}
+
+export function describe(value: unknown): string {
+  if (typeof value === 'bigint') return `${value}n`
+  if (value === null || typeof value !== 'object') return String(value)
+  return Array.isArray(value) ? 'an array' : 'an object'
+}
+
+function sgesOf(verb: string, list: readonly Sge[] | undefined): ScatterGather[] {
+  if (list === undefined) return []
+  if (!Array.isArray(list)) throw new VerbsError('EINVAL', verb, `sgList must be an array, not ${describe(list)}`)
+  return list.map((sge, i) => {
+    if (typeof sge !== 'object' || sge === null)
+      throw new VerbsError('EINVAL', verb, `sgList[${i}] must be {addr, length, lkey}`)
+    return new ScatterGather(
+      integer(verb, `sgList[${i}].addr`, sge.addr, maxAddress),
+      integer(verb, `sgList[${i}].length`, sge.length, 0x7fffffff),
+      word(verb, `sgList[${i}].lkey`, sge.lkey),
+    )
+  })
+}
+
+/** Prepares a receive work request, with all that are linked to it. */
+export function recvWr(init: RecvWrInit): RecvWorkRequest {
+  const verb = 'postRecv'
+  if (typeof init !== 'object' || init === null)
+    throw new VerbsError('EINVAL', verb, `a work request must be an object, not ${describe(init)}`)
+  const first = new RecvWorkRequest(integer(verb, 'wrId', init.wrId ?? 0, maxAddress), sgesOf(verb, init.sgList))
+  let last = first
+  for (let next = init.next; next; next = next.next) {
+    if (next instanceof RecvWorkRequest) {
+      last.next = next
+      break
+    }
+    last.next = new RecvWorkRequest(integer(verb, 'wrId', next.wrId ?? 0, maxAddress), sgesOf(verb, next.sgList))
+    last = last.next
+  }
+  return first
+}
+
+const allFlags = SendFlag.Fence | SendFlag.Signaled | SendFlag.Solicited | SendFlag.Inline
+const opcodes: ReadonlySet<number> = new Set(Object.values(Opcode))
+
+/** Prepares a send work request, with all that are linked to it; says which field is missing or wrong. */
+export function sendWr<T extends QpType>(init: SendWrInit<T>): SendWorkRequest {
+  const first = prepare(init as SendWrInit)
+  let last = first
+  for (let next = (init as SendWrInit).next; next; next = next.next) {
+    if (next instanceof SendWorkRequest) {
+      last.next = next
+      break
+    }
+    last.next = prepare(next)
+    last = last.next
+  }
+  return first
+}
+
+function prepare(init: SendWrInit): SendWorkRequest {
+  const verb = 'postSend'
+  if (typeof init !== 'object' || init === null)
+    throw new VerbsError('EINVAL', verb, `a work request must be an object, not ${describe(init)}`)
+  if (!opcodes.has(init.opcode))
+    throw new VerbsError('EINVAL', verb, `opcode must be one of Opcode, not ${describe(init.opcode)}`)
+  const flags = integer(verb, 'sendFlags', init.sendFlags ?? 0, 0xffff)
+  if ((flags & ~allFlags) !== 0)
+    throw new VerbsError('EINVAL', verb, `sendFlags has unknown bits 0x${(flags & ~allFlags).toString(16)}`)
+  const wr = new SendWorkRequest(
+    integer(verb, 'wrId', init.wrId ?? 0, maxAddress),
+    init.opcode,
+    flags,
+    sgesOf(verb, init.sgList),
+  )
+  const fields = init as unknown as Record<string, unknown>
+  switch (init.opcode) {
+    case Opcode.SendWithImm:
+    case Opcode.WriteWithImm:
+      wr.immData = word(verb, 'immData', fields.immData)
+      break
+    case Opcode.SendWithInv:
+    case Opcode.LocalInv:
+      wr.invalidateRkey = word(verb, 'invalidateRkey', fields.invalidateRkey)
+      break
+    case Opcode.AtomicCmpAndSwp:
+      wr.swap = long(verb, 'swap', fields.swap)
+      wr.compareAdd = long(verb, 'compareAdd', fields.compareAdd)
+      break
+    case Opcode.AtomicFetchAndAdd:
+      wr.compareAdd = long(verb, 'compareAdd', fields.compareAdd)
+      break
+    case Opcode.Flush:
+      wr.flushLength = integer(verb, 'flushLength', fields.flushLength, 0xffffffff)
+      wr.placement = integer(verb, 'placement', fields.placement, FlushPlacement.Global | FlushPlacement.Persistent)
+      if (wr.placement === 0) throw new VerbsError('EINVAL', verb, 'placement must have a bit of FlushPlacement')
+      wr.selectivity = integer(verb, 'selectivity', fields.selectivity, 1)
+      break
+    case Opcode.BindMw:
+      prepareBind(wr, init)
+      break
+  }
+  if ('remoteAddr' in init) {
+    wr.remoteAddr = integer(verb, 'remoteAddr', fields.remoteAddr, maxAddress)
+    wr.rkey = word(verb, 'rkey', fields.rkey)
+  } else if (needsRemote(init.opcode))
+    throw new VerbsError(
+      'EINVAL',
+      verb,
+      `opcode ${nameOf(Opcode, (init as { opcode: number }).opcode)} needs remoteAddr and rkey`,
+    )
+  if ('ah' in init && init.ah) {
+    wr.ah = init.ah
+    wr.remoteQpn = integer(verb, 'remoteQpn', fields.remoteQpn, 0xffffff)
+    wr.remoteQkey = word(verb, 'remoteQkey', fields.remoteQkey)
+  }
+  return wr
+}
+
+function needsRemote(opcode: number): boolean {
+  return (
+    opcode !== Opcode.Send &&
+    opcode !== Opcode.SendWithImm &&
+    opcode !== Opcode.SendWithInv &&
+    opcode !== Opcode.LocalInv &&
+    opcode !== Opcode.BindMw
+  )
+}
+
+const bindAccessFlags = Access.RemoteRead | Access.RemoteWrite | Access.RemoteAtomic | Access.ZeroBased | Access.MwBind
+
+function prepareBind(wr: SendWorkRequest, init: SendWrInit): void {
+  const verb = 'postSend'
+  const bind = (
+    init as {
+      bindMw?: {
+        mw?: { rkey: number; type: MwType }
+        rkey?: number
+        mr?: { lkey: number }
+        addr: number
+        length: number
+        accessFlags: number
+      }
+    }
+  ).bindMw
+  if (!bind?.mw || !bind.mr)
+    throw new VerbsError('EINVAL', verb, 'bindMw needs mw, mr, rkey, addr, length and accessFlags')
+  if (bind.mw.type !== MwType.Type2)
+    throw new VerbsError('EINVAL', verb, 'BIND_MW takes windows of type 2; bind a type 1 window with qp.bindMw')
+  fillBind(
+    wr,
+    bind.mw,
+    word(verb, 'bindMw.rkey', bind.rkey),
+    bind.mr.lkey,
+    bind.addr,
+    bind.length,
+    bind.accessFlags,
+    verb,
+  )
+}
+
+/** Writes the fields of a bind; `newRkey` is the key that the window will have. */
+export function fillBind(
+  wr: SendWorkRequest,
+  mw: { rkey: number; type: MwType },
+  newRkey: number,
+  mrLkey: number,
+  addr: number,
+  length: number,
+  access: number,
+  verb: string,
+): void {
+  wr.mwRkey = word(verb, 'mw.rkey', mw.rkey)
+  wr.mwType = mw.type
+  wr.mwNewRkey = newRkey
+  wr.mrLkey = word(verb, 'mr.lkey', mrLkey)
+  wr.bindAddr = integer(verb, 'addr', addr, maxAddress)
+  wr.bindLength = integer(verb, 'length', length, maxAddress)
+  wr.bindAccess = integer(verb, 'accessFlags', access, bindAccessFlags)
+  if ((wr.bindAccess & ~bindAccessFlags) !== 0)
+    throw new VerbsError('EINVAL', verb, 'accessFlags of a window can be remote rights and ZeroBased only')
+}
+
+/** The next key for a type 2 window: its low 8 bits belong to the user (`ibv_inc_rkey`). */
+export function incRkey(rkey: number): number {
+  return ((rkey & 0xffffff00) | ((rkey + 1) & 0xff)) >>> 0
+}

@@ -1,0 +1,128 @@
+/** Opens a written report in Chromium: it loads without errors or requests, its charts can be seen, its table sorts. */
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { writeReport } from '../../src/report/index.ts'
+import { largeRun, smallRun, temporaryDirectory, throughputRun } from '../report/synthetic.ts'
+
+const CHROMIUM = '/usr/bin/chromium'
+const ARGS = [
+  ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+  ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+]
+
+const found = existsSync(CHROMIUM)
+if (!found)
+  console.warn(`skipped: the pages cannot be tested without ${CHROMIUM} (on Debian: apt-get install chromium)`)
+
+describe.skipIf(!found)('report.html in a browser', () => {
+  const directory = temporaryDirectory()
+  let browser: Browser
+  const reports: Record<string, string> = {}
+
+  beforeAll(async () => {
+    const { path } = directory
+    const small = smallRun(path)
+    const cases = {
+      small: [small],
+      large: [largeRun(path)],
+      throughput: [throughputRun(path)],
+      comparison: [small, smallRun(path, 'a-directory-with-quite-a-long-name-of-its-own', 1.2)],
+    }
+    for (const [name, dirs] of Object.entries(cases)) {
+      reports[name] = pathToFileURL(writeReport(dirs, join(path, `report-${name}`))[0]!).href
+    }
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS })
+  }, 60_000)
+
+  afterAll(async () => {
+    await browser?.close()
+    directory.remove()
+  })
+
+  /** Runs `look` on the open page, then asserts that nothing was complained about or asked for. */
+  async function withPage(name: string, width: number, look: (page: Page) => Promise<void>): Promise<void> {
+    const page = await browser.newPage({
+      viewport: { width, height: 900 },
+      colorScheme: width < 600 ? 'dark' : 'light',
+    })
+    const complaints: string[] = []
+    const requests: string[] = []
+    page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`))
+    page.on('pageerror', (error) => complaints.push(String(error)))
+    page.on('request', (request) => requests.push(request.url()))
+    try {
+      await page.goto(reports[name]!)
+      await look(page)
+      expect(complaints).toEqual([])
+      expect(requests.filter((url) => !url.startsWith('data:'))).toEqual([reports[name]])
+    } finally {
+      await page.close()
+    }
+  }
+
+  const columnOf = (page: Page, index: number): Promise<(string | null)[]> =>
+    page
+      .locator(`table#sets-table tbody tr td:nth-child(${index})`)
+      .evaluateAll((cells) => cells.map((cell) => cell.textContent))
+
+  for (const width of [1280, 400]) {
+    it.each(['small', 'large', 'throughput', 'comparison'])(
+      `%s: charts are visible, nothing overflows at ${width} pixels`,
+      async (name) => {
+        await withPage(name, width, async (page) => {
+          for (const fold of await page.locator('summary').all()) await fold.click()
+          const charts = await page.locator('figure svg').all()
+          expect(charts.length).toBeGreaterThanOrEqual(2)
+          for (const chart of charts) {
+            const box = await chart.boundingBox()
+            expect(box!.width).toBeGreaterThan(300)
+            expect(box!.height).toBeGreaterThan(100)
+          }
+          expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+        })
+      },
+    )
+  }
+
+  it.each(['small', 'large', 'throughput', 'comparison'])('%s: no text of a chart leaves its picture', async (name) => {
+    await withPage(name, 1280, async (page) => {
+      for (const fold of await page.locator('summary').all()) await fold.click()
+      const outside = await page.locator('figure svg').evaluateAll((charts) =>
+        charts.flatMap((chart) => {
+          const frame = chart.getBoundingClientRect()
+          return [...chart.querySelectorAll('text')]
+            .filter((text) => {
+              const box = text.getBoundingClientRect()
+              return (
+                box.left < frame.left || box.right > frame.right || box.top < frame.top || box.bottom > frame.bottom
+              )
+            })
+            .map((text) => text.textContent)
+        }),
+      )
+      expect(outside).toEqual([])
+    })
+  })
+
+  it('sorts the table by the heading that is pressed, and back', async () => {
+    await withPage('large', 1280, async (page) => {
+      const heads = await page.locator('table#sets-table thead th').allTextContents()
+      const median = heads.indexOf('median') + 1
+      const numbers = async () => (await columnOf(page, median)).map((text) => Number(text!.replaceAll(',', '')))
+      const before = await numbers()
+      const button = page.locator(`table#sets-table thead th:nth-child(${median}) button`)
+      await button.click()
+      expect(await numbers()).toEqual(before.toSorted((a, b) => a - b))
+      expect(await page.locator('table#sets-table th[aria-sort="ascending"]').textContent()).toBe('median')
+      await button.click()
+      expect(await numbers()).toEqual(before.toSorted((a, b) => b - a))
+      await page.locator('table#sets-table thead th:nth-child(1) button').focus()
+      await page.keyboard.press('Enter')
+      expect((await columnOf(page, 1)).slice(0, 3)).toEqual(['000', '001', '002'])
+    })
+  })
+})

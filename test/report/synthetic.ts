@@ -1,0 +1,164 @@
+/** Synthetic results in a temporary directory: log-normal latencies with a tail, from a seeded generator. */
+
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  type LatencyResults,
+  type LatencySet,
+  latencies,
+  NSEC_PER_SEC,
+  type Setting,
+  saveResults,
+  summarize,
+  type ThroughputResults,
+  writeTimestamps,
+} from '../../src/report/index.ts'
+
+/** mulberry32: numbers from 0 to 1. */
+export function random(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = Math.imul(state ^ (state >>> 15), state | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+export function temporaryDirectory(): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), 'verbena-report-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+/** A typical latency in nanoseconds with some spread and, rarely, a long one. */
+export function sampleLatency(next: () => number, typicalNs: number): number {
+  const normal = Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next())
+  const tail = next() < 0.003 ? 8 * next() : 0
+  return Math.max(1, Math.round(typicalNs * Math.exp(0.13 * normal + tail)))
+}
+
+const HEAD = {
+  format: 'verbena-results' as const,
+  version: 1 as const,
+  command: ['verbena', 'bench', 'latency', '--size', '8,64'],
+  startedAt: '2026-03-01T12:00:00.000Z',
+  durationSeconds: 12.5,
+  complete: true,
+  machine: {
+    cpu: 'Example CPU @ 2.00GHz',
+    cores: 2,
+    memoryBytes: 8 * 2 ** 30,
+    os: 'Linux 6.1.0',
+    load: 0.42,
+    permitted: { 'huge pages': false, 'locked memory': true, 'pinned threads': true },
+  },
+  versions: { verbena: '0.1.0', node: '20.19.0', v8: '11.3', koffi: '3.3.4' },
+}
+
+export interface LatencySpec {
+  settings: Record<string, Setting>
+  typicalNs: number
+  messages?: number
+  lost?: number
+  error?: string
+  /** Without t_comp, as when all work requests are unsignaled. */
+  noComp?: boolean
+}
+
+/** Writes a latency run with its raw timestamps, which cross a second's end, and returns its directory. */
+export function writeLatencyRun(
+  parent: string,
+  name: string,
+  specs: readonly LatencySpec[],
+  changes: Partial<LatencyResults> = {},
+): string {
+  const dir = join(parent, name)
+  mkdirSync(dir, { recursive: true })
+  const sets = specs.map((spec, index): LatencySet => {
+    const next = random(index + 1)
+    const rows = spec.messages ?? 2000
+    const lost = spec.lost ?? 0
+    const tSubm = new Float64Array(rows)
+    const tRecv = new Float64Array(rows)
+    const tComp = new Float64Array(rows)
+    let now = NSEC_PER_SEC - rows * 500
+    for (let i = 0; i < rows; i++) {
+      now += 1000
+      const lat = sampleLatency(next, spec.typicalNs)
+      const comp = Math.round(lat * 1.35 + 180 * next())
+      tSubm[i] = now % NSEC_PER_SEC
+      tRecv[i] = i < lost ? Number.NaN : (now + lat) % NSEC_PER_SEC
+      tComp[i] = spec.noComp || i < lost ? Number.NaN : (now + comp) % NSEC_PER_SEC
+    }
+    const id = String(index).padStart(3, '0')
+    writeTimestamps(join(dir, `${id}.csv`), { tSubm, tRecv, tComp })
+    return {
+      id,
+      settings: spec.settings,
+      lat: summarize(latencies(tSubm, tRecv)),
+      comp: spec.noComp ? null : summarize(latencies(tSubm, tComp)),
+      sent: rows,
+      lost,
+      ...(spec.error === undefined ? {} : { error: spec.error }),
+    }
+  })
+  saveResults(dir, { ...HEAD, tool: 'latency', unit: 'ns', sets, ...changes })
+  return dir
+}
+
+const COMMON = { device: 'shm', poll: 'busy', unsignaled: 1, burst: 1, engine: 'native', pin: true, repeat: 1 }
+
+/** Two sets that differ in the moment of the time stamp, and one that is sent inline. */
+export function smallRun(parent: string, name = 'small', factor = 1): string {
+  const settings = { ...COMMON, service: 'RC', op: 'send', size: 8 }
+  return writeLatencyRun(parent, name, [
+    { settings: { ...settings, inline: false, stamp: 'submit' }, typicalNs: 900 * factor },
+    { settings: { ...settings, inline: false, stamp: 'send' }, typicalNs: 620 * factor },
+    { settings: { ...settings, inline: true, stamp: 'submit' }, typicalNs: 640 * factor, noComp: true },
+  ])
+}
+
+export const SIZES = [8, 64, 512, 1024, 4096, 8192, 32768]
+
+/** Forty-two sets: three services, two operations, seven sizes. */
+export function largeRun(parent: string, name = 'large', factor = 1, messages = 800): string {
+  const specs: LatencySpec[] = []
+  for (const [s, service] of ['RC', 'UC', 'UD'].entries()) {
+    for (const [o, op] of ['send', 'write'].entries()) {
+      for (const size of SIZES) {
+        const typicalNs = (420 + 90 * s - 110 * o + size / 9) * factor
+        specs.push({ settings: { ...COMMON, service, op, size, inline: false, stamp: 'submit' }, typicalNs, messages })
+      }
+    }
+  }
+  return writeLatencyRun(parent, name, specs)
+}
+
+export function throughputRun(parent: string, name = 'throughput', factor = 1): string {
+  const dir = join(parent, name)
+  const sets: ThroughputResults['sets'] = []
+  const add = (technique: string, concurrent: number, batch: number, size: number, messagesPerSecond: number): void => {
+    const id = String(sets.length).padStart(3, '0')
+    const rate = messagesPerSecond * factor
+    sets.push({
+      id,
+      settings: { technique, concurrent, batch, size, service: 'RC', device: 'shm' },
+      messages: 1_000_000,
+      seconds: 1_000_000 / rate,
+      messagesPerSecond: rate,
+      bytesPerSecond: rate * size,
+    })
+  }
+  const techniques = { send: 2.1e6, write: 3.2e6, 'write unsignaled': 4.0e6, 'write inline': 4.2e6 }
+  for (const [technique, rate] of Object.entries(techniques)) {
+    for (const concurrent of [1, 2, 4, 8, 16, 32, 64, 128])
+      add(technique, concurrent, 1, 8, (rate * concurrent) / (concurrent + 6))
+  }
+  for (const concurrent of [4, 8, 16, 32, 64, 128])
+    add('write batch', concurrent, 4, 8, (5.1e6 * concurrent) / (concurrent + 2))
+  for (const batch of [1, 2, 8, 16, 32]) add('write batch', 64, batch, 8, (6.2e6 * batch) / (batch + 0.8))
+  add('write', 64, 1, 4096, 1.3e6)
+  saveResults(dir, { ...HEAD, tool: 'throughput', unit: 'messages/s', sets })
+  return dir
+}

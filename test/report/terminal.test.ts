@@ -1,0 +1,62 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { terminalHistogram } from '../../src/report/index.ts'
+import { random, sampleLatency } from './synthetic.ts'
+
+const next = random(7)
+const values = Float64Array.from({ length: 5000 }, () => sampleLatency(next, 2300))
+
+describe('terminalHistogram', () => {
+  it('draws bars, axis, the mark of the median and the box', () => {
+    const even = [...Array(10).fill(1000), ...Array(20).fill(2000), ...Array(5).fill(3000), 40_000]
+    expect(`\n${terminalHistogram(even, { width: 72, height: 6, title: 'RC send' })}\n`).toMatchInlineSnapshot(`
+      "
+      RC send
+        55.6 % │            █                       ╭────────────────────────╮
+               │            █                       │ median 2,000 ns        │
+               │            █                       │ 2.78 % above 10,000 ns │
+               │      █     █                       │ maximum 40,000 ns      │
+               │      █     █     ▄                 ╰────────────────────────╯
+               │      █     █     █
+               └────────────▲─────────────────────────────────────────────────
+               0 ns      2,000        4,000       6,000        8,000    10,000
+      "
+    `)
+  })
+
+  it('has no escape sequence without colour, and the same text with it', () => {
+    const plain = terminalHistogram(values)
+    const coloured = terminalHistogram(values, { colour: true })
+    expect(plain).not.toContain('\u001b')
+    expect(coloured).toContain('\u001b[31m▲')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what is taken out
+    const bare = coloured.replace(/\u001b\[\d+m/g, '').split('\n')
+    expect(bare.map((line) => line.trimEnd()).join('\n')).toBe(plain)
+  })
+
+  it('puts the box above when it would cover bars', () => {
+    const flat = Array.from({ length: 10_000 }, (_, i) => i)
+    const lines = terminalHistogram(flat, { width: 60 }).split('\n')
+    expect(lines[0]).toContain('╭')
+    expect(lines).toHaveLength(5 + 8 + 2)
+  })
+
+  it('uses a median that is given, and marks none outside the range', () => {
+    expect(terminalHistogram(values, { median: 1234 })).toContain('median 1,234 ns')
+    expect(terminalHistogram(values, { rangeNs: [0, 100] })).not.toContain('▲')
+  })
+
+  it('says so when there is nothing to draw', () => {
+    expect(terminalHistogram([Number.NaN], { title: 'UD' })).toBe('UD\nno values')
+  })
+
+  it('is never wider than asked for', () => {
+    const sample = fc.array(fc.integer({ min: 0, max: 30_000 }), { minLength: 1 })
+    fc.assert(
+      fc.property(sample, fc.integer({ min: 40, max: 200 }), fc.integer({ min: 1, max: 20 }), (list, width, height) => {
+        const lines = terminalHistogram(list, { width, height }).split('\n')
+        for (const line of lines) expect([...line].length).toBeLessThanOrEqual(width)
+      }),
+    )
+  })
+})
