@@ -16,7 +16,7 @@
  * take the lock over. Whatever a lock protects is written in an order that leaves it usable at every step.
  */
 import { randomBytes } from 'node:crypto'
-import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
+import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
 import { nowNs } from './clock.ts'
 import { makeCopier, makeOrderedCopier, type WasmMemory } from './copy.ts'
 import {
@@ -27,6 +27,7 @@ import {
   nativeAvailable,
   nativeReason,
   unlinkShared,
+  unmap,
 } from './native/index.ts'
 import { osThreadId, threadAlive, threadStartTime } from './threads.ts'
 
@@ -214,6 +215,18 @@ export class Segment {
     throw new SegmentError('ENXIO', `segment '${name}' could not be opened: other processes keep replacing it`)
   }
 
+  /** Reads a named segment that somebody uses, without joining it; null if there is none. `tables` is their first word. */
+  static peek<T>(name: string, read: (i32: Int32Array, tables: number) => T): T | null {
+    const { buffer } = mapShared(segmentFile(name), 0, 'open')
+    try {
+      const i32 = new Int32Array(buffer)
+      if (i32[H.magic] !== magic || i32[H.version] !== layoutVersion || !anyoneAlive(i32)) return null
+      return read(i32, i32[H.staticStart]! / 4)
+    } finally {
+      unmap(buffer)
+    }
+  }
+
   // --- attachments -------------------------------------------------------------------------------------------------
 
   #attach(): number {
@@ -266,6 +279,17 @@ export class Segment {
   claim(id: number): boolean {
     const state = attachmentWord(id) + A.state
     return Atomics.compareExchange(this.i32, state, attachmentState.live, attachmentState.dead) === attachmentState.live
+  }
+
+  /** The attachments of this process: of this thread, and in the main thread of all, since they end with it. */
+  ownAttachments(): number[] {
+    if (!isMainThread) return [this.me]
+    const own: number[] = []
+    for (let id = 1; id <= this.i32[H.attachmentsHigh]!; id++) {
+      const a = attachmentWord(id)
+      if (this.i32[a + A.state] === attachmentState.live && this.i32[a + A.pid] === process.pid) own.push(id)
+    }
+    return own
   }
 
   /** Gives an attachment's number and memory back. The layer above has cleaned its tables before. */

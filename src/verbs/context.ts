@@ -7,7 +7,25 @@ import { type Device, findDevice } from './device.ts'
 import { VerbsError } from './errors.ts'
 import { checkInteger, Handle } from './handle.ts'
 import { elementKind, type Host } from './host.ts'
-import { Chan, Cq, Ctx, counterNames, Dev, Key, keyKind, keySlots, Meta, maxContexts, Pd, Qp, Srq } from './layout.ts'
+import {
+  Chan,
+  Cq,
+  Ctx,
+  counterNames,
+  Dev,
+  Key,
+  keyKind,
+  keySlots,
+  Meta,
+  maxContexts,
+  maxCqs,
+  maxPds,
+  maxQps,
+  maxSrqs,
+  Pd,
+  Qp,
+  Srq,
+} from './layout.ts'
 import { destroyKey, MemoryRegion, type MrHandle } from './memory-region.ts'
 import { type PdHandle, ProtectionDomain } from './protection-domain.ts'
 import { destroyQp, type QpHandle, QueuePair } from './queue-pair.ts'
@@ -84,7 +102,6 @@ export class Context extends Handle {
       return slot
     })
     this.#word = host.ctxWord(this.slot)
-    opened.add(this)
     device.open(this.slot, options)
   }
 
@@ -204,12 +221,13 @@ export class Context extends Handle {
   // Objects of other threads of the segment, by their `handle`. Closing an import does not destroy the object.
 
   importPd(handle: PdHandle): ProtectionDomain {
-    this.assertOpen('importPd')
+    this.#checkHandle('importPd', handle, 'pd', maxPds)
     return new ProtectionDomain(this, handle)
   }
 
   importMr(handle: MrHandle): MemoryRegion {
     this.assertOpen('importMr')
+    if (handle?.kind !== 'mr') throw new VerbsError('EINVAL', 'importMr', 'this is not the handle of a memory region')
     const { i32 } = this.#host
     const entry = this.#host.findKey(handle.lkey | 0)
     if (entry < 0 || i32[entry + Key.kind] !== keyKind.region)
@@ -218,7 +236,7 @@ export class Context extends Handle {
   }
 
   importCq(handle: CqHandle): CompletionQueue {
-    this.assertOpen('importCq')
+    this.#checkHandle('importCq', handle, 'cq', maxCqs)
     const { i32 } = this.#host
     const cq = this.#host.cqWord(handle.slot)
     if (i32[cq + Cq.state] === 0 || i32[cq + Cq.number] !== handle.number)
@@ -227,7 +245,7 @@ export class Context extends Handle {
   }
 
   importSrq(handle: SrqHandle): SharedReceiveQueue {
-    this.assertOpen('importSrq')
+    this.#checkHandle('importSrq', handle, 'srq', maxSrqs)
     const { i32 } = this.#host
     const srq = this.#host.srqWord(handle.slot)
     if (i32[srq + Srq.state] !== 1 || i32[srq + Srq.generation] !== handle.generation)
@@ -236,7 +254,7 @@ export class Context extends Handle {
   }
 
   importQp<T extends QpType = QpType>(handle: QpHandle & { type: T }): QueuePair<T> {
-    this.assertOpen('importQp')
+    this.#checkHandle('importQp', handle, 'qp', maxQps)
     const { i32 } = this.#host
     const q = this.#host.qpWord(handle.slot)
     if (i32[q + Qp.number] !== handle.qpNum || i32[q + Qp.type] !== handle.type)
@@ -255,6 +273,13 @@ export class Context extends Handle {
     })
     this.#qps.set(handle.slot, qp as unknown as QueuePair)
     return qp
+  }
+
+  #checkHandle(verb: string, handle: { kind: string; slot: number } | null, kind: string, max: number): void {
+    this.assertOpen(verb)
+    if (typeof handle !== 'object' || handle === null || handle.kind !== kind)
+      throw new VerbsError('EINVAL', verb, `this is not a handle of kind '${kind}'`)
+    checkInteger(verb, 'handle.slot', handle.slot, 0, max - 1)
   }
 
   #importedPd(slot: number): ProtectionDomain {
@@ -361,7 +386,6 @@ export class Context extends Handle {
   }
 
   #end(): void {
-    opened.delete(this)
     this.device.close(this.slot)
     const { i32, segment } = this.#host
     i32[this.#word + Ctx.state] = 0
@@ -370,19 +394,10 @@ export class Context extends Handle {
   }
 }
 
-const opened = new Set<Context>()
-
-// What a thread leaves open goes with it, as the kernel destroys what a process leaves behind.
-process.on('exit', () => {
-  const hosts = new Set<Host>()
-  for (const context of opened) hosts.add(context.device.host)
-  for (const host of hosts) {
-    reapAttachment(host, host.segment.me)
-    host.segment.release(host.segment.me)
-  }
-})
-
-/** Destroys everything that a thread owned; how many objects there were. */
+/**
+ * Destroys everything that a thread owned, as the kernel destroys what a process leaves behind; how many objects there
+ * were.
+ */
 export function reapAttachment(host: Host, owner: number): number {
   const { i32, at } = host
   let reaped = 0
@@ -422,7 +437,11 @@ export function reapAttachment(host: Host, owner: number): number {
     i32[word] = 0
   }
   each(at.channels, Chan.words, Meta.channelsUsed, Chan.state, Chan.owner, drop)
-  each(at.pds, Pd.words, Meta.pdsUsed, Pd.state, Pd.owner, drop)
+  each(at.pds, Pd.words, Meta.pdsUsed, Pd.state, Pd.owner, (pd) => {
+    const device = i32[host.ctxWord(i32[pd + Pd.context]!) + Ctx.device]!
+    Atomics.sub(i32, host.deviceWord(device) + Dev.ahs, i32[pd + Pd.ahs]!)
+    drop(pd)
+  })
   each(at.contexts, Ctx.words, Meta.contextsUsed, Ctx.state, Ctx.owner, drop)
   return reaped
 }

@@ -172,7 +172,7 @@ export const Srq = {
 } as const
 
 export const Qp = {
-  words: 144,
+  words: 160,
   number: 0,
   type: 1,
   state: 2,
@@ -250,16 +250,19 @@ export const Qp = {
 
   rqPostLock: 80,
   rqHead: 81,
+  /** The responder's `rqTail` as last looked at; read anew only when the queue looks full. */
+  rqTailSeen: 82,
 
   /** The responder: whoever carries out a request of the peer. */
   rqLock: 96,
   rqTail: 97,
-  /** A QP (slot + 1) whose request waits for a receive here. */
-  rqWaiting: 98,
   lastWqe: 99,
 
-  av: 112,
-  altAv: 128,
+  /** A QP (slot + 1) whose request waits for a receive here: read with every receive posted, written hardly ever. */
+  rqWaiting: 112,
+
+  av: 128,
+  altAv: 144,
 } as const
 
 /** An address vector as a QP or a UD request keeps it. */

@@ -367,6 +367,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     segment.lock(q + Qp.rqLock)
     i32[q + Qp.rqTail] = 0
     i32[q + Qp.rqHead] = 0
+    i32[q + Qp.rqTailSeen] = 0
     i32[q + Qp.rqWaiting] = 0
     i32[q + Qp.lastWqe] = 0
     segment.unlock(q + Qp.rqLock)
@@ -585,7 +586,8 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     let head = i32[q + Qp.rqHead]!
     let failed = 0
     do {
-      if (((head - i32[q + Qp.rqTail]!) | 0) >= maxRecvWr) failed = badFull
+      if (((head - i32[q + Qp.rqTailSeen]!) | 0) >= maxRecvWr) i32[q + Qp.rqTailSeen] = Atomics.load(i32, q + Qp.rqTail)
+      if (((head - i32[q + Qp.rqTailSeen]!) | 0) >= maxRecvWr) failed = badFull
       else if (request.sgList.length > maxRecvSge) failed = badSges
       if (failed !== 0) break
       writeReceive(i32, this.#f64, ring + (head & mask) * stride, request)

@@ -24,7 +24,7 @@ import {
   reapAttachment,
   VerbsError,
 } from '../../verbs/index.ts'
-import type { EngineData } from './engine-thread.ts'
+import type { EngineData, EngineOrder } from './engine-thread.ts'
 import { Executor } from './executor.ts'
 import { ShmFastPath } from './fast-path.ts'
 import type { JanitorData } from './janitor.ts'
@@ -67,6 +67,10 @@ function attach(name: string | null): Attached {
   if (name !== null) startJanitor(name)
   return made
 }
+
+process.on('exit', () => {
+  for (const { host } of attached.values()) for (const own of host.segment.ownAttachments()) reapDead(host, own)
+})
 
 /** Cleans up after a thread that ended without closing what it had. */
 export function reapDead(host: Host, attachment: number): void {
@@ -114,7 +118,18 @@ export function attachSegment(name: string | null): Attached {
   return attach(name)
 }
 
+/** Engine threads that serve a context, by segment and context, and those of each segment that serve none. */
 const engines = new Map<string, Worker>()
+const idleEngines = new Map<string | null, Worker[]>()
+const engineFailures = new WeakMap<Worker, unknown>()
+
+function startEngine(segment: string | null): Worker {
+  const data: EngineData = { segment }
+  const worker = startThread(sibling('engine-thread'), { workerData: data, name: 'verbena engine' })
+  worker.unref()
+  worker.on('error', (error) => engineFailures.set(worker, error))
+  return worker
+}
 
 export class ShmDevice implements Device {
   readonly name: string
@@ -215,20 +230,17 @@ export class ShmDevice implements Device {
     if (options.engine !== 'thread') return
     const { segment } = this.host
     const c = this.host.ctxWord(context)
-    const data: EngineData = { segment: segment.name, context, cores: options.engineCores ?? [] }
-    const worker = startThread(sibling('engine-thread'), { workerData: data, name: `verbena engine ${this.name}` })
-    worker.unref()
+    const idle = idleEngines.get(segment.name) ?? []
+    idleEngines.set(segment.name, idle)
+    const worker = idle.pop() ?? startEngine(segment.name)
     engines.set(`${segment.name}/${context}`, worker)
-    let failed: unknown
-    worker.on('error', (error) => {
-      failed = error
-    })
+    worker.postMessage({ context, cores: options.engineCores ?? [] } satisfies EngineOrder)
     for (let waited = 0; Atomics.load(this.#i32, c + Ctx.doorbellReady) === 0; waited++) {
       if (waited > 1000)
         throw new VerbsError(
           'ETIMEDOUT',
           'openDevice',
-          `the engine thread did not start within 10 s${failed ? `: ${failed}` : ''}`,
+          `the engine thread did not start within 10 s${engineFailures.has(worker) ? `: ${engineFailures.get(worker)}` : ''}`,
         )
       segment.wait(c + Ctx.doorbellReady, 0, 10)
     }
@@ -237,19 +249,28 @@ export class ShmDevice implements Device {
   close(context: number): void {
     const { segment } = this.host
     const key = `${segment.name}/${context}`
-    if (!engines.delete(key)) return
+    const worker = engines.get(key)
+    if (!engines.delete(key) || !worker) return
     const c = this.host.ctxWord(context)
     Atomics.store(this.#i32, c + Ctx.doorbellStop, 1)
     Atomics.add(this.#i32, c + Ctx.doorbellWake, 1)
     segment.notify(c + Ctx.doorbellWake)
-    for (let waited = 0; Atomics.load(this.#i32, c + Ctx.doorbellReady) === 1 && waited < 200; waited++)
+    for (let waited = 0; Atomics.load(this.#i32, c + Ctx.doorbellReady) === 1; waited++) {
+      if (waited > 200) return
       segment.wait(c + Ctx.doorbellReady, 1, 10)
+    }
+    idleEngines.get(segment.name)?.push(worker)
   }
 }
 
 function deviceGuid(host: Host, index: number): bigint {
-  const dev = host.deviceWord(index)
-  return (BigInt(host.i32[dev + Dev.guidHigh]! >>> 0) << 32n) | BigInt(host.i32[dev + Dev.guidLow]! >>> 0)
+  return guidIn(host.i32, host.at.meta, index)
+}
+
+/** The GUID of an adapter, from the words of a segment whose tables begin at `tables`. */
+function guidIn(i32: Int32Array, tables: number, index: number): bigint {
+  const dev = tables + Tables.devices + index * Dev.words
+  return (BigInt(i32[dev + Dev.guidHigh]! >>> 0) << 32n) | BigInt(i32[dev + Dev.guidLow]! >>> 0)
 }
 
 function linkLocalGid(guid: bigint): Uint8Array {
@@ -334,8 +355,12 @@ function list(): DeviceInfo[] {
   const found = [info('shm0', own, 0), info('shm1', own, 1)]
   for (const name of namedSegments()) {
     try {
-      const { host } = attach(name)
-      found.push(info(`shm:${name}`, host, 0), info(`shm:${name}/1`, host, 1))
+      const guids = Segment.peek(name, (i32, tables) => [guidIn(i32, tables, 0), guidIn(i32, tables, 1)] as const)
+      if (!guids) continue
+      found.push(
+        { name: `shm:${name}`, guid: guids[0], kind: 'shm' },
+        { name: `shm:${name}/1`, guid: guids[1], kind: 'shm' },
+      )
     } catch (error) {
       // A segment of another version, or without the rights to open it, is not a device of ours.
       if (!(error instanceof SegmentError) && !(error instanceof Error && 'errno' in error)) throw error

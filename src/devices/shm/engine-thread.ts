@@ -12,6 +12,10 @@ const { Ctx, Meta, Qp } = layout
 export interface EngineData {
   /** Name of the segment, null for that of the process. */
   segment: string | null
+}
+
+/** What the thread is told when it gets a context to serve. */
+export interface EngineOrder {
   context: number
   cores: number[]
 }
@@ -19,18 +23,26 @@ export interface EngineData {
 /** How long it polls for the next doorbell before it sleeps. */
 const spinNs = 50_000
 
-const data = threadData<EngineData>()
-if (data.cores.length > 0) pinThread(data.cores)
-const { host, executor } = attachSegment(data.segment)
+const { host, executor } = attachSegment(threadData<EngineData>().segment)
 const { i32, segment } = host
-const c = host.ctxWord(data.context)
+let context = 0
+/** First word of the context's record. */
+let c = 0
 
-Atomics.store(i32, c + Ctx.doorbellReady, 1)
-segment.notify(c + Ctx.doorbellReady)
-serve()
-Atomics.store(i32, c + Ctx.doorbellReady, 0)
-segment.notify(c + Ctx.doorbellReady)
-parentPort?.close()
+// It serves one context at a time, and is used again for another when that is closed: starting a thread takes long.
+parentPort?.on('message', (order: EngineOrder) => {
+  context = order.context
+  c = host.ctxWord(context)
+  if (order.cores.length > 0) pinThread(order.cores)
+  announce(1)
+  serve()
+  announce(0)
+})
+
+function announce(ready: number): void {
+  Atomics.store(i32, c + Ctx.doorbellReady, ready)
+  segment.notify(c + Ctx.doorbellReady)
+}
 
 function serve(): void {
   let idleSince = 0
@@ -77,6 +89,6 @@ function carryOut(slot: number): void {
 function carryOutAll(): void {
   for (let slot = 0; slot < i32[host.at.meta + Meta.qpsUsed]!; slot++) {
     const q = host.qpWord(slot)
-    if (i32[q + Qp.number] !== 0 && i32[q + Qp.context] === data.context) carryOut(slot)
+    if (i32[q + Qp.number] !== 0 && i32[q + Qp.context] === context) carryOut(slot)
   }
 }

@@ -529,14 +529,14 @@ export class Executor {
     }
     const opcode = i32[w + Wqe.opcode]!
     let flags = 0
+    let window = -1
     if (opcode !== Opcode.Send) {
       if (opcode === Opcode.SendWithImm) flags = WcFlag.WithImm
       else {
-        const status = this.#remoteInvalidate(d, i32[w + Wqe.immData]!)
-        if (status !== WcStatus.Success) {
+        window = this.#invalidable(d, i32[w + Wqe.immData]!)
+        if (window < 0) {
           segment.unlock(d + Qp.rqLock)
-          this.#refuse(d, EventType.QpAccessErr)
-          return rc ? status : WcStatus.Success
+          return this.#refused(d, rc, WcStatus.RemAccessErr)
         }
         flags = WcFlag.WithInv
       }
@@ -570,6 +570,7 @@ export class Executor {
       return rc ? WcStatus.RemOpErr : WcStatus.Success
     }
     if (total <= copyUnlockedBytes) this.#copyLists()
+    if (window >= 0) unbind(host, window)
     host.commit(cq, e, wrId, WcStatus.Success, WcOpcode.Recv, flags, total, immData, d, 0, -1, solicited)
     this.#consume(d, r)
     segment.unlock(d + Qp.rqLock)
@@ -748,6 +749,7 @@ export class Executor {
     const needs =
       ((bits & FlushPlacement.Global) !== 0 ? Access.FlushGlobal : 0) |
       ((bits & FlushPlacement.Persistent) !== 0 ? Access.FlushPersistent : 0)
+    if ((i32[d + Qp.accessFlags]! & needs) !== needs) return this.#refused(d, true, WcStatus.RemInvReqErr)
     const wholeRegion = bits >> 4 === FlushSelectivity.Mr
     const rkey = i32[w + Wqe.rkey]!
     const entry = host.findKey(rkey)
@@ -762,21 +764,18 @@ export class Executor {
 
   // --- windows -----------------------------------------------------------------------------------------------------
 
-  /** A peer's SEND_WITH_INV: only a bound type 2 window of this very QP can be invalidated. */
-  #remoteInvalidate(d: number, rkey: number): number {
+  /** The window that a peer's SEND_WITH_INV may invalidate: only a bound one of type 2 of this very QP; else −1. */
+  #invalidable(d: number, rkey: number): number {
     const i32 = this.#i32
     const host = this.#host
     const entry = host.findKey(rkey)
-    if (
-      entry < 0 ||
-      i32[entry + Key.kind] !== keyKind.window2 ||
-      i32[entry + Key.valid] !== 1 ||
-      i32[entry + Key.pd] !== i32[d + Qp.pd] ||
-      i32[entry + Key.qp] !== host.qpSlot(d)
-    )
-      return WcStatus.RemAccessErr
-    unbind(host, entry)
-    return WcStatus.Success
+    const permitted =
+      entry >= 0 &&
+      i32[entry + Key.kind] === keyKind.window2 &&
+      i32[entry + Key.valid] === 1 &&
+      i32[entry + Key.pd] === i32[d + Qp.pd] &&
+      i32[entry + Key.qp] === host.qpSlot(d)
+    return permitted ? entry : -1
   }
 
   #localInvalidate(q: number, w: number): number {
