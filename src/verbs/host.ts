@@ -22,10 +22,12 @@ import {
   keyKind,
   keySlots,
   Pend,
+  packWhat,
   Qp,
   qpNumberSlots,
   Rwqe,
   Srq,
+  statusPurged,
   Tables,
   Wqe,
 } from './layout.ts'
@@ -307,21 +309,17 @@ export class Host {
     byteLen: number,
     immData: number,
     qp: number,
-    srcQp: number,
-    releases: number,
+    srcQpOrReleases: number,
     solicited: boolean,
   ): void {
     const { i32, segment } = this
     const head = i32[cq + Cq.head]!
-    i32[e + Cqe.status] = status
+    i32[e + Cqe.what] = packWhat(status, opcode, flags)
     this.f64[(e + Cqe.wrId) >> 1] = wrId
-    i32[e + Cqe.opcode] = opcode
-    i32[e + Cqe.flags] = flags
     i32[e + Cqe.byteLen] = byteLen
     i32[e + Cqe.immData] = immData
     i32[e + Cqe.qpNum] = i32[qp + Qp.number]!
-    i32[e + Cqe.srcQp] = srcQp
-    i32[e + Cqe.releases] = releases
+    i32[e + Cqe.srcQpOrReleases] = srcQpOrReleases
     i32[e + Cqe.qpSlot] = this.qpSlot(qp)
     segment.publish(e + Cqe.sequence, (head + 1) | 0)
     i32[cq + Cq.head] = (head + 1) | 0
@@ -351,13 +349,12 @@ export class Host {
     byteLen: number,
     immData: number,
     qp: number,
-    srcQp: number,
-    releases: number,
+    srcQpOrReleases: number,
     solicited: boolean,
   ): boolean {
     const e = this.reserve(cq)
     if (e < 0) return false
-    this.commit(cq, e, wrId, status, opcode, flags, byteLen, immData, qp, srcQp, releases, solicited)
+    this.commit(cq, e, wrId, status, opcode, flags, byteLen, immData, qp, srcQpOrReleases, solicited)
     return true
   }
 
@@ -447,7 +444,7 @@ export class Host {
     segment.lock(cq + Cq.lock)
     for (let at = i32[cq + Cq.tail]!; at !== i32[cq + Cq.head]!; at = (at + 1) | 0) {
       const e = i32[cq + Cq.ring]! + (at & i32[cq + Cq.mask]!) * Cqe.words
-      if (i32[e + Cqe.qpNum] === qpNum) i32[e + Cqe.status] = -1
+      if (i32[e + Cqe.qpNum] === qpNum) i32[e + Cqe.what] = statusPurged
     }
     segment.unlock(cq + Cq.lock)
     segment.unlock(cq + Cq.pollLock)
@@ -493,7 +490,7 @@ export class Host {
       if (tail === Atomics.load(i32, q + Qp.rqHead)) return
       const r = i32[q + Qp.rqRing]! + (tail & i32[q + Qp.rqMask]!) * i32[q + Qp.rqStride]!
       i32[q + Qp.rqTail] = (tail + 1) | 0
-      this.complete(cq, f64[(r + Rwqe.wrId) >> 1]!, WcStatus.WrFlushErr, WcOpcode.Recv, 0, 0, 0, q, 0, -1, false)
+      this.complete(cq, f64[(r + Rwqe.wrId) >> 1]!, WcStatus.WrFlushErr, WcOpcode.Recv, 0, 0, 0, q, 0, false)
     }
   }
 
@@ -523,7 +520,6 @@ export class Host {
         byteLen,
         0,
         q,
-        0,
         after,
         false,
       )

@@ -128,24 +128,31 @@ export const Cq = {
 
 export const cqState = { free: 0, live: 1, overrun: 2 } as const
 
-/** A completion, one cache line. `sequence` is the ring position plus one and is written last. */
+/**
+ * A completion, one cache line. `sequence` is the ring position plus one and is written last. `what` packs status,
+ * opcode and flags, a byte each: see `packWhat`.
+ */
 export const Cqe = {
   words: 16,
   sequence: 0,
-  status: 1,
+  what: 1,
   wrId: 2 /* f64 */,
-  opcode: 4,
-  flags: 5,
-  byteLen: 6,
-  immData: 7,
-  qpNum: 8,
-  srcQp: 9,
-  /** For completions of sends: position after the request in the send queue, which polling releases; else −1. */
-  releases: 10,
-  qpSlot: 11,
-  slid: 12,
-  sl: 13,
+  byteLen: 4,
+  immData: 5,
+  qpNum: 6,
+  /** Of a receive: the sender's QP number (UD), else 0. Of a send: the position after it in its queue, which polling releases. */
+  srcQpOrReleases: 7,
+  qpSlot: 8,
+  /** UD: source LID, and the service level in the upper half. */
+  slid: 9,
 } as const
+
+/** A status that no completion has: the QP is gone, polling passes over it. */
+export const statusPurged = 0xff
+
+export function packWhat(status: number, opcode: number, flags: number): number {
+  return status | (opcode << 8) | (flags << 16)
+}
 
 export const Srq = {
   words: 64,

@@ -196,7 +196,7 @@ export const groupGErrors: Group = (it) => {
   it('83 a peer that is not ready yet is waited for', async (t) => {
     const a = t.end(0, QpType.RC)
     const b = t.end(1, QpType.RC)
-    t.connectTo(a, b.endpoint, { timeout: 18, retryCnt: 7 })
+    t.connectTo(a, b.endpoint, { timeout: 16, retryCnt: 7 })
     a.post(Opcode.Write, b, { wrId: 1 })
     t.connectTo(b, a.endpoint)
     await t.expectCompletion(a.sendCq, { wrId: 1, status: 'Success' })

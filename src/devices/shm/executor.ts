@@ -493,19 +493,7 @@ export class Executor {
     const i32 = this.#i32
     this.#consume(d, r)
     host.setState(d, QpState.Err)
-    host.complete(
-      host.cqWord(i32[d + Qp.recvCq]!),
-      this.#receiveId(r),
-      status,
-      WcOpcode.Recv,
-      0,
-      0,
-      0,
-      d,
-      srcQp,
-      -1,
-      false,
-    )
+    host.complete(host.cqWord(i32[d + Qp.recvCq]!), this.#receiveId(r), status, WcOpcode.Recv, 0, 0, 0, d, srcQp, false)
     host.flushReceives(d)
     this.#deferred.push(d)
   }
@@ -571,7 +559,7 @@ export class Executor {
     }
     if (total <= copyUnlockedBytes) this.#copyLists()
     if (window >= 0) unbind(host, window)
-    host.commit(cq, e, wrId, WcStatus.Success, WcOpcode.Recv, flags, total, immData, d, 0, -1, solicited)
+    host.commit(cq, e, wrId, WcStatus.Success, WcOpcode.Recv, flags, total, immData, d, 0, solicited)
     this.#consume(d, r)
     segment.unlock(d + Qp.rqLock)
     return WcStatus.Success
@@ -638,7 +626,6 @@ export class Executor {
       i32[w + Wqe.immData]!,
       d,
       0,
-      -1,
       solicited,
     )
     this.#consume(d, r)
@@ -939,8 +926,8 @@ export class Executor {
       immData = i32[w + Wqe.immData]!
     }
     const solicited = (i32[w + Wqe.flags]! & SendFlag.Solicited) !== 0
-    i32[e + layout.Cqe.slid] = i32[host.deviceWord(i32[q + Qp.device]!) + layout.Dev.lid]!
-    i32[e + layout.Cqe.sl] = i32[w + Wqe.av + Av.sl]!
+    i32[e + layout.Cqe.slid] =
+      i32[host.deviceWord(i32[q + Qp.device]!) + layout.Dev.lid]! | (i32[w + Wqe.av + Av.sl]! << 16)
     host.commit(
       cq,
       e,
@@ -952,7 +939,6 @@ export class Executor {
       immData,
       d,
       i32[q + Qp.number]!,
-      -1,
       solicited,
     )
     this.#consume(d, r)

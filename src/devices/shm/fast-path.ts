@@ -38,6 +38,12 @@ class Known {
   delta = 0
 }
 
+/** Status, opcode and flags of the receiver's completion, for each send opcode that makes one. */
+const recvWhat = new Int32Array(4)
+recvWhat[Opcode.Send] = layout.packWhat(WcStatus.Success, WcOpcode.Recv, 0)
+recvWhat[Opcode.SendWithImm] = layout.packWhat(WcStatus.Success, WcOpcode.Recv, WcFlag.WithImm)
+recvWhat[Opcode.WriteWithImm] = layout.packWhat(WcStatus.Success, WcOpcode.RecvRdmaWithImm, WcFlag.WithImm)
+
 const x86 = process.arch === 'x64' || process.arch === 'ia32'
 
 /** Flags that change nothing here: every request is finished before the next, so that a fence has nothing to wait for. */
@@ -193,19 +199,20 @@ export class ShmFastPath implements FastPath {
         return this.giveUp()
       }
     }
-    const withImm = (opcode & 1) !== 0
-    if (opcode >= Opcode.Send) this.copy(to, from, length)
-    else this.copyOrdered(to, from, length)
+    if (opcode < Opcode.Send) this.copyOrdered(to, from, length)
+    else if (length === 8 && ((to | from) & 3) === 0) {
+      const t = to >> 2
+      const f = from >> 2
+      i32[t] = i32[f]!
+      i32[t + 1] = i32[f + 1]!
+    } else this.copy(to, from, length)
     const e = this.cqRing + (produced & this.cqMask) * Cqe.words
-    i32[e + Cqe.status] = WcStatus.Success
+    i32[e + Cqe.what] = recvWhat[opcode]!
     f64[(e + Cqe.wrId) >> 1] = f64[(r + Rwqe.wrId) >> 1]!
-    i32[e + Cqe.opcode] = opcode >= Opcode.Send ? WcOpcode.Recv : WcOpcode.RecvRdmaWithImm
-    i32[e + Cqe.flags] = withImm ? WcFlag.WithImm : 0
     i32[e + Cqe.byteLen] = length
-    i32[e + Cqe.immData] = withImm ? wr.immData : 0
+    i32[e + Cqe.immData] = wr.immData
     i32[e + Cqe.qpNum] = this.peerNumber
-    i32[e + Cqe.srcQp] = 0
-    i32[e + Cqe.releases] = -1
+    i32[e + Cqe.srcQpOrReleases] = 0
     const next = (produced + 1) | 0
     if (x86) i32[e + Cqe.sequence] = next
     else Atomics.store(i32, e + Cqe.sequence, next)
@@ -241,7 +248,7 @@ export class ShmFastPath implements FastPath {
     i32[q + Qp.sqHead] = after
     i32[q + Qp.sqNext] = after
     if ((flags & SendFlag.Signaled) === 0 && !this.sigAll) return
-    if (!this.host.complete(this.sendCq, wr.wrId, WcStatus.Success, opcode, 0, 0, 0, q, 0, after, false))
+    if (!this.host.complete(this.sendCq, wr.wrId, WcStatus.Success, opcode, 0, 0, 0, q, after, false))
       this.host.setState(q, QpState.Err)
   }
 
