@@ -9,5 +9,13 @@ export {
   nativeReason,
   pinThread,
 } from './native/index.ts'
-export { maxAttachments, pageBytes, randomKey, Segment, SegmentError, segmentFilePrefix } from './segment.ts'
+export {
+  maxAttachments,
+  pageBytes,
+  processorOrders,
+  randomKey,
+  Segment,
+  SegmentError,
+  segmentFilePrefix,
+} from './segment.ts'
 export { startThread, threadData } from './threads.ts'

@@ -12,7 +12,7 @@
  * SharedArrayBuffer in V8 (see copy.ts), and threads wait with `Atomics.wait`. Between processes it is a mapping of
  * POSIX shared memory, and threads wait on futexes.
  *
- * Locks are words that hold the attachment number of their owner, so that a waiter can see that the owner died and
+ * Locks are words that hold the attachment number and generation of their owner, so that a waiter can see that the owner died and
  * take the lock over. Whatever a lock protects is written in an order that leaves it usable at every step.
  */
 import { randomBytes } from 'node:crypto'
@@ -63,6 +63,10 @@ const attachmentBytes = 128
 const attachmentsStart = pageBytes
 /** Words of an attachment record; the operation sequence has a cache line of its own. */
 const A = { state: 0, pid: 1, tid: 2, generation: 3, startTime: 4 /* f64 */, operation: 16 }
+/** A lock's value: attachment in the low bits, generation above; never negative. */
+const ownerBits = 10
+const ownerMask = 0x3ff
+const generationMask = 0x1fffff
 const attachmentState = { free: 0, live: 1, dead: 2 }
 const pageTableStart = attachmentsStart + maxAttachments * attachmentBytes
 
@@ -80,8 +84,11 @@ export class SegmentError extends Error {
   }
 }
 
-/** x86 keeps stores in order (TSO), so that a plain store releases a lock or publishes an entry; elsewhere it must be atomic. */
-const storesAreOrdered = process.arch === 'x64' || process.arch === 'ia32'
+/**
+ * x86 keeps stores in order, and loads in order (TSO): there a plain store releases a lock or publishes an entry, and a
+ * plain load sees what was written before what it reads. Elsewhere these must be atomic.
+ */
+export const processorOrders: boolean = process.arch === 'x64' || process.arch === 'ia32'
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
 /** Blocks this thread; for back-off only. */
@@ -112,8 +119,10 @@ export class Segment {
   readonly copy: (dst: number, src: number, length: number) => void
   /** The same, and the last byte becomes visible after all others. */
   readonly copyOrdered: (dst: number, src: number, length: number) => void
-  /** This thread's attachment number, the value it writes into locks. */
+  /** This thread's attachment number. */
   readonly me: number
+  /** What this thread writes into locks: its attachment number, and which use of that number it is. */
+  readonly lockValue: number
   readonly #operation: number
   readonly #shared: boolean
 
@@ -132,6 +141,7 @@ export class Segment {
     this.staticStart = i32[H.staticStart]!
     this.heapStart = i32[H.heapStart]!
     this.me = this.#attach()
+    this.lockValue = this.me | ((i32[attachmentWord(this.me) + A.generation]! & generationMask) << ownerBits)
     this.#operation = (attachmentsStart + this.me * attachmentBytes) / 4 + A.operation
   }
 
@@ -188,7 +198,12 @@ export class Segment {
       if (created) Segment.format(i32, buffer.byteLength, options.staticBytes)
       for (let waited = 0; Atomics.load(i32, H.state) === headerState.fresh && waited < 1000; waited++) sleepMs(1)
       const state = Atomics.load(i32, H.state)
-      if (state === headerState.retired) continue
+      if (state === headerState.retired) {
+        // Whoever retired it is about to take its name away, unless it died in between.
+        sleepMs(1)
+        if (attempt > 20) unlinkShared(file)
+        continue
+      }
       if (state === headerState.fresh) {
         unlinkShared(file)
         continue
@@ -329,12 +344,13 @@ export class Segment {
   /** Marks that this thread is in an operation; a full barrier (taking a lock) must follow. */
   enter(): void {
     const i32 = this.i32
-    i32[this.#operation] = (i32[this.#operation]! + 1) | 0
+    if (processorOrders) i32[this.#operation] = (i32[this.#operation]! + 1) | 0
+    else Atomics.add(i32, this.#operation, 1)
   }
 
   leave(): void {
     const i32 = this.i32
-    if (storesAreOrdered) i32[this.#operation] = (i32[this.#operation]! + 1) | 0
+    if (processorOrders) i32[this.#operation] = (i32[this.#operation]! + 1) | 0
     else Atomics.add(i32, this.#operation, 1)
   }
 
@@ -358,42 +374,53 @@ export class Segment {
   // --- locks -------------------------------------------------------------------------------------------------------
 
   lock(word: number): void {
-    if (Atomics.compareExchange(this.i32, word, 0, this.me) !== 0) this.#lockSlow(word)
+    if (Atomics.compareExchange(this.i32, word, 0, this.lockValue) !== 0) this.#lockSlow(word)
   }
 
   unlock(word: number): void {
-    if (storesAreOrdered) this.i32[word] = 0
+    if (processorOrders) this.i32[word] = 0
     else Atomics.store(this.i32, word, 0)
+  }
+
+  /** Reads a word before everything read after it. */
+  observe(word: number): number {
+    return processorOrders ? this.i32[word]! : Atomics.load(this.i32, word)
   }
 
   /** Stores a word after everything written before it. */
   publish(word: number, value: number): void {
-    if (storesAreOrdered) this.i32[word] = value
+    if (processorOrders) this.i32[word] = value
     else Atomics.store(this.i32, word, value)
   }
 
   #lockSlow(word: number): void {
-    const { i32, me } = this
+    const { i32, lockValue } = this
     for (let spins = 0; spins < 4000; spins++) {
-      if (i32[word] === 0 && Atomics.compareExchange(i32, word, 0, me) === 0) return
+      if (i32[word] === 0 && Atomics.compareExchange(i32, word, 0, lockValue) === 0) return
     }
     const start = nowNs()
     for (;;) {
-      const owner = Atomics.compareExchange(i32, word, 0, me)
+      const owner = Atomics.compareExchange(i32, word, 0, lockValue)
       if (owner === 0) return
-      if (owner === me)
+      if (owner === lockValue)
         throw new SegmentError(
           'ETIMEDOUT',
           `lock ${word} is held by this thread already: an operation was interrupted in its middle`,
         )
-      if (!this.attachmentAlive(owner) && Atomics.compareExchange(i32, word, owner, me) === owner) return
+      if (!this.#ownerAlive(owner) && Atomics.compareExchange(i32, word, owner, lockValue) === owner) return
       if (nowNs() - start > 30e9)
         throw new SegmentError(
           'ETIMEDOUT',
-          `lock ${word} has been held for 30 s by process ${this.attachmentPid(owner)}`,
+          `lock ${word} has been held for 30 s by process ${this.attachmentPid(owner & ownerMask)}`,
         )
       sleepMs(0.05)
     }
+  }
+
+  #ownerAlive(owner: number): boolean {
+    const id = owner & ownerMask
+    const generation = this.i32[attachmentWord(id) + A.generation]! & generationMask
+    return generation === owner >> ownerBits && this.attachmentAlive(id)
   }
 
   /** The lock for creating, changing and destroying objects. */

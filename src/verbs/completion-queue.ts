@@ -1,6 +1,6 @@
 /** Completion queues, completion channels, and what polling gives. */
 
-import { randomKey } from '../memory/index.ts'
+import { processorOrders, randomKey } from '../memory/index.ts'
 import type { CqInit } from './attributes.ts'
 import { type WcFlag, WcOpcode, type WcStatus, wcStatusText } from './constants.ts'
 import type { Context } from './context.ts'
@@ -143,7 +143,7 @@ export class CompletionQueue extends Handle {
     const { i32, cq } = this
     let tail = i32[cq + Cq.tail]!
     let e = i32[cq + Cq.ring]! + (tail & i32[cq + Cq.mask]!) * Cqe.words
-    if (i32[e + Cqe.sequence] !== ((tail + 1) | 0)) {
+    if ((processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) !== ((tail + 1) | 0)) {
       this.idle = (this.idle + 1) & 15
       return this.idle === 0 || i32[cq + Cq.state] !== cqState.live ? this.#empty() : 0
     }
@@ -156,11 +156,12 @@ export class CompletionQueue extends Handle {
     let filled = 0
     while (filled < max) {
       e = ring + (tail & mask) * Cqe.words
-      if (i32[e + Cqe.sequence] !== ((tail + 1) | 0)) break
+      if ((processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) !== ((tail + 1) | 0)) break
       tail = (tail + 1) | 0
       if (this.fill(wc[filled]!, e)) filled++
     }
-    i32[cq + Cq.tail] = tail
+    if (processorOrders) i32[cq + Cq.tail] = tail
+    else Atomics.store(i32, cq + Cq.tail, tail)
     if (!this.single) this.host.segment.unlock(cq + Cq.pollLock)
     return filled
   }

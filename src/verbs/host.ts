@@ -224,7 +224,7 @@ export class Host {
     const kind = i32[entry + Key.kind]!
     if (kind !== keyKind.region && (qp < 0 || (kind === keyKind.window2 && i32[entry + Key.qp] !== qp))) return -1
     const offset = addr - f64[(entry + Key.iova) >> 1]!
-    if (!(offset >= 0 && offset + length <= f64[(entry + Key.length) >> 1]!)) return -1
+    if (!(offset >= 0 && length >= 0 && offset + length <= f64[(entry + Key.length) >> 1]!)) return -1
     return f64[(entry + Key.addr) >> 1]! + offset
   }
 
@@ -472,6 +472,26 @@ export class Host {
     segment.notify(c + Ctx.eventTail)
   }
 
+  // --- waiting senders ---------------------------------------------------------------------------------------------
+
+  /** Takes a QP off the list of those that wait for a receive of an SRQ. */
+  stopWaiting(q: number): void {
+    const { i32, segment } = this
+    const srqSlot = i32[q + Qp.waitingOn]! - 1
+    if (srqSlot < 0) return
+    const srq = this.srqWord(srqSlot)
+    segment.lock(srq + Srq.lock)
+    const slot = this.qpSlot(q) + 1
+    for (let at = srq + Srq.waiting; i32[at] !== 0; at = this.qpWord(i32[at]! - 1) + Qp.nextWaiting) {
+      if (i32[at] !== slot) continue
+      i32[at] = i32[q + Qp.nextWaiting]!
+      break
+    }
+    i32[q + Qp.nextWaiting] = 0
+    i32[q + Qp.waitingOn] = 0
+    segment.unlock(srq + Srq.lock)
+  }
+
   // --- flushing ----------------------------------------------------------------------------------------------------
 
   /** Flushes the receive queue; the receive lock is held. */
@@ -500,31 +520,23 @@ export class Host {
     while (i32[q + Qp.sqNext] !== i32[q + Qp.sqHead]) this.completeSend(q, WcStatus.WrFlushErr, 0)
   }
 
-  /** Ends the request at the front of the send queue with this status; a completion is made if it is an error or signaled. */
-  completeSend(q: number, status: number, byteLen: number): void {
+  /**
+   * Ends the request at the front of the send queue with this status; a completion is made if it is an error or signaled.
+   * False if the CQ overran: then the QP is in ERR, and its receives are still to be flushed.
+   */
+  completeSend(q: number, status: number, byteLen: number): boolean {
     const { i32, f64 } = this
     const next = i32[q + Qp.sqNext]!
     const w = i32[q + Qp.sqRing]! + (next & i32[q + Qp.sqMask]!) * i32[q + Qp.sqStride]!
     const after = (next + 1) | 0
     i32[q + Qp.sqNext] = after
     if (status === WcStatus.Success && (i32[w + Wqe.flags]! & SendFlag.Signaled) === 0 && i32[q + Qp.sqSigAll] === 0)
-      return
+      return true
     const cq = this.cqWord(i32[q + Qp.sendCq]!)
-    if (
-      !this.complete(
-        cq,
-        f64[(w + Wqe.wrId) >> 1]!,
-        status,
-        completionOpcodes[i32[w + Wqe.opcode]!]!,
-        0,
-        byteLen,
-        0,
-        q,
-        after,
-        false,
-      )
-    )
-      this.setState(q, QpState.Err)
+    const opcode = completionOpcodes[i32[w + Wqe.opcode]!]!
+    const done = this.complete(cq, f64[(w + Wqe.wrId) >> 1]!, status, opcode, 0, byteLen, 0, q, after, false)
+    if (!done) this.setState(q, QpState.Err)
+    return done
   }
 
   setState(q: number, state: QpState): void {

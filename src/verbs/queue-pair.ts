@@ -364,6 +364,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     const q = this.#q
     host.setState(q, QpState.Reset)
     segment.quiesce()
+    host.stopWaiting(q)
     segment.lock(q + Qp.rqLock)
     i32[q + Qp.rqTail] = 0
     i32[q + Qp.rqHead] = 0
@@ -441,16 +442,20 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     segment.enter()
     let head = i32[q + Qp.sqHead]!
     let failed = 0
-    do {
-      if (((head - i32[q + Qp.sqTail]!) | 0) >= this.#maxSendWr) {
-        failed = badFull
-        break
-      }
-      failed = this.#write(this.#sqRing + (head & this.#sqMask) * this.#sqStride, request)
-      if (failed !== 0) break
-      head = (head + 1) | 0
-      request = request.next
-    } while (request !== null)
+    try {
+      do {
+        if (((head - i32[q + Qp.sqTail]!) | 0) >= this.#maxSendWr) {
+          failed = badFull
+          break
+        }
+        failed = this.#write(this.#sqRing + (head & this.#sqMask) * this.#sqStride, request)
+        if (failed !== 0) break
+        head = (head + 1) | 0
+        request = request.next
+      } while (request)
+    } catch {
+      failed = badField
+    }
     i32[q + Qp.sqHead] = head
     this.pd.context.device.doorbell(q)
     if (fast !== null) fast.prepare()
@@ -466,7 +471,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     const i32 = this.#i32
     const f64 = this.#f64
     const { opcode, sendFlags, sgList } = wr
-    if (((this.#legal >>> opcode) & 1) === 0) return badOpcode
+    if ((opcode & 15) !== opcode || ((this.#legal >>> opcode) & 1) === 0) return badOpcode
     const sges = sgList.length
     if (sges > this.#maxSendSge) return badSges
     i32[w + Wqe.opcode] = opcode
@@ -532,7 +537,8 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     for (const sge of wr.sgList) {
       length += sge.length
       if (length > this.cap.maxInlineData) return badInline
-      if (!(sge.addr + sge.length <= segment.sizeBytes)) return badInlineAddress
+      if (!(sge.addr >= segment.heapStart && sge.length >= 0 && sge.addr + sge.length <= segment.sizeBytes))
+        return badInlineAddress
       segment.copy(at, sge.addr, sge.length)
       at += sge.length
     }
@@ -554,6 +560,8 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
         return 'ah belongs to another protection domain'
       case badInline:
         return `inline data is longer than cap.maxInlineData ${this.cap.maxInlineData}`
+      case badField:
+        return 'a field of the work request has a value of the wrong type'
       case badInlineAddress:
         return 'inline data lies outside the memory of the device'
       default:
@@ -585,29 +593,33 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     segment.lock(q + Qp.rqPostLock)
     let head = i32[q + Qp.rqHead]!
     let failed = 0
-    do {
-      if (((head - i32[q + Qp.rqTailSeen]!) | 0) >= maxRecvWr) i32[q + Qp.rqTailSeen] = Atomics.load(i32, q + Qp.rqTail)
-      if (((head - i32[q + Qp.rqTailSeen]!) | 0) >= maxRecvWr) failed = badFull
-      else if (request.sgList.length > maxRecvSge) failed = badSges
-      if (failed !== 0) break
-      writeReceive(i32, this.#f64, ring + (head & mask) * stride, request)
-      head = (head + 1) | 0
-      segment.publish(q + Qp.rqHead, head)
-      request = request.next
-    } while (request !== null)
+    try {
+      do {
+        if (((head - i32[q + Qp.rqTailSeen]!) | 0) >= maxRecvWr)
+          i32[q + Qp.rqTailSeen] = Atomics.load(i32, q + Qp.rqTail)
+        if (((head - i32[q + Qp.rqTailSeen]!) | 0) >= maxRecvWr) failed = badFull
+        else if (request.sgList.length > maxRecvSge) failed = badSges
+        if (failed !== 0) break
+        writeReceive(i32, this.#f64, ring + (head & mask) * stride, request)
+        head = (head + 1) | 0
+        segment.publish(q + Qp.rqHead, head)
+        request = request.next
+      } while (request)
+    } catch {
+      failed = badField
+    }
     // A full barrier: either a sender sees the new receive, or this sees that it waits.
     Atomics.store(i32, q + Qp.rqPostLock, 0)
     const waiting = i32[q + Qp.rqWaiting]!
     if (waiting !== 0) this.pd.context.device.retry(waiting - 1)
     if (i32[q + Qp.state] === QpState.Err) this.#host.toError(q)
-    if (failed !== 0)
-      throw this.#bad(
-        request!,
-        failed === badFull ? 'ENOMEM' : 'EINVAL',
-        failed === badFull
-          ? `the receive queue is full with ${maxRecvWr} requests`
-          : `${request!.sgList.length} scatter/gather elements are more than cap.maxRecvSge ${maxRecvSge}`,
-      )
+    if (failed !== 0) {
+      let reason = `the receive queue is full with ${maxRecvWr} requests`
+      if (failed === badField) reason = 'a field of the work request has a value of the wrong type'
+      else if (failed === badSges)
+        reason = `${request!.sgList.length} scatter/gather elements are more than cap.maxRecvSge ${maxRecvSge}`
+      throw this.#bad(request!, failed === badFull ? 'ENOMEM' : 'EINVAL', reason)
+    }
   }
 
   /** Binds a window of type 1 (`ibv_bind_mw`); an empty length unbinds. Afterwards `mw.rkey` is the new key. */
@@ -716,6 +728,7 @@ const badAhPd = 5
 const badInline = 6
 const badInlineAddress = 7
 const badInlineOpcode = 8
+const badField = 9
 
 const plainAttributes = [
   'pathMtu',
@@ -752,6 +765,7 @@ export function destroyQp(host: Host, q: number): void {
     }
   })
   segment.quiesce()
+  host.stopWaiting(q)
   const pending = host.at.pending
   segment.lock(pending + Pend.lock)
   for (let i = 0; i < i32[pending + Pend.count]!; i++) {

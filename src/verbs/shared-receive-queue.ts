@@ -97,16 +97,20 @@ export class SharedReceiveQueue extends Handle {
     const stride = i32[srq + Srq.stride]!
     let head = i32[srq + Srq.head]!
     let failed = ''
-    do {
-      if (((head - Atomics.load(i32, srq + Srq.tail)) | 0) >= maxWr) failed = `the SRQ is full with ${maxWr} requests`
-      else if (request.sgList.length > maxSge)
-        failed = `${request.sgList.length} scatter/gather elements are more than maxSge ${maxSge}`
-      if (failed !== '') break
-      writeReceive(i32, f64, ring + (head & mask) * stride, request)
-      head = (head + 1) | 0
-      segment.publish(srq + Srq.head, head)
-      request = request.next
-    } while (request !== null)
+    try {
+      do {
+        if (((head - Atomics.load(i32, srq + Srq.tail)) | 0) >= maxWr) failed = `the SRQ is full with ${maxWr} requests`
+        else if (request.sgList.length > maxSge)
+          failed = `${request.sgList.length} scatter/gather elements are more than maxSge ${maxSge}`
+        if (failed !== '') break
+        writeReceive(i32, f64, ring + (head & mask) * stride, request)
+        head = (head + 1) | 0
+        segment.publish(srq + Srq.head, head)
+        request = request.next
+      } while (request)
+    } catch {
+      failed = 'a field of the work request has a value of the wrong type'
+    }
     Atomics.store(i32, srq + Srq.postLock, 0)
     segment.leave()
     if (i32[srq + Srq.waiting] !== 0) this.#wake()

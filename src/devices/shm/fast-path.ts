@@ -12,6 +12,7 @@
  * Taking the lock is the full barrier between entering the operation and reading the epoch; see memory/segment.ts.
  * Fields are plain and the function is long on purpose: each call and each private name costs about a nanosecond here.
  */
+import { processorOrders } from '../../memory/index.ts'
 import {
   Access,
   type FastPath,
@@ -44,8 +45,6 @@ recvWhat[Opcode.Send] = layout.packWhat(WcStatus.Success, WcOpcode.Recv, 0)
 recvWhat[Opcode.SendWithImm] = layout.packWhat(WcStatus.Success, WcOpcode.Recv, WcFlag.WithImm)
 recvWhat[Opcode.WriteWithImm] = layout.packWhat(WcStatus.Success, WcOpcode.RecvRdmaWithImm, WcFlag.WithImm)
 
-const x86 = process.arch === 'x64' || process.arch === 'ia32'
-
 /** Flags that change nothing here: every request is finished before the next, so that a fence has nothing to wait for. */
 const usualFlags = SendFlag.Signaled | SendFlag.Solicited | SendFlag.Inline | SendFlag.Fence
 
@@ -58,6 +57,7 @@ export class ShmFastPath implements FastPath {
   private readonly copyOrdered: (dst: number, src: number, length: number) => void
   private readonly q: number
   private readonly me: number
+  private readonly lockValue: number
   private readonly operation: number
   private readonly epochWord: number
   /** The epoch for which the following is true; 0 before the first look. */
@@ -84,7 +84,8 @@ export class ShmFastPath implements FastPath {
   private sigAll = false
   private maxSendWr = 0
   private maxInline = 0
-  private sizeBytes: number
+  private readonly sizeBytes: number
+  private readonly heapStart: number
   private readonly source: Known = new Known()
   private readonly target: Known = new Known()
   private readonly remote: Known = new Known()
@@ -95,12 +96,14 @@ export class ShmFastPath implements FastPath {
     this.i32 = host.i32
     this.f64 = host.f64
     this.q = q
+    this.lockValue = host.segment.lockValue
     this.me = host.segment.me
     this.copy = host.segment.copy
     this.copyOrdered = host.segment.copyOrdered
     this.operation = host.segment.operationWord
     this.epochWord = host.segment.epochWord
     this.sizeBytes = host.segment.sizeBytes
+    this.heapStart = host.segment.heapStart
     this.peerLock = q + Qp.rqLock
   }
 
@@ -109,24 +112,46 @@ export class ShmFastPath implements FastPath {
     const { opcode } = wr
     const flags = wr.sendFlags
     if (
-      opcode > Opcode.SendWithImm ||
+      (opcode !== Opcode.Send &&
+        opcode !== Opcode.SendWithImm &&
+        opcode !== Opcode.Write &&
+        opcode !== Opcode.WriteWithImm) ||
       wr.next !== null ||
+      typeof flags !== 'number' ||
       (flags & ~usualFlags) !== 0 ||
       i32[this.epochWord] !== this.epoch
     )
       return false
     const list = wr.sgList
-    if (list.length !== 1) return false
-    const sge = list[0]!
+    if (!Array.isArray(list) || list.length !== 1 || list[0] == null) return false
+    const sge = list[0]
+    // Nothing may be thrown once the lock is taken: a field of another type is for the queue to refuse.
+    if (
+      typeof sge.addr !== 'number' ||
+      typeof sge.lkey !== 'number' ||
+      typeof wr.wrId !== 'number' ||
+      typeof wr.immData !== 'number' ||
+      typeof wr.remoteAddr !== 'number' ||
+      typeof wr.rkey !== 'number'
+    )
+      return false
     const { length } = sge
     const head = i32[q + Qp.sqHead]!
-    if (((head - i32[q + Qp.sqTail]!) | 0) >= this.maxSendWr || length === 0) return false
+    if (((head - i32[q + Qp.sqTail]!) | 0) >= this.maxSendWr || length <= 0 || (length | 0) !== length) return false
 
-    i32[this.operation] = (i32[this.operation]! + 1) | 0
+    this.mark()
     const done =
-      Atomics.compareExchange(i32, this.peerLock, 0, this.me) === 0 && this.locked(wr, opcode, flags, sge, length, head)
-    i32[this.operation] = (i32[this.operation]! + 1) | 0
+      Atomics.compareExchange(i32, this.peerLock, 0, this.lockValue) === 0 &&
+      this.locked(wr, opcode, flags, sge, length, head)
+    this.mark()
     return done
+  }
+
+  /** Enters or leaves the operation. */
+  private mark(): void {
+    const { i32, operation } = this
+    if (processorOrders) i32[operation] = (i32[operation]! + 1) | 0
+    else Atomics.add(i32, operation, 1)
   }
 
   /** The peer's receive lock is held on entry, and given back. */
@@ -141,12 +166,12 @@ export class ShmFastPath implements FastPath {
     const { i32, f64, q, d, source } = this
     const epoch = this.epoch
     // Only now is it certain that what is remembered holds: the lock was a full barrier.
-    if (i32[this.epochWord] !== epoch || i32[q + Qp.sqNext] !== head) return this.giveUp()
+    if (this.host.segment.observe(this.epochWord) !== epoch || i32[q + Qp.sqNext] !== head) return this.giveUp()
     let from = sge.addr
     if ((flags & SendFlag.Inline) !== 0) {
-      if (length > this.maxInline || from + length > this.sizeBytes) return this.giveUp()
+      if (length > this.maxInline || !(from >= this.heapStart && from + length <= this.sizeBytes)) return this.giveUp()
     } else {
-      if ((sge.lkey | 0) !== source.key || from < source.low || from + length > source.high) {
+      if ((sge.lkey | 0) !== source.key || !(from >= source.low && from + length <= source.high)) {
         if (!this.find(source, sge.lkey | 0, i32[q + Qp.pd]!, 0, -1, from, length)) return this.giveUp()
       }
       from += source.delta
@@ -157,7 +182,7 @@ export class ShmFastPath implements FastPath {
       const { remote } = this
       to = wr.remoteAddr
       if (!this.canWrite) return this.giveUp()
-      if ((wr.rkey | 0) !== remote.key || to < remote.low || to + length > remote.high) {
+      if ((wr.rkey | 0) !== remote.key || !(to >= remote.low && to + length <= remote.high)) {
         if (!this.find(remote, wr.rkey | 0, i32[d + Qp.pd]!, Access.RemoteWrite, this.host.qpSlot(d), to, length))
           return this.giveUp()
       }
@@ -182,14 +207,14 @@ export class ShmFastPath implements FastPath {
       if (i32[r + Rwqe.sges] !== 1 || i32[r + Rwqe.data + Sg.length]! < length) return this.giveUp()
       to = f64[(r + Rwqe.data) >> 1]!
       const lkey = i32[r + Rwqe.data + Sg.lkey]!
-      if (lkey !== target.key || to < target.low || to + length > target.high) {
+      if (lkey !== target.key || !(to >= target.low && to + length <= target.high)) {
         if (!this.find(target, lkey, i32[d + Qp.pd]!, Access.LocalWrite, -1, to, length)) return this.giveUp()
       }
       to += target.delta
     }
 
     const { cq } = this
-    if (!this.cqAlone && Atomics.compareExchange(i32, cq + Cq.lock, 0, this.me) !== 0) return this.giveUp()
+    if (!this.cqAlone && Atomics.compareExchange(i32, cq + Cq.lock, 0, this.lockValue) !== 0) return this.giveUp()
     const produced = i32[cq + Cq.head]!
     if (((produced - i32[cq + Cq.tailSeen]!) | 0) >= this.cqSize) {
       const seen = Atomics.load(i32, cq + Cq.tail)
@@ -214,7 +239,7 @@ export class ShmFastPath implements FastPath {
     i32[e + Cqe.qpNum] = this.peerNumber
     i32[e + Cqe.srcQpOrReleases] = 0
     const next = (produced + 1) | 0
-    if (x86) i32[e + Cqe.sequence] = next
+    if (processorOrders) i32[e + Cqe.sequence] = next
     else Atomics.store(i32, e + Cqe.sequence, next)
     i32[cq + Cq.head] = next
     i32[d + Qp.rqTail] = (tail + 1) | 0
@@ -232,7 +257,7 @@ export class ShmFastPath implements FastPath {
   }
 
   private unlock(): void {
-    if (x86) this.i32[this.peerLock] = 0
+    if (processorOrders) this.i32[this.peerLock] = 0
     else Atomics.store(this.i32, this.peerLock, 0)
   }
 

@@ -1,0 +1,194 @@
+/**
+ * Datagrams: SENDs of a UD QP, to one QP or to all of a multicast group. Whatever the network or the receiver may do to
+ * them, the sender's completion says success: a datagram that cannot be delivered is dropped and counted.
+ *
+ * The receiver's buffers begin with 40 bytes for the global route header (GRH), which are written if the address handle
+ * asks for one; the payload follows.
+ */
+import {
+  grhLength,
+  type Host,
+  layout,
+  Opcode,
+  QpType,
+  SendFlag,
+  WcFlag,
+  WcOpcode,
+  WcStatus,
+} from '../../verbs/index.ts'
+import type { Failures } from './failures.ts'
+import { canRespond } from './peer.ts'
+import type { Ranges } from './ranges.ts'
+import { noReceive, type Receives } from './receives.ts'
+
+const { Av, avGlobal, avMulticast, Cqe, Dev, Mcast, Meta, Qp, Wqe } = layout
+
+export class Datagrams {
+  readonly #host: Host
+  readonly #mtu: number
+  readonly #ranges: Ranges
+  readonly #receives: Receives
+  readonly #failures: Failures
+  /** Where GRHs are put together. */
+  readonly #grh: number
+
+  constructor(host: Host, mtu: number, ranges: Ranges, receives: Receives, failures: Failures) {
+    this.#host = host
+    this.#mtu = mtu
+    this.#ranges = ranges
+    this.#receives = receives
+    this.#failures = failures
+    this.#grh = host.segment.allocate(grhLength)
+  }
+
+  send(q: number, w: number): number {
+    const host = this.#host
+    const { i32 } = host
+    const total = this.#ranges.gather(q, w, 0)
+    if (total < 0) return WcStatus.LocProtErr
+    if (total > this.#mtu) return WcStatus.LocLenErr
+    const av = w + Wqe.av
+    if ((i32[av + Av.flags]! & avMulticast) !== 0) {
+      this.#multicast(q, w, total)
+      return WcStatus.Success
+    }
+    const d = host.findQp(i32[w + Wqe.remoteQpn]!)
+    if (d < 0 || i32[d + Qp.device] !== i32[av + Av.device]) host.count(i32[q + Qp.device]!, 'ud_drops_no_qp')
+    else this.#deliver(q, w, d, total)
+    return WcStatus.Success
+  }
+
+  #multicast(q: number, w: number, total: number): void {
+    const host = this.#host
+    const { i32 } = host
+    const gid = w + Wqe.av + Av.gid
+    const high = i32[host.at.meta + Meta.mcastHigh]!
+    let delivered = 0
+    for (let i = 0; i < high; i++) {
+      const m = host.at.mcast + i * Mcast.words
+      if (i32[m + Mcast.state] !== 1) continue
+      const g = m + Mcast.gid
+      if (
+        i32[g] !== i32[gid] ||
+        i32[g + 1] !== i32[gid + 1] ||
+        i32[g + 2] !== i32[gid + 2] ||
+        i32[g + 3] !== i32[gid + 3]
+      )
+        continue
+      const d = host.qpWord(i32[m + Mcast.qpSlot]!)
+      if (i32[d + Qp.number] !== i32[m + Mcast.qpNum]) continue
+      this.#deliver(q, w, d, total)
+      delivered++
+    }
+    if (delivered === 0) host.count(i32[q + Qp.device]!, 'ud_drops_no_qp')
+  }
+
+  /** One datagram to one QP: what cannot be delivered is dropped and counted at the receiver. */
+  #deliver(q: number, w: number, d: number, total: number): void {
+    const { segment } = this.#host
+    segment.lock(d + Qp.rqLock)
+    this.#deliverLocked(q, w, d, total)
+    segment.unlock(d + Qp.rqLock)
+  }
+
+  #deliverLocked(q: number, w: number, d: number, total: number): void {
+    const host = this.#host
+    const receives = this.#receives
+    const { i32 } = host
+    const device = i32[d + Qp.device]!
+    if (i32[d + Qp.type] !== QpType.UD || !canRespond(host, d)) {
+      host.count(device, 'ud_drops_no_qp')
+      return
+    }
+    // A Q_Key with its highest bit set stands for the sender's own.
+    const qkey = i32[w + Wqe.remoteQkey]!
+    if ((qkey < 0 ? i32[q + Qp.qkey] : qkey) !== i32[d + Qp.qkey]) {
+      host.count(device, 'ud_drops_qkey')
+      Atomics.add(i32, host.deviceWord(device) + Dev.qkeyViolations, 1)
+      return
+    }
+    const r = receives.take(d)
+    if (r === noReceive) {
+      host.count(device, 'ud_drops_no_receive')
+      return
+    }
+    const sender = i32[q + Qp.number]!
+    const placed = receives.scatter(d, r, grhLength + total)
+    if (placed !== WcStatus.Success) {
+      if (placed === WcStatus.LocLenErr) host.count(device, 'ud_drops_length')
+      receives.fail(d, r, placed, sender)
+      return
+    }
+    const cq = host.cqWord(i32[d + Qp.recvCq]!)
+    const e = host.reserve(cq)
+    if (e < 0) {
+      this.#failures.overran(d)
+      return
+    }
+    const av = w + Wqe.av
+    const withGrh = (i32[av + Av.flags]! & avGlobal) !== 0
+    this.#place(q, w, withGrh, total)
+    let flags = withGrh ? WcFlag.Grh : 0
+    let immData = 0
+    if (i32[w + Wqe.opcode] === Opcode.SendWithImm) {
+      flags |= WcFlag.WithImm
+      immData = i32[w + Wqe.immData]!
+    }
+    const wrId = receives.id(r)
+    const length = grhLength + total
+    const solicited = (i32[w + Wqe.flags]! & SendFlag.Solicited) !== 0
+    i32[e + Cqe.slid] = i32[host.deviceWord(i32[q + Qp.device]!) + Dev.lid]! | (i32[av + Av.sl]! << 16)
+    host.commit(cq, e, wrId, WcStatus.Success, WcOpcode.Recv, flags, length, immData, d, sender, solicited)
+    receives.consume(d, r)
+  }
+
+  /** Copies GRH and payload to the receive's ranges. */
+  #place(q: number, w: number, withGrh: boolean, total: number): void {
+    const { segment, u8 } = this.#host
+    const ranges = this.#ranges
+    const grh = this.#grh
+    if (withGrh) this.#writeGrh(q, w, grh, total)
+    if (ranges.toCount === 1 && ranges.fromCount <= 1) {
+      const to = ranges.to[0]!
+      if (withGrh) segment.copy(to, grh, grhLength)
+      if (total > 0) segment.copy(to + grhLength, ranges.from[0]!, total)
+      return
+    }
+    // Several elements: the GRH becomes the first piece of what is copied.
+    if (!withGrh) u8.fill(0, grh, grh + grhLength)
+    ranges.prepend(grh, grhLength)
+    ranges.copyLists()
+    ranges.dropFirst()
+  }
+
+  /** The global route header that the receiver sees before the payload; InfiniBand Architecture volume 1, 8.3. */
+  #writeGrh(q: number, w: number, at: number, total: number): void {
+    const { i32, u8 } = this.#host
+    const av = w + Wqe.av
+    const trafficClass = i32[av + Av.trafficClass]!
+    const flowLabel = i32[av + Av.flowLabel]!
+    u8[at] = 0x60 | (trafficClass >> 4)
+    u8[at + 1] = ((trafficClass & 15) << 4) | (flowLabel >> 16)
+    u8[at + 2] = flowLabel >> 8
+    u8[at + 3] = flowLabel
+    // Payload length: BTH 12, DETH 8, immediate, payload with padding, ICRC 4.
+    const length = 24 + (i32[w + Wqe.opcode] === Opcode.SendWithImm ? 4 : 0) + ((total + 3) & ~3)
+    u8[at + 4] = length >> 8
+    u8[at + 5] = length
+    u8[at + 6] = 0x1b
+    u8[at + 7] = i32[av + Av.hopLimit]!
+    const dev = this.#host.deviceWord(i32[q + Qp.device]!)
+    i32[(at + 8) / 4] = 0x000080fe
+    i32[(at + 12) / 4] = 0
+    writeBigEndian(u8, at + 16, i32[dev + Dev.guidHigh]!)
+    writeBigEndian(u8, at + 20, i32[dev + Dev.guidLow]!)
+    for (let i = 0; i < 4; i++) i32[(at + 24) / 4 + i] = i32[av + Av.gid + i]!
+  }
+}
+
+function writeBigEndian(u8: Uint8Array, at: number, word: number): void {
+  u8[at] = word >>> 24
+  u8[at + 1] = word >>> 16
+  u8[at + 2] = word >>> 8
+  u8[at + 3] = word
+}

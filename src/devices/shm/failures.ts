@@ -1,0 +1,76 @@
+/**
+ * How a request fails: what the requester and the responder each get to see of it.
+ *
+ * The thread that finds the failure holds the requester's send lock and must not take that of a second QP. So it changes
+ * states, makes the completion and the event, and flushes only a queue whose lock it holds; the rest is for `settle`.
+ */
+import { EventType, elementKind, type Host, layout, QpState, QpType, WcStatus } from '../../verbs/index.ts'
+import { canRespond } from './peer.ts'
+
+const { Qp } = layout
+
+export class Failures {
+  readonly #host: Host
+  /** QPs whose queues are to be flushed once no send lock is held. */
+  readonly #deferred: number[] = []
+
+  constructor(host: Host) {
+    this.#host = host
+  }
+
+  /** The request at the front failed: it completes with the error, the rest is flushed. */
+  fail(q: number, status: number): void {
+    const host = this.#host
+    const { i32 } = host
+    const device = i32[q + Qp.device]!
+    if (status === WcStatus.RetryExcErr) host.count(device, 'retry_exceeded')
+    else if (status === WcStatus.RnrRetryExcErr) host.count(device, 'rnr_retry_exceeded')
+    else if (status === WcStatus.RemAccessErr) host.count(device, 'remote_access_errors')
+    else if (status === WcStatus.RemInvReqErr) host.count(device, 'remote_invalid_requests')
+    else host.count(device, 'local_errors')
+    const rc = i32[q + Qp.type] === QpType.RC
+    host.setState(q, rc ? QpState.Err : QpState.Sqe)
+    host.completeSend(q, status, 0)
+    host.flushSends(q)
+    if (rc) this.defer(q)
+  }
+
+  /** The responder `d` refuses: it goes to ERR with an asynchronous event. The receive lock is not held. */
+  refuse(d: number, event: EventType): void {
+    const host = this.#host
+    const { i32 } = host
+    if (i32[d + Qp.type] !== QpType.RC || !canRespond(host, d)) return
+    host.setState(d, QpState.Err)
+    host.pushEvent(i32[d + Qp.context]!, event, elementKind.qp, host.qpSlot(d))
+    this.defer(d)
+  }
+
+  /** The receive CQ of `d` is full, so that its owner cannot learn of a message: a QP of any type ends with that. */
+  overran(d: number): void {
+    const host = this.#host
+    host.setState(d, QpState.Err)
+    host.pushEvent(host.i32[d + Qp.context]!, EventType.QpFatal, elementKind.qp, host.qpSlot(d))
+    this.defer(d)
+  }
+
+  /** The responder refuses what a request asks of its memory; what the requester sees. */
+  refused(d: number, rc: boolean, status: WcStatus): number {
+    if (!rc) {
+      const host = this.#host
+      host.count(host.i32[d + Qp.device]!, 'uc_drops_access')
+      return WcStatus.Success
+    }
+    this.refuse(d, status === WcStatus.RemAccessErr ? EventType.QpAccessErr : EventType.QpReqErr)
+    return status
+  }
+
+  /** Leaves the queues of a QP that is in ERR now to be flushed by `settle`. */
+  defer(q: number): void {
+    this.#deferred.push(q)
+  }
+
+  /** After a send lock was released: flushes what errors on the way left to be flushed. */
+  settle(): void {
+    while (this.#deferred.length > 0) this.#host.toError(this.#deferred.pop()!)
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * Requests of RC that the responder's program does not notice: READ, the atomics, ATOMIC_WRITE and FLUSH. The requester's
+ * thread does them on the responder's memory itself, within the rights of the responder's QP and key.
+ */
+import { Access, FlushPlacement, FlushSelectivity, type Host, layout, Opcode, WcStatus } from '../../verbs/index.ts'
+import type { Failures } from './failures.ts'
+import { peerOf, remoteRange } from './peer.ts'
+import { maxMessageBytes, type Ranges } from './ranges.ts'
+import type { Waiting } from './waiting.ts'
+
+const { Key, Qp, Wqe } = layout
+
+export class OneSided {
+  readonly #host: Host
+  readonly #ranges: Ranges
+  readonly #waiting: Waiting
+  readonly #failures: Failures
+  /** Bytes that a READ or atomic brought, for its completion. */
+  byteLen = 0
+
+  constructor(host: Host, ranges: Ranges, waiting: Waiting, failures: Failures) {
+    this.#host = host
+    this.#ranges = ranges
+    this.#waiting = waiting
+    this.#failures = failures
+  }
+
+  read(q: number, w: number): number {
+    const host = this.#host
+    const { i32 } = host
+    const total = this.#ranges.gather(q, w, Access.LocalWrite)
+    if (total < 0) return WcStatus.LocProtErr
+    if (total > maxMessageBytes) return WcStatus.LocLenErr
+    if (i32[q + Qp.maxRdAtomic] === 0) return WcStatus.LocQpOpErr
+    const d = peerOf(host, q)
+    if (d < 0) return this.#waiting.unreachable(q)
+    if ((i32[d + Qp.accessFlags]! & Access.RemoteRead) === 0 || i32[d + Qp.maxDestRdAtomic] === 0)
+      return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
+    if (total > 0) {
+      const at = remoteRange(host, w, d, total, Access.RemoteRead)
+      if (at < 0) return this.#failures.refused(d, true, WcStatus.RemAccessErr)
+      this.#ranges.copyBack(at, total)
+    }
+    this.byteLen = total
+    return WcStatus.Success
+  }
+
+  /** ATOMIC_CMP_AND_SWP and ATOMIC_FETCH_AND_ADD. */
+  atomic(q: number, w: number): number {
+    const host = this.#host
+    const { i32 } = host
+    const { b64 } = host.segment
+    const total = this.#ranges.gather(q, w, Access.LocalWrite)
+    if (total < 0) return WcStatus.LocProtErr
+    if (total !== 8) return WcStatus.LocLenErr
+    if (i32[q + Qp.maxRdAtomic] === 0) return WcStatus.LocQpOpErr
+    const d = peerOf(host, q)
+    if (d < 0) return this.#waiting.unreachable(q)
+    if (
+      (i32[d + Qp.accessFlags]! & Access.RemoteAtomic) === 0 ||
+      i32[d + Qp.maxDestRdAtomic] === 0 ||
+      host.f64[(w + Wqe.remoteAddr) >> 1]! % 8 !== 0
+    )
+      return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
+    const at = remoteRange(host, w, d, 8, Access.RemoteAtomic)
+    if (at < 0) return this.#failures.refused(d, true, WcStatus.RemAccessErr)
+    if (at % 8 !== 0) return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
+    const compareAdd = b64[(w + Wqe.compareAdd) >> 1]!
+    const old =
+      i32[w + Wqe.opcode] === Opcode.AtomicCmpAndSwp
+        ? Atomics.compareExchange(b64, at / 8, compareAdd, b64[(w + Wqe.swap) >> 1]!)
+        : Atomics.add(b64, at / 8, compareAdd)
+    // The place of the operand in the queue is free now: the old value goes through it to the caller's buffers.
+    b64[(w + Wqe.compareAdd) >> 1] = old
+    this.#ranges.copyBack((w + Wqe.compareAdd) * 4, 8)
+    this.byteLen = 8
+    return WcStatus.Success
+  }
+
+  atomicWrite(q: number, w: number): number {
+    const host = this.#host
+    const { i32 } = host
+    const { b64 } = host.segment
+    const total = this.#ranges.gather(q, w, 0)
+    if (total < 0) return WcStatus.LocProtErr
+    if (total !== 8) return WcStatus.LocLenErr
+    const d = peerOf(host, q)
+    if (d < 0) return this.#waiting.unreachable(q)
+    if ((i32[d + Qp.accessFlags]! & Access.RemoteWrite) === 0 || host.f64[(w + Wqe.remoteAddr) >> 1]! % 8 !== 0)
+      return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
+    const at = remoteRange(host, w, d, 8, Access.RemoteWrite)
+    if (at < 0) return this.#failures.refused(d, true, WcStatus.RemAccessErr)
+    if (at % 8 !== 0) return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
+    // The value is put together in the queue first, since it may come from several elements.
+    const scratch = (w + Wqe.compareAdd) * 4
+    this.#ranges.copyTo(scratch)
+    Atomics.store(b64, at / 8, b64[scratch / 8]!)
+    return WcStatus.Success
+  }
+
+  flush(q: number, w: number): number {
+    const host = this.#host
+    const { i32, f64 } = host
+    const d = peerOf(host, q)
+    if (d < 0) return this.#waiting.unreachable(q)
+    const bits = i32[w + Wqe.access]!
+    const needs =
+      ((bits & FlushPlacement.Global) !== 0 ? Access.FlushGlobal : 0) |
+      ((bits & FlushPlacement.Persistent) !== 0 ? Access.FlushPersistent : 0)
+    if ((i32[d + Qp.accessFlags]! & needs) !== needs) return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
+    const wholeRegion = bits >> 4 === FlushSelectivity.Mr
+    const rkey = i32[w + Wqe.rkey]!
+    const entry = host.findKey(rkey)
+    const addr = wholeRegion && entry >= 0 ? f64[(entry + Key.iova) >> 1]! : f64[(w + Wqe.remoteAddr) >> 1]!
+    const length = wholeRegion ? 0 : f64[(w + Wqe.length) >> 1]!
+    if (host.resolve(rkey, i32[d + Qp.pd]!, addr, length, needs, host.qpSlot(d)) < 0)
+      return this.#failures.refused(d, true, WcStatus.RemAccessErr)
+    // Stores of this thread are visible to all others after a full barrier; that is global placement.
+    Atomics.add(i32, q + Qp.sqNext, 0)
+    return WcStatus.Success
+  }
+}

@@ -1,0 +1,37 @@
+/** The other end of a connection: which QP it is, and what of its memory a request may touch. */
+import { type Host, layout, QpState } from '../../verbs/index.ts'
+
+const { Qp, Wqe } = layout
+
+/** The connected peer if it can take requests, or −1. */
+export function peerOf(host: Host, q: number): number {
+  const { i32 } = host
+  const number = i32[q + Qp.destQpNum]!
+  let d = host.qpWord(i32[q + Qp.destSlot]!)
+  if (i32[d + Qp.number] !== number) {
+    d = host.findQp(number)
+    if (d < 0) return -1
+    i32[q + Qp.destSlot] = host.qpSlot(d)
+  }
+  if (!canRespond(host, d)) return -1
+  if (
+    i32[d + Qp.type] !== i32[q + Qp.type] ||
+    i32[d + Qp.device] !== i32[q + Qp.destDevice] ||
+    i32[d + Qp.destQpNum] !== i32[q + Qp.number]
+  )
+    return -1
+  return d
+}
+
+/** Whether a QP is in a state in which requests reach it: RTR, RTS, SQD or SQE. */
+export function canRespond(host: Host, d: number): boolean {
+  const state = host.i32[d + Qp.state]!
+  return state >= QpState.Rtr && state !== QpState.Err
+}
+
+/** Where in the segment the remote range of a one-sided request at `w` lies, or −1 if the peer does not permit it. */
+export function remoteRange(host: Host, w: number, d: number, length: number, access: number): number {
+  const { i32, f64 } = host
+  const addr = f64[(w + Wqe.remoteAddr) >> 1]!
+  return host.resolve(i32[w + Wqe.rkey]!, i32[d + Qp.pd]!, addr, length, access, host.qpSlot(d))
+}

@@ -1,0 +1,122 @@
+/**
+ * The receive that a message takes, from the peer's own receive queue or from its SRQ. Its place `r` is the word in the
+ * queue; a receive of an SRQ is copied out, and `fromSrq` stands for it.
+ */
+import { Access, EventType, elementKind, type Host, layout, QpState, WcOpcode, WcStatus } from '../../verbs/index.ts'
+import type { Failures } from './failures.ts'
+import type { Ranges } from './ranges.ts'
+
+const { Qp, Rwqe, Sg, Srq } = layout
+
+/** What `take` gives if there is no receive. */
+export const noReceive = -1
+
+/** Stands for a receive that was copied out of an SRQ. */
+const fromSrq = -2
+
+export class Receives {
+  readonly #host: Host
+  readonly #i32: Int32Array
+  readonly #f64: Float64Array
+  readonly #ranges: Ranges
+  readonly #failures: Failures
+  readonly #srqCopy = new Int32Array(192)
+  readonly #srqCopyF64 = new Float64Array(this.#srqCopy.buffer)
+
+  constructor(host: Host, ranges: Ranges, failures: Failures) {
+    this.#host = host
+    this.#i32 = host.i32
+    this.#f64 = host.f64
+    this.#ranges = ranges
+    this.#failures = failures
+  }
+
+  /** The receive that a message to `d` takes, or `noReceive`. The receive lock of `d` is held; an SRQ's lock is taken here. */
+  take(d: number): number {
+    const i32 = this.#i32
+    const srqSlot = i32[d + Qp.srq]!
+    if (srqSlot < 0) {
+      const tail = i32[d + Qp.rqTail]!
+      if (tail === i32[d + Qp.rqHead] && tail === Atomics.load(i32, d + Qp.rqHead)) return noReceive
+      return i32[d + Qp.rqRing]! + (tail & i32[d + Qp.rqMask]!) * i32[d + Qp.rqStride]!
+    }
+    const { segment } = this.#host
+    const srq = this.#host.srqWord(srqSlot)
+    segment.lock(srq + Srq.lock)
+    const tail = i32[srq + Srq.tail]!
+    const head = Atomics.load(i32, srq + Srq.head)
+    if (tail === head) {
+      segment.unlock(srq + Srq.lock)
+      return noReceive
+    }
+    const r = i32[srq + Srq.ring]! + (tail & i32[srq + Srq.mask]!) * i32[srq + Srq.stride]!
+    // The request is copied out, since the place may be used again once the tail has moved.
+    const mine = this.#srqCopy
+    for (let i = 0; i < i32[srq + Srq.stride]!; i++) mine[i] = i32[r + i]!
+    Atomics.store(i32, srq + Srq.tail, (tail + 1) | 0)
+    const limit = i32[srq + Srq.limit]!
+    if (limit > 0 && ((head - tail - 1) | 0) < limit) {
+      i32[srq + Srq.limit] = 0
+      this.#host.pushEvent(i32[srq + Srq.context]!, EventType.SrqLimitReached, elementKind.srq, srqSlot)
+    }
+    segment.unlock(srq + Srq.lock)
+    return fromSrq
+  }
+
+  /** wr_id of a receive that `take` gave. */
+  id(r: number): number {
+    return r === fromSrq ? this.#srqCopyF64[Rwqe.wrId >> 1]! : this.#f64[(r + Rwqe.wrId) >> 1]!
+  }
+
+  /** Marks a receive as used; that of an SRQ is already. */
+  consume(d: number, r: number): void {
+    if (r === fromSrq) return
+    const i32 = this.#i32
+    this.#host.segment.publish(d + Qp.rqTail, (i32[d + Qp.rqTail]! + 1) | 0)
+  }
+
+  /** Resolves the receive's buffers for `length` bytes to the ranges `to`; a status. */
+  scatter(d: number, r: number, length: number): number {
+    const srq = r === fromSrq
+    const i32 = srq ? this.#srqCopy : this.#i32
+    const f64 = srq ? this.#srqCopyF64 : this.#f64
+    const base = srq ? 0 : r
+    const sges = i32[base + Rwqe.sges]!
+    const srqSlot = this.#i32[d + Qp.srq]!
+    const pd = srq ? this.#i32[this.#host.srqWord(srqSlot) + Srq.pd]! : this.#i32[d + Qp.pd]!
+    let room = 0
+    for (let i = 0, s = base + Rwqe.data; i < sges; i++, s += Sg.words) {
+      const size = i32[s + Sg.length]!
+      if (size < 0) return WcStatus.LocProtErr
+      room += size
+    }
+    if (room < length) return WcStatus.LocLenErr
+    const ranges = this.#ranges
+    let left = length
+    let count = 0
+    for (let s = base + Rwqe.data; left > 0; s += Sg.words) {
+      const size = i32[s + Sg.length]!
+      if (size === 0) continue
+      const used = Math.min(size, left)
+      const at = this.#host.resolve(i32[s + Sg.lkey]!, pd, f64[s >> 1]!, used, Access.LocalWrite, -1)
+      if (at < 0) return WcStatus.LocProtErr
+      ranges.to[count] = at
+      ranges.toLength[count] = used
+      count++
+      left -= used
+    }
+    ranges.toCount = count
+    return WcStatus.Success
+  }
+
+  /** Completes a receive of `d` with an error that its owner made, which ends the QP. The receive lock is held. */
+  fail(d: number, r: number, status: number, srcQp: number): void {
+    const host = this.#host
+    const i32 = this.#i32
+    this.consume(d, r)
+    host.setState(d, QpState.Err)
+    host.complete(host.cqWord(i32[d + Qp.recvCq]!), this.id(r), status, WcOpcode.Recv, 0, 0, 0, d, srcQp, false)
+    host.flushReceives(d)
+    this.#failures.defer(d)
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * Requests that cannot be carried out yet. They stay at the front of their send queue, which says why and until when;
+ * the segment's pending list has the QPs that somebody is to look at again when their time has come.
+ *
+ *     pendingOn.receive   the peer has no receive: until one is posted, or for its RNR timer, `rnrRetry` times
+ *     pendingOn.peer      the peer does not answer: for the ACK timeout, `retryCnt` times
+ */
+import { nowNs } from '../../memory/index.ts'
+import { type Host, layout, QpType, WcStatus } from '../../verbs/index.ts'
+
+const { Pend, Qp, Srq } = layout
+
+/** Outcome of a request besides those of `WcStatus`. */
+export const waits = -1
+
+/** Why a request stands at the front of its queue. */
+const pendingOn = { nothing: 0, receive: 1, peer: 2 } as const
+
+/** RNR timer codes in nanoseconds; InfiniBand Architecture volume 1, table 45. */
+const rnrTimerNs = Float64Array.from(
+  [
+    655.36, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24, 0.32, 0.48, 0.64, 0.96, 1.28, 1.92, 2.56, 3.84, 5.12,
+    7.68, 10.24, 15.36, 20.48, 30.72, 40.96, 61.44, 81.92, 122.88, 163.84, 245.76, 327.68, 491.52,
+  ],
+  (ms) => Math.round(ms * 1e6),
+)
+
+/** RNR retry count that means for ever. */
+const rnrRetryForever = 7
+
+/** How long a request whose timeout is 0 (for ever) waits before it looks for its peer again. */
+const lookAgainNs = 1e6
+
+const nobody: readonly number[] = []
+
+export class Waiting {
+  readonly #host: Host
+  readonly #i32: Int32Array
+  readonly #f64: Float64Array
+
+  constructor(host: Host) {
+    this.#host = host
+    this.#i32 = host.i32
+    this.#f64 = host.f64
+  }
+
+  /** The peer of an RC request does not answer: waits for the ACK timeout, and fails when the retries are used up. */
+  unreachable(q: number): number {
+    const i32 = this.#i32
+    if (i32[q + Qp.type] !== QpType.RC) return WcStatus.Success
+    const timeout = i32[q + Qp.timeout]!
+    const now = nowNs()
+    const wait = timeout === 0 ? lookAgainNs : 4096 * 2 ** timeout
+    if (i32[q + Qp.pending] !== pendingOn.peer) i32[q + Qp.retriesLeft] = i32[q + Qp.retryCnt]!
+    else if (now < this.#f64[(q + Qp.deadline) >> 1]!) return waits
+    else if (timeout !== 0) {
+      if (i32[q + Qp.retriesLeft] === 0) return WcStatus.RetryExcErr
+      i32[q + Qp.retriesLeft] = i32[q + Qp.retriesLeft]! - 1
+    }
+    this.#suspend(q, pendingOn.peer, now + wait)
+    return waits
+  }
+
+  /**
+   * The peer `d` has no receive for the message of `q`: an RC request waits for the RNR timer, and fails when the retries
+   * are used up; a UC message is dropped and counted. The receive lock of `d` is held.
+   */
+  receiverNotReady(q: number, d: number): number {
+    const i32 = this.#i32
+    if (i32[q + Qp.type] !== QpType.RC) {
+      this.#host.count(i32[d + Qp.device]!, 'uc_drops_no_receive')
+      return WcStatus.Success
+    }
+    const now = nowNs()
+    if (i32[q + Qp.pending] !== pendingOn.receive) i32[q + Qp.rnrLeft] = i32[q + Qp.rnrRetry]!
+    else if (now < this.#f64[(q + Qp.deadline) >> 1]!) {
+      this.#awaitReceive(q, d)
+      return waits
+    }
+    this.#host.count(i32[q + Qp.device]!, 'rnr_nak')
+    if (i32[q + Qp.rnrRetry] !== rnrRetryForever) {
+      if (i32[q + Qp.rnrLeft] === 0) return WcStatus.RnrRetryExcErr
+      i32[q + Qp.rnrLeft] = i32[q + Qp.rnrLeft]! - 1
+    }
+    this.#suspend(q, pendingOn.receive, now + rnrTimerNs[i32[d + Qp.minRnrTimer]!]!)
+    this.#awaitReceive(q, d)
+    return waits
+  }
+
+  /** Lets whoever posts the next receive to `d`, or to its SRQ, know that `q` waits. */
+  #awaitReceive(q: number, d: number): void {
+    const i32 = this.#i32
+    const slot = this.#host.qpSlot(q) + 1
+    const srqSlot = i32[d + Qp.srq]!
+    if (srqSlot < 0) {
+      Atomics.store(i32, d + Qp.rqWaiting, slot)
+      return
+    }
+    const srq = this.#host.srqWord(srqSlot)
+    const { segment } = this.#host
+    segment.lock(srq + Srq.lock)
+    if (i32[q + Qp.waitingOn] === 0) {
+      i32[q + Qp.waitingOn] = srqSlot + 1
+      i32[q + Qp.nextWaiting] = 0
+      let at = srq + Srq.waiting
+      while (i32[at] !== 0) at = this.#host.qpWord(i32[at]! - 1) + Qp.nextWaiting
+      Atomics.store(i32, at, slot)
+    }
+    segment.unlock(srq + Srq.lock)
+  }
+
+  #suspend(q: number, why: number, deadline: number): void {
+    const i32 = this.#i32
+    this.#f64[(q + Qp.deadline) >> 1] = deadline
+    if (i32[q + Qp.pending] !== pendingOn.nothing) {
+      i32[q + Qp.pending] = why
+      return
+    }
+    i32[q + Qp.pending] = why
+    const { segment, at, pendingCount } = this.#host
+    segment.lock(at.pending + Pend.lock)
+    const slot = this.#host.qpSlot(q)
+    const count = i32[pendingCount]!
+    let listed = false
+    for (let i = 0; i < count; i++) if (i32[at.pending + Pend.list + i] === slot) listed = true
+    if (!listed) {
+      i32[at.pending + Pend.list + count] = slot
+      Atomics.store(i32, pendingCount, count + 1)
+    }
+    segment.unlock(at.pending + Pend.lock)
+  }
+
+  /** The request at the front of `q` waits no longer. Its place in the pending list is given back by `due`. */
+  over(q: number): void {
+    const i32 = this.#i32
+    if (i32[q + Qp.pending] !== pendingOn.nothing) i32[q + Qp.pending] = pendingOn.nothing
+  }
+
+  /** Slots of the QPs of the segment whose time has come; none while another thread is at the list. */
+  due(): readonly number[] {
+    const i32 = this.#i32
+    const { segment, at, pendingCount } = this.#host
+    if (Atomics.load(i32, at.pending + Pend.lock) !== 0) return nobody
+    const now = nowNs()
+    const due: number[] = []
+    segment.lock(at.pending + Pend.lock)
+    for (let i = 0; i < i32[pendingCount]!; ) {
+      const slot = i32[at.pending + Pend.list + i]!
+      const q = this.#host.qpWord(slot)
+      if (i32[q + Qp.number] === 0 || i32[q + Qp.pending] === pendingOn.nothing) {
+        const last = i32[pendingCount]! - 1
+        i32[at.pending + Pend.list + i] = i32[at.pending + Pend.list + last]!
+        i32[pendingCount] = last
+        continue
+      }
+      if (this.#f64[(q + Qp.deadline) >> 1]! <= now) due.push(slot)
+      i++
+    }
+    segment.unlock(at.pending + Pend.lock)
+    return due
+  }
+}
