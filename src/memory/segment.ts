@@ -62,7 +62,7 @@ export const maxAttachments = 1024
 const attachmentBytes = 128
 const attachmentsStart = pageBytes
 /** Words of an attachment record; the operation sequence has a cache line of its own. */
-const A = { state: 0, pid: 1, tid: 2, generation: 3, startTime: 4 /* f64 */, operation: 16 }
+const A = { state: 0, pid: 1, tid: 2, generation: 3, startTime: 4 /* f64 */, janitor: 6, operation: 16 }
 /** A lock's value: attachment in the low bits, generation above; never negative. */
 const ownerBits = 10
 const ownerMask = 0x3ff
@@ -224,7 +224,11 @@ export class Segment {
         continue
       }
       const segment = new Segment(name, buffer, undefined)
-      if (Atomics.load(i32, H.state) === headerState.retired) continue
+      if (Atomics.load(i32, H.state) === headerState.retired) {
+        Atomics.store(i32, attachmentWord(segment.me) + A.state, attachmentState.free)
+        unmap(buffer)
+        continue
+      }
       return segment
     }
     throw new SegmentError('ENXIO', `segment '${name}' could not be opened: other processes keep replacing it`)
@@ -258,6 +262,7 @@ export class Segment {
         i32[a + A.tid] = tid
         this.f64[(a + A.startTime) >> 1] = threadStartTime(process.pid, tid)
         i32[a + A.operation] = 0
+        i32[a + A.janitor] = 0
         i32[a + A.generation] = (i32[a + A.generation]! + 1) | 0
         Atomics.store(i32, a + A.state, attachmentState.live)
         for (let high = i32[H.attachmentsHigh]!; high < id; high = i32[H.attachmentsHigh]!)
@@ -290,6 +295,20 @@ export class Segment {
     return dead
   }
 
+  /** Says that this thread cleans up after dead processes. */
+  becomeJanitor(): void {
+    this.i32[attachmentWord(this.me) + A.janitor] = 1
+  }
+
+  /** Whether a thread of this process does. */
+  hasJanitor(): boolean {
+    for (let id = 1; id <= this.i32[H.attachmentsHigh]!; id++) {
+      const a = attachmentWord(id)
+      if (this.i32[a + A.janitor] === 1 && this.i32[a + A.pid] === process.pid && this.attachmentAlive(id)) return true
+    }
+    return false
+  }
+
   /** Of all that see a dead attachment, one may clean up after it: true for that one. */
   claim(id: number): boolean {
     const state = attachmentWord(id) + A.state
@@ -309,14 +328,14 @@ export class Segment {
 
   /** Gives an attachment's number and memory back. The layer above has cleaned its tables before. */
   release(id: number): void {
+    const { i32, name } = this
     this.#freeRunsOf(id)
-    Atomics.store(this.i32, attachmentWord(id) + A.state, attachmentState.free)
-    if (
-      this.name !== null &&
-      !anyoneAlive(this.i32) &&
-      Atomics.compareExchange(this.i32, H.state, headerState.ready, headerState.retired) === headerState.ready
-    )
-      unlinkShared(segmentFile(this.name))
+    Atomics.store(i32, attachmentWord(id) + A.state, attachmentState.free)
+    if (name === null || anyoneAlive(i32)) return
+    // Retired first, looked at again after: who attaches meanwhile sees it, or is seen.
+    if (Atomics.compareExchange(i32, H.state, headerState.ready, headerState.retired) !== headerState.ready) return
+    if (anyoneAlive(i32)) Atomics.store(i32, H.state, headerState.ready)
+    else unlinkShared(segmentFile(name))
   }
 
   // --- operations and grace periods --------------------------------------------------------------------------------
@@ -346,6 +365,11 @@ export class Segment {
     const i32 = this.i32
     if (processorOrders) i32[this.#operation] = (i32[this.#operation]! + 1) | 0
     else Atomics.add(i32, this.#operation, 1)
+  }
+
+  /** The same where no lock follows. */
+  enterNow(): void {
+    Atomics.add(this.i32, this.#operation, 1)
   }
 
   leave(): void {

@@ -141,6 +141,8 @@ export class CompletionQueue extends Handle {
    */
   poll(wc: WorkCompletion[], max: number = wc.length): number {
     const { i32, cq } = this
+    if (!(max <= wc.length))
+      throw new VerbsError('EINVAL', 'poll', `wc has ${wc.length} places, which is less than max`)
     let tail = i32[cq + Cq.tail]!
     let e = i32[cq + Cq.ring]! + (tail & i32[cq + Cq.mask]!) * Cqe.words
     if ((processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) !== ((tail + 1) | 0)) {
@@ -154,15 +156,18 @@ export class CompletionQueue extends Handle {
     const ring = i32[cq + Cq.ring]!
     const mask = i32[cq + Cq.mask]!
     let filled = 0
-    while (filled < max) {
-      e = ring + (tail & mask) * Cqe.words
-      if ((processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) !== ((tail + 1) | 0)) break
-      tail = (tail + 1) | 0
-      if (this.fill(wc[filled]!, e)) filled++
+    try {
+      while (filled < max) {
+        e = ring + (tail & mask) * Cqe.words
+        if ((processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) !== ((tail + 1) | 0)) break
+        if (this.fill(wc[filled]!, e)) filled++
+        tail = (tail + 1) | 0
+      }
+    } finally {
+      if (processorOrders) i32[cq + Cq.tail] = tail
+      else Atomics.store(i32, cq + Cq.tail, tail)
+      if (!this.single) this.host.segment.unlock(cq + Cq.pollLock)
     }
-    if (processorOrders) i32[cq + Cq.tail] = tail
-    else Atomics.store(i32, cq + Cq.tail, tail)
-    if (!this.single) this.host.segment.unlock(cq + Cq.pollLock)
     return filled
   }
 
@@ -189,6 +194,9 @@ export class CompletionQueue extends Handle {
         const slid = i32[e + Cqe.slid]!
         wc.slid = slid & 0xffff
         wc.sl = slid >> 16
+      } else if (wc.slid !== 0) {
+        wc.slid = 0
+        wc.sl = 0
       }
     } else {
       // Polling gives the places of this request and all before it back to the send queue.

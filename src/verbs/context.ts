@@ -30,6 +30,7 @@ import { destroyKey, MemoryRegion, type MrHandle } from './memory-region.ts'
 import { type PdHandle, ProtectionDomain } from './protection-domain.ts'
 import { destroyQp, type QpHandle, QueuePair } from './queue-pair.ts'
 import { destroySrq, SharedReceiveQueue, type SrqHandle } from './shared-receive-queue.ts'
+import { describe } from './work-request.ts'
 
 /** `ibv_async_event`. The object is given if it was made or imported in this context; its number always. */
 export interface AsyncEvent {
@@ -57,7 +58,7 @@ interface Members {
 export function openDevice(name = 'shm0', options: OpenOptions = {}): Context {
   if (typeof name !== 'string') throw new VerbsError('EINVAL', 'openDevice', 'the name of a device is a string')
   if (options.engine !== undefined && options.engine !== 'poster' && options.engine !== 'thread')
-    throw new VerbsError('EINVAL', 'openDevice', `engine must be 'poster' or 'thread', not '${options.engine}'`)
+    throw new VerbsError('EINVAL', 'openDevice', `engine must be 'poster' or 'thread', not ${describe(options.engine)}`)
   try {
     return new Context(findDevice(name), options)
   } catch (error) {

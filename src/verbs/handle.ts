@@ -29,6 +29,12 @@ export abstract class Handle implements Disposable {
   }
 }
 
+/** Throws EINVAL unless `value` is an object. */
+export function checkObject(verb: string, name: string, value: unknown): void {
+  if (typeof value !== 'object' || value === null)
+    throw new VerbsError('EINVAL', verb, `${name} must be an object, not ${describe(value)}`)
+}
+
 /** Throws EINVAL unless `value` is an integer from `min` to `max`. */
 export function checkInteger(verb: string, name: string, value: unknown, min: number, max: number): void {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max)

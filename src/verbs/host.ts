@@ -217,7 +217,8 @@ export class Host {
    * rights, or bounds forbid it. `qp` is the slot of the QP at which a remote access arrives, −1 for a local access.
    */
   resolve(key: number, pd: number, addr: number, length: number, access: number, qp: number): number {
-    const { i32, f64 } = this
+    const { i32, f64, segment } = this
+    const epoch = i32[segment.epochWord]!
     const entry = this.findKey(key)
     if (entry < 0 || i32[entry + Key.pd] !== pd || i32[entry + Key.valid] !== 1) return -1
     if ((i32[entry + Key.access]! & access) !== access) return -1
@@ -225,7 +226,11 @@ export class Host {
     if (kind !== keyKind.region && (qp < 0 || (kind === keyKind.window2 && i32[entry + Key.qp] !== qp))) return -1
     const offset = addr - f64[(entry + Key.iova) >> 1]!
     if (!(offset >= 0 && length >= 0 && offset + length <= f64[(entry + Key.length) >> 1]!)) return -1
-    return f64[(entry + Key.addr) >> 1]! + offset
+    const at = f64[(entry + Key.addr) >> 1]! + offset
+    // A window may have been bound anew while it was read; that bumps the epoch first.
+    if (kind !== keyKind.region && Atomics.load(i32, segment.epochWord) !== epoch)
+      return this.resolve(key, pd, addr, length, access, qp)
+    return at
   }
 
   // --- QP numbers --------------------------------------------------------------------------------------------------
@@ -295,7 +300,12 @@ export class Host {
         return -1
       }
     }
-    return i32[cq + Cq.ring]! + (head & i32[cq + Cq.mask]!) * Cqe.words
+    const e = i32[cq + Cq.ring]! + (head & i32[cq + Cq.mask]!) * Cqe.words
+    if (i32[e + Cqe.sequence] !== ((head + 1) | 0)) return e
+    // Whoever published this one died before it could count it.
+    i32[cq + Cq.head] = (head + 1) | 0
+    segment.unlock(cq + Cq.lock)
+    return this.reserve(cq)
   }
 
   /** Writes the completion at `e` from `reserve`, publishes it, unlocks the CQ and fires its event if it is armed. */
@@ -535,13 +545,25 @@ export class Host {
     const cq = this.cqWord(i32[q + Qp.sendCq]!)
     const opcode = completionOpcodes[i32[w + Wqe.opcode]!]!
     const done = this.complete(cq, f64[(w + Wqe.wrId) >> 1]!, status, opcode, 0, byteLen, 0, q, after, false)
-    if (!done) this.setState(q, QpState.Err)
+    if (!done) this.breakQp(q, QpState.Err)
     return done
   }
 
   setState(q: number, state: QpState): void {
     Atomics.store(this.i32, q + Qp.state, state)
     this.segment.bumpEpoch()
+  }
+
+  /** Moves a QP to an error state because of what happened, unless its owner has reset it meanwhile. */
+  breakQp(q: number, state: typeof QpState.Err | typeof QpState.Sqe): boolean {
+    const { i32 } = this
+    for (;;) {
+      const from = Atomics.load(i32, q + Qp.state)
+      if (from === QpState.Reset || from === QpState.Err) return false
+      if (Atomics.compareExchange(i32, q + Qp.state, from, state) === from) break
+    }
+    this.segment.bumpEpoch()
+    return true
   }
 
   /**
@@ -560,22 +582,21 @@ export class Host {
   }
 
   /**
-   * Moves a QP to ERR and flushes both queues, receives first, in order. No lock may be held. A repeated call flushes
-   * what was posted meanwhile.
+   * Flushes both queues of a QP that is in ERR, receives first, in order; no lock may be held. A repeated call flushes
+   * what was posted meanwhile. Nothing is done if the record is not that of QP `number` any more, or not in ERR.
    */
-  toError(q: number): void {
+  flushBroken(q: number, number: number): void {
     const { i32, segment } = this
     segment.lock(q + Qp.rqLock)
-    const exists = i32[q + Qp.number] !== 0 && i32[q + Qp.state] !== QpState.Reset
-    if (exists) {
-      if (i32[q + Qp.state] !== QpState.Err) this.setState(q, QpState.Err)
-      this.flushReceives(q)
-    }
+    const broken = i32[q + Qp.number] === number && i32[q + Qp.state] === QpState.Err
+    if (broken) this.flushReceives(q)
     segment.unlock(q + Qp.rqLock)
-    if (!exists) return
+    if (!broken) return
     this.lockSends(q)
-    if (i32[q + Qp.number] !== 0 && i32[q + Qp.state] === QpState.Err) this.flushSends(q)
-    i32[q + Qp.pending] = 0
+    if (i32[q + Qp.number] === number && i32[q + Qp.state] === QpState.Err) {
+      this.flushSends(q)
+      i32[q + Qp.pending] = 0
+    }
     segment.unlock(q + Qp.sqLock)
   }
 }

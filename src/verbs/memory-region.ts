@@ -1,7 +1,7 @@
 /** Memory regions and memory windows: rights to ranges of memory, behind random keys. */
 import { Access, MwType, ReregFlag } from './constants.ts'
 import { VerbsError } from './errors.ts'
-import { checkInteger, Handle } from './handle.ts'
+import { checkInteger, checkObject, Handle } from './handle.ts'
 import type { Host } from './host.ts'
 import { Dev, Key, keyKind, Meta, Pd } from './layout.ts'
 import type { ProtectionDomain } from './protection-domain.ts'
@@ -126,6 +126,7 @@ export class MemoryRegion extends Handle {
   /** Changes what `flags` (of `ReregFlag`) say; the keys stay. Nothing is changed if anything is wrong. */
   rereg(flags: number, changes: { pd?: ProtectionDomain; buffer?: Registrable; access?: number }): void {
     this.assertOpen('rereg')
+    checkObject('rereg', 'changes', changes)
     const all = ReregFlag.ChangeTranslation | ReregFlag.ChangePd | ReregFlag.ChangeAccess
     checkInteger('rereg', 'flags', flags, 1, all)
     const host = this.#host

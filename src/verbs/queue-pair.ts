@@ -11,14 +11,14 @@ import { CompletionQueue } from './completion-queue.ts'
 import { Access, MwType, nameOf, Opcode, PathMtus, QpState, QpType, SendFlag } from './constants.ts'
 import type { FastPath } from './device.ts'
 import { VerbsError } from './errors.ts'
-import { checkInteger, Handle } from './handle.ts'
+import { checkInteger, checkObject, Handle } from './handle.ts'
 import type { Host } from './host.ts'
 import { Cq, Mcast, Meta, maxMcastEntries, maxQps, Pd, Pend, Qp, Rwqe, Sg, Srq, Wqe } from './layout.ts'
 import type { MemoryWindow } from './memory-region.ts'
 import type { ProtectionDomain } from './protection-domain.ts'
 import { checkTransition, type QpAttrName } from './qp-state.ts'
 import { type SharedReceiveQueue, writeReceive } from './shared-receive-queue.ts'
-import { fillBind, incRkey, RecvWorkRequest, recvWr, SendWorkRequest, sendWr } from './work-request.ts'
+import { describe, fillBind, incRkey, RecvWorkRequest, recvWr, SendWorkRequest, sendWr } from './work-request.ts'
 
 export interface QpInit<T extends QpType> {
   type: T
@@ -141,6 +141,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
 
   static create<T extends QpType>(pd: ProtectionDomain, init: QpInit<T>): QueuePair<T> {
     const verb = 'createQp'
+    checkObject(verb, 'init', init)
     const { context } = pd
     const { host, attr, index } = context.device
     if (!Object.values(QpType).includes(init.type))
@@ -235,6 +236,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
    */
   modify(attr: QpModify<T>): void {
     this.assertOpen('modify')
+    checkObject('modify', 'attr', attr)
     const given = Object.keys(attr).filter(
       (name) => (attr as Record<string, unknown>)[name] !== undefined,
     ) as QpAttrName[]
@@ -267,14 +269,15 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     }
     if (to === QpState.Err) {
       host.setState(q, QpState.Err)
-      host.toError(q)
+      host.segment.quiesce()
+      host.flushBroken(q, this.qpNum)
       return
     }
     const { segment } = host
     segment.bumpEpoch()
     if (to === from) return
     host.lockSends(q)
-    segment.enter()
+    segment.enterNow()
     if (to === QpState.Sqd) {
       i32[q + Qp.sqDrainAt] = i32[q + Qp.sqHead]!
       i32[q + Qp.sqDraining] = 1
@@ -325,7 +328,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
         throw new VerbsError(
           'EINVAL',
           'modify',
-          `pathMtu must be one of ${PathMtus.join(', ')} bytes, not ${values.pathMtu}`,
+          `pathMtu must be one of ${PathMtus.join(', ')} bytes, not ${describe(values.pathMtu)}`,
         )
       if (values.pathMtu > device.port.activeMtu)
         throw new VerbsError(
@@ -439,7 +442,12 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
         `the QP is in ${nameOf(QpState, this.state)}; sends are posted from RTS on (modify it first)`,
       )
     host.lockSends(q)
-    segment.enter()
+    segment.enterNow()
+    if (i32[q + Qp.number] !== this.qpNum || i32[q + Qp.state]! < QpState.Rts) {
+      segment.unlock(q + Qp.sqLock)
+      segment.leave()
+      throw this.#bad(request, 'EINVAL', 'the QP was reset or destroyed by another thread')
+    }
     let head = i32[q + Qp.sqHead]!
     let failed = 0
     try {
@@ -590,7 +598,13 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     const ring = i32[q + Qp.rqRing]!
     const mask = i32[q + Qp.rqMask]!
     const stride = i32[q + Qp.rqStride]!
+    segment.enter()
     segment.lock(q + Qp.rqPostLock)
+    if (i32[q + Qp.number] !== this.qpNum) {
+      segment.unlock(q + Qp.rqPostLock)
+      segment.leave()
+      throw new VerbsError('EBADF', 'postRecv', 'this QueuePair is closed')
+    }
     let head = i32[q + Qp.rqHead]!
     let failed = 0
     try {
@@ -610,9 +624,12 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     }
     // A full barrier: either a sender sees the new receive, or this sees that it waits.
     Atomics.store(i32, q + Qp.rqPostLock, 0)
-    const waiting = i32[q + Qp.rqWaiting]!
-    if (waiting !== 0) this.pd.context.device.retry(waiting - 1)
-    if (i32[q + Qp.state] === QpState.Err) this.#host.toError(q)
+    segment.leave()
+    if (i32[q + Qp.rqWaiting] !== 0) {
+      const waiting = Atomics.exchange(i32, q + Qp.rqWaiting, 0)
+      if (waiting !== 0) this.pd.context.device.retry(waiting - 1)
+    }
+    if (i32[q + Qp.state] === QpState.Err) this.#host.flushBroken(q, this.qpNum)
     if (failed !== 0) {
       let reason = `the receive queue is full with ${maxRecvWr} requests`
       if (failed === badField) reason = 'a field of the work request has a value of the wrong type'
@@ -624,6 +641,9 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
 
   /** Binds a window of type 1 (`ibv_bind_mw`); an empty length unbinds. Afterwards `mw.rkey` is the new key. */
   bindMw(mw: MemoryWindow, info: MwBind, options: { wrId?: number; sendFlags?: number } = {}): void {
+    checkObject('bindMw', 'mw', mw)
+    checkObject('bindMw', 'info', info)
+    checkObject('bindMw', 'info.mr', info.mr)
     if (mw.type !== MwType.Type1)
       throw new VerbsError('EINVAL', 'bindMw', 'bind a window of type 2 with a BindMw work request')
     const wr = new SendWorkRequest(options.wrId ?? 0, Opcode.BindMw, options.sendFlags ?? SendFlag.Signaled, [])
@@ -765,6 +785,11 @@ export function destroyQp(host: Host, q: number): void {
     }
   })
   segment.quiesce()
+  // Who flushes the QP just now finishes; who comes after sees that it is gone.
+  segment.lock(q + Qp.rqLock)
+  segment.unlock(q + Qp.rqLock)
+  host.lockSends(q)
+  segment.unlock(q + Qp.sqLock)
   host.stopWaiting(q)
   const pending = host.at.pending
   segment.lock(pending + Pend.lock)

@@ -1,7 +1,7 @@
 /** Shared receive queues: one ring of receives for many QPs, with a limit event and resizing. */
 import type { RecvWrInit, SrqAttr, SrqInit } from './attributes.ts'
 import { VerbsError } from './errors.ts'
-import { checkInteger, Handle } from './handle.ts'
+import { checkInteger, checkObject, Handle } from './handle.ts'
 import type { Host } from './host.ts'
 import { Meta, maxSrqs, Pd, Qp, Rwqe, Sg, Srq } from './layout.ts'
 import type { ProtectionDomain } from './protection-domain.ts'
@@ -46,6 +46,7 @@ export class SharedReceiveQueue extends Handle {
   }
 
   static create(pd: ProtectionDomain, init: SrqInit): SharedReceiveQueue {
+    checkObject('createSrq', 'init', init)
     const { host, attr, index } = pd.context.device
     const maxSge = init.maxSge ?? 1
     checkInteger('createSrq', 'maxWr', init.maxWr, 1, attr.maxSrqWr)
@@ -142,6 +143,7 @@ export class SharedReceiveQueue extends Handle {
   /** `srqLimit` arms the limit event (it fires once), `maxWr` resizes; what is posted stays. */
   modify(attr: SrqAttr): void {
     this.assertOpen('modify')
+    checkObject('modify', 'attr', attr)
     const { i32, segment } = this.#host
     const srq = this.#srq
     if (attr.maxWr !== undefined) this.#resize(attr.maxWr)

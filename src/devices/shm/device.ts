@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
-import type { Worker } from 'node:worker_threads'
+import { isMainThread, type Worker } from 'node:worker_threads'
 import { Segment, SegmentError, segmentFilePrefix, startThread } from '../../memory/index.ts'
 import {
   type AhAttr,
@@ -54,7 +54,7 @@ interface Attached {
 
 const attached = new Map<string, Attached>()
 
-function attach(name: string | null): Attached {
+function attach(name: string | null, janitor = true): Attached {
   const known = attached.get(name ?? '')
   if (known) return known
   const options = { staticBytes: Tables.words * 4, sizeBytes: sizeBytes() }
@@ -64,7 +64,7 @@ function attach(name: string | null): Attached {
   for (const dead of segment.deadAttachments()) reapDead(host, dead)
   const made = { host, executor: new Executor(host, activeMtu) }
   attached.set(name ?? '', made)
-  if (name !== null) startJanitor(name)
+  if (name !== null && janitor && (isMainThread || !segment.hasJanitor())) startJanitor(name)
   return made
 }
 
@@ -114,8 +114,9 @@ function sibling(module: string): URL {
   return new URL(`./${module}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
 }
 
+/** For the threads of the device itself, which need no janitor of their own. */
 export function attachSegment(name: string | null): Attached {
-  return attach(name)
+  return attach(name, false)
 }
 
 /** Engine threads that serve a context, by segment and context, and those of each segment that serve none. */

@@ -142,7 +142,7 @@ export class Executor {
     const { segment } = this.#host
     const q = this.#host.qpWord(slot)
     this.#host.lockSends(q)
-    segment.enter()
+    segment.enterNow()
     if (i32[q + Qp.number] !== 0) this.run(q)
     segment.unlock(q + Qp.sqLock)
     segment.leave()

@@ -12,7 +12,7 @@ const { Qp } = layout
 export class Failures {
   readonly #host: Host
   /** QPs whose queues are to be flushed once no send lock is held. */
-  readonly #deferred: number[] = []
+  readonly #deferred: { q: number; number: number }[] = []
 
   constructor(host: Host) {
     this.#host = host
@@ -29,7 +29,7 @@ export class Failures {
     else if (status === WcStatus.RemInvReqErr) host.count(device, 'remote_invalid_requests')
     else host.count(device, 'local_errors')
     const rc = i32[q + Qp.type] === QpType.RC
-    host.setState(q, rc ? QpState.Err : QpState.Sqe)
+    host.breakQp(q, rc ? QpState.Err : QpState.Sqe)
     host.completeSend(q, status, 0)
     host.flushSends(q)
     if (rc) this.defer(q)
@@ -39,8 +39,7 @@ export class Failures {
   refuse(d: number, event: EventType): void {
     const host = this.#host
     const { i32 } = host
-    if (i32[d + Qp.type] !== QpType.RC || !canRespond(host, d)) return
-    host.setState(d, QpState.Err)
+    if (i32[d + Qp.type] !== QpType.RC || !canRespond(host, d) || !host.breakQp(d, QpState.Err)) return
     host.pushEvent(i32[d + Qp.context]!, event, elementKind.qp, host.qpSlot(d))
     this.defer(d)
   }
@@ -48,7 +47,7 @@ export class Failures {
   /** The receive CQ of `d` is full, so that its owner cannot learn of a message: a QP of any type ends with that. */
   overran(d: number): void {
     const host = this.#host
-    host.setState(d, QpState.Err)
+    if (!host.breakQp(d, QpState.Err)) return
     host.pushEvent(host.i32[d + Qp.context]!, EventType.QpFatal, elementKind.qp, host.qpSlot(d))
     this.defer(d)
   }
@@ -66,11 +65,16 @@ export class Failures {
 
   /** Leaves the queues of a QP that is in ERR now to be flushed by `settle`. */
   defer(q: number): void {
-    this.#deferred.push(q)
+    this.#deferred.push({ q, number: this.#host.i32[q + Qp.number]! })
   }
 
   /** After a send lock was released: flushes what errors on the way left to be flushed. */
   settle(): void {
-    while (this.#deferred.length > 0) this.#host.toError(this.#deferred.pop()!)
+    while (this.#deferred.length > 0) {
+      const { q, number } = this.#deferred.pop()!
+      // The threads that had begun before the state changed are done with the queue; then it can be flushed.
+      this.#host.segment.quiesce()
+      this.#host.flushBroken(q, number)
+    }
   }
 }

@@ -73,6 +73,8 @@ export class ShmFastPath implements FastPath {
   private peerNumber = 0
   /** Only written: the first word of the next receive, read early so that its line is in this core's cache in time. */
   ahead = 0
+  /** Requests that went through the queue since another thread had used it. */
+  private alone = 0
   private canWrite = false
   private cq = 0
   private cqRing = 0
@@ -215,6 +217,11 @@ export class ShmFastPath implements FastPath {
 
     const { cq } = this
     if (!this.cqAlone && Atomics.compareExchange(i32, cq + Cq.lock, 0, this.lockValue) !== 0) return this.giveUp()
+    if (i32[cq + Cq.ring] !== this.cqRing) {
+      // Resized since: its producers had to look again, and this one came before it could know.
+      if (!this.cqAlone) this.host.segment.unlock(cq + Cq.lock)
+      return this.giveUp()
+    }
     const produced = i32[cq + Cq.head]!
     if (((produced - i32[cq + Cq.tailSeen]!) | 0) >= this.cqSize) {
       const seen = Atomics.load(i32, cq + Cq.tail)
@@ -274,7 +281,7 @@ export class ShmFastPath implements FastPath {
     i32[q + Qp.sqNext] = after
     if ((flags & SendFlag.Signaled) === 0 && !this.sigAll) return
     if (!this.host.complete(this.sendCq, wr.wrId, WcStatus.Success, opcode, 0, 0, 0, q, after, false))
-      this.host.setState(q, QpState.Err)
+      this.host.breakQp(q, QpState.Err)
   }
 
   /** Looks a key up and remembers its range if it permits this access; as `Host.resolve` does. */
@@ -301,7 +308,12 @@ export class ShmFastPath implements FastPath {
   prepare(): void {
     const { i32, q, host } = this
     const epoch = Atomics.load(i32, this.epochWord)
-    if (epoch === this.epoch || epoch === this.unusualEpoch) return
+    // After other threads had used the queue it is this one's again when it alone has posted for a while.
+    const regained = i32[q + Qp.bias] === -1 && ++this.alone >= 256
+    if (regained) {
+      this.alone = 0
+      i32[q + Qp.bias] = this.me
+    } else if (epoch === this.epoch || epoch === this.unusualEpoch) return
     this.epoch = 0
     if (!this.learn()) {
       this.unusualEpoch = epoch

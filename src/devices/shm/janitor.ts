@@ -13,6 +13,8 @@ const intervalMs = 20
 
 const { host } = attachSegment(threadData<JanitorData>().name)
 
+host.segment.becomeJanitor()
+
 setInterval(() => {
   for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
 }, intervalMs)

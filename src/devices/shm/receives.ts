@@ -114,7 +114,7 @@ export class Receives {
     const host = this.#host
     const i32 = this.#i32
     this.consume(d, r)
-    host.setState(d, QpState.Err)
+    host.breakQp(d, QpState.Err)
     host.complete(host.cqWord(i32[d + Qp.recvCq]!), this.id(r), status, WcOpcode.Recv, 0, 0, 0, d, srcQp, false)
     host.flushReceives(d)
     this.#failures.defer(d)

@@ -136,11 +136,15 @@ export class Waiting {
     if (i32[q + Qp.pending] !== pendingOn.nothing) i32[q + Qp.pending] = pendingOn.nothing
   }
 
+  #skipped = 0
+
   /** Slots of the QPs of the segment whose time has come; none while another thread is at the list. */
   due(): readonly number[] {
     const i32 = this.#i32
     const { segment, at, pendingCount } = this.#host
-    if (Atomics.load(i32, at.pending + Pend.lock) !== 0) return nobody
+    // Another thread is at it; but one that died there must not stop the clock for all.
+    if (Atomics.load(i32, at.pending + Pend.lock) !== 0 && ++this.#skipped < 1000) return nobody
+    this.#skipped = 0
     const now = nowNs()
     const due: number[] = []
     segment.lock(at.pending + Pend.lock)

@@ -1,0 +1,82 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { Opcode, openDevice, SendFlag, WcStatus } from '../../../src/index.ts'
+import { nativeAvailable, nativeReason } from '../../../src/memory/index.ts'
+import { endPeers, killRound, Peer, segmentPath } from './processes.ts'
+import { drain, makeEnd, until } from './rig.ts'
+
+afterEach(endPeers)
+
+it('a bad name fails with advice', () => {
+  for (const bad of ['shm:', 'shm:a b', 'shm:a/2', `shm:${'x'.repeat(65)}`, 'shm:../x'])
+    expect(() => openDevice(bad), bad).toThrow(/shm:NAME or shm:NAME\/1, with up to 64 letters/)
+})
+
+describe.skipIf(nativeAvailable)(`between processes: ${nativeReason}`, () => {
+  it.skip('needs the native layer', () => {})
+})
+
+describe.skipIf(!nativeAvailable)('between processes', () => {
+  const name = `processes-test-${process.pid}`
+  const context = openDevice(`shm:${name}`)
+  // Vitest ends this process without the 'exit' event in which a program takes its segment away.
+  afterAll(() => {
+    context.close()
+    rmSync(segmentPath(name), { force: true })
+  })
+
+  it('SEND, WRITE, READ and atomics reach the other process', async () => {
+    const end = makeEnd(context)
+    const peer = new Peer(`shm:${name}/1`)
+    const { addr, rkey } = await peer.connect(end, 'echo')
+    const post = (opcode: number, offset: number, length: number, more: object = {}): void => {
+      end.qp.postSend({
+        opcode,
+        sendFlags: SendFlag.Signaled,
+        remoteAddr: addr + 8192,
+        rkey,
+        sgList: [end.sge(offset, length)],
+        ...more,
+      } as never)
+      expect(drain(end.cq)).toMatchObject([{ status: WcStatus.Success }])
+    }
+    end.qp.postRecv({ sgList: [end.sge(4096)] })
+    end.buffer.set([1, 2, 3, 4])
+    post(Opcode.Send, 0, 4)
+    await until('echo', () => drain(end.recvCq).length === 1)
+    expect([...end.buffer.subarray(4096, 4101)]).toEqual([1, 2, 3, 4, 0])
+    post(Opcode.Write, 0, 8)
+    post(Opcode.AtomicFetchAndAdd, 64, 8, { compareAdd: 1n })
+    post(Opcode.Read, 128, 8)
+    expect([...end.buffer.subarray(64, 72)]).toEqual([1, 2, 3, 4, 0, 0, 0, 0])
+    expect([...end.buffer.subarray(128, 136)]).toEqual([2, 2, 3, 4, 0, 0, 0, 0])
+    peer.child.send('end')
+    await peer.ended
+    end.close()
+  })
+
+  it.each(['idle', 'receives', 'flood'] as const)('a peer that is killed: %s', async (role) => {
+    await killRound(context, `shm:${name}/1`, role, 20)
+    // And the next one can connect.
+    await killRound(context, `shm:${name}/1`, role, 5)
+  })
+
+  it('a process has one janitor for a segment', async () => {
+    const before = readdirSync('/proc/self/task').length
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    expect(readdirSync('/proc/self/task').length).toBeLessThanOrEqual(before)
+  })
+
+  it('the last process to end cleanly takes the segment away; one that was killed leaves it to the next', async () => {
+    const lonely = `${name}-lonely`
+    const killed = new Peer(`shm:${lonely}`)
+    await killed.hear()
+    await killed.kill()
+    expect(existsSync(segmentPath(lonely))).toBe(true)
+    const next = new Peer(`shm:${lonely}`)
+    await next.hear()
+    next.child.send('end')
+    await next.ended
+    expect(existsSync(segmentPath(lonely))).toBe(false)
+  })
+})

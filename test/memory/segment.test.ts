@@ -1,0 +1,302 @@
+import { existsSync, unlinkSync } from 'node:fs'
+import type { Worker } from 'node:worker_threads'
+import fc from 'fast-check'
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  nativeAvailable,
+  nativeReason,
+  pageBytes,
+  Segment,
+  segmentFilePrefix,
+  startThread,
+} from '../../src/memory/index.ts'
+import { mapShared } from '../../src/memory/native/index.ts'
+import type { Order, SegmentWorkerData } from '../devices/shm/segment.worker.ts'
+
+/** The smallest segment that a process makes. */
+const processOptions = { staticBytes: pageBytes, sizeBytes: 1 << 27 }
+const namedOptions = { staticBytes: pageBytes, sizeBytes: 4 << 20 }
+const name = `segment-test-${process.pid}`
+const file = `/dev/shm/${segmentFilePrefix}${name}`
+
+interface Kind {
+  title: string
+  name: string | null
+  options: SegmentWorkerData['options']
+  segment: Segment
+}
+const kinds: Kind[] = [
+  { title: 'of the process', name: null, options: processOptions, segment: Segment.ofProcess(processOptions) },
+]
+if (nativeAvailable)
+  kinds.push({ title: 'named', name, options: namedOptions, segment: Segment.named(name, namedOptions) })
+
+class Thread {
+  readonly worker: Worker
+  #arrived: unknown[] = []
+  #wake: (() => void) | null = null
+  me = 0
+
+  constructor(kind: Kind) {
+    const workerData: SegmentWorkerData = { name: kind.name, options: kind.options }
+    this.worker = startThread(new URL('../devices/shm/segment.worker.ts', import.meta.url), { workerData })
+    this.worker.on('message', (message) => {
+      this.#arrived.push(message)
+      this.#wake?.()
+    })
+    threads.push(this)
+  }
+
+  static async start(kind: Kind): Promise<Thread> {
+    const thread = new Thread(kind)
+    thread.me = ((await thread.next()) as unknown as { me: number }).me
+    return thread
+  }
+
+  async next(timeoutMs = 20_000): Promise<{ done: string; error: string | null }> {
+    if (this.#arrived.length === 0)
+      await new Promise<void>((resolve, reject) => {
+        const late = setTimeout(() => reject(new Error(`the thread did not answer within ${timeoutMs} ms`)), timeoutMs)
+        this.#wake = () => {
+          clearTimeout(late)
+          resolve()
+        }
+      })
+    this.#wake = null
+    return this.#arrived.shift() as { done: string; error: string | null }
+  }
+
+  order(order: Order): void {
+    this.worker.postMessage(order)
+  }
+
+  async carryOut(order: Order): Promise<void> {
+    this.order(order)
+    const { error } = await this.next()
+    if (error !== null) throw new Error(error)
+  }
+}
+
+const threads: Thread[] = []
+afterEach(async () => {
+  for (const thread of threads.splice(0)) await thread.worker.terminate()
+  for (const { segment } of kinds)
+    for (const dead of segment.deadAttachments()) if (segment.claim(dead)) segment.release(dead)
+})
+
+describe.skipIf(nativeAvailable)(`named segments: ${nativeReason}`, () => {
+  it.skip('need the native layer', () => {})
+})
+
+describe.each(kinds)('segment $title', (kind) => {
+  const { segment } = kind
+  const { i32, u8 } = segment
+  const heapPages = (segment.sizeBytes - segment.heapStart) / pageBytes
+
+  it('allocates without overlap, zeroed, and everything freed can be allocated again', () => {
+    // Everything that is there at the beginning stays; the largest run then is what must be there at the end.
+    const command = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ take: fc.integer({ min: 1, max: Math.floor(heapPages / 6) * pageBytes }) }) },
+      { weight: 2, arbitrary: fc.record({ give: fc.nat() }) },
+    )
+    fc.assert(
+      fc.property(fc.array(command, { maxLength: 40 }), (commands) => {
+        const live: { at: number; bytes: number }[] = []
+        for (const each of commands) {
+          if ('take' in each) {
+            let at: number
+            try {
+              at = segment.allocate(each.take)
+            } catch (error) {
+              expect(String(error)).toMatch(
+                /contiguous bytes left in the \d+ MiB segment; free something or set VERBENA_SHM_MIB/,
+              )
+              expect(error).toMatchObject({ code: 'ENOMEM' })
+              continue
+            }
+            const bytes = Math.ceil(each.take / pageBytes) * pageBytes
+            expect(at % pageBytes).toBe(0)
+            expect(at).toBeGreaterThanOrEqual(segment.heapStart)
+            expect(at + bytes).toBeLessThanOrEqual(segment.sizeBytes)
+            for (const other of live) expect(at + bytes <= other.at || other.at + other.bytes <= at).toBe(true)
+            expect(segment.allocatedBytes(at)).toBe(bytes)
+            for (const probe of [at, at + bytes / 2, at + bytes - 64])
+              expect(u8.subarray(probe, probe + 64).every((byte) => byte === 0)).toBe(true)
+            u8[at] = 0xee
+            u8[at + bytes / 2] = 0xee
+            u8[at + bytes - 1] = 0xee
+            live.push({ at, bytes })
+          } else if (live.length > 0) {
+            const [gone] = live.splice(each.give % live.length, 1)
+            expect(u8[gone!.at]).toBe(0xee)
+            segment.free(gone!.at)
+            expect(segment.allocatedBytes(gone!.at)).toBe(0)
+          }
+        }
+        for (const { at } of live) {
+          expect(u8[at]).toBe(0xee)
+          segment.free(at)
+        }
+        segment.free(segment.allocate(Math.floor(heapPages / 2) * pageBytes))
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  it('says what to do when memory ends, and refuses more than there is', () => {
+    expect(() => segment.allocate(segment.sizeBytes)).toThrow(/set VERBENA_SHM_MIB to more/)
+    expect(() => segment.allocate(2 ** 34)).toThrow(/more than one allocation can have/)
+    expect(segment.allocatedBytes(segment.heapStart + 1)).toBe(0)
+    segment.free(segment.allocate(pageBytes))
+  })
+
+  it('a lock lets one thread in at a time', async () => {
+    const at = segment.allocate(pageBytes) / 4
+    const started = await Promise.all([Thread.start(kind), Thread.start(kind)])
+    const times = 100_000
+    const done = started.map((thread) => thread.carryOut({ do: 'count', lock: at, word: at + 32, times }))
+    for (let i = 0; i < times; i++) {
+      segment.lock(at)
+      i32[at + 32] = i32[at + 32]! + 1
+      segment.unlock(at)
+    }
+    await Promise.all(done)
+    expect(i32[at + 32]).toBe(3 * times)
+    expect(i32[at]).toBe(0)
+    segment.free(at * 4)
+  })
+
+  it('the lock of a thread that was terminated is taken over', async () => {
+    const at = segment.allocate(pageBytes) / 4
+    const thread = await Thread.start(kind)
+    await thread.carryOut({ do: 'lock', lock: at })
+    expect(i32[at]).not.toBe(0)
+    await thread.worker.terminate()
+    segment.lock(at)
+    segment.unlock(at)
+    expect(i32[at]).toBe(0)
+    segment.free(at * 4)
+  })
+
+  it('also when its attachment was given to a new thread meanwhile', async () => {
+    const at = segment.allocate(pageBytes) / 4
+    const thread = await Thread.start(kind)
+    await thread.carryOut({ do: 'lock', lock: at })
+    await thread.worker.terminate()
+    // What `reapDead` does, in the janitor or in the next thread that opens a device.
+    for (const dead of segment.deadAttachments()) if (segment.claim(dead)) segment.release(dead)
+    const next = await Thread.start(kind)
+    expect(next.me).toBe(thread.me)
+    await next.carryOut({ do: 'pass', lock: at })
+    expect(i32[at]).toBe(0)
+    segment.free(at * 4)
+  })
+
+  it('a thread that takes a lock twice is told so', () => {
+    const at = segment.allocate(pageBytes) / 4
+    segment.lock(at)
+    expect(() => segment.lock(at)).toThrow(/held by this thread already/)
+    segment.unlock(at)
+    segment.free(at * 4)
+  })
+
+  it('the epoch changes with every bump', () => {
+    const before = i32[segment.epochWord]!
+    segment.bumpEpoch()
+    expect(i32[segment.epochWord]).toBe((before + 1) | 0)
+  })
+
+  it('quiesce waits for operations under way in other threads, not for its own', async () => {
+    const [thread, waiting] = [await Thread.start(kind), await Thread.start(kind)]
+    const at = segment.allocate(pageBytes) / 4
+    await thread.carryOut({ do: 'enter' })
+    // The order to leave comes from a timer of the other thread: this one is blocked.
+    waiting.order({ do: 'wait', word: at, expected: 0, timeoutMs: 200 })
+    const start = performance.now()
+    setTimeout(() => {}, 0)
+    thread.order({ do: 'wait', word: at, expected: 0, timeoutMs: 150 })
+    thread.order({ do: 'leave' })
+    segment.quiesce()
+    expect(performance.now() - start).toBeGreaterThan(50)
+    segment.enter()
+    segment.quiesce()
+    segment.leave()
+    segment.free(at * 4)
+  })
+
+  it('quiesce does not wait for a thread that died in the middle of an operation', async () => {
+    const thread = await Thread.start(kind)
+    await thread.carryOut({ do: 'enter' })
+    await thread.worker.terminate()
+    const start = performance.now()
+    segment.quiesce()
+    expect(performance.now() - start).toBeLessThan(10_000)
+  })
+
+  it('waits until notified, at most its time, and not at all if the word has changed', async () => {
+    const at = segment.allocate(pageBytes) / 4
+    const thread = await Thread.start(kind)
+    segment.wait(at, 1, 20_000)
+    segment.wait(at, 0, 5)
+    thread.order({ do: 'wait', word: at, expected: 0, timeoutMs: 20_000 })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    Atomics.store(i32, at, 1)
+    segment.notify(at)
+    expect(await thread.next(10_000)).toMatchObject({ done: 'wait', error: null })
+    thread.order({ do: 'notify', word: at, value: 2 })
+    while (Atomics.load(i32, at) === 1) segment.wait(at, 1, 10_000)
+    expect(i32[at]).toBe(2)
+    segment.free(at * 4)
+  })
+
+  it('waits without blocking the event loop', async () => {
+    const at = segment.allocate(pageBytes) / 4
+    const thread = await Thread.start(kind)
+    let turns = 0
+    const turning = setInterval(() => turns++, 1)
+    await segment.waitAsync(at, 0, 30)
+    expect(turns).toBeGreaterThan(0)
+    await segment.waitAsync(at, 7, 20_000)
+    thread.order({ do: 'notify', word: at, value: 1 })
+    const start = performance.now()
+    while (Atomics.load(i32, at) === 0 && performance.now() - start < 10_000) await segment.waitAsync(at, 0, 100)
+    expect(i32[at]).toBe(1)
+    clearInterval(turning)
+    segment.free(at * 4)
+  })
+})
+
+describe.skipIf(!nativeAvailable)('names', () => {
+  it('a segment whose last user ended between giving it up and deleting its name is replaced', () => {
+    const stale = `${name}-retired`
+    const path = `/dev/shm/${segmentFilePrefix}${stale}`
+    const { buffer } = mapShared(segmentFilePrefix + stale, namedOptions.sizeBytes, 'create')
+    const i32 = new Int32Array(buffer)
+    Segment.format(i32, buffer.byteLength, namedOptions.staticBytes)
+    const stateWord = 7
+    i32[stateWord] = 2
+    try {
+      const opened = Segment.named(stale, namedOptions)
+      opened.release(opened.me)
+      expect(existsSync(path)).toBe(false)
+    } finally {
+      if (existsSync(path)) unlinkSync(path)
+    }
+  })
+
+  it('a segment whose creator died before it was ready is replaced', () => {
+    const stale = `${name}-fresh`
+    const path = `/dev/shm/${segmentFilePrefix}${stale}`
+    mapShared(segmentFilePrefix + stale, namedOptions.sizeBytes, 'create')
+    const opened = Segment.named(stale, namedOptions)
+    opened.release(opened.me)
+    expect(existsSync(path)).toBe(false)
+  })
+
+  it('the last to leave takes the name away', () => {
+    const segment = kinds[1]!.segment
+    expect(existsSync(file)).toBe(true)
+    segment.release(segment.me)
+    expect(existsSync(file)).toBe(false)
+  })
+})

@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest'
+import { checkTransition, nameOf, type QpAttrName, QpState, QpType, qpTransitions } from '../../src/verbs/index.ts'
+
+const types = Object.values(QpType)
+const states = Object.values(QpState)
+const allAttributes: readonly QpAttrName[] = [
+  'curState',
+  'enSqdAsyncNotify',
+  'accessFlags',
+  'pkeyIndex',
+  'port',
+  'qkey',
+  'ah',
+  'pathMtu',
+  'timeout',
+  'retryCnt',
+  'rnrRetry',
+  'rqPsn',
+  'maxRdAtomic',
+  'altAh',
+  'altPkeyIndex',
+  'altPort',
+  'altTimeout',
+  'minRnrTimer',
+  'sqPsn',
+  'maxDestRdAtomic',
+  'pathMigState',
+  'destQpNum',
+]
+
+/**
+ * Section 2 of the reference, written down again: QP types, from, to, then required and optional attributes in the names
+ * of `ib_qp_attr_mask`. What is not here is not legal.
+ */
+const reference = `
+RC UC    Reset Init   R: PKEY_INDEX PORT ACCESS_FLAGS
+UD       Reset Init   R: PKEY_INDEX PORT QKEY
+RC UC    Init  Init   O: PKEY_INDEX PORT ACCESS_FLAGS
+UD       Init  Init   O: PKEY_INDEX PORT QKEY
+RC       Init  Rtr    R: AV PATH_MTU DEST_QPN RQ_PSN MAX_DEST_RD_ATOMIC MIN_RNR_TIMER O: ALT_PATH ACCESS_FLAGS PKEY_INDEX
+UC       Init  Rtr    R: AV PATH_MTU DEST_QPN RQ_PSN O: ALT_PATH ACCESS_FLAGS PKEY_INDEX
+UD       Init  Rtr    O: PKEY_INDEX QKEY
+RC       Rtr   Rts    R: TIMEOUT RETRY_CNT RNR_RETRY SQ_PSN MAX_QP_RD_ATOMIC O: CUR_STATE ALT_PATH ACCESS_FLAGS PATH_MIG_STATE MIN_RNR_TIMER
+UC       Rtr   Rts    R: SQ_PSN O: CUR_STATE ALT_PATH ACCESS_FLAGS PATH_MIG_STATE
+UD       Rtr   Rts    R: SQ_PSN O: CUR_STATE QKEY
+RC       Rts   Rts    O: CUR_STATE ACCESS_FLAGS ALT_PATH PATH_MIG_STATE MIN_RNR_TIMER
+UC       Rts   Rts    O: CUR_STATE ACCESS_FLAGS ALT_PATH PATH_MIG_STATE
+UD       Rts   Rts    O: CUR_STATE QKEY
+RC UC UD Rts   Sqd    O: EN_SQD_ASYNC_NOTIFY
+RC       Sqd   Rts    O: CUR_STATE ACCESS_FLAGS ALT_PATH PATH_MIG_STATE MIN_RNR_TIMER
+UC       Sqd   Rts    O: CUR_STATE ACCESS_FLAGS ALT_PATH PATH_MIG_STATE
+UD       Sqd   Rts    O: CUR_STATE QKEY
+UC       Sqe   Rts    O: CUR_STATE ACCESS_FLAGS
+UD       Sqe   Rts    O: CUR_STATE QKEY
+RC       Sqd   Sqd    O: PORT AV TIMEOUT RETRY_CNT RNR_RETRY MAX_QP_RD_ATOMIC MAX_DEST_RD_ATOMIC ALT_PATH ACCESS_FLAGS PKEY_INDEX MIN_RNR_TIMER PATH_MIG_STATE
+UC       Sqd   Sqd    O: AV ALT_PATH ACCESS_FLAGS PKEY_INDEX PATH_MIG_STATE
+UD       Sqd   Sqd    O: PKEY_INDEX QKEY
+RC UC UD Reset Reset
+RC UC UD Init  Reset
+RC UC UD Rtr   Reset
+RC UC UD Rts   Reset
+RC UC UD Sqd   Reset
+RC UC UD Sqe   Reset
+RC UC UD Err   Reset
+RC UC UD Init  Err
+RC UC UD Rtr   Err
+RC UC UD Rts   Err
+RC UC UD Sqd   Err
+RC UC UD Sqe   Err
+RC UC UD Err   Err
+`
+
+const named: Readonly<Record<string, readonly QpAttrName[]>> = {
+  CUR_STATE: ['curState'],
+  EN_SQD_ASYNC_NOTIFY: ['enSqdAsyncNotify'],
+  ACCESS_FLAGS: ['accessFlags'],
+  PKEY_INDEX: ['pkeyIndex'],
+  PORT: ['port'],
+  QKEY: ['qkey'],
+  AV: ['ah'],
+  PATH_MTU: ['pathMtu'],
+  TIMEOUT: ['timeout'],
+  RETRY_CNT: ['retryCnt'],
+  RNR_RETRY: ['rnrRetry'],
+  RQ_PSN: ['rqPsn'],
+  MAX_QP_RD_ATOMIC: ['maxRdAtomic'],
+  ALT_PATH: ['altAh', 'altPkeyIndex', 'altPort', 'altTimeout'],
+  MIN_RNR_TIMER: ['minRnrTimer'],
+  SQ_PSN: ['sqPsn'],
+  MAX_DEST_RD_ATOMIC: ['maxDestRdAtomic'],
+  PATH_MIG_STATE: ['pathMigState'],
+  DEST_QPN: ['destQpNum'],
+}
+
+interface Sets {
+  required: QpAttrName[]
+  optional: QpAttrName[]
+}
+
+const expected = new Map<string, Sets>()
+for (const line of reference.trim().split('\n')) {
+  const words = line.trim().split(/\s+/)
+  const of: QpType[] = []
+  while (words[0]! in QpType) of.push(QpType[words.shift() as keyof typeof QpType])
+  const [from, to] = [words.shift(), words.shift()]
+  const sets: Sets = { required: [], optional: [] }
+  let into = sets.required
+  for (const word of words) {
+    if (word === 'R:') into = sets.required
+    else if (word === 'O:') into = sets.optional
+    else into.push(...named[word]!)
+  }
+  for (const type of of) expected.set(`${nameOf(QpType, type)} ${from} ${to}`, sets)
+}
+
+const key = (type: QpType, from: QpState, to: QpState): string =>
+  `${nameOf(QpType, type)} ${nameOf(QpState, from)} ${nameOf(QpState, to)}`
+
+function* everything(): Generator<[QpType, QpState, QpState]> {
+  for (const type of types) for (const from of states) for (const to of states) yield [type, from, to]
+}
+
+describe('the transition table', () => {
+  it('has each pair of states once', () => {
+    const pairs = qpTransitions.map(({ from, to }) => `${from} ${to}`)
+    expect(new Set(pairs).size).toBe(pairs.length)
+  })
+
+  it('permits exactly the transitions of the reference, with exactly their attributes', () => {
+    for (const [type, from, to] of everything()) {
+      const name = key(type, from, to)
+      const sets = expected.get(name)
+      if (!sets) {
+        expect(checkTransition(type, from, to, []), name).toMatch(/is not a legal transition; from \w+ a QP can go to/)
+        expect(checkTransition(type, from, to, allAttributes), name).toMatch(/is not a legal transition/)
+        continue
+      }
+      const { required, optional } = sets
+      expect(checkTransition(type, from, to, required), name).toBe(null)
+      expect(checkTransition(type, from, to, [...required, ...optional]), name).toBe(null)
+      for (const attribute of required) {
+        const rest = required.filter((other) => other !== attribute)
+        expect(checkTransition(type, from, to, rest), `${name} without ${attribute}`).toMatch(
+          new RegExp(`requires ${attribute}$`),
+        )
+      }
+      for (const attribute of optional) expect(checkTransition(type, from, to, [...required, attribute])).toBe(null)
+      for (const attribute of allAttributes) {
+        if (required.includes(attribute) || optional.includes(attribute)) continue
+        expect(checkTransition(type, from, to, [...required, attribute]), `${name} with ${attribute}`).toMatch(
+          new RegExp(`does not take ${attribute};`),
+        )
+      }
+    }
+  })
+
+  // One block for each type and pair of states; a line for each set of attributes and what is said to it. Attributes to
+  // which the same is said share a line.
+  it('says what it always said', async () => {
+    const lines: string[] = []
+    for (const [type, from, to] of everything()) {
+      const name = `${nameOf(QpType, type)} ${nameOf(QpState, from)} -> ${nameOf(QpState, to)}`
+      const said = (given: readonly QpAttrName[]): string =>
+        (checkTransition(type, from, to, given) ?? 'ok').replace(`${name} `, '')
+      const sets = qpTransitions.find((t) => t.from === from && t.to === to)?.attributes[type]
+      const required = sets?.required ?? []
+      const optional = sets?.optional ?? []
+      lines.push(name, `  nothing: ${said([])}`)
+      if (sets) {
+        lines.push(`  required [${required.join(' ')}]: ${said(required)}`)
+        lines.push(`  and optional [${optional.join(' ')}]: ${said([...required, ...optional])}`)
+      }
+      for (const attribute of required)
+        lines.push(`  without ${attribute}: ${said(required.filter((other) => other !== attribute))}`)
+      const answers = new Map<string, QpAttrName[]>()
+      for (const attribute of allAttributes) {
+        if (required.includes(attribute) || optional.includes(attribute)) continue
+        const answer = said([...required, attribute]).replace(`does not take ${attribute};`, 'does not take it;')
+        answers.set(answer, [...(answers.get(answer) ?? []), attribute])
+      }
+      for (const [answer, attributes] of answers) lines.push(`  with ${attributes.join(', ')}: ${answer}`)
+    }
+    await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('__snapshots__/qp-transitions.txt')
+  })
+})
