@@ -13,7 +13,7 @@ import { type FlushSelectivity, Opcode } from './constants.ts'
 import { VerbsError } from './errors.ts'
 import type { MemoryWindow } from './memory-region.ts'
 import type { QueuePair } from './queue-pair.ts'
-import { fillBind, ScatterGather, SendWorkRequest } from './work-request.ts'
+import { fillBind, ScatterGather, SendWorkRequest, sgesOf } from './work-request.ts'
 
 export class WorkRequestBuilder {
   readonly #qp: QueuePair
@@ -107,7 +107,10 @@ export class WorkRequestBuilder {
     this.#current('wr.setSge').sgList = [new ScatterGather(addr, length, lkey)]
   }
   setSgeList(list: readonly { addr: number; length: number; lkey: number }[]): void {
-    this.#current('wr.setSgeList').sgList = list.map((sge) => new ScatterGather(sge.addr, sge.length, sge.lkey))
+    const wr = this.#current('wr.setSgeList')
+    this.#keep(() => {
+      wr.sgList = sgesOf('wr.setSgeList', list)
+    })
   }
   setUdAddr(ah: AddressHandleLike, remoteQpn: number, remoteQkey: number): void {
     const wr = this.#current('wr.setUdAddr')

@@ -5,7 +5,7 @@ import type { CqInit } from './attributes.ts'
 import { type WcFlag, WcOpcode, type WcStatus, wcStatusText } from './constants.ts'
 import type { Context } from './context.ts'
 import { VerbsError } from './errors.ts'
-import { checkInteger, Handle } from './handle.ts'
+import { checkInteger, checkObject, Handle } from './handle.ts'
 import type { Host } from './host.ts'
 import { Chan, Cq, Cqe, cqState, Meta, maxChannels, maxCqs, Qp, statusPurged } from './layout.ts'
 
@@ -87,6 +87,7 @@ export class CompletionQueue extends Handle {
     cqe: number,
     init: CqInit & { channel?: CompletionChannel; cqContext?: unknown },
   ): CompletionQueue {
+    checkObject('createCq', 'init', init)
     const { host, index, attr } = context.device
     checkInteger('createCq', 'cqe', cqe, 1, attr.maxCqe)
     checkInteger('createCq', 'compVector', init.compVector ?? 0, 0, 0)
@@ -141,8 +142,8 @@ export class CompletionQueue extends Handle {
    */
   poll(wc: WorkCompletion[], max: number = wc.length): number {
     const { i32, cq } = this
-    if (!(max <= wc.length))
-      throw new VerbsError('EINVAL', 'poll', `wc has ${wc.length} places, which is less than max`)
+    if (typeof max !== 'number' || !(max <= wc.length))
+      throw new VerbsError('EINVAL', 'poll', 'wc must be an array of WorkCompletions, and max at most its length')
     let tail = i32[cq + Cq.tail]!
     let e = i32[cq + Cq.ring]! + (tail & i32[cq + Cq.mask]!) * Cqe.words
     if ((processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) !== ((tail + 1) | 0)) {

@@ -2,6 +2,8 @@
 
 import type { AhAttr, QpAttr, QpModify } from './attributes.ts'
 import { Access, defaultPkey, type PathMtu, QpState, QpType } from './constants.ts'
+import { VerbsError } from './errors.ts'
+import { checkObject } from './handle.ts'
 import { type QueuePair, randomPsn } from './queue-pair.ts'
 
 /** What a peer must know of a QP; can be posted to another thread or sent as JSON by other means. */
@@ -56,6 +58,9 @@ export function connectQp(
   options: ConnectOptions = {},
 ): void {
   const modify = (attr: Partial<QpAttr>): void => qp.modify(attr as QpModify<QpType>)
+  checkObject('connectQp', 'local', local)
+  checkObject('connectQp', 'options', options)
+  if (remote !== null) checkObject('connectQp', 'remote', remote)
   const { type } = qp
   const until = options.until ?? QpState.Rts
   const pkeyIndex = qp.pd.context.getPkeyIndex(1, defaultPkey)
@@ -64,7 +69,7 @@ export function connectQp(
   if (until === QpState.Init) return
   if (type === QpType.UD) modify({ state: QpState.Rtr })
   else {
-    if (remote === null) throw new TypeError('connectQp: a connected QP needs the endpoint of its peer')
+    if (remote === null) throw new VerbsError('EINVAL', 'connectQp', 'a connected QP needs the endpoint of its peer')
     const path = {
       ah: pathTo(remote),
       pathMtu: options.pathMtu ?? qp.pd.context.queryPort(1).activeMtu,

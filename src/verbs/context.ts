@@ -5,7 +5,7 @@ import { CompletionChannel, CompletionQueue, type CqHandle, destroyCq } from './
 import { EventType, nameOf, type QpType } from './constants.ts'
 import { type Device, findDevice } from './device.ts'
 import { VerbsError } from './errors.ts'
-import { checkInteger, Handle } from './handle.ts'
+import { checkInteger, checkObject, Handle } from './handle.ts'
 import { elementKind, type Host } from './host.ts'
 import {
   Chan,
@@ -57,6 +57,7 @@ interface Members {
 /** Opens a device by name: `shm0`, `shm1`, `shm:NAME`, …; see `getDeviceList`. */
 export function openDevice(name = 'shm0', options: OpenOptions = {}): Context {
   if (typeof name !== 'string') throw new VerbsError('EINVAL', 'openDevice', 'the name of a device is a string')
+  checkObject('openDevice', 'options', options)
   if (options.engine !== undefined && options.engine !== 'poster' && options.engine !== 'thread')
     throw new VerbsError('EINVAL', 'openDevice', `engine must be 'poster' or 'thread', not ${describe(options.engine)}`)
   try {
@@ -161,6 +162,7 @@ export class Context extends Handle {
   /** Index of a P_Key in the table; EINVAL if it is not there. */
   getPkeyIndex(port: number, pkey: number): number {
     this.#port('getPkeyIndex', port)
+    checkInteger('getPkeyIndex', 'pkey', pkey, 0, 0xffff)
     const index = this.device.pkeys.indexOf(pkey)
     if (index < 0) throw new VerbsError('EINVAL', 'getPkeyIndex', `P_Key 0x${pkey.toString(16)} is not in the table`)
     return index
@@ -196,7 +198,11 @@ export class Context extends Handle {
   /** Gives memory from `alloc` back. Deregister it first: the pages are handed out again. */
   free(buffer: Uint8Array): void {
     this.assertOpen('free')
-    if (!this.#buffers.delete(buffer.byteOffset) || buffer.buffer !== this.#host.segment.buffer)
+    if (
+      !(buffer instanceof Uint8Array) ||
+      buffer.buffer !== this.#host.segment.buffer ||
+      !this.#buffers.delete(buffer.byteOffset)
+    )
       throw new VerbsError('EINVAL', 'free', 'this buffer was not allocated by this context, or was freed already')
     this.#host.segment.free(buffer.byteOffset)
   }
@@ -228,7 +234,8 @@ export class Context extends Handle {
 
   importMr(handle: MrHandle): MemoryRegion {
     this.assertOpen('importMr')
-    if (handle?.kind !== 'mr') throw new VerbsError('EINVAL', 'importMr', 'this is not the handle of a memory region')
+    if (handle?.kind !== 'mr' || typeof handle.lkey !== 'number')
+      throw new VerbsError('EINVAL', 'importMr', 'this is not the handle of a memory region')
     const { i32 } = this.#host
     const entry = this.#host.findKey(handle.lkey | 0)
     if (entry < 0 || i32[entry + Key.kind] !== keyKind.region)

@@ -78,6 +78,7 @@ export class MemoryRegion extends Handle {
 
   static register(pd: ProtectionDomain, buffer: Registrable, access: number, options: { iova?: number }): MemoryRegion {
     checkAccess('regMr', access)
+    checkObject('regMr', 'options', options)
     const { host, attr, index } = pd.context.device
     const { addr, length } = rangeOf('regMr', host, buffer)
     if (length > attr.maxMrSize)

@@ -5,7 +5,7 @@ import type { WorkCompletion } from './completion-queue.ts'
 import { grhLength, type MwType, type QpType, WcFlag } from './constants.ts'
 import type { Context } from './context.ts'
 import { VerbsError } from './errors.ts'
-import { Handle } from './handle.ts'
+import { checkInteger, checkObject, Handle } from './handle.ts'
 import { Meta, maxPds, Pd } from './layout.ts'
 import { MemoryRegion, MemoryWindow, type Registrable } from './memory-region.ts'
 import { type QpInit, QueuePair } from './queue-pair.ts'
@@ -91,6 +91,9 @@ export class ProtectionDomain extends Handle {
 
   /** The way back to the sender of a UD message: from its completion and the GRH at the start of its buffer. */
   createAhFromWc(port: number, wc: WorkCompletion, grh: Uint8Array): AddressHandle {
+    checkObject('createAhFromWc', 'wc', wc)
+    checkInteger('createAhFromWc', 'wc.wcFlags', wc.wcFlags, 0, 0xff)
+    if (!(grh instanceof Uint8Array)) throw new VerbsError('EINVAL', 'createAhFromWc', 'grh must be a Uint8Array')
     if ((wc.wcFlags & WcFlag.Grh) === 0) return this.createAh({ dlid: wc.slid, sl: wc.sl, portNum: port })
     if (grh.length < grhLength)
       throw new VerbsError('EINVAL', 'createAhFromWc', 'grh must be the first 40 bytes of the receive buffer')

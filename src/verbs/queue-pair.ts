@@ -145,11 +145,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     const { context } = pd
     const { host, attr, index } = context.device
     if (!Object.values(QpType).includes(init.type))
-      throw new VerbsError(
-        'EINVAL',
-        verb,
-        `type must be QpType.RC, UC or UD; ${nameOf(QpType, init.type)} is not supported`,
-      )
+      throw new VerbsError('EINVAL', verb, `type must be QpType.RC, UC or UD; ${describe(init.type)} is not supported`)
     for (const name of ['sendCq', 'recvCq'] as const) {
       const cq = init[name]
       if (!(cq instanceof CompletionQueue)) throw new VerbsError('EINVAL', verb, `${name} must be a CompletionQueue`)
@@ -245,6 +241,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     const i32 = this.#i32
     const q = this.#q
     const from = this.state
+    this.#checkValues(values)
     const to = values.state ?? from
     if (values.curState !== undefined && values.curState !== from)
       throw new VerbsError(
@@ -259,7 +256,6 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       given.filter((name) => name !== 'state'),
     )
     if (wrong) throw new VerbsError('EINVAL', 'modify', wrong)
-    this.#checkValues(values)
     if (from === QpState.Sqd && to !== QpState.Err && to !== QpState.Reset && i32[q + Qp.sqDraining] === 1)
       throw new VerbsError('EINVAL', 'modify', 'the send queue is draining: wait for the SqDrained event')
     this.#store(values)
@@ -644,6 +640,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     checkObject('bindMw', 'mw', mw)
     checkObject('bindMw', 'info', info)
     checkObject('bindMw', 'info.mr', info.mr)
+    checkObject('bindMw', 'options', options)
     if (mw.type !== MwType.Type1)
       throw new VerbsError('EINVAL', 'bindMw', 'bind a window of type 2 with a BindMw work request')
     const wr = new SendWorkRequest(options.wrId ?? 0, Opcode.BindMw, options.sendFlags ?? SendFlag.Signaled, [])

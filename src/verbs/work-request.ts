@@ -93,7 +93,8 @@ export function describe(value: unknown): string {
   return Array.isArray(value) ? 'an array' : 'an object'
 }
 
-function sgesOf(verb: string, list: readonly Sge[] | undefined): ScatterGather[] {
+/** A checked copy of a scatter/gather list. */
+export function sgesOf(verb: string, list: readonly Sge[] | undefined): ScatterGather[] {
   if (list === undefined) return []
   if (!Array.isArray(list)) throw new VerbsError('EINVAL', verb, `sgList must be an array, not ${describe(list)}`)
   return list.map((sge, i) => {

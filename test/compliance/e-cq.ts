@@ -1,6 +1,15 @@
 /** Group E of the conformance list: completion queues, channels and events. */
 import { expect } from 'vitest'
-import { type CqHandle, EventType, Opcode, QpType, SendFlag, workCompletions } from '../../src/index.ts'
+import {
+  type CompletionChannel,
+  type CqHandle,
+  EventType,
+  Opcode,
+  QpState,
+  QpType,
+  SendFlag,
+  workCompletions,
+} from '../../src/index.ts'
 import { defaults, type End } from './end.ts'
 import { expectSame, expectThrow, type Group, type Setup } from './rig.ts'
 import { start } from './threads/start.ts'
@@ -93,6 +102,26 @@ export const groupE: Group = (it) => {
     await t.expectCompletion(a.sendCq, { wrId: 2, status: 'Success' })
   })
 
+  const waits: [string, (channel: CompletionChannel, patienceMs: number, t: Setup) => unknown][] = [
+    ['blocks for its event', (channel, patienceMs) => channel.getEvent(patienceMs)],
+    ['looks for its event', (channel, _patienceMs, t) => t.until('event', () => channel.tryGetEvent())],
+    ['iterates over events', async (channel) => (await channel[Symbol.asyncIterator]().next()).value],
+  ]
+  for (const [how, wait] of waits) {
+    it(`48 a failure that takes time comes to one who only ${how}`, async (t) => {
+      const connect = { timeout: 8, retryCnt: 1, rnrRetry: 1, minRnrTimer: 1 }
+      for (const kill of [true, false]) {
+        const [a, b] = t.pair(QpType.RC, { events: true, connect })
+        a.sendCq.reqNotify()
+        if (kill) b.qp.modify({ state: QpState.Reset })
+        a.post(Opcode.Send, b)
+        expectSame(await wait(a.channel!, t.rig.patienceMs, t), a.sendCq)
+        a.sendCq.ackEvents(1)
+        await t.expectCompletion(a.sendCq, { status: kill ? 'RetryExcErr' : 'RnrRetryExcErr' })
+      }
+    })
+  }
+
   it('49 create_cq_ex: a single-threaded CQ polled by the extended API; bad attributes are EINVAL', async (t) => {
     const context = t.context(0)
     const cq = t.own(context.createCq(64, { singleThreaded: true }))
@@ -149,6 +178,19 @@ export const groupE: Group = (it) => {
       })
     }
   }
+
+  it('51 a solicited write_imm is an event, a plain one is not', async (t) => {
+    const [a, b] = t.pair(QpType.RC, { events: true })
+    for (const solicited of [false, true]) {
+      b.recvCq.reqNotify(true)
+      b.recv()
+      const sendFlags = SendFlag.Signaled | (solicited ? SendFlag.Solicited : 0)
+      expect(await t.run(a, Opcode.WriteWithImm, b, { sendFlags, immData: 1 })).toMatchObject({ status: 'Success' })
+      await t.expectCompletion(b.recvCq, { status: 'Success' })
+      if (solicited) expectSame(await t.event(b.channel!), b.recvCq)
+      else await t.expectNoEvent(b.channel!)
+    }
+  })
 
   it('51 an error is an event for solicited too', async (t) => {
     const [a, b] = t.pair(QpType.RC, { events: true })

@@ -146,6 +146,18 @@ export const groupF: Group = (it) => {
       }
     })
 
+    it(`64 ${name}: a QP in RTR receives`, async (t) => {
+      const [a, b] = [t.end(0, types[name]), t.end(1, types[name])]
+      b.endpoint = t.endpoint(b as never)
+      t.connectTo(b as never, a.endpoint, { until: QpState.Rtr })
+      t.connectTo(a as never, b.endpoint)
+      b.recv(4, 0, 2048)
+      const fields = name === 'UD' ? a.datagram(t, b as never) : {}
+      expect(await t.run(a as never, Opcode.Send, b as never, fields)).toMatchObject({ status: 'Success' })
+      await t.expectCompletion(b.recvCq, { wrId: 4, status: 'Success' })
+      b.expectState('Rtr')
+    })
+
     it(`65 ${name}: posting in ERR flushes`, async (t) => {
       const a = t.end(0, types[name])
       const fields = name === 'UD' ? a.datagram(t, t.end(1, QpType.UD)) : {}

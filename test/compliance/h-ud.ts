@@ -60,6 +60,22 @@ export const groupH: Group = (it) => {
     }
   })
 
+  it('95 without a GRH the LID leads to the adapter, on InfiniBand', async (t) => {
+    const [a, b] = t.pair(QpType.UD)
+    if (a.context.queryPort(1).linkLayer !== LinkLayer.InfiniBand) return
+    const to = a.datagram(t, b)
+    const local = t.own(a.pd.createAh({ dlid: b.endpoint.lid, portNum: 1 }))
+    const nowhere = t.own(a.pd.createAh({ dlid: 0xbff0, portNum: 1 }))
+    a.buffer.set(pattern(64))
+    b.recv(1, 0, 2048)
+    expect(await t.run(a, Opcode.Send, null, { ...to, ah: nowhere })).toMatchObject({ status: 'Success' })
+    await t.expectQuiet(b.recvCq)
+    expect(await t.run(a, Opcode.Send, null, { ...to, ah: local, length: 64 })).toMatchObject({ status: 'Success' })
+    const wc = await t.expectCompletion(b.recvCq, { wrId: 1, status: 'Success', byteLen: grh + 64 })
+    expect(wc.wcFlags & WcFlag.Grh).toBe(0)
+    expectBytes(b.buffer.subarray(grh, grh + 64), pattern(64))
+  })
+
   it('96 a message longer than the MTU is LOC_LEN_ERR', async (t) => {
     const [a, b] = t.pair(QpType.UD, { bytes: 1 << 16 })
     const to = a.datagram(t, b)
@@ -99,6 +115,18 @@ export const groupH: Group = (it) => {
     b.recv(1, 0, grh + 100)
     expect(await t.run(a, Opcode.Send, null, { ...a.datagram(t, b), length: 101 })).toMatchObject({ status: 'Success' })
     a.expectState('Rts')
+  })
+
+  it('97 a receive with a bad lkey is LOC_PROT_ERR and the QP in ERR; the sender sees success', async (t) => {
+    const [a, b] = t.pair(QpType.UD)
+    b.qp.postRecv({ wrId: 5, sgList: [{ ...b.sge(0, 2048), lkey: b.mr.lkey ^ 0x4400 }] })
+    b.recv(6, 0, 2048)
+    expect(await t.run(a, Opcode.Send, null, a.datagram(t, b))).toMatchObject({ status: 'Success' })
+    await t.expectOrder(b.recvCq, [
+      [5, 'LocProtErr'],
+      [6, 'WrFlushErr'],
+    ])
+    b.expectState('Err')
   })
 
   it('97 a UD message to an RC QP is dropped', async (t) => {

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { Access, Opcode, type QpEndpoint, QpState, QpType, WcStatus, workCompletions } from '../../src/index.ts'
 import { type End, expectBytes, fullAccess, pattern } from './end.ts'
 import { copyOf, expectThrow, type Group } from './rig.ts'
-import { type ChurnData, start, type VictimData } from './threads/start.ts'
+import { type ChurnData, type PollerData, type PosterData, start, type VictimData } from './threads/start.ts'
 
 export const groupM: Group = (it) => {
   it('122 relaxed ordering is accepted, alone and with everything else', async (t) => {
@@ -115,5 +115,85 @@ export const groupM: Group = (it) => {
       expect(statuses.slice(failed + 1).every((status) => status === 'WrFlushErr')).toBe(true)
       expect(await victim.next()).toBe('closed')
     }
+  })
+
+  it('126 three threads post to one QP: every message arrives once, and those of each thread in order', async (t) => {
+    const count = 600
+    const slots = 32
+    const [a, b] = t.pair(QpType.RC, { cap: { maxSendWr: slots, maxRecvWr: slots } })
+    const options = t.rig.options ?? {}
+    const posters = [1, 2].map((i) => {
+      const data = { name: t.rig.names[0], options, qp: a.qp.handle, sge: a.sge(0, 64), first: i * 10_000, count }
+      return start<PosterData>(t, 'poster', data)
+    })
+    for (const poster of posters) expect(await poster.next()).toBe('ready')
+    for (const poster of posters) poster.post('go')
+    for (let i = 0; i < slots; i++) b.recv(i, 4096, 64)
+    const sent: number[] = []
+    const received: number[] = []
+    const wc = workCompletions(16)
+    let posted = 0
+    await t.until('end of the traffic', () => {
+      for (let n = a.sendCq.poll(wc); n > 0; n = a.sendCq.poll(wc)) {
+        for (const each of wc.slice(0, n)) {
+          expect(copyOf(each).status).toBe('Success')
+          sent.push(each.wrId)
+        }
+      }
+      for (let n = b.recvCq.poll(wc); n > 0; n = b.recvCq.poll(wc)) {
+        for (const each of wc.slice(0, n)) {
+          received.push(each.immData)
+          b.recv(each.wrId, 4096, 64)
+        }
+      }
+      try {
+        if (posted < count) a.post(Opcode.SendWithImm, b, { wrId: posted, immData: posted, length: 64 })
+        posted++
+      } catch (error) {
+        expectThrow('ENOMEM', () => {
+          throw error
+        })
+      }
+      return received.length === 3 * count && sent.length === 3 * count
+    })
+    for (const numbers of [sent, received]) {
+      for (const first of [0, 10_000, 20_000]) {
+        const stream = numbers.filter((number) => Math.floor(number / 10_000) * 10_000 === first)
+        expect(stream).toEqual(Array.from({ length: count }, (_, i) => first + i))
+      }
+    }
+    for (const poster of posters) expect(await poster.next()).toBe('done')
+    await t.expectQuiet(a.sendCq, b.recvCq)
+  })
+
+  it('126 three threads poll one CQ: every completion is taken once', async (t) => {
+    const count = 3000
+    const [a, b] = t.pair(QpType.RC)
+    const options = t.rig.options ?? {}
+    const data = { name: t.rig.names[0], options, cq: a.sendCq.handle }
+    const pollers = [1, 2].map(() => start<PollerData>(t, 'poller', data))
+    for (const poller of pollers) expect(await poller.next()).toBe('ready')
+    const taken: number[] = []
+    const wc = workCompletions(3)
+    for (let i = 0; i < count; ) {
+      try {
+        a.post(Opcode.Write, b, { wrId: i, length: 8 })
+        i++
+      } catch (error) {
+        expectThrow('ENOMEM', () => {
+          throw error
+        })
+        for (const each of wc.slice(0, a.sendCq.poll(wc))) taken.push(each.wrId)
+        await t.turn()
+      }
+    }
+    await t.expectSettled(() => {
+      const n = a.sendCq.poll(wc)
+      for (const each of wc.slice(0, n)) taken.push(each.wrId)
+      return n
+    })
+    for (const poller of pollers) poller.post('end')
+    for (const poller of pollers) taken.push(...(await poller.next<number[]>()))
+    expect(taken.sort((x, y) => x - y)).toEqual(Array.from({ length: count }, (_, i) => i))
   })
 }

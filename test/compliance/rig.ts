@@ -5,6 +5,7 @@
  */
 import { expect } from 'vitest'
 import {
+  Access,
   type AddressHandle,
   type AhAttr,
   type AsyncEvent,
@@ -17,6 +18,7 @@ import {
   EventType as EventTypes,
   endpointOf,
   nameOf,
+  Opcode,
   type OpenOptions,
   type QpEndpoint,
   type QpType,
@@ -45,6 +47,8 @@ export interface ComplianceRig {
   settle(): void | Promise<void>
   /** Which GID of the adapters the tests use; 0 unless told. */
   gidIndex?: number
+  /** Every connection carries some messages before the test: a device that remembers things must notice what changes. */
+  warmUp?: boolean
   /** Cases of the conformance list that this device cannot pass, with the reason. */
   skip?: Readonly<Record<number, string>>
 }
@@ -191,7 +195,31 @@ export class Setup {
     const a = this.end(0, type, { ...both, ...onlyA })
     const b = this.end(1, type, { ...both, ...onlyB })
     this.connect(a, b, connect)
+    if (this.rig.warmUp && type !== QpTypes.UD) {
+      const access = connect?.accessFlags ?? defaults.connect.accessFlags!
+      this.#warmUp(a, b, access)
+      this.#warmUp(b, a, access)
+    }
     return [a, b]
+  }
+
+  /** Some messages of zeros between buffers of zeros: afterwards everything is as before. */
+  #warmUp(from: End, to: End, access: number): void {
+    const operations: number[] = []
+    if (!to.qp.srq && (to.mr.access & Access.LocalWrite) !== 0) operations.push(Opcode.Send)
+    if ((to.mr.access & access & Access.RemoteWrite) !== 0) operations.push(Opcode.Write)
+    for (let round = 0; round < 3; round++) {
+      for (const opcode of operations) {
+        const cqs = opcode === Opcode.Send ? [from.sendCq, to.recvCq] : [from.sendCq]
+        if (opcode === Opcode.Send) to.recv()
+        from.post(opcode, to)
+        for (const cq of cqs) {
+          const deadline = performance.now() + this.rig.patienceMs
+          while (cq.poll(this.#one, 1) === 0) if (performance.now() > deadline) throw new Error('no completion')
+          if (this.#one[0]!.status !== WcStatus.Success) throw new Error(this.#one[0]!.statusText)
+        }
+      }
+    }
   }
 
   /** Brings both from RESET to RTS towards each other. */
@@ -273,6 +301,15 @@ export class Setup {
       for (const cq of cqs) {
         if (cq.poll(this.#one, 1) !== 0) expect.fail(`unexpected completion ${JSON.stringify(copyOf(this.#one[0]!))}`)
       }
+      await this.turn()
+    }
+  }
+
+  /** Repeats `take` until it has given nothing for a while. */
+  async expectSettled(take: () => number): Promise<void> {
+    let last = performance.now()
+    while (performance.now() - last < 2 * this.rig.quietMs) {
+      if (take() > 0) last = performance.now()
       await this.turn()
     }
   }

@@ -13,6 +13,7 @@ import { groupF } from './f-qp.ts'
 import { groupFTransitions } from './f-qp-transitions.ts'
 import { groupG } from './g-rc.ts'
 import { groupGErrors } from './g-rc-errors.ts'
+import { groupGRequests } from './g-wr.ts'
 import { groupH } from './h-ud.ts'
 import { groupI } from './i-uc.ts'
 import { groupJ } from './j-srq.ts'
@@ -30,6 +31,7 @@ const groups: readonly (readonly [string, Group])[] = [
   ['F transitions', groupFTransitions],
   ['G reliable connection', groupG],
   ['G reliable connection, errors', groupGErrors],
+  ['G ways to post', groupGRequests],
   ['H unreliable datagram', groupH],
   ['I unreliable connection', groupI],
   ['J shared receive queues', groupJ],

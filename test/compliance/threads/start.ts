@@ -1,5 +1,5 @@
 /** Starts the threads of the compliance tests and talks with them. */
-import type { OpenOptions, QpEndpoint } from '../../../src/index.ts'
+import type { CqHandle, OpenOptions, QpEndpoint, QpHandle, Sge } from '../../../src/index.ts'
 import { startThread } from '../../../src/memory/index.ts'
 import type { Setup } from '../rig.ts'
 
@@ -20,6 +20,18 @@ export interface ChurnData extends ThreadData {
 
 export interface VictimData extends ThreadData {
   rounds: number
+}
+
+export interface PosterData extends ThreadData {
+  qp: QpHandle
+  sge: Sge
+  /** Number of the first message, and how many. */
+  first: number
+  count: number
+}
+
+export interface PollerData extends ThreadData {
+  cq: CqHandle
 }
 
 export interface Running {

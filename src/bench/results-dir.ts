@@ -1,0 +1,20 @@
+/** The folders that results go to. */
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Takes the raw timestamps of an earlier run out of a folder that is used again: they belong to no set of the new one. */
+export function clearTimestamps(dir: string): void {
+  if (!existsSync(join(dir, 'run.json'))) return
+  for (const name of readdirSync(dir)) if (/^\d{3,}\.csv$/.test(name)) rmSync(join(dir, name))
+}
+
+/** Where results go when nobody says: a dated folder under `results/`, never one that exists. */
+export function datedDirectory(tool: string, now: Date = new Date(), root = 'results'): string {
+  const two = (value: number) => String(value).padStart(2, '0')
+  const day = `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`
+  const time = `${two(now.getHours())}${two(now.getMinutes())}${two(now.getSeconds())}`
+  const name = join(root, `${day}-${time}-${tool}`)
+  let free = name
+  for (let n = 2; existsSync(free); n++) free = `${name}-${n}`
+  return free
+}

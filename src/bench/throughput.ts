@@ -1,0 +1,182 @@
+/**
+ * The throughput benchmark: the tutorial's echo between a client's and a server's thread, for each technique and
+ * number of concurrent messages. A message counts when it is back at the client; rates are of one direction.
+ */
+import { currentCores, pinThread } from '../memory/index.ts'
+import { saveResults, type ThroughputResults, type ThroughputSet } from '../report/index.ts'
+import { Control, newControl, resetControl, Stop, stopText } from './control.ts'
+import { describeMachine, lockProcessMemory, versions } from './machine.ts'
+import { Peer } from './peer.ts'
+import { throughputPlot } from './plots.ts'
+import type { Plan, PlannedSet } from './product.ts'
+import { clearTimestamps } from './results-dir.ts'
+import type { EchoResult, EchoTarget } from './throughput-echo.ts'
+import type { EndPrepared } from './throughput-end.ts'
+import { type ThroughputSettings, usesManyQps } from './throughput-settings.ts'
+
+export interface ThroughputRun {
+  plan: Plan<ThroughputSettings>
+  /** Time of each measurement; a number of messages ends it earlier. */
+  seconds: number
+  messages: number
+  warmup: number
+  command: string[]
+  outDir: string
+  signal?: AbortSignal
+  /** Both ends are connected and begin with this set. */
+  onBegin?(settings: ThroughputSettings): void
+  onSet?(set: ThroughputSet, measured: number): void
+  onNote?(note: string): void
+}
+
+const callTimeoutMs = 20_000
+
+export async function runThroughput(run: ThroughputRun): Promise<ThroughputResults> {
+  const started = performance.now()
+  const results: ThroughputResults = {
+    format: 'verbena-results',
+    version: 1,
+    tool: 'throughput',
+    unit: 'messages/s',
+    command: run.command,
+    startedAt: new Date().toISOString(),
+    durationSeconds: 0,
+    complete: false,
+    machine: describeMachine(),
+    versions: versions(),
+    sets: [],
+  }
+  results.machine.permitted.lockedMemory = lockProcessMemory()
+  results.machine.permitted.pinnedThreads = pinThread(currentCores())
+  const ends = new EchoEnds()
+  const onAbort = () => ends.interrupt()
+  run.signal?.addEventListener('abort', onAbort)
+  const save = () => {
+    results.durationSeconds = (performance.now() - started) / 1000
+    results.sets.sort((a, b) => Number(a.id) - Number(b.id))
+    saveResults(run.outDir, results)
+  }
+  clearTimestamps(run.outDir)
+  saveResults(run.outDir, results, throughputPlot())
+  const target: EchoTarget = { warmup: run.warmup, messages: run.messages, durationNs: run.seconds * 1e9 }
+  try {
+    for (const index of run.plan.order) {
+      if (run.signal?.aborted) break
+      const { set, note } = await ends.measure(run.plan.sets[index]!, target, run.onBegin)
+      if (note) run.onNote?.(note)
+      if (set.messages === 0 && run.signal?.aborted) break
+      results.sets.push(set)
+      save()
+      run.onSet?.(set, results.sets.length)
+    }
+    results.complete =
+      results.sets.length === run.plan.sets.length && results.sets.every((set) => set.error === undefined)
+  } finally {
+    run.signal?.removeEventListener('abort', onAbort)
+    await ends.end()
+    save()
+  }
+  return results
+}
+
+class EchoEnds {
+  readonly #control = newControl()
+  readonly #peers = new Map<string, Peer>()
+  #interrupted = false
+
+  interrupt(): void {
+    this.#interrupted = true
+    Atomics.store(this.#control, Control.stop, Stop.interrupted)
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([...this.#peers.values()].map((peer) => peer.terminate()))
+    this.#peers.clear()
+  }
+
+  #peer(role: 'client' | 'server'): Peer {
+    let peer = this.#peers.get(role)
+    if (!peer?.alive) {
+      peer = new Peer(role, 'throughput-end', { control: this.#control, role })
+      this.#peers.set(role, peer)
+    }
+    return peer
+  }
+
+  async measure(
+    planned: PlannedSet<ThroughputSettings>,
+    target: EchoTarget,
+    onBegin: ThroughputRun['onBegin'],
+  ): Promise<{ set: ThroughputSet; note?: string }> {
+    const { settings, id, repeat } = planned
+    resetControl(this.#control)
+    Atomics.store(this.#control, Control.stop, this.#interrupted ? Stop.interrupted : Stop.run)
+    const client = this.#peer('client')
+    const server = this.#peer('server')
+    let result: EchoResult = { messages: 0, seconds: 0 }
+    let error: string | undefined
+    let note: string | undefined
+    try {
+      const [a, b] = await Promise.all([
+        client.call<EndPrepared>('prepare', settings, callTimeoutMs),
+        server.call<EndPrepared>('prepare', settings, callTimeoutMs),
+      ])
+      const pinFailure = a.pinFailure || b.pinFailure
+      if (pinFailure) note = `--pin ${settings.pin} was not possible: ${pinFailure}`
+      await Promise.all([client.call('connect', b, callTimeoutMs), server.call('connect', a, callTimeoutMs)])
+      onBegin?.(settings)
+      result = await this.#run(client, server, target)
+      error = result.error ?? stopText(this.#control[Control.stop]!)
+    } catch (failure) {
+      error = (failure as Error).message
+      if (client.alive) await client.call('close', null, callTimeoutMs).catch(() => client.terminate())
+      if (server.alive) await server.call('close', null, callTimeoutMs).catch(() => server.terminate())
+      return { set: setOf(id, { ...settings, repeat }, result, error), ...(note ? { note } : {}) }
+    }
+    await Promise.all(
+      [client, server].map((peer) => peer.call('close', null, callTimeoutMs).catch(() => peer.terminate())),
+    )
+    return { set: setOf(id, { ...settings, repeat }, result, error), ...(note ? { note } : {}) }
+  }
+
+  /** The client decides when it is over; a server that failed earlier ends the client. */
+  async #run(client: Peer, server: Peer, target: EchoTarget): Promise<EchoResult> {
+    const timeoutMs = target.durationNs / 1e6 + 30_000
+    const serving = server.call<EchoResult>('run', target, timeoutMs).then(
+      (result) => {
+        if (result.error) Atomics.store(this.#control, Control.stop, Stop.timeout)
+        return result
+      },
+      (failure) => {
+        Atomics.store(this.#control, Control.stop, Stop.timeout)
+        throw failure
+      },
+    )
+    const [measured, served] = await Promise.allSettled([client.call<EchoResult>('run', target, timeoutMs), serving])
+    if (served.status === 'rejected') throw served.reason
+    if (measured.status === 'rejected') throw measured.reason
+    const error = served.value.error ? `server: ${served.value.error}` : measured.value.error
+    return error ? { ...measured.value, error } : measured.value
+  }
+}
+
+function setOf(
+  id: string,
+  settings: ThroughputSettings & { repeat: number },
+  result: EchoResult,
+  error: string | undefined,
+): ThroughputSet {
+  const { messages, seconds } = result
+  const messagesPerSecond = seconds > 0 ? messages / seconds : 0
+  const { qps, ...others } = settings
+  const set: ThroughputSet = {
+    id,
+    settings: usesManyQps(settings.technique) ? { ...others, qps } : others,
+    messages,
+    seconds,
+    messagesPerSecond,
+    bytesPerSecond: messagesPerSecond * settings.size,
+  }
+  if (error !== undefined) set.error = error
+  return set
+}

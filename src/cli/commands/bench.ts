@@ -1,0 +1,12 @@
+/** `verbena bench`: the benchmarks, each a command of its own. */
+import type { Command } from 'commander'
+
+export async function configure(command: Command): Promise<void> {
+  command.description('Measure between two adapters of this host, and keep the results for `verbena report`.')
+  const latency = await import('./bench-latency.ts')
+  latency.configure(command.command('latency').summary('one-way latency of messages'))
+  const throughput = await import('./bench-throughput.ts')
+  throughput.configure(
+    command.command('throughput').summary('messages and bytes per second of the tutorial’s techniques'),
+  )
+}

@@ -1,0 +1,20 @@
+/**
+ * What a failure looks like to the person at the terminal, and to the program that looks at the exit code. Errors are
+ * known by their names, so that this file, which every command loads, loads nothing.
+ */
+export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const
+
+export function describeFailure(error: unknown): { message: string; exitCode: number } {
+  if (!(error instanceof Error)) return { message: String(error), exitCode: exitCodes.failed }
+  const { code, verb } = error as Error & { code?: unknown; verb?: unknown }
+  if (error.name === 'UsageError' || error.name === 'ReportError')
+    return { message: error.message, exitCode: exitCodes.usage }
+  // An adapter that is not there was asked for by name.
+  if (error.name === 'VerbsError' && verb === 'openDevice' && (code === 'ENODEV' || code === 'EINVAL'))
+    return { message: error.message, exitCode: exitCodes.usage }
+  // What the system or the verbs say is enough; anything else is a defect, and its place helps.
+  return {
+    message: typeof code === 'string' ? error.message : (error.stack ?? error.message),
+    exitCode: exitCodes.failed,
+  }
+}

@@ -1,0 +1,96 @@
+/** Runs a plan of latency sets at the terminal: progress, then the table and a histogram, or one JSON document. */
+import { join } from 'node:path'
+import { type LatencyRun, Progress, runLatency, varying } from '../bench/index.ts'
+import {
+  formatCount,
+  type LatencyResults,
+  type LatencySet,
+  latencies,
+  readTimestamps,
+  terminalHistogram,
+} from '../report/index.ts'
+import { exitCodes } from './failure.ts'
+import { interruptible } from './interrupt.ts'
+import { note, paint, print, table, terminalWidth, wantsColour } from './output.ts'
+
+/** The exit code. */
+export async function measureLatency(run: Omit<LatencyRun, 'command'>, json: boolean): Promise<number> {
+  const interruption = interruptible()
+  const progress = new Progress(run.plan.sets.length)
+  const notes = new Set<string>()
+  let results: LatencyResults
+  try {
+    results = await runLatency({
+      ...run,
+      command: ['verbena', ...process.argv.slice(2)],
+      signal: interruption.signal,
+      onSet: ({ settings }, measured) =>
+        progress.update(measured, `${settings.service} ${settings.op} ${settings.size} B`),
+      onNote: (text) => notes.add(text),
+    })
+  } finally {
+    progress.stop()
+    interruption.dispose()
+  }
+  for (const text of notes) note(text)
+  if (json) process.stdout.write(`${JSON.stringify(latencyDocument(results))}\n`)
+  else show(results, run.outDir)
+  for (const { id, error } of results.sets) if (error && error !== 'interrupted') note(`set ${id}: ${error}`)
+  if (interruption.exitCode() !== undefined) {
+    note(`interrupted after ${results.sets.length} of ${run.plan.sets.length} sets; they are in ${run.outDir}`)
+    return interruption.exitCode()!
+  }
+  return results.sets.some((set) => set.error !== undefined) ? exitCodes.failed : exitCodes.done
+}
+
+/** What --json prints. */
+export function latencyDocument(results: LatencyResults): object {
+  const runs = results.sets.map(({ settings, lat, comp, sent, lost, error }) => ({
+    settings,
+    lat,
+    comp,
+    sent,
+    lost,
+    ...(error === undefined ? {} : { error }),
+  }))
+  return { runs, unit: results.unit }
+}
+
+const columns = ['n', 'min', 'p10', 'median', 'p90', 'p99', 'p99.9', 'max', 'lost', 't_comp']
+
+function show({ sets }: LatencyResults, outDir: string): void {
+  const vary = varying(sets.map(({ settings }) => settings))
+  const keys = vary.length > 0 ? vary : ['service', 'op', 'size']
+  const rows = sets.map(({ settings, lat, comp, lost }) => [
+    ...keys.map((key) => settingText(settings[key])),
+    ...[lat.count, lat.min, lat.p10, lat.median, lat.p90, lat.p99, lat.p999, lat.max, lost].map(formatCount),
+    comp ? formatCount(comp.median) : '–',
+  ])
+  print(paint('bold', 'One-way latency, ns') + paint('dim', ' (t_comp: median until the sender’s completion)'))
+  if (rows.length > 0) print(table([...keys, ...columns], rows))
+  showHistogram(sets, outDir)
+  print(`\nResults: ${outDir}`)
+  print(paint('dim', `Report:  verbena report ${outDir}`))
+}
+
+/** The set that a reader most likely looks for first: RC, busy polling, small messages, the most of them. */
+function showHistogram(sets: readonly LatencySet[], outDir: string): void {
+  const rank = ({ settings, lat }: LatencySet): number =>
+    (settings.service === 'RC' ? 4 : 0) +
+    (settings.poll === 'busy' ? 2 : 0) +
+    (settings.engine === 'poster' ? 1 : 0) +
+    (lat.count > 0 ? 8 : 0)
+  const [set] = [...sets].sort((a, b) => rank(b) - rank(a) || Number(a.settings.size) - Number(b.settings.size))
+  if (!set || set.lat.count === 0) return
+  const { tSubm, tRecv } = readTimestamps(join(outDir, `${set.id}.csv`))
+  const { service, op, size, poll } = set.settings
+  const title = `\n${service} ${op}, ${size} bytes, ${poll} polling: set ${set.id}`
+  const limit = set.lat.p90 <= 10_000 ? 10_000 : 10 ** Math.ceil(Math.log10(set.lat.p90))
+  const options = { title, width: terminalWidth(), rangeNs: [0, limit] as const, colour: wantsColour(process.stdout) }
+  print(terminalHistogram(latencies(tSubm, tRecv), options))
+}
+
+function settingText(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'on' : 'off'
+  return String(value)
+}

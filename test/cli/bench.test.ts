@@ -1,0 +1,182 @@
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { outcome, start, verbena } from './run.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'verbena-cli-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+let runs = 0
+const out = (): string => join(folder, String(++runs))
+const small = ['--burst', '50', '--warmup', '10', '--pause', '0']
+
+describe('verbena bench latency', { timeout: 100_000 }, () => {
+  it('prints one JSON document and nothing else with --json', async () => {
+    const dir = out()
+    const { code, stdout, stderr } = await verbena(
+      'bench',
+      'latency',
+      ...small,
+      '--service',
+      'RC,UD',
+      '--op',
+      'send-imm,write-imm',
+      '--json',
+      '--out',
+      dir,
+    )
+    expect(stderr).toMatch(/left out 1 combination: UD carries no RDMA WRITE/)
+    expect(code).toBe(0)
+    expect(stdout.trimEnd()).not.toContain('\n')
+    const { runs, unit } = JSON.parse(stdout)
+    expect(unit).toBe('ns')
+    expect(runs).toHaveLength(3)
+    for (const run of runs) {
+      expect(Object.keys(run.lat)).toEqual(['count', 'min', 'p10', 'median', 'p90', 'p99', 'p999', 'max'])
+      expect(Object.keys(run.comp)).toEqual(Object.keys(run.lat))
+      expect(run.lat.count).toBe(50)
+      expect(run.settings).toMatchObject({
+        size: 8,
+        burst: 50,
+        pause: 0,
+        poll: 'busy',
+        inline: false,
+        engine: 'poster',
+      })
+    }
+    expect(
+      runs.map(({ settings }: { settings: { service: string; op: string } }) => `${settings.service} ${settings.op}`),
+    ).toEqual(['RC send-imm', 'RC write-imm', 'UD send-imm'])
+  })
+
+  it('prints a table, a histogram and where the results are', async () => {
+    const dir = out()
+    const { code, stdout } = await verbena('bench', 'latency', ...small, '--size', '8,64', '--inline', '--out', dir)
+    expect(code).toBe(0)
+    for (const column of ['n', 'min', 'p10', 'median', 'p90', 'p99', 'p99.9', 'max', 'lost'])
+      expect(stdout).toMatch(new RegExp(` ${column.replace('.', '\\.')}( |$)`, 'm'))
+    expect(stdout).toContain('▲')
+    expect(stdout).toContain(dir)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that there is no escape sequence is the point.
+    expect(stdout).not.toMatch(/\u001b/)
+    for (const file of ['run.json', 'plot.json', '001.csv', '002.csv']) expect(existsSync(join(dir, file))).toBe(true)
+  })
+
+  it('puts results into a dated folder when nobody says where', async () => {
+    const cwd = mkdtempSync(join(folder, 'cwd-'))
+    const { stdout } = await outcome(start(['bench', 'latency', ...small], { cwd }))
+    const dir = /Results: (.+)/.exec(stdout)?.[1] ?? ''
+    expect(dir).toMatch(/^results\/\d{4}-\d\d-\d\d-\d{6}-latency$/)
+    expect(existsSync(join(cwd, dir, 'run.json'))).toBe(true)
+  })
+
+  it('replaces the results that a folder had, without leaving any behind', async () => {
+    const dir = out()
+    await verbena('bench', 'latency', ...small, '--size', '8,16,32', '--out', dir)
+    expect(existsSync(join(dir, '003.csv'))).toBe(true)
+    await verbena('bench', 'latency', ...small, '--out', dir)
+    expect(existsSync(join(dir, '001.csv'))).toBe(true)
+    expect(existsSync(join(dir, '003.csv'))).toBe(false)
+  })
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('saves what it measured on %s', async (signal) => {
+    const dir = out()
+    const child = start([
+      'bench',
+      'latency',
+      '--size',
+      '8',
+      '--burst',
+      '8192',
+      '--pause',
+      '2000000',
+      '--warmup',
+      '0',
+      '--repeat',
+      '9',
+      '--json',
+      '--out',
+      dir,
+    ])
+    const done = outcome(child)
+    // run.json is there as soon as the run begins; the first set takes 16 s.
+    while (!existsSync(join(dir, 'run.json'))) await new Promise((resolve) => setTimeout(resolve, 50))
+    await new Promise((resolve) => setTimeout(resolve, 2000))
+    child.kill(signal)
+    const { code, stdout, stderr } = await done
+    expect(stderr).toMatch(/what was measured is being saved/)
+    expect(code).toBe(signal === 'SIGINT' ? 130 : 143)
+    const saved = JSON.parse(readFileSync(join(dir, 'run.json'), 'utf8'))
+    expect(saved.complete).toBe(false)
+    const { runs } = JSON.parse(stdout)
+    expect(runs).toHaveLength(saved.sets.length)
+    expect(runs).toHaveLength(1)
+    expect(runs[0].error).toBe('interrupted')
+    expect(runs[0].lat.count).toBeGreaterThan(0)
+    expect(runs[0].lat.count).toBeLessThan(8192)
+  })
+
+  it('exits with 1 when a set failed, and keeps the others', async () => {
+    const dir = out()
+    // Both names open; but nothing leads from one segment to the other.
+    const name = `shm:verbena-test-${process.pid}`
+    const { code, stderr } = await verbena(
+      'bench',
+      'latency',
+      ...small,
+      '--device',
+      'shm0',
+      '--device',
+      `shm0,${name}`,
+      '--out',
+      dir,
+    )
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/set 002: /)
+    const { sets } = JSON.parse(readFileSync(join(dir, 'run.json'), 'utf8'))
+    expect(sets[0].lat.count).toBe(50)
+  })
+
+  it('ends quietly when its reader goes away', async () => {
+    const child = start(['bench', 'latency', ...small, '--size', '8,16,32,64', '--out', out()])
+    child.stdout?.destroy()
+    const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
+    expect([code, signal]).toEqual([0, null])
+  })
+})
+
+describe('verbena bench throughput', { timeout: 100_000 }, () => {
+  it('prints JSON, or a table', async () => {
+    const dir = out()
+    const few = ['--technique', 'send-recv,write-batch', '--concurrent', '4', '--messages', '200', '--warmup', '0']
+    const json = await verbena('bench', 'throughput', ...few, '--json', '--out', dir)
+    expect(json.code).toBe(0)
+    const { runs, unit } = JSON.parse(json.stdout)
+    expect(unit).toBe('messages/s')
+    expect(runs.map(({ settings }: { settings: { technique: string } }) => settings.technique)).toEqual([
+      'send-recv',
+      'write-batch',
+    ])
+    for (const run of runs) expect(run.messages).toBeGreaterThanOrEqual(200)
+    const text = await verbena('bench', 'throughput', ...few, '--out', dir)
+    expect(text.stdout).toMatch(/messages\/s/)
+  })
+})
+
+describe('verbena report', { timeout: 100_000 }, () => {
+  it('is made from saved results, one run or several', async () => {
+    const [one, two, both] = [out(), out(), out()]
+    await verbena('bench', 'latency', ...small, '--size', '8,64', '--out', one)
+    await verbena('bench', 'latency', ...small, '--size', '8,64', '--out', two)
+    const { code, stdout } = await verbena('report', one, two, '--out', both, '--open', 'no')
+    expect(code).toBe(0)
+    expect(stdout.split('\n')[0]).toBe(join(both, 'report.html'))
+    expect(readFileSync(join(both, 'report.html'), 'utf8')).toContain('<svg')
+    const single = await verbena('report', one, '--over', 'size', '--json')
+    expect(JSON.parse(single.stdout).files[0]).toBe(join(one, 'report.html'))
+    const wrong = await verbena('report', one, '--over', 'weather')
+    expect(wrong.code).toBe(2)
+    expect(wrong.stderr).toMatch(/weather/)
+  })
+})

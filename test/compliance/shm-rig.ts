@@ -1,0 +1,26 @@
+/** The shared-memory device as a rig. */
+import { type OpenOptions, openDevice } from '../../src/index.ts'
+import type { ComplianceRig } from './rig.ts'
+
+export function shmRig(
+  names: readonly [string, string],
+  options: OpenOptions = {},
+  more: Partial<ComplianceRig> = {},
+): ComplianceRig {
+  return {
+    names,
+    options,
+    open: (side) => openDevice(names[side], options),
+    patienceMs: 10_000,
+    quietMs: 15,
+    // Polling is all that the device needs; its threads run by themselves.
+    settle() {},
+    ...more,
+  }
+}
+
+/** Filling the tables takes long, and they are the same ones in every variant. */
+export const sameTables: Readonly<Record<number, string>> = {
+  11: 'the limits are those that shm.test.ts reaches',
+  71: 'the numbers are given as in shm.test.ts',
+}
