@@ -393,6 +393,7 @@ export class CompletionChannel extends Handle {
   /** The CQ of the next event, or null if there is none now. */
   tryGetEvent(): CompletionQueue | null {
     this.assertOpen('tryGetEvent')
+    if (this.#host.i32[this.#host.pendingCount] !== 0) this.context.device.progress()
     for (;;) {
       const slot = this.#host.takeChannelEvent(this.#chan)
       if (slot < 0) return null

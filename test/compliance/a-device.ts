@@ -152,16 +152,21 @@ export const groupA: Group = (it) => {
       const create = prepare(t)
       const made: { close(): void }[] = []
       try {
+        // Tens of thousands of queues take long: all of them only with VERBENA_SLOW=1.
+        if ((limit === 'maxCq' || limit === 'maxQp') && process.env.VERBENA_SLOW !== '1') {
+          while (made.length < Math.min(max - 8, 4096)) made.push(create())
+          return
+        }
         expectThrow('ENOMEM', () => {
           while (made.length <= max) made.push(create())
         })
         expect(made.length).toBeLessThanOrEqual(max)
         // Memory may end before the number does, but not soon.
-        expect(made.length).toBeGreaterThanOrEqual(Math.min(max, 256) - 8)
+        expect(made.length).toBeGreaterThanOrEqual(Math.min(max, 4096) - 8)
       } finally {
         for (const object of made.reverse()) object.close()
+        create().close()
       }
-      create().close()
     })
   }
 }

@@ -166,6 +166,30 @@ export const groupM: Group = (it) => {
     await t.expectQuiet(a.sendCq, b.recvCq)
   })
 
+  it('126 the place of a receive is free as soon as its completion can be polled', async (t) => {
+    const count = 3000
+    const [a, b] = t.pair(QpType.RC, { b: { cap: { maxRecvWr: 8 } }, connect: { minRnrTimer: 1 } })
+    const options = t.rig.options ?? {}
+    const data = { name: t.rig.names[0], options, qp: a.qp.handle, sge: a.sge(0, 64), first: 0, count }
+    const poster = start<PosterData>(t, 'poster', data)
+    expect(await poster.next()).toBe('ready')
+    for (let i = 0; i < b.qp.cap.maxRecvWr; i++) b.recv(i, 4096, 64)
+    poster.post('go')
+    const wc = workCompletions(1)
+    let received = 0
+    await t.until('end of the traffic', () => {
+      for (let spins = 0; spins < 2000; spins++) {
+        a.sendCq.poll(wc)
+        if (b.recvCq.poll(wc) === 0) continue
+        expect(wc[0]!.immData).toBe(received++)
+        // The queue was full, and one of its receives has completed.
+        b.recv(received, 4096, 64)
+      }
+      return received === count
+    })
+    expect(await poster.next()).toBe('done')
+  })
+
   it('126 three threads poll one CQ: every completion is taken once', async (t) => {
     const count = 3000
     const [a, b] = t.pair(QpType.RC)

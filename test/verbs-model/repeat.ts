@@ -5,7 +5,7 @@ import fc from 'fast-check'
 const slow = process.env.VERBENA_SLOW === '1'
 
 export interface Budget {
-  /** Milliseconds in `npm test`; with VERBENA_SLOW=1 sixty times as much. */
+  /** Milliseconds in `npm test`; with VERBENA_SLOW=1 thirty times as much. */
   ms: number
   /** The test file, and the title of the test. */
   file: string
@@ -13,7 +13,7 @@ export interface Budget {
 }
 
 export function budgetMs({ ms }: Budget): number {
-  return slow ? ms * 60 : ms
+  return slow ? ms * 30 : ms
 }
 
 /**

@@ -138,8 +138,8 @@ export class Datagrams {
     const length = grhLength + total
     const solicited = (i32[w + Wqe.flags]! & SendFlag.Solicited) !== 0
     i32[e + Cqe.slid] = i32[host.deviceWord(i32[q + Qp.device]!) + Dev.lid]! | (i32[av + Av.sl]! << 16)
-    host.commit(cq, e, wrId, WcStatus.Success, WcOpcode.Recv, flags, length, immData, d, sender, solicited)
     receives.consume(d, r)
+    host.commit(cq, e, wrId, WcStatus.Success, WcOpcode.Recv, flags, length, immData, d, sender, solicited)
   }
 
   /** Copies GRH and payload to the receive's ranges. */

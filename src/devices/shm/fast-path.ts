@@ -245,11 +245,12 @@ export class ShmFastPath implements FastPath {
     i32[e + Cqe.immData] = wr.immData
     i32[e + Cqe.qpNum] = this.peerNumber
     i32[e + Cqe.srcQpOrReleases] = 0
+    // The receive's place is free before its completion shows, so that who polls can post again at once.
+    i32[d + Qp.rqTail] = (tail + 1) | 0
     const next = (produced + 1) | 0
     if (processorOrders) i32[e + Cqe.sequence] = next
     else Atomics.store(i32, e + Cqe.sequence, next)
     i32[cq + Cq.head] = next
-    i32[d + Qp.rqTail] = (tail + 1) | 0
     if (this.cqChannel) {
       if (!this.cqAlone) Atomics.store(i32, cq + Cq.lock, 0)
       Atomics.store(i32, this.peerLock, 0)

@@ -96,8 +96,8 @@ export class Messages {
     if (e < 0) return this.#noCompletion(d, rc)
     if (total <= copyLockedBytes) ranges.copyLists()
     if (window >= 0) unbind(host, window)
-    host.commit(cq, e, wrId, WcStatus.Success, WcOpcode.Recv, flags, total, immData, d, 0, solicited)
     receives.consume(d, r)
+    host.commit(cq, e, wrId, WcStatus.Success, WcOpcode.Recv, flags, total, immData, d, 0, solicited)
     segment.unlock(d + Qp.rqLock)
     return WcStatus.Success
   }
@@ -144,8 +144,8 @@ export class Messages {
     const solicited = (i32[w + Wqe.flags]! & SendFlag.Solicited) !== 0
     const immData = i32[w + Wqe.immData]!
     const flags = WcFlag.WithImm
-    host.commit(cq, e, wrId, WcStatus.Success, WcOpcode.RecvRdmaWithImm, flags, total, immData, d, 0, solicited)
     receives.consume(d, r)
+    host.commit(cq, e, wrId, WcStatus.Success, WcOpcode.RecvRdmaWithImm, flags, total, immData, d, 0, solicited)
     segment.unlock(d + Qp.rqLock)
     return WcStatus.Success
   }
