@@ -234,6 +234,21 @@ export class Segment {
     throw new SegmentError('ENXIO', `segment '${name}' could not be opened: other processes keep replacing it`)
   }
 
+  /** Removes a named segment whose users are all gone; true if it did. */
+  static removeStale(name: string): boolean {
+    const { buffer } = mapShared(segmentFile(name), 0, 'open')
+    try {
+      const i32 = new Int32Array(buffer)
+      if (i32[H.magic] !== magic || i32[H.version] !== layoutVersion || anyoneAlive(i32)) return false
+      const { ready, retired } = headerState
+      if (Atomics.compareExchange(i32, H.state, ready, retired) !== ready) return false
+      unlinkShared(segmentFile(name))
+      return true
+    } finally {
+      unmap(buffer)
+    }
+  }
+
   /** Reads a named segment that somebody uses, without joining it; null if there is none. `tables` is their first word. */
   static peek<T>(name: string, read: (i32: Int32Array, tables: number) => T): T | null {
     const { buffer } = mapShared(segmentFile(name), 0, 'open')

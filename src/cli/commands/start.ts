@@ -61,13 +61,13 @@ export function configure(command: Command): void {
     .description(
       'Measure one-way latencies with good defaults in under a minute, then write a report and print its path.',
     )
-    .option('--repeat <times>', 'measure every combination so many times (default: 1)')
+    .option('--repeat <times>', 'measure every combination so many times (default: 3)')
     .option('--seed <number>', 'for the payload behind the stamp and the order of the sets (default: 1)')
     .option('--out <dir>', 'where results and report are kept (default: a dated folder under results/)')
     .option('--open [yes|no]', 'open the report in the browser (default: no)')
     .option('--json', 'print one JSON document on stdout and nothing else')
     .action(async (options: Options) => {
-      const repeat = parseInteger('--repeat', options.repeat, 1, 1, 1000)
+      const repeat = parseInteger('--repeat', options.repeat, 3, 1, 1000)
       const seed = parseInteger('--seed', options.seed, 1, 0, 0xffffffff)
       const all = parts.flatMap((part) =>
         combinations<LatencySettings>(parseLatencyLists({}, { ...part, pin: [spreadPin()] })),

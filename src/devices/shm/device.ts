@@ -58,6 +58,7 @@ function attach(name: string | null, janitor = true): Attached {
   const known = attached.get(name ?? '')
   if (known) return known
   const options = { staticBytes: Tables.words * 4, sizeBytes: sizeBytes() }
+  if (name !== null) sweep()
   const segment = name === null ? Segment.ofProcess(options) : Segment.named(name, options)
   const host = new Host(segment)
   host.control(() => initialise(host))
@@ -354,6 +355,7 @@ function list(): DeviceInfo[] {
   })
   const own = attach(null).host
   const found = [info('shm0', own, 0), info('shm1', own, 1)]
+  sweep()
   for (const name of namedSegments()) {
     try {
       const guids = Segment.peek(name, (i32, tables) => [guidIn(i32, tables, 0), guidIn(i32, tables, 1)] as const)
@@ -368,6 +370,17 @@ function list(): DeviceInfo[] {
     }
   }
   return found
+}
+
+/** Takes away what processes that were killed left of named segments. */
+function sweep(): void {
+  for (const name of namedSegments()) {
+    try {
+      Segment.removeStale(name)
+    } catch {
+      // Another user's, or gone meanwhile: not ours to remove.
+    }
+  }
 }
 
 function namedSegments(): string[] {
