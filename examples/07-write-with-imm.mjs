@@ -41,8 +41,9 @@ async function client(channel, options, device) {
       rkey: remote.rkey,
     }),
   )
-  // Peers have their turns in no order that the server could follow.
-  const order = ib.qps.map((_, peer) => peer).sort(() => Math.random() - 0.5)
+  // Whose turn it is: a ring of peers, at first in no order that the server could follow. A peer whose message was
+  // answered stands in line again; before that its memory at the server is not free.
+  const line = ib.qps.map((_, peer) => peer).sort(() => Math.random() - 0.5)
   const again = recvWr({ sgList: [] })
   const expected = new Array(peers).fill(0)
   const wc = workCompletions(16)
@@ -53,7 +54,7 @@ async function client(channel, options, device) {
   for (const way of ways) {
     await channel.exchange(way)
     const post = (number) => {
-      const peer = order[number % peers]
+      const peer = line[number % peers]
       const wr = writes[peer]
       wr.opcode = way === 'cq' ? Opcode.WriteWithImm : Opcode.Write
       wr.immData = wr.sgList[0].length = expected[peer] = lengthOf(number, size, way)
@@ -69,7 +70,7 @@ async function client(channel, options, device) {
         const peer = peerOf.get(wc[i].qpNum)
         if (wc[i].immData !== expected[peer]) throw new Error(`peer ${peer}: the server saw ${wc[i].immData} bytes`)
         ib.qps[peer].postRecv(again)
-        done++
+        line[done++ % peers] = peer
       }
     }
     const seconds = (performance.now() - start) / 1000
