@@ -47,7 +47,7 @@ export interface Device {
  * leaves to the queue.
  */
 export interface FastPath {
-  /** Carries a single request out completely, or returns false and has done nothing. */
+  /** Carries one request out completely, without those linked to it, or returns false and has done nothing. */
   post(wr: SendWorkRequest): boolean
   /** Looks up anew what `post` remembers; the send lock is held and the queue was served. */
   prepare(): void

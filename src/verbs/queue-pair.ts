@@ -424,7 +424,12 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
   postSend(wr: SendWorkRequest | SendWrInit<T>): void {
     let request: SendWorkRequest | null = wr instanceof SendWorkRequest ? wr : sendWr(wr)
     const fast = this.#fast
-    if (fast?.post(request)) return
+    if (fast !== null) {
+      while (fast.post(request)) {
+        if (!request.next) return
+        request = request.next
+      }
+    }
     const i32 = this.#i32
     const q = this.#q
     const host = this.#host

@@ -3,7 +3,7 @@
  * requests, reads their payload only then, and completes them.
  */
 import { parentPort } from 'node:worker_threads'
-import { nowNs, pinThread, threadData } from '../../memory/index.ts'
+import { currentCores, nowNs, pinThread, threadData } from '../../memory/index.ts'
 import { layout } from '../../verbs/index.ts'
 import { attachSegment } from './device.ts'
 
@@ -25,6 +25,8 @@ const spinNs = 50_000
 
 const { host, executor } = attachSegment(threadData<EngineData>().segment)
 const { i32, segment } = host
+const allCores = currentCores()
+let pinned = false
 let context = 0
 /** First word of the context's record. */
 let c = 0
@@ -33,7 +35,8 @@ let c = 0
 parentPort?.on('message', (order: EngineOrder) => {
   context = order.context
   c = host.ctxWord(context)
-  if (order.cores.length > 0) pinThread(order.cores)
+  if (order.cores.length > 0 || pinned) pinThread(order.cores.length > 0 ? order.cores : allCores)
+  pinned = order.cores.length > 0
   announce(1)
   serve()
   announce(0)

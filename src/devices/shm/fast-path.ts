@@ -6,7 +6,8 @@
  * It is fast because it remembers where things are (the peer's rings, its CQ, the regions of the last keys) for as long
  * as the segment's epoch is the same, and because it takes at most one lock:
  *
- * - The send queue belongs to the thread that posted first (`Qp.bias`); another thread that comes ends that for good.
+ * - The send queue belongs to the thread that posted first (`Qp.bias`); another thread that posts ends that, until one
+ *   thread alone has posted for a while.
  * - The peer's receive lock also guards its CQ while that QP's receive side is the CQ's only producer.
  *
  * Taking the lock is the full barrier between entering the operation and reading the epoch; see memory/segment.ts.
@@ -118,7 +119,6 @@ export class ShmFastPath implements FastPath {
         opcode !== Opcode.SendWithImm &&
         opcode !== Opcode.Write &&
         opcode !== Opcode.WriteWithImm) ||
-      wr.next !== null ||
       typeof flags !== 'number' ||
       (flags & ~usualFlags) !== 0 ||
       i32[this.epochWord] !== this.epoch
