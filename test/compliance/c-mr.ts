@@ -96,6 +96,15 @@ export const groupC: Group = (it) => {
     expect(await t.run(a, Opcode.Write, b)).toMatchObject({ status: 'Success' })
   })
 
+  it('25 what the flags do not name is left alone', async (t) => {
+    const [a, b] = t.pair(QpType.RC)
+    const pd = t.own(b.context.allocPd())
+    b.mr.rereg(ReregFlag.ChangeAccess, { access: fullAccess, pd, buffer: b.buffer.subarray(0, 64) })
+    expectSame(b.mr.pd, b.pd)
+    expect(b.mr.length).toBe(b.buffer.length)
+    expect(await t.run(a, Opcode.Write, b)).toMatchObject({ status: 'Success' })
+  })
+
   it('26 a zero-length MR', async (t) => {
     const [a, b] = t.pair(QpType.RC)
     const mr = b.region(t, fullAccess, b.buffer.subarray(0, 0))

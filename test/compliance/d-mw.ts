@@ -56,6 +56,13 @@ export const groupD: Group = (it) => {
     expect(await t.run(a, Opcode.Read, b, { rkey })).toMatchObject({ status: 'RemAccessErr' })
   })
 
+  it('32 an unbound type 1 window can be bound again', async (t) => {
+    const [a, b] = t.pair(QpType.RC)
+    const { mw } = await b.bound(t, MwType.Type1)
+    for (const length of [0, 0, 4096]) expect((await b.bind(t, mw, { length })).completion.status).toBe('Success')
+    expect(await t.run(a, Opcode.Read, b, { rkey: mw.rkey })).toMatchObject({ status: 'Success' })
+  })
+
   it('32 a type 2 window cannot be bound to length zero: MW_BIND_ERR', async (t) => {
     const [, b] = t.pair(QpType.RC)
     const mw = t.own(b.pd.allocMw(MwType.Type2))
