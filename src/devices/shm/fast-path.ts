@@ -131,10 +131,10 @@ export class ShmFastPath implements FastPath {
     if (
       typeof sge.addr !== 'number' ||
       typeof sge.lkey !== 'number' ||
-      typeof wr.wrId !== 'number' ||
-      typeof wr.immData !== 'number' ||
-      typeof wr.remoteAddr !== 'number' ||
-      typeof wr.rkey !== 'number'
+      (flags !== 0 && typeof wr.wrId !== 'number') ||
+      (this.sigAll && typeof wr.wrId !== 'number') ||
+      (opcode !== Opcode.Send && typeof wr.immData !== 'number') ||
+      (opcode <= Opcode.WriteWithImm && (typeof wr.remoteAddr !== 'number' || typeof wr.rkey !== 'number'))
     )
       return false
     const { length } = sge
@@ -242,7 +242,7 @@ export class ShmFastPath implements FastPath {
     i32[e + Cqe.what] = recvWhat[opcode]!
     f64[(e + Cqe.wrId) >> 1] = f64[(r + Rwqe.wrId) >> 1]!
     i32[e + Cqe.byteLen] = length
-    i32[e + Cqe.immData] = wr.immData
+    i32[e + Cqe.immData] = opcode === Opcode.Send ? 0 : wr.immData
     i32[e + Cqe.qpNum] = this.peerNumber
     i32[e + Cqe.srcQpOrReleases] = 0
     // The receive's place is free before its completion shows, so that who polls can post again at once.
