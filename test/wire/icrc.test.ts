@@ -134,6 +134,23 @@ describe('IcrcFlow', () => {
     expect(found).toBeLessThan(10)
   })
 
+  test.each([12, 24, 64, 1040, 4112])(
+    'no single bit of a packet of %i bytes looks like an identification',
+    (length) => {
+      const flow = new IcrcFlow(Uint8Array.of(10, 0, 0, 1), Uint8Array.of(10, 0, 0, 2), 0xc000)
+      const b = Uint8Array.from({ length: length + 4 }, (_, i) => i * 7)
+      flow.write(b, 0, length, 5)
+      for (let at = 0; at < b.length; at++)
+        for (let bit = 0; bit < 8; bit++) {
+          b[at]! ^= 1 << bit
+          const found = flow.check(b, 0, length)
+          // Byte 4 of the BTH is not covered.
+          if (found !== (at === 4 ? 5 : -1)) expect(found, `byte ${at}, bit ${bit}`).toBe(-1)
+          b[at]! ^= 1 << bit
+        }
+    },
+  )
+
   test('over IPv6 there is nothing to find: any damage is seen', () => {
     const flow = new IcrcFlow(new Uint8Array(16).fill(1), new Uint8Array(16).fill(2), 0xc000)
     const b = new Uint8Array(64)
