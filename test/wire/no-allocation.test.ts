@@ -40,7 +40,7 @@ describe('allocation', () => {
 
   it.each<[string, () => number]>([
     ['IcrcFlow.write', () => flow.write(copy, bth, icrc, 5) ?? 1],
-    ['IcrcFlow.check with an identification to find', () => flow.check(frame, bth, icrc)],
+    ['IcrcFlow.check with an identification to find', () => (flow.check(frame, bth, icrc) > 0 ? 1 : 0)],
     ['checkPacket and checkLengths', () => ((checkPacket(frame, bth, icrc) ?? checkLengths(frame, bth, icrc)) ? 0 : 1)],
     [
       'locateEthernet and icrcMatches',
@@ -53,8 +53,8 @@ describe('allocation', () => {
     }
     // Compiling allocates; once everything is compiled, nothing does.
     const bytes = Math.min(...Array.from({ length: 6 }, () => growth(() => run(calls))))
-    expect(sum).toBe(6 * calls * call())
-    expect(call()).toBeGreaterThan(0)
+    expect(sum).toBe(6 * calls)
+    expect(call()).toBe(1)
     expect(bytes).toBeLessThan(allowedBytes)
   })
 })
