@@ -16,6 +16,7 @@
  */
 import { put16, put32 } from './bytes.ts'
 import { contributions, crcUpdate, crcWord, crcWords, inverseOfZeroBytes, multiply } from './crc32.ts'
+import { WireError } from './errors.ts'
 import { Bth, Grh, Icrc, IpProtocol, Ipv4, Ipv6, ipv4DontFragment, Lrh, rocePort, Udp } from './headers.ts'
 
 /** The register after the eight bytes of ones that stand for an LRH. */
@@ -31,7 +32,8 @@ export class IcrcFlow {
   /** Addresses of 4 or 16 bytes, both the same. IPv4 packets have DF set and no options, IPv6 packets no extensions. */
   constructor(source: Uint8Array, destination: Uint8Array, sourcePort: number, destinationPort: number = rocePort) {
     if (source.length !== destination.length || (source.length !== 4 && source.length !== 16))
-      throw new RangeError(
+      throw new WireError(
+        'ERR_WIRE_VALUE',
         `IcrcFlow: addresses have 4 or 16 bytes, both the same; these have ${source.length} and ${destination.length}`,
       )
     this.#ipv4 = source.length === 4
@@ -50,7 +52,7 @@ export class IcrcFlow {
 
   /** Computes it and puts it at b[end, end + 4). */
   write(b: Uint8Array, start: number, end: number, identification: number = 0): void {
-    const icrc = this.compute(b, start, end, identification)
+    const icrc = ~this.#register(b, start, end, identification)
     b[end] = icrc
     b[end + 1] = icrc >>> 8
     b[end + 2] = icrc >>> 16
