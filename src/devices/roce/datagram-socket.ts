@@ -37,7 +37,7 @@ export class DatagramSocket {
   constructor(local: HostAddress, port: number) {
     this.#local = local
     this.#requestedPort = port
-    this.#socket = createSocket({ type: local.address.length === 4 ? 'udp4' : 'udp6', ipv6Only: true })
+    this.#socket = createSocket(local.address.length === 4 ? { type: 'udp4' } : { type: 'udp6', ipv6Only: true })
     if (local.address.length === 4) this.#source.fill(0xff, 10, 12)
   }
 
@@ -64,7 +64,7 @@ export class DatagramSocket {
     })
     this.#bound = true
     // What the network answers to a datagram is the transport's affair: it is counted.
-    this.#socket.on('error', (error: NodeJS.ErrnoException) => this.#count(error))
+    this.#socket.on('error', (error: NodeJS.ErrnoException) => this.#count(error.code))
     this.#socket.on('message', (bytes, info) => this.#deliver(bytes, info))
   }
 
@@ -79,8 +79,7 @@ export class DatagramSocket {
     this.onPacket(bytes, this.#source, info.port)
   }
 
-  #count(error: NodeJS.ErrnoException): void {
-    const code = error.code ?? 'unknown'
+  #count(code = 'unknown'): void {
     this.counters.sendErrors[code] = (this.counters.sendErrors[code] ?? 0) + 1
   }
 
@@ -100,13 +99,20 @@ export class DatagramSocket {
     return index
   }
 
-  /** Sends one datagram. `bytes` must not change until the event loop has turned. Failures are counted. */
+  /**
+   * Sends one datagram. `bytes` must not change until the event loop has turned. Failures are counted; sending on a
+   * closed socket is one, EBADF.
+   */
   send(bytes: Uint8Array, destination: number): void {
+    if (this.#closed !== null) {
+      this.#count('EBADF')
+      return
+    }
     this.#socket.send(bytes, this.#ports[destination]!, this.#texts[destination]!, this.#sent)
   }
 
-  readonly #sent = (error: Error | null): void => {
-    if (error) this.#count(error)
+  readonly #sent = (error: NodeJS.ErrnoException | null): void => {
+    if (error) this.#count(error.code)
     else this.counters.sentPackets++
   }
 
