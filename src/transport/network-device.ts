@@ -45,7 +45,7 @@ export const networkLimits: Omit<DeviceAttr, 'nodeGuid' | 'sysImageGuid' | 'maxM
   maxMr: layout.maxKeys / 2,
   maxPd: layout.maxPds,
   maxQpRdAtom: maxResources,
-  maxQpInitRdAtom: 128,
+  maxQpInitRdAtom: maxResources,
   maxResRdAtom: layout.maxQps * maxResources,
   atomicCap: 'glob',
   maxMw: layout.maxKeys / 2,

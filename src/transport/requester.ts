@@ -461,7 +461,7 @@ export class Requester {
       if (i32[w + Sent.settled] === 1) continue
       const last = i32[w + Sent.lastPsn]!
       if (psnDiff(last, una) < 0) continue
-      if (psnDiff(i32[w + Sent.firstPsn]!, psn) > 0) break
+      if (psnDiff(psn, una) < 0) break
       if (isAnswered(i32[w + Wqe.opcode]!)) {
         whole = false
         break

@@ -1,6 +1,6 @@
 /** The transport passes the compliance suite on a link in memory, without faults. */
 import { openDevice } from '../../src/index.ts'
-import { registerVirtual } from '../transport/virtual.ts'
+import { link, registerVirtual } from '../transport/virtual.ts'
 import { sameTables } from './shm-rig.ts'
 import { verbsCompliance } from './suite.ts'
 
@@ -13,6 +13,8 @@ verbsCompliance('the transport on a virtual link', {
   open: (side) => openDevice(`virtual${side}`),
   patienceMs: 5_000,
   quietMs: 15,
-  settle() {},
+  settle() {
+    link.step()
+  },
   skip: { ...sameTables, 10: threads, 56: threads, 126: threads },
 })

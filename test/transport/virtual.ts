@@ -37,6 +37,10 @@ interface Flight {
   bytes: Uint8Array
   from: number
   to: Uint8Array
+  /** The number of the adapter that it reaches. */
+  at: number
+  trafficClass: number
+  hopLimit: number
 }
 
 /** A small generator with a seed (mulberry32), so that a run can be repeated. */
@@ -61,8 +65,15 @@ export class Link {
   #flights: Flight[] = []
   #order = 0
 
-  send(bytes: Uint8Array, from: number, to: Uint8Array): void {
+  send(bytes: Uint8Array, from: number, to: Uint8Array, trafficClass: number, hopLimit: number): void {
+    for (const device of this.devices)
+      if (device.isReachedAt(to))
+        this.#carry({ arrivalNs: 0, order: 0, bytes, from, to, at: device.number, trafficClass, hopLimit })
+  }
+
+  #carry(flight: Flight): void {
     const { faults, counts } = this
+    const { bytes, from } = flight
     counts.sent++
     this.watch?.(bytes, from)
     const copies = this.#happens(faults.duplication) ? 2 : 1
@@ -83,7 +94,7 @@ export class Link {
         const bit = Math.floor(this.random() * carried.length * 8)
         carried[bit >> 3]! ^= 1 << (bit & 7)
       }
-      this.#flights.push({ arrivalNs, order: this.#order++, bytes: carried, from, to })
+      this.#flights.push({ ...flight, arrivalNs, order: this.#order++, bytes: carried })
     }
   }
 
@@ -93,7 +104,7 @@ export class Link {
 
   /** The packets that have arrived at `device` by now, in order. */
   take(device: VirtualDevice): Flight[] {
-    const here = (flight: Flight): boolean => flight.arrivalNs <= this.nowNs && device.isReachedAt(flight)
+    const here = (flight: Flight): boolean => flight.arrivalNs <= this.nowNs && flight.at === device.number
     const taken = this.#flights.filter(here).sort((a, b) => a.arrivalNs - b.arrivalNs || a.order - b.order)
     if (taken.length > 0) this.#flights = this.#flights.filter((flight) => !taken.includes(flight))
     return taken
@@ -137,8 +148,8 @@ class LinkSink implements PacketSink {
     const { u8, i32 } = this.#host
     const gid = new Uint8Array(i32.buffer, (this.#av + Av.gid) * 4, 16).slice()
     this.device.flow(gid).write(u8, this.at, this.at + length)
-    link.send(u8.slice(this.at, this.at + length + 4), this.device.number, gid)
-    i32[this.device.host.deviceWord(this.device.index) + Dev.heartbeat]!++
+    const tc = i32[this.#av + Av.trafficClass]!
+    link.send(u8.slice(this.at, this.at + length + 4), this.device.number, gid, tc, i32[this.#av + Av.hopLimit]!)
   }
 }
 
@@ -176,14 +187,14 @@ export class VirtualDevice extends NetworkDevice {
   /** The ICRC's view of the way to an address. */
   flow(gid: Uint8Array): IcrcFlow {
     const key = gid.join()
-    let flow = this.#flows.get(key)
-    if (!flow) this.#flows.set(key, (flow = new IcrcFlow(this.address, gid.slice(12), 4791)))
+    const flow = this.#flows.get(key) ?? new IcrcFlow(this.address, gid.slice(12), 4791)
+    this.#flows.set(key, flow)
     return flow
   }
 
-  isReachedAt(flight: Flight): boolean {
-    if (flight.to[0] === 0xff) return true
-    return flight.to.slice(12).every((byte, i) => byte === this.address[i])
+  isReachedAt(to: Uint8Array): boolean {
+    if (to[0] === 0xff) return true
+    return to.slice(12).every((byte, i) => byte === this.address[i])
   }
 
   protected nowNs(): number {
@@ -193,7 +204,7 @@ export class VirtualDevice extends NetworkDevice {
   protected receive(nowNs: number): number {
     const flights = link.take(this)
     const { u8 } = this.host
-    for (const { bytes, from, to } of flights) {
+    for (const { bytes, from, to, trafficClass, hopLimit } of flights) {
       u8.set(bytes, this.#at)
       const source = Uint8Array.of(10, 0, 0, from + 1)
       const end = this.#at + bytes.length - 4
@@ -204,7 +215,8 @@ export class VirtualDevice extends NetworkDevice {
       const { origin } = this.transport
       origin.sourceBytes.set(gidOfIp(source))
       origin.destinationBytes.set(to)
-      origin.trafficClass = 0
+      origin.trafficClass = trafficClass
+      origin.hopLimit = hopLimit
       this.transport.receive(this.#at, end, nowNs)
     }
     return flights.length
@@ -234,8 +246,7 @@ const devices = new Map<string, VirtualDevice>()
 
 const driver: DeviceDriver = {
   kind: 'virtual',
-  list: (): DeviceInfo[] =>
-    names.map((name) => ({ name, guid: open(name)!.attr.nodeGuid as bigint, kind: 'virtual' })),
+  list: (): DeviceInfo[] => names.map((name) => ({ name, guid: open(name)!.attr.nodeGuid as bigint, kind: 'virtual' })),
   open,
 }
 
