@@ -1,5 +1,6 @@
 /** Address vectors and address handles: the way to a port. */
 import type { AhAttr } from './attributes.ts'
+import { LinkLayer } from './constants.ts'
 import type { Device } from './device.ts'
 import { VerbsError } from './errors.ts'
 import { checkInteger, Handle } from './handle.ts'
@@ -16,6 +17,8 @@ export function checkAhAttr(verb: string, name: string, device: Device, attr: Ah
   checkInteger(verb, `${name}.portNum`, attr.portNum ?? 1, 1, device.attr.physPortCnt)
   const { grh } = attr
   if (grh === undefined) {
+    if (device.port.linkLayer === LinkLayer.Ethernet)
+      throw new VerbsError('EINVAL', verb, `${name}.grh is needed: on Ethernet the destination's GID is its address`)
     if (attr.dlid === undefined) throw new VerbsError('EINVAL', verb, `${name} needs dlid, or grh with dgid`)
     return
   }

@@ -169,7 +169,9 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       Math.ceil((Wqe.data + Math.max(cap.maxSendSge * Sg.words, Math.ceil(cap.maxInlineData / 4))) / 16) * 16
     const recvStride = Math.ceil((Rwqe.data + cap.maxRecvSge * Sg.words) / 8) * 8
     const sendBytes = sendSlots * sendStride * 4
-    const ring = host.allocate(sendBytes + recvSlots * recvStride * 4, verb)
+    const recvBytes = Math.ceil((recvSlots * recvStride * 4) / 64) * 64
+    const { qpWords } = context.device
+    const ring = host.allocate(sendBytes + recvBytes + qpWords * 4, verb)
     const { i32 } = host
     const slot = host.control(() => {
       const slot = host.takeSlot(host.at.qps, Qp.words, maxQps, Meta.qpsUsed, verb, 'queue pairs', [
@@ -193,6 +195,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       i32[q + Qp.rqRing] = (ring + sendBytes) / 4
       i32[q + Qp.rqMask] = recvSlots - 1
       i32[q + Qp.rqStride] = recvStride
+      i32[q + Qp.wire] = (ring + sendBytes + recvBytes) / 4
       i32[q + Qp.maxSendWr] = cap.maxSendWr
       i32[q + Qp.maxRecvWr] = cap.maxRecvWr
       i32[q + Qp.maxSendSge] = cap.maxSendSge
@@ -267,6 +270,11 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       host.setState(q, QpState.Err)
       host.segment.quiesce()
       host.flushBroken(q, this.qpNum)
+      const { device } = this.pd.context
+      if (device.driven) {
+        device.doorbell(q)
+        device.settle()
+      }
       return
     }
     const { segment } = host
@@ -374,6 +382,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     host.lockSends(q)
     for (const word of [Qp.sqHead, Qp.sqNext, Qp.sqTail, Qp.pending, Qp.sqDraining, Qp.retriesLeft, Qp.rnrLeft])
       i32[q + word] = 0
+    i32.fill(0, i32[q + Qp.wire]!, i32[q + Qp.wire]! + this.pd.context.device.qpWords)
     segment.unlock(q + Qp.sqLock)
     host.purgeCompletions(host.cqWord(i32[q + Qp.sendCq]!), this.qpNum)
     if (i32[q + Qp.recvCq] !== i32[q + Qp.sendCq]) host.purgeCompletions(host.cqWord(i32[q + Qp.recvCq]!), this.qpNum)
@@ -630,7 +639,10 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       const waiting = Atomics.exchange(i32, q + Qp.rqWaiting, 0)
       if (waiting !== 0) this.pd.context.device.retry(waiting - 1)
     }
-    if (i32[q + Qp.state] === QpState.Err) this.#host.flushBroken(q, this.qpNum)
+    if (i32[q + Qp.state] === QpState.Err) {
+      segment.quiesce()
+      this.#host.flushBroken(q, this.qpNum)
+    }
     if (failed !== 0) {
       let reason = `the receive queue is full with ${maxRecvWr} requests`
       if (failed === badField) reason = 'a field of the work request has a value of the wrong type'
