@@ -157,6 +157,8 @@ export abstract class NetworkDevice implements Device {
   abstract open(context: number, options: OpenOptions): void
   abstract close(context: number): void
   abstract rest(): void
+  abstract joinGroup(gid: Uint8Array): void
+  abstract leaveGroup(gid: Uint8Array): void
 
   // --- Device ------------------------------------------------------------------------------------------------------
 

@@ -41,6 +41,9 @@ export interface Device {
   retry(qpSlot: number): void
   /** Carries on with requests that wait for a time or for their peer; called when a poll finds nothing and by waits. */
   progress(): void
+  /** A QP was attached to a multicast group, or the last one detached, in the GID's form. */
+  joinGroup(gid: Uint8Array): void
+  leaveGroup(gid: Uint8Array): void
   /** This thread is going to wait: from now on somebody else must see that things go on. */
   rest(): void
   /** Begins or ends a context: an engine thread, membership, … */

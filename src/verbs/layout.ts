@@ -36,13 +36,15 @@ export const Dev = {
   badPkeys: 20,
   /** Devices on a network: see transport/ and devices/roce. */
   area: 32,
+  /** Open contexts, and those of them that leave the work to a thread. */
   users: 33,
-  fd: 34,
+  threads: 34,
+  /** Changes whenever sockets come or go. */
   generation: 35,
-  gid: 36,
-  heartbeat: 40,
-  scope: 41,
-  threads: 42,
+  /** What tells it from other devices of its kind. */
+  identity: 36 /* 5 words */,
+  /** 1 when a program has driven it since somebody looked. */
+  heartbeat: 48,
   /** Counters, one f64 for each name in `counterNames`. */
   counters: 64,
 } as const
@@ -403,6 +405,12 @@ export const Meta = {
   channelsUsed: 7,
   contextsUsed: 8,
   generation: 9,
+  /** The thread that drives devices on sockets while programs do not: see devices/roce/service.ts. */
+  serviceOwner: 16,
+  serviceMode: 17,
+  serviceWake: 18,
+  serviceEventFd: 19,
+  serviceWakeAt: 20 /* f64 */,
 } as const
 
 export const counterNames = [

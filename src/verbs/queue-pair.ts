@@ -4,7 +4,7 @@
  */
 import { randomInt } from 'node:crypto'
 import type { AddressHandle } from './address.ts'
-import { checkAhAttr, readAv, writeAv } from './address.ts'
+import { checkAhAttr, isMulticastGid, readAv, writeAv } from './address.ts'
 import type { MwBind, QpAttr, QpCap, QpModify, RecvWrInit, SendWrInit } from './attributes.ts'
 import { WorkRequestBuilder } from './builder.ts'
 import { CompletionQueue } from './completion-queue.ts'
@@ -708,6 +708,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       Atomics.store(i32, free + Mcast.state, 1)
       i32[this.#q + Qp.mcastRefs] = i32[this.#q + Qp.mcastRefs]! + 1
     })
+    this.pd.context.device.joinGroup(gid)
   }
 
   detachMcast(gid: Uint8Array, lid = 0): void {
@@ -726,13 +727,18 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       return false
     })
     if (!found) throw new VerbsError('EINVAL', 'detachMcast', 'this QP is not attached to the group')
+    this.pd.context.device.leaveGroup(gid)
   }
 
   #checkMcast(verb: string, gid: Uint8Array, lid: number): void {
     this.assertOpen(verb)
     if (this.type !== QpType.UD) throw new VerbsError('EINVAL', verb, 'only UD QPs receive multicast')
-    if (!(gid instanceof Uint8Array) || gid.length !== 16 || gid[0] !== 0xff)
-      throw new VerbsError('EINVAL', verb, 'gid must be 16 bytes that begin with 0xff')
+    if (!(gid instanceof Uint8Array) || gid.length !== 16 || !isMulticastGid(gid))
+      throw new VerbsError(
+        'EINVAL',
+        verb,
+        'gid must be the 16 bytes of a multicast GID: ff…, or ::ffff:224.0.0.0 and above',
+      )
     checkInteger(verb, 'lid', lid, 0, 0xffff)
   }
 

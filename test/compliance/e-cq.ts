@@ -42,6 +42,7 @@ export const groupE: Group = (it) => {
     await t.until('20 completions', () => {
       try {
         a.sendCq.resize(19)
+        a.sendCq.resize(32)
         return false
       } catch {
         return true

@@ -233,6 +233,8 @@ export class VirtualDevice extends NetworkDevice {
     return true
   }
   rest(): void {}
+  joinGroup(): void {}
+  leaveGroup(): void {}
   open(): void {}
   close(): void {}
 

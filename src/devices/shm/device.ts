@@ -234,6 +234,8 @@ export class ShmDevice implements Device {
     this.#executor.progress()
   }
 
+  joinGroup(): void {}
+  leaveGroup(): void {}
   rest(): void {}
 
   open(context: number, options: OpenOptions): void {
