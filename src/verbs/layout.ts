@@ -43,6 +43,8 @@ export const Dev = {
   generation: 35,
   /** What tells it from other devices of its kind. */
   identity: 36 /* 5 words */,
+  /** The table of its sockets. */
+  sockets: 41,
   /** 1 when a program has driven it since somebody looked. */
   heartbeat: 48,
   /** Counters, one f64 for each name in `counterNames`. */
