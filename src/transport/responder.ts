@@ -109,7 +109,9 @@ export class Responder {
       this.#nak(q, t, syndrome, psn, sink)
       return
     }
-    if ((u8[at + Bth.ackReq]! & bthAckReqBit) !== 0) this.#acknowledge(q, t)
+    // A READ or atomic is acknowledged by its answer.
+    const plain = (bits & (OpBit.Send | OpBit.Write)) !== 0
+    if (plain && (u8[at + Bth.ackReq]! & bthAckReqBit) !== 0) this.#acknowledge(q, t)
   }
 
   #acknowledge(q: number, t: number): void {
@@ -310,7 +312,7 @@ export class Responder {
     const i32 = this.#i32
     i32[t + Tq.resTail] = (i32[t + Tq.resTail]! + 1) | 0
     i32[t + Tq.epsn] = psnAdd(i32[e + Res.last]!, 1)
-    // What the answer says implies it.
+    // The answer acknowledges what came before it, too.
     i32[t + Tq.ackDue] = 0
     this.#ended(t)
     this.#s.schedule(q)

@@ -338,6 +338,9 @@ function startService(host: Host): void {
   service.on('error', () => {
     service = null
   })
+  // From now on peers are answered whatever this thread does.
+  const owner = host.at.meta + Meta.serviceOwner
+  for (let waited = 0; waited < 400 && Atomics.load(host.i32, owner) === 0; waited++) host.segment.wait(owner, 0, 5)
 }
 
 function asVerbsError(error: unknown, name: string): unknown {

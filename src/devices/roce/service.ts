@@ -34,7 +34,10 @@ serve()
 /** Until it is this thread's turn. */
 function standBy(): void {
   for (;;) {
-    if (Atomics.compareExchange(i32, owner, 0, segment.lockValue) === 0) return
+    if (Atomics.compareExchange(i32, owner, 0, segment.lockValue) === 0) {
+      segment.notify(owner)
+      return
+    }
     segment.releaseDead(owner)
     if (Atomics.load(i32, owner) !== 0) segment.wait(owner, Atomics.load(i32, owner), standbyMs)
   }
