@@ -145,6 +145,8 @@ export class ShmDevice implements Device {
   readonly port: PortAttr
   readonly gids: readonly GidEntry[]
   readonly pkeys: readonly number[] = [0xffff]
+  readonly qpWords = 0
+  readonly driven = false
   readonly #executor: Executor
   readonly #i32: Int32Array
 
@@ -231,6 +233,10 @@ export class ShmDevice implements Device {
   progress(): void {
     this.#executor.progress()
   }
+
+  joinGroup(): void {}
+  leaveGroup(): void {}
+  rest(): void {}
 
   open(context: number, options: OpenOptions): void {
     if (options.engine !== 'thread') return
