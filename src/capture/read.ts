@@ -63,6 +63,8 @@ function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b
 }
 
+const gzipPiece = 4096
+
 /** Hands on what is there. False if the reading is over. */
 function drain(parser: CaptureParser, onPacket: PacketHandler): boolean {
   for (;;) {
@@ -148,6 +150,7 @@ async function gunzip(
   const unzip = createGunzip({ chunkSize: 1 << 16 })
   let stopped = false
   let broken: Error | undefined
+  let wake: (() => void) | undefined
   const settled = new Promise<void>((resolve) => {
     unzip.on('data', (chunk: Uint8Array) => {
       if (!stopped && !taken(chunk)) stopped = true
@@ -157,13 +160,20 @@ async function gunzip(
     unzip.on('error', (error) => {
       broken = error
       resolve()
+      // The write that it belongs to may never be called back.
+      wake?.()
     })
   })
-  const write = (chunk: Uint8Array): Promise<void> =>
-    new Promise((resolve) => {
-      unzip.write(chunk, () => resolve())
-      unzip.once('close', resolve)
-    })
+  // In small pieces, since an error takes with it what its piece gave.
+  const write = async (chunk: Uint8Array): Promise<void> => {
+    for (let at = 0; at < chunk.length && !stopped && !broken; at += gzipPiece) {
+      await new Promise<void>((resolve) => {
+        const piece = chunk.subarray(at, at + gzipPiece)
+        wake = resolve
+        unzip.write(piece, () => resolve())
+      })
+    }
+  }
   await write(first)
   while (!stopped && !broken) {
     const next = await rest.next()
