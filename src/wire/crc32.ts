@@ -14,7 +14,7 @@ import * as zlib from 'node:zlib'
 
 const generator = 0xedb88320 | 0
 /** From this length on zlib is asked. */
-const zlibFrom = 192
+const zlibFrom = 256
 // Node before 20.15 has none.
 const zlibCrc32 = (zlib as { crc32?: (data: Uint8Array, value: number) => number }).crc32
 
@@ -53,6 +53,21 @@ export function crcByTables(r: number, b: Uint8Array, start: number, end: number
   }
   for (; at < end; at++) r = T[(r ^ b[at]!) & 255]! ^ (r >>> 8)
   return r
+}
+
+/** The register after two words whose first bytes are the least significant: one step of slicing-by-8. */
+export function crcWords(r: number, first: number, second: number): number {
+  r ^= first
+  return (
+    T[1792 | (r & 255)]! ^
+    T[1536 | ((r >>> 8) & 255)]! ^
+    T[1280 | ((r >>> 16) & 255)]! ^
+    T[1024 | (r >>> 24)]! ^
+    T[768 | (second & 255)]! ^
+    T[512 | ((second >>> 8) & 255)]! ^
+    T[256 | ((second >>> 16) & 255)]! ^
+    T[second >>> 24]!
+  )
 }
 
 /** The register after one word whose first byte is the least significant. */

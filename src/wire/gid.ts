@@ -2,6 +2,7 @@
  * GIDs and IP addresses, as bytes and as text. The GID of an IPv4 address a.b.c.d is ::ffff:a.b.c.d, that of an IPv6
  * address is the address (annex A17, 17.4.1.1).
  */
+import { WireError } from './errors.ts'
 
 /** 16 bytes. `address` has 4 or 16; another length throws. */
 export function gidOfIp(address: Uint8Array): Uint8Array {
@@ -10,7 +11,7 @@ export function gidOfIp(address: Uint8Array): Uint8Array {
   else if (address.length === 4) {
     gid[10] = gid[11] = 0xff
     gid.set(address, 12)
-  } else throw new RangeError(`gidOfIp: an address has 4 or 16 bytes, not ${address.length}`)
+  } else throw new WireError('ERR_WIRE_VALUE', `gidOfIp: an address has 4 or 16 bytes, not ${address.length}`)
   return gid
 }
 
@@ -27,7 +28,8 @@ export function ipOfGid(gid: Uint8Array): Uint8Array {
 /** 10.0.0.7, or fe80::1 (RFC 5952). `address` has 4 or 16 bytes. */
 export function formatIp(address: Uint8Array): string {
   if (address.length === 4) return address.join('.')
-  if (address.length !== 16) throw new RangeError(`formatIp: an address has 4 or 16 bytes, not ${address.length}`)
+  if (address.length !== 16)
+    throw new WireError('ERR_WIRE_VALUE', `formatIp: an address has 4 or 16 bytes, not ${address.length}`)
   if (isIpv4Gid(address)) return `::ffff:${address.subarray(12).join('.')}`
   const groups = Array.from({ length: 8 }, (_, i) => (address[2 * i]! << 8) | address[2 * i + 1]!)
   const [from, to] = longestZeros(groups)

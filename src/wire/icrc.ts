@@ -15,11 +15,12 @@
  * Source: InfiniBand Architecture Specification, volume 1, 7.8.1, and annex A17, 17.3.2.
  */
 import { put16, put32 } from './bytes.ts'
-import { contributions, crcUpdate, crcWord, inverseOfZeroBytes, multiply } from './crc32.ts'
+import { contributions, crcUpdate, crcWord, crcWords, inverseOfZeroBytes, multiply } from './crc32.ts'
+import { WireError } from './errors.ts'
 import { Bth, Grh, Icrc, IpProtocol, Ipv4, Ipv6, ipv4DontFragment, Lrh, rocePort, Udp } from './headers.ts'
 
 /** The register after the eight bytes of ones that stand for an LRH. */
-const afterLrh = crcWord(crcWord(-1, -1), -1)
+const afterLrh = crcWords(-1, -1, -1)
 
 /** One direction of a RoCEv2 flow: the IP and UDP headers as far as the ICRC covers them. */
 export class IcrcFlow {
@@ -31,7 +32,8 @@ export class IcrcFlow {
   /** Addresses of 4 or 16 bytes, both the same. IPv4 packets have DF set and no options, IPv6 packets no extensions. */
   constructor(source: Uint8Array, destination: Uint8Array, sourcePort: number, destinationPort: number = rocePort) {
     if (source.length !== destination.length || (source.length !== 4 && source.length !== 16))
-      throw new RangeError(
+      throw new WireError(
+        'ERR_WIRE_VALUE',
         `IcrcFlow: addresses have 4 or 16 bytes, both the same; these have ${source.length} and ${destination.length}`,
       )
     this.#ipv4 = source.length === 4
@@ -104,8 +106,8 @@ export function identificationOf(residue: number, n: number): number {
 export function icrcOfRoceV2(b: Uint8Array, ip: number, bth: number, end: number): number {
   const udp = bth - Udp.length
   const r = b[ip]! >>> 4 === 4 ? afterIpv4(b, ip, udp) : afterIpv6(b, ip, udp)
-  const ports = crcWord(r, word(b, udp))
-  return ~afterPacket(crcWord(ports, word(b, udp + Udp.udpLength) | 0xffff0000), b, bth, end) >>> 0
+  const headers = crcWords(r, word(b, udp), word(b, udp + Udp.udpLength) | 0xffff0000)
+  return ~afterPacket(headers, b, bth, end) >>> 0
 }
 
 /** The ICRC of a packet with a GRH at `grh`: RoCEv1, and InfiniBand between subnets. `end` is where the pad ends. */
@@ -115,31 +117,26 @@ export function icrcOfGlobalPacket(b: Uint8Array, grh: number, end: number): num
 
 /** The ICRC of an InfiniBand packet without GRH: the LRH at `lrh` counts but for its virtual lane. */
 export function icrcOfLocalPacket(b: Uint8Array, lrh: number, end: number): number {
-  const r = crcWord(crcWord(-1, word(b, lrh) | 0xf0), word(b, lrh + 4))
+  const r = crcWords(-1, word(b, lrh) | 0xf0, word(b, lrh + 4))
   return ~afterPacket(r, b, lrh + Lrh.length, end) >>> 0
 }
 
 /** The register after BTH, extension headers, payload and pad. A packet without a whole BTH gives some number. */
 function afterPacket(r: number, b: Uint8Array, start: number, end: number): number {
   if (end - start < Bth.length) return crcUpdate(r, b, start, end)
-  r = crcWord(r, word(b, start))
-  r = crcWord(r, word(b, start + 4) | 0xff)
-  r = crcWord(r, word(b, start + 8))
-  return crcUpdate(r, b, start + Bth.length, end)
+  return crcUpdate(crcWords(r, word(b, start), word(b, start + 4) | 0xff), b, start + 8, end)
 }
 
 function afterIpv4(b: Uint8Array, ip: number, end: number): number {
-  let r = crcWord(afterLrh, word(b, ip) | 0xff00)
-  r = crcWord(r, word(b, ip + 4))
-  r = crcWord(r, word(b, ip + 8) | 0xffff00ff)
-  r = crcWord(r, word(b, ip + 12))
+  let r = crcWords(afterLrh, word(b, ip) | 0xff00, word(b, ip + 4))
+  r = crcWords(r, word(b, ip + 8) | 0xffff00ff, word(b, ip + 12))
   r = crcWord(r, word(b, ip + 16))
-  return crcUpdate(r, b, ip + Ipv4.length, end)
+  return end === ip + Ipv4.length ? r : crcUpdate(r, b, ip + Ipv4.length, end)
 }
 
 function afterIpv6(b: Uint8Array, ip: number, end: number): number {
-  const r = crcWord(afterLrh, word(b, ip) | 0xffffff0f)
-  return crcUpdate(crcWord(r, word(b, ip + 4) | 0xff000000), b, ip + 8, end)
+  const r = crcWords(afterLrh, word(b, ip) | 0xffffff0f, word(b, ip + 4) | 0xff000000)
+  return crcUpdate(r, b, ip + 8, end)
 }
 
 function word(b: Uint8Array, at: number): number {
