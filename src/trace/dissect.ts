@@ -51,6 +51,7 @@ const icrcLength = 4
 const vcrcLength = 2
 const madLength = 256
 const gsiQp = 1
+const tcpProtocol = 6
 const moreTags = 4
 const longestMtu = 4096
 const longestMessage = 2 ** 31
@@ -69,6 +70,8 @@ export class Dissection {
   ip = 0
   lrh = 0
   udp = 0
+  /** The TCP header of a packet that is no RDMA; -1 else. */
+  tcp = -1
   bth = 0
   /** Behind BTH and extension headers. */
   payload = 0
@@ -97,6 +100,7 @@ export function dissect(packet: CapturedPacket, out: Dissection, checkIcrc: bool
   out.cut = false
   out.icrc = IcrcState.Unknown
   out.complete = false
+  out.tcp = -1
   const { bytes } = packet
   const layer = locate(bytes, packet.offset, packet.length, packet.linkType, place)
   if (layer === LinkLayer.Unknown || layer === LinkLayer.Cut) return
@@ -136,13 +140,16 @@ function isTag(etherType: number): boolean {
 }
 
 function ipv4(b: Uint8Array, at: number, captured: number, wire: number, out: Dissection): void {
-  if (captured - at < Ipv4.length || b[at + Ipv4.protocol] !== IpProtocol.udp || b[at]! >> 4 !== 4) return
+  if (captured - at < Ipv4.length || b[at]! >> 4 !== 4) return
   const header = (b[at]! & 15) * 4
   const fragment = u16(b, at + Ipv4.fragment)
   // A later fragment has no UDP header to know it by.
   if (header < Ipv4.length || (fragment & 0x1fff) !== 0) return
   out.ip = at
   out.ipVersion = 4
+  const protocol = b[at + Ipv4.protocol]!
+  if (protocol === tcpProtocol) out.tcp = at + header
+  if (protocol !== IpProtocol.udp) return
   const end = at + u16(b, at + Ipv4.totalLength)
   if (!udp(b, at + header, end, captured, wire, out)) return
   if ((fragment & 0x2000) !== 0) {
@@ -157,6 +164,7 @@ function ipv6(b: Uint8Array, at: number, captured: number, wire: number, out: Di
   out.ipVersion = 6
   const end = at + Ipv6.length + u16(b, at + Ipv6.payloadLength)
   let next = b[at + Ipv6.nextHeader]!
+  if (next === tcpProtocol) out.tcp = at + Ipv6.length
   let fragment = false
   at += Ipv6.length
   while (next !== IpProtocol.udp) {

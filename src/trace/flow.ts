@@ -32,6 +32,8 @@ export class Flow {
   basis: Basis | undefined
   /** Answers that did not fit to the peer, one after the other. */
   strangers = 0
+  /** How often a peer was looked for. */
+  tries = 0
 
   packets = 0
   /** Captured or not: bytes on the wire, with all headers. */
@@ -90,14 +92,7 @@ export class Flow {
   readStart = 0
   readonly outstanding: Outstanding = new Outstanding()
 
-  constructor(
-    index: number,
-    source: number,
-    destination: number,
-    destQp: number,
-    service: number,
-    srcQp: number,
-  ) {
+  constructor(index: number, source: number, destination: number, destQp: number, service: number, srcQp: number) {
     this.index = index
     this.source = source
     this.destination = destination

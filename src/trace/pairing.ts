@@ -8,13 +8,13 @@
  *   ack       an answer fits to a request: of all flows in the other direction, exactly one has this PSN outstanding
  *   only      nothing else goes in either direction (for UC, which has no answers)
  */
-import { OpBit } from '../wire/index.ts'
 import type { Dissection } from './dissect.ts'
 import { type Basis, type Flow, psnDiff, Service } from './flow.ts'
 import type { FlowTable } from './flow-table.ts'
 
 /** So many answers in a row that fit no request end an inferred pair. */
 const mostStrangers = 8
+const eagerTries = 64
 
 const trust: Record<Basis, number> = { cm: 3, pingpong: 2, deth: 3, ack: 1, only: 0 }
 
@@ -52,6 +52,8 @@ export function inferPair(flow: Flow, d: Dissection, flows: FlowTable): void {
     else if (++flow.strangers > mostStrangers) part(flow)
     return
   }
+  // Who never finds a partner asks more and more seldom.
+  if (++flow.tries > eagerTries && (flow.tries & (flow.tries - 1)) !== 0) return
   let found: Flow | undefined
   for (const candidate of flows.between(flow.destination, flow.source)) {
     if (candidate.service !== flow.service || candidate.peer !== undefined || !candidate.started) continue
@@ -79,19 +81,20 @@ export function joinDatagrams(flow: Flow, flows: FlowTable): void {
 
 /** At the end: what is alone in both directions is taken for a pair. */
 export function joinRest(flows: FlowTable): void {
+  // The only flow of a service from one address to another; null where there are more.
+  const only = new Map<string, Flow | null>()
+  const key = (from: number, to: number, service: number): string => `${from} ${to} ${service}`
   for (const flow of flows.flows) {
-    if (!joinable(flow)) continue
-    const there = flows.between(flow.source, flow.destination).filter((one) => one.service === flow.service)
-    const back = flows.between(flow.destination, flow.source).filter((one) => one.service === flow.service)
-    if (there.length === 1 && back.length === 1 && back[0] !== flow && joinable(back[0]!)) join(flow, back[0]!, 'only')
+    const name = key(flow.source, flow.destination, flow.service)
+    only.set(name, only.has(name) ? null : flow)
+  }
+  for (const flow of flows.flows) {
+    if (!joinable(flow) || only.get(key(flow.source, flow.destination, flow.service)) === null) continue
+    const back = only.get(key(flow.destination, flow.source, flow.service))
+    if (back && back !== flow && joinable(back)) join(flow, back, 'only')
   }
 }
 
 function joinable(flow: Flow): boolean {
   return flow.peer === undefined && flow.service !== Service.UD && flow.service !== Service.CNP
-}
-
-/** Does this packet answer requests? */
-export function isResponse(bits: number): boolean {
-  return (bits & OpBit.Response) !== 0
 }

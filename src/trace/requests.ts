@@ -54,8 +54,7 @@ export function trackRequest(flow: Flow, bytes: Uint8Array, number: number, d: D
   }
   const isRead = (bits & OpBit.ReadRequest) !== 0
   const isLast = (bits & (OpBit.Last | OpBit.Only)) !== 0
-  const flags =
-    (isLast ? RequestFlag.Last : 0) | (d.ackReq ? RequestFlag.AckReq : 0) | (isRead ? RequestFlag.Read : 0)
+  const flags = (isLast ? RequestFlag.Last : 0) | (d.ackReq ? RequestFlag.AckReq : 0) | (isRead ? RequestFlag.Read : 0)
   if (reliable || ahead < 0) flow.outstanding.put(psn, psnDiff(flow.next, flow.acked), number, v.timeNs, flags)
   else {
     // Without acknowledgements there is no window; a short memory finds duplicates.

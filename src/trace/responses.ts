@@ -36,15 +36,16 @@ export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
   }
   // A NAK acknowledges everything before the packet that it refuses.
   const upTo = refused ? (psn - 1) & 0xffffff : psn
-  const slot = requests.outstanding.find(psn)
+  const isRead = (bits & OpBit.ReadResponse) !== 0
+  if (isRead && (bits & (OpBit.First | OpBit.Only)) !== 0) requests.readStart = psn
+  const slot = requests.outstanding.find(isRead ? requests.readStart : psn)
   if (slot >= 0) v.refersTo = requests.outstanding.packetOf(slot)
-  if ((bits & (OpBit.ReadResponse | OpBit.First)) === (OpBit.ReadResponse | OpBit.First)) requests.readStart = psn
   const fresh = psnDiff(upTo, requests.acked)
   if (fresh <= 0) {
     if (!refused) repeat(flow, bits, v)
     return
   }
-  if ((bits & OpBit.ReadResponse) !== 0) requests.readBytes += d.payloadLength
+  if (isRead) requests.readBytes += d.payloadLength
   const beyond = psnDiff(upTo, requests.next)
   if (beyond >= 0) {
     if (beyond < requests.slack) {
@@ -57,9 +58,12 @@ export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
     requests.next = (upTo + 1) & 0xffffff
   }
   cover(requests, upTo, v)
-  if ((bits & OpBit.ReadResponse) !== 0 && (bits & (OpBit.Last | OpBit.Only)) !== 0) {
-    const start = (bits & OpBit.Only) !== 0 ? psn : requests.readStart
-    finishRead(requests, start, v)
+  if (isRead && slot >= 0) {
+    v.refersTo = requests.outstanding.packetOf(slot)
+    if ((bits & (OpBit.Last | OpBit.Only)) !== 0) {
+      v.latencyNs = v.timeNs - requests.outstanding.timeOf(slot)
+      requests.latencies.add(v.latencyNs)
+    }
   }
 }
 
@@ -90,12 +94,4 @@ function cover(requests: Flow, upTo: number, v: Verdict): void {
     requests.latencies.add(v.latencyNs)
   }
   requests.acked = upTo
-}
-
-function finishRead(requests: Flow, start: number, v: Verdict): void {
-  const slot = requests.outstanding.find(start)
-  if (slot < 0) return
-  v.refersTo = requests.outstanding.packetOf(slot)
-  v.latencyNs = v.timeNs - requests.outstanding.timeOf(slot)
-  requests.latencies.add(v.latencyNs)
 }
