@@ -39,6 +39,10 @@ export function workCompletions(count: number): WorkCompletion[] {
   return Array.from({ length: count }, () => new WorkCompletion())
 }
 
+function badCompletions(): VerbsError {
+  return new VerbsError('EINVAL', 'poll', 'wc must be an array of WorkCompletions, and max at most its length')
+}
+
 const withInv: (typeof WcFlag)['WithInv'] = 8
 
 /** A handle that another thread, or another process on the same named segment, can import. */
@@ -142,33 +146,37 @@ export class CompletionQueue extends Handle {
    */
   poll(wc: WorkCompletion[], max: number = wc.length): number {
     const { i32, cq } = this
-    if (typeof max !== 'number' || !(max <= wc.length))
-      throw new VerbsError('EINVAL', 'poll', 'wc must be an array of WorkCompletions, and max at most its length')
+    if (typeof max !== 'number' || !(max <= wc.length)) throw badCompletions()
     let tail = i32[cq + Cq.tail]!
     let e = i32[cq + Cq.ring]! + (tail & i32[cq + Cq.mask]!) * Cqe.words
     if ((processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) !== ((tail + 1) | 0)) {
       this.idle = (this.idle + 1) & 15
       return this.idle === 0 || i32[cq + Cq.state] !== cqState.live ? this.#empty() : 0
     }
-    if (!this.single) {
-      this.host.segment.lock(cq + Cq.pollLock)
+    const lock = this.single ? 0 : cq + Cq.pollLock
+    if (lock !== 0) {
+      this.host.segment.lock(lock)
       tail = i32[cq + Cq.tail]!
     }
     const ring = i32[cq + Cq.ring]!
     const mask = i32[cq + Cq.mask]!
     let filled = 0
-    try {
-      while (filled < max) {
-        e = ring + (tail & mask) * Cqe.words
-        if ((processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) !== ((tail + 1) | 0)) break
-        if (this.fill(wc[filled]!, e)) filled++
-        tail = (tail + 1) | 0
+    let bad = false
+    while (filled < max) {
+      e = ring + (tail & mask) * Cqe.words
+      if ((processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) !== ((tail + 1) | 0)) break
+      const into = wc[filled]
+      if (!(into instanceof WorkCompletion)) {
+        if (filled === 0) bad = true
+        break
       }
-    } finally {
-      if (processorOrders) i32[cq + Cq.tail] = tail
-      else Atomics.store(i32, cq + Cq.tail, tail)
-      if (!this.single) this.host.segment.unlock(cq + Cq.pollLock)
+      if (this.fill(into, e)) filled++
+      tail = (tail + 1) | 0
     }
+    if (processorOrders) i32[cq + Cq.tail] = tail
+    else Atomics.store(i32, cq + Cq.tail, tail)
+    if (lock !== 0) this.host.segment.unlock(lock)
+    if (bad) throw badCompletions()
     return filled
   }
 

@@ -630,7 +630,10 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       const waiting = Atomics.exchange(i32, q + Qp.rqWaiting, 0)
       if (waiting !== 0) this.pd.context.device.retry(waiting - 1)
     }
-    if (i32[q + Qp.state] === QpState.Err) this.#host.flushBroken(q, this.qpNum)
+    if (i32[q + Qp.state] === QpState.Err) {
+      segment.quiesce()
+      this.#host.flushBroken(q, this.qpNum)
+    }
     if (failed !== 0) {
       let reason = `the receive queue is full with ${maxRecvWr} requests`
       if (failed === badField) reason = 'a field of the work request has a value of the wrong type'

@@ -12,6 +12,15 @@
  */
 export { NativeError } from './error.ts'
 export { type FutexResult, futexWait, futexWaitAsync, futexWake } from './futex.ts'
-export { clockMonotonicNs, cpuCount, currentCores, lastError, lockMemory, pinThread } from './host.ts'
+export {
+  clockMonotonicNs,
+  cpuCount,
+  currentCores,
+  lastError,
+  lockMemory,
+  membarrier,
+  pinThread,
+  registerMembarrier,
+} from './host.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'
 export { mapPrivate, mapShared, type PrivateMapping, type SharedMapping, unlinkShared, unmap } from './mapping.ts'

@@ -23,9 +23,9 @@ export interface NativeFunction {
 }
 
 /** What differs between architectures: the numbers of the system calls that have no function in every C library. */
-const generic = { futex: 98, mlock2: 284 }
-const syscallNumbers: Readonly<Record<string, { readonly futex: number; readonly mlock2: number }>> = {
-  x64: { futex: 202, mlock2: 325 },
+const generic = { futex: 98, mlock2: 284, membarrier: 283 }
+const syscallNumbers: Readonly<Record<string, typeof generic>> = {
+  x64: { futex: 202, mlock2: 325, membarrier: 324 },
   arm64: generic,
   riscv64: generic,
   loong64: generic,
@@ -35,6 +35,7 @@ export interface Libc {
   readonly koffi: Koffi
   readonly futexNumber: number
   readonly mlock2Number: number
+  readonly membarrierNumber: number
   readonly mmap: NativeFunction
   readonly munmap: NativeFunction
   readonly madvise: NativeFunction
@@ -59,6 +60,7 @@ function open(): { libc: Libc | null; reason: string } {
         koffi,
         futexNumber: numbers.futex,
         mlock2Number: numbers.mlock2,
+        membarrierNumber: numbers.membarrier,
         mmap: c.func('mmap', 'int64_t', ['uint64_t', 'uint64_t', 'int', 'int', 'int', 'int64_t']),
         munmap: c.func('munmap', 'int', ['uint64_t', 'uint64_t']),
         madvise: c.func('madvise', 'int', ['uint64_t', 'uint64_t', 'int']),
