@@ -25,6 +25,8 @@ export interface ConvertOptions extends ReadOptions {
 export interface ConvertResult {
   packets: number
   written: number
+  /** Of the source; undefined if it is no capture. */
+  format: string | undefined
   damage: readonly Damage[]
   damageCount: number
 }
@@ -85,5 +87,6 @@ export async function convertCapture(
   writer ??=
     format === 'pcapng' ? new PcapngWriter(sink, { application: 'verbena' }) : new PcapWriter(sink, { nanoseconds })
   writer.close()
-  return { packets: parser.packet.number, written, damage: parser.damage.list, damageCount: parser.damage.count }
+  const { packet, format: read, damage } = parser
+  return { packets: packet.number, written, format: read, damage: damage.list, damageCount: damage.count }
 }
