@@ -52,7 +52,7 @@ export class IcrcFlow {
 
   /** Computes it and puts it at b[end, end + 4). */
   write(b: Uint8Array, start: number, end: number, identification: number = 0): void {
-    const icrc = this.compute(b, start, end, identification)
+    const icrc = ~this.#register(b, start, end, identification)
     b[end] = icrc
     b[end + 1] = icrc >>> 8
     b[end + 2] = icrc >>> 16

@@ -120,8 +120,21 @@ export type Operation =
   | 'ATOMIC_WRITE'
   | 'CNP'
 
+export type HeaderName =
+  | 'RDETH'
+  | 'DETH'
+  | 'XRCETH'
+  | 'FETH'
+  | 'RETH'
+  | 'AtomicETH'
+  | 'AETH'
+  | 'AtomicAckETH'
+  | 'ImmDt'
+  | 'IETH'
+  | 'CNP'
+
 /** The lengths of all extension headers, by name. */
-export const extensionLengths = {
+export const extensionLengths: Readonly<Record<HeaderName, number>> = {
   RDETH: Rdeth.length,
   DETH: Deth.length,
   XRCETH: Xrceth.length,
@@ -133,8 +146,7 @@ export const extensionLengths = {
   ImmDt: ImmDt.length,
   IETH: Ieth.length,
   CNP: CnpPad.length,
-} as const
-export type HeaderName = keyof typeof extensionLengths
+}
 
 export interface OpcodeInfo {
   opcode: number
@@ -151,37 +163,37 @@ export interface OpcodeInfo {
 
 /** Bits of `opcodeBits`. */
 export const OpBit = {
-  First: 1 << 0,
-  Middle: 1 << 1,
-  Last: 1 << 2,
-  Only: 1 << 3,
-  Send: 1 << 4,
-  Write: 1 << 5,
-  ReadRequest: 1 << 6,
-  ReadResponse: 1 << 7,
-  Ack: 1 << 8,
-  AtomicAck: 1 << 9,
+  First: 0x1,
+  Middle: 0x2,
+  Last: 0x4,
+  Only: 0x8,
+  Send: 0x10,
+  Write: 0x20,
+  ReadRequest: 0x40,
+  ReadResponse: 0x80,
+  Ack: 0x100,
+  AtomicAck: 0x200,
   /** COMPARE SWAP and FETCH ADD. */
-  Atomic: 1 << 10,
-  Flush: 1 << 11,
-  AtomicWrite: 1 << 12,
-  Resync: 1 << 13,
-  Cnp: 1 << 14,
-  Rdeth: 1 << 15,
-  Deth: 1 << 16,
-  Xrceth: 1 << 17,
-  Feth: 1 << 18,
-  Reth: 1 << 19,
-  AtomicEth: 1 << 20,
-  Aeth: 1 << 21,
-  AtomicAckEth: 1 << 22,
-  Imm: 1 << 23,
-  Ieth: 1 << 24,
-  Payload: 1 << 25,
+  Atomic: 0x400,
+  Flush: 0x800,
+  AtomicWrite: 0x1000,
+  Resync: 0x2000,
+  Cnp: 0x4000,
+  Rdeth: 0x8000,
+  Deth: 0x10000,
+  Xrceth: 0x20000,
+  Feth: 0x40000,
+  Reth: 0x80000,
+  AtomicEth: 0x100000,
+  Aeth: 0x200000,
+  AtomicAckEth: 0x400000,
+  Imm: 0x800000,
+  Ieth: 0x1000000,
+  Payload: 0x2000000,
   /** Travels from requester to responder. */
-  Request: 1 << 26,
+  Request: 0x4000000,
   /** Travels from responder to requester. A CNP is neither. */
-  Response: 1 << 27,
+  Response: 0x8000000,
 } as const
 
 const placeBits = { first: OpBit.First, middle: OpBit.Middle, last: OpBit.Last, only: OpBit.Only } as const
@@ -268,7 +280,7 @@ for (const info of opcodeTable) {
   const { opcode, operation, place, headers, payload } = info
   headerLength[opcode] = headers.reduce<number>((sum, name) => sum + extensionLengths[name], Bth.length)
   const bits = operationBits[operation] | placeBits[place] | (payload ? OpBit.Payload : 0)
-  opcodeBits[opcode] = headers.reduce<number>((all, name) => all | headerBits[name], bits)
+  opcodeBits[opcode] = headers.reduce((all, name) => all | headerBits[name], bits)
 }
 
 /** RC_SEND_ONLY, or UNKNOWN_0xNN. */

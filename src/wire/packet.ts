@@ -117,7 +117,7 @@ const extensions: Record<HeaderName, Extension> = {
 /** The longest payload of a packet: the largest path MTU. */
 export const maxPayload = 4096
 /** The longest message, and so the largest DMA length: 2 GiB. */
-export const maxMessage = 2 ** 31
+export const maxMessage = 0x80000000
 
 /**
  * What a receiver must check before it looks at anything else, and drop the packet silently if it fails (9.6.1): version,
