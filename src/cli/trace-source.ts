@@ -1,5 +1,6 @@
 /** What the trace commands share: finding the file, saying what is wrong with it, Ctrl-C. */
 import { statSync } from 'node:fs'
+import { InvalidArgumentError } from 'commander'
 import { type Damage, describeDamage } from '../trace/index.ts'
 import { note } from './output.ts'
 
@@ -62,4 +63,10 @@ export function stopOnInterrupt(): Stop {
       for (const name of names) process.off(name, handler)
     },
   }
+}
+
+export function wholeNumber(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('A whole number is wanted.')
+  return value
 }

@@ -45,6 +45,7 @@ export class Analysis {
   lastNs = 0
   readonly #hints: Hints | undefined
   readonly #connections: Connections
+  #numbers = 0
   #firstSeconds = -1
   #firstNanoseconds = 0
 
@@ -123,11 +124,15 @@ export class Analysis {
     }
   }
 
-  /** The conversation of a flow, from 1: both directions have the same. Without hints there may be holes. */
+  /**
+   * The conversation of a flow, from 1; both directions have the same. Numbers are given when they are first asked for;
+   * without hints, two directions that turn out later to belong together keep different ones.
+   */
   numberOf(flow: Flow): number {
     const hint = this.#hints?.numbers[flow.index]
     if (hint !== undefined) return hint
-    return 1 + Math.min(flow.index, flow.peer?.index ?? flow.index)
+    if (flow.number === 0) flow.number = flow.peer?.number || ++this.#numbers
+    return flow.number
   }
 
   #track(flow: Flow, packet: CapturedPacket, d: Dissection, v: Verdict): void {

@@ -12,6 +12,7 @@ import {
 import { Analysis } from './analysis.ts'
 import { Dissection, dissect } from './dissect.ts'
 import type { Filter } from './filter.ts'
+import { learnHints } from './learn.ts'
 import { rowOf } from './row.ts'
 import { Verdict } from './verdict.ts'
 
@@ -43,7 +44,7 @@ export async function convertCapture(
   options: ConvertOptions,
 ): Promise<ConvertResult> {
   const { format, filter, nanoseconds = true } = options
-  const analysis = new Analysis()
+  const analysis = new Analysis(filter === undefined ? undefined : await learnHints(source, options))
   const d = new Dissection()
   const v = new Verdict()
   let writer: CaptureWriter | undefined

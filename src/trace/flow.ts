@@ -32,6 +32,8 @@ export class Flow {
   basis: Basis | undefined
   /** Answers that did not fit to the peer, one after the other. */
   strangers = 0
+  /** Number of the conversation, from 1; 0 while it has none. */
+  number = 0
   /** How often a peer was looked for. */
   tries = 0
 

@@ -1,7 +1,6 @@
 /** What can be wrong with one packet taken by itself: a bit for each rule, and its words. */
 
 export const Problem = {
-  IpHeader: 0x1,
   IpLength: 0x2,
   Fragment: 0x4,
   UdpLength: 0x8,
@@ -22,7 +21,6 @@ export const Problem = {
 } as const
 
 const words: readonly (readonly [bit: number, name: string, text: string])[] = [
-  [Problem.IpHeader, 'ip-header', 'the IP header is damaged'],
   [Problem.IpLength, 'ip-length', 'the IP length is more than the frame has'],
   [Problem.Fragment, 'fragment', 'an IP fragment: RoCE packets are never fragmented'],
   [Problem.UdpLength, 'udp-length', 'the UDP length does not agree with the IP length'],

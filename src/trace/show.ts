@@ -1,9 +1,9 @@
 /** `verbena trace show`: packet after packet, with what the whole capture tells about each. */
-import { statSync } from 'node:fs'
 import { type CaptureSource, type Damage, type ReadOptions, readCapture } from '../capture/index.ts'
-import { Analysis, type Hints } from './analysis.ts'
+import { Analysis } from './analysis.ts'
 import { Dissection, dissect } from './dissect.ts'
 import type { Filter } from './filter.ts'
+import { learnHints } from './learn.ts'
 import { type Row, rowOf } from './row.ts'
 import { Verdict } from './verdict.ts'
 
@@ -31,7 +31,7 @@ export async function showCapture(
   options: ShowOptions = {},
 ): Promise<ShowResult> {
   const { filter, limit = Number.POSITIVE_INFINITY } = options
-  const hints = isFile(source) ? await learn(source, options) : undefined
+  const hints = await learnHints(source, options)
   const analysis = new Analysis(hints)
   const d = new Dissection()
   const v = new Verdict()
@@ -51,25 +51,4 @@ export async function showCapture(
   )
   const { damage, format, packet } = parser
   return { packets: packet.number, shown, format, damage: damage.list, damageCount: damage.count }
-}
-
-async function learn(source: CaptureSource, options: ReadOptions): Promise<Hints> {
-  const analysis = new Analysis()
-  const d = new Dissection()
-  const v = new Verdict()
-  await readCapture(
-    source,
-    (packet) => {
-      dissect(packet, d, true)
-      analysis.packet(packet, d, v)
-      return undefined
-    },
-    options,
-  )
-  analysis.finish()
-  return analysis.hints()
-}
-
-function isFile(source: CaptureSource): boolean {
-  return typeof source === 'string' && source !== '-' && statSync(source).isFile()
 }

@@ -6,8 +6,8 @@ import { note, paint, print } from '../output.ts'
 import { captureFile, mustBeCapture, noteDamage, stopOnInterrupt } from '../trace-source.ts'
 
 const help = `
-Checked of every RDMA packet: its ICRC (and VCRC, where there is one), and that it keeps these rules:
-${problemRules.map(({ name, text }) => `  ${name.padEnd(16)}not ${text}`).join('\n')}
+Checked of every RDMA packet: its ICRC (and VCRC, where there is one), and that none of this is true:
+${problemRules.map(({ name, text }) => `  ${name.padEnd(16)}${text}`).join('\n')}
 
 Exit code 1 if a packet or the file is damaged. A packet of which the capture has only the beginning is not bad; its ICRC
 cannot be checked, and that is said. --json prints

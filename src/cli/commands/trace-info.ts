@@ -10,7 +10,7 @@ import {
 } from '../../trace/index.ts'
 import { exitCodes } from '../failure.ts'
 import { note, paint, print, table } from '../output.ts'
-import { captureFile, mustBeCapture, noteDamage, stopOnInterrupt } from '../trace-source.ts'
+import { captureFile, mustBeCapture, noteDamage, stopOnInterrupt, wholeNumber } from '../trace-source.ts'
 
 const help = `
 A packet names only the QP that it goes to. Which two directions belong together is known, in this order, from: connection
@@ -30,16 +30,16 @@ export function configure(command: Command): void {
   command
     .description('Follow the connections of a capture: messages, bytes, losses, NAKs, latencies.')
     .argument('<file>', 'pcap or pcapng, gzip or not; - for standard input')
-    .option('--top <count>', 'show so many conversations, those with most packets first (default: 20)', Number)
+    .option('--top <count>', 'show so many conversations, those with most packets first', wholeNumber, 20)
     .option('--json', 'print one JSON document, with all conversations')
     .addHelpText('after', help)
-    .action(async (file: string, options: { top?: number; json?: boolean }) => {
+    .action(async (file: string, options: { top: number; json?: boolean }) => {
       const stop = stopOnInterrupt()
       const info = await analyseCapture(captureFile(file), { signal: stop.signal })
       stop.dispose()
       mustBeCapture(file, info)
       if (options.json) process.stdout.write(`${JSON.stringify(info)}\n`)
-      else show(info, options.top !== undefined && options.top >= 0 ? options.top : 20)
+      else show(info, options.top)
       noteDamage(info)
       if (stop.stopped) note(`Interrupted after packet ${info.packets}: the rest of the file was not read.`)
       process.exitCode = stop.stopped ? exitCodes.interrupted : info.damageCount > 0 ? exitCodes.failed : exitCodes.done
@@ -80,7 +80,7 @@ function showConversation({ number, service, paired, pathMtu, directions }: Conv
   const rows: [string, (d: DirectionInfo) => string | number][] = [
     ['packets', ({ packets }) => packets],
     ['messages', ({ messages }) => messageText(messages)],
-    ['payload', ({ bytes, readBytes }) => (readBytes > 0 ? `${bytes} B, READ ${readBytes} B` : `${bytes} B`)],
+    ['payload', ({ bytes, readBytes }) => (readBytes > 0 ? `${bytes} B, READ ${readBytes} B` : bytes && `${bytes} B`)],
     ['retransmissions', ({ retransmissions }) => retransmissions],
     ['of them duplicates', ({ duplicates }) => duplicates],
     [

@@ -1,8 +1,8 @@
 /** `verbena trace show` */
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { filterFields, LinePrinter, parseFilter, plainJson, showCapture } from '../../trace/index.ts'
 import { exitCodes } from '../failure.ts'
-import { captureFile, mustBeCapture, noteDamage, stopOnInterrupt } from '../trace-source.ts'
+import { captureFile, mustBeCapture, noteDamage, stopOnInterrupt, wholeNumber } from '../trace-source.ts'
 
 const fields = Object.entries(filterFields)
   .map(([name, { text }]) => `  ${name.padEnd(16)}${text}`)
@@ -56,12 +56,6 @@ export function configure(command: Command): void {
           ? exitCodes.failed
           : exitCodes.done
     })
-}
-
-function wholeNumber(text: string): number {
-  const value = Number(text)
-  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('A whole number is wanted.')
-  return value
 }
 
 /** Writes lines in larger pieces. */
