@@ -2,7 +2,7 @@
 export { type Damage, DamageLog, describeDamage } from './damage.ts'
 export { LinkType, linkTypeName } from './format.ts'
 export { LinkLayer, type Located, locate, located } from './link-layer.ts'
-export { type CapturedPacket, type CaptureFormat, CaptureParser, type InterfaceInfo, Step } from './parser.ts'
+export { CapturedPacket, type CaptureFormat, CaptureParser, type InterfaceInfo, Step } from './parser.ts'
 export { type CaptureSource, openCaptureSource, type ReadOptions, readCapture } from './read.ts'
 export { type CaptureSink, fileSink, gzipSink } from './sink.ts'
 export { type CaptureWriter, PcapWriter, type PcapWriterOptions } from './write-pcap.ts'

@@ -51,6 +51,7 @@ export class Analysis {
 
   constructor(hints?: Hints) {
     this.#hints = hints
+    this.#numbers = hints?.numbers.reduce((most, number) => Math.max(most, number), 0) ?? 0
     this.#connections = new Connections((destination, qpn, claim) => this.#claimed(destination, qpn, claim))
   }
 
@@ -154,7 +155,7 @@ export class Analysis {
     else if (flow.service === Service.RD) return
     else if ((bits & OpBit.Request) !== 0) trackRequest(flow, packet.bytes, packet.number, d, v)
     else if ((bits & OpBit.Response) !== 0) {
-      if (this.#hints === undefined) inferPair(flow, d, this.table)
+      if (!this.#isHinted(flow)) inferPair(flow, d, this.table)
       trackResponse(flow, d, v)
     }
   }
@@ -224,11 +225,16 @@ export class Analysis {
       }
     }
     if (flow.service === Service.UD) {
-      if (hints === undefined) joinDatagrams(flow, this.table)
+      if (!this.#isHinted(flow)) joinDatagrams(flow, this.table)
       return
     }
     const claim = this.#connections.claimOf(flow.destination, flow.destQp)
     if (claim !== undefined && claim.source === flow.source) this.#apply(flow, claim)
+  }
+
+  /** Has the first reading found the other direction? It may have ended before the flow began. */
+  #isHinted(flow: Flow): boolean {
+    return (this.#hints?.peers[flow.index] ?? -1) >= 0
   }
 
   /** The capture tells who sends to a QP; if that has begun already, it begins anew. */
@@ -242,7 +248,7 @@ export class Analysis {
   #apply(flow: Flow, claim: Claim): void {
     if (claim.mtu > 0) flow.mtu = claim.mtu
     if (claim.startPsn >= 0) flow.begin(claim.startPsn)
-    if (this.#hints !== undefined) return
+    if (this.#isHinted(flow)) return
     const back = this.table.find(flow.destination, flow.source, claim.srcQp, flow.service, -1)
     if (back !== undefined) join(flow, back, claim.basis)
     else {

@@ -127,7 +127,10 @@ function answer(row: Row): string[] {
 
 function coverage({ from, to, packets, messages }: NonNullable<Row['covers']>): string {
   const which = from === to ? `PSN ${to}` : `PSN ${from} to ${to}`
-  const counts = [packets > 1 ? `${packets} packets` : '', messages > 1 ? `${messages} messages` : '']
+  const counts = [
+    packets > 1 ? `${packets} packets` : '',
+    messages > 1 ? `${messages} messages` : packets > 1 ? '1 message' : '',
+  ]
     .filter((text) => text !== '')
     .join(', ')
   const rest = messages === 0 ? 'no whole message' : counts

@@ -5,6 +5,9 @@ import { Analysis, type Hints } from './analysis.ts'
 import { Dissection, dissect } from './dissect.ts'
 import { Verdict } from './verdict.ts'
 
+/** So many packets are read beforehand: in a large file, what is asked for should not wait for its end. */
+const most = 2_000_000
+
 /** Undefined for what can be read only once. */
 export async function learnHints(source: CaptureSource, options: ReadOptions): Promise<Hints | undefined> {
   if (typeof source !== 'string' || source === '-' || !statSync(source).isFile()) return undefined
@@ -16,7 +19,7 @@ export async function learnHints(source: CaptureSource, options: ReadOptions): P
     (packet) => {
       dissect(packet, d, true)
       analysis.packet(packet, d, v)
-      return undefined
+      return packet.number < most
     },
     options,
   )

@@ -8,6 +8,7 @@
  *   ack       an answer fits to a request: of all flows in the other direction, exactly one has this PSN outstanding
  *   only      nothing else goes in either direction (for UC, which has no answers)
  */
+import { Syndrome } from '../wire/index.ts'
 import type { Dissection } from './dissect.ts'
 import { type Basis, type Flow, psnDiff, Service } from './flow.ts'
 import type { FlowTable } from './flow-table.ts'
@@ -48,7 +49,7 @@ function part(flow: Flow): void {
 export function inferPair(flow: Flow, d: Dissection, flows: FlowTable): void {
   if (flow.peer !== undefined) {
     if (flow.basis !== 'ack') return
-    if (fits(flow.peer, d.psn) || psnDiff(d.psn, flow.peer.acked) <= 0) flow.strangers = 0
+    if (fits(flow.peer, d.psn, true) || psnDiff(d.psn, flow.peer.acked) <= 0) flow.strangers = 0
     else if (++flow.strangers > mostStrangers) part(flow)
     return
   }
@@ -57,7 +58,7 @@ export function inferPair(flow: Flow, d: Dissection, flows: FlowTable): void {
   let found: Flow | undefined
   for (const candidate of flows.between(flow.destination, flow.source)) {
     if (candidate.service !== flow.service || candidate.peer !== undefined || !candidate.started) continue
-    if (!fits(candidate, d.psn)) continue
+    if (!fits(candidate, d.psn, d.syndrome === Syndrome.PsnSequence)) continue
     // A QP may be connected to itself; another is more likely.
     if (found !== undefined && found !== flow && candidate !== flow) return
     if (found === undefined || found === flow) found = candidate
@@ -65,12 +66,12 @@ export function inferPair(flow: Flow, d: Dissection, flows: FlowTable): void {
   if (found !== undefined) join(flow, found, 'ack')
 }
 
-/** Is `psn` outstanding in this flow, and did the capture see it sent? */
-function fits(requests: Flow, psn: number): boolean {
+/** Is `psn` outstanding in this flow, and did the capture see it sent? What a NAK asks for may be lost before it. */
+function fits(requests: Flow, psn: number, mayBeLost: boolean): boolean {
   if (psnDiff(psn, requests.acked) <= 0) return false
   const beyond = psnDiff(psn, requests.next)
   if (beyond >= requests.slack && beyond >= 0) return false
-  return requests.outstanding.find(psn) >= 0 || (beyond < 0 && requests.reads > 0)
+  return requests.outstanding.find(psn) >= 0 || (beyond < 0 && (mayBeLost || requests.reads > 0))
 }
 
 /** Joins datagrams, whose source QP is known, with those that come back. */

@@ -11,7 +11,8 @@ const fields = Object.entries(filterFields)
 const help = `
 Columns: packet number, seconds since the first packet, addresses, #conversation with sending → receiving QP, operation,
 PSN, payload; then what it means: whether it repeats a packet, what an ACK covers and how long that took, why a NAK.
-A file is read twice, so that its first packets know what later ones tell about their connection.
+A file is read twice (of a large one, two million packets), so that its first packets know what later ones tell about
+their connection.
 
 A filter is made of fields, compared with == != < <= > >= or ~ (contains), and joined with and, or, not, ( ):
 ${fields}
