@@ -18,6 +18,8 @@ import { type ByteWindow, Step, type StepValue } from './window.ts'
 const believableGapSeconds = 86_400
 
 const fits = { yes: 0, no: 1, unknown: 2 } as const
+const unknownLength = -1
+const noLength = -2
 
 export class PcapReader {
   readonly window: ByteWindow
@@ -64,11 +66,20 @@ export class PcapReader {
       const { view, start } = window
       const seconds = view.getUint32(start, this.littleEndian)
       const fraction = view.getUint32(start + 4, this.littleEndian)
-      const captured = view.getUint32(start + 8, this.littleEndian)
+      let captured = view.getUint32(start + 8, this.littleEndian)
       const original = view.getUint32(start + 12, this.littleEndian)
       if (captured > longestRecord) {
         this.#lose(`a record of ${captured} bytes: its header is damaged`)
         continue
+      }
+      if (captured !== original || !this.#possible(start)) {
+        const length = this.#lengthOf(start)
+        if (length === unknownLength) return Step.More
+        if (length === noLength) {
+          this.#lose('a record header that is damaged: no record follows')
+          continue
+        }
+        captured = length
       }
       const whole = this.#recordLength + captured
       if (unread < whole) {
@@ -78,22 +89,6 @@ export class PcapReader {
         }
         this.#lose(`the file ends inside this record: ${unread - this.#recordLength} of ${captured} bytes`)
         continue
-      }
-      if (captured > original || fraction >= this.#units) {
-        const follower = this.#follower(start + whole)
-        if (follower === fits.unknown) {
-          window.wanted = whole + this.#recordLength
-          return Step.More
-        }
-        const odd =
-          captured > original
-            ? `${captured} bytes captured of a packet of ${original}`
-            : `a fraction of a second of ${fraction} units of 1/${this.#units}`
-        if (follower === fits.no) {
-          this.#lose(`${odd}, and no record follows: the header is damaged`)
-          continue
-        }
-        this.#note(odd)
       }
       packet.number++
       packet.fileOffset = window.base + start
@@ -153,25 +148,56 @@ export class PcapReader {
     return Step.End
   }
 
+  /**
+   * The captured bytes of a record with a header that is not quite as usual: cut packets are, damaged headers, too. What
+   * follows decides; so the window has to reach beyond the record, or the answer is `unknownLength`.
+   */
+  #lengthOf(start: number): number {
+    const { window } = this
+    const captured = window.view.getUint32(start + 8, this.littleEndian)
+    const original = window.view.getUint32(start + 12, this.littleEndian)
+    const fraction = window.view.getUint32(start + 4, this.littleEndian)
+    const asCaptured = this.#follower(start, captured)
+    if (asCaptured === fits.unknown) return unknownLength
+    if (captured < original && fraction < this.#units && this.#leadsOn(start, captured)) return captured
+    if (captured !== original && original <= longestResync) {
+      const asOriginal = this.#follower(start, original)
+      if (asOriginal === fits.unknown) return unknownLength
+      // Where a header seems to follow both, the one with the likelier time counts.
+      const likelier = asCaptured === fits.no || this.#leadsOn(start, original)
+      if (asOriginal === fits.yes && original > 0 && likelier) {
+        this.#note(`${captured} bytes captured of a packet of ${original}: the record has all of them`)
+        return original
+      }
+    }
+    if (fraction >= this.#units) {
+      if (asCaptured === fits.no) return noLength
+      this.#note(`a fraction of a second of ${fraction} units of 1/${this.#units}`)
+      return captured
+    }
+    // The record behind a cut packet may be the damaged one.
+    if (captured < original) return captured
+    if (asCaptured === fits.no) return noLength
+    if (captured > original) this.#note(`${captured} bytes captured of a packet of ${original}`)
+    return captured
+  }
+
   /** Puts the window at the next record that can be believed. */
   #search(): StepValue {
     const { window } = this
     const from = window.fileOffset
     for (; window.limit - window.start >= this.#recordLength; window.start++) {
       const { start, limit } = window
-      if (!this.#plausible(start)) continue
+      if (!this.#plausible(start, this.#lastSeconds)) continue
       const end = start + this.#recordLength + window.view.getUint32(start + 8, this.littleEndian)
       if (end > limit) {
         if (window.ended) continue
         window.wanted = end - start
         return Step.More
       }
-      const follower = this.#follower(end)
+      const follower = this.#follower(start, end - start - this.#recordLength)
       if (follower === fits.yes) return Step.Packet
-      if (follower === fits.unknown) {
-        window.wanted = end - start + this.#recordLength
-        return Step.More
-      }
+      if (follower === fits.unknown) return Step.More
     }
     window.wanted = this.#recordLength
     if (!window.ended) return Step.More
@@ -180,25 +206,45 @@ export class PcapReader {
     return Step.End
   }
 
-  /** Does a record, or the file's end, follow at `position` of the window? */
-  #follower(position: number): number {
+  /** Does a record, or the file's end, follow a record at `start` with `length` bytes? */
+  #follower(start: number, length: number): number {
     const { window } = this
+    const position = start + this.#recordLength + length
     const unread = window.limit - position
-    if (unread < this.#recordLength && !window.ended) return fits.unknown
-    if (unread === 0) return fits.yes
+    if (unread < this.#recordLength && !window.ended) {
+      window.wanted = position + this.#recordLength - window.start
+      return fits.unknown
+    }
+    if (unread < 0) return fits.no
     // The file may be cut off in the middle of the following header: nothing speaks against that.
-    if (unread < this.#recordLength) return unread >= 0 ? fits.yes : fits.no
-    return this.#plausible(position) ? fits.yes : fits.no
+    if (unread < this.#recordLength) return fits.yes
+    return this.#possible(position) ? fits.yes : fits.no
   }
 
-  #plausible(position: number): boolean {
+  /** Does a likely header, or the file's end, follow a record at `start` with `length` bytes? `#follower` has been asked. */
+  #leadsOn(start: number, length: number): boolean {
+    const { limit, view } = this.window
+    const position = start + this.#recordLength + length
+    const seconds = view.getUint32(start, this.littleEndian)
+    return limit === position || (limit - position >= this.#recordLength && this.#plausible(position, seconds))
+  }
+
+  /** Can this be a record header? */
+  #possible(position: number): boolean {
     const { view } = this.window
     const captured = view.getUint32(position + 8, this.littleEndian)
-    if (captured === 0 || captured > longestResync) return false
     const original = view.getUint32(position + 12, this.littleEndian)
-    if (original < captured || original > longestResync) return false
+    if (captured > original || original > longestResync) return false
     if (view.getUint32(position + 4, this.littleEndian) >= this.#units) return false
-    if (this.#lastSeconds < 0) return true
-    return Math.abs(view.getUint32(position, this.littleEndian) - this.#lastSeconds) <= believableGapSeconds
+    // Zeros are no header.
+    return captured > 0 || view.getUint32(position, this.littleEndian) > 0
+  }
+
+  /** Is it likely enough that this is one, near `seconds` in time, to go on with it behind damage? */
+  #plausible(position: number, seconds: number): boolean {
+    const { view } = this.window
+    if (!this.#possible(position) || view.getUint32(position + 8, this.littleEndian) === 0) return false
+    // Before the first record there is nothing to compare with.
+    return seconds < 0 || Math.abs(view.getUint32(position, this.littleEndian) - seconds) <= believableGapSeconds
   }
 }

@@ -56,30 +56,31 @@ export class PcapngReader {
         continue
       }
       type = view.getUint32(start, this.littleEndian)
-      const total = view.getUint32(start + 4, this.littleEndian)
-      if (total < smallestBlock || total % 4 !== 0 || total > longestRecord) {
-        this.#lose(`a block of ${total} bytes: its head is damaged`)
-        continue
-      }
-      if (unread < total) {
+      let total = view.getUint32(start + 4, this.littleEndian)
+      const sane = total >= smallestBlock && total % 4 === 0 && total <= longestRecord
+      if (sane && unread < total && !window.ended) {
         window.wanted = total
-        if (!window.ended) return Step.More
-        this.#lose(`the file ends inside a block: ${unread} of ${total} bytes`)
-        continue
+        return Step.More
       }
-      const trailing = view.getUint32(start + total - 4, this.littleEndian)
-      if (trailing !== total) {
-        const enough = unread >= total + longestResync || window.ended
-        if (!enough) {
-          window.wanted = total + longestResync
+      const whole = sane && unread >= total
+      if (!whole || view.getUint32(start + total - 4, this.littleEndian) !== total) {
+        const wanted = (whole ? total : blockHead) + longestResync
+        if (!window.ended && unread < wanted) {
+          window.wanted = wanted
           return Step.More
         }
-        const what = `a block that says ${total} bytes at its beginning and ${trailing} at its end`
-        if (unread !== total && !this.#believable(start + total)) {
-          this.#lose(what)
-          continue
+        const own = knownTypes.has(type) ? this.#ownLength(start, unread) : 0
+        if (own > 0) this.#note(`a block that says ${total} bytes at its beginning and ${own} at its end`)
+        else if (!sane) this.#lose(`a block of ${total} bytes: its head is damaged`)
+        else if (!whole) this.#lose(`the file ends inside a block: ${unread} of ${total} bytes`)
+        else {
+          const trailing = view.getUint32(start + total - 4, this.littleEndian)
+          const what = `a block that says ${total} bytes at its beginning and ${trailing} at its end`
+          if (unread === total || this.#believable(start + total)) this.#note(what)
+          else this.#lose(what)
         }
-        this.#note(what)
+        if (this.#searching) continue
+        if (own > 0) total = own
       }
       const isPacket = this.#block(type, start, total)
       window.start = start + total
@@ -275,6 +276,17 @@ export class PcapngReader {
     if (!this.#cut) this.#note('no whole block follows')
     window.start = window.limit
     return Step.End
+  }
+
+  /** The length of the block at `start` by the length at its end, if another block or the file's end follows; else 0. */
+  #ownLength(start: number, unread: number): number {
+    const { view } = this.window
+    const most = Math.min(unread, longestResync)
+    for (let length = smallestBlock; length <= most; length += 4) {
+      if (view.getUint32(start + length - 4, this.littleEndian) !== length) continue
+      if (length === unread || this.#believable(start + length)) return length
+    }
+    return 0
   }
 
   /** Is there a whole block with two equal lengths at `position` of the window? */
