@@ -19,9 +19,11 @@ export class DamageLog {
     this.limit = limit
   }
 
-  add(offset: number, packet: number, what: string): void {
+  add(offset: number, packet: number, what: string): Damage {
     this.count++
-    if (this.list.length < this.limit) this.list.push({ offset, packet, what })
+    const damage = { offset, packet, what }
+    if (this.list.length < this.limit) this.list.push(damage)
+    return damage
   }
 }
 

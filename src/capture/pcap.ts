@@ -2,7 +2,7 @@
  * pcap files: one header, then records. Nothing in a record marks its beginning, so behind damage the next whole record
  * is looked for: a header that is plausible by itself and is followed by another plausible one, or by the file's end.
  */
-import type { DamageLog } from './damage.ts'
+import type { Damage, DamageLog } from './damage.ts'
 import {
   longestRecord,
   longestResync,
@@ -32,6 +32,7 @@ export class PcapReader {
   #units = 1e6
   #begun = false
   #searching = false
+  #lost: Damage | undefined
   #lastSeconds = -1
 
   constructor(window: ByteWindow, packet: CapturedPacket, damage: DamageLog, magic: number, littleEndian: boolean) {
@@ -54,6 +55,7 @@ export class PcapReader {
         const found = this.#search()
         if (found !== Step.Packet) return found
         this.#searching = false
+        if (this.#lost !== undefined) this.#lost.what += `; reading goes on at offset ${window.fileOffset}`
       }
       const unread = window.limit - window.start
       if (unread < this.#recordLength) {
@@ -129,12 +131,12 @@ export class PcapReader {
     this.#begun = true
   }
 
-  #note(what: string): void {
-    this.damage.add(this.window.fileOffset, this.packet.number + 1, what)
+  #note(what: string): Damage {
+    return this.damage.add(this.window.fileOffset, this.packet.number + 1, what)
   }
 
   #lose(what: string): void {
-    this.#note(what)
+    this.#lost = this.#note(what)
     this.window.start++
     this.#searching = true
   }

@@ -2,7 +2,7 @@
  * pcapng files: blocks that tell their length at both ends. Behind damage, the next block of a known type whose two
  * lengths agree is looked for. Interfaces, and with them link types and clocks, are known only within a section.
  */
-import type { DamageLog } from './damage.ts'
+import type { Damage, DamageLog } from './damage.ts'
 import { blockType, byteOrderMagic, longestRecord, longestResync, optionCode } from './format.ts'
 import type { CapturedPacket, InterfaceInfo } from './packet.ts'
 import { setTime, unitsOfResolution } from './time-stamp.ts'
@@ -25,6 +25,7 @@ export class PcapngReader {
   littleEndian = true
   #sectionFirst = 0
   #searching = false
+  #lost: Damage | undefined
   #cut = false
 
   constructor(window: ByteWindow, packet: CapturedPacket, damage: DamageLog) {
@@ -40,6 +41,7 @@ export class PcapngReader {
         const found = this.#search()
         if (found !== Step.Packet) return found
         this.#searching = false
+        if (this.#lost !== undefined) this.#lost.what += `; reading goes on at offset ${window.fileOffset}`
       }
       const unread = window.limit - window.start
       if (unread < blockHead) {
@@ -237,8 +239,8 @@ export class PcapngReader {
     return true
   }
 
-  #note(what: string): void {
-    this.damage.add(this.window.fileOffset, this.packet.number + 1, what)
+  #note(what: string): Damage {
+    return this.damage.add(this.window.fileOffset, this.packet.number + 1, what)
   }
 
   /** Notes damage within a block whose frame is sound; no packet comes of it. */
@@ -248,7 +250,7 @@ export class PcapngReader {
   }
 
   #lose(what: string): void {
-    this.#note(what)
+    this.#lost = this.#note(what)
     this.window.start++
     this.#searching = true
     this.#cut = what.startsWith('the file ends')

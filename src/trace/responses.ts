@@ -57,7 +57,14 @@ export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
     }
     requests.next = (upTo + 1) & 0xffffff
   }
+  const refusedPacket = v.refersTo
   cover(requests, upTo, v)
+  if (refused) {
+    // It speaks of the packet that it refuses, not of those that it acknowledges by the way.
+    v.refersTo = refusedPacket
+    v.latencyNs = -1
+    return
+  }
   if (isRead && slot >= 0) {
     v.refersTo = requests.outstanding.packetOf(slot)
     if ((bits & (OpBit.Last | OpBit.Only)) !== 0) {

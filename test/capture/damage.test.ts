@@ -119,7 +119,13 @@ describe('garbage', () => {
     file.fill(0xff, 24 + 76 + 8, 24 + 76 + 12)
     const { packets, damage, parser } = readBytes(file)
     expect(packets.map(({ bytes }) => bytes[0])).toEqual([0, 2])
-    expect(damage).toEqual([{ offset: 100, packet: 2, what: 'a record of 4294967295 bytes: its header is damaged' }])
+    expect(damage).toEqual([
+      {
+        offset: 100,
+        packet: 2,
+        what: 'a record of 4294967295 bytes: its header is damaged; reading goes on at offset 176',
+      },
+    ])
     expect(parser.room(1).length).toBeLessThan(10_000)
   })
 
