@@ -478,6 +478,12 @@ export class Segment {
     }
   }
 
+  /** Takes a lock away from a thread that ended while it had it. */
+  releaseDead(word: number): void {
+    const owner = Atomics.load(this.i32, word)
+    if (owner !== 0 && !this.#ownerAlive(owner)) Atomics.compareExchange(this.i32, word, owner, 0)
+  }
+
   #ownerAlive(owner: number): boolean {
     const id = owner & ownerMask
     const generation = this.i32[attachmentWord(id) + A.generation]! & generationMask

@@ -39,13 +39,15 @@ export interface ConnectOptions {
   maxDestRdAtomic?: number
   /** UD. */
   qkey?: number
+  /** Which of the port's own GIDs is the source; 0 unless told. */
+  gidIndex?: number
   /** Stop in this state instead of RTS. */
   until?: typeof QpState.Init | typeof QpState.Rtr | typeof QpState.Rts
 }
 
-/** The address vector that leads to an endpoint. */
-export function pathTo(remote: QpEndpoint): AhAttr {
-  return { dlid: remote.lid, portNum: 1, grh: { dgid: remote.gid, hopLimit: 64 } }
+/** The address vector that leads to an endpoint, from the port's own GID `gidIndex`. */
+export function pathTo(remote: QpEndpoint, gidIndex = 0): AhAttr {
+  return { dlid: remote.lid, portNum: 1, grh: { dgid: remote.gid, sgidIndex: gidIndex, hopLimit: 64 } }
 }
 
 export const defaultQkey = 0x11111111
@@ -71,7 +73,7 @@ export function connectQp(
   else {
     if (remote === null) throw new VerbsError('EINVAL', 'connectQp', 'a connected QP needs the endpoint of its peer')
     const path = {
-      ah: pathTo(remote),
+      ah: pathTo(remote, options.gidIndex),
       pathMtu: options.pathMtu ?? qp.pd.context.queryPort(1).activeMtu,
       destQpNum: remote.qpn,
       rqPsn: remote.psn,

@@ -2,6 +2,7 @@
 export * from './aeth.ts'
 export * from './bytes.ts'
 export * from './cm.ts'
+export * from './cm-messages.ts'
 export { type Field, type Fields, HeaderCodec, type HeaderRule } from './codec.ts'
 export * from './errors.ts'
 export * from './frame.ts'

@@ -2,6 +2,7 @@
  * Damaged packets: the captures cut, lengthened, spliced and with bits and bytes changed, and bytes at random. Nothing
  * throws; what parses can be written and is then the same value; and nothing outside the packet plays a part.
  */
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import {
@@ -51,7 +52,7 @@ afterAll(() => console.log(`${mutated.toLocaleString('en')} damaged packets`))
 
 const title = 'damaged captures'
 test(title, async () => {
-  await repeatable({ ms: 3500, file, title }, fc.integer({ min: 0, max: 2 ** 31 - 1 }), async (seed) => {
+  await repeatable({ ms: 2500, file, title }, fc.integer({ min: 0, max: 2 ** 31 - 1 }), async (seed) => {
     const random = generator(seed)
     for (let i = 0; i < perRun; i++) {
       const from = random(2) ? rare : frames
@@ -105,7 +106,7 @@ function look(b: Uint8Array, random: (below: number) => number): void {
     if (reason === undefined) {
       if (!(layers.bth >= start && layers.bth + 12 <= layers.icrc && layers.icrc + 4 <= end))
         expect({ start, end, ...layers }).toBe('within the bytes')
-      expect(icrcOf(b, layers)).toBeGreaterThanOrEqual(0)
+      icrcOf(b, layers)
       packetAt(b, layers.bth, layers.icrc, known)
     }
   }
@@ -124,8 +125,8 @@ function look(b: Uint8Array, random: (below: number) => number): void {
     if (isMalformed(frame)) known(frame)
     else {
       const out = new Uint8Array(frameLength(frame))
-      expect(emitFrame(frame, out, 0)).toBe(out.length)
-      expect(parse(out, 0, out.length)).toEqual(frame)
+      same(emitFrame(frame, out, 0), out.length)
+      same(parse(out, 0, out.length), frame)
     }
   }
   for (const at of [start, start + 62]) {
@@ -134,11 +135,11 @@ function look(b: Uint8Array, random: (below: number) => number): void {
     else {
       const out = new Uint8Array(256)
       emitCm(message, out, 0)
-      expect(parseCm(out, 0, 256)).toEqual(message)
+      same(parseCm(out, 0, 256), message)
     }
     const cma = parseCma(b, at, end)
     if (isMalformed(cma)) known(cma)
-    else expect(parseCma(...written(36, (out) => emitCma(cma, out, 0)))).toEqual(cma)
+    else same(parseCma(...written(36, (out) => emitCma(cma, out, 0))), cma)
   }
   vcrc(b, start, end)
 }
@@ -151,18 +152,18 @@ function packetAt(b: Uint8Array, start: number, end: number, known: (reason: str
     if (!(identification >= -1 && identification <= 0xffff)) expect(identification).toBe('an identification')
   }
   const packet = parsePacket(b, start, end)
-  if (isMalformed(packet)) return void expect(packet).toBe(reason)
-  expect(reason).toBeUndefined()
+  same(isMalformed(packet) ? packet : undefined, reason)
+  if (isMalformed(packet)) return
   known(checkAll(b, start, end))
   if (packet.aeth) syndromeText(packet.aeth.syndrome)
-  expect(packetLength(packet)).toBeLessThanOrEqual(end - start)
+  same(packetLength(packet), end - start)
   const out = new Uint8Array(packetLength(packet))
   emitPacket(packet, out, 0)
-  expect(parsePacket(out, 0, out.length)).toEqual(packet)
+  same(parsePacket(out, 0, out.length), packet)
   // The same bytes among others are the same packet.
   const among = new Uint8Array(end - start + 64).fill(0xff)
   among.set(b.subarray(start, end), 32)
-  expect(checkAll(among, 32, 32 + end - start)).toBe(checkAll(b, start, end))
+  same(checkAll(among, 32, 32 + end - start), checkAll(b, start, end))
   same(emittedOf(among, 32, 32 + end - start), out)
 }
 
@@ -181,12 +182,13 @@ function written(length: number, write: (out: Uint8Array) => unknown): [Uint8Arr
   return [out, 0, length]
 }
 
-function same(a: Uint8Array, b: Uint8Array): void {
-  if (Buffer.compare(a, b) !== 0) expect(a).toEqual(b)
+/** vitest's comparison takes a hundred times as long; it is for saying what differs. */
+function same(a: unknown, b: unknown): void {
+  if (!isDeepStrictEqual(a, b)) expect(a).toEqual(b)
 }
 
 function mutate(frame: Uint8Array, random: (below: number) => number): Uint8Array {
-  let b = frame.slice()
+  let b: Uint8Array = frame.slice()
   for (let edits = 1 + random(4); edits > 0; edits--) {
     // Headers matter most: half of all edits are in the first 100 bytes.
     const at = random(2) ? random(b.length) : random(Math.min(100, b.length))
@@ -204,14 +206,14 @@ function mutate(frame: Uint8Array, random: (below: number) => number): Uint8Arra
         b = b.slice(0, random(4) ? Math.max(0, b.length - random(8)) : at)
         break
       case 4:
-        b = Uint8Array.from([...b, ...new Uint8Array(random(16)).fill(random(256))])
+        b = joined(b, new Uint8Array(random(16)).fill(random(256)))
         break
       case 5: {
         // Bytes in the middle taken out or repeated.
         const length = random(20)
         b = random(2)
-          ? Uint8Array.from([...b.subarray(0, at), ...b.subarray(at + length)])
-          : Uint8Array.from([...b.subarray(0, at + length), ...b.subarray(at)])
+          ? joined(b.subarray(0, at), b.subarray(at + length))
+          : joined(b.subarray(0, at + length), b.subarray(at))
         break
       }
       default:
@@ -221,6 +223,13 @@ function mutate(frame: Uint8Array, random: (below: number) => number): Uint8Arra
     if (b.length === 0) return b
   }
   return b
+}
+
+function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
+  const both = new Uint8Array(a.length + b.length)
+  both.set(a)
+  both.set(b, a.length)
+  return both
 }
 
 /** Numbers from 0 to below `below`, from a seed (mulberry32). */

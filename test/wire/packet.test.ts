@@ -385,6 +385,8 @@ describe('layers of frames', () => {
     expect(reason(b)).toBe(expected)
     expect(Object.keys(malformedReasons)).toContain(expected)
     expect(isMalformed(parseFrame(b, 0, b.length))).toBe(true)
+    if (expected === 'truncatedVlan' || (expected === 'tooManyExtensions' && u16(b, 12) === 0x8100))
+      expect(parseEthernet(b, 0, b.length)).toBe(expected)
   })
   test.each([
     ['none', v6(17), 54],
