@@ -135,7 +135,11 @@ describe('answers', () => {
   it('NAKs acknowledge what is before, and are counted by reason', () => {
     const s = new Script()
     for (const psn of [1, 2, 4]) s.request({ psn })
-    expect(s.ack(3, 0x60)).toMatchObject({ nak: true, covers: { from: 1, to: 2, packets: 2 }, answer: 'NAK, PSN sequence error' })
+    expect(s.ack(3, 0x60)).toMatchObject({
+      nak: true,
+      covers: { from: 1, to: 2, packets: 2 },
+      answer: 'NAK, PSN sequence error',
+    })
     for (const syndrome of [0x61, 0x62, 0x63, 0x64]) s.ack(4, syndrome)
     expect(s.ack(4, 0x21)).toMatchObject({ rnr: true, refersTo: 3, answer: 'RNR NAK, 0.01 ms' })
     expect(s.analysis.table.flows[1]).toMatchObject({ naks: [1, 1, 1, 1, 1, 0], rnrNaks: 1 })
