@@ -184,14 +184,14 @@ function cmNotes(message: CmMessage): string[] {
         `QP ${qp(message.localQpn)} expects PSN ${message.startingPsn}`,
         ...service(message.serviceId, message.privateData),
         `path MTU ${message.pathMtu >= 1 && message.pathMtu <= 5 ? 128 << message.pathMtu : `code ${message.pathMtu}`}`,
-        `${message.responderResources}/${message.initiatorDepth} READs`,
+        `serves ${message.responderResources} and sends ${message.initiatorDepth} READs at a time`,
         `retry ${message.retryCount}, RNR retry ${message.rnrRetryCount}, ACK timeout ${timeout(message.primary)}`,
       ]
     case 'REP':
       return [
         ...ids(message),
         `QP ${qp(message.localQpn)} expects PSN ${message.startingPsn}`,
-        `${message.responderResources}/${message.initiatorDepth} READs`,
+        `serves ${message.responderResources} and sends ${message.initiatorDepth} READs at a time`,
         `RNR retry ${message.rnrRetryCount}`,
       ]
     case 'REJ':
