@@ -21,6 +21,10 @@ const commands: Record<string, { summary: string; load(): Promise<CommandFile> }
   },
   bench: { summary: 'measure: one-way latency, or throughput', load: () => import('./commands/bench.ts') },
   report: { summary: 'make a report from saved results', load: () => import('./commands/report.ts') },
+  trace: {
+    summary: 'look at captures of RDMA traffic: check, show, info, convert',
+    load: () => import('./commands/trace.ts'),
+  },
   devices: { summary: 'list the adapters of this host', load: () => import('./commands/devices.ts') },
   devinfo: { summary: 'show what an adapter can do', load: () => import('./commands/devinfo.ts') },
 }
@@ -33,6 +37,7 @@ Examples:
   verbena bench latency --engine thread --stamp submit,send --inline on,off
   verbena bench throughput --technique write,write-batch --concurrent 1,8,64
   verbena report results/2026-01-31-120000-latency --over size
+  verbena trace show roce.pcap --filter 'retransmission or nak'
   verbena devinfo shm0 -v
 
 A setting may be a list; the run is the product of all lists. --json prints one JSON document and nothing else.`
@@ -87,6 +92,7 @@ function helpTopic(argv: readonly string[]): string {
   const [first, second] = argv
   if (first === undefined || !(first in commands)) return ''
   if (first === 'bench' && (second === 'latency' || second === 'throughput')) return `${first} ${second} `
+  if (first === 'trace' && ['check', 'show', 'info', 'convert'].includes(second ?? '')) return `${first} ${second} `
   return `${first} `
 }
 
