@@ -414,6 +414,10 @@ function list(): DeviceInfo[] {
   const all = hostAddresses()
   const one = (name: string, address: HostAddress): DeviceInfo => ({ name, guid: guidOf(address), kind: 'roce' })
   const found = all.map((address) => one(`roce:${address.text}`, address))
+  // Loopback has more addresses than it lists: those that are open are listed too.
+  for (const { name, attr } of openDevices())
+    if (name !== 'roce' && !found.some((info) => info.name === name))
+      found.push({ name, guid: attr.nodeGuid, kind: 'roce' })
   return all.length > 0 ? [one('roce', all[0]!), ...found] : []
 }
 
