@@ -1,11 +1,13 @@
-/** Before the tests: can the laboratory run here? If so, the guest is built, else it is said once what is missing. */
+/** Before the tests: can they run here? If so, the guest is built; else it is said once what is missing. */
 import type { TestProject } from 'vitest/node'
-import { guestImages, missing } from './lab/index.ts'
+import { guestImages, missing, withoutPingPong } from './lab/index.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** Where the guest's images are; null where guests cannot run. */
     guestImages: string | null
+    /** Ping-pongs of ours can be tested. */
+    pingPongs: boolean
   }
 }
 
@@ -20,5 +22,8 @@ export default async function setup(project: TestProject): Promise<void> {
   if (images === null) {
     console.warn(`skipped: tests against Soft-RoCE guests need\n${reasons.map((reason) => `  - ${reason}`).join('\n')}`)
   }
+  const lacking = await withoutPingPong()
+  if (lacking !== null) console.warn(`skipped: ping-pongs of ours, because ${lacking}`)
   project.provide('guestImages', images)
+  project.provide('pingPongs', images !== null && lacking === null)
 }

@@ -70,6 +70,14 @@ export class Lab {
     return await this.start(command, args, timeLimitMs).ended
   }
 
+  /** Waits until something on this side listens on a TCP port. */
+  async listens(port: number, timeLimitMs = 10_000): Promise<void> {
+    const hex = port.toString(16).toUpperCase().padStart(4, '0')
+    const search = `until grep -q ':${hex} .* 0A ' /proc/net/tcp /proc/net/tcp6; do sleep 0.05; done`
+    const { code } = await this.run('bash', ['-c', search], timeLimitMs)
+    if (code !== 0) throw new Error(`nothing listens on port ${port}`)
+  }
+
   /** Captures the RoCE packets of a guest's link as the guest gets and sends them. */
   async capture(guest: number, name = `link${guest}`): Promise<Capture> {
     const path = join(this.directory, `${name}.pcap`)
