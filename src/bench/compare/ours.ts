@@ -4,7 +4,8 @@ import type { QpEndpoint } from '../../index.ts'
 import { currentCores } from '../../memory/index.ts'
 import { Control, newControl, resetControl, Stop } from '../control.ts'
 import { Peer } from '../peer.ts'
-import type { EndRequest, PingPongResult, RunRequest, StreamResult } from './pingpong.ts'
+import type { PingPongResult, RunRequest, StreamResult } from './loops.ts'
+import type { EndRequest } from './pingpong.ts'
 import type { PollResult } from './polling.ts'
 
 const callTimeoutMs = 60_000
