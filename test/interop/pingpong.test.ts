@@ -3,7 +3,7 @@
  * with and without losses on the link. Judges are the kernel's counters, which see only packets with a valid ICRC, an
  * ICRC computed here, tshark, and our own counters:
  *
- *     of ours in the capture  = what the kernel received  + what the link lost on the way to it
+ *     of ours in the capture  = what the kernel received + what the link lost on the way to it
  *     of theirs in the capture = what the kernel sent − what the link lost = what we received
  */
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -16,6 +16,7 @@ import {
   ours,
   type Packet,
   type Program,
+  repeatedTooSoon,
   tsharkObjections,
   verbena,
 } from './lab/index.ts'
@@ -49,6 +50,10 @@ interface Played {
 }
 
 const port = 18515
+/** The ping-pongs ask for 4.096 µs · 2¹⁴, which is 67 ms. */
+const ackTimeoutMs = 60
+const messageBytes = 7777
+const srqQps = 4
 /** Only these end after losses. */
 const reliable = (kind: Kind): boolean => kind === 'rc' || kind === 'srq'
 
@@ -56,16 +61,15 @@ const reliable = (kind: Kind): boolean => kind === 'rc' || kind === 'srq'
 function options({ kind, mtu, lossPercent }: Case): string[] {
   const iterations = ['-n', lossPercent === 0 ? '100' : '30']
   if (kind === 'ud') return [...iterations, '-s', `${mtu}`]
-  const size = ['-s', kind === 'uc' ? '6000' : '7777', '-m', `${mtu}`]
-  if (kind === 'srq') return ['-n', lossPercent === 0 ? '25' : '10', '-q', '4', ...size]
+  const size = ['-s', kind === 'uc' ? '6000' : `${messageBytes}`, '-m', `${mtu}`]
+  if (kind === 'srq') return [...iterations, '-q', `${srqQps}`, ...size]
   return [...iterations, ...size]
 }
 
-/** SENDs that arrive at each end. */
+/** SENDs that arrive at each end. With srq the queue pairs share them, and a few more may come. */
 function messagesOf(kase: Case): number {
   const given = options(kase)
-  const number = (flag: string): number => Number(given[given.indexOf(flag) + 1])
-  return kase.kind === 'srq' ? number('-n') * number('-q') : number('-n')
+  return Number(given[given.indexOf('-n') + 1])
 }
 
 function productOf(lossPercent: number): Case[] {
@@ -110,6 +114,8 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
     const capture = await lab.capture(1, `${kind}-${role}`)
     const theirCommand = `ibv_${kind}_pingpong -d rxe0 -g ${gidIndex[family]} -c ${options(kase).join(' ')}`
     const myArgs = [verbena, `${kind}_pingpong`, '-d', `roce:${ours[family]}`, '-g', '0', '-c', '--json']
+    // What is lost for good makes ours give up.
+    if (kase.lossPercent > 0 && !reliable(kind)) myArgs.push('--timeout', '2')
     const start = (...more: string[]): Program =>
       lab.start(process.execPath, [...myArgs, ...options(kase), ...more], timeLimitMs)
     let mine: Outcome
@@ -150,7 +156,7 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
   }
 
   /** What must hold of every run, whatever was lost. */
-  function judge({ family }: Case, played: Played): void {
+  function judge({ kind, family, mtu }: Case, played: Played): void {
     const { packets, kernel, drops } = played
     const { [family]: theirAddress } = guest.addresses
     const { [family]: myAddress } = ours
@@ -161,7 +167,12 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
     expect(packets.filter(({ fault }) => fault !== null)).toEqual([])
     expect(played.objections).toEqual([])
     expect(played.complaints).toEqual([])
-    expect(kernel.rcvd_pkts).toBe(mine.length - drops.toGuest)
+    // Nobody counts what comes for a QP that is destroyed: what follows the end of the peer's packets and, with srq, which
+    // ends when all QPs together have had enough, a message on each QP.
+    const underWay = kind === 'srq' ? srqQps * Math.ceil(messageBytes / mtu) : 0
+    const late = underWay + mine.filter(({ number }) => number > (theirs.at(-3)?.number ?? 0)).length
+    expect(kernel.rcvd_pkts).toBeLessThanOrEqual(mine.length - drops.toGuest)
+    expect(kernel.rcvd_pkts).toBeGreaterThanOrEqual(mine.length - drops.toGuest - late)
     expect(kernel.sent_pkts).toBe(theirs.length + drops.fromGuest)
     expect(kernel).toMatchObject({ retry_exceeded_err: 0, retry_rnr_exceeded_err: 0, send_err: 0, link_downed: 0 })
     const counters = countersOf(played.mine)
@@ -169,7 +180,7 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
     expect(counters.rcvd_pkts).toBeLessThanOrEqual(theirs.length)
     // What came before the last packet of ours was there in time to be counted.
     const last = mine.at(-1)!.number
-    expect(counters.rcvd_pkts).toBeGreaterThanOrEqual(theirs.filter(({ number }) => number < last).length)
+    expect(counters.rcvd_pkts).toBeGreaterThanOrEqual(theirs.filter(({ number }) => number < last).length - underWay)
     expect(counters.sent_pkts).toBe(mine.length)
     const bad = Object.entries(counters).filter(
       ([name, n]) => /icrc|drop|malformed|invalid|unknown/.test(name) && n > 0,
@@ -177,24 +188,25 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
     expect(bad).toEqual([])
   }
 
+  function expectMessages(kase: Case, kernel: Counters): void {
+    if (kase.kind === 'srq') expect(kernel.rdma_recvs).toBeGreaterThanOrEqual(messagesOf(kase))
+    else expect(kernel.rdma_recvs).toBe(messagesOf(kase))
+  }
+
   describe('without loss', () => {
     for (const kase of productOf(0)) {
       it(title(kase), async () => {
-        // On a slow machine a timer may expire though nothing was lost. Not three times in a row.
-        for (let attempt = 1; ; attempt++) {
-          const played = await play(kase, 20_000)
-          const { mine, theirs, kernel } = played
-          expect([mine.code, theirs.code], `${mine.output}\n${theirs.output}`).toEqual([0, 0])
-          expect(theirs.output).toMatch(/\d+ iters in [\d.]+ seconds/)
-          expect(JSON.parse(mine.stdout)).toMatchObject({ tool: `${kase.kind}_pingpong`, role: kase.role })
-          judge(kase, played)
-          expect(kernel).toMatchObject({ out_of_seq_request: 0, rcvd_seq_err: 0, send_rnr_err: 0, rcvd_rnr_err: 0 })
-          expect(kernel.rdma_recvs).toBe(messagesOf(kase))
-          const expired = kernel.duplicate_request! + kernel.completer_retry_err!
-          if (expired > 0 && attempt < 3) continue
-          expect(expired, 'retransmissions though nothing was lost').toBe(0)
-          break
-        }
+        const played = await play(kase, 20_000)
+        const { mine, theirs, kernel } = played
+        expect([mine.code, theirs.code], `${mine.output}\n${theirs.output}`).toEqual([0, 0])
+        expect(theirs.output).toMatch(/\d+ iters in [\d.]+ seconds/)
+        expect(JSON.parse(mine.stdout)).toMatchObject({ tool: `${kase.kind}_pingpong`, role: kase.role })
+        judge(kase, played)
+        // On a slow machine timers may expire though nothing was lost; anything else would be our fault.
+        expect(kernel).toMatchObject({ out_of_seq_request: 0, rcvd_seq_err: 0, send_rnr_err: 0, rcvd_rnr_err: 0 })
+        const sent = played.packets.filter(({ source }) => source === ours[kase.family])
+        if (reliable(kase.kind)) expect(repeatedTooSoon(sent, ackTimeoutMs)).toEqual([])
+        expectMessages(kase, kernel)
       })
     }
   })
@@ -207,12 +219,12 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
         expect(mine.code, `${mine.output}\n${theirs.output}`).toBe(0)
         judge(kase, played)
         // All arrived, also when it could not end because its last acknowledgement was lost.
-        expect(kernel.rdma_recvs).toBe(messagesOf(kase))
+        expectMessages(kase, kernel)
       })
     }
     for (const kase of productOf(3).filter(({ kind }) => !reliable(kind))) {
       it(`${title(kase)}: as far as it gets`, async () => {
-        const played = await play(kase, 2_500)
+        const played = await play(kase, 15_000)
         judge(kase, played)
         // Nobody asked for retransmissions, and nobody made any.
         expect(played.kernel).toMatchObject({ duplicate_request: 0, rcvd_seq_err: 0, completer_retry_err: 0 })

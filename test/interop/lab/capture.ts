@@ -4,8 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Packet, readPackets } from './packets.ts'
 import { type Program, runProgram } from './program.ts'
 
-/** After the last packet the file may be a moment behind. */
-const settleMs = 200
+/** After the last packet tcpdump may be a moment behind. */
+const settleMs = 100
+const settleAttempts = 50
 
 export class Capture {
   readonly path: string
@@ -18,14 +19,24 @@ export class Capture {
 
   /** Ends the capture and gives its packets; fails when the capture itself lost some. */
   async stop(): Promise<Packet[]> {
-    await delay(settleMs)
+    for (let attempt = 1; attempt <= settleAttempts; attempt++) {
+      await delay(settleMs)
+      // Says "N packets captured, N packets received by filter, 0 packets dropped by kernel".
+      this.#program.child.kill('SIGUSR1')
+      await delay(settleMs)
+      if (isWhole(this.#program.output)) break
+    }
     const { output } = await this.#program.stop('SIGINT')
-    const count = (what: RegExp): number => Number(what.exec(output)?.[1] ?? Number.NaN)
-    const lost = count(/(\d+) packets? dropped by kernel/)
-    if (lost !== 0 || count(/(\d+) packets? captured/) !== count(/(\d+) packets? received by filter/))
-      throw new Error(`the capture is not complete: ${output}`)
+    if (!isWhole(output)) throw new Error(`the capture is not complete: ${output}`)
     return readPackets(readFileSync(this.path))
   }
+}
+
+/** The newest figures of tcpdump. */
+function isWhole(output: string): boolean {
+  const newest = (what: string): number =>
+    Number([...output.matchAll(new RegExp(`(\\d+) packets? ${what}`, 'g'))].at(-1)?.[1] ?? Number.NaN)
+  return newest('captured') === newest('received by filter') && newest('dropped by kernel') === 0
 }
 
 /**

@@ -7,6 +7,8 @@ import { crc32 } from 'node:zlib'
 export interface Packet {
   /** Number in the capture, from 1. */
   number: number
+  /** Of its arrival, microseconds. */
+  atUs: number
   source: string
   destination: string
   opcode: number
@@ -32,13 +34,13 @@ export function readPackets(file: Buffer): Packet[] {
     const original = file.readUInt32LE(offset + 12)
     const frame = file.subarray(offset + 16, offset + 16 + captured)
     if (captured !== original || frame.length !== captured) throw new Error('a packet of the capture is cut off')
-    packets.push(readFrame(frame, packets.length + 1))
+    packets.push(readFrame(frame, packets.length + 1, file.readUInt32LE(offset) * 1e6 + file.readUInt32LE(offset + 4)))
     offset += 16 + captured
   }
   return packets
 }
 
-function readFrame(frame: Buffer, number: number): Packet {
+function readFrame(frame: Buffer, number: number, atUs: number): Packet {
   const v6 = frame.readUInt16BE(12) === 0x86dd
   const ip = frame.subarray(14)
   const ipBytes = v6 ? 40 : 20
@@ -54,6 +56,7 @@ function readFrame(frame: Buffer, number: number): Packet {
   if (bth.length % 4 !== 0) faults.push('not padded to a multiple of four bytes')
   return {
     number,
+    atUs,
     source: v6 ? ipv6Text(ip, 8) : ip.subarray(12, 16).join('.'),
     destination: v6 ? ipv6Text(ip, 24) : ip.subarray(16, 20).join('.'),
     opcode: bth[0] ?? -1,
@@ -87,3 +90,24 @@ function ipv6Text(packet: Buffer, offset: number): string {
   const words = Array.from({ length: 8 }, (_, i) => packet.readUInt16BE(offset + 2 * i).toString(16))
   return new URL(`http://[${words.join(':')}]`).hostname.slice(1, -1)
 }
+
+/**
+ * Requests of RC that were sent again though nobody asked for it and the timer of `timeoutMs` cannot have expired: first
+ * packets of a repetition that follow too soon after the same packet. Packets of one sender.
+ */
+export function repeatedTooSoon(packets: readonly Packet[], timeoutMs: number): Packet[] {
+  const sentUs = new Map<string, number>()
+  const repeating = new Map<number, boolean>()
+  return packets.filter(({ opcode, destQpn, psn, atUs }) => {
+    if (opcode > lastRequest) return false
+    const key = `${destQpn} ${psn}`
+    const before = sentUs.get(key)
+    const first = before !== undefined && repeating.get(destQpn) !== true
+    sentUs.set(key, atUs)
+    repeating.set(destQpn, before !== undefined)
+    return first && atUs - before < timeoutMs * 1000
+  })
+}
+
+/** RC SEND and WRITE have opcodes up to this one. */
+const lastRequest = 0x0b
