@@ -1,7 +1,17 @@
 /** The laboratory itself, with kernels on both sides: what it shows of them must be true before it judges ours. */
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { type Counters, type Guest, guestAddresses, Lab, ourLinkLocal, ours, tsharkObjections } from './lab/index.ts'
+import {
+  type Counters,
+  type Guest,
+  guestAddresses,
+  icrcOverIpv6,
+  Lab,
+  ourLinkLocal,
+  ours,
+  type Packet,
+  tsharkObjections,
+} from './lab/index.ts'
 
 const images = inject('guestImages')
 
@@ -121,16 +131,30 @@ describe.skipIf(images === null)('two Soft-RoCE guests', () => {
     expect(counted.out_of_seq_request! + counted.rcvd_seq_err!).toBeGreaterThan(0)
   })
 
-  it('show a packet with a wrong ICRC in a capture, and do not count it as received', async () => {
-    const before = await server.counters()
-    const capture = await lab.capture(1, 'guests-wrong')
-    // A send-only packet to no QP with an ICRC of zeros.
-    const code = `require('node:dgram').createSocket('udp4').send(Buffer.alloc(20, 4), 4791, '${server.addresses.ipv4}', process.exit)`
-    expect((await lab.run(process.execPath, ['-e', code])).code).toBe(0)
-    const packets = await capture.stop()
-    expect(packets).toMatchObject([{ source: ours.ipv4, fault: 'ICRC' }])
-    const after = await server.counters()
-    expect(after.rcvd_pkts).toBe(before.rcvd_pkts)
+  it('receive a packet with the right ICRC, and do not count the same with a wrong one', async () => {
+    // UD SEND-only for QP 1, which is always there: BTH, DETH with the key of that QP, and an empty MAD.
+    const bth = Buffer.alloc(12 + 8 + 256)
+    bth.set([0x64, 0, 0xff, 0xff, 0, 0, 0, 1])
+    bth.writeUInt32BE(0x80010000, 12)
+    bth.writeUInt32BE(1, 16)
+    const sourcePort = 50_000
+    const icrc = icrcOverIpv6(ours.ipv6, server.addresses.ipv6, sourcePort, bth)
+    const send = async (packet: Buffer): Promise<{ packets: Packet[]; received: number }> => {
+      const capture = await lab.capture(1, 'guests-icrc')
+      const before = await server.counters()
+      const code = `const socket = require('node:dgram').createSocket('udp6')
+        socket.bind(${sourcePort}, '${ours.ipv6}', () => socket.send(
+          Buffer.from('${packet.toString('hex')}', 'hex'), 4791, '${server.addresses.ipv6}', () => socket.close()))`
+      expect(await lab.run(process.execPath, ['-e', code])).toMatchObject({ code: 0 })
+      const packets = await capture.stop()
+      const after = await server.counters()
+      return { packets, received: after.rcvd_pkts! - before.rcvd_pkts! }
+    }
+    const right = await send(Buffer.concat([bth, icrc]))
+    expect(right).toMatchObject({ received: 1, packets: [{ source: ours.ipv6, fault: null }] })
+    icrc[0]! ^= 1
+    const wrong = await send(Buffer.concat([bth, icrc]))
+    expect(wrong).toMatchObject({ received: 0, packets: [{ source: ours.ipv6, fault: 'ICRC' }] })
   })
 })
 

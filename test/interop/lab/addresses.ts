@@ -28,7 +28,12 @@ export function gidText(address: string): string {
     const [a, b, c, d] = address.split('.').map((byte) => Number(byte).toString(16).padStart(2, '0'))
     return `0000:0000:0000:0000:0000:ffff:${a}${b}:${c}${d}`
   }
+  return ipv6Words(address).join(':')
+}
+
+/** The eight words of an IPv6 address, four hexadecimal digits each. */
+export function ipv6Words(address: string): string[] {
   const [head, end] = address.split('::').map((part) => part.split(':').filter(Boolean))
   const words = end ? [...head!, ...Array(8 - head!.length - end.length).fill('0'), ...end] : head!
-  return words.map((word: string) => word.padStart(4, '0')).join(':')
+  return words.map((word: string) => word.padStart(4, '0'))
 }

@@ -3,6 +3,7 @@
  * IPv4 without options or IPv6 without extensions. It shares nothing with `src/`, so that it can be a judge.
  */
 import { crc32 } from 'node:zlib'
+import { ipv6Words } from './addresses.ts'
 
 export interface Packet {
   /** Number in the capture, from 1. */
@@ -84,6 +85,29 @@ function icrcOf(packet: Buffer, ipBytes: number): number {
   masked.fill(0xff, udp + 6, udp + 8) // checksum
   masked[udp + udpBytes + 4] = 0xff // FECN, BECN, reserved
   return crc32(masked)
+}
+
+/** An IPv6 address without a zone as 16 bytes. */
+function ipv6Bytes(address: string): Buffer {
+  return Buffer.from(ipv6Words(address).join(''), 'hex')
+}
+
+/** The ICRC, as it stands in the packet, of `bth` (all from the BTH to the pad) in a datagram between two IPv6 addresses. */
+export function icrcOverIpv6(source: string, destination: string, sourcePort: number, bth: Buffer): Buffer {
+  const packet = Buffer.alloc(40 + udpBytes + bth.length + icrcBytes)
+  const udpLength = packet.length - 40
+  packet[0] = 0x60
+  packet.writeUInt16BE(udpLength, 4)
+  packet[6] = 17
+  ipv6Bytes(source).copy(packet, 8)
+  ipv6Bytes(destination).copy(packet, 24)
+  packet.writeUInt16BE(sourcePort, 40)
+  packet.writeUInt16BE(4791, 42)
+  packet.writeUInt16BE(udpLength, 44)
+  bth.copy(packet, 40 + udpBytes)
+  const icrc = Buffer.alloc(icrcBytes)
+  icrc.writeUInt32LE(icrcOf(packet, 40))
+  return icrc
 }
 
 function ipv6Text(packet: Buffer, offset: number): string {
