@@ -12,8 +12,7 @@
  */
 import { parseArgs } from 'node:util'
 import { formatCount } from '../../report/index.ts'
-import { parseInteger } from '../option.ts'
-import { UsageError } from '../usage.ts'
+import { parseInteger, UsageError } from '../../toolkit/index.ts'
 import { Ours, twoCores } from './ours.ts'
 import { endUcx, runUcx, ucxInstalled } from './ucx.ts'
 

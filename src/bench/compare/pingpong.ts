@@ -26,9 +26,9 @@ import {
   workCompletions,
 } from '../../index.ts'
 import { nowNs, pinThread, threadData } from '../../memory/index.ts'
+import { serve } from '../../toolkit/index.ts'
 import { Control } from '../control.ts'
 import { closeAll, strideOf } from '../latency-set.ts'
-import { serve } from '../peer.ts'
 
 export interface EndRequest {
   device: string

@@ -43,6 +43,9 @@ export class PeerError extends Error {
   override readonly name = 'PeerError'
 }
 
+/** What a timer of Node takes. */
+const maxTimeoutMs = 0x7fffffff
+
 interface Pending {
   resolve(value: unknown): void
   reject(error: Error): void
@@ -56,10 +59,10 @@ export class Peer {
   #next = 1
   #ended = false
 
-  /** `module` is the file name of the thread's module in this folder, without suffix. */
-  constructor(name: string, module: string, data?: unknown) {
+  /** `entry` is the thread's module: see `siblingModule`. */
+  constructor(name: string, entry: URL, data?: unknown) {
     this.name = name
-    this.#worker = startThread(siblingModule(module), { workerData: data, name: `verbena ${name}` })
+    this.#worker = startThread(entry, { workerData: data, name: `verbena ${name}` })
     this.#worker.on('message', (reply: Reply) => this.#settle(reply))
     this.#worker.on('error', (error) => this.#fail(`the ${name} thread failed: ${error.message}`))
     this.#worker.on('exit', () => this.#fail(`the ${name} thread ended`))
@@ -70,6 +73,7 @@ export class Peer {
     return !this.#ended
   }
 
+  /** At most 24 days, which is what a timer takes. */
   call<T>(name: string, argument: unknown, timeoutMs: number): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#ended) {
@@ -77,10 +81,13 @@ export class Peer {
         return
       }
       const id = this.#next++
-      const timer = setTimeout(() => {
-        this.#pending.delete(id)
-        reject(new PeerError(`the ${this.name} thread did not answer '${name}' within ${timeoutMs} ms`))
-      }, timeoutMs)
+      const timer = setTimeout(
+        () => {
+          this.#pending.delete(id)
+          reject(new PeerError(`the ${this.name} thread did not answer '${name}' within ${timeoutMs} ms`))
+        },
+        Math.min(timeoutMs, maxTimeoutMs),
+      )
       this.#pending.set(id, { resolve: resolve as (value: unknown) => void, reject, timer })
       this.#worker.postMessage({ id, name, argument } satisfies Call)
     })
@@ -110,8 +117,7 @@ export class Peer {
   }
 }
 
-/** The URL of a module of this folder, whether it runs from src/ or from dist/. */
-function siblingModule(module: string): URL {
-  const suffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
-  return new URL(`./${module}${suffix}`, import.meta.url)
+/** The module `name` (without suffix) beside the one whose `import.meta.url` this is, as source or as built. */
+export function siblingModule(metaUrl: string, name: string): URL {
+  return new URL(`./${name}${metaUrl.endsWith('.ts') ? '.ts' : '.js'}`, metaUrl)
 }
