@@ -4,8 +4,11 @@
  */
 import { currentCores, pinThread } from '../memory/index.ts'
 
+/** What this thread may use before it is pinned. */
+const available = currentCores()
+
 /** Puts this thread on a core that the other end does not use, if there are two. True if it did. */
-export function pinApart(role: 'client' | 'server', cores: readonly number[] = currentCores()): boolean {
+export function pinApart(role: 'client' | 'server', cores: readonly number[] = available): boolean {
   if (cores.length < 2) return false
   return pinThread([role === 'server' ? cores[0]! : cores[1]!])
 }

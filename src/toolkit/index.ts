@@ -12,6 +12,6 @@ export {
 export { pinApart } from './cores.ts'
 export { meetingPlace, openNamed } from './device.ts'
 export { integer, oneOf, parseInteger, parseNumber } from './option.ts'
-export { type Handlers, Peer, PeerError, serve, siblingModule } from './peer.ts'
+export { type Handlers, notify, Peer, PeerError, serve, siblingModule } from './peer.ts'
 export { UsageError } from './usage.ts'
 export { connectTo, defaultPort, EndError, type EndErrorCode, listenOnce, quoted, Wire } from './wire.ts'

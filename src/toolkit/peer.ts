@@ -17,7 +17,7 @@ interface Call {
 interface Reply {
   id: number
   value?: unknown
-  error?: { name: string; message: string }
+  error?: { name: string; message: string; code?: string }
 }
 
 export type Handlers = Record<string, (argument: never) => unknown>
@@ -29,18 +29,32 @@ export function serve(handlers: Handlers): void {
   })
 }
 
+/** In a worker: tells the main thread something while a call is still carried out. */
+export function notify(value: unknown): void {
+  parentPort?.postMessage({ id: 0, value } satisfies Reply)
+}
+
 async function answer(handlers: Handlers, { id, name, argument }: Call): Promise<Reply> {
   try {
     return { id, value: await handlers[name]!(argument as never) }
   } catch (error) {
-    const { name, message } = error instanceof Error ? error : new Error(String(error))
-    return { id, error: { name, message } }
+    const { name, message, code } = (error instanceof Error ? error : new Error(String(error))) as Error & {
+      code?: unknown
+    }
+    return { id, error: { name, message, ...(typeof code === 'string' ? { code } : {}) } }
   }
 }
 
 /** The other thread failed, ended or did not answer. */
 export class PeerError extends Error {
   override readonly name = 'PeerError'
+  /** Name and code of the error that was thrown in the thread, where it was one. */
+  readonly thrown: { name: string; code?: string } | null
+
+  constructor(message: string, thrown: { name: string; code?: string } | null = null) {
+    super(message)
+    this.thrown = thrown
+  }
 }
 
 /** What a timer of Node takes. */
@@ -57,6 +71,8 @@ export class Peer {
   readonly #worker: Worker
   readonly #pending = new Map<number, Pending>()
   #next = 1
+  /** Called with what the worker passes to `notify`. */
+  onNotice: ((value: unknown) => void) | null = null
   #ended = false
 
   /** `entry` is the thread's module: see `siblingModule`. */
@@ -99,11 +115,12 @@ export class Peer {
   }
 
   #settle(reply: Reply): void {
+    if (reply.id === 0) this.onNotice?.(reply.value)
     const pending = this.#pending.get(reply.id)
     if (!pending) return
     this.#pending.delete(reply.id)
     clearTimeout(pending.timer)
-    if (reply.error) pending.reject(new PeerError(reply.error.message))
+    if (reply.error) pending.reject(new PeerError(reply.error.message, reply.error))
     else pending.resolve(reply.value)
   }
 
