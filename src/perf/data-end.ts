@@ -42,7 +42,7 @@ import { type BandwidthGoal, stream } from './bandwidth.ts'
 import { answerAll, closedLoop, type LatencyGoal, type LatencyRun, openLoop } from './latency.ts'
 import type { EndReport, LatencyStatistics, Prepared } from './protocol.ts'
 import { Recorder } from './recorder.ts'
-import { type EndSettings, isLatency, type PerfSettings, verbOf } from './settings.ts'
+import { type EndSettings, isLatency, type PerfSettings, verbOf, warmupOf } from './settings.ts'
 import type { DataEnd } from './state.ts'
 
 export interface OpenRequest {
@@ -73,6 +73,10 @@ const qpTypes = { RC: QpType.RC, UC: QpType.UC, UD: QpType.UD } as const
 const minRnrTimer = 12
 /** Requests that a latency test leaves in the send queue between two signaled ones, and some more. */
 const unsignaledRoom = 128
+/** For the message that makes the last ones of a bandwidth test complete. */
+const flushRoom = 1
+/** A latency test warms up no longer than this. */
+const maxWarmupNs = 1e9
 
 let context: Context
 let end: EndSettings
@@ -107,7 +111,7 @@ function prepare(asked: PrepareRequest): Prepared {
   // Pinned apart, both ends have a core of their own; with one core the other end must get its turn.
   const polite = asked.sameHost && !pinApart(client ? 'client' : 'server')
   const txDepth = settings.txDepth
-  const maxSendWr = txDepth + (latency ? unsignaledRoom : 0)
+  const maxSendWr = txDepth + (latency ? unsignaledRoom : flushRoom)
   const rxDepth = verb === 'send' ? Math.max(settings.rxDepth, 2) : 1
   const headroom = connection === 'UD' ? grhLength : 0
   const slots = test === 'write_lat' && settings.rate > 0 ? txDepth : 1
@@ -158,6 +162,8 @@ function prepare(asked: PrepareRequest): Prepared {
     receiveBatch,
     used: new Int32Array(qpCount),
     nextSeq: 0,
+    completedSeq: -1,
+    sendRoom: maxSendWr,
     txDepth,
     signalEvery: Math.min(settings.cqMod, Math.max(1, txDepth - settings.postList)),
     flags: inline ? SendFlag.Inline : 0,
@@ -277,10 +283,16 @@ function runLatency(settings: PerfSettings): EndReport {
   const timed = settings.duration > 0
   const expected = timed ? Number.POSITIVE_INFINITY : settings.iters
   const forever = { fromNs: 0, untilNs: Number.POSITIVE_INFINITY, endNs: Number.POSITIVE_INFINITY }
-  if (settings.warmup > 0) {
+  const warmup = warmupOf(settings, request.size)
+  if (warmup > 0) {
     // The loop that measures runs once before; faster, where it would take long.
-    const warmup: LatencyGoal = { ...forever, messages: settings.warmup, intervalNs: Math.min(intervalNs, 10_000) }
-    loop(data, warmup, new Recorder(expected === settings.warmup ? expected : Math.max(settings.warmup, 1)))
+    const goal: LatencyGoal = {
+      ...forever,
+      endNs: maxWarmupNs,
+      messages: warmup,
+      intervalNs: Math.min(intervalNs, 10_000),
+    }
+    loop(data, goal, new Recorder(timed ? expected : warmup))
   }
   const goal: LatencyGoal = {
     messages: expected,
@@ -335,7 +347,7 @@ function runBandwidth(settings: PerfSettings): EndReport {
     sends,
     receives: peerSends && verb === 'send',
     serves: peerSends && verb !== 'send',
-    warmup: settings.warmup,
+    warmup: warmupOf(settings, request.size),
     iters: timed ? 0 : settings.iters,
     fromNs: settings.margin * 1e9,
     untilNs: (settings.duration - settings.margin) * 1e9,

@@ -15,7 +15,7 @@ import type { Recorder } from './recorder.ts'
 import { busy, type DataEnd, failed, idle, peerSent, quietNs, received } from './state.ts'
 
 /** An answer that is missing for so long on UC or UD is lost. */
-const lossAfterNs = 200e6
+const lossAfterNs = 1e9
 
 export interface LatencyGoal {
   /** Transactions; Infinity with a duration. */
@@ -46,16 +46,18 @@ function markOf(e: DataEnd, seq: number): number {
 const signalMask = 31
 
 /** Posts message number `seq`. Its send completion, if it makes one, is taken by `collectSends`. */
-function post(e: DataEnd, seq: number): void {
+function post(e: DataEnd, seq: number): boolean {
   const wr = e.singles[0]!
   wr.wrId = seq
   if (e.verb === 'read' || e.verb === 'atomic') wr.sendFlags = SendFlag.Signaled
   else {
+    if (seq - e.completedSeq > e.sendRoom && !makeRoom(e, seq)) return false
     wr.sendFlags = (seq & signalMask) === signalMask ? e.flags | SendFlag.Signaled : e.flags
     if (e.verb === 'send') wr.immData = seq >>> 0
     else mark(e, seq, markOf(e, seq))
   }
   e.qps[0]!.postSend(wr)
+  return true
 }
 
 /** Points the request to the slot of message `seq` and writes its last byte. */
@@ -70,7 +72,20 @@ function mark(e: DataEnd, seq: number, value: number): void {
 function collectSends(e: DataEnd): void {
   const n = e.sendCq.poll(e.wcs)
   if (n < 0) e.error ||= 'the send CQ overran'
-  for (let i = 0; i < n; i++) if (e.wcs[i]!.status !== 0) failed(e, 'request', e.wcs[i]!)
+  for (let i = 0; i < n; i++) {
+    const wc = e.wcs[i]!
+    if (wc.status !== 0) failed(e, 'request', wc)
+    else e.completedSeq = wc.wrId
+  }
+}
+
+/** Waits until the send queue takes message `seq`; false if the loop has to end. */
+function makeRoom(e: DataEnd, seq: number): boolean {
+  while (seq - e.completedSeq > e.sendRoom) {
+    collectSends(e)
+    if (e.error !== '' || (seq - e.completedSeq > e.sendRoom && !idle(e))) return false
+  }
+  return true
 }
 
 const answered = 0
@@ -124,7 +139,7 @@ export function closedLoop(e: DataEnd, goal: LatencyGoal, recorder: Recorder): L
   let postedNs = nowNs()
   while (run.messages < goal.messages && postedNs < endNs) {
     const seq = e.nextSeq++
-    post(e, seq)
+    if (!post(e, seq)) break
     const outcome = awaitAnswer(e, seq)
     const answeredNs = nowNs()
     if (outcome === ended) break
@@ -158,7 +173,7 @@ export function openLoop(e: DataEnd, goal: LatencyGoal, recorder: Recorder): Lat
   while (expected < count) {
     let now = nowNs()
     if (run.messages < count && run.messages - expected < e.txDepth && now >= beganNs + run.messages * intervalNs) {
-      post(e, e.nextSeq++)
+      if (!post(e, e.nextSeq++)) break
       run.messages++
     }
     if (run.messages > expected) {
@@ -209,9 +224,9 @@ function collectSendsUnlessAwaited(e: DataEnd): void {
 function nextAnswer(e: DataEnd, expected: number): number {
   if (e.verb === 'write') {
     const last = (expected % e.slots) * e.strideBytes + e.size - 1
-    if (Atomics.load(e.inbox, last) === markOf(e, expected)) return expected
-    collectSends(e)
-    return -1
+    const there = Atomics.load(e.inbox, last) === markOf(e, expected)
+    if (!there || (expected & signalMask) === 0) collectSends(e)
+    return there ? expected : -1
   }
   const n = (e.verb === 'send' ? e.recvCq : e.sendCq).poll(e.wcs, 1)
   if (n < 0) e.error ||= 'a CQ overran'
@@ -234,9 +249,20 @@ export function answerAll(e: DataEnd): number {
   return e.verb === 'write' ? answerWrites(e) : answerSends(e)
 }
 
-function answerSends(e: DataEnd): number {
+/** Posts the answer to the message that came as number `seq`; false if the loop has to end. */
+function answer(e: DataEnd, seq: number, immData: number): boolean {
+  if (seq - e.completedSeq > e.sendRoom && !makeRoom(e, seq)) return false
   const wr = e.singles[0]!
-  const qp = e.qps[0]!
+  const signaled = (seq & signalMask) === signalMask
+  wr.wrId = seq
+  wr.immData = immData
+  wr.sendFlags = signaled ? e.flags | SendFlag.Signaled : e.flags
+  e.qps[0]!.postSend(wr)
+  if (signaled) collectSends(e)
+  return true
+}
+
+function answerSends(e: DataEnd): number {
   let count = 0
   while (e.error === '') {
     const n = e.recvCq.poll(e.wcs, 1)
@@ -246,13 +272,9 @@ function answerSends(e: DataEnd): number {
         failed(e, 'receive', wc)
         break
       }
-      wr.immData = wc.immData
-      count++
-      const signaled = (count & signalMask) === 0
-      wr.sendFlags = signaled ? e.flags | SendFlag.Signaled : e.flags
-      qp.postSend(wr)
+      const { immData } = wc
+      if (!answer(e, count++, immData)) break
       received(e, 0)
-      if (signaled) collectSends(e)
       busy(e)
       continue
     }
@@ -264,8 +286,6 @@ function answerSends(e: DataEnd): number {
 }
 
 function answerWrites(e: DataEnd): number {
-  const wr = e.singles[0]!
-  const qp = e.qps[0]!
   const seen = new Uint8Array(e.slots)
   let count = 0
   while (e.error === '') {
@@ -274,11 +294,7 @@ function answerWrites(e: DataEnd): number {
     if (value !== seen[slot]) {
       seen[slot] = value
       mark(e, count, value)
-      count++
-      const signaled = (count & signalMask) === 0
-      wr.sendFlags = signaled ? e.flags | SendFlag.Signaled : e.flags
-      qp.postSend(wr)
-      if (signaled) collectSends(e)
+      if (!answer(e, count++, 0)) break
       busy(e)
       continue
     }

@@ -119,7 +119,7 @@ const settings = z.object({
   iters: natural.max(2 ** 40),
   duration: z.number().nonnegative(),
   margin: z.number().nonnegative(),
-  warmup: natural,
+  warmup: z.number().int().min(-1),
   txDepth: positive.max(16384),
   rxDepth: positive.max(16384),
   postList: positive.max(16384),

@@ -33,7 +33,7 @@ export interface PerfSettings {
   duration: number
   /** Seconds at the begin and at the end of `duration` that are not measured. */
   margin: number
-  /** Messages of each queue pair before the measurement. */
+  /** Messages of each queue pair before the measurement; −1: see `warmupOf`. */
   warmup: number
   txDepth: number
   rxDepth: number
@@ -81,6 +81,15 @@ export const maxQps = 1024
 /** perftest's default iterations. */
 export function defaultIters(test: PerfTest): number {
   return test === 'write_bw' ? 5000 : 1000
+}
+
+/**
+ * Messages before the measurement with messages of this size: enough for the code to be compiled, and not too many bytes.
+ * A latency test stops warming up after a second.
+ */
+export function warmupOf({ warmup, test }: PerfSettings, size: number): number {
+  if (warmup >= 0) return warmup
+  return Math.min(isLatency(test) ? 10_000 : 5000, Math.max(10, Math.floor(2 ** 26 / size)))
 }
 
 /** Throws a UsageError for what cannot be measured. */

@@ -52,6 +52,9 @@ export interface DataEnd {
   used: Int32Array
   /** Number of the next message of a latency test. */
   nextSeq: number
+  /** Latency tests with SEND and WRITE: the last message that is known to be complete, and how many may follow it. */
+  completedSeq: number
+  sendRoom: number
   txDepth: number
   signalEvery: number
   /** Flags of every request. */

@@ -2,7 +2,7 @@
 import { totalFlow } from './limits.ts'
 import type { Flow } from './protocol.ts'
 import type { Measured, PerfSession } from './session.ts'
-import { isLatency, type PerfTest, verbOf } from './settings.ts'
+import { isLatency, type PerfSettings, type PerfTest, verbOf, warmupOf } from './settings.ts'
 
 const rule = '-'.repeat(91)
 
@@ -26,9 +26,9 @@ export function banner(session: PerfSession): string {
     ['MTU', `${mtu} bytes`],
     ['Link', local.gidIndex < 0 ? `LID ${local.lid}` : `GID index ${local.gidIndex}, ${local.gid}`],
     [settings.duration > 0 ? 'Duration' : 'Iterations', ended],
-    ['Warm-up', settings.duration > 0 && !isLatency(settings.test) ? 'the first margin' : settings.warmup],
     ['TX depth', settings.txDepth],
   ]
+  if (settings.duration === 0 || isLatency(settings.test)) rows.push(['Warm-up', warmupText(settings)])
   if (settings.postList > 1) rows.push(['Post list', settings.postList])
   if (verbOf(settings.test) === 'send') rows.push(['RX depth', settings.rxDepth])
   if (verbOf(settings.test) === 'read' || verbOf(settings.test) === 'atomic') rows.push(['Outstanding', settings.outs])
@@ -40,6 +40,13 @@ export function banner(session: PerfSession): string {
   const name = `${settings.bidirectional ? 'Bidirectional ' : ''}${title(settings.test)}`
   const indent = ' '.repeat(Math.floor((rule.length - name.length) / 2))
   return [rule, indent + name, ...rows.map(([key, value]) => ` ${key.padEnd(16)}: ${value}`), rule].join('\n')
+}
+
+function warmupText(settings: PerfSettings): string {
+  const counts = new Set(settings.sizes.map((size) => warmupOf(settings, size)))
+  const text =
+    counts.size === 1 ? `${[...counts][0]} messages` : `${Math.min(...counts)} to ${Math.max(...counts)} messages`
+  return isLatency(settings.test) ? `${text}, at most 1 s` : text
 }
 
 type Column = readonly [name: string, value: string]

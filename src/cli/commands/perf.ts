@@ -121,7 +121,10 @@ function configureTest(test: PerfTest, command: Command): void {
       '-f, --margin <seconds>',
       'with -D: begin and end that are not measured (default: 2, at most a fifth of -D)',
     )
-    .option('--warmup <number>', 'messages before the measurement (default: 1000)')
+    .option(
+      '--warmup <number>',
+      `messages before the measurement (default: ${latency ? 'up to 10000, at most 1 s' : 'up to 5000 or 64 MiB'})`,
+    )
     .option('-t, --tx-depth <number>', `send queue${latency ? ', used with --rate' : ''} (default: 128)`)
   if (verb === 'send') command.option('-r, --rx-depth <number>', 'receive queue (default: 512)')
   command
@@ -134,7 +137,8 @@ function configureTest(test: PerfTest, command: Command): void {
   else command.option('-I, --inline_size <bytes>', `largest message that is inline (default: ${latency ? 220 : 0})`)
   if (verb === 'atomic')
     command.option('-A, --atomic_type <type>', `${atomicTypes.join(' or ')} (default: FETCH_AND_ADD)`)
-  if (test !== 'write_lat') command.option('-e, --events', 'sleep until a completion makes an event (default: poll)')
+  const events = new Option('-e, --events', 'sleep until a completion makes an event (default: poll)')
+  command.addOption(events.hideHelp(test === 'write_lat'))
   if (!latency)
     command
       .option('-q, --qp <number>', 'queue pairs (default: 1)')
@@ -209,7 +213,7 @@ interface Parsed {
 
 function parse(test: PerfTest, host: string | undefined, options: Options): Parsed {
   if (options.rdma_cm) throw new UsageError('-R', 'connections through the RDMA CM do not exist yet: leave it out')
-  const given: Partial<PerfSettings> = {}
+  const given: Partial<PerfSettings> = { test }
   const latency = isLatency(test)
   const verb = verbOf(test)
   /** A setting that both ends share; remembered as given if it was. */
@@ -245,13 +249,17 @@ function parse(test: PerfTest, host: string | undefined, options: Options): Pars
     iters: shared('iters', options.iters, iters),
     duration,
     margin: shared('margin', options.margin, parseNumber('-f', options.margin, Math.min(2, duration / 5), 0, 3600)),
-    warmup: shared('warmup', options.warmup, integer('--warmup', options.warmup, 1000, 0, 1e9)),
+    warmup: shared(
+      'warmup',
+      options.warmup,
+      options.warmup === undefined ? -1 : integer('--warmup', options.warmup, 1000, 0, 1e9),
+    ),
     txDepth,
     rxDepth: shared('rxDepth', options.rxDepth, integer('-r', options.rxDepth, 512, 2, 16_000)),
     postList: shared('postList', options.post_list, integer('-l', options.post_list, 1, 1, 16_000)),
     qps: shared('qps', options.qp, integer('-q', options.qp, 1, 1, maxQps)),
     connection: shared('connection', options.connection, choice('-c', options.connection, connections)),
-    mtu: shared('mtu', options.mtu, integer('-m', options.mtu, 0, 256, 4096)),
+    mtu: shared('mtu', options.mtu, integer('-m', options.mtu, 0, 0, 65536)),
     outs: shared('outs', options.outs, integer('-o', options.outs, 16, 1, 128)),
     inlineSize: shared(
       'inlineSize',
