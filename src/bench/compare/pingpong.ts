@@ -14,8 +14,8 @@ import {
   workCompletions,
 } from '../../index.ts'
 import { pinThread, threadData } from '../../memory/index.ts'
+import { serve } from '../../toolkit/index.ts'
 import { closeAll, strideOf } from '../latency-set.ts'
-import { serve } from '../peer.ts'
 import { bounce, type End, pingPong, type RunRequest, receivesAhead, sendDepth, stream } from './loops.ts'
 
 export interface EndRequest {
