@@ -25,8 +25,20 @@ const commands: Record<string, { summary: string; load(): Promise<CommandFile> }
     summary: 'look at captures of RDMA traffic: check, show, info, convert',
     load: () => import('./commands/trace.ts'),
   },
+  perf: {
+    summary: 'perftest: bandwidth and latency between two processes',
+    load: () => import('./commands/perf.ts'),
+  },
+  rc_pingpong: { summary: 'ibv_rc_pingpong: messages to and fro, RC', load: pingPong('rc') },
+  uc_pingpong: { summary: 'ibv_uc_pingpong: the same, UC', load: pingPong('uc') },
+  ud_pingpong: { summary: 'ibv_ud_pingpong: the same, UD', load: pingPong('ud') },
+  srq_pingpong: { summary: 'ibv_srq_pingpong: many RC queue pairs, one receive queue', load: pingPong('srq') },
   devices: { summary: 'list the adapters of this host', load: () => import('./commands/devices.ts') },
   devinfo: { summary: 'show what an adapter can do', load: () => import('./commands/devinfo.ts') },
+}
+
+function pingPong(kind: 'rc' | 'uc' | 'ud' | 'srq'): () => Promise<CommandFile> {
+  return async () => (await import('./commands/pingpong.ts')).pingPongCommand(kind)
 }
 
 const examples = `
@@ -93,6 +105,7 @@ function helpTopic(argv: readonly string[]): string {
   if (first === undefined || !(first in commands)) return ''
   if (first === 'bench' && (second === 'latency' || second === 'throughput')) return `${first} ${second} `
   if (first === 'trace' && ['check', 'show', 'info', 'convert'].includes(second ?? '')) return `${first} ${second} `
+  if (first === 'perf' && /^(send|write|read|atomic)_(lat|bw)$/.test(second ?? '')) return `${first} ${second} `
   return `${first} `
 }
 
