@@ -44,6 +44,8 @@ Examples:
   verbena bench latency --poll busy,event --burst 1024 --pause 5000
   verbena bench latency --engine thread --stamp submit,send --inline on,off
   verbena bench throughput --technique write,write-batch --concurrent 1,8,64
+  verbena perf send_lat -d shm:lab localhost            a client; its server runs without a host
+  verbena rc_pingpong -d shm:lab localhost              as ibv_rc_pingpong
   verbena report results/2026-01-31-120000-latency --over size
   verbena devinfo shm0 -v
 
