@@ -3,7 +3,12 @@ import { defineConfig } from 'vitest/config'
 // The slower suites: pages in a real browser, long property tests, processes that are killed.
 export default defineConfig({
   test: {
-    include: ['test/browser/**/*.test.ts', 'test/slow/**/*.test.ts', 'test/verbs-model/**/*.test.ts'],
+    include: [
+      'test/browser/**/*.test.ts',
+      'test/slow/**/*.test.ts',
+      'test/verbs-model/**/*.test.ts',
+      'test/wire/mutations.test.ts',
+    ],
     env: { VERBENA_SLOW: '1' },
     maxWorkers: 2,
     testTimeout: 600_000,

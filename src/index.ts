@@ -3,10 +3,12 @@
  *
  *     import { openDevice, Access, Opcode, QpType } from 'verbena'
  */
+import { roceDriver } from './devices/roce/index.ts'
 import { shmDriver } from './devices/shm/index.ts'
 import { registerDriver } from './verbs/index.ts'
 
 registerDriver(shmDriver)
+registerDriver(roceDriver)
 
 export { nativeAvailable, nativeReason, nowNs } from './memory/index.ts'
 export * from './verbs/index.ts'

@@ -29,6 +29,10 @@ const commands: Record<string, { summary: string; load(): Promise<CommandFile> }
   uc_pingpong: { summary: 'ibv_uc_pingpong: the same, UC', load: pingPong('uc') },
   ud_pingpong: { summary: 'ibv_ud_pingpong: the same, UD', load: pingPong('ud') },
   srq_pingpong: { summary: 'ibv_srq_pingpong: many RC queue pairs, one receive queue', load: pingPong('srq') },
+  trace: {
+    summary: 'look at captures of RDMA traffic: check, show, info, convert',
+    load: () => import('./commands/trace.ts'),
+  },
   devices: { summary: 'list the adapters of this host', load: () => import('./commands/devices.ts') },
   devinfo: { summary: 'show what an adapter can do', load: () => import('./commands/devinfo.ts') },
 }
@@ -47,6 +51,7 @@ Examples:
   verbena perf send_lat -d shm:lab localhost            a client; its server runs without a host
   verbena rc_pingpong -d shm:lab localhost              as ibv_rc_pingpong
   verbena report results/2026-01-31-120000-latency --over size
+  verbena trace show roce.pcap --filter 'retransmission or nak'
   verbena devinfo shm0 -v
 
 A setting may be a list; the run is the product of all lists. --json prints one JSON document and nothing else.`
@@ -102,6 +107,7 @@ function helpTopic(argv: readonly string[]): string {
   if (first === undefined || !(first in commands)) return ''
   if (first === 'bench' && (second === 'latency' || second === 'throughput')) return `${first} ${second} `
   if (first === 'perf' && /^(send|write|read|atomic)_(lat|bw)$/.test(second ?? '')) return `${first} ${second} `
+  if (first === 'trace' && ['check', 'show', 'info', 'convert'].includes(second ?? '')) return `${first} ${second} `
   return `${first} `
 }
 

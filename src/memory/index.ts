@@ -1,13 +1,28 @@
 /** Memory that adapters reach: segments, locks, waiting, copying; threads and the clock. Knows nothing of verbs. */
 export { nowNs, sleepUntilNs, spinUntilNs } from './clock.ts'
 export {
+  addressText,
+  closeFd,
   cpuCount,
   currentCores,
+  drainEventFd,
+  errnoName,
+  errnos,
+  isMulticast,
   lockMemory,
+  makeEventFd,
   mapPrivate,
+  maxDatagramBytes,
+  maxPolled,
+  maxSegments,
+  NativeError,
   nativeAvailable,
   nativeReason,
   pinThread,
+  signalEventFd,
+  type UdpOptions,
+  UdpSocket,
+  waitReadable,
 } from './native/index.ts'
 export {
   maxAttachments,

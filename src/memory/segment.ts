@@ -24,8 +24,10 @@ import {
   futexWaitAsync,
   futexWake,
   mapShared,
+  membarrier,
   nativeAvailable,
   nativeReason,
+  registerMembarrier,
   unlinkShared,
   unmap,
 } from './native/index.ts'
@@ -55,6 +57,8 @@ const H = {
   pagesLock: 32,
   attachmentsHigh: 48,
   epoch: 64,
+  /** 1 when operations of this segment may be entered without a barrier: see `entersFreely`. */
+  freeEntry: 80,
 }
 const headerState = { fresh: 0, ready: 1, retired: 2 }
 
@@ -359,6 +363,22 @@ export class Segment {
   // Whoever changes or destroys such an object bumps the epoch and then, before memory is used anew, waits in `quiesce`
   // for the operations that may have looked before. An operation therefore is: enter, a full barrier, read the epoch,
   // work, leave. It takes only locks whose holders never call `quiesce`.
+  //
+  // Where the kernel can make all threads of the process pass a barrier (membarrier), the frequent side needs none of
+  // its own: `quiesce`, the rare side, makes them.
+
+  /**
+   * Whether an operation may read the epoch right after entering, without a full barrier of its own. Between processes
+   * and on processors that reorder stores it may not.
+   */
+  entersFreely(): boolean {
+    const i32 = this.i32
+    if (Atomics.load(i32, H.freeEntry) === 1) return true
+    if (!processorOrders || !this.#shared || !registerMembarrier()) return false
+    // A full barrier: whoever bumped the epoch before and did not see this is seen by every operation after it.
+    Atomics.store(i32, H.freeEntry, 1)
+    return true
+  }
 
   /** The word to compare; it changes with every change of an object. */
   get epochWord(): number {
@@ -375,7 +395,7 @@ export class Segment {
     Atomics.add(this.i32, H.epoch, 1)
   }
 
-  /** Marks that this thread is in an operation; a full barrier (taking a lock) must follow. */
+  /** Marks that this thread is in an operation; a full barrier (taking a lock) must follow, unless `entersFreely`. */
   enter(): void {
     const i32 = this.i32
     if (processorOrders) i32[this.#operation] = (i32[this.#operation]! + 1) | 0
@@ -396,6 +416,8 @@ export class Segment {
   /** Waits until every operation that was under way when it was called has ended, as RCU's synchronize does. */
   quiesce(): void {
     const i32 = this.i32
+    // In a thread without native functions: the time in which every processor has written its stores.
+    if (Atomics.load(i32, H.freeEntry) === 1 && i32[H.attachmentsHigh]! > 1 && !membarrier()) sleepMs(1)
     for (let id = 1; id <= i32[H.attachmentsHigh]!; id++) {
       const a = attachmentWord(id)
       if (id === this.me || i32[a + A.state] !== attachmentState.live) continue
@@ -454,6 +476,12 @@ export class Segment {
         )
       sleepMs(0.05)
     }
+  }
+
+  /** Takes a lock away from a thread that ended while it had it. */
+  releaseDead(word: number): void {
+    const owner = Atomics.load(this.i32, word)
+    if (owner !== 0 && !this.#ownerAlive(owner)) Atomics.compareExchange(this.i32, word, owner, 0)
   }
 
   #ownerAlive(owner: number): boolean {

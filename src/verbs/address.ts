@@ -1,10 +1,19 @@
 /** Address vectors and address handles: the way to a port. */
 import type { AhAttr } from './attributes.ts'
+import { LinkLayer } from './constants.ts'
 import type { Device } from './device.ts'
 import { VerbsError } from './errors.ts'
 import { checkInteger, Handle } from './handle.ts'
 import { Av, avGlobal, avMulticast, Dev, Pd } from './layout.ts'
 import type { ProtectionDomain } from './protection-domain.ts'
+
+/** IPv6 multicast, or the form that RoCEv2 gives a group of IPv4: ::ffff:224.0.0.0 and above. */
+export function isMulticastGid(gid: Uint8Array): boolean {
+  if (gid[0] === 0xff) return true
+  if (gid[10] !== 0xff || gid[11] !== 0xff || gid[12]! >> 4 !== 0xe) return false
+  for (let i = 0; i < 10; i++) if (gid[i] !== 0) return false
+  return true
+}
 
 /** Throws EINVAL that names the field, unless the address vector is well formed. */
 export function checkAhAttr(verb: string, name: string, device: Device, attr: AhAttr): void {
@@ -16,6 +25,8 @@ export function checkAhAttr(verb: string, name: string, device: Device, attr: Ah
   checkInteger(verb, `${name}.portNum`, attr.portNum ?? 1, 1, device.attr.physPortCnt)
   const { grh } = attr
   if (grh === undefined) {
+    if (device.port.linkLayer === LinkLayer.Ethernet)
+      throw new VerbsError('EINVAL', verb, `${name}.grh is needed: on Ethernet the destination's GID is its address`)
     if (attr.dlid === undefined) throw new VerbsError('EINVAL', verb, `${name} needs dlid, or grh with dgid`)
     return
   }
@@ -33,7 +44,7 @@ export function writeAv(i32: Int32Array, av: number, attr: AhAttr, device: numbe
   i32[av + Av.device] = device
   i32[av + Av.dlid] = attr.dlid ?? 0
   i32[av + Av.sl] = attr.sl ?? 0
-  i32[av + Av.flags] = grh ? avGlobal | (grh.dgid[0] === 0xff ? avMulticast : 0) : 0
+  i32[av + Av.flags] = grh ? avGlobal | (isMulticastGid(grh.dgid) ? avMulticast : 0) : 0
   i32[av + Av.trafficClass] = grh?.trafficClass ?? 0
   i32[av + Av.hopLimit] = grh?.hopLimit ?? 0
   i32[av + Av.flowLabel] = grh?.flowLabel ?? 0

@@ -39,6 +39,10 @@ export function workCompletions(count: number): WorkCompletion[] {
   return Array.from({ length: count }, () => new WorkCompletion())
 }
 
+function badCompletions(): VerbsError {
+  return new VerbsError('EINVAL', 'poll', 'wc must be an array of WorkCompletions, and max at most its length')
+}
+
 const withInv: (typeof WcFlag)['WithInv'] = 8
 
 /** A handle that another thread, or another process on the same named segment, can import. */
@@ -61,6 +65,8 @@ export class CompletionQueue extends Handle {
   private readonly f64: Float64Array
   private readonly cq: number
   private readonly single: boolean
+  /** Whether something arrives only when this thread gives the device time. */
+  private readonly driven: boolean
   readonly #owned: boolean
   readonly #one: WorkCompletion[]
   /** Polls that found nothing; every sixteenth looks for more than completions. */
@@ -78,6 +84,7 @@ export class CompletionQueue extends Handle {
     this.f64 = this.host.f64
     this.cq = this.host.cqWord(slot)
     this.#owned = owned
+    this.driven = context.device.driven && context.engine === 'poster'
     this.single = this.i32[this.cq + Cq.singleThreaded] === 1
     this.#one = [this.current]
   }
@@ -142,33 +149,42 @@ export class CompletionQueue extends Handle {
    */
   poll(wc: WorkCompletion[], max: number = wc.length): number {
     const { i32, cq } = this
-    if (typeof max !== 'number' || !(max <= wc.length))
-      throw new VerbsError('EINVAL', 'poll', 'wc must be an array of WorkCompletions, and max at most its length')
+    if (typeof max !== 'number' || !(max <= wc.length)) throw badCompletions()
     let tail = i32[cq + Cq.tail]!
     let e = i32[cq + Cq.ring]! + (tail & i32[cq + Cq.mask]!) * Cqe.words
     if ((processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) !== ((tail + 1) | 0)) {
+      if (this.driven) this.context.device.progress()
       this.idle = (this.idle + 1) & 15
-      return this.idle === 0 || i32[cq + Cq.state] !== cqState.live ? this.#empty() : 0
+      if (this.idle === 0 || i32[cq + Cq.state] !== cqState.live) {
+        const state = this.#empty()
+        if (state !== 0) return state
+      }
+      if (!this.driven || Atomics.load(i32, e + Cqe.sequence) !== ((tail + 1) | 0)) return 0
     }
-    if (!this.single) {
-      this.host.segment.lock(cq + Cq.pollLock)
+    const lock = this.single ? 0 : cq + Cq.pollLock
+    if (lock !== 0) {
+      this.host.segment.lock(lock)
       tail = i32[cq + Cq.tail]!
     }
     const ring = i32[cq + Cq.ring]!
     const mask = i32[cq + Cq.mask]!
     let filled = 0
-    try {
-      while (filled < max) {
-        e = ring + (tail & mask) * Cqe.words
-        if ((processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) !== ((tail + 1) | 0)) break
-        if (this.fill(wc[filled]!, e)) filled++
-        tail = (tail + 1) | 0
+    let bad = false
+    while (filled < max) {
+      e = ring + (tail & mask) * Cqe.words
+      if ((processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) !== ((tail + 1) | 0)) break
+      const into = wc[filled]
+      if (!(into instanceof WorkCompletion)) {
+        if (filled === 0) bad = true
+        break
       }
-    } finally {
-      if (processorOrders) i32[cq + Cq.tail] = tail
-      else Atomics.store(i32, cq + Cq.tail, tail)
-      if (!this.single) this.host.segment.unlock(cq + Cq.pollLock)
+      if (this.fill(into, e)) filled++
+      tail = (tail + 1) | 0
     }
+    if (processorOrders) i32[cq + Cq.tail] = tail
+    else Atomics.store(i32, cq + Cq.tail, tail)
+    if (lock !== 0) this.host.segment.unlock(lock)
+    if (bad) throw badCompletions()
     return filled
   }
 
@@ -393,7 +409,8 @@ export class CompletionChannel extends Handle {
   /** The CQ of the next event, or null if there is none now. */
   tryGetEvent(): CompletionQueue | null {
     this.assertOpen('tryGetEvent')
-    if (this.#host.i32[this.#host.pendingCount] !== 0) this.context.device.progress()
+    const { device } = this.context
+    if (this.#host.i32[this.#host.pendingCount] !== 0 || device.driven) device.progress()
     for (;;) {
       const slot = this.#host.takeChannelEvent(this.#chan)
       if (slot < 0) return null
@@ -412,7 +429,7 @@ export class CompletionChannel extends Handle {
         const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
         const cq = this.tryGetEvent()
         if (cq) return cq
-        if (i32[pendingCount] !== 0) this.context.device.progress()
+        this.#giveTime()
         const left = end - performance.now()
         if (left <= 0) return null
         segment.wait(this.#chan + Chan.sequence, sequence, Math.min(left, i32[pendingCount] !== 0 ? 1 : 1000))
@@ -433,7 +450,7 @@ export class CompletionChannel extends Handle {
           const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
           cq = this.tryGetEvent()
           if (cq) break
-          if (i32[pendingCount] !== 0) this.context.device.progress()
+          this.#giveTime()
           await segment.waitAsync(this.#chan + Chan.sequence, sequence, i32[pendingCount] !== 0 ? 1 : 100)
         }
       } finally {
@@ -441,6 +458,13 @@ export class CompletionChannel extends Handle {
       }
       if (cq) yield cq
     }
+  }
+
+  /** Before waiting: carries on with what can go on, and leaves the rest to others. */
+  #giveTime(): void {
+    const { device } = this.context
+    if (this.#host.i32[this.#host.pendingCount] !== 0) device.progress()
+    device.rest()
   }
 
   /** EBUSY while CQs use it. */

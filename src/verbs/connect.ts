@@ -41,13 +41,15 @@ export interface ConnectOptions {
   maxDestRdAtomic?: number
   /** UD. */
   qkey?: number
+  /** Which of the port's own GIDs is the source; 0 unless told. */
+  gidIndex?: number
   /** Stop in this state instead of RTS. */
   until?: typeof QpState.Init | typeof QpState.Rtr | typeof QpState.Rts
 }
 
-/** The address vector that leads to an endpoint. */
-export function pathTo(remote: QpEndpoint): AhAttr {
-  return { dlid: remote.lid, portNum: 1, grh: { dgid: remote.gid, hopLimit: 64 } }
+/** The address vector that leads to an endpoint, from the port's own GID `gidIndex`. */
+export function pathTo(remote: QpEndpoint, gidIndex = 0): AhAttr {
+  return { dlid: remote.lid, portNum: 1, grh: { dgid: remote.gid, sgidIndex: gidIndex, hopLimit: 64 } }
 }
 
 export const defaultQkey = 0x11111111
@@ -74,7 +76,7 @@ export function connectQp(
   else {
     if (remote === null) throw new VerbsError('EINVAL', 'connectQp', 'a connected QP needs the endpoint of its peer')
     const path = {
-      ah: options.ah ?? pathTo(remote),
+      ah: options.ah ?? pathTo(remote, options.gidIndex),
       pathMtu: options.pathMtu ?? qp.pd.context.queryPort(port).activeMtu,
       destQpNum: remote.qpn,
       rqPsn: remote.psn,

@@ -323,7 +323,7 @@ export class Context extends Handle {
     this.assertOpen('pollAsyncEvent')
     const { i32, segment } = this.#host
     const c = this.#word
-    if (i32[this.#host.pendingCount] !== 0) this.device.progress()
+    if (i32[this.#host.pendingCount] !== 0 || this.device.driven) this.device.progress()
     if (Atomics.load(i32, c + Ctx.eventTail) === i32[c + Ctx.eventHead]) return null
     segment.lock(c + Ctx.eventLock)
     const head = i32[c + Ctx.eventHead]!
@@ -361,6 +361,7 @@ export class Context extends Handle {
       if (event) return event
       const left = end - performance.now()
       if (left <= 0) return null
+      this.device.rest()
       segment.wait(this.#word + Ctx.eventTail, tail, Math.min(left, i32[pendingCount] !== 0 ? 1 : 1000))
     }
   }
@@ -372,7 +373,10 @@ export class Context extends Handle {
       const tail = Atomics.load(i32, this.#word + Ctx.eventTail)
       const event = this.pollAsyncEvent()
       if (event) yield event
-      else await segment.waitAsync(this.#word + Ctx.eventTail, tail, 100)
+      else {
+        this.device.rest()
+        await segment.waitAsync(this.#word + Ctx.eventTail, tail, 100)
+      }
     }
   }
 

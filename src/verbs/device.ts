@@ -23,6 +23,10 @@ export interface Device {
   readonly port: PortAttr
   readonly gids: readonly GidEntry[]
   readonly pkeys: readonly number[]
+  /** Words that the device keeps for each QP, zeroed when it is created or reset; at `Qp.wire`. */
+  readonly qpWords: number
+  /** Whether the device must be given time by `progress` for anything to arrive: polls that find nothing do that. */
+  readonly driven: boolean
 
   /** The index of the device that an address vector leads to, −1 if none answers there. */
   route(attr: AhAttr): number
@@ -37,6 +41,11 @@ export interface Device {
   retry(qpSlot: number): void
   /** Carries on with requests that wait for a time or for their peer; called when a poll finds nothing and by waits. */
   progress(): void
+  /** A QP was attached to a multicast group, or the last one detached, in the GID's form. */
+  joinGroup(gid: Uint8Array): void
+  leaveGroup(gid: Uint8Array): void
+  /** This thread is going to wait: from now on somebody else must see that things go on. */
+  rest(): void
   /** Begins or ends a context: an engine thread, membership, … */
   open(context: number, options: OpenOptions): void
   close(context: number): void

@@ -11,6 +11,8 @@ export const verbsErrorCodes = {
   ENODEV: 'there is no such device',
   ENODATA: 'a table has no such entry',
   EOPNOTSUPP: 'the device does not support this',
+  EADDRINUSE: 'another socket has the address and port',
+  EACCES: 'the system does not allow it',
   EBADF: 'the object is closed',
   ENXIO: 'the shared segment is not usable',
   ETIMEDOUT: 'another thread holds a lock and does not answer',

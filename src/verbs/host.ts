@@ -582,7 +582,8 @@ export class Host {
   }
 
   /**
-   * Flushes both queues of a QP that is in ERR, receives first, in order; no lock may be held. A repeated call flushes
+   * Flushes both queues of a QP that is in ERR, receives first, in order; no lock may be held, and a grace period must
+   * have passed since the state changed. A repeated call flushes
    * what was posted meanwhile. Nothing is done if the record is not that of QP `number` any more, or not in ERR.
    */
   flushBroken(q: number, number: number): void {

@@ -8,7 +8,7 @@
 
 export const line = 16
 
-export const maxDevices = 8
+export const maxDevices = 64
 export const maxContexts = 1024
 export const maxPds = 16384
 export const maxChannels = 4096
@@ -34,6 +34,19 @@ export const Dev = {
   mrs: 18,
   qkeyViolations: 19,
   badPkeys: 20,
+  /** Devices on a network: see transport/ and devices/roce. */
+  area: 32,
+  /** Open contexts, and those of them that leave the work to a thread. */
+  users: 33,
+  threads: 34,
+  /** Changes whenever sockets come or go. */
+  generation: 35,
+  /** What tells it from other devices of its kind. */
+  identity: 36 /* 5 words */,
+  /** The table of its sockets. */
+  sockets: 41,
+  /** 1 when a program has driven it since somebody looked. */
+  heartbeat: 48,
   /** Counters, one f64 for each name in `counterNames`. */
   counters: 64,
 } as const
@@ -268,6 +281,9 @@ export const Qp = {
   /** A QP (slot + 1) whose request waits for a receive here: read with every receive posted, written hardly ever. */
   rqWaiting: 112,
 
+  /** Word of what the device keeps for this QP behind its queues (`Device.qpWords`). */
+  wire: 124,
+
   av: 128,
   altAv: 144,
 } as const
@@ -391,6 +407,12 @@ export const Meta = {
   channelsUsed: 7,
   contextsUsed: 8,
   generation: 9,
+  /** The thread that drives devices on sockets while programs do not: see devices/roce/service.ts. */
+  serviceOwner: 16,
+  serviceMode: 17,
+  serviceWake: 18,
+  serviceEventFd: 19,
+  serviceWakeAt: 20 /* f64 */,
 } as const
 
 export const counterNames = [
@@ -409,5 +431,42 @@ export const counterNames = [
   'cq_overruns',
   'events_lost',
   'stale_objects_reaped',
+  // Devices on a network: names of Linux Soft-RoCE first.
+  'sent_pkts',
+  'rcvd_pkts',
+  'duplicate_request',
+  'out_of_seq_request',
+  'rcvd_rnr_err',
+  'send_rnr_err',
+  'rcvd_seq_err',
+  'ack_deferred',
+  'retry_exceeded_err',
+  'retry_rnr_exceeded_err',
+  'completer_retry_err',
+  'send_err',
+  'link_downed',
+  'rdma_sends',
+  'rdma_recvs',
+  'sent_bytes',
+  'rcvd_bytes',
+  'retransmitted_pkts',
+  'timeouts',
+  'naks_sent',
+  'naks_rcvd',
+  'cnps_sent',
+  'cnps_rcvd',
+  'ecn_marked',
+  'icrc_errors',
+  'drops_malformed',
+  'drops_opcode',
+  'drops_pkey',
+  'drops_no_qp',
+  'drops_qp_state',
+  'drops_source',
+  'drops_unexpected_ack',
+  'drops_duplicate_unknown',
+  'drops_nak_pending',
+  'drops_uc_sequence',
+  'drops_no_path',
 ] as const
 export type CounterName = (typeof counterNames)[number]

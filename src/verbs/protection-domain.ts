@@ -99,6 +99,12 @@ export class ProtectionDomain extends Handle {
       throw new VerbsError('EINVAL', 'createAhFromWc', 'grh must be the first 40 bytes of the receive buffer')
     const view = new DataView(grh.buffer, grh.byteOffset, grhLength)
     const first = view.getUint32(0)
+    if (first >>> 28 !== 6) {
+      // RoCEv2 over IPv4: twenty bytes that say nothing, then the IPv4 header.
+      const dgid = new Uint8Array(16).fill(0xff, 10, 12)
+      dgid.set(grh.subarray(32, 36), 12)
+      return this.createAh({ portNum: port, grh: { dgid, sgidIndex: 0, trafficClass: grh[21]!, hopLimit: 64 } })
+    }
     return this.createAh({
       dlid: wc.slid,
       sl: wc.sl,

@@ -4,7 +4,7 @@
  */
 import { randomInt } from 'node:crypto'
 import type { AddressHandle } from './address.ts'
-import { checkAhAttr, readAv, writeAv } from './address.ts'
+import { checkAhAttr, isMulticastGid, readAv, writeAv } from './address.ts'
 import type { MwBind, QpAttr, QpCap, QpModify, RecvWrInit, SendWrInit } from './attributes.ts'
 import { WorkRequestBuilder } from './builder.ts'
 import { CompletionQueue } from './completion-queue.ts'
@@ -169,7 +169,9 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       Math.ceil((Wqe.data + Math.max(cap.maxSendSge * Sg.words, Math.ceil(cap.maxInlineData / 4))) / 16) * 16
     const recvStride = Math.ceil((Rwqe.data + cap.maxRecvSge * Sg.words) / 8) * 8
     const sendBytes = sendSlots * sendStride * 4
-    const ring = host.allocate(sendBytes + recvSlots * recvStride * 4, verb)
+    const recvBytes = Math.ceil((recvSlots * recvStride * 4) / 64) * 64
+    const { qpWords } = context.device
+    const ring = host.allocate(sendBytes + recvBytes + qpWords * 4, verb)
     const { i32 } = host
     const slot = host.control(() => {
       const slot = host.takeSlot(host.at.qps, Qp.words, maxQps, Meta.qpsUsed, verb, 'queue pairs', [
@@ -193,6 +195,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       i32[q + Qp.rqRing] = (ring + sendBytes) / 4
       i32[q + Qp.rqMask] = recvSlots - 1
       i32[q + Qp.rqStride] = recvStride
+      i32[q + Qp.wire] = (ring + sendBytes + recvBytes) / 4
       i32[q + Qp.maxSendWr] = cap.maxSendWr
       i32[q + Qp.maxRecvWr] = cap.maxRecvWr
       i32[q + Qp.maxSendSge] = cap.maxSendSge
@@ -267,6 +270,11 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       host.setState(q, QpState.Err)
       host.segment.quiesce()
       host.flushBroken(q, this.qpNum)
+      const { device } = this.pd.context
+      if (device.driven) {
+        device.doorbell(q)
+        device.settle()
+      }
       return
     }
     const { segment } = host
@@ -374,6 +382,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     host.lockSends(q)
     for (const word of [Qp.sqHead, Qp.sqNext, Qp.sqTail, Qp.pending, Qp.sqDraining, Qp.retriesLeft, Qp.rnrLeft])
       i32[q + word] = 0
+    i32.fill(0, i32[q + Qp.wire]!, i32[q + Qp.wire]! + this.pd.context.device.qpWords)
     segment.unlock(q + Qp.sqLock)
     host.purgeCompletions(host.cqWord(i32[q + Qp.sendCq]!), this.qpNum)
     if (i32[q + Qp.recvCq] !== i32[q + Qp.sendCq]) host.purgeCompletions(host.cqWord(i32[q + Qp.recvCq]!), this.qpNum)
@@ -630,7 +639,10 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       const waiting = Atomics.exchange(i32, q + Qp.rqWaiting, 0)
       if (waiting !== 0) this.pd.context.device.retry(waiting - 1)
     }
-    if (i32[q + Qp.state] === QpState.Err) this.#host.flushBroken(q, this.qpNum)
+    if (i32[q + Qp.state] === QpState.Err) {
+      segment.quiesce()
+      this.#host.flushBroken(q, this.qpNum)
+    }
     if (failed !== 0) {
       let reason = `the receive queue is full with ${maxRecvWr} requests`
       if (failed === badField) reason = 'a field of the work request has a value of the wrong type'
@@ -696,6 +708,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       Atomics.store(i32, free + Mcast.state, 1)
       i32[this.#q + Qp.mcastRefs] = i32[this.#q + Qp.mcastRefs]! + 1
     })
+    this.pd.context.device.joinGroup(gid)
   }
 
   detachMcast(gid: Uint8Array, lid = 0): void {
@@ -714,13 +727,18 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       return false
     })
     if (!found) throw new VerbsError('EINVAL', 'detachMcast', 'this QP is not attached to the group')
+    this.pd.context.device.leaveGroup(gid)
   }
 
   #checkMcast(verb: string, gid: Uint8Array, lid: number): void {
     this.assertOpen(verb)
     if (this.type !== QpType.UD) throw new VerbsError('EINVAL', verb, 'only UD QPs receive multicast')
-    if (!(gid instanceof Uint8Array) || gid.length !== 16 || gid[0] !== 0xff)
-      throw new VerbsError('EINVAL', verb, 'gid must be 16 bytes that begin with 0xff')
+    if (!(gid instanceof Uint8Array) || gid.length !== 16 || !isMulticastGid(gid))
+      throw new VerbsError(
+        'EINVAL',
+        verb,
+        'gid must be the 16 bytes of a multicast GID: ff…, or ::ffff:224.0.0.0 and above',
+      )
     checkInteger(verb, 'lid', lid, 0, 0xffff)
   }
 
@@ -736,6 +754,12 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     const mcast = this.#i32[this.#q + Qp.mcastRefs]!
     if (mcast > 0)
       throw new VerbsError('EBUSY', 'close', `the QP is attached to ${mcast} multicast groups: detach it first`)
+    const { device } = this.pd.context
+    if (device.driven) {
+      // What arrived is acknowledged before nobody can do that any more.
+      device.doorbell(this.#q)
+      device.settle()
+    }
     this.markClosed()
     destroyQp(this.#host, this.#q)
     this.pd.context.disownQp(this as unknown as QueuePair)

@@ -4,6 +4,7 @@ import {
   type CompletionChannel,
   type CqHandle,
   EventType,
+  layout,
   Opcode,
   QpState,
   QpType,
@@ -292,11 +293,20 @@ export const groupE: Group = (it) => {
   })
 }
 
-/** Waits until all that `a` has posted is done, without polling its send CQ: the last message has arrived. */
+/**
+ * Waits until all that `a` has posted is done, without polling its send CQ: the last message has arrived, and its sender
+ * knows.
+ */
 async function arrived(t: Setup, a: End, b: End): Promise<void> {
   b.recv(77)
   a.post(Opcode.Send, b, { wrId: 78, sendFlags: 0 })
   await t.expectCompletion(b.recvCq, { wrId: 77, status: 'Success' })
+  const { host } = a.context.device
+  const q = host.qpWord(a.qp.slot)
+  await t.until('acknowledgement', () => {
+    if (a.context.device.driven) a.context.device.progress()
+    return host.i32[q + layout.Qp.sqNext] === host.i32[q + layout.Qp.sqHead]
+  })
 }
 
 async function message(t: Setup, a: End, b: End, solicited: boolean): Promise<void> {

@@ -21,7 +21,9 @@ import {
   type OpenOptions,
   type PortAttr,
   PortState,
-  reapAttachment,
+  processHost,
+  reapDead,
+  segmentOptions,
   VerbsError,
 } from '../../verbs/index.ts'
 import type { EngineData, EngineOrder } from './engine-thread.ts'
@@ -33,19 +35,6 @@ const { Ctx, Dev, Meta, Qp, Tables } = layout
 
 export const adaptersPerSegment = 2
 const activeMtu = 4096
-const defaultSegmentMib = 1024
-
-const sizeBytes = (): number => {
-  const mib = Number(process.env.VERBENA_SHM_MIB ?? defaultSegmentMib)
-  if (!Number.isInteger(mib) || mib < 128 || mib > 2048)
-    throw new VerbsError(
-      'EINVAL',
-      'openDevice',
-      `VERBENA_SHM_MIB must be an integer from 128 to 2048, not '${process.env.VERBENA_SHM_MIB}'`,
-    )
-  return 2 ** Math.ceil(Math.log2(mib)) * 2 ** 20
-}
-
 /** A segment with its tables made ready; the same for all devices of the segment in this thread. */
 interface Attached {
   host: Host
@@ -57,10 +46,9 @@ const attached = new Map<string, Attached>()
 function attach(name: string | null, janitor = true): Attached {
   const known = attached.get(name ?? '')
   if (known) return known
-  const options = { staticBytes: Tables.words * 4, sizeBytes: sizeBytes() }
   if (name !== null) sweep()
-  const segment = name === null ? Segment.ofProcess(options) : Segment.named(name, options)
-  const host = new Host(segment)
+  const host = name === null ? processHost() : new Host(Segment.named(name, segmentOptions()))
+  const { segment } = host
   host.control(() => initialise(host))
   for (const dead of segment.deadAttachments()) reapDead(host, dead)
   const made = { host, executor: new Executor(host, activeMtu) }
@@ -70,16 +58,9 @@ function attach(name: string | null, janitor = true): Attached {
 }
 
 process.on('exit', () => {
-  for (const { host } of attached.values()) for (const own of host.segment.ownAttachments()) reapDead(host, own)
+  for (const [name, { host }] of attached)
+    if (name !== '') for (const own of host.segment.ownAttachments()) reapDead(host, own)
 })
-
-/** Cleans up after a thread that ended without closing what it had. */
-export function reapDead(host: Host, attachment: number): void {
-  if (!host.segment.claim(attachment)) return
-  const objects = reapAttachment(host, attachment)
-  for (let i = 0; i < objects; i++) host.count(0, 'stale_objects_reaped')
-  host.segment.release(attachment)
-}
 
 function initialise(host: Host): void {
   const { i32, at } = host
@@ -145,6 +126,8 @@ export class ShmDevice implements Device {
   readonly port: PortAttr
   readonly gids: readonly GidEntry[]
   readonly pkeys: readonly number[] = [0xffff]
+  readonly qpWords = 0
+  readonly driven = false
   readonly #executor: Executor
   readonly #i32: Int32Array
 
@@ -231,6 +214,10 @@ export class ShmDevice implements Device {
   progress(): void {
     this.#executor.progress()
   }
+
+  joinGroup(): void {}
+  leaveGroup(): void {}
+  rest(): void {}
 
   open(context: number, options: OpenOptions): void {
     if (options.engine !== 'thread') return
@@ -396,6 +383,3 @@ function namedSegments(): string[] {
 }
 
 export const shmDriver: DeviceDriver = { kind: 'shm', list, open }
-
-// Made here, in the thread that imports first, so that threads which it starts find the same devices.
-Segment.prepareProcess({ staticBytes: Tables.words * 4, sizeBytes: sizeBytes() })

@@ -8,13 +8,24 @@
  *     UC, UD                  the requester sees only local errors (and goes to SQE); what cannot be delivered is counted
  *
  * Here is the send queue. What a request does is in messages.ts (SEND, WRITE), one-sided.ts (READ, atomics, FLUSH),
- * windows.ts and datagrams.ts; they share the lists of ranges (ranges.ts), the peer (peer.ts) and its receives
+ * datagrams.ts, and memory windows are of verbs; they share the lists of ranges (ranges.ts), the peer (peer.ts) and its receives
  * (receives.ts), what must wait (waiting.ts) and what becomes of an error (failures.ts).
  *
  * In all of them `q` is the first word of the requester's QP, `d` that of the responder's, `w` that of the request in its
  * queue, and `r` that of a receive. What carries out a request returns a `WcStatus`, or `waits` if it must be tried again.
  */
-import { EventType, elementKind, type Host, layout, Opcode, QpState, QpType, WcStatus } from '../../verbs/index.ts'
+import {
+  bind,
+  EventType,
+  elementKind,
+  type Host,
+  layout,
+  localInvalidate,
+  Opcode,
+  QpState,
+  QpType,
+  WcStatus,
+} from '../../verbs/index.ts'
 import { Datagrams } from './datagrams.ts'
 import { Failures } from './failures.ts'
 import { Messages } from './messages.ts'
@@ -23,7 +34,6 @@ import { peerOf } from './peer.ts'
 import { Ranges } from './ranges.ts'
 import { Receives } from './receives.ts'
 import { Waiting, waits } from './waiting.ts'
-import { bind, localInvalidate } from './windows.ts'
 
 const { Qp, Wqe } = layout
 

@@ -4,13 +4,14 @@
  * queue and the executor.
  *
  * It is fast because it remembers where things are (the peer's rings, its CQ, the regions of the last keys) for as long
- * as the segment's epoch is the same, and because it takes at most one lock:
+ * as the segment's epoch is the same, and because it takes hardly a lock:
  *
  * - The send queue belongs to the thread that posted first (`Qp.bias`); another thread that posts ends that, until one
  *   thread alone has posted for a while.
- * - The peer's receive lock also guards its CQ while that QP's receive side is the CQ's only producer.
+ * - The peer's receive queue has one sender, this one. All others who touch it have changed a state first and waited for
+ *   a grace period. So its lock is taken only where entering an operation needs the barrier; see memory/segment.ts.
+ * - The same holds for the CQ while that QP's receive side is its only producer.
  *
- * Taking the lock is the full barrier between entering the operation and reading the epoch; see memory/segment.ts.
  * Fields are plain and the function is long on purpose: each call and each private name costs about a nanosecond here.
  */
 import { processorOrders } from '../../memory/index.ts'
@@ -66,6 +67,10 @@ export class ShmFastPath implements FastPath {
   /** The epoch for which this QP was found to be no case for this. */
   private unusualEpoch = 0
   private peerLock: number
+  /** Whether no lock is needed on the peer's receive queue. */
+  private free = false
+  /** Whether nothing at all has to be locked or woken. */
+  private plain = false
   private d = 0
   private ring = 0
   private mask = 0
@@ -114,39 +119,96 @@ export class ShmFastPath implements FastPath {
     const { i32, q } = this
     const { opcode } = wr
     const flags = wr.sendFlags
-    if (
-      (opcode !== Opcode.Send &&
-        opcode !== Opcode.SendWithImm &&
-        opcode !== Opcode.Write &&
-        opcode !== Opcode.WriteWithImm) ||
-      typeof flags !== 'number' ||
-      (flags & ~usualFlags) !== 0 ||
-      i32[this.epochWord] !== this.epoch
-    )
-      return false
+    if (typeof flags !== 'number' || (flags & ~usualFlags) !== 0 || i32[this.epochWord] !== this.epoch) return false
     const list = wr.sgList
     if (!Array.isArray(list) || list.length !== 1 || list[0] == null) return false
     const sge = list[0]
-    // Nothing may be thrown once the lock is taken: a field of another type is for the queue to refuse.
+    // Nothing may be thrown in the middle: a field of another type is for the queue to refuse.
     if (
       typeof sge.addr !== 'number' ||
       typeof sge.lkey !== 'number' ||
-      (flags !== 0 && typeof wr.wrId !== 'number') ||
-      (this.sigAll && typeof wr.wrId !== 'number') ||
-      (opcode !== Opcode.Send && typeof wr.immData !== 'number') ||
-      (opcode <= Opcode.WriteWithImm && (typeof wr.remoteAddr !== 'number' || typeof wr.rkey !== 'number'))
+      ((flags !== 0 || this.sigAll) && typeof wr.wrId !== 'number') ||
+      (opcode !== Opcode.Send && typeof wr.immData !== 'number')
     )
       return false
     const { length } = sge
     const head = i32[q + Qp.sqHead]!
     if (((head - i32[q + Qp.sqTail]!) | 0) >= this.maxSendWr || length <= 0 || (length | 0) !== length) return false
-
+    if (this.plain && (opcode === Opcode.Send || opcode === Opcode.SendWithImm) && (flags & SendFlag.Inline) === 0)
+      return this.send(wr, opcode, flags, sge, length, head)
+    if (
+      (opcode !== Opcode.Send &&
+        opcode !== Opcode.SendWithImm &&
+        opcode !== Opcode.Write &&
+        opcode !== Opcode.WriteWithImm) ||
+      (opcode <= Opcode.WriteWithImm && (typeof wr.remoteAddr !== 'number' || typeof wr.rkey !== 'number'))
+    )
+      return false
     this.mark()
     const done =
-      Atomics.compareExchange(i32, this.peerLock, 0, this.lockValue) === 0 &&
+      (this.free || Atomics.compareExchange(i32, this.peerLock, 0, this.lockValue) === 0) &&
       this.locked(wr, opcode, flags, sge, length, head)
     this.mark()
     return done
+  }
+
+  /** A SEND where nothing has to be locked: what `locked` does, with all checks in one place. */
+  private send(
+    wr: SendWorkRequest,
+    opcode: number,
+    flags: number,
+    sge: { addr: number; length: number; lkey: number },
+    length: number,
+    head: number,
+  ): boolean {
+    const { i32, f64, q, d, cq, operation, source, target } = this
+    const operations = i32[operation]!
+    i32[operation] = (operations + 1) | 0
+    const tail = i32[d + Qp.rqTail]!
+    const r = this.ring + (tail & this.mask) * this.stride
+    const produced = i32[cq + Cq.head]!
+    const from = sge.addr
+    const to = f64[(r + Rwqe.data) >> 1]!
+    if (
+      i32[this.epochWord] !== this.epoch ||
+      i32[q + Qp.sqNext] !== head ||
+      (sge.lkey | 0) !== source.key ||
+      !(from >= source.low && from + length <= source.high) ||
+      ((this.rqHeadSeen - tail) | 0) <= 0 ||
+      i32[r + Rwqe.sges] !== 1 ||
+      i32[r + Rwqe.data + Sg.length]! < length ||
+      i32[r + Rwqe.data + Sg.lkey] !== target.key ||
+      !(to >= target.low && to + length <= target.high) ||
+      ((produced - i32[cq + Cq.tailSeen]!) | 0) >= this.cqSize
+    ) {
+      const done = this.locked(wr, opcode, flags, sge, length, head)
+      i32[operation] = (operations + 2) | 0
+      return done
+    }
+    const t = to + target.delta
+    const f = from + source.delta
+    if (length === 8 && ((t | f) & 3) === 0) {
+      const a = t >> 2
+      const b = f >> 2
+      i32[a] = i32[b]!
+      i32[a + 1] = i32[b + 1]!
+    } else this.copy(t, f, length)
+    const e = this.cqRing + (produced & this.cqMask) * Cqe.words
+    i32[e + Cqe.what] = recvWhat[opcode]!
+    f64[(e + Cqe.wrId) >> 1] = f64[(r + Rwqe.wrId) >> 1]!
+    i32[e + Cqe.byteLen] = length
+    i32[e + Cqe.immData] = opcode === Opcode.Send ? 0 : wr.immData
+    i32[e + Cqe.qpNum] = this.peerNumber
+    i32[e + Cqe.srcQpOrReleases] = 0
+    // The receive's place is free before its completion shows, so that who polls can post again at once.
+    i32[d + Qp.rqTail] = (tail + 1) | 0
+    const next = (produced + 1) | 0
+    i32[e + Cqe.sequence] = next
+    i32[cq + Cq.head] = next
+    this.finish(wr, flags, head, WcOpcode.Send)
+    i32[operation] = (operations + 2) | 0
+    this.ahead = i32[this.ring + ((tail + 1) & this.mask) * this.stride]!
+    return true
   }
 
   /** Enters or leaves the operation. */
@@ -156,7 +218,7 @@ export class ShmFastPath implements FastPath {
     else Atomics.add(i32, operation, 1)
   }
 
-  /** The peer's receive lock is held on entry, and given back. */
+  /** The peer's receive lock, where it is needed, is held on entry, and given back. */
   private locked(
     wr: SendWorkRequest,
     opcode: number,
@@ -167,7 +229,7 @@ export class ShmFastPath implements FastPath {
   ): boolean {
     const { i32, f64, q, d, source } = this
     const epoch = this.epoch
-    // Only now is it certain that what is remembered holds: the lock was a full barrier.
+    // Only now is it certain that what is remembered holds: after entering, and a full barrier where one is needed.
     if (this.host.segment.observe(this.epochWord) !== epoch || i32[q + Qp.sqNext] !== head) return this.giveUp()
     let from = sge.addr
     if ((flags & SendFlag.Inline) !== 0) {
@@ -248,23 +310,20 @@ export class ShmFastPath implements FastPath {
     // The receive's place is free before its completion shows, so that who polls can post again at once.
     i32[d + Qp.rqTail] = (tail + 1) | 0
     const next = (produced + 1) | 0
-    if (processorOrders) i32[e + Cqe.sequence] = next
+    // With a channel a full barrier must lie between publishing the completion and looking whether the CQ is armed.
+    if (processorOrders && !this.cqChannel) i32[e + Cqe.sequence] = next
     else Atomics.store(i32, e + Cqe.sequence, next)
     i32[cq + Cq.head] = next
-    if (this.cqChannel) {
-      if (!this.cqAlone) Atomics.store(i32, cq + Cq.lock, 0)
-      Atomics.store(i32, this.peerLock, 0)
-      this.host.fireIfArmed(cq, (flags & SendFlag.Solicited) !== 0)
-    } else {
-      if (!this.cqAlone) this.host.segment.unlock(cq + Cq.lock)
-      this.unlock()
-    }
+    if (!this.cqAlone) this.host.segment.unlock(cq + Cq.lock)
+    this.unlock()
+    if (this.cqChannel) this.host.fireIfArmed(cq, (flags & SendFlag.Solicited) !== 0)
     this.finish(wr, flags, head, opcode >= Opcode.Send ? WcOpcode.Send : WcOpcode.Write)
     this.ahead = i32[this.ring + ((tail + 1) & this.mask) * this.stride]!
     return true
   }
 
   private unlock(): void {
+    if (this.free) return
     if (processorOrders) this.i32[this.peerLock] = 0
     else Atomics.store(this.i32, this.peerLock, 0)
   }
@@ -342,6 +401,7 @@ export class ShmFastPath implements FastPath {
     if (i32[cq + Cq.state] !== layout.cqState.live) return false
     this.d = d
     this.peerLock = d + Qp.rqLock
+    this.free = host.segment.entersFreely()
     this.peerNumber = i32[d + Qp.number]!
     this.rqHeadSeen = i32[d + Qp.rqTail]!
     this.ring = i32[d + Qp.rqRing]!
@@ -354,6 +414,7 @@ export class ShmFastPath implements FastPath {
     this.cqSize = i32[cq + Cq.cqe]!
     this.cqAlone = i32[cq + Cq.refs] === 1
     this.cqChannel = i32[cq + Cq.channel]! >= 0
+    this.plain = this.free && this.cqAlone && !this.cqChannel
     this.sendCq = host.cqWord(i32[q + Qp.sendCq]!)
     this.sigAll = i32[q + Qp.sqSigAll] === 1
     this.maxSendWr = i32[q + Qp.maxSendWr]!

@@ -3,7 +3,8 @@
  * that requests to them end with RETRY_EXC_ERR, and its memory and keys are given back.
  */
 import { threadData } from '../../memory/index.ts'
-import { attachSegment, reapDead } from './device.ts'
+import { reapDead } from '../../verbs/index.ts'
+import { attachSegment } from './device.ts'
 
 export interface JanitorData {
   name: string

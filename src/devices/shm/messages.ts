@@ -5,6 +5,7 @@
 import {
   Access,
   type Host,
+  invalidable,
   layout,
   Opcode,
   QpType,
@@ -19,7 +20,6 @@ import { canRespond, peerOf, remoteRange } from './peer.ts'
 import { maxMessageBytes, type Ranges } from './ranges.ts'
 import { noReceive, type Receives } from './receives.ts'
 import type { Waiting } from './waiting.ts'
-import { invalidable } from './windows.ts'
 
 const { Qp, Wqe } = layout
 

@@ -1,7 +1,7 @@
 /** The machine below: its clock, the cores this thread may use, and memory that is never paged out. */
 import { availableParallelism } from 'node:os'
 import { errnoName, errnos } from './error.ts'
-import { libc, nativeReason, nativeScratch, requireLibc } from './libc.ts'
+import { type Libc, libc, nativeReason, nativeScratch, requireLibc } from './libc.ts'
 import { lockMappings, lockRange } from './mapping.ts'
 
 const CLOCK_MONOTONIC = 1
@@ -80,6 +80,23 @@ export function lockMemory(...buffers: (ArrayBuffer | SharedArrayBuffer)[]): boo
   if (errno === errnos.ENOMEM || errno === errnos.EPERM || errno === errnos.EAGAIN)
     return failed(`mlock2: ${errnoName(errno)}: raise \`ulimit -l\` to unlimited, or give the program CAP_IPC_LOCK`)
   return failed(`mlock2: ${errnoName(errno)}`)
+}
+
+const MEMBARRIER_PRIVATE_EXPEDITED = 8
+const MEMBARRIER_REGISTER_PRIVATE_EXPEDITED = 16
+
+/** Asks the kernel to make `membarrier` possible in this process; false where it cannot be. */
+export function registerMembarrier(): boolean {
+  return libc !== null && membarrierCall(libc, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED)
+}
+
+/** Makes every thread of this process pass a full memory barrier, as membarrier(2) does; false if it did not. */
+export function membarrier(): boolean {
+  return libc !== null && membarrierCall(libc, MEMBARRIER_PRIVATE_EXPEDITED)
+}
+
+function membarrierCall(libc: Libc, command: number): boolean {
+  return libc.syscall(libc.membarrierNumber, command, 0, 0, 0, 0, 0) === 0
 }
 
 function failed(reason: string): false {

@@ -5,13 +5,28 @@
  *     mapping.ts   named shared segments, private memory on huge pages
  *     futex.ts     waiting on a word of a mapping, across processes
  *     host.ts      clock, cores, locked memory
+ *     udp.ts       UDP sockets over one memory (udp-options.ts, udp-batch.ts, sockaddr.ts)
+ *     poll.ts      waiting until one of several descriptors can be read
  *     error.ts     what all of it throws
  *
  * It needs the optional package koffi on 64-bit Linux; look at `nativeAvailable` first. VERBENA_NO_NATIVE=1 turns it
  * off, for tests of everything that has to work without it.
  */
-export { NativeError } from './error.ts'
+export { errnoName, errnos, NativeError } from './error.ts'
 export { type FutexResult, futexWait, futexWaitAsync, futexWake } from './futex.ts'
-export { clockMonotonicNs, cpuCount, currentCores, lastError, lockMemory, pinThread } from './host.ts'
+export {
+  clockMonotonicNs,
+  cpuCount,
+  currentCores,
+  lastError,
+  lockMemory,
+  membarrier,
+  pinThread,
+  registerMembarrier,
+} from './host.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'
 export { mapPrivate, mapShared, type PrivateMapping, type SharedMapping, unlinkShared, unmap } from './mapping.ts'
+export { closeFd, drainEventFd, makeEventFd, maxPolled, signalEventFd, waitReadable } from './poll.ts'
+export { addressText } from './sockaddr.ts'
+export { maxDatagramBytes, maxSegments, type UdpOptions, UdpSocket } from './udp.ts'
+export { isMulticast } from './udp-options.ts'

@@ -23,9 +23,9 @@ export interface NativeFunction {
 }
 
 /** What differs between architectures: the numbers of the system calls that have no function in every C library. */
-const generic = { futex: 98, mlock2: 284 }
-const syscallNumbers: Readonly<Record<string, { readonly futex: number; readonly mlock2: number }>> = {
-  x64: { futex: 202, mlock2: 325 },
+const generic = { futex: 98, mlock2: 284, membarrier: 283 }
+const syscallNumbers: Readonly<Record<string, typeof generic>> = {
+  x64: { futex: 202, mlock2: 325, membarrier: 324 },
   arm64: generic,
   riscv64: generic,
   loong64: generic,
@@ -35,6 +35,7 @@ export interface Libc {
   readonly koffi: Koffi
   readonly futexNumber: number
   readonly mlock2Number: number
+  readonly membarrierNumber: number
   readonly mmap: NativeFunction
   readonly munmap: NativeFunction
   readonly madvise: NativeFunction
@@ -43,6 +44,19 @@ export interface Libc {
   readonly clockGettime: NativeFunction
   readonly schedSetaffinity: NativeFunction
   readonly schedGetaffinity: NativeFunction
+  readonly socket: NativeFunction
+  readonly bind: NativeFunction
+  readonly getsockname: NativeFunction
+  readonly setsockopt: NativeFunction
+  readonly getsockopt: NativeFunction
+  readonly sendmsg: NativeFunction
+  readonly sendmmsg: NativeFunction
+  readonly recvmsg: NativeFunction
+  readonly ppoll: NativeFunction
+  readonly eventfd: NativeFunction
+  readonly read: NativeFunction
+  readonly write: NativeFunction
+  readonly close: NativeFunction
 }
 
 function open(): { libc: Libc | null; reason: string } {
@@ -59,6 +73,7 @@ function open(): { libc: Libc | null; reason: string } {
         koffi,
         futexNumber: numbers.futex,
         mlock2Number: numbers.mlock2,
+        membarrierNumber: numbers.membarrier,
         mmap: c.func('mmap', 'int64_t', ['uint64_t', 'uint64_t', 'int', 'int', 'int', 'int64_t']),
         munmap: c.func('munmap', 'int', ['uint64_t', 'uint64_t']),
         madvise: c.func('madvise', 'int', ['uint64_t', 'uint64_t', 'int']),
@@ -74,6 +89,19 @@ function open(): { libc: Libc | null; reason: string } {
         clockGettime: c.func('clock_gettime', 'int', ['int', 'uint64_t']),
         schedSetaffinity: c.func('sched_setaffinity', 'int', ['int', 'uint64_t', 'uint64_t']),
         schedGetaffinity: c.func('sched_getaffinity', 'int', ['int', 'uint64_t', 'uint64_t']),
+        socket: c.func('socket', 'int', ['int', 'int', 'int']),
+        bind: c.func('bind', 'int', ['int', 'uint64_t', 'uint32_t']),
+        getsockname: c.func('getsockname', 'int', ['int', 'uint64_t', 'uint64_t']),
+        setsockopt: c.func('setsockopt', 'int', ['int', 'int', 'int', 'uint64_t', 'uint32_t']),
+        getsockopt: c.func('getsockopt', 'int', ['int', 'int', 'int', 'uint64_t', 'uint64_t']),
+        sendmsg: c.func('sendmsg', 'int64_t', ['int', 'uint64_t', 'int']),
+        sendmmsg: c.func('sendmmsg', 'int', ['int', 'uint64_t', 'uint32_t', 'int']),
+        recvmsg: c.func('recvmsg', 'int64_t', ['int', 'uint64_t', 'int']),
+        ppoll: c.func('ppoll', 'int', ['uint64_t', 'uint64_t', 'uint64_t', 'uint64_t']),
+        eventfd: c.func('eventfd', 'int', ['uint32_t', 'int']),
+        read: c.func('read', 'int64_t', ['int', 'uint64_t', 'uint64_t']),
+        write: c.func('write', 'int64_t', ['int', 'uint64_t', 'uint64_t']),
+        close: c.func('close', 'int', ['int']),
       },
     }
   } catch (error) {

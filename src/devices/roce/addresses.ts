@@ -1,0 +1,222 @@
+/**
+ * The addresses of this host, and what RoCE makes of each: a GID (IPv4 as ::ffff:a.b.c.d), the largest path MTU that
+ * its interface carries, and a GUID.
+ *
+ * Their order is that of the GID table of a device on all of them: IPv4, global IPv6, link-local IPv6, then loopback
+ * in the same order; within each, by interface. Soft-RoCE has link-local first. Here index 0, which programs take when
+ * nobody chooses, is an address that other hosts reach and that needs no interface beside it.
+ */
+import { readFileSync } from 'node:fs'
+import { isIP, isIPv4 } from 'node:net'
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
+
+export type RoceMtu = 256 | 512 | 1024 | 2048 | 4096
+
+export interface HostAddress {
+  /** 4 or 16 bytes. */
+  readonly address: Uint8Array
+  /** `10.0.0.7`, `fd00::2`, `fe80::fc:ff:fe00:1%eth0`. */
+  readonly text: string
+  readonly interface: string
+  /** Index of the interface; 0 where the system does not tell. */
+  readonly ifindex: number
+  /** `ifindex` for a link-local address, else 0. */
+  readonly scopeId: number
+  readonly loopback: boolean
+  /** Address of the interface in its network: `02:fc:00:00:00:01`. */
+  readonly mac: string
+  /** MTU of the interface. */
+  readonly mtuBytes: number
+  readonly roceMtu: RoceMtu
+}
+
+/** What the system knows of an interface beyond Node's list. */
+export interface InterfaceFacts {
+  readonly ifindex: number
+  readonly mtuBytes: number
+}
+
+export interface ParsedAddress {
+  /** 4 or 16 bytes. */
+  readonly address: Uint8Array
+  /** What stands behind the %: name or index of an interface; empty if nothing does. */
+  readonly zone: string
+}
+
+const loopbackMtuBytes = 65_536
+const ethernetMtuBytes = 1500
+
+/**
+ * Bytes beside the payload in the longest packet that has one: IP 20 or 40, UDP 8, BTH 12, XRCETH 4, RETH 16, ImmDt 4,
+ * ICRC 4 (an RDMA WRITE only with immediate, in XRC). IP options and extension headers are not used. (Linux reckons
+ * with 96 for both, since it also counts AtomicETH, whose packets have no payload.)
+ */
+export function overheadBytes(family: 4 | 6): number {
+  return (family === 4 ? 20 : 40) + 8 + 12 + 4 + 16 + 4 + 4
+}
+
+/** The largest MTU of InfiniBand whose packets fit: 1024 for Ethernet's 1500 bytes, 4096 for 4200. Never below 256. */
+export function roceMtuOf(mtuBytes: number, family: 4 | 6): RoceMtu {
+  const room = mtuBytes - overheadBytes(family)
+  for (const mtu of [4096, 2048, 1024, 512] as const) if (mtu <= room) return mtu
+  return 256
+}
+
+function interfaceFacts(name: string): InterfaceFacts | null {
+  try {
+    // An alias of an address ("eth0:1") is the same interface.
+    const folder = `/sys/class/net/${name.split(':')[0]}`
+    const [ifindex, mtuBytes] = ['ifindex', 'mtu'].map((file) => Number(readFileSync(`${folder}/${file}`, 'latin1')))
+    return { ifindex: ifindex!, mtuBytes: mtuBytes! }
+  } catch {
+    return null
+  }
+}
+
+/** Every address of every interface that is up, in the order of the GID table. */
+export function hostAddresses(
+  interfaces: NodeJS.Dict<NetworkInterfaceInfo[]> = networkInterfaces(),
+  factsOf: (name: string) => InterfaceFacts | null = interfaceFacts,
+): HostAddress[] {
+  const found: HostAddress[] = []
+  for (const [name, infos] of Object.entries(interfaces)) {
+    const facts = factsOf(name)
+    for (const info of infos ?? []) {
+      const parsed = parseAddress(info.address)
+      if (parsed === null) continue
+      const { address } = parsed
+      const mtuBytes = facts?.mtuBytes ?? (info.internal ? loopbackMtuBytes : ethernetMtuBytes)
+      const ifindex = facts?.ifindex ?? (info.family === 'IPv6' ? info.scopeid : 0)
+      const linkLocal = isLinkLocal(address)
+      found.push({
+        address,
+        text: formatAddress(address) + (linkLocal ? `%${name}` : ''),
+        interface: name,
+        ifindex,
+        scopeId: linkLocal ? ifindex : 0,
+        loopback: info.internal,
+        mac: info.mac,
+        mtuBytes,
+        roceMtu: roceMtuOf(mtuBytes, address.length === 4 ? 4 : 6),
+      })
+    }
+  }
+  // Array.prototype.sort is stable: what the system lists first stays first.
+  return found.sort((a, b) => rank(a) - rank(b) || a.ifindex - b.ifindex)
+}
+
+function rank({ address, loopback }: HostAddress): number {
+  return (loopback ? 3 : 0) + (address.length === 4 ? 0 : isLinkLocal(address) ? 2 : 1)
+}
+
+/**
+ * The address of this host that `text` means: `10.0.0.7`, `fd00::2`, `::ffff:10.0.0.7`, `fe80::1%eth0` (name or index
+ * of the interface; without one, if only one interface has it), and every 127.x.y.z, which loopback has without
+ * listing them. Undefined if the host has no such address, or `text` is none.
+ */
+export function findAddress(
+  text: string,
+  addresses: readonly HostAddress[] = hostAddresses(),
+): HostAddress | undefined {
+  const parsed = parseAddress(text)
+  if (parsed === null) return undefined
+  const { address, zone } = parsed
+  const matches = addresses.filter(
+    (candidate) =>
+      Buffer.compare(candidate.address, address) === 0 &&
+      (zone === '' || zone === candidate.interface || zone === String(candidate.ifindex)),
+  )
+  if (matches.length > 0) return matches.length === 1 || !isLinkLocal(address) ? matches[0] : undefined
+  if (address.length !== 4 || address[0] !== 127) return undefined
+  const loopback = addresses.find((candidate) => candidate.loopback && candidate.address.length === 4)
+  return loopback && { ...loopback, address, text: formatAddress(address) }
+}
+
+/**
+ * The GUID that an address gives an adapter: the EUI-64 of the MAC address. Where there is no MAC address, as on
+ * loopback, a locally administered one is made of the last four bytes of the address (02:00 and IPv4, 02:01 and IPv6),
+ * so that 127.0.0.1 and 127.0.0.2 differ.
+ */
+export function guidOf({ address, mac }: Pick<HostAddress, 'address' | 'mac'>): bigint {
+  let bytes = mac.split(':').map((part) => Number.parseInt(part, 16))
+  const usable = bytes.length === 6 && bytes.every((byte) => byte >= 0 && byte <= 255) && bytes.some((byte) => byte > 0)
+  if (!usable) bytes = [2, address.length === 4 ? 0 : 1, ...address.subarray(-4)]
+  const [a, b, c, d, e, f] = bytes as [number, number, number, number, number, number]
+  // EUI-64 inverts the bit that says "locally administered".
+  return [a ^ 2, b, c, 0xff, 0xfe, d, e, f].reduce((guid, byte) => (guid << 8n) | BigInt(byte), 0n)
+}
+
+/** 16 bytes: IPv6 as it is, IPv4 as ::ffff:a.b.c.d. */
+export function gidOf(address: Uint8Array): Uint8Array {
+  const gid = new Uint8Array(16)
+  gid.set(address, 16 - address.length)
+  if (address.length === 4) gid.fill(0xff, 10, 12)
+  return gid
+}
+
+/** The 4 or 16 bytes of the address that a GID is. */
+export function addressOfGid(gid: Uint8Array): Uint8Array {
+  return isMapped(gid) ? gid.slice(12) : gid.slice()
+}
+
+function isMapped(gid: Uint8Array): boolean {
+  for (let i = 0; i < 10; i++) if (gid[i] !== 0) return false
+  return gid[10] === 0xff && gid[11] === 0xff
+}
+
+/** True for fe80::/10, which needs an interface beside it. */
+export function isLinkLocal(address: Uint8Array): boolean {
+  return address.length === 16 && address[0] === 0xfe && (address[1]! & 0xc0) === 0x80
+}
+
+/** IPv4, or IPv6 with or without a zone (`%eth0`); null if it is neither. IPv4 in IPv6 (::ffff:a.b.c.d) gives 4 bytes. */
+export function parseAddress(text: string): ParsedAddress | null {
+  const percent = text.indexOf('%')
+  const plain = percent < 0 ? text : text.slice(0, percent)
+  const zone = percent < 0 ? '' : text.slice(percent + 1)
+  const family = isIP(plain)
+  if (family === 0 || (percent >= 0 && (zone === '' || family === 4))) return null
+  if (family === 4) return { address: ipv4Bytes(plain), zone }
+  const address = ipv6Bytes(plain)
+  return { address: isMapped(address) ? address.slice(12) : address, zone }
+}
+
+function ipv4Bytes(text: string): Uint8Array {
+  return Uint8Array.from(text.split('.'), Number)
+}
+
+/** Of a text that `isIP` has passed. */
+function ipv6Bytes(text: string): Uint8Array {
+  const [head, tail] = text.split('::') as [string, string?]
+  const before = groups(head)
+  const after = tail === undefined ? [] : groups(tail)
+  const bytes = new Uint8Array(16)
+  bytes.set(before)
+  bytes.set(after, 16 - after.length)
+  return bytes
+}
+
+function groups(text: string): number[] {
+  return text.split(':').flatMap((group) => {
+    if (group === '') return []
+    if (isIPv4(group)) return [...ipv4Bytes(group)]
+    const value = Number.parseInt(group, 16)
+    return [value >> 8, value & 0xff]
+  })
+}
+
+/** The usual text of 4 or 16 bytes (RFC 5952: the longest run of zeros is cut, the first of several). */
+export function formatAddress(address: Uint8Array): string {
+  if (address.length === 4) return address.join('.')
+  if (isMapped(address)) return `::ffff:${address.subarray(12).join('.')}`
+  const words = Array.from({ length: 8 }, (_, i) => (address[2 * i]! << 8) | address[2 * i + 1]!)
+  let [start, length] = [8, 1]
+  for (let i = 0; i < 8; i++) {
+    let end = i
+    while (end < 8 && words[end] === 0) end++
+    if (end - i > length) [start, length] = [i, end - i]
+  }
+  const hex = words.map((word) => word.toString(16))
+  if (length === 1) return hex.join(':')
+  return `${hex.slice(0, start).join(':')}::${hex.slice(start + length).join(':')}`
+}

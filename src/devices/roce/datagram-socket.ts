@@ -1,0 +1,145 @@
+/**
+ * A UDP socket through `node:dgram`, for where the C library cannot be called: one datagram a call, delivered by the
+ * event loop. No option is set, since Node has none for them: the identification of its IPv4 packets counts, so only
+ * Verbena, which solves for it, accepts their ICRC; over IPv6 every peer does.
+ */
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
+import { addressOfGid, formatAddress, type HostAddress, isLinkLocal, parseAddress } from './addresses.ts'
+
+/** What a device on this socket tells of it. */
+export interface DatagramCounters {
+  sentPackets: number
+  /** Datagrams that the system refused, by its code: `EMSGSIZE`, `ENETUNREACH`, `ENOBUFS`, … */
+  sendErrors: Record<string, number>
+  receivedPackets: number
+}
+
+export class DatagramSocket {
+  readonly counters: DatagramCounters = { sentPackets: 0, sendErrors: {}, receivedPackets: 0 }
+  /**
+   * Called for each datagram: its bytes, its source as a GID (refreshed in place by the next one) and the port of the
+   * source. The bytes belong to the callee.
+   */
+  onPacket: (bytes: Uint8Array, source: Uint8Array, sourcePort: number) => void = () => {}
+
+  readonly #local: HostAddress
+  readonly #requestedPort: number
+  readonly #socket: Socket
+  readonly #source = new Uint8Array(16)
+  /** Destinations by index: text and port; and the index of each. */
+  readonly #texts: string[] = []
+  readonly #ports: number[] = []
+  readonly #indices = new Map<string, number>()
+  #lastSource = ''
+  #closed: Promise<void> | null = null
+
+  /** `port` 0: any free one. `bind` opens it. */
+  constructor(local: HostAddress, port: number) {
+    this.#local = local
+    this.#requestedPort = port
+    this.#socket = createSocket(local.address.length === 4 ? { type: 'udp4' } : { type: 'udp6', ipv6Only: true })
+    if (local.address.length === 4) this.#source.fill(0xff, 10, 12)
+  }
+
+  /** The port it is bound to; 0 before `bind`. */
+  get port(): number {
+    return this.#closed === null && this.#bound ? this.#socket.address().port : 0
+  }
+
+  #bound = false
+
+  /** Binds. Rejects with the system's error (`code` EADDRINUSE, EADDRNOTAVAIL, EACCES), and a text that says what to do. */
+  async bind(): Promise<void> {
+    const { text } = this.#local
+    await new Promise<void>((resolve, reject) => {
+      const failed = (error: NodeJS.ErrnoException): void => {
+        this.#socket.close()
+        reject(Object.assign(new Error(advice(error, text, this.#requestedPort)), { code: error.code }))
+      }
+      this.#socket.once('error', failed)
+      this.#socket.bind({ address: text, port: this.#requestedPort, exclusive: true }, () => {
+        this.#socket.off('error', failed)
+        resolve()
+      })
+    })
+    this.#bound = true
+    // What the network answers to a datagram is the transport's affair: it is counted.
+    this.#socket.on('error', (error: NodeJS.ErrnoException) => this.#count(error.code))
+    this.#socket.on('message', (bytes, info) => this.#deliver(bytes, info))
+  }
+
+  #deliver(bytes: Uint8Array, info: RemoteInfo): void {
+    this.counters.receivedPackets++
+    if (info.address !== this.#lastSource) {
+      const parsed = parseAddress(info.address)
+      if (parsed === null) return
+      this.#source.set(parsed.address, 16 - parsed.address.length)
+      this.#lastSource = info.address
+    }
+    this.onPacket(bytes, this.#source, info.port)
+  }
+
+  #count(code = 'unknown'): void {
+    this.counters.sendErrors[code] = (this.counters.sendErrors[code] ?? 0) + 1
+  }
+
+  /** The index of a destination for `send`, from its 4 or 16 bytes (or GID) and port: the same for the same address. */
+  destination(address: Uint8Array, port: number): number {
+    const plain = address.length === 16 ? addressOfGid(address) : address
+    let text = formatAddress(plain)
+    if (isLinkLocal(plain)) text += `%${this.#local.interface}`
+    const key = `${port} ${text}`
+    let index = this.#indices.get(key)
+    if (index === undefined) {
+      index = this.#texts.length
+      this.#texts.push(text)
+      this.#ports.push(port)
+      this.#indices.set(key, index)
+    }
+    return index
+  }
+
+  /**
+   * Sends one datagram. `bytes` must not change until the event loop has turned. Failures are counted; sending on a
+   * closed socket is one, EBADF.
+   */
+  send(bytes: Uint8Array, destination: number): void {
+    if (this.#closed !== null) {
+      this.#count('EBADF')
+      return
+    }
+    this.#socket.send(bytes, this.#ports[destination]!, this.#texts[destination]!, this.#sent)
+  }
+
+  readonly #sent = (error: NodeJS.ErrnoException | null): void => {
+    if (error) this.#count(error.code)
+    else this.counters.sentPackets++
+  }
+
+  /** An open socket keeps the process alive; this one does not after `unref`. */
+  unref(): void {
+    this.#socket.unref()
+  }
+
+  /** Resolves when the port is free. A second call gives the same promise. */
+  close(): Promise<void> {
+    this.#closed ??= new Promise((resolve) => {
+      try {
+        this.#socket.close(() => resolve())
+      } catch {
+        // It is closed already, after a bind that failed.
+        resolve()
+      }
+    })
+    return this.#closed
+  }
+}
+
+function advice(error: NodeJS.ErrnoException, address: string, port: number): string {
+  const where = `UDP port ${port} of ${address}`
+  if (error.code === 'EADDRINUSE')
+    return `${where} is in use: another roce device of this machine has it, or rdma_rxe; close that, or use another address, such as 127.0.0.2`
+  if (error.code === 'EADDRNOTAVAIL')
+    return `${address} is not an address of this machine: 'ip address' lists those that are`
+  return `${where} could not be bound: ${error.message}`
+}

@@ -1,0 +1,424 @@
+/**
+ * Adapters on UDP port 4791: RoCEv2 from plain sockets, without privileges. `roce:ADDRESS` is an adapter on one address of
+ * this host, `roce` one on all of them, with a GID for each.
+ *
+ * Whoever polls, posts or waits drives the adapter; while nobody does, a thread of the process does (service.ts), so that
+ * a peer's READ is answered while the program computes. With `engine: 'thread'` that thread alone drives it.
+ */
+import type { Worker } from 'node:worker_threads'
+import {
+  closeFd,
+  makeEventFd,
+  NativeError,
+  nativeAvailable,
+  nativeReason,
+  nowNs,
+  signalEventFd,
+  startThread,
+  UdpSocket,
+} from '../../memory/index.ts'
+import { NetworkDevice } from '../../transport/index.ts'
+import {
+  type DeviceDriver,
+  type DeviceInfo,
+  type GidEntry,
+  GidType,
+  type Host,
+  layout,
+  type OpenOptions,
+  processHost,
+  VerbsError,
+  type VerbsErrorCode,
+} from '../../verbs/index.ts'
+import { findAddress, gidOf, guidOf, type HostAddress, hostAddresses } from './addresses.ts'
+import { groupAddress } from './paths.ts'
+import type { ServiceData } from './service.ts'
+import { maxSlots, rocePort, Slot, Sockets, slotKind } from './sockets.ts'
+
+const { Dev, Meta, maxDevices } = layout
+
+/** Devices 0 and 1 of a segment are those of `shm`. */
+const firstIndex = 2
+const roceKind = 0x726f6365
+
+export const serviceMode = { asleep: 0, waiting: 1, awake: 2 } as const
+
+/** Addresses of the device with this canonical name. */
+function addressesOf(name: string): HostAddress[] {
+  if (name === 'roce') {
+    const all = hostAddresses()
+    const outside = all.filter(({ loopback }) => !loopback)
+    return outside.length > 0 ? outside : all
+  }
+  const address = findAddress(name.slice('roce:'.length))
+  return address ? [address] : []
+}
+
+/** Finds or makes the record of a device in the segment: the same in all threads. */
+function recordOf(host: Host, addresses: readonly HostAddress[], all: boolean): number {
+  const { i32 } = host
+  const identity = new Int32Array(5)
+  const bytes = new Uint8Array(identity.buffer)
+  if (!all) bytes.set(gidOf(addresses[0]!.address))
+  identity[4] = all ? -1 : addresses[0]!.scopeId
+  return host.control(() => {
+    let free = -1
+    for (let index = firstIndex; index < maxDevices; index++) {
+      const dev = host.deviceWord(index)
+      if (i32[dev + Dev.state] === 0) {
+        if (free < 0) free = index
+        continue
+      }
+      if (i32[dev + Dev.state] === roceKind && identity.every((word, i) => i32[dev + Dev.identity + i] === word))
+        return index
+    }
+    if (free < 0) throw new VerbsError('ENOMEM', 'openDevice', `all ${maxDevices} devices of the process are in use`)
+    const dev = host.deviceWord(free)
+    i32.set(identity, dev + Dev.identity)
+    i32[dev + Dev.sockets] = host.allocate(maxSlots * Slot.words * 4, 'openDevice') / 4
+    i32[dev + Dev.state] = roceKind
+    return free
+  })
+}
+
+export class RoceDevice extends NetworkDevice {
+  readonly #sockets: Sockets
+  readonly #addresses: readonly HostAddress[]
+  readonly #dev: number
+  readonly #meta: number
+  readonly #table: number
+
+  constructor(host: Host, name: string, addresses: readonly HostAddress[]) {
+    const index = recordOf(host, addresses, name === 'roce')
+    const gids: GidEntry[] = addresses.map((address, gidIndex) => ({
+      gid: gidOf(address.address),
+      gidIndex,
+      portNum: 1,
+      gidType: GidType.RoceV2,
+      ndevIfindex: address.ifindex,
+    }))
+    const dev = host.deviceWord(index)
+    const table = host.i32[dev + Dev.sockets]!
+    const sockets = new Sockets(host, index, table, addresses)
+    super(host, { name, index, guid: guidOf(addresses[0]!), gids, activeMtu: addresses[0]!.roceMtu }, sockets)
+    sockets.transport = this.transport
+    this.#sockets = sockets
+    this.#addresses = addresses
+    this.#dev = dev
+    this.#meta = host.at.meta
+    this.#table = table
+  }
+
+  // --- contexts ----------------------------------------------------------------------------------------------------
+
+  open(context: number, options: OpenOptions): void {
+    const { host, i32 } = this
+    const thread = options.engine === 'thread'
+    host.control(() => {
+      if (i32[this.#dev + Dev.users] === 0) this.#openSockets()
+      i32[this.#dev + Dev.users] = i32[this.#dev + Dev.users]! + 1
+      if (thread) Atomics.add(i32, this.#dev + Dev.threads, 1)
+    })
+    if (thread) threadContexts.add(context)
+    this.#sockets.refresh()
+    startService(host)
+    this.#wakeService()
+  }
+
+  close(context: number): void {
+    const { host, i32 } = this
+    if (threadContexts.delete(context)) Atomics.sub(i32, this.#dev + Dev.threads, 1)
+    host.control(() => {
+      i32[this.#dev + Dev.users] = i32[this.#dev + Dev.users]! - 1
+      if (i32[this.#dev + Dev.users] === 0) this.#closeSockets()
+    })
+    this.#sockets.refresh()
+    this.#wakeService()
+  }
+
+  #openSockets(): void {
+    for (const [local, address] of this.#addresses.entries()) {
+      try {
+        this.#openSocket(local, address, slotKind.unicast, null)
+      } catch (error) {
+        this.#closeSockets()
+        throw asVerbsError(error, this.name)
+      }
+    }
+  }
+
+  /** Opens a socket whose descriptor goes into the table. */
+  #openSocket(local: number, address: HostAddress, kind: number, group: Uint8Array | null): void {
+    const { i32 } = this
+    let word = this.#table
+    for (let slot = 0; i32[word + Slot.fd] !== 0; slot++, word += Slot.words)
+      if (slot === maxSlots - 1)
+        throw new VerbsError('ENOMEM', 'openDevice', `a device has ${maxSlots} addresses and groups at most`)
+    const family = address.address.length === 4 ? 4 : 6
+    const bound = group === null ? address.address : groupAddress(group, family)
+    const options = { address: bound, port: rocePort, scopeId: address.scopeId || (group ? address.ifindex : 0) }
+    const socket = UdpSocket.open(this.host.segment.buffer, { ...options, reuseAddress: group !== null })
+    if (group !== null) {
+      try {
+        socket.joinGroup(bound, address.ifindex)
+      } catch (error) {
+        socket.close()
+        throw error
+      }
+    }
+    i32[word + Slot.kind] = kind
+    i32[word + Slot.local] = local
+    i32[word + Slot.refs] = 1
+    if (group !== null) new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).set(group)
+    i32[word + Slot.fd] = socket.fd + 1
+    owned.set(socket.fd, socket)
+    Atomics.add(i32, this.#dev + Dev.generation, 1)
+  }
+
+  #closeSockets(): void {
+    for (let slot = 0; slot < maxSlots; slot++) this.#closeSlot(this.#table + slot * Slot.words)
+  }
+
+  #closeSlot(word: number): void {
+    const { i32 } = this
+    const fd = i32[word + Slot.fd]! - 1
+    if (fd < 0) return
+    i32[word + Slot.fd] = 0
+    Atomics.add(i32, this.#dev + Dev.generation, 1)
+    // Whoever is sending or receiving with it finishes before the descriptor is given back.
+    this.host.segment.quiesce()
+    const socket = owned.get(fd)
+    owned.delete(fd)
+    if (socket) socket.close()
+    else closeFd(fd)
+  }
+
+  // --- multicast ---------------------------------------------------------------------------------------------------
+
+  joinGroup(gid: Uint8Array): void {
+    const { i32, host } = this
+    host.control(() => {
+      const word = this.#groupSlot(gid)
+      if (word >= 0) i32[word + Slot.refs] = i32[word + Slot.refs]! + 1
+      else {
+        try {
+          this.#openSocket(0, this.#addresses[0]!, slotKind.group, gid)
+        } catch (error) {
+          throw asVerbsError(error, this.name)
+        }
+      }
+    })
+    this.#sockets.refresh()
+    this.#wakeService()
+  }
+
+  leaveGroup(gid: Uint8Array): void {
+    const { i32, host } = this
+    host.control(() => {
+      const word = this.#groupSlot(gid)
+      if (word < 0) return
+      i32[word + Slot.refs] = i32[word + Slot.refs]! - 1
+      if (i32[word + Slot.refs] === 0) this.#closeSlot(word)
+    })
+    this.#wakeService()
+  }
+
+  #groupSlot(gid: Uint8Array): number {
+    const { i32 } = this
+    for (let slot = 0; slot < maxSlots; slot++) {
+      const word = this.#table + slot * Slot.words
+      if (i32[word + Slot.fd] === 0 || i32[word + Slot.kind] !== slotKind.group) continue
+      if (new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).every((byte, i) => byte === gid[i])) return word
+    }
+    return -1
+  }
+
+  // --- the link ----------------------------------------------------------------------------------------------------
+
+  protected nowNs(): number {
+    return nowNs()
+  }
+
+  protected receive(now: number): number {
+    return this.#sockets.receive(now)
+  }
+
+  protected flush(): void {
+    this.#sockets.flush()
+  }
+
+  protected putsOff(): boolean {
+    return this.#sockets.putsOff
+  }
+
+  protected room(): boolean {
+    return this.#sockets.room
+  }
+
+  override drive(look: boolean): number {
+    this.#sockets.refresh()
+    this.#sockets.beginTurn()
+    return super.drive(look)
+  }
+
+  override progress(): void {
+    this.i32[this.#dev + Dev.heartbeat] = 1
+    this.drive(true)
+  }
+
+  override settle(): void {
+    super.settle()
+    // Timers run also while the program computes: the thread that waits must know of an earlier one.
+    const { i32 } = this
+    if (Atomics.load(i32, this.#meta + Meta.serviceMode) !== serviceMode.waiting) return
+    if (this.transport.nextDeadlineNs < this.host.f64[(this.#meta + Meta.serviceWakeAt) >> 1]!) this.#wakeService()
+  }
+
+  /** For the thread that drives devices: their descriptors, and when it must look again. */
+  descriptors(into: Int32Array, from: number): number {
+    return this.#sockets.descriptors(into, from)
+  }
+
+  get nextDeadlineNs(): number {
+    return this.transport.nextDeadlineNs
+  }
+
+  get busy(): boolean {
+    return this.transport.pending
+  }
+
+  /** Whether a program has driven it since the last call. */
+  takeHeartbeat(): boolean {
+    const { i32 } = this
+    if (i32[this.#dev + Dev.threads]! > 0 || i32[this.#dev + Dev.heartbeat] === 0) return false
+    i32[this.#dev + Dev.heartbeat] = 0
+    return true
+  }
+
+  rest(): void {
+    this.i32[this.#dev + Dev.heartbeat] = 0
+    if (Atomics.load(this.i32, this.#meta + Meta.serviceMode) === serviceMode.asleep) this.#wakeService()
+  }
+
+  protected wakeThread(): void {
+    if (Atomics.load(this.i32, this.#meta + Meta.serviceMode) !== serviceMode.awake) this.#wakeService()
+  }
+
+  #wakeService(): void {
+    wakeService(this.host)
+  }
+}
+
+/** Sockets that this thread opened. */
+const owned = new Map<number, UdpSocket>()
+/** Contexts of this thread whose work a thread does. */
+const threadContexts = new Set<number>()
+
+export function wakeService(host: Host): void {
+  const { i32, segment, at } = host
+  Atomics.add(i32, at.meta + Meta.serviceWake, 1)
+  segment.notify(at.meta + Meta.serviceWake)
+  const fd = Atomics.load(i32, at.meta + Meta.serviceEventFd) - 1
+  if (fd >= 0) signalEventFd(fd)
+}
+
+let service: Worker | null = null
+
+/** Starts the thread that drives devices, unless this thread has one. Of several, one works and the others stand by. */
+function startService(host: Host): void {
+  host.control(() => {
+    const { i32, at } = host
+    if (i32[at.meta + Meta.serviceEventFd] === 0) i32[at.meta + Meta.serviceEventFd] = makeEventFd() + 1
+  })
+  if (service !== null) return
+  const data: ServiceData = {}
+  const url = new URL(`./service${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+  service = startThread(url, { workerData: data, name: 'verbena roce' })
+  service.unref()
+  service.on('error', () => {
+    service = null
+  })
+  // From now on peers are answered whatever this thread does.
+  const owner = host.at.meta + Meta.serviceOwner
+  for (let waited = 0; waited < 400 && Atomics.load(host.i32, owner) === 0; waited++) host.segment.wait(owner, 0, 5)
+}
+
+function asVerbsError(error: unknown, name: string): unknown {
+  if (!(error instanceof NativeError)) return error
+  const known: readonly string[] = ['EADDRINUSE', 'EACCES', 'ENOMEM', 'EINVAL', 'EOPNOTSUPP']
+  const code = (known.includes(error.code) ? error.code : 'ENODEV') as VerbsErrorCode
+  return new VerbsError(code, 'openDevice', `${name}: ${error.message}`)
+}
+
+// --- the driver ------------------------------------------------------------------------------------------------------
+
+const devices = new Map<string, RoceDevice>()
+
+/** All devices that are open in this process, in this thread's own objects. */
+export function openDevices(): RoceDevice[] {
+  const host = processHost()
+  const open: RoceDevice[] = []
+  for (let index = firstIndex; index < maxDevices; index++) {
+    const dev = host.deviceWord(index)
+    if (host.i32[dev + Dev.state] !== roceKind || host.i32[dev + Dev.users] === 0) continue
+    const name = nameOf(host, dev)
+    const device = name === null ? null : find(name)
+    if (device) open.push(device)
+  }
+  return open
+}
+
+/** The name of the device with this record, made of its identity. */
+function nameOf(host: Host, dev: number): string | null {
+  if (host.i32[dev + Dev.identity + 4] === -1) return 'roce'
+  const gid = new Uint8Array(host.i32.buffer, (dev + Dev.identity) * 4, 16)
+  const scope = host.i32[dev + Dev.identity + 4]!
+  const known = hostAddresses().find(
+    ({ address, scopeId }) => scopeId === scope && gidOf(address).every((byte, i) => byte === gid[i]),
+  )
+  if (known) return `roce:${known.text}`
+  return gid[10] === 0xff && gid[12] === 127 ? `roce:${gid.subarray(12).join('.')}` : null
+}
+
+function find(name: string): RoceDevice | null {
+  const known = devices.get(name)
+  if (known) return known
+  const addresses = addressesOf(name)
+  if (addresses.length === 0) return null
+  const canonical = name === 'roce' ? name : `roce:${addresses[0]!.text}`
+  const device = devices.get(canonical) ?? new RoceDevice(processHost(), canonical, addresses)
+  devices.set(canonical, device)
+  devices.set(name, device)
+  return device
+}
+
+function open(name: string): RoceDevice | null {
+  if (name !== 'roce' && !name.startsWith('roce:')) return null
+  if (!nativeAvailable)
+    throw new VerbsError(
+      'EOPNOTSUPP',
+      'openDevice',
+      `${name} needs system calls that are not available here: ${nativeReason}`,
+    )
+  const device = find(name)
+  if (device) return device
+  const all = hostAddresses().map(({ text }) => text)
+  throw new VerbsError(
+    'ENODEV',
+    'openDevice',
+    `'${name}': this host has no such address; it has ${all.join(', ') || 'none'} and 127.x.y.z`,
+  )
+}
+
+function list(): DeviceInfo[] {
+  const all = hostAddresses()
+  const one = (name: string, address: HostAddress): DeviceInfo => ({ name, guid: guidOf(address), kind: 'roce' })
+  const found = all.map((address) => one(`roce:${address.text}`, address))
+  // Loopback has more addresses than it lists: those that are open are listed too.
+  for (const { name, attr } of openDevices())
+    if (name !== 'roce' && !found.some((info) => info.name === name))
+      found.push({ name, guid: attr.nodeGuid, kind: 'roce' })
+  return all.length > 0 ? [one('roce', all[0]!), ...found] : []
+}
+
+export const roceDriver: DeviceDriver = { kind: 'roce', list, open }

@@ -1,0 +1,1 @@
+export { roceDriver } from './device.ts'

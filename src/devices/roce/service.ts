@@ -1,0 +1,107 @@
+/**
+ * The thread that drives the RoCE devices of its process while programs do not: it answers peers while they compute,
+ * serves timers, and is the adapter of contexts with `engine: 'thread'`.
+ *
+ *     a program polls     it sleeps and looks every two milliseconds whether that goes on
+ *     nobody polls        it waits for packets, a bell or a timer, in the kernel: an idle device costs nothing
+ */
+import { drainEventFd, nowNs, waitReadable } from '../../memory/index.ts'
+import { layout, processHost } from '../../verbs/index.ts'
+import { openDevices, type RoceDevice, serviceMode } from './device.ts'
+
+const { Dev, Meta } = layout
+
+export type ServiceData = Record<string, never>
+
+/** How long it looks for more after it has found something. */
+const spinNs = 30_000
+/** How often it looks whether programs still poll. */
+const lookMs = 2
+/** How often a thread that stands by looks whether the one at work lives. */
+const standbyMs = 200
+
+const host = processHost()
+const { i32, f64, segment, at } = host
+const owner = at.meta + Meta.serviceOwner
+const mode = at.meta + Meta.serviceMode
+const wake = at.meta + Meta.serviceWake
+const wakeAt = (at.meta + Meta.serviceWakeAt) >> 1
+const fds = new Int32Array(512)
+
+standBy()
+serve()
+
+/** Until it is this thread's turn. */
+function standBy(): void {
+  for (;;) {
+    if (Atomics.compareExchange(i32, owner, 0, segment.lockValue) === 0) {
+      segment.notify(owner)
+      return
+    }
+    segment.releaseDead(owner)
+    if (Atomics.load(i32, owner) !== 0) segment.wait(owner, Atomics.load(i32, owner), standbyMs)
+  }
+}
+
+function serve(): void {
+  let devices: RoceDevice[] = []
+  let seen = -1
+  let idleSince = 0
+  for (;;) {
+    const bell = Atomics.load(i32, wake)
+    const generation = generations()
+    if (generation !== seen) {
+      seen = generation
+      devices = openDevices()
+    }
+    let driven = devices.length > 0
+    for (const device of devices) driven = device.takeHeartbeat() && driven
+    if (driven) {
+      idleSince = 0
+      Atomics.store(i32, mode, serviceMode.asleep)
+      segment.wait(wake, bell, lookMs)
+      Atomics.store(i32, mode, serviceMode.awake)
+      continue
+    }
+    let found = 0
+    for (const device of devices) found += device.drive(true) + (device.busy ? 1 : 0)
+    if (found > 0) {
+      idleSince = 0
+      continue
+    }
+    const now = nowNs()
+    if (idleSince === 0) idleSince = now
+    if (now - idleSince < spinNs) continue
+    idleSince = 0
+    sleep(devices, bell)
+  }
+}
+
+/** Changes when a device opens, closes, or gets another socket. */
+function generations(): number {
+  let sum = 0
+  for (let index = 2; index < layout.maxDevices; index++) {
+    const dev = host.deviceWord(index)
+    sum = (sum + i32[dev + Dev.generation]! + (i32[dev + Dev.users]! > 0 ? 1 : 0)) | 0
+  }
+  return sum
+}
+
+function sleep(devices: readonly RoceDevice[], bell: number): void {
+  let count = 0
+  fds[count++] = i32[at.meta + Meta.serviceEventFd]! - 1
+  let next = Number.POSITIVE_INFINITY
+  for (const device of devices) {
+    count += device.descriptors(fds, count)
+    next = Math.min(next, device.nextDeadlineNs)
+  }
+  f64[wakeAt] = next
+  Atomics.store(i32, mode, serviceMode.waiting)
+  // Who rang before it could see that this thread waits did not signal.
+  if (Atomics.load(i32, wake) === bell && !devices.some((device) => device.busy)) {
+    const ms = next === Number.POSITIVE_INFINITY ? next : Math.max(0, (next - nowNs()) / 1e6)
+    waitReadable(fds, count, ms)
+  }
+  Atomics.store(i32, mode, serviceMode.awake)
+  drainEventFd(fds[0]!)
+}

@@ -1,0 +1,328 @@
+/**
+ * The sockets of one device in one thread: one for each GID, and one for each multicast group. Descriptors belong to the
+ * process; which there are stands in a table in the segment (`Slot`), so that every thread can use them.
+ *
+ * Sending collects packets of one destination and one size in a burst that the kernel cuts (UDP_SEGMENT): they lie one
+ * behind the other, and only the last may be shorter. Receiving takes bursts that the kernel has put together (UDP_GRO).
+ */
+import { UdpSocket } from '../../memory/index.ts'
+import type { PacketSink, Transport } from '../../transport/index.ts'
+import { type Host, layout } from '../../verbs/index.ts'
+import { Icrc } from '../../wire/index.ts'
+import { addressOfGid, gidOf } from './addresses.ts'
+import { flowBetween, groupAddress, type Path, Paths } from './paths.ts'
+
+const { Av, avMulticast, Dev } = layout
+
+export const rocePort = 4791
+
+/** Words of one entry of the table of sockets: descriptor plus one, what it is for, and a GID. */
+export const Slot = { words: 8, fd: 0, kind: 1, local: 2, refs: 3, gid: 4 } as const
+export const slotKind = { none: 0, unicast: 1, group: 2 } as const
+export const maxSlots = 128
+
+/** Bytes of one burst, and packets in it, at most. */
+const burstBytes = 62 * 1024
+const burstPackets = 64
+/** Room for what one call receives. */
+const receiveBytes = 65_536
+/** Calls that receive in one turn, at most. */
+const maxReceives = 16
+/** More bytes than this in one call: there will be more. */
+const muchBytes = 8192
+/** What one turn sends, at most: then what has come is looked at. */
+const turnBytes = 512 * 1024
+
+interface Open {
+  readonly socket: UdpSocket
+  readonly slot: number
+  readonly local: number
+  /** Of a group: its GID. */
+  readonly group: Uint8Array | null
+}
+
+export interface LocalGid {
+  readonly address: Uint8Array
+  readonly scopeId: number
+  readonly ifindex: number
+}
+
+export class Sockets implements PacketSink {
+  transport!: Transport
+  /** Whether what came last may be acknowledged later. */
+  putsOff = false
+  readonly #host: Host
+  readonly #device: number
+  readonly #table: number
+  readonly #locals: readonly LocalGid[]
+  readonly #i32: Int32Array
+  readonly #u8: Uint8Array
+  readonly #txAt: number
+  readonly #rxAt: number
+  readonly #sentPackets: number
+  readonly #counter: (name: layout.CounterName) => void
+  #opens: Open[] = []
+  #unicast: (UdpSocket | null)[] = []
+  #generation = -1
+  readonly #to = new Paths()
+  readonly #from = new Paths()
+
+  // The burst that is being collected.
+  #path: Path | null = null
+  #used = 0
+  #segment = 0
+  #packets = 0
+  #last = false
+  #trafficClass = 0
+  #hopLimit = 0
+  #sent = 0
+  #receives = 1
+  #fullTurns = 0
+
+  constructor(host: Host, device: number, table: number, locals: readonly LocalGid[]) {
+    this.#host = host
+    this.#device = device
+    this.#table = table
+    this.#locals = locals
+    this.#i32 = host.i32
+    this.#u8 = host.u8
+    this.#txAt = host.segment.allocate(burstBytes + 8192)
+    this.#rxAt = host.segment.allocate(receiveBytes)
+    this.#counter = (name) => host.count(device, name)
+    const base = (host.deviceWord(device) + Dev.counters) / 2
+    this.#sentPackets = base + layout.counterNames.indexOf('sent_pkts')
+  }
+
+  // --- which sockets there are -------------------------------------------------------------------------------------
+
+  /** Follows the table. */
+  refresh(): void {
+    const i32 = this.#i32
+    const generation = Atomics.load(i32, this.#host.deviceWord(this.#device) + Dev.generation)
+    if (generation === this.#generation) return
+    this.#generation = generation
+    for (const { socket } of this.#opens) socket.close()
+    this.#opens = []
+    this.#unicast = this.#locals.map(() => null)
+    this.#to.clear()
+    this.#from.clear()
+    this.#path = null
+    const { buffer } = this.#host.segment
+    for (let slot = 0; slot < maxSlots; slot++) {
+      const word = this.#table + slot * Slot.words
+      const fd = i32[word + Slot.fd]! - 1
+      if (fd < 0) continue
+      const local = i32[word + Slot.local]!
+      const { address, scopeId } = this.#locals[local]!
+      const socket = UdpSocket.adopt(buffer, fd, address.length === 4 ? 4 : 6, scopeId)
+      const group =
+        i32[word + Slot.kind] === slotKind.group ? new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).slice() : null
+      this.#opens.push({ socket, slot, local, group })
+      if (group === null) this.#unicast[local] = socket
+    }
+  }
+
+  /** Their descriptors, for who waits; how many there are. */
+  descriptors(into: Int32Array, from: number): number {
+    this.refresh()
+    for (let i = 0; i < this.#opens.length; i++) into[from + i] = this.#opens[i]!.socket.fd
+    return this.#opens.length
+  }
+
+  // --- sending -----------------------------------------------------------------------------------------------------
+
+  open(av: number, lengthBytes: number): number {
+    const i32 = this.#i32
+    const total = lengthBytes + Icrc.length
+    const local = i32[av + Av.sgidIndex]!
+    const trafficClass = i32[av + Av.trafficClass]!
+    const hopLimit = i32[av + Av.hopLimit]!
+    let path = this.#path
+    const gid = av + Av.gid
+    if (
+      path === null ||
+      path.local !== local ||
+      path.words[3] !== i32[gid + 3] ||
+      path.words[2] !== i32[gid + 2] ||
+      path.words[1] !== i32[gid + 1] ||
+      path.words[0] !== i32[gid] ||
+      trafficClass !== this.#trafficClass ||
+      hopLimit !== this.#hopLimit
+    ) {
+      if (this.#used > 0) this.flush()
+      path = this.#to.find(i32, gid, local, rocePort) ?? this.#newPath(av, local)
+      this.#path = path
+      this.#trafficClass = trafficClass
+      this.#hopLimit = hopLimit
+    } else if (
+      this.#used > 0 &&
+      (this.#last || total > this.#segment || this.#packets === burstPackets || this.#used + total > burstBytes)
+    )
+      this.flush()
+    return this.#txAt + this.#used
+  }
+
+  close(lengthBytes: number): void {
+    const path = this.#path
+    const total = lengthBytes + Icrc.length
+    if (path === null || path.socket === null) {
+      this.#counter('drops_no_path')
+      return
+    }
+    const at = this.#txAt + this.#used
+    // The kernel numbers the pieces of one call 0, 1, 2, …; without segmentation each is a packet of its own.
+    path.flow.write(this.#u8, at, at + lengthBytes, path.socket.segmentation ? this.#packets : 0)
+    if (this.#packets === 0) this.#segment = total
+    else if (total < this.#segment) this.#last = true
+    this.#packets++
+    this.#used += total
+  }
+
+  flush(): void {
+    const path = this.#path
+    const length = this.#used
+    const packets = this.#packets
+    this.#used = 0
+    this.#packets = 0
+    this.#last = false
+    if (length === 0 || path === null || path.socket === null) return
+    const { socket } = path
+    socket.setTrafficClass(this.#trafficClass)
+    socket.setHopLimit(this.#hopLimit)
+    const { f64 } = this.#host
+    let done = 0
+    while (done < length) {
+      const sent = socket.send(this.#txAt + done, length - done, packets > 1 ? this.#segment : 0, path.destination)
+      if (sent < 0) {
+        // The buffer is full, or the way refuses it: for the transport it is lost.
+        this.#counter('send_err')
+        break
+      }
+      done += sent
+      if (done < length && !socket.segmentation) this.#renumber(path, done, length)
+    }
+    this.#sent += done
+    f64[this.#sentPackets] = f64[this.#sentPackets]! + packets
+  }
+
+  /** The kernel has just refused to cut: the rest goes as single packets, whose identification is 0. */
+  #renumber(path: Path, from: number, end: number): void {
+    for (let at = from; at < end; at += this.#segment) {
+      const stop = Math.min(at + this.#segment, end) - Icrc.length
+      path.flow.write(this.#u8, this.#txAt + at, this.#txAt + stop, 0)
+    }
+  }
+
+  /** Whether this turn may send more. */
+  get room(): boolean {
+    return this.#sent < turnBytes
+  }
+
+  beginTurn(): void {
+    this.#sent = 0
+  }
+
+  #newPath(av: number, local: number): Path | null {
+    this.refresh()
+    const socket = this.#unicast[local] ?? null
+    const here = this.#locals[local]
+    if (socket === null || here === undefined) return null
+    const i32 = this.#i32
+    const gid = new Uint8Array(i32.buffer, (av + Av.gid) * 4, 16).slice()
+    const group = (i32[av + Av.flags]! & avMulticast) !== 0
+    const address = group ? groupAddress(gid, socket.family) : addressOfGid(gid)
+    if (address.length !== here.address.length) return null
+    let destination: number
+    try {
+      if (group) socket.setMulticastInterface(here.ifindex)
+      destination = socket.destination(address, rocePort)
+    } catch {
+      return null
+    }
+    const flow = flowBetween(here.address, address, rocePort)
+    return this.#to.add(i32, av + Av.gid, local, rocePort, flow, socket, destination)
+  }
+
+  // --- receiving ---------------------------------------------------------------------------------------------------
+
+  /** Gives the transport what has come, a batch at most; how many packets. */
+  receive(nowNs: number): number {
+    let packets = 0
+    this.putsOff = false
+    for (const open of this.#opens) {
+      const { socket } = open
+      let turns = 0
+      for (; turns < this.#receives; turns++) {
+        const bytes = socket.receive(this.#rxAt, receiveBytes)
+        if (bytes < 0) break
+        packets += this.#burst(open, bytes, nowNs)
+        if (bytes >= muchBytes && this.#receives < maxReceives) this.#receives++
+      }
+      this.#adapt(turns)
+    }
+    return packets
+  }
+
+  /** A call that finds nothing costs as much as one that brings a packet: ask as often as there was something lately. */
+  #adapt(turns: number): void {
+    if (turns < this.#receives) {
+      this.#receives = Math.max(1, turns)
+      this.#fullTurns = 0
+    } else if (++this.#fullTurns >= 8 && this.#receives < maxReceives) {
+      this.#receives++
+      this.#fullTurns = 0
+    }
+  }
+
+  #burst({ socket, local, group }: Open, bytes: number, nowNs: number): number {
+    const { transport } = this
+    const { origin } = transport
+    const u8 = this.#u8
+    if (socket.truncated) {
+      this.#counter('drops_malformed')
+      return 1
+    }
+    const here = this.#locals[local]!
+    let path = this.#from.find(socket.sourceWords, 0, group === null ? local : -1 - local, socket.sourcePort)
+    if (path === null) {
+      const source = addressOfGid(socket.source)
+      const destination = group === null ? here.address : groupAddress(group, socket.family)
+      const flow = flowBetween(source, destination, socket.sourcePort)
+      const key = group === null ? local : -1 - local
+      path = this.#from.add(socket.sourceWords, 0, key, socket.sourcePort, flow, null, -1)
+    }
+    if (group === null) origin.destinationBytes.set(this.#localGid(local))
+    else origin.destinationBytes.set(group)
+    for (let i = 0; i < 4; i++) origin.source[i] = path.words[i]!
+    origin.ipv4 = socket.family === 4
+    origin.trafficClass = socket.trafficClass
+    origin.hopLimit = socket.hopLimit
+    const segment = socket.segmentBytes
+    let packets = 0
+    for (let at = 0; at < bytes; at += segment) {
+      const start = this.#rxAt + at
+      const end = this.#rxAt + Math.min(at + segment, bytes) - Icrc.length
+      packets++
+      if (end - start < 12) this.#counter('drops_malformed')
+      else if (path.flow.check(u8, start, end) < 0) this.#counter('icrc_errors')
+      else this.putsOff = transport.receive(start, end, nowNs)
+    }
+    return packets
+  }
+
+  readonly #localGids: Uint8Array[] = []
+  #localGid(local: number): Uint8Array {
+    this.#localGids[local] ??= gidOf(this.#locals[local]!.address)
+    return this.#localGids[local]
+  }
+
+  /** Whether anything is at hand that a thread could send with. */
+  get empty(): boolean {
+    return this.#opens.length === 0
+  }
+
+  release(): void {
+    for (const { socket } of this.#opens) socket.close()
+    this.#opens = []
+  }
+}

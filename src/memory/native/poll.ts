@@ -1,0 +1,82 @@
+/** Blocking until one of several descriptors can be read (ppoll), and event descriptors that end such a wait. */
+import { errnoName, errnos, NativeError, nativeError } from './error.ts'
+import { libc, nativeScratch, requireLibc } from './libc.ts'
+
+const POLLIN = 1
+const EFD_NONBLOCK_CLOEXEC = 0o2004000
+
+/** Descriptors that one wait can watch. */
+export const maxPolled = 512
+
+/** struct timespec, a 64-bit value, then struct pollfd { int fd; short events, revents } each. */
+const scratch = libc === null ? null : nativeScratch(32 + maxPolled * 8)
+const timespecAddress = scratch?.address ?? 0
+const valueAddress = timespecAddress + 16
+const pollAddress = timespecAddress + 32
+
+/**
+ * Blocks this thread until one of the first `count` of `fds` can be read, at most `timeoutMs` (fractions count, to
+ * the nanosecond; Infinity: without end). Returns how many can: 0 after the time, or earlier after a signal. `ready`, if
+ * given, gets 1 or 0 for each. A descriptor that is closed or broken counts as ready: reading it tells.
+ */
+export function waitReadable(fds: Int32Array, count: number, timeoutMs: number, ready?: Uint8Array): number {
+  const { ppoll, koffi } = requireLibc('ppoll')
+  if (count < 0 || count > maxPolled || count > fds.length)
+    throw new NativeError('EINVAL', errnos.EINVAL, 'ppoll', `${count} descriptors cannot be watched at a time`)
+  const { u32 } = scratch!
+  for (let i = 0; i < count; i++) {
+    u32[8 + 2 * i] = fds[i]!
+    u32[9 + 2 * i] = POLLIN
+  }
+  let timespec = 0
+  if (timeoutMs !== Number.POSITIVE_INFINITY) {
+    const ms = Math.max(timeoutMs, 0)
+    const seconds = Math.floor(ms / 1000)
+    u32[0] = seconds
+    u32[1] = 0
+    u32[2] = Math.floor((ms - seconds * 1000) * 1e6)
+    u32[3] = 0
+    timespec = timespecAddress
+  }
+  const result = ppoll(pollAddress, count, timespec, 0)
+  if (result < 0) {
+    const errno = koffi.errno()
+    if (errno !== errnos.EINTR) throw nativeError('ppoll', errnoName(errno), errno, 'the wait failed')
+  }
+  if (ready !== undefined) for (let i = 0; i < count; i++) ready[i] = result > 0 && u32[9 + 2 * i]! >>> 16 !== 0 ? 1 : 0
+  return Math.max(result, 0)
+}
+
+/** A descriptor that is readable from `signalEventFd` until `drainEventFd`, for all threads of the process. */
+export function makeEventFd(): number {
+  const { eventfd, koffi } = requireLibc('eventfd')
+  const fd = eventfd(0, EFD_NONBLOCK_CLOEXEC)
+  if (fd >= 0) return fd
+  const errno = koffi.errno()
+  throw nativeError('eventfd', errnoName(errno), errno, 'no event descriptor could be made')
+}
+
+export function signalEventFd(fd: number): void {
+  const { write, koffi } = requireLibc('write')
+  scratch!.u32[4] = 1
+  scratch!.u32[5] = 0
+  // EAGAIN: the count is at its end, so the descriptor is readable all the same.
+  if (write(fd, valueAddress, 8) === 8 || koffi.errno() === errnos.EAGAIN) return
+  throw nativeError('write', errnoName(koffi.errno()), koffi.errno(), `event descriptor ${fd} could not be signalled`)
+}
+
+/** Makes it unreadable again; returns true if it had been signalled. */
+export function drainEventFd(fd: number): boolean {
+  const { read, koffi } = requireLibc('read')
+  if (read(fd, valueAddress, 8) === 8) return true
+  const errno = koffi.errno()
+  if (errno === errnos.EAGAIN) return false
+  throw nativeError('read', errnoName(errno), errno, `event descriptor ${fd} could not be read`)
+}
+
+/** Closes a descriptor that this folder made. */
+export function closeFd(fd: number): void {
+  const { close, koffi } = requireLibc('close')
+  if (close(fd) === 0 || koffi.errno() === errnos.EINTR) return
+  throw nativeError('close', errnoName(koffi.errno()), koffi.errno(), `descriptor ${fd} could not be closed`)
+}

@@ -1,0 +1,142 @@
+/**
+ * Registered memory as the transport reads and writes it, a packet at a time: keys looked up through a small memory that
+ * is void when the epoch of the segment changes, lists of scatter/gather elements entered at any offset.
+ */
+import { Access, type Host, layout, SendFlag, WcStatus } from '../verbs/index.ts'
+import { maxReceiveSges } from './layout.ts'
+
+const { Key, keyKind, Rwqe, Sg, Wqe } = layout
+
+const known = 64
+
+export class Buffers {
+  readonly #host: Host
+  readonly #i32: Int32Array
+  readonly #f64: Float64Array
+  readonly #copy: (dst: number, src: number, length: number) => void
+  readonly #epochWord: number
+  readonly #keys: Int32Array = new Int32Array(known)
+  readonly #epochs: Int32Array = new Int32Array(known)
+  readonly #pds: Int32Array = new Int32Array(known)
+  readonly #rights: Int32Array = new Int32Array(known)
+  readonly #lows: Float64Array = new Float64Array(known)
+  readonly #highs: Float64Array = new Float64Array(known)
+  readonly #deltas: Float64Array = new Float64Array(known)
+
+  constructor(host: Host) {
+    this.#host = host
+    this.#i32 = host.i32
+    this.#f64 = host.f64
+    this.#copy = host.segment.copy
+    this.#epochWord = host.segment.epochWord
+  }
+
+  /** As `Host.resolve`: the segment address of a range, or −1 if key, domain, rights or bounds forbid it. */
+  resolve(key: number, pd: number, addr: number, length: number, access: number, qp: number): number {
+    const slot = (key >>> 8) & (known - 1)
+    const epoch = this.#i32[this.#epochWord]!
+    if (
+      this.#keys[slot] === key &&
+      this.#epochs[slot] === epoch &&
+      this.#pds[slot] === pd &&
+      (this.#rights[slot]! & access) === access &&
+      addr >= this.#lows[slot]! &&
+      addr + length <= this.#highs[slot]!
+    )
+      return addr + this.#deltas[slot]!
+    const at = this.#host.resolve(key, pd, addr, length, access, qp)
+    if (at < 0) return -1
+    const entry = this.#host.findKey(key)
+    if (entry < 0 || this.#i32[entry + Key.kind] !== keyKind.region) return at
+    const low = this.#f64[(entry + Key.iova) >> 1]!
+    this.#keys[slot] = key
+    this.#epochs[slot] = epoch
+    this.#pds[slot] = pd
+    this.#rights[slot] = this.#i32[entry + Key.access]!
+    this.#lows[slot] = low
+    this.#highs[slot] = low + this.#f64[(entry + Key.length) >> 1]!
+    this.#deltas[slot] = at - addr
+    return at
+  }
+
+  /** Bytes of a request's list; −1 if an element may not be used so. Nothing is copied. */
+  gather(pd: number, w: number, access: number): number {
+    const i32 = this.#i32
+    if ((i32[w + Wqe.flags]! & SendFlag.Inline) !== 0) return i32[w + Wqe.inlineLength]!
+    const sges = i32[w + Wqe.sges]!
+    let total = 0
+    for (let i = 0, s = w + Wqe.data; i < sges; i++, s += Sg.words) {
+      const length = i32[s + Sg.length]!
+      if (length === 0) continue
+      if (length < 0 || this.resolve(i32[s + Sg.lkey]!, pd, this.#f64[s >> 1]!, length, access, -1) < 0) return -1
+      total += length
+    }
+    return total
+  }
+
+  /** Copies bytes [offset, offset + length) of a request's data to `to`; false if they may not be read any more. */
+  read(pd: number, w: number, offset: number, length: number, to: number): boolean {
+    if (length === 0) return true
+    const i32 = this.#i32
+    if ((i32[w + Wqe.flags]! & SendFlag.Inline) !== 0) {
+      this.#copy(to, (w + Wqe.data) * 4 + offset, length)
+      return true
+    }
+    return this.#walk(w + Wqe.data, i32[w + Wqe.sges]!, pd, offset, length, to, 0) === WcStatus.Success
+  }
+
+  /** Copies `length` bytes at `from` into the request's own buffers, which a READ or atomic fills. */
+  bringBack(pd: number, w: number, offset: number, length: number, from: number): boolean {
+    if (length === 0) return true
+    const sges = this.#i32[w + Wqe.sges]!
+    return this.#walk(w + Wqe.data, sges, pd, offset, length, from, Access.LocalWrite) === WcStatus.Success
+  }
+
+  /** Fills a receive from `offset` on; LOC_LEN_ERR if it is too short, LOC_PROT_ERR if its memory may not be written. */
+  scatter(pd: number, r: number, offset: number, length: number, from: number): number {
+    if (length === 0) return WcStatus.Success
+    const sges = Math.min(this.#i32[r + Rwqe.sges]!, maxReceiveSges)
+    return this.#walk(r + Rwqe.data, sges, pd, offset, length, from, Access.LocalWrite)
+  }
+
+  /** With LocalWrite copies `other` into the list, without it the list to `other`. */
+  #walk(
+    first: number,
+    count: number,
+    pd: number,
+    offset: number,
+    length: number,
+    other: number,
+    access: number,
+  ): number {
+    const i32 = this.#i32
+    let s = first
+    for (let i = 0; i < count; i++, s += Sg.words) {
+      const size = i32[s + Sg.length]!
+      if (size < 0) return WcStatus.LocProtErr
+      if (offset >= size) {
+        offset -= size
+        continue
+      }
+      const piece = Math.min(size - offset, length)
+      const at = this.resolve(i32[s + Sg.lkey]!, pd, this.#f64[s >> 1]! + offset, piece, access, -1)
+      if (at < 0) return WcStatus.LocProtErr
+      if (access !== 0) this.#copy(at, other, piece)
+      else this.#copy(other, at, piece)
+      length -= piece
+      if (length === 0) return WcStatus.Success
+      other += piece
+      offset = 0
+    }
+    return WcStatus.LocLenErr
+  }
+
+  /** Bytes that a receive holds. */
+  roomOf(r: number): number {
+    const i32 = this.#i32
+    const sges = Math.min(i32[r + Rwqe.sges]!, maxReceiveSges)
+    let room = 0
+    for (let i = 0, s = r + Rwqe.data; i < sges; i++, s += Sg.words) room += Math.max(0, i32[s + Sg.length]!)
+    return room
+  }
+}

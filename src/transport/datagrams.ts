@@ -1,0 +1,211 @@
+/**
+ * UD: one packet a message, no connection, no answer. The sender's request completes when the packet has left; a receiver
+ * that cannot take it drops and counts it. Its buffer begins with 40 bytes in which the IP header is put: an IPv6 header,
+ * or 20 bytes of zeros and an IPv4 header (annex A17, 17.4.4).
+ */
+import { grhLength, layout, Opcode, QpState, SendFlag, WcFlag, WcOpcode, WcStatus } from '../verbs/index.ts'
+import {
+  Bth,
+  BthFlag,
+  Deth,
+  headerLength,
+  OpBit,
+  opcodeBits,
+  put16,
+  put24,
+  put32,
+  u24,
+  u32,
+  WireOpcode,
+} from '../wire/index.ts'
+import { Tq } from './layout.ts'
+import type { Origin } from './origin.ts'
+import { psnAdd } from './psn.ts'
+import { putBth } from './requester.ts'
+import type { PacketSink } from './sink.ts'
+import { noReceive, type TransportState } from './state.ts'
+
+const { Av, avMulticast, Dev, Mcast, Meta, Qp, Wqe } = layout
+
+/** The QP number that means all QPs attached to the group. */
+export const multicastQpn = 0xffffff
+
+const ipv4HeaderLength = 20
+const udpLength = 8
+const icrcLength = 4
+
+export class Datagrams {
+  readonly #s: TransportState
+  readonly #mtu: number
+  readonly #grh: number
+
+  /** `scratch` is the byte offset of 64 bytes in the segment. */
+  constructor(state: TransportState, mtu: number, scratch: number) {
+    this.#s = state
+    this.#mtu = mtu
+    this.#grh = scratch
+  }
+
+  /** Sends up to `budget` datagrams; true if it stopped for the budget or for lack of room. */
+  transmit(q: number, sink: PacketSink, budget: number): boolean {
+    const s = this.#s
+    const { i32, host } = s
+    const t = s.of(q)
+    for (let sent = 0; ; sent++) {
+      const state = i32[q + Qp.state]!
+      if (state === QpState.Err || state === QpState.Sqe) s.flush(q)
+      const next = i32[q + Qp.sqNext]!
+      const draining = state === QpState.Sqd && ((next - i32[q + Qp.sqDrainAt]!) | 0) >= 0
+      if (draining) s.drained(q)
+      if ((state !== QpState.Rts && state !== QpState.Sqd) || draining) return false
+      if (next === Atomics.load(i32, q + Qp.sqHead)) return false
+      if (sent >= budget) return true
+      if ((i32[t + Tq.ready]! & 2) === 0) {
+        i32[t + Tq.ready] = i32[t + Tq.ready]! | 2
+        i32[t + Tq.newPsn] = i32[q + Qp.sqPsn]!
+      }
+      const w = i32[q + Qp.sqRing]! + (next & i32[q + Qp.sqMask]!) * i32[q + Qp.sqStride]!
+      const status = this.#send(q, t, w, sink)
+      if (status < 0) return true
+      if (status !== WcStatus.Success) s.failRequest(q, status)
+      else if (!host.completeSend(q, WcStatus.Success, 0)) s.flush(q)
+    }
+  }
+
+  #send(q: number, t: number, w: number, sink: PacketSink): number {
+    const s = this.#s
+    const { i32, u8 } = s
+    const opcode = i32[w + Wqe.opcode]!
+    if (opcode !== Opcode.Send && opcode !== Opcode.SendWithImm) return WcStatus.LocQpOpErr
+    const pd = i32[q + Qp.pd]!
+    const bytes = s.buffers.gather(pd, w, 0)
+    if (bytes < 0) return WcStatus.LocProtErr
+    if (bytes > this.#mtu) return WcStatus.LocLenErr
+    const av = w + Wqe.av
+    if (i32[av + Av.device]! < 0) {
+      s.count(s.counters.drops_no_path)
+      return WcStatus.Success
+    }
+    const wire = opcode === Opcode.Send ? WireOpcode.UdSendOnly : WireOpcode.UdSendOnlyWithImm
+    const header = headerLength[wire]!
+    const pad = -bytes & 3
+    const at = sink.open(av, header + bytes + pad)
+    if (at < 0) return -1
+    const psn = i32[t + Tq.newPsn]!
+    const solicited = (i32[w + Wqe.flags]! & SendFlag.Solicited) !== 0
+    const flags = (solicited ? BthFlag.solicited : 0) | (pad << BthFlag.padShift)
+    const group = (i32[av + Av.flags]! & avMulticast) !== 0
+    putBth(u8, at, wire, flags, group ? multicastQpn : i32[w + Wqe.remoteQpn]!, false, psn)
+    const h = at + Bth.length
+    // A Q_Key with its highest bit set stands for the sender's own.
+    const qkey = i32[w + Wqe.remoteQkey]!
+    put32(u8, h + Deth.qkey, qkey < 0 ? i32[q + Qp.qkey]! : qkey)
+    u8[h + 4] = 0
+    put24(u8, h + Deth.srcQp, i32[q + Qp.number]!)
+    if (opcode === Opcode.SendWithImm) put32(u8, h + Deth.length, i32[w + Wqe.immData]!)
+    if (!s.buffers.read(pd, w, 0, bytes, at + header)) return WcStatus.LocProtErr
+    for (let i = 0; i < pad; i++) u8[at + header + bytes + i] = 0
+    sink.close(header + bytes + pad)
+    i32[t + Tq.newPsn] = psnAdd(psn, 1)
+    s.count(s.counters.rdma_sends)
+    return WcStatus.Success
+  }
+
+  // --- receiving ---------------------------------------------------------------------------------------------------
+
+  /** A datagram for `q`: [at, end) from BTH to the end of the pad. */
+  receive(q: number, op: number, at: number, end: number, origin: Origin): void {
+    const s = this.#s
+    const { i32, u8, host } = s
+    const h = at + Bth.length
+    if ((u32(u8, h + Deth.qkey) | 0) !== i32[q + Qp.qkey]) {
+      s.count(s.counters.ud_drops_qkey)
+      Atomics.add(i32, host.deviceWord(s.device) + Dev.qkeyViolations, 1)
+      return
+    }
+    const header = headerLength[op]!
+    const pad = (u8[at + Bth.flags]! & BthFlag.pad) >> BthFlag.padShift
+    const bytes = end - at - header - pad
+    if (bytes > this.#mtu) {
+      s.count(s.counters.drops_malformed)
+      return
+    }
+    const r = s.takeReceive(q)
+    if (r === noReceive) {
+      s.count(s.counters.ud_drops_no_receive)
+      return
+    }
+    const sender = u24(u8, h + Deth.srcQp)
+    const pd = s.receivePd(q)
+    this.#writeHeader(end - at, origin)
+    let status = s.buffers.scatter(pd, r, 0, grhLength, this.#grh)
+    if (status === WcStatus.Success) status = s.buffers.scatter(pd, r, grhLength, bytes, at + header)
+    if (status !== WcStatus.Success) {
+      if (status === WcStatus.LocLenErr) s.count(s.counters.ud_drops_length)
+      s.failReceive(q, r, status, sender)
+      return
+    }
+    const imm = (opcodeBits[op]! & OpBit.Imm) !== 0
+    const flags = WcFlag.Grh | (imm ? WcFlag.WithImm : 0)
+    const data = imm ? u32(u8, h + Deth.length) | 0 : 0
+    const solicited = (u8[at + Bth.flags]! & BthFlag.solicited) !== 0
+    s.count(s.counters.rdma_recvs)
+    const length = grhLength + bytes
+    if (!s.completeReceive(q, r, WcStatus.Success, WcOpcode.Recv, flags, length, data, sender, solicited)) s.overran(q)
+  }
+
+  /** To every QP that is attached to the group; how many there are. */
+  receiveGroup(op: number, at: number, end: number, origin: Origin): number {
+    const s = this.#s
+    const { i32, host } = s
+    const { destination } = origin
+    let delivered = 0
+    for (let i = 0; i < i32[host.at.meta + Meta.mcastHigh]!; i++) {
+      const m = host.at.mcast + i * Mcast.words
+      if (i32[m + Mcast.state] !== 1 || i32[m + Mcast.device] !== s.device) continue
+      const g = m + Mcast.gid
+      let same = true
+      for (let k = 0; k < 4; k++) same &&= i32[g + k] === destination[k]
+      const q = host.qpWord(i32[m + Mcast.qpSlot]!)
+      if (!same || i32[q + Qp.number] !== i32[m + Mcast.qpNum]) continue
+      const state = i32[q + Qp.state]!
+      if (state < QpState.Rtr || state === QpState.Err) continue
+      this.receive(q, op, at, end, origin)
+      delivered++
+    }
+    return delivered
+  }
+
+  /** Puts the IP header of a packet, as far as a UDP socket tells of it, where a GRH stands. */
+  #writeHeader(packetBytes: number, origin: Origin): void {
+    const { u8 } = this.#s
+    const at = this.#grh
+    const udp = packetBytes + icrcLength + udpLength
+    u8.fill(0, at, at + grhLength)
+    if (origin.ipv4) {
+      const ip = at + grhLength - ipv4HeaderLength
+      u8[ip] = 0x45
+      u8[ip + 1] = origin.trafficClass
+      put16(u8, ip + 2, udp + ipv4HeaderLength)
+      u8[ip + 6] = 0x40
+      u8[ip + 8] = origin.hopLimit
+      u8[ip + 9] = 17
+      for (let i = 0; i < 4; i++) {
+        u8[ip + 12 + i] = origin.sourceBytes[12 + i]!
+        u8[ip + 16 + i] = origin.destinationBytes[12 + i]!
+      }
+      let sum = 0
+      for (let i = 0; i < ipv4HeaderLength; i += 2) sum += (u8[ip + i]! << 8) | u8[ip + i + 1]!
+      sum = (sum & 0xffff) + (sum >>> 16)
+      put16(u8, ip + 10, ~((sum & 0xffff) + (sum >>> 16)))
+      return
+    }
+    u8[at] = 0x60 | (origin.trafficClass >> 4)
+    u8[at + 1] = (origin.trafficClass & 15) << 4
+    put16(u8, at + 4, udp)
+    u8[at + 6] = 17
+    u8[at + 7] = origin.hopLimit
+    u8.set(origin.sourceBytes, at + 8)
+    u8.set(origin.destinationBytes, at + 24)
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * What the transport keeps for each QP (at `Qp.wire`, 32-bit words) and for each device, in the segment, so that whichever
+ * thread drives the device finds it. `f64` marks pairs of words that hold a double.
+ *
+ *     requester   txIndex, txPsn ── next to send │ newPsn ── next never sent │ una ── oldest not acknowledged
+ *     responder   epsn ── expected next │ the message that is arriving │ a receive taken from an SRQ
+ *     resources   READs and atomics of the peer, in the order they came, kept for answers and for duplicates
+ */
+import { layout } from '../verbs/index.ts'
+
+const { Sg, Wqe } = layout
+
+/** READ and atomic requests of the peer that are remembered, at most (`maxQpRdAtom`). */
+export const maxResources = 64
+/** Scatter/gather elements of a receive, at most. */
+export const maxReceiveSges = 32
+
+/** Words of one entry of the resource ring. */
+export const Res = {
+  words: 16,
+  first: 0,
+  last: 1,
+  operation: 2,
+  rkey: 3,
+  va: 4 /* f64; of an atomic: the value it found, 64 bits */,
+  length: 6 /* f64 */,
+  /** What of it is still to be sent: next and last PSN, address and bytes. */
+  next: 8,
+  end: 9,
+  jobVa: 10 /* f64 */,
+  jobLeft: 12 /* f64 */,
+  begun: 14,
+} as const
+
+/** What a resource is. Zero: nothing was ever there. */
+export const resourceKind = { none: 0, read: 1, atomic: 2, plain: 3 } as const
+
+export const Tq = {
+  ready: 0,
+  txIndex: 1,
+  txPsn: 2,
+  newPsn: 3,
+  una: 4,
+  /** READ and atomic requests that are under way. */
+  readsOut: 5,
+  lastAckReq: 6,
+  retriesLeft: 7,
+  rnrLeft: 8,
+  rnrWaiting: 9,
+  /** Nanoseconds at which this QP's timer expires; Infinity when none runs. */
+  deadline: 10 /* f64 */,
+  /** 1 from a go-back until the oldest packet is acknowledged: a NAK for what is being sent again starts nothing new. */
+  resending: 12,
+  /** The first request that was never begun. */
+  freshIndex: 13,
+  /** The status with which the request at `txIndex` fails when its turn comes, 0 if it does not. */
+  localError: 14,
+
+  epsn: 16,
+  msn: 17,
+  /** 1 after a NAK or RNR NAK: what comes ahead of the expected PSN is passed over in silence. */
+  nakSent: 18,
+  rxKind: 19,
+  rxBytes: 20 /* f64 */,
+  va: 22 /* f64 */,
+  remaining: 24 /* f64 */,
+  rkey: 26,
+  /** Word of the receive that the arriving message fills, 0 if none. */
+  receive: 27,
+  ackDue: 28,
+  /** Resources so far; the next one's place is this modulo `maxResources`. */
+  resTail: 29,
+  /** The first resource that is still to be answered. */
+  resNext: 30,
+  /** 1 while the rest of a message of UC is dropped. */
+  dropRest: 31,
+  /** Congestion control at the sender: see congestion.ts. */
+  congestion: 32,
+
+  srqCopy: 48,
+  resources: 256,
+  words: 1280,
+} as const
+
+/** What the requester adds to a request in the send queue of a connected QP, where UD has its address vector. */
+export const Sent = {
+  /** 1 for a request that needed no packet and is done: it completes when its turn comes. */
+  settled: 20,
+  firstPsn: 21,
+  lastPsn: 22,
+  length: 24 /* f64 */,
+} as const
+
+/** What the transport keeps for each device. */
+export const Area = {
+  lock: 0,
+  txHead: 16,
+  txTail: 17,
+  ackHead: 18,
+  ackTail: 19,
+  timers: 20,
+  nextDeadline: 22 /* f64 */,
+  /** QPs that other threads want served: written by whoever posts. */
+  bellLock: 32,
+  bellTail: 33,
+  bellHead: 48,
+  txRing: 64,
+  ackRing: 65600,
+  timerList: 131136,
+  bellRing: 196672,
+  /** One byte for each QP: bits of `listed`. */
+  flags: 262208,
+  words: 278592,
+  slots: 65536,
+} as const
+
+/** In which lists of the area a QP stands. */
+export const listed = { tx: 1, ack: 2, timer: 4 } as const
+
+if (
+  Tq.srqCopy + 4 + maxReceiveSges * Sg.words > Tq.resources ||
+  Tq.resources + maxResources * Res.words !== Tq.words ||
+  Sent.settled !== Wqe.av ||
+  Area.slots !== layout.maxQps ||
+  Area.flags !== Area.txRing + 4 * Area.slots ||
+  Area.words !== Area.flags + Area.slots / 4
+)
+  throw new Error('the layouts of transport and verbs do not fit together')

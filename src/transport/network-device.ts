@@ -1,0 +1,242 @@
+/**
+ * What devices on a network share: limits, and the loop that lets any thread of the process run the transport.
+ *
+ * Nobody waits for the device's lock. Who posts rings; who holds the lock looks for bells again after it has let go, so
+ * that a bell is always answered, either by who rang or by who was at it.
+ */
+import {
+  type AhAttr,
+  type Device,
+  type DeviceAttr,
+  type FastPath,
+  type GidEntry,
+  type Host,
+  LinkLayer,
+  layout,
+  type OpenOptions,
+  type PortAttr,
+  PortState,
+  VerbsError,
+} from '../verbs/index.ts'
+import { Area, maxResources, Tq } from './layout.ts'
+import type { PacketSink } from './sink.ts'
+import type { TransportOptions } from './state.ts'
+import { Transport } from './transport.ts'
+
+const { Dev, Qp } = layout
+
+/** The record of a device on a network, behind what all devices have. */
+export const networkDevice = { none: 0, made: 1 } as const
+
+/** Limits of the transport, for `queryDevice`. */
+export const networkLimits: Omit<DeviceAttr, 'nodeGuid' | 'sysImageGuid' | 'maxMrSize'> = {
+  fwVer: '1.0.0',
+  vendorId: 0x56424e,
+  vendorPartId: 2,
+  hwVer: 1,
+  pageSizeCap: 0xfffff000,
+  maxQp: layout.maxQps,
+  maxQpWr: 16384,
+  deviceCapFlags: 0,
+  maxSge: 32,
+  maxSgeRd: 32,
+  maxCq: layout.maxCqs,
+  maxCqe: 65535,
+  maxMr: layout.maxKeys / 2,
+  maxPd: layout.maxPds,
+  maxQpRdAtom: maxResources,
+  maxQpInitRdAtom: maxResources,
+  maxResRdAtom: layout.maxQps * maxResources,
+  atomicCap: 'glob',
+  maxMw: layout.maxKeys / 2,
+  maxMcastGrp: layout.maxMcastEntries,
+  maxMcastQpAttach: 256,
+  maxTotalMcastQpAttach: layout.maxMcastEntries,
+  maxAh: 32767,
+  maxSrq: layout.maxSrqs,
+  maxSrqWr: 16384,
+  maxSrqSge: 32,
+  maxPkeys: 1,
+  maxInlineData: 512,
+  localCaAckDelay: 15,
+  physPortCnt: 1,
+  maxCompChannels: layout.maxChannels,
+  completionTimestampMask: 0,
+}
+
+export interface NetworkDeviceInit {
+  name: string
+  index: number
+  guid: bigint
+  gids: readonly GidEntry[]
+  activeMtu: PortAttr['activeMtu']
+  options?: Partial<TransportOptions>
+}
+
+/** The area of device `index`, made by the thread that asks first; the first word of it. */
+export function areaOf(host: Host, index: number): number {
+  const { i32 } = host
+  const dev = host.deviceWord(index)
+  return host.control(() => {
+    if (i32[dev + Dev.area] === 0) {
+      const area = host.allocate(Area.words * 4, 'openDevice') / 4
+      Transport.prepare(host, area)
+      i32[dev + Dev.area] = area
+    }
+    return i32[dev + Dev.area]!
+  })
+}
+
+export abstract class NetworkDevice implements Device {
+  readonly name: string
+  readonly host: Host
+  readonly index: number
+  readonly attr: DeviceAttr
+  readonly port: PortAttr
+  readonly gids: readonly GidEntry[]
+  readonly pkeys: readonly number[] = [0xffff]
+  readonly qpWords: number = Tq.words
+  readonly driven: boolean = true
+  protected readonly transport: Transport
+  protected readonly i32: Int32Array
+  readonly #lock: number
+  /** Whether a request was posted whose context leaves the work to a thread. */
+  #forThread = false
+  #posted = false
+  /** How often the lock was found taken. */
+  #looks = 0
+  /** ACKs that wait for something to go with. */
+  #acksPutOff = false
+
+  constructor(host: Host, init: NetworkDeviceInit, sink: PacketSink) {
+    this.name = init.name
+    this.host = host
+    this.index = init.index
+    this.i32 = host.i32
+    this.gids = init.gids
+    const area = areaOf(host, init.index)
+    this.#lock = area + Area.lock
+    this.transport = new Transport(host, init.index, area, init.activeMtu, sink, init.options)
+    this.attr = {
+      ...networkLimits,
+      nodeGuid: init.guid,
+      sysImageGuid: init.guid,
+      maxMrSize: host.segment.sizeBytes,
+    }
+    this.port = {
+      state: PortState.Active,
+      maxMtu: 4096,
+      activeMtu: init.activeMtu,
+      gidTblLen: init.gids.length,
+      maxMsgSz: 0x80000000,
+      badPkeyCntr: 0,
+      qkeyViolCntr: 0,
+      pkeyTblLen: 1,
+      lid: 0,
+      smLid: 0,
+      lmc: 0,
+      maxVlNum: 1,
+      smSl: 0,
+      activeWidth: 2,
+      activeSpeed: 32,
+      physState: 5,
+      linkLayer: LinkLayer.Ethernet,
+    }
+  }
+
+  // --- the link: what a device adds --------------------------------------------------------------------------------
+
+  /** The time for timers, nanoseconds, monotonic. */
+  protected abstract nowNs(): number
+  /** Gives packets that have come to the transport, a batch at most; how many there were. */
+  protected abstract receive(nowNs: number): number
+  /** Sends the packets that the sink has collected. */
+  protected abstract flush(): void
+  /** Requests were posted for the thread that plays the adapter. */
+  protected abstract wakeThread(): void
+  abstract open(context: number, options: OpenOptions): void
+  abstract close(context: number): void
+  abstract rest(): void
+  abstract joinGroup(gid: Uint8Array): void
+  abstract leaveGroup(gid: Uint8Array): void
+
+  // --- Device ------------------------------------------------------------------------------------------------------
+
+  route(attr: AhAttr): number {
+    return attr.grh ? 0 : -1
+  }
+
+  fastPath(): FastPath | null {
+    return null
+  }
+
+  doorbell(q: number): void {
+    this.transport.ring(q)
+    if (this.i32[q + Qp.engine] === 1) this.#forThread = true
+    else this.#posted = true
+  }
+
+  settle(): void {
+    if (this.#forThread) {
+      this.#forThread = false
+      this.wakeThread()
+    }
+    if (!this.#posted) return
+    this.#posted = false
+    this.drive(false)
+  }
+
+  retry(): void {}
+
+  progress(): void {
+    this.drive(true)
+  }
+
+  /**
+   * Runs the transport once, unless another thread is at it: takes what has come (`look`), serves timers, sends. How many
+   * packets came.
+   */
+  drive(look: boolean): number {
+    const i32 = this.i32
+    const lock = this.#lock
+    const { transport } = this
+    const { segment } = this.host
+    if (i32[lock] !== 0 || Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) {
+      this.#takeOver()
+      return 0
+    }
+    let received = 0
+    do {
+      segment.enterNow()
+      const now = this.nowNs()
+      if (look) received += this.receive(now)
+      transport.advance(now)
+      for (let more = transport.pending; more; ) more = transport.transmit(now) && this.room()
+      if (this.#acksPutOff || received === 0 || !this.putsOff()) {
+        transport.acknowledge()
+        this.#acksPutOff = false
+      } else this.#acksPutOff = true
+      this.flush()
+      segment.leave()
+      Atomics.store(i32, lock, 0)
+    } while (transport.rung && Atomics.compareExchange(i32, lock, 0, segment.lockValue) === 0)
+    return received
+  }
+
+  /** Whether the packets that just came completed receives, so that their ACKs may wait for an answer to go with. */
+  protected abstract putsOff(): boolean
+  /** Whether the sink takes more packets in this call. */
+  protected abstract room(): boolean
+
+  /** The lock of a thread that died is given free. */
+  #takeOver(): void {
+    const { segment } = this.host
+    const owner = Atomics.load(this.i32, this.#lock)
+    this.#looks = (this.#looks + 1) & 0xfff
+    if (owner !== 0 && this.#looks === 0) segment.releaseDead(this.#lock)
+  }
+}
+
+export function noSuchDevice(name: string, reason: string): VerbsError {
+  return new VerbsError('ENODEV', 'openDevice', `'${name}': ${reason}`)
+}

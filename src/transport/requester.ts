@@ -1,0 +1,637 @@
+/**
+ * The requester of RC and UC: takes requests from the front of the send queue, cuts them into packets, and completes them
+ * when the responder has acknowledged them (RC) or the last packet has left (UC).
+ *
+ *     sqNext         una                    txPsn                newPsn
+ *       │ completed   │ under way            │ being sent again    │ never sent          PSN →
+ *
+ * Everything about a packet follows from its PSN: the request it belongs to, and its offset in there. To go back N, only
+ * `txIndex` and `txPsn` are set back. A READ takes the PSNs of its answers; one of many packets is asked for in pieces,
+ * so that answers never exceed what a receive buffer holds, and asked for again from the byte that is missing.
+ *
+ * InfiniBand Architecture volume 1, 9.7.3 and 9.7.5; C9-… in comments are its compliance statements.
+ */
+import { bind, layout, localInvalidate, Opcode, QpState, QpType, SendFlag, WcStatus } from '../verbs/index.ts'
+import {
+  Aeth,
+  AethKind,
+  AtomicEth,
+  aethKindBits,
+  aethValueBits,
+  Bth,
+  BthFlag,
+  bthAckReqBit,
+  Feth,
+  headerLength,
+  OpBit,
+  opcodeBits,
+  put16,
+  put24,
+  put32,
+  put64,
+  Reth,
+  rnrTimerNs,
+  Syndrome,
+  WireOpcode,
+} from '../wire/index.ts'
+import { Sent, Tq } from './layout.ts'
+import { psnAdd, psnDiff } from './psn.ts'
+import type { PacketSink } from './sink.ts'
+import type { TransportState } from './state.ts'
+
+const { Qp, Wqe } = layout
+
+/** Longest message, bytes: the standard's 2^31. */
+export const maxMessageBytes = 0x80000000
+/** Unacknowledged packets of one connection, at most. */
+const maxWindow = 256
+const forever = 7
+
+/** Wire opcodes of RC for first, middle, last and only packet of each send opcode; UC has the same ones above 0x20. */
+const packets = new Uint8Array(16 * 4)
+function packetsOf(opcode: number, first: number, middle: number, last: number, only: number): void {
+  packets.set([first, middle, last, only], opcode * 4)
+}
+{
+  const w = WireOpcode
+  packetsOf(Opcode.Send, w.RcSendFirst, w.RcSendMiddle, w.RcSendLast, w.RcSendOnly)
+  packetsOf(Opcode.SendWithImm, w.RcSendFirst, w.RcSendMiddle, w.RcSendLastWithImm, w.RcSendOnlyWithImm)
+  packetsOf(Opcode.SendWithInv, w.RcSendFirst, w.RcSendMiddle, w.RcSendLastWithInv, w.RcSendOnlyWithInv)
+  packetsOf(Opcode.Write, w.RcWriteFirst, w.RcWriteMiddle, w.RcWriteLast, w.RcWriteOnly)
+  packetsOf(Opcode.WriteWithImm, w.RcWriteFirst, w.RcWriteMiddle, w.RcWriteLastWithImm, w.RcWriteOnlyWithImm)
+}
+const place = { first: 0, middle: 1, last: 2, only: 3 } as const
+const ucBase = 0x20
+
+/** Requests that the responder answers with data, one resource each. */
+function isAnswered(opcode: number): boolean {
+  return (
+    opcode === Opcode.Read ||
+    opcode === Opcode.AtomicCmpAndSwp ||
+    opcode === Opcode.AtomicFetchAndAdd ||
+    opcode === Opcode.Flush ||
+    opcode === Opcode.AtomicWrite
+  )
+}
+
+/** Writes a BTH; the address is that of QP `destQp`. */
+export function putBth(
+  b: Uint8Array,
+  at: number,
+  opcode: number,
+  flags: number,
+  destQp: number,
+  ackReq: boolean,
+  psn: number,
+): void {
+  b[at] = opcode
+  // C9-… : MigReq is 1 when no alternate path is loaded; adapters of the field expect it.
+  b[at + Bth.flags] = flags | BthFlag.migReq
+  put16(b, at + Bth.pkey, 0xffff)
+  b[at + Bth.ecn] = 0
+  put24(b, at + Bth.destQp, destQp)
+  b[at + Bth.ackReq] = ackReq ? bthAckReqBit : 0
+  put24(b, at + Bth.psn, psn)
+}
+
+export class Requester {
+  readonly #s: TransportState
+  readonly #i32: Int32Array
+  readonly #f64: Float64Array
+  readonly #u8: Uint8Array
+
+  constructor(state: TransportState) {
+    this.#s = state
+    this.#i32 = state.i32
+    this.#f64 = state.f64
+    this.#u8 = state.u8
+  }
+
+  #wqe(q: number, index: number): number {
+    const i32 = this.#i32
+    return i32[q + Qp.sqRing]! + (index & i32[q + Qp.sqMask]!) * i32[q + Qp.sqStride]!
+  }
+
+  /** The state that a QP starts with in RTS. */
+  #begin(q: number, t: number): void {
+    const i32 = this.#i32
+    i32[t + Tq.ready] = i32[t + Tq.ready]! | 2
+    i32[t + Tq.txIndex] = i32[q + Qp.sqNext]!
+    i32[t + Tq.freshIndex] = i32[q + Qp.sqNext]!
+    const psn = i32[q + Qp.sqPsn]!
+    i32[t + Tq.txPsn] = psn
+    i32[t + Tq.newPsn] = psn
+    i32[t + Tq.una] = psn
+    i32[t + Tq.lastAckReq] = psnAdd(psn, -1)
+    this.#restartCounts(q, t)
+    this.#s.arm(q, Number.POSITIVE_INFINITY)
+  }
+
+  #restartCounts(q: number, t: number): void {
+    this.#i32[t + Tq.retriesLeft] = this.#i32[q + Qp.retryCnt]!
+    this.#i32[t + Tq.rnrLeft] = this.#i32[q + Qp.rnrRetry]!
+  }
+
+  #window(mtu: number): number {
+    return Math.min(maxWindow, Math.max(16, Math.floor(this.#s.options.windowBytes / mtu)))
+  }
+
+  // --- sending -----------------------------------------------------------------------------------------------------
+
+  /** Sends up to `budget` packets of a QP; true if it stopped for the budget or for lack of room. */
+  transmit(q: number, nowNs: number, sink: PacketSink, budget: number): boolean {
+    const i32 = this.#i32
+    const s = this.#s
+    const t = s.of(q)
+    const state = i32[q + Qp.state]!
+    if (state === QpState.Err || state === QpState.Sqe) {
+      s.flush(q)
+      return false
+    }
+    if (state !== QpState.Rts && state !== QpState.Sqd) return false
+    if ((i32[t + Tq.ready]! & 2) === 0) this.#begin(q, t)
+    const head = Atomics.load(i32, q + Qp.sqHead)
+    const rc = i32[q + Qp.type] === QpType.RC
+    let sent = 0
+    for (;;) {
+      if (i32[t + Tq.rnrWaiting] !== 0) break
+      const index = i32[t + Tq.txIndex]!
+      if (state === QpState.Sqd && ((index - i32[q + Qp.sqDrainAt]!) | 0) >= 0) break
+      if (index === head) break
+      if (sent >= budget) return true
+      const w = this.#wqe(q, index)
+      if (index === i32[t + Tq.freshIndex]) {
+        if (i32[t + Tq.localError] !== 0 || !this.#prepare(q, t, w, index)) break
+        if (i32[w + Sent.settled] === 1) {
+          i32[t + Tq.txIndex] = (index + 1) | 0
+          this.#completeReady(q, t)
+          continue
+        }
+      } else if (i32[w + Sent.settled] === 1) {
+        i32[t + Tq.txIndex] = (index + 1) | 0
+        continue
+      }
+      const packetCount = this.#packet(q, t, w, rc, sink)
+      if (packetCount < 0) return true
+      if (packetCount === 0) break
+      sent++
+      const psn = psnAdd(i32[t + Tq.txPsn]!, packetCount)
+      if (psnDiff(psn, i32[t + Tq.newPsn]!) > 0) i32[t + Tq.newPsn] = psn
+      else s.count(s.counters.retransmitted_pkts)
+      i32[t + Tq.txPsn] = psn
+      if (psnDiff(psn, i32[w + Sent.lastPsn]!) > 0) {
+        i32[t + Tq.txIndex] = (index + 1) | 0
+        if (!rc) {
+          i32[t + Tq.una] = psn
+          this.#completeReady(q, t)
+        }
+      }
+    }
+    if (sent > 0 && rc && this.#f64[(t + Tq.deadline) >> 1] === Number.POSITIVE_INFINITY) this.#arm(q, nowNs)
+    if (state === QpState.Sqd) s.drained(q)
+    return false
+  }
+
+  /** Starts the ACK timer anew if anything is under way, else stops it. */
+  #arm(q: number, nowNs: number): void {
+    const i32 = this.#i32
+    const t = this.#s.of(q)
+    const timeout = i32[q + Qp.timeout]!
+    const none = timeout === 0 || i32[t + Tq.una] === i32[t + Tq.newPsn] || i32[q + Qp.type] !== QpType.RC
+    const wait = Math.max(this.#s.options.minTimeoutNs, 4096 * 2 ** timeout)
+    this.#s.arm(q, none ? Number.POSITIVE_INFINITY : nowNs + wait)
+  }
+
+  /** The first look at a request; false if it has to wait, or cannot be sent at all (`localError`). */
+  #prepare(q: number, t: number, w: number, index: number): boolean {
+    const i32 = this.#i32
+    const opcode = i32[w + Wqe.opcode]!
+    const alone = i32[q + Qp.sqNext] === index
+    if ((i32[w + Wqe.flags]! & SendFlag.Fence) !== 0 && i32[t + Tq.readsOut]! > 0) return false
+    if (opcode === Opcode.LocalInv || opcode === Opcode.BindMw) {
+      if (opcode === Opcode.LocalInv && !alone) return false
+      const { host } = this.#s
+      const status = opcode === Opcode.BindMw ? bind(host, q, w) : localInvalidate(host, q, w)
+      if (status !== WcStatus.Success) return this.#cannot(q, t, status, alone)
+      i32[w + Sent.settled] = 1
+      i32[t + Tq.freshIndex] = (index + 1) | 0
+      return true
+    }
+    const answered = isAnswered(opcode)
+    if (answered && (i32[q + Qp.maxRdAtomic] === 0 || i32[q + Qp.type] !== QpType.RC))
+      return this.#cannot(q, t, WcStatus.LocQpOpErr, alone)
+    let length = 0
+    if (opcode !== Opcode.Flush) {
+      const fills = answered && opcode !== Opcode.AtomicWrite
+      length = this.#s.buffers.gather(i32[q + Qp.pd]!, w, fills ? 1 : 0)
+      if (length < 0) return this.#cannot(q, t, WcStatus.LocProtErr, alone)
+      const wrong = answered && opcode !== Opcode.Read ? length !== 8 : length > maxMessageBytes
+      if (wrong) return this.#cannot(q, t, WcStatus.LocLenErr, alone)
+    }
+    const single = answered && opcode !== Opcode.Read
+    const count = single ? 1 : Math.max(1, Math.ceil(length / i32[q + Qp.pathMtu]!))
+    i32[w + Sent.settled] = 0
+    i32[w + Sent.firstPsn] = i32[t + Tq.newPsn]!
+    i32[w + Sent.lastPsn] = psnAdd(i32[t + Tq.newPsn]!, count - 1)
+    this.#f64[(w + Sent.length) >> 1] = length
+    i32[t + Tq.freshIndex] = (index + 1) | 0
+    return true
+  }
+
+  /** A request that fails here does so in its turn, after those before it. */
+  #cannot(q: number, t: number, status: number, alone: boolean): false {
+    this.#i32[t + Tq.localError] = status
+    if (alone) this.#failLocally(q, t)
+    return false
+  }
+
+  #failLocally(q: number, t: number): void {
+    const status = this.#i32[t + Tq.localError]!
+    this.#i32[t + Tq.localError] = 0
+    this.#s.failRequest(q, status)
+  }
+
+  /**
+   * Writes the next packet of the request at `w`: how many PSNs it takes, 0 if it has to wait for an acknowledgement or an
+   * answer, −1 if there is no room for it now.
+   */
+  #packet(q: number, t: number, w: number, rc: boolean, sink: PacketSink): number {
+    const i32 = this.#i32
+    const opcode = i32[w + Wqe.opcode]!
+    const mtu = i32[q + Qp.pathMtu]!
+    const psn = i32[t + Tq.txPsn]!
+    const inFlight = psnDiff(psn, i32[t + Tq.una]!)
+    const window = this.#window(mtu)
+    if (rc && isAnswered(opcode)) {
+      if (i32[t + Tq.readsOut]! >= i32[q + Qp.maxRdAtomic]!) return 0
+      const count = opcode === Opcode.Read ? this.#readPackets(w, mtu, psn) : 1
+      if (inFlight > 0 && inFlight + count > window) return 0
+      if (!this.#answeredRequest(q, w, opcode, mtu, psn, count, sink)) return -1
+      i32[t + Tq.readsOut] = i32[t + Tq.readsOut]! + 1
+      return count
+    }
+    if (rc && inFlight >= window) return 0
+    const length = this.#f64[(w + Sent.length) >> 1]!
+    const number = psnDiff(psn, i32[w + Sent.firstPsn]!)
+    const offset = number * mtu
+    const bytes = Math.min(mtu, length - offset)
+    const last = psn === i32[w + Sent.lastPsn]
+    const where = last ? (number === 0 ? place.only : place.last) : number === 0 ? place.first : place.middle
+    const wire = packets[opcode * 4 + where]! + (rc ? 0 : ucBase)
+    const header = headerLength[wire]!
+    const pad = -bytes & 3
+    const at = sink.open(q + Qp.av, header + bytes + pad)
+    if (at < 0) return -1
+    const u8 = this.#u8
+    let ackReq = last
+    if (rc) {
+      if (!last) {
+        const since = psnDiff(psn, i32[t + Tq.lastAckReq]!)
+        ackReq = since >= window >> 2 || inFlight + 1 === window
+      }
+      if (ackReq) i32[t + Tq.lastAckReq] = psn
+    } else ackReq = false
+    const solicited = last && (i32[w + Wqe.flags]! & SendFlag.Solicited) !== 0 && opcode !== Opcode.Write
+    const flags = (solicited ? BthFlag.solicited : 0) | (pad << BthFlag.padShift)
+    putBth(u8, at, wire, flags, i32[q + Qp.destQpNum]!, ackReq, psn)
+    let h = at + Bth.length
+    if ((opcodeBits[wire]! & OpBit.Reth) !== 0) {
+      this.#reth(h, w, 0, length)
+      h += Reth.length
+    }
+    if ((opcodeBits[wire]! & (OpBit.Imm | OpBit.Ieth)) !== 0) {
+      put32(u8, h, i32[w + Wqe.immData]!)
+      h += 4
+    }
+    if (!this.#s.buffers.read(i32[q + Qp.pd]!, w, offset, bytes, h)) {
+      // Its memory was deregistered after it had been posted. What is in the room is not sent.
+      i32[t + Tq.localError] = WcStatus.LocProtErr
+      i32[t + Tq.freshIndex] = i32[t + Tq.txIndex]!
+      if (i32[q + Qp.sqNext] === i32[t + Tq.txIndex]) this.#failLocally(q, t)
+      return 0
+    }
+    for (let i = 0; i < pad; i++) u8[h + bytes + i] = 0
+    sink.close(header + bytes + pad)
+    if (number === 0 && inFlight >= 0) this.#s.count(this.#s.counters.rdma_sends)
+    return 1
+  }
+
+  #reth(h: number, w: number, offset: number, length: number): void {
+    const u8 = this.#u8
+    put64(u8, h + Reth.va, this.#f64[(w + Wqe.remoteAddr) >> 1]! + offset)
+    put32(u8, h + Reth.rkey, this.#i32[w + Wqe.rkey]!)
+    put32(u8, h + Reth.dmaLength, length)
+  }
+
+  /** Packets of a READ in one piece: the range between two multiples of it in which `psn` lies, from `psn` on. */
+  #piece(mtu: number): number {
+    return Math.max(1, Math.min(Math.floor(this.#s.options.readChunkBytes / mtu), this.#window(mtu)))
+  }
+
+  #readPackets(w: number, mtu: number, psn: number): number {
+    const i32 = this.#i32
+    const piece = this.#piece(mtu)
+    const number = psnDiff(psn, i32[w + Sent.firstPsn]!)
+    const left = psnDiff(i32[w + Sent.lastPsn]!, psn) + 1
+    return Math.min(left, piece - (number % piece))
+  }
+
+  /** READ, atomic, ATOMIC_WRITE or FLUSH; false if there is no room. */
+  #answeredRequest(
+    q: number,
+    w: number,
+    opcode: number,
+    mtu: number,
+    psn: number,
+    count: number,
+    sink: PacketSink,
+  ): boolean {
+    const i32 = this.#i32
+    const u8 = this.#u8
+    const destQp = i32[q + Qp.destQpNum]!
+    const wire =
+      opcode === Opcode.Read
+        ? WireOpcode.RcReadRequest
+        : opcode === Opcode.AtomicCmpAndSwp
+          ? WireOpcode.RcCompareSwap
+          : opcode === Opcode.AtomicFetchAndAdd
+            ? WireOpcode.RcFetchAdd
+            : opcode === Opcode.Flush
+              ? WireOpcode.RcFlush
+              : WireOpcode.RcAtomicWrite
+    const header = headerLength[wire]!
+    const size = opcode === Opcode.AtomicWrite ? header + 8 : header
+    const at = sink.open(q + Qp.av, size)
+    if (at < 0) return false
+    putBth(u8, at, wire, 0, destQp, true, psn)
+    const h = at + Bth.length
+    if (opcode === Opcode.Read) {
+      const offset = psnDiff(psn, i32[w + Sent.firstPsn]!) * mtu
+      this.#reth(h, w, offset, Math.min(count * mtu, this.#f64[(w + Sent.length) >> 1]! - offset))
+    } else if (opcode === Opcode.Flush) {
+      put32(u8, h, i32[w + Wqe.access]!)
+      this.#reth(h + Feth.length, w, 0, this.#f64[(w + Wqe.length) >> 1]!)
+    } else if (opcode === Opcode.AtomicWrite) {
+      this.#reth(h, w, 0, 8)
+      this.#s.buffers.read(i32[q + Qp.pd]!, w, 0, 8, at + header)
+    } else {
+      put64(u8, h + AtomicEth.va, this.#f64[(w + Wqe.remoteAddr) >> 1]!)
+      put32(u8, h + AtomicEth.rkey, i32[w + Wqe.rkey]!)
+      const swap = opcode === Opcode.AtomicCmpAndSwp
+      this.#operand(h + AtomicEth.swapAdd, w + (swap ? Wqe.swap : Wqe.compareAdd))
+      if (swap) this.#operand(h + AtomicEth.compare, w + Wqe.compareAdd)
+      else u8.fill(0, h + AtomicEth.compare, h + AtomicEth.length)
+    }
+    sink.close(size)
+    this.#s.count(this.#s.counters.rdma_sends)
+    return true
+  }
+
+  /** A 64-bit operand from two words of the queue. */
+  #operand(at: number, word: number): void {
+    put32(this.#u8, at, this.#i32[word + 1]!)
+    put32(this.#u8, at + 4, this.#i32[word]!)
+  }
+
+  // --- completing --------------------------------------------------------------------------------------------------
+
+  /** Completes what is done at the front of the send queue, and sees what may go on because of that. */
+  #completeReady(q: number, t: number): void {
+    const i32 = this.#i32
+    const { host } = this.#s
+    for (;;) {
+      const next = i32[q + Qp.sqNext]!
+      if (next === i32[t + Tq.freshIndex]) break
+      const w = this.#wqe(q, next)
+      let bytes = 0
+      if (i32[w + Sent.settled] === 0) {
+        if (psnDiff(i32[t + Tq.una]!, i32[w + Sent.lastPsn]!) <= 0) break
+        const opcode = i32[w + Wqe.opcode]!
+        if (isAnswered(opcode) && opcode !== Opcode.Flush && opcode !== Opcode.AtomicWrite)
+          bytes = this.#f64[(w + Sent.length) >> 1]!
+      }
+      if (!host.completeSend(q, WcStatus.Success, bytes)) {
+        this.#s.flush(q)
+        return
+      }
+    }
+    if (i32[t + Tq.localError] !== 0 && i32[q + Qp.sqNext] === i32[t + Tq.txIndex]) this.#failLocally(q, t)
+    else if (i32[t + Tq.txIndex] !== i32[q + Qp.sqHead]) this.#s.schedule(q)
+  }
+
+  // --- what comes back ---------------------------------------------------------------------------------------------
+
+  /** A packet from the responder of `q`: [at, end) from BTH to the end of the pad. */
+  receive(q: number, op: number, at: number, end: number, psn: number, nowNs: number): void {
+    const i32 = this.#i32
+    const s = this.#s
+    const t = s.of(q)
+    const state = i32[q + Qp.state]!
+    const bits = opcodeBits[op]!
+    if ((state !== QpState.Rts && state !== QpState.Sqd) || (i32[t + Tq.ready]! & 2) === 0) {
+      s.count(s.counters.drops_qp_state)
+      return
+    }
+    if (psnDiff(psn, i32[t + Tq.una]!) < 0 || psnDiff(psn, i32[t + Tq.newPsn]!) >= 0) {
+      s.count(s.counters.drops_unexpected_ack)
+      return
+    }
+    if ((bits & OpBit.Ack) === 0) this.#answer(q, t, bits, at, end, psn, nowNs)
+    else {
+      const syndrome = this.#u8[at + Bth.length + Aeth.syndrome]!
+      const kind = syndrome & aethKindBits
+      if (kind === AethKind.Ack) {
+        if (!this.#acknowledge(q, t, psn, nowNs)) this.#goBack(q, t, nowNs, s.counters.completer_retry_err)
+      } else if (kind === AethKind.RnrNak) this.#receiverNotReady(q, t, psn, syndrome & aethValueBits, nowNs)
+      else if (kind === AethKind.Nak) this.#negative(q, t, psn, syndrome, nowNs)
+      else s.count(s.counters.drops_malformed)
+    }
+    if (i32[q + Qp.state] === QpState.Sqd) s.drained(q)
+  }
+
+  /**
+   * All packets up to `psn` have arrived. False if an answer that must have come before it is missing: an implied NAK.
+   */
+  #acknowledge(q: number, t: number, psn: number, nowNs: number): boolean {
+    const i32 = this.#i32
+    let una = i32[t + Tq.una]!
+    let whole = true
+    for (let index = i32[q + Qp.sqNext]!; index !== i32[t + Tq.freshIndex]; index = (index + 1) | 0) {
+      const w = this.#wqe(q, index)
+      if (i32[w + Sent.settled] === 1) continue
+      const last = i32[w + Sent.lastPsn]!
+      if (psnDiff(last, una) < 0) continue
+      if (psnDiff(psn, una) < 0) break
+      if (isAnswered(i32[w + Wqe.opcode]!)) {
+        whole = false
+        break
+      }
+      una = psnAdd(psnDiff(last, psn) < 0 ? last : psn, 1)
+    }
+    if (una !== i32[t + Tq.una]) this.#progress(q, t, una, nowNs)
+    return whole
+  }
+
+  /** The oldest packet that is not acknowledged is `una` now. */
+  #progress(q: number, t: number, una: number, nowNs: number): void {
+    const i32 = this.#i32
+    i32[t + Tq.una] = una
+    i32[t + Tq.resending] = 0
+    this.#restartCounts(q, t)
+    // What was to be sent again may have arrived after all.
+    if (psnDiff(i32[t + Tq.txPsn]!, una) < 0) this.#sendFrom(q, t, una)
+    this.#arm(q, nowNs)
+    this.#completeReady(q, t)
+  }
+
+  /** Sets the sender to the packet `psn`. */
+  #sendFrom(q: number, t: number, psn: number): void {
+    const i32 = this.#i32
+    let index = i32[q + Qp.sqNext]!
+    for (; index !== i32[t + Tq.freshIndex]; index = (index + 1) | 0) {
+      const w = this.#wqe(q, index)
+      if (i32[w + Sent.settled] === 0 && psnDiff(i32[w + Sent.lastPsn]!, psn) >= 0) break
+    }
+    i32[t + Tq.txIndex] = index
+    i32[t + Tq.txPsn] = psn
+    i32[t + Tq.lastAckReq] = psnAdd(psn, -1)
+  }
+
+  /** Sends everything again from the oldest packet on, unless that is being done; `cause` is the counter. */
+  #goBack(q: number, t: number, nowNs: number, cause: number): void {
+    const i32 = this.#i32
+    const s = this.#s
+    if (i32[t + Tq.resending] !== 0 && cause !== s.counters.timeouts) return
+    s.count(cause)
+    if (i32[t + Tq.retriesLeft] === 0) {
+      s.count(s.counters.retry_exceeded_err)
+      s.failRequest(q, WcStatus.RetryExcErr)
+      return
+    }
+    i32[t + Tq.retriesLeft] = i32[t + Tq.retriesLeft]! - 1
+    this.#restart(q, t)
+    this.#arm(q, nowNs)
+  }
+
+  #restart(q: number, t: number): void {
+    const i32 = this.#i32
+    i32[t + Tq.resending] = 1
+    i32[t + Tq.readsOut] = 0
+    if (i32[t + Tq.localError] !== 0) i32[t + Tq.localError] = 0
+    this.#sendFrom(q, t, i32[t + Tq.una]!)
+    this.#s.schedule(q)
+  }
+
+  #receiverNotReady(q: number, t: number, psn: number, code: number, nowNs: number): void {
+    const i32 = this.#i32
+    const s = this.#s
+    const whole = this.#acknowledge(q, t, psnAdd(psn, -1), nowNs)
+    if (i32[q + Qp.state] !== QpState.Rts && i32[q + Qp.state] !== QpState.Sqd) return
+    s.count(s.counters.rcvd_rnr_err)
+    if (!whole || i32[t + Tq.una] !== psn) {
+      this.#goBack(q, t, nowNs, s.counters.completer_retry_err)
+      return
+    }
+    if (i32[t + Tq.rnrWaiting] !== 0) return
+    if (i32[q + Qp.rnrRetry] !== forever) {
+      if (i32[t + Tq.rnrLeft] === 0) {
+        s.count(s.counters.retry_rnr_exceeded_err)
+        s.failRequest(q, WcStatus.RnrRetryExcErr)
+        return
+      }
+      i32[t + Tq.rnrLeft] = i32[t + Tq.rnrLeft]! - 1
+    }
+    this.#restart(q, t)
+    i32[t + Tq.resending] = 0
+    i32[t + Tq.rnrWaiting] = 1
+    s.arm(q, nowNs + rnrTimerNs[code]!)
+  }
+
+  #negative(q: number, t: number, psn: number, syndrome: number, nowNs: number): void {
+    const i32 = this.#i32
+    const s = this.#s
+    s.count(s.counters.naks_rcvd)
+    const whole = this.#acknowledge(q, t, psnAdd(psn, -1), nowNs)
+    if (i32[q + Qp.state] !== QpState.Rts && i32[q + Qp.state] !== QpState.Sqd) return
+    if (!whole || syndrome === Syndrome.PsnSequence) {
+      this.#goBack(q, t, nowNs, s.counters.rcvd_seq_err)
+      return
+    }
+    let status: WcStatus = WcStatus.RemOpErr
+    if (syndrome === Syndrome.InvalidRequest || syndrome === Syndrome.InvalidRdRequest) status = WcStatus.RemInvReqErr
+    else if (syndrome === Syndrome.RemoteAccess) status = WcStatus.RemAccessErr
+    else if (syndrome !== Syndrome.RemoteOperational) status = WcStatus.BadRespErr
+    s.count(status === WcStatus.RemAccessErr ? s.counters.remote_access_errors : s.counters.remote_invalid_requests)
+    s.failRequest(q, status)
+  }
+
+  /** READ response or atomic acknowledgement: data for the oldest request that waits for an answer. */
+  #answer(q: number, t: number, bits: number, at: number, end: number, psn: number, nowNs: number): void {
+    const i32 = this.#i32
+    const u8 = this.#u8
+    const s = this.#s
+    const whole = this.#acknowledge(q, t, psnAdd(psn, -1), nowNs)
+    const state = i32[q + Qp.state]!
+    if (state !== QpState.Rts && state !== QpState.Sqd) return
+    if (!whole || i32[t + Tq.una] !== psn) {
+      this.#goBack(q, t, nowNs, s.counters.completer_retry_err)
+      return
+    }
+    const w = this.#wqe(q, i32[q + Qp.sqNext]!)
+    const opcode = i32[w + Wqe.opcode]!
+    const atomic = opcode === Opcode.AtomicCmpAndSwp || opcode === Opcode.AtomicFetchAndAdd
+    if (!isAnswered(opcode) || atomic !== ((bits & OpBit.AtomicAck) !== 0)) {
+      s.failRequest(q, WcStatus.BadRespErr)
+      return
+    }
+    const pd = i32[q + Qp.pd]!
+    const header = headerLength[u8[at]!]!
+    let filled = true
+    let chunkEnds = true
+    if (atomic) {
+      // The place of the operand in the queue is free now: the old value goes through it to the caller's buffers.
+      const original = at + header - 8
+      i32[w + Wqe.compareAdd + 1] = readWord(u8, original)
+      i32[w + Wqe.compareAdd] = readWord(u8, original + 4)
+      filled = s.buffers.bringBack(pd, w, 0, 8, (w + Wqe.compareAdd) * 4)
+    } else {
+      const mtu = i32[q + Qp.pathMtu]!
+      const number = psnDiff(psn, i32[w + Sent.firstPsn]!)
+      const expected = opcode === Opcode.Read ? Math.min(mtu, this.#f64[(w + Sent.length) >> 1]! - number * mtu) : 0
+      const pad = (u8[at + Bth.flags]! & BthFlag.pad) >> BthFlag.padShift
+      if (end - at - header - pad !== expected) {
+        s.failRequest(q, WcStatus.BadRespErr)
+        return
+      }
+      filled = s.buffers.bringBack(pd, w, number * mtu, expected, at + header)
+      if (opcode === Opcode.Read) {
+        const piece = this.#piece(mtu)
+        chunkEnds = psn === i32[w + Sent.lastPsn] || (number + 1) % piece === 0
+      }
+    }
+    if (!filled) {
+      s.failRequest(q, WcStatus.LocProtErr)
+      return
+    }
+    if (chunkEnds && i32[t + Tq.readsOut]! > 0) i32[t + Tq.readsOut] = i32[t + Tq.readsOut]! - 1
+    this.#progress(q, t, psnAdd(psn, 1), nowNs)
+  }
+
+  /** The QP's timer expired. */
+  expire(q: number, nowNs: number): void {
+    const i32 = this.#i32
+    const t = this.#s.of(q)
+    this.#f64[(t + Tq.deadline) >> 1] = Number.POSITIVE_INFINITY
+    if ((i32[t + Tq.ready]! & 2) === 0) return
+    const state = i32[q + Qp.state]!
+    if (state !== QpState.Rts && state !== QpState.Sqd) return
+    if (i32[t + Tq.rnrWaiting] !== 0) {
+      i32[t + Tq.rnrWaiting] = 0
+      this.#s.schedule(q)
+    } else if (i32[t + Tq.una] !== i32[t + Tq.newPsn]) this.#goBack(q, t, nowNs, this.#s.counters.timeouts)
+  }
+}
+
+function readWord(b: Uint8Array, at: number): number {
+  return (b[at]! << 24) | (b[at + 1]! << 16) | (b[at + 2]! << 8) | b[at + 3]!
+}

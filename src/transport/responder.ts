@@ -1,0 +1,622 @@
+/**
+ * The responder of RC and UC: takes packets in the order of their PSNs, puts what they carry into memory, completes
+ * receives, and answers.
+ *
+ *     RC   expected PSN   carried out; ACK when asked for
+ *          ahead          one NAK, then silence until the expected one comes
+ *          behind         a duplicate: acknowledged again; READ carried out again; an atomic's old result sent again
+ *     UC   a gap ends the message that was arriving; the next first or only packet begins anew
+ *
+ * Answers go out in the order of their PSNs: READs and atomics stand in the ring of resources until they are sent, and an
+ * ACK waits for those before it. InfiniBand Architecture volume 1, 9.7.4 and 9.8.
+ */
+import {
+  Access,
+  EventType,
+  FlushPlacement,
+  invalidable,
+  layout,
+  QpType,
+  unbind,
+  WcFlag,
+  WcOpcode,
+  WcStatus,
+} from '../verbs/index.ts'
+import {
+  Aeth,
+  AtomicEth,
+  Bth,
+  BthFlag,
+  bthAckReqBit,
+  Feth,
+  get64,
+  headerLength,
+  OpBit,
+  opcodeBits,
+  put24,
+  put32,
+  Reth,
+  Syndrome,
+  u32,
+  WireOpcode,
+} from '../wire/index.ts'
+import { maxResources, Res, resourceKind, Tq } from './layout.ts'
+import { psnAdd, psnDiff } from './psn.ts'
+import { maxMessageBytes, putBth } from './requester.ts'
+import type { PacketSink } from './sink.ts'
+import { noReceive, type TransportState } from './state.ts'
+
+const { Key, Qp } = layout
+
+/** What kind of message is arriving. */
+const kind = { none: 0, send: 1, write: 2 } as const
+
+/** AETH syndrome of an RNR NAK, without its timer. */
+const rnrNak = 0x20
+
+export class Responder {
+  readonly #s: TransportState
+  readonly #i32: Int32Array
+  readonly #f64: Float64Array
+  readonly #u8: Uint8Array
+  /** True if the last packet completed a receive, so that its ACK can wait for what the program answers. */
+  completed = false
+
+  constructor(state: TransportState) {
+    this.#s = state
+    this.#i32 = state.i32
+    this.#f64 = state.f64
+    this.#u8 = state.u8
+  }
+
+  #begin(q: number, t: number): void {
+    const i32 = this.#i32
+    i32[t + Tq.ready] = i32[t + Tq.ready]! | 1
+    i32[t + Tq.epsn] = i32[q + Qp.rqPsn]!
+  }
+
+  /** A request packet for `q`: [at, end) from BTH to the end of the pad. */
+  receive(q: number, op: number, at: number, end: number, psn: number, sink: PacketSink): void {
+    const i32 = this.#i32
+    const s = this.#s
+    const t = s.of(q)
+    this.completed = false
+    if ((i32[t + Tq.ready]! & 1) === 0) this.#begin(q, t)
+    const u8 = this.#u8
+    const bits = opcodeBits[op]!
+    const pad = (u8[at + Bth.flags]! & BthFlag.pad) >> BthFlag.padShift
+    const bytes = end - at - headerLength[op]! - pad
+    const ahead = psnDiff(psn, i32[t + Tq.epsn]!)
+    if (i32[q + Qp.type] === QpType.UC) {
+      this.#unreliable(q, t, op, bits, at, bytes, psn, ahead)
+      return
+    }
+    if (ahead > 0) {
+      s.count(s.counters.out_of_seq_request)
+      if (i32[t + Tq.nakSent] !== 0) s.count(s.counters.drops_nak_pending)
+      else this.#nak(q, t, Syndrome.PsnSequence, i32[t + Tq.epsn]!, sink)
+      return
+    }
+    if (ahead < 0) {
+      this.#duplicate(q, t, bits, at, psn)
+      return
+    }
+    i32[t + Tq.nakSent] = 0
+    const syndrome = this.#carryOut(q, t, op, bits, at, bytes, psn)
+    if (syndrome !== 0) {
+      // The requester counts on answers to what came before.
+      this.respond(q, sink, Number.POSITIVE_INFINITY)
+      this.#nak(q, t, syndrome, psn, sink)
+      return
+    }
+    // A READ or atomic is acknowledged by its answer.
+    const plain = (bits & (OpBit.Send | OpBit.Write)) !== 0
+    if (plain && (u8[at + Bth.ackReq]! & bthAckReqBit) !== 0) this.#acknowledge(q, t)
+  }
+
+  #acknowledge(q: number, t: number): void {
+    this.#i32[t + Tq.ackDue] = 1
+    this.#s.scheduleAck(q)
+  }
+
+  // --- RC ----------------------------------------------------------------------------------------------------------
+
+  /** Carries out the packet with the expected PSN; 0, or the syndrome of the NAK that it earns. */
+  #carryOut(q: number, t: number, op: number, bits: number, at: number, bytes: number, psn: number): number {
+    if ((bits & OpBit.Send) !== 0) return this.#send(q, t, op, bits, at, bytes)
+    if ((bits & OpBit.Write) !== 0) return this.#write(q, t, op, bits, at, bytes)
+    if (this.#i32[t + Tq.rxKind] !== kind.none) return this.#invalid(q)
+    if ((bits & OpBit.ReadRequest) !== 0) return this.#read(q, t, at, psn)
+    if ((bits & OpBit.Atomic) !== 0) return this.#atomic(q, t, op, at, psn)
+    if ((bits & OpBit.AtomicWrite) !== 0) return this.#atomicWrite(q, t, op, at, bytes, psn)
+    if ((bits & OpBit.Flush) !== 0) return this.#flush(q, t, at, psn)
+    return this.#invalid(q)
+  }
+
+  /** The request breaks a rule: of UC the message is dropped. */
+  #invalid(q: number): number {
+    if (this.#i32[q + Qp.type] === QpType.RC) this.#s.refuse(q, EventType.QpReqErr)
+    return Syndrome.InvalidRequest
+  }
+
+  #forbidden(q: number): number {
+    if (this.#i32[q + Qp.type] === QpType.RC) this.#s.refuse(q, EventType.QpAccessErr)
+    return Syndrome.RemoteAccess
+  }
+
+  /** Whether opcode and payload fit the message that is arriving: the order of packets, and full ones but the last. */
+  #inOrder(t: number, q: number, bits: number, what: number, bytes: number): boolean {
+    const i32 = this.#i32
+    const mtu = i32[q + Qp.pathMtu]!
+    const begins = (bits & (OpBit.First | OpBit.Only)) !== 0
+    if (i32[t + Tq.rxKind] !== (begins ? kind.none : what)) return false
+    if ((bits & (OpBit.First | OpBit.Middle)) !== 0) return bytes === mtu
+    return bytes <= mtu && ((bits & OpBit.Only) !== 0 || bytes > 0)
+  }
+
+  #ended(t: number): void {
+    const i32 = this.#i32
+    i32[t + Tq.rxKind] = kind.none
+    i32[t + Tq.receive] = 0
+    i32[t + Tq.msn] = psnAdd(i32[t + Tq.msn]!, 1)
+    this.#s.count(this.#s.counters.rdma_recvs)
+  }
+
+  #send(q: number, t: number, op: number, bits: number, at: number, bytes: number): number {
+    const i32 = this.#i32
+    const f64 = this.#f64
+    const s = this.#s
+    if (!this.#inOrder(t, q, bits, kind.send, bytes)) return this.#invalid(q)
+    const begins = (bits & (OpBit.First | OpBit.Only)) !== 0
+    const ends = (bits & (OpBit.Last | OpBit.Only)) !== 0
+    const rc = i32[q + Qp.type] === QpType.RC
+    let window = -1
+    if ((bits & OpBit.Ieth) !== 0) {
+      window = invalidable(s.host, q, u32(this.#u8, at + Bth.length) | 0)
+      if (window < 0) return this.#forbidden(q)
+    }
+    let r = i32[t + Tq.receive]!
+    let offset = 0
+    if (begins) {
+      if (r === 0) r = s.takeReceive(q)
+      if (r === noReceive) {
+        if (!rc) s.count(s.counters.uc_drops_no_receive)
+        return rnrNak | i32[q + Qp.minRnrTimer]!
+      }
+    } else offset = f64[(t + Tq.rxBytes) >> 1]!
+    const status = s.buffers.scatter(s.receivePd(q), r, offset, bytes, at + headerLength[op]!)
+    if (status !== WcStatus.Success) {
+      i32[t + Tq.receive] = 0
+      i32[t + Tq.rxKind] = kind.none
+      s.failReceive(q, r, status, 0)
+      return status === WcStatus.LocLenErr ? Syndrome.InvalidRequest : Syndrome.RemoteOperational
+    }
+    i32[t + Tq.epsn] = psnAdd(i32[t + Tq.epsn]!, 1)
+    if (!ends) {
+      i32[t + Tq.rxKind] = kind.send
+      i32[t + Tq.receive] = r
+      f64[(t + Tq.rxBytes) >> 1] = offset + bytes
+      return 0
+    }
+    let flags = 0
+    let data = 0
+    if ((bits & (OpBit.Imm | OpBit.Ieth)) !== 0) {
+      data = u32(this.#u8, at + Bth.length) | 0
+      flags = window >= 0 ? WcFlag.WithInv : WcFlag.WithImm
+      if (window >= 0) unbind(s.host, window)
+    }
+    return this.#complete(q, t, r, WcOpcode.Recv, flags, offset + bytes, data, at)
+  }
+
+  /** The message is whole: its receive completes. */
+  #complete(
+    q: number,
+    t: number,
+    r: number,
+    opcode: WcOpcode,
+    flags: number,
+    bytes: number,
+    data: number,
+    at: number,
+  ): number {
+    const s = this.#s
+    this.#ended(t)
+    this.completed = true
+    const solicited = (this.#u8[at + Bth.flags]! & BthFlag.solicited) !== 0
+    if (s.completeReceive(q, r, WcStatus.Success, opcode, flags, bytes, data, 0, solicited)) return 0
+    // The CQ is full: its owner cannot learn of the message, and the QP ends with that.
+    s.overran(q)
+    return Syndrome.RemoteOperational
+  }
+
+  #write(q: number, t: number, op: number, bits: number, at: number, bytes: number): number {
+    const i32 = this.#i32
+    const f64 = this.#f64
+    const s = this.#s
+    const u8 = this.#u8
+    if (!this.#inOrder(t, q, bits, kind.write, bytes)) return this.#invalid(q)
+    const ends = (bits & (OpBit.Last | OpBit.Only)) !== 0
+    let h = at + Bth.length
+    const pd = i32[q + Qp.pd]!
+    let va = f64[(t + Tq.va) >> 1]!
+    let left = f64[(t + Tq.remaining) >> 1]!
+    let total = f64[(t + Tq.rxBytes) >> 1]!
+    let rkey = i32[t + Tq.rkey]!
+    if ((bits & OpBit.Reth) !== 0) {
+      if ((i32[q + Qp.accessFlags]! & Access.RemoteWrite) === 0) return this.#invalid(q)
+      va = get64(u8, h + Reth.va)
+      rkey = u32(u8, h + Reth.rkey) | 0
+      left = u32(u8, h + Reth.dmaLength)
+      total = left
+      if (left > maxMessageBytes) return this.#invalid(q)
+      // C9-88: a message of no bytes needs no key.
+      if (left > 0 && s.buffers.resolve(rkey, pd, va, left, Access.RemoteWrite, s.host.qpSlot(q)) < 0)
+        return this.#forbidden(q)
+      h += Reth.length
+    }
+    if (ends ? bytes !== left : bytes >= left) return this.#invalid(q)
+    let to = 0
+    if (bytes > 0) {
+      to = s.buffers.resolve(rkey, pd, va, bytes, Access.RemoteWrite, s.host.qpSlot(q))
+      if (to < 0) return this.#forbidden(q)
+    }
+    let r = 0
+    if ((bits & OpBit.Imm) !== 0) {
+      r = i32[t + Tq.receive] || s.takeReceive(q)
+      if (r === noReceive) {
+        if (i32[q + Qp.type] !== QpType.RC) s.count(s.counters.uc_drops_no_receive)
+        return rnrNak | i32[q + Qp.minRnrTimer]!
+      }
+    }
+    if (bytes > 0) s.host.segment.copyOrdered(to, at + headerLength[op]!, bytes)
+    i32[t + Tq.epsn] = psnAdd(i32[t + Tq.epsn]!, 1)
+    if (!ends) {
+      i32[t + Tq.rxKind] = kind.write
+      f64[(t + Tq.va) >> 1] = va + bytes
+      f64[(t + Tq.remaining) >> 1] = left - bytes
+      f64[(t + Tq.rxBytes) >> 1] = total
+      i32[t + Tq.rkey] = rkey
+      return 0
+    }
+    if (r === 0) {
+      this.#ended(t)
+      return 0
+    }
+    const data = u32(u8, h) | 0
+    return this.#complete(q, t, r, WcOpcode.RecvRdmaWithImm, WcFlag.WithImm, total, data, at)
+  }
+
+  // --- READ, atomics and the like ----------------------------------------------------------------------------------
+
+  #resource(t: number, index: number): number {
+    return t + Tq.resources + (index & (maxResources - 1)) * Res.words
+  }
+
+  /** A place for one more request that is answered; −1 if the peer has more under way than was agreed. */
+  #newResource(q: number, t: number, what: number, psn: number, count: number): number {
+    const i32 = this.#i32
+    const agreed = Math.min(maxResources, i32[q + Qp.maxDestRdAtomic]!)
+    if (((i32[t + Tq.resTail]! - i32[t + Tq.resNext]!) | 0) >= agreed) return -1
+    const e = this.#resource(t, i32[t + Tq.resTail]!)
+    i32[e + Res.operation] = what
+    i32[e + Res.first] = psn
+    i32[e + Res.last] = psnAdd(psn, count - 1)
+    i32[e + Res.next] = psn
+    i32[e + Res.end] = i32[e + Res.last]!
+    i32[e + Res.begun] = 0
+    return e
+  }
+
+  /** The resource is complete: it is answered in its turn. */
+  #enlist(q: number, t: number, e: number): void {
+    const i32 = this.#i32
+    i32[t + Tq.resTail] = (i32[t + Tq.resTail]! + 1) | 0
+    i32[t + Tq.epsn] = psnAdd(i32[e + Res.last]!, 1)
+    // The answer acknowledges what came before it, too.
+    i32[t + Tq.ackDue] = 0
+    this.#ended(t)
+    this.#s.schedule(q)
+  }
+
+  #read(q: number, t: number, at: number, psn: number): number {
+    const i32 = this.#i32
+    const f64 = this.#f64
+    const u8 = this.#u8
+    if ((i32[q + Qp.accessFlags]! & Access.RemoteRead) === 0) return this.#invalid(q)
+    const h = at + Bth.length
+    const va = get64(u8, h + Reth.va)
+    const rkey = u32(u8, h + Reth.rkey) | 0
+    const length = u32(u8, h + Reth.dmaLength)
+    if (length > maxMessageBytes) return this.#invalid(q)
+    const { buffers, host } = this.#s
+    if (length > 0 && buffers.resolve(rkey, i32[q + Qp.pd]!, va, length, Access.RemoteRead, host.qpSlot(q)) < 0)
+      return this.#forbidden(q)
+    const count = Math.max(1, Math.ceil(length / i32[q + Qp.pathMtu]!))
+    const e = this.#newResource(q, t, resourceKind.read, psn, count)
+    if (e < 0) return this.#invalid(q)
+    i32[e + Res.rkey] = rkey
+    f64[(e + Res.va) >> 1] = va
+    f64[(e + Res.length) >> 1] = length
+    f64[(e + Res.jobVa) >> 1] = va
+    f64[(e + Res.jobLeft) >> 1] = length
+    this.#enlist(q, t, e)
+    return 0
+  }
+
+  #atomic(q: number, t: number, op: number, at: number, psn: number): number {
+    const i32 = this.#i32
+    const u8 = this.#u8
+    const { b64, buffers, host } = this.#s
+    const h = at + Bth.length
+    const va = get64(u8, h + AtomicEth.va)
+    if ((i32[q + Qp.accessFlags]! & Access.RemoteAtomic) === 0 || va % 8 !== 0) return this.#invalid(q)
+    const rkey = u32(u8, h + AtomicEth.rkey) | 0
+    const to = buffers.resolve(rkey, i32[q + Qp.pd]!, va, 8, Access.RemoteAtomic, host.qpSlot(q))
+    if (to < 0) return this.#forbidden(q)
+    if (to % 8 !== 0) return this.#invalid(q)
+    const e = this.#newResource(q, t, resourceKind.atomic, psn, 1)
+    if (e < 0) return this.#invalid(q)
+    const operand = big64(u8, h + AtomicEth.swapAdd)
+    b64[(e + Res.va) >> 1] =
+      op === WireOpcode.RcCompareSwap
+        ? Atomics.compareExchange(b64, to / 8, big64(u8, h + AtomicEth.compare), operand)
+        : Atomics.add(b64, to / 8, operand)
+    this.#enlist(q, t, e)
+    return 0
+  }
+
+  #atomicWrite(q: number, t: number, op: number, at: number, bytes: number, psn: number): number {
+    const i32 = this.#i32
+    const u8 = this.#u8
+    const { b64, buffers, host } = this.#s
+    const h = at + Bth.length
+    const va = get64(u8, h + Reth.va)
+    const wrong = (i32[q + Qp.accessFlags]! & Access.RemoteWrite) === 0 || va % 8 !== 0 || bytes !== 8
+    if (wrong || u32(u8, h + Reth.dmaLength) !== 8) return this.#invalid(q)
+    const rkey = u32(u8, h + Reth.rkey) | 0
+    const to = buffers.resolve(rkey, i32[q + Qp.pd]!, va, 8, Access.RemoteWrite, host.qpSlot(q))
+    if (to < 0) return this.#forbidden(q)
+    if (to % 8 !== 0) return this.#invalid(q)
+    const e = this.#newResource(q, t, resourceKind.plain, psn, 1)
+    if (e < 0) return this.#invalid(q)
+    // In memory order, as it stands in the packet; put together first, since a packet is not aligned.
+    const from = at + headerLength[op]!
+    host.segment.copy((e + Res.va) * 4, from, 8)
+    Atomics.store(b64, to / 8, b64[(e + Res.va) >> 1]!)
+    this.#enlist(q, t, e)
+    return 0
+  }
+
+  #flush(q: number, t: number, at: number, psn: number): number {
+    const i32 = this.#i32
+    const f64 = this.#f64
+    const u8 = this.#u8
+    const { buffers, host } = this.#s
+    const type = u8[at + Bth.length + Feth.type]!
+    const h = at + Bth.length + Feth.length
+    const needs =
+      ((type & FlushPlacement.Global) !== 0 ? Access.FlushGlobal : 0) |
+      ((type & FlushPlacement.Persistent) !== 0 ? Access.FlushPersistent : 0)
+    if ((i32[q + Qp.accessFlags]! & needs) !== needs || needs === 0) return this.#invalid(q)
+    const rkey = u32(u8, h + Reth.rkey) | 0
+    let va = get64(u8, h + Reth.va)
+    let length = u32(u8, h + Reth.dmaLength)
+    if ((type & Feth.selectivityBits) !== 0) {
+      const entry = host.findKey(rkey)
+      if (entry >= 0) va = f64[(entry + Key.iova) >> 1]!
+      length = 0
+    }
+    if (buffers.resolve(rkey, i32[q + Qp.pd]!, va, length, needs, host.qpSlot(q)) < 0) return this.#forbidden(q)
+    const e = this.#newResource(q, t, resourceKind.plain, psn, 1)
+    if (e < 0) return this.#invalid(q)
+    // Stores of this thread are visible to all others after a full barrier; that is global placement.
+    Atomics.add(i32, t + Tq.msn, 0)
+    this.#enlist(q, t, e)
+    return 0
+  }
+
+  /** A packet that was carried out before. */
+  #duplicate(q: number, t: number, bits: number, at: number, psn: number): void {
+    const i32 = this.#i32
+    const s = this.#s
+    s.count(s.counters.duplicate_request)
+    if ((bits & (OpBit.Send | OpBit.Write)) !== 0) {
+      this.#acknowledge(q, t)
+      return
+    }
+    const kept = Math.min(i32[t + Tq.resTail]!, Math.min(maxResources, i32[q + Qp.maxDestRdAtomic]!))
+    for (let back = 1; back <= kept; back++) {
+      const index = (i32[t + Tq.resTail]! - back) | 0
+      const e = this.#resource(t, index)
+      if (psnDiff(psn, i32[e + Res.first]!) < 0 || psnDiff(psn, i32[e + Res.last]!) > 0) continue
+      if (!this.#again(q, e, bits, at, psn)) break
+      i32[e + Res.next] = psn
+      i32[e + Res.begun] = 0
+      if (((index - i32[t + Tq.resNext]!) | 0) < 0) i32[t + Tq.resNext] = index
+      // Later answers that had been sent are not sent again by this: their jobs are done.
+      s.schedule(q)
+      return
+    }
+    s.count(s.counters.drops_duplicate_unknown)
+  }
+
+  /** Whether the duplicate asks for (a part of) what the resource `e` was; then its job is set up anew. */
+  #again(q: number, e: number, bits: number, at: number, psn: number): boolean {
+    const i32 = this.#i32
+    const f64 = this.#f64
+    const u8 = this.#u8
+    const what = i32[e + Res.operation]
+    if ((bits & OpBit.ReadRequest) === 0) {
+      const atomic = (bits & OpBit.Atomic) !== 0
+      if (what !== (atomic ? resourceKind.atomic : resourceKind.plain)) return false
+      i32[e + Res.end] = i32[e + Res.last]!
+      return true
+    }
+    if (what !== resourceKind.read) return false
+    const h = at + Bth.length
+    const va = get64(u8, h + Reth.va)
+    const length = u32(u8, h + Reth.dmaLength)
+    const low = f64[(e + Res.va) >> 1]!
+    const high = low + f64[(e + Res.length) >> 1]!
+    if (length > 0 && (va < low || va + length > high || (u32(u8, h + Reth.rkey) | 0) !== i32[e + Res.rkey]))
+      return false
+    const end = psnAdd(psn, Math.max(1, Math.ceil(length / i32[q + Qp.pathMtu]!)) - 1)
+    if (psnDiff(end, i32[e + Res.last]!) > 0) return false
+    i32[e + Res.end] = end
+    f64[(e + Res.jobVa) >> 1] = va
+    f64[(e + Res.jobLeft) >> 1] = length
+    return true
+  }
+
+  // --- answering ---------------------------------------------------------------------------------------------------
+
+  /** Sends answers that are due, at most `budget`; how many, −1 if there was no room. */
+  respond(q: number, sink: PacketSink, budget: number): number {
+    const i32 = this.#i32
+    const t = this.#s.of(q)
+    let sent = 0
+    while (i32[t + Tq.resNext] !== i32[t + Tq.resTail]) {
+      const e = this.#resource(t, i32[t + Tq.resNext]!)
+      while (psnDiff(i32[e + Res.next]!, i32[e + Res.end]!) <= 0) {
+        if (sent >= budget) return sent
+        if (!this.#answer(q, t, e, sink)) return -1
+        sent++
+      }
+      i32[t + Tq.resNext] = (i32[t + Tq.resNext]! + 1) | 0
+    }
+    return sent
+  }
+
+  #answer(q: number, t: number, e: number, sink: PacketSink): boolean {
+    const i32 = this.#i32
+    const f64 = this.#f64
+    const u8 = this.#u8
+    const s = this.#s
+    const psn = i32[e + Res.next]!
+    let wire: number = WireOpcode.RcReadResponseOnly
+    let bytes = 0
+    const what = i32[e + Res.operation]
+    if (what === resourceKind.atomic) wire = WireOpcode.RcAtomicAck
+    else if (what === resourceKind.read) {
+      const mtu = i32[q + Qp.pathMtu]!
+      const left = f64[(e + Res.jobLeft) >> 1]!
+      bytes = Math.min(mtu, left)
+      const first = i32[e + Res.begun] === 0
+      if (left > mtu) wire = first ? WireOpcode.RcReadResponseFirst : WireOpcode.RcReadResponseMiddle
+      else if (!first) wire = WireOpcode.RcReadResponseLast
+    }
+    let from = 0
+    if (bytes > 0) {
+      const va = f64[(e + Res.jobVa) >> 1]!
+      const rkey = i32[e + Res.rkey]!
+      from = s.buffers.resolve(rkey, i32[q + Qp.pd]!, va, bytes, Access.RemoteRead, s.host.qpSlot(q))
+      if (from < 0) {
+        // Deregistered while it was being read.
+        if (!this.#sendNak(q, t, Syndrome.RemoteAccess, psn, sink)) return false
+        i32[t + Tq.resNext] = i32[t + Tq.resTail]! - 1
+        i32[e + Res.end] = psnAdd(i32[e + Res.next]!, -1)
+        this.#forbidden(q)
+        return true
+      }
+    }
+    const header = headerLength[wire]!
+    const pad = -bytes & 3
+    const at = sink.open(q + Qp.av, header + bytes + pad)
+    if (at < 0) return false
+    putBth(u8, at, wire, pad << BthFlag.padShift, i32[q + Qp.destQpNum]!, false, psn)
+    if (wire !== WireOpcode.RcReadResponseMiddle) {
+      u8[at + Bth.length + Aeth.syndrome] = Syndrome.AckNoCredits
+      put24(u8, at + Bth.length + Aeth.msn, i32[t + Tq.msn]!)
+    }
+    if (what === resourceKind.atomic) {
+      const h = at + Bth.length + Aeth.length
+      put32(u8, h, i32[e + Res.va + 1]!)
+      put32(u8, h + 4, i32[e + Res.va]!)
+    }
+    if (bytes > 0) {
+      s.host.segment.copy(at + header, from, bytes)
+      for (let i = 0; i < pad; i++) u8[at + header + bytes + i] = 0
+      f64[(e + Res.jobVa) >> 1] = f64[(e + Res.jobVa) >> 1]! + bytes
+      f64[(e + Res.jobLeft) >> 1] = f64[(e + Res.jobLeft) >> 1]! - bytes
+    }
+    sink.close(header + bytes + pad)
+    i32[e + Res.begun] = 1
+    i32[e + Res.next] = psnAdd(psn, 1)
+    return true
+  }
+
+  /** Sends the ACK that is due, unless answers with lower PSNs are still to be sent; false if there was no room. */
+  acknowledge(q: number, sink: PacketSink): boolean {
+    const i32 = this.#i32
+    const t = this.#s.of(q)
+    if (i32[t + Tq.ackDue] === 0 || i32[t + Tq.resNext] !== i32[t + Tq.resTail]) return true
+    if (!this.#sendNak(q, t, Syndrome.AckNoCredits, psnAdd(i32[t + Tq.epsn]!, -1), sink)) return false
+    i32[t + Tq.ackDue] = 0
+    return true
+  }
+
+  #nak(q: number, t: number, syndrome: number, psn: number, sink: PacketSink): void {
+    const s = this.#s
+    // If there is no room now the requester's timer makes up for it.
+    if (!this.#sendNak(q, t, syndrome, psn, sink)) return
+    this.#i32[t + Tq.nakSent] = 1
+    this.#i32[t + Tq.ackDue] = 0
+    s.count(syndrome < Syndrome.PsnSequence ? s.counters.send_rnr_err : s.counters.naks_sent)
+  }
+
+  #sendNak(q: number, t: number, syndrome: number, psn: number, sink: PacketSink): boolean {
+    const length = Bth.length + Aeth.length
+    const at = sink.open(q + Qp.av, length)
+    if (at < 0) return false
+    const u8 = this.#u8
+    putBth(u8, at, WireOpcode.RcAck, 0, this.#i32[q + Qp.destQpNum]!, false, psn)
+    u8[at + Bth.length + Aeth.syndrome] = syndrome
+    put24(u8, at + Bth.length + Aeth.msn, this.#i32[t + Tq.msn]!)
+    sink.close(length)
+    return true
+  }
+
+  // --- UC ----------------------------------------------------------------------------------------------------------
+
+  #unreliable(
+    q: number,
+    t: number,
+    op: number,
+    bits: number,
+    at: number,
+    bytes: number,
+    psn: number,
+    ahead: number,
+  ): void {
+    const i32 = this.#i32
+    const s = this.#s
+    const begins = (bits & (OpBit.First | OpBit.Only)) !== 0
+    if (ahead !== 0) {
+      // A gap: what was arriving is lost, and the next message begins with its first packet.
+      s.count(s.counters.out_of_seq_request)
+      i32[t + Tq.dropRest] = 1
+    }
+    i32[t + Tq.epsn] = psn
+    if (begins) {
+      i32[t + Tq.dropRest] = 0
+      i32[t + Tq.rxKind] = kind.none
+    }
+    if (i32[t + Tq.dropRest] !== 0) {
+      s.count(s.counters.drops_uc_sequence)
+      i32[t + Tq.rxKind] = kind.none
+      i32[t + Tq.epsn] = psnAdd(psn, 1)
+      return
+    }
+    const plain = (bits & (OpBit.Send | OpBit.Write)) !== 0
+    const syndrome = plain ? this.#carryOut(q, t, op, bits, at, bytes, psn) : Syndrome.InvalidRequest
+    if (syndrome === 0) return
+    if (syndrome === Syndrome.RemoteAccess || syndrome === Syndrome.InvalidRequest) s.count(s.counters.uc_drops_access)
+    i32[t + Tq.dropRest] = 1
+    i32[t + Tq.rxKind] = kind.none
+    i32[t + Tq.epsn] = psnAdd(psn, 1)
+  }
+}
+
+function big64(b: Uint8Array, at: number): bigint {
+  return (BigInt(u32(b, at)) << 32n) | BigInt(u32(b, at + 4))
+}

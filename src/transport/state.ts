@@ -1,0 +1,257 @@
+/**
+ * What all parts of the transport of one device share in one thread: views of the segment, the device's area with its
+ * lists of QPs, and how a request or a QP fails.
+ *
+ * Whoever runs the transport holds the device's lock (`Area.lock`) and is in an operation of the segment. So whoever
+ * changes a QP's state and then waits for a grace period finds the transport out of that QP.
+ */
+import { EventType, elementKind, type Host, layout, QpState, QpType, WcOpcode, WcStatus } from '../verbs/index.ts'
+import { Buffers } from './buffers.ts'
+import { type Counters, countersOf } from './counters.ts'
+import { Area, listed, Tq } from './layout.ts'
+
+const { Qp, Rwqe, Srq } = layout
+
+/** What `takeReceive` gives if there is none. */
+export const noReceive = -1
+
+export interface TransportOptions {
+  /** Bytes of one connection that may be under way without acknowledgement. */
+  windowBytes: number
+  /** Answers of this many bytes are asked for with one READ request. */
+  readChunkBytes: number
+  /** The shortest ACK timeout, ns: a peer in software on a busy machine does not answer in 4 µs. */
+  minTimeoutNs: number
+}
+
+export const defaultOptions: TransportOptions = {
+  windowBytes: 256 * 1024,
+  readChunkBytes: 128 * 1024,
+  minTimeoutNs: 10e6,
+}
+
+export class TransportState {
+  readonly host: Host
+  readonly device: number
+  readonly i32: Int32Array
+  readonly f64: Float64Array
+  readonly u8: Uint8Array
+  readonly b64: BigInt64Array
+  readonly buffers: Buffers
+  readonly counters: Counters
+  readonly options: TransportOptions
+  /** First word of the device's area. */
+  readonly area: number
+
+  constructor(host: Host, device: number, area: number, options: Partial<TransportOptions> = {}) {
+    this.host = host
+    this.device = device
+    this.area = area
+    this.i32 = host.i32
+    this.f64 = host.f64
+    this.u8 = host.u8
+    this.b64 = host.segment.b64
+    this.buffers = new Buffers(host)
+    this.counters = countersOf(host, device)
+    this.options = { ...defaultOptions, ...options }
+  }
+
+  count(counter: number): void {
+    this.f64[counter] = this.f64[counter]! + 1
+  }
+
+  /** First word of the transport's part of a QP. */
+  of(q: number): number {
+    return this.i32[q + Qp.wire]!
+  }
+
+  // --- lists of QPs ------------------------------------------------------------------------------------------------
+
+  /** The QP has something to send: its turn comes in `transmit`. */
+  schedule(q: number): void {
+    this.#list(q, listed.tx, Area.txTail, Area.txRing)
+  }
+
+  /** The QP owes its peer an ACK. */
+  scheduleAck(q: number): void {
+    this.#list(q, listed.ack, Area.ackTail, Area.ackRing)
+  }
+
+  #list(q: number, bit: number, tailWord: number, ring: number): void {
+    const { i32, u8, area } = this
+    const slot = this.host.qpSlot(q)
+    const flags = (area + Area.flags) * 4 + slot
+    if ((u8[flags]! & bit) !== 0) return
+    u8[flags] = u8[flags]! | bit
+    const tail = i32[area + tailWord]!
+    i32[area + ring + (tail & (Area.slots - 1))] = slot
+    i32[area + tailWord] = (tail + 1) | 0
+  }
+
+  /** Takes the next QP of a list: its first word, or −1 when the list is empty; QPs that are gone are passed over. */
+  next(bit: number, headWord: number, tailWord: number, ring: number): number {
+    const { i32, u8, area } = this
+    for (;;) {
+      const head = i32[area + headWord]!
+      if (head === i32[area + tailWord]) return -1
+      const slot = i32[area + ring + (head & (Area.slots - 1))]!
+      i32[area + headWord] = (head + 1) | 0
+      const flags = (area + Area.flags) * 4 + slot
+      u8[flags] = u8[flags]! & ~bit
+      const q = this.host.qpWord(slot)
+      if (i32[q + Qp.number] !== 0 && i32[q + Qp.device] === this.device) return q
+    }
+  }
+
+  /** Lets the QP's timer expire at `deadline`, ns; Infinity stops it. */
+  arm(q: number, deadline: number): void {
+    const { i32, u8, f64, area } = this
+    f64[(this.of(q) + Tq.deadline) >> 1] = deadline
+    if (deadline === Number.POSITIVE_INFINITY) return
+    const slot = this.host.qpSlot(q)
+    const flags = (area + Area.flags) * 4 + slot
+    if ((u8[flags]! & listed.timer) === 0) {
+      u8[flags] = u8[flags]! | listed.timer
+      const count = i32[area + Area.timers]!
+      i32[area + Area.timerList + count] = slot
+      i32[area + Area.timers] = count + 1
+    }
+    const next = (area + Area.nextDeadline) >> 1
+    if (deadline < f64[next]!) f64[next] = deadline
+  }
+
+  // --- receives ----------------------------------------------------------------------------------------------------
+
+  /** The receive that a message takes: its word, or `noReceive`. That of an SRQ is copied out and used by this. */
+  takeReceive(q: number): number {
+    const { i32, host } = this
+    const srqSlot = i32[q + Qp.srq]!
+    if (srqSlot < 0) {
+      const tail = i32[q + Qp.rqTail]!
+      if (tail === Atomics.load(i32, q + Qp.rqHead)) return noReceive
+      return i32[q + Qp.rqRing]! + (tail & i32[q + Qp.rqMask]!) * i32[q + Qp.rqStride]!
+    }
+    const { segment } = host
+    const srq = host.srqWord(srqSlot)
+    segment.lock(srq + Srq.lock)
+    const tail = i32[srq + Srq.tail]!
+    const head = Atomics.load(i32, srq + Srq.head)
+    if (tail === head) {
+      segment.unlock(srq + Srq.lock)
+      return noReceive
+    }
+    const stride = i32[srq + Srq.stride]!
+    const from = i32[srq + Srq.ring]! + (tail & i32[srq + Srq.mask]!) * stride
+    const to = this.of(q) + Tq.srqCopy
+    i32.copyWithin(to, from, from + stride)
+    Atomics.store(i32, srq + Srq.tail, (tail + 1) | 0)
+    const limit = i32[srq + Srq.limit]!
+    if (limit > 0 && ((head - tail - 1) | 0) < limit) {
+      i32[srq + Srq.limit] = 0
+      host.pushEvent(i32[srq + Srq.context]!, EventType.SrqLimitReached, elementKind.srq, srqSlot)
+    }
+    segment.unlock(srq + Srq.lock)
+    return to
+  }
+
+  /** The receive is used up; its place is free. */
+  consumeReceive(q: number): void {
+    const { i32 } = this
+    if (i32[q + Qp.srq]! < 0) this.host.segment.publish(q + Qp.rqTail, (i32[q + Qp.rqTail]! + 1) | 0)
+  }
+
+  /** The protection domain that a receive belongs to. */
+  receivePd(q: number): number {
+    const srq = this.i32[q + Qp.srq]!
+    return srq < 0 ? this.i32[q + Qp.pd]! : this.i32[this.host.srqWord(srq) + Srq.pd]!
+  }
+
+  /** Completes a receive; false if the CQ overran. */
+  completeReceive(
+    q: number,
+    r: number,
+    status: number,
+    opcode: WcOpcode,
+    flags: number,
+    bytes: number,
+    immData: number,
+    srcQp: number,
+    solicited: boolean,
+  ): boolean {
+    const { i32, f64, host } = this
+    const wrId = f64[(r + Rwqe.wrId) >> 1]!
+    this.consumeReceive(q)
+    const cq = host.cqWord(i32[q + Qp.recvCq]!)
+    return host.complete(cq, wrId, status, opcode, flags, bytes, immData, q, srcQp, solicited)
+  }
+
+  // --- failing -----------------------------------------------------------------------------------------------------
+
+  /** The request at the front of the send queue failed: it completes with the error, and all after it is flushed. */
+  failRequest(q: number, status: number): void {
+    const { i32, host } = this
+    const rc = i32[q + Qp.type] === QpType.RC
+    if (host.breakQp(q, rc ? QpState.Err : QpState.Sqe) && i32[q + Qp.sqNext] !== i32[q + Qp.sqHead])
+      host.completeSend(q, status, 0)
+    this.arm(q, Number.POSITIVE_INFINITY)
+    this.flush(q)
+  }
+
+  /** The responder ends: its QP goes to ERR with an asynchronous event. */
+  refuse(q: number, event: EventType): void {
+    const { i32, host } = this
+    if (!host.breakQp(q, QpState.Err)) return
+    host.pushEvent(i32[q + Qp.context]!, event, elementKind.qp, host.qpSlot(q))
+    this.flush(q)
+  }
+
+  /** The receive CQ is full, so that its owner cannot learn of a message: a QP of any type ends with that. */
+  overran(q: number): void {
+    this.refuse(q, EventType.QpFatal)
+  }
+
+  /** In SQD: says once that all requests posted before are done. */
+  drained(q: number): void {
+    const { i32, host } = this
+    if (i32[q + Qp.sqDraining] !== 1 || ((i32[q + Qp.sqNext]! - i32[q + Qp.sqDrainAt]!) | 0) < 0) return
+    i32[q + Qp.sqDraining] = 0
+    if (i32[q + Qp.sqDrainNotify] === 1)
+      host.pushEvent(i32[q + Qp.context]!, EventType.SqDrained, elementKind.qp, host.qpSlot(q))
+  }
+
+  /** A receive ends with an error that its owner made, and the QP with it. */
+  failReceive(q: number, r: number, status: number, srcQp: number): void {
+    const { host } = this
+    host.breakQp(q, QpState.Err)
+    this.completeReceive(q, r, status, WcOpcode.Recv, 0, 0, 0, srcQp, false)
+    this.flush(q)
+  }
+
+  /** Flushes what a QP in ERR has in both queues, or one in SQE in its send queue. */
+  flush(q: number): void {
+    const { i32, host } = this
+    const { segment } = host
+    if (i32[q + Qp.state] === QpState.Err) {
+      const r = i32[this.of(q) + Tq.receive]!
+      segment.lock(q + Qp.rqLock)
+      // A receive that an unfinished message had taken from the SRQ is nobody else's any more.
+      if (r !== 0 && i32[q + Qp.srq]! >= 0)
+        this.completeReceive(q, r, WcStatus.WrFlushErr, WcOpcode.Recv, 0, 0, 0, 0, false)
+      i32[this.of(q) + Tq.receive] = 0
+      host.flushReceives(q)
+      segment.unlock(q + Qp.rqLock)
+    } else if (i32[q + Qp.state] !== QpState.Sqe) return
+    segment.lock(q + Qp.sqLock)
+    host.flushSends(q)
+    segment.unlock(q + Qp.sqLock)
+    this.arm(q, Number.POSITIVE_INFINITY)
+    // From SQE a QP may go on: with the next PSN, and nothing under way.
+    const t = this.of(q)
+    i32[t + Tq.txIndex] = i32[q + Qp.sqNext]!
+    i32[t + Tq.freshIndex] = i32[q + Qp.sqNext]!
+    i32[t + Tq.txPsn] = i32[t + Tq.newPsn]!
+    i32[t + Tq.una] = i32[t + Tq.newPsn]!
+    i32[t + Tq.readsOut] = 0
+    i32[t + Tq.localError] = 0
+  }
+}

@@ -1,0 +1,281 @@
+/**
+ * The transport of one device in one thread, without I/O: packets and the time go in, packets and the next deadline come
+ * out. All state is in the segment, so that any thread may run it, one at a time (see state.ts).
+ *
+ *     ring(q)                      requests were posted: from any thread, without the lock
+ *     receive(at, end, now)        a packet came, whole and with a right ICRC; it lies in the segment
+ *     advance(now)                 timers; needed when `nextDeadline` has passed
+ *     transmit(now)                sends what may be sent; true if there is more than the sink took
+ *     acknowledge()                sends ACKs that were put off in the hope of something to send them with
+ *     nextDeadline                 may become earlier with every one of these calls
+ */
+import { EventType, type Host, layout, QpState, QpType } from '../verbs/index.ts'
+import { Bth, BthFlag, headerLength, OpBit, opcodeBits, u16, u24 } from '../wire/index.ts'
+import { Datagrams, multicastQpn } from './datagrams.ts'
+import { Area, listed, Tq } from './layout.ts'
+import { Origin } from './origin.ts'
+import { Requester } from './requester.ts'
+import { Responder } from './responder.ts'
+import type { PacketSink } from './sink.ts'
+import { type TransportOptions, TransportState } from './state.ts'
+
+const { Av, Dev, Qp } = layout
+
+/** Packets that one QP sends before it is another's turn. */
+const turn = 16
+/** QPs served in one call, at most: then the caller looks for what has come. */
+const turnsPerCall = 64
+
+/** The transport class of an opcode, bits 7:5. */
+const rcClass = 0
+const ucClass = 1
+const udClass = 3
+
+export class Transport {
+  /** Filled by the device before `receive`. */
+  readonly origin: Origin = new Origin()
+  readonly #s: TransportState
+  readonly #i32: Int32Array
+  readonly #u8: Uint8Array
+  readonly #requester: Requester
+  readonly #responder: Responder
+  readonly #datagrams: Datagrams
+  readonly #sink: PacketSink
+  readonly #area: number
+
+  /** `area` is the first word of `Area.words` words in the segment, zeroed, the same for all threads. */
+  constructor(
+    host: Host,
+    device: number,
+    area: number,
+    mtu: number,
+    sink: PacketSink,
+    options: Partial<TransportOptions> = {},
+  ) {
+    const state = new TransportState(host, device, area, options)
+    this.#s = state
+    this.#i32 = host.i32
+    this.#u8 = host.u8
+    this.#area = area
+    this.#sink = sink
+    this.#requester = new Requester(state)
+    this.#responder = new Responder(state)
+    this.#datagrams = new Datagrams(state, mtu, host.segment.allocate(64))
+  }
+
+  /** Makes a new area ready. */
+  static prepare(host: Host, area: number): void {
+    host.f64[(area + Area.nextDeadline) >> 1] = Number.POSITIVE_INFINITY
+  }
+
+  get nextDeadlineNs(): number {
+    return this.#s.f64[(this.#area + Area.nextDeadline) >> 1]!
+  }
+
+  // --- posting -----------------------------------------------------------------------------------------------------
+
+  /** Requests stand in the send queue of `q`. */
+  ring(q: number): void {
+    const i32 = this.#i32
+    const area = this.#area
+    if (Atomics.exchange(i32, q + Qp.rung, 1) === 1) return
+    const { segment } = this.#s.host
+    segment.lock(area + Area.bellLock)
+    const tail = i32[area + Area.bellTail]!
+    i32[area + Area.bellRing + (tail & (Area.slots - 1))] = this.#s.host.qpSlot(q)
+    Atomics.store(i32, area + Area.bellTail, (tail + 1) | 0)
+    segment.unlock(area + Area.bellLock)
+  }
+
+  /** Whether somebody rang. */
+  get rung(): boolean {
+    const i32 = this.#i32
+    return Atomics.load(i32, this.#area + Area.bellTail) !== i32[this.#area + Area.bellHead]
+  }
+
+  #answerBells(): void {
+    const i32 = this.#i32
+    const area = this.#area
+    for (;;) {
+      const head = i32[area + Area.bellHead]!
+      if (head === Atomics.load(i32, area + Area.bellTail)) return
+      const q = this.#s.host.qpWord(i32[area + Area.bellRing + (head & (Area.slots - 1))]!)
+      i32[area + Area.bellHead] = (head + 1) | 0
+      // Cleared before the queue is read: a request posted from now on rings again.
+      Atomics.store(i32, q + Qp.rung, 0)
+      if (i32[q + Qp.number] !== 0) this.#s.schedule(q)
+    }
+  }
+
+  // --- sending -----------------------------------------------------------------------------------------------------
+
+  /** Whether a call of `transmit` would find something to do. */
+  get pending(): boolean {
+    const i32 = this.#i32
+    return i32[this.#area + Area.txHead] !== i32[this.#area + Area.txTail] || this.rung
+  }
+
+  transmit(nowNs: number): boolean {
+    const s = this.#s
+    this.#answerBells()
+    const until = this.#i32[this.#area + Area.txTail]!
+    for (let turns = 0; turns < turnsPerCall; turns++) {
+      if (((this.#i32[this.#area + Area.txHead]! - until) | 0) >= 0) break
+      const q = s.next(listed.tx, Area.txHead, Area.txTail, Area.txRing)
+      if (q < 0) return false
+      if (this.#serve(q, nowNs)) s.schedule(q)
+    }
+    return this.pending
+  }
+
+  /** One QP's turn; true if it wants another. */
+  #serve(q: number, nowNs: number): boolean {
+    const i32 = this.#i32
+    const sink = this.#sink
+    if (i32[q + Qp.type] === QpType.UD) return this.#datagrams.transmit(q, sink, turn)
+    const state = i32[q + Qp.state]!
+    let left = turn
+    if (state >= QpState.Rtr && state !== QpState.Err) {
+      const answered = this.#responder.respond(q, sink, left)
+      if (answered < 0 || answered === left) return true
+      left -= answered
+    }
+    const more = this.#requester.transmit(q, nowNs, sink, left)
+    if (i32[this.#s.of(q) + Tq.ackDue] !== 0 && !this.#responder.acknowledge(q, sink)) return true
+    return more
+  }
+
+  /** Sends the ACKs that are due; false if there was no room for all. */
+  acknowledge(): boolean {
+    const s = this.#s
+    for (;;) {
+      const q = s.next(listed.ack, Area.ackHead, Area.ackTail, Area.ackRing)
+      if (q < 0) return true
+      if (this.#i32[s.of(q) + Tq.ackDue] === 0) continue
+      if (this.#responder.acknowledge(q, this.#sink)) continue
+      s.scheduleAck(q)
+      return false
+    }
+  }
+
+  // --- receiving ---------------------------------------------------------------------------------------------------
+
+  /**
+   * A packet from `origin`: [at, end) from BTH to the end of the pad. True if it completed a receive whose ACK is put off.
+   */
+  receive(at: number, end: number, nowNs: number): boolean {
+    const s = this.#s
+    const i32 = this.#i32
+    const u8 = this.#u8
+    const { counters, host } = s
+    const op = u8[at]!
+    const header = headerLength[op]!
+    if (end - at < Bth.length || (header !== 0 && end - at < header)) {
+      s.count(counters.drops_malformed)
+      return false
+    }
+    s.count(counters.rcvd_pkts)
+    if (header === 0 || (u8[at + Bth.flags]! & BthFlag.tver) !== 0) {
+      s.count(counters.drops_opcode)
+      return false
+    }
+    if ((u16(u8, at + Bth.pkey) & 0x7fff) !== 0x7fff) {
+      s.count(counters.drops_pkey)
+      Atomics.add(i32, host.deviceWord(s.device) + Dev.badPkeys, 1)
+      return false
+    }
+    const bits = opcodeBits[op]!
+    const pad = (u8[at + Bth.flags]! & BthFlag.pad) >> BthFlag.padShift
+    const bytes = end - at - header - pad
+    if (bytes < 0 || (bytes + pad > 0 && (bits & OpBit.Payload) === 0) || ((bytes + pad) & 3) !== 0) {
+      s.count(counters.drops_malformed)
+      return false
+    }
+    const number = u24(u8, at + Bth.destQp)
+    const kind = op >> 5
+    if (number === multicastQpn && kind === udClass) {
+      if (this.#datagrams.receiveGroup(op, at, end, this.origin) === 0) s.count(counters.drops_no_qp)
+      return false
+    }
+    const q = host.findQp(number)
+    if (q < 0 || i32[q + Qp.device] !== s.device) {
+      s.count(counters.drops_no_qp)
+      return false
+    }
+    const type = i32[q + Qp.type]!
+    const fits = type === QpType.RC ? kind === rcClass : type === QpType.UC ? kind === ucClass : kind === udClass
+    if (!fits) {
+      s.count(counters.drops_opcode)
+      return false
+    }
+    const state = i32[q + Qp.state]!
+    if (state < QpState.Rtr || state === QpState.Err) {
+      s.count(counters.drops_qp_state)
+      return false
+    }
+    if (type === QpType.UD) {
+      this.#datagrams.receive(q, op, at, end, this.origin)
+      return false
+    }
+    const { source } = this.origin
+    const gid = q + Qp.av + Av.gid
+    if (
+      i32[gid] !== source[0] ||
+      i32[gid + 1] !== source[1] ||
+      i32[gid + 2] !== source[2] ||
+      i32[gid + 3] !== source[3]
+    ) {
+      s.count(counters.drops_source)
+      return false
+    }
+    const psn = u24(u8, at + Bth.psn)
+    if ((bits & OpBit.Response) !== 0) {
+      this.#requester.receive(q, op, at, end, psn, nowNs)
+      return false
+    }
+    this.#established(q, state)
+    this.#responder.receive(q, op, at, end, psn, this.#sink)
+    return this.#responder.completed
+  }
+
+  /** The first request that reaches a QP in RTR says so. */
+  #established(q: number, state: number): void {
+    const t = this.#s.of(q)
+    if (state !== QpState.Rtr || (this.#i32[t + Tq.ready]! & 1) !== 0) return
+    const { host } = this.#s
+    host.pushEvent(this.#i32[q + Qp.context]!, EventType.CommEst, 1, host.qpSlot(q))
+  }
+
+  // --- time --------------------------------------------------------------------------------------------------------
+
+  /** Serves timers that have expired. */
+  advance(nowNs: number): void {
+    const s = this.#s
+    const { i32, f64, u8, host } = s
+    const area = this.#area
+    const next = (area + Area.nextDeadline) >> 1
+    if (nowNs < f64[next]!) return
+    f64[next] = Number.POSITIVE_INFINITY
+    let earliest = Number.POSITIVE_INFINITY
+    for (let i = 0; i < i32[area + Area.timers]!; ) {
+      const slot = i32[area + Area.timerList + i]!
+      const q = host.qpWord(slot)
+      const gone = i32[q + Qp.number] === 0 || i32[q + Qp.device] !== s.device
+      const deadline = gone ? Number.POSITIVE_INFINITY : f64[(s.of(q) + Tq.deadline) >> 1]!
+      // A QP that was reset has zeros there: it is not waiting for anything.
+      if (deadline === Number.POSITIVE_INFINITY || deadline === 0) {
+        const last = i32[area + Area.timers]! - 1
+        i32[area + Area.timerList + i] = i32[area + Area.timerList + last]!
+        i32[area + Area.timers] = last
+        const flags = (area + Area.flags) * 4 + slot
+        u8[flags] = u8[flags]! & ~listed.timer
+        continue
+      }
+      if (deadline <= nowNs) this.#requester.expire(q, nowNs)
+      else if (deadline < earliest) earliest = deadline
+      i++
+    }
+    // Those that expired may have set a new deadline meanwhile.
+    if (earliest < f64[next]!) f64[next] = earliest
+  }
+}

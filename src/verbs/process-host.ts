@@ -1,0 +1,43 @@
+/** The segment that all threads of this process share, with its tables made ready: one `Host` for each thread. */
+import { Segment } from '../memory/index.ts'
+import { reapAttachment } from './context.ts'
+import { VerbsError } from './errors.ts'
+import { defaultSegmentMib, Host } from './host.ts'
+import { Tables } from './layout.ts'
+
+/** What new segments are made with; VERBENA_SHM_MIB changes their size. */
+export function segmentOptions(): { staticBytes: number; sizeBytes: number } {
+  const mib = Number(process.env.VERBENA_SHM_MIB ?? defaultSegmentMib)
+  if (!Number.isInteger(mib) || mib < 128 || mib > 2048)
+    throw new VerbsError(
+      'EINVAL',
+      'openDevice',
+      `VERBENA_SHM_MIB must be an integer from 128 to 2048, not '${process.env.VERBENA_SHM_MIB}'`,
+    )
+  return { staticBytes: Tables.words * 4, sizeBytes: 2 ** Math.ceil(Math.log2(mib)) * 2 ** 20 }
+}
+
+let own: Host | null = null
+
+export function processHost(): Host {
+  if (own === null) {
+    own = new Host(Segment.ofProcess(segmentOptions()))
+    for (const dead of own.segment.deadAttachments()) reapDead(own, dead)
+  }
+  return own
+}
+
+/** Cleans up after a thread that ended without closing what it had. */
+export function reapDead(host: Host, attachment: number): void {
+  if (!host.segment.claim(attachment)) return
+  const objects = reapAttachment(host, attachment)
+  for (let i = 0; i < objects; i++) host.count(0, 'stale_objects_reaped')
+  host.segment.release(attachment)
+}
+
+process.on('exit', () => {
+  if (own !== null) for (const attachment of own.segment.ownAttachments()) reapDead(own, attachment)
+})
+
+// Made here, in the thread that imports first, so that threads which it starts find the same devices.
+Segment.prepareProcess(segmentOptions())

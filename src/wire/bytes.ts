@@ -1,0 +1,70 @@
+/**
+ * Big-endian numbers in a Uint8Array, (b, at): what all headers are read and written with. No checks: the caller knows
+ * that the bytes are there. Reading behind the end gives zeros for the missing bytes, writing there does nothing.
+ */
+
+const two32 = 2 ** 32
+
+export function u16(b: Uint8Array, at: number): number {
+  return (b[at]! << 8) | b[at + 1]!
+}
+
+export function u24(b: Uint8Array, at: number): number {
+  return (b[at]! << 16) | (b[at + 1]! << 8) | b[at + 2]!
+}
+
+export function u32(b: Uint8Array, at: number): number {
+  return ((b[at]! << 24) | (b[at + 1]! << 16) | (b[at + 2]! << 8) | b[at + 3]!) >>> 0
+}
+
+export function put16(b: Uint8Array, at: number, v: number): void {
+  b[at] = v >>> 8
+  b[at + 1] = v
+}
+
+export function put24(b: Uint8Array, at: number, v: number): void {
+  b[at] = v >>> 16
+  b[at + 1] = v >>> 8
+  b[at + 2] = v
+}
+
+export function put32(b: Uint8Array, at: number, v: number): void {
+  b[at] = v >>> 24
+  b[at + 1] = v >>> 16
+  b[at + 2] = v >>> 8
+  b[at + 3] = v
+}
+
+/** 64 bits as a number: exact below 2^53, rounded to the nearest double above. */
+export function get64(b: Uint8Array, at: number): number {
+  return u32(b, at) * two32 + u32(b, at + 4)
+}
+
+/** `v` is a whole number from 0 to 2^53 - 1. */
+export function put64(b: Uint8Array, at: number, v: number): void {
+  put32(b, at, Math.floor(v / two32))
+  put32(b, at + 4, v >>> 0)
+}
+
+/** 64 bits, unsigned and exact. Ten times as slow as get64: for atomic operands and GUIDs. */
+export function get64Big(b: Uint8Array, at: number): bigint {
+  return (BigInt(u32(b, at)) << 32n) | BigInt(u32(b, at + 4))
+}
+
+/** The low 64 bits of `v`; negative numbers as two's complement. */
+export function put64Big(b: Uint8Array, at: number, v: bigint): void {
+  put32(b, at, Number((v >> 32n) & 0xffffffffn))
+  put32(b, at + 4, Number(v & 0xffffffffn))
+}
+
+/** The 32-bit number whose least significant byte comes first: how the ICRC travels. */
+export function u32le(b: Uint8Array, at: number): number {
+  return (b[at]! | (b[at + 1]! << 8) | (b[at + 2]! << 16) | (b[at + 3]! << 24)) >>> 0
+}
+
+export function put32le(b: Uint8Array, at: number, v: number): void {
+  b[at] = v
+  b[at + 1] = v >>> 8
+  b[at + 2] = v >>> 16
+  b[at + 3] = v >>> 24
+}

@@ -1,0 +1,120 @@
+/**
+ * CRC-32 as Ethernet's and the ICRC's: polynomial 0x04c11db7, bits reflected (0xedb88320). The state here is the
+ * register, an int32 before the final inversion; it starts as -1.
+ *
+ * Short ranges run through tables, eight bytes a step (slicing-by-8); for long ones zlib is faster although calling it
+ * costs 100 ns and a subarray. Measured on Node 20, two cores, nanoseconds:
+ *
+ *     bytes      16   56  120  184  248  1024  4096
+ *     tables      8   43   87  131  170   710  2817
+ *     zlib       79  160  217  196  171   323  1120    with its subarray
+ *
+ * Sixteen bytes a step were a fifth faster than eight from 56 bytes on, slower below, and need twice the tables.
+ *
+ * The register is also a polynomial over GF(2) modulo the generator: bit 31 is the coefficient of x^0, bit 0 that of
+ * x^31. One more zero byte multiplies it by x^8; that can be undone, too.
+ */
+import * as zlib from 'node:zlib'
+
+const generator = 0xedb88320 | 0
+/** From this length on zlib is asked. */
+const zlibFrom = 256
+// Node before 20.15 has none.
+const zlibCrc32 = (zlib as { crc32?: (data: Uint8Array, value: number) => number }).crc32
+
+/** Eight tables of 256: T[256 * k + v] is what byte v does to the register k bytes later. */
+export const crcTable: Int32Array = new Int32Array(8 * 256)
+for (let v = 0; v < 256; v++) {
+  let r = v
+  for (let bit = 0; bit < 8; bit++) r = r & 1 ? (r >>> 1) ^ generator : r >>> 1
+  crcTable[v] = r
+}
+for (let i = 256; i < crcTable.length; i++) {
+  const r = crcTable[i - 256]!
+  crcTable[i] = crcTable[r & 255]! ^ (r >>> 8)
+}
+const T = crcTable
+
+/** The register after b[start, end). */
+export function crcUpdate(r: number, b: Uint8Array, start: number, end: number): number {
+  if (end - start < zlibFrom || zlibCrc32 === undefined) return crcByTables(r, b, start, end)
+  return ~zlibCrc32(b.subarray(start, end), ~r >>> 0)
+}
+
+export function crcByTables(r: number, b: Uint8Array, start: number, end: number): number {
+  let at = start
+  for (; at + 8 <= end; at += 8) {
+    r ^= b[at]! | (b[at + 1]! << 8) | (b[at + 2]! << 16) | (b[at + 3]! << 24)
+    r =
+      T[1792 | (r & 255)]! ^
+      T[1536 | ((r >>> 8) & 255)]! ^
+      T[1280 | ((r >>> 16) & 255)]! ^
+      T[1024 | (r >>> 24)]! ^
+      T[768 | b[at + 4]!]! ^
+      T[512 | b[at + 5]!]! ^
+      T[256 | b[at + 6]!]! ^
+      T[b[at + 7]!]!
+  }
+  for (; at < end; at++) r = T[(r ^ b[at]!) & 255]! ^ (r >>> 8)
+  return r
+}
+
+/** The register after two words whose first bytes are the least significant: one step of slicing-by-8. */
+export function crcWords(r: number, first: number, second: number): number {
+  r ^= first
+  return (
+    T[1792 | (r & 255)]! ^
+    T[1536 | ((r >>> 8) & 255)]! ^
+    T[1280 | ((r >>> 16) & 255)]! ^
+    T[1024 | (r >>> 24)]! ^
+    T[768 | (second & 255)]! ^
+    T[512 | ((second >>> 8) & 255)]! ^
+    T[256 | ((second >>> 16) & 255)]! ^
+    T[second >>> 24]!
+  )
+}
+
+/** The register after one word whose first byte is the least significant. */
+export function crcWord(r: number, word: number): number {
+  r ^= word
+  return T[768 | (r & 255)]! ^ T[512 | ((r >>> 8) & 255)]! ^ T[256 | ((r >>> 16) & 255)]! ^ T[r >>> 24]!
+}
+
+/** 256 entries: what each value of a byte adds to the register `behind` bytes after it. */
+export function contributions(behind: number): Int32Array {
+  const table = T.slice(0, 256)
+  for (let i = 0; i < behind; i++) for (let v = 0; v < 256; v++) table[v] = T[table[v]! & 255]! ^ (table[v]! >>> 8)
+  return table
+}
+
+/** The product of two polynomials, modulo the generator. */
+export function multiply(a: number, b: number): number {
+  let product = 0
+  for (; a !== 0; a <<= 1) {
+    // The sign is the coefficient of the power of x that b has been multiplied by.
+    product ^= b & (a >> 31)
+    b = (b >>> 1) ^ (generator & -(b & 1))
+  }
+  return product
+}
+
+const one = 0x80000000 | 0
+/** x^-1: times x it is 1. */
+const inverseOfX = ((one ^ generator) << 1) | 1
+/** [j] is x^(-8 * 2^j). */
+const inversePowers = new Int32Array(24)
+{
+  let power = inverseOfX
+  for (let j = 0; j < 3; j++) power = multiply(power, power)
+  for (let j = 0; j < inversePowers.length; j++) {
+    inversePowers[j] = power
+    power = multiply(power, power)
+  }
+}
+
+/** x^(-8 n) for n from 0 to 2^24 - 1: times the register after n zero bytes, it is the register before them. */
+export function inverseOfZeroBytes(n: number): number {
+  let product = one
+  for (let j = 0; n !== 0; j++, n >>>= 1) if (n & 1) product = multiply(product, inversePowers[j]!)
+  return product
+}

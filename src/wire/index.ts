@@ -1,0 +1,24 @@
+/** Packet formats: encode and decode, nothing else. Knows no state, time or sockets. docs/wire.md shows how to use it. */
+export * from './aeth.ts'
+export * from './bytes.ts'
+export * from './cm.ts'
+export * from './cm-messages.ts'
+export { type Field, type Fields, HeaderCodec, type HeaderRule } from './codec.ts'
+export * from './errors.ts'
+export * from './frame.ts'
+export * from './gid.ts'
+export * from './headers.ts'
+export {
+  IcrcFlow,
+  icrcOfGlobalPacket,
+  icrcOfLocalPacket,
+  icrcOfRoceV2,
+  identificationOf,
+} from './icrc.ts'
+export * from './link.ts'
+export * from './locate.ts'
+export * from './mad.ts'
+export * from './opcodes.ts'
+export * from './packet.ts'
+export * from './rdma-cm.ts'
+export { vcrc } from './vcrc.ts'

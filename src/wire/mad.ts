@@ -1,0 +1,75 @@
+/**
+ * Management datagrams: 256 bytes, the first 24 of which are the same for all classes (InfiniBand Architecture
+ * Specification, volume 1, 13.4.2).
+ */
+import { HeaderCodec, u8Field, u16Field, u32Field, u64Field } from './codec.ts'
+
+/** Where the fields of the MAD header are. */
+export const Mad = {
+  /** Of the header; what the class defines follows. */
+  length: 24,
+  /** Of the whole datagram. */
+  totalLength: 256,
+  baseVersion: 0,
+  mgmtClass: 1,
+  classVersion: 2,
+  method: 3,
+  status: 4,
+  classSpecific: 6,
+  transactionId: 8,
+  attributeId: 16,
+  attributeModifier: 20,
+} as const
+
+export const MgmtClass = {
+  subnLid: 0x01,
+  subnDirected: 0x81,
+  subnAdm: 0x03,
+  perf: 0x04,
+  boardManagement: 0x05,
+  deviceManagement: 0x06,
+  comm: 0x07,
+  snmp: 0x08,
+  congestion: 0x21,
+} as const
+
+export const MadMethod = {
+  get: 0x01,
+  set: 0x02,
+  send: 0x03,
+  trap: 0x05,
+  report: 0x06,
+  trapRepress: 0x07,
+  getResponse: 0x81,
+} as const
+
+export interface MadFields {
+  baseVersion: number
+  /** MgmtClass. */
+  mgmtClass: number
+  classVersion: number
+  /** MadMethod; bit 0x80 says response. */
+  method: number
+  status: number
+  classSpecific: number
+  transactionId: bigint
+  attributeId: number
+  attributeModifier: number
+}
+
+export const madCodec: HeaderCodec<MadFields> = new HeaderCodec<MadFields>(
+  'MAD',
+  Mad.length,
+  {
+    baseVersion: u8Field(Mad.baseVersion),
+    mgmtClass: u8Field(Mad.mgmtClass),
+    classVersion: u8Field(Mad.classVersion),
+    method: u8Field(Mad.method),
+    status: u16Field(Mad.status),
+    classSpecific: u16Field(Mad.classSpecific),
+    transactionId: u64Field(Mad.transactionId),
+    attributeId: u16Field(Mad.attributeId),
+    attributeModifier: u32Field(Mad.attributeModifier),
+  },
+  (b, at) => (b[at] === 1 ? undefined : 'madVersion'),
+)

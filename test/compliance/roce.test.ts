@@ -1,0 +1,15 @@
+/** RoCEv2 over UDP sockets passes the compliance suite: two adapters on two loopback addresses. */
+import { openDevice } from '../../src/index.ts'
+import { sameTables } from './shm-rig.ts'
+import { verbsCompliance } from './suite.ts'
+
+const names = ['roce:127.0.0.1', 'roce:127.0.0.2'] as const
+
+verbsCompliance('roce', {
+  names,
+  open: (side) => openDevice(names[side]),
+  patienceMs: 10_000,
+  quietMs: 40,
+  settle() {},
+  skip: sameTables,
+})

@@ -1,0 +1,270 @@
+/**
+ * Two adapters on a link in memory, for tests: packets are copied into a queue and come out at the other side, as the
+ * link's faults will have it. Time is virtual: it stands still while somebody works, and jumps to what happens next when
+ * nobody has anything to do.
+ */
+import {
+  type DeviceDriver,
+  type DeviceInfo,
+  type GidEntry,
+  GidType,
+  layout,
+  openDevice,
+  registerDriver,
+} from '../../src/index.ts'
+import { NetworkDevice, type PacketSink, type TransportOptions } from '../../src/transport/index.ts'
+import type { Host } from '../../src/verbs/index.ts'
+import { gidOfIp, IcrcFlow } from '../../src/wire/index.ts'
+
+const { Av, Dev } = layout
+
+/** What the link does to packets, each with its probability from 0 to 1. */
+export interface Faults {
+  loss?: number
+  duplication?: number
+  /** The packet is overtaken by those that follow it within `reorderNs`. */
+  reordering?: number
+  reorderNs?: number
+  /** One bit is flipped: the ICRC is wrong, and the receiver drops the packet. */
+  corruption?: number
+  delayNs?: number
+  jitterNs?: number
+}
+
+interface Flight {
+  arrivalNs: number
+  order: number
+  bytes: Uint8Array
+  from: number
+  to: Uint8Array
+  /** The number of the adapter that it reaches. */
+  at: number
+  trafficClass: number
+  hopLimit: number
+}
+
+/** A small generator with a seed (mulberry32), so that a run can be repeated. */
+export function seeded(seed: number): () => number {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+  }
+}
+
+export class Link {
+  nowNs = 1e9
+  faults: Faults = {}
+  random: () => number = seeded(1)
+  /** Packets seen, for tests that look at the wire. */
+  watch: ((bytes: Uint8Array, from: number) => void) | null = null
+  readonly counts = { sent: 0, lost: 0, duplicated: 0, reordered: 0, corrupted: 0 }
+  readonly devices: VirtualDevice[] = []
+  #flights: Flight[] = []
+  #order = 0
+
+  send(bytes: Uint8Array, from: number, to: Uint8Array, trafficClass: number, hopLimit: number): void {
+    for (const device of this.devices)
+      if (device.isReachedAt(to))
+        this.#carry({ arrivalNs: 0, order: 0, bytes, from, to, at: device.number, trafficClass, hopLimit })
+  }
+
+  #carry(flight: Flight): void {
+    const { faults, counts } = this
+    const { bytes, from } = flight
+    counts.sent++
+    this.watch?.(bytes, from)
+    const copies = this.#happens(faults.duplication) ? 2 : 1
+    counts.duplicated += copies - 1
+    for (let copy = 0; copy < copies; copy++) {
+      if (this.#happens(faults.loss)) {
+        counts.lost++
+        continue
+      }
+      let arrivalNs = this.nowNs + (faults.delayNs ?? 1000) + (faults.jitterNs ?? 0) * this.random()
+      if (this.#happens(faults.reordering)) {
+        counts.reordered++
+        arrivalNs += (faults.reorderNs ?? 50_000) * this.random()
+      }
+      const carried = bytes.slice()
+      if (this.#happens(faults.corruption)) {
+        counts.corrupted++
+        const bit = Math.floor(this.random() * carried.length * 8)
+        carried[bit >> 3]! ^= 1 << (bit & 7)
+      }
+      this.#flights.push({ ...flight, arrivalNs, order: this.#order++, bytes: carried })
+    }
+  }
+
+  #happens(probability = 0): boolean {
+    return probability > 0 && this.random() < probability
+  }
+
+  /** The packets that have arrived at `device` by now, in order. */
+  take(device: VirtualDevice): Flight[] {
+    const here = (flight: Flight): boolean => flight.arrivalNs <= this.nowNs && flight.at === device.number
+    const taken = this.#flights.filter(here).sort((a, b) => a.arrivalNs - b.arrivalNs || a.order - b.order)
+    if (taken.length > 0) this.#flights = this.#flights.filter((flight) => !taken.includes(flight))
+    return taken
+  }
+
+  /** Lets everything happen that can happen now; then time jumps to the next event, within `limitNs`. False: nothing left. */
+  step(limitNs = Number.POSITIVE_INFINITY): boolean {
+    for (let busy = true; busy; ) {
+      busy = false
+      for (const device of this.devices) busy = device.drive(true) > 0 || busy
+    }
+    let next = Number.POSITIVE_INFINITY
+    for (const flight of this.#flights) next = Math.min(next, flight.arrivalNs)
+    for (const device of this.devices) next = Math.min(next, device.nextDeadlineNs)
+    if (next === Number.POSITIVE_INFINITY || next > limitNs) return false
+    this.nowNs = Math.max(this.nowNs, next)
+    return true
+  }
+}
+
+export const link: Link = new Link()
+
+/** Collects a packet in scratch memory and gives it to the link. */
+class LinkSink implements PacketSink {
+  device!: VirtualDevice
+  readonly at: number
+  readonly #host: Host
+  #av = 0
+
+  constructor(host: Host) {
+    this.#host = host
+    this.at = host.segment.allocate(8192)
+  }
+
+  open(av: number): number {
+    this.#av = av
+    return this.at
+  }
+
+  close(length: number): void {
+    const { u8, i32 } = this.#host
+    const gid = new Uint8Array(i32.buffer, (this.#av + Av.gid) * 4, 16).slice()
+    this.device.flow(gid).write(u8, this.at, this.at + length)
+    const tc = i32[this.#av + Av.trafficClass]!
+    link.send(u8.slice(this.at, this.at + length + 4), this.device.number, gid, tc, i32[this.#av + Av.hopLimit]!)
+  }
+}
+
+const firstIndex = 8
+
+export class VirtualDevice extends NetworkDevice {
+  readonly number: number
+  readonly address: Uint8Array
+  readonly #at: number
+  readonly #flows = new Map<string, IcrcFlow>()
+  icrcErrors = 0
+
+  constructor(host: Host, number: number, options: Partial<TransportOptions> = {}) {
+    const sink = new LinkSink(host)
+    const address = Uint8Array.of(10, 0, 0, number + 1)
+    const gid: GidEntry = { gid: gidOfIp(address), gidIndex: 0, portNum: 1, gidType: GidType.RoceV2, ndevIfindex: 0 }
+    const guid = 0x0256424e00000010n + BigInt(number)
+    super(
+      host,
+      { name: `virtual${number}`, index: firstIndex + number, guid, gids: [gid], activeMtu: 4096, options },
+      sink,
+    )
+    sink.device = this
+    this.number = number
+    this.address = address
+    this.#at = host.segment.allocate(8192)
+    host.i32[host.deviceWord(this.index) + Dev.state] = 1
+    link.devices[number] = this
+  }
+
+  get nextDeadlineNs(): number {
+    return this.transport.nextDeadlineNs
+  }
+
+  /** The ICRC's view of the way to an address. */
+  flow(gid: Uint8Array): IcrcFlow {
+    const key = gid.join()
+    const flow = this.#flows.get(key) ?? new IcrcFlow(this.address, gid.slice(12), 4791)
+    this.#flows.set(key, flow)
+    return flow
+  }
+
+  isReachedAt(to: Uint8Array): boolean {
+    if (to[0] === 0xff) return true
+    return to.slice(12).every((byte, i) => byte === this.address[i])
+  }
+
+  protected nowNs(): number {
+    return link.nowNs
+  }
+
+  protected receive(nowNs: number): number {
+    const flights = link.take(this)
+    const { u8 } = this.host
+    for (const { bytes, from, to, trafficClass, hopLimit } of flights) {
+      u8.set(bytes, this.#at)
+      const source = Uint8Array.of(10, 0, 0, from + 1)
+      const end = this.#at + bytes.length - 4
+      if (new IcrcFlow(source, to.slice(12), 4791).check(u8, this.#at, end) !== 0) {
+        this.icrcErrors++
+        continue
+      }
+      const { origin } = this.transport
+      origin.sourceBytes.set(gidOfIp(source))
+      origin.destinationBytes.set(to)
+      origin.trafficClass = trafficClass
+      origin.hopLimit = hopLimit
+      this.transport.receive(this.#at, end, nowNs)
+    }
+    return flights.length
+  }
+
+  protected flush(): void {}
+  protected wakeThread(): void {
+    this.drive(true)
+  }
+  protected putsOff(): boolean {
+    return false
+  }
+  protected room(): boolean {
+    return true
+  }
+  rest(): void {}
+  joinGroup(): void {}
+  leaveGroup(): void {}
+  open(): void {}
+  close(): void {}
+
+  override progress(): void {
+    link.step()
+  }
+}
+
+const names = ['virtual0', 'virtual1']
+const devices = new Map<string, VirtualDevice>()
+
+const driver: DeviceDriver = {
+  kind: 'virtual',
+  list: (): DeviceInfo[] => names.map((name) => ({ name, guid: open(name)!.attr.nodeGuid as bigint, kind: 'virtual' })),
+  open,
+}
+
+function open(name: string): VirtualDevice | null {
+  const number = names.indexOf(name)
+  if (number < 0) return null
+  let device = devices.get(name)
+  if (!device) {
+    const probe = openDevice('shm0')
+    device = new VirtualDevice(probe.device.host, number)
+    probe.close()
+    devices.set(name, device)
+  }
+  return device
+}
+
+export function registerVirtual(): void {
+  registerDriver(driver)
+}
