@@ -203,9 +203,11 @@ export function stream(e: DataEnd, goal: BandwidthGoal): BandwidthRun {
   let sending = goal.sends
   let stopping = false
   let receivedTotal = 0
+  let notedTotal = 0
   let sinceClock = 0
   const paced = goal.intervalNs > 0
   const beganNs = nowNs()
+  let lookedNs = beganNs
   if (goal.sends && !timed && warm === 0) sent.start(beganNs, 0)
   while (e.error === '') {
     let progress = false
@@ -257,10 +259,13 @@ export function stream(e: DataEnd, goal: BandwidthGoal): BandwidthRun {
         goal.onSent(sender.postedTotal)
       }
     }
-    if (goal.receives && progress) {
+    if (receivedTotal > notedTotal) {
+      // What has arrived since the last look came after that.
+      if (!arrived.started && receivedTotal > warm * qps) arrived.start(lookedNs, warm * qps)
       if (arrived.started) arrived.note(now, receivedTotal)
-      else if (receivedTotal > 0 && receivedTotal >= warm * qps) arrived.start(now, receivedTotal)
+      notedTotal = receivedTotal
     }
+    lookedNs = now
     if (sending || (goal.serves && !peerSent(e))) continue
     if (!goal.receives || allArrived(e, receivedTotal, timed ? Number.POSITIVE_INFINITY : total)) break
   }

@@ -203,7 +203,7 @@ export class PingPongEnd {
     const lossy = kind === 'uc' || kind === 'ud' ? `: ${kind.toUpperCase()} does not repeat what is lost` : ''
     throw new EndError(
       'PEER_SILENT',
-      `nothing came for ${stallMs / 1000} s after ${this.#received} of ${iters} messages${lossy}; is the peer still there? (--timeout)`,
+      `nothing came for ${stallMs / 1000} s after ${this.#received} of ${iters} messages${lossy}; is the peer still there, and -n the same at both ends? (--timeout)`,
     )
   }
 

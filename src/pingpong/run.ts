@@ -33,6 +33,8 @@ export interface PingPongResult {
   invalidPages?: number[]
   /** The peer had ended before the last message was acknowledged. */
   lastUnacknowledged?: true
+  /** Counters of the adapter at the end. */
+  counters: Record<string, number>
 }
 
 export interface PingPongEvents {
@@ -73,10 +75,12 @@ export async function runPingPong(settings: PingPongSettings, events: PingPongEv
       seconds,
       mbitPerSec: (bytes * 8) / (seconds * 1e6),
       usecPerIter: (seconds * 1e6) / iters,
+      counters: {},
     }
     if (check) result.invalidPages = end.wrongPages()
     if (lastUnacknowledged) result.lastUnacknowledged = true
     else await end.linger()
+    result.counters = context.counters()
     return result
   } finally {
     end.close()

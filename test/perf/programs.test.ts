@@ -71,7 +71,7 @@ describe.skipIf(!canShare)('two processes', { timeout: 120_000 }, () => {
       expect(sent!.messages).toBe(100)
       expect(sent!.messagesPerSecond).toBeCloseTo(100 / sent!.seconds, 3)
       expect(sent!.peakPerSecond).toBeGreaterThanOrEqual(sent!.messagesPerSecond)
-      expect(run!.server.received === null).toBe(test !== 'send_bw')
+      expect(run!.server.received?.messages).toBe(test === 'send_bw' ? 100 : undefined)
     }
   })
 
@@ -86,6 +86,9 @@ describe.skipIf(!canShare)('two processes', { timeout: 120_000 }, () => {
     const { client: ours, server: theirs } = client.runs[0]!
     expect(ours.sent!.messages).toBe(messages)
     expect(theirs.sent?.messages).toBe(args.includes('-b' as never) ? messages : undefined)
+    // What UC loses is not counted; RC loses nothing.
+    if (test === 'send_bw' && args.includes('-b' as never))
+      expect([ours.received!.messages, theirs.received!.messages]).toEqual([messages, messages])
   })
 
   it.each([
