@@ -5,7 +5,7 @@
  * Whoever polls, posts or waits drives the adapter; while nobody does, a thread of the process does (service.ts), so that
  * a peer's READ is answered while the program computes. With `engine: 'thread'` that thread alone drives it.
  */
-import type { Worker } from 'node:worker_threads'
+import { isMainThread, type Worker } from 'node:worker_threads'
 import {
   closeFd,
   makeEventFd,
@@ -321,6 +321,13 @@ export function wakeService(host: Host): void {
   const fd = Atomics.load(i32, at.meta + Meta.serviceEventFd) - 1
   if (fd >= 0) signalEventFd(fd)
 }
+
+process.on('exit', () => {
+  if (service === null || !isMainThread) return
+  const host = processHost()
+  Atomics.store(host.i32, host.at.meta + Meta.serviceStop, 1)
+  wakeService(host)
+})
 
 let service: Worker | null = null
 
