@@ -19,6 +19,8 @@ const spinNs = 30_000
 const lookMs = 2
 /** How often a thread that stands by looks whether the one at work lives. */
 const standbyMs = 200
+/** A thread in a system call cannot be terminated, and whoever terminates it waits. */
+const longestSleepMs = 500
 
 const host = processHost()
 const { i32, f64, segment, at } = host
@@ -100,7 +102,7 @@ function sleep(devices: readonly RoceDevice[], bell: number): void {
   // Who rang before it could see that this thread waits did not signal.
   if (Atomics.load(i32, wake) === bell && !devices.some((device) => device.busy)) {
     const ms = next === Number.POSITIVE_INFINITY ? next : Math.max(0, (next - nowNs()) / 1e6)
-    waitReadable(fds, count, ms)
+    waitReadable(fds, count, Math.min(ms, longestSleepMs))
   }
   Atomics.store(i32, mode, serviceMode.awake)
   drainEventFd(fds[0]!)
