@@ -415,6 +415,8 @@ export const Meta = {
   serviceWakeAt: 20 /* f64 */,
   /** 1 when the process ends. */
   serviceStop: 22,
+  /** How often it has come back from waiting in the kernel. */
+  serviceTurns: 23,
 } as const
 
 export const counterNames = [

@@ -187,6 +187,7 @@ export class RoceDevice extends NetworkDevice {
     Atomics.add(i32, this.#dev + Dev.generation, 1)
     // Whoever is sending or receiving with it finishes before the descriptor is given back.
     this.host.segment.quiesce()
+    awaitService(this.host)
     const socket = owned.get(fd)
     owned.delete(fd)
     if (socket) socket.close()
@@ -320,6 +321,21 @@ export function wakeService(host: Host): void {
   segment.notify(at.meta + Meta.serviceWake)
   const fd = Atomics.load(i32, at.meta + Meta.serviceEventFd) - 1
   if (fd >= 0) signalEventFd(fd)
+}
+
+/**
+ * Until the thread that drives devices has come back from the kernel: the kernel keeps a socket on which it waits, and
+ * the port with it, although its descriptor is closed.
+ */
+function awaitService({ i32, segment, at }: Host): void {
+  const mode = at.meta + Meta.serviceMode
+  const turns = Atomics.load(i32, at.meta + Meta.serviceTurns)
+  wakeService(processHost())
+  for (let waited = 0; waited < 1000; waited++) {
+    if (Atomics.load(i32, mode) !== serviceMode.waiting || Atomics.load(i32, at.meta + Meta.serviceTurns) !== turns)
+      return
+    segment.wait(mode, serviceMode.waiting, 0.2)
+  }
 }
 
 process.on('exit', () => {

@@ -104,6 +104,7 @@ function sleep(devices: readonly RoceDevice[], bell: number): void {
   if (Atomics.load(i32, wake) === bell && !devices.some((device) => device.busy)) {
     waitReadable(fds, count, Math.min(longestWaitMs, Math.max(0, (next - nowNs()) / 1e6)))
   }
+  Atomics.add(i32, at.meta + Meta.serviceTurns, 1)
   Atomics.store(i32, mode, serviceMode.awake)
   drainEventFd(fds[0]!)
 }

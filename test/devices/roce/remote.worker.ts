@@ -1,6 +1,7 @@
 /** The other end in engine.test.ts: it writes to its peer and reads it back, as often as it is told, and counts in shared memory. */
 import { parentPort } from 'node:worker_threads'
 import {
+  connectQp,
   endpointOf,
   Opcode,
   openDevice,
@@ -11,7 +12,7 @@ import {
   workCompletions,
 } from '../../../src/index.ts'
 import { threadData } from '../../../src/memory/index.ts'
-import { connectQpTo, makeEnd } from '../shm/rig.ts'
+import { access, makeEnd } from '../shm/rig.ts'
 
 export interface RemoteData {
   device: string
@@ -39,7 +40,7 @@ port.once('message', ({ endpoint, addr, rkey }: Target) => {
     while (end.cq.poll(wc, 1) === 0);
     if (wc[0]!.status !== WcStatus.Success) throw new Error(wc[0]!.statusText)
   }
-  connectQpTo(end, local, endpoint)
+  connectQp(end.qp, local, endpoint, { accessFlags: access, timeout: 16, retryCnt: 7 })
   port.postMessage('connected')
   Atomics.wait(words, 0, 0)
   for (let n = 1; n <= words[1]!; n++) {
