@@ -11,4 +11,5 @@ registerDriver(shmDriver)
 registerDriver(roceDriver)
 
 export { nativeAvailable, nativeReason, nowNs } from './memory/index.ts'
+export { faults, tap, trace } from './middleware/index.ts'
 export * from './verbs/index.ts'

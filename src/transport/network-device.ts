@@ -79,7 +79,7 @@ export function areaOf(host: Host, index: number): number {
   const dev = host.deviceWord(index)
   return host.control(() => {
     if (i32[dev + Dev.area] === 0) {
-      const area = host.allocate(Area.words * 4, 'openDevice') / 4
+      const area = host.allocate(Area.words * 4, 'openDevice', 0) / 4
       Transport.prepare(host, area)
       i32[dev + Dev.area] = area
     }

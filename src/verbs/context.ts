@@ -60,6 +60,8 @@ export function openDevice(name = 'shm0', options: OpenOptions = {}): Context {
   checkObject('openDevice', 'options', options)
   if (options.engine !== undefined && options.engine !== 'poster' && options.engine !== 'thread')
     throw new VerbsError('EINVAL', 'openDevice', `engine must be 'poster' or 'thread', not ${describe(options.engine)}`)
+  if (options.wrap !== undefined && !Array.isArray(options.wrap))
+    throw new VerbsError('EINVAL', 'openDevice', `wrap must be a list of layers, not ${describe(options.wrap)}`)
   try {
     return new Context(findDevice(name), options)
   } catch (error) {
@@ -104,7 +106,12 @@ export class Context extends Handle {
       return slot
     })
     this.#word = host.ctxWord(this.slot)
-    device.open(this.slot, options)
+    try {
+      device.open(this.slot, options)
+    } catch (error) {
+      i32[this.#word + Ctx.state] = 0
+      throw error
+    }
   }
 
   get name(): string {

@@ -141,9 +141,10 @@ export class Host {
     return slot
   }
 
-  allocate(bytes: number, verb: string): number {
+  /** `owner` is the attachment whose end frees it: this thread's, unless told; 0 is nobody's. */
+  allocate(bytes: number, verb: string, owner: number = this.segment.me): number {
     try {
-      return this.segment.allocate(bytes)
+      return this.segment.allocate(bytes, owner)
     } catch (error) {
       if (error instanceof SegmentError) throw new VerbsError('ENOMEM', verb, error.message)
       throw error

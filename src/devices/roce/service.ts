@@ -7,7 +7,7 @@
  */
 import { drainEventFd, nowNs, waitReadable } from '../../memory/index.ts'
 import { layout, processHost } from '../../verbs/index.ts'
-import { openDevices, type RoceDevice, serviceMode } from './device.ts'
+import { beginService, firstIndex, openDevices, type RoceDevice, serviceMode } from './device.ts'
 
 const { Dev, Meta } = layout
 
@@ -31,6 +31,7 @@ const wakeAt = (at.meta + Meta.serviceWakeAt) >> 1
 const fds = new Int32Array(512)
 
 standBy()
+beginService()
 serve()
 
 /** Until it is this thread's turn. */
@@ -51,11 +52,19 @@ function serve(): void {
   let idleSince = 0
   for (;;) {
     const bell = Atomics.load(i32, wake)
-    if (Atomics.load(i32, at.meta + Meta.serviceStop) === 1) return
+    if (Atomics.load(i32, at.meta + Meta.serviceStop) === 1) {
+      for (const device of devices) device.retire()
+      Atomics.store(i32, at.meta + Meta.serviceStop, 2)
+      segment.notify(at.meta + Meta.serviceStop)
+      return
+    }
     const generation = generations()
     if (generation !== seen) {
       seen = generation
-      devices = openDevices()
+      const open = openDevices()
+      for (const device of devices) if (!open.includes(device)) device.retire()
+      devices = open
+      markUnwrapped()
     }
     let driven = devices.length > 0
     for (const device of devices) driven = device.takeHeartbeat() && driven
@@ -80,10 +89,21 @@ function serve(): void {
   }
 }
 
+/** Says of devices that are closed that nothing of their middleware is left to write. */
+function markUnwrapped(): void {
+  for (let index = firstIndex; index < layout.maxDevices; index++) {
+    const dev = host.deviceWord(index)
+    const serial = i32[dev + Dev.wrapsSerial]!
+    if (i32[dev + Dev.users]! > 0 || i32[dev + Dev.wrapsClosed] === serial) continue
+    Atomics.store(i32, dev + Dev.wrapsClosed, serial)
+    segment.notify(dev + Dev.wrapsClosed)
+  }
+}
+
 /** Changes when a device opens, closes, or gets another socket. */
 function generations(): number {
   let sum = 0
-  for (let index = 2; index < layout.maxDevices; index++) {
+  for (let index = firstIndex; index < layout.maxDevices; index++) {
     const dev = host.deviceWord(index)
     sum = (sum + i32[dev + Dev.generation]! + (i32[dev + Dev.users]! > 0 ? 1 : 0)) | 0
   }
@@ -91,6 +111,7 @@ function generations(): number {
 }
 
 function sleep(devices: readonly RoceDevice[], bell: number): void {
+  for (const device of devices) device.flushWraps()
   let count = 0
   fds[count++] = i32[at.meta + Meta.serviceEventFd]! - 1
   let next = Number.POSITIVE_INFINITY

@@ -5,11 +5,11 @@
  * Sending collects packets of one destination and one size in a burst that the kernel cuts (UDP_SEGMENT): they lie one
  * behind the other, and only the last may be shorter. Receiving takes bursts that the kernel has put together (UDP_GRO).
  */
-import { UdpSocket } from '../../memory/index.ts'
 import type { PacketSink, Transport } from '../../transport/index.ts'
 import { type Host, layout } from '../../verbs/index.ts'
 import { Icrc } from '../../wire/index.ts'
 import { addressOfGid, gidOf } from './addresses.ts'
+import type { PacketSocket } from './packet-socket.ts'
 import { flowBetween, groupAddress, type Path, Paths } from './paths.ts'
 
 const { Av, avMulticast, Dev } = layout
@@ -34,7 +34,7 @@ const muchBytes = 8192
 const turnBytes = 512 * 1024
 
 interface Open {
-  readonly socket: UdpSocket
+  readonly socket: PacketSocket
   readonly slot: number
   readonly local: number
   /** Of a group: its GID. */
@@ -47,6 +47,9 @@ export interface LocalGid {
   readonly ifindex: number
 }
 
+/** The socket with this descriptor, as this thread uses it; `group` is the GID of a multicast group, or null. */
+export type Attach = (fd: number, local: number, group: Uint8Array | null) => PacketSocket
+
 export class Sockets implements PacketSink {
   transport!: Transport
   /** Whether what came last may be acknowledged later. */
@@ -55,6 +58,7 @@ export class Sockets implements PacketSink {
   readonly #device: number
   readonly #table: number
   readonly #locals: readonly LocalGid[]
+  readonly #attach: Attach
   readonly #i32: Int32Array
   readonly #u8: Uint8Array
   readonly #txAt: number
@@ -62,7 +66,7 @@ export class Sockets implements PacketSink {
   readonly #sentPackets: number
   readonly #counter: (name: layout.CounterName) => void
   #opens: Open[] = []
-  #unicast: (UdpSocket | null)[] = []
+  #unicast: (PacketSocket | null)[] = []
   #generation = -1
   readonly #to = new Paths()
   readonly #from = new Paths()
@@ -79,11 +83,12 @@ export class Sockets implements PacketSink {
   #receives = 1
   #fullTurns = 0
 
-  constructor(host: Host, device: number, table: number, locals: readonly LocalGid[]) {
+  constructor(host: Host, device: number, table: number, locals: readonly LocalGid[], attach: Attach) {
     this.#host = host
     this.#device = device
     this.#table = table
     this.#locals = locals
+    this.#attach = attach
     this.#i32 = host.i32
     this.#u8 = host.u8
     this.#txAt = host.segment.allocate(burstBytes + 8192)
@@ -107,16 +112,14 @@ export class Sockets implements PacketSink {
     this.#to.clear()
     this.#from.clear()
     this.#path = null
-    const { buffer } = this.#host.segment
     for (let slot = 0; slot < maxSlots; slot++) {
       const word = this.#table + slot * Slot.words
       const fd = i32[word + Slot.fd]! - 1
       if (fd < 0) continue
       const local = i32[word + Slot.local]!
-      const { address, scopeId } = this.#locals[local]!
-      const socket = UdpSocket.adopt(buffer, fd, address.length === 4 ? 4 : 6, scopeId)
       const group =
         i32[word + Slot.kind] === slotKind.group ? new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).slice() : null
+      const socket = this.#attach(fd, local, group)
       this.#opens.push({ socket, slot, local, group })
       if (group === null) this.#unicast[local] = socket
     }
