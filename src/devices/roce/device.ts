@@ -37,7 +37,7 @@ import { groupAddress } from './paths.ts'
 import type { ServiceData } from './service.ts'
 import { maxSlots, rocePort, Slot, Sockets, slotKind } from './sockets.ts'
 import { WrappedSocket, wrappedRoomBytes } from './wrapped-socket.ts'
-import { chainOf, listenToLines, putWraps, stopListening, wrapsWanted } from './wraps.ts'
+import { chainOf, closeChain, listenToLines, putWraps, wrapsWanted } from './wraps.ts'
 
 const { Ctx, Dev, Meta, maxDevices } = layout
 
@@ -128,14 +128,14 @@ export class RoceDevice extends NetworkDevice {
       if (i32[this.#dev + Dev.users] === 0) {
         // A thread that ended without closing has left them.
         this.#closeSockets()
-        this.#openSockets()
         putWraps(host, this.#dev, wraps)
+        this.#openSockets()
         i32[this.#dev + Dev.alone] = wraps.length > 0 ? 1 : 0
       } else if (options.wrap !== undefined)
         throw new VerbsError('EBUSY', 'openDevice', `${this.name} is open already: whoever opens it first can wrap it`)
       this.#countContexts(-1)
     })
-    listenToLines(context, this.index, options)
+    listenToLines(this.index, options)
     this.#refresh()
     startService(host)
     this.#wakeService()
@@ -150,7 +150,6 @@ export class RoceDevice extends NetworkDevice {
     this.#refresh()
     this.#wakeService()
     if (i32[this.#dev + Dev.users] === 0) this.#awaitUnwrapped()
-    stopListening(context)
   }
 
   /** Counts who has the device open, and how many of them leave the work to a thread. */
@@ -371,7 +370,7 @@ export class RoceDevice extends NetworkDevice {
   }
 
   #dropChain(): void {
-    this.#chain?.close()
+    if (this.#chain !== null) closeChain(this.#chain)
     this.#chain = null
     this.#wrapped = []
   }

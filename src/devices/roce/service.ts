@@ -105,7 +105,8 @@ function generations(): number {
   let sum = 0
   for (let index = firstIndex; index < layout.maxDevices; index++) {
     const dev = host.deviceWord(index)
-    sum = (sum + i32[dev + Dev.generation]! + (i32[dev + Dev.users]! > 0 ? 1 : 0)) | 0
+    // Twice, so that one socket less and one user less do not make up for each other.
+    sum = (sum + 2 * i32[dev + Dev.generation]! + (i32[dev + Dev.users]! > 0 ? 1 : 0)) | 0
   }
   return sum
 }

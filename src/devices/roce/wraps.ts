@@ -69,42 +69,49 @@ function makeFile(path: string): void {
 export function chainOf(host: Host, dev: number, name: string, index: number): Chain | null {
   const stored = storedAt(host, dev)
   if (stored.length === 0) return null
+  let channel: BroadcastChannel | null = null
   const wraps = stored.map((wrap): Wrap => {
     if (wrap.kind !== 'trace') return wrap
     if (!wrap.lines) return { kind: 'trace' }
-    const channel = new BroadcastChannel(channelName(index))
+    channel ??= new BroadcastChannel(channelName(index))
     channel.unref()
-    return { kind: 'trace', onLine: (line) => channel.postMessage(line) }
+    return { kind: 'trace', onLine: (line) => channel?.postMessage(line) }
   })
-  return new Chain(wraps, {
+  const chain = new Chain(wraps, {
     device: name,
     count: (counter) => host.count(index, counter),
     toWire: (packet) => (packet.way as WrappedSocket).toWire(packet),
     toProgram: (packet) => (packet.way as WrappedSocket).toProgram(packet),
   })
+  if (channel !== null) channels.set(chain, channel)
+  return chain
+}
+
+/** Where the lines of a chain go. */
+const channels = new Map<Chain, BroadcastChannel>()
+
+export function closeChain(chain: Chain): void {
+  chain.close()
+  const channel = channels.get(chain)
+  channels.delete(chain)
+  // Who listens learns that this was all.
+  channel?.postMessage(null)
+  channel?.close()
 }
 
 function channelName(index: number): string {
   return `verbena trace ${process.pid} ${index}`
 }
 
-/** By context. */
-const listeners = new Map<number, BroadcastChannel>()
-
-export function listenToLines(context: number, index: number, options: OpenOptions): void {
+/** Lines come until the device is closed, by whomever. */
+export function listenToLines(index: number, options: OpenOptions): void {
   const found = (options.wrap ?? []).flatMap((wrap) => (wrap.kind === 'trace' && wrap.onLine ? [wrap.onLine] : []))
   if (found.length === 0) return
   const channel = new BroadcastChannel(channelName(index))
   channel.unref()
   channel.onmessage = (message) => {
-    for (const onLine of found) onLine((message as { data: string }).data)
+    const line = (message as { data: string | null }).data
+    if (line === null) channel.close()
+    else for (const onLine of found) onLine(line)
   }
-  listeners.set(context, channel)
-}
-
-export function stopListening(context: number): void {
-  // Lines of the last packets are still on their way.
-  const channel = listeners.get(context)
-  listeners.delete(context)
-  if (channel) setTimeout(() => channel.close(), 50).unref()
 }

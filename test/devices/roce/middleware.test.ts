@@ -148,8 +148,8 @@ describe.skipIf(!nativeAvailable)('roce under middleware', () => {
          return { context, cq, mr, qp, endpoint: endpointOf(qp) }
        })
        const [a, b] = ends
-       connectQp(a.qp, a.endpoint, b.endpoint)
-       connectQp(b.qp, b.endpoint, a.endpoint)
+       connectQp(a.qp, a.endpoint, b.endpoint, { timeout: 21 })
+       connectQp(b.qp, b.endpoint, a.endpoint, { timeout: 21 })
        b.qp.postRecv(recvWr({ wrId: 1, sgList: [{ addr: b.mr.addr, length: 64, lkey: b.mr.lkey }] }))
        a.qp.postSend(sendWr({ opcode: Opcode.Send, wrId: 2, sendFlags: 2, sgList: [{ addr: a.mr.addr, length: 64, lkey: a.mr.lkey }] }))
        const wc = workCompletions(1)
