@@ -10,7 +10,7 @@
  *     nextDeadline                 may become earlier with every one of these calls
  */
 import { EventType, type Host, layout, QpState, QpType } from '../verbs/index.ts'
-import { Bth, BthFlag, headerLength, OpBit, opcodeBits, u16, u24 } from '../wire/index.ts'
+import { Bth, BthFlag, headerLength, OpBit, opcodeBits, u16, u24, WireOpcode } from '../wire/index.ts'
 import { Datagrams, multicastQpn } from './datagrams.ts'
 import { Area, listed, Tq } from './layout.ts'
 import { Origin } from './origin.ts'
@@ -205,7 +205,7 @@ export class Transport {
     const type = i32[q + Qp.type]!
     const fits = type === QpType.RC ? kind === rcClass : type === QpType.UC ? kind === ucClass : kind === udClass
     if (!fits) {
-      s.count(counters.drops_opcode)
+      s.count(op === WireOpcode.Cnp ? counters.cnps_rcvd : counters.drops_opcode)
       return false
     }
     const state = i32[q + Qp.state]!

@@ -129,8 +129,8 @@ export class RoceDevice extends NetworkDevice {
         // A thread that ended without closing has left them.
         this.#closeSockets()
         putWraps(host, this.#dev, wraps)
-        this.#openSockets()
         i32[this.#dev + Dev.alone] = wraps.length > 0 ? 1 : 0
+        this.#openSockets()
       } else if (options.wrap !== undefined)
         throw new VerbsError('EBUSY', 'openDevice', `${this.name} is open already: whoever opens it first can wrap it`)
       this.#countContexts(-1)
@@ -211,6 +211,7 @@ export class RoceDevice extends NetworkDevice {
     i32[word + Slot.kind] = kind
     i32[word + Slot.local] = local
     i32[word + Slot.refs] = 1
+    i32[word + Slot.drops] = 0
     if (group !== null) new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).set(group)
     i32[word + Slot.fd] = socket.fd + 1
     owned.set(socket.fd, socket)

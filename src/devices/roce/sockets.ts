@@ -5,7 +5,7 @@
  * Sending collects packets of one destination and one size in a burst that the kernel cuts (UDP_SEGMENT): they lie one
  * behind the other, and only the last may be shorter. Receiving takes bursts that the kernel has put together (UDP_GRO).
  */
-import type { PacketSink, Transport } from '../../transport/index.ts'
+import { type Counters, countersOf, type PacketSink, type Transport } from '../../transport/index.ts'
 import { type Host, layout } from '../../verbs/index.ts'
 import { Icrc } from '../../wire/index.ts'
 import { addressOfGid, gidOf } from './addresses.ts'
@@ -16,10 +16,13 @@ const { Av, avMulticast, Dev } = layout
 
 export const rocePort = 4791
 
-/** Words of one entry of the table of sockets: descriptor plus one, what it is for, and a GID. */
-export const Slot = { words: 8, fd: 0, kind: 1, local: 2, refs: 3, gid: 4 } as const
+/** Words of one entry of the table of sockets: descriptor plus one, what it is for, a GID, and drops counted so far. */
+export const Slot = { words: 16, fd: 0, kind: 1, local: 2, refs: 3, gid: 4, drops: 8 } as const
 export const slotKind = { none: 0, unicast: 1, group: 2 } as const
 export const maxSlots = 128
+
+/** Both ECN bits: congestion experienced. */
+const congested = 3
 
 /** Bytes of one burst, and packets in it, at most. */
 const burstBytes = 62 * 1024
@@ -63,7 +66,7 @@ export class Sockets implements PacketSink {
   readonly #u8: Uint8Array
   readonly #txAt: number
   readonly #rxAt: number
-  readonly #sentPackets: number
+  readonly #counters: Counters
   readonly #counter: (name: layout.CounterName) => void
   #opens: Open[] = []
   #unicast: (PacketSocket | null)[] = []
@@ -94,8 +97,7 @@ export class Sockets implements PacketSink {
     this.#txAt = host.segment.allocate(burstBytes + 8192)
     this.#rxAt = host.segment.allocate(receiveBytes)
     this.#counter = (name) => host.count(device, name)
-    const base = (host.deviceWord(device) + Dev.counters) / 2
-    this.#sentPackets = base + layout.counterNames.indexOf('sent_pkts')
+    this.#counters = countersOf(host, device)
   }
 
   // --- which sockets there are -------------------------------------------------------------------------------------
@@ -205,7 +207,9 @@ export class Sockets implements PacketSink {
       if (done < length && !socket.segmentation) this.#renumber(path, done, length)
     }
     this.#sent += done
-    f64[this.#sentPackets] = f64[this.#sentPackets]! + packets
+    const { sent_pkts, sent_bytes } = this.#counters
+    f64[sent_pkts] = f64[sent_pkts]! + packets
+    f64[sent_bytes] = f64[sent_bytes]! + done
   }
 
   /** The kernel has just refused to cut: the rest goes as single packets, whose identification is 0. */
@@ -277,8 +281,13 @@ export class Sockets implements PacketSink {
     }
   }
 
-  #burst({ socket, local, group }: Open, bytes: number, nowNs: number): number {
+  #burst({ socket, slot, local, group }: Open, bytes: number, nowNs: number): number {
     const { transport } = this
+    const { f64 } = this.#host
+    const { rcvd_bytes } = this.#counters
+    f64[rcvd_bytes] = f64[rcvd_bytes]! + bytes
+    if (socket.kernelDrops !== 0) this.#dropped(slot, socket.kernelDrops)
+    if ((socket.trafficClass & congested) === congested) this.#counter('ecn_marked')
     const { origin } = transport
     const u8 = this.#u8
     if (socket.truncated) {
@@ -311,6 +320,17 @@ export class Sockets implements PacketSink {
       else this.putsOff = transport.receive(start, end, nowNs)
     }
     return packets
+  }
+
+  /** The kernel says how many datagrams a full buffer has cost since the socket was opened. */
+  #dropped(slot: number, drops: number): void {
+    const word = this.#table + slot * Slot.words + Slot.drops
+    const more = (drops - this.#i32[word]!) | 0
+    if (more <= 0) return
+    this.#i32[word] = drops
+    const { drops_socket_buffer } = this.#counters
+    const { f64 } = this.#host
+    f64[drops_socket_buffer] = f64[drops_socket_buffer]! + more
   }
 
   readonly #localGids: Uint8Array[] = []
