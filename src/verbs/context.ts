@@ -11,7 +11,6 @@ import {
   Chan,
   Cq,
   Ctx,
-  counterNames,
   Dev,
   Key,
   keyKind,
@@ -178,8 +177,7 @@ export class Context extends Handle {
   /** Counters of the device by name: messages, errors, and everything that was dropped. */
   counters(): Record<string, number> {
     this.assertOpen('counters')
-    const at = (this.#host.deviceWord(this.device.index) + Dev.counters) / 2
-    return Object.fromEntries(counterNames.map((name, i) => [name, this.#host.f64[at + i]!]))
+    return this.#host.counters(this.device.index)
   }
 
   // --- memory ------------------------------------------------------------------------------------------------------

@@ -156,6 +156,12 @@ export class Host {
     this.f64[word] = this.f64[word]! + 1
   }
 
+  /** All counters of a device, by name. */
+  counters(device: number): Record<string, number> {
+    const at = (this.deviceWord(device) + Dev.counters) / 2
+    return Object.fromEntries(counterNames.map((name, i) => [name, this.f64[at + i]!]))
+  }
+
   // --- keys --------------------------------------------------------------------------------------------------------
 
   /** The entry with this key, or −1. */

@@ -5,6 +5,7 @@
  * Whoever polls, posts or waits drives the adapter; while nobody does, a thread of the process does (service.ts), so that
  * a peer's READ is answered while the program computes. With `engine: 'thread'` that thread alone drives it.
  */
+import { basename } from 'node:path'
 import { isMainThread, type Worker } from 'node:worker_threads'
 import {
   closeFd,
@@ -34,6 +35,7 @@ import {
 import { findAddress, gidOf, guidOf, type HostAddress, hostAddresses } from './addresses.ts'
 import type { PacketSocket } from './packet-socket.ts'
 import { groupAddress } from './paths.ts'
+import { unpublish } from './published.ts'
 import type { ServiceData } from './service.ts'
 import { maxSlots, rocePort, Slot, Sockets, slotKind } from './sockets.ts'
 import { WrappedSocket, wrappedRoomBytes } from './wrapped-socket.ts'
@@ -452,6 +454,7 @@ process.on('exit', () => {
   const wrapped = openDevices().some(({ index }) => host.i32[host.deviceWord(index) + Dev.wrapsBytes]! > 0)
   for (let waited = 0; wrapped && waited < 100 && Atomics.load(host.i32, stop) === 1; waited++)
     host.segment.wait(stop, 1, 5)
+  unpublish()
 })
 
 let service: Worker | null = null
@@ -463,7 +466,9 @@ function startService(host: Host): void {
     if (i32[at.meta + Meta.serviceEventFd] === 0) i32[at.meta + Meta.serviceEventFd] = makeEventFd() + 1
   })
   if (service !== null) return
-  const data: ServiceData = {}
+  const data: ServiceData = {
+    command: [basename(process.argv[1] ?? ''), ...process.argv.slice(2)].join(' ').slice(0, 500),
+  }
   const url = new URL(`./service${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
   service = startThread(url, { workerData: data, name: 'verbena roce' })
   service.unref()

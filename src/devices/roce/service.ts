@@ -5,13 +5,17 @@
  *     a program polls     it sleeps and looks every two milliseconds whether that goes on
  *     nobody polls        it waits for packets, a bell or a timer, in the kernel: an idle device costs nothing
  */
-import { drainEventFd, nowNs, waitReadable } from '../../memory/index.ts'
+import { drainEventFd, nowNs, threadData, waitReadable } from '../../memory/index.ts'
 import { layout, processHost } from '../../verbs/index.ts'
 import { beginService, firstIndex, openDevices, type RoceDevice, serviceMode } from './device.ts'
+import { type PublishedDevice, Publisher } from './published.ts'
 
 const { Dev, Meta } = layout
 
-export type ServiceData = Record<string, never>
+export interface ServiceData {
+  /** The command line of the process. */
+  command: string
+}
 
 /** How long it looks for more after it has found something. */
 const spinNs = 30_000
@@ -29,6 +33,7 @@ const mode = at.meta + Meta.serviceMode
 const wake = at.meta + Meta.serviceWake
 const wakeAt = (at.meta + Meta.serviceWakeAt) >> 1
 const fds = new Int32Array(512)
+const publisher = new Publisher(threadData<ServiceData>().command)
 
 standBy()
 beginService()
@@ -50,6 +55,7 @@ function serve(): void {
   let devices: RoceDevice[] = []
   let seen = -1
   let idleSince = 0
+  let turns = 0
   for (;;) {
     const bell = Atomics.load(i32, wake)
     if (Atomics.load(i32, at.meta + Meta.serviceStop) === 1) {
@@ -65,11 +71,13 @@ function serve(): void {
       for (const device of devices) if (!open.includes(device)) device.retire()
       devices = open
       markUnwrapped()
+      publisher.hurry()
     }
     let driven = devices.length > 0
     for (const device of devices) driven = device.takeHeartbeat() && driven
     if (driven) {
       idleSince = 0
+      tell(devices)
       Atomics.store(i32, mode, serviceMode.asleep)
       segment.wait(wake, bell, lookMs)
       Atomics.store(i32, mode, serviceMode.awake)
@@ -79,6 +87,7 @@ function serve(): void {
     for (const device of devices) found += device.drive(true) + (device.busy ? 1 : 0)
     if (found > 0) {
       idleSince = 0
+      if ((++turns & 0xff) === 0) tell(devices)
       continue
     }
     const now = nowNs()
@@ -87,6 +96,12 @@ function serve(): void {
     idleSince = 0
     sleep(devices, bell)
   }
+}
+
+function tell(devices: readonly RoceDevice[]): void {
+  publisher.tick(nowNs() / 1e6, () =>
+    devices.map(({ name, index }): PublishedDevice => ({ name, counters: host.counters(index) })),
+  )
 }
 
 /** Says of devices that are closed that nothing of their middleware is left to write. */
@@ -113,6 +128,7 @@ function generations(): number {
 
 function sleep(devices: readonly RoceDevice[], bell: number): void {
   for (const device of devices) device.flushWraps()
+  tell(devices)
   let count = 0
   fds[count++] = i32[at.meta + Meta.serviceEventFd]! - 1
   let next = Number.POSITIVE_INFINITY
