@@ -1,0 +1,72 @@
+/**
+ * Sockets of node:dgram, in the one thread that drives devices where the C library cannot be called. Other threads ask
+ * for them through the table of sockets in the segment, and wait for the answer:
+ *
+ *     asked ──► bound          asked ──► −errno          bound ──► (fd is 0) ──► free
+ */
+import { errnos } from '../../memory/index.ts'
+import type { Host } from '../../verbs/index.ts'
+import type { HostAddress } from './addresses.ts'
+import { DatagramPort } from './datagram-port.ts'
+import { DatagramSocket } from './datagram-socket.ts'
+import { maxSlots, rocePort, Slot, slotKind } from './sockets.ts'
+
+export const datagramState = { free: 0, bound: 1, asked: 2 } as const
+
+interface Bound {
+  readonly socket: DatagramSocket
+  readonly port: DatagramPort
+}
+
+/** By the first word of the entry in the table. */
+const bound = new Map<number, Bound>()
+
+export function portAt(word: number): DatagramPort | null {
+  return bound.get(word)?.port ?? null
+}
+
+/** Brings the sockets of a device in line with its table. */
+export async function followTable(
+  host: Host,
+  table: number,
+  addresses: readonly HostAddress[],
+  ring: () => void,
+): Promise<void> {
+  const { i32, segment } = host
+  for (let slot = 0; slot < maxSlots; slot++) {
+    const word = table + slot * Slot.words
+    const wanted = i32[word + Slot.fd] !== 0
+    const here = bound.get(word)
+    // What was closed and asked for anew is another socket.
+    if (here && (!wanted || i32[word + Slot.state] !== datagramState.bound)) {
+      bound.delete(word)
+      await here.socket.close()
+    }
+    if (!wanted) {
+      if (i32[word + Slot.state] === datagramState.free) continue
+      Atomics.store(i32, word + Slot.state, datagramState.free)
+    } else if (!bound.has(word)) Atomics.store(i32, word + Slot.state, await bind(host, word, addresses, ring))
+    segment.notify(word + Slot.state)
+  }
+}
+
+async function bind(host: Host, word: number, addresses: readonly HostAddress[], ring: () => void): Promise<number> {
+  const { i32 } = host
+  const local = addresses[i32[word + Slot.local]!]
+  if (local === undefined) return -errnos.EINVAL
+  const group = i32[word + Slot.kind] === slotKind.group ? new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16) : null
+  const socket = new DatagramSocket(local, rocePort, group?.slice() ?? null)
+  try {
+    await socket.bind()
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    return -(code in errnos ? errnos[code as keyof typeof errnos] : errnos.EIO)
+  }
+  bound.set(word, { socket, port: new DatagramPort(socket, local, host.u8, ring) })
+  return datagramState.bound
+}
+
+export async function closeAll(): Promise<void> {
+  await Promise.all([...bound.values()].map(({ socket }) => socket.close()))
+  bound.clear()
+}
