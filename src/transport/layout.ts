@@ -30,6 +30,8 @@ export const Res = {
   jobVa: 10 /* f64 */,
   jobLeft: 12 /* f64 */,
   begun: 14,
+  /** 1 once it has been answered to its end: what is still to be sent is for a duplicate. */
+  answered: 15,
 } as const
 
 /** What a resource is. Zero: nothing was ever there. */

@@ -153,12 +153,16 @@ export class Requester {
     const head = Atomics.load(i32, q + Qp.sqHead)
     const rc = i32[q + Qp.type] === QpType.RC
     let sent = 0
+    let more = false
     for (;;) {
       if (i32[t + Tq.rnrWaiting] !== 0) break
       const index = i32[t + Tq.txIndex]!
       if (state === QpState.Sqd && ((index - i32[q + Qp.sqDrainAt]!) | 0) >= 0) break
       if (index === head) break
-      if (sent >= budget) return true
+      if (sent >= budget) {
+        more = true
+        break
+      }
       const w = this.#wqe(q, index)
       if (index === i32[t + Tq.freshIndex]) {
         if (i32[t + Tq.localError] !== 0 || !this.#prepare(q, t, w, index)) break
@@ -172,8 +176,8 @@ export class Requester {
         continue
       }
       const packetCount = this.#packet(q, t, w, rc, sink)
-      if (packetCount < 0) return true
-      if (packetCount === 0) break
+      more = packetCount < 0
+      if (packetCount <= 0) break
       sent++
       const psn = psnAdd(i32[t + Tq.txPsn]!, packetCount)
       if (psnDiff(psn, i32[t + Tq.newPsn]!) > 0) i32[t + Tq.newPsn] = psn
@@ -189,7 +193,7 @@ export class Requester {
     }
     if (sent > 0 && rc && this.#f64[(t + Tq.deadline) >> 1] === Number.POSITIVE_INFINITY) this.#arm(q, nowNs)
     if (state === QpState.Sqd) s.drained(q)
-    return false
+    return more
   }
 
   /** Starts the ACK timer anew if anything is under way, else stops it. */
@@ -218,8 +222,10 @@ export class Requester {
       return true
     }
     const answered = isAnswered(opcode)
-    if (answered && (i32[q + Qp.maxRdAtomic] === 0 || i32[q + Qp.type] !== QpType.RC))
-      return this.#cannot(q, t, WcStatus.LocQpOpErr, alone)
+    const rc = i32[q + Qp.type] === QpType.RC
+    // UC has no packets for these.
+    if (!rc && (answered || opcode === Opcode.SendWithInv)) return this.#cannot(q, t, WcStatus.LocQpOpErr, alone)
+    if (answered && i32[q + Qp.maxRdAtomic] === 0) return this.#cannot(q, t, WcStatus.LocQpOpErr, alone)
     let length = 0
     if (opcode !== Opcode.Flush) {
       const fills = answered && opcode !== Opcode.AtomicWrite
@@ -477,6 +483,8 @@ export class Requester {
     const i32 = this.#i32
     i32[t + Tq.una] = una
     i32[t + Tq.resending] = 0
+    // A copy of the packet for which there was no receive may have found one: there is nothing to wait for then.
+    i32[t + Tq.rnrWaiting] = 0
     this.#restartCounts(q, t)
     // What was to be sent again may have arrived after all.
     if (psnDiff(i32[t + Tq.txPsn]!, una) < 0) this.#sendFrom(q, t, una)
@@ -501,6 +509,8 @@ export class Requester {
   #goBack(q: number, t: number, nowNs: number, cause: number): void {
     const i32 = this.#i32
     const s = this.#s
+    // While the receiver is not ready the timer runs after which all is sent again anyway.
+    if (i32[t + Tq.rnrWaiting] !== 0) return
     if (i32[t + Tq.resending] !== 0 && cause !== s.counters.timeouts) return
     s.count(cause)
     if (i32[t + Tq.retriesLeft] === 0) {
@@ -517,7 +527,6 @@ export class Requester {
     const i32 = this.#i32
     i32[t + Tq.resending] = 1
     i32[t + Tq.readsOut] = 0
-    if (i32[t + Tq.localError] !== 0) i32[t + Tq.localError] = 0
     this.#sendFrom(q, t, i32[t + Tq.una]!)
     this.#s.schedule(q)
   }

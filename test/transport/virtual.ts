@@ -14,7 +14,7 @@ import {
 } from '../../src/index.ts'
 import { NetworkDevice, type PacketSink, type TransportOptions } from '../../src/transport/index.ts'
 import type { Host } from '../../src/verbs/index.ts'
-import { gidOfIp, IcrcFlow } from '../../src/wire/index.ts'
+import { Bth, gidOfIp, IcrcFlow, OpBit, opcodeBits } from '../../src/wire/index.ts'
 
 const { Av, Dev } = layout
 
@@ -29,6 +29,8 @@ export interface Faults {
   corruption?: number
   delayNs?: number
   jitterNs?: number
+  /** How long a byte takes to leave: with 0 packets stand at the same time on the link, and any jitter shuffles them. */
+  byteNs?: number
 }
 
 interface Flight {
@@ -60,10 +62,12 @@ export class Link {
   random: () => number = seeded(1)
   /** Packets seen, for tests that look at the wire. */
   watch: ((bytes: Uint8Array, from: number) => void) | null = null
-  readonly counts = { sent: 0, lost: 0, duplicated: 0, reordered: 0, corrupted: 0 }
+  readonly counts = { sent: 0, lost: 0, duplicated: 0, reordered: 0, corrupted: 0, lostRequests: 0 }
   readonly devices: VirtualDevice[] = []
   #flights: Flight[] = []
   #order = 0
+  /** When the packet before has left, by adapter. */
+  readonly #leftNs = [0, 0]
 
   send(bytes: Uint8Array, from: number, to: Uint8Array, trafficClass: number, hopLimit: number): void {
     for (const device of this.devices)
@@ -78,12 +82,15 @@ export class Link {
     this.watch?.(bytes, from)
     const copies = this.#happens(faults.duplication) ? 2 : 1
     counts.duplicated += copies - 1
+    let unharmed = false
+    const leftNs = Math.max(this.nowNs, this.#leftNs[from]!) + bytes.length * (faults.byteNs ?? 0)
+    this.#leftNs[from] = leftNs
     for (let copy = 0; copy < copies; copy++) {
       if (this.#happens(faults.loss)) {
         counts.lost++
         continue
       }
-      let arrivalNs = this.nowNs + (faults.delayNs ?? 1000) + (faults.jitterNs ?? 0) * this.random()
+      let arrivalNs = leftNs + (faults.delayNs ?? 1000) + (faults.jitterNs ?? 0) * this.random()
       if (this.#happens(faults.reordering)) {
         counts.reordered++
         arrivalNs += (faults.reorderNs ?? 50_000) * this.random()
@@ -91,11 +98,13 @@ export class Link {
       const carried = bytes.slice()
       if (this.#happens(faults.corruption)) {
         counts.corrupted++
-        const bit = Math.floor(this.random() * carried.length * 8)
-        carried[bit >> 3]! ^= 1 << (bit & 7)
-      }
+        // The ICRC does not cover the byte with the ECN bits.
+        const byte = Math.floor(this.random() * (carried.length - 1))
+        carried[byte < Bth.ecn ? byte : byte + 1]! ^= 1 << Math.floor(this.random() * 8)
+      } else unharmed = true
       this.#flights.push({ ...flight, arrivalNs, order: this.#order++, bytes: carried })
     }
+    if (!unharmed && (opcodeBits[bytes[0]!]! & OpBit.Request) !== 0) counts.lostRequests++
   }
 
   #happens(probability = 0): boolean {
@@ -210,6 +219,7 @@ export class VirtualDevice extends NetworkDevice {
       const end = this.#at + bytes.length - 4
       if (new IcrcFlow(source, to.slice(12), 4791).check(u8, this.#at, end) !== 0) {
         this.icrcErrors++
+        this.host.count(this.index, 'icrc_errors')
         continue
       }
       const { origin } = this.transport
