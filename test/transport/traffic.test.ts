@@ -16,11 +16,11 @@ const kinds: Record<string, Faults> = {
   loss: { loss: 0.06 },
   duplication: { duplication: 0.1 },
   reordering: { reordering: 0.03, reorderNs: 10_000, byteNs },
-  'delay and jitter': { delayNs: 100_000, jitterNs: 300, byteNs },
+  'delay and jitter': { delayNs: 100_000, jitterNs: 25, byteNs },
   corruption: { corruption: 0.06 },
   'all at once': {
     ...{ loss: 0.02, duplication: 0.03, reordering: 0.03, corruption: 0.02 },
-    ...{ delayNs: 20_000, jitterNs: 100, byteNs },
+    ...{ delayNs: 20_000, jitterNs: 15, byteNs },
   },
 }
 

@@ -191,6 +191,8 @@ export class Traffic {
   #srqNext = 0
   #largest = 0
   #completions = 0
+  /** Packets that carry all messages if each is sent once, roughly. */
+  #needed = 1000
 
   constructor(ground: Ground, plan: Plan) {
     this.#ground = ground
@@ -350,6 +352,7 @@ export class Traffic {
       if (opcode === Opcode.SendWithInv) message.rkey = this.#window(flow, back)
       if (takesReceive.has(opcode)) flow.toReceive.push(message)
       flow.messages.push(message)
+      this.#needed += 1 + size / this.#mtu
     }
   }
 
@@ -403,6 +406,8 @@ export class Traffic {
       link.step()
       for (let i = 0; i < this.#cqs.length; i++) this.#poll(i)
       idle = this.#completions === before ? idle + 1 : 0
+      if (link.counts.sent - this.#sent.sent > 50 * this.#needed)
+        throw new Error(`a storm of packets: ${this.#describe()}`)
       if (idle > 50_000) throw new Error(`nothing completes any more: ${this.#describe()}`)
     }
     this.#checkAtomics()
