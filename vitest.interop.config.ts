@@ -1,12 +1,15 @@
 import { defineConfig } from 'vitest/config'
 
-// Against real peers. Suites skip themselves, saying why, where a peer cannot run.
+// Against real peers: Soft-RoCE guests. Where they cannot run, it is said what is missing, and the tests are skipped.
 export default defineConfig({
   test: {
     include: ['test/interop/**/*.test.ts'],
+    globalSetup: ['test/interop/global-setup.ts'],
     passWithNoTests: true,
     maxWorkers: 1,
-    testTimeout: 600_000,
+    fileParallelism: false,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     reporters: ['default', './test/tally-reporter.ts'],
   },
 })

@@ -1,16 +1,23 @@
-/** Ends a run with one plain line, `N passed, N failed, N skipped`, which any tool can read. */
-import type { Reporter, TestModule } from 'vitest/node'
+/**
+ * Ends a run with one plain line, `N passed, N failed, N skipped`, which any tool can read. What fails outside of a test
+ * counts as one failure: a file that cannot be loaded or set up, or an error that nobody caught. A run without any test
+ * says nothing.
+ */
+import type { Reporter, SerializedError, TestModule } from 'vitest/node'
 
 export default class TallyReporter implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[]): void {
-    const tally = { passed: 0, failed: 0, skipped: 0 }
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
+    const tally = { passed: 0, failed: errors.length, skipped: 0 }
     for (const module of modules) {
-      if (module.state() === 'failed' && [...module.children.allTests()].length === 0) tally.failed++
+      let failed = 0
       for (const test of module.children.allTests()) {
         const { state } = test.result()
-        if (state in tally) tally[state as keyof typeof tally]++
+        if (state === 'failed') failed++
+        else if (state in tally) tally[state as 'passed' | 'skipped']++
       }
+      tally.failed += module.state() === 'failed' ? Math.max(failed, 1) : failed
     }
+    if (tally.passed + tally.failed + tally.skipped === 0) return
     console.log(`${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`)
   }
 }

@@ -1,6 +1,6 @@
 /** The benchmarks: one-way latency and throughput. What a command line, a test or another program needs of them. */
 export { type LatencyRun, runLatency } from './latency.ts'
-export { parseInteger, parseNumber, type SettingOption } from './option.ts'
+export type { SettingOption } from './option.ts'
 export { spreadPin } from './pinning.ts'
 export { varying } from './plots.ts'
 export { combinations, exclusion, type LeftOut, type Limits, makePlan, type Plan, planLatency } from './product.ts'
@@ -22,4 +22,3 @@ export {
   throughputExclusion,
   throughputOptions,
 } from './throughput-settings.ts'
-export { UsageError } from './usage.ts'

@@ -18,6 +18,7 @@ import {
   workCompletions,
 } from '../index.ts'
 import { nowNs, threadData } from '../memory/index.ts'
+import { serve } from '../toolkit/index.ts'
 import { tvNsec } from './clock.ts'
 import { Control, Phase } from './control.ts'
 import {
@@ -35,7 +36,6 @@ import {
   warmupBit,
   wordsOf,
 } from './latency-set.ts'
-import { serve } from './peer.ts'
 import { placeThread } from './pinning.ts'
 import { recordMemory } from './record-memory.ts'
 import { receiverStamps, rewriteStamps } from './stamps.ts'

@@ -25,6 +25,7 @@ import {
   workCompletions,
 } from '../index.ts'
 import { nowNs, threadData } from '../memory/index.ts'
+import { serve } from '../toolkit/index.ts'
 import { tvNsec } from './clock.ts'
 import { Control, Phase } from './control.ts'
 import {
@@ -42,7 +43,6 @@ import {
   warmupBit,
   wordsOf,
 } from './latency-set.ts'
-import { serve } from './peer.ts'
 import { engineCores, placeThread } from './pinning.ts'
 import { Random } from './random.ts'
 import { recordMemory } from './record-memory.ts'

@@ -4,9 +4,9 @@
  */
 import { openDevice } from '../index.ts'
 import { nowNs, threadData } from '../memory/index.ts'
+import { serve } from '../toolkit/index.ts'
 import { Control } from './control.ts'
 import { wordsOf } from './latency-set.ts'
-import { serve } from './peer.ts'
 import { placeThread } from './pinning.ts'
 import { rewriteStamps } from './stamps.ts'
 

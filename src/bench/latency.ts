@@ -18,12 +18,12 @@ import {
   summarize,
   writeTimestamps,
 } from '../report/index.ts'
+import { Peer, siblingModule } from '../toolkit/index.ts'
 import { Control, newControl, resetControl, Stop, stopText } from './control.ts'
 import type { Prepared, ReceiverReport, SenderReport, SetRequest } from './latency-set.ts'
 import { slotsOf } from './latency-set.ts'
 import type { StampRequest } from './latency-stamper.ts'
 import { describeMachine, lockProcessMemory, versions } from './machine.ts'
-import { Peer } from './peer.ts'
 import { latencyPlot } from './plots.ts'
 import type { Plan, PlannedSet } from './product.ts'
 import { clearTimestamps } from './results-dir.ts'
@@ -142,7 +142,7 @@ class LatencyThreads {
   #peer(role: 'sender' | 'receiver' | 'stamper'): Peer {
     let peer = this.#peers.get(role)
     if (!peer?.alive) {
-      peer = new Peer(role, `latency-${role}`, { control: this.#control })
+      peer = new Peer(role, siblingModule(import.meta.url, `latency-${role}`), { control: this.#control })
       this.#peers.set(role, peer)
     }
     return peer

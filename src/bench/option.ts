@@ -5,7 +5,7 @@
  * A setting may be a list (`--size 8,64`), and an option may be repeated, which makes the list longer. Where one value
  * has a comma in it (`--device shm0,shm1`, `--pin 0,1`), only repetition makes a list.
  */
-import { UsageError } from './usage.ts'
+import { integer, UsageError } from '../toolkit/index.ts'
 
 export interface SettingOption<V> {
   /** `--size`, or `--inline` for one that also stands alone. */
@@ -42,56 +42,8 @@ function expectation(option: SettingOption<unknown>): string {
   return `Expected ${option.expected}, for example: ${option.flag} ${option.example}`
 }
 
-export function oneOf<const V extends string>(...names: V[]): (text: string) => V | undefined {
-  return (text) => names.find((name) => name.toLowerCase() === text.toLowerCase())
-}
-
-export function integer(min: number, max: number): (text: string) => number | undefined {
-  return (text) => {
-    if (!/^\d+$/.test(text)) return undefined
-    const value = Number(text)
-    return value >= min && value <= max ? value : undefined
-  }
-}
-
 export function onOff(text: string): boolean | undefined {
   return { on: true, true: true, yes: true, off: false, false: false, no: false }[text.toLowerCase()]
-}
-
-/** An option with one number, as `--repeat 3`. */
-export function parseInteger(
-  flag: string,
-  text: string | undefined,
-  fallback: number,
-  min: number,
-  max: number,
-): number {
-  if (text === undefined) return fallback
-  const value = integer(min, max)(text.trim())
-  if (value === undefined)
-    throw new UsageError(
-      flag,
-      `'${text}' is not valid. Expected a whole number from ${min} to ${max}, for example: ${flag} ${Math.max(min, Math.min(max, fallback))}`,
-    )
-  return value
-}
-
-/** An option with one positive number, as `--seconds 0.5`. */
-export function parseNumber(
-  flag: string,
-  text: string | undefined,
-  fallback: number,
-  min: number,
-  max: number,
-): number {
-  if (text === undefined) return fallback
-  const value = /^\d*\.?\d+$/.test(text.trim()) ? Number(text) : Number.NaN
-  if (!(value >= min && value <= max))
-    throw new UsageError(
-      flag,
-      `'${text}' is not valid. Expected a number from ${min} to ${max}, for example: ${flag} ${fallback}`,
-    )
-  return value
 }
 
 /** `shm0` stands for shm0 and its neighbour shm1: the two adapters between which a message travels. */

@@ -1,7 +1,8 @@
 /** From lists of settings to the sets that are measured: their product, without what cannot be. */
+
+import { UsageError } from '../toolkit/index.ts'
 import { Random } from './random.ts'
 import { type LatencyLists, type LatencySettings, latencyOptions } from './settings.ts'
-import { UsageError } from './usage.ts'
 
 /** What the adapters can do. */
 export interface Limits {

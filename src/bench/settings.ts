@@ -5,7 +5,8 @@
  * request is posted (`stamp: submit`), or rewritten by a thread until the adapter has read it (`stamp: send`).
  */
 import type { Engine } from '../index.ts'
-import { coreList, devicePair, integer, oneOf, onOff, parseList, type SettingOption } from './option.ts'
+import { integer, oneOf } from '../toolkit/index.ts'
+import { coreList, devicePair, onOff, parseList, type SettingOption } from './option.ts'
 
 export type Service = 'RC' | 'UC' | 'UD'
 export type Operation = 'send-imm' | 'write-imm'

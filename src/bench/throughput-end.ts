@@ -19,9 +19,9 @@ import {
   workCompletions,
 } from '../index.ts'
 import { threadData } from '../memory/index.ts'
+import { serve } from '../toolkit/index.ts'
 import { Control } from './control.ts'
 import { closeAll, minRnrTimer, qpTypes, strideOf } from './latency-set.ts'
-import { serve } from './peer.ts'
 import { engineCores, placeThread } from './pinning.ts'
 import { type Echo, type EchoResult, type EchoTarget, echo, letter, signalEvery } from './throughput-echo.ts'
 import { groupsOf } from './throughput-groups.ts'

@@ -3,7 +3,8 @@
  * its echo: a client keeps a number of messages under way to a server, which sends each back.
  */
 import type { Engine } from '../index.ts'
-import { coreList, devicePair, integer, oneOf, parseList, type SettingOption } from './option.ts'
+import { integer, oneOf } from '../toolkit/index.ts'
+import { coreList, devicePair, parseList, type SettingOption } from './option.ts'
 import { combinations, type Limits } from './product.ts'
 import type { GivenOptions, Service } from './settings.ts'
 

@@ -4,9 +4,9 @@
  */
 import { currentCores, pinThread } from '../memory/index.ts'
 import { saveResults, type ThroughputResults, type ThroughputSet } from '../report/index.ts'
+import { Peer, siblingModule } from '../toolkit/index.ts'
 import { Control, newControl, resetControl, Stop, stopText } from './control.ts'
 import { describeMachine, lockProcessMemory, versions } from './machine.ts'
-import { Peer } from './peer.ts'
 import { throughputPlot } from './plots.ts'
 import type { Plan, PlannedSet } from './product.ts'
 import { clearTimestamps } from './results-dir.ts'
@@ -97,7 +97,7 @@ class EchoEnds {
   #peer(role: 'client' | 'server'): Peer {
     let peer = this.#peers.get(role)
     if (!peer?.alive) {
-      peer = new Peer(role, 'throughput-end', { control: this.#control, role })
+      peer = new Peer(role, siblingModule(import.meta.url, 'throughput-end'), { control: this.#control, role })
       this.#peers.set(role, peer)
     }
     return peer

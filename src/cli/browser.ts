@@ -1,6 +1,6 @@
 /** Opening a page for the person at the terminal, when asked to. */
 import { spawn } from 'node:child_process'
-import { UsageError } from '../bench/index.ts'
+import { UsageError } from '../toolkit/index.ts'
 
 /** `choice` is the text of `--open`; `true` when it stands alone. */
 export function openInBrowser(choice: string | boolean | undefined, path: string): void {

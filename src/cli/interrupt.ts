@@ -11,14 +11,17 @@ export interface Interruption {
   dispose(): void
 }
 
-export function interruptible(): Interruption {
+/** `announcement` is what the first one says. */
+export function interruptible(
+  announcement = 'Stopping; what was measured is being saved. Once more ends at once.',
+): Interruption {
   const controller = new AbortController()
   let exitCode: number | undefined
   const handlers = Object.entries(signals).map(([name, code]) => {
     const handler = () => {
       if (exitCode !== undefined) process.exit(exitCode)
       exitCode = code
-      process.stderr.write('\nStopping; what was measured is being saved. Once more ends at once.\n')
+      process.stderr.write(`\n${announcement}\n`)
       controller.abort()
     }
     process.on(name, handler)

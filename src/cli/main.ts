@@ -21,8 +21,24 @@ const commands: Record<string, { summary: string; load(): Promise<CommandFile> }
   },
   bench: { summary: 'measure: one-way latency, or throughput', load: () => import('./commands/bench.ts') },
   report: { summary: 'make a report from saved results', load: () => import('./commands/report.ts') },
+  trace: {
+    summary: 'look at captures of RDMA traffic: check, show, info, convert',
+    load: () => import('./commands/trace.ts'),
+  },
+  perf: {
+    summary: 'perftest: bandwidth and latency between two processes',
+    load: () => import('./commands/perf.ts'),
+  },
+  rc_pingpong: { summary: 'ibv_rc_pingpong: messages to and fro, RC', load: pingPong('rc') },
+  uc_pingpong: { summary: 'ibv_uc_pingpong: the same, UC', load: pingPong('uc') },
+  ud_pingpong: { summary: 'ibv_ud_pingpong: the same, UD', load: pingPong('ud') },
+  srq_pingpong: { summary: 'ibv_srq_pingpong: many RC queue pairs, one receive queue', load: pingPong('srq') },
   devices: { summary: 'list the adapters of this host', load: () => import('./commands/devices.ts') },
   devinfo: { summary: 'show what an adapter can do', load: () => import('./commands/devinfo.ts') },
+}
+
+function pingPong(kind: 'rc' | 'uc' | 'ud' | 'srq'): () => Promise<CommandFile> {
+  return async () => (await import('./commands/pingpong.ts')).pingPongCommand(kind)
 }
 
 const examples = `
@@ -33,6 +49,7 @@ Examples:
   verbena bench latency --engine thread --stamp submit,send --inline on,off
   verbena bench throughput --technique write,write-batch --concurrent 1,8,64
   verbena report results/2026-01-31-120000-latency --over size
+  verbena trace show roce.pcap --filter 'retransmission or nak'
   verbena devinfo shm0 -v
 
 A setting may be a list; the run is the product of all lists. --json prints one JSON document and nothing else.`
@@ -87,6 +104,8 @@ function helpTopic(argv: readonly string[]): string {
   const [first, second] = argv
   if (first === undefined || !(first in commands)) return ''
   if (first === 'bench' && (second === 'latency' || second === 'throughput')) return `${first} ${second} `
+  if (first === 'trace' && ['check', 'show', 'info', 'convert'].includes(second ?? '')) return `${first} ${second} `
+  if (first === 'perf' && /^(send|write|read|atomic)_(lat|bw)$/.test(second ?? '')) return `${first} ${second} `
   return `${first} `
 }
 

@@ -1,7 +1,8 @@
 /** Options that come from a benchmark's table of settings. */
 import { type Command, Option } from 'commander'
-import { type LeftOut, type Limits, type SettingOption, UsageError } from '../bench/index.ts'
+import type { LeftOut, Limits, SettingOption } from '../bench/index.ts'
 import { openDevice } from '../index.ts'
+import { UsageError } from '../toolkit/index.ts'
 import { note } from './output.ts'
 
 /** Every option may be repeated; its texts are collected and parsed later, where a wrong one can be explained. */

@@ -13,6 +13,7 @@ export {
 export { REPORT_ERRORS, ReportError, type ReportErrorCode } from './errors.ts'
 export { formatBytes, formatCount, formatNs, formatRate, formatShare } from './format.ts'
 export { type LoadedRun, loadResults, saveResults } from './load.ts'
+export { LogHistogram } from './log-histogram.ts'
 export { type Report, type ReportOptions, renderReport, writeReport } from './report.ts'
 export type {
   LatencyResults,

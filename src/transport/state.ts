@@ -20,14 +20,14 @@ export interface TransportOptions {
   windowBytes: number
   /** Answers of this many bytes are asked for with one READ request. */
   readChunkBytes: number
-  /** The shortest ACK timeout, ns: a peer in software does not answer in 4 µs. */
+  /** The shortest ACK timeout, ns: a peer in software on a busy machine does not answer in 4 µs. */
   minTimeoutNs: number
 }
 
 export const defaultOptions: TransportOptions = {
   windowBytes: 256 * 1024,
   readChunkBytes: 128 * 1024,
-  minTimeoutNs: 1e6,
+  minTimeoutNs: 10e6,
 }
 
 export class TransportState {

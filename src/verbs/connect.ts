@@ -27,6 +27,8 @@ export function endpointOf(qp: QueuePair, options: { psn?: number; gidIndex?: nu
 }
 
 export interface ConnectOptions {
+  /** The address vector, where it is not `pathTo(remote)`; its `portNum` is the port of this end. */
+  ah?: AhAttr
   pathMtu?: PathMtu
   accessFlags?: number
   /** Local ACK timeout 4.096 µs · 2^timeout; 0 waits for ever. */
@@ -65,16 +67,17 @@ export function connectQp(
   if (remote !== null) checkObject('connectQp', 'remote', remote)
   const { type } = qp
   const until = options.until ?? QpState.Rts
-  const pkeyIndex = qp.pd.context.getPkeyIndex(1, defaultPkey)
-  if (type === QpType.UD) modify({ state: QpState.Init, pkeyIndex, port: 1, qkey: options.qkey ?? defaultQkey })
-  else modify({ state: QpState.Init, pkeyIndex, port: 1, accessFlags: options.accessFlags ?? defaultAccess })
+  const port = options.ah?.portNum ?? 1
+  const pkeyIndex = qp.pd.context.getPkeyIndex(port, defaultPkey)
+  if (type === QpType.UD) modify({ state: QpState.Init, pkeyIndex, port, qkey: options.qkey ?? defaultQkey })
+  else modify({ state: QpState.Init, pkeyIndex, port, accessFlags: options.accessFlags ?? defaultAccess })
   if (until === QpState.Init) return
   if (type === QpType.UD) modify({ state: QpState.Rtr })
   else {
     if (remote === null) throw new VerbsError('EINVAL', 'connectQp', 'a connected QP needs the endpoint of its peer')
     const path = {
-      ah: pathTo(remote, options.gidIndex),
-      pathMtu: options.pathMtu ?? qp.pd.context.queryPort(1).activeMtu,
+      ah: options.ah ?? pathTo(remote, options.gidIndex),
+      pathMtu: options.pathMtu ?? qp.pd.context.queryPort(port).activeMtu,
       destQpNum: remote.qpn,
       rqPsn: remote.psn,
     }

@@ -413,6 +413,8 @@ export const Meta = {
   serviceWake: 18,
   serviceEventFd: 19,
   serviceWakeAt: 20 /* f64 */,
+  /** 1 when the process ends. */
+  serviceStop: 22,
 } as const
 
 export const counterNames = [

@@ -754,6 +754,12 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     const mcast = this.#i32[this.#q + Qp.mcastRefs]!
     if (mcast > 0)
       throw new VerbsError('EBUSY', 'close', `the QP is attached to ${mcast} multicast groups: detach it first`)
+    const { device } = this.pd.context
+    if (device.driven) {
+      // What arrived is acknowledged before nobody can do that any more.
+      device.doorbell(this.#q)
+      device.settle()
+    }
     this.markClosed()
     destroyQp(this.#host, this.#q)
     this.pd.context.disownQp(this as unknown as QueuePair)

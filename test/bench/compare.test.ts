@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { compare } from '../../src/bench/compare/comparison.ts'
+import { parseIperf, parseSockperf } from '../../src/bench/compare/tcp.ts'
 import { parseUcx } from '../../src/bench/compare/ucx.ts'
 
 const header = `
@@ -17,5 +19,35 @@ describe('the output of ucx_perftest', () => {
 
   it('is refused when it has no such line', () => {
     expect(() => parseUcx(`${header}[error] no memory`)).toThrow(/not understood/)
+  })
+})
+
+describe('the reports of iperf3 and sockperf', () => {
+  it('give bytes per second', () => {
+    const report = { end: { sum_sent: { bits_per_second: 9.9e9 }, sum_received: { bits_per_second: 8e9 } } }
+    expect(parseIperf(JSON.stringify(report))).toBe(1e9)
+    expect(parseIperf('{"error":"unable to connect to server"}')).toBeUndefined()
+  })
+
+  it('give mean and median of half a round trip', () => {
+    const text = [
+      'sockperf: Summary: Latency is 41.931 usec',
+      'sockperf: ---> percentile 75.000 =   43.274',
+      'sockperf: ---> percentile 50.000 =   40.865',
+    ]
+    expect(parseSockperf(text.join('\n'))).toEqual({ averageNs: 41_931, medianNs: 40_865 })
+    expect(parseSockperf('sockperf: ERROR: connection refused')).toBeUndefined()
+  })
+})
+
+describe('a row of the comparison', () => {
+  it('has the medians, and a ratio below 1 where Verbena is ahead', () => {
+    expect(compare('latency', [3, 1, 2], 'other', [4, 4, 8], 'ns', 'less is better')).toMatchObject({
+      ours: 2,
+      theirs: 4,
+      ratio: 0.5,
+    })
+    expect(compare('rate', [10], 'other', [2, 4], 'MB/s', 'more is better')).toMatchObject({ theirs: 3, ratio: 0.3 })
+    expect(compare('rate', [10], null, [], 'MB/s', 'more is better')).toMatchObject({ theirs: null, ratio: null })
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { exclusion, type Limits, makePlan, planLatency } from '../../src/bench/product.ts'
 import { parseLatencyLists } from '../../src/bench/settings.ts'
-import { UsageError } from '../../src/bench/usage.ts'
+import { UsageError } from '../../src/toolkit/index.ts'
 
 const limits: Limits = { mtu: 4096, maxInlineData: 512 }
 

@@ -3,7 +3,7 @@ import { devicePair } from '../../src/bench/option.ts'
 import { coreFor, roles } from '../../src/bench/pinning.ts'
 import { latencyOptions, messageSizes, parseLatencyLists } from '../../src/bench/settings.ts'
 import { parseThroughputLists, techniques, throughputCombinations } from '../../src/bench/throughput-settings.ts'
-import type { UsageError } from '../../src/bench/usage.ts'
+import type { UsageError } from '../../src/toolkit/index.ts'
 
 function refusal(given: Record<string, string[]>): UsageError {
   try {

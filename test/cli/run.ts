@@ -12,7 +12,15 @@ export interface Outcome {
 }
 
 export function start(args: string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): ChildProcess {
-  return spawn(process.execPath, [main, ...args], {
+  return startScript(main, args, options)
+}
+
+export function startScript(
+  script: string,
+  args: string[],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+): ChildProcess {
+  return spawn(process.execPath, [script, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     ...options,
     timeout: 100_000,

@@ -93,7 +93,11 @@ export const groupM: Group = (it) => {
     for (let round = 0; round < rounds; round++) {
       const a = t.end(0, QpType.RC)
       const { endpoint } = await victim.next<{ endpoint: QpEndpoint }>()
-      t.connectTo(a as unknown as End, endpoint, { timeout: 10, retryCnt: 3, minRnrTimer: 1 })
+      t.connectTo(a as unknown as End, endpoint, {
+        timeout: a.context.device.driven ? 14 : 10,
+        retryCnt: 3,
+        minRnrTimer: 1,
+      })
       victim.post(a.endpoint)
       expect(await victim.next()).toBe('ready')
       const wc = workCompletions(16)

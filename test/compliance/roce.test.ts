@@ -9,7 +9,7 @@ verbsCompliance('roce', {
   names,
   open: (side) => openDevice(names[side]),
   patienceMs: 10_000,
-  quietMs: 20,
+  quietMs: 40,
   settle() {},
   skip: sameTables,
 })

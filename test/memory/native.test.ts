@@ -89,6 +89,7 @@ it('reports and throws where it is turned off', () => {
   const seen = run(
     `const code = (f) => { try { return f() } catch (e) { return [e.name, e.code, e.message] } }
 print({ available: native.nativeAvailable, reason: native.nativeReason, map: code(() => native.mapShared('x', 4096, 'create')),
+  udp: code(() => native.UdpSocket.open(new ArrayBuffer(8), { address: Uint8Array.of(127, 0, 0, 1), port: 0 })),
   clock: code(() => native.clockMonotonicNs()), pin: native.pinThread([0]), lock: native.lockMemory(), cores: native.currentCores(), why: native.lastError() })`,
     { VERBENA_NO_NATIVE: '1' },
   )
@@ -98,6 +99,7 @@ print({ available: native.nativeAvailable, reason: native.nativeReason, map: cod
     why: expect.stringContaining('VERBENA_NO_NATIVE'),
   })
   expect(seen).toMatchObject({ map: ['NativeError', 'EOPNOTSUPP', expect.stringContaining('VERBENA_NO_NATIVE')] })
+  expect(seen).toMatchObject({ udp: ['NativeError', 'EOPNOTSUPP', expect.anything()] })
   expect(seen).toMatchObject({ clock: ['NativeError', 'EOPNOTSUPP', expect.anything()] })
 })
 

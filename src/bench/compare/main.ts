@@ -1,32 +1,28 @@
 #!/usr/bin/env node
 /**
- * `npm run bench`: Verbena side by side with UCX on shared memory, in one run, in alternating rounds (ours, theirs,
- * ours, …) because a machine changes from minute to minute. Of the rounds the median counts, on both sides.
+ * `npm run bench`: Verbena side by side with other programs, in one run, in alternating rounds (ours, theirs, ours, …)
+ * because a machine changes from minute to minute. Of the rounds the median counts, on both sides. On shared memory:
  *
  *     latency     RC SEND, ping-pong, both sides busy polling, half a round trip    ucx_perftest -t tag_lat
  *     bandwidth   stream of RC SENDs of 64 KiB                                      ucx_perftest -t tag_bw
  *     figures without another program: heap per message, cost of polling
  *
+ * and on a network, which is loopback, what wire-jobs.ts says.
+ *
  * Two latencies are compared, each with its like: `average`, the whole run over its messages ("overall" of
  * ucx_perftest), and `median`, of single round trips ("50.0%ile").
  */
 import { parseArgs } from 'node:util'
+import { getDeviceList } from '../../index.ts'
 import { formatCount } from '../../report/index.ts'
-import { parseInteger } from '../option.ts'
-import { UsageError } from '../usage.ts'
+import { parseInteger, UsageError } from '../../toolkit/index.ts'
+import { devicePair } from '../option.ts'
+import { type Comparison, compare } from './comparison.ts'
 import { Ours, twoCores } from './ours.ts'
-import { endUcx, runUcx, ucxInstalled } from './ucx.ts'
-
-export interface Comparison {
-  name: string
-  ours: number
-  /** Null when there is nothing to compare with, or it is not installed. */
-  peer: string | null
-  theirs: number | null
-  unit: string
-  /** Below 1 we are ahead; null without a peer. */
-  ratio: number | null
-}
+import { endPrograms, isInstalled } from './programs.ts'
+import { runUcx, ucxInstalled } from './ucx.ts'
+import { WireEnds } from './wire-ends.ts'
+import { type WireJob, wireJobs } from './wire-jobs.ts'
 
 const latencySizes = [
   { sizeBytes: 8, iterations: 1_000_000 },
@@ -37,13 +33,18 @@ const bandwidth = { sizeBytes: 65536, iterations: 50_000 } as const
 const manyQps = 1000
 const messagesForHeap = 1_000_000
 
-const help = `Usage: npm run bench -- [--json] [--only NAME] [--rounds N]
+const help = `Usage: npm run bench -- [--json] [--only NAME] [--rounds N] [--device PAIR]
 
-Compares Verbena with UCX on shared memory (ucx_perftest, Debian package ucx-utils) in one run.
+Compares Verbena in one run with UCX (ucx_perftest, Debian package ucx-utils) on shared memory, and with UCX, iperf3 and
+sockperf over TCP on loopback. A program that is not installed is left out.
 
-  --only NAME   latency-8, latency-4096, latency-32768, bandwidth, allocation or polling; several with commas
-  --rounds N    rounds of each comparison, of which the median counts (default: 7)
-  --json        print one JSON document: {"comparisons":[{"name","ours","peer","theirs","unit","ratio"}]}
+  --only NAME    several with commas: latency-8, latency-4096, latency-32768, bandwidth, allocation or polling on
+                 shared memory; write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate or
+                 connections on a network
+  --rounds N     rounds of each comparison, of which the median counts (default: 7)
+  --device PAIR  only the comparisons on a network, between these two adapters, each in a process of its own
+                 (default: roce:127.0.0.1,roce:127.0.0.2; roce and shm:NAME stand for a pair)
+  --json         print one JSON document: {"comparisons":[{"name","ours","peer","theirs","unit","ratio"}]}
 `
 
 interface Job {
@@ -51,7 +52,12 @@ interface Job {
   run(ours: Ours, rounds: number, peer: string | null, cores: readonly [number, number] | null): Promise<Comparison[]>
 }
 
-const jobs: Job[] = [
+/** What an interrupt must end. */
+let ends: WireEnds | undefined
+
+const wirePair = 'roce:127.0.0.1,roce:127.0.0.2'
+
+const memoryJobs: Job[] = [
   ...latencySizes.map(({ sizeBytes, iterations }) => ({
     name: `latency-${sizeBytes}`,
     run: async (ours: Ours, rounds: number, peer: string | null, cores: readonly [number, number] | null) => {
@@ -62,7 +68,7 @@ const jobs: Job[] = [
         our.average.push(mine.averageNs)
         our.median.push(mine.medianNs)
         if (peer === null) continue
-        const other = await runUcx({ test: 'tag_lat', sizeBytes, iterations, cores })
+        const other = await runUcx({ test: 'tag_lat', transport: 'posix', sizeBytes, iterations, cores })
         their.average.push(other.averageNs)
         their.median.push(other.medianNs)
       }
@@ -80,7 +86,9 @@ const jobs: Job[] = [
       const their: number[] = []
       for (let round = 0; round < rounds; round++) {
         our.push((await ours.stream(bandwidth.sizeBytes, bandwidth.iterations)).bytesPerSecond / 1e6)
-        if (peer !== null) their.push((await runUcx({ test: 'tag_bw', ...bandwidth, cores })).bytesPerSecond / 1e6)
+        if (peer === null) continue
+        const other = await runUcx({ test: 'tag_bw', transport: 'posix', ...bandwidth, cores })
+        their.push(other.bytesPerSecond / 1e6)
       }
       return [compare('bandwidth, RC SEND, 64 KiB', our, peer, their, 'MB/s', 'more is better')]
     },
@@ -127,31 +135,6 @@ const jobs: Job[] = [
   },
 ]
 
-function compare(
-  name: string,
-  ours: number[],
-  peer: string | null,
-  theirs: number[],
-  unit: string,
-  order: 'less is better' | 'more is better',
-): Comparison {
-  const our = medianOf(ours)
-  if (peer === null) return { name, ours: rounded(our), peer: null, theirs: null, unit, ratio: null }
-  const their = medianOf(theirs)
-  const ratio = order === 'less is better' ? our / their : their / our
-  return { name, ours: rounded(our), peer, theirs: rounded(their), unit, ratio: Math.round(ratio * 1000) / 1000 }
-}
-
-function medianOf(values: number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
-}
-
-function rounded(value: number): number {
-  return Number(value.toPrecision(4))
-}
-
 async function main(): Promise<number> {
   const { values } = readArguments()
   if (values.help) {
@@ -159,20 +142,25 @@ async function main(): Promise<number> {
     return 0
   }
   const rounds = parseInteger('--rounds', values.rounds, 7, 1, 1000)
-  const chosen = choose(values.only)
+  const chosen = choose(values.only, values.device !== undefined)
+  const wire = new WireEnds(pairOf(values.device))
+  ends = wire
   const peer = ucxInstalled() ? 'UCX (posix shared memory)' : null
   const say = (text: string) => {
     if (!values.json) process.stdout.write(`${text}\n`)
   }
-  if (peer === null)
-    process.stderr.write('ucx_perftest is not installed, so there is nothing to compare with: apt install ucx-utils\n')
+  for (const [program, name] of Object.entries({ ucx_perftest: 'ucx-utils', iperf3: 'iperf3', sockperf: 'sockperf' }))
+    if (!isInstalled(program))
+      process.stderr.write(`${program} is not installed, so it is not compared with: apt install ${name}\n`)
   const ours = new Ours()
   const comparisons: Comparison[] = []
   let failed = 0
   try {
     for (const job of chosen) {
       try {
-        for (const comparison of await job.run(ours, rounds, peer, twoCores())) {
+        const cores = twoCores()
+        const done = 'wire' in job ? job.wire.run(wire, rounds, cores) : job.memory.run(ours, rounds, peer, cores)
+        for (const comparison of await done) {
           comparisons.push(comparison)
           say(line(comparison))
         }
@@ -182,7 +170,7 @@ async function main(): Promise<number> {
       }
     }
   } finally {
-    await ours.end()
+    await Promise.all([ours.end(), wire.end()])
   }
   if (values.json) process.stdout.write(`${JSON.stringify({ comparisons })}\n`)
   else say(`\nMedians of ${rounds} alternating rounds. A ratio below 1 means that Verbena is ahead.`)
@@ -192,7 +180,7 @@ async function main(): Promise<number> {
 function line({ name, ours, theirs, peer, unit, ratio }: Comparison): string {
   const figure = (value: number) => `${value >= 1000 ? formatCount(value) : value} ${unit}`
   const theirText = theirs === null ? '' : `   ${peer}: ${figure(theirs)}   ratio ${ratio}`
-  return `${name.padEnd(58)} ${figure(ours).padStart(12)}${theirText}`
+  return `${name.padEnd(62)} ${figure(ours).padStart(12)}${theirText}`
 }
 
 function readArguments() {
@@ -202,6 +190,7 @@ function readArguments() {
         json: { type: 'boolean' },
         only: { type: 'string' },
         rounds: { type: 'string' },
+        device: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     })
@@ -210,17 +199,38 @@ function readArguments() {
   }
 }
 
-function choose(only: string | undefined): Job[] {
-  if (only === undefined) return jobs
+type Chosen = { name: string } & ({ memory: Job } | { wire: WireJob })
+
+/** Comparisons on shared memory come first: the machine is quiet then. */
+function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
+  const known: Chosen[] = [
+    ...(wireOnly ? [] : memoryJobs.map((memory) => ({ name: memory.name, memory }))),
+    ...wireJobs.map((wire) => ({ name: wire.name, wire })),
+  ]
+  if (only === undefined) {
+    if (wireOnly || getDeviceList().some(({ name }) => name.startsWith('roce'))) return known
+    return known.filter((job) => 'memory' in job)
+  }
   return only.split(',').flatMap((name) => {
-    const found = jobs.filter((job) => job.name === name || job.name.startsWith(`${name}-`))
+    const found = known.filter((job) => job.name === name || job.name.startsWith(`${name}-`))
     if (found.length === 0)
       throw new UsageError(
         '--only',
-        `'${name}' is not valid. Expected ${jobs.map((job) => job.name).join(', ')}, for example: --only latency-8`,
+        `'${name}' is not valid. Expected ${known.map((job) => job.name).join(', ')}, for example: --only ${known[0]!.name}`,
       )
     return found
   })
+}
+
+function pairOf(text: string | undefined): readonly [string, string] {
+  const pair = text === undefined || text === 'roce' ? wirePair : devicePair(text)
+  const [first, second] = pair?.split(',') ?? []
+  if (first === undefined || second === undefined || first === second || /^shm\d/.test(first))
+    throw new UsageError(
+      '--device',
+      `'${text}' is not valid. Expected two adapters that two processes can reach, for example: --device ${wirePair}`,
+    )
+  return [first, second]
 }
 
 for (const [signal, code] of [
@@ -228,7 +238,8 @@ for (const [signal, code] of [
   ['SIGTERM', 143],
 ] as const) {
   process.once(signal, () => {
-    endUcx()
+    endPrograms()
+    ends?.kill()
     process.exit(code)
   })
 }

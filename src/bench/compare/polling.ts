@@ -19,8 +19,8 @@ import {
   workCompletions,
 } from '../../index.ts'
 import { nowNs } from '../../memory/index.ts'
+import { serve } from '../../toolkit/index.ts'
 import { closeAll } from '../latency-set.ts'
-import { serve } from '../peer.ts'
 
 export interface PollResult {
   /** Nanoseconds of a poll that finds nothing, and of each completion that a poll finds. */

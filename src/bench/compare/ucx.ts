@@ -1,16 +1,14 @@
 /**
  * `ucx_perftest` (Debian package ucx-utils) as the other program: a server and a client on this host, over shared
- * memory. Every process has a time limit and is ended by its own process id.
+ * memory or over TCP.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { accessSync, constants } from 'node:fs'
-import { createServer } from 'node:net'
-import { delimiter, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { finished, freePort, isInstalled, startProgram } from './programs.ts'
 
 export interface UcxRun {
   test: 'tag_lat' | 'tag_bw'
+  /** What UCX_TLS asks for. */
+  transport: 'posix' | 'tcp'
   sizeBytes: number
   iterations: number
   /** Cores of client and server; null leaves them to the scheduler. */
@@ -25,23 +23,16 @@ export interface UcxResult {
 }
 
 const program = 'ucx_perftest'
-const environment = { ...process.env, UCX_TLS: 'posix,self', UCX_WARN_UNUSED_ENV_VARS: 'n' }
-const timeLimitMs = 60_000
 const connectAttempts = 30
 
 export function ucxInstalled(): boolean {
-  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
+  return isInstalled(program)
 }
 
-export async function runUcx({ test, sizeBytes, iterations, cores }: UcxRun): Promise<UcxResult> {
+export async function runUcx({ test, transport, sizeBytes, iterations, cores }: UcxRun): Promise<UcxResult> {
   const port = await freePort()
+  const start = (args: string[]) =>
+    startProgram(program, args, { UCX_TLS: `${transport},self`, UCX_WARN_UNUSED_ENV_VARS: 'n' })
   const server = start(['-p', String(port), ...pin(cores?.[1])])
   try {
     const test_ = ['-t', test, '-s', String(sizeBytes), '-n', String(iterations), '-f']
@@ -63,45 +54,6 @@ export async function runUcx({ test, sizeBytes, iterations, cores }: UcxRun): Pr
 
 function pin(core: number | undefined): string[] {
   return core === undefined ? [] : ['-c', String(core)]
-}
-
-const running = new Set<ChildProcess>()
-
-/** For a comparison that is interrupted. */
-export function endUcx(): void {
-  for (const child of running) child.kill('SIGKILL')
-}
-
-function start(args: string[]): ChildProcess {
-  const child = spawn(program, args, {
-    env: environment,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: timeLimitMs,
-    killSignal: 'SIGKILL',
-  })
-  running.add(child)
-  child.once('close', () => running.delete(child))
-  return child
-}
-
-async function finished(child: ChildProcess): Promise<{ code: number | null; output: string }> {
-  let output = ''
-  const collect = (chunk: Buffer): void => {
-    output += chunk.toString()
-  }
-  child.stdout?.on('data', collect)
-  child.stderr?.on('data', collect)
-  const [code] = (await once(child, 'close')) as [number | null]
-  return { code, output }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
 }
 
 /**

@@ -1,13 +1,7 @@
 /** `verbena bench latency` */
 import type { Command } from 'commander'
-import {
-  datedDirectory,
-  type GivenOptions,
-  latencyOptions,
-  parseInteger,
-  parseLatencyLists,
-  planLatency,
-} from '../../bench/index.ts'
+import { datedDirectory, type GivenOptions, latencyOptions, parseLatencyLists, planLatency } from '../../bench/index.ts'
+import { parseInteger } from '../../toolkit/index.ts'
 import { measureLatency } from '../latency-run.ts'
 import { addSettings, limitsOf, tellLeftOut } from '../settings.ts'
 

@@ -4,15 +4,13 @@ import {
   datedDirectory,
   type GivenOptions,
   makePlan,
-  parseInteger,
-  parseNumber,
   parseThroughputLists,
   techniqueTexts,
   throughputCombinations,
   throughputExclusion,
   throughputOptions,
-  UsageError,
 } from '../../bench/index.ts'
+import { parseInteger, parseNumber, UsageError } from '../../toolkit/index.ts'
 import { addSettings, limitsOf, tellLeftOut } from '../settings.ts'
 import { measureThroughput } from '../throughput-run.ts'
 

@@ -1,7 +1,8 @@
 /** `verbena report` */
 import type { Command } from 'commander'
-import { datedDirectory, parseNumber } from '../../bench/index.ts'
+import { datedDirectory } from '../../bench/index.ts'
 import { type ReportOptions, writeReport } from '../../report/index.ts'
+import { parseNumber } from '../../toolkit/index.ts'
 import { openInBrowser, wantsBrowser } from '../browser.ts'
 import { print } from '../output.ts'
 

@@ -15,11 +15,11 @@ import {
   type LatencyLists,
   type LatencySettings,
   makePlan,
-  parseInteger,
   parseLatencyLists,
   spreadPin,
 } from '../../bench/index.ts'
 import { writeReport } from '../../report/index.ts'
+import { parseInteger } from '../../toolkit/index.ts'
 import { openInBrowser } from '../browser.ts'
 import { measureLatency } from '../latency-run.ts'
 import { print } from '../output.ts'

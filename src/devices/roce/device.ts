@@ -5,7 +5,7 @@
  * Whoever polls, posts or waits drives the adapter; while nobody does, a thread of the process does (service.ts), so that
  * a peer's READ is answered while the program computes. With `engine: 'thread'` that thread alone drives it.
  */
-import type { Worker } from 'node:worker_threads'
+import { isMainThread, type Worker } from 'node:worker_threads'
 import {
   closeFd,
   makeEventFd,
@@ -322,6 +322,13 @@ export function wakeService(host: Host): void {
   if (fd >= 0) signalEventFd(fd)
 }
 
+process.on('exit', () => {
+  if (service === null || !isMainThread) return
+  const host = processHost()
+  Atomics.store(host.i32, host.at.meta + Meta.serviceStop, 1)
+  wakeService(host)
+})
+
 let service: Worker | null = null
 
 /** Starts the thread that drives devices, unless this thread has one. Of several, one works and the others stand by. */
@@ -414,6 +421,10 @@ function list(): DeviceInfo[] {
   const all = hostAddresses()
   const one = (name: string, address: HostAddress): DeviceInfo => ({ name, guid: guidOf(address), kind: 'roce' })
   const found = all.map((address) => one(`roce:${address.text}`, address))
+  // Loopback has more addresses than it lists: those that are open are listed too.
+  for (const { name, attr } of openDevices())
+    if (name !== 'roce' && !found.some((info) => info.name === name))
+      found.push({ name, guid: attr.nodeGuid, kind: 'roce' })
   return all.length > 0 ? [one('roce', all[0]!), ...found] : []
 }
 

@@ -17,6 +17,8 @@ export type ServiceData = Record<string, never>
 const spinNs = 30_000
 /** How often it looks whether programs still poll. */
 const lookMs = 2
+/** How long it waits in the kernel at a time: a thread that is to end cannot be called back from there. */
+const longestWaitMs = 250
 /** How often a thread that stands by looks whether the one at work lives. */
 const standbyMs = 200
 
@@ -49,6 +51,7 @@ function serve(): void {
   let idleSince = 0
   for (;;) {
     const bell = Atomics.load(i32, wake)
+    if (Atomics.load(i32, at.meta + Meta.serviceStop) === 1) return
     const generation = generations()
     if (generation !== seen) {
       seen = generation
@@ -99,8 +102,7 @@ function sleep(devices: readonly RoceDevice[], bell: number): void {
   Atomics.store(i32, mode, serviceMode.waiting)
   // Who rang before it could see that this thread waits did not signal.
   if (Atomics.load(i32, wake) === bell && !devices.some((device) => device.busy)) {
-    const ms = next === Number.POSITIVE_INFINITY ? next : Math.max(0, (next - nowNs()) / 1e6)
-    waitReadable(fds, count, ms)
+    waitReadable(fds, count, Math.min(longestWaitMs, Math.max(0, (next - nowNs()) / 1e6)))
   }
   Atomics.store(i32, mode, serviceMode.awake)
   drainEventFd(fds[0]!)

@@ -18,11 +18,11 @@ export const sockaddrSlotBytes = 32
 const maxDestinations = 65_536
 const slotsPerChunk = 64
 
-/** Words of a key: address, port, scope. */
+/** Words of a key: address, port, scope. Signed, so that none is ever too large for a small integer of V8. */
 const keyWords = 6
 
 /** ::ffff in the third word of a GID, as the machine (little-endian) reads it. */
-const mappedWord = 0xffff0000
+const mappedWord = 0xffff0000 | 0
 
 export function sockaddrBytes(family: 4 | 6): number {
   return family === 4 ? 16 : 28
@@ -72,10 +72,10 @@ export class Destinations {
   high: Uint32Array = new Uint32Array(16)
   count = 0
   readonly #family: 4 | 6
-  #keys = new Uint32Array(16 * keyWords)
+  #keys = new Int32Array(16 * keyWords)
   /** Open addressing; index + 1, 0 for a free entry; its length is a power of two and at least twice the count. */
   #table = new Int32Array(64)
-  readonly #key = new Uint32Array(keyWords)
+  readonly #key = new Int32Array(keyWords)
   readonly #keyBytes = new Uint8Array(this.#key.buffer)
 
   constructor(family: 4 | 6) {
@@ -145,9 +145,13 @@ export class Destinations {
     this.#chunks.push(chunk)
     if (index + slotsPerChunk > this.low.length) {
       const size = Math.max(slotsPerChunk, this.low.length * 2)
-      this.low = grown(this.low, size)
-      this.high = grown(this.high, size)
-      this.#keys = grown(this.#keys, size * keyWords)
+      const [low, high, keys] = [this.low, this.high, this.#keys]
+      this.low = new Uint32Array(size)
+      this.low.set(low)
+      this.high = new Uint32Array(size)
+      this.high.set(high)
+      this.#keys = new Int32Array(size * keyWords)
+      this.#keys.set(keys)
     }
     for (let i = 0; i < slotsPerChunk; i++) {
       const address = chunk.address + i * sockaddrSlotBytes
@@ -178,17 +182,11 @@ export class Destinations {
 type Chunk = ReturnType<typeof nativeScratch>
 const freeChunks: Chunk[] = []
 
-function grown(words: Uint32Array, length: number): Uint32Array<ArrayBuffer> {
-  const copy = new Uint32Array(length)
-  copy.set(words)
-  return copy
-}
-
-function hash(key: Uint32Array): number {
-  let h = 0x9e3779b9
+function hash(key: Int32Array): number {
+  let h = 0x1e3779b9
   for (let i = 0; i < keyWords; i++) {
-    h = Math.imul(h ^ key[i]!, 0x85ebca6b)
+    h = Math.imul(h ^ key[i]!, 0x25ebca6b)
     h ^= h >>> 15
   }
-  return h >>> 0
+  return h
 }

@@ -26,7 +26,8 @@ const socketNumbers = {
   dropCount: 40,
 } as const
 
-const udpNumbers = { segment: 103, coalesce: 104 } as const
+/** noChecksum6: UDP_NO_CHECK6_RX, since RoCEv2 over IPv6 may have checksum 0, which the kernel would drop. */
+const udpNumbers = { noChecksum6: 102, segment: 103, coalesce: 104 } as const
 
 const ipv4Numbers = {
   trafficClass4: 1,
@@ -109,7 +110,10 @@ export function openUdp(family: 4 | 6, receiveBufferBytes: number, sendBufferByt
     throw nativeError('socket', errnoName(errno), errno, what)
   }
   const four = family === 4
-  if (!four) setOption(fd, Option.only6, 1)
+  if (!four) {
+    setOption(fd, Option.only6, 1)
+    setOption(fd, Option.noChecksum6, 1)
+  }
   // Above net.core.rmem_max only with CAP_NET_ADMIN; up to it for everyone.
   if (setOption(fd, Option.receiveBufferForce, receiveBufferBytes) !== 0)
     setOption(fd, Option.receiveBuffer, receiveBufferBytes)

@@ -17,7 +17,7 @@ interface Call {
 interface Reply {
   id: number
   value?: unknown
-  error?: { name: string; message: string }
+  error?: { name: string; message: string; code?: string }
 }
 
 export type Handlers = Record<string, (argument: never) => unknown>
@@ -29,19 +29,36 @@ export function serve(handlers: Handlers): void {
   })
 }
 
+/** In a worker: tells the main thread something while a call is still carried out. */
+export function notify(value: unknown): void {
+  parentPort?.postMessage({ id: 0, value } satisfies Reply)
+}
+
 async function answer(handlers: Handlers, { id, name, argument }: Call): Promise<Reply> {
   try {
     return { id, value: await handlers[name]!(argument as never) }
   } catch (error) {
-    const { name, message } = error instanceof Error ? error : new Error(String(error))
-    return { id, error: { name, message } }
+    const { name, message, code } = (error instanceof Error ? error : new Error(String(error))) as Error & {
+      code?: unknown
+    }
+    return { id, error: { name, message, ...(typeof code === 'string' ? { code } : {}) } }
   }
 }
 
 /** The other thread failed, ended or did not answer. */
 export class PeerError extends Error {
   override readonly name = 'PeerError'
+  /** Name and code of the error that was thrown in the thread, where it was one. */
+  readonly thrown: { name: string; code?: string } | null
+
+  constructor(message: string, thrown: { name: string; code?: string } | null = null) {
+    super(message)
+    this.thrown = thrown
+  }
 }
+
+/** What a timer of Node takes. */
+const maxTimeoutMs = 0x7fffffff
 
 interface Pending {
   resolve(value: unknown): void
@@ -54,12 +71,14 @@ export class Peer {
   readonly #worker: Worker
   readonly #pending = new Map<number, Pending>()
   #next = 1
+  /** Called with what the worker passes to `notify`. */
+  onNotice: ((value: unknown) => void) | null = null
   #ended = false
 
-  /** `module` is the file name of the thread's module in this folder, without suffix. */
-  constructor(name: string, module: string, data?: unknown) {
+  /** `entry` is the thread's module: see `siblingModule`. */
+  constructor(name: string, entry: URL, data?: unknown) {
     this.name = name
-    this.#worker = startThread(siblingModule(module), { workerData: data, name: `verbena ${name}` })
+    this.#worker = startThread(entry, { workerData: data, name: `verbena ${name}` })
     this.#worker.on('message', (reply: Reply) => this.#settle(reply))
     this.#worker.on('error', (error) => this.#fail(`the ${name} thread failed: ${error.message}`))
     this.#worker.on('exit', () => this.#fail(`the ${name} thread ended`))
@@ -70,6 +89,7 @@ export class Peer {
     return !this.#ended
   }
 
+  /** At most 24 days, which is what a timer takes. */
   call<T>(name: string, argument: unknown, timeoutMs: number): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#ended) {
@@ -77,10 +97,13 @@ export class Peer {
         return
       }
       const id = this.#next++
-      const timer = setTimeout(() => {
-        this.#pending.delete(id)
-        reject(new PeerError(`the ${this.name} thread did not answer '${name}' within ${timeoutMs} ms`))
-      }, timeoutMs)
+      const timer = setTimeout(
+        () => {
+          this.#pending.delete(id)
+          reject(new PeerError(`the ${this.name} thread did not answer '${name}' within ${timeoutMs} ms`))
+        },
+        Math.min(timeoutMs, maxTimeoutMs),
+      )
       this.#pending.set(id, { resolve: resolve as (value: unknown) => void, reject, timer })
       this.#worker.postMessage({ id, name, argument } satisfies Call)
     })
@@ -92,11 +115,12 @@ export class Peer {
   }
 
   #settle(reply: Reply): void {
+    if (reply.id === 0) this.onNotice?.(reply.value)
     const pending = this.#pending.get(reply.id)
     if (!pending) return
     this.#pending.delete(reply.id)
     clearTimeout(pending.timer)
-    if (reply.error) pending.reject(new PeerError(reply.error.message))
+    if (reply.error) pending.reject(new PeerError(reply.error.message, reply.error))
     else pending.resolve(reply.value)
   }
 
@@ -110,8 +134,7 @@ export class Peer {
   }
 }
 
-/** The URL of a module of this folder, whether it runs from src/ or from dist/. */
-function siblingModule(module: string): URL {
-  const suffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
-  return new URL(`./${module}${suffix}`, import.meta.url)
+/** The module `name` (without suffix) beside the one whose `import.meta.url` this is, as source or as built. */
+export function siblingModule(metaUrl: string, name: string): URL {
+  return new URL(`./${name}${metaUrl.endsWith('.ts') ? '.ts' : '.js'}`, metaUrl)
 }

@@ -1,0 +1,36 @@
+/** The packet a parser stands at: one record, filled again for each packet, so that reading allocates nothing. */
+
+/** An interface as the file describes it; a pcap file has exactly one. */
+export interface InterfaceInfo {
+  id: number
+  linkType: number
+  snapLength: number
+  name?: string
+  description?: string
+  /** Time stamps count in units of 1 / unitsPerSecond seconds. */
+  unitsPerSecond: number
+  /** Seconds to add to each time stamp. */
+  offsetSeconds: number
+  /** From Interface Statistics Blocks: packets the interface had no room for, where the file says so. */
+  dropped?: number
+}
+
+export class CapturedPacket {
+  /** From 1, as tshark's frame.number. */
+  number = 0
+  /** Where its record begins in the (uncompressed) file. */
+  fileOffset = 0
+  /** The bytes are bytes[offset .. offset + length), until the reader goes on. */
+  bytes: Uint8Array = new Uint8Array(0)
+  view: DataView = new DataView(this.bytes.buffer)
+  offset = 0
+  length = 0
+  /** Length on the wire; more than `length` if the capture was told to cut. */
+  originalLength = 0
+  /** Seconds since 1970, and the rest in nanoseconds. Both 0 if the file does not say (Simple Packet Blocks). */
+  seconds = 0
+  nanoseconds = 0
+  hasTime = false
+  linkType = 0
+  interfaceId = 0
+}

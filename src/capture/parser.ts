@@ -1,0 +1,101 @@
+/**
+ * Reads a capture as a stream of bytes: `room` and `filled` put bytes in, `next` gives packet after packet out.
+ * It finds out the format, never throws on what it reads, and notes damage instead.
+ */
+import { DamageLog } from './damage.ts'
+import { blockType, pcapMagic } from './format.ts'
+import { CapturedPacket, type InterfaceInfo } from './packet.ts'
+import { PcapReader } from './pcap.ts'
+import { PcapngReader } from './pcapng.ts'
+import { ByteWindow, Step, type StepValue } from './window.ts'
+
+export { CapturedPacket, type InterfaceInfo } from './packet.ts'
+export { Step } from './window.ts'
+
+export type CaptureFormat = 'pcap' | 'pcapng'
+
+export class CaptureParser {
+  /** The packet that the last `Step.Packet` stands for. */
+  readonly packet: CapturedPacket = new CapturedPacket()
+  readonly damage: DamageLog = new DamageLog()
+  /** Undefined until the first bytes are there, and for what is no capture file at all. */
+  format: CaptureFormat | undefined
+  readonly #window: ByteWindow
+  #reader: PcapReader | PcapngReader | undefined
+
+  constructor(windowSize?: number) {
+    this.#window = new ByteWindow(windowSize)
+  }
+
+  get interfaces(): readonly InterfaceInfo[] {
+    return this.#reader?.interfaces ?? []
+  }
+
+  get littleEndian(): boolean {
+    return this.#reader?.littleEndian ?? true
+  }
+
+  /** Bytes used so far. */
+  get fileOffset(): number {
+    return this.#window.fileOffset
+  }
+
+  /** Space for at least `minimum` more bytes; moves what is unread, so the last packet's bytes are gone. */
+  room(minimum: number): Uint8Array {
+    return this.#window.room(minimum)
+  }
+
+  filled(count: number): void {
+    this.#window.filled(count)
+  }
+
+  /** Says that all bytes were given. */
+  end(): void {
+    this.#window.ended = true
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#window.room(chunk.length).set(chunk)
+    this.#window.filled(chunk.length)
+  }
+
+  next(): StepValue {
+    if (this.#reader === undefined) {
+      const step = this.#open()
+      if (step !== Step.Packet) return step
+    }
+    return this.#reader!.next()
+  }
+
+  #open(): StepValue {
+    const window = this.#window
+    if (!window.has(4)) {
+      if (!window.ended) return Step.More
+      const length = window.limit - window.start
+      if (this.damage.count === 0)
+        this.damage.add(0, 1, length === 0 ? 'the file is empty' : `no capture file: only ${length} bytes`)
+      return Step.End
+    }
+    const { view, start } = window
+    const { packet, damage } = this
+    if (view.getUint32(start, true) === blockType.sectionHeader) {
+      this.format = 'pcapng'
+      this.#reader = new PcapngReader(window, packet, damage)
+      return Step.Packet
+    }
+    for (const little of [true, false]) {
+      const word = view.getUint32(start, little)
+      if (word === pcapMagic.micro || word === pcapMagic.nano || word === pcapMagic.modified) {
+        this.format = 'pcap'
+        this.#reader = new PcapReader(window, packet, damage, word, little)
+        return Step.Packet
+      }
+    }
+    if (damage.count === 0) {
+      const word = view.getUint32(start).toString(16).padStart(8, '0')
+      damage.add(0, 1, `neither pcap nor pcapng: the file begins with ${word}`)
+    }
+    window.start = window.limit
+    return Step.End
+  }
+}

@@ -1,0 +1,252 @@
+/**
+ * pcap files: one header, then records. Nothing in a record marks its beginning, so behind damage the next whole record
+ * is looked for: a header that is plausible by itself and is followed by another plausible one, or by the file's end.
+ */
+import type { Damage, DamageLog } from './damage.ts'
+import {
+  longestRecord,
+  longestResync,
+  pcapHeaderLength,
+  pcapMagic,
+  pcapModifiedRecordLength,
+  pcapRecordLength,
+} from './format.ts'
+import type { CapturedPacket, InterfaceInfo } from './packet.ts'
+import { type ByteWindow, Step, type StepValue } from './window.ts'
+
+/** Record headers farther apart than this are not believed to belong together, when looking for one. */
+const believableGapSeconds = 86_400
+
+const fits = { yes: 0, no: 1, unknown: 2 } as const
+const unknownLength = -1
+const noLength = -2
+
+export class PcapReader {
+  readonly window: ByteWindow
+  readonly packet: CapturedPacket
+  readonly damage: DamageLog
+  readonly interfaces: InterfaceInfo[] = []
+  readonly littleEndian: boolean
+  readonly #magic: number
+  #recordLength = pcapRecordLength
+  #units = 1e6
+  #begun = false
+  #searching = false
+  #lost: Damage | undefined
+  #lastSeconds = -1
+
+  constructor(window: ByteWindow, packet: CapturedPacket, damage: DamageLog, magic: number, littleEndian: boolean) {
+    this.window = window
+    this.packet = packet
+    this.damage = damage
+    this.littleEndian = littleEndian
+    this.#magic = magic
+  }
+
+  next(): StepValue {
+    const { window, packet } = this
+    if (!this.#begun) {
+      if (!window.has(pcapHeaderLength))
+        return this.#short('the file ends inside the pcap file header', pcapHeaderLength)
+      this.#begin()
+    }
+    for (;;) {
+      if (this.#searching) {
+        const found = this.#search()
+        if (found !== Step.Packet) return found
+        this.#searching = false
+        if (this.#lost !== undefined) this.#lost.what += `; reading goes on at offset ${window.fileOffset}`
+      }
+      const unread = window.limit - window.start
+      if (unread < this.#recordLength) {
+        window.wanted = this.#recordLength
+        if (!window.ended) return Step.More
+        if (unread > 0) this.#note(`the file ends inside a record header: ${unread} of ${this.#recordLength} bytes`)
+        window.start = window.limit
+        return Step.End
+      }
+      const { view, start } = window
+      const seconds = view.getUint32(start, this.littleEndian)
+      const fraction = view.getUint32(start + 4, this.littleEndian)
+      let captured = view.getUint32(start + 8, this.littleEndian)
+      const original = view.getUint32(start + 12, this.littleEndian)
+      if (captured > longestRecord) {
+        this.#lose(`a record of ${captured} bytes: its header is damaged`)
+        continue
+      }
+      if (captured !== original || !this.#possible(start)) {
+        const length = this.#lengthOf(start)
+        if (length === unknownLength) return Step.More
+        if (length === noLength) {
+          this.#lose('a record header that is damaged: no record follows')
+          continue
+        }
+        captured = length
+      }
+      const whole = this.#recordLength + captured
+      if (unread < whole) {
+        if (!window.ended) {
+          window.wanted = whole
+          return Step.More
+        }
+        this.#lose(`the file ends inside this record: ${unread - this.#recordLength} of ${captured} bytes`)
+        continue
+      }
+      packet.number++
+      packet.fileOffset = window.base + start
+      packet.bytes = window.bytes
+      packet.view = view
+      packet.offset = start + this.#recordLength
+      packet.length = captured
+      packet.originalLength = Math.max(original, captured)
+      packet.seconds = seconds
+      packet.nanoseconds = this.#units === 1e9 ? fraction : fraction * 1000
+      packet.hasTime = true
+      window.start = start + whole
+      this.#lastSeconds = seconds
+      return Step.Packet
+    }
+  }
+
+  #begin(): void {
+    const { window, littleEndian } = this
+    const { view, start } = window
+    const network = view.getUint32(start + 20, littleEndian)
+    this.#units = this.#magic === pcapMagic.nano ? 1e9 : 1e6
+    if (this.#magic === pcapMagic.modified) this.#recordLength = pcapModifiedRecordLength
+    const major = view.getUint16(start + 4, littleEndian)
+    const minor = view.getUint16(start + 6, littleEndian)
+    if (major !== 2 || minor < 3) this.#note(`version ${major}.${minor} instead of 2.4: read as 2.4`)
+    const info: InterfaceInfo = {
+      id: 0,
+      // Above the link type stand bits that tell the length of a frame check sequence.
+      linkType: network & 0xffff,
+      snapLength: view.getUint32(start + 16, littleEndian),
+      unitsPerSecond: this.#units,
+      offsetSeconds: 0,
+    }
+    this.interfaces.push(info)
+    this.packet.linkType = info.linkType
+    window.start += pcapHeaderLength
+    this.#begun = true
+  }
+
+  #note(what: string): Damage {
+    return this.damage.add(this.window.fileOffset, this.packet.number + 1, what)
+  }
+
+  #lose(what: string): void {
+    this.#lost = this.#note(what)
+    this.window.start++
+    this.#searching = true
+  }
+
+  #short(what: string, wanted: number): StepValue {
+    const { window } = this
+    window.wanted = wanted
+    if (!window.ended) return Step.More
+    this.#note(`${what}: ${window.limit - window.start} of ${wanted} bytes`)
+    window.start = window.limit
+    return Step.End
+  }
+
+  /**
+   * The captured bytes of a record with a header that is not quite as usual: cut packets are, damaged headers, too. What
+   * follows decides; so the window has to reach beyond the record, or the answer is `unknownLength`.
+   */
+  #lengthOf(start: number): number {
+    const { window } = this
+    const captured = window.view.getUint32(start + 8, this.littleEndian)
+    const original = window.view.getUint32(start + 12, this.littleEndian)
+    const fraction = window.view.getUint32(start + 4, this.littleEndian)
+    const asCaptured = this.#follower(start, captured)
+    if (asCaptured === fits.unknown) return unknownLength
+    if (captured < original && fraction < this.#units && this.#leadsOn(start, captured)) return captured
+    if (captured !== original && original <= longestResync) {
+      const asOriginal = this.#follower(start, original)
+      if (asOriginal === fits.unknown) return unknownLength
+      // Where a header seems to follow both, the one with the likelier time counts.
+      const likelier = asCaptured === fits.no || this.#leadsOn(start, original)
+      if (asOriginal === fits.yes && original > 0 && likelier) {
+        this.#note(`${captured} bytes captured of a packet of ${original}: the record has all of them`)
+        return original
+      }
+    }
+    if (fraction >= this.#units) {
+      if (asCaptured === fits.no) return noLength
+      this.#note(`a fraction of a second of ${fraction} units of 1/${this.#units}`)
+      return captured
+    }
+    // The record behind a cut packet may be the damaged one.
+    if (captured < original) return captured
+    if (asCaptured === fits.no) return noLength
+    if (captured > original) this.#note(`${captured} bytes captured of a packet of ${original}`)
+    return captured
+  }
+
+  /** Puts the window at the next record that can be believed. */
+  #search(): StepValue {
+    const { window } = this
+    const from = window.fileOffset
+    for (; window.limit - window.start >= this.#recordLength; window.start++) {
+      const { start, limit } = window
+      if (!this.#plausible(start, this.#lastSeconds)) continue
+      const end = start + this.#recordLength + window.view.getUint32(start + 8, this.littleEndian)
+      if (end > limit) {
+        if (window.ended) continue
+        window.wanted = end - start
+        return Step.More
+      }
+      const follower = this.#follower(start, end - start - this.#recordLength)
+      if (follower === fits.yes) return Step.Packet
+      if (follower === fits.unknown) return Step.More
+    }
+    window.wanted = this.#recordLength
+    if (!window.ended) return Step.More
+    // What is left is too short for a record, or nothing believable came after `from`.
+    if (window.fileOffset - from > 0) window.start = window.limit
+    return Step.End
+  }
+
+  /** Does a record, or the file's end, follow a record at `start` with `length` bytes? */
+  #follower(start: number, length: number): number {
+    const { window } = this
+    const position = start + this.#recordLength + length
+    const unread = window.limit - position
+    if (unread < this.#recordLength && !window.ended) {
+      window.wanted = position + this.#recordLength - window.start
+      return fits.unknown
+    }
+    if (unread < 0) return fits.no
+    // The file may be cut off in the middle of the following header: nothing speaks against that.
+    if (unread < this.#recordLength) return fits.yes
+    return this.#possible(position) ? fits.yes : fits.no
+  }
+
+  /** Does a likely header, or the file's end, follow a record at `start` with `length` bytes? `#follower` has been asked. */
+  #leadsOn(start: number, length: number): boolean {
+    const { limit, view } = this.window
+    const position = start + this.#recordLength + length
+    const seconds = view.getUint32(start, this.littleEndian)
+    return limit === position || (limit - position >= this.#recordLength && this.#plausible(position, seconds))
+  }
+
+  /** Can this be a record header? */
+  #possible(position: number): boolean {
+    const { view } = this.window
+    const captured = view.getUint32(position + 8, this.littleEndian)
+    const original = view.getUint32(position + 12, this.littleEndian)
+    if (captured > original || original > longestResync) return false
+    if (view.getUint32(position + 4, this.littleEndian) >= this.#units) return false
+    // Zeros are no header.
+    return captured > 0 || view.getUint32(position, this.littleEndian) > 0
+  }
+
+  /** Is it likely enough that this is one, near `seconds` in time, to go on with it behind damage? */
+  #plausible(position: number, seconds: number): boolean {
+    const { view } = this.window
+    if (!this.#possible(position) || view.getUint32(position + 8, this.littleEndian) === 0) return false
+    // Before the first record there is nothing to compare with.
+    return seconds < 0 || Math.abs(view.getUint32(position, this.littleEndian) - seconds) <= believableGapSeconds
+  }
+}

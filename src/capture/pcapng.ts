@@ -1,0 +1,312 @@
+/**
+ * pcapng files: blocks that tell their length at both ends. Behind damage, the next block of a known type whose two
+ * lengths agree is looked for. Interfaces, and with them link types and clocks, are known only within a section.
+ */
+import type { Damage, DamageLog } from './damage.ts'
+import { blockType, byteOrderMagic, longestRecord, longestResync, optionCode } from './format.ts'
+import type { CapturedPacket, InterfaceInfo } from './packet.ts'
+import { setTime, unitsOfResolution } from './time-stamp.ts'
+import { type ByteWindow, Step, type StepValue } from './window.ts'
+
+const smallestBlock = 12
+/** Type, length, and for a section header the byte order magic. */
+const blockHead = 12
+
+const knownTypes: ReadonlySet<number> = new Set(Object.values(blockType))
+
+const text = new TextDecoder()
+
+export class PcapngReader {
+  readonly window: ByteWindow
+  readonly packet: CapturedPacket
+  readonly damage: DamageLog
+  /** All interfaces of the file; packets name those of their section. */
+  readonly interfaces: InterfaceInfo[] = []
+  littleEndian = true
+  #sectionFirst = 0
+  #searching = false
+  #lost: Damage | undefined
+  #cut = false
+
+  constructor(window: ByteWindow, packet: CapturedPacket, damage: DamageLog) {
+    this.window = window
+    this.packet = packet
+    this.damage = damage
+  }
+
+  next(): StepValue {
+    const { window } = this
+    for (;;) {
+      if (this.#searching) {
+        const found = this.#search()
+        if (found !== Step.Packet) return found
+        this.#searching = false
+        if (this.#lost !== undefined) this.#lost.what += `; reading goes on at offset ${window.fileOffset}`
+      }
+      const unread = window.limit - window.start
+      if (unread < blockHead) {
+        window.wanted = blockHead
+        if (!window.ended) return Step.More
+        if (unread > 0) this.#note(`the file ends inside the head of a block: ${unread} bytes are left`)
+        window.start = window.limit
+        return Step.End
+      }
+      const { view, start } = window
+      let type = view.getUint32(start, this.littleEndian)
+      if (type === blockType.sectionHeader && !this.#setByteOrder(start)) {
+        this.#lose('a section header whose byte order magic is damaged')
+        continue
+      }
+      type = view.getUint32(start, this.littleEndian)
+      let total = view.getUint32(start + 4, this.littleEndian)
+      const sane = total >= smallestBlock && total % 4 === 0 && total <= longestRecord
+      if (sane && unread < total && !window.ended) {
+        window.wanted = total
+        return Step.More
+      }
+      const whole = sane && unread >= total
+      if (!whole || view.getUint32(start + total - 4, this.littleEndian) !== total) {
+        const wanted = (whole ? total : blockHead) + longestResync
+        if (!window.ended && unread < wanted) {
+          window.wanted = wanted
+          return Step.More
+        }
+        const own = knownTypes.has(type) ? this.#ownLength(start, unread) : 0
+        if (own > 0) this.#note(`a block that says ${total} bytes at its beginning and ${own} at its end`)
+        else if (!sane) this.#lose(`a block of ${total} bytes: its head is damaged`)
+        else if (!whole) this.#lose(`the file ends inside a block: ${unread} of ${total} bytes`)
+        else {
+          const trailing = view.getUint32(start + total - 4, this.littleEndian)
+          const what = `a block that says ${total} bytes at its beginning and ${trailing} at its end`
+          if (unread === total || this.#believable(start + total)) this.#note(what)
+          else this.#lose(what)
+        }
+        if (this.#searching) continue
+        if (own > 0) total = own
+      }
+      const isPacket = this.#block(type, start, total)
+      window.start = start + total
+      if (isPacket) return Step.Packet
+    }
+  }
+
+  /** Reads one whole block; true if it was a packet. */
+  #block(type: number, start: number, total: number): boolean {
+    const { view } = this.window
+    switch (type) {
+      case blockType.enhancedPacket:
+        if (total < 32) return this.#bad('an enhanced packet block that is too short')
+        return this.#packet(
+          view.getUint32(start + 8, this.littleEndian),
+          start,
+          28,
+          total,
+          view.getUint32(start + 20, this.littleEndian),
+          view.getUint32(start + 24, this.littleEndian),
+        )
+      case blockType.packet:
+        if (total < 32) return this.#bad('a packet block that is too short')
+        return this.#packet(
+          view.getUint16(start + 8, this.littleEndian),
+          start,
+          28,
+          total,
+          view.getUint32(start + 20, this.littleEndian),
+          view.getUint32(start + 24, this.littleEndian),
+        )
+      case blockType.simplePacket:
+        return this.#simplePacket(start, total)
+      case blockType.interfaceDescription:
+        this.#interface(start, total)
+        return false
+      case blockType.interfaceStatistics:
+        this.#statistics(start, total)
+        return false
+      case blockType.sectionHeader:
+        this.#sectionFirst = this.interfaces.length
+        if (total < 28) this.#note('a section header that is too short')
+        return false
+      default:
+        return false
+    }
+  }
+
+  #packet(id: number, start: number, head: number, total: number, captured: number, original: number): boolean {
+    const { window, packet } = this
+    const info = this.interfaces[this.#sectionFirst + id]
+    if (info === undefined)
+      return this.#bad(`a packet of interface ${id}, which the section does not describe: it is left out`)
+    if (captured > total - head - 4)
+      return this.#bad(`${captured} bytes captured in a block of ${total} bytes: it is left out`)
+    this.#place(start, head, captured, original)
+    packet.interfaceId = info.id
+    packet.linkType = info.linkType
+    setTime(
+      packet,
+      info,
+      window.view.getUint32(start + 12, this.littleEndian),
+      window.view.getUint32(start + 16, this.littleEndian),
+    )
+    return true
+  }
+
+  #simplePacket(start: number, total: number): boolean {
+    const info = this.interfaces[this.#sectionFirst]
+    if (total < 16) return this.#bad('a simple packet block that is too short')
+    if (info === undefined) return this.#bad('a simple packet before any interface: it is left out')
+    const original = this.window.view.getUint32(start + 8, this.littleEndian)
+    const cut = info.snapLength === 0 ? original : Math.min(original, info.snapLength)
+    this.#place(start, 12, Math.min(cut, total - 16), original)
+    const { packet } = this
+    packet.interfaceId = info.id
+    packet.linkType = info.linkType
+    packet.seconds = 0
+    packet.nanoseconds = 0
+    packet.hasTime = false
+    return true
+  }
+
+  #place(start: number, head: number, captured: number, original: number): void {
+    const { window, packet } = this
+    packet.number++
+    packet.fileOffset = window.base + start
+    packet.bytes = window.bytes
+    packet.view = window.view
+    packet.offset = start + head
+    packet.length = captured
+    packet.originalLength = Math.max(original, captured)
+  }
+
+  #interface(start: number, total: number): void {
+    const { window } = this
+    if (total < 20) {
+      this.#note('an interface description that is too short')
+      return
+    }
+    const info: InterfaceInfo = {
+      id: this.interfaces.length,
+      linkType: window.view.getUint16(start + 8, this.littleEndian),
+      snapLength: window.view.getUint32(start + 12, this.littleEndian),
+      unitsPerSecond: 1e6,
+      offsetSeconds: 0,
+    }
+    this.#options(start + 16, start + total - 4, (code, at, length) => {
+      if (code === optionCode.ifName) info.name = text.decode(window.bytes.subarray(at, at + length))
+      else if (code === optionCode.ifDescription) info.description = text.decode(window.bytes.subarray(at, at + length))
+      else if (code === optionCode.ifTsresol && length >= 1) info.unitsPerSecond = unitsOfResolution(window.bytes[at]!)
+      else if (code === optionCode.ifTsoffset && length >= 8)
+        info.offsetSeconds = Number(window.view.getBigInt64(at, this.littleEndian))
+    })
+    // Forgetting interfaces of earlier sections would change the numbers of later ones; a file of garbage stays bounded.
+    if (this.interfaces.length < 65536) this.interfaces.push(info)
+    else this.#note('more than 65536 interfaces: this one is left out')
+  }
+
+  #statistics(start: number, total: number): void {
+    if (total < 24) {
+      this.#note('interface statistics that are too short')
+      return
+    }
+    const { view } = this.window
+    const info = this.interfaces[this.#sectionFirst + view.getUint32(start + 8, this.littleEndian)]
+    if (info === undefined) return
+    this.#options(start + 20, start + total - 4, (code, at, length) => {
+      if (code === optionCode.isbIfDrop && length >= 8) info.dropped = Number(view.getBigUint64(at, this.littleEndian))
+    })
+  }
+
+  #options(from: number, to: number, each: (code: number, at: number, length: number) => void): void {
+    const { view } = this.window
+    let at = from
+    while (to - at >= 4) {
+      const code = view.getUint16(at, this.littleEndian)
+      const length = view.getUint16(at + 2, this.littleEndian)
+      if (code === optionCode.end) return
+      if (length > to - at - 4) {
+        this.#note(`an option of ${length} bytes that does not fit into its block`)
+        return
+      }
+      each(code, at + 4, length)
+      at += 4 + ((length + 3) & ~3)
+    }
+  }
+
+  /** Takes the byte order of the section header at `position`; false if its magic is neither. */
+  #setByteOrder(position: number): boolean {
+    const order = byteOrderOf(this.window.view, position)
+    if (order === undefined) return false
+    this.littleEndian = order
+    return true
+  }
+
+  #note(what: string): Damage {
+    return this.damage.add(this.window.fileOffset, this.packet.number + 1, what)
+  }
+
+  /** Notes damage within a block whose frame is sound; no packet comes of it. */
+  #bad(what: string): false {
+    this.#note(what)
+    return false
+  }
+
+  #lose(what: string): void {
+    this.#lost = this.#note(what)
+    this.window.start++
+    this.#searching = true
+    this.#cut = what.startsWith('the file ends')
+  }
+
+  #search(): StepValue {
+    const { window } = this
+    for (; window.limit - window.start >= blockHead; window.start++) {
+      const { start, limit, view } = window
+      const isSection = view.getUint32(start, true) === blockType.sectionHeader
+      const little = isSection ? byteOrderOf(view, start) : this.littleEndian
+      if (little === undefined) continue
+      if (!isSection && !knownTypes.has(view.getUint32(start, little))) continue
+      const total = view.getUint32(start + 4, little)
+      if (total < smallestBlock || total % 4 !== 0 || total > longestResync) continue
+      if (limit - start < total) {
+        if (window.ended) continue
+        window.wanted = total
+        return Step.More
+      }
+      if (view.getUint32(start + total - 4, little) === total) return Step.Packet
+    }
+    window.wanted = blockHead
+    if (!window.ended) return Step.More
+    if (!this.#cut) this.#note('no whole block follows')
+    window.start = window.limit
+    return Step.End
+  }
+
+  /** The length of the block at `start` by the length at its end, if another block or the file's end follows; else 0. */
+  #ownLength(start: number, unread: number): number {
+    const { view } = this.window
+    const most = Math.min(unread, longestResync)
+    for (let length = smallestBlock; length <= most; length += 4) {
+      if (view.getUint32(start + length - 4, this.littleEndian) !== length) continue
+      if (length === unread || this.#believable(start + length)) return length
+    }
+    return 0
+  }
+
+  /** Is there a whole block with two equal lengths at `position` of the window? */
+  #believable(position: number): boolean {
+    const { view, limit } = this.window
+    if (limit - position < blockHead) return false
+    const isSection = view.getUint32(position, true) === blockType.sectionHeader
+    const little = isSection ? byteOrderOf(view, position) : this.littleEndian
+    if (little === undefined) return false
+    const total = view.getUint32(position + 4, little)
+    if (total < smallestBlock || total % 4 !== 0 || total > limit - position) return false
+    return view.getUint32(position + total - 4, little) === total
+  }
+}
+
+/** True for little endian, false for big, undefined if the magic is damaged. */
+function byteOrderOf(view: DataView, position: number): boolean | undefined {
+  if (view.getUint32(position + 8, true) === byteOrderMagic) return true
+  if (view.getUint32(position + 8, false) === byteOrderMagic) return false
+  return undefined
+}

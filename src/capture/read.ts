@@ -1,0 +1,192 @@
+/**
+ * Feeds a parser from a file, from standard input or from any stream, compressed with gzip or not.
+ * Plain files are read in large pieces without a stream; between pieces the event loop gets its turn.
+ */
+import { closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createGunzip } from 'node:zlib'
+import { type CapturedPacket, CaptureParser, Step } from './parser.ts'
+
+/** Handles one packet; `false` ends the reading. The packet is valid only until it returns. */
+export type PacketHandler = (packet: CapturedPacket, parser: CaptureParser) => boolean | undefined
+
+export interface ReadOptions {
+  /** Called between pieces with the bytes of the file that are used up. */
+  onProgress?: (fileOffset: number) => void
+  /** Ends the reading early, as if the file ended there. */
+  signal?: AbortSignal
+  /** Bytes that are read at once. */
+  chunkSize?: number
+}
+
+/** A file name, `-` for standard input, or a stream of bytes. */
+export type CaptureSource = string | Readable
+
+/** Reads a capture to its end, or until the handler says false. What was wrong with the file is in `damage`. */
+export async function readCapture(
+  source: CaptureSource,
+  onPacket: PacketHandler,
+  options: ReadOptions = {},
+): Promise<CaptureParser> {
+  const parser = new CaptureParser(options.chunkSize === undefined ? undefined : options.chunkSize * 2)
+  const opened = openCaptureSource(source)
+  if (typeof opened === 'number') {
+    try {
+      await readDescriptor(opened, parser, onPacket, options)
+    } finally {
+      closeSync(opened)
+    }
+  } else await readStream(opened, parser, onPacket, options)
+  return parser
+}
+
+/** A descriptor for an uncompressed plain file, else a stream. Throws the system's error if there is no such file. */
+export function openCaptureSource(source: CaptureSource): number | Readable {
+  if (typeof source !== 'string') return source
+  if (source === '-') return process.stdin
+  const descriptor = openSync(source, 'r')
+  try {
+    if (fstatSync(descriptor).isFile()) {
+      const magic = new Uint8Array(2)
+      readSync(descriptor, magic, 0, 2, 0)
+      if (!isGzip(magic)) return descriptor
+    }
+    return createReadStream('', { fd: descriptor, highWaterMark: 1 << 18 })
+  } catch (error) {
+    closeSync(descriptor)
+    throw error
+  }
+}
+
+function isGzip(bytes: Uint8Array): boolean {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b
+}
+
+const gzipPiece = 4096
+
+/** Hands on what is there. False if the reading is over. */
+function drain(parser: CaptureParser, onPacket: PacketHandler): boolean {
+  for (;;) {
+    const step = parser.next()
+    if (step === Step.More) return true
+    if (step === Step.End) return false
+    if (onPacket(parser.packet, parser) === false) return false
+  }
+}
+
+async function readDescriptor(
+  descriptor: number,
+  parser: CaptureParser,
+  onPacket: PacketHandler,
+  { onProgress, signal, chunkSize = 1 << 19 }: ReadOptions,
+): Promise<void> {
+  for (;;) {
+    if (signal?.aborted) return
+    const room = parser.room(chunkSize)
+    const count = readSync(descriptor, room, 0, room.length, null)
+    if (count === 0) parser.end()
+    else parser.filled(count)
+    if (!drain(parser, onPacket) || count === 0) return
+    onProgress?.(parser.fileOffset)
+    await nextTurn()
+  }
+}
+
+async function readStream(
+  stream: Readable,
+  parser: CaptureParser,
+  onPacket: PacketHandler,
+  { onProgress, signal }: ReadOptions,
+): Promise<void> {
+  const taken = (chunk: Uint8Array): boolean => {
+    parser.push(chunk)
+    const more = drain(parser, onPacket)
+    onProgress?.(parser.fileOffset)
+    return more && !signal?.aborted
+  }
+  const stop = () => stream.destroy()
+  signal?.addEventListener('abort', stop, { once: true })
+  try {
+    if (await pump(stream, parser, taken)) {
+      parser.end()
+      drain(parser, onPacket)
+    }
+  } catch (error) {
+    if (!signal?.aborted) throw error
+  } finally {
+    signal?.removeEventListener('abort', stop)
+    stream.destroy()
+  }
+}
+
+/** True at the end of the stream, false if the reading was over before. */
+async function pump(stream: Readable, parser: CaptureParser, taken: (chunk: Uint8Array) => boolean): Promise<boolean> {
+  const rest = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+  let first: Uint8Array = new Uint8Array(0)
+  while (first.length < 2) {
+    const next = await rest.next()
+    if (next.done) break
+    first = first.length === 0 ? next.value : Buffer.concat([first, next.value])
+  }
+  if (isGzip(first)) return await gunzip(first, rest, parser, taken)
+  if (!taken(first)) return false
+  for (let next = await rest.next(); !next.done; next = await rest.next()) {
+    if (!taken(next.value)) return false
+  }
+  return true
+}
+
+/**
+ * What was decompressed is used at once, in the stream's data event: a damaged end of the file would otherwise take with
+ * it what waits in the stream's queue.
+ */
+async function gunzip(
+  first: Uint8Array,
+  rest: AsyncIterator<Uint8Array>,
+  parser: CaptureParser,
+  taken: (chunk: Uint8Array) => boolean,
+): Promise<boolean> {
+  const unzip = createGunzip({ chunkSize: 1 << 16 })
+  let stopped = false
+  let broken: Error | undefined
+  let wake: (() => void) | undefined
+  const settled = new Promise<void>((resolve) => {
+    unzip.on('data', (chunk: Uint8Array) => {
+      if (!stopped && !taken(chunk)) stopped = true
+    })
+    unzip.on('end', resolve)
+    unzip.on('close', resolve)
+    unzip.on('error', (error) => {
+      broken = error
+      resolve()
+      // The write that it belongs to may never be called back.
+      wake?.()
+    })
+  })
+  // In small pieces, since an error takes with it what its piece gave.
+  const write = async (chunk: Uint8Array): Promise<void> => {
+    for (let at = 0; at < chunk.length && !stopped && !broken; at += gzipPiece) {
+      await new Promise<void>((resolve) => {
+        const piece = chunk.subarray(at, at + gzipPiece)
+        wake = resolve
+        unzip.write(piece, () => resolve())
+      })
+    }
+  }
+  await write(first)
+  while (!stopped && !broken) {
+    const next = await rest.next()
+    if (next.done) break
+    await write(next.value)
+  }
+  if (!broken && !stopped) {
+    unzip.end()
+    await settled
+  }
+  unzip.destroy()
+  if (broken) {
+    parser.damage.add(parser.fileOffset, parser.packet.number + 1, `the gzip stream is damaged here: ${broken.message}`)
+  }
+  return !stopped
+}

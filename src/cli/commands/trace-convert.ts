@@ -1,0 +1,54 @@
+/** `verbena trace convert` */
+import { type Command, Option } from 'commander'
+import { convertCapture, fileSink, gzipSink, parseFilter } from '../../trace/index.ts'
+import { exitCodes } from '../failure.ts'
+import { note } from '../output.ts'
+import { captureFile, mustBeCapture, noteDamage, stopOnInterrupt } from '../trace-source.ts'
+
+const help = `
+The format is that of the output's name, .pcap or .pcapng, and compressed if .gz follows; --format decides otherwise.
+A damaged capture is written as far as it can be read, which makes a sound one of it.
+
+Examples:
+  verbena trace convert roce.pcapng.gz roce.pcap
+  verbena trace convert roce.pcap part.pcapng --filter 'conv == 2'
+  verbena trace convert broken.pcap whole.pcap`
+
+interface Options {
+  format?: 'pcap' | 'pcapng'
+  micro?: boolean
+  filter?: string
+}
+
+export function configure(command: Command): void {
+  command
+    .description('Write the packets of a capture, or some of them, in another format.')
+    .argument('<in>', 'pcap or pcapng, gzip or not; - for standard input')
+    .argument('<out>', 'the file to write; - for standard output')
+    .addOption(new Option('--format <name>', 'of the output').choices(['pcap', 'pcapng']))
+    .option('--micro', 'pcap with microseconds instead of nanoseconds, for old readers')
+    .option('-f, --filter <expr>', 'only packets for which this is true: see verbena trace show --help')
+    .addHelpText('after', help)
+    .action(async (input: string, output: string, options: Options) => {
+      const filter = options.filter === undefined ? undefined : parseFilter(options.filter)
+      const format = options.format ?? (/\.pcap(\.gz)?$/.test(output) ? 'pcap' : 'pcapng')
+      const source = captureFile(input)
+      const sink = output.endsWith('.gz') ? gzipSink(fileSink(output)) : fileSink(output)
+      const stop = stopOnInterrupt()
+      const result = await convertCapture(source, sink, {
+        format,
+        nanoseconds: options.micro !== true,
+        signal: stop.signal,
+        ...(filter !== undefined && { filter }),
+      })
+      stop.dispose()
+      mustBeCapture(input, result)
+      noteDamage(result)
+      note(`${result.written} of ${result.packets} packets written`)
+      process.exitCode = stop.stopped
+        ? exitCodes.interrupted
+        : result.damageCount > 0
+          ? exitCodes.failed
+          : exitCodes.done
+    })
+}

@@ -1,0 +1,72 @@
+/** What the trace commands share: finding the file, saying what is wrong with it, Ctrl-C. */
+import { statSync } from 'node:fs'
+import { InvalidArgumentError } from 'commander'
+import { type Damage, describeDamage } from '../trace/index.ts'
+import { note } from './output.ts'
+
+class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** The file's name, if there is such a file. */
+export function captureFile(file: string): string {
+  if (file === '-') return file
+  const info = statSync(file, { throwIfNoEntry: false })
+  if (info === undefined)
+    throw new UsageError(`${file}: there is no such file. A capture is wanted, or - for standard input`)
+  if (info.isDirectory()) throw new UsageError(`${file} is a directory. A capture is wanted, or - for standard input`)
+  return file
+}
+
+/** Ends with an error if the file was no capture at all. */
+export function mustBeCapture(
+  file: string,
+  read: { format?: string | null | undefined; damage: readonly Damage[] },
+): void {
+  if (read.format) return
+  const why = read.damage[0]?.what ?? 'nothing was read'
+  throw new UsageError(
+    `${file === '-' ? 'standard input' : file}: ${why}. A pcap or pcapng file is wanted, gzip or not`,
+  )
+}
+
+/** Says on stderr what is wrong with the file. */
+export function noteDamage(read: { damage: readonly Damage[]; damageCount: number }, most = 10): void {
+  if (read.damageCount === 0) return
+  note(`The file is damaged in ${read.damageCount === 1 ? 'one place' : `${read.damageCount} places`}:`)
+  for (const damage of read.damage.slice(0, most)) note(`  ${describeDamage(damage)}`)
+  if (read.damageCount > most) note(`  … and ${read.damageCount - most} more`)
+}
+
+export interface Stop {
+  signal: AbortSignal
+  /** True once Ctrl-C was pressed. */
+  readonly stopped: boolean
+  dispose(): void
+}
+
+/** The first Ctrl-C ends the reading, so that what was read is summed up; the second ends the process. */
+export function stopOnInterrupt(): Stop {
+  const controller = new AbortController()
+  const names = ['SIGINT', 'SIGTERM'] as const
+  const handler = (): void => {
+    if (controller.signal.aborted) process.exit(130)
+    controller.abort()
+  }
+  for (const name of names) process.on(name, handler)
+  return {
+    signal: controller.signal,
+    get stopped() {
+      return controller.signal.aborted
+    },
+    dispose() {
+      for (const name of names) process.off(name, handler)
+    },
+  }
+}
+
+export function wholeNumber(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('A whole number is wanted.')
+  return value
+}

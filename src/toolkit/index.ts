@@ -1,0 +1,17 @@
+/** What the tools share: options and their errors, threads, and how two processes of one run find and tell each other. */
+export {
+  addressVector,
+  gidFromHex,
+  gidHex,
+  gidText,
+  isZero,
+  type LocalPort,
+  localPort,
+  type PortAddress,
+} from './address.ts'
+export { pinApart } from './cores.ts'
+export { meetingPlace, openNamed } from './device.ts'
+export { integer, oneOf, parseInteger, parseNumber } from './option.ts'
+export { type Handlers, notify, Peer, PeerError, serve, siblingModule } from './peer.ts'
+export { UsageError } from './usage.ts'
+export { connectTo, defaultPort, EndError, type EndErrorCode, listenOnce, quoted, Wire } from './wire.ts'

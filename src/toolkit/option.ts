@@ -1,0 +1,50 @@
+/** Checking the values of options. A wrong one is explained: what it may be, and an example. */
+import { UsageError } from './usage.ts'
+
+export function oneOf<const V extends string>(...names: V[]): (text: string) => V | undefined {
+  return (text) => names.find((name) => name.toLowerCase() === text.toLowerCase())
+}
+
+export function integer(min: number, max: number): (text: string) => number | undefined {
+  return (text) => {
+    if (!/^\d+$/.test(text)) return undefined
+    const value = Number(text)
+    return value >= min && value <= max ? value : undefined
+  }
+}
+
+/** An option with one number, as `--repeat 3`. */
+export function parseInteger(
+  flag: string,
+  text: string | undefined,
+  fallback: number,
+  min: number,
+  max: number,
+): number {
+  if (text === undefined) return fallback
+  const value = integer(min, max)(text.trim())
+  if (value === undefined)
+    throw new UsageError(
+      flag,
+      `'${text}' is not valid. Expected a whole number from ${min} to ${max}, for example: ${flag} ${Math.max(min, Math.min(max, fallback))}`,
+    )
+  return value
+}
+
+/** An option with one positive number, as `--seconds 0.5`. */
+export function parseNumber(
+  flag: string,
+  text: string | undefined,
+  fallback: number,
+  min: number,
+  max: number,
+): number {
+  if (text === undefined) return fallback
+  const value = /^\d*\.?\d+$/.test(text.trim()) ? Number(text) : Number.NaN
+  if (!(value >= min && value <= max))
+    throw new UsageError(
+      flag,
+      `'${text}' is not valid. Expected a number from ${min} to ${max}, for example: ${flag} ${fallback}`,
+    )
+  return value
+}

@@ -1,0 +1,93 @@
+/**
+ * Gives each address of a capture a small number, through an open hash table in typed arrays: flows are then told apart by
+ * a few integers. An address is IPv4, IPv6 (or a GID), or an InfiniBand LID.
+ */
+import { formatIp } from '../wire/index.ts'
+
+const kindLid = 2
+
+/** More addresses than this share the last number: a capture of garbage does not use up the memory. */
+const most = 65_536
+
+export class AddressTable {
+  /** Five words for each address: its length in bytes (2 for a LID), then up to 16 bytes. */
+  #words = new Int32Array(5 * 64)
+  #slots = new Int32Array(256).fill(-1)
+  count = 0
+
+  /** The number of the address bytes[at, at + length); length is 2, 4 or 16. */
+  intern(bytes: Uint8Array, at: number, length: number): number {
+    let a = length
+    let b = 0
+    let c = 0
+    let d = 0
+    if (length === 4) b = word(bytes, at)
+    else if (length === kindLid) b = (bytes[at]! << 8) | bytes[at + 1]!
+    else {
+      b = word(bytes, at)
+      c = word(bytes, at + 4)
+      d = word(bytes, at + 8)
+      a = word(bytes, at + 12)
+    }
+    const last = length === 16 ? a : 0
+    const mask = this.#slots.length - 1
+    let slot = hash(b, c, d, last ^ length) & mask
+    for (;;) {
+      const found = this.#slots[slot]!
+      if (found < 0) return this.#add(slot, length, b, c, d, last)
+      const w = this.#words
+      const i = found * 5
+      if (w[i] === length && w[i + 1] === b && w[i + 2] === c && w[i + 3] === d && w[i + 4] === last) return found
+      slot = (slot + 1) & mask
+    }
+  }
+
+  text(id: number): string {
+    if (id >= most - 1) return 'other addresses'
+    const i = id * 5
+    const length = this.#words[i]!
+    if (length === kindLid) return `LID ${this.#words[i + 1]}`
+    const bytes = new Uint8Array(length)
+    for (let at = 0; at < length; at++) bytes[at] = this.#words[i + 1 + (at >> 2)]! >>> (24 - 8 * (at & 3))
+    return formatIp(bytes)
+  }
+
+  #add(slot: number, length: number, b: number, c: number, d: number, last: number): number {
+    if (this.count >= most - 1) return most - 1
+    const id = this.count++
+    if (this.#words.length < this.count * 5) {
+      const grown = new Int32Array(this.#words.length * 2)
+      grown.set(this.#words)
+      this.#words = grown
+    }
+    this.#words.set([length, b, c, d, last], id * 5)
+    this.#slots[slot] = id
+    if (this.count * 2 > this.#slots.length) this.#rehash()
+    return id
+  }
+
+  #rehash(): void {
+    const slots = new Int32Array(this.#slots.length * 2).fill(-1)
+    const mask = slots.length - 1
+    for (let id = 0; id < this.count; id++) {
+      const [length, b, c, d, last] = this.#words.subarray(id * 5, id * 5 + 5)
+      let slot = hash(b!, c!, d!, last! ^ length!) & mask
+      while (slots[slot]! >= 0) slot = (slot + 1) & mask
+      slots[slot] = id
+    }
+    this.#slots = slots
+  }
+}
+
+function word(bytes: Uint8Array, at: number): number {
+  return (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!
+}
+
+/** Mixes four words well enough that addresses that count up do not collide. */
+export function hash(a: number, b: number, c: number, d: number): number {
+  let h = Math.imul(a ^ 0x9e3779b9, 0x85ebca6b)
+  h = Math.imul((h ^ (h >>> 15)) + b, 0xc2b2ae35)
+  h = Math.imul((h ^ (h >>> 13)) + c, 0x27d4eb2f)
+  h = Math.imul((h ^ (h >>> 16)) + d, 0x165667b1)
+  return h ^ (h >>> 15)
+}

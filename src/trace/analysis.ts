@@ -1,0 +1,286 @@
+/**
+ * Follows all flows of a capture, packet after packet, and says of each packet what its history makes of it. Memory grows
+ * with the number of flows, up to a limit, and not with the number of packets.
+ */
+import type { CapturedPacket } from '../capture/index.ts'
+import { Bth, type CmMessage, Deth, Ipv4, Ipv6, Lrh, OpBit, u16, u24 } from '../wire/index.ts'
+import { AddressTable } from './addresses.ts'
+import { type Claim, Connections } from './connections.ts'
+import { type Dissection, IcrcState, Kind } from './dissect.ts'
+import { type Basis, type Flow, Service } from './flow.ts'
+import { FlowTable } from './flow-table.ts'
+import { inferPair, join, joinDatagrams, joinRest } from './pairing.ts'
+import { trackRequest } from './requests.ts'
+import { trackResponse } from './responses.ts'
+import { Mark, type Verdict } from './verdict.ts'
+
+const gsiQp = 1
+
+/** What a first reading of a capture found out, for a second one: flows come in the same order. By flow number. */
+export interface Hints {
+  peers: Int32Array
+  srcQps: Int32Array
+  mtus: Int32Array
+  bases: (Basis | undefined)[]
+  /** The number of the conversation, from 1. */
+  numbers: Int32Array
+}
+
+export class Analysis {
+  readonly addresses: AddressTable = new AddressTable()
+  readonly table: FlowTable = new FlowTable()
+  packets = 0
+  roce = 0
+  wireBytes = 0
+  icrcInvalid = 0
+  malformed = 0
+  cut = 0
+  /** How often each type of CM message came. */
+  readonly management: Map<string, number> = new Map()
+  /** The CM message of the last packet, if it was one. */
+  message: CmMessage | undefined
+  /** Numbers of the last packet's addresses. */
+  source = 0
+  destination = 0
+  lastNs = 0
+  readonly #hints: Hints | undefined
+  readonly #connections: Connections
+  #numbers = 0
+  #firstSeconds = -1
+  #firstNanoseconds = 0
+
+  constructor(hints?: Hints) {
+    this.#hints = hints
+    this.#numbers = hints?.numbers.reduce((most, number) => Math.max(most, number), 0) ?? 0
+    this.#connections = new Connections((destination, qpn, claim) => this.#claimed(destination, qpn, claim))
+  }
+
+  /** Seconds since 1970 of the first packet; -1 without any. */
+  get firstSeconds(): number {
+    return this.#firstSeconds
+  }
+
+  get firstNanoseconds(): number {
+    return this.#firstNanoseconds
+  }
+
+  /** Takes the next packet, which `d` describes; fills `v`. */
+  packet(packet: CapturedPacket, d: Dissection, v: Verdict): void {
+    v.reset()
+    this.message = undefined
+    this.packets++
+    this.wireBytes += packet.originalLength
+    if (packet.hasTime) {
+      if (this.#firstSeconds < 0) {
+        this.#firstSeconds = packet.seconds
+        this.#firstNanoseconds = packet.nanoseconds
+      }
+      v.timeNs = (packet.seconds - this.#firstSeconds) * 1e9 + packet.nanoseconds - this.#firstNanoseconds
+      if (v.timeNs > this.lastNs) this.lastNs = v.timeNs
+    } else v.timeNs = this.lastNs
+    if (d.kind === Kind.Other) {
+      if (d.tcp >= 0) this.#tcp(packet, d)
+      return
+    }
+    this.roce++
+    if (d.icrc === IcrcState.Invalid) this.icrcInvalid++
+    if (d.problems !== 0) this.malformed++
+    if (d.cut) this.cut++
+    this.#endpoints(packet.bytes, d)
+    if (!d.complete) return
+    const bad = d.problems !== 0 || d.icrc === IcrcState.Invalid
+    const flow = this.#flowOf(packet.bytes, d, bad)
+    if (flow === undefined) return
+    v.flow = flow
+    if (bad) {
+      // Its receiver drops it: it has no place in the sequence.
+      if (d.icrc === IcrcState.Invalid) flow.icrcInvalid++
+      if (d.problems !== 0) flow.malformed++
+      return
+    }
+    this.#track(flow, packet, d, v)
+  }
+
+  /** Joins what is left at the end of the capture. */
+  finish(): void {
+    joinRest(this.table)
+  }
+
+  /** What a second reading should know from its start. */
+  hints(): Hints {
+    const { flows } = this.table
+    const numbers = new Int32Array(flows.length)
+    let count = 0
+    for (const flow of flows) {
+      if (numbers[flow.index] !== 0) continue
+      numbers[flow.index] = ++count
+      if (flow.peer !== undefined) numbers[flow.peer.index] = count
+    }
+    return {
+      peers: Int32Array.from(flows, ({ peer }) => peer?.index ?? -1),
+      srcQps: Int32Array.from(flows, ({ srcQp }) => srcQp),
+      mtus: Int32Array.from(flows, ({ mtu }) => mtu),
+      bases: flows.map(({ basis }) => basis),
+      numbers,
+    }
+  }
+
+  /**
+   * The conversation of a flow, from 1; both directions have the same. Numbers are given when they are first asked for;
+   * without hints, two directions that turn out later to belong together keep different ones.
+   */
+  numberOf(flow: Flow): number {
+    const hint = this.#hints?.numbers[flow.index]
+    if (hint !== undefined) return hint
+    if (flow.number === 0) flow.number = flow.peer?.number || ++this.#numbers
+    return flow.number
+  }
+
+  #track(flow: Flow, packet: CapturedPacket, d: Dissection, v: Verdict): void {
+    if (flow.packets === 0) flow.firstNs = v.timeNs
+    flow.packets++
+    flow.wireBytes += packet.originalLength
+    flow.lastNs = v.timeNs
+    if (isMarked(packet.bytes, d)) {
+      flow.marked++
+      v.marks |= Mark.Marked
+    }
+    const { bits } = d
+    if ((bits & OpBit.Cnp) !== 0) {
+      flow.cnps++
+      v.marks |= Mark.Cnp
+      return
+    }
+    if (flow.service === Service.UD) this.#datagram(flow, packet, d)
+    else if (flow.service === Service.RD) return
+    else if ((bits & OpBit.Request) !== 0) trackRequest(flow, packet.bytes, packet.number, d, v)
+    else if ((bits & OpBit.Response) !== 0) {
+      if (!this.#isHinted(flow)) inferPair(flow, d, this.table)
+      trackResponse(flow, d, v)
+    }
+  }
+
+  #datagram(flow: Flow, packet: CapturedPacket, d: Dissection): void {
+    flow.requestPackets++
+    flow.sends++
+    flow.requestBytes += d.payloadLength
+    if (d.destQp !== gsiQp || d.cut) return
+    const { payload, payloadLength } = d
+    const message = this.#connections.management(
+      packet.bytes,
+      payload,
+      payload + payloadLength,
+      flow.source,
+      flow.destination,
+    )
+    if (message === undefined) return
+    this.message = message
+    this.management.set(message.type, (this.management.get(message.type) ?? 0) + 1)
+  }
+
+  #endpoints(b: Uint8Array, d: Dissection): void {
+    const { addresses } = this
+    if (d.ipVersion === 4) {
+      this.source = addresses.intern(b, d.ip + Ipv4.source, 4)
+      this.destination = addresses.intern(b, d.ip + Ipv4.destination, 4)
+    } else if (d.ipVersion === 6) {
+      this.source = addresses.intern(b, d.ip + Ipv6.source, 16)
+      this.destination = addresses.intern(b, d.ip + Ipv6.destination, 16)
+    } else {
+      this.source = addresses.intern(b, d.lrh + Lrh.slid, 2)
+      this.destination = addresses.intern(b, d.lrh + Lrh.dlid, 2)
+    }
+  }
+
+  /** The packet's flow, made if it is new. A bad packet makes no flow: its numbers may be anything. */
+  #flowOf(b: Uint8Array, d: Dissection, bad: boolean): Flow | undefined {
+    const { source, destination, table } = this
+    let service = d.opcode >> 5
+    if ((d.bits & OpBit.Cnp) !== 0) {
+      for (const carried of [Service.RC, Service.UC, Service.XRC]) {
+        const found = table.find(source, destination, d.destQp, carried, -1)
+        if (found !== undefined) return found
+      }
+      service = Service.CNP
+    }
+    const srcQp = service === Service.UD ? u24(b, d.bth + Bth.length + Deth.srcQp) : -1
+    if (bad) return table.find(source, destination, d.destQp, service, srcQp)
+    const before = table.flows.length
+    const flow = table.take(source, destination, d.destQp, service, srcQp)
+    if (flow !== undefined && table.flows.length > before) this.#begin(flow)
+    return flow
+  }
+
+  /** A flow that is seen for the first time: what is known of it already? */
+  #begin(flow: Flow): void {
+    const hints = this.#hints
+    if (hints !== undefined) {
+      flow.srcQp = hints.srcQps[flow.index] ?? -1
+      flow.mtu = hints.mtus[flow.index] ?? 0
+      flow.basis = hints.bases[flow.index]
+      const peer = this.table.flows[hints.peers[flow.index] ?? -1]
+      if (peer !== undefined) {
+        flow.peer = peer
+        peer.peer = flow
+      }
+    }
+    if (flow.service === Service.UD) {
+      if (!this.#isHinted(flow)) joinDatagrams(flow, this.table)
+      return
+    }
+    const claim = this.#connections.claimOf(flow.destination, flow.destQp)
+    if (claim !== undefined && claim.source === flow.source) this.#apply(flow, claim)
+  }
+
+  /** Has the first reading found the other direction? It may have ended before the flow began. */
+  #isHinted(flow: Flow): boolean {
+    return (this.#hints?.peers[flow.index] ?? -1) >= 0
+  }
+
+  /** The capture tells who sends to a QP; if that has begun already, it begins anew. */
+  #claimed(destination: number, qpn: number, claim: Claim): void {
+    for (const service of [Service.RC, Service.UC, Service.XRC]) {
+      const flow = this.table.find(claim.source, destination, qpn, service, -1)
+      if (flow !== undefined) this.#apply(flow, claim)
+    }
+  }
+
+  #apply(flow: Flow, claim: Claim): void {
+    if (claim.mtu > 0) flow.mtu = claim.mtu
+    if (claim.startPsn >= 0) flow.begin(claim.startPsn)
+    if (this.#isHinted(flow)) return
+    const back = this.table.find(flow.destination, flow.source, claim.srcQp, flow.service, -1)
+    if (back !== undefined) join(flow, back, claim.basis)
+    else {
+      flow.srcQp = claim.srcQp
+      flow.basis = claim.basis
+    }
+  }
+
+  #tcp(packet: CapturedPacket, d: Dissection): void {
+    const { bytes } = packet
+    const { ip, tcp } = d
+    const end = Math.min(
+      packet.offset + packet.length,
+      d.ipVersion === 4
+        ? ip + u16(bytes, ip + Ipv4.totalLength)
+        : ip + Ipv6.length + u16(bytes, ip + Ipv6.payloadLength),
+    )
+    if (end - tcp < 20) return
+    const start = tcp + (bytes[tcp + 12]! >> 4) * 4
+    if (end <= start) return
+    const from = d.ipVersion === 4 ? Ipv4 : Ipv6
+    const length = d.ipVersion === 4 ? 4 : 16
+    this.source = this.addresses.intern(bytes, ip + from.source, length)
+    this.destination = this.addresses.intern(bytes, ip + from.destination, length)
+    const ends = [`${this.source}:${u16(bytes, tcp)}`, `${this.destination}:${u16(bytes, tcp + 2)}`]
+    this.#connections.tcp(bytes, start, end, this.source, this.destination, () => ends.toSorted().join(' '))
+  }
+}
+
+/** ECN: the last two bits of the traffic class are "congestion experienced". */
+function isMarked(b: Uint8Array, d: Dissection): boolean {
+  if (d.ipVersion === 4) return (b[d.ip + Ipv4.tos]! & 3) === 3
+  if (d.ipVersion === 6) return ((b[d.ip + 1]! >> 4) & 3) === 3
+  return false
+}

@@ -1,0 +1,86 @@
+/** `verbena trace check`: every packet by itself, at the speed of the disk. */
+import { type CaptureSource, type Damage, type InterfaceInfo, type ReadOptions, readCapture } from '../capture/index.ts'
+import { Dissection, dissect, IcrcState, Kind } from './dissect.ts'
+
+export interface CheckOptions extends ReadOptions {
+  /** Default: true. */
+  checkIcrc?: boolean
+}
+
+/** At most so many numbers of bad packets are kept; what is above is only counted. */
+export const longestList = 1_000_000
+const longestExamples = 1000
+
+export interface CheckResult {
+  packets: number
+  /** RoCEv2, RoCEv1 and InfiniBand packets. */
+  roce: number
+  roceV1: number
+  infiniBand: number
+  icrcValid: number
+  icrcInvalidCount: number
+  /** Packet numbers from 1. */
+  icrcInvalid: number[]
+  malformedCount: number
+  malformed: number[]
+  /** For the first of the malformed: which rules are broken, as Problem bits. */
+  examples: { packet: number; problems: number }[]
+  /** RDMA packets that the capture has only the beginning of: their ICRC cannot be checked. */
+  cut: number
+  format: string | undefined
+  interfaces: readonly InterfaceInfo[]
+  damage: readonly Damage[]
+  damageCount: number
+  elapsedMs: number
+}
+
+/** Reads the capture to its end. Throws the system's error if it cannot be opened or read. */
+export async function checkCapture(source: CaptureSource, options: CheckOptions = {}): Promise<CheckResult> {
+  const { checkIcrc = true } = options
+  const d = new Dissection()
+  const counts = { roce: 0, roceV1: 0, infiniBand: 0, icrcValid: 0, icrcInvalid: 0, malformed: 0, cut: 0 }
+  const icrcInvalid: number[] = []
+  const malformed: number[] = []
+  const examples: CheckResult['examples'] = []
+  const started = performance.now()
+  const parser = await readCapture(
+    source,
+    (packet) => {
+      dissect(packet, d, checkIcrc)
+      if (d.kind === Kind.Other) return
+      counts.roce++
+      if (d.kind === Kind.RoceV1) counts.roceV1++
+      else if (d.kind === Kind.InfiniBand) counts.infiniBand++
+      if (d.icrc === IcrcState.Valid) counts.icrcValid++
+      else if (d.icrc === IcrcState.Invalid) {
+        counts.icrcInvalid++
+        if (icrcInvalid.length < longestList) icrcInvalid.push(packet.number)
+      }
+      if (d.cut) counts.cut++
+      if (d.problems !== 0) {
+        counts.malformed++
+        if (malformed.length < longestList) malformed.push(packet.number)
+        if (examples.length < longestExamples) examples.push({ packet: packet.number, problems: d.problems })
+      }
+    },
+    options,
+  )
+  return {
+    packets: parser.packet.number,
+    roce: counts.roce,
+    roceV1: counts.roceV1,
+    infiniBand: counts.infiniBand,
+    icrcValid: counts.icrcValid,
+    icrcInvalidCount: counts.icrcInvalid,
+    icrcInvalid,
+    malformedCount: counts.malformed,
+    malformed,
+    examples,
+    cut: counts.cut,
+    format: parser.format,
+    interfaces: parser.interfaces,
+    damage: parser.damage.list,
+    damageCount: parser.damage.count,
+    elapsedMs: performance.now() - started,
+  }
+}

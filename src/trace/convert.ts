@@ -1,0 +1,93 @@
+/** `verbena trace convert`: the packets of one capture in another file format. */
+import {
+  type CaptureSink,
+  type CaptureSource,
+  type CaptureWriter,
+  type Damage,
+  PcapngWriter,
+  PcapWriter,
+  type ReadOptions,
+  readCapture,
+} from '../capture/index.ts'
+import { Analysis } from './analysis.ts'
+import { Dissection, dissect } from './dissect.ts'
+import type { Filter } from './filter.ts'
+import { learnHints } from './learn.ts'
+import { rowOf } from './row.ts'
+import { Verdict } from './verdict.ts'
+
+export interface ConvertOptions extends ReadOptions {
+  format: 'pcap' | 'pcapng'
+  /** pcap only. Default: true. */
+  nanoseconds?: boolean
+  filter?: Filter
+}
+
+export interface ConvertResult {
+  packets: number
+  written: number
+  /** Of the source; undefined if it is no capture. */
+  format: string | undefined
+  damage: readonly Damage[]
+  damageCount: number
+}
+
+/** pcap has one link type for the whole file; a capture that has several needs pcapng. */
+export class LinkTypeError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** Reads to the end, and closes the sink. */
+export async function convertCapture(
+  source: CaptureSource,
+  sink: CaptureSink,
+  options: ConvertOptions,
+): Promise<ConvertResult> {
+  const { format, filter, nanoseconds = true } = options
+  const analysis = new Analysis(filter === undefined ? undefined : await learnHints(source, options))
+  const d = new Dissection()
+  const v = new Verdict()
+  let writer: CaptureWriter | undefined
+  let linkType = -1
+  let written = 0
+  /** Interfaces of the source, in the numbers of the written file. */
+  const interfaces: number[] = []
+  const parser = await readCapture(
+    source,
+    (packet, { interfaces: known }) => {
+      if (filter !== undefined) {
+        dissect(packet, d, true)
+        analysis.packet(packet, d, v)
+        if (!filter(rowOf(packet, d, v, analysis))) return
+      }
+      let id = 0
+      if (format === 'pcapng') {
+        writer ??= new PcapngWriter(sink, { application: 'verbena' })
+        for (let next = interfaces.length; next < known.length; next++) {
+          const { name, description, linkType: type, snapLength } = known[next]!
+          const named = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) }
+          // Packets are cut as they were, not again.
+          interfaces.push(
+            (writer as PcapngWriter).addInterface({ linkType: type, ...named, snapLength: Math.max(0, snapLength) }),
+          )
+        }
+        id = interfaces[packet.interfaceId]!
+      } else if (writer === undefined) {
+        linkType = packet.linkType
+        writer = new PcapWriter(sink, { linkType, nanoseconds })
+      } else if (packet.linkType !== linkType)
+        throw new LinkTypeError(
+          `packet ${packet.number} has another link type than those before: a pcap file has only one; write pcapng`,
+        )
+      const { bytes, offset, length, seconds, nanoseconds: rest, originalLength } = packet
+      writer.packet(bytes, offset, length, seconds, rest, originalLength, id)
+      written++
+    },
+    options,
+  )
+  writer ??=
+    format === 'pcapng' ? new PcapngWriter(sink, { application: 'verbena' }) : new PcapWriter(sink, { nanoseconds })
+  writer.close()
+  const { packet, format: read, damage } = parser
+  return { packets: packet.number, written, format: read, damage: damage.list, damageCount: damage.count }
+}

@@ -1,0 +1,245 @@
+/** A row as one line for people: who to whom, which connection, what, and what it means. */
+import {
+  type CmMessage,
+  type CmPath,
+  CmRejReason,
+  formatIp,
+  isMalformed,
+  opcodeTable,
+  parseCma,
+  RdmaPortSpace,
+  rdmaPortOf,
+} from '../wire/index.ts'
+import { problemRules } from './problems.ts'
+import type { Row } from './row.ts'
+
+/** Columns grow with what they hold, so that lines stay aligned without knowing the capture beforehand. */
+export class LinePrinter {
+  #number = 5
+  #ends = 21
+  #qps = 14
+
+  line(row: Row): string {
+    const number = String(row.number)
+    this.#number = Math.max(this.#number, number.length)
+    const head = `${number.padStart(this.#number)} ${row.time.toFixed(6).padStart(11)}`
+    if (row.kind === 'other') return `${head}  ${row.length} B, no RDMA`
+    const ends = `${row.source ?? '?'} → ${row.destination ?? '?'}`
+    this.#ends = Math.max(this.#ends, ends.length)
+    if (row.destQp === undefined)
+      return `${head}  ${ends.padEnd(this.#ends)}  ${row.kind}, ${row.length} B${tail(notesOf(row))}`
+    const conversation = row.conversation === undefined ? '' : `#${row.conversation} `
+    const qps = `${conversation}${row.srcQp === undefined ? '' : qp(row.srcQp)}→${qp(row.destQp)}`
+    this.#qps = Math.max(this.#qps, qps.length)
+    const what = `${row.service} ${operationText(row)}`
+    const numbers = row.operation === 'CNP' ? '' : `PSN ${row.psn}`
+    const size = row.payload ? `${row.payload} B` : ''
+    return `${head}  ${ends.padEnd(this.#ends)}  ${qps.padEnd(this.#qps)}  ${what.padEnd(20)} ${numbers.padEnd(12)} ${size.padStart(6)}${tail(notesOf(row))}`.trimEnd()
+  }
+}
+
+function tail(notes: readonly string[]): string {
+  return notes.length === 0 ? '' : `  ${notes.join('; ')}`
+}
+
+function qp(number: number): string {
+  return `0x${number.toString(16)}`
+}
+
+const operationTexts: Record<NonNullable<Row['operation']>, string> = {
+  SEND: 'SEND',
+  WRITE: 'WRITE',
+  READ_REQUEST: 'READ Request',
+  READ_RESPONSE: 'READ Resp',
+  ACK: 'ACK',
+  ATOMIC_ACK: 'Atomic ACK',
+  COMPARE_SWAP: 'CMP SWAP',
+  FETCH_ADD: 'FETCH ADD',
+  RESYNC: 'RESYNC',
+  FLUSH: 'FLUSH',
+  ATOMIC_WRITE: 'ATOMIC WRITE',
+  CNP: 'CNP',
+}
+
+/** SEND Last+Imm, ACK, … */
+export function operationText(row: Row): string {
+  if (row.cm !== undefined) return `CM ${row.cm.type}`
+  if (row.operation === undefined) return `opcode 0x${(row.opcode ?? 0).toString(16).padStart(2, '0')}`
+  if (row.nak) return 'NAK'
+  if (row.rnr) return 'RNR NAK'
+  const headers = opcodeTable[row.opcode!]!.headers
+  const placed = row.operation === 'SEND' || row.operation === 'WRITE' || row.operation === 'READ_RESPONSE'
+  const place = placed ? ` ${row.place![0]!.toUpperCase()}${row.place!.slice(1)}` : ''
+  const more = headers.includes('ImmDt') ? '+Imm' : headers.includes('IETH') ? '+Inv' : ''
+  return `${operationTexts[row.operation]}${place}${more}`
+}
+
+/** What a line says behind the columns, the important first. */
+export function notesOf(row: Row): string[] {
+  const notes: string[] = []
+  if (row.icrc === 'invalid') notes.push('ICRC WRONG')
+  for (const name of row.malformed ?? []) notes.push(`MALFORMED: ${problemText(name)}`)
+  if (row.cut) notes.push('cut by the capture')
+  if (row.restart) notes.push('the QP begins anew')
+  if (row.missing) notes.push(`GAP: ${row.missing} PSN${row.missing === 1 ? '' : 's'} missing before`)
+  if (row.retransmission) notes.push(repetition(row))
+  if (row.late) notes.push('LATE: fills a gap')
+  notes.push(...answer(row))
+  if (row.cnp) notes.push('congestion: slow down')
+  if (row.marked) notes.push('ECN: congestion experienced')
+  if (row.fecn && !row.cnp) notes.push('FECN')
+  if (row.becn && !row.cnp) notes.push('BECN')
+  notes.push(...headerNotes(row))
+  if (row.ackReq) notes.push('AckReq')
+  if (row.solicited) notes.push('solicited')
+  if (row.cm !== undefined) notes.push(...cmNotes(row.cm))
+  return notes
+}
+
+function problemText(name: string): string {
+  return problemRules.find((rule) => rule.name === name)?.text ?? name
+}
+
+function repetition(row: Row): string {
+  const of = row.refersTo === undefined ? '' : ` of packet ${row.refersTo}`
+  if (row.service === 'UC') return `REPEATED or out of order${of}`
+  return row.duplicate ? `DUPLICATE${of}: acknowledged already` : `RETRANSMISSION${of}`
+}
+
+function answer(row: Row): string[] {
+  if (row.answer === undefined) return []
+  const notes: string[] = []
+  if (row.nak || row.rnr) {
+    notes.push(row.answer.replace(/^(RNR )?NAK, /, row.rnr ? 'no receive posted, try again in ' : ''))
+    if (row.nak && row.answer.includes('PSN sequence')) notes.push(`wants PSN ${row.psn} again`)
+    else if (row.refersTo !== undefined) notes.push(`refuses packet ${row.refersTo}`)
+  } else if (row.answer !== 'ACK') notes.push(row.answer.replace(/^ACK, /, ''))
+  if (row.repeat) notes.push(row.operation === 'ACK' ? 'acknowledged before' : 'REPEATED response')
+  if (row.unpaired) notes.push('of requests that the capture does not have')
+  if (row.unseen) notes.push('covers requests that the capture does not have')
+  if (row.covers !== undefined && row.operation !== 'READ_RESPONSE') notes.push(coverage(row.covers))
+  if (row.operation === 'READ_RESPONSE' && row.latencyNs === undefined && row.refersTo !== undefined)
+    notes.push(`answers packet ${row.refersTo}`)
+  if (row.latencyNs !== undefined) notes.push(`${duration(row.latencyNs)} after packet ${row.refersTo}`)
+  if (row.headers?.aeth !== undefined) notes.push(`MSN ${row.headers.aeth.msn}`)
+  return notes
+}
+
+function coverage({ from, to, packets, messages }: NonNullable<Row['covers']>): string {
+  const which = from === to ? `PSN ${to}` : `PSN ${from} to ${to}`
+  const counts = [
+    packets > 1 ? `${packets} packets` : '',
+    messages > 1 ? `${messages} messages` : packets > 1 ? '1 message' : '',
+  ]
+    .filter((text) => text !== '')
+    .join(', ')
+  const rest = messages === 0 ? 'no whole message' : counts
+  return `covers ${which}${rest === '' ? '' : ` (${rest})`}`
+}
+
+function headerNotes(row: Row): string[] {
+  const { headers } = row
+  if (headers === undefined) return []
+  const { reth, atomicEth, atomicAckEth, immDt, ieth, deth, feth, xrceth } = headers
+  const notes: string[] = []
+  if (feth !== undefined)
+    notes.push(
+      `${[feth.placement & 1 ? 'global visibility' : '', feth.placement & 2 ? 'persistence' : ''].filter(Boolean).join(' and ') || 'no placement'} of ${feth.selectivity === 1 ? 'the whole region' : 'the range'}`,
+    )
+  if (reth !== undefined) notes.push(`${reth.dmaLength} B at ${hex(reth.va)} rkey ${hex(reth.rkey)}`)
+  if (atomicEth !== undefined) {
+    const { va, rkey, swapAdd, compare } = atomicEth
+    const operands = row.operation === 'FETCH_ADD' ? `add ${swapAdd}` : `if ${hex(compare)} then ${hex(swapAdd)}`
+    notes.push(`${operands} at ${hex(va)} rkey ${hex(rkey)}`)
+  }
+  if (atomicAckEth !== undefined) notes.push(`was ${hex(atomicAckEth.original)}`)
+  if (immDt !== undefined) notes.push(`imm ${hex(immDt.data)}`)
+  if (ieth !== undefined) notes.push(`invalidates rkey ${hex(ieth.rkey)}`)
+  if (xrceth !== undefined) notes.push(`SRQ ${qp(xrceth.srqn)}`)
+  if (deth !== undefined && row.cm === undefined) notes.push(`Q_Key ${hex(deth.qkey)}`)
+  return notes
+}
+
+function hex(value: number | bigint): string {
+  return `0x${value.toString(16)}`
+}
+
+/** 584 ns, 5.84 µs, 0.584 s. */
+export function duration(ns: number): string {
+  if (ns < 1000) return `${Math.round(ns)} ns`
+  if (ns < 1e6) return `${digits(ns / 1e3)} µs`
+  if (ns < 1e9) return `${digits(ns / 1e6)} ms`
+  return `${digits(ns / 1e9)} s`
+}
+
+function digits(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
+}
+
+function cmNotes(message: CmMessage): string[] {
+  switch (message.type) {
+    case 'REQ':
+      return [
+        ...ids(message),
+        `QP ${qp(message.localQpn)} expects PSN ${message.startingPsn}`,
+        ...service(message.serviceId, message.privateData),
+        `path MTU ${message.pathMtu >= 1 && message.pathMtu <= 5 ? 128 << message.pathMtu : `code ${message.pathMtu}`}`,
+        `serves ${message.responderResources} and sends ${message.initiatorDepth} READs at a time`,
+        `retry ${message.retryCount}, RNR retry ${message.rnrRetryCount}, ACK timeout ${timeout(message.primary)}`,
+      ]
+    case 'REP':
+      return [
+        ...ids(message),
+        `QP ${qp(message.localQpn)} expects PSN ${message.startingPsn}`,
+        `serves ${message.responderResources} and sends ${message.initiatorDepth} READs at a time`,
+        `RNR retry ${message.rnrRetryCount}`,
+      ]
+    case 'REJ':
+      return [...ids(message), `reason ${message.reason}, ${rejText(message.reason)}`]
+    case 'DREQ':
+    case 'LAP':
+      return [...ids(message), `remote QP ${qp(message.remoteQpn)}`]
+    case 'SIDR_REQ':
+      return [`request ${hex(message.requestId)}`, ...service(message.serviceId, message.privateData)]
+    case 'SIDR_REP':
+      return [
+        `request ${hex(message.requestId)}`,
+        message.status === 0
+          ? `QP ${qp(message.qpn)}, Q_Key ${hex(message.qkey)}`
+          : `refused, status ${message.status}`,
+      ]
+    default:
+      return ids(message)
+  }
+}
+
+function ids(message: { localCommId: number; remoteCommId?: number }): string[] {
+  const { localCommId, remoteCommId } = message
+  return [`id ${hex(localCommId)}${remoteCommId === undefined ? '' : ` to ${hex(remoteCommId)}`}`]
+}
+
+function service(serviceId: bigint, privateData: Uint8Array): string[] {
+  const port = rdmaPortOf(serviceId)
+  if (port === undefined) return [`service ${hex(serviceId)}`]
+  const space = Object.entries(RdmaPortSpace).find(([, value]) => value === port.portSpace)?.[0] ?? '?'
+  const notes = [`${space.toUpperCase()} port ${port.port}`]
+  const cma = parseCma(privateData, 0, privateData.length)
+  if (!isMalformed(cma)) notes.push(`from ${formatIp(cma.source)} port ${cma.port} to ${formatIp(cma.destination)}`)
+  return notes
+}
+
+function timeout({ localAckTimeout }: CmPath): string {
+  return duration(4096 * 2 ** localAckTimeout)
+}
+
+/** InvalidServiceId becomes "invalid service id". */
+function rejText(reason: number): string {
+  const name = Object.entries(CmRejReason).find(([, code]) => code === reason)?.[0]
+  if (name === undefined) return 'not known'
+  return name.replace(/[A-Z]/g, (letter, at: number) => (at === 0 ? letter.toLowerCase() : ` ${letter.toLowerCase()}`))
+}
+
+/** Does a row have anything that `trace check` would complain about? */
+export function isBad(row: Row): boolean {
+  return row.icrc === 'invalid' || row.malformed !== undefined
+}

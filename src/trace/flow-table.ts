@@ -1,0 +1,96 @@
+/** Finds the flow of a packet: an open hash table of flow numbers, and the flows of each pair of addresses. */
+import { hash } from './addresses.ts'
+import { Flow, Service } from './flow.ts'
+
+/** More flows than this are counted together: a capture of garbage does not use up the memory. */
+export const mostFlows = 65_536
+
+export class FlowTable {
+  readonly flows: Flow[] = []
+  /** Packets that found no place. */
+  overflow = 0
+  #slots = new Int32Array(1024).fill(-1)
+  readonly #between = new Map<number, Flow[]>()
+  #last: Flow | undefined
+
+  /** `srcQp` is a part of the name for UD only; -1 otherwise. Undefined if there are too many flows. */
+  take(source: number, destination: number, destQp: number, service: number, srcQp: number): Flow | undefined {
+    const last = this.#last
+    if (last !== undefined && matches(last, source, destination, destQp, service, srcQp)) return last
+    const mask = this.#slots.length - 1
+    let slot = flowHash(source, destination, destQp, service, srcQp) & mask
+    for (;;) {
+      const index = this.#slots[slot]!
+      if (index < 0) break
+      const flow = this.flows[index]!
+      if (matches(flow, source, destination, destQp, service, srcQp)) {
+        this.#last = flow
+        return flow
+      }
+      slot = (slot + 1) & mask
+    }
+    if (this.flows.length >= mostFlows) {
+      this.overflow++
+      return undefined
+    }
+    const flow = new Flow(this.flows.length, source, destination, destQp, service, srcQp)
+    this.#slots[slot] = flow.index
+    this.flows.push(flow)
+    this.#last = flow
+    const pair = source * mostFlows + destination
+    const list = this.#between.get(pair)
+    if (list === undefined) this.#between.set(pair, [flow])
+    else list.push(flow)
+    if (this.flows.length * 2 > this.#slots.length) this.#rehash()
+    return flow
+  }
+
+  find(source: number, destination: number, destQp: number, service: number, srcQp: number): Flow | undefined {
+    const mask = this.#slots.length - 1
+    let slot = flowHash(source, destination, destQp, service, srcQp) & mask
+    for (; this.#slots[slot]! >= 0; slot = (slot + 1) & mask) {
+      const flow = this.flows[this.#slots[slot]!]!
+      if (matches(flow, source, destination, destQp, service, srcQp)) return flow
+    }
+    return undefined
+  }
+
+  /** All flows from one address to another. */
+  between(source: number, destination: number): readonly Flow[] {
+    return this.#between.get(source * mostFlows + destination) ?? []
+  }
+
+  #rehash(): void {
+    const slots = new Int32Array(this.#slots.length * 2).fill(-1)
+    const mask = slots.length - 1
+    for (const flow of this.flows) {
+      const srcQp = flow.service === Service.UD ? flow.srcQp : -1
+      let slot = flowHash(flow.source, flow.destination, flow.destQp, flow.service, srcQp) & mask
+      while (slots[slot]! >= 0) slot = (slot + 1) & mask
+      slots[slot] = flow.index
+    }
+    this.#slots = slots
+  }
+}
+
+function flowHash(source: number, destination: number, destQp: number, service: number, srcQp: number): number {
+  return hash(source, destination, destQp | (service << 24), srcQp)
+}
+
+function matches(
+  flow: Flow,
+  source: number,
+  destination: number,
+  destQp: number,
+  service: number,
+  srcQp: number,
+): boolean {
+  return (
+    flow.destQp === destQp &&
+    flow.source === source &&
+    flow.destination === destination &&
+    flow.service === service &&
+    // The sender of the other services may be found out later, but does not make another flow.
+    (service !== Service.UD || flow.srcQp === srcQp)
+  )
+}

@@ -1,0 +1,128 @@
+/**
+ * A flow is what goes from one address to one QP of another: the requests of the QP at the sending end, and its answers to
+ * the requests that come the other way. Two flows make a pair. Which two, the packets do not say: see pairing.ts.
+ */
+import { Latencies } from './latencies.ts'
+import { Outstanding } from './outstanding.ts'
+
+/** The top three bits of an opcode. */
+export const Service = { RC: 0, UC: 1, RD: 2, UD: 3, CNP: 4, XRC: 5 } as const
+export const serviceNames = ['RC', 'UC', 'RD', 'UD', 'CNP', 'XRC', '6', '7'] as const
+
+/** How it is known which two flows belong together. */
+export const basisTexts = {
+  cm: 'connection messages in the capture',
+  pingpong: 'the TCP exchange of a pingpong program in the capture',
+  deth: 'the source QP in each datagram',
+  ack: 'inferred: PSNs of requests and ACKs agree',
+  only: 'inferred: the only flow in each direction',
+} as const
+export type Basis = keyof typeof basisTexts
+
+export class Flow {
+  readonly index: number
+  /** Numbers of the AddressTable. */
+  readonly source: number
+  readonly destination: number
+  readonly destQp: number
+  readonly service: number
+  /** The QP that sends; -1 while it is not known. */
+  srcQp: number
+  peer: Flow | undefined
+  basis: Basis | undefined
+  /** Answers that did not fit to the peer, one after the other. */
+  strangers = 0
+  /** Number of the conversation, from 1; 0 while it has none. */
+  number = 0
+  /** How often a peer was looked for. */
+  tries = 0
+
+  packets = 0
+  /** Captured or not: bytes on the wire, with all headers. */
+  wireBytes = 0
+  firstNs = 0
+  lastNs = 0
+
+  // As requester. Messages are counted where their last packet is seen first.
+  sends = 0
+  writes = 0
+  reads = 0
+  atomics = 0
+  atomicWrites = 0
+  flushes = 0
+  requestPackets = 0
+  /** Payload of requests, each byte once. */
+  requestBytes = 0
+  /** Payload of the READ responses to this flow's requests, each byte once. */
+  readBytes = 0
+  /** Request packets sent again, and those of them that had been acknowledged already. */
+  retransmissions = 0
+  duplicates = 0
+  /** Places where PSNs are left out, and how many; how many came later. */
+  gaps = 0
+  missing = 0
+  late = 0
+  /** The same QP started anew with another PSN. */
+  restarts = 0
+  readonly latencies: Latencies = new Latencies()
+
+  // As responder.
+  acks = 0
+  ackRepeats = 0
+  /** By the code of the NAK: PSN sequence, invalid request, remote access, remote operational, invalid RD, others. */
+  readonly naks: number[] = [0, 0, 0, 0, 0, 0]
+  rnrNaks = 0
+  readResponses = 0
+  responseRepeats = 0
+  atomicAcks = 0
+
+  cnps = 0
+  /** Packets with the ECN mark "congestion experienced". */
+  marked = 0
+  icrcInvalid = 0
+  malformed = 0
+
+  /** Path MTU in bytes; 0 while it is not known. */
+  mtu = 0
+  started = false
+  /** The PSN that the next new request has. A READ whose number of responses is not known leaves `slack` more possible. */
+  next = 0
+  slack = 0
+  /** The PSN up to which everything is acknowledged. */
+  acked = 0
+  /** PSN of the READ that is being answered. */
+  readStart = 0
+  readonly outstanding: Outstanding = new Outstanding()
+
+  constructor(index: number, source: number, destination: number, destQp: number, service: number, srcQp: number) {
+    this.index = index
+    this.source = source
+    this.destination = destination
+    this.destQp = destQp
+    this.service = service
+    this.srcQp = srcQp
+  }
+
+  get messages(): number {
+    return this.sends + this.writes + this.reads + this.atomics + this.atomicWrites + this.flushes
+  }
+
+  /** PSNs that are sent and not acknowledged. */
+  get unacknowledged(): number {
+    return this.started ? Math.max(0, psnDiff(this.next, this.acked) - 1) : 0
+  }
+
+  /** Begins the sequence at `psn`. */
+  begin(psn: number): void {
+    this.started = true
+    this.next = psn
+    this.slack = 0
+    this.acked = (psn - 1) & 0xffffff
+    this.outstanding.clear()
+  }
+}
+
+/** a - b in the circle of 24 bits: from -2^23 to 2^23 - 1. */
+export function psnDiff(a: number, b: number): number {
+  return ((a - b) << 8) >> 8
+}

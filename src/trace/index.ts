@@ -1,0 +1,29 @@
+/** Looking at RDMA traffic in captures: check, show, info, convert. Other folders import from here only. */
+export {
+  type CaptureSink,
+  type Damage,
+  describeDamage,
+  fileSink,
+  gzipSink,
+  linkTypeName,
+  type ReadOptions,
+} from '../capture/index.ts'
+export { Analysis, type Hints } from './analysis.ts'
+export { type CheckOptions, type CheckResult, checkCapture, longestList } from './check.ts'
+export { type ConvertOptions, type ConvertResult, convertCapture } from './convert.ts'
+export { duration, LinePrinter, notesOf, operationText } from './describe.ts'
+export { Dissection, dissect, IcrcState, Kind, kindNames } from './dissect.ts'
+export { type Filter, FilterError, filterFields, parseFilter } from './filter.ts'
+export { type Basis, basisTexts } from './flow.ts'
+export {
+  analyseCapture,
+  type CaptureInfo,
+  type ConversationInfo,
+  type DirectionInfo,
+  pairingText,
+} from './info.ts'
+export { Latencies, type LatencySummary } from './latencies.ts'
+export { Problem, problemNames, problemRules, problemTexts } from './problems.ts'
+export { plainJson, type Row } from './row.ts'
+export { type ShowOptions, type ShowResult, showCapture } from './show.ts'
+export { Mark, Verdict } from './verdict.ts'

@@ -1,0 +1,217 @@
+/** `verbena trace info`: what a capture has of each conversation. The result is plain data, for JSON as it is. */
+import { type CaptureSource, type Damage, linkTypeName, type ReadOptions, readCapture } from '../capture/index.ts'
+import { Analysis } from './analysis.ts'
+import { Dissection, dissect } from './dissect.ts'
+import { type Basis, basisTexts, type Flow, serviceNames } from './flow.ts'
+import { mostFlows } from './flow-table.ts'
+import type { LatencySummary } from './latencies.ts'
+import { Verdict } from './verdict.ts'
+
+/** One direction: the requests of one end, and its answers to the other's. */
+export interface DirectionInfo {
+  source: string
+  /** Null while it is not known. */
+  sourceQp: number | null
+  destination: string
+  destinationQp: number
+  packets: number
+  wireBytes: number
+  messages: {
+    total: number
+    send: number
+    write: number
+    read: number
+    atomic: number
+    atomicWrite: number
+    flush: number
+  }
+  /** Payload of the requests, each byte once. */
+  bytes: number
+  /** Payload that its READs brought. */
+  readBytes: number
+  retransmissions: number
+  /** Those of them that were acknowledged already. */
+  duplicates: number
+  gaps: number
+  missingPackets: number
+  /** Of the missing, those that came later. */
+  latePackets: number
+  restarts: number
+  /** Sent and, at the end of the capture, not acknowledged. */
+  unacknowledged: number
+  acks: number
+  repeatedAnswers: number
+  naks: {
+    psnSequence: number
+    invalidRequest: number
+    remoteAccess: number
+    remoteOperational: number
+    invalidRdRequest: number
+    other: number
+  }
+  rnrNaks: number
+  readResponses: number
+  atomicAcks: number
+  cnps: number
+  ecnMarked: number
+  icrcInvalid: number
+  malformed: number
+  firstSeconds: number
+  lastSeconds: number
+  /** From a request's first transmission to the answer that acknowledges it; null without any. */
+  latency: LatencySummary | null
+}
+
+export interface ConversationInfo {
+  number: number
+  service: string
+  /** How it is known that the two directions belong together; null if there is one only. */
+  paired: Basis | null
+  /** Bytes; null if the capture does not tell. */
+  pathMtu: number | null
+  directions: DirectionInfo[]
+}
+
+export interface CaptureInfo {
+  format: string | null
+  interfaces: { name: string | null; linkType: string; packetsDropped: number | null }[]
+  packets: number
+  roce: number
+  wireBytes: number
+  /** Seconds since 1970 of the first packet, and seconds from it to the last; null without time stamps. */
+  start: number | null
+  durationSeconds: number
+  icrcInvalid: number
+  malformed: number
+  cut: number
+  /** By type. */
+  connectionMessages: Record<string, number>
+  conversations: ConversationInfo[]
+  /** Packets of flows for which there was no room. */
+  uncounted: number
+  damage: readonly Damage[]
+  damageCount: number
+}
+
+/** Reads a capture to its end. Throws the system's error if it cannot be opened or read. */
+export async function analyseCapture(source: CaptureSource, options: ReadOptions = {}): Promise<CaptureInfo> {
+  const analysis = new Analysis()
+  const d = new Dissection()
+  const v = new Verdict()
+  const parser = await readCapture(
+    source,
+    (packet) => {
+      dissect(packet, d, true)
+      analysis.packet(packet, d, v)
+      return undefined
+    },
+    options,
+  )
+  analysis.finish()
+  return {
+    format: parser.format ?? null,
+    interfaces: parser.interfaces.map(({ name, linkType, dropped }) => ({
+      name: name ?? null,
+      linkType: linkTypeName(linkType),
+      packetsDropped: dropped ?? null,
+    })),
+    packets: analysis.packets,
+    roce: analysis.roce,
+    wireBytes: analysis.wireBytes,
+    start: analysis.firstSeconds < 0 ? null : analysis.firstSeconds + analysis.firstNanoseconds / 1e9,
+    durationSeconds: analysis.lastNs / 1e9,
+    icrcInvalid: analysis.icrcInvalid,
+    malformed: analysis.malformed,
+    cut: analysis.cut,
+    connectionMessages: Object.fromEntries(analysis.management),
+    conversations: conversationsOf(analysis),
+    uncounted: analysis.table.overflow,
+    damage: parser.damage.list,
+    damageCount: parser.damage.count,
+  }
+}
+
+/** Flows for which there is no room are only counted. */
+export const mostConversations: number = mostFlows
+
+function conversationsOf(analysis: Analysis): ConversationInfo[] {
+  const { numbers } = analysis.hints()
+  const conversations: ConversationInfo[] = []
+  for (const flow of analysis.table.flows) {
+    const number = numbers[flow.index]!
+    const { peer } = flow
+    if (peer !== undefined && peer.index < flow.index) continue
+    const both = peer === undefined || peer === flow ? [flow] : [flow, peer]
+    const mtu = Math.max(...both.map((one) => one.mtu))
+    conversations.push({
+      number,
+      service: serviceNames[flow.service]!,
+      paired: peer === undefined ? null : (flow.basis ?? null),
+      pathMtu: mtu > 0 ? mtu : null,
+      directions: both.map((one) => directionOf(one, analysis)),
+    })
+  }
+  return conversations
+}
+
+function directionOf(flow: Flow, analysis: Analysis): DirectionInfo {
+  const { addresses } = analysis
+  const [psnSequence, invalidRequest, remoteAccess, remoteOperational, invalidRdRequest, other] = flow.naks
+  return {
+    source: addresses.text(flow.source),
+    sourceQp: flow.srcQp >= 0 ? flow.srcQp : null,
+    destination: addresses.text(flow.destination),
+    destinationQp: flow.destQp,
+    packets: flow.packets,
+    wireBytes: flow.wireBytes,
+    messages: {
+      total: flow.messages,
+      send: flow.sends,
+      write: flow.writes,
+      read: flow.reads,
+      atomic: flow.atomics,
+      atomicWrite: flow.atomicWrites,
+      flush: flow.flushes,
+    },
+    bytes: flow.requestBytes,
+    readBytes: flow.readBytes,
+    retransmissions: flow.retransmissions,
+    duplicates: flow.duplicates,
+    gaps: flow.gaps,
+    missingPackets: flow.missing,
+    latePackets: flow.late,
+    restarts: flow.restarts,
+    unacknowledged: isAnswered(flow) ? flow.unacknowledged : 0,
+    acks: flow.acks,
+    repeatedAnswers: flow.ackRepeats + flow.responseRepeats,
+    naks: {
+      psnSequence: psnSequence!,
+      invalidRequest: invalidRequest!,
+      remoteAccess: remoteAccess!,
+      remoteOperational: remoteOperational!,
+      invalidRdRequest: invalidRdRequest!,
+      other: other!,
+    },
+    rnrNaks: flow.rnrNaks,
+    readResponses: flow.readResponses,
+    atomicAcks: flow.atomicAcks,
+    cnps: flow.cnps,
+    ecnMarked: flow.marked,
+    icrcInvalid: flow.icrcInvalid,
+    malformed: flow.malformed,
+    firstSeconds: flow.firstNs / 1e9,
+    lastSeconds: flow.lastNs / 1e9,
+    latency: flow.latencies.summary() ?? null,
+  }
+}
+
+/** Only these services acknowledge; without the other direction nothing is known of it. */
+function isAnswered(flow: Flow): boolean {
+  const name = serviceNames[flow.service]
+  return (name === 'RC' || name === 'XRC') && flow.peer !== undefined
+}
+
+/** How the two directions of a conversation were brought together, as a sentence. */
+export function pairingText(basis: Basis | null): string {
+  return basis === null ? 'one direction only, or not known which belongs to it' : basisTexts[basis]
+}

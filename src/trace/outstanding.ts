@@ -1,0 +1,75 @@
+/**
+ * Requests by PSN: which packet carried it first, when, and what it was. A ring of typed arrays that grows with what is
+ * outstanding, up to a limit; behind it, the oldest are forgotten.
+ */
+const smallest = 16
+const largest = 16_384
+
+export const RequestFlag = {
+  /** Last packet of its message. */
+  Last: 1,
+  AckReq: 2,
+  /** Answered by READ responses; takes as many PSNs as these. */
+  Read: 4,
+} as const
+
+export class Outstanding {
+  #psn = new Int32Array(0)
+  #packet = new Float64Array(0)
+  #timeNs = new Float64Array(0)
+  #flags = new Uint8Array(0)
+
+  /** Slot of a PSN, or -1 if it has not been seen or is forgotten. */
+  find(psn: number): number {
+    const slot = psn & (this.#psn.length - 1)
+    return this.#psn[slot] === psn ? slot : -1
+  }
+
+  packetOf(slot: number): number {
+    return this.#packet[slot]!
+  }
+
+  timeOf(slot: number): number {
+    return this.#timeNs[slot]!
+  }
+
+  flagsOf(slot: number): number {
+    return this.#flags[slot]!
+  }
+
+  /** @param depth PSNs between the oldest that matters and this */
+  put(psn: number, depth: number, packet: number, timeNs: number, flags: number): void {
+    if (depth >= this.#psn.length && this.#psn.length < largest) this.#grow(depth)
+    const slot = psn & (this.#psn.length - 1)
+    this.#psn[slot] = psn
+    this.#packet[slot] = packet
+    this.#timeNs[slot] = timeNs
+    this.#flags[slot] = flags
+  }
+
+  get capacity(): number {
+    return this.#psn.length
+  }
+
+  clear(): void {
+    this.#psn.fill(-1)
+  }
+
+  #grow(depth: number): void {
+    let size = Math.max(smallest, this.#psn.length)
+    while (size <= depth && size < largest) size *= 2
+    const old = { psn: this.#psn, packet: this.#packet, timeNs: this.#timeNs, flags: this.#flags }
+    this.#psn = new Int32Array(size).fill(-1)
+    this.#packet = new Float64Array(size)
+    this.#timeNs = new Float64Array(size)
+    this.#flags = new Uint8Array(size)
+    for (const [from, psn] of old.psn.entries()) {
+      if (psn < 0) continue
+      const slot = psn & (size - 1)
+      this.#psn[slot] = psn
+      this.#packet[slot] = old.packet[from]!
+      this.#timeNs[slot] = old.timeNs[from]!
+      this.#flags[slot] = old.flags[from]!
+    }
+  }
+}

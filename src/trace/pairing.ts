@@ -1,0 +1,101 @@
+/**
+ * Which two flows are the two directions of one connection. A packet names only the QP that it goes to, so the QP that it
+ * comes from has to be found out, in this order of trust:
+ *
+ *   cm        REQ and REP tell both QP numbers
+ *   pingpong  the 52-byte lines that the pingpong programs exchange over TCP do, too
+ *   deth      a datagram carries its source QP
+ *   ack       an answer fits to a request: of all flows in the other direction, exactly one has this PSN outstanding
+ *   only      nothing else goes in either direction (for UC, which has no answers)
+ */
+import { Syndrome } from '../wire/index.ts'
+import type { Dissection } from './dissect.ts'
+import { type Basis, type Flow, psnDiff, Service } from './flow.ts'
+import type { FlowTable } from './flow-table.ts'
+
+/** So many answers in a row that fit no request end an inferred pair. */
+const mostStrangers = 8
+const eagerTries = 64
+
+const trust: Record<Basis, number> = { cm: 3, pingpong: 2, deth: 3, ack: 1, only: 0 }
+
+export function join(a: Flow, b: Flow, basis: Basis): void {
+  for (const [flow, other] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    if (flow.peer !== undefined && flow.peer !== other) part(flow)
+    if (flow.peer === other && flow.basis !== undefined && trust[flow.basis] >= trust[basis]) continue
+    flow.peer = other
+    flow.basis = basis
+    flow.srcQp = other.destQp
+    flow.strangers = 0
+    flow.mtu = Math.max(flow.mtu, other.mtu)
+  }
+}
+
+function part(flow: Flow): void {
+  const { peer } = flow
+  for (const one of [flow, peer]) {
+    if (one === undefined) continue
+    one.peer = undefined
+    one.basis = undefined
+    one.strangers = 0
+    if (one.service !== Service.UD) one.srcQp = -1
+  }
+}
+
+/** For each answer: looks for the flow of its requests, or doubts the one that was inferred. */
+export function inferPair(flow: Flow, d: Dissection, flows: FlowTable): void {
+  if (flow.peer !== undefined) {
+    if (flow.basis !== 'ack') return
+    if (fits(flow.peer, d.psn, true) || psnDiff(d.psn, flow.peer.acked) <= 0) flow.strangers = 0
+    else if (++flow.strangers > mostStrangers) part(flow)
+    return
+  }
+  // Who never finds a partner asks more and more seldom.
+  if (++flow.tries > eagerTries && (flow.tries & (flow.tries - 1)) !== 0) return
+  let found: Flow | undefined
+  for (const candidate of flows.between(flow.destination, flow.source)) {
+    if (candidate.service !== flow.service || candidate.peer !== undefined || !candidate.started) continue
+    if (!fits(candidate, d.psn, d.syndrome === Syndrome.PsnSequence)) continue
+    // A QP may be connected to itself; another is more likely.
+    if (found !== undefined && found !== flow && candidate !== flow) return
+    if (found === undefined || found === flow) found = candidate
+  }
+  if (found !== undefined) join(flow, found, 'ack')
+}
+
+/** Is `psn` outstanding in this flow, and did the capture see it sent? What a NAK asks for may be lost before it. */
+function fits(requests: Flow, psn: number, mayBeLost: boolean): boolean {
+  if (psnDiff(psn, requests.acked) <= 0) return false
+  const beyond = psnDiff(psn, requests.next)
+  if (beyond >= requests.slack && beyond >= 0) return false
+  return requests.outstanding.find(psn) >= 0 || (beyond < 0 && (mayBeLost || requests.reads > 0))
+}
+
+/** Joins datagrams, whose source QP is known, with those that come back. */
+export function joinDatagrams(flow: Flow, flows: FlowTable): void {
+  const back = flows.find(flow.destination, flow.source, flow.srcQp, Service.UD, flow.destQp)
+  if (back !== undefined && back.peer === undefined) join(flow, back, 'deth')
+}
+
+/** At the end: what is alone in both directions is taken for a pair. */
+export function joinRest(flows: FlowTable): void {
+  // The only flow of a service from one address to another; null where there are more.
+  const only = new Map<string, Flow | null>()
+  const key = (from: number, to: number, service: number): string => `${from} ${to} ${service}`
+  for (const flow of flows.flows) {
+    const name = key(flow.source, flow.destination, flow.service)
+    only.set(name, only.has(name) ? null : flow)
+  }
+  for (const flow of flows.flows) {
+    if (!joinable(flow) || only.get(key(flow.source, flow.destination, flow.service)) === null) continue
+    const back = only.get(key(flow.destination, flow.source, flow.service))
+    if (back && back !== flow && joinable(back)) join(flow, back, 'only')
+  }
+}
+
+function joinable(flow: Flow): boolean {
+  return flow.peer === undefined && flow.service !== Service.UD && flow.service !== Service.CNP
+}

@@ -1,0 +1,109 @@
+/**
+ * Follows the requester: which PSN comes next, what is left out, sent again, or sent although it is acknowledged.
+ * RC and XRC number requests and leave room for the responses of a READ; UC numbers packets.
+ */
+import { Aeth, Bth, OpBit, Reth, u32 } from '../wire/index.ts'
+import { type Dissection, rethOffset } from './dissect.ts'
+import { type Flow, psnDiff, Service } from './flow.ts'
+import { RequestFlag } from './outstanding.ts'
+import { Mark, type Verdict } from './verdict.ts'
+
+/** A PSN farther off than this is no gap and no retransmission: the QP was connected anew. */
+const farthest = 65_536
+const smallestMtu = 256
+
+export function trackRequest(flow: Flow, bytes: Uint8Array, number: number, d: Dissection, v: Verdict): void {
+  const { bits, psn } = d
+  if ((bits & (OpBit.First | OpBit.Middle)) !== 0 && d.payloadLength > flow.mtu) learnMtu(flow, d.payloadLength)
+  flow.requestPackets++
+  if (!flow.started) flow.begin(psn)
+  let ahead = psnDiff(psn, flow.next)
+  if (ahead > farthest + flow.slack || ahead < -farthest - spanOf(flow)) {
+    flow.restarts++
+    v.marks |= Mark.Restart
+    flow.begin(psn)
+    ahead = 0
+  }
+  const reliable = flow.service !== Service.UC
+  if (ahead < 0) {
+    const seen = flow.outstanding.find(psn)
+    if (seen >= 0) v.refersTo = flow.outstanding.packetOf(seen)
+    if (reliable && psnDiff(psn, flow.acked) <= 0) {
+      v.marks |= Mark.Retransmission | Mark.Duplicate
+      flow.retransmissions++
+      flow.duplicates++
+      return
+    }
+    // Behind the ring's reach nothing is known: it was sent, as all before it.
+    if (seen >= 0 || psnDiff(flow.next, psn) > flow.outstanding.capacity) {
+      v.marks |= reliable ? Mark.Retransmission : Mark.Retransmission | Mark.Duplicate
+      flow.retransmissions++
+      if (!reliable) flow.duplicates++
+      return
+    }
+    v.marks |= Mark.Late
+    flow.late++
+  } else {
+    if (ahead > flow.slack) {
+      v.marks |= Mark.Gap
+      v.missing = ahead - flow.slack
+      flow.gaps++
+      flow.missing += v.missing
+    }
+    advance(flow, bytes, d)
+  }
+  const isRead = (bits & OpBit.ReadRequest) !== 0
+  const isLast = (bits & (OpBit.Last | OpBit.Only)) !== 0
+  const flags = (isLast ? RequestFlag.Last : 0) | (d.ackReq ? RequestFlag.AckReq : 0) | (isRead ? RequestFlag.Read : 0)
+  if (reliable || ahead < 0) flow.outstanding.put(psn, psnDiff(flow.next, flow.acked), number, v.timeNs, flags)
+  else {
+    // Without acknowledgements there is no window; a short memory finds duplicates.
+    flow.outstanding.put(psn, 63, number, v.timeNs, flags)
+    flow.acked = psn
+  }
+  count(flow, bits, d)
+}
+
+/** Moves `next` behind this request. */
+function advance(flow: Flow, bytes: Uint8Array, d: Dissection): void {
+  flow.slack = 0
+  if ((d.bits & OpBit.ReadRequest) === 0) {
+    flow.next = (d.psn + 1) & 0xffffff
+    return
+  }
+  const length = u32(bytes, rethOffset(d.bits, d.bth) + Reth.dmaLength)
+  const mtu = flow.mtu || flow.peer?.mtu || 0
+  if (mtu > 0 || length <= smallestMtu) {
+    flow.next = (d.psn + Math.max(1, Math.ceil(length / (mtu || smallestMtu)))) & 0xffffff
+    return
+  }
+  // As many responses as with the largest MTU at least, as with the smallest at most.
+  const least = Math.max(1, Math.ceil(length / 4096))
+  flow.next = (d.psn + least) & 0xffffff
+  flow.slack = Math.ceil(length / smallestMtu) - least
+}
+
+function learnMtu(flow: Flow, length: number): void {
+  flow.mtu = length
+  if (flow.peer !== undefined && flow.peer.mtu < length) flow.peer.mtu = length
+}
+
+function spanOf(flow: Flow): number {
+  return Math.max(0, psnDiff(flow.next, flow.acked))
+}
+
+function count(flow: Flow, bits: number, d: Dissection): void {
+  flow.requestBytes += d.payloadLength
+  if ((bits & (OpBit.Last | OpBit.Only)) === 0) return
+  if ((bits & OpBit.Send) !== 0) flow.sends++
+  else if ((bits & OpBit.Write) !== 0) flow.writes++
+  else if ((bits & OpBit.ReadRequest) !== 0) flow.reads++
+  else if ((bits & OpBit.Atomic) !== 0) flow.atomics++
+  else if ((bits & OpBit.AtomicWrite) !== 0) flow.atomicWrites++
+  else if ((bits & OpBit.Flush) !== 0) flow.flushes++
+}
+
+/** Where the AETH of a response begins. */
+export function aethOffset(d: Dissection): number {
+  return d.bth + Bth.length + ((d.bits & OpBit.Rdeth) !== 0 ? 4 : 0) + Aeth.syndrome
+}

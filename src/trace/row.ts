@@ -1,0 +1,170 @@
+/** One packet as a plain object: what `show` prints, filters look at, and --json writes, a line for each. */
+import type { CapturedPacket } from '../capture/index.ts'
+import {
+  type CmMessage,
+  type Extensions,
+  isMalformed,
+  type OpcodeInfo,
+  opcodeTable,
+  parsePacket,
+  syndromeText,
+} from '../wire/index.ts'
+import type { Analysis } from './analysis.ts'
+import { type Dissection, IcrcState, Kind, kindNames } from './dissect.ts'
+import { type Flow, Service, serviceNames } from './flow.ts'
+import { problemNames } from './problems.ts'
+import { Mark, type Verdict } from './verdict.ts'
+
+export interface Row {
+  /** From 1. */
+  number: number
+  /** Seconds since the first packet. */
+  time: number
+  /** Bytes on the wire. */
+  length: number
+  /** RoCEv2, RoCEv1, InfiniBand, or other. */
+  kind: (typeof kindNames)[number]
+  source?: string
+  destination?: string
+  /** Number of the conversation, from 1; both directions have the same. */
+  conversation?: number
+  /** The QP that sends, where that is known. */
+  srcQp?: number
+  destQp?: number
+  service?: string
+  opcode?: number
+  operation?: OpcodeInfo['operation']
+  place?: OpcodeInfo['place']
+  psn?: number
+  ackReq?: boolean
+  solicited?: boolean
+  migReq?: boolean
+  pkey?: number
+  fecn?: boolean
+  becn?: boolean
+  pad?: number
+  payload?: number
+  /** The extension headers; their 64-bit fields are bigint. */
+  headers?: Extensions
+  /** What the AETH says. */
+  answer?: string
+  icrc?: 'valid' | 'invalid' | 'unknown'
+  /** Names of the rules that the packet breaks. */
+  malformed?: string[]
+  /** The capture has not all of the packet. */
+  cut?: boolean
+  retransmission?: boolean
+  duplicate?: boolean
+  repeat?: boolean
+  late?: boolean
+  restart?: boolean
+  /** PSNs left out before this packet. */
+  missing?: number
+  /** The packet that carried this PSN first, or the request that this answers. */
+  refersTo?: number
+  /** PSNs that this acknowledges for the first time, and of them the packets and messages that the capture has. */
+  covers?: { from: number; to: number; packets: number; messages: number }
+  /** It acknowledges requests that the capture does not have. */
+  unseen?: boolean
+  /** It is not known whose answer this is. */
+  unpaired?: boolean
+  nak?: boolean
+  rnr?: boolean
+  cnp?: boolean
+  /** ECN: congestion experienced. */
+  marked?: boolean
+  latencyNs?: number
+  cm?: CmMessage
+}
+
+export function rowOf(packet: CapturedPacket, d: Dissection, v: Verdict, analysis: Analysis): Row {
+  const row: Row = {
+    number: packet.number,
+    time: v.timeNs / 1e9,
+    length: packet.originalLength,
+    kind: kindNames[d.kind]!,
+  }
+  if (d.kind === Kind.Other) return row
+  if (d.ipVersion !== 0 || d.kind === Kind.InfiniBand) {
+    row.source = analysis.addresses.text(analysis.source)
+    row.destination = analysis.addresses.text(analysis.destination)
+  }
+  row.icrc = d.icrc === IcrcState.Valid ? 'valid' : d.icrc === IcrcState.Invalid ? 'invalid' : 'unknown'
+  if (d.problems !== 0) row.malformed = problemNames(d.problems)
+  if (d.cut) row.cut = true
+  if (d.complete) transportFields(row, packet.bytes, d)
+  if (v.flow !== undefined) flowFields(row, v, v.flow, analysis)
+  if (analysis.message !== undefined) row.cm = copyMessage(analysis.message)
+  return row
+}
+
+function transportFields(row: Row, b: Uint8Array, d: Dissection): void {
+  const info = opcodeTable[d.opcode]
+  row.opcode = d.opcode
+  row.service = serviceNames[d.opcode >> 5]!
+  if (info !== undefined) {
+    row.service = info.transport
+    row.operation = info.operation
+    row.place = info.place
+  }
+  row.destQp = d.destQp
+  row.psn = d.psn
+  row.ackReq = d.ackReq
+  row.pad = d.pad
+  row.payload = d.payloadLength
+  // Only the headers, without pad and with the version that the reader accepts: a damaged packet is shown as it is.
+  const headers = b.slice(d.bth, d.payload)
+  headers[1]! &= 0xc0
+  const parsed = parsePacket(headers, 0, headers.length)
+  if (isMalformed(parsed)) return
+  const { bth, payload: _, ...extensions } = parsed
+  row.solicited = bth.solicited
+  row.migReq = bth.migReq
+  row.pkey = bth.pkey
+  row.fecn = bth.fecn
+  row.becn = bth.becn
+  row.headers = extensions
+  if (d.syndrome >= 0) row.answer = syndromeText(d.syndrome)
+  if (extensions.deth !== undefined) row.srcQp = extensions.deth.srcQp
+}
+
+function flowFields(row: Row, v: Verdict, flow: Flow, analysis: Analysis): void {
+  const { marks } = v
+  row.conversation = analysis.numberOf(flow)
+  if (flow.srcQp >= 0 && flow.service !== Service.CNP) row.srcQp = flow.srcQp
+  if (marks & Mark.Retransmission) row.retransmission = true
+  if (marks & Mark.Duplicate) row.duplicate = true
+  if (marks & Mark.Repeat) row.repeat = true
+  if (marks & Mark.Late) row.late = true
+  if (marks & Mark.Restart) row.restart = true
+  if (marks & Mark.Gap) row.missing = v.missing
+  if (marks & Mark.Unseen) row.unseen = true
+  if (marks & Mark.Unpaired) row.unpaired = true
+  if (marks & Mark.Nak) row.nak = true
+  if (marks & Mark.RnrNak) row.rnr = true
+  if (marks & Mark.Cnp) row.cnp = true
+  if (marks & Mark.Marked) row.marked = true
+  if (v.refersTo > 0) row.refersTo = v.refersTo
+  if (marks & Mark.Covers)
+    row.covers = { from: v.coverFrom, to: v.coverTo, packets: v.coverPackets, messages: v.coverMessages }
+  if (v.latencyNs >= 0) row.latencyNs = v.latencyNs
+}
+
+/** The message's byte fields are views of the reader's memory. */
+function copyMessage(message: CmMessage): CmMessage {
+  const copy = <T extends object>(value: T): T =>
+    Object.fromEntries(
+      Object.entries(value).map(([key, field]) => [
+        key,
+        field instanceof Uint8Array ? field.slice() : typeof field === 'object' ? copy(field as object) : field,
+      ]),
+    ) as T
+  return copy(message)
+}
+
+/** For JSON.stringify: 64-bit numbers as hexadecimal strings, bytes as hexadecimal digits. */
+export function plainJson(_key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return `0x${value.toString(16)}`
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
+  return value
+}

@@ -1,0 +1,54 @@
+/** `verbena trace show`: packet after packet, with what the whole capture tells about each. */
+import { type CaptureSource, type Damage, type ReadOptions, readCapture } from '../capture/index.ts'
+import { Analysis } from './analysis.ts'
+import { Dissection, dissect } from './dissect.ts'
+import type { Filter } from './filter.ts'
+import { learnHints } from './learn.ts'
+import { type Row, rowOf } from './row.ts'
+import { Verdict } from './verdict.ts'
+
+export interface ShowOptions extends ReadOptions {
+  filter?: Filter
+  /** Ends after so many rows. */
+  limit?: number
+}
+
+export interface ShowResult {
+  packets: number
+  shown: number
+  format: string | undefined
+  damage: readonly Damage[]
+  damageCount: number
+}
+
+/**
+ * Hands each packet that the filter lets through to `onRow`. A file is read twice, so that the first packets know already
+ * what later ones tell about their connection; what comes through a pipe is read once.
+ */
+export async function showCapture(
+  source: CaptureSource,
+  onRow: (row: Row) => void,
+  options: ShowOptions = {},
+): Promise<ShowResult> {
+  const { filter, limit = Number.POSITIVE_INFINITY } = options
+  const hints = await learnHints(source, options)
+  const analysis = new Analysis(hints)
+  const d = new Dissection()
+  const v = new Verdict()
+  let shown = 0
+  if (limit <= 0) return { packets: 0, shown, format: undefined, damage: [], damageCount: 0 }
+  const parser = await readCapture(
+    source,
+    (packet) => {
+      dissect(packet, d, true)
+      analysis.packet(packet, d, v)
+      const row = rowOf(packet, d, v, analysis)
+      if (filter !== undefined && !filter(row)) return undefined
+      onRow(row)
+      return ++shown < limit
+    },
+    options,
+  )
+  const { damage, format, packet } = parser
+  return { packets: packet.number, shown, format, damage: damage.list, damageCount: damage.count }
+}

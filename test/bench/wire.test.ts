@@ -1,0 +1,42 @@
+/** `npm run bench` on a network: here between two processes that share memory, so that it needs no network. */
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { nativeAvailable } from '../../src/memory/index.ts'
+import { outcome, startScript } from '../cli/run.ts'
+
+const bench = fileURLToPath(new URL('../../dist/bench/compare/main.js', import.meta.url))
+
+describe.skipIf(!nativeAvailable)('the comparison between two processes', () => {
+  it('measures a stream over one connection and over many, and leaves no segment behind', async () => {
+    const name = `bench-test-${process.pid}`
+    const args = ['--device', `shm:${name}`, '--only', 'message-rate,connections', '--rounds', '1', '--json']
+    const { code, stdout, stderr } = await outcome(startScript(bench, args))
+    expect(code, stderr).toBe(0)
+    const { comparisons } = JSON.parse(stdout) as { comparisons: { ours: number; theirs: number | null }[] }
+    expect(comparisons).toMatchObject([
+      { name: 'message rate, RC SEND, 8 bytes, 128 under way, shm', peer: null },
+      {
+        name: 'bandwidth, RC WRITE, 64 KiB, 1,000 connections, shm',
+        peer: 'Verbena with 1 connection',
+        unit: 'MB/s',
+      },
+    ])
+    for (const { ours } of comparisons) expect(ours).toBeGreaterThan(0)
+    expect(existsSync(`/dev/shm/verbena-${name}`)).toBe(false)
+  })
+
+  it('says what it needs for adapters that two processes cannot share', async () => {
+    const { code, stderr } = await outcome(startScript(bench, ['--device', 'shm0']))
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/--device: 'shm0' is not valid. Expected two adapters that two processes can reach/)
+  })
+
+  it('says why an end failed', async () => {
+    const { code, stderr } = await outcome(
+      startScript(bench, ['--device', 'nothing0,nothing1', '--only', 'message-rate']),
+    )
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^message-rate: openDevice: there is no device 'nothing/m)
+  })
+})

@@ -1,0 +1,50 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { LogHistogram } from '../../src/report/index.ts'
+import { repeatable } from '../repeat-property.ts'
+
+const values = fc.array(fc.integer({ min: 0, max: 0xffffffff }), { minLength: 1, maxLength: 300 })
+
+function filled(of: readonly number[]): LogHistogram {
+  const histogram = new LogHistogram()
+  for (const value of of) histogram.add(value)
+  return histogram
+}
+
+describe('a histogram of bounded size', () => {
+  it('is at most 1/1024 above the value of a rank, and never below', () => {
+    repeatable(
+      fc.property(values, fc.double({ min: 0, max: 1, noNaN: true }), (sample, share) => {
+        const rank = Math.max(1, Math.ceil(share * sample.length))
+        const exact = [...sample].sort((a, b) => a - b)[rank - 1]!
+        const shown = filled(sample).atRank(rank)
+        expect(shown).toBeGreaterThanOrEqual(exact)
+        expect(shown).toBeLessThanOrEqual(exact * (1 + 1 / 1024))
+      }),
+    )
+  })
+
+  it('keeps count, minimum, maximum, mean and standard deviation exactly', () => {
+    repeatable(
+      fc.property(values, (sample) => {
+        const histogram = filled(sample)
+        const mean = sample.reduce((sum, value) => sum + value, 0) / sample.length
+        const squares = sample.reduce((sum, value) => sum + (value - mean) ** 2, 0)
+        expect(histogram.count).toBe(sample.length)
+        expect(histogram.min).toBe(Math.min(...sample))
+        expect(histogram.max).toBe(Math.max(...sample))
+        expect(histogram.atRank(sample.length)).toBe(Math.max(...sample))
+        expect(histogram.mean / Math.max(1, mean)).toBeCloseTo(mean > 0 ? mean / Math.max(1, mean) : 0, 9)
+        const stdev = sample.length > 1 ? Math.sqrt(squares / (sample.length - 1)) : 0
+        expect(histogram.stdev).toBeGreaterThanOrEqual(stdev * (1 - 1e-9))
+        expect(histogram.stdev).toBeLessThanOrEqual(stdev * (1 + 1e-9) + 1e-6)
+      }),
+    )
+  })
+
+  it('keeps a maximum that is larger than its buckets', () => {
+    const histogram = filled([1, 2, 3, 1e13])
+    expect(histogram.max).toBe(1e13)
+    expect(histogram.atRank(3)).toBe(3)
+  })
+})

@@ -1,0 +1,230 @@
+/** What the history of a connection says about a packet. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { psnDiff } from '../../src/trace/flow.ts'
+import { WireOpcode } from '../../src/wire/index.ts'
+import { deth, roceFrame } from './packets.ts'
+import { A, B, Script } from './script.ts'
+
+describe('requests', () => {
+  it('in sequence have nothing to remark, across the end of the PSNs too', () => {
+    const s = new Script()
+    for (const psn of [0xfffffe, 0xffffff, 0, 1]) {
+      const row = s.request({ psn })
+      expect([row.retransmission, row.missing, row.late, row.restart]).toEqual([
+        undefined,
+        undefined,
+        undefined,
+        undefined,
+      ])
+    }
+    expect(s.flow).toMatchObject({ sends: 4, requestBytes: 32, retransmissions: 0, gaps: 0 })
+  })
+
+  it('sent again is a retransmission of the first; after its ACK, a duplicate', () => {
+    const s = new Script()
+    s.request({ psn: 5 })
+    expect(s.request({ psn: 5 })).toMatchObject({ retransmission: true, refersTo: 1 })
+    s.ack(5)
+    expect(s.request({ psn: 5 })).toMatchObject({ retransmission: true, duplicate: true, refersTo: 1 })
+    expect(s.flow).toMatchObject({ sends: 1, requestBytes: 8, retransmissions: 2, duplicates: 1 })
+  })
+
+  it('leave a gap, which a late one fills', () => {
+    const s = new Script()
+    s.request({ psn: 5 })
+    expect(s.request({ psn: 8 })).toMatchObject({ missing: 2 })
+    expect(s.request({ psn: 6 }).late).toBe(true)
+    expect(s.request({ psn: 6 })).toMatchObject({ retransmission: true, refersTo: 3 })
+    expect(s.flow).toMatchObject({ sends: 3, gaps: 1, missing: 2, late: 1, retransmissions: 1 })
+  })
+
+  it('far off begin anew', () => {
+    const s = new Script()
+    s.request({ psn: 5 })
+    expect(s.request({ psn: 5_000_000 })).toMatchObject({ restart: true })
+    expect(s.request({ psn: 5_000_001 }).missing).toBeUndefined()
+    expect(s.flow.restarts).toBe(1)
+  })
+
+  it('of UC are never retransmissions of what was acknowledged, but repeated', () => {
+    const s = new Script()
+    s.request({ psn: 1, opcode: WireOpcode.UcSendOnly })
+    s.request({ psn: 2, opcode: WireOpcode.UcSendOnly })
+    expect(s.request({ psn: 2, opcode: WireOpcode.UcSendOnly })).toMatchObject({ retransmission: true, refersTo: 2 })
+    expect(s.request({ psn: 4, opcode: WireOpcode.UcSendOnly })).toMatchObject({ missing: 1 })
+    expect(s.request({ psn: 3, opcode: WireOpcode.UcSendOnly })).toMatchObject({ late: true })
+  })
+
+  it('that are damaged do not count: their receiver drops them', () => {
+    const s = new Script()
+    s.request({ psn: 1 })
+    const broken = roceFrame({
+      opcode: WireOpcode.RcSendOnly,
+      source: A,
+      destination: B,
+      destQp: 0xb,
+      payload: 8,
+      psn: 2,
+    })
+    broken[60]! ^= 1
+    expect(s.frame(broken)).toMatchObject({ icrc: 'invalid', conversation: 1 })
+    expect(s.request({ psn: 2 }).retransmission).toBeUndefined()
+    expect(s.flow).toMatchObject({ icrcInvalid: 1, sends: 2, packets: 2 })
+  })
+})
+
+describe('READs', () => {
+  it('take as many PSNs as they have responses, once the MTU is known', () => {
+    const s = new Script()
+    s.read(10, 3000)
+    expect(s.response(10, 'First', 1024)).toMatchObject({
+      refersTo: 1,
+      covers: { from: 10, to: 10, packets: 1, messages: 1 },
+    })
+    expect(s.response(11, 'Middle', 1024)).toMatchObject({ refersTo: 1 })
+    expect(s.response(12, 'Last', 952)).toMatchObject({ refersTo: 1, latencyNs: 3000 })
+    // The MTU is known now: 13 is next, and 16 after that.
+    expect(s.read(13, 3000).missing).toBeUndefined()
+    expect(s.request({ psn: 16 }).missing).toBeUndefined()
+    expect(s.request({ psn: 18 }).missing).toBe(1)
+    expect(s.flow).toMatchObject({ reads: 2, readBytes: 3000, mtu: 1024 })
+    expect(s.flow.latencies.count).toBe(1)
+  })
+
+  it('before the MTU is known leave room for any', () => {
+    const s = new Script()
+    s.read(10, 3000)
+    // 3 responses of 1024 bytes, or 12 of 256.
+    expect(s.request({ psn: 13 }).missing).toBeUndefined()
+    const t = new Script()
+    t.read(10, 3000)
+    expect(t.request({ psn: 22 }).missing).toBeUndefined()
+    const u = new Script()
+    u.read(10, 3000)
+    expect(u.request({ psn: 23 }).missing).toBe(1)
+  })
+
+  it('answered again are repeated responses', () => {
+    const s = new Script()
+    s.read(10, 100)
+    s.response(10, 'Only', 100)
+    expect(s.read(10, 100)).toMatchObject({ retransmission: true, duplicate: true })
+    expect(s.response(10, 'Only', 100)).toMatchObject({ repeat: true })
+    expect(s.flow.readBytes).toBe(100)
+  })
+})
+
+describe('answers', () => {
+  it('cover everything before, and are timed from the first transmission', () => {
+    const s = new Script()
+    s.request({ psn: 1, opcode: WireOpcode.RcSendFirst, payload: 256, ackReq: false })
+    s.request({ psn: 2, opcode: WireOpcode.RcSendLast })
+    s.request({ psn: 3 })
+    s.request({ psn: 3 }, 100)
+    expect(s.ack(3)).toMatchObject({
+      covers: { from: 1, to: 3, packets: 3, messages: 2 },
+      refersTo: 3,
+      latencyNs: 101_000,
+    })
+    expect(s.ack(3)).toMatchObject({ repeat: true })
+    expect(s.flow.latencies.summary()).toMatchObject({ count: 2, minNs: 101_000, maxNs: 102_000 })
+    expect(s.flow.unacknowledged).toBe(0)
+  })
+
+  it('NAKs acknowledge what is before, and are counted by reason', () => {
+    const s = new Script()
+    for (const psn of [1, 2, 4]) s.request({ psn })
+    expect(s.ack(3, 0x60)).toMatchObject({
+      nak: true,
+      covers: { from: 1, to: 2, packets: 2 },
+      answer: 'NAK, PSN sequence error',
+    })
+    for (const syndrome of [0x61, 0x62, 0x63, 0x64]) s.ack(4, syndrome)
+    expect(s.ack(4, 0x21)).toMatchObject({ rnr: true, refersTo: 3, answer: 'RNR NAK, 0.01 ms' })
+    expect(s.analysis.table.flows[1]).toMatchObject({ naks: [1, 1, 1, 1, 1, 0], rnrNaks: 1 })
+  })
+
+  it('of requests that the capture lacks say so', () => {
+    const s = new Script()
+    s.request({ psn: 1 })
+    s.ack(1)
+    expect(s.ack(5)).toMatchObject({ unseen: true })
+    expect(new Script().ack(5)).toMatchObject({ unpaired: true })
+  })
+
+  it('any order of requests, losses and ACKs keeps the books straight', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.constantFrom('send', 'again', 'ack', 'skip'), fc.nat(40))), (steps) => {
+        const s = new Script()
+        let next = 0
+        const sent = new Set<number>()
+        for (const [what, n] of steps) {
+          if (what === 'skip') next++
+          else if (what === 'send' || sent.size === 0) {
+            s.request({ psn: next })
+            sent.add(next++)
+          } else {
+            const psn = [...sent][n % sent.size]!
+            if (what === 'again') s.request({ psn })
+            else s.ack(psn)
+          }
+        }
+        if (sent.size === 0) return
+        expect(s.flow.sends).toBe(sent.size)
+        const again = s.rows.filter((row) => row.retransmission).length
+        expect(again).toBe(s.flow.retransmissions)
+        const requests = s.rows.filter((row) => row.operation === 'SEND').length
+        expect(requests).toBe(sent.size + again)
+      }),
+    )
+  })
+})
+
+describe('congestion', () => {
+  it('CNPs belong to the flow that goes the same way; marks are counted', () => {
+    const s = new Script()
+    s.request({ psn: 1, tos: 3 })
+    s.ack(1)
+    const cnp = roceFrame({ opcode: WireOpcode.Cnp, source: B, destination: A, destQp: 0xa, ecn: 0x40 })
+    expect(s.frame(cnp)).toMatchObject({ cnp: true, becn: true, conversation: 1 })
+    expect(s.rows[0]).toMatchObject({ marked: true })
+    expect(s.analysis.table.flows.map(({ cnps, marked }) => [cnps, marked])).toEqual([
+      [0, 1],
+      [1, 0],
+    ])
+  })
+})
+
+describe('datagrams', () => {
+  it('are paired by their source QPs', () => {
+    const s = new Script()
+    const there = {
+      opcode: WireOpcode.UdSendOnly,
+      payload: 4,
+      destQp: 0xb,
+      extension: deth(1, 0xa),
+      source: A,
+      destination: B,
+    }
+    const back = { ...there, destQp: 0xa, extension: deth(1, 0xb), source: B, destination: A }
+    s.frame(roceFrame(there))
+    s.frame(roceFrame(back))
+    // Another sender to the same QP is another conversation.
+    s.frame(roceFrame({ ...there, extension: deth(1, 0xc) }))
+    expect(s.rows.map(({ conversation, srcQp }) => [conversation, srcQp])).toEqual([
+      [1, 0xa],
+      [1, 0xb],
+      [2, 0xc],
+    ])
+    expect(s.flow.basis).toBe('deth')
+  })
+})
+
+it('PSNs are compared in a circle', () => {
+  fc.assert(
+    fc.property(fc.nat(0xffffff), fc.integer({ min: -0x800000, max: 0x7fffff }), (psn, d) => {
+      expect(psnDiff((psn + d) & 0xffffff, psn)).toBe(d)
+    }),
+  )
+})
