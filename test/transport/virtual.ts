@@ -69,7 +69,13 @@ export class Link {
   /** When the packet before has left, by adapter. */
   readonly #leftNs = [0, 0]
 
+  /** Who is not an adapter but a test, by the last byte of its address: it gets packets at once, without faults. */
+  readonly peers: Map<number, (bytes: Uint8Array) => void> = new Map()
+  /** Time stands still, whoever polls. */
+  frozen = false
+
   send(bytes: Uint8Array, from: number, to: Uint8Array, trafficClass: number, hopLimit: number): void {
+    this.peers.get(to[15]!)?.(bytes)
     for (const device of this.devices)
       if (device.isReachedAt(to))
         this.#carry({ arrivalNs: 0, order: 0, bytes, from, to, at: device.number, trafficClass, hopLimit })
@@ -107,6 +113,12 @@ export class Link {
     if (!unharmed && (opcodeBits[bytes[0]!]! & OpBit.Request) !== 0) counts.lostRequests++
   }
 
+  /** A packet from 10.0.0.`from` + 1 that arrives at `device` now, whatever the faults. */
+  inject(device: VirtualDevice, bytes: Uint8Array, from: number, trafficClass = 0): void {
+    const flight = { bytes, from, to: gidOfIp(device.address), at: device.number, trafficClass, hopLimit: 64 }
+    this.#flights.push({ ...flight, arrivalNs: this.nowNs, order: this.#order++ })
+  }
+
   #happens(probability = 0): boolean {
     return probability > 0 && this.random() < probability
   }
@@ -125,6 +137,7 @@ export class Link {
       busy = false
       for (const device of this.devices) busy = device.drive(true) > 0 || busy
     }
+    if (this.frozen) return false
     let next = Number.POSITIVE_INFINITY
     for (const flight of this.#flights) next = Math.min(next, flight.arrivalNs)
     for (const device of this.devices) next = Math.min(next, device.nextDeadlineNs)
