@@ -23,6 +23,7 @@ import {
   type Opcode,
   openDevice,
   type QpType,
+  type QueuePair,
   QpType as Types,
   workCompletions,
 } from '../../src/index.ts'
@@ -110,15 +111,26 @@ export class Script {
   readonly #flow: IcrcFlow
   readonly #wc = workCompletions(16)
   readonly #before: Record<string, number>
+  readonly #connect: NonNullable<ScriptOptions['connect']>
+  #qp!: QueuePair
 
   constructor(t: Setup, { type = Types.RC, connect, ...options }: ScriptOptions) {
     this.t = t
     this.end = new End(t, t.context(0), type, { access: fullAccess | Access.FlushGlobal, ...options }) as unknown as End
     this.device = link.devices[0]!
     this.#flow = new IcrcFlow(Uint8Array.of(10, 0, 0, peerNumber + 1), this.device.address, 4791)
-    const { sqPsn = ours, rqPsn = theirs, ...others } = connect ?? {}
+    this.#connect = connect ?? {}
+    this.use(this.end.qp)
+    link.peers.set(peerNumber + 1, (packet) => this.#seen.push(see(packet)))
+    this.#before = this.end.context.counters()
+  }
+
+  /** Connects a QP to the peer; what follows is about this one. */
+  use(qp: QueuePair): void {
+    const { sqPsn = ours, rqPsn = theirs, ...others } = this.#connect
+    this.#qp = qp
     const gid = gidOfIp(Uint8Array.of(10, 0, 0, peerNumber + 1))
-    connectQp(this.end.qp, { psn: sqPsn }, type === Types.UD ? null : { qpn: peerQp, psn: rqPsn, lid: 0, gid }, {
+    connectQp(qp, { psn: sqPsn }, qp.type === Types.UD ? null : { qpn: peerQp, psn: rqPsn, lid: 0, gid }, {
       pathMtu: mtu,
       accessFlags: (fullAccess & ~Access.MwBind) | Access.FlushGlobal,
       timeout: 14,
@@ -129,8 +141,6 @@ export class Script {
       maxDestRdAtomic: 2,
       ...others,
     })
-    link.peers.set(peerNumber + 1, (packet) => this.#seen.push(see(packet)))
-    this.#before = this.end.context.counters()
   }
 
   // --- the peer ----------------------------------------------------------------------------------------------------
@@ -145,7 +155,7 @@ export class Script {
       pkey: pkey ?? 0xffff,
       fecn: fecn ?? false,
       becn: becn ?? false,
-      destQp: destQp ?? this.end.qp.qpNum,
+      destQp: destQp ?? this.#qp.qpNum,
       ackReq: ackReq ?? false,
       psn: (psn ?? 0) & 0xffffff,
     }
@@ -269,7 +279,7 @@ export class Script {
   /** A word of the transport's part of the QP. */
   word(name: keyof typeof Tq): number {
     const { host } = this.device
-    return host.i32[host.i32[host.qpWord(this.end.qp.slot) + wireWord]! + (Tq[name] as number)]!
+    return host.i32[host.i32[host.qpWord(this.#qp.slot) + wireWord]! + (Tq[name] as number)]!
   }
 
   reth(fields: { offset?: number; length?: number; rkey?: number } = {}): { reth: NonNullable<Seen['reth']> } {
