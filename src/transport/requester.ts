@@ -510,8 +510,10 @@ export class Requester {
     const i32 = this.#i32
     const s = this.#s
     // While the receiver is not ready the timer runs after which all is sent again anyway.
-    if (i32[t + Tq.rnrWaiting] !== 0) return
-    if (i32[t + Tq.resending] !== 0 && cause !== s.counters.timeouts) return
+    if (i32[t + Tq.rnrWaiting] !== 0 || (i32[t + Tq.resending] !== 0 && cause !== s.counters.timeouts)) {
+      if (cause === s.counters.completer_retry_err) s.count(s.counters.drops_unexpected_ack)
+      return
+    }
     s.count(cause)
     if (i32[t + Tq.retriesLeft] === 0) {
       s.count(s.counters.retry_exceeded_err)

@@ -2,7 +2,7 @@
 import { describe, expect } from 'vitest'
 import { Opcode, QpState, SendFlag } from '../../src/index.ts'
 import { read64 } from '../compliance/end.ts'
-import { ack, bytes, mtu, nak, ours, peerQp, rnr, type Script, scripted, textOf } from './script.ts'
+import { ack, bytes, mtu, nak, ours, type Packet, peerQp, rnr, type Script, scripted, textOf } from './script.ts'
 
 const texts = (s: Script): string[] => s.take().map(textOf)
 const psns = (s: Script): number[] => s.take().map(({ psn }) => psn)
@@ -294,6 +294,54 @@ describe('sending again', () => {
     s.answer(ours)
     s.expectCompletion({ status: 'Success' })
   })
+})
+
+describe('a peer that vanishes', () => {
+  const timeout = 4096 * 2 ** 14
+  const answer = (op: 'First' | 'Middle' | 'Only', psn: number, length = mtu): Packet => ({
+    op: `RcReadResponse${op}`,
+    psn,
+    payload: bytes(length),
+    ...(op === 'Middle' ? {} : { aeth: { syndrome: ack, msn: 1 } }),
+  })
+  const places: [string, ...((s: Script) => void)[]][] = [
+    ['before it acknowledges anything', (s) => send(s, 3 * mtu)],
+    ['within a SEND', (s) => send(s, 3 * mtu), (s) => s.answer(ours)],
+    ['within a WRITE', (s) => s.post(Opcode.Write, { length: 3 * mtu }), (s) => s.answer(ours + 1)],
+    ['before the answer to a READ', (s) => s.post(Opcode.Read, { length: 3 * mtu })],
+    [
+      'within the answer to a READ',
+      (s) => s.post(Opcode.Read, { length: 3 * mtu }),
+      (s) => s.send(answer('First', ours)),
+    ],
+    [
+      'after a gap in the answer to a READ',
+      (s) => s.post(Opcode.Read, { length: 3 * mtu }),
+      (s) => s.send(answer('Middle', ours + 1)),
+    ],
+    ['before the answer to an atomic', (s) => s.post(Opcode.AtomicFetchAndAdd, { compareAdd: 1n })],
+    ['before the answer to an ATOMIC WRITE', (s) => s.post(Opcode.AtomicWrite)],
+    ['after a NAK', (s) => send(s, 3 * mtu), (s) => s.answer(ours + 1, nak.sequence)],
+    ['after it was not ready', (s) => send(s, 3 * mtu), (s) => s.answer(ours, rnr(12))],
+    ['while the send queue drains', (s) => send(s), (s) => s.end.qp.modify({ state: QpState.Sqd })],
+  ]
+  for (const [title, ...begins] of places)
+    scripted(`${title}: RETRY_EXC_ERR in time, the rest is flushed`, (s) => {
+      for (const begin of begins) begin(s)
+      const draining = s.end.qp.state === QpState.Sqd
+      if (!draining) send(s, 8, 2)
+      s.receive(64, 3)
+      // One time more than it is tried again, and what an RNR NAK asks for.
+      s.wait(3 * timeout + 1e6)
+      s.expectCompletion({ wrId: 1, status: 'RetryExcErr' })
+      if (!draining) s.expectCompletion({ wrId: 2, status: 'WrFlushErr' })
+      s.expectCompletion({ wrId: 3, status: 'WrFlushErr' }, 'recv')
+      s.expectNoCompletion()
+      expect(s.end.qp.state).toBe(QpState.Err)
+      s.take()
+      s.wait(10 * timeout)
+      s.expectSilence()
+    })
 })
 
 describe('NAKs and their completions', () => {
