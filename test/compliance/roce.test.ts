@@ -1,9 +1,10 @@
 /** RoCEv2 over UDP sockets passes the compliance suite: two adapters on two loopback addresses. */
 import { openDevice } from '../../src/index.ts'
+import { loopbackDevice } from '../loopback.ts'
 import { sameTables } from './shm-rig.ts'
 import { verbsCompliance } from './suite.ts'
 
-const names = ['roce:127.0.0.1', 'roce:127.0.0.2'] as const
+const names = [loopbackDevice(1), loopbackDevice(2)] as const
 
 verbsCompliance('roce', {
   names,
