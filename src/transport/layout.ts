@@ -79,6 +79,14 @@ export const Tq = {
   /** Congestion control at the sender: see congestion.ts. */
   congestion: 32,
 
+  /** 1 if the two ends have agreed on end-to-end credits: see credits.ts. Set by a connection manager, 0 else. */
+  flowControl: 44,
+  /** The number of the last request that was begun, and of the last that has credit. */
+  ssn: 45,
+  limit: 46,
+  /** 1 while the peer says nothing of credits. */
+  unlimited: 47,
+
   srqCopy: 48,
   resources: 256,
   words: 1280,
@@ -90,6 +98,7 @@ export const Sent = {
   settled: 20,
   firstPsn: 21,
   lastPsn: 22,
+  ssn: 23,
   length: 24 /* f64 */,
 } as const
 

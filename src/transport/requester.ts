@@ -32,8 +32,10 @@ import {
   Reth,
   rnrTimerNs,
   Syndrome,
+  u24,
   WireOpcode,
 } from '../wire/index.ts'
+import { grant, lacksCredit, numberRequest } from './credits.ts'
 import { Sent, Tq } from './layout.ts'
 import { psnAdd, psnDiff } from './psn.ts'
 import type { PacketSink } from './sink.ts'
@@ -240,6 +242,7 @@ export class Requester {
     i32[w + Sent.firstPsn] = i32[t + Tq.newPsn]!
     i32[w + Sent.lastPsn] = psnAdd(i32[t + Tq.newPsn]!, count - 1)
     this.#f64[(w + Sent.length) >> 1] = length
+    numberRequest(i32, t, w, opcode === Opcode.Read ? Math.ceil(count / this.#piece(i32[q + Qp.pathMtu]!)) : 1)
     i32[t + Tq.freshIndex] = (index + 1) | 0
     return true
   }
@@ -276,7 +279,7 @@ export class Requester {
       i32[t + Tq.readsOut] = i32[t + Tq.readsOut]! + 1
       return count
     }
-    if (rc && inFlight >= window) return 0
+    if (rc && (inFlight >= window || lacksCredit(i32, t, w))) return 0
     const length = this.#f64[(w + Sent.length) >> 1]!
     const number = psnDiff(psn, i32[w + Sent.firstPsn]!)
     const offset = number * mtu
@@ -442,6 +445,8 @@ export class Requester {
       s.count(s.counters.drops_unexpected_ack)
       return
     }
+    if ((bits & OpBit.Aeth) !== 0)
+      grant(i32, t, this.#u8[at + Bth.length + Aeth.syndrome]!, u24(this.#u8, at + Bth.length + Aeth.msn))
     if ((bits & OpBit.Ack) === 0) this.#answer(q, t, bits, at, end, psn, nowNs)
     else {
       const syndrome = this.#u8[at + Bth.length + Aeth.syndrome]!

@@ -40,6 +40,7 @@ import {
   u32,
   WireOpcode,
 } from '../wire/index.ts'
+import { ackSyndrome } from './credits.ts'
 import { maxResources, Res, resourceKind, Tq } from './layout.ts'
 import { psnAdd, psnDiff } from './psn.ts'
 import { maxMessageBytes, putBth } from './requester.ts'
@@ -532,7 +533,7 @@ export class Responder {
     if (at < 0) return false
     putBth(u8, at, wire, pad << BthFlag.padShift, i32[q + Qp.destQpNum]!, false, psn)
     if (wire !== WireOpcode.RcReadResponseMiddle) {
-      u8[at + Bth.length + Aeth.syndrome] = Syndrome.AckNoCredits
+      u8[at + Bth.length + Aeth.syndrome] = ackSyndrome(i32, q, t)
       put24(u8, at + Bth.length + Aeth.msn, i32[t + Tq.msn]!)
     }
     if (what === resourceKind.atomic) {
@@ -557,7 +558,7 @@ export class Responder {
     const i32 = this.#i32
     const t = this.#s.of(q)
     if (i32[t + Tq.ackDue] === 0 || i32[t + Tq.resNext] !== i32[t + Tq.resTail]) return true
-    if (!this.#sendNak(q, t, Syndrome.AckNoCredits, psnAdd(i32[t + Tq.epsn]!, -1), sink)) return false
+    if (!this.#sendNak(q, t, ackSyndrome(i32, q, t), psnAdd(i32[t + Tq.epsn]!, -1), sink)) return false
     i32[t + Tq.ackDue] = 0
     return true
   }

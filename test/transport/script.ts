@@ -19,6 +19,7 @@ import {
   connectQp,
   EventType as Events,
   type EventType,
+  layout,
   nameOf,
   type Opcode,
   openDevice,
@@ -276,10 +277,10 @@ export class Script {
     expect(found).toBe(type === null ? null : nameOf(Events, type))
   }
 
-  /** A word of the transport's part of the QP. */
-  word(name: keyof typeof Tq): number {
+  /** As a connection manager does where both ends want end-to-end credits. */
+  useCredits(): void {
     const { host } = this.device
-    return host.i32[host.i32[host.qpWord(this.#qp.slot) + wireWord]! + (Tq[name] as number)]!
+    host.i32[host.i32[host.qpWord(this.#qp.slot) + layout.Qp.wire]! + Tq.flowControl] = 1
   }
 
   reth(fields: { offset?: number; length?: number; rkey?: number } = {}): { reth: NonNullable<Seen['reth']> } {
@@ -294,12 +295,10 @@ export class Script {
   }
 
   /** An ACK or NAK of the peer. */
-  answer(psn: number, syndrome: number = ack): void {
-    this.send({ op: 'RcAck', psn, aeth: { syndrome, msn: 0 } })
+  answer(psn: number, syndrome: number = ack, msn: number = 0): void {
+    this.send({ op: 'RcAck', psn, aeth: { syndrome, msn } })
   }
 }
-
-const wireWord = 124
 
 function text({ op, psn, syndrome, length }: Partial<Seen>): string {
   const says = syndrome === undefined || op !== 'RcAck' ? '' : ` ${syndromeText(syndrome)}`

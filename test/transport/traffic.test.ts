@@ -50,7 +50,7 @@ function fromSeeds(title: string, ms: number, type: QpType, faults: Faults, byte
 }
 
 describe('traffic arrives intact, once and in order', () => {
-  for (const [name, faults] of Object.entries(kinds)) fromSeeds(`RC: ${name}`, 900, QpType.RC, faults, 500_000)
+  for (const [name, faults] of Object.entries(kinds)) fromSeeds(`RC: ${name}`, 800, QpType.RC, faults, 500_000)
 })
 
 describe('a message arrives whole or not at all', () => {

@@ -14,6 +14,7 @@ import {
   FlushPlacement,
   FlushSelectivity,
   incRkey,
+  layout,
   type MemoryRegion,
   MwType,
   nameOf,
@@ -29,6 +30,7 @@ import {
   WcStatus,
   workCompletions,
 } from '../../src/index.ts'
+import { Tq } from '../../src/transport/index.ts'
 import { type Faults, link, seeded } from './virtual.ts'
 
 const bufferBytes = 24 << 20
@@ -275,6 +277,7 @@ export class Traffic {
       gid: qp.pd.context.queryGid(1, 0),
     }))
     const depth = 1 + this.#below(8)
+    const credits = this.#plan.type === QpType.RC && this.#chance(0.3)
     for (const side of [0, 1]) {
       connectQp(qps[side]!, ends[side]!, this.#plan.type === QpType.UD ? null : ends[1 - side]!, {
         pathMtu: this.#mtu,
@@ -286,6 +289,9 @@ export class Traffic {
         maxRdAtomic: depth,
         maxDestRdAtomic: depth + this.#below(3),
       })
+      if (!credits) continue
+      const { host } = qps[side]!.pd.context.device
+      host.i32[host.i32[host.qpWord(qps[side]!.slot) + layout.Qp.wire]! + Tq.flowControl] = 1
     }
   }
 
