@@ -76,9 +76,6 @@ export const Tq = {
   resNext: 30,
   /** 1 while the rest of a message of UC is dropped. */
   dropRest: 31,
-  /** Congestion control at the sender: see congestion.ts. */
-  congestion: 32,
-
   /** 1 if the two ends have agreed on end-to-end credits: see credits.ts. Set by a connection manager, 0 else. */
   flowControl: 44,
   /** The number of the last request that was begun, and of the last that has credit. */
@@ -88,6 +85,8 @@ export const Tq = {
   unlimited: 47,
 
   srqCopy: 48,
+  /** Congestion control: see congestion.ts. */
+  congestion: 184,
   resources: 256,
   words: 1280,
 } as const
@@ -129,7 +128,8 @@ export const Area = {
 export const listed = { tx: 1, ack: 2, timer: 4 } as const
 
 if (
-  Tq.srqCopy + 4 + maxReceiveSges * Sg.words > Tq.resources ||
+  Tq.srqCopy + 4 + maxReceiveSges * Sg.words > Tq.congestion ||
+  Tq.congestion + 24 > Tq.resources ||
   Tq.resources + maxResources * Res.words !== Tq.words ||
   Sent.settled !== Wqe.av ||
   Area.slots !== layout.maxQps ||

@@ -101,6 +101,8 @@ export class Requester {
   readonly #i32: Int32Array
   readonly #f64: Float64Array
   readonly #u8: Uint8Array
+  /** Of the last packet. */
+  #sentBytes = 0
 
   constructor(state: TransportState) {
     this.#s = state
@@ -152,10 +154,14 @@ export class Requester {
     }
     if (state !== QpState.Rts && state !== QpState.Sqd) return false
     if ((i32[t + Tq.ready]! & 2) === 0) this.#begin(q, t)
+    const { congestion } = s
+    const timer = (t + Tq.deadline) >> 1
+    if (congestion !== null) this.#f64[timer] = congestion.unpace(t, this.#f64[timer]!)
     const head = Atomics.load(i32, q + Qp.sqHead)
     const rc = i32[q + Qp.type] === QpType.RC
     let sent = 0
     let more = false
+    let pacedNs = nowNs
     for (;;) {
       if (i32[t + Tq.rnrWaiting] !== 0) break
       const index = i32[t + Tq.txIndex]!
@@ -177,10 +183,15 @@ export class Requester {
         i32[t + Tq.txIndex] = (index + 1) | 0
         continue
       }
+      if (congestion !== null) {
+        pacedNs = congestion.nextNs(t, nowNs)
+        if (pacedNs > nowNs) break
+      }
       const packetCount = this.#packet(q, t, w, rc, sink)
       more = packetCount < 0
       if (packetCount <= 0) break
       sent++
+      congestion?.sent(t, this.#sentBytes, nowNs)
       const psn = psnAdd(i32[t + Tq.txPsn]!, packetCount)
       if (psnDiff(psn, i32[t + Tq.newPsn]!) > 0) i32[t + Tq.newPsn] = psn
       else s.count(s.counters.retransmitted_pkts)
@@ -193,7 +204,8 @@ export class Requester {
         }
       }
     }
-    if (sent > 0 && rc && this.#f64[(t + Tq.deadline) >> 1] === Number.POSITIVE_INFINITY) this.#arm(q, nowNs)
+    if (sent > 0 && rc && this.#f64[timer] === Number.POSITIVE_INFINITY) this.#arm(q, nowNs)
+    if (pacedNs > nowNs) s.arm(q, congestion!.pace(t, pacedNs, this.#f64[timer]!))
     if (state === QpState.Sqd) s.drained(q)
     return more
   }
@@ -321,6 +333,7 @@ export class Requester {
     }
     for (let i = 0; i < pad; i++) u8[h + bytes + i] = 0
     sink.close(header + bytes + pad)
+    this.#sentBytes = header + bytes + pad
     if (number === 0 && inFlight >= 0) this.#s.count(this.#s.counters.rdma_sends)
     return 1
   }
@@ -392,6 +405,7 @@ export class Requester {
       else u8.fill(0, h + AtomicEth.compare, h + AtomicEth.length)
     }
     sink.close(size)
+    this.#sentBytes = size
     this.#s.count(this.#s.counters.rdma_sends)
     return true
   }
@@ -637,7 +651,17 @@ export class Requester {
   expire(q: number, nowNs: number): void {
     const i32 = this.#i32
     const t = this.#s.of(q)
-    this.#f64[(t + Tq.deadline) >> 1] = Number.POSITIVE_INFINITY
+    const timer = (t + Tq.deadline) >> 1
+    const { congestion } = this.#s
+    if (congestion !== null) {
+      const deadline = congestion.unpace(t, this.#f64[timer]!)
+      if (deadline > nowNs) {
+        this.#s.arm(q, deadline)
+        this.#s.schedule(q)
+        return
+      }
+    }
+    this.#f64[timer] = Number.POSITIVE_INFINITY
     if ((i32[t + Tq.ready]! & 2) === 0) return
     const state = i32[q + Qp.state]!
     if (state !== QpState.Rts && state !== QpState.Sqd) return

@@ -44,7 +44,7 @@ import {
   WireOpcode,
 } from '../../src/wire/index.ts'
 import { End, type EndOptions, type Fields, fullAccess, pattern } from '../compliance/end.ts'
-import { type Completion, copyOf, Setup, SharedContexts } from '../compliance/rig.ts'
+import { type Completion, type ComplianceRig, copyOf, Setup, SharedContexts } from '../compliance/rig.ts'
 import { link, registerVirtual, type VirtualDevice } from './virtual.ts'
 
 registerVirtual()
@@ -100,6 +100,8 @@ const opNames = Object.fromEntries(Object.entries(WireOpcode).map(([name, code])
 >
 
 export interface ScriptOptions extends EndOptions {
+  /** The QP is on the adapter with congestion control. */
+  congestionControl?: boolean
   type?: QpType
   connect?: ConnectOptions & { sqPsn?: number; rqPsn?: number }
 }
@@ -115,10 +117,13 @@ export class Script {
   readonly #connect: NonNullable<ScriptOptions['connect']>
   #qp!: QueuePair
 
-  constructor(t: Setup, { type = Types.RC, connect, ...options }: ScriptOptions) {
+  constructor(t: Setup, { type = Types.RC, connect, congestionControl = false, ...options }: ScriptOptions) {
     this.t = t
-    this.end = new End(t, t.context(0), type, { access: fullAccess | Access.FlushGlobal, ...options }) as unknown as End
-    this.device = link.devices[0]!
+    this.end = new End(t, t.context(congestionControl ? 1 : 0), type, {
+      access: fullAccess | Access.FlushGlobal,
+      ...options,
+    }) as unknown as End
+    this.device = link.devices[congestionControl ? 2 : 0]!
     this.#flow = new IcrcFlow(Uint8Array.of(10, 0, 0, peerNumber + 1), this.device.address, 4791)
     this.#connect = connect ?? {}
     this.use(this.end.qp)
@@ -324,9 +329,9 @@ function see(whole: Uint8Array): Seen {
   }
 }
 
-const rig = {
-  names: ['virtual0', 'virtual1'] as const,
-  open: (side: number) => openDevice(`virtual${side}`),
+const rig: ComplianceRig = {
+  names: ['virtual0', 'virtual-congested'] as const,
+  open: (side: number) => openDevice(rig.names[side]!),
   patienceMs: 1000,
   quietMs: 5,
   settle: (): void => undefined,

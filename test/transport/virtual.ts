@@ -67,7 +67,7 @@ export class Link {
   #flights: Flight[] = []
   #order = 0
   /** When the packet before has left, by adapter. */
-  readonly #leftNs = [0, 0]
+  readonly #leftNs: number[] = []
 
   /** Who is not an adapter but a test, by the last byte of its address: it gets packets at once, without faults. */
   readonly peers: Map<number, (bytes: Uint8Array) => void> = new Map()
@@ -76,7 +76,7 @@ export class Link {
 
   send(bytes: Uint8Array, from: number, to: Uint8Array, trafficClass: number, hopLimit: number): void {
     this.peers.get(to[15]!)?.(bytes)
-    for (const device of this.devices)
+    for (const device of Object.values(this.devices))
       if (device.isReachedAt(to))
         this.#carry({ arrivalNs: 0, order: 0, bytes, from, to, at: device.number, trafficClass, hopLimit })
   }
@@ -89,7 +89,7 @@ export class Link {
     const copies = this.#happens(faults.duplication) ? 2 : 1
     counts.duplicated += copies - 1
     let unharmed = false
-    const leftNs = Math.max(this.nowNs, this.#leftNs[from]!) + bytes.length * (faults.byteNs ?? 0)
+    const leftNs = Math.max(this.nowNs, this.#leftNs[from] ?? 0) + bytes.length * (faults.byteNs ?? 0)
     this.#leftNs[from] = leftNs
     for (let copy = 0; copy < copies; copy++) {
       if (this.#happens(faults.loss)) {
@@ -135,12 +135,12 @@ export class Link {
   step(limitNs = Number.POSITIVE_INFINITY): boolean {
     for (let busy = true; busy; ) {
       busy = false
-      for (const device of this.devices) busy = device.drive(true) > 0 || busy
+      for (const device of Object.values(this.devices)) busy = device.drive(true) > 0 || busy
     }
     if (this.frozen) return false
     let next = Number.POSITIVE_INFINITY
     for (const flight of this.#flights) next = Math.min(next, flight.arrivalNs)
-    for (const device of this.devices) next = Math.min(next, device.nextDeadlineNs)
+    for (const device of Object.values(this.devices)) next = Math.min(next, device.nextDeadlineNs)
     if (next === Number.POSITIVE_INFINITY || next > limitNs) return false
     this.nowNs = Math.max(this.nowNs, next)
     return true
@@ -175,7 +175,7 @@ class LinkSink implements PacketSink {
   }
 }
 
-const firstIndex = 8
+const firstIndex = 32
 
 export class VirtualDevice extends NetworkDevice {
   readonly number: number
@@ -266,7 +266,9 @@ export class VirtualDevice extends NetworkDevice {
   }
 }
 
+/** Two for all tests, and one with congestion control. */
 const names = ['virtual0', 'virtual1']
+const congested = 'virtual-congested'
 const devices = new Map<string, VirtualDevice>()
 
 const driver: DeviceDriver = {
@@ -276,12 +278,12 @@ const driver: DeviceDriver = {
 }
 
 function open(name: string): VirtualDevice | null {
-  const number = names.indexOf(name)
+  const number = [...names, congested].indexOf(name)
   if (number < 0) return null
   let device = devices.get(name)
   if (!device) {
     const probe = openDevice('shm0')
-    device = new VirtualDevice(probe.device.host, number)
+    device = new VirtualDevice(probe.device.host, number, name === congested ? { congestionControl: true } : {})
     probe.close()
     devices.set(name, device)
   }
