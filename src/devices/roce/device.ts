@@ -5,6 +5,7 @@
  * Whoever polls, posts or waits drives the adapter; while nobody does, a thread of the process does (service.ts), so that
  * a peer's READ is answered while the program computes. With `engine: 'thread'` that thread alone drives it.
  */
+import { readFileSync } from 'node:fs'
 import { isMainThread, type Worker } from 'node:worker_threads'
 import {
   closeFd,
@@ -81,6 +82,21 @@ function recordOf(host: Host, addresses: readonly HostAddress[], all: boolean): 
   })
 }
 
+/**
+ * How much of one connection may be under way: a part of what a socket's buffer holds, taking the peer's for one like ours.
+ * Only root gets as much as it asks for.
+ */
+function windowBytes(): number {
+  const most = 512 * 1024
+  if (process.geteuid?.() === 0) return most
+  try {
+    const limit = Number(readFileSync('/proc/sys/net/core/rmem_max', 'latin1'))
+    return Math.min(most, Math.max(64 * 1024, limit / 2))
+  } catch {
+    return 128 * 1024
+  }
+}
+
 export class RoceDevice extends NetworkDevice {
   readonly #sockets: Sockets
   readonly #addresses: readonly HostAddress[]
@@ -100,7 +116,8 @@ export class RoceDevice extends NetworkDevice {
     const dev = host.deviceWord(index)
     const table = host.i32[dev + Dev.sockets]!
     const sockets = new Sockets(host, index, table, addresses)
-    super(host, { name, index, guid: guidOf(addresses[0]!), gids, activeMtu: addresses[0]!.roceMtu }, sockets)
+    const options = { windowBytes: windowBytes() }
+    super(host, { name, index, guid: guidOf(addresses[0]!), gids, activeMtu: addresses[0]!.roceMtu, options }, sockets)
     sockets.transport = this.transport
     this.#sockets = sockets
     this.#addresses = addresses

@@ -14,7 +14,7 @@ const { Dev, Meta } = layout
 export type ServiceData = Record<string, never>
 
 /** How long it looks for more after it has found something. */
-const spinNs = 30_000
+const spinNs = 100_000
 /** How often it looks whether programs still poll. */
 const lookMs = 2
 /** How long it waits in the kernel at a time: a thread that is to end cannot be called back from there. */

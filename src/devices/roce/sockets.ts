@@ -21,6 +21,8 @@ export const Slot = { words: 8, fd: 0, kind: 1, local: 2, refs: 3, gid: 4 } as c
 export const slotKind = { none: 0, unicast: 1, group: 2 } as const
 export const maxSlots = 128
 
+/** TTL and hop limit that Linux gives packets unless told otherwise. */
+const usualHopLimit = 64
 /** Bytes of one burst, and packets in it, at most. */
 const burstBytes = 62 * 1024
 const burstPackets = 64
@@ -39,6 +41,8 @@ interface Open {
   readonly local: number
   /** Of a group: its GID. */
   readonly group: Uint8Array | null
+  /** The GID that packets to this socket are addressed to, as words. */
+  readonly gidWords: Int32Array
 }
 
 export interface LocalGid {
@@ -117,7 +121,8 @@ export class Sockets implements PacketSink {
       const socket = UdpSocket.adopt(buffer, fd, address.length === 4 ? 4 : 6, scopeId)
       const group =
         i32[word + Slot.kind] === slotKind.group ? new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).slice() : null
-      this.#opens.push({ socket, slot, local, group })
+      const gidWords = new Int32Array((group ?? gidOf(address)).slice().buffer)
+      this.#opens.push({ socket, slot, local, group, gidWords })
       if (group === null) this.#unicast[local] = socket
     }
   }
@@ -188,7 +193,8 @@ export class Sockets implements PacketSink {
     if (length === 0 || path === null || path.socket === null) return
     const { socket } = path
     socket.setTrafficClass(this.#trafficClass)
-    socket.setHopLimit(this.#hopLimit)
+    // The usual value is the system's own: then nothing has to be said with each call.
+    socket.setHopLimit(this.#hopLimit === usualHopLimit ? 0 : this.#hopLimit)
     const { f64 } = this.#host
     let done = 0
     while (done < length) {
@@ -274,7 +280,7 @@ export class Sockets implements PacketSink {
     }
   }
 
-  #burst({ socket, local, group }: Open, bytes: number, nowNs: number): number {
+  #burst({ socket, local, group, gidWords }: Open, bytes: number, nowNs: number): number {
     const { transport } = this
     const { origin } = transport
     const u8 = this.#u8
@@ -291,9 +297,10 @@ export class Sockets implements PacketSink {
       const key = group === null ? local : -1 - local
       path = this.#from.add(socket.sourceWords, 0, key, socket.sourcePort, flow, null, -1)
     }
-    if (group === null) origin.destinationBytes.set(this.#localGid(local))
-    else origin.destinationBytes.set(group)
-    for (let i = 0; i < 4; i++) origin.source[i] = path.words[i]!
+    for (let i = 0; i < 4; i++) {
+      origin.source[i] = path.words[i]!
+      origin.destination[i] = gidWords[i]!
+    }
     origin.ipv4 = socket.family === 4
     origin.trafficClass = socket.trafficClass
     origin.hopLimit = socket.hopLimit
@@ -308,12 +315,6 @@ export class Sockets implements PacketSink {
       else if (transport.receive(start, end, nowNs)) this.putsOff = true
     }
     return packets
-  }
-
-  readonly #localGids: Uint8Array[] = []
-  #localGid(local: number): Uint8Array {
-    this.#localGids[local] ??= gidOf(this.#locals[local]!.address)
-    return this.#localGids[local]
   }
 
   /** Whether anything is at hand that a thread could send with. */
