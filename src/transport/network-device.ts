@@ -78,6 +78,8 @@ export interface NetworkDeviceInit {
 export function areaOf(host: Host, index: number): number {
   const { i32 } = host
   const dev = host.deviceWord(index)
+  // Once it is there it stays, and whoever holds the lock may wait for this thread.
+  if (i32[dev + Dev.area] !== 0) return i32[dev + Dev.area]!
   return host.control(() => {
     if (i32[dev + Dev.area] === 0) {
       const area = host.allocate(Area.words * 4, 'openDevice', 0) / 4
@@ -103,7 +105,8 @@ export abstract class NetworkDevice implements Device {
   readonly #lock: number
   /** Whether a request was posted whose context leaves the work to a thread. */
   #forThread = false
-  #posted = false
+  /** The queue pair that this thread has just posted to, −1 if there is none. */
+  #posted = -1
   /** How often the lock was found taken. */
   #looks = 0
   /** ACKs that wait for something to go with. */
@@ -174,9 +177,14 @@ export abstract class NetworkDevice implements Device {
   }
 
   doorbell(q: number): void {
-    this.transport.ring(q)
-    if (this.i32[q + Qp.engine] === 1) this.#forThread = true
-    else this.#posted = true
+    if (this.i32[q + Qp.engine] === 1) {
+      this.transport.ring(q)
+      this.#forThread = true
+      return
+    }
+    // Usually the lock is free when the queue's own is released, and nobody need be rung for.
+    if (this.#posted >= 0 && this.#posted !== q) this.transport.ring(this.#posted)
+    this.#posted = q
   }
 
   settle(): void {
@@ -184,9 +192,7 @@ export abstract class NetworkDevice implements Device {
       this.#forThread = false
       this.wakeThread()
     }
-    if (!this.#posted) return
-    this.#posted = false
-    this.drive(false)
+    if (this.#posted >= 0) this.drive(false)
   }
 
   retry(): void {}
@@ -204,10 +210,17 @@ export abstract class NetworkDevice implements Device {
     const lock = this.#lock
     const { transport } = this
     const { segment, f64 } = this.host
+    const posted = this.#posted
+    this.#posted = -1
     if (i32[lock] !== 0 || Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) {
-      this.#takeOver()
-      return 0
-    }
+      if (posted < 0) {
+        this.#takeOver()
+        return 0
+      }
+      // Rung first, tried again after: whoever has the lock looks for bells when it lets go.
+      transport.ring(posted)
+      if (Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) return 0
+    } else if (posted >= 0) transport.wants(posted)
     let received = 0
     do {
       segment.enterNow()

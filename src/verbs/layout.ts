@@ -463,6 +463,7 @@ export const counterNames = [
   'timeouts',
   'naks_sent',
   'naks_rcvd',
+  'cnps_sent',
   'cnps_rcvd',
   'ecn_marked',
   'icrc_errors',

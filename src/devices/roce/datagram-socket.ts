@@ -5,6 +5,7 @@
  */
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { addressOfGid, formatAddress, type HostAddress, isLinkLocal, parseAddress } from './addresses.ts'
+import { groupAddress } from './paths.ts'
 
 /** What a device on this socket tells of it. */
 export interface DatagramCounters {
@@ -33,11 +34,19 @@ export class DatagramSocket {
   #lastSource = ''
   #closed: Promise<void> | null = null
 
-  /** `port` 0: any free one. `bind` opens it. */
-  constructor(local: HostAddress, port: number) {
+  readonly #group: Uint8Array | null
+  #unsent = 0
+  #hopLimit = 0
+  #sendsGroups = false
+
+  /** `port` 0: any free one. `group` is the GID of a multicast group whose packets it receives. `bind` opens it. */
+  constructor(local: HostAddress, port: number, group: Uint8Array | null = null) {
     this.#local = local
     this.#requestedPort = port
-    this.#socket = createSocket(local.address.length === 4 ? { type: 'udp4' } : { type: 'udp6', ipv6Only: true })
+    this.#group = group
+    const reuseAddr = group !== null
+    const four = local.address.length === 4
+    this.#socket = createSocket(four ? { type: 'udp4', reuseAddr } : { type: 'udp6', ipv6Only: true, reuseAddr })
     if (local.address.length === 4) this.#source.fill(0xff, 10, 12)
   }
 
@@ -48,17 +57,56 @@ export class DatagramSocket {
 
   #bound = false
 
+  get #family(): 4 | 6 {
+    return this.#local.address.length === 4 ? 4 : 6
+  }
+
+  /** The interface of this end, as Node takes it. */
+  get #here(): string {
+    return this.#family === 4 ? this.#local.text : `::%${this.#local.interface}`
+  }
+
+  /** Datagrams that the system has not taken yet. */
+  get unsent(): number {
+    return this.#unsent
+  }
+
+  /** TTL or hop limit of what is sent from now on; 0: the system's. */
+  setHopLimit(value: number): void {
+    if (value === this.#hopLimit) return
+    this.#hopLimit = value
+    this.#socket.setTTL(value || 64)
+    this.#socket.setMulticastTTL(value || 64)
+  }
+
+  /** Multicast leaves through the interface of this end. */
+  sendGroupsFromHere(): void {
+    if (this.#sendsGroups) return
+    this.#sendsGroups = true
+    this.#socket.setMulticastInterface(this.#here)
+    this.#socket.setMulticastLoopback(true)
+  }
+
   /** Binds. Rejects with the system's error (`code` EADDRINUSE, EADDRNOTAVAIL, EACCES), and a text that says what to do. */
   async bind(): Promise<void> {
-    const { text } = this.#local
+    const { address, interface: name } = this.#local
+    const text = this.#group === null ? this.#local.text : formatAddress(groupAddress(this.#group, this.#family))
     await new Promise<void>((resolve, reject) => {
       const failed = (error: NodeJS.ErrnoException): void => {
         this.#socket.close()
         reject(Object.assign(new Error(advice(error, text, this.#requestedPort)), { code: error.code }))
       }
       this.#socket.once('error', failed)
-      this.#socket.bind({ address: text, port: this.#requestedPort, exclusive: true }, () => {
+      // Node looks for the interface of a multicast address in the address itself.
+      const zoned = address.length === 16 && this.#group !== null ? `${text}%${name}` : text
+      this.#socket.bind({ address: zoned, port: this.#requestedPort, exclusive: true }, () => {
         this.#socket.off('error', failed)
+        try {
+          if (this.#group !== null) this.#socket.addMembership(text, this.#here)
+        } catch (error) {
+          failed(error as NodeJS.ErrnoException)
+          return
+        }
         resolve()
       })
     })
@@ -108,10 +156,12 @@ export class DatagramSocket {
       this.#count('EBADF')
       return
     }
+    this.#unsent++
     this.#socket.send(bytes, this.#ports[destination]!, this.#texts[destination]!, this.#sent)
   }
 
   readonly #sent = (error: NodeJS.ErrnoException | null): void => {
+    this.#unsent--
     if (error) this.#count(error.code)
     else this.counters.sentPackets++
   }
@@ -135,7 +185,7 @@ export class DatagramSocket {
   }
 }
 
-function advice(error: NodeJS.ErrnoException, address: string, port: number): string {
+export function advice(error: Pick<NodeJS.ErrnoException, 'code' | 'message'>, address: string, port: number): string {
   const where = `UDP port ${port} of ${address}`
   if (error.code === 'EADDRINUSE')
     return `${where} is in use: another roce device of this machine has it, or rdma_rxe; close that, or use another address, such as 127.0.0.2`

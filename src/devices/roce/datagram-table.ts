@@ -43,9 +43,14 @@ export async function followTable(
       await here.socket.close()
     }
     if (!wanted) {
-      if (i32[word + Slot.state] === datagramState.free) continue
+      // An error stays for whoever asked.
+      if (i32[word + Slot.state] !== datagramState.bound) continue
       Atomics.store(i32, word + Slot.state, datagramState.free)
-    } else if (!bound.has(word)) Atomics.store(i32, word + Slot.state, await bind(host, word, addresses, ring))
+    } else if (!bound.has(word)) {
+      const state = await bind(host, word, addresses, ring)
+      if (state < 0) i32[word + Slot.fd] = 0
+      Atomics.store(i32, word + Slot.state, state)
+    }
     segment.notify(word + Slot.state)
   }
 }

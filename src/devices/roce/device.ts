@@ -5,10 +5,12 @@
  * Whoever polls, posts or waits drives the adapter; while nobody does, a thread of the process does (service.ts), so that
  * a peer's READ is answered while the program computes. With `engine: 'thread'` that thread alone drives it.
  */
+import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { isMainThread, type Worker } from 'node:worker_threads'
 import {
   closeFd,
+  errnoName,
   makeEventFd,
   NativeError,
   nativeAvailable,
@@ -33,6 +35,8 @@ import {
   type VerbsErrorCode,
 } from '../../verbs/index.ts'
 import { findAddress, gidOf, guidOf, type HostAddress, hostAddresses } from './addresses.ts'
+import { advice } from './datagram-socket.ts'
+import { datagramState, portAt } from './datagram-table.ts'
 import type { PacketSocket } from './packet-socket.ts'
 import { groupAddress } from './paths.ts'
 import { unpublish } from './published.ts'
@@ -67,17 +71,23 @@ function recordOf(host: Host, addresses: readonly HostAddress[], all: boolean): 
   const bytes = new Uint8Array(identity.buffer)
   if (!all) bytes.set(gidOf(addresses[0]!.address))
   identity[4] = all ? -1 : addresses[0]!.scopeId
-  return host.control(() => {
-    let free = -1
+  const find = (): number => {
     for (let index = firstIndex; index < maxDevices; index++) {
       const dev = host.deviceWord(index)
-      if (i32[dev + Dev.state] === 0) {
-        if (free < 0) free = index
-        continue
-      }
       if (i32[dev + Dev.state] === roceKind && identity.every((word, i) => i32[dev + Dev.identity + i] === word))
         return index
     }
+    return -1
+  }
+  // Without the lock first: who holds it may be waiting for the thread that drives devices, and that one comes here.
+  const known = find()
+  if (known >= 0) return known
+  return host.control(() => {
+    const made = find()
+    if (made >= 0) return made
+    let free = -1
+    for (let index = maxDevices - 1; index >= firstIndex; index--)
+      if (i32[host.deviceWord(index) + Dev.state] === 0) free = index
     if (free < 0) throw new VerbsError('ENOMEM', 'openDevice', `all ${maxDevices} devices of the process are in use`)
     const dev = host.deviceWord(free)
     i32.set(identity, dev + Dev.identity)
@@ -85,6 +95,21 @@ function recordOf(host: Host, addresses: readonly HostAddress[], all: boolean): 
     i32[dev + Dev.state] = roceKind
     return free
   })
+}
+
+/**
+ * How much of one connection may be under way: a part of what a socket's buffer holds, taking the peer's for one like ours.
+ * Only root gets as much as it asks for.
+ */
+function windowBytes(): number {
+  const most = 512 * 1024
+  if (process.geteuid?.() === 0) return most
+  try {
+    const limit = Number(readFileSync('/proc/sys/net/core/rmem_max', 'latin1'))
+    return Math.min(most, Math.max(64 * 1024, limit / 2))
+  } catch {
+    return 128 * 1024
+  }
 }
 
 export class RoceDevice extends NetworkDevice {
@@ -96,8 +121,11 @@ export class RoceDevice extends NetworkDevice {
   /** Middleware, in the thread that drives: for which time that it was wrapped, and its sockets. */
   #chain: Chain | null = null
   #chainSerial = 0
-  #wrapped: WrappedSocket[] = []
+  /** Sockets in which packets may wait that no descriptor tells of. */
+  readonly #waiting = new Set<{ readonly waiting: boolean }>()
   #room = 0
+  /** Whether a request was posted that another thread must carry out. */
+  #rang = false
 
   constructor(host: Host, name: string, addresses: readonly HostAddress[]) {
     const index = recordOf(host, addresses, name === 'roce')
@@ -111,7 +139,8 @@ export class RoceDevice extends NetworkDevice {
     const dev = host.deviceWord(index)
     const table = host.i32[dev + Dev.sockets]!
     const sockets = new Sockets(host, index, table, addresses, (...socket) => this.#attach(...socket))
-    super(host, { name, index, guid: guidOf(addresses[0]!), gids, activeMtu: addresses[0]!.roceMtu }, sockets)
+    const options = { windowBytes: windowBytes() }
+    super(host, { name, index, guid: guidOf(addresses[0]!), gids, activeMtu: addresses[0]!.roceMtu, options }, sockets)
     sockets.transport = this.transport
     this.#sockets = sockets
     this.#addresses = addresses
@@ -125,13 +154,14 @@ export class RoceDevice extends NetworkDevice {
   open(context: number, options: OpenOptions): void {
     const { host, i32 } = this
     const wraps = wrapsWanted(options)
+    startService(host)
     host.control(() => {
       this.#countContexts(context)
       if (i32[this.#dev + Dev.users] === 0) {
         // A thread that ended without closing has left them.
         this.#closeSockets()
         putWraps(host, this.#dev, wraps)
-        i32[this.#dev + Dev.alone] = wraps.length > 0 ? 1 : 0
+        i32[this.#dev + Dev.alone] = wraps.length > 0 || !nativeAvailable ? 1 : 0
         this.#openSockets()
       } else if (options.wrap !== undefined)
         throw new VerbsError('EBUSY', 'openDevice', `${this.name} is open already: whoever opens it first can wrap it`)
@@ -139,7 +169,6 @@ export class RoceDevice extends NetworkDevice {
     })
     listenToLines(this.index, options)
     this.#refresh()
-    startService(host)
     this.#wakeService()
   }
 
@@ -198,6 +227,10 @@ export class RoceDevice extends NetworkDevice {
     for (let slot = 0; i32[word + Slot.fd] !== 0; slot++, word += Slot.words)
       if (slot === maxSlots - 1)
         throw new VerbsError('ENOMEM', 'openDevice', `a device has ${maxSlots} addresses and groups at most`)
+    if (!nativeAvailable) {
+      this.#askForSocket(slotOf(word, this.#table), local, address, kind, group)
+      return
+    }
     const family = address.address.length === 4 ? 4 : 6
     const bound = group === null ? address.address : groupAddress(group, family)
     const options = { address: bound, port: rocePort, scopeId: address.scopeId || (group ? address.ifindex : 0) }
@@ -220,6 +253,45 @@ export class RoceDevice extends NetworkDevice {
     Atomics.add(i32, this.#dev + Dev.generation, 1)
   }
 
+  /** Has the thread that drives devices open a socket of node:dgram, and waits for it. */
+  #askForSocket(slot: number, local: number, address: HostAddress, kind: number, group: Uint8Array | null): void {
+    const { i32 } = this
+    const word = this.#table + slot * Slot.words
+    i32[word + Slot.kind] = kind
+    i32[word + Slot.local] = local
+    i32[word + Slot.refs] = 1
+    i32[word + Slot.drops] = 0
+    if (group !== null) new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).set(group)
+    i32[word + Slot.state] = datagramState.asked
+    i32[word + Slot.fd] = slot + 1
+    Atomics.add(i32, this.#dev + Dev.generation, 1)
+    const state = this.#awaitState(word, datagramState.asked)
+    if (state === datagramState.bound) {
+      warnOfIdentification(address)
+      return
+    }
+    i32[word + Slot.fd] = 0
+    Atomics.add(i32, this.#dev + Dev.generation, 1)
+    const code = state < 0 ? errnoName(-state) : 'ETIMEDOUT'
+    const message = 'the thread that drives devices does not answer'
+    throw new VerbsError(
+      code === 'EADDRINUSE' || code === 'EACCES' || code === 'EINVAL' || code === 'ETIMEDOUT' ? code : 'ENODEV',
+      'openDevice',
+      `${this.name}: ${state < 0 ? advice({ code, message: code }, address.text, rocePort) : message}`,
+    )
+  }
+
+  /** Waits until the state of a socket of node:dgram is another one, at most 10 s; what it is then. */
+  #awaitState(word: number, from: number): number {
+    const { i32 } = this
+    const { segment } = this.host
+    for (let waited = 0; waited < 2000 && Atomics.load(i32, word + Slot.state) === from; waited++) {
+      this.#wakeService()
+      segment.wait(word + Slot.state, from, 5)
+    }
+    return Atomics.load(i32, word + Slot.state)
+  }
+
   #closeSockets(): void {
     for (let slot = 0; slot < maxSlots; slot++) this.#closeSlot(this.#table + slot * Slot.words)
   }
@@ -230,6 +302,10 @@ export class RoceDevice extends NetworkDevice {
     if (fd < 0) return
     i32[word + Slot.fd] = 0
     Atomics.add(i32, this.#dev + Dev.generation, 1)
+    if (!nativeAvailable) {
+      this.#awaitState(word, datagramState.bound)
+      return
+    }
     // Whoever is sending or receiving with it finishes before the descriptor is given back.
     this.host.segment.quiesce()
     awaitService(this.host)
@@ -327,8 +403,20 @@ export class RoceDevice extends NetworkDevice {
     this.drive(true)
   }
 
+  override doorbell(q: number): void {
+    if (!this.#leaves) super.doorbell(q)
+    else {
+      this.transport.ring(q)
+      this.#rang = true
+    }
+  }
+
   override settle(): void {
     super.settle()
+    if (this.#rang) {
+      this.#rang = false
+      this.wakeThread()
+    }
     // Timers run also while the program computes: the thread that waits must know of an earlier one.
     const { i32 } = this
     if (Atomics.load(i32, this.#meta + Meta.serviceMode) !== serviceMode.waiting) return
@@ -346,19 +434,26 @@ export class RoceDevice extends NetworkDevice {
   }
 
   get busy(): boolean {
-    return this.transport.pending || this.#wrapped.some((socket) => socket.waiting)
+    return this.transport.pending || this.#packetsWait()
+  }
+
+  #packetsWait(): boolean {
+    for (const socket of this.#waiting) if (socket.waiting) return true
+    return false
   }
 
   // --- middleware --------------------------------------------------------------------------------------------------
 
   #attach(fd: number, local: number, group: Uint8Array | null): PacketSocket {
     const { address, scopeId } = this.#addresses[local]!
-    const socket = UdpSocket.adopt(this.host.segment.buffer, fd, address.length === 4 ? 4 : 6, scopeId)
+    const port = nativeAvailable ? null : portAt(this.#table + fd * Slot.words)
+    const socket = port ?? UdpSocket.adopt(this.host.segment.buffer, fd, address.length === 4 ? 4 : 6, scopeId)
+    if (port !== null) this.#waiting.add(port)
     const chain = this.#chainNow()
     if (chain === null) return socket
     if (this.#room === 0) this.#room = this.host.segment.allocate(wrappedRoomBytes)
     const wrapped = new WrappedSocket(socket, chain, this.host.u8, this.#room, group ?? gidOf(address), rocePort)
-    this.#wrapped.push(wrapped)
+    this.#waiting.add(wrapped)
     return wrapped
   }
 
@@ -375,7 +470,7 @@ export class RoceDevice extends NetworkDevice {
   #dropChain(): void {
     if (this.#chain !== null) closeChain(this.#chain)
     this.#chain = null
-    this.#wrapped = []
+    this.#waiting.clear()
   }
 
   /** For the thread that drives devices, when it has nothing to do. */
@@ -463,7 +558,8 @@ let service: Worker | null = null
 function startService(host: Host): void {
   host.control(() => {
     const { i32, at } = host
-    if (i32[at.meta + Meta.serviceEventFd] === 0) i32[at.meta + Meta.serviceEventFd] = makeEventFd() + 1
+    if (nativeAvailable && i32[at.meta + Meta.serviceEventFd] === 0)
+      i32[at.meta + Meta.serviceEventFd] = makeEventFd() + 1
   })
   if (service !== null) return
   const data: ServiceData = {
@@ -478,6 +574,35 @@ function startService(host: Host): void {
   // From now on peers are answered whatever this thread does.
   const owner = host.at.meta + Meta.serviceOwner
   for (let waited = 0; waited < 400 && Atomics.load(host.i32, owner) === 0; waited++) host.segment.wait(owner, 0, 5)
+}
+
+function slotOf(word: number, table: number): number {
+  return (word - table) / Slot.words
+}
+
+let warned = false
+/** Without system calls the identification of IPv4 packets is the kernel's, and goes into their ICRC. */
+function warnOfIdentification(address: HostAddress): void {
+  if (warned || address.loopback || address.address.length !== 4) return
+  warned = true
+  process.emitWarning(
+    `roce uses node:dgram (${nativeReason}): over IPv4 only Verbena accepts its packets, because their ICRC does not match ` +
+      'the identification that the kernel gives them. Adapters and Soft-RoCE can be reached over IPv6, or with koffi installed.',
+    { code: 'VERBENA_ROCE_DGRAM' },
+  )
+}
+
+/** The open devices as their records say, for who must not make objects of them: index, table, addresses. */
+export function openTables(): { table: number; addresses: readonly HostAddress[] }[] {
+  const host = processHost()
+  const found: { table: number; addresses: readonly HostAddress[] }[] = []
+  for (let index = firstIndex; index < maxDevices; index++) {
+    const dev = host.deviceWord(index)
+    if (host.i32[dev + Dev.state] !== roceKind) continue
+    const name = nameOf(host, dev)
+    if (name !== null) found.push({ table: host.i32[dev + Dev.sockets]!, addresses: addressesOf(name) })
+  }
+  return found
 }
 
 function asVerbsError(error: unknown, name: string): unknown {
@@ -531,12 +656,6 @@ function find(name: string): RoceDevice | null {
 
 function open(name: string): RoceDevice | null {
   if (name !== 'roce' && !name.startsWith('roce:')) return null
-  if (!nativeAvailable)
-    throw new VerbsError(
-      'EOPNOTSUPP',
-      'openDevice',
-      `${name} needs system calls that are not available here: ${nativeReason}`,
-    )
   const device = find(name)
   if (device) return device
   const all = hostAddresses().map(({ text }) => text)

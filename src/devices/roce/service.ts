@@ -5,9 +5,10 @@
  *     a program polls     it sleeps and looks every two milliseconds whether that goes on
  *     nobody polls        it waits for packets, a bell or a timer, in the kernel: an idle device costs nothing
  */
-import { drainEventFd, nowNs, threadData, waitReadable } from '../../memory/index.ts'
+import { drainEventFd, nativeAvailable, nowNs, threadData, waitReadable } from '../../memory/index.ts'
 import { layout, processHost } from '../../verbs/index.ts'
-import { beginService, firstIndex, openDevices, type RoceDevice, serviceMode } from './device.ts'
+import { closeAll, followTable } from './datagram-table.ts'
+import { beginService, firstIndex, openDevices, openTables, type RoceDevice, serviceMode } from './device.ts'
 import { type PublishedDevice, Publisher } from './published.ts'
 
 const { Dev, Meta } = layout
@@ -18,7 +19,7 @@ export interface ServiceData {
 }
 
 /** How long it looks for more after it has found something. */
-const spinNs = 30_000
+const spinNs = 100_000
 /** How often it looks whether programs still poll. */
 const lookMs = 2
 /** How long it waits in the kernel at a time: a thread that is to end cannot be called back from there. */
@@ -37,7 +38,8 @@ const publisher = new Publisher(threadData<ServiceData>().command)
 
 standBy()
 beginService()
-serve()
+if (nativeAvailable) serve()
+else await serveEvents()
 
 /** Until it is this thread's turn. */
 function standBy(): void {
@@ -59,19 +61,13 @@ function serve(): void {
   for (;;) {
     const bell = Atomics.load(i32, wake)
     if (Atomics.load(i32, at.meta + Meta.serviceStop) === 1) {
-      for (const device of devices) device.retire()
-      Atomics.store(i32, at.meta + Meta.serviceStop, 2)
-      segment.notify(at.meta + Meta.serviceStop)
+      end(devices)
       return
     }
     const generation = generations()
     if (generation !== seen) {
       seen = generation
-      const open = openDevices()
-      for (const device of devices) if (!open.includes(device)) device.retire()
-      devices = open
-      markUnwrapped()
-      publisher.hurry()
+      devices = devicesNow(devices)
     }
     let driven = devices.length > 0
     for (const device of devices) driven = device.takeHeartbeat() && driven
@@ -96,6 +92,64 @@ function serve(): void {
     idleSince = 0
     sleep(devices, bell)
   }
+}
+
+function devicesNow(before: readonly RoceDevice[]): RoceDevice[] {
+  const open = openDevices()
+  for (const device of before) if (!open.includes(device)) device.retire()
+  markUnwrapped()
+  publisher.hurry()
+  return open
+}
+
+function end(devices: readonly RoceDevice[]): void {
+  for (const device of devices) device.retire()
+  Atomics.store(i32, at.meta + Meta.serviceStop, 2)
+  segment.notify(at.meta + Meta.serviceStop)
+}
+
+/** The same with sockets of node:dgram: packets come through the event loop, and a packet that comes rings the bell. */
+async function serveEvents(): Promise<void> {
+  let devices: RoceDevice[] = []
+  let seen = -1
+  for (;;) {
+    const bell = Atomics.load(i32, wake)
+    if (Atomics.load(i32, at.meta + Meta.serviceStop) === 1) {
+      end(devices)
+      await closeAll()
+      return
+    }
+    const generation = generations()
+    if (generation !== seen) {
+      seen = generation
+      for (const { table, addresses } of openTables()) await followTable(host, table, addresses, ring)
+      devices = devicesNow(devices)
+    }
+    let found = 0
+    for (const device of devices) found += device.drive(true) + (device.busy ? 1 : 0)
+    if (found > 0) {
+      tell(devices)
+      await new Promise((resolve) => setImmediate(resolve))
+      continue
+    }
+    for (const device of devices) device.flushWraps()
+    tell(devices)
+    const next = devices.reduce(
+      (earliest, device) => Math.min(earliest, device.nextDeadlineNs),
+      Number.POSITIVE_INFINITY,
+    )
+    f64[wakeAt] = next
+    Atomics.store(i32, mode, serviceMode.waiting)
+    if (!devices.some((device) => device.busy))
+      await segment.waitAsync(wake, bell, Math.min(longestWaitMs, Math.max(0, (next - nowNs()) / 1e6)))
+    Atomics.add(i32, at.meta + Meta.serviceTurns, 1)
+    Atomics.store(i32, mode, serviceMode.awake)
+  }
+}
+
+function ring(): void {
+  Atomics.add(i32, wake, 1)
+  segment.notify(wake)
 }
 
 function tell(devices: readonly RoceDevice[]): void {

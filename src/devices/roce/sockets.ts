@@ -16,13 +16,13 @@ const { Av, avMulticast, Dev } = layout
 
 export const rocePort = 4791
 
-/** Words of one entry of the table of sockets: descriptor plus one, what it is for, a GID, and drops counted so far. */
-export const Slot = { words: 16, fd: 0, kind: 1, local: 2, refs: 3, gid: 4, drops: 8 } as const
+/** Words of one entry of the table of sockets: descriptor plus one, what it is for, a GID, drops counted so far, and of node:dgram how far it is. */
+export const Slot = { words: 16, fd: 0, kind: 1, local: 2, refs: 3, gid: 4, drops: 8, state: 9 } as const
 export const slotKind = { none: 0, unicast: 1, group: 2 } as const
 export const maxSlots = 128
 
-/** Both ECN bits: congestion experienced. */
-const congested = 3
+/** TTL and hop limit that Linux gives packets unless told otherwise. */
+const usualHopLimit = 64
 
 /** Bytes of one burst, and packets in it, at most. */
 const burstBytes = 62 * 1024
@@ -42,6 +42,8 @@ interface Open {
   readonly local: number
   /** Of a group: its GID. */
   readonly group: Uint8Array | null
+  /** The GID that packets to this socket are addressed to, as words. */
+  readonly gidWords: Int32Array
 }
 
 export interface LocalGid {
@@ -122,7 +124,8 @@ export class Sockets implements PacketSink {
       const group =
         i32[word + Slot.kind] === slotKind.group ? new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).slice() : null
       const socket = this.#attach(fd, local, group)
-      this.#opens.push({ socket, slot, local, group })
+      const gidWords = new Int32Array((group ?? gidOf(this.#locals[local]!.address)).slice().buffer)
+      this.#opens.push({ socket, slot, local, group, gidWords })
       if (group === null) this.#unicast[local] = socket
     }
   }
@@ -193,7 +196,8 @@ export class Sockets implements PacketSink {
     if (length === 0 || path === null || path.socket === null) return
     const { socket } = path
     socket.setTrafficClass(this.#trafficClass)
-    socket.setHopLimit(this.#hopLimit)
+    // The usual value is the system's own: then nothing has to be said with each call.
+    socket.setHopLimit(this.#hopLimit === usualHopLimit ? 0 : this.#hopLimit)
     const { f64 } = this.#host
     let done = 0
     while (done < length) {
@@ -281,13 +285,12 @@ export class Sockets implements PacketSink {
     }
   }
 
-  #burst({ socket, slot, local, group }: Open, bytes: number, nowNs: number): number {
+  #burst({ socket, slot, local, group, gidWords }: Open, bytes: number, nowNs: number): number {
     const { transport } = this
     const { f64 } = this.#host
     const { rcvd_bytes } = this.#counters
     f64[rcvd_bytes] = f64[rcvd_bytes]! + bytes
     if (socket.kernelDrops !== 0) this.#dropped(slot, socket.kernelDrops)
-    if ((socket.trafficClass & congested) === congested) this.#counter('ecn_marked')
     const { origin } = transport
     const u8 = this.#u8
     if (socket.truncated) {
@@ -303,9 +306,10 @@ export class Sockets implements PacketSink {
       const key = group === null ? local : -1 - local
       path = this.#from.add(socket.sourceWords, 0, key, socket.sourcePort, flow, null, -1)
     }
-    if (group === null) origin.destinationBytes.set(this.#localGid(local))
-    else origin.destinationBytes.set(group)
-    for (let i = 0; i < 4; i++) origin.source[i] = path.words[i]!
+    for (let i = 0; i < 4; i++) {
+      origin.source[i] = path.words[i]!
+      origin.destination[i] = gidWords[i]!
+    }
     origin.ipv4 = socket.family === 4
     origin.trafficClass = socket.trafficClass
     origin.hopLimit = socket.hopLimit
@@ -317,7 +321,7 @@ export class Sockets implements PacketSink {
       packets++
       if (end - start < 12) this.#counter('drops_malformed')
       else if (path.flow.check(u8, start, end) < 0) this.#counter('icrc_errors')
-      else this.putsOff = transport.receive(start, end, nowNs)
+      else if (transport.receive(start, end, nowNs)) this.putsOff = true
     }
     return packets
   }
@@ -331,12 +335,6 @@ export class Sockets implements PacketSink {
     const { drops_socket_buffer } = this.#counters
     const { f64 } = this.#host
     f64[drops_socket_buffer] = f64[drops_socket_buffer]! + more
-  }
-
-  readonly #localGids: Uint8Array[] = []
-  #localGid(local: number): Uint8Array {
-    this.#localGids[local] ??= gidOf(this.#locals[local]!.address)
-    return this.#localGids[local]
   }
 
   /** Whether anything is at hand that a thread could send with. */
