@@ -1,0 +1,61 @@
+/** Counters: documented, and told to other processes. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { layout, nativeAvailable, openDevice, publishedCounters } from '../../../src/index.ts'
+import { loopbackDevice } from '../../loopback.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'verbena-counters-'))
+process.env.XDG_RUNTIME_DIR = folder
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+it('docs/roce.md has a line for each counter, and for nothing else', () => {
+  const text = readFileSync(new URL('../../../docs/roce.md', import.meta.url), 'utf8')
+  const start = text.indexOf('| counter | counts |')
+  const table = text.slice(start, text.indexOf('\n\n', start))
+  const documented = [...table.matchAll(/^\| `(\w+)` \| .+ \|$/gm)].map((match) => match[1]!)
+  expect([...documented].sort()).toEqual([...layout.counterNames].sort())
+})
+
+it('each name is counted somewhere', () => {
+  const sources = new URL('../../../src/', import.meta.url)
+  const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  const texts = files
+    .filter((file) => file !== 'verbs/layout.ts')
+    .map((file) => readFileSync(new URL(file, sources), 'utf8'))
+  for (const name of layout.counterNames)
+    expect(
+      texts.some((text) => new RegExp(`\\b${name}\\b`).test(text)),
+      name,
+    ).toBe(true)
+})
+
+describe.skipIf(!nativeAvailable)('counters of other processes', () => {
+  it('are told while the process lives, and go with it', async () => {
+    const name = loopbackDevice(7)
+    const url = new URL('../../../dist/index.js', import.meta.url).href
+    const script = `import(${JSON.stringify(url)}).then(({ openDevice }) => { openDevice(${JSON.stringify(name)}); process.stdin.resume() })`
+    const child = spawn(process.execPath, ['-e', script, 'some', 'words'], { stdio: ['pipe', 'inherit', 'inherit'] })
+    const told = () => publishedCounters().find(({ pid }) => pid === child.pid)
+    while (told() === undefined && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(told()!.devices.map((device) => device.name)).toEqual([name])
+    expect(Object.keys(told()!.devices[0]!.counters)).toEqual([...layout.counterNames])
+    // A killed process leaves its file; who reads removes it.
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const file = join(folder, 'verbena', `counters-${child.pid}.json`)
+    expect(readFileSync(file, 'utf8')).toContain(name)
+    expect(told()).toBeUndefined()
+    expect(() => readFileSync(file)).toThrow('ENOENT')
+  })
+
+  it('what is no file of ours is passed over', () => {
+    openDevice(loopbackDevice(8)).close()
+    writeFileSync(join(folder, 'verbena', 'counters-1.json'), '{')
+    writeFileSync(join(folder, 'verbena', 'else'), '')
+    expect(publishedCounters().every(({ pid }) => pid !== 1)).toBe(true)
+  })
+})
