@@ -18,6 +18,7 @@ import {
   PortState,
   VerbsError,
 } from '../verbs/index.ts'
+import { countersOf } from './counters.ts'
 import { Area, maxResources, Tq } from './layout.ts'
 import type { PacketSink } from './sink.ts'
 import type { TransportOptions } from './state.ts'
@@ -79,7 +80,7 @@ export function areaOf(host: Host, index: number): number {
   const dev = host.deviceWord(index)
   return host.control(() => {
     if (i32[dev + Dev.area] === 0) {
-      const area = host.allocate(Area.words * 4, 'openDevice') / 4
+      const area = host.allocate(Area.words * 4, 'openDevice', 0) / 4
       Transport.prepare(host, area)
       i32[dev + Dev.area] = area
     }
@@ -108,6 +109,7 @@ export abstract class NetworkDevice implements Device {
   #looks = 0
   /** ACKs that wait for something to go with. */
   #acksPutOff = false
+  readonly #acksDeferred: number
 
   constructor(host: Host, init: NetworkDeviceInit, sink: PacketSink) {
     this.name = init.name
@@ -117,6 +119,7 @@ export abstract class NetworkDevice implements Device {
     this.gids = init.gids
     const area = areaOf(host, init.index)
     this.#lock = area + Area.lock
+    this.#acksDeferred = countersOf(host, init.index).ack_deferred
     this.transport = new Transport(host, init.index, area, init.activeMtu, sink, init.options)
     this.attr = {
       ...networkLimits,
@@ -204,7 +207,7 @@ export abstract class NetworkDevice implements Device {
     const i32 = this.i32
     const lock = this.#lock
     const { transport } = this
-    const { segment } = this.host
+    const { segment, f64 } = this.host
     const posted = this.#posted
     this.#posted = -1
     if (i32[lock] !== 0 || Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) {
@@ -226,7 +229,10 @@ export abstract class NetworkDevice implements Device {
       if (this.#acksPutOff || received === 0 || !this.putsOff()) {
         transport.acknowledge()
         this.#acksPutOff = false
-      } else this.#acksPutOff = true
+      } else {
+        this.#acksPutOff = true
+        f64[this.#acksDeferred] = f64[this.#acksDeferred]! + 1
+      }
       this.flush()
       segment.leave()
       Atomics.store(i32, lock, 0)
