@@ -11,6 +11,7 @@ import {
   type Counters,
   type Guest,
   type GuestOutcome,
+  type Job,
   Lab,
   type Outcome,
   ours,
@@ -61,7 +62,9 @@ const reliable = (kind: Kind): boolean => kind === 'rc' || kind === 'srq'
 function options({ kind, mtu, lossPercent }: Case): string[] {
   const iterations = ['-n', lossPercent === 0 ? '100' : '30']
   if (kind === 'ud') return [...iterations, '-s', `${mtu}`]
-  const size = ['-s', kind === 'uc' ? '6000' : `${messageBytes}`, '-m', `${mtu}`]
+  // A UC message of many packets would hardly ever survive: with losses it is three packets, so that a few arrive.
+  const ucBytes = lossPercent === 0 ? 6000 : 3 * mtu - 5
+  const size = ['-s', `${kind === 'uc' ? ucBytes : messageBytes}`, '-m', `${mtu}`]
   if (kind === 'srq') return [...iterations, '-q', `${srqQps}`, ...size]
   return [...iterations, ...size]
 }
@@ -115,7 +118,7 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
     const theirCommand = `ibv_${kind}_pingpong -d rxe0 -g ${gidIndex[family]} -c ${options(kase).join(' ')}`
     const myArgs = [verbena, `${kind}_pingpong`, '-d', `roce:${ours[family]}`, '-g', '0', '-c', '--json']
     // What is lost for good makes ours give up.
-    if (kase.lossPercent > 0 && !reliable(kind)) myArgs.push('--timeout', '2')
+    if (kase.lossPercent > 0 && !reliable(kind)) myArgs.push('--timeout', '1')
     const start = (...more: string[]): Program =>
       lab.start(process.execPath, [...myArgs, ...options(kase), ...more], timeLimitMs)
     let mine: Outcome
@@ -124,13 +127,13 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
       const serving = guest.start(theirCommand, timeLimitMs)
       await guest.listens(port)
       mine = await start(guest.addresses.ipv4).ended
-      theirs = await ended(serving)
+      theirs = await ended(serving, mine)
     } else {
       const program = start()
       await lab.listens(port)
       const asking = guest.start(`${theirCommand} ${ours.ipv4}`, timeLimitMs)
       mine = await program.ended
-      theirs = await ended(asking)
+      theirs = await ended(asking, mine)
     }
     const packets = await capture.stop()
     const [counters, drops] = [await guest.counters(), await dropsNow()]
@@ -149,8 +152,12 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
     return lossPercent === 0 ? { fromGuest: 0, toGuest: 0 } : await guest.drops()
   }
 
-  /** Ours is over. Theirs ends by itself, unless its last acknowledgement or message was lost: then it never does. */
-  async function ended(job: { ended: Promise<GuestOutcome>; stop(): Promise<GuestOutcome> }): Promise<GuestOutcome> {
+  /**
+   * Ours is over. Theirs ends by itself, unless ours gave up, or the last acknowledgement of ours was lost: then it never
+   * does.
+   */
+  async function ended(job: Job, mine: Outcome): Promise<GuestOutcome> {
+    if (mine.code !== 0) return await job.stop()
     const patience = new Promise<null>((resolve) => setTimeout(resolve, 2_000, null))
     return (await Promise.race([job.ended, patience])) ?? (await job.stop())
   }
@@ -162,7 +169,9 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
     const { [family]: myAddress } = ours
     const mine = packets.filter(({ source }) => source === myAddress)
     const theirs = packets.filter(({ source }) => source === theirAddress)
-    expect(mine.length).toBeGreaterThan(0)
+    expect(packets.length).toBeGreaterThan(0)
+    // All that a server of an unreliable kind got may have been lost.
+    if (lossPercent === 0 || reliable(kind)) expect(mine.length).toBeGreaterThan(0)
     expect(mine.length + theirs.length).toBe(packets.length)
     expect(packets.filter(({ fault }) => fault !== null)).toEqual([])
     expect(played.objections).toEqual([])
@@ -171,17 +180,20 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
     // ends when all QPs together have had enough, a message on each QP.
     const underWay = kind === 'srq' ? srqQps * Math.ceil(messageBytes / mtu) : 0
     const late = underWay + mine.filter(({ number }) => number > (theirs.at(-3)?.number ?? 0)).length
-    expect(kernel.rcvd_pkts).toBeLessThanOrEqual(mine.length - drops.toGuest)
-    expect(kernel.rcvd_pkts).toBeGreaterThanOrEqual(mine.length - drops.toGuest - late)
-    expect(kernel.sent_pkts).toBe(theirs.length + drops.fromGuest)
-    expect(kernel).toMatchObject({ retry_exceeded_err: 0, retry_rnr_exceeded_err: 0, send_err: 0, link_downed: 0 })
     const counters = countersOf(played.mine)
+    const seen = `captured ${mine.length} of ours and ${theirs.length} of theirs, lost ${drops.toGuest} and ${drops.fromGuest}; kernel ${JSON.stringify(kernel)}; ours ${JSON.stringify(counters)}`
+    expect(kernel.rcvd_pkts, seen).toBeLessThanOrEqual(mine.length - drops.toGuest)
+    expect(kernel.rcvd_pkts, seen).toBeGreaterThanOrEqual(mine.length - drops.toGuest - late)
+    expect(kernel.sent_pkts, seen).toBe(theirs.length + drops.fromGuest)
+    expect(kernel).toMatchObject({ retry_exceeded_err: 0, retry_rnr_exceeded_err: 0, send_err: 0, link_downed: 0 })
     if (counters === null) return
-    expect(counters.rcvd_pkts).toBeLessThanOrEqual(theirs.length)
+    expect(counters.rcvd_pkts, seen).toBeLessThanOrEqual(theirs.length)
     // What came before the last packet of ours was there in time to be counted.
-    const last = mine.at(-1)!.number
-    expect(counters.rcvd_pkts).toBeGreaterThanOrEqual(theirs.filter(({ number }) => number < last).length - underWay)
-    expect(counters.sent_pkts).toBe(mine.length)
+    const last = mine.at(-1)?.number ?? 0
+    expect(counters.rcvd_pkts, seen).toBeGreaterThanOrEqual(
+      theirs.filter(({ number }) => number < last).length - underWay,
+    )
+    expect(counters.sent_pkts, seen).toBe(mine.length)
     expect(faultsOf(counters, lossPercent > 0)).toEqual({})
   }
 
