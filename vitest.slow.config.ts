@@ -8,6 +8,8 @@ export default defineConfig({
       'test/slow/**/*.test.ts',
       'test/verbs-model/**/*.test.ts',
       'test/wire/mutations.test.ts',
+      'test/transport/traffic.test.ts',
+      'test/transport/bad-input.test.ts',
     ],
     env: { VERBENA_SLOW: '1' },
     maxWorkers: 2,

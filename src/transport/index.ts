@@ -1,4 +1,5 @@
 /** The transport layer of InfiniBand: requester and responder of RC, UC and UD, without I/O. */
+export { Congestion, Dcqcn } from './congestion.ts'
 export { Area, maxResources, Tq } from './layout.ts'
 export { areaOf, NetworkDevice, type NetworkDeviceInit, networkLimits, noSuchDevice } from './network-device.ts'
 export { Origin } from './origin.ts'

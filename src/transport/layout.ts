@@ -30,6 +30,8 @@ export const Res = {
   jobVa: 10 /* f64 */,
   jobLeft: 12 /* f64 */,
   begun: 14,
+  /** 1 once it has been answered to its end: what is still to be sent is for a duplicate. */
+  answered: 15,
 } as const
 
 /** What a resource is. Zero: nothing was ever there. */
@@ -74,10 +76,17 @@ export const Tq = {
   resNext: 30,
   /** 1 while the rest of a message of UC is dropped. */
   dropRest: 31,
-  /** Congestion control at the sender: see congestion.ts. */
-  congestion: 32,
+  /** 1 if the two ends have agreed on end-to-end credits: see credits.ts. Set by a connection manager, 0 else. */
+  flowControl: 44,
+  /** The number of the last request that was begun, and of the last that has credit. */
+  ssn: 45,
+  limit: 46,
+  /** 1 while the peer says nothing of credits. */
+  unlimited: 47,
 
   srqCopy: 48,
+  /** Congestion control: see congestion.ts. */
+  congestion: 184,
   resources: 256,
   words: 1280,
 } as const
@@ -88,6 +97,7 @@ export const Sent = {
   settled: 20,
   firstPsn: 21,
   lastPsn: 22,
+  ssn: 23,
   length: 24 /* f64 */,
 } as const
 
@@ -118,7 +128,8 @@ export const Area = {
 export const listed = { tx: 1, ack: 2, timer: 4 } as const
 
 if (
-  Tq.srqCopy + 4 + maxReceiveSges * Sg.words > Tq.resources ||
+  Tq.srqCopy + 4 + maxReceiveSges * Sg.words > Tq.congestion ||
+  Tq.congestion + 24 > Tq.resources ||
   Tq.resources + maxResources * Res.words !== Tq.words ||
   Sent.settled !== Wqe.av ||
   Area.slots !== layout.maxQps ||

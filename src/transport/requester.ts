@@ -32,8 +32,10 @@ import {
   Reth,
   rnrTimerNs,
   Syndrome,
+  u24,
   WireOpcode,
 } from '../wire/index.ts'
+import { grant, lacksCredit, numberRequest } from './credits.ts'
 import { Sent, Tq } from './layout.ts'
 import { psnAdd, psnDiff } from './psn.ts'
 import type { PacketSink } from './sink.ts'
@@ -99,6 +101,8 @@ export class Requester {
   readonly #i32: Int32Array
   readonly #f64: Float64Array
   readonly #u8: Uint8Array
+  /** Of the last packet. */
+  #sentBytes = 0
 
   constructor(state: TransportState) {
     this.#s = state
@@ -150,15 +154,23 @@ export class Requester {
     }
     if (state !== QpState.Rts && state !== QpState.Sqd) return false
     if ((i32[t + Tq.ready]! & 2) === 0) this.#begin(q, t)
+    const { congestion } = s
+    const timer = (t + Tq.deadline) >> 1
+    if (congestion !== null) this.#f64[timer] = congestion.unpace(t, this.#f64[timer]!)
     const head = Atomics.load(i32, q + Qp.sqHead)
     const rc = i32[q + Qp.type] === QpType.RC
     let sent = 0
+    let more = false
+    let pacedNs = nowNs
     for (;;) {
       if (i32[t + Tq.rnrWaiting] !== 0) break
       const index = i32[t + Tq.txIndex]!
       if (state === QpState.Sqd && ((index - i32[q + Qp.sqDrainAt]!) | 0) >= 0) break
       if (index === head) break
-      if (sent >= budget) return true
+      if (sent >= budget) {
+        more = true
+        break
+      }
       const w = this.#wqe(q, index)
       if (index === i32[t + Tq.freshIndex]) {
         if (i32[t + Tq.localError] !== 0 || !this.#prepare(q, t, w, index)) break
@@ -171,10 +183,15 @@ export class Requester {
         i32[t + Tq.txIndex] = (index + 1) | 0
         continue
       }
+      if (congestion !== null) {
+        pacedNs = congestion.nextNs(t, nowNs)
+        if (pacedNs > nowNs) break
+      }
       const packetCount = this.#packet(q, t, w, rc, sink)
-      if (packetCount < 0) return true
-      if (packetCount === 0) break
+      more = packetCount < 0
+      if (packetCount <= 0) break
       sent++
+      congestion?.sent(t, this.#sentBytes, nowNs)
       const psn = psnAdd(i32[t + Tq.txPsn]!, packetCount)
       if (psnDiff(psn, i32[t + Tq.newPsn]!) > 0) i32[t + Tq.newPsn] = psn
       else s.count(s.counters.retransmitted_pkts)
@@ -187,9 +204,10 @@ export class Requester {
         }
       }
     }
-    if (sent > 0 && rc && this.#f64[(t + Tq.deadline) >> 1] === Number.POSITIVE_INFINITY) this.#arm(q, nowNs)
+    if (sent > 0 && rc && this.#f64[timer] === Number.POSITIVE_INFINITY) this.#arm(q, nowNs)
+    if (pacedNs > nowNs) s.arm(q, congestion!.pace(t, pacedNs, this.#f64[timer]!))
     if (state === QpState.Sqd) s.drained(q)
-    return false
+    return more
   }
 
   /** Starts the ACK timer anew if anything is under way, else stops it. */
@@ -218,8 +236,10 @@ export class Requester {
       return true
     }
     const answered = isAnswered(opcode)
-    if (answered && (i32[q + Qp.maxRdAtomic] === 0 || i32[q + Qp.type] !== QpType.RC))
-      return this.#cannot(q, t, WcStatus.LocQpOpErr, alone)
+    const rc = i32[q + Qp.type] === QpType.RC
+    // UC has no packets for these.
+    if (!rc && (answered || opcode === Opcode.SendWithInv)) return this.#cannot(q, t, WcStatus.LocQpOpErr, alone)
+    if (answered && i32[q + Qp.maxRdAtomic] === 0) return this.#cannot(q, t, WcStatus.LocQpOpErr, alone)
     let length = 0
     if (opcode !== Opcode.Flush) {
       const fills = answered && opcode !== Opcode.AtomicWrite
@@ -234,6 +254,7 @@ export class Requester {
     i32[w + Sent.firstPsn] = i32[t + Tq.newPsn]!
     i32[w + Sent.lastPsn] = psnAdd(i32[t + Tq.newPsn]!, count - 1)
     this.#f64[(w + Sent.length) >> 1] = length
+    numberRequest(i32, t, w, opcode === Opcode.Read ? Math.ceil(count / this.#piece(i32[q + Qp.pathMtu]!)) : 1)
     i32[t + Tq.freshIndex] = (index + 1) | 0
     return true
   }
@@ -270,7 +291,7 @@ export class Requester {
       i32[t + Tq.readsOut] = i32[t + Tq.readsOut]! + 1
       return count
     }
-    if (rc && inFlight >= window) return 0
+    if (rc && (inFlight >= window || lacksCredit(i32, t, w))) return 0
     const length = this.#f64[(w + Sent.length) >> 1]!
     const number = psnDiff(psn, i32[w + Sent.firstPsn]!)
     const offset = number * mtu
@@ -312,6 +333,7 @@ export class Requester {
     }
     for (let i = 0; i < pad; i++) u8[h + bytes + i] = 0
     sink.close(header + bytes + pad)
+    this.#sentBytes = header + bytes + pad
     if (number === 0 && inFlight >= 0) this.#s.count(this.#s.counters.rdma_sends)
     return 1
   }
@@ -383,6 +405,7 @@ export class Requester {
       else u8.fill(0, h + AtomicEth.compare, h + AtomicEth.length)
     }
     sink.close(size)
+    this.#sentBytes = size
     this.#s.count(this.#s.counters.rdma_sends)
     return true
   }
@@ -436,6 +459,8 @@ export class Requester {
       s.count(s.counters.drops_unexpected_ack)
       return
     }
+    if ((bits & OpBit.Aeth) !== 0)
+      grant(i32, t, this.#u8[at + Bth.length + Aeth.syndrome]!, u24(this.#u8, at + Bth.length + Aeth.msn))
     if ((bits & OpBit.Ack) === 0) this.#answer(q, t, bits, at, end, psn, nowNs)
     else {
       const syndrome = this.#u8[at + Bth.length + Aeth.syndrome]!
@@ -477,6 +502,8 @@ export class Requester {
     const i32 = this.#i32
     i32[t + Tq.una] = una
     i32[t + Tq.resending] = 0
+    // A copy of the packet for which there was no receive may have found one: there is nothing to wait for then.
+    i32[t + Tq.rnrWaiting] = 0
     this.#restartCounts(q, t)
     // What was to be sent again may have arrived after all.
     if (psnDiff(i32[t + Tq.txPsn]!, una) < 0) this.#sendFrom(q, t, una)
@@ -501,7 +528,11 @@ export class Requester {
   #goBack(q: number, t: number, nowNs: number, cause: number): void {
     const i32 = this.#i32
     const s = this.#s
-    if (i32[t + Tq.resending] !== 0 && cause !== s.counters.timeouts) return
+    // While the receiver is not ready the timer runs after which all is sent again anyway.
+    if (i32[t + Tq.rnrWaiting] !== 0 || (i32[t + Tq.resending] !== 0 && cause !== s.counters.timeouts)) {
+      if (cause === s.counters.completer_retry_err) s.count(s.counters.drops_unexpected_ack)
+      return
+    }
     s.count(cause)
     if (i32[t + Tq.retriesLeft] === 0) {
       s.count(s.counters.retry_exceeded_err)
@@ -517,7 +548,6 @@ export class Requester {
     const i32 = this.#i32
     i32[t + Tq.resending] = 1
     i32[t + Tq.readsOut] = 0
-    if (i32[t + Tq.localError] !== 0) i32[t + Tq.localError] = 0
     this.#sendFrom(q, t, i32[t + Tq.una]!)
     this.#s.schedule(q)
   }
@@ -621,7 +651,17 @@ export class Requester {
   expire(q: number, nowNs: number): void {
     const i32 = this.#i32
     const t = this.#s.of(q)
-    this.#f64[(t + Tq.deadline) >> 1] = Number.POSITIVE_INFINITY
+    const timer = (t + Tq.deadline) >> 1
+    const { congestion } = this.#s
+    if (congestion !== null) {
+      const deadline = congestion.unpace(t, this.#f64[timer]!)
+      if (deadline > nowNs) {
+        this.#s.arm(q, deadline)
+        this.#s.schedule(q)
+        return
+      }
+    }
+    this.#f64[timer] = Number.POSITIVE_INFINITY
     if ((i32[t + Tq.ready]! & 2) === 0) return
     const state = i32[q + Qp.state]!
     if (state !== QpState.Rts && state !== QpState.Sqd) return

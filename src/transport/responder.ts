@@ -40,6 +40,7 @@ import {
   u32,
   WireOpcode,
 } from '../wire/index.ts'
+import { ackSyndrome } from './credits.ts'
 import { maxResources, Res, resourceKind, Tq } from './layout.ts'
 import { psnAdd, psnDiff } from './psn.ts'
 import { maxMessageBytes, putBth } from './requester.ts'
@@ -157,7 +158,6 @@ export class Responder {
   #ended(t: number): void {
     const i32 = this.#i32
     i32[t + Tq.rxKind] = kind.none
-    i32[t + Tq.receive] = 0
     i32[t + Tq.msn] = psnAdd(i32[t + Tq.msn]!, 1)
     this.#s.count(this.#s.counters.rdma_recvs)
   }
@@ -221,6 +221,7 @@ export class Responder {
   ): number {
     const s = this.#s
     this.#ended(t)
+    this.#i32[t + Tq.receive] = 0
     this.completed = true
     const solicited = (this.#u8[at + Bth.flags]! & BthFlag.solicited) !== 0
     if (s.completeReceive(q, r, WcStatus.Success, opcode, flags, bytes, data, 0, solicited)) return 0
@@ -296,7 +297,11 @@ export class Responder {
   #newResource(q: number, t: number, what: number, psn: number, count: number): number {
     const i32 = this.#i32
     const agreed = Math.min(maxResources, i32[q + Qp.maxDestRdAtomic]!)
-    if (((i32[t + Tq.resTail]! - i32[t + Tq.resNext]!) | 0) >= agreed) return -1
+    while (((i32[t + Tq.resTail]! - i32[t + Tq.resNext]!) | 0) >= agreed) {
+      // The peer asks for more although a duplicate is still to be answered: then it has the answer meanwhile.
+      if (agreed === 0 || i32[this.#resource(t, i32[t + Tq.resNext]!) + Res.answered] === 0) return -1
+      i32[t + Tq.resNext] = (i32[t + Tq.resNext]! + 1) | 0
+    }
     const e = this.#resource(t, i32[t + Tq.resTail]!)
     i32[e + Res.operation] = what
     i32[e + Res.first] = psn
@@ -304,6 +309,7 @@ export class Responder {
     i32[e + Res.next] = psn
     i32[e + Res.end] = i32[e + Res.last]!
     i32[e + Res.begun] = 0
+    i32[e + Res.answered] = 0
     return e
   }
 
@@ -424,10 +430,11 @@ export class Responder {
       this.#acknowledge(q, t)
       return
     }
-    const kept = Math.min(i32[t + Tq.resTail]!, Math.min(maxResources, i32[q + Qp.maxDestRdAtomic]!))
+    const kept = Math.min(maxResources, i32[q + Qp.maxDestRdAtomic]!)
     for (let back = 1; back <= kept; back++) {
       const index = (i32[t + Tq.resTail]! - back) | 0
       const e = this.#resource(t, index)
+      if (i32[e + Res.operation] === resourceKind.none) break
       if (psnDiff(psn, i32[e + Res.first]!) < 0 || psnDiff(psn, i32[e + Res.last]!) > 0) continue
       if (!this.#again(q, e, bits, at, psn)) break
       i32[e + Res.next] = psn
@@ -482,6 +489,7 @@ export class Responder {
         if (!this.#answer(q, t, e, sink)) return -1
         sent++
       }
+      i32[e + Res.answered] = 1
       i32[t + Tq.resNext] = (i32[t + Tq.resNext]! + 1) | 0
     }
     return sent
@@ -525,7 +533,7 @@ export class Responder {
     if (at < 0) return false
     putBth(u8, at, wire, pad << BthFlag.padShift, i32[q + Qp.destQpNum]!, false, psn)
     if (wire !== WireOpcode.RcReadResponseMiddle) {
-      u8[at + Bth.length + Aeth.syndrome] = Syndrome.AckNoCredits
+      u8[at + Bth.length + Aeth.syndrome] = ackSyndrome(i32, q, t)
       put24(u8, at + Bth.length + Aeth.msn, i32[t + Tq.msn]!)
     }
     if (what === resourceKind.atomic) {
@@ -550,7 +558,7 @@ export class Responder {
     const i32 = this.#i32
     const t = this.#s.of(q)
     if (i32[t + Tq.ackDue] === 0 || i32[t + Tq.resNext] !== i32[t + Tq.resTail]) return true
-    if (!this.#sendNak(q, t, Syndrome.AckNoCredits, psnAdd(i32[t + Tq.epsn]!, -1), sink)) return false
+    if (!this.#sendNak(q, t, ackSyndrome(i32, q, t), psnAdd(i32[t + Tq.epsn]!, -1), sink)) return false
     i32[t + Tq.ackDue] = 0
     return true
   }

@@ -7,6 +7,7 @@
  */
 import { EventType, elementKind, type Host, layout, QpState, QpType, WcOpcode, WcStatus } from '../verbs/index.ts'
 import { Buffers } from './buffers.ts'
+import { Congestion } from './congestion.ts'
 import { type Counters, countersOf } from './counters.ts'
 import { Area, listed, Tq } from './layout.ts'
 
@@ -22,12 +23,18 @@ export interface TransportOptions {
   readChunkBytes: number
   /** The shortest ACK timeout, ns: a peer in software on a busy machine does not answer in 4 µs. */
   minTimeoutNs: number
+  /** Answers packets that a switch marked with CNPs, and slows down when CNPs come: see congestion.ts. */
+  congestionControl: boolean
+  /** The rate of the line, where congestion control ends. */
+  lineRateBps: number
 }
 
 export const defaultOptions: TransportOptions = {
   windowBytes: 256 * 1024,
   readChunkBytes: 128 * 1024,
   minTimeoutNs: 10e6,
+  congestionControl: false,
+  lineRateBps: 100e9,
 }
 
 export class TransportState {
@@ -40,6 +47,8 @@ export class TransportState {
   readonly buffers: Buffers
   readonly counters: Counters
   readonly options: TransportOptions
+  /** Null when there is no congestion control. */
+  readonly congestion: Congestion | null
   /** First word of the device's area. */
   readonly area: number
 
@@ -54,6 +63,7 @@ export class TransportState {
     this.buffers = new Buffers(host)
     this.counters = countersOf(host, device)
     this.options = { ...defaultOptions, ...options }
+    this.congestion = this.options.congestionControl ? new Congestion(host, this.options.lineRateBps) : null
   }
 
   count(counter: number): void {

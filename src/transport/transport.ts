@@ -10,11 +10,11 @@
  *     nextDeadline                 may become earlier with every one of these calls
  */
 import { EventType, type Host, layout, QpState, QpType } from '../verbs/index.ts'
-import { Bth, BthFlag, headerLength, OpBit, opcodeBits, u16, u24 } from '../wire/index.ts'
+import { Bth, BthEcn, BthFlag, headerLength, OpBit, opcodeBits, u16, u24, WireOpcode } from '../wire/index.ts'
 import { Datagrams, multicastQpn } from './datagrams.ts'
 import { Area, listed, Tq } from './layout.ts'
 import { Origin } from './origin.ts'
-import { Requester } from './requester.ts'
+import { putBth, Requester } from './requester.ts'
 import { Responder } from './responder.ts'
 import type { PacketSink } from './sink.ts'
 import { type TransportOptions, TransportState } from './state.ts'
@@ -30,6 +30,9 @@ const turnsPerCall = 64
 const rcClass = 0
 const ucClass = 1
 const udClass = 3
+
+/** The two ECN bits of a packet that met congestion. */
+const congestionExperienced = 3
 
 export class Transport {
   /** Filled by the device before `receive`. */
@@ -203,7 +206,8 @@ export class Transport {
       return false
     }
     const type = i32[q + Qp.type]!
-    const fits = type === QpType.RC ? kind === rcClass : type === QpType.UC ? kind === ucClass : kind === udClass
+    const own = type === QpType.RC ? rcClass : type === QpType.UC ? ucClass : udClass
+    const fits = kind === own || (op === WireOpcode.Cnp && own !== udClass)
     if (!fits) {
       s.count(counters.drops_opcode)
       return false
@@ -228,6 +232,12 @@ export class Transport {
       s.count(counters.drops_source)
       return false
     }
+    if ((this.origin.trafficClass & 3) === congestionExperienced) this.#marked(q, nowNs)
+    if (op === WireOpcode.Cnp) {
+      s.count(counters.cnps_rcvd)
+      if (state >= QpState.Rts) s.congestion?.slowDown(s.of(q), nowNs)
+      return false
+    }
     const psn = u24(u8, at + Bth.psn)
     if ((bits & OpBit.Response) !== 0) {
       this.#requester.receive(q, op, at, end, psn, nowNs)
@@ -236,6 +246,23 @@ export class Transport {
     this.#established(q, state)
     this.#responder.receive(q, op, at, end, psn, this.#sink)
     return this.#responder.completed
+  }
+
+  /** A switch says that it is congested: the peer is told, but not with every packet. */
+  #marked(q: number, nowNs: number): void {
+    const s = this.#s
+    const { counters, congestion } = s
+    s.count(counters.ecn_marked)
+    if (congestion === null || !congestion.cnpDue(s.of(q), nowNs)) return
+    const length = headerLength[WireOpcode.Cnp]!
+    const at = this.#sink.open(q + Qp.av, length)
+    if (at < 0) return
+    const u8 = this.#u8
+    putBth(u8, at, WireOpcode.Cnp, 0, this.#i32[q + Qp.destQpNum]!, false, 0)
+    u8[at + Bth.ecn] = BthEcn.becn
+    u8.fill(0, at + Bth.length, at + length)
+    this.#sink.close(length)
+    s.count(counters.cnps_sent)
   }
 
   /** The first request that reaches a QP in RTR says so. */

@@ -14,7 +14,7 @@ import {
 } from '../../src/index.ts'
 import { NetworkDevice, type PacketSink, type TransportOptions } from '../../src/transport/index.ts'
 import type { Host } from '../../src/verbs/index.ts'
-import { gidOfIp, IcrcFlow } from '../../src/wire/index.ts'
+import { Bth, gidOfIp, IcrcFlow, OpBit, opcodeBits } from '../../src/wire/index.ts'
 
 const { Av, Dev } = layout
 
@@ -29,6 +29,8 @@ export interface Faults {
   corruption?: number
   delayNs?: number
   jitterNs?: number
+  /** How long a byte takes to leave: with 0 packets stand at the same time on the link, and any jitter shuffles them. */
+  byteNs?: number
 }
 
 interface Flight {
@@ -60,13 +62,21 @@ export class Link {
   random: () => number = seeded(1)
   /** Packets seen, for tests that look at the wire. */
   watch: ((bytes: Uint8Array, from: number) => void) | null = null
-  readonly counts = { sent: 0, lost: 0, duplicated: 0, reordered: 0, corrupted: 0 }
+  readonly counts = { sent: 0, lost: 0, duplicated: 0, reordered: 0, corrupted: 0, lostRequests: 0 }
   readonly devices: VirtualDevice[] = []
   #flights: Flight[] = []
   #order = 0
+  /** When the packet before has left, by adapter. */
+  readonly #leftNs: number[] = []
+
+  /** Who is not an adapter but a test, by the last byte of its address: it gets packets at once, without faults. */
+  readonly peers: Map<number, (bytes: Uint8Array) => void> = new Map()
+  /** Time stands still, whoever polls. */
+  frozen = false
 
   send(bytes: Uint8Array, from: number, to: Uint8Array, trafficClass: number, hopLimit: number): void {
-    for (const device of this.devices)
+    this.peers.get(to[15]!)?.(bytes)
+    for (const device of Object.values(this.devices))
       if (device.isReachedAt(to))
         this.#carry({ arrivalNs: 0, order: 0, bytes, from, to, at: device.number, trafficClass, hopLimit })
   }
@@ -78,12 +88,15 @@ export class Link {
     this.watch?.(bytes, from)
     const copies = this.#happens(faults.duplication) ? 2 : 1
     counts.duplicated += copies - 1
+    let unharmed = false
+    const leftNs = Math.max(this.nowNs, this.#leftNs[from] ?? 0) + bytes.length * (faults.byteNs ?? 0)
+    this.#leftNs[from] = leftNs
     for (let copy = 0; copy < copies; copy++) {
       if (this.#happens(faults.loss)) {
         counts.lost++
         continue
       }
-      let arrivalNs = this.nowNs + (faults.delayNs ?? 1000) + (faults.jitterNs ?? 0) * this.random()
+      let arrivalNs = leftNs + (faults.delayNs ?? 1000) + (faults.jitterNs ?? 0) * this.random()
       if (this.#happens(faults.reordering)) {
         counts.reordered++
         arrivalNs += (faults.reorderNs ?? 50_000) * this.random()
@@ -91,11 +104,19 @@ export class Link {
       const carried = bytes.slice()
       if (this.#happens(faults.corruption)) {
         counts.corrupted++
-        const bit = Math.floor(this.random() * carried.length * 8)
-        carried[bit >> 3]! ^= 1 << (bit & 7)
-      }
+        // The ICRC does not cover the byte with the ECN bits.
+        const byte = Math.floor(this.random() * (carried.length - 1))
+        carried[byte < Bth.ecn ? byte : byte + 1]! ^= 1 << Math.floor(this.random() * 8)
+      } else unharmed = true
       this.#flights.push({ ...flight, arrivalNs, order: this.#order++, bytes: carried })
     }
+    if (!unharmed && (opcodeBits[bytes[0]!]! & OpBit.Request) !== 0) counts.lostRequests++
+  }
+
+  /** A packet from 10.0.0.`from` + 1 that arrives at `device` now, whatever the faults. */
+  inject(device: VirtualDevice, bytes: Uint8Array, from: number, trafficClass = 0): void {
+    const flight = { bytes, from, to: gidOfIp(device.address), at: device.number, trafficClass, hopLimit: 64 }
+    this.#flights.push({ ...flight, arrivalNs: this.nowNs, order: this.#order++ })
   }
 
   #happens(probability = 0): boolean {
@@ -114,11 +135,12 @@ export class Link {
   step(limitNs = Number.POSITIVE_INFINITY): boolean {
     for (let busy = true; busy; ) {
       busy = false
-      for (const device of this.devices) busy = device.drive(true) > 0 || busy
+      for (const device of Object.values(this.devices)) busy = device.drive(true) > 0 || busy
     }
+    if (this.frozen) return false
     let next = Number.POSITIVE_INFINITY
     for (const flight of this.#flights) next = Math.min(next, flight.arrivalNs)
-    for (const device of this.devices) next = Math.min(next, device.nextDeadlineNs)
+    for (const device of Object.values(this.devices)) next = Math.min(next, device.nextDeadlineNs)
     if (next === Number.POSITIVE_INFINITY || next > limitNs) return false
     this.nowNs = Math.max(this.nowNs, next)
     return true
@@ -153,7 +175,7 @@ class LinkSink implements PacketSink {
   }
 }
 
-const firstIndex = 8
+const firstIndex = 32
 
 export class VirtualDevice extends NetworkDevice {
   readonly number: number
@@ -210,6 +232,7 @@ export class VirtualDevice extends NetworkDevice {
       const end = this.#at + bytes.length - 4
       if (new IcrcFlow(source, to.slice(12), 4791).check(u8, this.#at, end) !== 0) {
         this.icrcErrors++
+        this.host.count(this.index, 'icrc_errors')
         continue
       }
       const { origin } = this.transport
@@ -243,7 +266,9 @@ export class VirtualDevice extends NetworkDevice {
   }
 }
 
+/** Two for all tests, and one with congestion control. */
 const names = ['virtual0', 'virtual1']
+const congested = 'virtual-congested'
 const devices = new Map<string, VirtualDevice>()
 
 const driver: DeviceDriver = {
@@ -253,12 +278,12 @@ const driver: DeviceDriver = {
 }
 
 function open(name: string): VirtualDevice | null {
-  const number = names.indexOf(name)
+  const number = [...names, congested].indexOf(name)
   if (number < 0) return null
   let device = devices.get(name)
   if (!device) {
     const probe = openDevice('shm0')
-    device = new VirtualDevice(probe.device.host, number)
+    device = new VirtualDevice(probe.device.host, number, name === congested ? { congestionControl: true } : {})
     probe.close()
     devices.set(name, device)
   }

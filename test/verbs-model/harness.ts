@@ -9,6 +9,7 @@
  */
 import { expect } from 'vitest'
 import {
+  type ConnectOptions,
   nameOf,
   Opcode,
   QpState,
@@ -51,12 +52,19 @@ export class Harness {
   readonly #config: Config
   readonly #ends: [Live, Live]
   readonly #exact: boolean
+  readonly #network: boolean
+  readonly #connect: ConnectOptions
   readonly #wc = workCompletions(16)
   #wrId = 0
 
-  /** `exact`: the device carries a request out while it is posted, as the model does. */
-  constructor(t: Setup, config: Config, exact: boolean) {
+  /**
+   * `exact`: the device carries a request out while it is posted, as the model does. `network`: messages travel in
+   * packets, some of which may get lost.
+   */
+  constructor(t: Setup, config: Config, exact: boolean, network: boolean = false) {
     this.#t = t
+    this.#network = network
+    this.#connect = network ? { ...connect, retryCnt: 7 } : connect
     // What a slow device has done can be seen only where there are completions.
     this.#config = exact ? config : { ...config, sqSigAll: true }
     this.#exact = exact
@@ -64,7 +72,7 @@ export class Harness {
     const [a, b] = this.#ends
     a.model.peer = b.model
     b.model.peer = a.model
-    t.connect(a.end, b.end, connect)
+    t.connect(a.end, b.end, this.#connect)
     if (config.type === 'UD') {
       a.datagram = a.end.datagram(t, b.end)
       b.datagram = b.end.datagram(t, a.end)
@@ -126,7 +134,7 @@ export class Harness {
           end.qp.modify({ state: QpState.Reset })
           model.restart()
         }
-        this.#t.connect(this.#ends[0].end, this.#ends[1].end, connect)
+        this.#t.connect(this.#ends[0].end, this.#ends[1].end, this.#connect)
         break
     }
   }
@@ -181,8 +189,10 @@ export class Harness {
     if (item.tooManyElements)
       while (sgList.length <= end.qp.cap.maxSendSge) sgList.push({ addr: 0, length: 0, lkey: mr.lkey })
     const operands = { immData: wrId + 1, compareAdd: BigInt(item.value), swap: BigInt(item.value) + 1n }
+    // A READ whose answer is lost is carried out again, and sees what was written meanwhile.
+    const fence = item.fence || this.#network
     const flags =
-      (item.signaled ? SendFlag.Signaled : 0) | (inline ? SendFlag.Inline : 0) | (item.fence ? SendFlag.Fence : 0)
+      (item.signaled ? SendFlag.Signaled : 0) | (inline ? SendFlag.Inline : 0) | (fence ? SendFlag.Fence : 0)
     const request = end.request(opcode, peer.end, {
       wrId,
       sgList,
@@ -340,8 +350,10 @@ export class Harness {
   }
 
   #differs(end: End, model: ModelEnd): number {
-    for (const { offset, length } of model.wild.splice(0))
-      model.memory.set(end.buffer.subarray(offset, offset + length), offset)
+    const wild = model.wild.splice(0)
+    const parts = model.parts.splice(0)
+    if (this.#network) wild.push(...parts, ...model.arriving())
+    for (const { offset, length } of wild) model.memory.set(end.buffer.subarray(offset, offset + length), offset)
     if (Buffer.compare(end.buffer, model.memory) === 0) return -1
     return end.buffer.findIndex((byte, i) => byte !== model.memory[i])
   }

@@ -82,6 +82,8 @@ export class ModelEnd {
   readonly due: { send: Expected[]; receive: Expected[] } = { send: [], receive: [] }
   /** Where a device may have written what it liked: the GRH of a datagram. */
   readonly wild: Range[] = []
+  /** The same, for a device that writes packets: where a part of a message may have come that was refused then. */
+  readonly parts: Range[] = []
   #posted = 0
   #released = 0
   #executed = 0
@@ -133,6 +135,12 @@ export class ModelEnd {
     this.#executed = 0
   }
 
+  /** Where a part of a message may be of which the rest waits for a receive. */
+  arriving(): Range[] {
+    const first = this.peer.sends[0]
+    return first?.opcode === Opcode.WriteWithImm ? [{ offset: first.remoteOffset, length: total(first.ranges) }] : []
+  }
+
   /** Carries out what can be carried out. */
   run(): void {
     while (this.sends.length > 0) {
@@ -169,7 +177,10 @@ export class ModelEnd {
     const at = send.remoteOffset
     if (opcode === Opcode.Write || opcode === Opcode.WriteWithImm) {
       const receive = opcode === Opcode.WriteWithImm ? this.peer.#nextReceive() : null
-      if (receive === undefined) return this.type === 'RC' ? 'waits' : 'Success'
+      if (receive === undefined) {
+        this.peer.parts.push({ offset: at, length })
+        return this.type === 'RC' ? 'waits' : 'Success'
+      }
       remote.set(this.#data(send), at)
       if (receive) {
         const { wrId } = receive
@@ -200,6 +211,7 @@ export class ModelEnd {
     const receive = peer.#nextReceive()
     if (receive === undefined) return this.type === 'RC' ? 'waits' : 'Success'
     const { wrId } = receive
+    peer.parts.push(...receive.ranges)
     const head = this.type === 'UD' ? grh : 0
     if (total(receive.ranges) < length + head) {
       peer.due.receive.push({ wrId, status: 'LocLenErr', opcode: 'Recv' })

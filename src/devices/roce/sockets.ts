@@ -305,7 +305,7 @@ export class Sockets implements PacketSink {
       packets++
       if (end - start < 12) this.#counter('drops_malformed')
       else if (path.flow.check(u8, start, end) < 0) this.#counter('icrc_errors')
-      else this.putsOff = transport.receive(start, end, nowNs)
+      else if (transport.receive(start, end, nowNs)) this.putsOff = true
     }
     return packets
   }

@@ -1,0 +1,61 @@
+/**
+ * End-to-end flow control of RC: with each acknowledgement the responder says how many receives it has, so that a
+ * requester does not send what would find none. Off unless a connection manager has set `Tq.flowControl` at both ends
+ * (CM REQ and REP agree on it); then ACKs say "no credits" and are not asked about them.
+ *
+ * Requests are numbered in the order they are sent (SSN, from 1); the responder counts those it has completed (MSN). It
+ * allows requests up to MSN + credits. One that takes a receive and is beyond that goes out alone, when all before it is
+ * acknowledged: its ACK brings new credits, or it is met with an RNR NAK. The others go out in any case.
+ *
+ * InfiniBand Architecture volume 1, 9.7.7.2.
+ */
+import { layout, Opcode } from '../verbs/index.ts'
+import { AethKind, aethKindBits, aethValueBits, creditCode, creditsOf, noCreditCode, Syndrome } from '../wire/index.ts'
+import { Sent, Tq } from './layout.ts'
+import { psnAdd, psnDiff } from './psn.ts'
+
+const { Qp, Wqe } = layout
+
+/** The most receives that a credit code stands for; more are not said. */
+const mostCredits = creditsOf(noCreditCode - 1)
+const codes: Uint8Array = Uint8Array.from({ length: 1024 }, (_, n) => creditCode(n))
+
+function takesReceive(opcode: number): boolean {
+  return (
+    opcode === Opcode.Send ||
+    opcode === Opcode.SendWithImm ||
+    opcode === Opcode.SendWithInv ||
+    opcode === Opcode.WriteWithImm
+  )
+}
+
+/** Numbers a request that travels as `messages` of them: a READ is asked for in pieces. */
+export function numberRequest(i32: Int32Array, t: number, w: number, messages: number): void {
+  const ssn = psnAdd(i32[t + Tq.ssn]!, messages)
+  i32[t + Tq.ssn] = ssn
+  i32[w + Sent.ssn] = ssn
+}
+
+/** Whether the request at `w`, if it begins with the packet `txPsn`, has to wait for credits. */
+export function lacksCredit(i32: Int32Array, t: number, w: number): boolean {
+  if (i32[t + Tq.flowControl] === 0 || i32[t + Tq.unlimited] === 1) return false
+  if (!takesReceive(i32[w + Wqe.opcode]!) || i32[t + Tq.txPsn] !== i32[w + Sent.firstPsn]) return false
+  return psnDiff(i32[w + Sent.ssn]!, i32[t + Tq.limit]!) > 0 && i32[t + Tq.una] !== i32[t + Tq.txPsn]
+}
+
+/** What an ACK's AETH says of credits; late ones say nothing new. */
+export function grant(i32: Int32Array, t: number, syndrome: number, msn: number): void {
+  if (i32[t + Tq.flowControl] === 0 || (syndrome & aethKindBits) !== AethKind.Ack) return
+  const code = syndrome & aethValueBits
+  i32[t + Tq.unlimited] = code === noCreditCode ? 1 : 0
+  if (code === noCreditCode) return
+  const limit = psnAdd(msn, creditsOf(code))
+  if (psnDiff(limit, i32[t + Tq.limit]!) > 0) i32[t + Tq.limit] = limit
+}
+
+/** The syndrome of an ACK of QP `q`. An SRQ's receives are nobody's in particular: nothing is said of them. */
+export function ackSyndrome(i32: Int32Array, q: number, t: number): number {
+  if (i32[t + Tq.flowControl] === 0 || i32[q + Qp.srq]! >= 0) return Syndrome.AckNoCredits
+  const credits = (Atomics.load(i32, q + Qp.rqHead) - i32[q + Qp.rqTail]!) | 0
+  return credits < codes.length ? codes[credits]! : creditCode(Math.min(credits, mostCredits))
+}
