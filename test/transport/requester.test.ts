@@ -2,7 +2,21 @@
 import { describe, expect } from 'vitest'
 import { Opcode, QpState, SendFlag } from '../../src/index.ts'
 import { read64 } from '../compliance/end.ts'
-import { ack, bytes, mtu, nak, ours, type Packet, peerQp, rnr, type Script, scripted, textOf } from './script.ts'
+import {
+  ack,
+  bytes,
+  mtu,
+  nak,
+  ours,
+  type Packet,
+  peerQp,
+  rnr,
+  type Script,
+  scripted,
+  textOf,
+  theirs,
+} from './script.ts'
+import { link } from './virtual.ts'
 
 const texts = (s: Script): string[] => s.take().map(textOf)
 const psns = (s: Script): number[] => s.take().map(({ psn }) => psn)
@@ -108,6 +122,26 @@ describe('sending', () => {
 })
 
 describe('sending again', () => {
+  scripted('not when the timer expires with the ACK already there, behind other packets', (s) => {
+    s.receive()
+    send(s, 2 * mtu)
+    expect(psns(s)).toEqual([ours, ours + 1])
+    link.nowNs += 70e6
+    s.device.batch = 1
+    try {
+      s.burst(
+        { op: 'RcSendFirst', psn: theirs, payload: bytes(mtu) },
+        { op: 'RcSendMiddle', psn: theirs + 1, payload: bytes(mtu) },
+        { op: 'RcAck', psn: ours + 1, aeth: { syndrome: ack, msn: 1 } },
+      )
+    } finally {
+      s.device.batch = Number.POSITIVE_INFINITY
+    }
+    s.expectSilence()
+    s.expectCompletion({ status: 'Success' })
+    expect(s.counted()).not.toHaveProperty('timeouts')
+  })
+
   scripted('a NAK for a PSN acknowledges all before it; all from it on are sent again, once', (s) => {
     for (let i = 0; i < 4; i++) send(s, 8, i)
     s.take()
