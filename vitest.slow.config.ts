@@ -10,6 +10,7 @@ export default defineConfig({
       'test/wire/mutations.test.ts',
       'test/transport/traffic.test.ts',
       'test/transport/bad-input.test.ts',
+      'test/transport/model.test.ts',
     ],
     env: { VERBENA_SLOW: '1' },
     maxWorkers: 2,

@@ -96,7 +96,9 @@ export class Buffers {
   scatter(pd: number, r: number, offset: number, length: number, from: number): number {
     if (length === 0) return WcStatus.Success
     const sges = Math.min(this.#i32[r + Rwqe.sges]!, maxReceiveSges)
-    return this.#walk(r + Rwqe.data, sges, pd, offset, length, from, Access.LocalWrite)
+    const status = this.#walk(r + Rwqe.data, sges, pd, offset, length, from, Access.LocalWrite)
+    // Of one that is both, it is the length that is said to be wrong.
+    return status === WcStatus.LocProtErr && offset + length > this.roomOf(r) ? WcStatus.LocLenErr : status
   }
 
   /** With LocalWrite copies `other` into the list, without it the list to `other`. */

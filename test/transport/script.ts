@@ -45,7 +45,7 @@ import {
 } from '../../src/wire/index.ts'
 import { End, type EndOptions, type Fields, fullAccess, pattern } from '../compliance/end.ts'
 import { type Completion, type ComplianceRig, copyOf, Setup, SharedContexts } from '../compliance/rig.ts'
-import { link, registerVirtual, type VirtualDevice } from './virtual.ts'
+import { congested, link, registerVirtual, type VirtualDevice } from './virtual.ts'
 
 registerVirtual()
 
@@ -330,7 +330,7 @@ function see(whole: Uint8Array): Seen {
 }
 
 const rig: ComplianceRig = {
-  names: ['virtual0', 'virtual-congested'] as const,
+  names: ['virtual0', congested[0]],
   open: (side: number) => openDevice(rig.names[side]!),
   patienceMs: 1000,
   quietMs: 5,

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDevice, QpType } from '../../src/index.ts'
 import { Ground, Traffic } from './traffic.ts'
-import { type Faults, registerVirtual } from './virtual.ts'
+import { congested, type Faults, registerVirtual } from './virtual.ts'
 
 registerVirtual()
 
@@ -15,20 +15,26 @@ const kinds: Record<string, Faults> = {
   'no faults': {},
   loss: { loss: 0.06 },
   duplication: { duplication: 0.1 },
-  reordering: { reordering: 0.03, reorderNs: 10_000, byteNs },
+  reordering: { reordering: 0.015, reorderNs: 5000, byteNs },
   'delay and jitter': { delayNs: 100_000, jitterNs: 25, byteNs },
   corruption: { corruption: 0.06 },
+  congestion: { marking: 0.02, loss: 0.01, byteNs },
   'all at once': {
     ...{ loss: 0.02, duplication: 0.03, reordering: 0.03, corruption: 0.02 },
     ...{ delayNs: 20_000, jitterNs: 15, byteNs },
   },
 }
 
-let ground: Ground
+let plain: Ground
+let controlled: Ground
 beforeAll(() => {
-  ground = new Ground((side) => openDevice(`virtual${side}`))
+  plain = new Ground((side) => openDevice(`virtual${side}`))
+  controlled = new Ground((side) => openDevice(congested[side]!))
 })
-afterAll(() => ground.close())
+afterAll(() => {
+  plain.close()
+  controlled.close()
+})
 
 /** Programs from one seed after the other, for `ms`; VERBENA_SEED runs one. */
 function fromSeeds(title: string, ms: number, type: QpType, faults: Faults, bytes: number): void {
@@ -39,6 +45,7 @@ function fromSeeds(title: string, ms: number, type: QpType, faults: Faults, byte
     do {
       const seed = given ? Number(given) : randomInt(2 ** 31)
       try {
+        const ground = faults.marking ? controlled : plain
         messages += new Traffic(ground, { seed, type, faults, bytes }).run()
       } catch (error) {
         const command = `VERBENA_SEED=${seed} npx vitest run test/transport/traffic.test.ts -t '${title}'`
@@ -50,7 +57,7 @@ function fromSeeds(title: string, ms: number, type: QpType, faults: Faults, byte
 }
 
 describe('traffic arrives intact, once and in order', () => {
-  for (const [name, faults] of Object.entries(kinds)) fromSeeds(`RC: ${name}`, 800, QpType.RC, faults, 500_000)
+  for (const [name, faults] of Object.entries(kinds)) fromSeeds(`RC: ${name}`, 700, QpType.RC, faults, 500_000)
 })
 
 describe('a message arrives whole or not at all', () => {

@@ -319,7 +319,7 @@ export class Traffic {
     const own = flow.target.place(8, 8)
     let value = 0n
     // Small packets take as much time as large ones.
-    let budget = Math.min(bytes, 400 * this.#mtu)
+    let budget = Math.min(bytes, 200 * this.#mtu)
     let windows = 3
     flow.target.setWord(own, 0n)
     for (let i = 0; i < count; i++) {

@@ -31,6 +31,8 @@ export interface Faults {
   jitterNs?: number
   /** How long a byte takes to leave: with 0 packets stand at the same time on the link, and any jitter shuffles them. */
   byteNs?: number
+  /** A switch on the way marks the packet: it met congestion. */
+  marking?: number
 }
 
 interface Flight {
@@ -108,7 +110,8 @@ export class Link {
         const byte = Math.floor(this.random() * (carried.length - 1))
         carried[byte < Bth.ecn ? byte : byte + 1]! ^= 1 << Math.floor(this.random() * 8)
       } else unharmed = true
-      this.#flights.push({ ...flight, arrivalNs, order: this.#order++, bytes: carried })
+      const trafficClass = this.#happens(faults.marking) ? flight.trafficClass | 3 : flight.trafficClass
+      this.#flights.push({ ...flight, arrivalNs, order: this.#order++, bytes: carried, trafficClass })
     }
     if (!unharmed && (opcodeBits[bytes[0]!]! & OpBit.Request) !== 0) counts.lostRequests++
   }
@@ -269,9 +272,9 @@ export class VirtualDevice extends NetworkDevice {
   }
 }
 
-/** Two for all tests, and one with congestion control. */
+/** Two for all tests, and two with congestion control. */
 const names = ['virtual0', 'virtual1']
-const congested = 'virtual-congested'
+export const congested: readonly [string, string] = ['virtual-congested0', 'virtual-congested1']
 const devices = new Map<string, VirtualDevice>()
 
 const driver: DeviceDriver = {
@@ -281,12 +284,12 @@ const driver: DeviceDriver = {
 }
 
 function open(name: string): VirtualDevice | null {
-  const number = [...names, congested].indexOf(name)
+  const number = [...names, ...congested].indexOf(name)
   if (number < 0) return null
   let device = devices.get(name)
   if (!device) {
     const probe = openDevice('shm0')
-    device = new VirtualDevice(probe.device.host, number, name === congested ? { congestionControl: true } : {})
+    device = new VirtualDevice(probe.device.host, number, congested.includes(name) ? { congestionControl: true } : {})
     probe.close()
     devices.set(name, device)
   }

@@ -281,6 +281,7 @@ export class ModelEnd {
   }
 
   #flushSends(): void {
+    this.peer.parts.push(...this.peer.arriving())
     for (const send of this.sends.splice(0)) this.#complete(send, 'WrFlushErr')
   }
 
