@@ -115,6 +115,7 @@ describe('sending', () => {
       expect(first.reth!.dmaLength + second.reth!.dmaLength).toBe(300 * mtu)
       s.expectSilence()
       s.expectCompletion({ status: 'Success', byteLen: 300 * mtu })
+      expect(s.counted()).toMatchObject({ rdma_sends: 1 })
       for (let i = 0; i < 300; i++) expect(s.end.buffer[i * mtu + 5]).toBe(bytes(6, i)[5])
     },
     { bytes: 300 * mtu },
@@ -151,7 +152,7 @@ describe('sending again', () => {
     expect(psns(s)).toEqual([ours + 2, ours + 3])
     s.answer(ours + 2, nak.sequence)
     s.expectSilence()
-    expect(s.counted()).toMatchObject({ retransmitted_pkts: 2, rcvd_seq_err: 1, naks_rcvd: 2 })
+    expect(s.counted()).toMatchObject({ retransmitted_pkts: 2, rcvd_seq_err: 1, naks_rcvd: 2, rdma_sends: 4 })
     s.answer(ours + 3)
     s.expectCompletion({ wrId: 2 })
   })
