@@ -7,6 +7,7 @@
  *     of theirs in the capture = what the kernel sent − what the link lost = what we received
  */
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
+import { analyseCapture, type CaptureInfo } from '../../src/trace/index.ts'
 import {
   type Counters,
   type Guest,
@@ -36,6 +37,10 @@ interface Case {
   mtu: number
   family: Family
   lossPercent: number
+  /** Options of ours beyond those that follow from the above. */
+  more?: readonly string[]
+  /** Instead of the adapter on this side's address of the family, and its GID. */
+  device?: readonly string[]
 }
 
 /** What happened in one run. */
@@ -44,6 +49,8 @@ interface Played {
   theirs: GuestOutcome
   packets: Packet[]
   objections: string[]
+  /** What our own `trace info` says. */
+  trace: CaptureInfo
   complaints: string[]
   /** Differences of the kernel's counters. */
   kernel: Counters
@@ -84,7 +91,9 @@ function productOf(lossPercent: number): Case[] {
   return cases
 }
 
-const title = ({ kind, role, mtu, family }: Case): string => `${kind}_pingpong, ours the ${role}, MTU ${mtu}, ${family}`
+function title({ kind, role, mtu, family, more = [], device = [] }: Case): string {
+  return [`${kind}_pingpong`, `ours the ${role}`, `MTU ${mtu}`, family, ...more, ...device.slice(1)].join(', ')
+}
 
 describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => {
   let lab: Lab
@@ -116,11 +125,12 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
     const before = { counters: await guest.counters(), drops: await dropsNow() }
     const capture = await lab.capture(1, `${kind}-${role}-${kase.mtu}-${family}-${kase.lossPercent}`)
     const theirCommand = `ibv_${kind}_pingpong -d rxe0 -g ${gidIndex[family]} -c ${options(kase).join(' ')}`
-    const myArgs = [verbena, `${kind}_pingpong`, '-d', `roce:${ours[family]}`, '-g', '0', '-c', '--json']
+    const { device = ['-d', `roce:${ours[family]}`, '-g', '0'], more = [] } = kase
+    const myArgs = [verbena, `${kind}_pingpong`, ...device, ...more, '-c', '--json']
     // What is lost for good makes ours give up.
     if (kase.lossPercent > 0 && !reliable(kind)) myArgs.push('--timeout', '1')
-    const start = (...more: string[]): Program =>
-      lab.start(process.execPath, [...myArgs, ...options(kase), ...more], timeLimitMs)
+    const start = (...host: string[]): Program =>
+      lab.start(process.execPath, [...myArgs, ...options(kase), ...host], timeLimitMs)
     let mine: Outcome
     let theirs: GuestOutcome
     if (role === 'client') {
@@ -142,6 +152,7 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
       theirs,
       packets,
       objections: await tsharkObjections(capture.path),
+      trace: await analyseCapture(capture.path),
       complaints: await guest.complaints(),
       kernel: Object.fromEntries(Object.entries(counters).map(([name, n]) => [name, n - before.counters[name]!])),
       drops: { fromGuest: drops.fromGuest - before.drops.fromGuest, toGuest: drops.toGuest - before.drops.toGuest },
@@ -176,6 +187,7 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
     expect(packets.filter(({ fault }) => fault !== null)).toEqual([])
     expect(played.objections).toEqual([])
     expect(played.complaints).toEqual([])
+    expect(played.trace).toMatchObject({ packets: packets.length, roce: packets.length, icrcInvalid: 0, malformed: 0 })
     // Nobody counts what comes for a QP that is destroyed: what follows the end of the peer's packets and, with srq, which
     // ends when all QPs together have had enough, a message on each QP.
     const underWay = kind === 'srq' ? srqQps * Math.ceil(messageBytes / mtu) : 0
@@ -202,10 +214,26 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
     else expect(kernel.rdma_recvs).toBe(messagesOf(kase))
   }
 
+  /** Our analysis of the capture finds the one connection, all its messages, and what we say that we repeated. */
+  function expectTraced(kase: Case, { trace, mine }: Played): void {
+    const [directions, ...others] = trace.conversations.map((conversation) => conversation.directions)
+    expect(others).toEqual([])
+    expect(directions!.map(({ messages }) => messages.send)).toEqual([messagesOf(kase), messagesOf(kase)])
+    const sent = directions!.find(({ source }) => source === ours[kase.family])
+    expect(sent?.retransmissions).toBe(countersOf(mine)?.retransmitted_pkts)
+  }
+
   describe('without loss', () => {
-    for (const kase of productOf(0)) {
+    const device = ['-d', 'roce']
+    const others: Case[] = [
+      { kind: 'rc', role: 'client', mtu: 1024, family: 'ipv4', lossPercent: 0, more: ['-e'] },
+      { kind: 'srq', role: 'server', mtu: 1024, family: 'ipv6', lossPercent: 0, more: ['-e'] },
+      { kind: 'ud', role: 'server', mtu: 1024, family: 'ipv4', lossPercent: 0, more: ['-e'] },
+      { kind: 'rc', role: 'server', mtu: 1024, family: 'ipv4', lossPercent: 0, device },
+    ]
+    for (const kase of [...productOf(0), ...others]) {
       it(title(kase), async () => {
-        const played = await play(kase, 20_000)
+        const played = await play(kase, 40_000)
         const { mine, theirs, kernel } = played
         expect([mine.code, theirs.code], `${mine.output}\n${theirs.output}`).toEqual([0, 0])
         expect(theirs.output).toMatch(/\d+ iters in [\d.]+ seconds/)
@@ -216,6 +244,7 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
         const sent = played.packets.filter(({ source }) => source === ours[kase.family])
         if (reliable(kase.kind)) expect(repeatedTooSoon(sent, ackTimeoutMs)).toEqual([])
         expectMessages(kase, kernel)
+        if (kase.kind === 'rc') expectTraced(kase, played)
       })
     }
   })
@@ -229,11 +258,13 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
         judge(kase, played)
         // All arrived, also when it could not end because its last acknowledgement was lost.
         expectMessages(kase, kernel)
+        if (kase.kind === 'rc') expectTraced(kase, played)
       })
     }
     for (const kase of productOf(3).filter(({ kind }) => !reliable(kind))) {
       it(`${title(kase)}: as far as it gets`, async () => {
-        const played = await play(kase, 15_000)
+        const played = await play(kase, 20_000)
+        expect(played.mine.code, played.mine.output).not.toBeNull()
         judge(kase, played)
         // Nobody asked for retransmissions, and nobody made any.
         expect(played.kernel).toMatchObject({ duplicate_request: 0, rcvd_seq_err: 0, completer_retry_err: 0 })
