@@ -65,6 +65,9 @@ export const networkLimits: Omit<DeviceAttr, 'nodeGuid' | 'sysImageGuid' | 'maxM
   completionTimestampMask: 0,
 }
 
+/** Batches of packets that are looked at before timers are served, at most. */
+const mostBatches = 256
+
 export interface NetworkDeviceInit {
   name: string
   index: number
@@ -224,6 +227,9 @@ export abstract class NetworkDevice implements Device {
       segment.enterNow()
       const now = this.nowNs()
       if (look) received += this.receive(now)
+      // A thread that was held up finds timers expired and, behind other packets, the acknowledgements they waited for.
+      if (transport.nextDeadlineNs <= now)
+        for (let batch = 0, n = 1; n > 0 && batch < mostBatches; batch++) received += n = this.receive(now)
       transport.advance(now)
       for (let more = transport.pending; more; ) more = transport.transmit(now) && this.room()
       if (this.#acksPutOff || received === 0 || !this.putsOff()) {
