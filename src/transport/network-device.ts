@@ -193,7 +193,13 @@ export abstract class NetworkDevice implements Device {
       this.#forThread = false
       this.wakeThread()
     }
-    if (this.#posted >= 0) this.drive(false)
+    if (this.#posted < 0) return
+    this.drive(false)
+    // A device that this thread may not drive has not looked at it: whoever drives it is to.
+    if (this.#posted < 0) return
+    this.transport.ring(this.#posted)
+    this.#posted = -1
+    this.wakeThread()
   }
 
   retry(): void {}
