@@ -214,7 +214,7 @@ export class Transport {
     const own = type === QpType.RC ? rcClass : type === QpType.UC ? ucClass : udClass
     const fits = kind === own || (op === WireOpcode.Cnp && own !== udClass)
     if (!fits) {
-      s.count(op === WireOpcode.Cnp ? counters.cnps_rcvd : counters.drops_opcode)
+      s.count(counters.drops_opcode)
       return false
     }
     const state = i32[q + Qp.state]!
