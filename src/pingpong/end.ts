@@ -56,6 +56,8 @@ export interface Exchanged {
   endNs: bigint
   /** The last message was not acknowledged: the peer had ended by then. */
   lastUnacknowledged: boolean
+  /** Why it ended early; null if all messages went both ways. */
+  failure: EndError | null
 }
 
 export class PingPongEnd {
@@ -151,9 +153,20 @@ export class PingPongEnd {
       for (const lane of this.#lanes) this.#post(lane)
     }
     const startNs = process.hrtime.bigint()
-    if (this.#channel) await this.#playEvents(this.#channel)
-    else await this.#playPolling()
-    return { startNs, endNs: process.hrtime.bigint(), lastUnacknowledged: this.#lastUnacknowledged }
+    let failure: EndError | null = null
+    try {
+      if (this.#channel) await this.#playEvents(this.#channel)
+      else await this.#playPolling()
+    } catch (error) {
+      if (!(error instanceof EndError)) throw error
+      failure = error
+    }
+    return { startNs, endNs: process.hrtime.bigint(), lastUnacknowledged: this.#lastUnacknowledged, failure }
+  }
+
+  /** Messages whose completions were seen. */
+  get progress(): { sent: number; received: number } {
+    return { sent: this.#sent, received: this.#received }
   }
 
   get #done(): boolean {

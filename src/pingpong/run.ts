@@ -33,6 +33,8 @@ export interface PingPongResult {
   invalidPages?: number[]
   /** The peer had ended before the last message was acknowledged. */
   lastUnacknowledged?: true
+  /** Why not all messages arrived, and how many did; the figures are of these. */
+  failure?: { code: string; message: string; sent: number; received: number }
   /** Counters of the adapter at the end. */
   counters: Record<string, number>
 }
@@ -44,6 +46,7 @@ export interface PingPongEvents {
   signal?: AbortSignal
 }
 
+/** Throws when it does not get as far as the first message; what happens later is in the result's `failure`. */
 export async function runPingPong(settings: PingPongSettings, events: PingPongEvents = {}): Promise<PingPongResult> {
   const context = openNamed(settings.device)
   const end = new PingPongEnd(context, settings)
@@ -56,10 +59,11 @@ export async function runPingPong(settings: PingPongSettings, events: PingPongEv
     events.onRemote?.(remote)
     const client = settings.host !== undefined
     if (client) end.connect(theirs)
-    const { startNs, endNs, lastUnacknowledged } = await end.play(client)
+    const { startNs, endNs, lastUnacknowledged, failure } = await end.play(client)
     const seconds = Number(endNs - startNs) / 1e9
     const { kind, size, iters, qps, mtu, check } = settings
-    const bytes = size * iters * 2
+    const { sent, received } = end.progress
+    const bytes = failure ? size * (sent + received) : size * iters * 2
     const result: PingPongResult = {
       tool: `${kind}_pingpong`,
       role: client ? 'client' : 'server',
@@ -74,12 +78,13 @@ export async function runPingPong(settings: PingPongSettings, events: PingPongEv
       bytes,
       seconds,
       mbitPerSec: (bytes * 8) / (seconds * 1e6),
-      usecPerIter: (seconds * 1e6) / iters,
+      usecPerIter: (seconds * 1e6) / (failure ? Math.max(1, received) : iters),
       counters: {},
     }
-    if (check) result.invalidPages = end.wrongPages()
+    if (check && !failure) result.invalidPages = end.wrongPages()
     if (lastUnacknowledged) result.lastUnacknowledged = true
-    else await end.linger()
+    if (failure) result.failure = { code: failure.code, message: failure.message, sent, received }
+    if (!lastUnacknowledged && !failure) await end.linger()
     result.counters = context.counters()
     return result
   } finally {

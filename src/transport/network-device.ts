@@ -65,6 +65,9 @@ export const networkLimits: Omit<DeviceAttr, 'nodeGuid' | 'sysImageGuid' | 'maxM
   completionTimestampMask: 0,
 }
 
+/** Batches of packets that are looked at before timers are served, at most. */
+const mostBatches = 256
+
 export interface NetworkDeviceInit {
   name: string
   index: number
@@ -192,7 +195,13 @@ export abstract class NetworkDevice implements Device {
       this.#forThread = false
       this.wakeThread()
     }
-    if (this.#posted >= 0) this.drive(false)
+    if (this.#posted < 0) return
+    this.drive(false)
+    // A device that this thread may not drive has not looked at it: whoever drives it is to.
+    if (this.#posted < 0) return
+    this.transport.ring(this.#posted)
+    this.#posted = -1
+    this.wakeThread()
   }
 
   retry(): void {}
@@ -226,6 +235,9 @@ export abstract class NetworkDevice implements Device {
       segment.enterNow()
       const now = this.nowNs()
       if (look) received += this.receive(now)
+      // A thread that was held up finds timers expired and, behind other packets, the acknowledgements they waited for.
+      if (transport.nextDeadlineNs <= now)
+        for (let batch = 0, n = 1; n > 0 && batch < mostBatches; batch++) received += n = this.receive(now)
       transport.advance(now)
       for (let more = transport.pending; more; ) more = transport.transmit(now) && this.room()
       if (this.#acksPutOff || received === 0 || !this.putsOff()) {

@@ -336,7 +336,7 @@ export class Requester {
     for (let i = 0; i < pad; i++) u8[h + bytes + i] = 0
     sink.close(header + bytes + pad)
     this.#sentBytes = header + bytes + pad
-    if (number === 0 && inFlight >= 0) this.#s.count(this.#s.counters.rdma_sends)
+    if (number === 0 && psn === i32[t + Tq.newPsn]) this.#s.count(this.#s.counters.rdma_sends)
     return 1
   }
 
@@ -408,7 +408,8 @@ export class Requester {
     }
     sink.close(size)
     this.#sentBytes = size
-    this.#s.count(this.#s.counters.rdma_sends)
+    const t = this.#s.of(q)
+    if (psn === i32[w + Sent.firstPsn] && psn === i32[t + Tq.newPsn]) this.#s.count(this.#s.counters.rdma_sends)
     return true
   }
 

@@ -79,11 +79,12 @@ describe.skipIf(!canShare)('two processes', { timeout: 120_000 }, () => {
 
   it('says that the peer is another kind of ping-pong, or gone', async () => {
     const common = ['-d', segment(), '-p', await freePort(), '--timeout', '2']
-    const server = start(['uc_pingpong', ...common])
+    const server = start(['uc_pingpong', ...common, '--json'])
     const client = await verbena('rc_pingpong', ...common, '--wait', '60', 'localhost')
     expect(client.stderr).toMatch(/status 12 \(.*retry counter exceeded.*is the peer the same program \(rc_pingpong\)/)
     expect(client.code).toBe(1)
-    const { code, stderr } = await outcome(server)
+    const { code, stdout, stderr } = await outcome(server)
+    expect(JSON.parse(stdout)).toMatchObject({ bytes: 0, failure: { code: 'PEER_SILENT', sent: 0, received: 0 } })
     expect(stderr).toMatch(/nothing came for 2 s after 0 of 1000 messages: UC does not repeat what is lost/)
     expect(code).toBe(1)
   })

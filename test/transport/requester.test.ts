@@ -2,7 +2,21 @@
 import { describe, expect } from 'vitest'
 import { Opcode, QpState, SendFlag } from '../../src/index.ts'
 import { read64 } from '../compliance/end.ts'
-import { ack, bytes, mtu, nak, ours, type Packet, peerQp, rnr, type Script, scripted, textOf } from './script.ts'
+import {
+  ack,
+  bytes,
+  mtu,
+  nak,
+  ours,
+  type Packet,
+  peerQp,
+  rnr,
+  type Script,
+  scripted,
+  textOf,
+  theirs,
+} from './script.ts'
+import { link } from './virtual.ts'
 
 const texts = (s: Script): string[] => s.take().map(textOf)
 const psns = (s: Script): number[] => s.take().map(({ psn }) => psn)
@@ -101,6 +115,7 @@ describe('sending', () => {
       expect(first.reth!.dmaLength + second.reth!.dmaLength).toBe(300 * mtu)
       s.expectSilence()
       s.expectCompletion({ status: 'Success', byteLen: 300 * mtu })
+      expect(s.counted()).toMatchObject({ rdma_sends: 1 })
       for (let i = 0; i < 300; i++) expect(s.end.buffer[i * mtu + 5]).toBe(bytes(6, i)[5])
     },
     { bytes: 300 * mtu },
@@ -108,6 +123,26 @@ describe('sending', () => {
 })
 
 describe('sending again', () => {
+  scripted('not when the timer expires with the ACK already there, behind other packets', (s) => {
+    s.receive()
+    send(s, 2 * mtu)
+    expect(psns(s)).toEqual([ours, ours + 1])
+    link.nowNs += 70e6
+    s.device.batch = 1
+    try {
+      s.burst(
+        { op: 'RcSendFirst', psn: theirs, payload: bytes(mtu) },
+        { op: 'RcSendMiddle', psn: theirs + 1, payload: bytes(mtu) },
+        { op: 'RcAck', psn: ours + 1, aeth: { syndrome: ack, msn: 1 } },
+      )
+    } finally {
+      s.device.batch = Number.POSITIVE_INFINITY
+    }
+    s.expectSilence()
+    s.expectCompletion({ status: 'Success' })
+    expect(s.counted()).not.toHaveProperty('timeouts')
+  })
+
   scripted('a NAK for a PSN acknowledges all before it; all from it on are sent again, once', (s) => {
     for (let i = 0; i < 4; i++) send(s, 8, i)
     s.take()
@@ -117,7 +152,7 @@ describe('sending again', () => {
     expect(psns(s)).toEqual([ours + 2, ours + 3])
     s.answer(ours + 2, nak.sequence)
     s.expectSilence()
-    expect(s.counted()).toMatchObject({ retransmitted_pkts: 2, rcvd_seq_err: 1, naks_rcvd: 2 })
+    expect(s.counted()).toMatchObject({ retransmitted_pkts: 2, rcvd_seq_err: 1, naks_rcvd: 2, rdma_sends: 4 })
     s.answer(ours + 3)
     s.expectCompletion({ wrId: 2 })
   })

@@ -129,7 +129,8 @@ export class Link {
   /** The packets that have arrived at `device` by now, in order. */
   take(device: VirtualDevice): Flight[] {
     const here = (flight: Flight): boolean => flight.arrivalNs <= this.nowNs && flight.at === device.number
-    const taken = this.#flights.filter(here).sort((a, b) => a.arrivalNs - b.arrivalNs || a.order - b.order)
+    const arrived = this.#flights.filter(here).sort((a, b) => a.arrivalNs - b.arrivalNs || a.order - b.order)
+    const taken = arrived.slice(0, device.batch)
     if (taken.length > 0) this.#flights = this.#flights.filter((flight) => !taken.includes(flight))
     return taken
   }
@@ -186,6 +187,8 @@ export class VirtualDevice extends NetworkDevice {
   readonly #at: number
   readonly #flows = new Map<string, IcrcFlow>()
   icrcErrors = 0
+  /** Packets that it takes in one call, at most. */
+  batch: number = Number.POSITIVE_INFINITY
 
   constructor(host: Host, number: number, options: Partial<TransportOptions> = {}) {
     const sink = new LinkSink(host)

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import { PathMtus } from '../../index.ts'
 import { defaultSize, type Kind, type PingPongSettings, runPingPong, type Shown } from '../../pingpong/index.ts'
-import { defaultPort, meetingPlace, parseInteger, parseNumber, UsageError } from '../../toolkit/index.ts'
+import { defaultPort, EndError, meetingPlace, parseInteger, parseNumber, UsageError } from '../../toolkit/index.ts'
 import { exitCodes } from '../failure.ts'
 import { note, print } from '../output.ts'
 
@@ -136,8 +136,10 @@ async function play(settings: PingPongSettings, json: boolean): Promise<number> 
     onLocal: line('local address: '),
     onRemote: line('remote address:'),
   })
+  const { failure } = result
   if (json) process.stdout.write(`${JSON.stringify(result)}\n`)
-  else {
+  if (failure) throw new EndError(failure.code, failure.message)
+  if (!json) {
     const { bytes, seconds, mbitPerSec, iters, usecPerIter, invalidPages = [] } = result
     print(`${bytes} bytes in ${seconds.toFixed(2)} seconds = ${mbitPerSec.toFixed(2)} Mbit/sec`)
     print(`${iters} iters in ${seconds.toFixed(2)} seconds = ${usecPerIter.toFixed(2)} usec/iter`)

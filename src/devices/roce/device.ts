@@ -124,8 +124,6 @@ export class RoceDevice extends NetworkDevice {
   /** Sockets in which packets may wait that no descriptor tells of. */
   readonly #waiting = new Set<{ readonly waiting: boolean }>()
   #room = 0
-  /** Whether a request was posted that another thread must carry out. */
-  #rang = false
 
   constructor(host: Host, name: string, addresses: readonly HostAddress[]) {
     const index = recordOf(host, addresses, name === 'roce')
@@ -387,10 +385,7 @@ export class RoceDevice extends NetworkDevice {
   }
 
   override drive(look: boolean): number {
-    if (this.#leaves) {
-      if (this.transport.rung) this.wakeThread()
-      return 0
-    }
+    if (this.#leaves) return 0
     this.#sockets.refresh()
     this.#sockets.beginTurn()
     this.#chain?.advance(nowNs())
@@ -403,20 +398,8 @@ export class RoceDevice extends NetworkDevice {
     this.drive(true)
   }
 
-  override doorbell(q: number): void {
-    if (!this.#leaves) super.doorbell(q)
-    else {
-      this.transport.ring(q)
-      this.#rang = true
-    }
-  }
-
   override settle(): void {
     super.settle()
-    if (this.#rang) {
-      this.#rang = false
-      this.wakeThread()
-    }
     // Timers run also while the program computes: the thread that waits must know of an earlier one.
     const { i32 } = this
     if (Atomics.load(i32, this.#meta + Meta.serviceMode) !== serviceMode.waiting) return

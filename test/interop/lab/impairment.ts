@@ -36,6 +36,8 @@ export function impairCommands(impairment: Impairment): string {
     'set -e',
     'modprobe -a sch_netem sch_prio sch_ingress cls_u32 act_mirred',
     '[ -e /sys/class/net/ifb0 ] || modprobe ifb numifbs=1',
+    // It would send packets of its own, to find neighbours and routers, and netem would count those that it drops.
+    'echo 1 > /proc/sys/net/ipv6/conf/ifb0/disable_ipv6',
     'ip link set ifb0 mtu "$(cat /sys/class/net/eth0/mtu)" up',
     ...band('eth0'),
     `tc qdisc add dev ifb0 root handle 4: netem ${netem}`,

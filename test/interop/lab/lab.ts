@@ -9,7 +9,7 @@
  * All that is started here runs in the namespace, and the keeper ends what is left in it when this process is gone.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -78,9 +78,14 @@ export class Lab {
     if (code !== 0) throw new Error(`nothing listens on port ${port}`)
   }
 
-  /** Captures the RoCE packets of a guest's link as the guest gets and sends them. */
+  /**
+   * Captures the RoCE packets of a guest's link as the guest gets and sends them. VERBENA_CAPTURES names a directory where
+   * the files stay.
+   */
   async capture(guest: number, name = `link${guest}`): Promise<Capture> {
-    const path = join(this.directory, `${name}.pcap`)
+    const directory = process.env.VERBENA_CAPTURES ?? this.directory
+    mkdirSync(directory, { recursive: true })
+    const path = join(directory, `${name}.pcap`)
     const args = ['-i', `link${guest}`, '-w', path, '-U', '--immediate-mode', '-s', '0', '-B', '65536', '-Z', 'root']
     const program = this.start('tcpdump', [...args, 'udp', 'port', '4791'], dayMs)
     await program.says('listening on', 10_000)
