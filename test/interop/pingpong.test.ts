@@ -180,8 +180,8 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
     const { [family]: myAddress } = ours
     const mine = packets.filter(({ source }) => source === myAddress)
     const theirs = packets.filter(({ source }) => source === theirAddress)
-    expect(packets.length).toBeGreaterThan(0)
-    // All that a server of an unreliable kind got may have been lost.
+    // All that should have come to a server of an unreliable kind may have been lost.
+    expect(packets.length + drops.fromGuest).toBeGreaterThan(0)
     if (lossPercent === 0 || reliable(kind)) expect(mine.length).toBeGreaterThan(0)
     expect(mine.length + theirs.length).toBe(packets.length)
     expect(packets.filter(({ fault }) => fault !== null)).toEqual([])
