@@ -33,4 +33,4 @@ export {
   SegmentError,
   segmentFilePrefix,
 } from './segment.ts'
-export { startThread, threadData } from './threads.ts'
+export { startThread, threadData, threadStartTime } from './threads.ts'

@@ -38,7 +38,7 @@ const At = {
 
 export const Dcqcn = {
   cnpIntervalNs: 50_000,
-  /** Weight of one CNP in α: 1/256. */
+  /** Weight of one CNP in α. */
   g: 0.00390625,
   periodNs: 55_000,
   periodBytes: 10e6,

@@ -1,5 +1,6 @@
 /** The transport layer of InfiniBand: requester and responder of RC, UC and UD, without I/O. */
 export { Congestion, Dcqcn } from './congestion.ts'
+export { type Counters, countersOf } from './counters.ts'
 export { Area, maxResources, Tq } from './layout.ts'
 export { areaOf, NetworkDevice, type NetworkDeviceInit, networkLimits, noSuchDevice } from './network-device.ts'
 export { Origin } from './origin.ts'

@@ -18,6 +18,7 @@ import {
   PortState,
   VerbsError,
 } from '../verbs/index.ts'
+import { countersOf } from './counters.ts'
 import { Area, maxResources, Tq } from './layout.ts'
 import type { PacketSink } from './sink.ts'
 import type { TransportOptions } from './state.ts'
@@ -82,7 +83,7 @@ export function areaOf(host: Host, index: number): number {
   const dev = host.deviceWord(index)
   return host.control(() => {
     if (i32[dev + Dev.area] === 0) {
-      const area = host.allocate(Area.words * 4, 'openDevice') / 4
+      const area = host.allocate(Area.words * 4, 'openDevice', 0) / 4
       Transport.prepare(host, area)
       i32[dev + Dev.area] = area
     }
@@ -105,11 +106,13 @@ export abstract class NetworkDevice implements Device {
   readonly #lock: number
   /** Whether a request was posted whose context leaves the work to a thread. */
   #forThread = false
-  #posted = false
+  /** The queue pair that this thread has just posted to, −1 if there is none. */
+  #posted = -1
   /** How often the lock was found taken. */
   #looks = 0
   /** ACKs that wait for something to go with. */
   #acksPutOff = false
+  readonly #acksDeferred: number
 
   constructor(host: Host, init: NetworkDeviceInit, sink: PacketSink) {
     this.name = init.name
@@ -119,6 +122,7 @@ export abstract class NetworkDevice implements Device {
     this.gids = init.gids
     const area = areaOf(host, init.index)
     this.#lock = area + Area.lock
+    this.#acksDeferred = countersOf(host, init.index).ack_deferred
     this.transport = new Transport(host, init.index, area, init.activeMtu, sink, init.options)
     this.attr = {
       ...networkLimits,
@@ -174,9 +178,14 @@ export abstract class NetworkDevice implements Device {
   }
 
   doorbell(q: number): void {
-    this.transport.ring(q)
-    if (this.i32[q + Qp.engine] === 1) this.#forThread = true
-    else this.#posted = true
+    if (this.i32[q + Qp.engine] === 1) {
+      this.transport.ring(q)
+      this.#forThread = true
+      return
+    }
+    // Usually the lock is free when the queue's own is released, and nobody need be rung for.
+    if (this.#posted >= 0 && this.#posted !== q) this.transport.ring(this.#posted)
+    this.#posted = q
   }
 
   settle(): void {
@@ -184,9 +193,13 @@ export abstract class NetworkDevice implements Device {
       this.#forThread = false
       this.wakeThread()
     }
-    if (!this.#posted) return
-    this.#posted = false
+    if (this.#posted < 0) return
     this.drive(false)
+    // A device that this thread may not drive has not looked at it: whoever drives it is to.
+    if (this.#posted < 0) return
+    this.transport.ring(this.#posted)
+    this.#posted = -1
+    this.wakeThread()
   }
 
   retry(): void {}
@@ -203,11 +216,18 @@ export abstract class NetworkDevice implements Device {
     const i32 = this.i32
     const lock = this.#lock
     const { transport } = this
-    const { segment } = this.host
+    const { segment, f64 } = this.host
+    const posted = this.#posted
+    this.#posted = -1
     if (i32[lock] !== 0 || Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) {
-      this.#takeOver()
-      return 0
-    }
+      if (posted < 0) {
+        this.#takeOver()
+        return 0
+      }
+      // Rung first, tried again after: whoever has the lock looks for bells when it lets go.
+      transport.ring(posted)
+      if (Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) return 0
+    } else if (posted >= 0) transport.wants(posted)
     let received = 0
     do {
       segment.enterNow()
@@ -221,7 +241,10 @@ export abstract class NetworkDevice implements Device {
       if (this.#acksPutOff || received === 0 || !this.putsOff()) {
         transport.acknowledge()
         this.#acksPutOff = false
-      } else this.#acksPutOff = true
+      } else {
+        this.#acksPutOff = true
+        f64[this.#acksDeferred] = f64[this.#acksDeferred]! + 1
+      }
       this.flush()
       segment.leave()
       Atomics.store(i32, lock, 0)

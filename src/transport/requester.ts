@@ -48,6 +48,8 @@ export const maxMessageBytes = 0x80000000
 /** Unacknowledged packets of one connection, at most. */
 const maxWindow = 256
 const forever = 7
+/** Local ACK timeouts, ns, by their code: 4.096 µs · 2^code (C9-140). */
+const ackTimeoutNs = Float64Array.from({ length: 32 }, (_, code) => 4096 * 2 ** code)
 
 /** Wire opcodes of RC for first, middle, last and only packet of each send opcode; UC has the same ones above 0x20. */
 const packets = new Uint8Array(16 * 4)
@@ -216,7 +218,7 @@ export class Requester {
     const t = this.#s.of(q)
     const timeout = i32[q + Qp.timeout]!
     const none = timeout === 0 || i32[t + Tq.una] === i32[t + Tq.newPsn] || i32[q + Qp.type] !== QpType.RC
-    const wait = Math.max(this.#s.options.minTimeoutNs, 4096 * 2 ** timeout)
+    const wait = Math.max(this.#s.options.minTimeoutNs, ackTimeoutNs[timeout]!)
     this.#s.arm(q, none ? Number.POSITIVE_INFINITY : nowNs + wait)
   }
 

@@ -90,6 +90,11 @@ export class Transport {
     segment.unlock(area + Area.bellLock)
   }
 
+  /** The same by who has the lock. */
+  wants(q: number): void {
+    this.#s.schedule(q)
+  }
+
   /** Whether somebody rang. */
   get rung(): boolean {
     const i32 = this.#i32

@@ -113,6 +113,48 @@ export interface OpenOptions {
   engine?: Engine
   /** Cores that the engine thread is pinned to, where permitted. */
   engineCores?: number[]
+  /**
+   * Middleware around the link of the device, the first nearest to the program: see `faults`, `tap` and `trace`. It is the
+   * device's, so it is in force for all that use it in this process, until the last context of it closes; EBUSY if it is
+   * open already without it.
+   */
+  wrap?: readonly Wrap[]
+}
+
+/** A layer of middleware, as plain data so that the thread which runs it can be another one. */
+export type Wrap = FaultsWrap | TapWrap | TraceWrap
+
+/** What happens to packets, each with its probability from 0 to 1; times in milliseconds. */
+export interface FaultRates {
+  loss?: number
+  duplication?: number
+  /** The packet is held until the next one of its direction has passed, or `reorderMs` (default 2). */
+  reordering?: number
+  reorderMs?: number
+  /** One bit is flipped. */
+  corruption?: number
+  /** Every packet comes later by this. */
+  delayMs?: number
+  /** And by up to this, at random. */
+  jitterMs?: number
+  /** What is sent, what comes, or both (the default). */
+  direction?: 'out' | 'in' | 'both'
+  /** The same seed and the same packets give the same faults. Default 1. */
+  seed?: number
+}
+
+export interface FaultsWrap extends FaultRates {
+  kind: 'faults'
+}
+export interface TapWrap {
+  kind: 'tap'
+  /** A pcapng file, made new. */
+  path: string
+}
+export interface TraceWrap {
+  kind: 'trace'
+  /** Called in the thread that opened the device; standard error without it. */
+  onLine?: (line: string) => void
 }
 
 export interface CqInit {

@@ -11,7 +11,6 @@ import {
   Chan,
   Cq,
   Ctx,
-  counterNames,
   Dev,
   Key,
   keyKind,
@@ -60,6 +59,8 @@ export function openDevice(name = 'shm0', options: OpenOptions = {}): Context {
   checkObject('openDevice', 'options', options)
   if (options.engine !== undefined && options.engine !== 'poster' && options.engine !== 'thread')
     throw new VerbsError('EINVAL', 'openDevice', `engine must be 'poster' or 'thread', not ${describe(options.engine)}`)
+  if (options.wrap !== undefined && !Array.isArray(options.wrap))
+    throw new VerbsError('EINVAL', 'openDevice', `wrap must be a list of layers, not ${describe(options.wrap)}`)
   try {
     return new Context(findDevice(name), options)
   } catch (error) {
@@ -104,7 +105,12 @@ export class Context extends Handle {
       return slot
     })
     this.#word = host.ctxWord(this.slot)
-    device.open(this.slot, options)
+    try {
+      device.open(this.slot, options)
+    } catch (error) {
+      i32[this.#word + Ctx.state] = 0
+      throw error
+    }
   }
 
   get name(): string {
@@ -171,8 +177,7 @@ export class Context extends Handle {
   /** Counters of the device by name: messages, errors, and everything that was dropped. */
   counters(): Record<string, number> {
     this.assertOpen('counters')
-    const at = (this.#host.deviceWord(this.device.index) + Dev.counters) / 2
-    return Object.fromEntries(counterNames.map((name, i) => [name, this.#host.f64[at + i]!]))
+    return this.#host.counters(this.device.index)
   }
 
   // --- memory ------------------------------------------------------------------------------------------------------

@@ -141,9 +141,10 @@ export class Host {
     return slot
   }
 
-  allocate(bytes: number, verb: string): number {
+  /** `owner` is the attachment whose end frees it: this thread's, unless told; 0 is nobody's. */
+  allocate(bytes: number, verb: string, owner: number = this.segment.me): number {
     try {
-      return this.segment.allocate(bytes)
+      return this.segment.allocate(bytes, owner)
     } catch (error) {
       if (error instanceof SegmentError) throw new VerbsError('ENOMEM', verb, error.message)
       throw error
@@ -153,6 +154,12 @@ export class Host {
   count(device: number, name: CounterName): void {
     const word = (this.at.devices + device * Dev.words + Dev.counters) / 2 + counterNames.indexOf(name)
     this.f64[word] = this.f64[word]! + 1
+  }
+
+  /** All counters of a device, by name. */
+  counters(device: number): Record<string, number> {
+    const at = (this.deviceWord(device) + Dev.counters) / 2
+    return Object.fromEntries(counterNames.map((name, i) => [name, this.f64[at + i]!]))
   }
 
   // --- keys --------------------------------------------------------------------------------------------------------

@@ -45,6 +45,13 @@ export const Dev = {
   identity: 36 /* 5 words */,
   /** The table of its sockets. */
   sockets: 41,
+  /** 1: only the thread that drives devices does so. */
+  alone: 42,
+  /** Its middleware as JSON: where, how long, how often there was another, and which was closed last. */
+  wraps: 43,
+  wrapsBytes: 44,
+  wrapsSerial: 45,
+  wrapsClosed: 46,
   /** 1 when a program has driven it since somebody looked. */
   heartbeat: 48,
   /** Counters, one f64 for each name in `counterNames`. */
@@ -413,8 +420,10 @@ export const Meta = {
   serviceWake: 18,
   serviceEventFd: 19,
   serviceWakeAt: 20 /* f64 */,
-  /** 1 when the process ends. */
+  /** 1 when the process ends, 2 when the thread has done what it had to. */
   serviceStop: 22,
+  /** How often it has come back from waiting in the kernel. */
+  serviceTurns: 23,
 } as const
 
 export const counterNames = [
@@ -446,7 +455,6 @@ export const counterNames = [
   'retry_rnr_exceeded_err',
   'completer_retry_err',
   'send_err',
-  'link_downed',
   'rdma_sends',
   'rdma_recvs',
   'sent_bytes',
@@ -470,5 +478,11 @@ export const counterNames = [
   'drops_nak_pending',
   'drops_uc_sequence',
   'drops_no_path',
+  'drops_socket_buffer',
+  'injected_losses',
+  'injected_duplicates',
+  'injected_corruptions',
+  'injected_delays',
+  'injected_reorderings',
 ] as const
 export type CounterName = (typeof counterNames)[number]

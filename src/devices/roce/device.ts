@@ -5,6 +5,8 @@
  * Whoever polls, posts or waits drives the adapter; while nobody does, a thread of the process does (service.ts), so that
  * a peer's READ is answered while the program computes. With `engine: 'thread'` that thread alone drives it.
  */
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { isMainThread, type Worker } from 'node:worker_threads'
 import {
   closeFd,
@@ -17,6 +19,7 @@ import {
   startThread,
   UdpSocket,
 } from '../../memory/index.ts'
+import type { Chain } from '../../middleware/index.ts'
 import { NetworkDevice } from '../../transport/index.ts'
 import {
   type DeviceDriver,
@@ -31,14 +34,18 @@ import {
   type VerbsErrorCode,
 } from '../../verbs/index.ts'
 import { findAddress, gidOf, guidOf, type HostAddress, hostAddresses } from './addresses.ts'
+import type { PacketSocket } from './packet-socket.ts'
 import { groupAddress } from './paths.ts'
+import { unpublish } from './published.ts'
 import type { ServiceData } from './service.ts'
 import { maxSlots, rocePort, Slot, Sockets, slotKind } from './sockets.ts'
+import { WrappedSocket, wrappedRoomBytes } from './wrapped-socket.ts'
+import { chainOf, closeChain, listenToLines, putWraps, wrapsWanted } from './wraps.ts'
 
-const { Dev, Meta, maxDevices } = layout
+const { Ctx, Dev, Meta, maxDevices } = layout
 
 /** Devices 0 and 1 of a segment are those of `shm`. */
-const firstIndex = 2
+export const firstIndex = 2
 const roceKind = 0x726f6365
 
 export const serviceMode = { asleep: 0, waiting: 1, awake: 2 } as const
@@ -75,10 +82,25 @@ function recordOf(host: Host, addresses: readonly HostAddress[], all: boolean): 
     if (free < 0) throw new VerbsError('ENOMEM', 'openDevice', `all ${maxDevices} devices of the process are in use`)
     const dev = host.deviceWord(free)
     i32.set(identity, dev + Dev.identity)
-    i32[dev + Dev.sockets] = host.allocate(maxSlots * Slot.words * 4, 'openDevice') / 4
+    i32[dev + Dev.sockets] = host.allocate(maxSlots * Slot.words * 4, 'openDevice', 0) / 4
     i32[dev + Dev.state] = roceKind
     return free
   })
+}
+
+/**
+ * How much of one connection may be under way: a part of what a socket's buffer holds, taking the peer's for one like ours.
+ * Only root gets as much as it asks for.
+ */
+function windowBytes(): number {
+  const most = 512 * 1024
+  if (process.geteuid?.() === 0) return most
+  try {
+    const limit = Number(readFileSync('/proc/sys/net/core/rmem_max', 'latin1'))
+    return Math.min(most, Math.max(64 * 1024, limit / 2))
+  } catch {
+    return 128 * 1024
+  }
 }
 
 export class RoceDevice extends NetworkDevice {
@@ -87,6 +109,11 @@ export class RoceDevice extends NetworkDevice {
   readonly #dev: number
   readonly #meta: number
   readonly #table: number
+  /** Middleware, in the thread that drives: for which time that it was wrapped, and its sockets. */
+  #chain: Chain | null = null
+  #chainSerial = 0
+  #wrapped: WrappedSocket[] = []
+  #room = 0
 
   constructor(host: Host, name: string, addresses: readonly HostAddress[]) {
     const index = recordOf(host, addresses, name === 'roce')
@@ -99,8 +126,9 @@ export class RoceDevice extends NetworkDevice {
     }))
     const dev = host.deviceWord(index)
     const table = host.i32[dev + Dev.sockets]!
-    const sockets = new Sockets(host, index, table, addresses)
-    super(host, { name, index, guid: guidOf(addresses[0]!), gids, activeMtu: addresses[0]!.roceMtu }, sockets)
+    const sockets = new Sockets(host, index, table, addresses, (...socket) => this.#attach(...socket))
+    const options = { windowBytes: windowBytes() }
+    super(host, { name, index, guid: guidOf(addresses[0]!), gids, activeMtu: addresses[0]!.roceMtu, options }, sockets)
     sockets.transport = this.transport
     this.#sockets = sockets
     this.#addresses = addresses
@@ -113,27 +141,60 @@ export class RoceDevice extends NetworkDevice {
 
   open(context: number, options: OpenOptions): void {
     const { host, i32 } = this
-    const thread = options.engine === 'thread'
+    const wraps = wrapsWanted(options)
     host.control(() => {
-      if (i32[this.#dev + Dev.users] === 0) this.#openSockets()
-      i32[this.#dev + Dev.users] = i32[this.#dev + Dev.users]! + 1
-      if (thread) Atomics.add(i32, this.#dev + Dev.threads, 1)
+      this.#countContexts(context)
+      if (i32[this.#dev + Dev.users] === 0) {
+        // A thread that ended without closing has left them.
+        this.#closeSockets()
+        putWraps(host, this.#dev, wraps)
+        i32[this.#dev + Dev.alone] = wraps.length > 0 ? 1 : 0
+        this.#openSockets()
+      } else if (options.wrap !== undefined)
+        throw new VerbsError('EBUSY', 'openDevice', `${this.name} is open already: whoever opens it first can wrap it`)
+      this.#countContexts(-1)
     })
-    if (thread) threadContexts.add(context)
-    this.#sockets.refresh()
+    listenToLines(this.index, options)
+    this.#refresh()
     startService(host)
     this.#wakeService()
   }
 
   close(context: number): void {
     const { host, i32 } = this
-    if (threadContexts.delete(context)) Atomics.sub(i32, this.#dev + Dev.threads, 1)
     host.control(() => {
-      i32[this.#dev + Dev.users] = i32[this.#dev + Dev.users]! - 1
+      this.#countContexts(context)
       if (i32[this.#dev + Dev.users] === 0) this.#closeSockets()
     })
-    this.#sockets.refresh()
+    this.#refresh()
     this.#wakeService()
+    if (i32[this.#dev + Dev.users] === 0) this.#awaitUnwrapped()
+  }
+
+  /** Counts who has the device open, and how many of them leave the work to a thread. */
+  #countContexts(without: number): void {
+    const { i32, host } = this
+    let users = 0
+    let threads = 0
+    for (let context = 0; context < i32[host.at.meta + Meta.contextsUsed]!; context++) {
+      const c = host.ctxWord(context)
+      if (context === without || i32[c + Ctx.state] === 0 || i32[c + Ctx.device] !== this.index) continue
+      users++
+      threads += i32[c + Ctx.engine]!
+    }
+    i32[this.#dev + Dev.users] = users
+    Atomics.store(i32, this.#dev + Dev.threads, threads)
+  }
+
+  /** Until the file of a tap is complete. */
+  #awaitUnwrapped(): void {
+    const { i32 } = this
+    const closed = this.#dev + Dev.wrapsClosed
+    for (let waited = 0; waited < 200; waited++) {
+      const seen = Atomics.load(i32, closed)
+      if (serving || i32[this.#dev + Dev.wrapsBytes] === 0 || seen === i32[this.#dev + Dev.wrapsSerial]) return
+      this.host.segment.wait(closed, seen, 5)
+    }
   }
 
   #openSockets(): void {
@@ -169,6 +230,7 @@ export class RoceDevice extends NetworkDevice {
     i32[word + Slot.kind] = kind
     i32[word + Slot.local] = local
     i32[word + Slot.refs] = 1
+    i32[word + Slot.drops] = 0
     if (group !== null) new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).set(group)
     i32[word + Slot.fd] = socket.fd + 1
     owned.set(socket.fd, socket)
@@ -187,6 +249,7 @@ export class RoceDevice extends NetworkDevice {
     Atomics.add(i32, this.#dev + Dev.generation, 1)
     // Whoever is sending or receiving with it finishes before the descriptor is given back.
     this.host.segment.quiesce()
+    awaitService(this.host)
     const socket = owned.get(fd)
     owned.delete(fd)
     if (socket) socket.close()
@@ -208,7 +271,7 @@ export class RoceDevice extends NetworkDevice {
         }
       }
     })
-    this.#sockets.refresh()
+    this.#refresh()
     this.#wakeService()
   }
 
@@ -255,13 +318,28 @@ export class RoceDevice extends NetworkDevice {
     return this.#sockets.room
   }
 
+  /** Whether this thread must leave the device to another. */
+  get #leaves(): boolean {
+    return this.i32[this.#dev + Dev.alone] !== 0 && !serving
+  }
+
+  #refresh(): void {
+    if (!this.#leaves) this.#sockets.refresh()
+  }
+
   override drive(look: boolean): number {
+    if (this.#leaves) {
+      if (this.transport.rung) this.wakeThread()
+      return 0
+    }
     this.#sockets.refresh()
     this.#sockets.beginTurn()
+    this.#chain?.advance(nowNs())
     return super.drive(look)
   }
 
   override progress(): void {
+    if (this.#leaves) return
     this.i32[this.#dev + Dev.heartbeat] = 1
     this.drive(true)
   }
@@ -280,17 +358,60 @@ export class RoceDevice extends NetworkDevice {
   }
 
   get nextDeadlineNs(): number {
-    return this.transport.nextDeadlineNs
+    const next = this.transport.nextDeadlineNs
+    return this.#chain === null ? next : Math.min(next, this.#chain.nextDeadlineNs)
   }
 
   get busy(): boolean {
-    return this.transport.pending
+    return this.transport.pending || this.#wrapped.some((socket) => socket.waiting)
+  }
+
+  // --- middleware --------------------------------------------------------------------------------------------------
+
+  #attach(fd: number, local: number, group: Uint8Array | null): PacketSocket {
+    const { address, scopeId } = this.#addresses[local]!
+    const socket = UdpSocket.adopt(this.host.segment.buffer, fd, address.length === 4 ? 4 : 6, scopeId)
+    const chain = this.#chainNow()
+    if (chain === null) return socket
+    if (this.#room === 0) this.#room = this.host.segment.allocate(wrappedRoomBytes)
+    const wrapped = new WrappedSocket(socket, chain, this.host.u8, this.#room, group ?? gidOf(address), rocePort)
+    this.#wrapped.push(wrapped)
+    return wrapped
+  }
+
+  #chainNow(): Chain | null {
+    const serial = this.i32[this.#dev + Dev.wrapsSerial]!
+    if (serial !== this.#chainSerial) {
+      this.#dropChain()
+      this.#chainSerial = serial
+      this.#chain = chainOf(this.host, this.#dev, this.name, this.index)
+    }
+    return this.#chain
+  }
+
+  #dropChain(): void {
+    if (this.#chain !== null) closeChain(this.#chain)
+    this.#chain = null
+    this.#wrapped = []
+  }
+
+  /** For the thread that drives devices, when it has nothing to do. */
+  flushWraps(): void {
+    this.#chain?.flush()
+  }
+
+  /** For the thread that drives devices, when nobody has this one open any more. */
+  retire(): void {
+    this.#sockets.refresh()
+    this.#dropChain()
+    this.#chainSerial = 0
   }
 
   /** Whether a program has driven it since the last call. */
   takeHeartbeat(): boolean {
     const { i32 } = this
-    if (i32[this.#dev + Dev.threads]! > 0 || i32[this.#dev + Dev.heartbeat] === 0) return false
+    if (i32[this.#dev + Dev.threads]! > 0 || i32[this.#dev + Dev.alone] !== 0 || i32[this.#dev + Dev.heartbeat] === 0)
+      return false
     i32[this.#dev + Dev.heartbeat] = 0
     return true
   }
@@ -311,8 +432,11 @@ export class RoceDevice extends NetworkDevice {
 
 /** Sockets that this thread opened. */
 const owned = new Map<number, UdpSocket>()
-/** Contexts of this thread whose work a thread does. */
-const threadContexts = new Set<number>()
+/** Whether this is the thread that drives devices. */
+let serving = false
+export function beginService(): void {
+  serving = true
+}
 
 export function wakeService(host: Host): void {
   const { i32, segment, at } = host
@@ -322,11 +446,32 @@ export function wakeService(host: Host): void {
   if (fd >= 0) signalEventFd(fd)
 }
 
+/**
+ * Until the thread that drives devices has come back from the kernel: the kernel keeps a socket on which it waits, and
+ * the port with it, although its descriptor is closed.
+ */
+function awaitService({ i32, segment, at }: Host): void {
+  const mode = at.meta + Meta.serviceMode
+  const turns = Atomics.load(i32, at.meta + Meta.serviceTurns)
+  wakeService(processHost())
+  for (let waited = 0; waited < 1000; waited++) {
+    if (Atomics.load(i32, mode) !== serviceMode.waiting || Atomics.load(i32, at.meta + Meta.serviceTurns) !== turns)
+      return
+    segment.wait(mode, serviceMode.waiting, 0.2)
+  }
+}
+
 process.on('exit', () => {
   if (service === null || !isMainThread) return
   const host = processHost()
-  Atomics.store(host.i32, host.at.meta + Meta.serviceStop, 1)
+  const stop = host.at.meta + Meta.serviceStop
+  Atomics.store(host.i32, stop, 1)
   wakeService(host)
+  // What a tap has collected is written.
+  const wrapped = openDevices().some(({ index }) => host.i32[host.deviceWord(index) + Dev.wrapsBytes]! > 0)
+  for (let waited = 0; wrapped && waited < 100 && Atomics.load(host.i32, stop) === 1; waited++)
+    host.segment.wait(stop, 1, 5)
+  unpublish()
 })
 
 let service: Worker | null = null
@@ -338,7 +483,9 @@ function startService(host: Host): void {
     if (i32[at.meta + Meta.serviceEventFd] === 0) i32[at.meta + Meta.serviceEventFd] = makeEventFd() + 1
   })
   if (service !== null) return
-  const data: ServiceData = {}
+  const data: ServiceData = {
+    command: [basename(process.argv[1] ?? ''), ...process.argv.slice(2)].join(' ').slice(0, 500),
+  }
   const url = new URL(`./service${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
   service = startThread(url, { workerData: data, name: 'verbena roce' })
   service.unref()

@@ -1,1 +1,2 @@
 export { roceDriver } from './device.ts'
+export { type PublishedCounters, type PublishedDevice, publishedCounters } from './published.ts'

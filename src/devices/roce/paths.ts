@@ -2,9 +2,9 @@
  * Ways to peers and from them, as this thread remembers them: for sending the socket, the destination and the ICRC's view
  * of the headers; for receiving that view alone. Found by the words of an address, without allocation.
  */
-import type { UdpSocket } from '../../memory/index.ts'
 import { IcrcFlow } from '../../wire/index.ts'
 import { addressOfGid } from './addresses.ts'
+import type { PacketSocket } from './packet-socket.ts'
 
 const slots = 1024
 /** Ways that are remembered, at most; then all are forgotten, so that strangers cannot make the memory grow. */
@@ -19,7 +19,7 @@ export interface Path {
   readonly flow: IcrcFlow
   /** Index at the socket; −1 of a path that is only received from. */
   readonly destination: number
-  readonly socket: UdpSocket | null
+  readonly socket: PacketSocket | null
   next: Path | null
 }
 
@@ -54,7 +54,7 @@ export class Paths {
     local: number,
     port: number,
     flow: IcrcFlow,
-    socket: UdpSocket | null,
+    socket: PacketSocket | null,
     destination: number,
   ): Path {
     if (this.#count >= most) this.clear()

@@ -5,16 +5,20 @@
  *     a program polls     it sleeps and looks every two milliseconds whether that goes on
  *     nobody polls        it waits for packets, a bell or a timer, in the kernel: an idle device costs nothing
  */
-import { drainEventFd, nowNs, waitReadable } from '../../memory/index.ts'
+import { drainEventFd, nowNs, threadData, waitReadable } from '../../memory/index.ts'
 import { layout, processHost } from '../../verbs/index.ts'
-import { openDevices, type RoceDevice, serviceMode } from './device.ts'
+import { beginService, firstIndex, openDevices, type RoceDevice, serviceMode } from './device.ts'
+import { type PublishedDevice, Publisher } from './published.ts'
 
 const { Dev, Meta } = layout
 
-export type ServiceData = Record<string, never>
+export interface ServiceData {
+  /** The command line of the process. */
+  command: string
+}
 
 /** How long it looks for more after it has found something. */
-const spinNs = 30_000
+const spinNs = 100_000
 /** How often it looks whether programs still poll. */
 const lookMs = 2
 /** How long it waits in the kernel at a time: a thread that is to end cannot be called back from there. */
@@ -29,8 +33,10 @@ const mode = at.meta + Meta.serviceMode
 const wake = at.meta + Meta.serviceWake
 const wakeAt = (at.meta + Meta.serviceWakeAt) >> 1
 const fds = new Int32Array(512)
+const publisher = new Publisher(threadData<ServiceData>().command)
 
 standBy()
+beginService()
 serve()
 
 /** Until it is this thread's turn. */
@@ -49,18 +55,29 @@ function serve(): void {
   let devices: RoceDevice[] = []
   let seen = -1
   let idleSince = 0
+  let turns = 0
   for (;;) {
     const bell = Atomics.load(i32, wake)
-    if (Atomics.load(i32, at.meta + Meta.serviceStop) === 1) return
+    if (Atomics.load(i32, at.meta + Meta.serviceStop) === 1) {
+      for (const device of devices) device.retire()
+      Atomics.store(i32, at.meta + Meta.serviceStop, 2)
+      segment.notify(at.meta + Meta.serviceStop)
+      return
+    }
     const generation = generations()
     if (generation !== seen) {
       seen = generation
-      devices = openDevices()
+      const open = openDevices()
+      for (const device of devices) if (!open.includes(device)) device.retire()
+      devices = open
+      markUnwrapped()
+      publisher.hurry()
     }
     let driven = devices.length > 0
     for (const device of devices) driven = device.takeHeartbeat() && driven
     if (driven) {
       idleSince = 0
+      tell(devices)
       Atomics.store(i32, mode, serviceMode.asleep)
       segment.wait(wake, bell, lookMs)
       Atomics.store(i32, mode, serviceMode.awake)
@@ -70,6 +87,7 @@ function serve(): void {
     for (const device of devices) found += device.drive(true) + (device.busy ? 1 : 0)
     if (found > 0) {
       idleSince = 0
+      if ((++turns & 0xff) === 0) tell(devices)
       continue
     }
     const now = nowNs()
@@ -80,17 +98,37 @@ function serve(): void {
   }
 }
 
+function tell(devices: readonly RoceDevice[]): void {
+  publisher.tick(nowNs() / 1e6, () =>
+    devices.map(({ name, index }): PublishedDevice => ({ name, counters: host.counters(index) })),
+  )
+}
+
+/** Says of devices that are closed that nothing of their middleware is left to write. */
+function markUnwrapped(): void {
+  for (let index = firstIndex; index < layout.maxDevices; index++) {
+    const dev = host.deviceWord(index)
+    const serial = i32[dev + Dev.wrapsSerial]!
+    if (i32[dev + Dev.users]! > 0 || i32[dev + Dev.wrapsClosed] === serial) continue
+    Atomics.store(i32, dev + Dev.wrapsClosed, serial)
+    segment.notify(dev + Dev.wrapsClosed)
+  }
+}
+
 /** Changes when a device opens, closes, or gets another socket. */
 function generations(): number {
   let sum = 0
-  for (let index = 2; index < layout.maxDevices; index++) {
+  for (let index = firstIndex; index < layout.maxDevices; index++) {
     const dev = host.deviceWord(index)
-    sum = (sum + i32[dev + Dev.generation]! + (i32[dev + Dev.users]! > 0 ? 1 : 0)) | 0
+    // Twice, so that one socket less and one user less do not make up for each other.
+    sum = (sum + 2 * i32[dev + Dev.generation]! + (i32[dev + Dev.users]! > 0 ? 1 : 0)) | 0
   }
   return sum
 }
 
 function sleep(devices: readonly RoceDevice[], bell: number): void {
+  for (const device of devices) device.flushWraps()
+  tell(devices)
   let count = 0
   fds[count++] = i32[at.meta + Meta.serviceEventFd]! - 1
   let next = Number.POSITIVE_INFINITY
@@ -104,6 +142,7 @@ function sleep(devices: readonly RoceDevice[], bell: number): void {
   if (Atomics.load(i32, wake) === bell && !devices.some((device) => device.busy)) {
     waitReadable(fds, count, Math.min(longestWaitMs, Math.max(0, (next - nowNs()) / 1e6)))
   }
+  Atomics.add(i32, at.meta + Meta.serviceTurns, 1)
   Atomics.store(i32, mode, serviceMode.awake)
   drainEventFd(fds[0]!)
 }

@@ -5,22 +5,24 @@
  * Sending collects packets of one destination and one size in a burst that the kernel cuts (UDP_SEGMENT): they lie one
  * behind the other, and only the last may be shorter. Receiving takes bursts that the kernel has put together (UDP_GRO).
  */
-import { UdpSocket } from '../../memory/index.ts'
-import type { PacketSink, Transport } from '../../transport/index.ts'
+import { type Counters, countersOf, type PacketSink, type Transport } from '../../transport/index.ts'
 import { type Host, layout } from '../../verbs/index.ts'
 import { Icrc } from '../../wire/index.ts'
 import { addressOfGid, gidOf } from './addresses.ts'
+import type { PacketSocket } from './packet-socket.ts'
 import { flowBetween, groupAddress, type Path, Paths } from './paths.ts'
 
 const { Av, avMulticast, Dev } = layout
 
 export const rocePort = 4791
 
-/** Words of one entry of the table of sockets: descriptor plus one, what it is for, and a GID. */
-export const Slot = { words: 8, fd: 0, kind: 1, local: 2, refs: 3, gid: 4 } as const
+/** Words of one entry of the table of sockets: descriptor plus one, what it is for, a GID, and drops counted so far. */
+export const Slot = { words: 16, fd: 0, kind: 1, local: 2, refs: 3, gid: 4, drops: 8 } as const
 export const slotKind = { none: 0, unicast: 1, group: 2 } as const
 export const maxSlots = 128
 
+/** TTL and hop limit that Linux gives packets unless told otherwise. */
+const usualHopLimit = 64
 /** Bytes of one burst, and packets in it, at most. */
 const burstBytes = 62 * 1024
 const burstPackets = 64
@@ -34,11 +36,13 @@ const muchBytes = 8192
 const turnBytes = 512 * 1024
 
 interface Open {
-  readonly socket: UdpSocket
+  readonly socket: PacketSocket
   readonly slot: number
   readonly local: number
   /** Of a group: its GID. */
   readonly group: Uint8Array | null
+  /** The GID that packets to this socket are addressed to, as words. */
+  readonly gidWords: Int32Array
 }
 
 export interface LocalGid {
@@ -46,6 +50,9 @@ export interface LocalGid {
   readonly scopeId: number
   readonly ifindex: number
 }
+
+/** The socket with this descriptor, as this thread uses it; `group` is the GID of a multicast group, or null. */
+export type Attach = (fd: number, local: number, group: Uint8Array | null) => PacketSocket
 
 export class Sockets implements PacketSink {
   transport!: Transport
@@ -55,14 +62,15 @@ export class Sockets implements PacketSink {
   readonly #device: number
   readonly #table: number
   readonly #locals: readonly LocalGid[]
+  readonly #attach: Attach
   readonly #i32: Int32Array
   readonly #u8: Uint8Array
   readonly #txAt: number
   readonly #rxAt: number
-  readonly #sentPackets: number
+  readonly #counters: Counters
   readonly #counter: (name: layout.CounterName) => void
   #opens: Open[] = []
-  #unicast: (UdpSocket | null)[] = []
+  #unicast: (PacketSocket | null)[] = []
   #generation = -1
   readonly #to = new Paths()
   readonly #from = new Paths()
@@ -79,18 +87,18 @@ export class Sockets implements PacketSink {
   #receives = 1
   #fullTurns = 0
 
-  constructor(host: Host, device: number, table: number, locals: readonly LocalGid[]) {
+  constructor(host: Host, device: number, table: number, locals: readonly LocalGid[], attach: Attach) {
     this.#host = host
     this.#device = device
     this.#table = table
     this.#locals = locals
+    this.#attach = attach
     this.#i32 = host.i32
     this.#u8 = host.u8
     this.#txAt = host.segment.allocate(burstBytes + 8192)
     this.#rxAt = host.segment.allocate(receiveBytes)
     this.#counter = (name) => host.count(device, name)
-    const base = (host.deviceWord(device) + Dev.counters) / 2
-    this.#sentPackets = base + layout.counterNames.indexOf('sent_pkts')
+    this.#counters = countersOf(host, device)
   }
 
   // --- which sockets there are -------------------------------------------------------------------------------------
@@ -107,17 +115,16 @@ export class Sockets implements PacketSink {
     this.#to.clear()
     this.#from.clear()
     this.#path = null
-    const { buffer } = this.#host.segment
     for (let slot = 0; slot < maxSlots; slot++) {
       const word = this.#table + slot * Slot.words
       const fd = i32[word + Slot.fd]! - 1
       if (fd < 0) continue
       const local = i32[word + Slot.local]!
-      const { address, scopeId } = this.#locals[local]!
-      const socket = UdpSocket.adopt(buffer, fd, address.length === 4 ? 4 : 6, scopeId)
       const group =
         i32[word + Slot.kind] === slotKind.group ? new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).slice() : null
-      this.#opens.push({ socket, slot, local, group })
+      const socket = this.#attach(fd, local, group)
+      const gidWords = new Int32Array((group ?? gidOf(this.#locals[local]!.address)).slice().buffer)
+      this.#opens.push({ socket, slot, local, group, gidWords })
       if (group === null) this.#unicast[local] = socket
     }
   }
@@ -188,7 +195,8 @@ export class Sockets implements PacketSink {
     if (length === 0 || path === null || path.socket === null) return
     const { socket } = path
     socket.setTrafficClass(this.#trafficClass)
-    socket.setHopLimit(this.#hopLimit)
+    // The usual value is the system's own: then nothing has to be said with each call.
+    socket.setHopLimit(this.#hopLimit === usualHopLimit ? 0 : this.#hopLimit)
     const { f64 } = this.#host
     let done = 0
     while (done < length) {
@@ -202,7 +210,9 @@ export class Sockets implements PacketSink {
       if (done < length && !socket.segmentation) this.#renumber(path, done, length)
     }
     this.#sent += done
-    f64[this.#sentPackets] = f64[this.#sentPackets]! + packets
+    const { sent_pkts, sent_bytes } = this.#counters
+    f64[sent_pkts] = f64[sent_pkts]! + packets
+    f64[sent_bytes] = f64[sent_bytes]! + done
   }
 
   /** The kernel has just refused to cut: the rest goes as single packets, whose identification is 0. */
@@ -274,8 +284,12 @@ export class Sockets implements PacketSink {
     }
   }
 
-  #burst({ socket, local, group }: Open, bytes: number, nowNs: number): number {
+  #burst({ socket, slot, local, group, gidWords }: Open, bytes: number, nowNs: number): number {
     const { transport } = this
+    const { f64 } = this.#host
+    const { rcvd_bytes } = this.#counters
+    f64[rcvd_bytes] = f64[rcvd_bytes]! + bytes
+    if (socket.kernelDrops !== 0) this.#dropped(slot, socket.kernelDrops)
     const { origin } = transport
     const u8 = this.#u8
     if (socket.truncated) {
@@ -291,9 +305,10 @@ export class Sockets implements PacketSink {
       const key = group === null ? local : -1 - local
       path = this.#from.add(socket.sourceWords, 0, key, socket.sourcePort, flow, null, -1)
     }
-    if (group === null) origin.destinationBytes.set(this.#localGid(local))
-    else origin.destinationBytes.set(group)
-    for (let i = 0; i < 4; i++) origin.source[i] = path.words[i]!
+    for (let i = 0; i < 4; i++) {
+      origin.source[i] = path.words[i]!
+      origin.destination[i] = gidWords[i]!
+    }
     origin.ipv4 = socket.family === 4
     origin.trafficClass = socket.trafficClass
     origin.hopLimit = socket.hopLimit
@@ -310,10 +325,15 @@ export class Sockets implements PacketSink {
     return packets
   }
 
-  readonly #localGids: Uint8Array[] = []
-  #localGid(local: number): Uint8Array {
-    this.#localGids[local] ??= gidOf(this.#locals[local]!.address)
-    return this.#localGids[local]
+  /** The kernel says how many datagrams a full buffer has cost since the socket was opened. */
+  #dropped(slot: number, drops: number): void {
+    const word = this.#table + slot * Slot.words + Slot.drops
+    const more = (drops - this.#i32[word]!) | 0
+    if (more <= 0) return
+    this.#i32[word] = drops
+    const { drops_socket_buffer } = this.#counters
+    const { f64 } = this.#host
+    f64[drops_socket_buffer] = f64[drops_socket_buffer]! + more
   }
 
   /** Whether anything is at hand that a thread could send with. */

@@ -220,6 +220,12 @@ export class ShmDevice implements Device {
   rest(): void {}
 
   open(context: number, options: OpenOptions): void {
+    if (options.wrap !== undefined && options.wrap.length > 0)
+      throw new VerbsError(
+        'EOPNOTSUPP',
+        'openDevice',
+        `${this.name} has no link that could be wrapped: a device on a network has, for example roce:127.0.0.1`,
+      )
     if (options.engine !== 'thread') return
     const { segment } = this.host
     const c = this.host.ctxWord(context)

@@ -1,0 +1,122 @@
+/**
+ * Counters for other processes. A device lives in the memory of its process; so the thread that drives it writes what it
+ * has counted to a file of the process, once a second at most and only if something has changed:
+ *
+ *     $XDG_RUNTIME_DIR/verbena/counters-PID.json       or verbena-UID in the folder for temporary files
+ *
+ * The file goes with the process; what a killed one leaves is removed by whoever reads.
+ */
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { threadStartTime } from '../../memory/index.ts'
+
+export interface PublishedDevice {
+  name: string
+  counters: Record<string, number>
+}
+
+/** What one process has told. */
+export interface PublishedCounters {
+  pid: number
+  /** Its command line. */
+  command: string
+  /** When it was written: milliseconds since 1970. */
+  updatedMs: number
+  devices: PublishedDevice[]
+}
+
+interface Stored extends PublishedCounters {
+  /** Of the process: tells it from a later one with the same number. */
+  startTime: number
+}
+
+const intervalMs = 1000
+const pattern = /^counters-(\d+)\.json$/
+
+function folder(): string {
+  const runtime = process.env.XDG_RUNTIME_DIR
+  return runtime ? join(runtime, 'verbena') : join(tmpdir(), `verbena-${process.getuid?.() ?? 'user'}`)
+}
+
+/** Makes the folder, for this user alone; false if somebody else has it. */
+function ownFolder(path: string): boolean {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    const facts = lstatSync(path)
+    return facts.isDirectory() && facts.uid === (process.getuid?.() ?? facts.uid)
+  } catch {
+    return false
+  }
+}
+
+function fileOf(pid: number): string {
+  return join(folder(), `counters-${pid}.json`)
+}
+
+/** In the thread that drives devices. */
+export class Publisher {
+  readonly #command: string
+  #usable: boolean | null = null
+  #nextMs = 0
+  #last = ''
+
+  constructor(command: string) {
+    this.#command = command
+  }
+
+  /** `collect` is called when it is time; `nowMs` is any clock that does not go back. */
+  tick(nowMs: number, collect: () => PublishedDevice[]): void {
+    if (nowMs < this.#nextMs) return
+    this.#nextMs = nowMs + intervalMs
+    const devices = collect()
+    const text = JSON.stringify(devices)
+    if (text === this.#last) return
+    this.#last = text
+    this.#usable ??= ownFolder(folder())
+    if (!this.#usable) return
+    const { pid } = process
+    const stored: Stored = {
+      pid,
+      startTime: threadStartTime(pid, pid),
+      command: this.#command,
+      updatedMs: Date.now(),
+      devices,
+    }
+    try {
+      // A reader sees all of it or what was there before.
+      writeFileSync(`${fileOf(pid)}.new`, JSON.stringify(stored), { mode: 0o600 })
+      renameSync(`${fileOf(pid)}.new`, fileOf(pid))
+    } catch {
+      this.#usable = false
+    }
+  }
+
+  /** What is told next is told at once. */
+  hurry(): void {
+    this.#nextMs = 0
+  }
+}
+
+export function unpublish(): void {
+  rmSync(fileOf(process.pid), { force: true })
+}
+
+/** What the running processes of this user have told, by process id. */
+export function publishedCounters(): PublishedCounters[] {
+  const path = folder()
+  if (!ownFolder(path)) return []
+  const found: PublishedCounters[] = []
+  for (const name of readdirSync(path)) {
+    const pid = Number(pattern.exec(name)?.[1] ?? 0)
+    if (pid === 0) continue
+    try {
+      const { startTime, ...told } = JSON.parse(readFileSync(join(path, name), 'utf8')) as Stored
+      if (threadStartTime(pid, pid) === startTime) found.push(told)
+      else rmSync(join(path, name), { force: true })
+    } catch {
+      // It went while it was read, or is no file of ours.
+    }
+  }
+  return found.sort((a, b) => a.pid - b.pid)
+}

@@ -1,0 +1,159 @@
+/**
+ * Packets into a pcapng file, each as the Ethernet frame that it was or will be: the headers below the BTH are made anew
+ * from what the socket tells. Several devices may write to one file, each as an interface of its own.
+ */
+import { openSync, writeSync } from 'node:fs'
+import { PcapngWriter } from '../capture/index.ts'
+import {
+  Bth,
+  Ethernet,
+  EtherType,
+  emitEthernet,
+  IpProtocol,
+  Ipv4,
+  Ipv6,
+  ipOfGid,
+  ipv4Checksum,
+  ipv4DontFragment,
+  put16,
+  put32,
+  rocePort,
+  Udp,
+  udpChecksum,
+} from '../wire/index.ts'
+import type { Layer, Next, Packet } from './packet.ts'
+
+/** A file that is being written in this thread, for all layers that have it. */
+class TapFile {
+  readonly writer: PcapngWriter
+  users = 0
+
+  /** The file is there already; what it holds stays. */
+  constructor(path: string) {
+    const descriptor = openSync(path, 'a')
+    this.writer = new PcapngWriter(
+      {
+        write(bytes) {
+          for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
+        },
+      },
+      { application: 'verbena' },
+    )
+  }
+}
+
+const files = new Map<string, TapFile>()
+
+export class TapLayer implements Layer {
+  readonly nextDeadlineNs: number = Number.POSITIVE_INFINITY
+  readonly #path: string
+  #file: TapFile | null = null
+  #interface = 0
+  readonly #frame = new Uint8Array(Ethernet.length + Ipv6.length + Udp.length + 65_536)
+  /** Seconds and nanoseconds of the day's clock, less those of the monotonic clock. */
+  readonly #offsetNs: number
+  readonly #wholeMs: number
+
+  constructor(path: string, device: string, nowNs: number) {
+    this.#path = path
+    this.#wholeMs = Date.now()
+    this.#offsetNs = nowNs
+    this.#try(() => {
+      const file = files.get(path) ?? new TapFile(path)
+      files.set(path, file)
+      file.users++
+      this.#file = file
+      this.#interface = file.writer.addInterface({ name: device, description: `RoCEv2 of process ${process.pid}` })
+    })
+  }
+
+  pass(packet: Packet, next: Next): void {
+    const file = this.#file
+    if (file !== null) {
+      const length = writeFrame(packet, this.#frame)
+      const ns = packet.timeNs - this.#offsetNs
+      const ms = this.#wholeMs + Math.floor(ns / 1e6)
+      const seconds = Math.floor(ms / 1000)
+      const nanoseconds = (ms - seconds * 1000) * 1e6 + Math.floor(ns - Math.floor(ns / 1e6) * 1e6)
+      const direction = packet.outbound ? 'outbound' : 'inbound'
+      this.#try(() =>
+        file.writer.packet(this.#frame, 0, length, seconds, nanoseconds, length, this.#interface, { direction }),
+      )
+    }
+    next(packet)
+  }
+
+  advance(): void {}
+
+  flush(): void {
+    this.#try(() => this.#file?.writer.flush())
+  }
+
+  close(): void {
+    const file = this.#file
+    if (file === null) return
+    this.flush()
+    this.#file = null
+    if (--file.users === 0) files.delete(this.#path)
+  }
+
+  /** A disk that is full must not end the thread that answers peers: the tap ends, and says so. */
+  #try(action: () => void): void {
+    try {
+      action()
+    } catch (error) {
+      this.#file = null
+      process.stderr.write(`verbena: the tap ends: ${(error as Error).message}\n`)
+    }
+  }
+}
+
+/** The frame of a packet, from Ethernet on, at the beginning of `b`; its length. */
+export function writeFrame(packet: Packet, b: Uint8Array): number {
+  const source = ipOfGid(packet.source)
+  const destination = ipOfGid(packet.destination)
+  const four = source.length === 4
+  const etherType = four ? EtherType.ipv4 : EtherType.ipv6
+  const ip = emitEthernet({ source: macOf(source), destination: macOf(destination), tags: [], etherType }, b, 0)
+  const udp = ip + (four ? Ipv4.length : Ipv6.length)
+  const bth = udp + Udp.length
+  const end = bth + packet.end - packet.start
+  b.fill(0, ip, bth)
+  const hopLimit = packet.hopLimit || 64
+  if (four) {
+    b[ip] = 0x45
+    b[ip + Ipv4.tos] = packet.trafficClass
+    put16(b, ip + Ipv4.totalLength, end - ip)
+    put16(b, ip + Ipv4.identification, Math.max(0, packet.identification))
+    put16(b, ip + Ipv4.fragment, ipv4DontFragment)
+    b[ip + Ipv4.ttl] = hopLimit
+    b[ip + Ipv4.protocol] = IpProtocol.udp
+    b.set(source, ip + Ipv4.source)
+    b.set(destination, ip + Ipv4.destination)
+    put16(b, ip + Ipv4.checksum, ipv4Checksum(b, ip, udp))
+  } else {
+    put32(b, ip, 0x60000000 | (packet.trafficClass << 20))
+    put16(b, ip + Ipv6.payloadLength, end - udp)
+    b[ip + Ipv6.nextHeader] = IpProtocol.udp
+    b[ip + Ipv6.hopLimit] = hopLimit
+    b.set(source, ip + Ipv6.source)
+    b.set(destination, ip + Ipv6.destination)
+  }
+  put16(b, udp + Udp.sourcePort, packet.sourcePort)
+  put16(b, udp + Udp.destinationPort, rocePort)
+  put16(b, udp + Udp.udpLength, end - udp)
+  b.set(packet.bytes.subarray(packet.start, packet.end), bth)
+  put16(b, udp + Udp.checksum, udpChecksum(b, udp, end, source, destination))
+  return end
+}
+
+/** The shortest packet that has a BTH and an ICRC. */
+export const shortestPacket: number = Bth.length + 4
+
+/** A socket does not tell MAC addresses: one is made of the last four bytes; multicast has its own. */
+function macOf(address: Uint8Array): Uint8Array {
+  const [a, b, c, d] = address.subarray(-4) as unknown as [number, number, number, number]
+  if (address.length === 4 && (address[0]! & 0xf0) === 0xe0) return Uint8Array.of(1, 0, 0x5e, b & 0x7f, c, d)
+  if (address.length === 16 && address[0] === 0xff) return Uint8Array.of(0x33, 0x33, a, b, c, d)
+  return Uint8Array.of(2, address.length === 4 ? 0 : 1, a, b, c, d)
+}

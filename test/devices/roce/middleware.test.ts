@@ -1,0 +1,168 @@
+/** Two adapters under middleware, on real sockets: what arrives is intact, and file, lines and counters agree. */
+import { execFileSync } from 'node:child_process'
+import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import {
+  connectQp,
+  endpointOf,
+  type FaultRates,
+  faults,
+  nativeAvailable,
+  Opcode,
+  openDevice,
+  SendFlag,
+  sendWr,
+  tap,
+  trace,
+  WcStatus,
+  type Wrap,
+} from '../../../src/index.ts'
+import { checkCapture } from '../../../src/trace/index.ts'
+import { loopbackDevice } from '../../loopback.ts'
+import { access, drain, makeEnd, until } from '../shm/rig.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'verbena-middleware-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const messageBytes = 20_000
+const messages = 12
+
+interface Counted {
+  a: Record<string, number>
+  b: Record<string, number>
+}
+
+/** WRITEs from a to b and READs back, both wrapped; what each has counted since before. */
+async function traffic(wrapA: Wrap[], wrapB: Wrap[]): Promise<Counted> {
+  const [a, b] = [openDevice(loopbackDevice(1), { wrap: wrapA }), openDevice(loopbackDevice(2), { wrap: wrapB })]
+  const before = [a.counters(), b.counters()]
+  const options = { slots: 64, bytes: messages * messageBytes }
+  const [x, y] = [makeEnd(a, options), makeEnd(b, options)]
+  const [toX, toY] = [endpointOf(x.qp), endpointOf(y.qp)]
+  const connection = { accessFlags: access, timeout: 12, retryCnt: 7 }
+  connectQp(x.qp, toX, toY, connection)
+  connectQp(y.qp, toY, toX, connection)
+  for (let i = 0; i < x.buffer.length; i++) x.buffer[i] = (i * 7) ^ (i >> 8)
+  const expected = x.buffer.slice()
+  for (const opcode of [Opcode.Write, Opcode.Read] as const) {
+    const completions: { wrId: number; status: number }[] = []
+    for (let wrId = 0; wrId < messages; wrId++)
+      x.qp.postSend(
+        sendWr({
+          opcode,
+          wrId,
+          sendFlags: SendFlag.Signaled,
+          sgList: [x.sge(wrId * messageBytes, messageBytes)],
+          remoteAddr: y.mr.addr + wrId * messageBytes,
+          rkey: y.mr.rkey,
+        }),
+      )
+    await until('completions', () => drain(x.cq, completions).length === messages)
+    expect(completions).toEqual(Array.from({ length: messages }, (_, wrId) => ({ wrId, status: WcStatus.Success })))
+    if (opcode === Opcode.Write) {
+      expect(Buffer.compare(y.buffer, expected)).toBe(0)
+      x.buffer.fill(0)
+    }
+  }
+  expect(Buffer.compare(x.buffer, expected)).toBe(0)
+  x.close()
+  y.close()
+  const counted = [a, b].map((context, i) =>
+    Object.fromEntries(Object.entries(context.counters()).map(([name, value]) => [name, value - before[i]![name]!])),
+  )
+  a.close()
+  b.close()
+  return { a: counted[0]!, b: counted[1]! }
+}
+
+const injected = ['losses', 'duplicates', 'corruptions', 'delays', 'reorderings'].map((name) => `injected_${name}`)
+
+describe.skipIf(!nativeAvailable)('roce under middleware', () => {
+  it.each<[string, FaultRates, string[]]>([
+    ['loss', { loss: 0.05 }, ['injected_losses']],
+    ['duplication', { duplication: 0.1 }, ['injected_duplicates']],
+    ['reordering', { reordering: 0.1 }, ['injected_reorderings']],
+    ['delay', { delayMs: 0.2, jitterMs: 0.2 }, ['injected_delays']],
+    ['corruption', { corruption: 0.05 }, ['injected_corruptions']],
+    ['all of them', { loss: 0.02, duplication: 0.02, reordering: 0.02, corruption: 0.02, jitterMs: 0.1 }, injected],
+  ])('traffic arrives intact with %s', async (_, rates, names) => {
+    const { a, b } = await traffic([faults({ seed: 11, ...rates })], [faults({ seed: 12, ...rates })])
+    for (const name of injected) {
+      if (names.includes(name)) expect(a[name]! + b[name]!, name).toBeGreaterThan(0)
+      else expect(a[name]! + b[name]!, name).toBe(0)
+    }
+    if (rates.loss) expect(a.retransmitted_pkts! + b.retransmitted_pkts!).toBeGreaterThan(0)
+    if (!rates.corruption) expect(a.icrc_errors! + b.icrc_errors!).toBe(0)
+    else expect(a.icrc_errors! + b.icrc_errors!).toBeGreaterThan(0)
+  })
+
+  it('the file of a tap agrees with the counters, and only what was damaged on purpose is bad in it', async () => {
+    const path = join(folder, 'tap.pcapng')
+    const lines: string[] = []
+    // The tap of a sees what b has damaged.
+    const wrapA = [trace((line) => lines.push(line)), tap(path)]
+    const { a, b } = await traffic(wrapA, [faults({ loss: 0.02, corruption: 0.05, direction: 'out', seed: 3 })])
+    const result = await checkCapture(createReadStream(path))
+    expect(result).toMatchObject({ damage: [], packets: result.roce })
+    // Damage may make an opcode that there is not.
+    expect(result.malformed.every((number) => result.icrcInvalid.includes(number))).toBe(true)
+    expect(result.roce).toBe(a.sent_pkts! + a.rcvd_pkts! + a.icrc_errors!)
+    expect(result.icrcInvalidCount).toBe(a.icrc_errors)
+    expect(a.icrc_errors).toBe(b.injected_corruptions)
+    expect(a.icrc_errors).toBeGreaterThan(0)
+    expect(b.sent_pkts! - b.injected_losses!).toBe(a.rcvd_pkts! + a.icrc_errors!)
+    await until('lines', () => lines.length >= result.packets)
+    expect(lines).toHaveLength(result.packets)
+    expect(lines.filter((line) => line.includes('wrong ICRC'))).toHaveLength(result.icrcInvalidCount)
+    expect(lines.some((line) => /out .* RC_\w*WRITE_FIRST .* of 20000 B/.test(line))).toBe(true)
+  })
+
+  it('is the device’s: whoever opens it later has it too, and cannot ask for another', () => {
+    const first = openDevice(loopbackDevice(1), { wrap: [faults({ loss: 0.1 })] })
+    const second = openDevice(loopbackDevice(1))
+    expect(() => openDevice(loopbackDevice(1), { wrap: [] })).toThrow('is open already')
+    expect(() => openDevice(loopbackDevice(2), { wrap: [tap(join(folder, 'none', 'x.pcapng'))] })).toThrow(
+      'the tap cannot be written',
+    )
+    openDevice(loopbackDevice(2)).close()
+    first.close()
+    second.close()
+  })
+
+  it('is in force for a command through its environment', async () => {
+    const path = join(folder, 'env.pcapng')
+    const script = join(folder, 'env.mjs')
+    writeFileSync(
+      script,
+      `import { openDevice } from ${JSON.stringify(new URL('../../../dist/index.js', import.meta.url).href)}
+       import { QpType, connectQp, endpointOf, Opcode, sendWr, recvWr, workCompletions } from ${JSON.stringify(new URL('../../../dist/index.js', import.meta.url).href)}
+       const ends = process.argv.slice(2).map((name) => {
+         const context = openDevice(name)
+         const pd = context.allocPd()
+         const cq = context.createCq(8)
+         const mr = pd.regMr(context.alloc(4096), 15)
+         const cap = { maxSendWr: 4, maxRecvWr: 4, maxSendSge: 1, maxRecvSge: 1, maxInlineData: 0 }
+         const qp = pd.createQp({ type: QpType.RC, sendCq: cq, recvCq: cq, cap })
+         return { context, cq, mr, qp, endpoint: endpointOf(qp) }
+       })
+       const [a, b] = ends
+       connectQp(a.qp, a.endpoint, b.endpoint, { timeout: 21 })
+       connectQp(b.qp, b.endpoint, a.endpoint, { timeout: 21 })
+       b.qp.postRecv(recvWr({ wrId: 1, sgList: [{ addr: b.mr.addr, length: 64, lkey: b.mr.lkey }] }))
+       a.qp.postSend(sendWr({ opcode: Opcode.Send, wrId: 2, sendFlags: 2, sgList: [{ addr: a.mr.addr, length: 64, lkey: a.mr.lkey }] }))
+       const wc = workCompletions(1)
+       for (const { cq } of ends) while (cq.poll(wc, 1) === 0);
+       // It ends without closing anything: the file is complete all the same.
+       process.exit(0)`,
+    )
+    const env = { ...process.env, VERBENA_TAP: path, VERBENA_TRACE: '1', VERBENA_FAULTS: 'delay=1ms' }
+    const stdio: ['ignore', 'ignore', 'pipe'] = ['ignore', 'ignore', 'pipe']
+    execFileSync(process.execPath, [script, loopbackDevice(5), loopbackDevice(6)], { env, stdio })
+    const result = await checkCapture(createReadStream(path))
+    // A SEND and its ACK, each on two interfaces.
+    expect(result).toMatchObject({ packets: 4, roce: 4, icrcInvalid: [], malformed: [], damage: [] })
+    expect(result.interfaces.map(({ name }) => name)).toEqual([loopbackDevice(5), loopbackDevice(6)])
+  })
+})
