@@ -306,9 +306,14 @@ export class PingPongEnd {
     }
   }
 
-  close(): void {
+  /** Closes all but the context. After that nothing of it is under way, and all that was sent is counted. */
+  release(): void {
     for (const object of this.#opened.reverse()) object.close()
     this.#opened.length = 0
+  }
+
+  close(): void {
+    this.release()
     this.#context.close()
   }
 

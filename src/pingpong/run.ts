@@ -85,6 +85,7 @@ export async function runPingPong(settings: PingPongSettings, events: PingPongEv
     if (lastUnacknowledged) result.lastUnacknowledged = true
     if (failure) result.failure = { code: failure.code, message: failure.message, sent, received }
     if (!lastUnacknowledged && !failure) await end.linger()
+    end.release()
     result.counters = context.counters()
     return result
   } finally {

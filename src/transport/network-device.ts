@@ -65,6 +65,8 @@ export const networkLimits: Omit<DeviceAttr, 'nodeGuid' | 'sysImageGuid' | 'maxM
   completionTimestampMask: 0,
 }
 
+/** A thread that takes longer for one turn was held up. */
+const noticeableNs = 1e6
 /** Batches of packets that are looked at before timers are served, at most. */
 const mostBatches = 256
 
@@ -239,7 +241,8 @@ export abstract class NetworkDevice implements Device {
       if (transport.nextDeadlineNs <= now)
         for (let batch = 0, n = 1; n > 0 && batch < mostBatches; batch++) received += n = this.receive(now)
       transport.advance(now)
-      for (let more = transport.pending; more; ) more = transport.transmit(now) && this.room()
+      const sends = transport.pending
+      for (let more = sends; more; ) more = transport.transmit(now) && this.room()
       if (this.#acksPutOff || received === 0 || !this.putsOff()) {
         transport.acknowledge()
         this.#acksPutOff = false
@@ -248,6 +251,11 @@ export abstract class NetworkDevice implements Device {
         f64[this.#acksDeferred] = f64[this.#acksDeferred]! + 1
       }
       this.flush()
+      // Timers run from when packets left; on a busy machine that may be long after the clock was read.
+      if (sends) {
+        const heldUpNs = this.nowNs() - now
+        if (heldUpNs > noticeableNs) transport.postpone(heldUpNs)
+      }
       segment.leave()
       Atomics.store(i32, lock, 0)
     } while (transport.rung && Atomics.compareExchange(i32, lock, 0, segment.lockValue) === 0)

@@ -280,6 +280,24 @@ export class Transport {
 
   // --- time --------------------------------------------------------------------------------------------------------
 
+  /** The adapter stood still for so long: no timer ran. */
+  postpone(ns: number): void {
+    const s = this.#s
+    const { i32, f64, host } = s
+    const area = this.#area
+    // With congestion control the timer may be what a packet waits for before it is sent: that keeps its time.
+    if (s.congestion !== null) return
+    for (let i = 0; i < i32[area + Area.timers]!; i++) {
+      const q = host.qpWord(i32[area + Area.timerList + i]!)
+      if (i32[q + Qp.number] === 0 || i32[q + Qp.device] !== s.device) continue
+      const deadline = (s.of(q) + Tq.deadline) >> 1
+      // 0: of a QP that was reset.
+      if (f64[deadline] !== 0) f64[deadline] = f64[deadline]! + ns
+    }
+    const next = (area + Area.nextDeadline) >> 1
+    f64[next] = f64[next]! + ns
+  }
+
   /** Serves timers that have expired. */
   advance(nowNs: number): void {
     const s = this.#s

@@ -143,6 +143,17 @@ describe('sending again', () => {
     expect(s.counted()).not.toHaveProperty('timeouts')
   })
 
+  scripted('the timer runs from when the packet left, however long that took', (s) => {
+    s.device.heldUpNs = 50e6
+    s.end.post(Opcode.Send, null, { length: 8 })
+    s.device.heldUpNs = 0
+    expect(psns(s)).toEqual([ours])
+    s.wait(4096 * 2 ** 14 - 1)
+    s.expectSilence()
+    s.wait(1)
+    expect(psns(s)).toEqual([ours])
+  })
+
   scripted('a NAK for a PSN acknowledges all before it; all from it on are sent again, once', (s) => {
     for (let i = 0; i < 4; i++) send(s, 8, i)
     s.take()

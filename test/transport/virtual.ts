@@ -189,6 +189,8 @@ export class VirtualDevice extends NetworkDevice {
   icrcErrors = 0
   /** Packets that it takes in one call, at most. */
   batch: number = Number.POSITIVE_INFINITY
+  /** So long its thread is held up before packets leave. */
+  heldUpNs = 0
 
   constructor(host: Host, number: number, options: Partial<TransportOptions> = {}) {
     const sink = new LinkSink(host)
@@ -251,7 +253,9 @@ export class VirtualDevice extends NetworkDevice {
     return flights.length
   }
 
-  protected flush(): void {}
+  protected flush(): void {
+    link.nowNs += this.heldUpNs
+  }
   protected wakeThread(): void {
     this.drive(true)
   }
