@@ -5,7 +5,7 @@
  *     asked ──► bound          asked ──► −errno          bound ──► (fd is 0) ──► free
  */
 import { errnos } from '../../memory/index.ts'
-import type { Host } from '../../verbs/index.ts'
+import { type Host, layout } from '../../verbs/index.ts'
 import type { HostAddress } from './addresses.ts'
 import { DatagramPort } from './datagram-port.ts'
 import { DatagramSocket } from './datagram-socket.ts'
@@ -25,9 +25,10 @@ export function portAt(word: number): DatagramPort | null {
   return bound.get(word)?.port ?? null
 }
 
-/** Brings the sockets of a device in line with its table. */
+/** Brings the sockets of the device whose record is at `dev` in line with its table. */
 export async function followTable(
   host: Host,
+  dev: number,
   table: number,
   addresses: readonly HostAddress[],
   ring: () => void,
@@ -49,6 +50,7 @@ export async function followTable(
     } else if (!bound.has(word)) {
       const state = await bind(host, word, addresses, ring)
       if (state < 0) i32[word + Slot.fd] = 0
+      else Atomics.add(i32, dev + layout.Dev.generation, 1)
       Atomics.store(i32, word + Slot.state, state)
     }
     segment.notify(word + Slot.state)

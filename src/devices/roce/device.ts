@@ -121,6 +121,7 @@ export class RoceDevice extends NetworkDevice {
   /** Middleware, in the thread that drives: for which time that it was wrapped, and its sockets. */
   #chain: Chain | null = null
   #chainSerial = 0
+  #generation = -1
   /** Sockets in which packets may wait that no descriptor tells of. */
   readonly #waiting = new Set<{ readonly waiting: boolean }>()
   #room = 0
@@ -381,12 +382,19 @@ export class RoceDevice extends NetworkDevice {
   }
 
   #refresh(): void {
-    if (!this.#leaves) this.#sockets.refresh()
+    if (this.#leaves) return
+    const generation = Atomics.load(this.i32, this.#dev + Dev.generation)
+    if (generation !== this.#generation) {
+      // All sockets are attached anew.
+      this.#generation = generation
+      this.#waiting.clear()
+    }
+    this.#sockets.refresh()
   }
 
   override drive(look: boolean): number {
     if (this.#leaves) return 0
-    this.#sockets.refresh()
+    this.#refresh()
     this.#sockets.beginTurn()
     this.#chain?.advance(nowNs())
     return super.drive(look)
@@ -427,15 +435,19 @@ export class RoceDevice extends NetworkDevice {
 
   // --- middleware --------------------------------------------------------------------------------------------------
 
-  #attach(fd: number, local: number, group: Uint8Array | null): PacketSocket {
+  #attach(fd: number, local: number, group: Uint8Array | null): PacketSocket | null {
     const { address, scopeId } = this.#addresses[local]!
     const port = nativeAvailable ? null : portAt(this.#table + fd * Slot.words)
+    // It is asked for, but not there yet; when it is, the generation changes again.
+    if (port === null && !nativeAvailable) return null
     const socket = port ?? UdpSocket.adopt(this.host.segment.buffer, fd, address.length === 4 ? 4 : 6, scopeId)
     if (port !== null) this.#waiting.add(port)
     const chain = this.#chainNow()
     if (chain === null) return socket
     if (this.#room === 0) this.#room = this.host.segment.allocate(wrappedRoomBytes)
-    const wrapped = new WrappedSocket(socket, chain, this.host.u8, this.#room, group ?? gidOf(address), rocePort)
+    const wrapped = new WrappedSocket(socket, chain, this.host.u8, this.#room, group ?? gidOf(address), rocePort, () =>
+      this.host.count(this.index, 'drops_no_path'),
+    )
     this.#waiting.add(wrapped)
     return wrapped
   }
@@ -463,7 +475,7 @@ export class RoceDevice extends NetworkDevice {
 
   /** For the thread that drives devices, when nobody has this one open any more. */
   retire(): void {
-    this.#sockets.refresh()
+    this.#refresh()
     this.#dropChain()
     this.#chainSerial = 0
   }
@@ -576,14 +588,14 @@ function warnOfIdentification(address: HostAddress): void {
 }
 
 /** The open devices as their records say, for who must not make objects of them: index, table, addresses. */
-export function openTables(): { table: number; addresses: readonly HostAddress[] }[] {
+export function openTables(): { dev: number; table: number; addresses: readonly HostAddress[] }[] {
   const host = processHost()
-  const found: { table: number; addresses: readonly HostAddress[] }[] = []
+  const found: { dev: number; table: number; addresses: readonly HostAddress[] }[] = []
   for (let index = firstIndex; index < maxDevices; index++) {
     const dev = host.deviceWord(index)
     if (host.i32[dev + Dev.state] !== roceKind) continue
     const name = nameOf(host, dev)
-    if (name !== null) found.push({ table: host.i32[dev + Dev.sockets]!, addresses: addressesOf(name) })
+    if (name !== null) found.push({ dev, table: host.i32[dev + Dev.sockets]!, addresses: addressesOf(name) })
   }
   return found
 }

@@ -122,7 +122,7 @@ async function serveEvents(): Promise<void> {
     const generation = generations()
     if (generation !== seen) {
       seen = generation
-      for (const { table, addresses } of openTables()) await followTable(host, table, addresses, ring)
+      for (const { dev, table, addresses } of openTables()) await followTable(host, dev, table, addresses, ring)
       devices = devicesNow(devices)
     }
     let found = 0

@@ -52,8 +52,8 @@ export interface LocalGid {
   readonly ifindex: number
 }
 
-/** The socket with this descriptor, as this thread uses it; `group` is the GID of a multicast group, or null. */
-export type Attach = (fd: number, local: number, group: Uint8Array | null) => PacketSocket
+/** The socket with this descriptor, as this thread uses it, null while there is none; `group` is the GID of a multicast group, or null. */
+export type Attach = (fd: number, local: number, group: Uint8Array | null) => PacketSocket | null
 
 export class Sockets implements PacketSink {
   transport!: Transport
@@ -124,6 +124,7 @@ export class Sockets implements PacketSink {
       const group =
         i32[word + Slot.kind] === slotKind.group ? new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).slice() : null
       const socket = this.#attach(fd, local, group)
+      if (socket === null) continue
       const gidWords = new Int32Array((group ?? gidOf(this.#locals[local]!.address)).slice().buffer)
       this.#opens.push({ socket, slot, local, group, gidWords })
       if (group === null) this.#unicast[local] = socket

@@ -37,9 +37,23 @@ export class WrappedSocket implements PacketSocket {
   #flow: IcrcFlow | null = null
   #flowKey = ''
   #refused = 0
+  #open = true
+  readonly #lost: () => void
 
-  /** `room` is the offset of 64 KiB in the segment whose bytes are `u8`. */
-  constructor(inner: PacketSocket, chain: Chain, u8: Uint8Array, room: number, local: Uint8Array, port: number) {
+  /**
+   * `room` is the offset of 64 KiB in the segment whose bytes are `u8`. `lost` is called for each packet that was held
+   * when the socket closed.
+   */
+  constructor(
+    inner: PacketSocket,
+    chain: Chain,
+    u8: Uint8Array,
+    room: number,
+    local: Uint8Array,
+    port: number,
+    lost: () => void,
+  ) {
+    this.#lost = lost
     this.#inner = inner
     this.#chain = chain
     this.#u8 = u8
@@ -86,6 +100,10 @@ export class WrappedSocket implements PacketSocket {
 
   /** The far end of the chain. */
   toWire(packet: Packet): void {
+    if (!this.#open) {
+      this.#lost()
+      return
+    }
     const length = packet.end - packet.start
     let at = packet.start
     if (packet.bytes !== this.#u8) {
@@ -163,7 +181,8 @@ export class WrappedSocket implements PacketSocket {
 
   /** The near end of the chain. */
   toProgram(packet: Packet): void {
-    if (this.#arrived.length < mostWaiting) this.#arrived.push(packet.copy())
+    if (this.#open && this.#arrived.length < mostWaiting) this.#arrived.push(packet.copy())
+    else this.#lost()
   }
 
   #flowOf({ source, sourcePort }: PacketSocket): IcrcFlow {
@@ -181,6 +200,8 @@ export class WrappedSocket implements PacketSocket {
   }
 
   close(): void {
+    this.#open = false
+    for (const _ of this.#arrived) this.#lost()
     this.#arrived = []
     this.#inner.close()
   }

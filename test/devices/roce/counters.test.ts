@@ -40,7 +40,7 @@ describe.skipIf(!nativeAvailable)('counters of other processes', () => {
     const script = `import(${JSON.stringify(url)}).then(({ openDevice }) => { openDevice(${JSON.stringify(name)}); process.stdin.resume() })`
     const child = spawn(process.execPath, ['-e', script, 'some', 'words'], { stdio: ['pipe', 'inherit', 'inherit'] })
     const told = () => publishedCounters().find(({ pid }) => pid === child.pid)
-    while (told() === undefined && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 20))
+    while (!told()?.devices.length && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 20))
     expect(told()!.devices.map((device) => device.name)).toEqual([name])
     expect(Object.keys(told()!.devices[0]!.counters)).toEqual([...layout.counterNames])
     // A killed process leaves its file; who reads removes it.
