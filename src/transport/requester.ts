@@ -441,7 +441,8 @@ export class Requester {
         return
       }
     }
-    if (i32[t + Tq.localError] !== 0 && i32[q + Qp.sqNext] === i32[t + Tq.txIndex]) this.#failLocally(q, t)
+    // The one that cannot be sent is the first that was never begun; `txIndex` may have gone back.
+    if (i32[t + Tq.localError] !== 0 && i32[q + Qp.sqNext] === i32[t + Tq.freshIndex]) this.#failLocally(q, t)
     else if (i32[t + Tq.txIndex] !== i32[q + Qp.sqHead]) this.#s.schedule(q)
   }
 
