@@ -357,6 +357,9 @@ export class Harness {
     const wild = model.wild.splice(0)
     const parts = model.parts.splice(0)
     if (this.#network) wild.push(...parts, ...model.arriving())
+    // What the peer had under way when a connection broke may have been carried out, and nobody told it.
+    if (this.#network && this.#ends.some(({ model: { state } }) => state !== 'Rts'))
+      wild.push({ offset: at.remote, length: area })
     for (const { offset, length } of wild) model.memory.set(end.buffer.subarray(offset, offset + length), offset)
     if (Buffer.compare(end.buffer, model.memory) === 0) return -1
     return end.buffer.findIndex((byte, i) => byte !== model.memory[i])
