@@ -2,7 +2,7 @@
 export { Congestion, Dcqcn } from './congestion.ts'
 export { type Counters, countersOf } from './counters.ts'
 export { Area, maxResources, Tq } from './layout.ts'
-export { areaOf, NetworkDevice, type NetworkDeviceInit, networkLimits, noSuchDevice } from './network-device.ts'
+export { areaOf, NetworkDevice, type NetworkDeviceInit } from './network-device.ts'
 export { Origin } from './origin.ts'
 export { psnAdd, psnDiff, psnMask } from './psn.ts'
 export { maxMessageBytes } from './requester.ts'

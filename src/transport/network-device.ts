@@ -16,7 +16,6 @@ import {
   type OpenOptions,
   type PortAttr,
   PortState,
-  VerbsError,
 } from '../verbs/index.ts'
 import { countersOf } from './counters.ts'
 import { Area, maxResources, Tq } from './layout.ts'
@@ -26,11 +25,8 @@ import { Transport } from './transport.ts'
 
 const { Dev, Qp } = layout
 
-/** The record of a device on a network, behind what all devices have. */
-export const networkDevice = { none: 0, made: 1 } as const
-
 /** Limits of the transport, for `queryDevice`. */
-export const networkLimits: Omit<DeviceAttr, 'nodeGuid' | 'sysImageGuid' | 'maxMrSize'> = {
+const networkLimits: Omit<DeviceAttr, 'nodeGuid' | 'sysImageGuid' | 'maxMrSize'> = {
   fwVer: '1.0.0',
   vendorId: 0x56424e,
   vendorPartId: 2,
@@ -274,8 +270,4 @@ export abstract class NetworkDevice implements Device {
     this.#looks = (this.#looks + 1) & 0xfff
     if (owner !== 0 && this.#looks === 0) segment.releaseDead(this.#lock)
   }
-}
-
-export function noSuchDevice(name: string, reason: string): VerbsError {
-  return new VerbsError('ENODEV', 'openDevice', `'${name}': ${reason}`)
 }

@@ -7,8 +7,8 @@
  * nobody chooses, is an address that other hosts reach and that needs no interface beside it.
  */
 import { readFileSync } from 'node:fs'
-import { isIP, isIPv4 } from 'node:net'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
+import { formatIp, gidOfIp, ipOfGid, parseIp } from '../../wire/index.ts'
 
 export type RoceMtu = 256 | 512 | 1024 | 2048 | 4096
 
@@ -90,7 +90,7 @@ export function hostAddresses(
       const linkLocal = isLinkLocal(address)
       found.push({
         address,
-        text: formatAddress(address) + (linkLocal ? `%${name}` : ''),
+        text: formatIp(address) + (linkLocal ? `%${name}` : ''),
         interface: name,
         ifindex,
         scopeId: linkLocal ? ifindex : 0,
@@ -129,7 +129,7 @@ export function findAddress(
   if (matches.length > 0) return matches.length === 1 || !isLinkLocal(address) ? matches[0] : undefined
   if (address.length !== 4 || address[0] !== 127) return undefined
   const loopback = addresses.find((candidate) => candidate.loopback && candidate.address.length === 4)
-  return loopback && { ...loopback, address, text: formatAddress(address) }
+  return loopback && { ...loopback, address, text: formatIp(address) }
 }
 
 /**
@@ -146,24 +146,6 @@ export function guidOf({ address, mac }: Pick<HostAddress, 'address' | 'mac'>): 
   return [a ^ 2, b, c, 0xff, 0xfe, d, e, f].reduce((guid, byte) => (guid << 8n) | BigInt(byte), 0n)
 }
 
-/** 16 bytes: IPv6 as it is, IPv4 as ::ffff:a.b.c.d. */
-export function gidOf(address: Uint8Array): Uint8Array {
-  const gid = new Uint8Array(16)
-  gid.set(address, 16 - address.length)
-  if (address.length === 4) gid.fill(0xff, 10, 12)
-  return gid
-}
-
-/** The 4 or 16 bytes of the address that a GID is. */
-export function addressOfGid(gid: Uint8Array): Uint8Array {
-  return isMapped(gid) ? gid.slice(12) : gid.slice()
-}
-
-function isMapped(gid: Uint8Array): boolean {
-  for (let i = 0; i < 10; i++) if (gid[i] !== 0) return false
-  return gid[10] === 0xff && gid[11] === 0xff
-}
-
 /** True for fe80::/10, which needs an interface beside it. */
 export function isLinkLocal(address: Uint8Array): boolean {
   return address.length === 16 && address[0] === 0xfe && (address[1]! & 0xc0) === 0x80
@@ -172,51 +154,8 @@ export function isLinkLocal(address: Uint8Array): boolean {
 /** IPv4, or IPv6 with or without a zone (`%eth0`); null if it is neither. IPv4 in IPv6 (::ffff:a.b.c.d) gives 4 bytes. */
 export function parseAddress(text: string): ParsedAddress | null {
   const percent = text.indexOf('%')
-  const plain = percent < 0 ? text : text.slice(0, percent)
+  const address = parseIp(percent < 0 ? text : text.slice(0, percent))
   const zone = percent < 0 ? '' : text.slice(percent + 1)
-  const family = isIP(plain)
-  if (family === 0 || (percent >= 0 && (zone === '' || family === 4))) return null
-  if (family === 4) return { address: ipv4Bytes(plain), zone }
-  const address = ipv6Bytes(plain)
-  return { address: isMapped(address) ? address.slice(12) : address, zone }
-}
-
-function ipv4Bytes(text: string): Uint8Array {
-  return Uint8Array.from(text.split('.'), Number)
-}
-
-/** Of a text that `isIP` has passed. */
-function ipv6Bytes(text: string): Uint8Array {
-  const [head, tail] = text.split('::') as [string, string?]
-  const before = groups(head)
-  const after = tail === undefined ? [] : groups(tail)
-  const bytes = new Uint8Array(16)
-  bytes.set(before)
-  bytes.set(after, 16 - after.length)
-  return bytes
-}
-
-function groups(text: string): number[] {
-  return text.split(':').flatMap((group) => {
-    if (group === '') return []
-    if (isIPv4(group)) return [...ipv4Bytes(group)]
-    const value = Number.parseInt(group, 16)
-    return [value >> 8, value & 0xff]
-  })
-}
-
-/** The usual text of 4 or 16 bytes (RFC 5952: the longest run of zeros is cut, the first of several). */
-export function formatAddress(address: Uint8Array): string {
-  if (address.length === 4) return address.join('.')
-  if (isMapped(address)) return `::ffff:${address.subarray(12).join('.')}`
-  const words = Array.from({ length: 8 }, (_, i) => (address[2 * i]! << 8) | address[2 * i + 1]!)
-  let [start, length] = [8, 1]
-  for (let i = 0; i < 8; i++) {
-    let end = i
-    while (end < 8 && words[end] === 0) end++
-    if (end - i > length) [start, length] = [i, end - i]
-  }
-  const hex = words.map((word) => word.toString(16))
-  if (length === 1) return hex.join(':')
-  return `${hex.slice(0, start).join(':')}::${hex.slice(start + length).join(':')}`
+  if (address === undefined || (percent >= 0 && (zone === '' || address.length === 4))) return null
+  return { address: ipOfGid(gidOfIp(address)), zone }
 }

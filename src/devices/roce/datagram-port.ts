@@ -1,6 +1,7 @@
 /** A socket of node:dgram as `Sockets` uses it: packets that have come wait here until they are asked for. */
 import { errnos } from '../../memory/index.ts'
-import { gidOf, type HostAddress } from './addresses.ts'
+import { gidOfIp } from '../../wire/index.ts'
+import type { HostAddress } from './addresses.ts'
 import type { DatagramSocket } from './datagram-socket.ts'
 import type { PacketSocket } from './packet-socket.ts'
 
@@ -63,7 +64,7 @@ export class DatagramPort implements PacketSocket {
   }
 
   destination(address: Uint8Array, port: number): number {
-    return this.#socket.destination(gidOf(address), port)
+    return this.#socket.destination(gidOfIp(address), port)
   }
 
   setTrafficClass(): void {}

@@ -4,7 +4,8 @@
  * Verbena, which solves for it, accepts their ICRC; over IPv6 every peer does.
  */
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
-import { addressOfGid, formatAddress, type HostAddress, isLinkLocal, parseAddress } from './addresses.ts'
+import { formatIp, ipOfGid } from '../../wire/index.ts'
+import { type HostAddress, isLinkLocal, parseAddress } from './addresses.ts'
 import { groupAddress } from './paths.ts'
 
 /** What a device on this socket tells of it. */
@@ -90,7 +91,7 @@ export class DatagramSocket {
   /** Binds. Rejects with the system's error (`code` EADDRINUSE, EADDRNOTAVAIL, EACCES), and a text that says what to do. */
   async bind(): Promise<void> {
     const { address, interface: name } = this.#local
-    const text = this.#group === null ? this.#local.text : formatAddress(groupAddress(this.#group, this.#family))
+    const text = this.#group === null ? this.#local.text : formatIp(groupAddress(this.#group, this.#family))
     await new Promise<void>((resolve, reject) => {
       const failed = (error: NodeJS.ErrnoException): void => {
         this.#socket.close()
@@ -133,8 +134,8 @@ export class DatagramSocket {
 
   /** The index of a destination for `send`, from its 4 or 16 bytes (or GID) and port: the same for the same address. */
   destination(address: Uint8Array, port: number): number {
-    const plain = address.length === 16 ? addressOfGid(address) : address
-    let text = formatAddress(plain)
+    const plain = address.length === 16 ? ipOfGid(address) : address
+    let text = formatIp(plain)
     if (isLinkLocal(plain)) text += `%${this.#local.interface}`
     const key = `${port} ${text}`
     let index = this.#indices.get(key)

@@ -34,7 +34,8 @@ import {
   VerbsError,
   type VerbsErrorCode,
 } from '../../verbs/index.ts'
-import { findAddress, gidOf, guidOf, type HostAddress, hostAddresses } from './addresses.ts'
+import { gidOfIp } from '../../wire/index.ts'
+import { findAddress, guidOf, type HostAddress, hostAddresses } from './addresses.ts'
 import { advice } from './datagram-socket.ts'
 import { datagramState, portAt } from './datagram-table.ts'
 import type { PacketSocket } from './packet-socket.ts'
@@ -69,7 +70,7 @@ function recordOf(host: Host, addresses: readonly HostAddress[], all: boolean): 
   const { i32 } = host
   const identity = new Int32Array(5)
   const bytes = new Uint8Array(identity.buffer)
-  if (!all) bytes.set(gidOf(addresses[0]!.address))
+  if (!all) bytes.set(gidOfIp(addresses[0]!.address))
   identity[4] = all ? -1 : addresses[0]!.scopeId
   const find = (): number => {
     for (let index = firstIndex; index < maxDevices; index++) {
@@ -129,7 +130,7 @@ export class RoceDevice extends NetworkDevice {
   constructor(host: Host, name: string, addresses: readonly HostAddress[]) {
     const index = recordOf(host, addresses, name === 'roce')
     const gids: GidEntry[] = addresses.map((address, gidIndex) => ({
-      gid: gidOf(address.address),
+      gid: gidOfIp(address.address),
       gidIndex,
       portNum: 1,
       gidType: GidType.RoceV2,
@@ -445,8 +446,14 @@ export class RoceDevice extends NetworkDevice {
     const chain = this.#chainNow()
     if (chain === null) return socket
     if (this.#room === 0) this.#room = this.host.segment.allocate(wrappedRoomBytes)
-    const wrapped = new WrappedSocket(socket, chain, this.host.u8, this.#room, group ?? gidOf(address), rocePort, () =>
-      this.host.count(this.index, 'drops_no_path'),
+    const wrapped = new WrappedSocket(
+      socket,
+      chain,
+      this.host.u8,
+      this.#room,
+      group ?? gidOfIp(address),
+      rocePort,
+      () => this.host.count(this.index, 'drops_no_path'),
     )
     this.#waiting.add(wrapped)
     return wrapped
@@ -631,7 +638,7 @@ function nameOf(host: Host, dev: number): string | null {
   const gid = new Uint8Array(host.i32.buffer, (dev + Dev.identity) * 4, 16)
   const scope = host.i32[dev + Dev.identity + 4]!
   const known = hostAddresses().find(
-    ({ address, scopeId }) => scopeId === scope && gidOf(address).every((byte, i) => byte === gid[i]),
+    ({ address, scopeId }) => scopeId === scope && gidOfIp(address).every((byte, i) => byte === gid[i]),
   )
   if (known) return `roce:${known.text}`
   return gid[10] === 0xff && gid[12] === 127 ? `roce:${gid.subarray(12).join('.')}` : null

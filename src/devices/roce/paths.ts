@@ -2,8 +2,7 @@
  * Ways to peers and from them, as this thread remembers them: for sending the socket, the destination and the ICRC's view
  * of the headers; for receiving that view alone. Found by the words of an address, without allocation.
  */
-import { IcrcFlow } from '../../wire/index.ts'
-import { addressOfGid } from './addresses.ts'
+import { type IcrcFlow, ipOfGid } from '../../wire/index.ts'
 import type { PacketSocket } from './packet-socket.ts'
 
 const slots = 1024
@@ -25,7 +24,7 @@ export interface Path {
 
 /** The address of a multicast group on a network of IPv4 or IPv6: its GID, or 239.x.y.z of the last bytes of one of IPv6. */
 export function groupAddress(gid: Uint8Array, family: 4 | 6): Uint8Array {
-  const address = addressOfGid(gid)
+  const address = ipOfGid(gid)
   if (family === 6 || address.length === 4) return address
   return Uint8Array.of(239, gid[13]!, gid[14]!, gid[15]!)
 }
@@ -76,9 +75,4 @@ function slot(c: number, d: number, local: number, port: number): number {
   let hash = Math.imul(d ^ (c << 7) ^ (port << 3) ^ local, 0x9e3779b1)
   hash ^= hash >>> 15
   return hash & (slots - 1)
-}
-
-/** The ICRC's view of one direction. */
-export function flowBetween(source: Uint8Array, destination: Uint8Array, sourcePort: number): IcrcFlow {
-  return new IcrcFlow(source, destination, sourcePort)
 }

@@ -7,10 +7,9 @@
  */
 import { type Counters, countersOf, type PacketSink, type Transport } from '../../transport/index.ts'
 import { type Host, layout } from '../../verbs/index.ts'
-import { Icrc } from '../../wire/index.ts'
-import { addressOfGid, gidOf } from './addresses.ts'
+import { gidOfIp, Icrc, IcrcFlow, ipOfGid } from '../../wire/index.ts'
 import type { PacketSocket } from './packet-socket.ts'
-import { flowBetween, groupAddress, type Path, Paths } from './paths.ts'
+import { groupAddress, type Path, Paths } from './paths.ts'
 
 const { Av, avMulticast, Dev } = layout
 
@@ -125,7 +124,7 @@ export class Sockets implements PacketSink {
         i32[word + Slot.kind] === slotKind.group ? new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).slice() : null
       const socket = this.#attach(fd, local, group)
       if (socket === null) continue
-      const gidWords = new Int32Array((group ?? gidOf(this.#locals[local]!.address)).slice().buffer)
+      const gidWords = new Int32Array((group ?? gidOfIp(this.#locals[local]!.address)).slice().buffer)
       this.#opens.push({ socket, slot, local, group, gidWords })
       if (group === null) this.#unicast[local] = socket
     }
@@ -242,7 +241,7 @@ export class Sockets implements PacketSink {
     const i32 = this.#i32
     const gid = new Uint8Array(i32.buffer, (av + Av.gid) * 4, 16).slice()
     const group = (i32[av + Av.flags]! & avMulticast) !== 0
-    const address = group ? groupAddress(gid, socket.family) : addressOfGid(gid)
+    const address = group ? groupAddress(gid, socket.family) : ipOfGid(gid)
     if (address.length !== here.address.length) return null
     let destination: number
     try {
@@ -251,7 +250,7 @@ export class Sockets implements PacketSink {
     } catch {
       return null
     }
-    const flow = flowBetween(here.address, address, rocePort)
+    const flow = new IcrcFlow(here.address, address, rocePort)
     return this.#to.add(i32, av + Av.gid, local, rocePort, flow, socket, destination)
   }
 
@@ -301,9 +300,9 @@ export class Sockets implements PacketSink {
     const here = this.#locals[local]!
     let path = this.#from.find(socket.sourceWords, 0, group === null ? local : -1 - local, socket.sourcePort)
     if (path === null) {
-      const source = addressOfGid(socket.source)
+      const source = ipOfGid(socket.source)
       const destination = group === null ? here.address : groupAddress(group, socket.family)
-      const flow = flowBetween(source, destination, socket.sourcePort)
+      const flow = new IcrcFlow(source, destination, socket.sourcePort)
       const key = group === null ? local : -1 - local
       path = this.#from.add(socket.sourceWords, 0, key, socket.sourcePort, flow, null, -1)
     }
@@ -336,15 +335,5 @@ export class Sockets implements PacketSink {
     const { drops_socket_buffer } = this.#counters
     const { f64 } = this.#host
     f64[drops_socket_buffer] = f64[drops_socket_buffer]! + more
-  }
-
-  /** Whether anything is at hand that a thread could send with. */
-  get empty(): boolean {
-    return this.#opens.length === 0
-  }
-
-  release(): void {
-    for (const { socket } of this.#opens) socket.close()
-    this.#opens = []
   }
 }

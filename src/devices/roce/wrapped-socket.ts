@@ -1,10 +1,8 @@
 /** A socket under middleware: every packet goes through the chain by itself, on its way out and in. */
 import { errnos, nowNs } from '../../memory/index.ts'
 import { type Chain, Packet } from '../../middleware/index.ts'
-import { type IcrcFlow, ipOfGid } from '../../wire/index.ts'
-import { gidOf } from './addresses.ts'
+import { gidOfIp, IcrcFlow, ipOfGid } from '../../wire/index.ts'
 import type { PacketSocket } from './packet-socket.ts'
-import { flowBetween } from './paths.ts'
 
 /** Packets that have come but were not taken yet, at most. */
 const mostWaiting = 65_536
@@ -119,7 +117,7 @@ export class WrappedSocket implements PacketSocket {
 
   destination(address: Uint8Array, port: number): number {
     const index = this.#inner.destination(address, port)
-    this.#gids[index] = gidOf(address)
+    this.#gids[index] = gidOfIp(address)
     return index
   }
 
@@ -188,7 +186,7 @@ export class WrappedSocket implements PacketSocket {
   #flowOf({ source, sourcePort }: PacketSocket): IcrcFlow {
     const key = `${source.join()} ${sourcePort}`
     if (this.#flow === null || key !== this.#flowKey) {
-      this.#flow = flowBetween(ipOfGid(source), ipOfGid(this.#local), sourcePort)
+      this.#flow = new IcrcFlow(ipOfGid(source), ipOfGid(this.#local), sourcePort)
       this.#flowKey = key
     }
     return this.#flow

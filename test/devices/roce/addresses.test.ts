@@ -2,16 +2,14 @@ import type { NetworkInterfaceInfo } from 'node:os'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  addressOfGid,
   findAddress,
-  formatAddress,
-  gidOf,
   guidOf,
   hostAddresses,
   overheadBytes,
   parseAddress,
   roceMtuOf,
 } from '../../../src/devices/roce/addresses.ts'
+import { formatIp, gidOfIp, ipOfGid } from '../../../src/wire/index.ts'
 import { repeatable } from '../../verbs-model/repeat.ts'
 
 const v4 = (address: string, mac: string, internal = false): NetworkInterfaceInfo => ({
@@ -156,8 +154,8 @@ describe('texts', () => {
       '1:0:3:4:5:6:7:8',
       '10.0.0.1',
     ]
-    for (const text of texts) expect(formatAddress(parseAddress(text)!.address)).toBe(text)
-    expect(formatAddress(gidOf(Uint8Array.of(10, 0, 0, 1)))).toBe('::ffff:10.0.0.1')
+    for (const text of texts) expect(formatIp(parseAddress(text)!.address)).toBe(text)
+    expect(formatIp(gidOfIp(Uint8Array.of(10, 0, 0, 1)))).toBe('::ffff:10.0.0.1')
     expect([...parseAddress('64:ff9b::192.0.2.33')!.address]).toEqual([
       0,
       0x64,
@@ -183,11 +181,11 @@ describe('texts', () => {
       fc.array(fc.constantFrom(0, 0, 0, 1, 255), { minLength: 16, maxLength: 16 }).map((list) => Uint8Array.from(list)),
     )
     await repeatable({ ms: 300, file, title: 'give the same address back' }, address, async (bytes) => {
-      const gid = gidOf(bytes)
-      const plain = addressOfGid(gid)
-      expect(parseAddress(formatAddress(bytes))).toEqual({ address: plain, zone: '' })
-      expect(parseAddress(formatAddress(gid))).toEqual({ address: plain, zone: '' })
-      expect(gidOf(plain)).toEqual(gid)
+      const gid = gidOfIp(bytes)
+      const plain = ipOfGid(gid)
+      expect(parseAddress(formatIp(bytes))).toEqual({ address: plain, zone: '' })
+      expect(parseAddress(formatIp(gid))).toEqual({ address: plain, zone: '' })
+      expect(gidOfIp(plain)).toEqual(gid)
     })
   })
 

@@ -1,7 +1,8 @@
 import { networkInterfaces } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
-import { findAddress, gidOf, type HostAddress } from '../../../src/devices/roce/addresses.ts'
+import { findAddress, type HostAddress } from '../../../src/devices/roce/addresses.ts'
 import { DatagramSocket } from '../../../src/devices/roce/datagram-socket.ts'
+import { gidOfIp } from '../../../src/wire/index.ts'
 
 const sixAvailable = Object.values(networkInterfaces()).some((list) => list?.some((info) => info.address === '::1'))
 const host = (text: string): HostAddress => findAddress(text)!
@@ -45,7 +46,7 @@ describe.each(['127.0.0.1', ...(sixAvailable ? ['::1'] : [])])('DatagramSocket o
     const [a, b] = [await bound(text), await bound(right)]
     const received = packets(b, 3)
     const to = a.destination(host(right).address, b.port)
-    expect(a.destination(gidOf(host(right).address), b.port)).toBe(to)
+    expect(a.destination(gidOfIp(host(right).address), b.port)).toBe(to)
     expect(a.destination(host(right).address, 9)).not.toBe(to)
     a.send(Uint8Array.of(1, 2, 3), to)
     a.send(new Uint8Array(0), to)
@@ -54,7 +55,7 @@ describe.each(['127.0.0.1', ...(sixAvailable ? ['::1'] : [])])('DatagramSocket o
     expect(seen.map(({ bytes }) => bytes.length)).toEqual([3, 0, 60_000])
     expect(seen[0]!.bytes).toEqual([1, 2, 3])
     for (const { source, port } of seen) {
-      expect(source).toEqual([...gidOf(host(text).address)])
+      expect(source).toEqual([...gidOfIp(host(text).address)])
       expect(port).toBe(a.port)
     }
     await until(() => a.counters.sentPackets === 3)
@@ -72,7 +73,7 @@ describe.each(['127.0.0.1', ...(sixAvailable ? ['::1'] : [])])('DatagramSocket o
       })
     for (const { bytes, source, port } of await received) {
       expect(port).toBe(others[bytes[0]!]!.port)
-      expect(source).toEqual([...gidOf(host(bytes[0] === 2 ? text : right).address)])
+      expect(source).toEqual([...gidOfIp(host(bytes[0] === 2 ? text : right).address)])
     }
   })
 })

@@ -1,8 +1,9 @@
 /** Both kinds of socket, on every address that this host has. */
 import { afterEach, describe, expect, it } from 'vitest'
-import { gidOf, hostAddresses } from '../../../src/devices/roce/addresses.ts'
+import { hostAddresses } from '../../../src/devices/roce/addresses.ts'
 import { DatagramSocket } from '../../../src/devices/roce/datagram-socket.ts'
 import { NativeError, nativeAvailable, nativeReason, UdpSocket, waitReadable } from '../../../src/memory/index.ts'
+import { gidOfIp } from '../../../src/wire/index.ts'
 
 const memory = new ArrayBuffer(256 << 10)
 const bytes = new Uint8Array(memory)
@@ -23,7 +24,7 @@ function open(address: Uint8Array, scopeId: number, port = 0): UdpSocket {
 describe.skipIf(!nativeAvailable)(`UdpSocket${nativeAvailable ? '' : ` (skipped: ${nativeReason})`}`, () => {
   it.each(addresses.map((address) => [address.text, address] as const))('talks on %s', async (_text, host) => {
     const { address, scopeId, roceMtu } = host
-    const gid = gidOf(address)
+    const gid = gidOfIp(address)
     const [a, b] = [open(address, scopeId), open(gid, scopeId)]
     // Without a scope, a link-local address has that of the socket.
     const to = a.destination(gid, b.port)
