@@ -56,7 +56,7 @@ export class Datagrams {
       if (state === QpState.Err || state === QpState.Sqe) s.flush(q)
       const next = i32[q + Qp.sqNext]!
       const draining = state === QpState.Sqd && ((next - i32[q + Qp.sqDrainAt]!) | 0) >= 0
-      if (draining) s.drained(q)
+      if (draining) s.host.drained(q)
       if ((state !== QpState.Rts && state !== QpState.Sqd) || draining) return false
       if (next === Atomics.load(i32, q + Qp.sqHead)) return false
       if (sent >= budget) return true

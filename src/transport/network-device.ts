@@ -1,5 +1,5 @@
 /**
- * What devices on a network share: limits, and the loop that lets any thread of the process run the transport.
+ * What devices on a network share: the loop that lets any thread of the process run the transport.
  *
  * Nobody waits for the device's lock. Who posts rings; who holds the lock looks for bells again after it has let go, so
  * that a bell is always answered, either by who rang or by who was at it.
@@ -8,6 +8,7 @@ import {
   type AhAttr,
   type Device,
   type DeviceAttr,
+  deviceAttr,
   type FastPath,
   type GidEntry,
   type Host,
@@ -15,7 +16,7 @@ import {
   layout,
   type OpenOptions,
   type PortAttr,
-  PortState,
+  portAttr,
 } from '../verbs/index.ts'
 import { countersOf } from './counters.ts'
 import { Area, maxResources, Tq } from './layout.ts'
@@ -24,42 +25,6 @@ import type { TransportOptions } from './state.ts'
 import { Transport } from './transport.ts'
 
 const { Dev, Qp } = layout
-
-/** Limits of the transport, for `queryDevice`. */
-const networkLimits: Omit<DeviceAttr, 'nodeGuid' | 'sysImageGuid' | 'maxMrSize'> = {
-  fwVer: '1.0.0',
-  vendorId: 0x56424e,
-  vendorPartId: 2,
-  hwVer: 1,
-  pageSizeCap: 0xfffff000,
-  maxQp: layout.maxQps,
-  maxQpWr: 16384,
-  deviceCapFlags: 0,
-  maxSge: 32,
-  maxSgeRd: 32,
-  maxCq: layout.maxCqs,
-  maxCqe: 65535,
-  maxMr: layout.maxKeys / 2,
-  maxPd: layout.maxPds,
-  maxQpRdAtom: maxResources,
-  maxQpInitRdAtom: maxResources,
-  maxResRdAtom: layout.maxQps * maxResources,
-  atomicCap: 'glob',
-  maxMw: layout.maxKeys / 2,
-  maxMcastGrp: layout.maxMcastEntries,
-  maxMcastQpAttach: 256,
-  maxTotalMcastQpAttach: layout.maxMcastEntries,
-  maxAh: 32767,
-  maxSrq: layout.maxSrqs,
-  maxSrqWr: 16384,
-  maxSrqSge: 32,
-  maxPkeys: 1,
-  maxInlineData: 512,
-  localCaAckDelay: 15,
-  physPortCnt: 1,
-  maxCompChannels: layout.maxChannels,
-  completionTimestampMask: 0,
-}
 
 /** A thread that takes longer for one turn was held up. */
 const noticeableNs = 1e6
@@ -124,31 +89,10 @@ export abstract class NetworkDevice implements Device {
     this.#lock = area + Area.lock
     this.#acksDeferred = countersOf(host, init.index).ack_deferred
     this.transport = new Transport(host, init.index, area, init.activeMtu, sink, init.options)
-    this.attr = {
-      ...networkLimits,
-      nodeGuid: init.guid,
-      sysImageGuid: init.guid,
-      maxMrSize: host.segment.sizeBytes,
-    }
-    this.port = {
-      state: PortState.Active,
-      maxMtu: 4096,
-      activeMtu: init.activeMtu,
-      gidTblLen: init.gids.length,
-      maxMsgSz: 0x80000000,
-      badPkeyCntr: 0,
-      qkeyViolCntr: 0,
-      pkeyTblLen: 1,
-      lid: 0,
-      smLid: 0,
-      lmc: 0,
-      maxVlNum: 1,
-      smSl: 0,
-      activeWidth: 2,
-      activeSpeed: 32,
-      physState: 5,
-      linkLayer: LinkLayer.Ethernet,
-    }
+    this.attr = deviceAttr(host, init.guid, { vendorPartId: 2, localCaAckDelay: 15, maxRdAtomic: maxResources })
+    const { activeMtu } = init
+    const { length } = init.gids
+    this.port = portAttr({ activeMtu, gidTblLen: length, lid: 0, smLid: 0, linkLayer: LinkLayer.Ethernet })
   }
 
   // --- the link: what a device adds --------------------------------------------------------------------------------

@@ -208,7 +208,7 @@ export class Requester {
     }
     if (sent > 0 && rc && this.#f64[timer] === Number.POSITIVE_INFINITY) this.#arm(q, nowNs)
     if (pacedNs > nowNs) s.arm(q, congestion!.pace(t, pacedNs, this.#f64[timer]!))
-    if (state === QpState.Sqd) s.drained(q)
+    if (state === QpState.Sqd) s.host.drained(q)
     return more
   }
 
@@ -475,7 +475,7 @@ export class Requester {
       else if (kind === AethKind.Nak) this.#negative(q, t, psn, syndrome, nowNs)
       else s.count(s.counters.drops_malformed)
     }
-    if (i32[q + Qp.state] === QpState.Sqd) s.drained(q)
+    if (i32[q + Qp.state] === QpState.Sqd) s.host.drained(q)
   }
 
   /**

@@ -141,27 +141,8 @@ export class TransportState {
       if (tail === Atomics.load(i32, q + Qp.rqHead)) return noReceive
       return i32[q + Qp.rqRing]! + (tail & i32[q + Qp.rqMask]!) * i32[q + Qp.rqStride]!
     }
-    const { segment } = host
-    const srq = host.srqWord(srqSlot)
-    segment.lock(srq + Srq.lock)
-    const tail = i32[srq + Srq.tail]!
-    const head = Atomics.load(i32, srq + Srq.head)
-    if (tail === head) {
-      segment.unlock(srq + Srq.lock)
-      return noReceive
-    }
-    const stride = i32[srq + Srq.stride]!
-    const from = i32[srq + Srq.ring]! + (tail & i32[srq + Srq.mask]!) * stride
     const to = this.of(q) + Tq.srqCopy
-    i32.copyWithin(to, from, from + stride)
-    Atomics.store(i32, srq + Srq.tail, (tail + 1) | 0)
-    const limit = i32[srq + Srq.limit]!
-    if (limit > 0 && ((head - tail - 1) | 0) < limit) {
-      i32[srq + Srq.limit] = 0
-      host.pushEvent(i32[srq + Srq.context]!, EventType.SrqLimitReached, elementKind.srq, srqSlot)
-    }
-    segment.unlock(srq + Srq.lock)
-    return to
+    return host.takeFromSrq(srqSlot, i32, to) ? to : noReceive
   }
 
   /** The receive is used up; its place is free. */
@@ -218,15 +199,6 @@ export class TransportState {
   /** The receive CQ is full, so that its owner cannot learn of a message: a QP of any type ends with that. */
   overran(q: number): void {
     this.refuse(q, EventType.QpFatal)
-  }
-
-  /** In SQD: says once that all requests posted before are done. */
-  drained(q: number): void {
-    const { i32, host } = this
-    if (i32[q + Qp.sqDraining] !== 1 || ((i32[q + Qp.sqNext]! - i32[q + Qp.sqDrainAt]!) | 0) < 0) return
-    i32[q + Qp.sqDraining] = 0
-    if (i32[q + Qp.sqDrainNotify] === 1)
-      host.pushEvent(i32[q + Qp.context]!, EventType.SqDrained, elementKind.qp, host.qpSlot(q))
   }
 
   /** A receive ends with an error that its owner made, and the QP with it. */

@@ -509,6 +509,44 @@ export class Host {
     segment.unlock(srq + Srq.lock)
   }
 
+  // --- receives ----------------------------------------------------------------------------------------------------
+
+  /**
+   * Takes the next receive of an SRQ and copies it to `to[at]`, since its place may be used again at once; false if there
+   * is none. Makes the event for which a limit was set.
+   */
+  takeFromSrq(srqSlot: number, to: Int32Array, at: number): boolean {
+    const { i32, segment } = this
+    const srq = this.srqWord(srqSlot)
+    segment.lock(srq + Srq.lock)
+    const tail = i32[srq + Srq.tail]!
+    const head = Atomics.load(i32, srq + Srq.head)
+    if (tail === head) {
+      segment.unlock(srq + Srq.lock)
+      return false
+    }
+    const stride = i32[srq + Srq.stride]!
+    const r = i32[srq + Srq.ring]! + (tail & i32[srq + Srq.mask]!) * stride
+    for (let i = 0; i < stride; i++) to[at + i] = i32[r + i]!
+    Atomics.store(i32, srq + Srq.tail, (tail + 1) | 0)
+    const limit = i32[srq + Srq.limit]!
+    if (limit > 0 && ((head - tail - 1) | 0) < limit) {
+      i32[srq + Srq.limit] = 0
+      this.pushEvent(i32[srq + Srq.context]!, EventType.SrqLimitReached, elementKind.srq, srqSlot)
+    }
+    segment.unlock(srq + Srq.lock)
+    return true
+  }
+
+  /** In SQD: says once that all requests posted before are done. */
+  drained(q: number): void {
+    const { i32 } = this
+    if (i32[q + Qp.sqDraining] !== 1 || ((i32[q + Qp.sqNext]! - i32[q + Qp.sqDrainAt]!) | 0) < 0) return
+    i32[q + Qp.sqDraining] = 0
+    if (i32[q + Qp.sqDrainNotify] === 1)
+      this.pushEvent(i32[q + Qp.context]!, EventType.SqDrained, elementKind.qp, this.qpSlot(q))
+  }
+
   // --- flushing ----------------------------------------------------------------------------------------------------
 
   /** Flushes the receive queue; the receive lock is held. */

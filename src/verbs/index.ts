@@ -23,6 +23,7 @@ export {
 export { VerbsError, type VerbsErrorCode, verbsErrorCodes } from './errors.ts'
 export { elementKind, Host } from './host.ts'
 export * as layout from './layout.ts'
+export { deviceAttr, portAttr } from './limits.ts'
 export { MemoryRegion, MemoryWindow, type MrHandle, type Registrable, unbind } from './memory-region.ts'
 export { processHost, reapDead, segmentOptions } from './process-host.ts'
 export { type PdHandle, ProtectionDomain } from './protection-domain.ts'

@@ -7,7 +7,7 @@
  */
 import { type Counters, countersOf, type PacketSink, type Transport } from '../../transport/index.ts'
 import { type Host, layout } from '../../verbs/index.ts'
-import { gidOfIp, Icrc, IcrcFlow, ipOfGid } from '../../wire/index.ts'
+import { Bth, gidOfIp, Icrc, IcrcFlow, ipOfGid } from '../../wire/index.ts'
 import type { PacketSocket } from './packet-socket.ts'
 import { groupAddress, type Path, Paths } from './paths.ts'
 
@@ -64,11 +64,11 @@ export class Sockets implements PacketSink {
   readonly #locals: readonly LocalGid[]
   readonly #attach: Attach
   readonly #i32: Int32Array
+  readonly #f64: Float64Array
   readonly #u8: Uint8Array
   readonly #txAt: number
   readonly #rxAt: number
   readonly #counters: Counters
-  readonly #counter: (name: layout.CounterName) => void
   #opens: Open[] = []
   #unicast: (PacketSocket | null)[] = []
   #generation = -1
@@ -94,11 +94,15 @@ export class Sockets implements PacketSink {
     this.#locals = locals
     this.#attach = attach
     this.#i32 = host.i32
+    this.#f64 = host.f64
     this.#u8 = host.u8
     this.#txAt = host.segment.allocate(burstBytes + 8192)
     this.#rxAt = host.segment.allocate(receiveBytes)
-    this.#counter = (name) => host.count(device, name)
     this.#counters = countersOf(host, device)
+  }
+
+  #count(counter: number, by = 1): void {
+    this.#f64[counter] = this.#f64[counter]! + by
   }
 
   // --- which sockets there are -------------------------------------------------------------------------------------
@@ -174,7 +178,7 @@ export class Sockets implements PacketSink {
     const path = this.#path
     const total = lengthBytes + Icrc.length
     if (path === null || path.socket === null) {
-      this.#counter('drops_no_path')
+      this.#count(this.#counters.drops_no_path)
       return
     }
     const at = this.#txAt + this.#used
@@ -198,22 +202,20 @@ export class Sockets implements PacketSink {
     socket.setTrafficClass(this.#trafficClass)
     // The usual value is the system's own: then nothing has to be said with each call.
     socket.setHopLimit(this.#hopLimit === usualHopLimit ? 0 : this.#hopLimit)
-    const { f64 } = this.#host
     let done = 0
     while (done < length) {
       const sent = socket.send(this.#txAt + done, length - done, packets > 1 ? this.#segment : 0, path.destination)
       if (sent < 0) {
         // The buffer is full, or the way refuses it: for the transport it is lost.
-        this.#counter('send_err')
+        this.#count(this.#counters.send_err)
         break
       }
       done += sent
       if (done < length && !socket.segmentation) this.#renumber(path, done, length)
     }
     this.#sent += done
-    const { sent_pkts, sent_bytes } = this.#counters
-    f64[sent_pkts] = f64[sent_pkts]! + packets
-    f64[sent_bytes] = f64[sent_bytes]! + done
+    this.#count(this.#counters.sent_pkts, packets)
+    this.#count(this.#counters.sent_bytes, done)
   }
 
   /** The kernel has just refused to cut: the rest goes as single packets, whose identification is 0. */
@@ -287,23 +289,21 @@ export class Sockets implements PacketSink {
 
   #burst({ socket, slot, local, group, gidWords }: Open, bytes: number, nowNs: number): number {
     const { transport } = this
-    const { f64 } = this.#host
-    const { rcvd_bytes } = this.#counters
-    f64[rcvd_bytes] = f64[rcvd_bytes]! + bytes
+    this.#count(this.#counters.rcvd_bytes, bytes)
     if (socket.kernelDrops !== 0) this.#dropped(slot, socket.kernelDrops)
     const { origin } = transport
     const u8 = this.#u8
     if (socket.truncated) {
-      this.#counter('drops_malformed')
+      this.#count(this.#counters.drops_malformed)
       return 1
     }
-    const here = this.#locals[local]!
-    let path = this.#from.find(socket.sourceWords, 0, group === null ? local : -1 - local, socket.sourcePort)
+    // What comes to a group's socket is on another way than what comes to the address itself.
+    const key = group === null ? local : -1 - local
+    let path = this.#from.find(socket.sourceWords, 0, key, socket.sourcePort)
     if (path === null) {
       const source = ipOfGid(socket.source)
-      const destination = group === null ? here.address : groupAddress(group, socket.family)
+      const destination = group === null ? this.#locals[local]!.address : groupAddress(group, socket.family)
       const flow = new IcrcFlow(source, destination, socket.sourcePort)
-      const key = group === null ? local : -1 - local
       path = this.#from.add(socket.sourceWords, 0, key, socket.sourcePort, flow, null, -1)
     }
     for (let i = 0; i < 4; i++) {
@@ -319,8 +319,8 @@ export class Sockets implements PacketSink {
       const start = this.#rxAt + at
       const end = this.#rxAt + Math.min(at + segment, bytes) - Icrc.length
       packets++
-      if (end - start < 12) this.#counter('drops_malformed')
-      else if (path.flow.check(u8, start, end) < 0) this.#counter('icrc_errors')
+      if (end - start < Bth.length) this.#count(this.#counters.drops_malformed)
+      else if (path.flow.check(u8, start, end) < 0) this.#count(this.#counters.icrc_errors)
       else if (transport.receive(start, end, nowNs)) this.putsOff = true
     }
     return packets
@@ -332,8 +332,6 @@ export class Sockets implements PacketSink {
     const more = (drops - this.#i32[word]!) | 0
     if (more <= 0) return
     this.#i32[word] = drops
-    const { drops_socket_buffer } = this.#counters
-    const { f64 } = this.#host
-    f64[drops_socket_buffer] = f64[drops_socket_buffer]! + more
+    this.#count(this.#counters.drops_socket_buffer, more)
   }
 }

@@ -12,6 +12,7 @@ import {
   type DeviceAttr,
   type DeviceDriver,
   type DeviceInfo,
+  deviceAttr,
   type FastPath,
   type GidEntry,
   GidType,
@@ -20,7 +21,7 @@ import {
   layout,
   type OpenOptions,
   type PortAttr,
-  PortState,
+  portAttr,
   processHost,
   reapDead,
   segmentOptions,
@@ -139,26 +140,9 @@ export class ShmDevice implements Device {
     this.#i32 = host.i32
     const dev = host.deviceWord(index)
     const guid = deviceGuid(host, index)
-    this.attr = { ...limits, nodeGuid: guid, sysImageGuid: guid, maxMrSize: host.segment.sizeBytes }
-    this.port = {
-      state: PortState.Active,
-      maxMtu: 4096,
-      activeMtu,
-      gidTblLen: 1,
-      maxMsgSz: 0x80000000,
-      badPkeyCntr: 0,
-      qkeyViolCntr: 0,
-      pkeyTblLen: 1,
-      lid: host.i32[dev + Dev.lid]!,
-      smLid: 1,
-      lmc: 0,
-      maxVlNum: 1,
-      smSl: 0,
-      activeWidth: 2,
-      activeSpeed: 32,
-      physState: 5,
-      linkLayer: LinkLayer.InfiniBand,
-    }
+    this.attr = deviceAttr(host, guid, { vendorPartId: 1, localCaAckDelay: 0, maxRdAtomic: 128 })
+    const lid = host.i32[dev + Dev.lid]!
+    this.port = portAttr({ activeMtu, gidTblLen: 1, lid, smLid: 1, linkLayer: LinkLayer.InfiniBand })
     this.gids = [{ gid: linkLocalGid(guid), gidIndex: 0, portNum: 1, gidType: GidType.Ib, ndevIfindex: 0 }]
   }
 
@@ -278,41 +262,6 @@ function linkLocalGid(guid: bigint): Uint8Array {
   view.setUint32(0, 0xfe800000)
   view.setBigUint64(8, guid)
   return gid
-}
-
-const limits: Omit<DeviceAttr, 'nodeGuid' | 'sysImageGuid' | 'maxMrSize'> = {
-  fwVer: '1.0.0',
-  vendorId: 0x56424e,
-  vendorPartId: 1,
-  hwVer: 1,
-  pageSizeCap: 0xfffff000,
-  maxQp: layout.maxQps,
-  maxQpWr: 16384,
-  deviceCapFlags: 0,
-  maxSge: 32,
-  maxSgeRd: 32,
-  maxCq: layout.maxCqs,
-  maxCqe: 65535,
-  maxMr: layout.maxKeys / 2,
-  maxPd: layout.maxPds,
-  maxQpRdAtom: 128,
-  maxQpInitRdAtom: 128,
-  maxResRdAtom: layout.maxQps * 128,
-  atomicCap: 'glob',
-  maxMw: layout.maxKeys / 2,
-  maxMcastGrp: layout.maxMcastEntries,
-  maxMcastQpAttach: 256,
-  maxTotalMcastQpAttach: layout.maxMcastEntries,
-  maxAh: 32767,
-  maxSrq: layout.maxSrqs,
-  maxSrqWr: 16384,
-  maxSrqSge: 32,
-  maxPkeys: 1,
-  maxInlineData: 512,
-  localCaAckDelay: 0,
-  physPortCnt: 1,
-  maxCompChannels: layout.maxChannels,
-  completionTimestampMask: 0,
 }
 
 const devices = new Map<string, ShmDevice>()

@@ -14,18 +14,7 @@
  * In all of them `q` is the first word of the requester's QP, `d` that of the responder's, `w` that of the request in its
  * queue, and `r` that of a receive. What carries out a request returns a `WcStatus`, or `waits` if it must be tried again.
  */
-import {
-  bind,
-  EventType,
-  elementKind,
-  type Host,
-  layout,
-  localInvalidate,
-  Opcode,
-  QpState,
-  QpType,
-  WcStatus,
-} from '../../verbs/index.ts'
+import { bind, type Host, layout, localInvalidate, Opcode, QpState, QpType, WcStatus } from '../../verbs/index.ts'
 import { Datagrams } from './datagrams.ts'
 import { Failures } from './failures.ts'
 import { Messages } from './messages.ts'
@@ -66,8 +55,7 @@ export class Executor {
     for (;;) {
       const next = i32[q + Qp.sqNext]!
       const state = i32[q + Qp.state]!
-      if (state === QpState.Sqd && i32[q + Qp.sqDraining] === 1 && ((next - i32[q + Qp.sqDrainAt]!) | 0) >= 0)
-        this.#drained(q)
+      if (state === QpState.Sqd) host.drained(q)
       if (next === i32[q + Qp.sqHead]) return
       if (state !== QpState.Rts) {
         if (state === QpState.Err || state === QpState.Sqe) host.flushSends(q)
@@ -79,13 +67,6 @@ export class Executor {
       }
       if (!this.#step(q, next)) return
     }
-  }
-
-  #drained(q: number): void {
-    const i32 = this.#i32
-    i32[q + Qp.sqDraining] = 0
-    if (i32[q + Qp.sqDrainNotify] === 1)
-      this.#host.pushEvent(i32[q + Qp.context]!, EventType.SqDrained, elementKind.qp, this.#host.qpSlot(q))
   }
 
   /** Carries out the request at `next`; false if it has to wait. */

@@ -2,7 +2,7 @@
  * The receive that a message takes, from the peer's own receive queue or from its SRQ. Its place `r` is the word in the
  * queue; a receive of an SRQ is copied out, and `fromSrq` stands for it.
  */
-import { Access, EventType, elementKind, type Host, layout, QpState, WcOpcode, WcStatus } from '../../verbs/index.ts'
+import { Access, type Host, layout, QpState, WcOpcode, WcStatus } from '../../verbs/index.ts'
 import type { Failures } from './failures.ts'
 import type { Ranges } from './ranges.ts'
 
@@ -40,27 +40,7 @@ export class Receives {
       if (tail === i32[d + Qp.rqHead] && tail === Atomics.load(i32, d + Qp.rqHead)) return noReceive
       return i32[d + Qp.rqRing]! + (tail & i32[d + Qp.rqMask]!) * i32[d + Qp.rqStride]!
     }
-    const { segment } = this.#host
-    const srq = this.#host.srqWord(srqSlot)
-    segment.lock(srq + Srq.lock)
-    const tail = i32[srq + Srq.tail]!
-    const head = Atomics.load(i32, srq + Srq.head)
-    if (tail === head) {
-      segment.unlock(srq + Srq.lock)
-      return noReceive
-    }
-    const r = i32[srq + Srq.ring]! + (tail & i32[srq + Srq.mask]!) * i32[srq + Srq.stride]!
-    // The request is copied out, since the place may be used again once the tail has moved.
-    const mine = this.#srqCopy
-    for (let i = 0; i < i32[srq + Srq.stride]!; i++) mine[i] = i32[r + i]!
-    Atomics.store(i32, srq + Srq.tail, (tail + 1) | 0)
-    const limit = i32[srq + Srq.limit]!
-    if (limit > 0 && ((head - tail - 1) | 0) < limit) {
-      i32[srq + Srq.limit] = 0
-      this.#host.pushEvent(i32[srq + Srq.context]!, EventType.SrqLimitReached, elementKind.srq, srqSlot)
-    }
-    segment.unlock(srq + Srq.lock)
-    return fromSrq
+    return this.#host.takeFromSrq(srqSlot, this.#srqCopy, 0) ? fromSrq : noReceive
   }
 
   /** wr_id of a receive that `take` gave. */

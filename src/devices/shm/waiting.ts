@@ -7,6 +7,7 @@
  */
 import { nowNs } from '../../memory/index.ts'
 import { type Host, layout, QpType, WcStatus } from '../../verbs/index.ts'
+import { rnrTimerNs } from '../../wire/index.ts'
 
 const { Pend, Qp, Srq } = layout
 
@@ -15,15 +16,6 @@ export const waits = -1
 
 /** Why a request stands at the front of its queue. */
 const pendingOn = { nothing: 0, receive: 1, peer: 2 } as const
-
-/** RNR timer codes in nanoseconds; InfiniBand Architecture volume 1, table 45. */
-const rnrTimerNs = Float64Array.from(
-  [
-    655.36, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24, 0.32, 0.48, 0.64, 0.96, 1.28, 1.92, 2.56, 3.84, 5.12,
-    7.68, 10.24, 15.36, 20.48, 30.72, 40.96, 61.44, 81.92, 122.88, 163.84, 245.76, 327.68, 491.52,
-  ],
-  (ms) => Math.round(ms * 1e6),
-)
 
 /** RNR retry count that means for ever. */
 const rnrRetryForever = 7
