@@ -1,2 +1,3 @@
-/** Connections: the InfiniBand communication manager and, on it, the RDMA CM. docs/cm.md shows how it works. */
-export * from './ib/index.ts'
+/** Connections: the InfiniBand communication manager (`ib`) and, on it, the RDMA CM. */
+export * as ib from './ib/index.ts'
+export * from './rdma/index.ts'
