@@ -28,12 +28,10 @@ export class CmError extends Error {
 
 /** Why a message that can be read was dropped. The names are stable. */
 export const dropReasons = {
-  unknownId: 'a communication id that nobody here has',
-  wrongPeer: 'the id of the sender is not that of the peer of this connection',
-  wrongQpn: 'the queue pair number of a DREQ or LAP is not that of this connection',
+  unknownId: 'a pair of communication ids that no connection here has',
+  wrongQpn: 'a queue pair number that is not that of the connection, or cannot be one',
   unexpected: 'a message that the state of the connection does not expect',
-  ownMessage: 'a message that this communication manager sent itself',
   backlogFull: 'a request to a listener with as many requests waiting as its backlog allows',
-  tooMany: 'a request beyond the limit of all connections',
+  tooMany: 'a request beyond the limits of all connections',
 } as const
 export type DropReason = keyof typeof dropReasons | MalformedReason

@@ -21,8 +21,8 @@ export interface QpAttrPlace {
  * serves any. The RNR timer is 0, the longest, as in Linux: give another `minRnrTimer` by spreading over it.
  * RTR and RTS need what the peer told: before, ERR_CM_STATE.
  */
-export function qpAttrOf(
-  connection: CmConnection<unknown>,
+export function qpAttrOf<A>(
+  connection: CmConnection<A>,
   state: typeof QpState.Init | typeof QpState.Rtr | typeof QpState.Rts,
   place: QpAttrPlace = {},
 ): Partial<QpAttr> {

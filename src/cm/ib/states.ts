@@ -135,7 +135,7 @@ export const cmTransitions: readonly CmTransition[] = [
   { from: ['REQ_SENT'], on: 'MRA(REQ)', to: 'MRA_REQ_RCVD', timer: 'mra', event: 'mraReceived' },
   { from: ['MRA_REQ_RCVD'], on: 'MRA(REQ)', timer: 'mra', duplicate: true },
   { from: asking, on: 'REP', to: 'REP_RCVD', timer: 'stop', event: 'repReceived' },
-  { from: asking, on: 'REJ', when: 'notYet' },
+  { from: [...asking, ...replied, ...connected], on: 'REJ', when: 'notYet' },
   { from: asking, on: 'REJ', when: 'stale', to: 'TIMEWAIT', timer: 'timewait', event: 'rejReceived' },
   { from: asking, on: 'REJ', to: 'IDLE', event: 'rejReceived' },
   { from: asking, on: 'close', to: 'IDLE', send: 'REJ (timeout)' },
