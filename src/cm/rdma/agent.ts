@@ -5,9 +5,6 @@
  *
  * It works when it is given time (`process`): by calls that wait in this thread, by `follow`, which goes on in the event
  * loop for as long as somebody is interested, and ten times a second while connections are there and nobody is.
- *
- * What asks and what is asked are two communication managers with a queue pair each, so that a program that connects to
- * itself has two ends like any other.
  */
 import { randomBytes } from 'node:crypto'
 import { nowNs } from '../../memory/index.ts'
@@ -24,13 +21,9 @@ import {
   WcStatus,
   workCompletions,
 } from '../../verbs/index.ts'
-import {
-  type CmConnection,
-  type CmListener,
-  CommunicationManager,
-  type CmEvent as IbEvent,
-  type ListenOptions,
-} from '../ib/index.ts'
+import { CmRejReason } from '../../wire/index.ts'
+import { type CmListener, CommunicationManager, type CmEvent as IbEvent, type ListenOptions } from '../ib/index.ts'
+import { mtuBytes } from './constants.ts'
 import { GsiPort, type MadAddress } from './gsi-port.ts'
 
 /** Whom events of a connection go to: what its `context` is. */
@@ -45,12 +38,6 @@ export interface ListenerOwner {
 
 const backgroundMs = 100
 
-/** One of the two communication managers. */
-interface Side {
-  port: GsiPort
-  cm: CommunicationManager<MadAddress>
-}
-
 export class Agent {
   readonly context: Context
   readonly name: string
@@ -64,9 +51,9 @@ export class Agent {
   #pd: ProtectionDomain | undefined
   readonly #cq: CompletionQueue
   readonly #wc = workCompletions(32)
-  readonly #sides: (Side | undefined)[] = [undefined, undefined]
+  readonly cm: CommunicationManager<MadAddress>
+  readonly #port: GsiPort
   readonly #services = new Map<bigint, number>()
-  readonly #random: () => number
   readonly #followers = new Set<object>()
   #background: NodeJS.Timeout | undefined
   #following = false
@@ -78,13 +65,24 @@ export class Agent {
     this.context = context
     this.name = context.name
     this.#ownsContext = ownsContext
-    this.#random = random
     this.ethernet = context.queryPort(1).linkLayer === LinkLayer.Ethernet
     this.channel = context.createCompChannel()
-    this.#cq = context.createCq(2 * GsiPort.completions + 64, { channel: this.channel })
+    this.#cq = context.createCq(GsiPort.completions, { channel: this.channel })
     this.#gsiPd = context.allocPd()
+    const port = new GsiPort(this.#gsiPd, this.#cq, random)
+    this.#port = port
+    const { activeMtu } = context.queryPort(1)
+    this.cm = new CommunicationManager<MadAddress>({
+      caGuid: context.queryDevice().nodeGuid,
+      random,
+      commIds: () => port.commId(),
+      send: (mad, to) => port.send(mad, to),
+      event: (event) => this.#event(event),
+      addressKey: ({ key }) => key,
+      check: ({ pathMtu }) => (mtuBytes(pathMtu) > activeMtu ? CmRejReason.InvalidPathMtu : undefined),
+    })
     this.#background = setInterval(() => {
-      if (!this.#following && this.size > 0) this.process()
+      if (!this.#following && this.cm.size > 0) this.process()
     }, backgroundMs)
     this.#background.unref()
   }
@@ -92,43 +90,6 @@ export class Agent {
   get pd(): ProtectionDomain {
     this.#pd ??= this.context.allocPd()
     return this.#pd
-  }
-
-  /** Connections in all states. */
-  get size(): number {
-    return this.#sides.reduce((sum, side) => sum + (side?.cm.size ?? 0), 0)
-  }
-
-  /** The manager of what this end asks for. */
-  get active(): CommunicationManager<MadAddress> {
-    return this.#side(0).cm
-  }
-
-  /** The manager of what it is asked for. */
-  get passive(): CommunicationManager<MadAddress> {
-    return this.#side(1).cm
-  }
-
-  /** The manager of a connection. */
-  of(connection: CmConnection<MadAddress>): CommunicationManager<MadAddress> {
-    return connection.active ? this.active : this.passive
-  }
-
-  #side(number: 0 | 1): Side {
-    const known = this.#sides[number]
-    if (known !== undefined) return known
-    const port = new GsiPort(this.#gsiPd, this.#cq, number, this.#random)
-    const cm = new CommunicationManager<MadAddress>({
-      caGuid: this.context.queryDevice().nodeGuid,
-      random: this.#random,
-      commIds: () => port.commId(),
-      send: (mad, to) => port.send(mad, to),
-      event: (event) => this.#event(event),
-      addressKey: ({ key }) => key,
-    })
-    const side = { port, cm }
-    this.#sides[number] = side
-    return side
   }
 
   #event(event: IbEvent<MadAddress>): void {
@@ -142,12 +103,11 @@ export class Agent {
 
   /** EADDRINUSE if an agent of another thread or process listens to the service. */
   listen(serviceId: bigint, options: ListenOptions<MadAddress>): CmListener<MadAddress> {
-    const { port, cm } = this.#side(1)
     const count = this.#services.get(serviceId) ?? 0
-    if (count === 0) registerService(port.qp, serviceId)
+    if (count === 0) registerService(this.#port.qp, serviceId)
     this.#services.set(serviceId, count + 1)
     try {
-      return cm.listen(serviceId, options)
+      return this.cm.listen(serviceId, options)
     } catch (error) {
       this.#forget(serviceId)
       throw error
@@ -155,7 +115,7 @@ export class Agent {
   }
 
   closeListener(listener: CmListener<MadAddress>): void {
-    this.passive.closeListener(listener)
+    this.cm.closeListener(listener)
     this.#forget(listener.serviceId)
   }
 
@@ -164,7 +124,7 @@ export class Agent {
     if (count > 0) this.#services.set(serviceId, count)
     else {
       this.#services.delete(serviceId)
-      unregisterService(this.#side(1).port.qp, serviceId)
+      unregisterService(this.#port.qp, serviceId)
     }
   }
 
@@ -180,7 +140,7 @@ export class Agent {
         for (let i = 0; i < n; i++) messages += this.#complete(i)
       }
       const now = nowNs()
-      for (const side of this.#sides) if (side !== undefined && side.cm.deadline() <= now) side.cm.expire(now)
+      if (this.cm.deadline() <= now) this.cm.expire(now)
       return messages
     } finally {
       this.#processing = false
@@ -189,30 +149,23 @@ export class Agent {
 
   #complete(i: number): number {
     const { wrId, opcode, status, slid } = this.#wc[i]!
-    const side = this.#sides[wrId >> 12]!
-    const buffer = wrId & 0xfff
     if (opcode !== WcOpcode.Recv) {
-      side.port.sent()
+      this.#port.sent()
       return 0
     }
     if (status !== WcStatus.Success) return 0
-    const { grh, mad } = side.port.received(buffer)
-    const from = side.port.senderOf(grh, slid)
+    const { grh, mad } = this.#port.received(wrId)
+    const from = this.#port.senderOf(grh, slid)
     try {
-      side.cm.receive(mad, from, nowNs())
+      this.cm.receive(mad, from, nowNs())
     } finally {
-      side.port.release(buffer)
+      this.#port.release(wrId)
     }
     return 1
   }
 
-  /** Nanoseconds of the clock at which something must be done, Infinity if nothing waits. */
-  get deadlineNs(): number {
-    return Math.min(...this.#sides.map((side) => side?.cm.deadline() ?? Number.POSITIVE_INFINITY))
-  }
-
   #millisecondsLeft(timeoutMs: number): number {
-    return Math.max(0, Math.min(timeoutMs, Math.ceil((this.deadlineNs - nowNs()) / 1e6)))
+    return Math.max(0, Math.min(timeoutMs, Math.ceil((this.cm.deadline() - nowNs()) / 1e6)))
   }
 
   /** Blocks this thread until something has come or a timer has expired, at most `timeoutMs`. */
@@ -262,11 +215,11 @@ export class Agent {
   #close(): void {
     // The last messages leave before nobody can send them any more.
     const until = nowNs() + 50e6
-    while (this.#sides.some((side) => side?.port.sending) && nowNs() < until) this.process()
+    while (this.#port.sending && nowNs() < until) this.process()
     this.#closed = true
     clearInterval(this.#background)
     this.channel.wake()
-    for (const side of this.#sides) side?.port.close()
+    this.#port.close()
     this.#cq.close()
     this.channel.close()
     this.#gsiPd.close()

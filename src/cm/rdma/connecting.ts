@@ -7,7 +7,7 @@
  *     RTR, RTS ── RTU ──>                ── Established
  */
 import { nowNs } from '../../memory/index.ts'
-import { Access, type AhAttr, QpState, QpType } from '../../verbs/index.ts'
+import { Access, type AhAttr, type PathMtu, QpState, QpType, randomPsn } from '../../verbs/index.ts'
 import { CmaHdr, CmRejReason, emitCma, rdmaServiceId } from '../../wire/index.ts'
 import {
   AprStatus,
@@ -18,7 +18,7 @@ import {
   timeoutNs,
 } from '../ib/index.ts'
 import type { Agent, ConnectionOwner } from './agent.ts'
-import { CmEventType, errno, type PortSpace, udpQkey } from './constants.ts'
+import { CmEventType, errno, mtuBytes, mtuCode, type PortSpace, udpQkey } from './constants.ts'
 import type { Path } from './devices.ts'
 import { RdmaCmError } from './errors.ts'
 import type { CmEventParam } from './event.ts'
@@ -49,10 +49,11 @@ export class Connecting implements ConnectionOwner {
   readonly #host: ConnectionHost
   readonly #agent: Agent
   #ib: Ib | undefined
-  #cm: Manager | undefined
   #sgidIndex = 0
   #ahAttr: AhAttr | undefined
   #phase: Phase = 'none'
+  /** The first PSN of a passive side. */
+  readonly #sqPsn: number = randomPsn()
   /** The queue pair that was told to the peer is the id's own. */
   #managed = false
   /** Disconnected was told; it is told once. */
@@ -78,11 +79,10 @@ export class Connecting implements ConnectionOwner {
     privateData.set(param.privateData, CmaHdr.length)
     const serviceId = rdmaServiceId(portSpace, remotePort)
     const to = madAddress(path.dgid, path.dlid, path.sgidIndex)
-    const cm = this.#agent.active
+    const cm = this.#agent.cm
     const now = nowNs()
     this.#sgidIndex = path.sgidIndex
     this.#ahAttr = addressVector(path.dgid, path.dlid, path.sgidIndex, options.tos)
-    this.#cm = cm
     this.#phase = 'asking'
     const retries = { maxCmRetries: options.maxRetries, privateData, context: this }
     if (qpType === QpType.UD) {
@@ -108,7 +108,7 @@ export class Connecting implements ConnectionOwner {
           ...(options.ackTimeout > 0 ? { localAckTimeout: options.ackTimeout } : {}),
         },
         packetLifeTime,
-        pathMtu: activeMtu,
+        pathMtu: mtuCode(activeMtu),
         responderResources: param.responderResources,
         initiatorDepth: param.initiatorDepth,
         flowControl: param.flowControl,
@@ -139,7 +139,6 @@ export class Connecting implements ConnectionOwner {
   /** A request came. */
   requested(ib: Ib, from: MadAddress): void {
     this.#ib = ib
-    this.#cm = this.#agent.passive
     this.#sgidIndex = from.sgidIndex
     this.#ahAttr = addressVector(from.gid, from.lid, from.sgidIndex, this.#host.options.tos)
     this.#phase = 'asked'
@@ -155,7 +154,7 @@ export class Connecting implements ConnectionOwner {
   accept(param: FullParam): void {
     this.#expect('accept', 'asked', 'accept answers a ConnectRequest, with the id that came with it')
     const { host, qpNum, srq } = this.#queuePair('accept', param)
-    const [cm, ib] = [this.#cm!, this.#ib!]
+    const [cm, ib] = [this.#agent.cm, this.#ib!]
     const { privateData } = param
     if (host.qpType === QpType.UD) {
       const qkey = param.qkey ?? udpQkey
@@ -163,7 +162,7 @@ export class Connecting implements ConnectionOwner {
       this.#phase = 'connected'
       return
     }
-    const startingPsn = ib.sqPsn
+    const startingPsn = this.#sqPsn
     if (this.#managed) this.#ready(param)
     const { responderResources, initiatorDepth, flowControl, rnrRetryCount } = param
     const answer = { qpNum, startingPsn, responderResources, initiatorDepth, flowControl, srq, rnrRetryCount }
@@ -173,7 +172,7 @@ export class Connecting implements ConnectionOwner {
 
   reject(privateData: Uint8Array): void {
     this.#expect('reject', 'asked', 'reject answers a ConnectRequest, with the id that came with it')
-    const [cm, ib] = [this.#cm!, this.#ib!]
+    const [cm, ib] = [this.#agent.cm, this.#ib!]
     if (this.#host.qpType === QpType.UD) cm.sendSidrRep(ib, { status: SidrStatus.Reject, privateData }, nowNs())
     else cm.sendRej(ib, { reason: CmRejReason.ConsumerReject, privateData }, nowNs())
     this.#phase = 'over'
@@ -188,9 +187,15 @@ export class Connecting implements ConnectionOwner {
 
   /** For a queue pair that the program moves by itself: what `modify` takes to INIT, RTR, RTS. */
   qpAttr(state: typeof QpState.Init | typeof QpState.Rtr | typeof QpState.Rts): ReturnType<Manager['qpAttr']> {
-    const attr = this.#cm!.qpAttr(this.#ib!, state, { sgidIndex: this.#sgidIndex })
-    if (state !== QpState.Rtr || this.#host.qpType !== QpType.RC) return attr
-    return { ...attr, minRnrTimer: this.#host.options.minRnrTimer }
+    const attr = this.#agent.cm.qpAttr(this.#ib!, state, { sgidIndex: this.#sgidIndex })
+    if (state === QpState.Rts && !this.#ib!.active) return { ...attr, sqPsn: this.#sqPsn }
+    if (state !== QpState.Rtr) return attr
+    const pathMtu = mtuBytes(this.#ib!.pathMtu) as PathMtu
+    return {
+      ...attr,
+      pathMtu,
+      ...(this.#host.qpType === QpType.RC ? { minRnrTimer: this.#host.options.minRnrTimer } : {}),
+    }
   }
 
   /** Takes the id's queue pair to RTS. */
@@ -217,13 +222,13 @@ export class Connecting implements ConnectionOwner {
       'answered',
       'establish follows a ConnectResponse, on an id without a queue pair of its own',
     )
-    this.#cm!.sendRtu(this.#ib!, {}, nowNs())
+    this.#agent.cm.sendRtu(this.#ib!, {}, nowNs())
     this.#phase = 'connected'
   }
 
   /** `rdma_notify` with IBV_EVENT_COMM_EST: data came, so the peer is connected whatever became of its RTU. */
   communicationEstablished(): void {
-    if (this.#phase === 'replying') this.#cm!.established(this.#ib!, nowNs())
+    if (this.#phase === 'replying') this.#agent.cm.established(this.#ib!, nowNs())
   }
 
   disconnect(): void {
@@ -234,10 +239,10 @@ export class Connecting implements ConnectionOwner {
     const now = nowNs()
     switch (ib.state) {
       case 'DREQ_RCVD':
-        this.#cm!.sendDrep(ib, {}, now)
+        this.#agent.cm.sendDrep(ib, {}, now)
         break
       case 'ESTABLISHED':
-        this.#cm!.sendDreq(ib, {}, now)
+        this.#agent.cm.sendDreq(ib, {}, now)
         break
       case 'DREQ_SENT':
       case 'TIMEWAIT':
@@ -245,13 +250,13 @@ export class Connecting implements ConnectionOwner {
         break
       default:
         // It is not made yet: whatever is under way ends.
-        this.#cm!.close(ib, now)
+        this.#agent.cm.close(ib, now)
         this.#end(0, {})
     }
   }
 
   close(): void {
-    if (this.#ib !== undefined && this.#ib.state !== 'IDLE') this.#cm!.close(this.#ib, nowNs())
+    if (this.#ib !== undefined && this.#ib.state !== 'IDLE') this.#agent.cm.close(this.#ib, nowNs())
     if (this.#ib !== undefined) this.#ib.context = undefined
     this.#ended = true
     this.#phase = 'over'
@@ -300,7 +305,7 @@ export class Connecting implements ConnectionOwner {
         this.#host.emit(CmEventType.TimewaitExit, 0, {})
         break
       case 'lapReceived':
-        this.#cm!.sendApr(event.connection, { status: AprStatus.Unsupported }, nowNs())
+        this.#agent.cm.sendApr(event.connection, { status: AprStatus.Unsupported }, nowNs())
         break
       default:
     }
@@ -326,7 +331,7 @@ export class Connecting implements ConnectionOwner {
       this.#host.emit(CmEventType.ConnectResponse, 0, param)
       return
     }
-    const [cm, ib] = [this.#cm!, this.#ib!]
+    const [cm, ib] = [this.#agent.cm, this.#ib!]
     try {
       this.#ready(ib)
     } catch {

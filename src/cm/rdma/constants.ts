@@ -1,14 +1,8 @@
 /** Names and numbers of librdmacm (rdma_cma.h) and what the Linux kernel's RDMA CM fills in by itself. */
 import { QpType } from '../../verbs/index.ts'
-import { RdmaPortSpace } from '../../wire/index.ts'
 
 /** `rdma_port_space`: `RDMA_PS_TCP` is `PortSpace.Tcp`. */
-export const PortSpace = {
-  IpOIb: RdmaPortSpace.IpoIb,
-  Tcp: RdmaPortSpace.Tcp,
-  Udp: RdmaPortSpace.Udp,
-  Ib: RdmaPortSpace.Ib,
-} as const
+export const PortSpace = { IpOIb: 0x0002, Tcp: 0x0106, Udp: 0x0111, Ib: 0x013f } as const
 export type PortSpace = (typeof PortSpace)[keyof typeof PortSpace]
 
 /** `rdma_cm_event_type`: `RDMA_CM_EVENT_CONNECT_REQUEST` is `CmEventType.ConnectRequest`. */
@@ -54,3 +48,12 @@ export const privateDataBytes = { connect: 56, connectUd: 180, accept: 196, acce
 
 /** Status of events, as the kernel gives it: an errno, negative. A rejection has its reason, positive. */
 export const errno = { ENODEV: 19, EINVAL: 22, EADDRNOTAVAIL: 99, ETIMEDOUT: 110, ECONNREFUSED: 111 } as const
+
+/** Codes of path MTUs, 1 for 256 bytes to 5 for 4096. */
+export function mtuCode(bytes: number): number {
+  return Math.log2(bytes) - 7
+}
+
+export function mtuBytes(code: number): number {
+  return 128 << code
+}

@@ -58,8 +58,7 @@ export class GsiPort {
   #posted = 0
   #completed = 0
 
-  /** `number` tells its completions from those of others on the CQ: wrId = number * 4096 + buffer, sends from 2048 on. */
-  constructor(pd: ProtectionDomain, cq: CompletionQueue, number: number, random: () => number) {
+  constructor(pd: ProtectionDomain, cq: CompletionQueue, random: () => number) {
     const { context } = pd
     this.#context = context
     this.#pd = pd
@@ -68,13 +67,10 @@ export class GsiPort {
     this.#mr = pd.regMr(this.#buffer, 1)
     const cap = { maxSendWr: sends, maxRecvWr: receives, maxSendSge: 1, maxRecvSge: 1, maxInlineData: 0 }
     this.qp = pd.createQp({ type: QpType.GSI, sendCq: cq, recvCq: cq, cap })
-    this.#base = number * 4096
     connectQp(this.qp as unknown as QueuePair, { psn: 0 }, null)
     this.#serial = Math.floor(random() * 2 ** 22)
     for (let i = 0; i < receives; i++) this.#receive(i)
   }
-
-  readonly #base: number
 
   /** Completions that this port can have at once. */
   static readonly completions: number = receives + sends
@@ -82,7 +78,7 @@ export class GsiPort {
   #receive(i: number): void {
     const addr = this.#mr.addr + i * receiveBytes
     this.qp.postRecv({
-      wrId: this.#base + i,
+      wrId: i,
       sgList: [{ addr, length: grhLength + Mad.totalLength, lkey: this.#mr.lkey }],
     })
   }
@@ -104,7 +100,7 @@ export class GsiPort {
     this.#buffer.set(mad, at)
     this.#posted++
     this.qp.postSend({
-      wrId: this.#base + 2048 + slot,
+      wrId: slot,
       opcode: Opcode.Send,
       sendFlags: SendFlag.Signaled,
       sgList: [{ addr: this.#mr.addr + at, length: mad.length, lkey: this.#mr.lkey }],
