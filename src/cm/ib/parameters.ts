@@ -37,7 +37,7 @@ export interface ReqParams<A> extends WithPrivateData {
   qpNum: number
   /** RC or UC; default RC. */
   qpType?: QpType
-  /** The first PSN that the local QP sends; random without it. */
+  /** The first PSN that the local QP expects and the peer is to send; random without it. */
   startingPsn?: number
   /** As seen from here: `localGid` is this end's. Fields that are not given are zero; `localAckTimeout` has a default. */
   primary: Partial<CmPath>

@@ -93,7 +93,7 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
   const key = remoteKeyOf(request.localCaGuid, request.localCommId)
   const known = registry.byRemote(key)
   if (known !== undefined) {
-    if (known.active || (known.remoteQpn === request.localQpn && known.rqPsn === request.startingPsn)) {
+    if (known.active || (known.remoteQpn === request.localQpn && known.sqPsn === request.startingPsn)) {
       follow(engine, known, 'REQ', request, now)
       return
     }
@@ -128,6 +128,7 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
   const c = admit(engine, 'connection', listener, request.serviceId, from)
   if (c === undefined) return
   learn(c, request)
+  c.rqPsn = engine.newPsn()
   c.primary = turned(request.primary)
   c.alternate = hasPath(request.alternate) ? turned(request.alternate) : undefined
   c.pathMtu = request.pathMtu
@@ -183,7 +184,7 @@ function learn<A>(c: Connection<A>, request: CmMessageOf<'REQ'>): void {
   c.remoteCaGuid = request.localCaGuid
   c.remoteQpn = request.localQpn
   c.remoteQkey = request.localQkey
-  c.rqPsn = request.startingPsn
+  c.sqPsn = request.startingPsn
   c.qpType = typeOf(request)
   c.remoteSrq = request.srq
   c.retryCount = request.retryCount
@@ -254,7 +255,7 @@ function receiveRep<A>(engine: Engine<A>, c: Connection<A>, reply: CmMessageOf<'
   c.remoteCaGuid = reply.localCaGuid
   c.remoteQpn = reply.localQpn
   c.remoteQkey = reply.localQkey
-  c.rqPsn = reply.startingPsn
+  c.sqPsn = reply.startingPsn
   c.remoteSrq = reply.srq
   c.rnrRetryCount = reply.rnrRetryCount
   // What the peer grants can only be less than what this end asked for.
