@@ -248,6 +248,7 @@ describe('the passive side', () => {
 
     s.recvFor(c, 'RTU', { privateData: bytes(3) })
     expect(s.tookEvent('rtuReceived').message.privateData[0]).toBe(3)
+    expect(s.cm.deadline()).toBe(Number.POSITIVE_INFINITY)
     expect(c.state).toBe('ESTABLISHED')
     expect(listener.waiting).toBe(0)
     expect(s.cm.halfOpen).toBe(0)
