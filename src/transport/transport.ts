@@ -115,6 +115,11 @@ export class Transport {
     }
   }
 
+  /** Whether this thread runs it with congestion control from now on; all threads of a device have to agree. */
+  set congestionControl(on: boolean) {
+    this.#s.controlCongestion(on)
+  }
+
   // --- sending -----------------------------------------------------------------------------------------------------
 
   /** Whether a call of `transmit` would find something to do. */
