@@ -108,7 +108,7 @@ function invent(random: (below: number) => number, target: Target): Uint8Array {
 
 const title = 'invented and damaged messages'
 test(title, async () => {
-  await repeatable({ ms: 3000, file, title }, fc.nat(2 ** 31 - 1), async (seed) => {
+  await repeatable({ ms: 1500, file, title }, fc.nat(2 ** 31 - 1), async (seed) => {
     const next = generator(seed)
     const random = (below: number): number => Math.floor(next() * below)
     const target = new Target(random)
@@ -141,7 +141,7 @@ const bytes = 'bytes at random'
 test(bytes, async () => {
   const heads = fc.constantFrom('', '01070203', '0107020300000000', ...types.map((t) => headOf(t)))
   const inputs = fc.tuple(heads, fc.uint8Array({ maxLength: 300 }))
-  await repeatable({ ms: 1000, file, title: bytes }, inputs, async ([head, tail]) => {
+  await repeatable({ ms: 500, file, title: bytes }, inputs, async ([head, tail]) => {
     const s = new Script()
     const c = s.reqSent()
     s.cm.listen(service)
@@ -185,7 +185,7 @@ test('what cannot be read is counted by reason', () => {
 
 const corrupt = 'a link that also flips bits'
 test(corrupt, async () => {
-  await repeatable({ ms: 1500, file, title: corrupt }, fc.nat(2 ** 31 - 1), async (seed) => {
+  await repeatable({ ms: 800, file, title: corrupt }, fc.nat(2 ** 31 - 1), async (seed) => {
     const options = { seed, loss: 0.2, duplication: 0.2, delayNs: 2e7, connections: 4, peerToPeer: seed % 2 === 0 }
     const world = new World({ ...options, corruption: 0.3, faultsUntilNs: 1e9, sameGuid: false, trusting: true })
     world.run(60e9)

@@ -1,6 +1,7 @@
 /** Memory is bounded: by the backlog of each listener, by all requests, by all connections, and by what is kept. */
 import { describe, expect, test } from 'vitest'
-import type { CmConnection } from '../../src/cm/index.ts'
+import { type CmConnection, SidrStatus } from '../../src/cm/index.ts'
+import { CmRejReason } from '../../src/wire/index.ts'
 import { Script, service } from './script.ts'
 
 const requests = (s: Script, count: number, from = 1): CmConnection<string>[] => {
@@ -23,6 +24,17 @@ test('a backlog of two', () => {
   expect(requests(s, 1, 10).length).toBe(1)
   s.drain()
   expect(listener.waiting).toBe(2)
+})
+
+test('what is too much can be refused', () => {
+  const s = new Script()
+  s.cm.listen(service, { backlog: 1, whenFull: 'reject' })
+  requests(s, 1)
+  s.recvReq({ localCommId: 2, localQpn: 3 })
+  s.tookSent('REJ', { reason: CmRejReason.NoResources, remoteCommId: 2 })
+  s.recv('SIDR_REQ', { requestId: 3, serviceId: service })
+  s.tookSent('SIDR_REP', { status: SidrStatus.NoQp, requestId: 3 })
+  expect(s.dropped).toEqual({ backlogFull: 2 })
 })
 
 test('the backlog is free again however a request ends', () => {

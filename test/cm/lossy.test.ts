@@ -30,7 +30,7 @@ const worlds = (loss: number) =>
 
 const agree = 'both ends agree in the end'
 test(agree, async () => {
-  await repeatable({ ms: 4000, file, title: agree }, worlds(0.5), async (options) => {
+  await repeatable({ ms: 2000, file, title: agree }, worlds(0.5), async (options) => {
     // Sixteen tries of 67 ms: no repetition is used up before the link becomes good.
     const world = new World({ ...options, faultsUntilNs: 700 * ms })
     world.run(30_000 * ms)
@@ -43,7 +43,7 @@ test(agree, async () => {
 
 const outage = 'nothing is left and nobody is connected alone, however bad the link'
 test(outage, async () => {
-  await repeatable({ ms: 2000, file, title: outage }, worlds(1), async (options) => {
+  await repeatable({ ms: 1200, file, title: outage }, worlds(1), async (options) => {
     const world = new World({ ...options, faultsUntilNs: Number.POSITIVE_INFINITY })
     world.run(30_000 * ms)
     carried += world.carried

@@ -48,7 +48,10 @@ test('our GUID is the greater: we stay active, and the peer gets our REQ once mo
   s.cm.sendRtu(c, {}, s.now)
   s.tookSent('RTU')
   s.recvReq()
+  // Its refusal from the time when it had not begun, come late.
+  s.recv('REJ', { remoteCommId: c.localCommId, reason: CmRejReason.InvalidServiceId })
   s.quiet()
+  expect(c.state).toBe('ESTABLISHED')
   expect(s.cm.counters.duplicates.REQ).toBe(1)
 })
 

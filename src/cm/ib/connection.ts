@@ -56,6 +56,7 @@ export interface CmListener<A> {
   readonly serviceId: bigint
   readonly mask: bigint
   readonly backlog: number
+  readonly whenFull: 'drop' | 'reject'
   /** Requests that are not yet a connection. */
   readonly waiting: number
   readonly matches: ListenOptions<A>['matches']

@@ -163,8 +163,10 @@ export const AprStatus = {
 export interface ListenOptions<A> {
   /** The bits of the service ID that count; all without it. */
   mask?: bigint
-  /** Requests that are not yet a connection: more are dropped, and the peer repeats them. Default 1024. */
+  /** Requests that are not yet a connection, at most. Default 1024. */
   backlog?: number
+  /** One more is dropped, so that the peer repeats it (the default), or refused: REJ 3 (no resources), SIDR_REP 3. */
+  whenFull?: 'drop' | 'reject'
   /** More than one may listen to a service id if each says what is meant for it. */
   matches?: (request: CmMessageOf<'REQ'> | CmMessageOf<'SIDR_REQ'>, from: A) => boolean
   context?: unknown

@@ -125,7 +125,7 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
     refuse(engine, request, CmRejReason.InvalidServiceId, from)
     return
   }
-  const c = admit(engine, 'connection', listener, request.serviceId, from)
+  const c = admit(engine, request, listener, from)
   if (c === undefined) return
   learn(c, request)
   c.rqPsn = engine.newPsn()
@@ -213,18 +213,21 @@ function refuse<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, reason: numbe
 /** A connection for a request to a listener, unless there are too many. */
 function admit<A>(
   engine: Engine<A>,
-  kind: 'connection' | 'sidr',
+  request: CmMessageOf<'REQ'> | CmMessageOf<'SIDR_REQ'>,
   listener: Listener<A>,
-  serviceId: bigint,
   from: A,
 ): Connection<A> | undefined {
-  const id = engine.freeCommId()
-  const refusal = engine.refusal(listener) ?? (id === undefined ? 'tooMany' : undefined)
-  if (refusal !== undefined || id === undefined) {
+  const refusal = engine.refusal(listener)
+  const id = refusal === undefined ? engine.freeCommId() : undefined
+  if (id === undefined) {
     engine.drop(refusal ?? 'tooMany')
+    if (listener.whenFull === 'reject') {
+      if (request.type === 'REQ') refuse(engine, request, CmRejReason.NoResources, from)
+      else engine.sendTo('SIDR_REP', buildSidrRep(request, { status: SidrStatus.NoQp }), from)
+    }
     return undefined
   }
-  const c = new Connection(kind, 'LISTEN', id, serviceId, from)
+  const c = new Connection(request.type === 'REQ' ? 'connection' : 'sidr', 'LISTEN', id, request.serviceId, from)
   c.listener = listener
   engine.registry.add(c)
   return c
@@ -338,7 +341,7 @@ function receiveSidrReq<A>(engine: Engine<A>, request: CmMessageOf<'SIDR_REQ'>, 
     engine.sendTo('SIDR_REP', buildSidrRep(request, { status: SidrStatus.Unsupported }), from)
     return
   }
-  const c = admit(engine, 'sidr', listener, request.serviceId, from)
+  const c = admit(engine, request, listener, from)
   if (c === undefined) return
   c.remoteCommId = request.requestId
   c.remoteKnown = true

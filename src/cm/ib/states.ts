@@ -206,6 +206,7 @@ export const cmFigures: Readonly<Record<CmFigure, readonly CmTransition[]>> = {
     { from: ['TIMEWAIT'], on: 'DREP', duplicate: true },
     { from: ['TIMEWAIT'], on: 'close' },
     { from: ['TIMEWAIT'], on: 'expired', to: 'IDLE', event: 'timewaitExit' },
+    { from: ['ANSWERED'], on: 'DREQ', send: 'own DREP', duplicate: true },
     { from: ['ANSWERED'], on: 'close' },
     { from: ['ANSWERED'], on: 'expired', to: 'IDLE' },
   ],
