@@ -140,7 +140,7 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
   engine.step(c, 'REQ', now, { message: request, from })
 }
 
-/** Both sides have sent a REQ. The one with the greater GUID or QP number stays active. */
+/** Both sides have sent a REQ. The one with the greater GUID or QP number stays active; the other answers. */
 function receiveFromPeer<A>(
   engine: Engine<A>,
   c: Connection<A>,
@@ -150,9 +150,20 @@ function receiveFromPeer<A>(
 ): void {
   const { registry } = engine
   if (engine.compare(c, request) < 0) {
+    // A REP cannot say that this end wants another type or a smaller MTU.
+    const reason =
+      typeOf(request) !== c.qpType
+        ? CmRejReason.InvalidTransportServiceType
+        : request.pathMtu > c.pathMtu
+          ? CmRejReason.InvalidPathMtu
+          : undefined
+    if (reason !== undefined) {
+      refuse(engine, request, reason, c.peer)
+      return
+    }
     learn(c, request)
     c.active = false
-    c.pathMtu = Math.min(c.pathMtu, request.pathMtu)
+    c.pathMtu = request.pathMtu
     c.responderResources = Math.min(c.responderResources, request.initiatorDepth)
     c.initiatorDepth = Math.min(c.initiatorDepth, request.responderResources)
     c.flowControl &&= request.endToEndFlowControl
@@ -161,6 +172,8 @@ function receiveFromPeer<A>(
   }
   follow(engine, c, 'REQ', request, now)
 }
+
+const typeOf = (request: CmReq): QpType => (request.transportServiceType === 1 ? QpType.UC : QpType.RC)
 
 /** What the passive side takes from a REQ. */
 function learn<A>(c: Connection<A>, request: CmMessageOf<'REQ'>): void {
@@ -171,7 +184,7 @@ function learn<A>(c: Connection<A>, request: CmMessageOf<'REQ'>): void {
   c.remoteQpn = request.localQpn
   c.remoteQkey = request.localQkey
   c.rqPsn = request.startingPsn
-  c.qpType = request.transportServiceType === 1 ? QpType.UC : QpType.RC
+  c.qpType = typeOf(request)
   c.remoteSrq = request.srq
   c.retryCount = request.retryCount
   c.rnrRetryCount = request.rnrRetryCount
