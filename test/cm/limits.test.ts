@@ -1,6 +1,6 @@
 /** Memory is bounded: by the backlog of each listener, by all requests, by all connections, and by what is kept. */
 import { describe, expect, test } from 'vitest'
-import type { CmConnection } from '../../src/cm/index.ts'
+import type { CmConnection } from '../../src/cm/ib/index.ts'
 import { Script, service } from './script.ts'
 
 const requests = (s: Script, count: number, from = 1): CmConnection<string>[] => {
