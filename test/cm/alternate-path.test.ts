@@ -1,6 +1,6 @@
 /** LAP and APR: another alternate path for a connection. */
 import { expect, test } from 'vitest'
-import { AprStatus, timeoutNs } from '../../src/cm/index.ts'
+import { AprStatus, timeoutNs } from '../../src/cm/ib/index.ts'
 import { cmPath } from '../../src/wire/index.ts'
 import { ourGid, reqWaitNs, Script, theirGid } from './script.ts'
 

@@ -1,7 +1,7 @@
 /** Messages at random and damaged ones: nothing throws, what is kept stays bounded, and everything still ends. */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { type CmEvent, CommunicationManager } from '../../src/cm/index.ts'
+import { type CmEvent, CommunicationManager } from '../../src/cm/ib/index.ts'
 import { QpState } from '../../src/verbs/index.ts'
 import { CmAttribute, type CmMessage, type CmType, cmMessage, cmPath, emitCm, Mad } from '../../src/wire/index.ts'
 import { repeatable } from '../verbs-model/repeat.ts'

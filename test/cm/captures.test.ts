@@ -3,7 +3,7 @@
  * what it sends is, byte for byte, what Linux sent.
  */
 import { describe, expect, test } from 'vitest'
-import { ackTimeoutCode, type CmConnection, type CmEvent, CommunicationManager } from '../../src/cm/index.ts'
+import { ackTimeoutCode, type CmConnection, type CmEvent, CommunicationManager } from '../../src/cm/ib/index.ts'
 import { QpState } from '../../src/verbs/index.ts'
 import {
   type CmMessage,

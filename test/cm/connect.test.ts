@@ -1,6 +1,6 @@
 /** Establishing a connection: each message in each state, active and passive. */
 import { describe, expect, test } from 'vitest'
-import { timeoutNs } from '../../src/cm/index.ts'
+import { timeoutNs } from '../../src/cm/ib/index.ts'
 import { QpType } from '../../src/verbs/index.ts'
 import { CmRejReason, cmPath } from '../../src/wire/index.ts'
 import {

@@ -1,6 +1,6 @@
 /** Memory is bounded: by the backlog of each listener, by all requests, by all connections, and by what is kept. */
 import { describe, expect, test } from 'vitest'
-import { type CmConnection, SidrStatus } from '../../src/cm/index.ts'
+import { type CmConnection, SidrStatus } from '../../src/cm/ib/index.ts'
 import { CmRejReason } from '../../src/wire/index.ts'
 import { Script, service } from './script.ts'
 

@@ -1,6 +1,6 @@
 /** The attributes of a QP that the messages give: those that `qp.modify` requires, and none that it does not take. */
 import { describe, expect, test } from 'vitest'
-import type { CmConnection } from '../../src/cm/index.ts'
+import type { CmConnection } from '../../src/cm/ib/index.ts'
 import { Access, QpState, QpType } from '../../src/verbs/index.ts'
 import { checkTransition, type QpAttrName } from '../../src/verbs/qp-state.ts'
 import { cmPath } from '../../src/wire/index.ts'

@@ -1,7 +1,7 @@
 /** Releasing a connection, TIMEWAIT, stale connections, and messages for connections that are gone. */
 import { describe, expect, test } from 'vitest'
-import type { CmConnection } from '../../src/cm/index.ts'
-import { timeoutNs } from '../../src/cm/index.ts'
+import type { CmConnection } from '../../src/cm/ib/index.ts'
+import { timeoutNs } from '../../src/cm/ib/index.ts'
 import { CmRejReason } from '../../src/wire/index.ts'
 import { ourQpn, reqParams, reqWaitNs, Script, service, theirId, theirQpn } from './script.ts'
 

@@ -9,7 +9,7 @@ import {
   CommunicationManager,
   type ReqParams,
   timeoutNs,
-} from '../../src/cm/index.ts'
+} from '../../src/cm/ib/index.ts'
 import { type CmBodies, type CmMessage, type CmType, cmMessage, cmPath, emitCm, parseCm } from '../../src/wire/index.ts'
 import { generator } from './random.ts'
 

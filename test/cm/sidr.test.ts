@@ -1,6 +1,6 @@
 /** Asking for the QP of a service (UD): SIDR_REQ and SIDR_REP. */
 import { expect, test } from 'vitest'
-import { SidrStatus } from '../../src/cm/index.ts'
+import { SidrStatus } from '../../src/cm/ib/index.ts'
 import { reqWaitNs, Script, service } from './script.ts'
 
 test('we ask and are answered', () => {

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type CmFigure, cmDiagram, cmStates, cmTransitions, cmTriggers, dropReasons } from '../../src/cm/index.ts'
+import { type CmFigure, cmDiagram, cmStates, cmTransitions, cmTriggers, dropReasons } from '../../src/cm/ib/index.ts'
 
 const rowsFor = (state: string, trigger: string): typeof cmTransitions =>
   cmTransitions.filter(({ from, on }) => on === trigger && (from as readonly string[]).includes(state))

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Deadlines, type Timed } from '../../src/cm/ib/deadlines.ts'
-import { ackTimeoutCode, timeoutCode, timeoutNs } from '../../src/cm/index.ts'
+import { ackTimeoutCode, timeoutCode, timeoutNs } from '../../src/cm/ib/index.ts'
 import { repeatable } from '../verbs-model/repeat.ts'
 
 test('codes', () => {

@@ -3,7 +3,7 @@
  * refuse, take their time, propose paths, release, close. What a program may rely on is checked while it runs.
  */
 import { expect } from 'vitest'
-import { type CmConnection, type CmEvent, type CmListener, CommunicationManager } from '../../src/cm/index.ts'
+import { type CmConnection, type CmEvent, type CmListener, CommunicationManager } from '../../src/cm/ib/index.ts'
 import { QpType } from '../../src/verbs/index.ts'
 import { generator } from './random.ts'
 
