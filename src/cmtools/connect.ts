@@ -47,9 +47,7 @@ export async function connect<T extends { close(): void }>(
     } catch (error) {
       const left = until - performance.now()
       if (!(error instanceof CmFailure) || !error.nobody || left <= 0) throw error
-      const again = performance.now() + Math.min(left, pauseMs)
-      const timer = setTimeout(() => station.wake(), pauseMs)
-      await station.until('the next attempt', () => performance.now() >= again, 0).finally(() => clearTimeout(timer))
+      await station.rest(Math.min(left, pauseMs))
     }
   }
 }

@@ -57,7 +57,7 @@ const sleepAfterMs = 20
 const longestSleepMs = 1000
 
 export class Station {
-  readonly channel: EventChannel
+  #channel: EventChannel
   readonly #signal: AbortSignal | undefined
   readonly #stallMs: number
   readonly #onEvent: ((event: CmEvent) => void) | undefined
@@ -67,8 +67,9 @@ export class Station {
   readonly #watched = new Set<Watched>()
   readonly #channels = new Map<Context, CompletionChannel>()
   readonly #wcs: WorkCompletion[] = workCompletions(16)
-  readonly #stopReading: () => void
+  #stopReading: () => void
   readonly #wake = (): void => this.wake()
+  readonly #device: { device?: string }
   #running = false
   #turnedMs = 0
   #sleeping: (() => void) | undefined
@@ -80,12 +81,27 @@ export class Station {
         '--device',
         `${asked} lives within one process, and the peer is another one: name a segment that both open, for example ${meetingPlace}`,
       )
-    this.channel = createEventChannel(asked === undefined ? {} : { device: asked })
+    this.#device = asked === undefined ? {} : { device: asked }
+    this.#channel = createEventChannel(this.#device)
     this.#signal = signal
     this.#stallMs = stallMs
     this.#onEvent = onEvent
-    this.#stopReading = this.channel.onReadable(this.#wake)
+    this.#stopReading = this.#channel.onReadable(this.#wake)
     signal?.addEventListener('abort', this.#wake)
+  }
+
+  get channel(): EventChannel {
+    return this.#channel
+  }
+
+  /** `rdma_migrate_id` for ids that stay: to a new channel; the old one is closed, with whatever ids it still has. */
+  migrate(ids: readonly CmId[]): void {
+    const to = createEventChannel(this.#device)
+    for (const id of ids) id.migrateId(to)
+    this.#stopReading()
+    this.#channel.close()
+    this.#channel = to
+    this.#stopReading = to.onReadable(this.#wake)
   }
 
   /** A completion queue; each completion goes to `take`, in this thread, while somebody waits. */
@@ -154,6 +170,13 @@ export class Station {
     })
   }
 
+  /** Lets time pass; what comes meanwhile is taken. */
+  async rest(ms: number): Promise<void> {
+    const end = performance.now() + ms
+    const timer = setTimeout(this.#wake, ms)
+    await this.until('the time', () => performance.now() >= end, 0).finally(() => clearTimeout(timer))
+  }
+
   /** Ends a sleep, so that everybody who waits looks again. */
   wake(): void {
     this.#sleeping?.()
@@ -162,7 +185,7 @@ export class Station {
   /** Takes what has come, once; how much that was. */
   #work(): number {
     let n = 0
-    for (let event = this.channel.tryGetEvent(); event !== undefined; event = this.channel.tryGetEvent()) {
+    for (let event = this.#channel.tryGetEvent(); event !== undefined; event = this.#channel.tryGetEvent()) {
       n++
       this.#post(event)
     }
@@ -294,7 +317,7 @@ export class Station {
     this.#stopReading()
     for (const { cq } of this.#watched) if (!cq.closed) cq.close()
     for (const channel of this.#channels.values()) if (!channel.closed) channel.close()
-    this.channel.close()
+    this.#channel.close()
   }
 }
 
