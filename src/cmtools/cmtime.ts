@@ -53,6 +53,8 @@ export interface CmtimeResult extends CommonResult {
   served?: number
 }
 
+const connParam = { responderResources: 1, initiatorDepth: 1, flowControl: false, rnrRetryCount: 0 }
+
 const steps = [
   'create id',
   'bind addr',
@@ -211,7 +213,7 @@ class Client {
     })
     await this.#step('creating qp', 'create qp', false, ({ id }) => this.#createQp(id))
     await this.#step('connecting', 'connect', true, ({ id }) =>
-      id.connect({ responderResources: 1, initiatorDepth: 1, retryCount: Math.min(7, retries) }),
+      id.connect({ ...connParam, retryCount: Math.min(7, retries) }),
     )
     await this.#step('disconnecting', 'disconnect', true, ({ id }) => {
       id.disconnect()
@@ -230,7 +232,7 @@ class Client {
         this.#createQp(id)
         return { close: () => {} }
       },
-      param: () => ({ responderResources: 1, initiatorDepth: 1 }),
+      param: () => connParam,
     })
     id.disconnect()
     await this.#station.event(id, CmEventType.Disconnected)

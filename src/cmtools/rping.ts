@@ -90,7 +90,7 @@ export async function runRping(settings: RpingSettings, { output, signal }: RunO
 }
 
 /** What both ends ask for. */
-const connParam = { responderResources: 1, initiatorDepth: 1, retryCount: 7, rnrRetryCount: 7 }
+const connParam = { responderResources: 1, initiatorDepth: 1, flowControl: false, retryCount: 7, rnrRetryCount: 7 }
 
 // --- the client ------------------------------------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ export async function runUcmatose(settings: UcmatoseSettings, options: RunOption
   return await runMessages({ tool: 'ucmatose', title: 'cmatose', role, settings, options }, play)
 }
 
-const connParam = { responderResources: 1, initiatorDepth: 1, retryCount: 5 }
+const connParam = { responderResources: 1, initiatorDepth: 1, flowControl: false, retryCount: 5, rnrRetryCount: 0 }
 
 async function client(run: Run): Promise<void> {
   const { settings, station, output, ends } = run

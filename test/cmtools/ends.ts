@@ -1,7 +1,8 @@
 /** Two processes of a program of the RDMA CM, on each kind of device. */
 import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { canShare, segment } from '../cli/ends.ts'
-import { type Outcome, outcome, start } from '../cli/run.ts'
+import { type Outcome, outcome, start as startProcess } from '../cli/run.ts'
 import { loopbackAddress, loopbackDevice } from '../loopback.ts'
 
 export interface Place {
@@ -31,6 +32,24 @@ export const places: Place[] = [
     address: loopbackAddress(1),
   },
 ]
+
+const started = new Set<ChildProcess>()
+
+/** A process that does not outlive its test. */
+export function start(args: string[]): ChildProcess {
+  const child = startProcess(args)
+  started.add(child)
+  child.once('close', () => started.delete(child))
+  return child
+}
+
+/** After a test that failed, its processes may still be there, and have its addresses. */
+export async function killLeftovers(): Promise<void> {
+  const left = [...started]
+  const ended = left.map(async (child) => await once(child, 'close'))
+  for (const child of left) child.kill('SIGKILL')
+  await Promise.all(ended)
+}
 
 /** Long enough for a loaded machine; nothing waits for it that goes well. */
 export const patience: string[] = ['--wait', '60']

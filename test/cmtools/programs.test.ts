@@ -1,8 +1,8 @@
 /** rping, ucmatose, udaddy, mckey and cmtime between two processes, each against itself. */
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { CmtimeResult, MessageResult, RpingResult } from '../../src/cmtools/index.ts'
-import { outcome, start } from '../cli/run.ts'
-import { patience, places, runEnds, says } from './ends.ts'
+import { outcome } from '../cli/run.ts'
+import { killLeftovers, patience, places, runEnds, says, start } from './ends.ts'
 
 const lines = (...all: string[]): string => `${all.join('\n')}\n`
 const ping = (i: number): string =>
@@ -10,6 +10,8 @@ const ping = (i: number): string =>
     'rdma-ping-0: ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqr',
     'rdma-ping-1: BCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrs',
   ][i]!
+
+afterEach(killLeftovers)
 
 describe.each(places)('two processes on $name', { timeout: 120_000 }, (place) => {
   const { address } = place
