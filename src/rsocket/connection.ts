@@ -662,13 +662,14 @@ export class StreamConnection {
 
   /** Offers free parts of the receive buffer, and lets the peer send more messages. */
   private giveCredits(): void {
-    const { receiveBytes, receiveBuffer } = this.memory
+    const { receiveBytes } = this.memory
     this.due = false
     while (this.open) {
       const free = receiveBytes - ((this.advertised - this.consumed) | 0)
       while (this.advertHead !== this.advertTail && ((this.arrived - this.advertEnds[this.advertTail & 255]!) | 0) >= 0)
         this.advertTail = (this.advertTail + 1) | 0
-      const offer = free >= this.granule && ((this.advertHead - this.advertTail) | 0) < this.maxAdverts
+      const entryFree = ((this.advertHead - this.advertTail) | 0) < this.maxAdverts
+      const offer = entryFree && free >= this.granule
       if (!offer && ((this.received - this.granted + this.rqSize) | 0) < this.rqSize >> 1) return
       if (!this.controlFree) {
         this.due = true
@@ -676,33 +677,37 @@ export class StreamConnection {
       }
       this.granted = (this.received + this.rqSize) | 0
       const immediate = message(Op.Sgl, this.granted & 0xffff)
-      if (!offer) {
+      if (offer) this.postOffer(immediate, free)
+      else if (entryFree && !this.foreign) {
+        // An entry of no bytes is none. A message with a payload takes the short way through the device.
+        this.postUpdate(immediate, 0, 0, 0)
+      } else {
         this.plain.immData = immediate
         this.postControl(this.plain)
-        return
       }
-      const atEnd = receiveBytes - this.advertiseAt
-      const length = Math.min(this.foreign ? this.granule : free, atEnd)
-      this.outgoing = (this.outgoing + 1) & (outgoingSlots - 1)
-      const slot = this.memory.outgoing + this.outgoing * 64
-      writeSge(
-        this.i32,
-        (slot - this.memory.base) >> 2,
-        receiveBuffer + this.advertiseAt,
-        this.memory.remote.rkey,
-        length,
-        this.swap,
-      )
-      this.updateSge.addr = slot
-      this.update.immData = immediate
-      this.update.remoteAddr = this.peerSgl + this.peerEntry * sgeBytes
-      this.update.rkey = this.peerSglKey
-      this.peerEntry = this.peerEntry + 1 === this.peerEntries ? 0 : this.peerEntry + 1
-      this.advertised = (this.advertised + length) | 0
-      this.advertiseAt = length === atEnd ? 0 : this.advertiseAt + length
-      this.pushAdvert()
-      this.postControl(this.update)
     }
+  }
+
+  private postOffer(immediate: number, free: number): void {
+    const { receiveBytes, receiveBuffer } = this.memory
+    const atEnd = receiveBytes - this.advertiseAt
+    const length = Math.min(this.foreign ? this.granule : free, atEnd)
+    this.postUpdate(immediate, receiveBuffer + this.advertiseAt, this.memory.remote.rkey, length)
+    this.peerEntry = this.peerEntry + 1 === this.peerEntries ? 0 : this.peerEntry + 1
+    this.advertised = (this.advertised + length) | 0
+    this.advertiseAt = length === atEnd ? 0 : this.advertiseAt + length
+    this.pushAdvert()
+  }
+
+  private postUpdate(immediate: number, addr: number, key: number, length: number): void {
+    this.outgoing = (this.outgoing + 1) & (outgoingSlots - 1)
+    const slot = this.memory.outgoing + this.outgoing * 64
+    writeSge(this.i32, (slot - this.memory.base) >> 2, addr, key, length, this.swap)
+    this.updateSge.addr = slot
+    this.update.immData = immediate
+    this.update.remoteAddr = this.peerSgl + this.peerEntry * sgeBytes
+    this.update.rkey = this.peerSglKey
+    this.postControl(this.update)
   }
 
   private receiveFailed(status: number): void {

@@ -1,12 +1,5 @@
 /** Two ends of a stream in one thread, without connection management. */
-import {
-  type Context,
-  connectQp,
-  endpointOf,
-  openDevice,
-  type ProtectionDomain,
-  QpType,
-} from '../../src/index.ts'
+import { type Context, connectQp, endpointOf, openDevice, type ProtectionDomain, QpType } from '../../src/index.ts'
 import { type ConnData, decodeConnData, encodeConnData } from '../../src/rsocket/conn-data.ts'
 import { extraReceives, StreamConnection } from '../../src/rsocket/connection.ts'
 import { clampOptions, defaultOptions, type StreamOptions } from '../../src/rsocket/options.ts'
