@@ -44,13 +44,17 @@ export const hostBigEndian: boolean = new Uint8Array(new Uint16Array([1]).buffer
  * says in which order the halves of an address lie.
  */
 export function writeSge(i32: Int32Array, w: number, addr: number, key: number, length: number, swap: boolean): void {
+  writeAddr(i32, w, addr, swap)
+  i32[w + 2] = order(key, swap)
+  i32[w + 3] = order(length, swap)
+}
+
+export function writeAddr(i32: Int32Array, w: number, addr: number, swap: boolean): void {
   const high = Math.floor(addr / 0x100000000)
   const low = addr >>> 0
   const highFirst = hostBigEndian !== swap
   i32[w] = order(highFirst ? high : low, swap)
   i32[w + 1] = order(highFirst ? low : high, swap)
-  i32[w + 2] = order(key, swap)
-  i32[w + 3] = order(length, swap)
 }
 
 function order(word: number, swap: boolean): number {

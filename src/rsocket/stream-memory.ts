@@ -5,7 +5,14 @@
  *     remote   target SGL, target iomap, receive buffer        the peer writes here
  *     local    send buffer, entries of SGLs on their way out    this end sends from here
  */
-import { Access, type Context, type MemoryRegion, type ProtectionDomain } from '../verbs/index.ts'
+import {
+  Access,
+  type Context,
+  type MemoryRegion,
+  type ProtectionDomain,
+  type QpType,
+  type QueuePair,
+} from '../verbs/index.ts'
 import { iomapEntryBytes, sgeBytes } from './messages.ts'
 import { controlReserve, type StreamOptions, targetEntries } from './options.ts'
 
@@ -14,6 +21,8 @@ const align = (n: number): number => Math.ceil(n / line) * line
 
 /** Places for entries on their way out: one for each control message that can be under way, each in a line of its own. */
 export const outgoingSlots: number = 2 * controlReserve
+
+export type StreamQueuePair = QueuePair<typeof QpType.RC>
 
 export class StreamMemory {
   readonly context: Context
@@ -32,6 +41,9 @@ export class StreamMemory {
   readonly i32: Int32Array
   readonly sendBuffer: number
   readonly sendBytes: number
+  /** The same, counted from `base`. */
+  readonly receiveOffset: number
+  readonly sendOffset: number
 
   constructor(pd: ProtectionDomain, options: StreamOptions) {
     this.context = pd.context
@@ -50,6 +62,8 @@ export class StreamMemory {
     this.receiveBuffer = base + remoteBytes - this.receiveBytes
     this.outgoing = base + remoteBytes
     this.sendBuffer = this.outgoing + outgoingSlots * line
+    this.receiveOffset = this.receiveBuffer - base
+    this.sendOffset = this.sendBuffer - base
     try {
       this.remote = pd.regMr(this.u8.subarray(0, remoteBytes), Access.LocalWrite | Access.RemoteWrite)
       this.local = pd.regMr(this.u8.subarray(remoteBytes), 0)
