@@ -96,6 +96,17 @@ export function commIdOf(qp: Gsi, serial: number): number {
   return ((slotOf('commIdOf', qp) << idBits) | (serial & ((1 << idBits) - 1))) >>> 0
 }
 
+/** The place of the agent that chose a communication ID. */
+export function agentPlaceOf(commId: number): number {
+  return commId >>> idBits
+}
+
+/** What tells the agent at a place of this segment from others that had it before; 0 if there is none. */
+export function agentAt(qp: Gsi, place: number): number {
+  const { host } = qp.pd.context.device
+  return place < maxAgents ? Atomics.load(host.i32, agentWord(host, place) + Agent.qpNum) : 0
+}
+
 /**
  * REQs and SIDR_REQs whose service ID agrees with this one in the bits of `mask` come to `qp`. EADDRINUSE if another
  * agent of the device has one that agrees.

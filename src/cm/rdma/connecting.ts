@@ -17,7 +17,7 @@ import {
   SidrStatus,
   timeoutNs,
 } from '../ib/index.ts'
-import type { Agent, ConnectionOwner } from './agent.ts'
+import type { Agent, ConnectionOwner, Neighbour } from './agent.ts'
 import { CmEventType, errno, mtuBytes, mtuCode, type PortSpace, udpQkey } from './constants.ts'
 import type { Path } from './devices.ts'
 import { RdmaCmError } from './errors.ts'
@@ -45,7 +45,7 @@ type Manager = CommunicationManager<MadAddress>
 const packetLifeTime = 16
 const noLid = 0xffff
 
-export class Connecting implements ConnectionOwner {
+export class Connecting implements ConnectionOwner, Neighbour {
   readonly #host: ConnectionHost
   readonly #agent: Agent
   #ib: Ib | undefined
@@ -56,6 +56,7 @@ export class Connecting implements ConnectionOwner {
   #managed = false
   /** Disconnected was told; it is told once. */
   #ended = false
+  #unwatch: (() => void) | undefined
 
   constructor(host: ConnectionHost, agent: Agent) {
     this.#host = host
@@ -220,6 +221,7 @@ export class Connecting implements ConnectionOwner {
     )
     this.#agent.cm.sendRtu(this.#ib!, {}, nowNs())
     this.#phase = 'connected'
+    this.#unwatch = this.#agent.watchPeer(this.#ib!.remoteCommId, this)
   }
 
   /** `rdma_notify` with IBV_EVENT_COMM_EST: data came, so the peer is connected whatever became of its RTU. */
@@ -252,6 +254,7 @@ export class Connecting implements ConnectionOwner {
   }
 
   close(): void {
+    this.#unwatch?.()
     if (this.#ib !== undefined && this.#ib.state !== 'IDLE') this.#agent.cm.close(this.#ib, nowNs())
     if (this.#ib !== undefined) this.#ib.context = undefined
     this.#ended = true
@@ -342,7 +345,14 @@ export class Connecting implements ConnectionOwner {
 
   #established(param: Partial<CmEventParam>): void {
     this.#phase = 'connected'
+    const { kind, remoteCommId } = this.#ib!
+    if (kind === 'connection') this.#unwatch = this.#agent.watchPeer(remoteCommId, this)
     this.#host.emit(CmEventType.Established, 0, param)
+  }
+
+  /** For the agent: as if the peer had disconnected. */
+  peerGone(): void {
+    if (this.#phase === 'connected') this.#end(0, {})
   }
 
   #fail(type: CmEventType, status: number, param: Partial<CmEventParam>): void {
@@ -354,6 +364,7 @@ export class Connecting implements ConnectionOwner {
 
   #end(status: number, param: Partial<CmEventParam>): void {
     this.#phase = 'over'
+    this.#unwatch?.()
     if (this.#ended) return
     this.#ended = true
     this.#host.emit(CmEventType.Disconnected, status, param)

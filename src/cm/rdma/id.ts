@@ -375,6 +375,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     connecting.connect(path, this.#port!.port, this.#peer!.port, full)
     this.#connecting = connecting
     this.#state = 'connecting'
+    this.#channel.giveTime()
     this.#finish('connect', CmEventType.Established, CmEventType.ConnectResponse)
   }
 
@@ -385,6 +386,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     const room = ud ? privateDataBytes.acceptUd : privateDataBytes.accept
     const full = fullParam('accept', param, room, this.#agent!.context, ud ? {} : connecting.limits)
     connecting.accept(full)
+    this.#channel.giveTime()
     if (!ud) this.#finish('accept', CmEventType.Established)
   }
 
@@ -410,6 +412,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     const connecting = this.#connection('disconnect')
     const over = connecting.phase === 'over' && !this.#channel.has(this, CmEventType.Disconnected)
     connecting.disconnect()
+    this.#channel.giveTime()
     if (!over) this.#finish('disconnect', CmEventType.Disconnected)
   }
 
