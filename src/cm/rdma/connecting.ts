@@ -57,6 +57,8 @@ export class Connecting implements ConnectionOwner, Neighbour {
   /** Disconnected was told; it is told once. */
   #ended = false
   #unwatch: (() => void) | undefined
+  /** Sends the REQ, with this code of a path MTU. */
+  #ask: ((pathMtu: number) => Ib) | undefined
 
   constructor(host: ConnectionHost, agent: Agent) {
     this.#host = host
@@ -90,36 +92,39 @@ export class Connecting implements ConnectionOwner, Neighbour {
       return
     }
     const { lid, activeMtu } = context.queryPort(1)
-    this.#ib = cm.sendReq(
-      {
-        serviceId,
-        to,
-        qpNum,
-        qpType,
-        primary: {
-          localGid: path.gid,
-          remoteGid: path.dgid,
-          localLid: this.#agent.ethernet ? noLid : lid,
-          remoteLid: this.#agent.ethernet ? noLid : path.dlid,
-          hopLimit: 64,
-          trafficClass: options.tos,
-          flowLabel: qpNum & 0xfffff,
-          ...(options.ackTimeout > 0 ? { localAckTimeout: options.ackTimeout } : {}),
+    const ask = (pathMtu: number): Ib =>
+      cm.sendReq(
+        {
+          serviceId,
+          to,
+          qpNum,
+          qpType,
+          primary: {
+            localGid: path.gid,
+            remoteGid: path.dgid,
+            localLid: this.#agent.ethernet ? noLid : lid,
+            remoteLid: this.#agent.ethernet ? noLid : path.dlid,
+            hopLimit: 64,
+            trafficClass: options.tos,
+            flowLabel: qpNum & 0xfffff,
+            ...(options.ackTimeout > 0 ? { localAckTimeout: options.ackTimeout } : {}),
+          },
+          packetLifeTime,
+          pathMtu,
+          responderResources: param.responderResources,
+          initiatorDepth: param.initiatorDepth,
+          flowControl: param.flowControl,
+          srq,
+          retryCount: param.retryCount,
+          rnrRetryCount: param.rnrRetryCount,
+          remoteCmResponseTimeout: options.responseTimeout,
+          localCmResponseTimeout: options.responseTimeout,
+          ...retries,
         },
-        packetLifeTime,
-        pathMtu: mtuCode(activeMtu),
-        responderResources: param.responderResources,
-        initiatorDepth: param.initiatorDepth,
-        flowControl: param.flowControl,
-        srq,
-        retryCount: param.retryCount,
-        rnrRetryCount: param.rnrRetryCount,
-        remoteCmResponseTimeout: options.responseTimeout,
-        localCmResponseTimeout: options.responseTimeout,
-        ...retries,
-      },
-      now,
-    )
+        nowNs(),
+      )
+    this.#ask = ask
+    this.#ib = ask(mtuCode(activeMtu))
   }
 
   /** The queue pair that the peer is told of: the id's, or one that the program moves by itself. */
@@ -275,6 +280,7 @@ export class Connecting implements ConnectionOwner, Neighbour {
         this.#established({})
         break
       case 'rejReceived':
+        if (this.#askedWithLess(event.message.reason)) break
         if (this.#phase === 'connected') this.#end(0, { privateData: event.message.privateData })
         else this.#fail(CmEventType.Rejected, event.message.reason, { privateData: event.message.privateData })
         break
@@ -353,6 +359,15 @@ export class Connecting implements ConnectionOwner, Neighbour {
   /** For the agent: as if the peer had disconnected. */
   peerGone(): void {
     if (this.#phase === 'connected') this.#end(0, {})
+  }
+
+  /** Where the peer's MTU is smaller, the same again with the next smaller one. */
+  #askedWithLess(reason: number): boolean {
+    const { pathMtu } = this.#ib!
+    if (reason !== CmRejReason.InvalidPathMtu || this.#phase !== 'asking' || pathMtu <= 1) return false
+    this.#ib!.context = undefined
+    this.#ib = this.#ask!(pathMtu - 1)
+    return true
   }
 
   #fail(type: CmEventType, status: number, param: Partial<CmEventParam>): void {

@@ -525,9 +525,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     if (wanted.includes(event.type)) return
     const timedOut = event.status === -errno.ETIMEDOUT
     const code = event.type === CmEventType.Rejected ? 'ECONNREFUSED' : timedOut ? 'ETIMEDOUT' : 'EIO'
-    const error = new RdmaCmError(event.type === CmEventType.AddrError ? 'ENODEV' : code, call, failureText(event))
-    error.event = event
-    throw error
+    throw new RdmaCmError(event.type === CmEventType.AddrError ? 'ENODEV' : code, call, failureText(event), event)
   }
 
   #assertOpen(call: string): void {
