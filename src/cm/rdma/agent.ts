@@ -17,6 +17,7 @@ import {
   LinkLayer,
   openDevice,
   type ProtectionDomain,
+  reapDead,
   registerService,
   unregisterService,
   WcOpcode,
@@ -307,6 +308,9 @@ export function acquireAgent(device: string | Context): Agent {
   let agent = agents.get(device)
   if (agent === undefined) {
     const context = typeof device === 'string' ? openDevice(device) : device
+    // What threads left that ended without closing it would take messages that are for others.
+    const { host } = context.device
+    for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
     agent = new Agent(context, typeof device === 'string', randomNumber)
     agents.set(device, agent)
   }

@@ -268,3 +268,17 @@ describe.skipIf(!nativeAvailable).each(scenes.filter(({ kind }) => kind === 'pro
     await talk(end, b)
   })
 })
+
+it('a thread that ends without closing leaves neither port nor service', async () => {
+  const address = '127.0.0.1'
+  const channel = channelOn('shm0')
+  const other = new Elsewhere('thread', { role: 'idle server', device: 'shm0', address, port: 0 })
+  const { port } = await other.next<{ port: number }>()
+  const listener = channel.createId(PortSpace.Tcp)
+  expect(() => listener.bindAddr({ address, port })).toThrow(/in use/)
+  await other.kill()
+  listener.bindAddr({ address, port })
+  listener.listen()
+  await connectTo(channel, address, port)
+  expect((await event(channel, T.ConnectRequest)).listenId === listener).toBe(true)
+})
