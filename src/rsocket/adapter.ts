@@ -155,14 +155,13 @@ export class Adapter {
     if (this.#refs === 0) {
       this.#timer = setTimeout(() => {
         this.#timer = undefined
-        this.#waited(null)
+        this.#waited()
       }, unheldMs).unref()
-    } else void this.channel.nextEvent(sliceMs).then((cq) => this.#waited(cq))
+    } else void this.channel.untilEvent(sliceMs).then(() => this.#waited())
   }
 
-  #waited(cq: CompletionQueue | null): void {
+  #waited(): void {
     this.#waiting = false
-    if (cq !== null) this.#took(cq)
     if (this.channel.closed) return
     this.collect()
     this.wait()
