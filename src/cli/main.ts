@@ -43,6 +43,7 @@ const commands: Record<string, { summary: string; load(): Promise<CommandFile> }
     summary: 'riostream: writes into mapped memory over rsockets',
     load: () => import('./commands/riostream.ts'),
   },
+  rcopy: { summary: 'rcopy: files over rsockets', load: () => import('./commands/rcopy.ts') },
   devices: { summary: 'list the adapters of this host', load: () => import('./commands/devices.ts') },
   devinfo: { summary: 'show what an adapter can do', load: () => import('./commands/devinfo.ts') },
 }

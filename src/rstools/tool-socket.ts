@@ -146,7 +146,10 @@ class RdmaToolSocket implements ToolSocket {
   }
 
   close(): void {
-    if (!this.rsocket.closed) this.rsocket.close()
+    if (this.rsocket.closed) return
+    // Returns when what was sent has arrived.
+    this.rsocket.fcntl(F_SETFL, 0)
+    this.rsocket.close()
   }
 }
 
