@@ -1,0 +1,133 @@
+/**
+ * An rsocket that listens. It has the few methods of libuv's handles that `net.Server` calls, so that it can stand in the
+ * place of one.
+ */
+import type { DropArgument } from 'node:net'
+import type { Context } from '../../verbs/index.ts'
+import {
+  Errno,
+  F_SETFL,
+  IPPROTO_IPV6,
+  IPV6_V6ONLY,
+  O_NONBLOCK,
+  POLLIN,
+  SO_REUSEADDR,
+  SOCK_STREAM,
+  SOL_SOCKET,
+} from '../constants.ts'
+import type { RSocketLike, Watch } from '../types.ts'
+import { nodeAddress, openSocket } from './transport.ts'
+
+export interface ListenTarget {
+  /** Null: all addresses. */
+  address: string | null
+  port: number
+  family: number
+  backlog: number
+  ipv6Only?: boolean
+  device?: string | Context | undefined
+}
+
+/** Connections that are accepted before other things of the event loop have their turn. */
+const acceptsPerTurn = 64
+
+export class Listener {
+  readonly #socket: RSocketLike
+  readonly #onConnection: (socket: RSocketLike) => void
+  readonly #watch: Watch
+  #closed = false
+
+  private constructor(socket: RSocketLike, onConnection: (socket: RSocketLike) => void) {
+    this.#socket = socket
+    this.#onConnection = onConnection
+    this.#watch = socket.watch(POLLIN, () => this.#accept())
+  }
+
+  /** A listener, or a negative error number, or what was thrown where the device cannot be opened. */
+  static open(target: ListenTarget, onConnection: (socket: RSocketLike) => void): Listener | number | Error {
+    if (target.address !== null) return Listener.#open(target, target.address, onConnection)
+    // All addresses: those of IPv6, which take in IPv4's; where there is no IPv6, IPv4's.
+    const both = Listener.#open({ ...target, family: 6 }, '::', onConnection)
+    if (typeof both !== 'number' || both === -Errno.EADDRINUSE) return both
+    return Listener.#open({ ...target, family: 4 }, '0.0.0.0', onConnection)
+  }
+
+  static #open(
+    { port, family, backlog, ipv6Only, device }: ListenTarget,
+    address: string,
+    onConnection: (socket: RSocketLike) => void,
+  ): Listener | number | Error {
+    let socket: RSocketLike
+    try {
+      socket = openSocket(family, SOCK_STREAM, device === undefined ? {} : { device })
+    } catch (error) {
+      return error as Error
+    }
+    socket.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+    if (ipv6Only) socket.setsockopt(IPPROTO_IPV6, IPV6_V6ONLY, 1)
+    let result = socket.bind({ address, port })
+    if (result >= 0) result = socket.listen(backlog || 511)
+    if (result < 0) {
+      socket.close()
+      return result
+    }
+    return new Listener(socket, onConnection)
+  }
+
+  #accept(): void {
+    for (let n = 0; n < acceptsPerTurn && !this.#closed; n++) {
+      const accepted = this.#socket.accept()
+      if (typeof accepted === 'number') {
+        // A connection that ended while it waited is not the server's concern.
+        if (accepted === -Errno.ECONNABORTED) continue
+        return
+      }
+      accepted.fcntl(F_SETFL, O_NONBLOCK)
+      this.#onConnection(accepted)
+    }
+  }
+
+  /** What 'drop' tells of a connection that is one too many. */
+  static dropData(socket: RSocketLike): DropArgument {
+    const local = nodeAddress(socket.getsockname())
+    const remote = nodeAddress(socket.getpeername())
+    return {
+      ...(local.port === undefined
+        ? {}
+        : { localAddress: local.address, localPort: local.port, localFamily: local.family }),
+      ...(remote.port === undefined
+        ? {}
+        : { remoteAddress: remote.address, remotePort: remote.port, remoteFamily: remote.family }),
+    } as DropArgument
+  }
+
+  get port(): number {
+    return nodeAddress(this.#socket.getsockname()).port ?? 0
+  }
+
+  getsockname(out: object): number {
+    Object.assign(out, nodeAddress(this.#socket.getsockname()))
+    return 0
+  }
+
+  ref(): void {
+    this.#watch.ref()
+  }
+
+  unref(): void {
+    this.#watch.unref()
+  }
+
+  close(done?: () => void): void {
+    if (!this.#closed) {
+      this.#closed = true
+      this.#watch()
+      this.#socket.close()
+    }
+    if (done) process.nextTick(done)
+  }
+
+  getAsyncId(): number {
+    return 0
+  }
+}
