@@ -164,6 +164,12 @@ export class Connector {
       else done(null, choices[0]!.address, choices[0]!.family)
     }
     socket._verbena = undefined
-    this.#plain(socket, normalizeArguments([{ ...options, lookup }]))
+    // Node makes a closed socket new as it connects; this one may have been written to and ended since `connect`.
+    socket._undestroy = () => {}
+    try {
+      this.#plain(socket, normalizeArguments([{ ...options, lookup }]))
+    } finally {
+      delete (socket as { _undestroy?: unknown })._undestroy
+    }
   }
 }

@@ -4,7 +4,7 @@
  */
 import net from 'node:net'
 import tls from 'node:tls'
-import type { Attachment, LinkedStream, OnRead } from '../net/attachment.ts'
+import type { Attachment, LinkedStream, NodeAddress, OnRead } from '../net/attachment.ts'
 
 /** A socket of `node:net`, seen from inside. */
 export interface NodeSocket extends LinkedStream {
@@ -21,6 +21,8 @@ export interface NodeSocket extends LinkedStream {
   resetAndClosing?: boolean
   autoSelectFamilyAttemptedAddresses?: string[]
   _undestroy(): void
+  _getpeername(): NodeAddress
+  _getsockname(): NodeAddress
 }
 
 /** A server of `node:net`, seen from inside. */

@@ -5,7 +5,7 @@
  * An attached socket has no handle. Node's HTTP reads such a socket as any stream; its TLS and HTTP/2 put a socket of their
  * own around it, and find the peer's address through `_getpeername` here.
  */
-import { type Attachment, linkedMethods } from '../net/attachment.ts'
+import { type Attachment, linkedMethods, type NodeAddress } from '../net/attachment.ts'
 import { type Method, type NodeSocket, socketMethods, tlsSocketMethods } from './node-net.ts'
 
 type Callable = (...args: unknown[]) => unknown
@@ -145,24 +145,23 @@ function patchReferences(): void {
 }
 
 function patchAddresses(): void {
-  replace(
-    socketMethods,
-    '_getpeername',
-    (original) =>
-      function (this: NodeSocket) {
-        return linkBelow(this)?.remote ?? original.call(this as never)
-      } as Callable,
-  )
-  replace(
-    socketMethods,
-    '_getsockname',
-    (original) =>
-      function (this: NodeSocket) {
-        const attached = linkBelow(this)
-        if (!attached) return original.call(this as never)
-        return attached.link.closed ? {} : attached.local
-      } as Callable,
-  )
+  for (const [name, side] of [
+    ['_getpeername', 'remote'],
+    ['_getsockname', 'local'],
+  ] as const)
+    replace(
+      socketMethods,
+      name,
+      (original) =>
+        function (this: NodeSocket): NodeAddress {
+          const attached = this._verbena
+          if (attached) return side === 'local' && attached.link.closed ? {} : attached[side]
+          const own = original.call(this as never) as NodeAddress
+          // A socket around a stream has no address; the stream may be a socket that has one.
+          const below = this._parent ?? this.stream
+          return own.address === undefined && typeof below?.[name] === 'function' ? below[name]() : own
+        } as Callable,
+    )
 }
 
 function patchFigures(): void {

@@ -1,0 +1,56 @@
+/** Starts the programs of `apps/` and collects what they print. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+const here = fileURLToPath(new URL('.', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+export interface How {
+  /** Options of Node itself. */
+  node?: string[]
+  env?: Record<string, string>
+}
+
+/** The preload from the sources, over the fake transport. */
+export const overFake: How = { node: ['--import', 'tsx', '--import', `${here}fake-preload.ts`] }
+
+export interface Ran {
+  out: string[]
+  err: string[]
+  code: number | null
+}
+
+export function start([app, ...args]: string[], how: How = {}): ChildProcess {
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VERBENA_')))
+  const log = how.node ? { VERBENA_PRELOAD_LOG: '1' } : {}
+  return spawn(process.execPath, [...(how.node ?? []), `${here}apps/${app}`, ...args], {
+    cwd: root,
+    env: { ...inherited, ...log, ...how.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+}
+
+function lines(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '')
+}
+
+/** What a child prints, when it has ended; it is killed if it has not within a minute. */
+export async function finished(child: ChildProcess): Promise<Ran> {
+  let out = ''
+  let err = ''
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+  })
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    err += text
+  })
+  const timer = setTimeout(() => child.kill('SIGKILL'), 55_000)
+  const [code] = (await once(child, 'close')) as [number | null]
+  clearTimeout(timer)
+  return { out: lines(out), err: lines(err), code }
+}
+
+export function run(command: string[], how: How = {}): Promise<Ran> {
+  return finished(start(command, how))
+}
