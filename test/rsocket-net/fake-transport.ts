@@ -16,6 +16,7 @@ import {
   SHUT_WR,
   SO_ERROR,
   SO_LINGER,
+  SOCK_DGRAM,
   type SocketAddress,
   type Watch,
 } from '../../src/rsocket/index.ts'
@@ -314,4 +315,71 @@ export class FakeSocket implements RSocketLike {
   }
 }
 
-export const openFake = (family: number, type: number): RSocketLike => new FakeSocket(family, type)
+const mailboxes = new Map<number, FakeDatagram>()
+const deepestMailbox = 1000
+
+/** Datagrams: what finds no room, or nobody, is lost. */
+class FakeDatagram extends FakeSocket {
+  #name: Required<SocketAddress> | undefined
+  #peer: SocketAddress | undefined
+  readonly #mail: { data: Buffer; from: Required<SocketAddress> }[] = []
+
+  override bind(addr: SocketAddress): number {
+    if (addr.address.startsWith('192.0.2.')) return -Errno.EADDRNOTAVAIL
+    const port = addr.port || nextPort++
+    if (mailboxes.has(port)) return -Errno.EADDRINUSE
+    this.#name = { address: addr.address, port, family: addr.address.includes(':') ? 'IPv6' : 'IPv4' }
+    mailboxes.set(port, this)
+    return 0
+  }
+
+  override connect(addr: SocketAddress): number {
+    this.#peer = addr.address === '' ? undefined : addr
+    return 0
+  }
+
+  override send(data: Uint8Array): number {
+    return this.#peer ? this.sendto(data, 0, this.#peer) : -Errno.EDESTADDRREQ
+  }
+
+  sendto(data: Uint8Array, _flags: number, to: SocketAddress): number {
+    if (data.length > 65_507) return -Errno.EMSGSIZE
+    const other = mailboxes.get(to.port)
+    const from = isAny(this.#name!.address) ? { ...this.#name!, address: to.address } : this.#name!
+    if (other && other.#mail.length < deepestMailbox) other.#mail.push({ data: Buffer.from(data), from })
+    return data.length
+  }
+
+  recvfrom(buffer: Uint8Array, _flags: number, from: Partial<SocketAddress> = {}): number {
+    const first = this.#mail.shift()
+    if (!first) return -Errno.EAGAIN
+    buffer.set(first.data)
+    Object.assign(from, first.from)
+    return first.data.length
+  }
+
+  override poll(events: number): number {
+    return events & (POLLOUT | (this.#mail.length > 0 ? POLLIN : 0))
+  }
+
+  override getsockname(): Required<SocketAddress> | number {
+    return this.#name ?? -Errno.EINVAL
+  }
+
+  override getpeername(): Required<SocketAddress> | number {
+    return this.#peer ? { family: 'IPv4', ...this.#peer } : -Errno.ENOTCONN
+  }
+
+  override getsockopt(): number {
+    return 212_992
+  }
+
+  override close(): number {
+    this.closed = true
+    if (this.#name && mailboxes.get(this.#name.port) === this) mailboxes.delete(this.#name.port)
+    return 0
+  }
+}
+
+export const openFake = (family: number, type: number): RSocketLike =>
+  type === SOCK_DGRAM ? new FakeDatagram(family, type) : new FakeSocket(family, type)
