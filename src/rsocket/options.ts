@@ -1,0 +1,53 @@
+/** What can be set before a socket connects, with the values of librdmacm. */
+
+export interface StreamOptions {
+  /** Places of the send queue; 4 of them are kept for control messages. */
+  sqSize: number
+  /** Places of the receive queue: the credits that the peer gets. */
+  rqSize: number
+  /** Bytes that go inside a work request. */
+  inlineBytes: number
+  sendBufferBytes: number
+  receiveBufferBytes: number
+  /** Entries of the target iomap: buffers of the peer that may be mapped at a time. */
+  iomapSize: number
+  /** Offers what is better than version 1 to a peer that offers it too. */
+  extensions: boolean
+}
+
+export const defaultOptions: Readonly<StreamOptions> = {
+  sqSize: 384,
+  rqSize: 384,
+  inlineBytes: 64,
+  sendBufferBytes: 1 << 17,
+  receiveBufferBytes: 1 << 17,
+  iomapSize: 0,
+  extensions: true,
+}
+
+/** Places of the send queue that data must not take. */
+export const controlReserve = 4
+export const minQueueSize = 16
+export const maxQueueSize = 0xfffe
+export const minBufferBytes = 4096
+export const maxBufferBytes: number = 1 << 28
+export const maxIomapSize: number = 127 << 8
+/** Entries of our target SGL: buffers that a peer may offer at a time. librdmacm has two. */
+export const targetEntries = 16
+/** Microseconds to poll before sleeping, of librdmacm. */
+export const defaultPollingUs = 10
+
+const bounded = (value: number, min: number, max: number): number => Math.min(max, Math.max(min, Math.trunc(value)))
+
+/** The nearest values that are possible. */
+export function clampOptions(options: StreamOptions): StreamOptions {
+  return {
+    sqSize: bounded(options.sqSize, minQueueSize, maxQueueSize),
+    rqSize: bounded(options.rqSize, minQueueSize, maxQueueSize),
+    inlineBytes: bounded(options.inlineBytes, 0, 512),
+    sendBufferBytes: bounded(options.sendBufferBytes, minBufferBytes, maxBufferBytes),
+    receiveBufferBytes: bounded(options.receiveBufferBytes, minBufferBytes, maxBufferBytes),
+    iomapSize: bounded(options.iomapSize, 0, maxIomapSize),
+    extensions: options.extensions,
+  }
+}

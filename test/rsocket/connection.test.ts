@@ -1,0 +1,226 @@
+/** One stream between two ends in one thread: data, buffers, credits, the end. */
+import { afterEach, describe, expect, test } from 'vitest'
+import { QpState } from '../../src/index.ts'
+import { Errno } from '../../src/rsocket/constants.ts'
+import type { StreamOptions } from '../../src/rsocket/options.ts'
+import { type End, makePair, type Pair, settle } from './pair.ts'
+
+let pair: Pair | undefined
+
+function start(one: Partial<StreamOptions> = {}, other: Partial<StreamOptions> = one): Pair {
+  pair = makePair(one, other)
+  return pair
+}
+
+afterEach(() => {
+  pair?.close()
+  pair = undefined
+})
+
+/** Sends `total` bytes from one end to the other in pieces; what arrives is compared. */
+function carry(from: End, to: End, total: number, piece = total): void {
+  const out = Uint8Array.from({ length: total }, (_, i) => (i * 31 + (i >> 8)) & 0xff)
+  const into = new Uint8Array(total)
+  let sent = 0
+  let got = 0
+  for (let turn = 0; got < total; turn++) {
+    expect(turn, 'turns without an end').toBeLessThan(20_000)
+    sent += from.connection.send(out, sent, Math.min(piece, total - sent))
+    to.connection.process()
+    got += to.connection.recv(into, got, total - got)
+    from.connection.process()
+  }
+  expect(Buffer.compare(out, into)).toBe(0)
+}
+
+describe.each([
+  ['two Verbena ends', {}, {}],
+  ['one that knows version 1 only', { extensions: false }, {}],
+  ['version 1 on both sides', { extensions: false }, { extensions: false }],
+  ['small queues', { sqSize: 16, rqSize: 16 }, {}],
+  ['small buffers', { sendBufferBytes: 4096, receiveBufferBytes: 4096 }, { receiveBufferBytes: 5000 }],
+])('%s', (_, one, other) => {
+  test('bytes arrive in order, through many times the buffer', () => {
+    const { a, b } = start(one, other)
+    carry(a, b, 1_000_003)
+    carry(b, a, 1_000_003)
+    settle(a, b)
+    // Not every message is signaled: the last one is.
+    a.connection.disconnect()
+    settle(a, b)
+    expect(a.connection).toMatchObject({ error: 0, allSent: true, pendingBytes: 0 })
+    expect(b.connection.error).toBe(0)
+  })
+
+  test('a thousand times one byte: credits come back', () => {
+    const { a, b } = start(one, other)
+    carry(a, b, 1000, 1)
+    carry(b, a, 70_000, 37)
+  })
+
+  test('both directions stop when the reader does, and go on', () => {
+    const { a, b } = start(one, other)
+    const much = new Uint8Array(1 << 20)
+    const fill = (end: End): number => {
+      let sum = 0
+      for (let n = 1; n > 0; ) {
+        settle(a, b)
+        n = end.connection.send(much, 0, much.length)
+        sum += n
+      }
+      return sum
+    }
+    const fromA = fill(a)
+    const fromB = fill(b)
+    expect(fromA).toBe(b.memory.receiveBytes)
+    expect(fromB).toBe(a.memory.receiveBytes)
+    expect(a.connection.writableBytes).toBe(0)
+    expect(b.connection.readableBytes).toBe(fromA)
+    while (b.connection.readableBytes > 0) b.connection.recv(much, 0, much.length)
+    settle(a, b)
+    expect(a.connection.writableBytes).toBeGreaterThan(0)
+    expect(b.connection.writableBytes).toBe(0)
+  })
+})
+
+test('Verbena ends know each other, others do not', () => {
+  expect(start().a.connection.foreign).toBe(false)
+  pair!.close()
+  expect(start({}, { extensions: false }).a.connection.foreign).toBe(true)
+  expect(pair!.b.connection.foreign).toBe(true)
+})
+
+test('peeking leaves the bytes where they are', () => {
+  const { a, b } = start()
+  a.connection.send(Uint8Array.of(1, 2, 3), 0, 3)
+  settle(a, b)
+  const into = new Uint8Array(3)
+  expect(b.connection.recv(into, 0, 2, true)).toBe(2)
+  expect(b.connection.recv(into, 0, 3)).toBe(3)
+  expect([...into]).toEqual([1, 2, 3])
+})
+
+test('a send from memory of the device is not copied', () => {
+  const { a, b } = start()
+  const bytes = a.context.alloc(100_000).fill(7)
+  const mr = a.pd.regMr(bytes, 0)
+  let sent = 0
+  const into = new Uint8Array(100_000)
+  for (let got = 0; got < into.length; ) {
+    sent += a.connection.sendDirect(mr.addr + sent, mr.lkey, bytes.length - sent)
+    b.connection.process()
+    got += b.connection.recv(into, got, into.length - got)
+    a.connection.process()
+  }
+  expect(a.connection.isDone(a.connection.lastPosted)).toBe(true)
+  expect(into.every((byte) => byte === 7)).toBe(true)
+  expect(a.connection.counters).toMatchObject({ bytesSent: 100_000, bytesDirect: 100_000 })
+  mr.close()
+  a.context.free(bytes)
+})
+
+describe('the end', () => {
+  test('after a shutdown the other side reads what is left, and can still send', () => {
+    const { a, b } = start()
+    a.connection.send(Uint8Array.of(1, 2, 3), 0, 3)
+    a.connection.shutdownWrite()
+    expect(a.connection.writable).toBe(false)
+    settle(a, b)
+    expect(b.connection).toMatchObject({ open: true, readable: false, writable: true, readableBytes: 3 })
+    carry(b, a, 100_000)
+    b.connection.shutdownWrite()
+    settle(a, b)
+    expect(a.connection).toMatchObject({ open: false, error: 0 })
+    expect(b.connection).toMatchObject({ open: false, error: 0, readableBytes: 3 })
+  })
+
+  test('a disconnect ends both directions; what has come can be read', () => {
+    const { a, b } = start()
+    a.connection.send(Uint8Array.of(1, 2, 3), 0, 3)
+    a.connection.disconnect()
+    settle(a, b)
+    expect(b.connection).toMatchObject({ open: false, error: 0, readable: false, writable: false, readableBytes: 3 })
+    expect(b.connection.send(new Uint8Array(1), 0, 1)).toBe(0)
+    expect(b.connection.reason).toBe('the peer closed the connection')
+  })
+
+  test('a goodbye is heard before the failure that follows it', () => {
+    const { a, b } = start()
+    a.connection.disconnect()
+    a.connection.qp.modify({ state: QpState.Err })
+    for (let i = 0; i < 100 && b.connection.open; i++) b.connection.send(new Uint8Array(1000), 0, 1000)
+    settle(b)
+    expect(b.connection).toMatchObject({ open: false, error: 0 })
+  })
+
+  test('what comes after the reading side was shut down is thrown away, and does not stop the sender', () => {
+    const { a, b } = start()
+    b.connection.shutdownRead()
+    const much = new Uint8Array(50_000)
+    let sent = 0
+    for (let turn = 0; sent < 1_000_000; turn++) {
+      expect(turn).toBeLessThan(1000)
+      sent += a.connection.send(much, 0, much.length)
+      settle(a, b)
+    }
+    expect(b.connection.readableBytes).toBe(0)
+    expect(b.connection.open).toBe(true)
+  })
+
+  test('a peer whose queue pair breaks is noticed by a keepalive, when all repetitions were in vain', async () => {
+    const { a, b } = start()
+    b.connection.qp.modify({ state: QpState.Err })
+    settle(a)
+    expect(a.connection.open).toBe(true)
+    expect(a.connection.sendKeepalive()).toBe(true)
+    while (a.connection.open) {
+      a.connection.process()
+      await new Promise(setImmediate)
+    }
+    expect(a.connection.error).toBe(Errno.ETIMEDOUT)
+    expect(a.connection.reason).toContain('the peer does not answer')
+    settle(b)
+    expect(b.connection.error).toBe(Errno.ECONNRESET)
+  })
+})
+
+describe('mapped buffers', () => {
+  test('are written directly, at any offset, and only there', () => {
+    const { a, b } = start({ iomapSize: 4 })
+    const bytes = b.context.alloc(8192)
+    const mr = b.pd.regMr(bytes, 3)
+    expect(a.connection.mapped.write(new Uint8Array(1), 0, 1, 1000)).toBe(-1)
+    expect(b.connection.mapped.peerEntries).toBe(4)
+    expect(b.connection.mapped.tell(0, 1000, mr.addr, mr.rkey, 4096)).toBe(true)
+    expect(b.connection.mapped.tell(3, 2 ** 40, mr.addr + 4096, mr.rkey, 4096)).toBe(true)
+    settle(a, b)
+    expect(a.connection.mapped.write(Uint8Array.of(9, 8, 7), 0, 3, 1001)).toBe(3)
+    expect(a.connection.mapped.write(new Uint8Array(5000).fill(5), 0, 5000, 2 ** 40 + 4000)).toBe(96)
+    settle(a, b)
+    expect([...bytes.subarray(0, 5)]).toEqual([0, 9, 8, 7, 0])
+    expect(bytes.subarray(4096 + 4000).every((byte) => byte === 5)).toBe(true)
+    expect(b.connection.readableBytes).toBe(0)
+    // Taken back: nothing is there any more.
+    b.connection.mapped.tell(0, 1000, mr.addr, mr.rkey, 0)
+    settle(a, b)
+    expect(a.connection.mapped.write(new Uint8Array(1), 0, 1, 1000)).toBe(-1)
+    carry(a, b, 300_000, 1000)
+    mr.close()
+    b.context.free(bytes)
+  })
+
+  test('updates cost credits, which come back', () => {
+    const { a, b } = start({ iomapSize: 1, rqSize: 16 })
+    const bytes = b.context.alloc(4096)
+    const mr = b.pd.regMr(bytes, 3)
+    let told = 0
+    for (let turn = 0; told < 200; turn++) {
+      expect(turn).toBeLessThan(1000)
+      if (b.connection.mapped.tell(0, told, mr.addr, mr.rkey, 100)) told++
+      settle(a, b)
+    }
+    carry(b, a, 10_000, 10)
+    mr.close()
+    b.context.free(bytes)
+  })
+})
