@@ -666,7 +666,11 @@ export class RSocket implements RSocketLike, Member, CmOwner {
     this.#heldBy = by
     this.#heldRef = ref
     if (by instanceof Hub) by.follow(ref)
-    else by?.addMember(ref)
+    else if (by !== null) {
+      by.addMember(ref)
+      // It may have been hot, and then no event tells of what comes.
+      heat(this)
+    }
   }
 
   #heldHub(): Hub | null {

@@ -4,6 +4,8 @@
  */
 import nodeNet, { type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe } from 'vitest'
+import '../../src/index.ts'
+import { rsocket } from '../../src/rsocket/index.ts'
 import verbenaNet from '../../src/rsocket/net/index.ts'
 import { type OpenSocket, replaceTransport } from '../../src/rsocket/net/transport.ts'
 import { openFake } from './fake-transport.ts'
@@ -16,9 +18,17 @@ interface Implementation {
   transport?: OpenSocket
 }
 
+/** Rsockets on a device. */
+const on =
+  (device: string): OpenSocket =>
+  (family, type) =>
+    rsocket(family, type, 0, { device })
+
 export const implementations: Implementation[] = [
   { name: 'node:net', net: nodeNet },
   { name: 'verbena/net, sockets of this process', net: verbenaNet as unknown as Net, transport: openFake },
+  { name: 'verbena/net, shm', net: verbenaNet as unknown as Net, transport: on('shm0') },
+  { name: 'verbena/net, roce', net: verbenaNet as unknown as Net, transport: on('roce') },
 ]
 
 /** What a test works with; all that it opens is closed after it. */

@@ -204,7 +204,8 @@ export const linkedMethods = {
 /** Joins them; from now on the stream's data comes and goes through `socket`. */
 export function attach(stream: LinkedStream, socket: RSocketLike, onread?: OnRead): Attachment {
   const attached = new Attachment(stream, socket, onread)
-  stream._verbena = attached
+  // Not enumerable: whoever prints a socket does not want all of a device.
+  Object.defineProperty(stream, '_verbena', { value: attached, writable: true, configurable: true, enumerable: false })
   return attached
 }
 

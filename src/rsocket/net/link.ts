@@ -105,6 +105,10 @@ export class Link {
     this.#reading = this.#watch(POLLIN, this.#onReadable)
   }
 
+  get reading(): boolean {
+    return this.#reading !== undefined
+  }
+
   readStop(): void {
     this.#reading?.()
     this.#reading = undefined

@@ -1,12 +1,11 @@
 /** Where the sockets below come from: rsockets, unless a test puts something else in their place. */
+import { rsocket } from '../api.ts'
 import { AF_INET, AF_INET6, Errno, F_SETFL, O_NONBLOCK } from '../constants.ts'
 import type { RSocketLike, RSocketOptions } from '../types.ts'
 
 export type OpenSocket = (family: number, type: number, options: RSocketOptions) => RSocketLike
 
-let open: OpenSocket = () => {
-  throw new Error('no rsockets in this build')
-}
+let open: OpenSocket = (family, type, options) => rsocket(family, type, 0, options)
 
 /** Replaces what opens sockets; gives back what did before. */
 export function replaceTransport(replacement: OpenSocket): OpenSocket {
