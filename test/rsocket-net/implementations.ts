@@ -8,6 +8,7 @@ import '../../src/index.ts'
 import { rsocket } from '../../src/rsocket/index.ts'
 import verbenaNet from '../../src/rsocket/net/index.ts'
 import { type OpenSocket, replaceTransport } from '../../src/rsocket/net/transport.ts'
+import { loopbackAddress, loopbackDevice } from '../loopback.ts'
 import { openFake } from './fake-transport.ts'
 
 export type Net = typeof nodeNet
@@ -16,6 +17,10 @@ interface Implementation {
   name: string
   net: Net
   transport?: OpenSocket
+  /** An address of this machine that the implementation has; 127.0.0.1 unless told. */
+  host?: string
+  /** Only that one: neither IPv6 nor names. */
+  oneAddress?: boolean
 }
 
 /** Rsockets on a device. */
@@ -28,19 +33,29 @@ export const implementations: Implementation[] = [
   { name: 'node:net', net: nodeNet },
   { name: 'verbena/net, sockets of this process', net: verbenaNet as unknown as Net, transport: openFake },
   { name: 'verbena/net, shm', net: verbenaNet as unknown as Net, transport: on('shm0') },
-  { name: 'verbena/net, roce', net: verbenaNet as unknown as Net, transport: on('roce') },
+  {
+    name: 'verbena/net, roce',
+    net: verbenaNet as unknown as Net,
+    transport: on(loopbackDevice(1)),
+    host: loopbackAddress(1),
+    oneAddress: true,
+  },
 ]
 
 /** What a test works with; all that it opens is closed after it. */
 export class Bench {
   readonly net: Net
   readonly ours: boolean
+  readonly host: string
+  readonly oneAddress: boolean
   readonly #open = new Set<Socket | Server>()
   readonly #closed = new WeakMap<object, Promise<boolean>>()
 
-  constructor(net: Net) {
+  constructor({ net, host, oneAddress }: Implementation) {
     this.net = net
     this.ours = net !== nodeNet
+    this.host = host ?? '127.0.0.1'
+    this.oneAddress = oneAddress ?? false
   }
 
   /** Closes it after the test. */
@@ -63,7 +78,7 @@ export class Bench {
     return server
   }
 
-  async listen(server: Server, host = '127.0.0.1'): Promise<number> {
+  async listen(server: Server, host: string = this.host): Promise<number> {
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       server.listen(0, host, () => {
@@ -79,7 +94,7 @@ export class Bench {
   }
 
   connect(options: { port: number; host?: string } & Record<string, unknown>): Socket {
-    return this.keep(this.net.connect({ host: '127.0.0.1', ...options }))
+    return this.keep(this.net.connect({ host: this.host, ...options }))
   }
 
   /** Two connected ends and their server. */
@@ -132,9 +147,10 @@ export function readAll(socket: Socket): Promise<Buffer> {
 
 /** `tests` against every implementation. */
 export function describeNet(title: string, tests: (bench: Bench) => void): void {
-  for (const { name, net, transport } of implementations)
-    describe(`${title}: ${name}`, () => {
-      const bench = new Bench(net)
+  for (const implementation of implementations)
+    describe(`${title}: ${implementation.name}`, () => {
+      const { transport } = implementation
+      const bench = new Bench(implementation)
       let before: OpenSocket | undefined
       beforeAll(() => {
         if (transport) before = replaceTransport(transport)

@@ -326,7 +326,7 @@ describeNet('streams', (bench) => {
     const client: Socket = bench.keep(
       net.connect({
         port,
-        host: '127.0.0.1',
+        host: bench.host,
         onread: {
           buffer,
           callback(length: number, memory: Uint8Array) {
