@@ -15,6 +15,33 @@ export interface How {
 /** The preload from the sources, over the fake transport. */
 export const overFake: How = { node: ['--import', 'tsx', '--import', `${here}fake-preload.ts`] }
 
+/** The preload as users start it, over a device. */
+export function overDevice(device: string): How {
+  return { node: ['--import', 'verbena/preload'], env: { VERBENA_DEVICE: device, VERBENA_PRELOAD: 'local' } }
+}
+
+/** A server of `apps/` in a process of its own: its port, and how to end it. */
+export async function serve(
+  app: string,
+  host: string,
+  how: How,
+): Promise<{ port: string; stop: () => Promise<Ran>; child: ChildProcess }> {
+  const child = start([app, 'serve', host], how)
+  const ended = finished(child)
+  const port = await new Promise<string>((resolve, reject) => {
+    child.stdout!.on('data', (text: string) => {
+      const match = /^port (\d+)$/m.exec(text)
+      if (match) resolve(match[1]!)
+    })
+    void ended.then(({ err }) => reject(new Error(`the server ended: ${err.join(' ')}`)))
+  })
+  const stop = (): Promise<Ran> => {
+    child.stdin!.end()
+    return ended
+  }
+  return { port, stop, child }
+}
+
 export interface Ran {
   out: string[]
   err: string[]

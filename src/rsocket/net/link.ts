@@ -45,6 +45,12 @@ const longestChunk = 65_536
 /** After so many reads other things of the event loop have their turn. */
 const readsPerTurn = 16
 
+/**
+ * An idle connection asks so often whether its peer is there. With TCP the kernel says goodbye for a process that was
+ * killed; here nobody does.
+ */
+const probeSeconds = 15
+
 export class Link {
   readonly socket: RSocketLike
   bytesRead = 0
@@ -221,9 +227,11 @@ export class Link {
 
   // --- the rest ----------------------------------------------------------------------------------------------------
 
+  /** Asks whether the peer is still there: every so many seconds if the program wishes it sooner than we do anyway. */
   setKeepAlive(enable: boolean, initialDelaySeconds: number): void {
-    this.socket.setsockopt(SOL_SOCKET, SO_KEEPALIVE, enable ? 1 : 0)
-    if (enable && initialDelaySeconds > 0) this.socket.setsockopt(IPPROTO_TCP, TCP_KEEPIDLE, initialDelaySeconds)
+    const seconds = enable && initialDelaySeconds > 0 ? Math.min(initialDelaySeconds, probeSeconds) : probeSeconds
+    this.socket.setsockopt(IPPROTO_TCP, TCP_KEEPIDLE, seconds)
+    this.socket.setsockopt(SOL_SOCKET, SO_KEEPALIVE, 1)
   }
 
   ref(): void {

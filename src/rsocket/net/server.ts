@@ -98,7 +98,7 @@ export class Server extends net.Server {
         : { readableHighWaterMark: inside.highWaterMark, writableHighWaterMark: inside.highWaterMark }),
     })
     const attached = attach(socket, rsocket)
-    if (inside.keepAlive) socket.setKeepAlive(true, inside.keepAliveInitialDelay * 1000)
+    socket.setKeepAlive(inside.keepAlive, inside.keepAliveInitialDelay * 1000)
     inside._connections++
     socket.server = this
     socket._released = () => {

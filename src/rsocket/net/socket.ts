@@ -131,7 +131,7 @@ export class Socket extends Duplex implements LinkedStream {
         candidates,
         {
           connected: (attached) => {
-            if (this.#keepAlive) attached.link.setKeepAlive(true, this.#keepAliveDelaySeconds)
+            attached.link.setKeepAlive(this.#keepAlive, this.#keepAliveDelaySeconds)
             this.#applyReference(attached)
             announceConnected(this)
           },

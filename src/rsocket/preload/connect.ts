@@ -131,7 +131,7 @@ export class Connector {
           log(() => `connect ${where(target.host, target.port)}: RDMA (${rule.text})`)
           showFigures(socket, attached)
           const { enable, delaySeconds } = keepAliveOf(socket)
-          if (enable) attached.link.setKeepAlive(true, delaySeconds)
+          attached.link.setKeepAlive(enable, delaySeconds)
           announceConnected(socket)
         },
         failed: (errors) => {

@@ -149,7 +149,7 @@ function onConnection(server: NodeServer, rsocket: RSocketLike): void {
   } as net.SocketConstructorOpts) as unknown as NodeSocket
   const attached = attach(socket, rsocket)
   showFigures(socket, attached)
-  if (server.keepAlive) attached.link.setKeepAlive(true, server.keepAliveInitialDelay)
+  attached.link.setKeepAlive(server.keepAlive, server.keepAliveInitialDelay)
   server._connections++
   socket.server = server
   socket._server = server

@@ -29,7 +29,7 @@ async function serve(host) {
 async function use(port, host) {
   const agent = new https.Agent({ keepAlive: true, ca: cert })
   for (const path of ['/one', '/big', '/two']) {
-    const [response] = await once(https.get({ port, host, path, agent }), 'response')
+    const [response] = await once(https.get({ port, host, path, agent, servername: 'localhost' }), 'response')
     const { authorized, remotePort } = response.socket
     const chunks = []
     for await (const chunk of response) chunks.push(chunk)
@@ -50,7 +50,7 @@ async function use(port, host) {
   const [error] = await once(strict, 'error')
   show('tls', error.code)
 
-  const session = http2.connect(`https://${host}:${port}`, { ca: cert })
+  const session = http2.connect(`https://${host}:${port}`, { ca: cert, servername: 'localhost' })
   const get = async (path) => {
     const stream = session.request({ ':path': path })
     const chunks = []
