@@ -317,6 +317,19 @@ describeNet('streams', (bench) => {
     }
   })
 
+  it('loses nothing when it is unreferenced and referenced while data comes', async () => {
+    const { client, peer } = await bench.pair()
+    for (let i = 0; i < 30; i++) {
+      const got = event(client, 'data')
+      if (i % 3 === 0) client.unref()
+      if (i % 3 === 1) peer.write(`${i}`)
+      client.ref()
+      if (i % 3 !== 1) peer.write(`${i}`)
+      if (i % 2 === 0) client.unref().ref()
+      expect(((await got)[0] as Buffer).toString()).toBe(`${i}`)
+    }
+  })
+
   it('onread: data goes into memory of the program', async () => {
     const server = bench.server({}, (socket) => socket.end(Buffer.alloc(100_000, 'abcdefgh')))
     const port = await bench.listen(server)

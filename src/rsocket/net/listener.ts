@@ -16,6 +16,7 @@ import {
   SOL_SOCKET,
 } from '../constants.ts'
 import type { RSocketLike, Watch } from '../types.ts'
+import { addressError, type SystemError } from './errors.ts'
 import { nodeAddress, openSocket } from './transport.ts'
 
 export interface ListenTarget {
@@ -43,12 +44,12 @@ export class Listener {
     this.#watch = socket.watch(POLLIN, () => this.#accept())
   }
 
-  /** A listener, or a negative error number, or what was thrown where the device cannot be opened. */
-  static open(target: ListenTarget, onConnection: (socket: RSocketLike) => void): Listener | number | Error {
+  /** A listener, or why there is none. */
+  static open(target: ListenTarget, onConnection: (socket: RSocketLike) => void): Listener | SystemError {
     if (target.address !== null) return Listener.#open(target, target.address, onConnection)
     // All addresses: those of IPv6, which take in IPv4's; where there is no IPv6, IPv4's.
     const both = Listener.#open({ ...target, family: 6 }, '::', onConnection)
-    if (typeof both !== 'number' || both === -Errno.EADDRINUSE) return both
+    if (both instanceof Listener || both.code === 'EADDRINUSE') return both
     return Listener.#open({ ...target, family: 4 }, '0.0.0.0', onConnection)
   }
 
@@ -56,20 +57,21 @@ export class Listener {
     { port, family, backlog, ipv6Only, device }: ListenTarget,
     address: string,
     onConnection: (socket: RSocketLike) => void,
-  ): Listener | number | Error {
+  ): Listener | SystemError {
     let socket: RSocketLike
     try {
       socket = openSocket(family, SOCK_STREAM, device === undefined ? {} : { device })
     } catch (error) {
-      return error as Error
+      return error as SystemError
     }
     socket.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
     if (ipv6Only) socket.setsockopt(IPPROTO_IPV6, IPV6_V6ONLY, 1)
     let result = socket.bind({ address, port })
     if (result >= 0) result = socket.listen(backlog || 511)
     if (result < 0) {
+      const { reason } = socket
       socket.close()
-      return result
+      return addressError(result, 'listen', address, port, reason)
     }
     return new Listener(socket, onConnection)
   }

@@ -6,7 +6,7 @@ import net, { type ListenOptions } from 'node:net'
 import type { Context } from '../../verbs/index.ts'
 import type { RSocketLike } from '../types.ts'
 import { attach } from './attachment.ts'
-import { addressError, badValue } from './errors.ts'
+import { badValue } from './errors.ts'
 import { Listener } from './listener.ts'
 import { readArguments, Socket } from './socket.ts'
 
@@ -73,8 +73,7 @@ export class Server extends net.Server {
       (socket) => this.#onConnection(socket),
     )
     if (!(listener instanceof Listener)) {
-      const error = typeof listener === 'number' ? addressError(listener, 'listen', address ?? '::', port) : listener
-      process.nextTick(() => this.emit('error', error))
+      process.nextTick(() => this.emit('error', listener))
       return
     }
     inside._handle = listener

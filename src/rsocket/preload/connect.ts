@@ -10,7 +10,7 @@ import net from 'node:net'
 import { announceConnected } from '../net/attachment.ts'
 import { type Candidate, type ConnectOptions, checkTarget, connectInTurn, lookUp, summary } from '../net/connecting.ts'
 import type { SystemError } from '../net/errors.ts'
-import { log, sayOnce, where } from './log.ts'
+import { inWords, log, sayOnce, where } from './log.ts'
 import { keepAliveOf, type Method, type NodeSocket, normalizeArguments, onReadOf, socketMethods } from './node-net.ts'
 import { decide, mayUseRdma, type Rule } from './rules.ts'
 import type { Settings } from './settings.ts'
@@ -138,12 +138,12 @@ export class Connector {
           this.#remember(errors)
           if (rest.length === 0) {
             log(
-              () => `connect ${where(target.host, target.port)}: ${errors.at(-1)?.message}, and no TCP (${rule.text})`,
+              () => `connect ${where(target.host, target.port)}: ${inWords(errors.at(-1))}, and no TCP (${rule.text})`,
             )
             socket.destroy(summary(errors))
             return
           }
-          log(() => `connect ${where(target.host, target.port)}: TCP, because ${errors.at(-1)?.message} (${rule.text})`)
+          log(() => `connect ${where(target.host, target.port)}: TCP, because ${inWords(errors.at(-1))} (${rule.text})`)
           this.#fallBack(socket, options, rest)
         },
       },
@@ -154,7 +154,7 @@ export class Connector {
   #remember(errors: readonly SystemError[]): void {
     for (const error of errors)
       if (error.address && error.code !== 'ECONNREFUSED') this.#silent.set(error.address, performance.now() + silenceMs)
-      else if (!error.address) sayOnce(`RDMA cannot be used: ${error.message}`)
+      else if (!error.address) sayOnce(`RDMA cannot be used: ${inWords(error)}`)
   }
 
   /** Node's own `connect`, to the addresses that are known already. */

@@ -3,12 +3,11 @@
  * port, or over RDMA alone if the rule says so; both kinds of connection come as 'connection' with a `net.Socket`.
  */
 import net from 'node:net'
-import { Errno } from '../constants.ts'
 import { attach } from '../net/attachment.ts'
-import { addressError } from '../net/errors.ts'
+import type { SystemError } from '../net/errors.ts'
 import { Listener } from '../net/listener.ts'
 import type { RSocketLike } from '../types.ts'
-import { log, sayOnce, where } from './log.ts'
+import { inWords, log, sayOnce, where } from './log.ts'
 import { type Method, type NodeServer, type NodeSocket, serverMethods } from './node-net.ts'
 import { decide, type Rule } from './rules.ts'
 import type { Settings } from './settings.ts'
@@ -40,7 +39,7 @@ export function patchServers(settings: Settings): void {
       plain()
       return
     }
-    const open = (listenPort: number): Listener | number | Error =>
+    const open = (listenPort: number): Listener | SystemError =>
       Listener.open(
         {
           address,
@@ -73,14 +72,14 @@ export function patchServers(settings: Settings): void {
 
 function listenAlone(
   server: NodeServer,
-  open: (port: number) => Listener | number | Error,
+  open: (port: number) => Listener | SystemError,
   address: string | null,
   port: number,
   rule: Rule,
 ): void {
   const listener = open(port)
   if (!(listener instanceof Listener)) {
-    process.nextTick(() => server.emit('error', failure(listener, address, port)))
+    process.nextTick(() => server.emit('error', listener))
     return
   }
   server._handle = listener
@@ -91,14 +90,10 @@ function listenAlone(
   })
 }
 
-function failure(result: number | Error, address: string | null, port: number): Error {
-  return typeof result === 'number' ? addressError(result, 'listen', address ?? '::', port) : result
-}
-
 function listenBeside(
   server: NodeServer,
   plain: () => unknown,
-  open: (port: number) => Listener | number | Error,
+  open: (port: number) => Listener | SystemError,
   address: string | null,
   port: number,
   rule: Rule,
@@ -117,9 +112,8 @@ function listenBeside(
       log(() => `listen ${where(address, actual)}: RDMA and TCP (${rule.text})`)
       return
     }
-    if (listener !== -Errno.EADDRINUSE) {
-      const error = failure(listener, address, actual)
-      sayOnce(`listen ${where(address, actual)}: TCP alone, because ${error.message} (${rule.text})`)
+    if (listener.code !== 'EADDRINUSE') {
+      sayOnce(`listen ${where(address, actual)}: TCP alone, because ${inWords(listener)} (${rule.text})`)
       return
     }
     if (port === 0 && attempt < portAttempts) {
@@ -129,7 +123,7 @@ function listenBeside(
     }
     server._handle.close()
     server._handle = null
-    process.nextTick(() => server.emit('error', failure(listener, address, actual)))
+    process.nextTick(() => server.emit('error', listener))
     return
   }
 }

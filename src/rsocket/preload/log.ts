@@ -32,3 +32,9 @@ export function sayOnce(text: string): void {
 export function where(address: string | null, port: number): string {
   return address?.includes(':') ? `[${address}]:${port}` : `${address ?? '*'}:${port}`
 }
+
+/** An error with what is behind it. */
+export function inWords(error: Error | undefined): string {
+  const cause = error?.cause instanceof Error ? `: ${error.cause.message}` : ''
+  return `${error?.message ?? 'it failed'}${cause}`
+}
