@@ -15,9 +15,10 @@ export interface How {
 /** The preload from the sources, over the fake transport. */
 export const overFake: How = { node: ['--import', 'tsx', '--import', `${here}fake-preload.ts`] }
 
-/** The preload as users start it, over a device. */
-export function overDevice(device: string): How {
-  return { node: ['--import', 'verbena/preload'], env: { VERBENA_DEVICE: device, VERBENA_PRELOAD: 'local' } }
+/** The preload as users start it, over a device. A slow machine is no reason to fall back. */
+export function overDevice(device: string, rules: string): How {
+  const env = { VERBENA_DEVICE: device, VERBENA_PRELOAD: rules, VERBENA_PRELOAD_TIMEOUT_MS: '40000' }
+  return { node: ['--import', 'verbena/preload'], env }
 }
 
 /** A server of `apps/` in a process of its own: its port, and how to end it. */

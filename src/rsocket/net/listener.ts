@@ -16,8 +16,8 @@ import {
   SOL_SOCKET,
 } from '../constants.ts'
 import type { RSocketLike, Watch } from '../types.ts'
-import { addressError, type SystemError } from './errors.ts'
-import { nodeAddress, openSocket } from './transport.ts'
+import { addressError, errnoError, type SystemError } from './errors.ts'
+import { again, nodeAddress, openSocket } from './transport.ts'
 
 export interface ListenTarget {
   /** Null: all addresses. */
@@ -32,31 +32,37 @@ export interface ListenTarget {
 /** Connections that are accepted before other things of the event loop have their turn. */
 const acceptsPerTurn = 64
 
+export interface ListenerEvents {
+  connection(socket: RSocketLike): void
+  /** Nothing more can be accepted. */
+  failed(error: SystemError): void
+}
+
 export class Listener {
   readonly #socket: RSocketLike
-  readonly #onConnection: (socket: RSocketLike) => void
+  readonly #events: ListenerEvents
   readonly #watch: Watch
   #closed = false
 
-  private constructor(socket: RSocketLike, onConnection: (socket: RSocketLike) => void) {
+  private constructor(socket: RSocketLike, events: ListenerEvents) {
     this.#socket = socket
-    this.#onConnection = onConnection
+    this.#events = events
     this.#watch = socket.watch(POLLIN, () => this.#accept())
   }
 
   /** A listener, or why there is none. */
-  static open(target: ListenTarget, onConnection: (socket: RSocketLike) => void): Listener | SystemError {
-    if (target.address !== null) return Listener.#open(target, target.address, onConnection)
+  static open(target: ListenTarget, events: ListenerEvents): Listener | SystemError {
+    if (target.address !== null) return Listener.#open(target, target.address, events)
     // All addresses: those of IPv6, which take in IPv4's; where there is no IPv6, IPv4's.
-    const both = Listener.#open({ ...target, family: 6 }, '::', onConnection)
+    const both = Listener.#open({ ...target, family: 6 }, '::', events)
     if (both instanceof Listener || both.code === 'EADDRINUSE') return both
-    return Listener.#open({ ...target, family: 4 }, '0.0.0.0', onConnection)
+    return Listener.#open({ ...target, family: 4 }, '0.0.0.0', events)
   }
 
   static #open(
     { port, family, backlog, ipv6Only, device }: ListenTarget,
     address: string,
-    onConnection: (socket: RSocketLike) => void,
+    events: ListenerEvents,
   ): Listener | SystemError {
     let socket: RSocketLike
     try {
@@ -73,7 +79,7 @@ export class Listener {
       socket.close()
       return addressError(result, 'listen', address, port, reason)
     }
-    return new Listener(socket, onConnection)
+    return new Listener(socket, events)
   }
 
   #accept(): void {
@@ -82,10 +88,11 @@ export class Listener {
       if (typeof accepted === 'number') {
         // A connection that ended while it waited is not the server's concern.
         if (accepted === -Errno.ECONNABORTED) continue
+        if (accepted !== again) this.#events.failed(errnoError(accepted, 'accept', this.#socket.reason))
         return
       }
       accepted.fcntl(F_SETFL, O_NONBLOCK)
-      this.#onConnection(accepted)
+      this.#events.connection(accepted)
     }
   }
 

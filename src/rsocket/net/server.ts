@@ -6,7 +6,7 @@ import net, { type ListenOptions } from 'node:net'
 import type { Context } from '../../verbs/index.ts'
 import type { RSocketLike } from '../types.ts'
 import { attach } from './attachment.ts'
-import { badValue } from './errors.ts'
+import { badValue, type SystemError } from './errors.ts'
 import { Listener } from './listener.ts'
 import { readArguments, Socket } from './socket.ts'
 
@@ -70,7 +70,10 @@ export class Server extends net.Server {
     const inside = this as unknown as ServerInside
     const listener = Listener.open(
       { address, port, family, backlog, ipv6Only: (flags & ipv6OnlyFlag) !== 0, device: this.#device },
-      (socket) => this.#onConnection(socket),
+      {
+        connection: (socket) => this.#onConnection(socket),
+        failed: (error) => this.#onFailure(error),
+      },
     )
     if (!(listener instanceof Listener)) {
       process.nextTick(() => this.emit('error', listener))
@@ -81,6 +84,12 @@ export class Server extends net.Server {
     process.nextTick(() => {
       if (inside._handle === listener) this.emit('listening')
     })
+  }
+
+  /** A listener that cannot accept any more is of no use. */
+  #onFailure(error: SystemError): void {
+    this.close()
+    this.emit('error', error)
   }
 
   #onConnection(rsocket: RSocketLike): void {

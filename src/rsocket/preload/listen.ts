@@ -49,7 +49,10 @@ export function patchServers(settings: Settings): void {
           ipv6Only: (flags & ipv6OnlyFlag) !== 0,
           device: rule.device,
         },
-        (rsocket) => onConnection(this, rsocket),
+        {
+          connection: (rsocket) => onConnection(this, rsocket),
+          failed: (error) => onFailure(this, error),
+        },
       )
     if (rule.transport === 'rdma-only' && !this._handle) listenAlone(this, open, address, port, rule)
     else listenBeside(this, plain, open, address, port, rule)
@@ -126,6 +129,19 @@ function listenBeside(
     process.nextTick(() => server.emit('error', listener))
     return
   }
+}
+
+/** Beside TCP the server goes on without RDMA; alone it is of no use any more. */
+function onFailure(server: NodeServer, error: SystemError): void {
+  const listener = beside.get(server)
+  if (listener) {
+    beside.delete(server)
+    listener.close()
+    sayOnce(`a server takes no more connections over RDMA: ${inWords(error)}`)
+    return
+  }
+  server.close()
+  server.emit('error', error)
 }
 
 function onConnection(server: NodeServer, rsocket: RSocketLike): void {
