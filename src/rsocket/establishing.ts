@@ -243,7 +243,7 @@ export abstract class Establishing implements Member, CmOwner {
   }
 
   protected make(id: CmId): void {
-    this.stream = new Stream(id, this.options.stream, this)
+    this.stream = new Stream(id, this.options, this)
     this.connection = this.stream.connection
     this.patience = new Patience(this.stream, this.hub!, this.options)
   }

@@ -410,7 +410,8 @@ export class CompletionChannel extends Handle {
   /** The CQ of the next event, or null if there is none now. */
   tryGetEvent(): CompletionQueue | null {
     this.assertOpen('tryGetEvent')
-    this.#progress()
+    const { device } = this.context
+    if (this.#host.i32[this.#host.pendingCount] !== 0 || device.driven) device.progress()
     for (;;) {
       const slot = this.#host.takeChannelEvent(this.#chan)
       if (slot < 0) return null
@@ -441,15 +442,33 @@ export class CompletionChannel extends Handle {
 
   /** `getEvent` for the event loop: it goes on meanwhile. Null also when somebody calls `wake` or the channel closes. */
   async nextEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<CompletionQueue | null> {
+    return (await this.#until(timeoutMs, true)) as CompletionQueue | null
+  }
+
+  /**
+   * The same, but the event is left where it is: take it with `tryGetEvent`. For who may close the CQ meanwhile, which
+   * waits for all events that were taken to be acknowledged.
+   */
+  async whenEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<void> {
+    await this.#until(timeoutMs, false)
+  }
+
+  async #until(timeoutMs: number, take: boolean): Promise<CompletionQueue | null> {
     const { segment, i32, pendingCount } = this.#host
+    const { device } = this.context
     const end = performance.now() + timeoutMs
     const wakes = this.#wakes
     Atomics.add(i32, this.#chan + Chan.waiters, 1)
     try {
       while (!this.closed) {
         const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
-        const cq = this.tryGetEvent()
-        if (cq) return cq
+        if (take) {
+          const cq = this.tryGetEvent()
+          if (cq) return cq
+        } else {
+          if (i32[pendingCount] !== 0 || device.driven) device.progress()
+          if (i32[this.#chan + Chan.head] !== 0) return null
+        }
         this.#giveTime()
         const left = end - performance.now()
         if (left <= 0 || wakes !== this.#wakes) return null
@@ -462,37 +481,7 @@ export class CompletionChannel extends Handle {
     }
   }
 
-  /**
-   * Resolves when there is an event, without taking it: what is taken must be acknowledged before its CQ can be closed, and
-   * who runs between a promise and its callback may want to close it. Earlier after `timeoutMs`, and as `nextEvent` does.
-   */
-  async untilEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<void> {
-    const { segment, i32, pendingCount } = this.#host
-    const end = performance.now() + timeoutMs
-    const wakes = this.#wakes
-    Atomics.add(i32, this.#chan + Chan.waiters, 1)
-    try {
-      while (!this.closed) {
-        const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
-        this.#progress()
-        if (i32[this.#chan + Chan.head] !== 0) return
-        this.#giveTime()
-        const left = end - performance.now()
-        if (left <= 0 || wakes !== this.#wakes) return
-        const longest = i32[pendingCount] !== 0 ? 1 : 100
-        await segment.waitAsync(this.#chan + Chan.sequence, sequence, Math.min(left, longest))
-      }
-    } finally {
-      Atomics.sub(i32, this.#chan + Chan.waiters, 1)
-    }
-  }
-
-  #progress(): void {
-    const { device } = this.context
-    if (this.#host.i32[this.#host.pendingCount] !== 0 || device.driven) device.progress()
-  }
-
-  /** Makes `nextEvent` and `untilEvent` of this thread end. */
+  /** Makes `nextEvent` and `whenEvent` of this thread end. */
   wake(): void {
     this.#wakes++
     Atomics.add(this.#host.i32, this.#chan + Chan.sequence, 1)
