@@ -458,7 +458,11 @@ export abstract class Establishing implements Member, CmOwner {
     this.heldBy = by
     this.heldRef = ref
     if (by instanceof Hub) by.follow(ref)
-    else by?.addMember(ref)
+    else if (by !== null) {
+      by.addMember(ref)
+      // It may have been hot, and then no event tells of what comes.
+      heat(this)
+    }
   }
 
   protected heldHub(): Hub | null {
