@@ -9,6 +9,8 @@ export {
   errnoName,
   errnos,
   isMulticast,
+  KernelSocket,
+  type KernelSocketOptions,
   lockMemory,
   makeEventFd,
   mapPrivate,

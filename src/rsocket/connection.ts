@@ -85,8 +85,10 @@ export class StreamConnection {
       iomapSize: options.iomapSize,
       credits: options.rqSize,
       targetSgl: { addr: memory.targetSgl, key: memory.remote.rkey, length: targetEntries },
-      dataBuffer: { addr: memory.receiveBuffer, key: memory.remote.rkey, length: memory.receiveBytes / 2 },
-      extension: options.extensions ? { features: Feature.EarlyBuffers, moreBuffers: 1 } : null,
+      dataBuffer: { addr: memory.receiveBuffer, key: memory.remote.rkey, length: memory.halfBytes },
+      extension: options.extensions
+        ? { features: Feature.EarlyBuffers, moreBuffers: memory.receiveBytes / memory.halfBytes - 1 }
+        : null,
     }
   }
 
@@ -293,6 +295,13 @@ export class StreamConnection {
     if (!this.out.controlFree) return false
     this.out.postControl(this.empty)
     return true
+  }
+
+  /** Asks a peer that takes nothing more whether it still lives, as TCP probes a window of zero. */
+  probe(): void {
+    if (this.open && (this.writableBytes === 0 || !this.allSent)) this.sendKeepalive()
+    this.process()
+    this.reap()
   }
 
   /** Says that nothing more is sent. */

@@ -8,7 +8,10 @@ export interface StreamOptions {
   /** Bytes that go inside a work request. */
   inlineBytes: number
   sendBufferBytes: number
+  /** Of two halves, for a peer of version 1. */
   receiveBufferBytes: number
+  /** So many times that for a Verbena end. */
+  receiveBufferTimes: number
   /** Entries of the target iomap: buffers of the peer that may be mapped at a time. */
   iomapSize: number
   /** Offers what is better than version 1 to a peer that offers it too. */
@@ -21,6 +24,7 @@ export const defaultOptions: Readonly<StreamOptions> = {
   inlineBytes: 64,
   sendBufferBytes: 1 << 17,
   receiveBufferBytes: 1 << 17,
+  receiveBufferTimes: 4,
   iomapSize: 0,
   extensions: true,
 }
@@ -47,7 +51,37 @@ export function clampOptions(options: StreamOptions): StreamOptions {
     inlineBytes: bounded(options.inlineBytes, 0, 512),
     sendBufferBytes: bounded(options.sendBufferBytes, minBufferBytes, maxBufferBytes),
     receiveBufferBytes: bounded(options.receiveBufferBytes, minBufferBytes, maxBufferBytes),
+    receiveBufferTimes: options.extensions ? bounded(options.receiveBufferTimes, 1, 128) : 1,
     iomapSize: bounded(options.iomapSize, 0, maxIomapSize),
     extensions: options.extensions,
   }
+}
+
+/** Part of the device's memory that buffers of default size may take before later ones are made smaller. */
+const memoryShare = 1 / 32
+
+/**
+ * The sizes for one connection more where there are `count` already, in `deviceBytes` of memory: the defaults, and less
+ * when there are very many, so that ten thousand fit. What the program has `chosen` stays.
+ */
+export function optionsFor(
+  options: StreamOptions,
+  chosen: ReadonlySet<keyof StreamOptions>,
+  count: number,
+  deviceBytes: number,
+): StreamOptions {
+  const { sendBufferBytes, receiveBufferBytes, receiveBufferTimes, sqSize, rqSize } = defaultOptions
+  const each = (deviceBytes * memoryShare) / (2 * (count + 1))
+  let halvings = 0
+  while (receiveBufferBytes >> halvings > each && receiveBufferBytes >> (halvings + 1) >= minBufferBytes) halvings++
+  const less: Partial<StreamOptions> = {
+    sendBufferBytes: sendBufferBytes >> halvings,
+    receiveBufferBytes: receiveBufferBytes >> halvings,
+    sqSize: Math.max(minQueueSize, sqSize >> halvings),
+    rqSize: Math.max(minQueueSize, rqSize >> halvings),
+    receiveBufferTimes: each >= receiveBufferBytes * receiveBufferTimes ? receiveBufferTimes : 1,
+  }
+  if (chosen.has('receiveBufferBytes')) less.receiveBufferTimes = 1
+  for (const name of chosen) delete less[name]
+  return { ...options, ...less }
 }

@@ -1,11 +1,12 @@
 /** What a stream socket has of a device while it is connected: made for an id of the RDMA CM, and given back with it. */
 import type { CmId } from '../cm/index.ts'
 import type { CompletionQueue } from '../verbs/index.ts'
-import { Adapter } from './adapter.ts'
+import { Adapter, type Watched } from './adapter.ts'
 import { type ConnData, decodeConnData, encodeConnData } from './conn-data.ts'
 import { extraReceives, StreamConnection } from './connection.ts'
-import type { Member } from './loop.ts'
-import { clampOptions, type StreamOptions } from './options.ts'
+import { heat, type Member } from './loop.ts'
+import { clampOptions, optionsFor } from './options.ts'
+import type { SocketOptions } from './socket-options.ts'
 import { StreamMemory, type StreamQueuePair } from './stream-memory.ts'
 
 /** What every connection of rsockets asks for: no READs, repetitions as often as there are, no limit to RNR. */
@@ -17,24 +18,27 @@ export const connectionParam = {
   rnrRetryCount: 7,
 } as const
 
-export class Stream {
+export class Stream implements Watched {
   readonly adapter: Adapter
   readonly connection: StreamConnection
   readonly #memory: StreamMemory
   readonly #cqs: CompletionQueue[] = []
   readonly #mine: ConnData
+  readonly #member: Member
 
   /** `id` has a device. Throws a VerbsError if something cannot be had. */
-  constructor(id: CmId, given: StreamOptions, member: Member) {
+  constructor(id: CmId, given: SocketOptions, member: Member) {
     const context = id.verbs!
-    const { maxQpWr } = context.device.attr
-    const clamped = clampOptions(given)
+    const { attr, host } = context.device
+    const { maxQpWr } = attr
+    this.adapter = Adapter.acquire(context)
+    const { streams } = this.adapter
+    const clamped = clampOptions(optionsFor(given.stream, given.chosen, streams, host.segment.sizeBytes))
     const options = {
       ...clamped,
       sqSize: Math.min(clamped.sqSize, maxQpWr),
       rqSize: Math.min(clamped.rqSize, maxQpWr - extraReceives),
     }
-    this.adapter = Adapter.acquire(context)
     const { pd } = this.adapter
     let memory: StreamMemory | undefined
     try {
@@ -60,6 +64,8 @@ export class Stream {
       throw error
     }
     this.#mine = StreamConnection.describe(memory, options)
+    this.#member = member
+    this.adapter.keep(this)
   }
 
   #cq(size: number, member: Member): CompletionQueue {
@@ -80,8 +86,17 @@ export class Stream {
     return true
   }
 
+  /** Looks whether the peer still lives. */
+  probe(): void {
+    const { connection } = this
+    const { open } = connection
+    connection.probe()
+    if (open && !connection.open) heat(this.#member)
+  }
+
   /** After the id was closed, and with it the queue pair. */
   close(): void {
+    this.adapter.drop(this)
     for (const cq of this.#cqs) cq.close()
     this.#memory.close()
     this.adapter.release()

@@ -6,6 +6,7 @@
  *     futex.ts     waiting on a word of a mapping, across processes
  *     host.ts      clock, cores, locked memory
  *     udp.ts       UDP sockets over one memory (udp-options.ts, udp-batch.ts, sockaddr.ts)
+ *     kernel-socket.ts   TCP and UDP sockets of the kernel, as C programs use them
  *     poll.ts      waiting until one of several descriptors can be read
  *     error.ts     what all of it throws
  *
@@ -24,6 +25,7 @@ export {
   pinThread,
   registerMembarrier,
 } from './host.ts'
+export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'
 export { mapPrivate, mapShared, type PrivateMapping, type SharedMapping, unlinkShared, unmap } from './mapping.ts'
 export { closeFd, drainEventFd, makeEventFd, maxPolled, signalEventFd, waitReadable } from './poll.ts'
