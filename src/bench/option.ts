@@ -53,12 +53,17 @@ export function devicePair(text: string): string | undefined {
   return names.length === 2 ? names.join(',') : `${names[0]},${partnerOf(names[0]!)}`
 }
 
-/** The other adapter of the same host: shm0 ↔ shm1, shm:lab ↔ shm:lab/1. One without a neighbour talks to itself. */
+/**
+ * The other adapter of the same host: shm0 ↔ shm1, shm:lab ↔ shm:lab/1, roce:127.0.0.1 ↔ roce:127.0.0.2. One without a
+ * neighbour talks to itself.
+ */
 function partnerOf(name: string): string {
   if (name === 'shm0') return 'shm1'
   if (name === 'shm1') return 'shm0'
   const segment = /^(shm:[^/]+)(?:\/([01]))?$/.exec(name)
   if (segment) return segment[2] === '1' ? segment[1]! : `${segment[1]}/1`
+  const loopback = /^(roce:127\.\d+\.\d+\.)([12])$/.exec(name)
+  if (loopback) return `${loopback[1]}${loopback[2] === '1' ? 2 : 1}`
   return name
 }
 

@@ -73,6 +73,12 @@ export abstract class NetworkDevice implements Device {
   #forThread = false
   /** The queue pair that this thread has just posted to, −1 if there is none. */
   #posted = -1
+  /** Whether a microtask will send what may wait. */
+  #sendsLater = false
+  readonly #sendLater = (): void => {
+    this.#sendsLater = false
+    if (this.transport.pending) this.drive(false)
+  }
   /** How often the lock was found taken. */
   #looks = 0
   /** ACKs that wait for something to go with. */
@@ -138,12 +144,28 @@ export abstract class NetworkDevice implements Device {
       this.wakeThread()
     }
     if (this.#posted < 0) return
+    if (this.transport.mayWait(this.#posted)) {
+      this.#putOff()
+      return
+    }
     this.drive(false)
     // A device that this thread may not drive has not looked at it: whoever drives it is to.
     if (this.#posted < 0) return
     this.transport.ring(this.#posted)
     this.#posted = -1
     this.wakeThread()
+  }
+
+  /**
+   * Leaves what was posted to whoever looks next: the program's poll, or the end of what it is doing now; the thread that
+   * drives devices finds it, too.
+   */
+  #putOff(): void {
+    this.transport.ring(this.#posted)
+    this.#posted = -1
+    if (this.#sendsLater) return
+    this.#sendsLater = true
+    queueMicrotask(this.#sendLater)
   }
 
   retry(): void {}

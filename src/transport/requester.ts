@@ -41,7 +41,7 @@ import { psnAdd, psnDiff } from './psn.ts'
 import type { PacketSink } from './sink.ts'
 import type { TransportState } from './state.ts'
 
-const { Qp, Wqe } = layout
+const { Qp, Sg, Wqe } = layout
 
 /** Longest message, bytes: the standard's 2^31. */
 export const maxMessageBytes = 0x80000000
@@ -77,6 +77,9 @@ function isAnswered(opcode: number): boolean {
     opcode === Opcode.AtomicWrite
   )
 }
+
+/** A message of so many bytes costs a call of the system more than anything else. */
+const shortBytes = 512
 
 /** Writes a BTH; the address is that of QP `destQp`. */
 export function putBth(
@@ -143,6 +146,16 @@ export class Requester {
   }
 
   // --- sending -----------------------------------------------------------------------------------------------------
+
+  /** Whether less than `limit` requests are still to be sent, the last of them a short one. */
+  isShort(q: number, limit: number): boolean {
+    const i32 = this.#i32
+    const head = i32[q + Qp.sqHead]!
+    if (((head - i32[this.#s.of(q) + Tq.txIndex]!) | 0) >= limit) return false
+    const w = this.#wqe(q, head - 1)
+    if ((i32[w + Wqe.flags]! & SendFlag.Inline) !== 0) return true
+    return i32[w + Wqe.sges]! <= 1 && i32[w + Wqe.data + Sg.length]! <= shortBytes
+  }
 
   /** Sends up to `budget` packets of a QP; true if it stopped for the budget or for lack of room. */
   transmit(q: number, nowNs: number, sink: PacketSink, budget: number): boolean {

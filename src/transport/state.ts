@@ -48,7 +48,7 @@ export class TransportState {
   readonly counters: Counters
   readonly options: TransportOptions
   /** Null when there is no congestion control. */
-  readonly congestion: Congestion | null
+  congestion: Congestion | null
   /** First word of the device's area. */
   readonly area: number
 
@@ -63,7 +63,13 @@ export class TransportState {
     this.buffers = new Buffers(host)
     this.counters = countersOf(host, device)
     this.options = { ...defaultOptions, ...options }
-    this.congestion = this.options.congestionControl ? new Congestion(host, this.options.lineRateBps) : null
+    this.congestion = null
+    this.controlCongestion(this.options.congestionControl)
+  }
+
+  controlCongestion(on: boolean): void {
+    if (on !== (this.congestion !== null))
+      this.congestion = on ? new Congestion(this.host, this.options.lineRateBps) : null
   }
 
   count(counter: number): void {

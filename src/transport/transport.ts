@@ -14,6 +14,7 @@ import { Bth, BthEcn, BthFlag, headerLength, OpBit, opcodeBits, u16, u24, WireOp
 import { Datagrams, multicastQpn } from './datagrams.ts'
 import { Area, listed, Tq } from './layout.ts'
 import { Origin } from './origin.ts'
+import { psnDiff } from './psn.ts'
 import { putBth, Requester } from './requester.ts'
 import { Responder } from './responder.ts'
 import type { PacketSink } from './sink.ts'
@@ -30,6 +31,10 @@ const turnsPerCall = 64
 const rcClass = 0
 const ucClass = 1
 const udClass = 3
+
+/** Packets of a QP that are under way while the next ones may wait, and requests that do not wait any longer. */
+const muchUnderWay = 8
+const muchToSend = 48
 
 /** The two ECN bits of a packet that met congestion. */
 const congestionExperienced = 3
@@ -95,6 +100,17 @@ export class Transport {
     this.#s.schedule(q)
   }
 
+  /**
+   * Whether what was posted to `q` last may wait for company: it is short, and so much is under way that the program will
+   * look for completions soon. One call of the system then sends many packets instead of one.
+   */
+  mayWait(q: number): boolean {
+    const { i32 } = this.#s
+    const t = this.#s.of(q)
+    if (i32[q + Qp.type] !== QpType.RC || psnDiff(i32[t + Tq.newPsn]!, i32[t + Tq.una]!) < muchUnderWay) return false
+    return this.#requester.isShort(q, muchToSend)
+  }
+
   /** Whether somebody rang. */
   get rung(): boolean {
     const i32 = this.#i32
@@ -113,6 +129,11 @@ export class Transport {
       Atomics.store(i32, q + Qp.rung, 0)
       if (i32[q + Qp.number] !== 0) this.#s.schedule(q)
     }
+  }
+
+  /** Whether this thread runs it with congestion control from now on; all threads of a device have to agree. */
+  set congestionControl(on: boolean) {
+    this.#s.controlCongestion(on)
   }
 
   // --- sending -----------------------------------------------------------------------------------------------------

@@ -119,6 +119,11 @@ export interface OpenOptions {
    * open already without it.
    */
   wrap?: readonly Wrap[]
+  /**
+   * Of devices on a network: packets say that routers may mark them (ECT), marks are answered with CNPs, and CNPs slow
+   * the sender down (DCQCN). The device's like `wrap`; off unless asked for here or by VERBENA_CONGESTION_CONTROL=1.
+   */
+  congestionControl?: boolean
 }
 
 /** A layer of middleware, as plain data so that the thread which runs it can be another one. */

@@ -52,6 +52,8 @@ export const Dev = {
   wrapsBytes: 44,
   wrapsSerial: 45,
   wrapsClosed: 46,
+  /** 1: with congestion control. */
+  congestion: 47,
   /** 1 when a program has driven it since somebody looked. */
   heartbeat: 48,
   /** Counters, one f64 for each name in `counterNames`. */

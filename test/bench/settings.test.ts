@@ -78,6 +78,9 @@ describe('settings of the latency benchmark', () => {
     expect(devicePair('shm:lab')).toBe('shm:lab,shm:lab/1')
     expect(devicePair('shm:lab/1')).toBe('shm:lab/1,shm:lab')
     expect(devicePair('shm0, shm0')).toBe('shm0,shm0')
+    expect(devicePair('roce:127.0.0.1')).toBe('roce:127.0.0.1,roce:127.0.0.2')
+    expect(devicePair('roce:127.0.0.2')).toBe('roce:127.0.0.2,roce:127.0.0.1')
+    expect(devicePair('roce:10.0.0.1')).toBe('roce:10.0.0.1,roce:10.0.0.1')
     expect(devicePair('mlx5_0')).toBe('mlx5_0,mlx5_0')
   })
 

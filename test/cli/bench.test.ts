@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { loopbackDevice } from '../loopback.ts'
 import { outcome, start, verbena } from './run.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-cli-'))
@@ -61,6 +62,31 @@ describe('verbena bench latency', { timeout: 100_000 }, () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that there is no escape sequence is the point.
     expect(stdout).not.toMatch(/\u001b/)
     for (const file of ['run.json', 'plot.json', '001.csv', '002.csv']) expect(existsSync(join(dir, file))).toBe(true)
+  })
+
+  it('runs on roce as on shm', async () => {
+    const spread = ['--burst', '50', '--warmup', '10', '--pause', '100000']
+    const devices = `${loopbackDevice(1)},${loopbackDevice(2)}`
+    const services = [
+      '--service',
+      'RC,UC,UD',
+      '--op',
+      'send-imm,write-imm',
+      '--size',
+      '8,4096',
+      '--json',
+      '--out',
+      out(),
+    ]
+    const latency = await verbena('bench', 'latency', '--device', devices, ...spread, ...services)
+    expect(latency.code, latency.stderr).toBe(0)
+    const { runs } = JSON.parse(latency.stdout)
+    expect(runs).toHaveLength(10)
+    for (const { lat, settings } of runs) if (settings.service === 'RC') expect(lat.count).toBe(50)
+    const quick = ['--concurrent', '4', '--messages', '200', '--warmup', '10', '--json', '--out', out()]
+    const throughput = await verbena('bench', 'throughput', '--device', devices, ...quick)
+    expect(throughput.code, throughput.stderr).toBe(0)
+    expect(JSON.parse(throughput.stdout).runs).toHaveLength(7)
   })
 
   it('puts results into a dated folder when nobody says where', async () => {

@@ -4,8 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { fileSink, LinkType, PcapngWriter, PcapWriter, readCapture } from '../../src/capture/index.ts'
+import { connectQp, endpointOf, nativeAvailable, Opcode, openDevice, SendFlag, sendWr, tap } from '../../src/index.ts'
 import { Dissection, dissect, IcrcState } from '../../src/trace/index.ts'
 import { isMalformed, opcodeTable, parseCm, parsePacket, u16, u32, u32le, WireOpcode } from '../../src/wire/index.ts'
+import { drain, makeEnd, until } from '../devices/shm/rig.ts'
+import { loopbackDevice } from '../loopback.ts'
 import {
   deth,
   erfRecord,
@@ -230,6 +233,28 @@ describe.skipIf(tsharkVersion === undefined)(title, () => {
       writer.close()
       expect(await compare(file)).toBeGreaterThan(12 * 15)
     }
+  })
+
+  it.skipIf(!nativeAvailable)('agrees about what the tap of a device has written', async () => {
+    const file = join(dir, 'tap.pcapng')
+    const [a, b] = [openDevice(loopbackDevice(1), { wrap: [tap(file)] }), openDevice(loopbackDevice(2))]
+    const [x, y] = [makeEnd(a), makeEnd(b)]
+    const [toX, toY] = [endpointOf(x.qp), endpointOf(y.qp)]
+    connectQp(x.qp, toX, toY)
+    connectQp(y.qp, toY, toX)
+    const remote = { remoteAddr: y.mr.addr, rkey: y.mr.rkey, sgList: [x.sge(0, 9000)], sendFlags: SendFlag.Signaled }
+    x.qp.postSend(sendWr({ opcode: Opcode.Write, wrId: 1, ...remote }))
+    x.qp.postSend(sendWr({ opcode: Opcode.Read, wrId: 2, ...remote }))
+    x.qp.postSend(
+      sendWr({ opcode: Opcode.AtomicFetchAndAdd, wrId: 3, compareAdd: 1n, ...remote, sgList: [x.sge(0, 8)] }),
+    )
+    const completions: { wrId: number; status: number }[] = []
+    await until('completions', () => drain(x.cq, completions).length === 3)
+    expect(completions.map(({ status }) => status)).toEqual([0, 0, 0])
+    for (const end of [x, y]) end.close()
+    a.close()
+    b.close()
+    expect(await compare(file)).toBeGreaterThan(8 * 15)
   })
 
   // Opcodes of later annexes, and the transports that no adapter has, are unknown to it.

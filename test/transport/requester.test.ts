@@ -46,6 +46,38 @@ describe('sending', () => {
     s.expectCompletion({ wrId: 4 })
   })
 
+  scripted('short messages wait for company while much is under way: until the next look', (s) => {
+    const post = (length = 8): void => s.end.post(Opcode.Send, null, { length, wrId: 1, sendFlags: SendFlag.Signaled })
+    for (let i = 0; i < 8; i++) {
+      post()
+      expect(psns(s)).toEqual([ours + i])
+    }
+    for (let i = 0; i < 3; i++) post()
+    s.expectSilence()
+    s.drive()
+    expect(psns(s)).toEqual([ours + 8, ours + 9, ours + 10])
+    // A long one goes at once, and takes those with it that waited.
+    post()
+    s.expectSilence()
+    post(2 * mtu + 1)
+    expect(psns(s)).toEqual([ours + 11, ours + 12, ours + 13, ours + 14])
+    for (let i = 0; i < 47; i++) post()
+    s.expectSilence()
+    // So many do not wait any longer.
+    post()
+    expect(s.take()).toHaveLength(48)
+    s.answer(ours + 62)
+    post()
+    expect(psns(s)).toEqual([ours + 63])
+  })
+
+  scripted('what waits for company is sent at the end of what the program is doing', async (s) => {
+    for (let i = 0; i < 10; i++) s.end.post(Opcode.Send, null, { length: 8, wrId: i, sendFlags: SendFlag.Signaled })
+    expect(s.take()).toHaveLength(8)
+    await null
+    expect(s.take()).toHaveLength(2)
+  })
+
   scripted('ACKs are asked for so often that the window never stands still', (s) => {
     send(s, 16384)
     const seen = s.take()

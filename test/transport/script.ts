@@ -339,16 +339,19 @@ const rig: ComplianceRig = {
 const contexts = new SharedContexts(rig)
 
 /** A test with a QP and a scripted peer. */
-export function scripted(title: string, body: (s: Script) => void, options: ScriptOptions = {}): void {
+export function scripted(title: string, body: (s: Script) => void | Promise<void>, options: ScriptOptions = {}): void {
   it(title, () => withScript(body, options))
 }
 
-export async function withScript(body: (s: Script) => void, options: ScriptOptions = {}): Promise<void> {
+export async function withScript(
+  body: (s: Script) => void | Promise<void>,
+  options: ScriptOptions = {},
+): Promise<void> {
   const t = new Setup(rig, contexts)
   link.frozen = true
   let failed = true
   try {
-    body(new Script(t, options))
+    await body(new Script(t, options))
     failed = false
   } finally {
     link.peers.clear()

@@ -25,6 +25,7 @@ import {
 import { nowNs, pinThread } from '../../memory/index.ts'
 import { newControl } from '../control.ts'
 import { closeAll, strideOf } from '../latency-set.ts'
+import { closeBare, connectBare, openBare, pingPongBare } from './bare-udp.ts'
 import {
   type End,
   pingPong,
@@ -189,6 +190,10 @@ function close(): void {
 }
 
 serveParent({
+  openBare: () => openBare(locals[0]!.gid),
+  connectBare,
+  pingPongBare,
+  closeBare,
   prepare,
   connect,
   pingPong: (request: RunRequest) => pingPong(end, request),

@@ -1,4 +1,5 @@
 /** Our side of the comparison on a network: two processes, each with an adapter of its own. */
+import type { BareAddress } from './bare-udp.ts'
 import type { PingPongResult, RunRequest } from './loops.ts'
 import { twoCores } from './ours.ts'
 import { ProcessPeer } from './process-peer.ts'
@@ -19,17 +20,22 @@ export class WireEnds {
   }
 
   async pingPong(sizeBytes: number): Promise<PingPongResult> {
-    return await this.#connected({ operation: 'send', sizeBytes, connections: 1 }, async (client, server) => {
-      const run = async (iterations: number): Promise<PingPongResult> => {
-        const request = (isClient: boolean): RunRequest => ({ client: isClient, iterations })
-        const [result] = await all([
-          client.call<PingPongResult>('pingPong', request(true), callTimeoutMs),
-          server.call('pingPong', request(false), callTimeoutMs),
-        ])
-        return result as PingPongResult
-      }
-      const { averageNs } = await run(calibration)
-      return await run(Math.max(calibration, Math.round(measureNs / 2 / averageNs)))
+    return await this.#connected({ operation: 'send', sizeBytes, connections: 1 }, (client, server) =>
+      calibrated('pingPong', client, server),
+    )
+  }
+
+  /** Datagrams between the addresses of the adapters, without adapters. */
+  async pingPongBare(): Promise<PingPongResult> {
+    return await this.#connected({ operation: 'send', sizeBytes: 8, connections: 1 }, async (client, server) => {
+      const [a, b] = (await all([
+        client.call<BareAddress>('openBare', null, callTimeoutMs),
+        server.call<BareAddress>('openBare', null, callTimeoutMs),
+      ])) as [BareAddress, BareAddress]
+      await all([client.call('connectBare', b, callTimeoutMs), server.call('connectBare', a, callTimeoutMs)])
+      const result = await calibrated('pingPongBare', client, server)
+      await all([client.call('closeBare', null, callTimeoutMs), server.call('closeBare', null, callTimeoutMs)])
+      return result
     })
   }
 
@@ -80,6 +86,20 @@ export class WireEnds {
     this.#client?.kill()
     this.#server?.kill()
   }
+}
+
+/** As many ping-pongs as take a while. */
+async function calibrated(method: string, client: ProcessPeer, server: ProcessPeer): Promise<PingPongResult> {
+  const run = async (iterations: number): Promise<PingPongResult> => {
+    const request = (isClient: boolean): RunRequest => ({ client: isClient, iterations })
+    const [result] = await all([
+      client.call<PingPongResult>(method, request(true), callTimeoutMs),
+      server.call(method, request(false), callTimeoutMs),
+    ])
+    return result as PingPongResult
+  }
+  const { averageNs } = await run(calibration)
+  return await run(Math.max(calibration, Math.round(measureNs / 2 / averageNs)))
 }
 
 /** Fails as soon as one end fails: the other may poll for ever then. */

@@ -2,7 +2,8 @@
  * What is compared on a network, here loopback, between two processes with an adapter each:
  *
  *     write-bandwidth   stream of RC WRITEs             iperf3, one TCP connection
- *     send-latency      RC SEND of 8 bytes, ping-pong   ucx_perftest -t tag_lat over TCP; sockperf over TCP
+ *     send-latency      RC SEND of 8 bytes, ping-pong   ucx_perftest -t tag_lat over TCP; sockperf over TCP; and the same
+ *                                                       system calls without a protocol, which is what the system takes
  *     message-rate      stream of RC SENDs of 8 bytes, 128 under way
  *     connections       stream of RC WRITEs of 64 KiB over 1,000 connections in turn, against one connection
  */
@@ -46,6 +47,7 @@ export const wireJobs: WireJob[] = [
       const our = { average: [] as number[], median: [] as number[] }
       const ucx = { average: [] as number[], median: [] as number[] }
       const sockperf = { average: [] as number[], median: [] as number[] }
+      const bare = { average: [] as number[], median: [] as number[] }
       const put = (into: typeof our, { averageNs, medianNs }: { averageNs: number; medianNs: number }): void => {
         into.average.push(averageNs)
         into.median.push(medianNs)
@@ -54,6 +56,7 @@ export const wireJobs: WireJob[] = [
       const sockperfName = isInstalled('sockperf') ? 'sockperf (TCP)' : null
       for (let round = 0; round < rounds; round++) {
         put(our, await ends.pingPong(messageBytes))
+        put(bare, await ends.pingPongBare())
         const run = { sizeBytes: messageBytes, iterations: ucxIterations, cores }
         if (ucxName !== null) put(ucx, await runUcx({ test: 'tag_lat', transport: 'tcp', ...run }))
         if (sockperfName !== null) put(sockperf, await runSockperf())
@@ -65,7 +68,7 @@ export const wireJobs: WireJob[] = [
       const rows = [row('average', ucxName, ucx), row('median', ucxName, ucx)]
       if (sockperfName !== null)
         rows.push(row('average', sockperfName, sockperf), row('median', sockperfName, sockperf))
-      return rows
+      return [...rows, row('median', 'bare sendmsg and recvmsg', bare)]
     },
   },
   {

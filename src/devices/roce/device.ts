@@ -3,7 +3,7 @@
  * this host, `roce` one on all of them, with a GID for each.
  *
  * Whoever polls, posts or waits drives the adapter; while nobody does, a thread of the process does (service.ts), so that
- * a peer's READ is answered while the program computes. With `engine: 'thread'` that thread alone drives it.
+ * a peer's READ is answered while the program computes. With `engine: 'thread'` that thread carries out all requests.
  */
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -113,6 +113,14 @@ function windowBytes(): number {
   }
 }
 
+/** What `VERBENA_CONGESTION_CONTROL` says. */
+function congestionOfEnvironment(): boolean {
+  const { VERBENA_CONGESTION_CONTROL: value = '' } = process.env
+  if (value === '' || value === '0') return false
+  if (value === '1') return true
+  throw new VerbsError('EINVAL', 'openDevice', `VERBENA_CONGESTION_CONTROL is 0 or 1, not ${JSON.stringify(value)}`)
+}
+
 export class RoceDevice extends NetworkDevice {
   readonly #sockets: Sockets
   readonly #addresses: readonly HostAddress[]
@@ -154,6 +162,7 @@ export class RoceDevice extends NetworkDevice {
   open(context: number, options: OpenOptions): void {
     const { host, i32 } = this
     const wraps = wrapsWanted(options)
+    const congestion = options.congestionControl ?? congestionOfEnvironment()
     startService(host)
     host.control(() => {
       this.#countContexts(context)
@@ -161,10 +170,17 @@ export class RoceDevice extends NetworkDevice {
         // A thread that ended without closing has left them.
         this.#closeSockets()
         putWraps(host, this.#dev, wraps)
+        i32[this.#dev + Dev.congestion] = congestion ? 1 : 0
         i32[this.#dev + Dev.alone] = wraps.length > 0 || !nativeAvailable ? 1 : 0
         this.#openSockets()
       } else if (options.wrap !== undefined)
         throw new VerbsError('EBUSY', 'openDevice', `${this.name} is open already: whoever opens it first can wrap it`)
+      else if (options.congestionControl !== undefined && congestion !== (i32[this.#dev + Dev.congestion] === 1))
+        throw new VerbsError(
+          'EBUSY',
+          'openDevice',
+          `${this.name} is open already ${congestion ? 'without' : 'with'} congestion control: whoever opens it first decides`,
+        )
       this.#countContexts(-1)
     })
     listenToLines(this.index, options)
@@ -389,6 +405,9 @@ export class RoceDevice extends NetworkDevice {
       // All sockets are attached anew.
       this.#generation = generation
       this.#waiting.clear()
+      const congestion = this.i32[this.#dev + Dev.congestion] === 1
+      this.transport.congestionControl = congestion
+      this.#sockets.ecnCapable = congestion
     }
     this.#sockets.refresh()
   }

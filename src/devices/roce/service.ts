@@ -2,7 +2,7 @@
  * The thread that drives the RoCE devices of its process while programs do not: it answers peers while they compute,
  * serves timers, and is the adapter of contexts with `engine: 'thread'`.
  *
- *     a program polls     it sleeps and looks every two milliseconds whether that goes on
+ *     a program polls     it sleeps and looks every millisecond whether that goes on
  *     nobody polls        it waits for packets, a bell or a timer, in the kernel: an idle device costs nothing
  */
 import { drainEventFd, nativeAvailable, nowNs, threadData, waitReadable } from '../../memory/index.ts'
@@ -21,7 +21,7 @@ export interface ServiceData {
 /** How long it looks for more after it has found something. */
 const spinNs = 100_000
 /** How often it looks whether programs still poll. */
-const lookMs = 2
+const lookMs = 1
 /** How long it waits in the kernel at a time: a thread that is to end cannot be called back from there. */
 const longestWaitMs = 250
 /** How often a thread that stands by looks whether the one at work lives. */

@@ -23,6 +23,9 @@ export const maxSlots = 128
 /** TTL and hop limit that Linux gives packets unless told otherwise. */
 const usualHopLimit = 64
 
+/** ECT(0), of the two ECN bits of a traffic class. What a program says itself stays. */
+const ecnCapableTransport = 2
+
 /** Bytes of one burst, and packets in it, at most. */
 const burstBytes = 62 * 1024
 const burstPackets = 64
@@ -58,6 +61,10 @@ export class Sockets implements PacketSink {
   transport!: Transport
   /** Whether what came last may be acknowledged later. */
   putsOff = false
+  /** Whether packets say that routers may mark them when there is congestion: ECT(0). */
+  set ecnCapable(yes: boolean) {
+    this.#ect = yes ? ecnCapableTransport : 0
+  }
   readonly #host: Host
   readonly #device: number
   readonly #table: number
@@ -77,6 +84,7 @@ export class Sockets implements PacketSink {
 
   // The burst that is being collected.
   #path: Path | null = null
+  #ect = 0
   #used = 0
   #segment = 0
   #packets = 0
@@ -147,7 +155,8 @@ export class Sockets implements PacketSink {
     const i32 = this.#i32
     const total = lengthBytes + Icrc.length
     const local = i32[av + Av.sgidIndex]!
-    const trafficClass = i32[av + Av.trafficClass]!
+    let trafficClass = i32[av + Av.trafficClass]!
+    if ((trafficClass & 3) === 0) trafficClass |= this.#ect
     const hopLimit = i32[av + Av.hopLimit]!
     let path = this.#path
     const gid = av + Av.gid
@@ -214,7 +223,7 @@ export class Sockets implements PacketSink {
       if (done < length && !socket.segmentation) this.#renumber(path, done, length)
     }
     this.#sent += done
-    this.#count(this.#counters.sent_pkts, packets)
+    this.#count(this.#counters.sent_pkts, done < length ? Math.floor(done / this.#segment) : packets)
     this.#count(this.#counters.sent_bytes, done)
   }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
+  type Context,
   connectQp,
   endpointOf,
   type FaultRates,
@@ -32,6 +33,17 @@ const messages = 12
 interface Counted {
   a: Record<string, number>
   b: Record<string, number>
+}
+
+/** Until nothing is under way any more: acknowledgements may follow what completed. */
+async function quiet(contexts: readonly Context[]): Promise<void> {
+  let last = ''
+  for (let same = 0; same < 10; ) {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    const now = JSON.stringify(contexts.map((context) => context.counters()))
+    same = now === last ? same + 1 : 0
+    last = now
+  }
 }
 
 /** WRITEs from a to b and READs back, both wrapped; what each has counted since before. */
@@ -67,6 +79,7 @@ async function traffic(wrapA: Wrap[], wrapB: Wrap[]): Promise<Counted> {
     }
   }
   expect(Buffer.compare(x.buffer, expected)).toBe(0)
+  await quiet([a, b])
   x.close()
   y.close()
   const counted = [a, b].map((context, i) =>
