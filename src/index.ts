@@ -10,6 +10,7 @@ import { registerDriver } from './verbs/index.ts'
 registerDriver(shmDriver)
 registerDriver(roceDriver)
 
+export * from './cm/index.ts'
 export { type PublishedCounters, type PublishedDevice, publishedCounters } from './devices/roce/index.ts'
 export { nativeAvailable, nativeReason, nowNs } from './memory/index.ts'
 export { faults, tap, trace } from './middleware/index.ts'

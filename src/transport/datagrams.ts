@@ -3,7 +3,19 @@
  * that cannot take it drops and counts it. Its buffer begins with 40 bytes in which the IP header is put: an IPv6 header,
  * or 20 bytes of zeros and an IPv4 header (annex A17, 17.4.4).
  */
-import { grhLength, layout, Opcode, QpState, SendFlag, WcFlag, WcOpcode, WcStatus } from '../verbs/index.ts'
+import {
+  GsiDispatch,
+  grhLength,
+  gsiQpn,
+  layout,
+  Opcode,
+  QpState,
+  QpType,
+  SendFlag,
+  WcFlag,
+  WcOpcode,
+  WcStatus,
+} from '../verbs/index.ts'
 import {
   Bth,
   BthFlag,
@@ -38,12 +50,14 @@ export class Datagrams {
   readonly #s: TransportState
   readonly #mtu: number
   readonly #grh: number
+  readonly #gsi: GsiDispatch
 
   /** `scratch` is the byte offset of 64 bytes in the segment. */
   constructor(state: TransportState, mtu: number, scratch: number) {
     this.#s = state
     this.#mtu = mtu
     this.#grh = scratch
+    this.#gsi = new GsiDispatch(state.host)
   }
 
   /** Sends up to `budget` datagrams; true if it stopped for the budget or for lack of room. */
@@ -101,7 +115,7 @@ export class Datagrams {
     const qkey = i32[w + Wqe.remoteQkey]!
     put32(u8, h + Deth.qkey, qkey < 0 ? i32[q + Qp.qkey]! : qkey)
     u8[h + 4] = 0
-    put24(u8, h + Deth.srcQp, i32[q + Qp.number]!)
+    put24(u8, h + Deth.srcQp, i32[q + Qp.type] === QpType.GSI ? gsiQpn : i32[q + Qp.number]!)
     if (opcode === Opcode.SendWithImm) put32(u8, h + Deth.length, i32[w + Wqe.immData]!)
     if (!s.buffers.read(pd, w, 0, bytes, at + header)) return WcStatus.LocProtErr
     for (let i = 0; i < pad; i++) u8[at + header + bytes + i] = 0
@@ -174,6 +188,20 @@ export class Datagrams {
       delivered++
     }
     return delivered
+  }
+
+  /** To whoever QP 1 of the device stands for here. */
+  receiveManagement(op: number, at: number, end: number, origin: Origin): void {
+    const { i32, u8, device } = this.#s
+    const header = headerLength[op]!
+    const pad = (u8[at + Bth.flags]! & BthFlag.pad) >> BthFlag.padShift
+    const found = this.#gsi.find(device, u8, at + header, end - at - header - pad)
+    for (let i = 0; i < found; i++) {
+      const q = this.#gsi.targets[i]!
+      const state = i32[q + Qp.state]!
+      if (state >= QpState.Rtr && state !== QpState.Err) this.receive(q, op, at, end, origin)
+      else this.#s.count(this.#s.counters.drops_qp_state)
+    }
   }
 
   /** Puts the IP header of a packet, as far as a UDP socket tells of it, where a GRH stands. */

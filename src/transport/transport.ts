@@ -9,7 +9,7 @@
  *     acknowledge()                sends ACKs that were put off in the hope of something to send them with
  *     nextDeadline                 may become earlier with every one of these calls
  */
-import { EventType, type Host, layout, QpState, QpType } from '../verbs/index.ts'
+import { EventType, gsiQpn, type Host, layout, QpState, QpType } from '../verbs/index.ts'
 import { Bth, BthEcn, BthFlag, headerLength, OpBit, opcodeBits, u16, u24, WireOpcode } from '../wire/index.ts'
 import { Datagrams, multicastQpn } from './datagrams.ts'
 import { Area, listed, Tq } from './layout.ts'
@@ -161,7 +161,8 @@ export class Transport {
   #serve(q: number, nowNs: number): boolean {
     const i32 = this.#i32
     const sink = this.#sink
-    if (i32[q + Qp.type] === QpType.UD) return this.#datagrams.transmit(q, sink, turn)
+    const type = i32[q + Qp.type]
+    if (type === QpType.UD || type === QpType.GSI) return this.#datagrams.transmit(q, sink, turn)
     const state = i32[q + Qp.state]!
     let left = turn
     if (state >= QpState.Rtr && state !== QpState.Err) {
@@ -226,8 +227,12 @@ export class Transport {
       if (this.#datagrams.receiveGroup(op, at, end, this.origin) === 0) s.count(counters.drops_no_qp)
       return false
     }
+    if (number === gsiQpn && kind === udClass) {
+      this.#datagrams.receiveManagement(op, at, end, this.origin)
+      return false
+    }
     const q = host.findQp(number)
-    if (q < 0 || i32[q + Qp.device] !== s.device) {
+    if (q < 0 || i32[q + Qp.device] !== s.device || i32[q + Qp.type] === QpType.GSI) {
       s.count(counters.drops_no_qp)
       return false
     }

@@ -222,8 +222,11 @@ type Connected =
 type Reliable = 'maxRdAtomic' | 'maxDestRdAtomic' | 'minRnrTimer' | 'timeout' | 'retryCnt' | 'rnrRetry'
 type Common = 'state' | 'curState' | 'pkeyIndex' | 'port' | 'enSqdAsyncNotify'
 
+/** The types whose requests name their destination. */
+type DatagramType = typeof QpType.UD | typeof QpType.GSI
+
 /** Attributes that make sense for a QP of this type: others do not compile. */
-export type QpAttrOf<T extends QpType> = T extends typeof QpType.UD
+export type QpAttrOf<T extends QpType> = T extends DatagramType
   ? Pick<QpAttr, Common | 'qkey' | 'sqPsn'>
   : T extends typeof QpType.UC
     ? Pick<QpAttr, Common | Connected>
@@ -301,6 +304,6 @@ export interface AddressHandleLike {
 
 /** A send work request that a QP of type `T` accepts; `next` links a list. */
 export type SendWrInit<T extends QpType = QpType> = SendWrCommon &
-  (T extends typeof QpType.UD ? DatagramOperation : T extends typeof QpType.UC ? UcOperation : SendOperation) & {
+  (T extends DatagramType ? DatagramOperation : T extends typeof QpType.UC ? UcOperation : SendOperation) & {
     next?: SendWrInit<T> | null
   }

@@ -370,6 +370,7 @@ export class CompletionChannel extends Handle {
   readonly slot: number
   readonly #host: Host
   readonly #chan: number
+  #wakes = 0
   readonly #cqs = new Map<number, CompletionQueue>()
 
   /** Use `context.createCompChannel`. */
@@ -437,6 +438,36 @@ export class CompletionChannel extends Handle {
     } finally {
       Atomics.sub(i32, this.#chan + Chan.waiters, 1)
     }
+  }
+
+  /** `getEvent` for the event loop: it goes on meanwhile. Null also when somebody calls `wake` or the channel closes. */
+  async nextEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<CompletionQueue | null> {
+    const { segment, i32, pendingCount } = this.#host
+    const end = performance.now() + timeoutMs
+    const wakes = this.#wakes
+    Atomics.add(i32, this.#chan + Chan.waiters, 1)
+    try {
+      while (!this.closed) {
+        const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
+        const cq = this.tryGetEvent()
+        if (cq) return cq
+        this.#giveTime()
+        const left = end - performance.now()
+        if (left <= 0 || wakes !== this.#wakes) return null
+        const longest = i32[pendingCount] !== 0 ? 1 : 100
+        await segment.waitAsync(this.#chan + Chan.sequence, sequence, Math.min(left, longest))
+      }
+      return null
+    } finally {
+      Atomics.sub(i32, this.#chan + Chan.waiters, 1)
+    }
+  }
+
+  /** Makes `nextEvent` of this thread end. */
+  wake(): void {
+    this.#wakes++
+    Atomics.add(this.#host.i32, this.#chan + Chan.sequence, 1)
+    this.#host.segment.notify(this.#chan + Chan.sequence)
   }
 
   /** Events as they come, without blocking the event loop: `for await (const cq of channel)`. Ends when the channel closes. */

@@ -3,6 +3,7 @@
 import type { AhAttr, QpAttr, QpModify } from './attributes.ts'
 import { Access, defaultPkey, type PathMtu, QpState, QpType } from './constants.ts'
 import { VerbsError } from './errors.ts'
+import { gsiQkey } from './gsi.ts'
 import { checkObject } from './handle.ts'
 import { type QueuePair, randomPsn } from './queue-pair.ts'
 
@@ -69,10 +70,11 @@ export function connectQp(
   const until = options.until ?? QpState.Rts
   const port = options.ah?.portNum ?? 1
   const pkeyIndex = qp.pd.context.getPkeyIndex(port, defaultPkey)
-  if (type === QpType.UD) modify({ state: QpState.Init, pkeyIndex, port, qkey: options.qkey ?? defaultQkey })
+  if (type === QpType.GSI) modify({ state: QpState.Init, pkeyIndex, qkey: gsiQkey })
+  else if (type === QpType.UD) modify({ state: QpState.Init, pkeyIndex, port, qkey: options.qkey ?? defaultQkey })
   else modify({ state: QpState.Init, pkeyIndex, port, accessFlags: options.accessFlags ?? defaultAccess })
   if (until === QpState.Init) return
-  if (type === QpType.UD) modify({ state: QpState.Rtr })
+  if (type === QpType.UD || type === QpType.GSI) modify({ state: QpState.Rtr })
   else {
     if (remote === null) throw new VerbsError('EINVAL', 'connectQp', 'a connected QP needs the endpoint of its peer')
     const path = {

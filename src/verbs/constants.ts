@@ -3,7 +3,8 @@
  * `WcStatus.RnrRetryExcErr`. Each is a frozen object of numbers with a type of the same name.
  */
 
-export const QpType = { RC: 2, UC: 3, UD: 4 } as const
+/** `GSI` is QP 1, over which management datagrams travel; in libibverbs only the kernel can make one (`IB_QPT_GSI`). */
+export const QpType = { GSI: 1, RC: 2, UC: 3, UD: 4 } as const
 export type QpType = (typeof QpType)[keyof typeof QpType]
 
 export const QpState = { Reset: 0, Init: 1, Rtr: 2, Rts: 3, Sqd: 4, Sqe: 5, Err: 6 } as const

@@ -26,6 +26,7 @@ import {
   Srq,
 } from './layout.ts'
 import { destroyKey, MemoryRegion, type MrHandle } from './memory-region.ts'
+import { reapPorts } from './ports.ts'
 import { type PdHandle, ProtectionDomain } from './protection-domain.ts'
 import { destroyQp, type QpHandle, QueuePair } from './queue-pair.ts'
 import { destroySrq, SharedReceiveQueue, type SrqHandle } from './shared-receive-queue.ts'
@@ -460,5 +461,6 @@ export function reapAttachment(host: Host, owner: number): number {
     drop(pd)
   })
   each(at.contexts, Ctx.words, Meta.contextsUsed, Ctx.state, Ctx.owner, drop)
+  reaped += reapPorts(host, owner)
   return reaped
 }

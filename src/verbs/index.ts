@@ -21,10 +21,12 @@ export {
   registerDriver,
 } from './device.ts'
 export { VerbsError, type VerbsErrorCode, verbsErrorCodes } from './errors.ts'
+export { commIdOf, GsiDispatch, gsiQkey, gsiQpn, madDispatchBytes, registerService, unregisterService } from './gsi.ts'
 export { elementKind, Host } from './host.ts'
 export * as layout from './layout.ts'
 export { deviceAttr, portAttr } from './limits.ts'
 export { MemoryRegion, MemoryWindow, type MrHandle, type Registrable, unbind } from './memory-region.ts'
+export { givePort, listenOnPort, type PortRequest, type TakenPort, takePort } from './ports.ts'
 export { processHost, reapDead, segmentOptions } from './process-host.ts'
 export { type PdHandle, ProtectionDomain } from './protection-domain.ts'
 export { checkTransition, type QpAttrName, type QpTransition, qpTransitions } from './qp-state.ts'

@@ -19,6 +19,11 @@ export const maxQps = 65536
 export const keySlots = 262144
 export const maxKeys = 131072
 export const maxMcastEntries = 8192
+/** Queue pairs that stand for QP 1, of all devices and threads: see gsi.ts. */
+export const maxAgents = 1024
+export const maxServices = 8192
+/** IP ports that connection managers have taken: see ports.ts. */
+export const maxPorts = 65536
 /** Slots of the table from QP numbers to QPs. */
 export const qpNumberSlots: number = 2 * maxQps
 
@@ -295,6 +300,9 @@ export const Qp = {
 
   av: 128,
   altAv: 144,
+
+  /** GSI: its place in the table of agents, plus one. */
+  agent: 156,
 } as const
 
 /** An address vector as a QP or a UD request keeps it. */
@@ -359,6 +367,36 @@ export const keyKind = { free: 0, region: 1, window1: 2, window2: 3, deleted: 4 
 
 export const Mcast = { words: 8, state: 0, device: 1, qpSlot: 2, qpNum: 3, gid: 4 } as const
 
+/** A queue pair of type GSI: one of those that share QP 1 of their device. `qpNum` is 0 while the record is free. */
+export const Agent = { words: 16, qpNum: 0, device: 1, qpSlot: 2 } as const
+
+/** A service ID for which an agent takes requests. */
+export const Service = {
+  words: 16,
+  state: 0,
+  agent: 1,
+  qpNum: 2,
+  device: 3,
+  idHigh: 4,
+  idLow: 5,
+  maskHigh: 6,
+  maskLow: 7,
+} as const
+
+/** An IP port of a port space that somebody has, and the chain of those with the same number. */
+export const Port = {
+  words: 16,
+  state: 0,
+  owner: 1,
+  space: 2,
+  port: 3,
+  next: 4,
+  reuse: 5,
+  listening: 6,
+  serial: 7,
+  gid: 8,
+} as const
+
 /** The list of QPs whose head request waits for a time or for the peer. */
 export const Pend = { lock: 0, count: 16, list: 32 } as const
 
@@ -374,6 +412,10 @@ type Table =
   | 'qpNumbers'
   | 'keys'
   | 'mcast'
+  | 'agents'
+  | 'services'
+  | 'portHeads'
+  | 'ports'
   | 'pending'
 
 /** First word of each table from the start of the static area, in order; `words` is their total. */
@@ -396,6 +438,10 @@ function tables(): Record<Table | 'words', number> {
     qpNumbers: place(qpNumberSlots, 1),
     keys: place(keySlots, Key.words),
     mcast: place(maxMcastEntries, Mcast.words),
+    agents: place(maxAgents, Agent.words),
+    services: place(maxServices, Service.words),
+    portHeads: place(65536, 1),
+    ports: place(maxPorts, Port.words),
     pending: place(1, Pend.list + maxQps),
     /** All of them together. */
     words: words,
@@ -416,6 +462,9 @@ export const Meta = {
   channelsUsed: 7,
   contextsUsed: 8,
   generation: 9,
+  agentsUsed: 10,
+  servicesUsed: 11,
+  portsUsed: 12,
   /** The thread that drives devices on sockets while programs do not: see devices/roce/service.ts. */
   serviceOwner: 16,
   serviceMode: 17,
@@ -481,6 +530,8 @@ export const counterNames = [
   'drops_uc_sequence',
   'drops_no_path',
   'drops_socket_buffer',
+  'gsi_drops_malformed',
+  'gsi_drops_no_agent',
   'injected_losses',
   'injected_duplicates',
   'injected_corruptions',

@@ -26,13 +26,14 @@ export interface QpTransition {
 }
 
 const { Reset, Init, Rtr, Rts, Sqd, Sqe, Err } = QpState
-const { RC, UC, UD } = QpType
+const { GSI, RC, UC, UD } = QpType
 
 const altPath = ['altAh', 'altPkeyIndex', 'altPort', 'altTimeout'] as const
 const none: Attributes = { required: [], optional: [] }
-const plain = { [RC]: none, [UC]: none, [UD]: none }
+const plain = { [GSI]: none, [RC]: none, [UC]: none, [UD]: none }
 const initConnected = ['pkeyIndex', 'port', 'accessFlags'] as const
 const initUd = ['pkeyIndex', 'port', 'qkey'] as const
+const initGsi = ['pkeyIndex', 'qkey'] as const
 const toRtrConnected = ['ah', 'pathMtu', 'destQpNum', 'rqPsn'] as const
 const inRtsUd = ['curState', 'qkey'] as const
 const inRtsUc = ['curState', 'accessFlags', ...altPath, 'pathMigState'] as const
@@ -41,6 +42,7 @@ const inRts = {
   [RC]: { required: [], optional: inRtsRc },
   [UC]: { required: [], optional: inRtsUc },
   [UD]: { required: [], optional: inRtsUd },
+  [GSI]: { required: [], optional: inRtsUd },
 }
 
 export const qpTransitions: readonly QpTransition[] = [
@@ -51,6 +53,7 @@ export const qpTransitions: readonly QpTransition[] = [
       [RC]: { required: initConnected, optional: [] },
       [UC]: { required: initConnected, optional: [] },
       [UD]: { required: initUd, optional: [] },
+      [GSI]: { required: initGsi, optional: [] },
     },
   },
   {
@@ -60,6 +63,7 @@ export const qpTransitions: readonly QpTransition[] = [
       [RC]: { required: [], optional: initConnected },
       [UC]: { required: [], optional: initConnected },
       [UD]: { required: [], optional: initUd },
+      [GSI]: { required: [], optional: initGsi },
     },
   },
   {
@@ -72,6 +76,7 @@ export const qpTransitions: readonly QpTransition[] = [
       },
       [UC]: { required: toRtrConnected, optional: [...altPath, 'accessFlags', 'pkeyIndex'] },
       [UD]: { required: [], optional: ['pkeyIndex', 'qkey'] },
+      [GSI]: { required: [], optional: ['pkeyIndex', 'qkey'] },
     },
   },
   {
@@ -81,6 +86,7 @@ export const qpTransitions: readonly QpTransition[] = [
       [RC]: { required: ['timeout', 'retryCnt', 'rnrRetry', 'sqPsn', 'maxRdAtomic'], optional: inRtsRc },
       [UC]: { required: ['sqPsn'], optional: inRtsUc },
       [UD]: { required: ['sqPsn'], optional: inRtsUd },
+      [GSI]: { required: ['sqPsn'], optional: inRtsUd },
     },
   },
   { from: Rts, to: Rts, attributes: inRts },
@@ -91,6 +97,7 @@ export const qpTransitions: readonly QpTransition[] = [
       [RC]: { required: [], optional: ['enSqdAsyncNotify'] },
       [UC]: { required: [], optional: ['enSqdAsyncNotify'] },
       [UD]: { required: [], optional: ['enSqdAsyncNotify'] },
+      [GSI]: { required: [], optional: ['enSqdAsyncNotify'] },
     },
   },
   { from: Sqd, to: Rts, attributes: inRts },
@@ -117,6 +124,7 @@ export const qpTransitions: readonly QpTransition[] = [
       },
       [UC]: { required: [], optional: ['ah', ...altPath, 'accessFlags', 'pkeyIndex', 'pathMigState'] },
       [UD]: { required: [], optional: ['pkeyIndex', 'qkey'] },
+      [GSI]: { required: [], optional: ['pkeyIndex', 'qkey'] },
     },
   },
   {
@@ -126,6 +134,7 @@ export const qpTransitions: readonly QpTransition[] = [
       [RC]: none,
       [UC]: { required: [], optional: ['curState', 'accessFlags'] },
       [UD]: { required: [], optional: inRtsUd },
+      [GSI]: { required: [], optional: inRtsUd },
     },
   },
   { from: Reset, to: Reset, attributes: plain },

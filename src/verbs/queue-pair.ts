@@ -11,6 +11,7 @@ import { CompletionQueue } from './completion-queue.ts'
 import { Access, MwType, nameOf, Opcode, PathMtus, QpState, QpType, SendFlag } from './constants.ts'
 import type { FastPath } from './device.ts'
 import { VerbsError } from './errors.ts'
+import { dropAgent, nameAgent, takeAgent } from './gsi.ts'
 import { checkInteger, checkObject, Handle } from './handle.ts'
 import type { Host } from './host.ts'
 import { Cq, Mcast, Meta, maxMcastEntries, maxQps, Pd, Pend, Qp, Rwqe, Sg, Srq, Wqe } from './layout.ts'
@@ -54,6 +55,7 @@ const legalOpcodes: Readonly<Record<QpType, number>> = {
     ucOps | bit(Opcode.Read, Opcode.AtomicCmpAndSwp, Opcode.AtomicFetchAndAdd, Opcode.Flush, Opcode.AtomicWrite),
   [QpType.UC]: ucOps,
   [QpType.UD]: bit(Opcode.Send, Opcode.SendWithImm),
+  [QpType.GSI]: bit(Opcode.Send),
 }
 /** Opcodes that may carry their payload inline. */
 const inlineOpcodes = bit(
@@ -96,6 +98,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
   readonly #maxSendWr: number
   readonly #maxSendSge: number
   readonly #legal: number
+  readonly #datagram: boolean
   readonly #fast: FastPath | null
   #builder: WorkRequestBuilder | null = null
 
@@ -129,6 +132,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     this.#maxSendWr = i32[q + Qp.maxSendWr]!
     this.#maxSendSge = i32[q + Qp.maxSendSge]!
     this.#legal = legalOpcodes[type]
+    this.#datagram = type === QpType.UD || type === QpType.GSI
     this.#fast = pd.context.device.fastPath(q)
     this.cap = {
       maxSendWr: this.#maxSendWr,
@@ -145,7 +149,11 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     const { context } = pd
     const { host, attr, index } = context.device
     if (!Object.values(QpType).includes(init.type))
-      throw new VerbsError('EINVAL', verb, `type must be QpType.RC, UC or UD; ${describe(init.type)} is not supported`)
+      throw new VerbsError(
+        'EINVAL',
+        verb,
+        `type must be QpType.RC, UC, UD or GSI; ${describe(init.type)} is not supported`,
+      )
     for (const name of ['sendCq', 'recvCq'] as const) {
       const cq = init[name]
       if (!(cq instanceof CompletionQueue)) throw new VerbsError('EINVAL', verb, `${name} must be a CompletionQueue`)
@@ -180,6 +188,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
         Qp.rqLock,
       ])
       const q = host.qpWord(slot)
+      if (init.type === QpType.GSI) i32[q + Qp.agent] = takeAgent(host) + 1
       i32[q + Qp.type] = init.type
       i32[q + Qp.state] = QpState.Reset
       i32[q + Qp.device] = index
@@ -208,6 +217,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       if (init.srq) Atomics.add(i32, host.srqWord(init.srq.slot) + Srq.refs, 1)
       Atomics.add(i32, pd.word + Pd.qps, 1)
       host.nameQp(slot)
+      if (init.type === QpType.GSI) nameAgent(host, q)
       return slot
     })
     // Whoever was the only producer of one of these CQs is so no longer.
@@ -343,7 +353,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     }
     if (values.ah !== undefined) checkAhAttr('modify', 'ah', device, values.ah)
     if (values.altAh !== undefined) checkAhAttr('modify', 'altAh', device, values.altAh)
-    if (values.qkey !== undefined && values.qkey >= 0x80000000)
+    if (values.qkey !== undefined && values.qkey >= 0x80000000 && this.type !== QpType.GSI)
       throw new VerbsError('EPERM', 'modify', 'Q_Keys with the highest bit set are for privileged consumers')
   }
 
@@ -505,7 +515,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       f64[(w + Wqe.remoteAddr) >> 1] = wr.remoteAddr
       i32[w + Wqe.rkey] = wr.rkey
     }
-    if (this.type === QpType.UD) {
+    if (this.#datagram) {
       const { ah } = wr
       if (ah === null) return badAh
       if (ah.pdId !== this.pd.slot) return badAhPd
@@ -804,6 +814,7 @@ export function destroyQp(host: Host, q: number): void {
   const slot = host.qpSlot(q)
   host.setState(q, QpState.Reset)
   host.control(() => {
+    if (i32[q + Qp.type] === QpType.GSI) dropAgent(host, q)
     host.forgetQp(slot)
     for (let i = 0; i < i32[host.at.meta + Meta.mcastHigh]!; i++) {
       const m = host.at.mcast + i * Mcast.words

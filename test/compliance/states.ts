@@ -1,6 +1,6 @@
 /** Attributes of every transition of section 2 of the reference, and bringing a QP into a state through them. */
 import { expect } from 'vitest'
-import { EventType, Opcode, type QpAttr, QpState, QpType } from '../../src/index.ts'
+import { EventType, nameOf, Opcode, type QpAttr, QpState, QpType } from '../../src/index.ts'
 import { defaults, type End } from './end.ts'
 import { expectSame, type Setup } from './rig.ts'
 
@@ -87,7 +87,7 @@ export const transitions: Record<TypeName, Readonly<Record<string, Transition>>>
 export const stateNames = Object.keys(QpState) as StateName[]
 
 export function typeName(end: End): TypeName {
-  return ({ [QpType.RC]: 'RC', [QpType.UC]: 'UC', [QpType.UD]: 'UD' } as const)[end.qp.type]
+  return nameOf(QpType, end.qp.type) as TypeName
 }
 
 /** A good value for every attribute; `curState` is the state that the QP is in. */

@@ -14,6 +14,7 @@ import { groupFTransitions } from './f-qp-transitions.ts'
 import { groupG } from './g-rc.ts'
 import { groupGErrors } from './g-rc-errors.ts'
 import { groupGRequests } from './g-wr.ts'
+import { groupHManagement } from './h-gsi.ts'
 import { groupH } from './h-ud.ts'
 import { groupI } from './i-uc.ts'
 import { groupJ } from './j-srq.ts'
@@ -33,6 +34,7 @@ const groups: readonly (readonly [string, Group])[] = [
   ['G reliable connection, errors', groupGErrors],
   ['G ways to post', groupGRequests],
   ['H unreliable datagram', groupH],
+  ['H management datagrams on QP 1', groupHManagement],
   ['I unreliable connection', groupI],
   ['J shared receive queues', groupJ],
   ['K InfiniBand 1.5', groupK],

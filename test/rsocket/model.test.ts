@@ -48,7 +48,7 @@ const options: fc.Arbitrary<Partial<StreamOptions>> = fc.record({
 const program = fc.record({
   one: options,
   other: options,
-  steps: fc.array(step, { minLength: 1, maxLength: 150, size: 'max' }),
+  steps: fc.array(step, { minLength: 1, maxLength: 300, size: 'max' }),
 })
 type Program = typeof program extends fc.Arbitrary<infer T> ? T : never
 

@@ -6,9 +6,12 @@
  * asks for one; the payload follows.
  */
 import {
+  GsiDispatch,
   grhLength,
+  gsiQpn,
   type Host,
   layout,
+  madDispatchBytes,
   Opcode,
   QpType,
   SendFlag,
@@ -31,6 +34,9 @@ export class Datagrams {
   readonly #failures: Failures
   /** Where GRHs are put together. */
   readonly #grh: number
+  readonly #gsi: GsiDispatch
+  /** Where the beginning of a management datagram is put together. */
+  readonly #mad: number
 
   constructor(host: Host, mtu: number, ranges: Ranges, receives: Receives, failures: Failures) {
     this.#host = host
@@ -38,7 +44,9 @@ export class Datagrams {
     this.#ranges = ranges
     this.#receives = receives
     this.#failures = failures
-    this.#grh = host.segment.allocate(grhLength)
+    this.#grh = host.segment.allocate(grhLength + madDispatchBytes)
+    this.#mad = this.#grh + grhLength
+    this.#gsi = new GsiDispatch(host)
   }
 
   send(q: number, w: number): number {
@@ -52,7 +60,12 @@ export class Datagrams {
       this.#multicast(q, w, total)
       return WcStatus.Success
     }
-    const d = host.findQp(i32[w + Wqe.remoteQpn]!)
+    const number = i32[w + Wqe.remoteQpn]!
+    if (number === gsiQpn) {
+      this.#management(q, w, i32[av + Av.device]!, total)
+      return WcStatus.Success
+    }
+    const d = host.findQp(number)
     if (d < 0 || i32[d + Qp.device] !== i32[av + Av.device]) host.count(i32[q + Qp.device]!, 'ud_drops_no_qp')
     else this.#deliver(q, w, d, total)
     return WcStatus.Success
@@ -83,6 +96,18 @@ export class Datagrams {
     if (delivered === 0) host.count(i32[q + Qp.device]!, 'ud_drops_no_qp')
   }
 
+  /** A management datagram, to the one that QP 1 of the device stands for here. */
+  #management(q: number, w: number, device: number, total: number): void {
+    const { u8 } = this.#host
+    if (device < 0) {
+      this.#host.count(this.#host.i32[q + Qp.device]!, 'ud_drops_no_qp')
+      return
+    }
+    const at = this.#ranges.peek(this.#mad, madDispatchBytes)
+    const found = this.#gsi.find(device, u8, at, total)
+    for (let i = 0; i < found; i++) this.#deliver(q, w, this.#gsi.targets[i]!, total)
+  }
+
   /** One datagram to one QP: what cannot be delivered is dropped and counted at the receiver. */
   #deliver(q: number, w: number, d: number, total: number): void {
     const { segment } = this.#host
@@ -96,7 +121,9 @@ export class Datagrams {
     const receives = this.#receives
     const { i32 } = host
     const device = i32[d + Qp.device]!
-    if (i32[d + Qp.type] !== QpType.UD || !canRespond(host, d)) {
+    const type = i32[d + Qp.type]
+    const reachable = type === QpType.UD || (type === QpType.GSI && i32[w + Wqe.remoteQpn] === gsiQpn)
+    if (!reachable || !canRespond(host, d)) {
       host.count(device, 'ud_drops_no_qp')
       return
     }
@@ -112,7 +139,7 @@ export class Datagrams {
       host.count(device, 'ud_drops_no_receive')
       return
     }
-    const sender = i32[q + Qp.number]!
+    const sender = i32[q + Qp.type] === QpType.GSI ? gsiQpn : i32[q + Qp.number]!
     const placed = receives.scatter(d, r, grhLength + total)
     if (placed !== WcStatus.Success) {
       if (placed === WcStatus.LocLenErr) host.count(device, 'ud_drops_length')

@@ -84,7 +84,8 @@ export class Executor {
 
   #execute(q: number, w: number): number {
     const i32 = this.#i32
-    if (i32[q + Qp.type] === QpType.UD) return this.#datagrams.send(q, w)
+    const type = i32[q + Qp.type]
+    if (type === QpType.UD || type === QpType.GSI) return this.#datagrams.send(q, w)
     switch (i32[w + Wqe.opcode]) {
       case Opcode.Send:
       case Opcode.SendWithImm:

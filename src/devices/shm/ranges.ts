@@ -75,6 +75,19 @@ export class Ranges {
     if (last >= 0) this.#copyOrdered(to, from[last]!, fromLength[last]!)
   }
 
+  /** Where the first `length` bytes of `from` lie in one piece: where they are, or copied to `scratch`. */
+  peek(scratch: number, length: number): number {
+    const { from, fromLength } = this
+    if (this.fromCount === 1) return from[0]!
+    for (let i = 0, at = scratch, left = length; i < this.fromCount && left > 0; i++) {
+      const piece = Math.min(left, fromLength[i]!)
+      this.#copy(at, from[i]!, piece)
+      at += piece
+      left -= piece
+    }
+    return scratch
+  }
+
   /** Copies one range into the request's own buffers, which `gather` has resolved to `from`. */
   copyBack(source: number, length: number): void {
     const { from, fromLength, fromCount } = this

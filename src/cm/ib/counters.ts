@@ -1,0 +1,38 @@
+/** What the communication manager counts; plain fields, to be read at any time. */
+import { CmAttribute, type CmType, type MalformedReason, malformedReasons } from '../../wire/index.ts'
+import { type DropReason, dropReasons } from './errors.ts'
+
+type PerType = Record<CmType, number>
+
+export interface CmCounters {
+  /** Messages sent, repetitions with them. */
+  sent: PerType
+  /** Repetitions because no answer came. */
+  retried: PerType
+  /** Messages received that can be read, duplicates with them. */
+  received: PerType
+  /** Messages of a peer that repeats itself. */
+  duplicates: PerType
+  /** Messages that were good for nothing, by reason. */
+  dropped: Record<DropReason, number>
+  /** Waits that ended without an answer: repetitions used up. */
+  expired: number
+  /** REJs that the manager sent by itself, by reason. */
+  rejected: Record<number, number>
+}
+
+export function newCounters(): CmCounters {
+  const perType = (): PerType =>
+    Object.fromEntries(Object.keys(CmAttribute).map((type) => [type, 0])) as Record<CmType, number>
+  const malformed = Object.keys(malformedReasons) as MalformedReason[]
+  const reasons = [...(Object.keys(dropReasons) as DropReason[]), ...malformed]
+  return {
+    sent: perType(),
+    retried: perType(),
+    received: perType(),
+    duplicates: perType(),
+    dropped: Object.fromEntries(reasons.map((reason) => [reason, 0])) as Record<DropReason, number>,
+    expired: 0,
+    rejected: {},
+  }
+}

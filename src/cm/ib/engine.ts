@@ -1,0 +1,262 @@
+/**
+ * Carries out rows of the table of states: moves a connection, sets its timer, sends and tells. Whatever changes the
+ * state of a connection goes through `step`.
+ */
+import { type CmMessage, CmRejReason, type CmReq, type CmType, cmType, Mad, u16 } from '../../wire/index.ts'
+import type { Connection, Listener } from './connection.ts'
+import { type CmCounters, newCounters } from './counters.ts'
+import { Deadlines } from './deadlines.ts'
+import type { DropReason } from './errors.ts'
+import { aboutOf, buildDreq, buildIds, buildRej, buildSidrRep, guidBytes } from './messages.ts'
+import type { CmEvent, CmLimits, CmOptions, RejParams } from './parameters.ts'
+import { Registry } from './registry.ts'
+import { type CmGuard, type CmSend, type CmState, type CmTimer, type CmTrigger, transitionsOf } from './states.ts'
+import { timeoutNs } from './timeouts.ts'
+
+/** What a step brings with it: the bytes of a call's message, or the message that came. */
+export interface StepInput<A> {
+  bytes?: Uint8Array
+  message?: CmMessage
+  from?: A
+}
+
+const defaultLimits: CmLimits = { connections: 65_536, halfOpen: 16_384, answers: 4096, waitNs: timeoutNs(24) }
+/** Linux counts in milliseconds; shorter waits would only repeat messages for nothing. */
+const shortestWaitNs = timeoutNs(8)
+
+const halfOpenStates: ReadonlySet<CmState> = new Set([
+  'REQ_RCVD',
+  'MRA_REQ_SENT',
+  'REP_SENT',
+  'MRA_REP_RCVD',
+  'SIDR_REQ_RCVD',
+])
+const overStates: ReadonlySet<CmState> = new Set(['IDLE', 'TIMEWAIT', 'ANSWERED'])
+
+export class Engine<A> {
+  readonly options: CmOptions<A>
+  readonly limits: CmLimits
+  readonly counters: CmCounters = newCounters()
+  readonly registry: Registry<A> = new Registry()
+  readonly deadlines: Deadlines<Connection<A>> = new Deadlines()
+  halfOpen = 0
+  /** Connections in ANSWERED, the oldest first. */
+  readonly #answers = new Set<Connection<A>>()
+
+  constructor(options: CmOptions<A>) {
+    this.options = options
+    this.limits = { ...defaultLimits, ...options.limits }
+  }
+
+  /** Follows the table from the state of `c`; false if it has nothing for this trigger. */
+  step(c: Connection<A>, trigger: CmTrigger, now: number, input: StepInput<A> = {}): boolean {
+    const row = transitionsOf(c.state, trigger).find(
+      ({ when }) => when === undefined || this.#holds(when, c, input.message),
+    )
+    if (row === undefined) return false
+    const from = c.state
+    const about = aboutOf(c)
+    if (row.to !== undefined && row.to !== from) this.#enter(c, row.to)
+    if (row.timer !== undefined) this.#setTimer(c, row.timer, now)
+    if (row.duplicate && input.message !== undefined) this.counters.duplicates[input.message.type]++
+    if (trigger === 'expired' && from !== 'TIMEWAIT' && from !== 'ANSWERED') this.counters.expired++
+    if (row.send !== undefined) this.#sendFor(c, row.send, about, trigger, input)
+    const { closed } = c
+    if (row.event !== undefined && !closed) {
+      const { message, from: sender } = input
+      const listener = trigger === 'REQ' && c.peerToPeer ? undefined : c.listener
+      this.options.event({ type: row.event, connection: c, message, listener, from: sender } as unknown as CmEvent<A>)
+    }
+    // Nobody is left to answer what has come.
+    if (closed && row.event !== undefined && transitionsOf(c.state, 'close').some(({ to }) => to !== undefined))
+      this.step(c, 'close', now)
+    return true
+  }
+
+  #holds(guard: CmGuard, c: Connection<A>, message: CmMessage | undefined): boolean {
+    const reason = message?.type === 'REJ' ? message.reason : undefined
+    switch (guard) {
+      case 'greater':
+        return c.peerToPeer && message?.type === 'REQ' && this.compare(c, message) > 0
+      case 'smaller':
+        return c.peerToPeer && message?.type === 'REQ' && this.compare(c, message) < 0
+      case 'notYet':
+        return c.peerToPeer && reason === CmRejReason.InvalidServiceId
+      case 'stale':
+        return reason === CmRejReason.StaleConnection
+      case 'repeated':
+        return c.answeredLap !== undefined && message?.transactionId === c.answeredLap
+      case 'crossed':
+        return !c.active
+    }
+  }
+
+  /** Whose GUID is greater, and with equal ones whose QP number: that side is the active one (12.9.6). */
+  compare(c: Connection<A>, request: CmReq): number {
+    const { caGuid } = this.options
+    if (caGuid !== request.localCaGuid) return caGuid > request.localCaGuid ? 1 : -1
+    return c.localQpn - request.localQpn
+  }
+
+  #enter(c: Connection<A>, to: CmState): void {
+    const was = halfOpenStates.has(c.state)
+    const is = halfOpenStates.has(to)
+    if (was !== is) {
+      this.halfOpen += is ? 1 : -1
+      if (c.listener !== undefined) c.listener.waiting += is ? 1 : -1
+    }
+    if (c.state === 'ANSWERED') this.#answers.delete(c)
+    c.state = to
+    if (to === 'ESTABLISHED') for (const type of ['REQ', 'REP', 'MRA', 'LAP'] as const) c.kept.delete(type)
+    if (overStates.has(to)) this.registry.forgetQpn(c)
+    if (to === 'TIMEWAIT') c.kept.clear()
+    if (to === 'ANSWERED') this.#keepAnswer(c)
+    if (to === 'IDLE') {
+      this.deadlines.remove(c)
+      this.registry.remove(c)
+    }
+  }
+
+  #keepAnswer(c: Connection<A>): void {
+    this.#answers.add(c)
+    if (this.#answers.size <= this.limits.answers) return
+    const [oldest] = this.#answers
+    this.#enter(oldest!, 'IDLE')
+  }
+
+  /** No more than the limit, whatever a message says. */
+  bounded(ns: number): number {
+    return Math.min(this.limits.waitNs, Math.max(shortestWaitNs, ns))
+  }
+
+  #setTimer(c: Connection<A>, timer: CmTimer, now: number): void {
+    const wait = (ns: number): void => this.deadlines.set(c, now + this.bounded(ns))
+    switch (timer) {
+      case 'stop':
+        this.deadlines.remove(c)
+        break
+      case 'response':
+        c.retriesLeft = c.maxRetries
+        wait(c.responseNs)
+        break
+      case 'next':
+        c.retriesLeft--
+        wait(c.responseNs)
+        break
+      case 'mra':
+        wait(timeoutNs(c.serviceTimeout) + c.responseNs)
+        break
+      case 'timewait':
+        c.retriesLeft = 0
+        wait(timeoutNs(c.ackTimeout))
+        break
+      case 'answer':
+        c.retriesLeft = 0
+        wait(c.answerNs)
+        break
+    }
+  }
+
+  #sendFor(c: Connection<A>, send: CmSend, about: number, trigger: CmTrigger, { bytes, message }: StepInput<A>): void {
+    switch (send) {
+      case 'own DREQ':
+        this.put(c, buildDreq(c, this.newTransactionId()))
+        break
+      case 'own DREP':
+        if (message?.type === 'DREQ') c.requestTransactionId = message.transactionId
+        this.put(c, buildIds('close', 'DREP', c))
+        break
+      case 'own SIDR_REP': {
+        const { remoteCommId: requestId, serviceId, transactionId } = c
+        this.put(c, buildSidrRep({ requestId, serviceId, transactionId }, { status: 2 }))
+        break
+      }
+      case 'REJ (timeout)': {
+        const additionalInfo = guidBytes(this.options.caGuid)
+        this.#reject(c, { reason: CmRejReason.Timeout, additionalInfo }, about)
+        break
+      }
+      case 'REJ (stale connection)':
+        this.#reject(c, { reason: CmRejReason.StaleConnection }, trigger === 'REQ' ? 0 : 1)
+        break
+      case 'REJ (consumer)':
+        this.#reject(c, { reason: CmRejReason.ConsumerReject }, about)
+        break
+      default:
+        if (send.endsWith(' again')) this.#again(c, send.slice(0, -' again'.length) as CmType, trigger)
+        else this.put(c, bytes!)
+    }
+  }
+
+  #reject(c: Connection<A>, params: RejParams, about: number): void {
+    this.countRej(params.reason!)
+    this.put(c, buildRej(c, params, about))
+  }
+
+  countRej(reason: number): void {
+    this.counters.rejected[reason] = (this.counters.rejected[reason] ?? 0) + 1
+  }
+
+  #again(c: Connection<A>, type: CmType, trigger: CmTrigger): void {
+    const bytes = c.kept.get(type)
+    if (bytes === undefined) return
+    this.counters.sent[type]++
+    if (trigger === 'timeout') this.counters.retried[type]++
+    this.options.send(bytes.slice(), c.peer)
+  }
+
+  /** Sends a message of the connection and keeps it for repetition. */
+  put(c: Connection<A>, bytes: Uint8Array): void {
+    const type = cmType(u16(bytes, Mad.attributeId))!
+    c.kept.set(type, bytes)
+    this.sendTo(type, bytes.slice(), c.peer)
+  }
+
+  /** Sends a message that belongs to no connection. */
+  sendTo(type: CmType, bytes: Uint8Array, to: A): void {
+    this.counters.sent[type]++
+    this.options.send(bytes, to)
+  }
+
+  drop(reason: DropReason): void {
+    this.counters.dropped[reason]++
+  }
+
+  newTransactionId(): bigint {
+    return (BigInt(this.#random(0x1_0000_0000)) << 32n) | BigInt(this.#random(0x1_0000_0000))
+  }
+
+  newPsn(): number {
+    return this.#random(0x1_000000)
+  }
+
+  #random(limit: number): number {
+    return Math.floor(this.options.random() * limit)
+  }
+
+  /** An id that no connection has; undefined if a thousand tries gave none. */
+  freeCommId(): number | undefined {
+    const { commIds = () => this.#random(0x1_0000_0000) } = this.options
+    for (let i = 0; i < 1000; i++) {
+      const id = commIds()
+      if (this.registry.isFree(id)) return id
+    }
+    return undefined
+  }
+
+  /** Whether one more connection may be; kept answers make way for it. */
+  makeRoom(): boolean {
+    while (this.registry.size >= this.limits.connections) {
+      const [oldest] = this.#answers
+      if (oldest === undefined) return false
+      this.#enter(oldest, 'IDLE')
+    }
+    return true
+  }
+
+  /** Why a request to this listener cannot be taken in; undefined if it can. */
+  refusal(listener: Listener<A>): DropReason | undefined {
+    if (listener.waiting >= listener.backlog) return 'backlogFull'
+    return this.halfOpen >= this.limits.halfOpen || !this.makeRoom() ? 'tooMany' : undefined
+  }
+}

@@ -1,0 +1,106 @@
+/** IP addresses with ports, as programs give them and as messages carry them. */
+import { networkInterfaces } from 'node:os'
+import { formatIp, gidOfIp, ipOfGid, parseIp } from '../../wire/index.ts'
+import { RdmaCmError } from './errors.ts'
+
+/** `sockaddr`: `{ address: '10.0.0.7', port: 7174 }`. Without address all, without port any. */
+export interface CmAddress {
+  address?: string
+  port?: number
+}
+
+/** `{ address: '10.0.0.7', port: 7174, family: 4 }`; an address that is not known yet is `0.0.0.0` or `::`. */
+export interface CmSocketAddress {
+  address: string
+  port: number
+  family: 4 | 6
+}
+
+export interface ParsedAddress {
+  /** 4 or 16 bytes. */
+  readonly bytes: Uint8Array
+  readonly port: number
+  /** Name of the interface of a link-local address, or empty. */
+  readonly zone: string
+}
+
+export function parseAddress(call: string, name: string, value: CmAddress, defaultText = '0.0.0.0'): ParsedAddress {
+  if (typeof value !== 'object' || value === null)
+    throw new RdmaCmError('EINVAL', call, `${name} must be { address, port }`)
+  const { address = defaultText, port = 0 } = value
+  if (!Number.isInteger(port) || port < 0 || port > 65535)
+    throw new RdmaCmError('EINVAL', call, `${name}.port must be an integer from 0 to 65535, not ${String(port)}`)
+  const percent = typeof address === 'string' ? address.indexOf('%') : -1
+  const parsed = typeof address === 'string' ? parseIp(percent < 0 ? address : address.slice(0, percent)) : undefined
+  if (parsed === undefined)
+    throw new RdmaCmError(
+      'EINVAL',
+      call,
+      `${name}.address must be an IPv4 or IPv6 address, not '${String(address)}'; look names up with dns.lookup first`,
+    )
+  return { bytes: ipOfGid(gidOfIp(parsed)), port, zone: percent < 0 ? '' : address.slice(percent + 1) }
+}
+
+export function socketAddress(bytes: Uint8Array, port: number, zone = ''): CmSocketAddress {
+  return {
+    address: formatIp(bytes) + (zone === '' ? '' : `%${zone}`),
+    port,
+    family: bytes.length === 4 ? 4 : 6,
+  }
+}
+
+export function isAny(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0)
+}
+
+export function isLoopback(bytes: Uint8Array): boolean {
+  if (bytes.length === 4) return bytes[0] === 127
+  return bytes[15] === 1 && bytes.every((byte, i) => i === 15 || byte === 0)
+}
+
+export function isLinkLocal(bytes: Uint8Array): boolean {
+  return bytes.length === 16 && bytes[0] === 0xfe && (bytes[1]! & 0xc0) === 0x80
+}
+
+export function isMulticast(bytes: Uint8Array): boolean {
+  return bytes.length === 4 ? bytes[0]! >> 4 === 0xe : bytes[0] === 0xff
+}
+
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i])
+}
+
+export interface HostInterface {
+  readonly name: string
+  readonly bytes: Uint8Array
+  readonly mask: Uint8Array
+}
+
+let known: HostInterface[] = []
+let knownAt = Number.NEGATIVE_INFINITY
+
+/** The addresses of this host; looked up again after a second. */
+export function hostInterfaces(): readonly HostInterface[] {
+  const now = performance.now()
+  if (now - knownAt < 1000) return known
+  knownAt = now
+  known = []
+  for (const [name, infos] of Object.entries(networkInterfaces()))
+    for (const { address, netmask } of infos ?? []) {
+      const [bytes, mask] = [parseIp(address), parseIp(netmask)]
+      if (bytes !== undefined && mask !== undefined) known.push({ name, bytes, mask })
+    }
+  return known
+}
+
+/** Whether this host has the address. */
+export function isOwn(bytes: Uint8Array): boolean {
+  return isLoopback(bytes) || hostInterfaces().some((one) => sameBytes(one.bytes, bytes))
+}
+
+/** Whether `a` and `b` are in one network of an interface of this host. */
+export function sameNetwork(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false
+  const own = hostInterfaces().find((one) => sameBytes(one.bytes, a))
+  return own?.mask.every((bits, i) => (bits & a[i]!) === (bits & b[i]!)) ?? false
+}

@@ -1,0 +1,268 @@
+/**
+ * Who speaks for one device in one thread: the communication manager of that device, driven over QP 1.
+ *
+ *     program ── id ──> agent ── CommunicationManager (no I/O) ── GsiPort ──> QP 1
+ *
+ * It works when it is given time (`process`): by calls that wait in this thread, by `follow`, which goes on in the event
+ * loop for as long as somebody is interested, and ten times a second while connections are there and nobody is.
+ */
+import { randomBytes } from 'node:crypto'
+import { nowNs } from '../../memory/index.ts'
+import {
+  type CompletionChannel,
+  type CompletionQueue,
+  type Context,
+  LinkLayer,
+  openDevice,
+  type ProtectionDomain,
+  registerService,
+  unregisterService,
+  WcOpcode,
+  WcStatus,
+  workCompletions,
+} from '../../verbs/index.ts'
+import { CmRejReason } from '../../wire/index.ts'
+import { type CmListener, CommunicationManager, type CmEvent as IbEvent, type ListenOptions } from '../ib/index.ts'
+import { mtuBytes } from './constants.ts'
+import { GsiPort, type MadAddress } from './gsi-port.ts'
+
+/** Whom events of a connection go to: what its `context` is. */
+export interface ConnectionOwner {
+  handle(event: IbEvent<MadAddress>): void
+}
+
+/** Who listens: what the `context` of a listener is. */
+export interface ListenerOwner {
+  request(event: IbEvent<MadAddress>, agent: Agent): void
+}
+
+const backgroundMs = 100
+
+export class Agent {
+  readonly context: Context
+  readonly name: string
+  /** A device whose addresses are IP addresses. */
+  readonly ethernet: boolean
+  readonly channel: CompletionChannel
+  readonly #ownsContext: boolean
+  /** Of QP 1. */
+  readonly #gsiPd: ProtectionDomain
+  /** That of ids whose program brings none. */
+  #pd: ProtectionDomain | undefined
+  readonly #cq: CompletionQueue
+  readonly #wc = workCompletions(32)
+  readonly cm: CommunicationManager<MadAddress>
+  readonly #port: GsiPort
+  readonly #services = new Map<bigint, number>()
+  readonly #followers = new Set<object>()
+  #background: NodeJS.Timeout | undefined
+  #following = false
+  #processing = false
+  #refs = 0
+  #closed = false
+
+  constructor(context: Context, ownsContext: boolean, random: () => number) {
+    this.context = context
+    this.name = context.name
+    this.#ownsContext = ownsContext
+    this.ethernet = context.queryPort(1).linkLayer === LinkLayer.Ethernet
+    this.channel = context.createCompChannel()
+    this.#cq = context.createCq(GsiPort.completions, { channel: this.channel })
+    this.#gsiPd = context.allocPd()
+    const port = new GsiPort(this.#gsiPd, this.#cq, random)
+    this.#port = port
+    const { activeMtu } = context.queryPort(1)
+    this.cm = new CommunicationManager<MadAddress>({
+      caGuid: context.queryDevice().nodeGuid,
+      random,
+      commIds: () => port.commId(),
+      send: (mad, to) => port.send(mad, to),
+      event: (event) => this.#event(event),
+      addressKey: ({ key }) => key,
+      check: ({ pathMtu }) => (mtuBytes(pathMtu) > activeMtu ? CmRejReason.InvalidPathMtu : undefined),
+    })
+    this.#background = setInterval(() => {
+      if (!this.#following && this.cm.size > 0) this.process()
+    }, backgroundMs)
+    this.#background.unref()
+  }
+
+  get pd(): ProtectionDomain {
+    this.#pd ??= this.context.allocPd()
+    return this.#pd
+  }
+
+  #event(event: IbEvent<MadAddress>): void {
+    const { connection } = event
+    if (event.type === 'reqReceived' || event.type === 'sidrReqReceived')
+      (event.listener?.context as ListenerOwner | undefined)?.request(event, this)
+    else (connection.context as ConnectionOwner | undefined)?.handle(event)
+  }
+
+  // --- listening ---------------------------------------------------------------------------------------------------
+
+  /** EADDRINUSE if an agent of another thread or process listens to the service. */
+  listen(serviceId: bigint, options: ListenOptions<MadAddress>): CmListener<MadAddress> {
+    const count = this.#services.get(serviceId) ?? 0
+    if (count === 0) registerService(this.#port.qp, serviceId)
+    this.#services.set(serviceId, count + 1)
+    try {
+      return this.cm.listen(serviceId, options)
+    } catch (error) {
+      this.#forget(serviceId)
+      throw error
+    }
+  }
+
+  closeListener(listener: CmListener<MadAddress>): void {
+    this.cm.closeListener(listener)
+    this.#forget(listener.serviceId)
+  }
+
+  #forget(serviceId: bigint): void {
+    const count = this.#services.get(serviceId)! - 1
+    if (count > 0) this.#services.set(serviceId, count)
+    else {
+      this.#services.delete(serviceId)
+      unregisterService(this.#port.qp, serviceId)
+    }
+  }
+
+  // --- driving -----------------------------------------------------------------------------------------------------
+
+  /** Takes what has come and serves timers; how many messages came. */
+  process(): number {
+    if (this.#processing || this.#closed) return 0
+    this.#processing = true
+    try {
+      let messages = 0
+      for (let n = this.#cq.poll(this.#wc); n > 0; n = this.#cq.poll(this.#wc)) {
+        for (let i = 0; i < n; i++) messages += this.#complete(i)
+      }
+      const now = nowNs()
+      if (this.cm.deadline() <= now) this.cm.expire(now)
+      return messages
+    } finally {
+      this.#processing = false
+    }
+  }
+
+  #complete(i: number): number {
+    const { wrId, opcode, status, slid } = this.#wc[i]!
+    if (opcode !== WcOpcode.Recv) {
+      this.#port.sent()
+      return 0
+    }
+    if (status !== WcStatus.Success) return 0
+    const { grh, mad } = this.#port.received(wrId)
+    const from = this.#port.senderOf(grh, slid)
+    try {
+      this.cm.receive(mad, from, nowNs())
+    } finally {
+      this.#port.release(wrId)
+    }
+    return 1
+  }
+
+  #millisecondsLeft(timeoutMs: number): number {
+    return Math.max(0, Math.min(timeoutMs, Math.ceil((this.cm.deadline() - nowNs()) / 1e6)))
+  }
+
+  /** Blocks this thread until something has come or a timer has expired, at most `timeoutMs`. */
+  wait(timeoutMs: number): void {
+    this.#cq.reqNotify()
+    if (this.process() > 0) return
+    const cq = this.channel.getEvent(this.#millisecondsLeft(timeoutMs))
+    if (cq !== null) cq.ackEvents(1)
+    this.process()
+  }
+
+  /** From now on, for this follower, the event loop gives it time. What is returned ends that. */
+  follow(follower: object): () => void {
+    this.#followers.add(follower)
+    if (!this.#following) void this.#goOn()
+    return () => {
+      this.#followers.delete(follower)
+      if (this.#followers.size === 0) this.channel.wake()
+    }
+  }
+
+  async #goOn(): Promise<void> {
+    this.#following = true
+    while (this.#followers.size > 0 && !this.#closed) {
+      this.#cq.reqNotify()
+      this.process()
+      const cq = await this.channel.nextEvent(this.#millisecondsLeft(backgroundMs))
+      if (cq !== null) cq.ackEvents(1)
+    }
+    this.#following = false
+  }
+
+  // --- the end -----------------------------------------------------------------------------------------------------
+
+  acquire(): this {
+    this.#refs++
+    return this
+  }
+
+  /** Closes it when nobody uses it any more; true if it did. */
+  release(): boolean {
+    if (--this.#refs > 0) return false
+    this.#close()
+    return true
+  }
+
+  #close(): void {
+    // The last messages leave before nobody can send them any more.
+    const until = nowNs() + 50e6
+    while (this.#port.sending && nowNs() < until) this.process()
+    this.#closed = true
+    clearInterval(this.#background)
+    this.channel.wake()
+    this.#port.close()
+    this.#cq.close()
+    this.channel.close()
+    this.#gsiPd.close()
+    try {
+      this.#pd?.close()
+      if (this.#ownsContext) this.context.close()
+    } catch {
+      // The program still has objects of this context: it goes with the thread.
+    }
+  }
+}
+
+/** From 0 to below 1, not to be guessed: start PSNs and communication IDs are made of it. */
+function randomNumber(): number {
+  return randomBytes(6).readUIntBE(0, 6) / 2 ** 48
+}
+
+/** The agents of this thread, by device, or by the context that the program has opened itself. */
+const agents = new Map<string | Context, Agent>()
+
+/** Gives all agents of this thread time; how many messages came. */
+export function processAll(): number {
+  let messages = 0
+  for (const agent of agents.values()) messages += agent.process()
+  return messages
+}
+
+export function agentsOfThread(): number {
+  return agents.size
+}
+
+/** The agent of a device in this thread, made if there is none. Each call wants one `releaseAgent`. */
+export function acquireAgent(device: string | Context): Agent {
+  let agent = agents.get(device)
+  if (agent === undefined) {
+    const context = typeof device === 'string' ? openDevice(device) : device
+    agent = new Agent(context, typeof device === 'string', randomNumber)
+    agents.set(device, agent)
+  }
+  return agent.acquire()
+}
+
+export function releaseAgent(agent: Agent): void {
+  if (!agent.release()) return
+  for (const [device, one] of agents) if (one === agent) agents.delete(device)
+}

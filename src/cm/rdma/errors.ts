@@ -1,0 +1,33 @@
+/**
+ * Misuse of the RDMA CM throws an `RdmaCmError`. What the network or the peer did is an event with a status; only ids
+ * without a channel, whose calls wait for their event, throw for that too (`event` is then what came).
+ */
+import type { CmEvent } from './event.ts'
+
+export const rdmaCmErrorCodes = {
+  EINVAL: 'an argument is wrong, or the id is in a state in which this call is not possible',
+  EADDRINUSE: 'another id has the address and port',
+  EADDRNOTAVAIL: 'the device does not have this address',
+  EBADF: 'the id or channel is closed',
+  ENODEV: 'no device leads there',
+  EOPNOTSUPP: 'this kind of id cannot do that',
+  ECONNREFUSED: 'the peer rejected the connection',
+  ETIMEDOUT: 'the peer did not answer',
+  EIO: 'the connection could not be made',
+} as const
+export type RdmaCmErrorCode = keyof typeof rdmaCmErrorCodes
+
+export class RdmaCmError extends Error {
+  override readonly name = 'RdmaCmError'
+  readonly code: RdmaCmErrorCode
+  /** The call, by its name here: `connect`, `bindAddr`, … */
+  readonly call: string
+  /** What came, if an id without a channel waited for it. */
+  event?: CmEvent
+
+  constructor(code: RdmaCmErrorCode, call: string, message: string) {
+    super(`${call}: ${message} (${code})`)
+    this.code = code
+    this.call = call
+  }
+}

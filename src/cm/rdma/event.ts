@@ -1,0 +1,53 @@
+/** Events of the RDMA CM: `rdma_cm_event`. */
+import type { AddressHandle, AhAttr } from '../../verbs/index.ts'
+import { type CmEventType, eventText } from './constants.ts'
+import type { CmId } from './id.ts'
+
+/** What came with an event: `param.conn` and `param.ud` in one. Fields that mean nothing for the event are absent. */
+export interface CmEventParam {
+  /** As long as the message has room for it: zeros follow what the peer sent. Empty if the event carries none. */
+  privateData: Uint8Array
+  /** As seen from here: what may be given to `accept`. */
+  responderResources?: number
+  initiatorDepth?: number
+  flowControl?: boolean
+  retryCount?: number
+  rnrRetryCount?: number
+  /** Whether the peer's QP has an SRQ. */
+  srq?: boolean
+  /** The peer's queue pair; of a multicast group 0xffffff. */
+  qpNum?: number
+  /** UD: what to send to the peer or group with. */
+  qkey?: number
+  ahAttr?: AhAttr
+  /** UD: made in the id's protection domain when it is first asked for, closed with the id. */
+  readonly ah?: AddressHandle
+  /** Of `joinMulticast`. */
+  context?: unknown
+}
+
+export class CmEvent {
+  readonly type: CmEventType
+  readonly id: CmId
+  /** Of a ConnectRequest: the id that listens; `id` is then the new one. */
+  readonly listenId: CmId | undefined
+  /** 0, a negative errno, or the reason of a rejection (`CmRejReason`) or of a SIDR_REP. */
+  readonly status: number
+  readonly param: CmEventParam
+
+  constructor(type: CmEventType, id: CmId, status: number, param: CmEventParam, listenId?: CmId) {
+    this.type = type
+    this.id = id
+    this.status = status
+    this.param = param
+    this.listenId = listenId
+  }
+
+  /** `RDMA_CM_EVENT_ESTABLISHED`, … */
+  get name(): string {
+    return eventText(this.type)
+  }
+
+  /** `rdma_ack_cm_event`: nothing need be acknowledged here. */
+  ack(): void {}
+}

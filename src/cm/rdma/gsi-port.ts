@@ -1,0 +1,162 @@
+/**
+ * A queue pair of type GSI with what it needs to send and receive MADs: rings of buffers, address handles. A communication
+ * manager sends through it; what comes is given to it by the agent, which polls.
+ */
+import {
+  type AddressHandle,
+  type AhAttr,
+  type CompletionQueue,
+  type Context,
+  commIdOf,
+  connectQp,
+  grhLength,
+  gsiQkey,
+  gsiQpn,
+  type MemoryRegion,
+  Opcode,
+  type ProtectionDomain,
+  QpType,
+  type QueuePair,
+  SendFlag,
+} from '../../verbs/index.ts'
+import { gidOfIp, Mad } from '../../wire/index.ts'
+import { sameBytes } from './address.ts'
+
+/** Where MADs go and come from. `key` is the same for the same place. */
+export interface MadAddress {
+  /** The peer's. */
+  readonly gid: Uint8Array
+  readonly lid: number
+  /** Which of the own GIDs is the source. */
+  readonly sgidIndex: number
+  readonly key: string
+}
+
+export function madAddress(gid: Uint8Array, lid: number, sgidIndex: number): MadAddress {
+  return { gid, lid, sgidIndex, key: `${Buffer.from(gid).toString('hex')}/${sgidIndex}` }
+}
+
+const receives = 512
+const sends = 256
+const receiveBytes = 320
+const sendBytes = Mad.totalLength
+/** Ways to peers that are kept. */
+const maxHandles = 1024
+
+export class GsiPort {
+  readonly qp: QueuePair<typeof QpType.GSI>
+  /** MADs that found all buffers under way; who waits for them repeats what was lost. */
+  sendsDropped = 0
+  readonly #context: Context
+  readonly #pd: ProtectionDomain
+  readonly #buffer: Uint8Array
+  readonly #mr: MemoryRegion
+  readonly #handles = new Map<string, AddressHandle>()
+  readonly #sendsAt = receives * receiveBytes
+  readonly #gids: readonly Uint8Array[]
+  #serial: number
+  #posted = 0
+  #completed = 0
+
+  constructor(pd: ProtectionDomain, cq: CompletionQueue, random: () => number) {
+    const { context } = pd
+    this.#context = context
+    this.#pd = pd
+    this.#gids = context.queryGidTable().map(({ gid }) => gid)
+    this.#buffer = context.alloc(this.#sendsAt + sends * sendBytes)
+    this.#mr = pd.regMr(this.#buffer, 1)
+    const cap = { maxSendWr: sends, maxRecvWr: receives, maxSendSge: 1, maxRecvSge: 1, maxInlineData: 0 }
+    this.qp = pd.createQp({ type: QpType.GSI, sendCq: cq, recvCq: cq, cap })
+    connectQp(this.qp as unknown as QueuePair, { psn: 0 }, null)
+    this.#serial = Math.floor(random() * 2 ** 22)
+    for (let i = 0; i < receives; i++) this.#receive(i)
+  }
+
+  /** Completions that this port can have at once. */
+  static readonly completions: number = receives + sends
+
+  #receive(i: number): void {
+    const addr = this.#mr.addr + i * receiveBytes
+    this.qp.postRecv({
+      wrId: i,
+      sgList: [{ addr, length: grhLength + Mad.totalLength, lkey: this.#mr.lkey }],
+    })
+  }
+
+  /** A communication ID whose answers come here. */
+  commId(): number {
+    this.#serial = (this.#serial + 1) & 0x3fffff
+    return commIdOf(this.qp, this.#serial)
+  }
+
+  /** Puts a MAD on its way. */
+  send(mad: Uint8Array, to: MadAddress): void {
+    if (this.#posted - this.#completed >= sends) {
+      this.sendsDropped++
+      return
+    }
+    const slot = this.#posted % sends
+    const at = this.#sendsAt + slot * sendBytes
+    this.#buffer.set(mad, at)
+    this.#posted++
+    this.qp.postSend({
+      wrId: slot,
+      opcode: Opcode.Send,
+      sendFlags: SendFlag.Signaled,
+      sgList: [{ addr: this.#mr.addr + at, length: mad.length, lkey: this.#mr.lkey }],
+      ah: this.#handle(to),
+      remoteQpn: gsiQpn,
+      remoteQkey: gsiQkey,
+    })
+  }
+
+  get sending(): boolean {
+    return this.#posted !== this.#completed
+  }
+
+  sent(): void {
+    this.#completed++
+  }
+
+  /** The MAD in receive `i`, a view that is good until `release(i)`, and its GRH. */
+  received(i: number): { grh: Uint8Array; mad: Uint8Array } {
+    const at = i * receiveBytes
+    const grh = this.#buffer.subarray(at, at + grhLength)
+    return { grh, mad: this.#buffer.subarray(at + grhLength, at + grhLength + Mad.totalLength) }
+  }
+
+  release(i: number): void {
+    this.#receive(i)
+  }
+
+  /** The way back to who sent a message with this GRH. */
+  senderOf(grh: Uint8Array, lid: number): MadAddress {
+    const ipv6 = grh[0]! >> 4 === 6
+    const source = ipv6 ? grh.slice(8, 24) : gidOfIp(grh.subarray(32, 36))
+    const own = ipv6 ? grh.subarray(24, 40) : gidOfIp(grh.subarray(36, 40))
+    const index = this.#gids.findIndex((gid) => sameBytes(gid, own))
+    return madAddress(source, lid, Math.max(0, index))
+  }
+
+  #handle(to: MadAddress): AddressHandle {
+    const known = this.#handles.get(to.key)
+    if (known !== undefined) return known
+    if (this.#handles.size >= maxHandles) {
+      const [key, oldest] = this.#handles.entries().next().value!
+      this.#handles.delete(key)
+      oldest.close()
+    }
+    const grh = { dgid: to.gid, sgidIndex: to.sgidIndex, hopLimit: 64 }
+    const attr: AhAttr = { dlid: to.lid, portNum: 1, grh }
+    const made = this.#pd.createAh(attr)
+    this.#handles.set(to.key, made)
+    return made
+  }
+
+  close(): void {
+    this.qp.close()
+    for (const handle of this.#handles.values()) handle.close()
+    this.#mr.close()
+    this.#context.free(this.#buffer)
+  }
+}

@@ -1,0 +1,84 @@
+/** The queue pair of an id: made with what it needs, and taken through its states as the connection goes on. */
+import {
+  Access,
+  type CompletionChannel,
+  type CompletionQueue,
+  type Context,
+  type ProtectionDomain,
+  type QpAttr,
+  type QpModify,
+  QpState,
+  QpType,
+  type QueuePair,
+} from '../../verbs/index.ts'
+import { RdmaCmError } from './errors.ts'
+import type { IdQpInit, IdQpType } from './params.ts'
+
+/** What `createQp` made for the id, and closes with it. */
+interface Made {
+  close(): void
+}
+
+const completionsEach = 64
+
+export class IdQp {
+  readonly qp: QueuePair
+  readonly sendCqChannel: CompletionChannel | undefined
+  readonly recvCqChannel: CompletionChannel | undefined
+  readonly #made: Made[] = []
+
+  constructor(context: Context, defaultPd: ProtectionDomain, type: IdQpType, init: IdQpInit, qkey: number) {
+    if (typeof init !== 'object' || init === null)
+      throw new RdmaCmError('EINVAL', 'createQp', 'init must be an object such as { sendCq, recvCq, cap }')
+    const pd = init.pd ?? defaultPd
+    if (pd.context !== context)
+      throw new RdmaCmError('EINVAL', 'createQp', 'pd belongs to another context: make it with id.verbs.allocPd()')
+    const cq = (wanted: number): { cq: CompletionQueue; channel: CompletionChannel } => {
+      const channel = this.#keep(context.createCompChannel())
+      return { cq: this.#keep(context.createCq(Math.max(1, wanted), { channel })), channel }
+    }
+    const send = init.sendCq === undefined ? cq(init.cap?.maxSendWr ?? 2 * completionsEach) : undefined
+    const recv = init.recvCq === undefined ? cq(init.cap?.maxRecvWr ?? 2 * completionsEach) : undefined
+    this.sendCqChannel = send?.channel
+    this.recvCqChannel = recv?.channel
+    const { pd: _pd, ...rest } = init
+    this.qp = pd.createQp({
+      ...rest,
+      type,
+      sendCq: init.sendCq ?? send!.cq,
+      recvCq: init.recvCq ?? recv!.cq,
+    }) as QueuePair
+    if (type === QpType.UD) {
+      this.#modify({ state: QpState.Init, pkeyIndex: 0, port: 1, qkey })
+      this.#modify({ state: QpState.Rtr })
+      this.#modify({ state: QpState.Rts, sqPsn: 0 })
+    } else this.#modify({ state: QpState.Init, pkeyIndex: 0, port: 1, accessFlags: Access.LocalWrite })
+  }
+
+  #keep<T extends Made>(object: T): T {
+    this.#made.unshift(object)
+    return object
+  }
+
+  #modify(attr: Partial<QpAttr>): void {
+    this.qp.modify(attr as QpModify<QpType>)
+  }
+
+  /** From INIT to RTS. */
+  ready(init: Partial<QpAttr>, rtr: Partial<QpAttr>, rts: Partial<QpAttr>): void {
+    this.#modify(init)
+    this.#modify(rtr)
+    this.#modify(rts)
+  }
+
+  /** To ERR: what is posted is flushed. */
+  fail(): void {
+    if (!this.qp.closed && this.qp.state !== QpState.Err && this.qp.state !== QpState.Reset)
+      this.#modify({ state: QpState.Err })
+  }
+
+  close(): void {
+    if (!this.qp.closed) this.qp.close()
+    for (const object of this.#made.splice(0)) object.close()
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * The IP ports that connection managers of a segment have taken, as a kernel keeps them for a host: for each port space
+ * and address once. Records with the same port number are chained; all this is under the control lock.
+ */
+import { VerbsError } from './errors.ts'
+import type { Host } from './host.ts'
+import { Meta, maxPorts, Port } from './layout.ts'
+
+/** The range of ports that are given to those who ask for none, Linux's. */
+const firstEphemeral = 32768
+const lastEphemeral = 60999
+
+export interface PortRequest {
+  portSpace: number
+  /** 0 takes any free one. */
+  port: number
+  /** 16 bytes; all zeros stand for every address. */
+  gid: Uint8Array
+  /** Shares the port with others that ask for that, as long as none of them listens. */
+  reuse?: boolean
+}
+
+/** A port that this thread has. */
+export interface TakenPort {
+  readonly port: number
+  readonly slot: number
+  readonly serial: number
+}
+
+/** Takes a port. EADDRINUSE if another has it; `random` is from [0, 1). */
+export function takePort(host: Host, request: PortRequest, random: () => number): TakenPort {
+  return host.control(() => {
+    let { port } = request
+    if (port !== 0) {
+      if (!isFree(host, request, port)) throw inUse(`port ${port} is in use`)
+    } else {
+      const count = lastEphemeral - firstEphemeral + 1
+      const start = Math.floor(random() * count)
+      for (let i = 0; i < count && port === 0; i++) {
+        const candidate = firstEphemeral + ((start + i) % count)
+        if (isFree(host, { ...request, reuse: false }, candidate)) port = candidate
+      }
+      if (port === 0) throw inUse(`all ports from ${firstEphemeral} to ${lastEphemeral} are in use`)
+    }
+    return write(host, request, port)
+  })
+}
+
+/** From now on nobody shares the port; EADDRINUSE if somebody does. */
+export function listenOnPort(host: Host, taken: TakenPort): void {
+  const { i32, at } = host
+  host.control(() => {
+    const p = portWord(host, taken.slot)
+    for (let slot = i32[at.portHeads + taken.port]! - 1; slot >= 0; slot = i32[portWord(host, slot) + Port.next]! - 1) {
+      const other = portWord(host, slot)
+      if (other !== p && i32[other + Port.space] === i32[p + Port.space] && overlap(host, other, gidOf(host, p)))
+        throw inUse(`port ${taken.port} is shared with another that has bound it`)
+    }
+    i32[p + Port.listening] = 1
+  })
+}
+
+export function givePort(host: Host, taken: TakenPort): void {
+  host.control(() => {
+    const p = portWord(host, taken.slot)
+    if (host.i32[p + Port.state] === 1 && host.i32[p + Port.serial] === taken.serial) unchain(host, taken.slot)
+  })
+}
+
+/** Gives free what a thread that ended had; how many ports that were. */
+export function reapPorts(host: Host, owner: number): number {
+  const { i32, at } = host
+  let reaped = 0
+  host.control(() => {
+    for (let slot = 0; slot < i32[at.meta + Meta.portsUsed]!; slot++) {
+      const p = portWord(host, slot)
+      if (i32[p + Port.state] !== 1 || i32[p + Port.owner] !== owner) continue
+      unchain(host, slot)
+      reaped++
+    }
+  })
+  return reaped
+}
+
+function write(host: Host, request: PortRequest, port: number): TakenPort {
+  const { i32, at } = host
+  const slot = host.takeSlot(at.ports, Port.words, maxPorts, Meta.portsUsed, 'takePort', 'ports')
+  const p = portWord(host, slot)
+  const serial = Atomics.add(i32, at.meta + Meta.generation, 1) + 1
+  i32[p + Port.owner] = host.segment.me
+  i32[p + Port.space] = request.portSpace
+  i32[p + Port.port] = port
+  i32[p + Port.reuse] = request.reuse ? 1 : 0
+  i32[p + Port.serial] = serial
+  gidOf(host, p).set(request.gid)
+  i32[p + Port.next] = i32[at.portHeads + port]!
+  i32[p + Port.state] = 1
+  Atomics.store(i32, at.portHeads + port, slot + 1)
+  return { port, slot, serial }
+}
+
+function isFree(host: Host, request: PortRequest, port: number): boolean {
+  const { i32, at } = host
+  for (let slot = i32[at.portHeads + port]! - 1; slot >= 0; slot = i32[portWord(host, slot) + Port.next]! - 1) {
+    const p = portWord(host, slot)
+    if (i32[p + Port.space] !== request.portSpace || !overlap(host, p, request.gid)) continue
+    if (!request.reuse || i32[p + Port.reuse] === 0 || i32[p + Port.listening] === 1) return false
+  }
+  return true
+}
+
+/** Whether the address of a record and another are the same, or one of them is every address. */
+function overlap(host: Host, p: number, gid: Uint8Array): boolean {
+  const own = gidOf(host, p)
+  return isZero(own) || isZero(gid) || own.every((byte, i) => byte === gid[i])
+}
+
+function unchain(host: Host, slot: number): void {
+  const { i32, at } = host
+  const p = portWord(host, slot)
+  let link = at.portHeads + i32[p + Port.port]!
+  while (i32[link] !== slot + 1 && i32[link] !== 0) link = portWord(host, i32[link]! - 1) + Port.next
+  if (i32[link] === slot + 1) Atomics.store(i32, link, i32[p + Port.next]!)
+  i32[p + Port.state] = 0
+}
+
+function portWord(host: Host, slot: number): number {
+  return host.at.ports + slot * Port.words
+}
+
+function gidOf(host: Host, p: number): Uint8Array {
+  return host.u8.subarray((p + Port.gid) * 4, (p + Port.gid) * 4 + 16)
+}
+
+function isZero(gid: Uint8Array): boolean {
+  return gid.every((byte) => byte === 0)
+}
+
+function inUse(message: string): VerbsError {
+  return new VerbsError('EADDRINUSE', 'takePort', message)
+}
