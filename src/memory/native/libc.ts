@@ -52,6 +52,12 @@ export interface Libc {
   readonly sendmsg: NativeFunction
   readonly sendmmsg: NativeFunction
   readonly recvmsg: NativeFunction
+  readonly connect: NativeFunction
+  readonly listen: NativeFunction
+  readonly accept4: NativeFunction
+  readonly send: NativeFunction
+  readonly recv: NativeFunction
+  readonly shutdown: NativeFunction
   readonly ppoll: NativeFunction
   readonly eventfd: NativeFunction
   readonly read: NativeFunction
@@ -97,6 +103,12 @@ function open(): { libc: Libc | null; reason: string } {
         sendmsg: c.func('sendmsg', 'int64_t', ['int', 'uint64_t', 'int']),
         sendmmsg: c.func('sendmmsg', 'int', ['int', 'uint64_t', 'uint32_t', 'int']),
         recvmsg: c.func('recvmsg', 'int64_t', ['int', 'uint64_t', 'int']),
+        connect: c.func('connect', 'int', ['int', 'uint64_t', 'uint32_t']),
+        listen: c.func('listen', 'int', ['int', 'int']),
+        accept4: c.func('accept4', 'int', ['int', 'uint64_t', 'uint64_t', 'int']),
+        send: c.func('send', 'int64_t', ['int', 'uint64_t', 'uint64_t', 'int']),
+        recv: c.func('recv', 'int64_t', ['int', 'uint64_t', 'uint64_t', 'int']),
+        shutdown: c.func('shutdown', 'int', ['int', 'int']),
         ppoll: c.func('ppoll', 'int', ['uint64_t', 'uint64_t', 'uint64_t', 'uint64_t']),
         eventfd: c.func('eventfd', 'int', ['uint32_t', 'int']),
         read: c.func('read', 'int64_t', ['int', 'uint64_t', 'uint64_t']),

@@ -1,0 +1,22 @@
+/** The processor time of this thread, and of the whole process. */
+import { nativeAvailable, threadCpuNs } from '../../memory/index.ts'
+
+/** Cores that were busy: 0.5 is half of one. NaN where it cannot be known. */
+export interface CpuUse {
+  thread: number
+  /** With everything else that runs in the process: the other end, and threads that serve a device. */
+  process: number
+}
+
+export const noCpu: CpuUse = { thread: Number.NaN, process: Number.NaN }
+
+/** Nanoseconds of both clocks. */
+export function cpuNow(): CpuUse {
+  const { user, system } = process.cpuUsage()
+  return { thread: nativeAvailable ? threadCpuNs() : Number.NaN, process: (user + system) * 1000 }
+}
+
+export function cpuSince(before: CpuUse, elapsedNs: number): CpuUse {
+  const now = cpuNow()
+  return { thread: (now.thread - before.thread) / elapsedNs, process: (now.process - before.process) / elapsedNs }
+}
