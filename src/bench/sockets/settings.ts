@@ -74,7 +74,7 @@ export const socketOptions: { readonly [K in keyof SocketSettings]: SettingOptio
     description: `message size: 1 to ${maxSocketSizeBytes}; without it rr takes 1 byte, stream 1 byte to 1 MiB`,
     expected: `a whole number of bytes from 1 to ${maxSocketSizeBytes}`,
     example: '1,4096,65536',
-    fallback: [1],
+    fallback: [],
     parse: integer(1, maxSocketSizeBytes),
   },
   poll: {

@@ -73,7 +73,7 @@ export function flameSvg({ name, title, width, root }: FlameGraph): string {
     `<rect width="${width}" height="${height}" fill="#ffffff"/>` +
     `<text x="${SIDE}" y="24" font-size="15" font-weight="bold" fill="${INK}">${escapeHtml(title)}</text>` +
     legend([...KNOWN, ...Object.keys(PALE), ...found].filter((c, i, all) => found.has(c) && all.indexOf(c) === i)) +
-    `<svg x="${SIDE}" width="${width - 2 * SIDE}" height="${height}">${frames.join('')}</svg></svg>`
+    `<svg class="frames" x="${SIDE}" width="${width - 2 * SIDE}" height="${height}">${frames.join('')}</svg></svg>`
   )
 }
 
