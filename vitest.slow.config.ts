@@ -7,6 +7,8 @@ export default defineConfig({
       'test/browser/**/*.test.ts',
       'test/slow/**/*.test.ts',
       'test/verbs-model/**/*.test.ts',
+      'test/cm/bad-input.test.ts',
+      'test/cm/lossy.test.ts',
       'test/wire/mutations.test.ts',
       'test/transport/traffic.test.ts',
       'test/transport/bad-input.test.ts',

@@ -28,7 +28,7 @@ export const groupF: Group = (it) => {
       expect(full.qpNum).toBeGreaterThan(1)
       expect(full.qpNum).toBeLessThan(0xffffff)
     }
-    for (const type of [0, 1, 8, 255, -1, Number.NaN, undefined])
+    for (const type of [0, 5, 8, 255, -1, Number.NaN, undefined])
       expectThrow(['EINVAL', 'EOPNOTSUPP'], () => pd.createQp({ type: type as never, sendCq, recvCq }))
     expectThrow('EINVAL', () => pd.createQp({ type: QpType.RC, sendCq, recvCq: undefined as never }))
     expectThrow('EINVAL', () => pd.createQp({ type: QpType.RC, sendCq: null as never, recvCq }))
@@ -293,7 +293,8 @@ export const groupF: Group = (it) => {
     a.recv()
     for (let i = 0; i < 5; i++) a.post(Opcode.Send, b, { wrId: i })
     t.close(a.qp)
-    await t.expectQuiet(a.sendCq, a.recvCq)
+    // Also b's adapter takes what is under way, for which it has no receive.
+    await t.expectQuiet(a.sendCq, a.recvCq, b.recvCq)
     b.recv()
     await t.expectQuiet(b.recvCq)
   })

@@ -34,6 +34,7 @@ const dropCounters = [
   ...['drops_malformed', 'drops_opcode', 'drops_pkey', 'drops_no_qp', 'drops_qp_state', 'drops_source'],
   ...['drops_unexpected_ack', 'drops_duplicate_unknown', 'drops_nak_pending', 'drops_uc_sequence'],
   ...['uc_drops_no_receive', 'uc_drops_access', 'ud_drops_qkey', 'ud_drops_no_receive', 'ud_drops_length'],
+  ...['gsi_drops_malformed', 'gsi_drops_no_agent'],
 ]
 const outcomeCounters = [
   ...['duplicate_request', 'out_of_seq_request', 'naks_sent', 'send_rnr_err', 'rdma_recvs', 'cnps_rcvd'],

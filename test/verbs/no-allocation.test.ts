@@ -74,9 +74,16 @@ describe('allocation', () => {
     }
     // Until everything is compiled.
     for (let i = 0; i < 3; i++) run(20_000)
-    completions = 0
-    const bytes = growth(() => run(messages))
-    expect(completions).toBe(receives ? 2 * messages : messages)
-    expect(bytes).toBeLessThan(allowedBytes)
+    // On a busy machine the compiler may still be at it the first time; what allocates for each message always does.
+    let least = Number.POSITIVE_INFINITY
+    for (let attempt = 0; attempt < 3 && least >= allowedBytes; attempt++) {
+      completions = 0
+      least = Math.min(
+        least,
+        growth(() => run(messages)),
+      )
+      expect(completions).toBe(receives ? 2 * messages : messages)
+    }
+    expect(least).toBeLessThan(allowedBytes)
   })
 })

@@ -29,9 +29,9 @@ export interface CmConnection<A> {
   readonly localQpn: number
   /** 0 as long as it is not known. */
   readonly remoteQpn: number
-  /** The first PSN that each QP sends: the local one, the peer's. */
-  readonly sqPsn: number
+  /** The first PSN that the local QP expects, which this end tells the peer, and the first that it sends: the peer tells that. */
   readonly rqPsn: number
+  readonly sqPsn: number
   readonly remoteQkey: number
   readonly pkey: number
   readonly pathMtu: number
@@ -56,6 +56,7 @@ export interface CmListener<A> {
   readonly serviceId: bigint
   readonly mask: bigint
   readonly backlog: number
+  readonly whenFull: 'drop' | 'reject'
   /** Requests that are not yet a connection. */
   readonly waiting: number
   readonly matches: ListenOptions<A>['matches']

@@ -1,9 +1,21 @@
 /** The InfiniBand communication manager without I/O: messages and time go in, messages, events and deadlines come out. */
 export type { CmConnection, CmListener } from './connection.ts'
 export type { CmCounters } from './counters.ts'
+export { cmDiagram } from './diagram.ts'
 export { CmError, type CmErrorCode, cmErrorCodes, type DropReason, dropReasons } from './errors.ts'
 export { CommunicationManager } from './manager.ts'
 export * from './parameters.ts'
 export { ahOf, alternatePath, type QpAttrPlace, qpAttrOf } from './qp-attr.ts'
-export { type CmState, type CmTransition, type CmTrigger, cmStates, cmTransitions, cmTriggers } from './states.ts'
+export {
+  type CmFigure,
+  type CmGuard,
+  type CmState,
+  type CmTransition,
+  type CmTrigger,
+  cmFigures,
+  cmGuards,
+  cmStates,
+  cmTransitions,
+  cmTriggers,
+} from './states.ts'
 export { ackTimeoutCode, timeoutCode, timeoutNs } from './timeouts.ts'

@@ -92,7 +92,7 @@ export class CommunicationManager<A> {
     c.context = params.context
     c.qpType = params.qpType ?? QpType.RC
     c.localQpn = params.qpNum
-    c.sqPsn = params.startingPsn ?? engine.newPsn()
+    c.rqPsn = params.startingPsn ?? engine.newPsn()
     c.pkey = params.pkey ?? 0xffff
     c.pathMtu = params.pathMtu
     c.primary = pathOf('sendReq', { localAckTimeout, ...params.primary })
@@ -120,8 +120,8 @@ export class CommunicationManager<A> {
     const depth = Math.min(c.initiatorDepth, params.initiatorDepth ?? c.initiatorDepth)
     const resources = Math.min(c.responderResources, params.responderResources ?? c.responderResources)
     const flowControl = c.flowControl && (params.flowControl ?? true)
-    const sqPsn = params.startingPsn ?? (c.peerToPeer ? c.sqPsn : this.#engine.newPsn())
-    const granted = { initiatorDepth: depth, responderResources: resources, flowControl, sqPsn, localQpn: params.qpNum }
+    const rqPsn = params.startingPsn ?? c.rqPsn
+    const granted = { initiatorDepth: depth, responderResources: resources, flowControl, rqPsn, localQpn: params.qpNum }
     const bytes = buildRep({ ...c, ...granted }, params, this.#engine.options.caGuid, this.#ackDelay)
     Object.assign(c, granted)
     this.#engine.step(c, 'sendRep', now, { bytes })

@@ -37,7 +37,7 @@ export interface ReqParams<A> extends WithPrivateData {
   qpNum: number
   /** RC or UC; default RC. */
   qpType?: QpType
-  /** The first PSN that the local QP sends; random without it. */
+  /** The first PSN that the local QP expects and the peer is to send; random without it. */
   startingPsn?: number
   /** As seen from here: `localGid` is this end's. Fields that are not given are zero; `localAckTimeout` has a default. */
   primary: Partial<CmPath>
@@ -163,8 +163,10 @@ export const AprStatus = {
 export interface ListenOptions<A> {
   /** The bits of the service ID that count; all without it. */
   mask?: bigint
-  /** Requests that are not yet a connection: more are dropped, and the peer repeats them. Default 1024. */
+  /** Requests that are not yet a connection, at most. Default 1024. */
   backlog?: number
+  /** One more is dropped, so that the peer repeats it (the default), or refused: REJ 3 (no resources), SIDR_REP 3. */
+  whenFull?: 'drop' | 'reject'
   /** More than one may listen to a service id if each says what is meant for it. */
   matches?: (request: CmMessageOf<'REQ'> | CmMessageOf<'SIDR_REQ'>, from: A) => boolean
   context?: unknown

@@ -93,7 +93,7 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
   const key = remoteKeyOf(request.localCaGuid, request.localCommId)
   const known = registry.byRemote(key)
   if (known !== undefined) {
-    if (known.active || (known.remoteQpn === request.localQpn && known.rqPsn === request.startingPsn)) {
+    if (known.active || (known.remoteQpn === request.localQpn && known.sqPsn === request.startingPsn)) {
       follow(engine, known, 'REQ', request, now)
       return
     }
@@ -125,9 +125,10 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
     refuse(engine, request, CmRejReason.InvalidServiceId, from)
     return
   }
-  const c = admit(engine, 'connection', listener, request.serviceId, from)
+  const c = admit(engine, request, listener, from)
   if (c === undefined) return
   learn(c, request)
+  c.rqPsn = engine.newPsn()
   c.primary = turned(request.primary)
   c.alternate = hasPath(request.alternate) ? turned(request.alternate) : undefined
   c.pathMtu = request.pathMtu
@@ -140,7 +141,7 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
   engine.step(c, 'REQ', now, { message: request, from })
 }
 
-/** Both sides have sent a REQ. The one with the greater GUID or QP number stays active. */
+/** Both sides have sent a REQ. The one with the greater GUID or QP number stays active; the other answers. */
 function receiveFromPeer<A>(
   engine: Engine<A>,
   c: Connection<A>,
@@ -150,9 +151,20 @@ function receiveFromPeer<A>(
 ): void {
   const { registry } = engine
   if (engine.compare(c, request) < 0) {
+    // A REP cannot say that this end wants another type or a smaller MTU.
+    const reason =
+      typeOf(request) !== c.qpType
+        ? CmRejReason.InvalidTransportServiceType
+        : request.pathMtu > c.pathMtu
+          ? CmRejReason.InvalidPathMtu
+          : undefined
+    if (reason !== undefined) {
+      refuse(engine, request, reason, c.peer)
+      return
+    }
     learn(c, request)
     c.active = false
-    c.pathMtu = Math.min(c.pathMtu, request.pathMtu)
+    c.pathMtu = request.pathMtu
     c.responderResources = Math.min(c.responderResources, request.initiatorDepth)
     c.initiatorDepth = Math.min(c.initiatorDepth, request.responderResources)
     c.flowControl &&= request.endToEndFlowControl
@@ -162,6 +174,8 @@ function receiveFromPeer<A>(
   follow(engine, c, 'REQ', request, now)
 }
 
+const typeOf = (request: CmReq): QpType => (request.transportServiceType === 1 ? QpType.UC : QpType.RC)
+
 /** What the passive side takes from a REQ. */
 function learn<A>(c: Connection<A>, request: CmMessageOf<'REQ'>): void {
   c.transactionId = request.transactionId
@@ -170,8 +184,8 @@ function learn<A>(c: Connection<A>, request: CmMessageOf<'REQ'>): void {
   c.remoteCaGuid = request.localCaGuid
   c.remoteQpn = request.localQpn
   c.remoteQkey = request.localQkey
-  c.rqPsn = request.startingPsn
-  c.qpType = request.transportServiceType === 1 ? QpType.UC : QpType.RC
+  c.sqPsn = request.startingPsn
+  c.qpType = typeOf(request)
   c.remoteSrq = request.srq
   c.retryCount = request.retryCount
   c.rnrRetryCount = request.rnrRetryCount
@@ -199,18 +213,21 @@ function refuse<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, reason: numbe
 /** A connection for a request to a listener, unless there are too many. */
 function admit<A>(
   engine: Engine<A>,
-  kind: 'connection' | 'sidr',
+  request: CmMessageOf<'REQ'> | CmMessageOf<'SIDR_REQ'>,
   listener: Listener<A>,
-  serviceId: bigint,
   from: A,
 ): Connection<A> | undefined {
-  const id = engine.freeCommId()
-  const refusal = engine.refusal(listener) ?? (id === undefined ? 'tooMany' : undefined)
-  if (refusal !== undefined || id === undefined) {
+  const refusal = engine.refusal(listener)
+  const id = refusal === undefined ? engine.freeCommId() : undefined
+  if (id === undefined) {
     engine.drop(refusal ?? 'tooMany')
+    if (listener.whenFull === 'reject') {
+      if (request.type === 'REQ') refuse(engine, request, CmRejReason.NoResources, from)
+      else engine.sendTo('SIDR_REP', buildSidrRep(request, { status: SidrStatus.NoQp }), from)
+    }
     return undefined
   }
-  const c = new Connection(kind, 'LISTEN', id, serviceId, from)
+  const c = new Connection(request.type === 'REQ' ? 'connection' : 'sidr', 'LISTEN', id, request.serviceId, from)
   c.listener = listener
   engine.registry.add(c)
   return c
@@ -241,7 +258,7 @@ function receiveRep<A>(engine: Engine<A>, c: Connection<A>, reply: CmMessageOf<'
   c.remoteCaGuid = reply.localCaGuid
   c.remoteQpn = reply.localQpn
   c.remoteQkey = reply.localQkey
-  c.rqPsn = reply.startingPsn
+  c.sqPsn = reply.startingPsn
   c.remoteSrq = reply.srq
   c.rnrRetryCount = reply.rnrRetryCount
   // What the peer grants can only be less than what this end asked for.
@@ -324,7 +341,7 @@ function receiveSidrReq<A>(engine: Engine<A>, request: CmMessageOf<'SIDR_REQ'>, 
     engine.sendTo('SIDR_REP', buildSidrRep(request, { status: SidrStatus.Unsupported }), from)
     return
   }
-  const c = admit(engine, 'sidr', listener, request.serviceId, from)
+  const c = admit(engine, request, listener, from)
   if (c === undefined) return
   c.remoteCommId = request.requestId
   c.remoteKnown = true

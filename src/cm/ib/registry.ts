@@ -92,12 +92,12 @@ export class Registry<A> {
   }
 
   listen(serviceId: bigint, options: ListenOptions<A>): Listener<A> {
-    const { mask = allBits, backlog = 1024, matches, context } = options
+    const { mask = allBits, backlog = 1024, whenFull = 'drop', matches, context } = options
     if (serviceId < 0n || serviceId > allBits || mask < 0n || mask > allBits)
       throw new CmError('ERR_CM_VALUE', 'listen', 'service id and mask are numbers from 0 to 2^64 - 1')
     if (!Number.isInteger(backlog) || backlog < 1)
       throw new CmError('ERR_CM_VALUE', 'listen', `a backlog is a whole number from 1, not ${backlog}`)
-    const listener = { serviceId, mask, backlog, matches, context, waiting: 0, closed: false }
+    const listener = { serviceId, mask, backlog, whenFull, matches, context, waiting: 0, closed: false }
     const list = this.#listFor(listener)
     const taken = list.some(
       (other) => other.serviceId === serviceId && other.mask === mask && !(matches && other.matches),

@@ -130,7 +130,7 @@ export class Agent {
 
   // --- driving -----------------------------------------------------------------------------------------------------
 
-  /** Takes what has come and serves timers; how many messages came. */
+  /** Takes what has come and serves timers; how many messages and timers that were. */
   process(): number {
     if (this.#processing || this.#closed) return 0
     this.#processing = true
@@ -140,8 +140,9 @@ export class Agent {
         for (let i = 0; i < n; i++) messages += this.#complete(i)
       }
       const now = nowNs()
-      if (this.cm.deadline() <= now) this.cm.expire(now)
-      return messages
+      if (this.cm.deadline() > now) return messages
+      this.cm.expire(now)
+      return messages + 1
     } finally {
       this.#processing = false
     }
@@ -240,7 +241,7 @@ function randomNumber(): number {
 /** The agents of this thread, by device, or by the context that the program has opened itself. */
 const agents = new Map<string | Context, Agent>()
 
-/** Gives all agents of this thread time; how many messages came. */
+/** Gives all agents of this thread time; how much happened. */
 export function processAll(): number {
   let messages = 0
   for (const agent of agents.values()) messages += agent.process()

@@ -7,7 +7,7 @@
  *     RTR, RTS ── RTU ──>                ── Established
  */
 import { nowNs } from '../../memory/index.ts'
-import { Access, type AhAttr, type PathMtu, QpState, QpType, randomPsn } from '../../verbs/index.ts'
+import { Access, type AhAttr, type PathMtu, QpState, QpType } from '../../verbs/index.ts'
 import { CmaHdr, CmRejReason, emitCma, rdmaServiceId } from '../../wire/index.ts'
 import {
   AprStatus,
@@ -52,8 +52,6 @@ export class Connecting implements ConnectionOwner {
   #sgidIndex = 0
   #ahAttr: AhAttr | undefined
   #phase: Phase = 'none'
-  /** The first PSN of a passive side. */
-  readonly #sqPsn: number = randomPsn()
   /** The queue pair that was told to the peer is the id's own. */
   #managed = false
   /** Disconnected was told; it is told once. */
@@ -162,10 +160,9 @@ export class Connecting implements ConnectionOwner {
       this.#phase = 'connected'
       return
     }
-    const startingPsn = this.#sqPsn
     if (this.#managed) this.#ready(param)
     const { responderResources, initiatorDepth, flowControl, rnrRetryCount } = param
-    const answer = { qpNum, startingPsn, responderResources, initiatorDepth, flowControl, srq, rnrRetryCount }
+    const answer = { qpNum, responderResources, initiatorDepth, flowControl, srq, rnrRetryCount }
     cm.sendRep(ib, { ...answer, privateData }, nowNs())
     this.#phase = 'replying'
   }
@@ -188,7 +185,6 @@ export class Connecting implements ConnectionOwner {
   /** For a queue pair that the program moves by itself: what `modify` takes to INIT, RTR, RTS. */
   qpAttr(state: typeof QpState.Init | typeof QpState.Rtr | typeof QpState.Rts): ReturnType<Manager['qpAttr']> {
     const attr = this.#agent.cm.qpAttr(this.#ib!, state, { sgidIndex: this.#sgidIndex })
-    if (state === QpState.Rts && !this.#ib!.active) return { ...attr, sqPsn: this.#sqPsn }
     if (state !== QpState.Rtr) return attr
     const pathMtu = mtuBytes(this.#ib!.pathMtu) as PathMtu
     return {

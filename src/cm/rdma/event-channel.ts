@@ -85,7 +85,7 @@ export class EventChannel {
 
   /** Blocks until something may have come. */
   #wait(ms: number): void {
-    processAll()
+    if (processAll() > 0) return
     const agents = [...this.devices.agents]
     if (agents.length === 1 && agentsOfThread() === 1) agents[0]!.wait(ms)
     else if (agents.length > 0) agents[0]!.wait(Math.min(ms, sliceMs))

@@ -284,10 +284,10 @@ export class CmId implements ConnectionHost, ListenerOwner {
 
   /** `rdma_listen`: ConnectRequests follow, at most `backlog` of them unanswered; 0 takes the default of 1024. */
   listen(backlog = 0): void {
-    if (this.#state === 'idle') this.bindAddr({})
-    this.#expect('listen', 'bound')
+    this.#expect('listen', 'idle', 'bound')
     if (!Number.isInteger(backlog) || backlog < 0)
       throw new RdmaCmError('EINVAL', 'listen', `backlog must be a whole number, not ${String(backlog)}`)
+    if (this.#state === 'idle') this.bindAddr({})
     const { devices } = this.#channel
     const agents = this.#agent === undefined ? devices.all() : [this.#agent]
     const serviceId = rdmaServiceId(this.portSpace, this.#port!.port)
@@ -426,6 +426,8 @@ export class CmId implements ConnectionHost, ListenerOwner {
   joinMulticast(address: CmAddress, context?: unknown): void {
     this.#assertOpen('joinMulticast')
     const { bytes } = parseAddress('joinMulticast', 'address', address)
+    if (this.qpType !== QpType.UD)
+      throw new RdmaCmError('EINVAL', 'joinMulticast', 'groups are for UD ids: create it with PortSpace.Udp')
     const agent = this.#agent
     if (agent === undefined)
       throw new RdmaCmError('EINVAL', 'joinMulticast', 'no device is chosen yet: bind or resolve an address first')

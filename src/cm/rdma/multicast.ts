@@ -1,5 +1,5 @@
 /** The multicast groups of a UD id. The GID of a group is its IP address, like that of a host. */
-import { multicastQpn, QpType, type QueuePair, VerbsError } from '../../verbs/index.ts'
+import { multicastQpn, type QpType, type QueuePair, VerbsError } from '../../verbs/index.ts'
 import { formatIp, gidOfIp } from '../../wire/index.ts'
 import { isMulticast, sameBytes } from './address.ts'
 import { errno, udpQkey } from './constants.ts'
@@ -30,8 +30,6 @@ export class Groups {
       )
     if (this.#find(address) >= 0)
       throw new RdmaCmError('EINVAL', 'joinMulticast', `this id is in the group ${formatIp(address)} already`)
-    if (qp !== undefined && qp.type !== QpType.UD)
-      throw new RdmaCmError('EINVAL', 'joinMulticast', 'only UD queue pairs receive multicast')
     const dgid = gidOfIp(address)
     try {
       ;(qp as QueuePair<typeof QpType.UD> | undefined)?.attachMcast(dgid)

@@ -29,6 +29,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   zstd: ['zstd'],
   'ibverbs-utils': ['ibv_devinfo', 'ibv_rc_pingpong'],
   'rdmacm-utils': ['rping'],
+  curl: ['curl'],
+  'netcat-openbsd': ['nc.openbsd'],
   perftest: ['ib_write_bw'],
   tcpdump: ['tcpdump'],
   tshark: ['tshark'],

@@ -1,0 +1,8 @@
+/** The process of elsewhere.test.ts. */
+import { type Part, play } from './part.ts'
+
+process.once('message', (part: Part) => {
+  play(part, (message) => process.send!(message))
+  process.disconnect()
+})
+process.send!('ready')

@@ -1,0 +1,6 @@
+/** The thread of elsewhere.test.ts. */
+import { parentPort } from 'node:worker_threads'
+import { threadData } from '../../../src/memory/index.ts'
+import { type Part, play } from './part.ts'
+
+play(threadData<Part>(), (message) => parentPort!.postMessage(message))

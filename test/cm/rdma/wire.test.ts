@@ -1,0 +1,274 @@
+/**
+ * What goes over the wire: the messages of a connection as a queue pair on QP 1 of another adapter sees them, beside those
+ * that Linux sent in the captures; and Linux's messages, sent to us.
+ */
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  type CmEvent,
+  CmEventType,
+  type CmId,
+  type Context,
+  connectQp,
+  createEventChannel,
+  type EventChannel,
+  gsiQkey,
+  gsiQpn,
+  Opcode,
+  openDevice,
+  PortSpace,
+  QpType,
+  registerService,
+  SendFlag,
+  workCompletions,
+} from '../../../src/index.ts'
+import {
+  type CmMessage,
+  type CmReq,
+  emitCm,
+  gidOfIp,
+  isMalformed,
+  parseCm,
+  parseCma,
+  parseIp,
+  rdmaServiceId,
+} from '../../../src/wire/index.ts'
+import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
+import { packetsOf, placesOf } from '../../wire/captures.ts'
+
+const T = CmEventType
+const grh = 40
+
+/** The messages for QP 1 of a capture. */
+function capturedIn(file: string): CmMessage[] {
+  return packetsOf(file).flatMap(({ frame }) => {
+    const { bth, icrc } = placesOf(frame)
+    if (frame[bth] !== 0x64 || frame[bth + 7] !== 1 || frame[bth + 6] !== 0 || frame[bth + 5] !== 0) return []
+    const message = parseCm(frame, bth + 20, icrc)
+    return isMalformed(message) ? [] : [message]
+  })
+}
+
+/** A queue pair on QP 1 that somebody else than our communication manager works with. */
+class Foreign {
+  readonly context: Context
+  readonly #pd
+  readonly #cq
+  readonly #buffer
+  readonly #mr
+  readonly qp
+  readonly #ah
+  readonly #wc = workCompletions(1)
+  #taken = 0
+
+  constructor(device: string, peer: string) {
+    this.context = openDevice(device)
+    this.#pd = this.context.allocPd()
+    this.#cq = this.context.createCq(64)
+    this.#buffer = this.context.alloc(65536)
+    this.#mr = this.#pd.regMr(this.#buffer, 1)
+    this.qp = this.#pd.createQp({ type: QpType.GSI, sendCq: this.#cq, recvCq: this.#cq })
+    connectQp(this.qp, { psn: 0 }, null)
+    this.#ah = this.#pd.createAh({ portNum: 1, grh: { dgid: gidOfIp(parseIp(peer)!), hopLimit: 64 } })
+    for (let i = 0; i < 32; i++)
+      this.qp.postRecv({ wrId: i, sgList: [{ addr: this.#mr.addr + 1024 * i, length: 1024, lkey: this.#mr.lkey }] })
+  }
+
+  send(message: CmMessage): void {
+    const at = 60_000
+    emitCm(message, this.#buffer, at)
+    this.qp.postSend({
+      wrId: 99,
+      opcode: Opcode.Send,
+      sendFlags: SendFlag.Signaled,
+      sgList: [{ addr: this.#mr.addr + at, length: 256, lkey: this.#mr.lkey }],
+      ah: this.#ah,
+      remoteQpn: gsiQpn,
+      remoteQkey: gsiQkey,
+    })
+  }
+
+  async next(): Promise<CmMessage> {
+    const end = performance.now() + 10_000
+    for (;;) {
+      if (this.#cq.poll(this.#wc, 1) === 1) {
+        if (this.#wc[0]!.wrId === 99) continue
+        expect(this.#wc[0]!.srcQp).toBe(1)
+        const at = 1024 * this.#taken++ + grh
+        const message = parseCm(this.#buffer, at, at + 256)
+        if (isMalformed(message)) throw new Error(message)
+        return message
+      }
+      if (performance.now() > end) throw new Error('no message')
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  close(): void {
+    this.qp.close()
+    this.#ah.close()
+    this.#mr.close()
+    this.#cq.close()
+    this.#pd.close()
+    this.context.close()
+  }
+}
+
+const [ours, theirs] = [loopbackDevice(1), loopbackDevice(2)]
+const [ourAddress, theirAddress] = [loopbackAddress(1), loopbackAddress(2)]
+let foreign: Foreign
+let channel: EventChannel
+function start(): void {
+  foreign = new Foreign(theirs, ourAddress)
+  channel = createEventChannel({ device: ours })
+}
+afterEach(() => {
+  channel.close()
+  foreign.close()
+})
+
+async function event(type: CmEventType): Promise<CmEvent> {
+  const end = performance.now() + 10_000
+  for (;;) {
+    const one = channel.tryGetEvent()
+    if (one !== undefined) {
+      expect(one.type).toBe(type)
+      return one
+    }
+    if (performance.now() > end) throw new Error('no event')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+async function resolved(portSpace: PortSpace, port: number): Promise<CmId> {
+  const id = channel.createId(portSpace)
+  id.resolveAddr(undefined, { address: theirAddress, port })
+  await event(T.AddrResolved)
+  id.resolveRoute()
+  await event(T.RouteResolved)
+  id.createQp()
+  return id
+}
+
+/** Without what differs from one connection to the next. */
+function comparable(req: CmReq): Partial<CmReq> {
+  const own = [
+    'localCommId',
+    'localCaGuid',
+    'localQpn',
+    'startingPsn',
+    'transactionId',
+    'type',
+    'privateData',
+    'serviceId',
+  ]
+  const entries = Object.entries(req).filter(([name]) => !own.includes(name))
+  const { localGid: _l, remoteGid: _r, flowLabel: _f, localAckTimeout: _t, ...primary } = req.primary
+  return { ...Object.fromEntries(entries), primary } as Partial<CmReq>
+}
+
+describe('RC', () => {
+  it('our REQ has what rping of Linux sends', async () => {
+    start()
+    const linux = capturedIn('rping.pcap')[0] as CmMessage & { type: 'REQ' }
+    registerService(foreign.qp, linux.serviceId)
+    const id = await resolved(PortSpace.Tcp, 7174)
+    id.connect({ responderResources: 1, initiatorDepth: 1, flowControl: false })
+    const req = (await foreign.next()) as CmMessage & { type: 'REQ' }
+    expect(req.type).toBe('REQ')
+    expect(req.serviceId).toBe(linux.serviceId)
+    expect(comparable(req)).toEqual(comparable(linux))
+    expect(req.primary.localGid).toEqual(gidOfIp(parseIp(ourAddress)!))
+    expect(req.primary.remoteGid).toEqual(gidOfIp(parseIp(theirAddress)!))
+    const cma = parseCma(req.privateData, 0, req.privateData.length)
+    expect(cma).toEqual({
+      port: id.localAddress.port,
+      source: parseIp(ourAddress),
+      destination: parseIp(theirAddress),
+    })
+  })
+
+  it('Linux’s REP makes an RTU, its DREQ a DREP, with the transaction ids that belong to them', async () => {
+    start()
+    const [, rep] = capturedIn('rstream.pcap') as [CmMessage, CmMessage & { type: 'REP' }]
+    registerService(foreign.qp, rdmaServiceId(PortSpace.Tcp, 7471))
+    const id = await resolved(PortSpace.Tcp, 7471)
+    id.connect()
+    const req = (await foreign.next()) as CmMessage & { type: 'REQ' }
+    const { transactionId } = req
+    foreign.send({ ...rep, transactionId, remoteCommId: req.localCommId, localQpn: 77 })
+    const established = await event(T.Established)
+    expect(established.param.privateData).toEqual(rep.privateData)
+    expect(established.param).toMatchObject({ qpNum: 77, responderResources: 0, initiatorDepth: 0, flowControl: true })
+    expect(await foreign.next()).toMatchObject({ type: 'RTU', transactionId, remoteCommId: rep.localCommId })
+    expect(id.qp!.query().attr).toMatchObject({ destQpNum: 77, sqPsn: rep.startingPsn, rqPsn: req.startingPsn })
+    const dreq = { ...(capturedIn('rstream.pcap')[3] as CmMessage & { type: 'DREQ' }) }
+    const ids = { localCommId: rep.localCommId, remoteCommId: req.localCommId, remoteQpn: id.qp!.qpNum }
+    foreign.send({ ...dreq, ...ids })
+    await event(T.Disconnected)
+    id.disconnect()
+    expect(await foreign.next()).toMatchObject({ type: 'DREP', transactionId: dreq.transactionId })
+  })
+
+  it('Linux’s REQ makes a ConnectRequest, and our REP has what Linux answers', async () => {
+    start()
+    const [linux, answer] = capturedIn('rstream.pcap') as [CmMessage & { type: 'REQ' }, CmMessage & { type: 'REP' }]
+    const listener = channel.createId(PortSpace.Tcp)
+    listener.bindAddr({ port: 7471 })
+    listener.listen()
+    const primary = {
+      ...linux.primary,
+      localGid: gidOfIp(parseIp(theirAddress)!),
+      remoteGid: gidOfIp(parseIp(ourAddress)!),
+    }
+    foreign.send({ ...linux, primary })
+    const request = await event(T.ConnectRequest)
+    expect(request.param.privateData).toEqual(linux.privateData.subarray(36))
+    expect(request.param).toMatchObject({ qpNum: linux.localQpn, retryCount: 7, rnrRetryCount: 7, flowControl: true })
+    expect(request.id.peerAddress).toMatchObject({ address: '10.77.0.3' })
+    expect(request.id.localAddress).toMatchObject({ address: '10.77.0.2', port: 7471 })
+    request.id.createQp()
+    const { privateData } = answer
+    request.id.accept({ privateData })
+    const rep = (await foreign.next()) as CmMessage & { type: 'REP' }
+    const own = ['localCommId', 'localQpn', 'startingPsn', 'localCaGuid', 'remoteCommId', 'transactionId']
+    for (const [name, value] of Object.entries(answer))
+      if (!own.includes(name)) expect([name, rep[name as keyof typeof rep]]).toEqual([name, value])
+    expect(rep).toMatchObject({ remoteCommId: linux.localCommId, transactionId: linux.transactionId })
+    // In RTS before the REP left.
+    expect(request.id.qp!.query().attr).toMatchObject({ state: 3, destQpNum: linux.localQpn, sqPsn: linux.startingPsn })
+    foreign.send({
+      type: 'RTU',
+      transactionId: linux.transactionId,
+      localCommId: linux.localCommId,
+      remoteCommId: rep.localCommId,
+      privateData: new Uint8Array(224),
+    })
+    await event(T.Established)
+  })
+})
+
+describe('UD', () => {
+  it('our SIDR_REQ and SIDR_REP have what udaddy of Linux sends', async () => {
+    start()
+    const [linux, answer] = capturedIn('udaddy.pcap') as [
+      CmMessage & { type: 'SIDR_REQ' },
+      CmMessage & { type: 'SIDR_REP' },
+    ]
+    registerService(foreign.qp, linux.serviceId)
+    const id = await resolved(PortSpace.Udp, 7174)
+    id.connect()
+    const request = (await foreign.next()) as CmMessage & { type: 'SIDR_REQ' }
+    expect(request).toMatchObject({ type: 'SIDR_REQ', serviceId: linux.serviceId, pkey: linux.pkey })
+    foreign.send({ ...answer, requestId: request.requestId, transactionId: request.transactionId })
+    expect((await event(T.Established)).param).toMatchObject({ qpNum: answer.qpn, qkey: answer.qkey })
+    const listener = channel.createId(PortSpace.Udp)
+    listener.bindAddr({ port: 7174 })
+    listener.listen()
+    foreign.send(linux)
+    const asked = await event(T.ConnectRequest)
+    const { qpNum } = asked.id.createQp()
+    asked.id.accept()
+    const { transactionId, requestId } = linux
+    expect(await foreign.next()).toEqual({ ...answer, transactionId, requestId, qpn: qpNum })
+  })
+})
