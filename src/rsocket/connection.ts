@@ -56,6 +56,11 @@ export class StreamConnection {
   foreign = true
   /** The error that ended the connection, positive; 0 if there was none. */
   error = 0
+  /** The control message that is to be sent, −1 if there is none. */
+  private saying = -1
+  private goodbye = ''
+  /** This end has shut down for sending. */
+  closedHere = false
   /** What happened, in words. */
   reason = ''
 
@@ -128,8 +133,18 @@ export class StreamConnection {
     return this.out.pendingBytes
   }
 
+  /** Whether a control message has a place in the send queue. */
+  get controlFree(): boolean {
+    return this.out.controlFree
+  }
+
+  /** Whether anything can be written, be it in the stream or not. */
+  get spaceFree(): boolean {
+    return this.out.spaceFree
+  }
+
   get allSent(): boolean {
-    return this.out.allDone
+    return this.out.allDone && (this.saying < 0 || !this.open)
   }
 
   // --- data --------------------------------------------------------------------------------------------------------
@@ -167,6 +182,7 @@ export class StreamConnection {
   /** Takes all messages that have come; how many. */
   process(): number {
     const total = this.takeAll()
+    if (this.saying >= 0) this.say()
     if (total === 0) {
       // Now and then: what failed is seen there first.
       this.idle = (this.idle + 1) & 15
@@ -248,7 +264,9 @@ export class StreamConnection {
       case Control.Shutdown:
         this.in.readable = false
         this.in.peerDone = true
-        if (!this.writable) this.disconnected('both sides were shut down')
+        if (this.writable) return null
+        if (this.saying < 0) this.disconnected('both sides were shut down')
+        else this.saying = Control.Disconnect
         return null
       case Control.Keepalive:
         return null
@@ -259,11 +277,14 @@ export class StreamConnection {
 
   // --- the end -----------------------------------------------------------------------------------------------------
 
-  private sendControl(kind: number): boolean {
-    if (!this.out.controlFree) return false
+  /** Says what is to be said, as soon as there is a place of the send queue for it. */
+  private say(): void {
+    if (this.saying < 0 || !this.open || !this.out.controlFree) return
+    const kind = this.saying
+    this.saying = -1
     this.control.immData = message(Op.Control, kind)
     this.out.postControl(this.control)
-    return true
+    if (kind === Control.Disconnect) this.disconnected(this.goodbye)
   }
 
   /** An empty RDMA WRITE: its acknowledgement shows that the peer lives. True if it was sent or is not needed. */
@@ -274,30 +295,33 @@ export class StreamConnection {
     return true
   }
 
-  /** Says that nothing more is sent; false if it could not be said yet. */
-  shutdownWrite(): boolean {
-    if (!this.open || !this.writable) return true
-    if (!this.sendControl(this.readable ? Control.Shutdown : Control.Disconnect)) return false
+  /** Says that nothing more is sent. */
+  shutdownWrite(): void {
+    if (!this.open || !this.writable) return
     this.out.writable = false
-    if (!this.readable) this.disconnected('both sides were shut down')
-    return true
+    this.closedHere = true
+    this.goodbye = 'both sides were shut down'
+    this.saying = this.readable ? Control.Shutdown : Control.Disconnect
+    this.say()
   }
 
-  /** What comes from now on is thrown away; false if the peer had to be told and could not be yet. */
-  shutdownRead(): boolean {
-    if (!this.open || !this.readable) return true
-    if (!this.writable) return this.disconnect()
+  /** What comes from now on is thrown away. */
+  shutdownRead(): void {
+    if (!this.open || !this.readable) return
     this.in.readable = false
     this.in.discard()
-    return true
+    if (!this.writable) this.disconnect()
   }
 
-  /** Ends both directions; false if it could not be said yet. What has arrived can still be read. */
-  disconnect(): boolean {
-    if (!this.open) return true
-    if (!this.sendControl(Control.Disconnect)) return false
-    this.disconnected('this end closed the connection')
-    return true
+  /** Ends both directions. What has arrived can still be read. */
+  disconnect(): void {
+    if (!this.open) return
+    this.out.writable = false
+    this.in.readable = false
+    this.closedHere = true
+    this.goodbye = 'this end closed the connection'
+    this.saying = Control.Disconnect
+    this.say()
   }
 
   private disconnected(reason: string): void {
@@ -335,8 +359,11 @@ export class StreamConnection {
   /** The peer broke the protocol: it is counted, the peer is told, and the connection is over. */
   private breach(what: ProtocolError): void {
     countProtocolError(what)
-    if (this.qp.state === QpState.Rts) this.sendControl(Control.Disconnect)
-    this.end(Errno.ECONNRESET, `${protocolErrors[what]} (${what})`)
+    this.goodbye = `${protocolErrors[what]} (${what})`
+    this.error = Errno.ECONNRESET
+    this.saying = Control.Disconnect
+    if (this.qp.state === QpState.Rts) this.say()
+    this.disconnected(this.goodbye)
   }
 
   /** Before sleeping: the next completion makes an event. Look once more afterwards. */

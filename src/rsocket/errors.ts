@@ -1,5 +1,5 @@
 /** Errors of the promise forms, with Node's codes. */
-import { type ErrnoName, errnoName, errnoText } from './constants.ts'
+import { Errno, type ErrnoName, errnoName, errnoText } from './constants.ts'
 
 /** What failed, as Node's system errors say it: `code` is the name, `errno` the negative number, `syscall` the call. */
 export class RSocketError extends Error {
@@ -7,8 +7,8 @@ export class RSocketError extends Error {
   readonly code: ErrnoName
   readonly errno: number
   readonly syscall: string
-  address?: string
-  port?: number
+  declare address?: string
+  declare port?: number
 
   /** `errno` may have either sign. `detail` says more than the number does. */
   constructor(errno: number, syscall: string, detail?: string) {
@@ -18,4 +18,11 @@ export class RSocketError extends Error {
     this.errno = -Math.abs(errno)
     this.syscall = syscall
   }
+}
+
+/** The error number for what a layer below threw; a programming error is thrown on. */
+export function errnoOf(error: unknown): { errno: number; message: string } {
+  if (!(error instanceof Error) || !('code' in error)) throw error
+  const errno = Errno[error.code as ErrnoName] as number | undefined
+  return { errno: errno ?? Errno.EIO, message: error.message }
 }

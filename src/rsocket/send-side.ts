@@ -157,6 +157,10 @@ export class SendSide {
     return ((this.controlsPosted - this.controlsDone) | 0) < controlReserve
   }
 
+  get spaceFree(): boolean {
+    return this.free > 0 && this.dataUnderWay < this.maxData
+  }
+
   get hasCredits(): boolean {
     return this.sent !== this.allowed
   }

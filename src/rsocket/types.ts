@@ -71,6 +71,9 @@ export interface RSocketLike extends Disposable {
   /** The same with several buffers, taken or filled in order. */
   sendv(buffers: readonly Uint8Array[], flags?: number): number
   recvv(buffers: readonly Uint8Array[], flags?: number): number
+  /** Of datagrams: to and from an address. */
+  sendto?(buffer: Uint8Array, flags: number, addr: SocketAddress): number
+  recvfrom?(buffer: Uint8Array, flags: number, from?: Partial<SocketAddress>): number
   /** Bytes that `recv` would give at once. */
   readonly readableBytes: number
   /** Bytes that `send` would take at once. */

@@ -97,20 +97,19 @@ class Run {
         connection.sendKeepalive()
         break
       case 'shutdownWrite':
-        if (connection.shutdownWrite()) out.ended = true
+        connection.shutdownWrite()
+        out.ended = true
         break
       case 'shutdownRead':
-        if (connection.shutdownRead()) {
-          back.unread = true
-          if (!connection.open) out.ended = true
-        }
+        connection.shutdownRead()
+        back.unread = true
+        if (!connection.open) out.ended = true
         break
       case 'disconnect':
-        if (connection.disconnect()) {
-          out.ended = true
-          // What is on its way to here may not arrive any more.
-          back.unread = true
-        }
+        connection.disconnect()
+        out.ended = true
+        // What is on its way to here may not arrive any more.
+        back.unread = true
         break
     }
   }

@@ -1,0 +1,170 @@
+/**
+ * What the streams of one thread share of one device: protection domain, completion channel, memory of the program that
+ * is registered.
+ */
+import type { CompletionChannel, CompletionQueue, Context, MemoryRegion, ProtectionDomain } from '../verbs/index.ts'
+import { forget, heat, leave, type Member, use } from './loop.ts'
+
+/** Longest time without a look around, for what makes no event. */
+const sliceMs = 100
+/** The same while no member keeps the process alive: then nothing may wait that would. */
+const unheldMs = 10
+
+const adapters = new Map<Context, Adapter>()
+
+interface Piece {
+  bytes: Uint8Array
+  region: MemoryRegion
+}
+
+export class Adapter {
+  readonly context: Context
+  readonly pd: ProtectionDomain
+  readonly channel: CompletionChannel
+  /** A device that does its work only when a thread gives it time. */
+  readonly driven: boolean
+  #uses = 0
+  #members = 0
+  #refs = 0
+  #waiting = false
+  #timer: NodeJS.Timeout | undefined
+  readonly #pieces: Piece[] = []
+
+  constructor(context: Context) {
+    this.context = context
+    this.pd = context.allocPd()
+    this.channel = context.createCompChannel()
+    this.driven = context.device.driven
+  }
+
+  /** The adapter of a context in this thread; each call wants one `release`. */
+  static acquire(context: Context): Adapter {
+    let adapter = adapters.get(context)
+    if (adapter === undefined) {
+      adapter = new Adapter(context)
+      adapters.set(context, adapter)
+    }
+    adapter.#uses++
+    return adapter
+  }
+
+  release(): void {
+    if (--this.#uses > 0) return
+    adapters.delete(this.context)
+    leave(this)
+    for (const { bytes, region } of this.#pieces) {
+      region.close()
+      this.context.free(bytes)
+    }
+    this.channel.wake()
+    this.channel.close()
+    this.pd.close()
+  }
+
+  /** A completion queue whose events are those of `member`. */
+  createCq(cqe: number, member: Member): CompletionQueue {
+    return this.context.createCq(cqe, { singleThreaded: true, channel: this.channel, cqContext: member })
+  }
+
+  // --- memory of the program ---------------------------------------------------------------------------------------
+
+  /** Memory that is registered for sending; it lives as long as the adapter. */
+  alloc(bytes: number): Uint8Array {
+    const piece = this.context.alloc(bytes)
+    this.#pieces.push({ bytes: piece, region: this.pd.regMr(piece, 0) })
+    return piece
+  }
+
+  /** The key with which `buffer` can be sent from where it is, −1 if it is no memory from `alloc`. */
+  lkeyOf(buffer: Uint8Array): number {
+    for (const { bytes, region } of this.#pieces)
+      if (
+        bytes.buffer === buffer.buffer &&
+        buffer.byteOffset >= bytes.byteOffset &&
+        buffer.byteOffset + buffer.length <= bytes.byteOffset + bytes.length
+      )
+        return region.lkey
+    return -1
+  }
+
+  get hasPieces(): boolean {
+    return this.#pieces.length > 0
+  }
+
+  // --- waiting -----------------------------------------------------------------------------------------------------
+
+  #took(cq: CompletionQueue): void {
+    const member = cq.cqContext as Member
+    cq.ackEvents(1)
+    heat(member)
+  }
+
+  /** Takes events: their members are hot. */
+  collect(): void {
+    for (let cq = this.channel.tryGetEvent(); cq !== null; cq = this.channel.tryGetEvent()) this.#took(cq)
+  }
+
+  /** Blocks this thread until there is an event, at most so long. */
+  sleep(ms: number): void {
+    const cq = this.channel.getEvent(ms)
+    if (cq === null) return
+    cq.ackEvents(1)
+    const member = cq.cqContext as Member
+    if (this.#members > 0) heat(member)
+  }
+
+  /** A member more is watched in the event loop; with `ref` it keeps the process alive. */
+  addMember(ref: boolean): void {
+    this.#members++
+    if (ref) this.#refs++
+    use(this)
+    this.#changed()
+  }
+
+  dropMember(member: Member, ref: boolean): void {
+    this.#members--
+    if (ref) this.#refs--
+    if (this.#members === 0) leave(this)
+    this.#changed()
+    forget(member)
+  }
+
+  ref(more: 1 | -1): void {
+    this.#refs += more
+    this.#changed()
+  }
+
+  /** Whether the process is kept alive may be different now. */
+  #changed(): void {
+    if (!this.#waiting) {
+      if (this.#members > 0) this.wait()
+      return
+    }
+    if (this.#timer !== undefined && this.#refs > 0) {
+      clearTimeout(this.#timer)
+      this.#timer = undefined
+      this.#waiting = false
+      this.wait()
+    } else if (this.#refs === 0) this.channel.wake()
+  }
+
+  /** Waits in the event loop for an event. */
+  wait(): void {
+    if (this.#waiting || this.#members === 0 || this.channel.closed) return
+    this.#waiting = true
+    if (this.#refs === 0) {
+      this.#timer = setTimeout(() => {
+        this.#timer = undefined
+        this.#waited(null)
+      }, unheldMs).unref()
+    } else void this.channel.nextEvent(sliceMs).then((cq) => this.#waited(cq))
+  }
+
+  #waited(cq: CompletionQueue | null): void {
+    this.#waiting = false
+    if (cq !== null) this.#took(cq)
+    if (this.channel.closed) return
+    this.collect()
+    this.wait()
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Who gives sockets time in the event loop of a thread. Sockets that somebody watches, or that have something left to do,
+ * are members. A member is *hot* while something may come for it that nobody would be told of; hot ones get a turn each
+ * time round the event loop. When nothing has happened for a while they are armed, and the loop waits for an event of
+ * their completion channel instead. So thousands of idle connections cost nothing, and busy ones no sleep.
+ */
+import { nowNs } from '../memory/index.ts'
+import type { Adapter } from './adapter.ts'
+
+export interface Member {
+  /** The adapter whose events tell of this member; null if there is none (yet). */
+  readonly adapter: Adapter | null
+  /** Looks what has come and calls who waits for it; true if anything happened. */
+  turn(): boolean
+  /** From now on an event tells of what comes; true if something has come already. */
+  arm(): boolean
+}
+
+/** So long the loop goes on looking after something has happened. A sleep and its end cost about as much. */
+let spinNs = 100e3
+/** Turns between two looks at the completion channel while there are hot members. */
+const collectEvery = 8
+
+const hot = new Set<Member>()
+const adapters = new Set<Adapter>()
+let running = false
+let lastActiveNs = 0
+let turns = 0
+
+/** How long the loop polls before it sleeps, in nanoseconds; for all sockets of this thread. */
+export function setLoopSpinNs(ns: number): void {
+  spinNs = ns
+}
+
+/** Gives the member a turn soon. */
+export function heat(member: Member): void {
+  hot.add(member)
+  run()
+}
+
+export function forget(member: Member): void {
+  hot.delete(member)
+}
+
+/** For adapters: members of theirs are watched, or not any more. */
+export function use(adapter: Adapter): void {
+  adapters.add(adapter)
+}
+
+export function leave(adapter: Adapter): void {
+  adapters.delete(adapter)
+}
+
+function run(): void {
+  if (running) return
+  running = true
+  lastActiveNs = nowNs()
+  setImmediate(turn)
+}
+
+function turn(): void {
+  let active = false
+  turns = (turns + 1) % collectEvery
+  if (turns === 0) for (const adapter of adapters) adapter.collect()
+  for (const member of hot) if (member.turn()) active = true
+  const now = nowNs()
+  if (active) lastActiveNs = now
+  if (hot.size > 0 && (active || now - lastActiveNs < spinNs)) {
+    setImmediate(turn)
+    return
+  }
+  running = false
+  for (const member of hot) {
+    if (!member.arm()) hot.delete(member)
+  }
+  if (hot.size > 0) run()
+  for (const adapter of adapters) adapter.wait()
+}

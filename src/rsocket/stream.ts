@@ -1,0 +1,89 @@
+/** What a stream socket has of a device while it is connected: made for an id of the RDMA CM, and given back with it. */
+import type { CmId } from '../cm/index.ts'
+import type { CompletionQueue } from '../verbs/index.ts'
+import { Adapter } from './adapter.ts'
+import { type ConnData, decodeConnData, encodeConnData } from './conn-data.ts'
+import { extraReceives, StreamConnection } from './connection.ts'
+import type { Member } from './loop.ts'
+import { clampOptions, type StreamOptions } from './options.ts'
+import { StreamMemory, type StreamQueuePair } from './stream-memory.ts'
+
+/** What every connection of rsockets asks for: no READs, repetitions as often as there are, no limit to RNR. */
+export const connectionParam = {
+  responderResources: 0,
+  initiatorDepth: 0,
+  flowControl: true,
+  retryCount: 7,
+  rnrRetryCount: 7,
+} as const
+
+export class Stream {
+  readonly adapter: Adapter
+  readonly connection: StreamConnection
+  readonly #memory: StreamMemory
+  readonly #cqs: CompletionQueue[] = []
+  readonly #mine: ConnData
+
+  /** `id` has a device. Throws a VerbsError if something cannot be had. */
+  constructor(id: CmId, given: StreamOptions, member: Member) {
+    const context = id.verbs!
+    const { maxQpWr } = context.device.attr
+    const clamped = clampOptions(given)
+    const options = {
+      ...clamped,
+      sqSize: Math.min(clamped.sqSize, maxQpWr),
+      rqSize: Math.min(clamped.rqSize, maxQpWr - extraReceives),
+    }
+    this.adapter = Adapter.acquire(context)
+    const { pd } = this.adapter
+    let memory: StreamMemory | undefined
+    try {
+      memory = new StreamMemory(pd, options)
+      const sendCq = this.#cq(options.sqSize, member)
+      const recvCq = this.#cq(options.rqSize + extraReceives, member)
+      const cap = {
+        maxSendWr: options.sqSize,
+        maxRecvWr: options.rqSize + extraReceives,
+        maxSendSge: 1,
+        maxRecvSge: 1,
+        maxInlineData: options.inlineBytes,
+      }
+      const qp = id.createQp({ pd, sendCq, recvCq, cap }) as StreamQueuePair
+      this.#memory = memory
+      this.connection = new StreamConnection(qp, memory, options)
+      this.connection.postReceives()
+    } catch (error) {
+      if (id.qp !== undefined) id.destroyQp()
+      for (const cq of this.#cqs) cq.close()
+      memory?.close()
+      this.adapter.release()
+      throw error
+    }
+    this.#mine = StreamConnection.describe(memory, options)
+  }
+
+  #cq(size: number, member: Member): CompletionQueue {
+    const cq = this.adapter.createCq(size, member)
+    this.#cqs.push(cq)
+    return cq
+  }
+
+  get privateData(): Uint8Array {
+    return encodeConnData(this.#mine)
+  }
+
+  /** The peer's private data came and the connection is made; false if the data makes no sense. */
+  start(privateData: Uint8Array): boolean {
+    const theirs = decodeConnData(privateData)
+    if (typeof theirs === 'string') return false
+    this.connection.start(this.#mine, theirs)
+    return true
+  }
+
+  /** After the id was closed, and with it the queue pair. */
+  close(): void {
+    for (const cq of this.#cqs) cq.close()
+    this.#memory.close()
+    this.adapter.release()
+  }
+}

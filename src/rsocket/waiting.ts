@@ -1,0 +1,95 @@
+/**
+ * How a blocking call waits: it polls for a while, and then sleeps until the completion channel has an event. How long it
+ * polls depends on what polling has brought before: a peer that answers within the time that a sleep costs is polled for,
+ * and one that does not is slept for.
+ */
+import { nowNs } from '../memory/index.ts'
+import type { StreamConnection } from './connection.ts'
+import type { Hub } from './hub.ts'
+import type { SocketOptions } from './socket-options.ts'
+import type { Stream } from './stream.ts'
+
+export const Wanted = { Read: 0, Write: 1, Done: 2, Control: 3, Space: 4 } as const
+
+/** Falling asleep and waking up takes about so long: polling for as long costs at most twice what is best. */
+const sleepCostNs = 100e3
+/** Looks between two looks at the clock. */
+const looks = 32
+/** A sleeper looks around so often, for what makes no event. */
+const sliceMs = 50
+
+export class Patience {
+  private readonly stream: Stream
+  private readonly hub: Hub
+  private readonly connection: StreamConnection
+  private readonly options: SocketOptions
+  spinNs: number
+  keepAliveMs: number = Number.POSITIVE_INFINITY
+  private keptAliveAt = performance.now()
+
+  constructor(stream: Stream, hub: Hub, options: SocketOptions) {
+    this.stream = stream
+    this.hub = hub
+    this.connection = stream.connection
+    this.options = options
+    this.spinNs = sleepCostNs
+  }
+
+  private ready(wanted: number): boolean {
+    const { connection } = this
+    switch (wanted) {
+      case Wanted.Read:
+        return connection.readableBytes > 0 || !connection.readable
+      case Wanted.Write:
+        return connection.writableBytes > 0 || !connection.writable
+      case Wanted.Done:
+        return connection.allSent || !connection.open
+      case Wanted.Control:
+        return connection.controlFree || !connection.open
+      default:
+        return connection.spaceFree || !connection.open
+    }
+  }
+
+  private look(wanted: number): boolean {
+    this.connection.process()
+    if (wanted !== Wanted.Read) this.connection.reap()
+    return this.ready(wanted)
+  }
+
+  /** Waits until it is there, or `endMs` of `performance.now`; false then. */
+  wait(wanted: number, endMs: number = Number.POSITIVE_INFINITY): boolean {
+    const began = nowNs()
+    let spent = 0
+    do {
+      for (let i = 0; i < looks; i++) if (this.look(wanted)) return true
+      spent = nowNs() - began
+    } while (spent < this.spinNs)
+    const least = this.options.pollingUs * 1000
+    for (;;) {
+      this.connection.arm()
+      if (this.look(wanted)) return true
+      const left = endMs - performance.now()
+      if (left <= 0) return false
+      this.connection.counters.sleeps++
+      this.stream.adapter.sleep(Math.min(left, sliceMs))
+      this.hub.pump()
+      this.keepAlive()
+      this.connection.reap()
+      if (!this.look(wanted)) continue
+      // A short sleep was a mistake, and so is polling before a long one.
+      const waited = nowNs() - began
+      if (waited < 2 * sleepCostNs) this.spinNs = Math.max(least, sleepCostNs)
+      else this.spinNs = Math.max(least, this.spinNs / 2)
+      return true
+    }
+  }
+
+  private keepAlive(): void {
+    if (this.keepAliveMs === Number.POSITIVE_INFINITY) return
+    const now = performance.now()
+    if (now - this.keptAliveAt < this.keepAliveMs) return
+    this.keptAliveAt = now
+    this.connection.sendKeepalive()
+  }
+}
