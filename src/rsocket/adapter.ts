@@ -155,14 +155,16 @@ export class Adapter {
     if (this.#refs === 0) {
       this.#timer = setTimeout(() => {
         this.#timer = undefined
-        this.#waited(null)
+        this.#waited()
       }, unheldMs).unref()
-    } else void this.channel.nextEvent(sliceMs).then((cq) => this.#waited(cq))
+    } else {
+      // A queue that is closed in this turn would wait for the acknowledgement of its event for ever.
+      void this.channel.nextEvent(sliceMs, (cq) => this.#took(cq)).then(() => this.#waited())
+    }
   }
 
-  #waited(cq: CompletionQueue | null): void {
+  #waited(): void {
     this.#waiting = false
-    if (cq !== null) this.#took(cq)
     if (this.channel.closed) return
     this.collect()
     this.wait()

@@ -440,8 +440,14 @@ export class CompletionChannel extends Handle {
     }
   }
 
-  /** `getEvent` for the event loop: it goes on meanwhile. Null also when somebody calls `wake` or the channel closes. */
-  async nextEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<CompletionQueue | null> {
+  /**
+   * `getEvent` for the event loop: it goes on meanwhile. Null also when somebody calls `wake` or the channel closes. The
+   * promise resolves a moment after the event was taken: who might close the CQ in between acknowledges it in `taken`.
+   */
+  async nextEvent(
+    timeoutMs: number = Number.POSITIVE_INFINITY,
+    taken?: (cq: CompletionQueue) => void,
+  ): Promise<CompletionQueue | null> {
     const { segment, i32, pendingCount } = this.#host
     const end = performance.now() + timeoutMs
     const wakes = this.#wakes
@@ -450,7 +456,10 @@ export class CompletionChannel extends Handle {
       while (!this.closed) {
         const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
         const cq = this.tryGetEvent()
-        if (cq) return cq
+        if (cq) {
+          taken?.(cq)
+          return cq
+        }
         this.#giveTime()
         const left = end - performance.now()
         if (left <= 0 || wakes !== this.#wakes) return null
