@@ -36,7 +36,7 @@ const ORDER = [
     'unsignaled',
     'stamp',
   ],
-  ...['concurrent', 'batch', 'burst', 'pause', 'engine', 'buffer', 'extensions', 'pin', 'repeat', RUN],
+  ...['concurrent', 'batch', 'burst', 'pause', 'engine', 'buffer', 'extensions', 'direct', 'pin', 'repeat', RUN],
 ]
 
 /** Settings whose value alone says what it is. */

@@ -5,10 +5,10 @@ export interface ByteStream {
   send(at: number, length: number): number
   /** Receives into the incoming memory; how many came, 0 if none have, −1 at the end of the stream. */
   recv(length: number): number
-  /** After a `send` or `recv` that gave 0: polls a while, or sleeps for at most `sleepMs`. */
-  wait(): void
-  /** The peer gets what was sent and then the end of the stream; false if that has to be tried again. */
-  shutdownWrite(): boolean
+  /** After a `send` (`sending`) or `recv` that gave 0: polls a while, if these have not waited themselves. */
+  wait(sending: boolean): void
+  /** The peer gets what was sent and then the end of the stream. */
+  shutdownWrite(): void
   /** What the connection counted, for the results. */
   counters(): Record<string, number>
   close(): void
@@ -22,7 +22,7 @@ export interface Opening {
   /** What the other end must know. */
   readonly meeting: Meeting
   /** Connects: the server waits for the client, which knows where to go. */
-  connect(other: Meeting): ByteStream
+  connect(other: Meeting): ByteStream | Promise<ByteStream>
   close(): void
 }
 
@@ -38,11 +38,13 @@ export interface StreamRequest {
   bufferBytes: number
   /** Version 1 of the protocol only, as with a peer of librdmacm. */
   version1: boolean
+  /** Sends from memory of the device, which is not copied on the way into it. */
+  direct: boolean
   /** Room for the longest message. */
   memoryBytes: number
 }
 
-/** A look at whether the measurement was stopped is taken so often while nothing comes. */
+/** Calls of TCP that wait do so for this long at a time: then it is looked whether the measurement was stopped. */
 export const sleepMs = 100
 /** Polls of a wait that does not sleep. */
 export const pollsOfWait = 32

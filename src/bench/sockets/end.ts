@@ -2,13 +2,12 @@
 
 import { nativeAvailable, threadData } from '../../memory/index.ts'
 import { serve } from '../../toolkit/index.ts'
-import { Control } from '../control.ts'
 import { placeThread } from '../pinning.ts'
 import type { ByteStream, Meeting, Opening, StreamRequest } from './byte-stream.ts'
-import { openEngine } from './engine-stream.ts'
 import { Loop, type LoopRequest, type LoopResult } from './loops.ts'
 import { NodeEnd } from './node-net.ts'
 import { type CpuProfile, Profiler } from './profiler.ts'
+import { openRsocket } from './rsocket-stream.ts'
 import { openTcp } from './tcp-stream.ts'
 
 export interface EndRequest extends StreamRequest {
@@ -41,13 +40,13 @@ async function prepare(request: EndRequest): Promise<EndPrepared> {
     node = new NodeEnd(request, control)
     return { meeting: await node.open(), pinFailure }
   }
-  opening = request.transport === 'tcp' ? openTcp(request) : openEngine(request)
+  opening = request.transport === 'tcp' ? openTcp(request) : openRsocket(request)
   return { meeting: opening.meeting, pinFailure }
 }
 
 async function connect(other: Meeting): Promise<void> {
   if (node) await node.connect(other)
-  else stream = opening!.connect(other)
+  else stream = await opening!.connect(other)
 }
 
 async function run({ profile, ...request }: EndRun): Promise<EndResult> {
@@ -55,9 +54,11 @@ async function run({ profile, ...request }: EndRun): Promise<EndResult> {
   try {
     const result = node ? await node.run(request) : new Loop(stream!, control, request).run()
     return { ...result, profile: profiler?.stop(result.fromNs, result.toNs) ?? null }
+  } catch (error) {
+    // The other end waits for this one: the end of the connection is what it hears.
+    close()
+    throw error
   } finally {
-    // The other end waits for this one, however it ended.
-    if (request.client) Atomics.store(control, Control.senderPhase, 1)
     profiler?.close()
   }
 }

@@ -47,6 +47,10 @@ const stallNs = 10e9
 /** A receive of a stream asks for so much, as netperf does with the usual socket buffers. */
 export const receiveBytes: number = 1 << 17
 
+function looksEvery(sizeBytes: number): number {
+  return Math.max(1, Math.min(messagesPerLook, Math.floor(bytesPerLook / sizeBytes)))
+}
+
 export class Loop {
   private readonly stream: ByteStream
   private readonly control: Int32Array
@@ -87,7 +91,7 @@ export class Loop {
   /** Transactions until a time; how many. The clock is looked at now and then only. */
   private transact(untilNs: number, sizeBytes: number): number {
     let messages = 0
-    const look = Math.max(1, Math.min(messagesPerLook, Math.floor(bytesPerLook / sizeBytes)))
+    const look = looksEvery(sizeBytes)
     for (;;) {
       for (let i = 0; i < look; i++) {
         if (!this.sendAll(sizeBytes) || !this.receiveAll(sizeBytes)) return messages
@@ -112,6 +116,7 @@ export class Loop {
 
   private responses(): LoopResult {
     const { sizeBytes, warmupNs, durationNs } = this.request
+    const look = looksEvery(sizeBytes)
     let cpu = noCpu
     let use = noCpu
     let began = 0
@@ -120,7 +125,7 @@ export class Loop {
     // The server's window lies as the client's does; both begin with the first request.
     for (let i = 0; this.receiveAll(sizeBytes); i++) {
       if (!this.sendAll(sizeBytes)) break
-      if (toNs !== 0 || i % messagesPerLook !== 0) continue
+      if (toNs !== 0 || i % look !== 0) continue
       const now = nowNs()
       began ||= now
       if (fromNs === 0 && now - began >= warmupNs) {
@@ -135,7 +140,7 @@ export class Loop {
       toNs = nowNs()
       use = cpuSince(cpu, toNs - fromNs)
     }
-    this.sayEnd()
+    this.stream.shutdownWrite()
     return this.result({ messages: 0, cpu: use, fromNs, toNs })
   }
 
@@ -155,7 +160,7 @@ export class Loop {
 
   private sendUntil(untilNs: number, sizeBytes: number): number {
     let messages = 0
-    const look = Math.max(1, Math.min(messagesPerLook, Math.floor(bytesPerLook / sizeBytes)))
+    const look = looksEvery(sizeBytes)
     for (;;) {
       for (let i = 0; i < look; i++) {
         if (!this.sendAll(sizeBytes)) return messages
@@ -183,10 +188,10 @@ export class Loop {
         if (now - began < warmupNs) continue
         cpu = cpuNow()
         fromNs = now
-      } else if (n < 0 || !this.carryOn()) break
+      } else if (n < 0 || !this.carryOn(false)) break
     }
     const toNs = nowNs()
-    this.sayEnd()
+    this.stream.shutdownWrite()
     return this.result({ messages: 0, cpu: fromNs === 0 ? noCpu : cpuSince(cpu, toNs - fromNs), fromNs, toNs })
   }
 
@@ -204,7 +209,7 @@ export class Loop {
         return true
       }
       if (n > 0) this.moved()
-      else if (!this.carryOn()) return false
+      else if (!this.carryOn(true)) return false
     }
   }
 
@@ -218,7 +223,7 @@ export class Loop {
         if (this.idle !== 0) this.moved()
         left -= n
         if (left === 0) return true
-      } else if (n < 0 || !this.carryOn()) return false
+      } else if (n < 0 || !this.carryOn(false)) return false
     }
   }
 
@@ -228,8 +233,8 @@ export class Loop {
   }
 
   /** Waits; false if it was stopped. */
-  private carryOn(): boolean {
-    this.stream.wait()
+  private carryOn(sending: boolean): boolean {
+    this.stream.wait(sending)
     if ((++this.idle & 63) !== 0) return true
     if (this.isStopped()) return false
     const now = nowNs()
@@ -243,18 +248,14 @@ export class Loop {
     return this.stopped
   }
 
-  private sayEnd(): void {
-    while (!this.stream.shutdownWrite()) if (!this.carryOn()) return
-  }
-
   /** Ends this direction and waits for the end of the other one. */
   private finish(): void {
-    this.sayEnd()
+    this.stream.shutdownWrite()
     // Who was stopped may have a response under way.
     for (;;) {
       const n = this.stream.recv(receiveBytes)
       if (n > 0) this.bytesReceived += n
-      else if (n < 0 || !this.carryOn()) return
+      else if (n < 0 || !this.carryOn(false)) return
     }
   }
 

@@ -36,6 +36,9 @@ export interface SocketRun {
   onNote?(note: string): void
 }
 
+/** What a single measurement needs of a run. */
+export type Timing = Pick<SocketRun, 'seconds' | 'warmup' | 'onBegin'>
+
 const callTimeoutMs = 20_000
 /** Round trips that are kept of one set. */
 const timedRoundTrips = 100_000
@@ -107,14 +110,15 @@ export async function runSockets(run: SocketRun): Promise<SocketResults> {
   return results
 }
 
-interface Measured {
+export interface Measured {
   set: SocketSet
   client?: EndResult
   server?: EndResult
   note?: string
 }
 
-class SocketEnds {
+/** The threads of both ends, for one measurement after the other. */
+export class SocketEnds {
   readonly #control = newControl()
   /** By transport, so that neither sees code that was compiled for the other. */
   readonly #peers = new Map<string, Peer>()
@@ -140,7 +144,7 @@ class SocketEnds {
     return peer
   }
 
-  async measure(planned: PlannedSet<SocketSettings>, run: SocketRun, profile: boolean): Promise<Measured> {
+  async measure(planned: PlannedSet<SocketSettings>, run: Timing, profile: boolean): Promise<Measured> {
     const { settings, repeat } = planned
     resetControl(this.#control)
     Atomics.store(this.#control, Control.stop, this.#interrupted ? Stop.interrupted : Stop.run)
@@ -173,7 +177,7 @@ class SocketEnds {
   async #run(
     [client, server]: readonly [Peer, Peer],
     settings: SocketSettings,
-    run: SocketRun,
+    run: Timing,
     profile: boolean,
   ): Promise<[EndResult, EndResult]> {
     const { test, size } = settings
@@ -205,7 +209,7 @@ async function closeEnd(peer: Peer): Promise<void> {
 }
 
 function requestOf(settings: SocketSettings, server: boolean): EndRequest {
-  const { transport, device, poll, test, buffer, extensions, size, pin } = settings
+  const { transport, device, poll, test, buffer, extensions, direct, size, pin } = settings
   return {
     transport,
     server,
@@ -214,6 +218,7 @@ function requestOf(settings: SocketSettings, server: boolean): EndRequest {
     noDelay: test === 'rr',
     bufferBytes: buffer,
     version1: !extensions,
+    direct,
     memoryBytes: Math.max(size, receiveBytes),
     pin,
   }

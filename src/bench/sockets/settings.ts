@@ -28,6 +28,8 @@ export interface SocketSettings {
   buffer: number
   /** Rsockets: what two Verbena ends do better than version 1 of the protocol. */
   extensions: boolean
+  /** Rsockets: sends come from memory of the adapter. */
+  direct: boolean
   pin: string
 }
 
@@ -104,6 +106,16 @@ export const socketOptions: { readonly [K in keyof SocketSettings]: SettingOptio
     fallback: [true],
     parse: onOff,
   },
+  direct: {
+    flag: '--direct',
+    argument: '[on|off]',
+    description:
+      'rsockets: send from memory of the adapter, which is not copied first (blocking sends of 4 KiB or more)',
+    expected: 'on or off',
+    example: 'on,off',
+    fallback: [false],
+    parse: onOff,
+  },
   pin: {
     flag: '--pin',
     argument: '<cores>',
@@ -146,7 +158,8 @@ export function profileCombinations(all: readonly SocketSettings[], sizes: reado
 function distinct(all: readonly SocketSettings[]): SocketSettings[] {
   const found = new Map<string, SocketSettings>()
   for (const settings of all) {
-    const fitting = settings.transport === 'tcp' ? { ...settings, device: '', extensions: true } : settings
+    const fitting =
+      settings.transport === 'tcp' ? { ...settings, device: '', extensions: true, direct: false } : settings
     found.set(JSON.stringify(fitting), fitting)
   }
   return [...found.values()]
@@ -154,6 +167,6 @@ function distinct(all: readonly SocketSettings[]): SocketSettings[] {
 
 /** As they are saved: without what the transport does not have. */
 export function savedSettings(settings: SocketSettings): Record<string, string | number | boolean> {
-  const { device, extensions, ...others } = settings
-  return settings.transport === 'tcp' ? { ...others } : { ...others, device, extensions }
+  const { device, extensions, direct, ...others } = settings
+  return settings.transport === 'tcp' ? { ...others } : { ...others, device, extensions, direct }
 }

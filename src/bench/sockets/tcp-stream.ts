@@ -66,9 +66,8 @@ class TcpStream implements ByteStream {
     return 0
   }
 
-  shutdownWrite(): boolean {
+  shutdownWrite(): void {
     this.socket.shutdownWrite()
-    return true
   }
 
   counters(): Record<string, number> {
