@@ -36,6 +36,11 @@ const commands: Record<string, { summary: string; load(): Promise<CommandFile> }
   uc_pingpong: { summary: 'ibv_uc_pingpong: the same, UC', load: pingPong('uc') },
   ud_pingpong: { summary: 'ibv_ud_pingpong: the same, UD', load: pingPong('ud') },
   srq_pingpong: { summary: 'ibv_srq_pingpong: many RC queue pairs, one receive queue', load: pingPong('srq') },
+  rping: { summary: 'rping: RDMA READ and WRITE to and fro, RDMA CM', load: () => import('./commands/rping.ts') },
+  ucmatose: { summary: 'ucmatose: messages on RC connections, RDMA CM', load: () => import('./commands/ucmatose.ts') },
+  udaddy: { summary: 'udaddy: datagrams, RDMA CM', load: () => import('./commands/udaddy.ts') },
+  mckey: { summary: 'mckey: datagrams to a multicast group, RDMA CM', load: () => import('./commands/mckey.ts') },
+  cmtime: { summary: 'cmtime: how long connections of the RDMA CM take', load: () => import('./commands/cmtime.ts') },
   devices: { summary: 'list the adapters of this host', load: () => import('./commands/devices.ts') },
   devinfo: { summary: 'show what an adapter can do', load: () => import('./commands/devinfo.ts') },
 }
@@ -68,6 +73,7 @@ async function buildProgram(argv: readonly string[]): Promise<Command> {
     .helpCommand('help [command]', 'print help for a command')
     .addHelpText('after', examples)
     .showHelpAfterError(false)
+    .enablePositionalOptions()
     .exitOverride()
   const words = argv.filter((word) => !word.startsWith('-'))
   const asked = words[0] === 'help' ? words[1] : words[0]

@@ -305,15 +305,6 @@ export class Setup {
     }
   }
 
-  /** Repeats `take` until it has given nothing for a while. */
-  async expectSettled(take: () => number): Promise<void> {
-    let last = performance.now()
-    while (performance.now() - last < 2 * this.rig.quietMs) {
-      if (take() > 0) last = performance.now()
-      await this.turn()
-    }
-  }
-
   /** Posts one request at `from`, towards `to`, and gives its completion. */
   async run(from: End, opcode: number, to: End | null, fields: Fields = {}): Promise<Completion> {
     from.post(opcode, to, fields)

@@ -3,7 +3,7 @@ import { WcStatus, workCompletions } from '../../../src/index.ts'
 import type { PollerData } from './start.ts'
 import { data, hear, open, say, turn } from './worker.ts'
 
-const { cq: handle } = data<PollerData>()
+const { cq: handle, taken: told } = data<PollerData>()
 const context = open()
 const cq = context.importCq(handle)
 const wc = workCompletions(5)
@@ -19,6 +19,7 @@ while (!over) {
     if (each.status !== WcStatus.Success) throw new Error(each.statusText)
     taken.push(each.wrId)
   }
+  Atomics.add(told, 0, n)
   await turn()
 }
 await end

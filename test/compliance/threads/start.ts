@@ -32,6 +32,8 @@ export interface PosterData extends ThreadData {
 
 export interface PollerData extends ThreadData {
   cq: CqHandle
+  /** How many completions the pollers have taken, in shared memory. */
+  taken: Int32Array
 }
 
 export interface Running {
