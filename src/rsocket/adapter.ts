@@ -2,13 +2,30 @@
  * What the streams of one thread share of one device: protection domain, completion channel, memory of the program that
  * is registered.
  */
-import type { CompletionChannel, CompletionQueue, Context, MemoryRegion, ProtectionDomain } from '../verbs/index.ts'
+import {
+  type CompletionChannel,
+  type CompletionQueue,
+  type Context,
+  type MemoryRegion,
+  type ProtectionDomain,
+  reapDead,
+} from '../verbs/index.ts'
 import { forget, heat, leave, type Member, use } from './loop.ts'
 
 /** Longest time without a look around, for what makes no event. */
 const sliceMs = 100
 /** The same while no member keeps the process alive: then nothing may wait that would. */
 const unheldMs = 10
+
+/**
+ * How often streams that wait for their peer ask whether it still lives, and threads of this process are looked for that
+ * ended without closing anything.
+ */
+export const watchMs = 1000
+
+export interface Watched {
+  probe(): void
+}
 
 const adapters = new Map<Context, Adapter>()
 
@@ -29,12 +46,16 @@ export class Adapter {
   #waiting = false
   #timer: NodeJS.Timeout | undefined
   readonly #pieces: Piece[] = []
+  readonly #streams = new Set<Watched>()
+  readonly #watchdog: NodeJS.Timeout
+  #lookedAt = performance.now()
 
   constructor(context: Context) {
     this.context = context
     this.pd = context.allocPd()
     this.channel = context.createCompChannel()
     this.driven = context.device.driven
+    this.#watchdog = setInterval(() => this.#watch(), watchMs).unref()
   }
 
   /** The adapter of a context in this thread; each call wants one `release`. */
@@ -52,6 +73,7 @@ export class Adapter {
     if (--this.#uses > 0) return
     adapters.delete(this.context)
     leave(this)
+    clearInterval(this.#watchdog)
     for (const { bytes, region } of this.#pieces) {
       region.close()
       this.context.free(bytes)
@@ -61,9 +83,31 @@ export class Adapter {
     this.pd.close()
   }
 
+  /** From now on, until `drop`, the stream is asked now and then whether it has to look after its peer. */
+  keep(stream: Watched): void {
+    this.#streams.add(stream)
+  }
+
+  drop(stream: Watched): void {
+    this.#streams.delete(stream)
+  }
+
   /** A completion queue whose events are those of `member`. */
   createCq(cqe: number, member: Member): CompletionQueue {
     return this.context.createCq(cqe, { singleThreaded: true, channel: this.channel, cqContext: member })
+  }
+
+  #watch(): void {
+    this.#reapDead()
+    for (const stream of this.#streams) stream.probe()
+  }
+
+  #reapDead(): void {
+    const now = performance.now()
+    if (now - this.#lookedAt < watchMs / 2) return
+    this.#lookedAt = now
+    const { host } = this.context.device
+    for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
   }
 
   // --- memory of the program ---------------------------------------------------------------------------------------
@@ -107,7 +151,10 @@ export class Adapter {
   /** Blocks this thread until there is an event, at most so long. */
   sleep(ms: number): void {
     const cq = this.channel.getEvent(ms)
-    if (cq === null) return
+    if (cq === null) {
+      this.#reapDead()
+      return
+    }
     cq.ackEvents(1)
     const member = cq.cqContext as Member
     if (this.#members > 0) heat(member)
@@ -157,10 +204,7 @@ export class Adapter {
         this.#timer = undefined
         this.#waited()
       }, unheldMs).unref()
-    } else {
-      // A queue that is closed in this turn would wait for the acknowledgement of its event for ever.
-      void this.channel.nextEvent(sliceMs, (cq) => this.#took(cq)).then(() => this.#waited())
-    }
+    } else void this.channel.whenEvent(sliceMs).then(() => this.#waited())
   }
 
   #waited(): void {

@@ -295,6 +295,13 @@ export class StreamConnection {
     return true
   }
 
+  /** Asks a peer that takes nothing more whether it still lives, as TCP probes a window of zero. */
+  probe(): void {
+    if (this.open && (this.writableBytes === 0 || !this.allSent)) this.sendKeepalive()
+    this.process()
+    this.reap()
+  }
+
   /** Says that nothing more is sent. */
   shutdownWrite(): void {
     if (!this.open || !this.writable) return

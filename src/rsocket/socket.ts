@@ -177,7 +177,7 @@ export class RSocket extends Establishing implements RSocketLike {
     for (const socket of [...this.accepted.splice(0), ...this.arriving]) socket.close()
     clearInterval(this.keepAlive)
     this.state = 'closing'
-    this.watches.clear()
+    if (this.watches.size > 0) this.watches.clear()
     if (state !== 'connected' || connection === null) {
       this.left()
       this.finish()

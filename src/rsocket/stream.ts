@@ -1,10 +1,10 @@
 /** What a stream socket has of a device while it is connected: made for an id of the RDMA CM, and given back with it. */
 import type { CmId } from '../cm/index.ts'
 import type { CompletionQueue } from '../verbs/index.ts'
-import { Adapter } from './adapter.ts'
+import { Adapter, type Watched } from './adapter.ts'
 import { type ConnData, decodeConnData, encodeConnData } from './conn-data.ts'
 import { extraReceives, StreamConnection } from './connection.ts'
-import type { Member } from './loop.ts'
+import { heat, type Member } from './loop.ts'
 import { clampOptions, type StreamOptions } from './options.ts'
 import { StreamMemory, type StreamQueuePair } from './stream-memory.ts'
 
@@ -17,12 +17,13 @@ export const connectionParam = {
   rnrRetryCount: 7,
 } as const
 
-export class Stream {
+export class Stream implements Watched {
   readonly adapter: Adapter
   readonly connection: StreamConnection
   readonly #memory: StreamMemory
   readonly #cqs: CompletionQueue[] = []
   readonly #mine: ConnData
+  readonly #member: Member
 
   /** `id` has a device. Throws a VerbsError if something cannot be had. */
   constructor(id: CmId, given: StreamOptions, member: Member) {
@@ -60,6 +61,8 @@ export class Stream {
       throw error
     }
     this.#mine = StreamConnection.describe(memory, options)
+    this.#member = member
+    this.adapter.keep(this)
   }
 
   #cq(size: number, member: Member): CompletionQueue {
@@ -80,8 +83,17 @@ export class Stream {
     return true
   }
 
+  /** Looks whether the peer still lives. */
+  probe(): void {
+    const { connection } = this
+    const { open } = connection
+    connection.probe()
+    if (open && !connection.open) heat(this.#member)
+  }
+
   /** After the id was closed, and with it the queue pair. */
   close(): void {
+    this.adapter.drop(this)
     for (const cq of this.#cqs) cq.close()
     this.#memory.close()
     this.adapter.release()

@@ -4,6 +4,7 @@
  * and one that does not is slept for.
  */
 import { nowNs } from '../memory/index.ts'
+import { watchMs } from './adapter.ts'
 import type { StreamConnection } from './connection.ts'
 import type { Hub } from './hub.ts'
 import type { SocketOptions } from './socket-options.ts'
@@ -25,7 +26,7 @@ export class Patience {
   private readonly options: SocketOptions
   spinNs: number
   keepAliveMs: number = Number.POSITIVE_INFINITY
-  private keptAliveAt = performance.now()
+  private askedAt: number = performance.now()
 
   constructor(stream: Stream, hub: Hub, options: SocketOptions) {
     this.stream = stream
@@ -74,7 +75,7 @@ export class Patience {
       this.connection.counters.sleeps++
       this.stream.adapter.sleep(Math.min(left, sliceMs))
       this.hub.pump()
-      this.keepAlive()
+      this.keepAlive(wanted)
       this.connection.reap()
       if (!this.look(wanted)) continue
       // A short sleep was a mistake, and so is polling before a long one.
@@ -85,11 +86,10 @@ export class Patience {
     }
   }
 
-  private keepAlive(): void {
-    if (this.keepAliveMs === Number.POSITIVE_INFINITY) return
+  private keepAlive(wanted: number): void {
     const now = performance.now()
-    if (now - this.keptAliveAt < this.keepAliveMs) return
-    this.keptAliveAt = now
+    if (now - this.askedAt < (wanted === Wanted.Read ? this.keepAliveMs : watchMs)) return
+    this.askedAt = now
     this.connection.sendKeepalive()
   }
 }

@@ -440,25 +440,34 @@ export class CompletionChannel extends Handle {
     }
   }
 
+  /** `getEvent` for the event loop: it goes on meanwhile. Null also when somebody calls `wake` or the channel closes. */
+  async nextEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<CompletionQueue | null> {
+    return (await this.#until(timeoutMs, true)) as CompletionQueue | null
+  }
+
   /**
-   * `getEvent` for the event loop: it goes on meanwhile. Null also when somebody calls `wake` or the channel closes. The
-   * promise resolves a moment after the event was taken: who might close the CQ in between acknowledges it in `taken`.
+   * The same, but the event is left where it is: take it with `tryGetEvent`. For who may close the CQ meanwhile, which
+   * waits for all events that were taken to be acknowledged.
    */
-  async nextEvent(
-    timeoutMs: number = Number.POSITIVE_INFINITY,
-    taken?: (cq: CompletionQueue) => void,
-  ): Promise<CompletionQueue | null> {
+  async whenEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<void> {
+    await this.#until(timeoutMs, false)
+  }
+
+  async #until(timeoutMs: number, take: boolean): Promise<CompletionQueue | null> {
     const { segment, i32, pendingCount } = this.#host
+    const { device } = this.context
     const end = performance.now() + timeoutMs
     const wakes = this.#wakes
     Atomics.add(i32, this.#chan + Chan.waiters, 1)
     try {
       while (!this.closed) {
         const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
-        const cq = this.tryGetEvent()
-        if (cq) {
-          taken?.(cq)
-          return cq
+        if (take) {
+          const cq = this.tryGetEvent()
+          if (cq) return cq
+        } else {
+          if (i32[pendingCount] !== 0 || device.driven) device.progress()
+          if (i32[this.#chan + Chan.head] !== 0) return null
         }
         this.#giveTime()
         const left = end - performance.now()
@@ -472,7 +481,7 @@ export class CompletionChannel extends Handle {
     }
   }
 
-  /** Makes `nextEvent` of this thread end. */
+  /** Makes `nextEvent` and `whenEvent` of this thread end. */
   wake(): void {
     this.#wakes++
     Atomics.add(this.#host.i32, this.#chan + Chan.sequence, 1)

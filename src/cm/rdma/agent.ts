@@ -193,8 +193,10 @@ export class Agent {
     while (this.#followers.size > 0 && !this.#closed) {
       this.#cq.reqNotify()
       this.process()
-      const cq = await this.channel.nextEvent(this.#millisecondsLeft(backgroundMs))
-      if (cq !== null) cq.ackEvents(1)
+      // Nothing is taken before this goes on: an event that was taken and not acknowledged would stop `close`.
+      await this.channel.whenEvent(this.#millisecondsLeft(backgroundMs))
+      if (this.#closed) break
+      for (let cq = this.channel.tryGetEvent(); cq !== null; cq = this.channel.tryGetEvent()) cq.ackEvents(1)
     }
     this.#following = false
   }
