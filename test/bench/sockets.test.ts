@@ -64,7 +64,9 @@ describe('TCP_RR and TCP_STREAM', () => {
     expect(table[0]).toMatch(/^set,test,transport,/)
     const { html, notes, svgs } = renderReport([outDir])
     expect(notes).toEqual([])
-    expect([...svgs.keys()]).toEqual(['socket-throughput', 'socket-cpu', 'socket-round-trips'])
+    expect([...svgs.keys()]).toEqual([
+      ...['socket-throughput', 'socket-throughput-linear', 'socket-cpu', 'socket-round-trips'],
+    ])
     expect(html).toContain('rsocket, poll busy / kernel TCP, poll busy')
   })
 
@@ -138,7 +140,7 @@ describe('a profile', () => {
     expect([...svgs.keys()].filter((name) => name.startsWith('flame-'))).toHaveLength(4)
     expect(html).toContain('Where the time went')
     rmSync(join(outDir, `${taken[0]!.id}-client.flame.json`))
-    expect(renderReport([outDir]).notes.join()).toMatch(/No flame graph of TCP_STREAM of 64 KiB over rsocket/)
+    expect(renderReport([outDir]).notes.join()).toMatch(/No flame graph of TCP_STREAM, 64 KiB, rsocket, client/)
   })
 })
 

@@ -27,12 +27,15 @@ const PALE: Readonly<Record<string, string>> = {
   benchmark: '#eef0f2',
   'Node.js': '#e3d8c8',
   'garbage collection': '#f2b8b5',
+  clock: '#c9b8d9',
+  memory: '#b5d3c0',
+  cm: '#f3e3a1',
 }
 
 export function componentColour(component: string): string {
   const at = KNOWN.indexOf(component)
   if (at >= 0) return COLOURS[at]!
-  return PALE[component] ?? '#c9b8d9'
+  return PALE[component] ?? '#c4c8cc'
 }
 
 /** White text on what is dark. */

@@ -18,9 +18,19 @@ export function socketCharts(entries: readonly SocketEntry[], plot: PlotSettings
       name: 'socket-throughput',
       title: 'TCP_STREAM: throughput over message size',
       yName: 'bit/s',
-      formatY: (y) => `${formatRateTick(y)}`,
+      formatY: formatRateTick,
       values: [{ label: '', of: ({ set }) => set.bytesPerSecond * 8 }],
     }),
+    ...(plot.medians.logarithmic
+      ? charts(streams, plot, {
+          name: 'socket-throughput-linear',
+          title: 'TCP_STREAM: throughput over message size, linear',
+          yName: 'bit/s',
+          linear: true,
+          formatY: formatRateTick,
+          values: [{ label: '', of: ({ set }) => set.bytesPerSecond * 8 }],
+        })
+      : []),
     ...charts(streams, plot, {
       name: 'socket-cpu',
       title: 'TCP_STREAM: CPU use of both ends over message size',

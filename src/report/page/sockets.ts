@@ -179,14 +179,15 @@ function profileSections(run: LoadedRun, several: boolean, plot: PlotSettings, k
   if (run.results.tool !== 'rsocket' || run.results.profiles.length === 0) return []
   const profiles = run.results.profiles.toSorted((a, b) => order(a) - order(b))
   const title = several ? `Where the time went: ${run.label}` : 'Where the time went'
+  const naming = { devices: varies(profiles, 'device'), polls: varies(profiles, 'poll') }
   const graphs = profiles.map((profile, index) => {
-    const name = profileName(profile)
+    const name = profileName(profile, naming)
     const picture = flameOf(run, profile, name, plot, several, keep, notes)
     const details = `${picture}\n${functionTable(profile, `functions-${idOf(run, profile, several)}`)}`
     return index === 0 ? `<h3>${escapeHtml(name)}</h3>\n${details}` : folded(name, details)
   })
   const id = several ? `cost-${run.label.replace(/\W+/g, '-')}` : 'cost'
-  return [section(id, title, PROFILE_TEXT, costTable(profiles, `${id}-table`), ...graphs)]
+  return [section(id, title, PROFILE_TEXT, costTable(profiles, naming, `${id}-table`), ...graphs)]
 }
 
 function order({ settings, id, end }: SocketProfile): number {
@@ -200,23 +201,34 @@ function order({ settings, id, end }: SocketProfile): number {
   )
 }
 
-function profileName({ settings, end }: SocketProfile): string {
+interface Naming {
+  /** Whether the profiles are of more than one. */
+  devices: boolean
+  polls: boolean
+}
+
+function profileName({ settings, end }: SocketProfile, { devices, polls }: Naming): string {
   const test = settings.test === 'rr' ? 'TCP_RR' : 'TCP_STREAM'
-  const over = settings.transport === 'tcp' ? 'kernel TCP' : `rsocket on ${settings.device}`
-  return `${test} of ${formatBytes(Number(settings.size))} over ${over}, ${settings.poll} polling, ${end}`
+  const device = devices && settings.device !== undefined ? ` on ${settings.device}` : ''
+  const over = settings.transport === 'tcp' ? 'kernel TCP' : `rsocket${device}`
+  return `${test}, ${formatBytes(Number(settings.size))}, ${over}${polls ? `, ${settings.poll} polling` : ''}, ${end}`
+}
+
+function varies(profiles: readonly SocketProfile[], key: string): boolean {
+  return new Set(profiles.flatMap(({ settings }) => settings[key] ?? [])).size > 1
 }
 
 function idOf(run: LoadedRun, { id, end }: SocketProfile, several: boolean): string {
   return `${several ? `${run.label.replace(/\W+/g, '-')}-` : ''}${id}-${end}`
 }
 
-function costTable(profiles: readonly SocketProfile[], id: string): string {
+function costTable(profiles: readonly SocketProfile[], naming: Naming, id: string): string {
   const totals = new Map<string, number>()
   for (const { components } of profiles)
     for (const { component, share } of components) totals.set(component, (totals.get(component) ?? 0) + share)
   const names = [...totals].sort((a, b) => b[1] - a[1]).map(([name]) => name)
   const rows = profiles.map((profile): Cell[] => [
-    { text: profileName(profile) },
+    { text: profileName(profile, naming) },
     profile.settings.test === 'rr'
       ? { text: `${formatRate(profile.messagesPerSecond)}/s`, value: profile.messagesPerSecond, number: true }
       : { text: gigabits(profile.bytesPerSecond), value: profile.bytesPerSecond, number: true },
