@@ -64,7 +64,8 @@ function show({ sets, profiles }: SocketResults, outDir: string): void {
     const repeats = Math.max(...[...groups(sets, test, keys)].map((group) => group.length))
     print(paint('bold', title) + (repeats > 1 ? paint('dim', ` (medians of ${repeats})`) : ''))
     const columns = test === 'rr' ? ['transactions/s', 'time, ns', 'p99, ns'] : ['messages/s', 'bit/s']
-    print(`${table(['transport', ...keys, 'size', ...columns, 'CPU client', 'server', 'process'], rows)}\n`)
+    const cost = test === 'rr' ? 'CPU ns each' : 'CPU s/GB'
+    print(`${table(['transport', ...keys, 'size', ...columns, 'CPU client', 'server', 'process', cost], rows)}\n`)
   }
   if (profiles.length > 0) showProfiles(profiles)
   print(`Results: ${outDir}`)
@@ -98,20 +99,41 @@ function row(group: readonly SocketSet[], keys: readonly string[]): string[] {
     const values = group.flatMap((set) => set.cpu[end] ?? [])
     return values.length > 0 ? median(values).toFixed(2) : '–'
   })
+  const cost = group.flatMap(({ cpu, messagesPerSecond, bytesPerSecond }) => {
+    if (cpu.client === null || cpu.server === null) return []
+    return ((cpu.client + cpu.server) * 1e9) / (settings.test === 'rr' ? messagesPerSecond : bytesPerSecond)
+  })
+  const middle = median(cost)
+  const costText = settings.test === 'rr' || middle >= 100 ? formatCount(middle) : middle.toPrecision(3)
   const transport = settings.transport === 'tcp' ? (via === 'node:net' ? 'TCP (node:net)' : 'kernel TCP') : 'rsocket'
-  const text = (value: unknown): string => (typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value ?? '–'))
-  return [transport, ...keys.map((key) => text(settings[key])), formatBytes(Number(settings.size)), ...figures, ...cpu]
+  return [
+    transport,
+    ...keys.map((key) => settingText(settings[key])),
+    formatBytes(Number(settings.size)),
+    ...figures,
+    ...cpu,
+    cost.length > 0 ? costText : '–',
+  ]
 }
 
 function showProfiles(profiles: readonly SocketProfile[]): void {
   print(paint('bold', 'Where the time went') + paint('dim', ' (shares of the samples of each thread)'))
-  for (const { settings, end, components } of profiles) {
+  const vary = varying(profiles.map(({ settings }) => settings)).filter((key) => !shown.includes(key))
+  const names = profiles.map(({ settings, end }) => {
     const over = settings.transport === 'tcp' ? 'kernel TCP' : 'rsocket'
-    const name = `${settings.test} ${formatBytes(Number(settings.size))}, ${over}, ${settings.poll}, ${end}`
+    const others = vary.filter((key) => settings[key] !== undefined).map((key) => settingText(settings[key]))
+    return [`${settings.test} ${formatBytes(Number(settings.size))}`, over, ...others, end].join(', ')
+  })
+  const width = Math.max(...names.map(({ length }) => length))
+  for (const [i, { components }] of profiles.entries()) {
     const parts = components.slice(0, 6).map(({ component, share }) => `${component} ${formatShare(share)}`)
-    print(`${name.padEnd(42)} ${parts.join(', ')}`)
+    print(`${names[i]!.padEnd(width)}  ${parts.join(', ')}`)
   }
   print('')
+}
+
+function settingText(value: unknown): string {
+  return typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value ?? '–')
 }
 
 function median(values: readonly number[]): number {

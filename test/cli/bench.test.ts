@@ -215,7 +215,7 @@ describe('verbena bench rsocket', { timeout: 100_000 }, () => {
     expect(text.code, text.stderr).toBe(0)
     expect(text.stdout).toMatch(/^TCP_STREAM$/m)
     expect(text.stdout).toMatch(/^kernel TCP +2\.93 KiB|^kernel TCP +3,000 B/m)
-    expect(text.stdout).toMatch(/^stream 4 KiB, rsocket, event, client +\w/m)
+    expect(text.stdout).toMatch(/^stream 4 KiB, rsocket, client +\w/m)
     expect(existsSync(join(dir, '001.csv'))).toBe(false)
     const report = await verbena('report', dir)
     expect(report.code, report.stderr).toBe(0)
