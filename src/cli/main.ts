@@ -41,6 +41,12 @@ const commands: Record<string, { summary: string; load(): Promise<CommandFile> }
   udaddy: { summary: 'udaddy: datagrams, RDMA CM', load: () => import('./commands/udaddy.ts') },
   mckey: { summary: 'mckey: datagrams to a multicast group, RDMA CM', load: () => import('./commands/mckey.ts') },
   cmtime: { summary: 'cmtime: how long connections of the RDMA CM take', load: () => import('./commands/cmtime.ts') },
+  rstream: { summary: 'rstream: streams over rsockets, or kernel TCP', load: () => import('./commands/rstream.ts') },
+  riostream: {
+    summary: 'riostream: writes into mapped memory over rsockets',
+    load: () => import('./commands/riostream.ts'),
+  },
+  rcopy: { summary: 'rcopy: files over rsockets', load: () => import('./commands/rcopy.ts') },
   devices: { summary: 'list the adapters of this host', load: () => import('./commands/devices.ts') },
   devinfo: { summary: 'show what an adapter can do', load: () => import('./commands/devinfo.ts') },
 }

@@ -88,6 +88,11 @@ export class Adapter {
     this.#streams.add(stream)
   }
 
+  /** How many there are. */
+  get streams(): number {
+    return this.#streams.size
+  }
+
   drop(stream: Watched): void {
     this.#streams.delete(stream)
   }

@@ -243,7 +243,7 @@ export abstract class Establishing implements Member, CmOwner {
   }
 
   protected make(id: CmId): void {
-    this.stream = new Stream(id, this.options.stream, this)
+    this.stream = new Stream(id, this.options, this)
     this.connection = this.stream.connection
     this.patience = new Patience(this.stream, this.hub!, this.options)
   }
@@ -458,7 +458,11 @@ export abstract class Establishing implements Member, CmOwner {
     this.heldBy = by
     this.heldRef = ref
     if (by instanceof Hub) by.follow(ref)
-    else by?.addMember(ref)
+    else if (by !== null) {
+      by.addMember(ref)
+      // It may have been hot, and then no event tells of what comes.
+      heat(this)
+    }
   }
 
   protected heldHub(): Hub | null {

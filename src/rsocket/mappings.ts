@@ -30,12 +30,14 @@ export class Mappings {
     let index = -1
     if (write) {
       do index++
-      while (this.#all.some((one) => one.index === index))
+      while (this.#all.some((one) => one.index === index && one.pending !== 'unmap'))
       if (index >= mapped.peerEntries) return undefined
     }
     const access = write ? Access.LocalWrite | Access.RemoteWrite : Access.LocalWrite
     const region = this.#pd.regMr(buffer, access)
     const at = offset === -1 ? region.addr : offset
+    // An entry that the peer does not know to be free is free all the same: what it gets to know overwrites it.
+    if (write) this.#all = this.#all.filter((one) => one.index !== index)
     this.#all.push({ buffer, region, offset: at, index, pending: write ? 'map' : null })
     return at
   }

@@ -51,3 +51,30 @@ export function clampOptions(options: StreamOptions): StreamOptions {
     extensions: options.extensions,
   }
 }
+
+/** Part of the device's memory that buffers of default size may take before later ones are made smaller. */
+const memoryShare = 1 / 32
+
+/**
+ * The sizes for one connection more where there are `count` already, in `deviceBytes` of memory: the defaults, and less
+ * when there are very many, so that ten thousand fit. What the program has `chosen` stays.
+ */
+export function optionsFor(
+  options: StreamOptions,
+  chosen: ReadonlySet<keyof StreamOptions>,
+  count: number,
+  deviceBytes: number,
+): StreamOptions {
+  const each = (deviceBytes * memoryShare) / (2 * (count + 1))
+  const { sendBufferBytes, receiveBufferBytes, sqSize, rqSize } = defaultOptions
+  let halvings = 0
+  while (receiveBufferBytes >> halvings > each && receiveBufferBytes >> (halvings + 1) >= minBufferBytes) halvings++
+  const less: Partial<StreamOptions> = {
+    sendBufferBytes: sendBufferBytes >> halvings,
+    receiveBufferBytes: receiveBufferBytes >> halvings,
+    sqSize: Math.max(minQueueSize, sqSize >> halvings),
+    rqSize: Math.max(minQueueSize, rqSize >> halvings),
+  }
+  for (const name of chosen) delete less[name]
+  return { ...options, ...less }
+}

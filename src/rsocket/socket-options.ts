@@ -40,6 +40,8 @@ const segmentBytes = 65_536
 
 export class SocketOptions {
   stream: StreamOptions = { ...defaultOptions }
+  /** Sizes that the program has set. */
+  readonly chosen: Set<keyof StreamOptions> = new Set()
   reuseAddr = false
   reusePort = false
   keepAlive = false
@@ -57,6 +59,7 @@ export class SocketOptions {
   inherit(): SocketOptions {
     const copy = Object.assign(new SocketOptions(), this)
     copy.stream = { ...this.stream }
+    Object.assign(copy, { chosen: new Set(this.chosen) })
     return copy
   }
 }
@@ -89,6 +92,7 @@ function size(
       if (!(value >= 0)) return -Errno.EINVAL
       // As Linux does, and as librdmacm does after it.
       options.stream[name] = twice ? value * 2 : value
+      options.chosen.add(name)
       return undefined
     },
   }

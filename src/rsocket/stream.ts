@@ -5,7 +5,8 @@ import { Adapter, type Watched } from './adapter.ts'
 import { type ConnData, decodeConnData, encodeConnData } from './conn-data.ts'
 import { extraReceives, StreamConnection } from './connection.ts'
 import { heat, type Member } from './loop.ts'
-import { clampOptions, type StreamOptions } from './options.ts'
+import { clampOptions, optionsFor } from './options.ts'
+import type { SocketOptions } from './socket-options.ts'
 import { StreamMemory, type StreamQueuePair } from './stream-memory.ts'
 
 /** What every connection of rsockets asks for: no READs, repetitions as often as there are, no limit to RNR. */
@@ -26,16 +27,18 @@ export class Stream implements Watched {
   readonly #member: Member
 
   /** `id` has a device. Throws a VerbsError if something cannot be had. */
-  constructor(id: CmId, given: StreamOptions, member: Member) {
+  constructor(id: CmId, given: SocketOptions, member: Member) {
     const context = id.verbs!
-    const { maxQpWr } = context.device.attr
-    const clamped = clampOptions(given)
+    const { attr, host } = context.device
+    const { maxQpWr } = attr
+    this.adapter = Adapter.acquire(context)
+    const { streams } = this.adapter
+    const clamped = clampOptions(optionsFor(given.stream, given.chosen, streams, host.segment.sizeBytes))
     const options = {
       ...clamped,
       sqSize: Math.min(clamped.sqSize, maxQpWr),
       rqSize: Math.min(clamped.rqSize, maxQpWr - extraReceives),
     }
-    this.adapter = Adapter.acquire(context)
     const { pd } = this.adapter
     let memory: StreamMemory | undefined
     try {

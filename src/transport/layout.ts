@@ -57,6 +57,8 @@ export const Tq = {
   freshIndex: 13,
   /** The status with which the request at `txIndex` fails when its turn comes, 0 if it does not. */
   localError: 14,
+  /** Responder: the newest SEND or WRITE, which an ACK names. */
+  plainPsn: 15,
 
   epsn: 16,
   msn: 17,

@@ -74,6 +74,7 @@ export class Responder {
     const i32 = this.#i32
     i32[t + Tq.ready] = i32[t + Tq.ready]! | 1
     i32[t + Tq.epsn] = i32[q + Qp.rqPsn]!
+    i32[t + Tq.plainPsn] = psnAdd(i32[q + Qp.rqPsn]!, -1)
   }
 
   /** A request packet for `q`: [at, end) from BTH to the end of the pad. */
@@ -111,8 +112,9 @@ export class Responder {
       return
     }
     // A READ or atomic is acknowledged by its answer.
-    const plain = (bits & (OpBit.Send | OpBit.Write)) !== 0
-    if (plain && (u8[at + Bth.ackReq]! & bthAckReqBit) !== 0) this.#acknowledge(q, t)
+    if ((bits & (OpBit.Send | OpBit.Write)) === 0) return
+    i32[t + Tq.plainPsn] = psn
+    if ((u8[at + Bth.ackReq]! & bthAckReqBit) !== 0) this.#acknowledge(q, t)
   }
 
   #acknowledge(q: number, t: number): void {
@@ -553,12 +555,17 @@ export class Responder {
     return true
   }
 
-  /** Sends the ACK that is due, unless answers with lower PSNs are still to be sent; false if there was no room. */
+  /**
+   * Sends the ACK that is due, unless answers with lower PSNs are still to be sent; false if there was no room. Its PSN is
+   * that of the newest SEND or WRITE. READs and atomics after it are left out, since only their answers acknowledge them:
+   * a requester that lost the answer, and repeats what was before, could take an ACK with their PSN for their completion.
+   * Linux does, and has then read nothing.
+   */
   acknowledge(q: number, sink: PacketSink): boolean {
     const i32 = this.#i32
     const t = this.#s.of(q)
     if (i32[t + Tq.ackDue] === 0 || i32[t + Tq.resNext] !== i32[t + Tq.resTail]) return true
-    if (!this.#sendNak(q, t, ackSyndrome(i32, q, t), psnAdd(i32[t + Tq.epsn]!, -1), sink)) return false
+    if (!this.#sendNak(q, t, ackSyndrome(i32, q, t), i32[t + Tq.plainPsn]!, sink)) return false
     i32[t + Tq.ackDue] = 0
     return true
   }

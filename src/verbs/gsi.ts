@@ -96,6 +96,17 @@ export function commIdOf(qp: Gsi, serial: number): number {
   return ((slotOf('commIdOf', qp) << idBits) | (serial & ((1 << idBits) - 1))) >>> 0
 }
 
+/** The place of the agent that chose a communication ID. */
+export function agentPlaceOf(commId: number): number {
+  return commId >>> idBits
+}
+
+/** What tells the agent at a place of this segment from others that had it before; 0 if there is none. */
+export function agentAt(qp: Gsi, place: number): number {
+  const { host } = qp.pd.context.device
+  return place < maxAgents ? Atomics.load(host.i32, agentWord(host, place) + Agent.qpNum) : 0
+}
+
 /**
  * REQs and SIDR_REQs whose service ID agrees with this one in the bits of `mask` come to `qp`. EADDRINUSE if another
  * agent of the device has one that agrees.
@@ -119,8 +130,14 @@ export function registerService(qp: Gsi, serviceId: bigint, mask: bigint = 0xfff
       const differs =
         ((i32[s + Service.idHigh]! ^ idHigh) & i32[s + Service.maskHigh]! & maskHigh) |
         ((i32[s + Service.idLow]! ^ idLow) & i32[s + Service.maskLow]! & maskLow)
-      if (differs === 0)
+      if (differs !== 0) continue
+      const q = host.qpWord(i32[at.agents + i32[s + Service.agent]! * Agent.words + Agent.qpSlot]!)
+      const taken = i32[q + Qp.number] === i32[s + Service.qpNum]
+      if (taken && host.segment.attachmentAlive(i32[q + Qp.owner]!))
         throw new VerbsError('EADDRINUSE', verb, `somebody listens for service ID 0x${serviceId.toString(16)} already`)
+      // Its thread ended without closing it.
+      Atomics.store(i32, s + Service.state, 0)
+      if (free < 0) free = s
     }
     if (free < 0) {
       if (i32[used]! >= maxServices)

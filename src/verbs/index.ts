@@ -21,7 +21,17 @@ export {
   registerDriver,
 } from './device.ts'
 export { VerbsError, type VerbsErrorCode, verbsErrorCodes } from './errors.ts'
-export { commIdOf, GsiDispatch, gsiQkey, gsiQpn, madDispatchBytes, registerService, unregisterService } from './gsi.ts'
+export {
+  agentAt,
+  agentPlaceOf,
+  commIdOf,
+  GsiDispatch,
+  gsiQkey,
+  gsiQpn,
+  madDispatchBytes,
+  registerService,
+  unregisterService,
+} from './gsi.ts'
 export { elementKind, Host } from './host.ts'
 export * as layout from './layout.ts'
 export { deviceAttr, portAttr } from './limits.ts'

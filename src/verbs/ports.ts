@@ -104,7 +104,10 @@ function isFree(host: Host, request: PortRequest, port: number): boolean {
   for (let slot = i32[at.portHeads + port]! - 1; slot >= 0; slot = i32[portWord(host, slot) + Port.next]! - 1) {
     const p = portWord(host, slot)
     if (i32[p + Port.space] !== request.portSpace || !overlap(host, p, request.gid)) continue
-    if (!request.reuse || i32[p + Port.reuse] === 0 || i32[p + Port.listening] === 1) return false
+    if (request.reuse && i32[p + Port.reuse] === 1 && i32[p + Port.listening] === 0) continue
+    // A thread that ended without closing has it no more.
+    if (host.segment.attachmentAlive(i32[p + Port.owner]!)) return false
+    unchain(host, slot)
   }
   return true
 }

@@ -80,6 +80,24 @@ describe('order of PSNs', () => {
     expect(s.counted()).toMatchObject({ duplicate_request: 2 })
   })
 
+  scripted(
+    'behind: the ACK leaves out READs and atomics that came after, since only their answers acknowledge them',
+    (s) => {
+      s.receive(64)
+      s.receive(64)
+      s.send(only(theirs), { op: 'RcReadRequest', psn: theirs + 1, ...s.reth({ length: 3 * mtu }) })
+      s.send({ op: 'RcFetchAdd', psn: theirs + 4, ...s.atomicEth(1n) })
+      s.take()
+      s.send(only(theirs))
+      s.expect({ op: 'RcAck', psn: theirs, syndrome: ack, msn: 3 })
+      s.send(only(theirs + 5))
+      s.expect({ op: 'RcAck', psn: theirs + 5, syndrome: ack, msn: 4 })
+      s.send(only(theirs))
+      s.expect({ op: 'RcAck', psn: theirs + 5, syndrome: ack, msn: 4 })
+      s.expectSilence()
+    },
+  )
+
   scripted('a receive that comes between RNR NAK and its time is found by a copy', (s) => {
     s.send(only(theirs))
     s.expect({ op: 'RcAck', psn: theirs, syndrome: rnr(12) })

@@ -28,6 +28,7 @@ import {
   pollsOfWait,
   type StreamRequest,
 } from './byte-stream.ts'
+import { Part } from './part.ts'
 
 export function openRsocket(request: StreamRequest): Opening {
   const address = addressOf(request.device)
@@ -90,39 +91,24 @@ function check(result: number, call: string, socket: RSocket): void {
 class RsocketStream implements ByteStream {
   private readonly socket: RSocket
   private readonly flags: number
-  private readonly outgoing: Uint8Array
-  private readonly incoming: Uint8Array
-  /** The parts that the last calls were about: most are about the same one. */
-  private sending: Uint8Array
-  private receiving: Uint8Array
+  private readonly outgoing: Part
+  private readonly incoming: Part
 
   constructor(socket: RSocket, { busy, memoryBytes, direct }: StreamRequest) {
     this.socket = socket
     this.flags = busy ? MSG_DONTWAIT : 0
-    this.outgoing = direct ? socket.alloc(memoryBytes) : new Uint8Array(memoryBytes)
-    this.outgoing.fill(65)
-    this.incoming = new Uint8Array(memoryBytes)
-    this.sending = this.outgoing
-    this.receiving = this.incoming
+    const outgoing = direct ? socket.alloc(memoryBytes) : new Uint8Array(memoryBytes)
+    this.outgoing = new Part(outgoing.fill(65))
+    this.incoming = new Part(new Uint8Array(memoryBytes))
   }
 
   send(at: number, length: number): number {
-    let { sending } = this
-    if (sending.length !== length) {
-      sending = this.outgoing.subarray(at, at + length)
-      this.sending = sending
-    }
-    const n = this.socket.send(sending, this.flags)
+    const n = this.socket.send(this.outgoing.of(at, length), this.flags)
     return n >= 0 ? n : this.failed(n, 'send')
   }
 
   recv(length: number): number {
-    let { receiving } = this
-    if (receiving.length !== length) {
-      receiving = this.incoming.subarray(0, length)
-      this.receiving = receiving
-    }
-    const n = this.socket.recv(receiving, this.flags)
+    const n = this.socket.recv(this.incoming.of(0, length), this.flags)
     if (n > 0) return n
     return n === 0 ? -1 : this.failed(n, 'recv')
   }

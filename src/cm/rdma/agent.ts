@@ -9,12 +9,15 @@
 import { randomBytes } from 'node:crypto'
 import { nowNs } from '../../memory/index.ts'
 import {
+  agentAt,
+  agentPlaceOf,
   type CompletionChannel,
   type CompletionQueue,
   type Context,
   LinkLayer,
   openDevice,
   type ProtectionDomain,
+  reapDead,
   registerService,
   unregisterService,
   WcOpcode,
@@ -37,6 +40,14 @@ export interface ListenerOwner {
 }
 
 const backgroundMs = 100
+/** How often it looks whether those on the other side of a segment are still there. */
+const lookMs = 100
+
+/** A connection whose peer is an agent of the same segment. */
+export interface Neighbour {
+  /** The agent of the peer is gone: its thread or process has ended. */
+  peerGone(): void
+}
 
 export class Agent {
   readonly context: Context
@@ -55,6 +66,9 @@ export class Agent {
   readonly #port: GsiPort
   readonly #services = new Map<bigint, number>()
   readonly #followers = new Set<object>()
+  /** Of connections in a segment: the peers' agents by place, and who is connected to each. */
+  readonly #neighbours = new Map<number, { agent: number; connections: Set<Neighbour> }>()
+  #lookedNs = 0
   #background: NodeJS.Timeout | undefined
   #following = false
   #processing = false
@@ -140,12 +154,48 @@ export class Agent {
         for (let i = 0; i < n; i++) messages += this.#complete(i)
       }
       const now = nowNs()
+      if (this.#neighbours.size > 0 && now - this.#lookedNs > lookMs * 1e6) {
+        this.#lookedNs = now
+        messages += this.#lookForNeighbours()
+      }
       if (this.cm.deadline() > now) return messages
       this.cm.expire(now)
       return messages + 1
     } finally {
       this.#processing = false
     }
+  }
+
+  /**
+   * In a segment nobody outlives a process to disconnect for it, as a kernel does: who is connected looks by itself. What is
+   * returned ends that.
+   */
+  watchPeer(remoteCommId: number, connection: Neighbour): () => void {
+    const place = agentPlaceOf(remoteCommId)
+    if (this.ethernet || place === 0) return () => {}
+    let known = this.#neighbours.get(place)
+    if (known === undefined) {
+      known = { agent: agentAt(this.#port.qp, place), connections: new Set() }
+      this.#neighbours.set(place, known)
+    }
+    const { connections } = known
+    connections.add(connection)
+    return () => {
+      connections.delete(connection)
+      if (connections.size === 0 && this.#neighbours.get(place)?.connections === connections)
+        this.#neighbours.delete(place)
+    }
+  }
+
+  #lookForNeighbours(): number {
+    let gone = 0
+    for (const [place, { agent, connections }] of this.#neighbours) {
+      if (agentAt(this.#port.qp, place) === agent) continue
+      this.#neighbours.delete(place)
+      for (const connection of connections) connection.peerGone()
+      gone += connections.size
+    }
+    return gone
   }
 
   #complete(i: number): number {
@@ -166,7 +216,8 @@ export class Agent {
   }
 
   #millisecondsLeft(timeoutMs: number): number {
-    return Math.max(0, Math.min(timeoutMs, Math.ceil((this.cm.deadline() - nowNs()) / 1e6)))
+    const longest = this.#neighbours.size > 0 ? Math.min(timeoutMs, lookMs) : timeoutMs
+    return Math.max(0, Math.min(longest, Math.ceil((this.cm.deadline() - nowNs()) / 1e6)))
   }
 
   /** Blocks this thread until something has come or a timer has expired, at most `timeoutMs`. */
@@ -259,6 +310,9 @@ export function acquireAgent(device: string | Context): Agent {
   let agent = agents.get(device)
   if (agent === undefined) {
     const context = typeof device === 'string' ? openDevice(device) : device
+    // What threads left that ended without closing it would take messages that are for others.
+    const { host } = context.device
+    for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
     agent = new Agent(context, typeof device === 'string', randomNumber)
     agents.set(device, agent)
   }

@@ -17,7 +17,7 @@ import {
   SidrStatus,
   timeoutNs,
 } from '../ib/index.ts'
-import type { Agent, ConnectionOwner } from './agent.ts'
+import type { Agent, ConnectionOwner, Neighbour } from './agent.ts'
 import { CmEventType, errno, mtuBytes, mtuCode, type PortSpace, udpQkey } from './constants.ts'
 import type { Path } from './devices.ts'
 import { RdmaCmError } from './errors.ts'
@@ -45,7 +45,7 @@ type Manager = CommunicationManager<MadAddress>
 const packetLifeTime = 16
 const noLid = 0xffff
 
-export class Connecting implements ConnectionOwner {
+export class Connecting implements ConnectionOwner, Neighbour {
   readonly #host: ConnectionHost
   readonly #agent: Agent
   #ib: Ib | undefined
@@ -56,6 +56,9 @@ export class Connecting implements ConnectionOwner {
   #managed = false
   /** Disconnected was told; it is told once. */
   #ended = false
+  #unwatch: (() => void) | undefined
+  /** Sends the REQ, with this code of a path MTU. */
+  #ask: ((pathMtu: number) => Ib) | undefined
 
   constructor(host: ConnectionHost, agent: Agent) {
     this.#host = host
@@ -89,36 +92,39 @@ export class Connecting implements ConnectionOwner {
       return
     }
     const { lid, activeMtu } = context.queryPort(1)
-    this.#ib = cm.sendReq(
-      {
-        serviceId,
-        to,
-        qpNum,
-        qpType,
-        primary: {
-          localGid: path.gid,
-          remoteGid: path.dgid,
-          localLid: this.#agent.ethernet ? noLid : lid,
-          remoteLid: this.#agent.ethernet ? noLid : path.dlid,
-          hopLimit: 64,
-          trafficClass: options.tos,
-          flowLabel: qpNum & 0xfffff,
-          ...(options.ackTimeout > 0 ? { localAckTimeout: options.ackTimeout } : {}),
+    const ask = (pathMtu: number): Ib =>
+      cm.sendReq(
+        {
+          serviceId,
+          to,
+          qpNum,
+          qpType,
+          primary: {
+            localGid: path.gid,
+            remoteGid: path.dgid,
+            localLid: this.#agent.ethernet ? noLid : lid,
+            remoteLid: this.#agent.ethernet ? noLid : path.dlid,
+            hopLimit: 64,
+            trafficClass: options.tos,
+            flowLabel: qpNum & 0xfffff,
+            ...(options.ackTimeout > 0 ? { localAckTimeout: options.ackTimeout } : {}),
+          },
+          packetLifeTime,
+          pathMtu,
+          responderResources: param.responderResources,
+          initiatorDepth: param.initiatorDepth,
+          flowControl: param.flowControl,
+          srq,
+          retryCount: param.retryCount,
+          rnrRetryCount: param.rnrRetryCount,
+          remoteCmResponseTimeout: options.responseTimeout,
+          localCmResponseTimeout: options.responseTimeout,
+          ...retries,
         },
-        packetLifeTime,
-        pathMtu: mtuCode(activeMtu),
-        responderResources: param.responderResources,
-        initiatorDepth: param.initiatorDepth,
-        flowControl: param.flowControl,
-        srq,
-        retryCount: param.retryCount,
-        rnrRetryCount: param.rnrRetryCount,
-        remoteCmResponseTimeout: options.responseTimeout,
-        localCmResponseTimeout: options.responseTimeout,
-        ...retries,
-      },
-      now,
-    )
+        nowNs(),
+      )
+    this.#ask = ask
+    this.#ib = ask(mtuCode(activeMtu))
   }
 
   /** The queue pair that the peer is told of: the id's, or one that the program moves by itself. */
@@ -220,6 +226,7 @@ export class Connecting implements ConnectionOwner {
     )
     this.#agent.cm.sendRtu(this.#ib!, {}, nowNs())
     this.#phase = 'connected'
+    this.#unwatch = this.#agent.watchPeer(this.#ib!.remoteCommId, this)
   }
 
   /** `rdma_notify` with IBV_EVENT_COMM_EST: data came, so the peer is connected whatever became of its RTU. */
@@ -252,6 +259,7 @@ export class Connecting implements ConnectionOwner {
   }
 
   close(): void {
+    this.#unwatch?.()
     if (this.#ib !== undefined && this.#ib.state !== 'IDLE') this.#agent.cm.close(this.#ib, nowNs())
     if (this.#ib !== undefined) this.#ib.context = undefined
     this.#ended = true
@@ -272,6 +280,7 @@ export class Connecting implements ConnectionOwner {
         this.#established({})
         break
       case 'rejReceived':
+        if (this.#askedWithLess(event.message.reason)) break
         if (this.#phase === 'connected') this.#end(0, { privateData: event.message.privateData })
         else this.#fail(CmEventType.Rejected, event.message.reason, { privateData: event.message.privateData })
         break
@@ -342,7 +351,23 @@ export class Connecting implements ConnectionOwner {
 
   #established(param: Partial<CmEventParam>): void {
     this.#phase = 'connected'
+    const { kind, remoteCommId } = this.#ib!
+    if (kind === 'connection') this.#unwatch = this.#agent.watchPeer(remoteCommId, this)
     this.#host.emit(CmEventType.Established, 0, param)
+  }
+
+  /** For the agent: as if the peer had disconnected. */
+  peerGone(): void {
+    if (this.#phase === 'connected') this.#end(0, {})
+  }
+
+  /** Where the peer's MTU is smaller, the same again with the next smaller one. */
+  #askedWithLess(reason: number): boolean {
+    const { pathMtu } = this.#ib!
+    if (reason !== CmRejReason.InvalidPathMtu || this.#phase !== 'asking' || pathMtu <= 1) return false
+    this.#ib!.context = undefined
+    this.#ib = this.#ask!(pathMtu - 1)
+    return true
   }
 
   #fail(type: CmEventType, status: number, param: Partial<CmEventParam>): void {
@@ -354,6 +379,7 @@ export class Connecting implements ConnectionOwner {
 
   #end(status: number, param: Partial<CmEventParam>): void {
     this.#phase = 'over'
+    this.#unwatch?.()
     if (this.#ended) return
     this.#ended = true
     this.#host.emit(CmEventType.Disconnected, status, param)

@@ -113,7 +113,7 @@ export class DeviceSet {
   /** The way to `to`, from `from` if that is given; undefined if there is none. */
   path(to: ParsedAddress, from: Local | undefined): Path | undefined {
     const ip = to.bytes
-    const agent = from?.agent ?? (this.#fixed || !isLoopback(ip) ? this.#agent(this.#device) : this.#loopback(ip))
+    const agent = from?.agent ?? this.#agentTo(ip)
     if (isMulticast(ip)) return toGroup(agent, ip, from)
     if (!agent.ethernet) return inSegment(agent, ip, from)
     const source = from ?? sourceFor(agent, ip, to.zone)
@@ -121,15 +121,21 @@ export class DeviceSet {
     return { ...source, dgid: gidOfIp(ip), dlid: 0, remoteIp: ip }
   }
 
-  /** A loopback address is reached from itself, or from 127.0.0.1 where another process has it. */
-  #loopback(ip: Uint8Array): Agent {
+  /** The device from which to reach an address. One of this host itself may be another process's. */
+  #agentTo(ip: Uint8Array): Agent {
+    if (this.#fixed) return this.#agent(this.#device)
     for (const agent of this.#agents.values()) if (agent.ethernet && localOf(agent, ip, '') !== undefined) return agent
     try {
-      return this.#agent(loopbackName(ip))
+      return this.#agent(isLoopback(ip) ? loopbackName(ip) : this.#device)
     } catch (error) {
-      if (!(error instanceof VerbsError) || error.code !== 'EADDRINUSE' || ip.length !== 4) throw error
+      const taken = error instanceof VerbsError && error.code === 'EADDRINUSE'
+      if (!taken || !isOwn(ip) || ip.length !== 4) throw error
     }
-    // A server on this host has it. Any other of the many addresses of loopback leads there.
+    return this.#spare()
+  }
+
+  /** Any of the many addresses of loopback leads to all addresses of this host. */
+  #spare(): Agent {
     let last: unknown
     for (let i = 0; i < 16; i++) {
       try {

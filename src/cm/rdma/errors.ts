@@ -23,11 +23,13 @@ export class RdmaCmError extends Error {
   /** The call, by its name here: `connect`, `bindAddr`, … */
   readonly call: string
   /** What came, if an id without a channel waited for it. */
-  event?: CmEvent
+  declare readonly event: CmEvent | undefined
 
-  constructor(code: RdmaCmErrorCode, call: string, message: string) {
+  constructor(code: RdmaCmErrorCode, call: string, message: string, event?: CmEvent) {
     super(`${call}: ${message} (${code})`)
     this.code = code
     this.call = call
+    // Not in what is printed of an error: the id and all that hangs on it.
+    Object.defineProperty(this, 'event', { value: event, enumerable: false })
   }
 }

@@ -126,6 +126,11 @@ export class EventChannel {
     }
   }
 
+  /** For ids, which may make many connections before anybody asks for an event: takes what has come meanwhile. */
+  giveTime(): void {
+    processAll()
+  }
+
   /** For ids: an event of theirs. */
   push(event: CmEvent): void {
     this.#queue.push(event)

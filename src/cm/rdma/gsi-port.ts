@@ -36,7 +36,7 @@ export function madAddress(gid: Uint8Array, lid: number, sgidIndex: number): Mad
   return { gid, lid, sgidIndex, key: `${Buffer.from(gid).toString('hex')}/${sgidIndex}` }
 }
 
-const receives = 512
+const receives = 1024
 const sends = 256
 const receiveBytes = 320
 const sendBytes = Mad.totalLength

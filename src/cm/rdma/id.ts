@@ -14,29 +14,15 @@ import {
   type CompletionChannel,
   type CompletionQueue,
   type Context,
-  givePort,
-  type Host,
-  listenOnPort,
   type ProtectionDomain,
   type QpAttr,
   type QpState,
   QpType,
   type QueuePair,
-  type TakenPort,
-  takePort,
-  VerbsError,
 } from '../../verbs/index.ts'
-import { CmaHdr, gidOfIp, isMalformed, parseCma, rdmaServiceId } from '../../wire/index.ts'
-import type { CmListener, CmEvent as IbEvent } from '../ib/index.ts'
-import {
-  type CmAddress,
-  type CmSocketAddress,
-  isAny,
-  isMulticast,
-  parseAddress,
-  sameBytes,
-  socketAddress,
-} from './address.ts'
+import { CmaHdr, isMalformed, parseCma } from '../../wire/index.ts'
+import type { CmEvent as IbEvent } from '../ib/index.ts'
+import { type CmAddress, type CmSocketAddress, isAny, isMulticast, parseAddress, socketAddress } from './address.ts'
 import type { Agent, ListenerOwner } from './agent.ts'
 import { Connecting, type ConnectionHost } from './connecting.ts'
 import { CmEventType, errno, PortSpace, privateDataBytes, qpTypeOf, udpQkey } from './constants.ts'
@@ -46,6 +32,7 @@ import { CmEvent, type CmEventParam } from './event.ts'
 import type { EventChannel, IdOptions } from './event-channel.ts'
 import type { MadAddress } from './gsi-port.ts'
 import { IdQp } from './id-qp.ts'
+import { BoundPort, Listening } from './listening.ts'
 import { Groups } from './multicast.ts'
 import {
   type ConnParam,
@@ -57,22 +44,9 @@ import {
   type IdQpInit,
   type IdQpType,
 } from './params.ts'
+import { failureOf, failures } from './waiting.ts'
 
 export type CmIdState = 'idle' | 'bound' | 'addrResolved' | 'routeResolved' | 'connecting' | 'listening' | 'closed'
-
-/** What a listener without a number of its own allows: Linux's. */
-const defaultBacklog = 1024
-
-/** Events that end the waiting of an id without a channel: what it waits for may come no more. */
-const failures: ReadonlySet<CmEventType> = new Set([
-  CmEventType.AddrError,
-  CmEventType.RouteError,
-  CmEventType.ConnectError,
-  CmEventType.Unreachable,
-  CmEventType.Rejected,
-  CmEventType.DeviceRemoval,
-  CmEventType.MulticastError,
-])
 
 export class CmId implements ConnectionHost, ListenerOwner {
   readonly portSpace: PortSpace
@@ -91,11 +65,11 @@ export class CmId implements ConnectionHost, ListenerOwner {
   /** The own address; its `ip` is all zeros for a wildcard. */
   #ip: Uint8Array = new Uint8Array(4)
   #local: Local | undefined
-  #port: TakenPort | undefined
+  #port: BoundPort | undefined
   #portNumber = 0
   #path: Path | undefined
   #peer: CmSocketAddress | undefined
-  #listeners: { agent: Agent; listener: CmListener<MadAddress> }[] = []
+  #listening: Listening | undefined
   readonly #handles: AddressHandle[] = []
   readonly #groups: Groups = new Groups()
 
@@ -168,7 +142,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
 
   /** `rdma_get_local_addr`. */
   get localAddress(): CmSocketAddress {
-    return socketAddress(this.#ip, this.#port?.port ?? this.#portNumber)
+    return socketAddress(this.#ip, this.#port?.number ?? this.#portNumber)
   }
 
   /** `rdma_get_peer_addr`; undefined until it is known. */
@@ -191,27 +165,14 @@ export class CmId implements ConnectionHost, ListenerOwner {
     const any = isAny(parsed.bytes)
     const local = any ? undefined : devices.local(call, parsed)
     const agent = local?.agent ?? devices.only
-    const { host } = (agent ?? devices.all()[0]!).context.device
-    this.#takePort(call, host, parsed.port, parsed.bytes, agent)
+    this.#takePort(call, agent ?? devices.all()[0]!, parsed.bytes, parsed.port)
     this.#local = local
     this.#ip = parsed.bytes
     this.#agent = agent
   }
 
-  /** Ports of a segment are the segment's; those of a network belong to an address. */
-  #takePort(call: string, host: Host, port: number, ip: Uint8Array, agent: Agent | undefined): void {
-    const inSegment = agent !== undefined && !agent.ethernet
-    const gid = inSegment || isAny(ip) ? new Uint8Array(16) : gidOfIp(ip)
-    const { reuseAddr } = this.options
-    try {
-      this.#port = takePort(host, { portSpace: this.portSpace, port, gid, reuse: reuseAddr }, Math.random)
-    } catch (error) {
-      throw inUse(call, error)
-    }
-  }
-
-  #portHost(): Host {
-    return (this.#agent ?? this.#channel.devices.all()[0]!).context.device.host
+  #takePort(call: string, agent: Agent, ip: Uint8Array, port: number): void {
+    this.#port = new BoundPort(call, agent, this.portSpace, ip, port, this.options)
   }
 
   /**
@@ -233,8 +194,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     this.#peer = socketAddress(bytes, to.port, to.zone)
     if (path === undefined) this.emit(CmEventType.AddrError, -errno.ENODEV, {})
     else {
-      if (this.#port === undefined)
-        this.#takePort('resolveAddr', path.agent.context.device.host, 0, path.ip, path.agent)
+      if (this.#port === undefined) this.#takePort('resolveAddr', path.agent, path.ip, 0)
       this.#path = path
       this.#agent = path.agent
       this.#ip = path.ip
@@ -290,36 +250,10 @@ export class CmId implements ConnectionHost, ListenerOwner {
     if (this.#state === 'idle') this.bindAddr({})
     const { devices } = this.#channel
     const agents = this.#agent === undefined ? devices.all() : [this.#agent]
-    const serviceId = rdmaServiceId(this.portSpace, this.#port!.port)
-    try {
-      listenOnPort(this.#portHost(), this.#port!)
-      for (const agent of agents) {
-        const options = { backlog: Math.min(backlog || defaultBacklog, defaultBacklog), context: this }
-        const listener = agent.listen(serviceId, {
-          ...options,
-          matches: (message) => this.#isForThis(message.type === 'REQ', message.privateData, message),
-        })
-        this.#listeners.push({ agent, listener })
-      }
-    } catch (error) {
-      for (const { agent, listener } of this.#listeners.splice(0)) agent.closeListener(listener)
-      throw inUse('listen', error)
-    }
+    const { portSpace, qpType, options } = this
+    const port = this.#port!
+    this.#listening = new Listening(this, agents, portSpace, qpType, this.#ip, port, backlog, options.afOnly)
     this.#state = 'listening'
-  }
-
-  /** Whether a request is of the id's type, and for its address. */
-  #isForThis(isReq: boolean, privateData: Uint8Array, message: object): boolean {
-    if (isReq !== (this.qpType !== QpType.UD)) return false
-    if (isReq) {
-      const service = (message as { transportServiceType: number }).transportServiceType
-      if (service !== (this.qpType === QpType.RC ? 0 : 1)) return false
-    }
-    const cma = parseCma(privateData, 0, privateData.length)
-    if (isMalformed(cma)) return false
-    if (!isAny(this.#ip)) return sameBytes(this.#ip, cma.destination)
-    const sameFamily = this.#ip.length === cma.destination.length
-    return sameFamily || (this.#ip.length === 16 && !this.options.afOnly) || !(this.#agent?.ethernet ?? true)
   }
 
   /** For the agent: a request came to this listening id. */
@@ -332,7 +266,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     Object.assign(id.options, this.options)
     id.#agent = agent
     id.#ip = cma.destination
-    id.#portNumber = this.#port!.port
+    id.#portNumber = this.#port!.number
     id.#peer = socketAddress(cma.source, cma.port)
     id.#state = 'connecting'
     id.#connecting = new Connecting(id, agent)
@@ -372,9 +306,10 @@ export class CmId implements ConnectionHost, ListenerOwner {
       path.agent.context,
     )
     const connecting = new Connecting(this, path.agent)
-    connecting.connect(path, this.#port!.port, this.#peer!.port, full)
+    connecting.connect(path, this.#port!.number, this.#peer!.port, full)
     this.#connecting = connecting
     this.#state = 'connecting'
+    this.#channel.giveTime()
     this.#finish('connect', CmEventType.Established, CmEventType.ConnectResponse)
   }
 
@@ -385,6 +320,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     const room = ud ? privateDataBytes.acceptUd : privateDataBytes.accept
     const full = fullParam('accept', param, room, this.#agent!.context, ud ? {} : connecting.limits)
     connecting.accept(full)
+    this.#channel.giveTime()
     if (!ud) this.#finish('accept', CmEventType.Established)
   }
 
@@ -410,6 +346,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     const connecting = this.#connection('disconnect')
     const over = connecting.phase === 'over' && !this.#channel.has(this, CmEventType.Disconnected)
     connecting.disconnect()
+    this.#channel.giveTime()
     if (!over) this.#finish('disconnect', CmEventType.Disconnected)
   }
 
@@ -470,7 +407,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
   }
 
   #agents(): Agent[] {
-    const listening = this.#listeners.map(({ agent }) => agent)
+    const listening = this.#listening?.agents ?? []
     return this.#agent === undefined ? listening : [this.#agent, ...listening]
   }
 
@@ -478,13 +415,13 @@ export class CmId implements ConnectionHost, ListenerOwner {
   close(): void {
     if (this.#state === 'closed') return
     this.#state = 'closed'
-    for (const { agent, listener } of this.#listeners.splice(0)) agent.closeListener(listener)
+    this.#listening?.close()
     for (const event of this.#channel.takeEventsOf(this)) if (event.id !== this) event.id.close()
     this.#groups.leaveAll()
     this.#connecting?.close()
     this.#idQp?.close()
     for (const handle of this.#handles) if (!handle.closed) handle.close()
-    if (this.#port !== undefined) givePort(this.#portHost(), this.#port)
+    this.#port?.close()
     this.#channel.disown(this)
     if (this.#sync) this.#channel.close()
   }
@@ -520,11 +457,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     const event = this.#channel.waitFor(({ id, type }) => id === this && (wanted.includes(type) || failures.has(type)))
     this.event = event
     if (wanted.includes(event.type)) return
-    const timedOut = event.status === -errno.ETIMEDOUT
-    const code = event.type === CmEventType.Rejected ? 'ECONNREFUSED' : timedOut ? 'ETIMEDOUT' : 'EIO'
-    const error = new RdmaCmError(event.type === CmEventType.AddrError ? 'ENODEV' : code, call, failureText(event))
-    error.event = event
-    throw error
+    throw failureOf(call, event)
   }
 
   #assertOpen(call: string): void {
@@ -543,19 +476,6 @@ export class CmId implements ConnectionHost, ListenerOwner {
 }
 
 const loopback6 = new Uint8Array(16).fill(1, 15)
-
-function failureText({ type, status, id }: CmEvent): string {
-  const peer = id.peerAddress === undefined ? 'the peer' : `${id.peerAddress.address} port ${id.peerAddress.port}`
-  if (type === CmEventType.Rejected) return `${peer} rejected the connection (reason ${status})`
-  if (type === CmEventType.AddrError) return `no device leads to ${peer}`
-  if (status === -errno.ETIMEDOUT) return `${peer} did not answer`
-  return `the connection to ${peer} failed with status ${status}`
-}
-
-function inUse(call: string, error: unknown): unknown {
-  if (!(error instanceof VerbsError) || error.code !== 'EADDRINUSE') return error
-  return new RdmaCmError('EADDRINUSE', call, error.message.replace(/^\w+: | \(EADDRINUSE\)$/g, ''))
-}
 
 function checkTimeout(call: string, timeoutMs: number): void {
   if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0))

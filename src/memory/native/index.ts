@@ -6,7 +6,7 @@
  *     futex.ts     waiting on a word of a mapping, across processes
  *     host.ts      clock, cores, locked memory
  *     udp.ts       UDP sockets over one memory (udp-options.ts, udp-batch.ts, sockaddr.ts)
- *     tcp.ts       TCP sockets over one memory
+ *     kernel-socket.ts   TCP and UDP sockets of the kernel, as C programs use them
  *     poll.ts      waiting until one of several descriptors can be read
  *     error.ts     what all of it throws
  *
@@ -26,10 +26,10 @@ export {
   registerMembarrier,
   threadCpuNs,
 } from './host.ts'
+export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'
 export { mapPrivate, mapShared, type PrivateMapping, type SharedMapping, unlinkShared, unmap } from './mapping.ts'
 export { closeFd, drainEventFd, makeEventFd, maxPolled, signalEventFd, waitReadable } from './poll.ts'
 export { addressText } from './sockaddr.ts'
-export { TcpListener, TcpSocket } from './tcp.ts'
 export { maxDatagramBytes, maxSegments, type UdpOptions, UdpSocket } from './udp.ts'
 export { isMulticast } from './udp-options.ts'

@@ -49,15 +49,17 @@ export interface Libc {
   readonly getsockname: NativeFunction
   readonly setsockopt: NativeFunction
   readonly getsockopt: NativeFunction
+  readonly listen: NativeFunction
+  readonly accept4: NativeFunction
+  readonly connect: NativeFunction
+  readonly getpeername: NativeFunction
+  readonly shutdown: NativeFunction
+  readonly send: NativeFunction
+  readonly recv: NativeFunction
   readonly sendmsg: NativeFunction
   readonly sendmmsg: NativeFunction
   readonly recvmsg: NativeFunction
-  readonly connect: NativeFunction
-  readonly listen: NativeFunction
-  readonly accept4: NativeFunction
-  readonly send: NativeFunction
-  readonly recv: NativeFunction
-  readonly shutdown: NativeFunction
+  readonly poll: NativeFunction
   readonly ppoll: NativeFunction
   readonly eventfd: NativeFunction
   readonly read: NativeFunction
@@ -100,15 +102,17 @@ function open(): { libc: Libc | null; reason: string } {
         getsockname: c.func('getsockname', 'int', ['int', 'uint64_t', 'uint64_t']),
         setsockopt: c.func('setsockopt', 'int', ['int', 'int', 'int', 'uint64_t', 'uint32_t']),
         getsockopt: c.func('getsockopt', 'int', ['int', 'int', 'int', 'uint64_t', 'uint64_t']),
+        listen: c.func('listen', 'int', ['int', 'int']),
+        accept4: c.func('accept4', 'int', ['int', 'uint64_t', 'uint64_t', 'int']),
+        connect: c.func('connect', 'int', ['int', 'uint64_t', 'uint32_t']),
+        getpeername: c.func('getpeername', 'int', ['int', 'uint64_t', 'uint64_t']),
+        shutdown: c.func('shutdown', 'int', ['int', 'int']),
+        send: c.func('send', 'int64_t', ['int', 'uint64_t', 'uint64_t', 'int']),
+        recv: c.func('recv', 'int64_t', ['int', 'uint64_t', 'uint64_t', 'int']),
         sendmsg: c.func('sendmsg', 'int64_t', ['int', 'uint64_t', 'int']),
         sendmmsg: c.func('sendmmsg', 'int', ['int', 'uint64_t', 'uint32_t', 'int']),
         recvmsg: c.func('recvmsg', 'int64_t', ['int', 'uint64_t', 'int']),
-        connect: c.func('connect', 'int', ['int', 'uint64_t', 'uint32_t']),
-        listen: c.func('listen', 'int', ['int', 'int']),
-        accept4: c.func('accept4', 'int', ['int', 'uint64_t', 'uint64_t', 'int']),
-        send: c.func('send', 'int64_t', ['int', 'uint64_t', 'uint64_t', 'int']),
-        recv: c.func('recv', 'int64_t', ['int', 'uint64_t', 'uint64_t', 'int']),
-        shutdown: c.func('shutdown', 'int', ['int', 'int']),
+        poll: c.func('poll', 'int', ['uint64_t', 'uint64_t', 'int']),
         ppoll: c.func('ppoll', 'int', ['uint64_t', 'uint64_t', 'uint64_t', 'uint64_t']),
         eventfd: c.func('eventfd', 'int', ['uint32_t', 'int']),
         read: c.func('read', 'int64_t', ['int', 'uint64_t', 'uint64_t']),

@@ -217,21 +217,24 @@ describe.each(scenes)('$name', ({ kind, there, here, address }) => {
 
 describe.skipIf(!nativeAvailable).each(scenes.filter(({ kind }) => kind === 'process'))('$name, killed', (scene) => {
   const { kind, there, here, address } = scene
-  it('a connected peer: its queue pair is gone; a DREQ is answered if anybody is left who speaks for the device', async () => {
+
+  it('a connected peer: in a segment that is a disconnection; on a network requests and a DREQ find no answer', async () => {
     const other = new Elsewhere(kind, { role: 'channel server', device: there, address, port: 0 })
     const { port } = await other.next<{ port: number }>()
     const channel = channelOn(here)
     const end = await connectTo(channel, address, port)
     await event(channel, T.Established)
     await other.kill()
-    // Until the queue pair is cleaned up, an empty WRITE needs nobody there.
-    for (let status: WcStatus = WcStatus.Success; status !== WcStatus.RetryExcErr; ) {
-      expect(status).toBe(WcStatus.Success)
-      end.qp.postSend({ opcode: Opcode.Write, sendFlags: SendFlag.Signaled, remoteAddr: 0, rkey: 0, sgList: [] })
-      status = (await end.completion('send')).status
+    if (there.startsWith('shm')) {
+      expect((await event(channel, T.Disconnected)).status).toBe(0)
+      end.id.disconnect()
+      expect((await event(channel, T.TimewaitExit)).status).toBe(0)
+      return
     }
+    end.qp.postSend({ opcode: Opcode.Write, sendFlags: SendFlag.Signaled, remoteAddr: 0, rkey: 0, sgList: [] })
+    expect((await end.completion('send')).status).toBe(WcStatus.RetryExcErr)
     end.id.disconnect()
-    expect((await event(channel, T.Disconnected)).status).toBe(scene.there.startsWith('shm') ? 0 : -110)
+    expect((await event(channel, T.Disconnected)).status).toBe(-110)
   })
 
   it('before it answers: unreachable, or rejected by who is left; afterwards its port is free', async () => {
@@ -264,4 +267,18 @@ describe.skipIf(!nativeAvailable).each(scenes.filter(({ kind }) => kind === 'pro
     for (let established = 0; established < 2; established++) await event(channel, T.Established)
     await talk(end, b)
   })
+})
+
+it('a thread that ends without closing leaves neither port nor service', async () => {
+  const address = '127.0.0.1'
+  const channel = channelOn('shm0')
+  const other = new Elsewhere('thread', { role: 'idle server', device: 'shm0', address, port: 0 })
+  const { port } = await other.next<{ port: number }>()
+  const listener = channel.createId(PortSpace.Tcp)
+  expect(() => listener.bindAddr({ address, port })).toThrow(/in use/)
+  await other.kill()
+  listener.bindAddr({ address, port })
+  listener.listen()
+  await connectTo(channel, address, port)
+  expect((await event(channel, T.ConnectRequest)).listenId === listener).toBe(true)
 })

@@ -16,6 +16,7 @@ import {
   Opcode,
   openDevice,
   PortSpace,
+  QpState,
   QpType,
   registerService,
   SendFlag,
@@ -23,7 +24,9 @@ import {
 } from '../../../src/index.ts'
 import {
   type CmMessage,
+  CmRejReason,
   type CmReq,
+  cmMessage,
   emitCm,
   gidOfIp,
   isMalformed,
@@ -33,10 +36,12 @@ import {
   rdmaServiceId,
 } from '../../../src/wire/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
+import { seeded } from '../../transport/virtual.ts'
 import { packetsOf, placesOf } from '../../wire/captures.ts'
 
 const T = CmEventType
 const grh = 40
+const receives = 32
 
 /** The messages for QP 1 of a capture. */
 function capturedIn(file: string): CmMessage[] {
@@ -69,13 +74,27 @@ class Foreign {
     this.qp = this.#pd.createQp({ type: QpType.GSI, sendCq: this.#cq, recvCq: this.#cq })
     connectQp(this.qp, { psn: 0 }, null)
     this.#ah = this.#pd.createAh({ portNum: 1, grh: { dgid: gidOfIp(parseIp(peer)!), hopLimit: 64 } })
-    for (let i = 0; i < 32; i++)
-      this.qp.postRecv({ wrId: i, sgList: [{ addr: this.#mr.addr + 1024 * i, length: 1024, lkey: this.#mr.lkey }] })
+    for (let i = 0; i < receives; i++) this.#post(i)
   }
 
   send(message: CmMessage): void {
+    const bytes = new Uint8Array(256)
+    emitCm(message, bytes, 0)
+    this.sendBytes(bytes)
+  }
+
+  /** Whatever has come is thrown away. */
+  drain(): void {
+    while (this.#cq.poll(this.#wc, 1) === 1) if (this.#wc[0]!.wrId !== 99) this.#post(this.#taken++ % receives)
+  }
+
+  #post(i: number): void {
+    this.qp.postRecv({ wrId: i, sgList: [{ addr: this.#mr.addr + 1024 * i, length: 1024, lkey: this.#mr.lkey }] })
+  }
+
+  sendBytes(bytes: Uint8Array): void {
     const at = 60_000
-    emitCm(message, this.#buffer, at)
+    this.#buffer.set(bytes, at)
     this.qp.postSend({
       wrId: 99,
       opcode: Opcode.Send,
@@ -90,6 +109,7 @@ class Foreign {
   async next(): Promise<CmMessage> {
     const end = performance.now() + 10_000
     for (;;) {
+      channel.giveTime()
       if (this.#cq.poll(this.#wc, 1) === 1) {
         if (this.#wc[0]!.wrId === 99) continue
         expect(this.#wc[0]!.srcQp).toBe(1)
@@ -270,5 +290,96 @@ describe('UD', () => {
     asked.id.accept()
     const { transactionId, requestId } = linux
     expect(await foreign.next()).toEqual({ ...answer, transactionId, requestId, qpn: qpNum })
+  })
+})
+
+describe('bad input', () => {
+  it('a REQ whose header with the addresses is damaged is refused, and nothing is told', async () => {
+    start()
+    const linux = capturedIn('rping.pcap')[0] as CmMessage & { type: 'REQ' }
+    const listener = channel.createId(PortSpace.Tcp)
+    listener.bindAddr({ port: 7174 })
+    listener.listen()
+    const damaged = [
+      [0, 1],
+      [1, 0x50],
+      [1, 0],
+    ] as const
+    for (const [i, [at, value]] of damaged.entries()) {
+      foreign.send({ ...linux, localCommId: 1000 + i, privateData: linux.privateData.with(at, value) })
+      const rej = (await foreign.next()) as CmMessage & { type: 'REJ' }
+      expect(rej).toMatchObject({ type: 'REJ', reason: CmRejReason.InvalidServiceId, remoteCommId: 1000 + i })
+    }
+    expect(channel.tryGetEvent()).toBeUndefined()
+    foreign.send({ ...linux, localCommId: 2000 })
+    await event(T.ConnectRequest)
+  })
+
+  it('random messages to somebody who listens and is connected change nothing', async () => {
+    start()
+    const listener = channel.createId(PortSpace.Tcp)
+    listener.bindAddr({ port: 7174 })
+    listener.listen()
+    const server = createEventChannel({ device: loopbackDevice(3) })
+    const id = channel.createId(PortSpace.Tcp)
+    const other = server.createId(PortSpace.Tcp)
+    other.resolveAddr(undefined, { address: ourAddress, port: 7174 })
+    server.tryGetEvent()
+    other.resolveRoute()
+    server.tryGetEvent()
+    other.createQp()
+    other.connect()
+    const request = await event(T.ConnectRequest)
+    request.id.createQp()
+    request.id.accept()
+    await event(T.Established)
+    const templates = [...capturedIn('rping.pcap'), ...capturedIn('udaddy.pcap')]
+    const seed = Number(process.env.VERBENA_SEED ?? Math.floor(Math.random() * 2 ** 31))
+    const again = `VERBENA_SEED=${seed} npx vitest run test/cm/rdma/wire.test.ts -t random`
+    const random = seeded(seed)
+    for (let i = 0; i < 600; i++) {
+      const bytes = new Uint8Array(256)
+      emitCm(templates[Math.floor(random() * templates.length)]!, bytes, 0)
+      for (let n = Math.floor(random() * 6); n >= 0; n--)
+        bytes[24 + Math.floor(random() * 232)] = Math.floor(random() * 256)
+      foreign.sendBytes(bytes)
+      for (let told = channel.tryGetEvent(); told !== undefined; told = channel.tryGetEvent()) {
+        expect(told.type, again).toBe(T.ConnectRequest)
+        told.id.close()
+      }
+      foreign.drain()
+      if (i % 16 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(request.id.qp!.state, again).toBe(QpState.Rts)
+    other.disconnect()
+    const end = performance.now() + 10_000
+    let disconnected = false
+    while (!disconnected && performance.now() < end) {
+      const told = channel.tryGetEvent()
+      disconnected = told?.type === T.Disconnected
+      if (told?.type === T.ConnectRequest) told.id.close()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(disconnected, again).toBe(true)
+    id.close()
+    server.close()
+  })
+
+  it('a peer with a smaller MTU is asked again with that', async () => {
+    start()
+    registerService(foreign.qp, rdmaServiceId(PortSpace.Tcp, 7471))
+    const id = await resolved(PortSpace.Tcp, 7471)
+    id.connect({ privateData: Buffer.from('again') })
+    for (const pathMtu of [5, 4, 3]) {
+      const req = (await foreign.next()) as CmMessage & { type: 'REQ' }
+      expect(req).toMatchObject({ type: 'REQ', pathMtu, localQpn: id.qp!.qpNum })
+      const fields = { remoteCommId: req.localCommId, reason: CmRejReason.InvalidPathMtu }
+      if (pathMtu > 3) foreign.send(cmMessage('REJ', req.transactionId, fields))
+      else {
+        const rej = { ...fields, reason: CmRejReason.NoResources }
+        foreign.send(cmMessage('REJ', req.transactionId, rej))
+      }
+    }
+    expect((await event(T.Rejected)).status).toBe(CmRejReason.NoResources)
   })
 })

@@ -1,0 +1,90 @@
+/** What the commands on rsockets share: options, Ctrl-C, and the end. */
+import type { Command } from 'commander'
+import { type CommonResult, type CommonSettings, type Notice, runTool, type ToolName } from '../rstools/index.ts'
+import { PeerError, parseInteger, parseNumber, UsageError } from '../toolkit/index.ts'
+import { exitCodes } from './failure.ts'
+import { interruptible } from './interrupt.ts'
+
+export interface CommonOptions {
+  device?: string
+  wait?: string
+  timeout?: string
+  json?: boolean
+}
+
+export function addCommonOptions(command: Command): Command {
+  return command
+    .option('--device <dev>', 'adapter: roce, roce:ADDRESS, shm:NAME (default: $VERBENA_DEVICE, else roce)')
+    .option('--wait <seconds>', 'client: try so long while nobody listens (default: 0)')
+    .option('--timeout <seconds>', 'give up when nothing comes for so long; 0 waits for ever (default: 60)')
+    .option('--json', 'print one JSON document and nothing else')
+}
+
+export function commonSettings({ device, wait, timeout }: CommonOptions): CommonSettings {
+  const asked = device ?? process.env.VERBENA_DEVICE
+  if (asked !== undefined && /^shm[01]$/.test(asked))
+    throw new UsageError(
+      '--device',
+      `${asked} lives within one process, and the peer is another one: name a segment that both open, for example shm:verbena`,
+    )
+  return {
+    device,
+    waitMs: parseNumber('--wait', wait, 0, 0, 86_400) * 1000,
+    stallMs: parseNumber('--timeout', timeout, 60, 0, 86_400) * 1000,
+  }
+}
+
+/** Letters and words of `-T`; it may be given several times. */
+export function testOptions<K extends string>(given: readonly string[] | undefined, known: readonly K[]): Set<K> {
+  const chosen = new Set<K>()
+  for (const text of given ?? []) {
+    const lower = text.toLowerCase()
+    const found = known.find((name) => (text.length === 1 ? name[0] === lower : name.startsWith(lower)))
+    if (found === undefined || lower === '')
+      throw new UsageError(
+        '-T',
+        `'${text}' is not valid. Expected ${known.map((name) => `${name[0]} or ${name}`).join(', ')}`,
+      )
+    chosen.add(found)
+  }
+  return chosen
+}
+
+export function collect(text: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), text]
+}
+
+export function portOf(text: string | undefined, fallback: number): number {
+  return parseInteger('-p', text, fallback, 1, 65535)
+}
+
+/** Runs a program to its end; the exit code. With `--json` only the result is printed. */
+export async function runRsTool(
+  tool: ToolName,
+  settings: object,
+  role: CommonResult['role'],
+  json: boolean,
+): Promise<number> {
+  const interruption = interruptible('Stopping. Once more ends at once.')
+  const tell = ({ line, part, error }: Notice): void => {
+    if (json) return
+    if (line !== undefined) process.stdout.write(`${line}\n`)
+    if (part !== undefined) process.stdout.write(part)
+    if (error !== undefined) process.stderr.write(`${error}\n`)
+  }
+  try {
+    const result = await runTool(tool, settings, role, { tell, signal: interruption.signal })
+    if (json) process.stdout.write(`${JSON.stringify(result)}\n`)
+    const interrupted = interruption.exitCode()
+    if (interrupted !== undefined) return interrupted
+    if (result.failure === undefined) return exitCodes.done
+    process.stderr.write(`verbena: ${result.failure.message}\n`)
+    return exitCodes.failed
+  } catch (error) {
+    // Thrown in the thread: what it was decides what it means.
+    if (!(error instanceof PeerError) || error.thrown === null) throw error
+    throw Object.assign(new Error(error.message), error.thrown)
+  } finally {
+    interruption.dispose()
+  }
+}

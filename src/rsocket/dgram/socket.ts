@@ -1,0 +1,70 @@
+/**
+ * `Socket`: datagrams over rsockets, with the shape of `dgram.Socket`, which it is by class: how it reads its arguments,
+ * binds by itself and queues what is sent before is Node's own code. What it sends and receives with is ours, in the place
+ * of libuv's handle.
+ */
+import dgram from 'node:dgram'
+import type { Context } from '../../verbs/index.ts'
+import { badValue, errnoError } from '../net/errors.ts'
+import { DatagramHandle } from './handle.ts'
+
+export interface SocketOptions extends dgram.SocketOptions {
+  /** The device, or its name; without it the environment's VERBENA_DEVICE, else the device that has the address. */
+  device?: string | Context | undefined
+}
+
+type Lookup = ConstructorParameters<typeof DatagramHandle>[2]
+
+/** What Node keeps of a socket under a symbol of its own. */
+interface State {
+  handle: { lookup: Lookup; close(): void } | null
+}
+
+function stateOf(socket: dgram.Socket): State {
+  const symbol = Object.getOwnPropertySymbols(socket).find((s) => s.description === 'state symbol')
+  const state = symbol && (socket as unknown as Record<symbol, State>)[symbol]
+  if (!state?.handle)
+    throw new Error(
+      `verbena/dgram does not know the datagram sockets of Node.js ${process.version}: use RDatagram of verbena`,
+    )
+  return state
+}
+
+const DgramSocket = dgram.Socket as unknown as new (
+  options: dgram.SocketOptions | dgram.SocketType,
+  listener?: MessageListener,
+) => dgram.Socket
+
+export type MessageListener = (message: Buffer, from: dgram.RemoteInfo) => void
+
+export class Socket extends DgramSocket {
+  constructor(options: SocketOptions | dgram.SocketType, listener?: MessageListener) {
+    super(options, listener)
+    const given = typeof options === 'string' ? { type: options } : options
+    const state = stateOf(this)
+    const { lookup } = state.handle!
+    state.handle!.close()
+    state.handle = new DatagramHandle(
+      given.type === 'udp6' ? 6 : 4,
+      given.device === undefined ? {} : { device: given.device },
+      lookup,
+      (message, from) => this.emit('message', message, from),
+      (errno) => this.emit('error', errnoError(errno, 'recvmsg')),
+    )
+  }
+
+  /** In the forms of `dgram.Socket.bind`: (port?, address?, listener?), (options, listener?). No descriptors. */
+  override bind(...args: unknown[]): this {
+    const [first] = args
+    const bind = dgram.Socket.prototype.bind as unknown as (...args: unknown[]) => this
+    if (typeof first !== 'object' || first === null) return bind.call(this, ...args)
+    const options = first as dgram.BindOptions & { recvStart?: unknown }
+    if (options.fd !== undefined || options.recvStart)
+      throw badValue(
+        'options.fd',
+        'is not supported: an rsocket has no descriptor of the system. Use node:dgram for it.',
+      )
+    // A port is not shared with the other processes of a cluster.
+    return bind.call(this, { ...options, exclusive: true }, ...args.slice(1))
+  }
+}

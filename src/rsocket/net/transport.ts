@@ -1,0 +1,34 @@
+/** Where the sockets below come from: rsockets, unless a test puts something else in their place. */
+import { rsocket } from '../api.ts'
+import { AF_INET, AF_INET6, Errno, F_SETFL, O_NONBLOCK } from '../constants.ts'
+import type { RSocketLike, RSocketOptions } from '../types.ts'
+
+export type OpenSocket = (family: number, type: number, options: RSocketOptions) => RSocketLike
+
+let open: OpenSocket = (family, type, options) => rsocket(family, type, 0, options)
+
+/** Replaces what opens sockets; gives back what did before. */
+export function replaceTransport(replacement: OpenSocket): OpenSocket {
+  const before = open
+  open = replacement
+  return before
+}
+
+/** A non-blocking socket for addresses of the family 4 or 6. Throws where the device cannot be opened. */
+export function openSocket(ipFamily: number, type: number, options: RSocketOptions): RSocketLike {
+  const socket = open(ipFamily === 6 ? AF_INET6 : AF_INET, type, options)
+  socket.fcntl(F_SETFL, O_NONBLOCK)
+  return socket
+}
+
+/** An address as Node's `address()` gives it; empty where there is none. */
+export function nodeAddress(name: ReturnType<RSocketLike['getsockname']>): {
+  address?: string
+  family?: string
+  port?: number
+} {
+  if (typeof name === 'number') return {}
+  return { address: name.address, family: name.family, port: name.port }
+}
+
+export const again: number = -Errno.EAGAIN

@@ -1,0 +1,175 @@
+/**
+ * `Socket.prototype.connect` under the preload. The decision needs addresses, so a name is looked up here; where it falls
+ * to TCP, Node's own `connect` goes on with what was found.
+ *
+ *     undecided ──look up──▶ TCP ───────────────────────────▶ Node's connect
+ *                     └────▶ RDMA ──connected──▶ attached
+ *                              └──refused, silent──▶ Node's connect, if the rule allows, else 'error'
+ */
+import net from 'node:net'
+import { announceConnected } from '../net/attachment.ts'
+import { type Candidate, type ConnectOptions, checkTarget, connectInTurn, lookUp, summary } from '../net/connecting.ts'
+import type { SystemError } from '../net/errors.ts'
+import { inWords, log, sayOnce, where } from './log.ts'
+import { keepAliveOf, type Method, type NodeSocket, normalizeArguments, onReadOf, socketMethods } from './node-net.ts'
+import { decide, mayUseRdma, type Rule } from './rules.ts'
+import type { Settings } from './settings.ts'
+import { hideFigures, showFigures } from './sockets.ts'
+
+/** A peer that did not answer over RDMA is not asked again for so long. */
+const silenceMs = 30_000
+
+interface Choice extends Candidate {
+  rule: Rule | undefined
+}
+
+export class Connector {
+  readonly #settings: Settings
+  readonly #original: Method
+  /** Addresses that did not answer, and until when they are left alone (milliseconds of `performance.now`). */
+  readonly #silent = new Map<string, number>()
+
+  constructor(settings: Settings, original: Method) {
+    this.#settings = settings
+    this.#original = original
+  }
+
+  /** Whether a connection of these options could go over RDMA. */
+  concerns(options: Record<string, unknown>): boolean {
+    const { port, path, host } = options
+    if (path || port === undefined || port === null) return false
+    if (!mayUseRdma(this.#settings.rules, 'connect', Number(port))) return false
+    const address = (host as string) || 'localhost'
+    return net.isIP(address) === 0 || this.#ruleOf(address, Number(port)) !== undefined
+  }
+
+  /** The rule that sends it over RDMA now. */
+  #ruleOf(address: string, port: number): Rule | undefined {
+    const rule = decide(this.#settings.rules, 'connect', address, port)
+    if (!rule || rule.transport === 'tcp') return undefined
+    const silentUntil = this.#silent.get(address)
+    if (silentUntil !== undefined && rule.transport === 'rdma') {
+      if (performance.now() < silentUntil) return undefined
+      this.#silent.delete(address)
+    }
+    return rule
+  }
+
+  connect(socket: NodeSocket, args: unknown[]): NodeSocket {
+    const first = args[0]
+    const normalized = Array.isArray(first)
+      ? (first as ReturnType<typeof normalizeArguments>)
+      : normalizeArguments(args)
+    const [given, listener] = normalized
+    // A socket that has a handle is one of TLS, or was given one.
+    if (socket._handle || !this.concerns(given)) return this.#plain(socket, normalized)
+    const options = given as unknown as ConnectOptions
+    let target: ReturnType<typeof checkTarget>
+    try {
+      target = checkTarget(options)
+    } catch {
+      // Node says what is wrong in its own words.
+      return this.#plain(socket, normalized)
+    }
+    if (listener !== null) socket.once('connect', listener)
+    const write = socketMethods.write as unknown as NodeSocket['write']
+    if (socket.write !== write) socket.write = write
+    if (socket.destroyed) {
+      socket._undestroy()
+      socket._peername = undefined
+      socket._sockname = undefined
+    }
+    socket._verbena = undefined
+    hideFigures(socket)
+    socket.connecting = true
+    socket._unrefTimer()
+    if (net.isIP(target.host) === 0) socket._host = target.host
+    lookUp(options, target.host, (error, candidates) => {
+      if (!socket.connecting || socket.destroyed) return
+      if (error) {
+        socket.emit('lookup', error, undefined, undefined, target.host)
+        process.nextTick(() => socket.destroy(error))
+        return
+      }
+      const choices = candidates.map((candidate) => ({
+        ...candidate,
+        rule: this.#ruleOf(candidate.address, target.port),
+      }))
+      this.#tryRdma(socket, options, target, choices)
+    })
+    return socket
+  }
+
+  #plain(socket: NodeSocket, normalized: unknown): NodeSocket {
+    return (this.#original as (...args: unknown[]) => NodeSocket).call(socket, normalized)
+  }
+
+  #tryRdma(
+    socket: NodeSocket,
+    options: ConnectOptions,
+    target: ReturnType<typeof checkTarget>,
+    choices: readonly Choice[],
+  ): void {
+    const chosen = choices.filter((choice) => choice.rule)
+    const rule = chosen[0]?.rule
+    if (!rule) {
+      this.#fallBack(socket, options, choices)
+      return
+    }
+    // Over TCP Node tells of the look-up itself.
+    if (net.isIP(target.host) === 0)
+      for (const { address, family } of choices) socket.emit('lookup', null, address, family, target.host)
+    if (!socket.connecting) return
+    const rest = choices.filter((choice) => choice.rule?.transport !== 'rdma-only')
+    const limit = rest.length > 0 ? { limitMs: rule.timeoutMs ?? this.#settings.timeoutMs } : {}
+    connectInTurn(
+      socket,
+      { ...target, device: target.device ?? rule.device },
+      chosen,
+      {
+        connected: (attached) => {
+          log(() => `connect ${where(target.host, target.port)}: RDMA (${rule.text})`)
+          showFigures(socket, attached)
+          const { enable, delaySeconds } = keepAliveOf(socket)
+          attached.link.setKeepAlive(enable, delaySeconds)
+          announceConnected(socket)
+        },
+        failed: (errors) => {
+          this.#remember(errors)
+          if (rest.length === 0) {
+            log(
+              () => `connect ${where(target.host, target.port)}: ${inWords(errors.at(-1))}, and no TCP (${rule.text})`,
+            )
+            socket.destroy(summary(errors))
+            return
+          }
+          log(() => `connect ${where(target.host, target.port)}: TCP, because ${inWords(errors.at(-1))} (${rule.text})`)
+          this.#fallBack(socket, options, rest)
+        },
+      },
+      { onread: onReadOf(socket), ...limit },
+    )
+  }
+
+  #remember(errors: readonly SystemError[]): void {
+    for (const error of errors)
+      if (error.address && error.code !== 'ECONNREFUSED') this.#silent.set(error.address, performance.now() + silenceMs)
+      else if (!error.address) sayOnce(`RDMA cannot be used: ${inWords(error)}`)
+  }
+
+  /** Node's own `connect`, to the addresses that are known already. */
+  #fallBack(socket: NodeSocket, options: ConnectOptions, choices: readonly Choice[]): void {
+    const lookup: net.LookupFunction = (_host, query, done) => {
+      if (query.all) done(null, [...choices])
+      else done(null, choices[0]!.address, choices[0]!.family)
+    }
+    socket._verbena = undefined
+    // Node makes a closed socket new as it connects; this one may have been written to and ended since `connect`.
+    socket._undestroy = () => {}
+    try {
+      this.#plain(socket, normalizeArguments([{ ...options, lookup }]))
+    } finally {
+      delete (socket as { _undestroy?: unknown })._undestroy
+    }
+  }
+}

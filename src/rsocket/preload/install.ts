@@ -1,0 +1,29 @@
+/** Puts the preload's methods in the place of Node's. Once in a thread; there is no way back. */
+import { Connector } from './connect.ts'
+import { patchServers } from './listen.ts'
+import { enableLog } from './log.ts'
+import { checkInternals, type Method, type NodeSocket, socketMethods } from './node-net.ts'
+import type { Settings } from './settings.ts'
+import { patchSockets } from './sockets.ts'
+import { patchTls } from './tls.ts'
+
+let installed = false
+
+/** Throws where this version of Node lacks what is needed. */
+export function install(settings: Settings): void {
+  if (installed) return
+  const missing = checkInternals()
+  if (missing.length > 0)
+    throw new Error(
+      `verbena/preload does not know Node.js ${process.version}: it lacks ${missing.join(', ')}. Use verbena/net instead`,
+    )
+  installed = true
+  enableLog(settings.log)
+  patchSockets()
+  patchServers(settings)
+  const connector = new Connector(settings, socketMethods.connect!)
+  socketMethods.connect = function (this: NodeSocket, ...args: unknown[]): NodeSocket {
+    return connector.connect(this, args)
+  } as Method
+  patchTls(connector)
+}

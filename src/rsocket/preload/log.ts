@@ -1,0 +1,40 @@
+/** What the preload says of each connection, where it was asked to: one line on standard error. */
+import { writeSync } from 'node:fs'
+
+let enabled = false
+
+export function enableLog(on: boolean): void {
+  enabled = on
+}
+
+/** Written at once and not through `process.stderr`, which may be a socket itself. */
+export function say(text: string): void {
+  try {
+    writeSync(2, `verbena: ${text}\n`)
+  } catch {
+    // Nobody reads it.
+  }
+}
+
+export function log(text: () => string): void {
+  if (enabled) say(text())
+}
+
+const said = new Set<string>()
+
+/** Trouble that the user should hear of even without a log, but once. */
+export function sayOnce(text: string): void {
+  if (said.has(text)) return
+  said.add(text)
+  say(text)
+}
+
+export function where(address: string | null, port: number): string {
+  return address?.includes(':') ? `[${address}]:${port}` : `${address ?? '*'}:${port}`
+}
+
+/** An error with what is behind it. */
+export function inWords(error: Error | undefined): string {
+  const cause = error?.cause instanceof Error ? `: ${error.cause.message}` : ''
+  return `${error?.message ?? 'it failed'}${cause}`
+}

@@ -1,0 +1,190 @@
+/**
+ * Rules: which connections go over RDMA. A rule is a few words, the address being the one that must be there:
+ *
+ *     [program=NAME] [listen|connect] ADDRESS[/BITS][:PORTS] [rdma|rdma-only|tcp] [device=NAME] [timeout=MS]
+ *     !ADDRESS…                                               the same as … tcp
+ *
+ *     10.0.0.0/8:*                      [fd00::]/8:443            *:5000-5099
+ *     listen *:8080 rdma-only           !10.0.0.9                 program=redis* local:6379 device=shm:lab
+ *
+ * Rules are tried in order and the first that fits decides; where none fits it is TCP.
+ */
+import { BlockList, isIP, isIPv4 } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { basename } from 'node:path'
+
+/** `rdma`: with TCP for peers that have no RDMA. `rdma-only`: without. */
+export type Transport = 'rdma' | 'rdma-only' | 'tcp'
+export type Role = 'listen' | 'connect'
+
+export interface Rule {
+  /** As it was written. */
+  text: string
+  role: Role | undefined
+  /** Undefined: every address. */
+  addresses: BlockList | 'local' | undefined
+  fromPort: number
+  toPort: number
+  transport: Transport
+  device: string | undefined
+  timeoutMs: number | undefined
+  /** A pattern for the program's file name, with `*`. */
+  program: string | undefined
+}
+
+const roles = new Set(['listen', 'connect'])
+const transports = new Set(['rdma', 'rdma-only', 'tcp'])
+
+/** What is wrong with a rule, and what would be right. */
+export class RuleError extends Error {
+  constructor(rule: string, why: string) {
+    super(`the rule "${rule}" ${why}`)
+  }
+}
+
+/** Rules that are separated by commas, semicolons or line ends; what follows a `#` is a comment. Throws a RuleError. */
+export function parseRules(text: string): Rule[] {
+  return text
+    .split('\n')
+    .flatMap((line) => line.replace(/#.*/, '').split(/[,;]/))
+    .map((rule) => rule.trim())
+    .filter((rule) => rule !== '')
+    .map(parseRule)
+}
+
+export function parseRule(text: string): Rule {
+  const rule: Rule = {
+    text,
+    role: undefined,
+    addresses: undefined,
+    fromPort: 0,
+    toPort: 65_535,
+    transport: 'rdma',
+    device: undefined,
+    timeoutMs: undefined,
+    program: undefined,
+  }
+  let pattern: string | undefined
+  for (const word of text.split(/\s+/)) {
+    const option = /^(program|device|timeout)=(.*)$/.exec(word)
+    if (option) setOption(rule, option[1]!, option[2]!)
+    else if (roles.has(word)) rule.role = word as Role
+    else if (transports.has(word)) rule.transport = word as Transport
+    else if (pattern === undefined) pattern = word
+    else
+      throw new RuleError(
+        text,
+        `has a word that says nothing: "${word}". A rule is [listen|connect] ADDRESS[/BITS][:PORTS] [rdma|rdma-only|tcp], with program=, device= and timeout=`,
+      )
+  }
+  if (pattern === undefined) throw new RuleError(text, 'names no address: write one, as 10.0.0.0/8, or * for all')
+  if (pattern.startsWith('!')) {
+    pattern = pattern.slice(1)
+    rule.transport = 'tcp'
+  }
+  setPattern(rule, pattern)
+  return rule
+}
+
+function setOption(rule: Rule, name: string, value: string): void {
+  if (value === '') throw new RuleError(rule.text, `gives no value for ${name}=`)
+  if (name === 'program') rule.program = value
+  else if (name === 'device') rule.device = value
+  else rule.timeoutMs = readTimeout(value, (why) => new RuleError(rule.text, why))
+}
+
+/** Milliseconds, 1 or more. */
+export function readTimeout(value: string, fail: (why: string) => Error): number {
+  const ms = Number(value)
+  if (!Number.isInteger(ms) || ms < 1 || ms > 3_600_000)
+    throw fail(`wants a timeout of "${value}": give milliseconds, 1 to 3600000`)
+  return ms
+}
+
+function setPattern(rule: Rule, pattern: string): void {
+  // An IPv6 address has colons itself: with ports it stands in brackets.
+  const bracketed = /^\[([^\]]*)\](\/\d+)?(?::(.*))?$/.exec(pattern)
+  let address: string
+  let ports: string | undefined
+  if (bracketed) {
+    address = `${bracketed[1]}${bracketed[2] ?? ''}`
+    ports = bracketed[3]
+  } else if (pattern.split(':').length > 2) address = pattern
+  else [address = '', ports] = pattern.split(':') as [string, string | undefined]
+  setPorts(rule, ports)
+  if (address === '*' || address === '') return
+  if (address === 'local') {
+    rule.addresses = 'local'
+    return
+  }
+  const [ip = '', bits] = address.split('/') as [string, string | undefined]
+  const family = isIP(ip)
+  if (family === 0)
+    throw new RuleError(
+      rule.text,
+      `has no address in "${address}": give an IP address, a network as 10.0.0.0/8 or [fd00::]/8, local, or *. Rules are about addresses, not host names`,
+    )
+  const most = family === 4 ? 32 : 128
+  const prefix = bits === undefined ? most : Number(bits)
+  if (bits === '' || !Number.isInteger(prefix) || prefix < 0 || prefix > most)
+    throw new RuleError(rule.text, `has a prefix of "/${bits}": give 0 to ${most} bits`)
+  const list = new BlockList()
+  if (prefix > 0) list.addSubnet(ip, prefix, family === 4 ? 'ipv4' : 'ipv6')
+  else if (family === 4) list.addRange('0.0.0.0', '255.255.255.255', 'ipv4')
+  else list.addRange('::', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'ipv6')
+  rule.addresses = list
+}
+
+function setPorts(rule: Rule, ports: string | undefined): void {
+  if (ports === undefined || ports === '*') return
+  const match = /^(\d+)(?:-(\d+))?$/.exec(ports)
+  const from = Number(match?.[1])
+  const to = Number(match?.[2] ?? match?.[1])
+  if (!match || to > 65_535 || from > to)
+    throw new RuleError(rule.text, `has ports of "${ports}": give a port, a range as 5000-5099, or *`)
+  rule.fromPort = from
+  rule.toPort = to
+}
+
+/** Whether the rule is for the program of this name; `*` in the rule stands for anything. */
+export function fitsProgram(rule: Rule, program: string): boolean {
+  if (rule.program === undefined) return true
+  const parts = rule.program.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  return new RegExp(`^${parts.join('.*')}$`).test(basename(program))
+}
+
+function fitsAddress(rule: Rule, address: string | null): boolean {
+  const { addresses } = rule
+  if (addresses === undefined) return true
+  // Listening on all addresses takes in those of the rule; that a rule keeps some on TCP does not keep the others there.
+  if (address === null || address === '::' || address === '0.0.0.0') return rule.transport !== 'tcp'
+  const plain = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '').replace(/%.*/, '')
+  if (addresses === 'local') return isLocal(plain)
+  return addresses.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6')
+}
+
+function isLocal(address: string): boolean {
+  if (address === '::1' || /^127\./.test(address)) return true
+  return Object.values(networkInterfaces()).some((list) => list?.some((entry) => entry.address === address))
+}
+
+/** The first rule that fits; undefined: TCP. `address` null means all addresses, `port` 0 one that is still to be found. */
+export function decide(rules: readonly Rule[], role: Role, address: string | null, port: number): Rule | undefined {
+  return rules.find(
+    (rule) =>
+      (rule.role === undefined || rule.role === role) &&
+      (port === 0 ? rule.fromPort === 0 : port >= rule.fromPort && port <= rule.toPort) &&
+      fitsAddress(rule, address),
+  )
+}
+
+/** Whether any address of this port could go over RDMA. */
+export function mayUseRdma(rules: readonly Rule[], role: Role, port: number): boolean {
+  return rules.some(
+    (rule) =>
+      rule.transport !== 'tcp' &&
+      (rule.role === undefined || rule.role === role) &&
+      port >= rule.fromPort &&
+      port <= rule.toPort,
+  )
+}

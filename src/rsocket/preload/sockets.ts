@@ -1,0 +1,192 @@
+/**
+ * `net.Socket.prototype` under the preload: each method that has to do with the handle asks first whether this socket is
+ * attached to a link, and only then is not Node's own.
+ *
+ * An attached socket has no handle. Node's HTTP reads such a socket as any stream; its TLS and HTTP/2 put a socket of their
+ * own around it, and find the peer's address through `_getpeername` here.
+ */
+import { type Attachment, linkedMethods, type NodeAddress } from '../net/attachment.ts'
+import { type Method, type NodeSocket, socketMethods, tlsSocketMethods } from './node-net.ts'
+
+type Callable = (...args: unknown[]) => unknown
+
+/** The attachment of a socket, or of the one that it is wrapped around. */
+function linkBelow(socket: NodeSocket): Attachment | undefined {
+  return socket._verbena ?? socket._parent?._verbena ?? socket.stream?._verbena
+}
+
+function replace(methods: Record<string, Method>, name: string, wrap: (original: Callable) => Callable): void {
+  const original = methods[name] as unknown as Callable
+  const replacement = wrap(original)
+  Object.defineProperty(replacement, 'name', { value: original.name })
+  Object.defineProperty(methods, name, { value: replacement, writable: true, configurable: true, enumerable: true })
+}
+
+/** `own` for attached sockets, the original for all others. */
+function divert(name: string, own: Callable): void {
+  replace(
+    socketMethods,
+    name,
+    (original) =>
+      function (this: NodeSocket, ...args: unknown[]) {
+        return (this._verbena ? own : original).apply(this as never, args)
+      } as Callable,
+  )
+}
+
+/** `own` first, then the original, which does the stream's part. */
+function precede(name: string, own: Callable): void {
+  replace(
+    socketMethods,
+    name,
+    (original) =>
+      function (this: NodeSocket, ...args: unknown[]) {
+        if (this._verbena) own.call(this as never)
+        return original.apply(this as never, args)
+      } as Callable,
+  )
+}
+
+/** What stands in for the handle while Node's `_destroy` closes it: that emits 'close' and counts. */
+function lastHandle(attached: Attachment): object {
+  const { bytesRead, bytesWritten } = attached.link
+  const close = (done: () => void): number => {
+    setImmediate(done)
+    return 0
+  }
+  return { bytesRead, bytesWritten, close, reset: close }
+}
+
+/** Node counts in the handle; an attached socket counts in its link. */
+export function showFigures(socket: NodeSocket, attached: Attachment): void {
+  const figures = {
+    bytesRead: () => attached.link.bytesRead,
+    _bytesDispatched: () => attached.link.bytesWritten,
+  }
+  for (const [name, get] of Object.entries(figures))
+    Object.defineProperty(socket, name, { get, configurable: true, enumerable: false })
+}
+
+/** The socket goes on as one of Node's own. */
+export function hideFigures(socket: NodeSocket): void {
+  const own = socket as unknown as Record<string, unknown>
+  delete own.bytesRead
+  delete own._bytesDispatched
+}
+
+export function patchSockets(): void {
+  divert('_read', linkedMethods._read as Callable)
+  divert('_writeGeneric', linkedMethods._writeGeneric as Callable)
+  divert('_final', linkedMethods._final as Callable)
+  divert('resetAndDestroy', function (this: NodeSocket) {
+    linkedMethods.reset.call(this)
+    return this
+  } as Callable)
+  precede('pause', linkedMethods.pause as Callable)
+  precede('resume', linkedMethods.resume as Callable)
+  divert('setNoDelay', function (this: NodeSocket) {
+    return this
+  } as Callable)
+  patchKeepAlive()
+  patchDestroy()
+  patchReferences()
+  patchAddresses()
+  patchFigures()
+  patchTlsSockets()
+}
+
+function patchKeepAlive(): void {
+  replace(
+    socketMethods,
+    'setKeepAlive',
+    (original) =>
+      function (this: NodeSocket, enable: unknown, delayMs: unknown) {
+        const attached = this._verbena
+        if (attached && !this.connecting && !attached.link.closed)
+          attached.link.setKeepAlive(Boolean(enable), Math.trunc(Number(delayMs ?? 0) / 1000) || 0)
+        return original.call(this as never, enable, delayMs)
+      } as Callable,
+  )
+}
+
+function patchDestroy(): void {
+  replace(
+    socketMethods,
+    '_destroy',
+    (original) =>
+      function (this: NodeSocket, ...args: unknown[]) {
+        const attached = this._verbena
+        if (attached && !attached.link.closed) {
+          this._handle = lastHandle(attached)
+          attached.link.close(attached.resetting)
+          attached.resetting = false
+        }
+        return original.apply(this as never, args)
+      } as Callable,
+  )
+}
+
+/** Attached or not: it may change while the socket connects, so then it is done again when it is known. */
+function patchReferences(): void {
+  for (const name of ['ref', 'unref'] as const)
+    replace(
+      socketMethods,
+      name,
+      (original) =>
+        function (this: NodeSocket) {
+          const attached = linkBelow(this)
+          if (!attached) return original.call(this as never)
+          attached.link[name]()
+          if (this.connecting && this._verbena)
+            this.once('connect', (this as unknown as Record<string, () => void>)[name]!)
+          return this
+        } as Callable,
+    )
+}
+
+function patchAddresses(): void {
+  for (const [name, side] of [
+    ['_getpeername', 'remote'],
+    ['_getsockname', 'local'],
+  ] as const)
+    replace(
+      socketMethods,
+      name,
+      (original) =>
+        function (this: NodeSocket): NodeAddress {
+          const attached = this._verbena
+          if (attached) return side === 'local' && attached.link.closed ? {} : attached[side]
+          const own = original.call(this as never) as NodeAddress
+          // A socket around a stream has no address; the stream may be a socket that has one.
+          const below = this._parent ?? this.stream
+          return own.address === undefined && typeof below?.[name] === 'function' ? below[name]() : own
+        } as Callable,
+    )
+}
+
+function patchFigures(): void {
+  const pending = Object.getOwnPropertyDescriptor(socketMethods, 'pending')
+  if (pending?.configurable)
+    Object.defineProperty(socketMethods, 'pending', {
+      ...pending,
+      get(this: NodeSocket): boolean {
+        const attached = this._verbena
+        if (attached) return this.connecting || attached.link.closed
+        return pending.get!.call(this) as boolean
+      },
+    })
+}
+
+/** TLS waits for the 'connect' of a socket without a handle; one that is attached is connected already. */
+function patchTlsSockets(): void {
+  replace(
+    tlsSocketMethods,
+    '_init',
+    (original) =>
+      function (this: NodeSocket, socket: NodeSocket | undefined, ...rest: unknown[]) {
+        const result = original.call(this as never, socket, ...rest)
+        if (socket?._verbena && !socket.connecting) this.connecting = false
+        return result
+      } as Callable,
+  )
+}

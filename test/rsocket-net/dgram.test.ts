@@ -1,0 +1,175 @@
+import { randomBytes } from 'node:crypto'
+import nodeDgram, { type RemoteInfo, type Socket, type SocketOptions, type SocketType } from 'node:dgram'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import verbenaDgram from '../../src/rsocket/dgram/index.ts'
+import { type OpenSocket, replaceTransport } from '../../src/rsocket/net/transport.ts'
+import { openFake } from './fake-transport.ts'
+import { event } from './implementations.ts'
+
+type Dgram = typeof nodeDgram
+type Options = SocketType | SocketOptions
+
+const implementations: { name: string; dgram: Dgram; transport?: OpenSocket }[] = [
+  { name: 'node:dgram', dgram: nodeDgram },
+  { name: 'verbena/dgram, sockets of this process', dgram: verbenaDgram as unknown as Dgram, transport: openFake },
+]
+
+for (const { name, dgram, transport } of implementations)
+  describe(`datagrams: ${name}`, () => {
+    let before: OpenSocket | undefined
+    const open = new Set<Socket>()
+    const make = (options: Options = 'udp4'): Socket => {
+      const socket = dgram.createSocket(options as 'udp4')
+      open.add(socket)
+      socket.once('close', () => open.delete(socket))
+      return socket
+    }
+    const bound = async (options?: Options): Promise<Socket> => {
+      const socket = make(options)
+      await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+      return socket
+    }
+    const code = (wanted: string): Error => expect.objectContaining({ code: wanted })
+    const message = (socket: Socket): Promise<[Buffer, RemoteInfo]> =>
+      event(socket, 'message') as Promise<[Buffer, RemoteInfo]>
+
+    beforeAll(() => {
+      if (transport) before = replaceTransport(transport)
+    })
+    afterAll(() => {
+      if (before) replaceTransport(before)
+    })
+    afterEach(() => {
+      for (const socket of open) socket.close()
+    })
+
+    it('sends to an address and tells who sent', async () => {
+      const [a, b] = [await bound(), await bound()]
+      const got = message(b)
+      a.send('hello', b.address().port, '127.0.0.1')
+      const [data, from] = await got
+      expect(data.toString()).toBe('hello')
+      expect(from).toEqual({ address: '127.0.0.1', family: 'IPv4', port: a.address().port, size: 5 })
+    })
+
+    it('binds by itself when it sends, and tells when it is done', async () => {
+      const to = await bound()
+      const socket = make()
+      const got = message(to)
+      const bytes = await new Promise((resolve, reject) => {
+        socket.send(Buffer.from('abcdef'), 1, 3, to.address().port, '127.0.0.1', (error, n) =>
+          error ? reject(error) : resolve(n),
+        )
+      })
+      expect(bytes).toBe(3)
+      expect((await got)[0].toString()).toBe('bcd')
+      expect(socket.address().port).toBeGreaterThan(0)
+    })
+
+    it('sends several buffers as one datagram, and empty ones', async () => {
+      const to = await bound()
+      const from = await bound()
+      let got = message(to)
+      from.send(['one', Buffer.from(' two'), new Uint8Array([33])], to.address().port, '127.0.0.1')
+      expect((await got)[0].toString()).toBe('one two!')
+      got = message(to)
+      from.send('', to.address().port, '127.0.0.1')
+      expect((await got)[0].length).toBe(0)
+    })
+
+    it('keeps datagrams apart', async () => {
+      const [a, b] = [await bound(), await bound()]
+      const sizes: number[] = []
+      const all = new Promise<void>((resolve) => {
+        b.on('message', (data) => {
+          sizes.push(data.length)
+          if (sizes.length === 20) resolve()
+        })
+      })
+      for (let i = 1; i <= 20; i++) a.send(randomBytes(i * 10), b.address().port, '127.0.0.1')
+      await all
+      expect(sizes).toEqual(Array.from({ length: 20 }, (_, i) => (i + 1) * 10))
+    })
+
+    it('connects: then send needs no address', async () => {
+      const [a, b] = [await bound(), await bound()]
+      await new Promise<void>((resolve) => a.connect(b.address().port, '127.0.0.1', resolve))
+      expect(a.remoteAddress()).toEqual({ address: '127.0.0.1', family: 'IPv4', port: b.address().port })
+      const got = message(b)
+      a.send('to the peer')
+      expect((await got)[0].toString()).toBe('to the peer')
+      expect(() => a.send('x', 0, 1, 9, '127.0.0.1')).toThrow(code('ERR_SOCKET_DGRAM_IS_CONNECTED'))
+      expect(() => a.connect(1)).toThrow(code('ERR_SOCKET_DGRAM_IS_CONNECTED'))
+      a.disconnect()
+      expect(() => a.remoteAddress()).toThrow(code('ERR_SOCKET_DGRAM_NOT_CONNECTED'))
+    })
+
+    it('fails to bind what is bound', async () => {
+      const first = await bound()
+      const { port } = first.address()
+      const second = make()
+      second.bind(port, '127.0.0.1')
+      expect((await event(second, 'error'))[0]).toMatchObject({ code: 'EADDRINUSE', syscall: 'bind', port })
+      expect(() => first.bind(0)).toThrow(code('ERR_SOCKET_ALREADY_BOUND'))
+    })
+
+    it('fails to bind an address that is not ours', async () => {
+      const socket = make()
+      socket.bind(0, '192.0.2.1')
+      expect((await event(socket, 'error'))[0]).toMatchObject({ code: 'EADDRNOTAVAIL', address: '192.0.2.1' })
+    })
+
+    it("listens: 'listening', then an address", async () => {
+      const socket = make({ type: 'udp4', reuseAddr: true })
+      expect(() => socket.address()).toThrow(code('EBADF'))
+      socket.bind({ address: '127.0.0.1' })
+      await event(socket, 'listening')
+      expect(socket.address()).toMatchObject({ address: '127.0.0.1', family: 'IPv4' })
+    })
+
+    it('refuses what is too long', async () => {
+      const [a, b] = [await bound(), await bound()]
+      const error = await new Promise((resolve) =>
+        a.send(Buffer.alloc(70_000), b.address().port, '127.0.0.1', (e) => resolve(e)),
+      )
+      expect(error).toMatchObject({ code: 'EMSGSIZE', syscall: 'send' })
+    })
+
+    it('refuses wrong arguments', async () => {
+      expect(() => dgram.createSocket('tcp' as never)).toThrow(code('ERR_SOCKET_BAD_TYPE'))
+      const socket = await bound()
+      expect(() => socket.send(5 as never, 1)).toThrow(code('ERR_INVALID_ARG_TYPE'))
+      expect(() => socket.send('x', 0, '127.0.0.1')).toThrow(code('ERR_SOCKET_BAD_PORT'))
+    })
+
+    it('returns itself, and figures', async () => {
+      const socket = await bound()
+      expect(socket.unref()).toBe(socket)
+      expect(socket.ref()).toBe(socket)
+      socket.setBroadcast(true)
+      expect(socket.getRecvBufferSize()).toBeGreaterThan(0)
+      expect(socket.getSendBufferSize()).toBeGreaterThan(0)
+      expect([socket.getSendQueueSize(), socket.getSendQueueCount()]).toEqual([0, 0])
+    })
+
+    it('closes, once', async () => {
+      const socket = await bound()
+      const closed = event(socket, 'close')
+      let called = false
+      expect(
+        socket.close(() => {
+          called = true
+        }),
+      ).toBe(socket)
+      await closed
+      expect(called).toBe(true)
+      expect(() => socket.close()).toThrow(code('ERR_SOCKET_DGRAM_NOT_RUNNING'))
+    })
+
+    it('closes when its signal says so', async () => {
+      const controller = new AbortController()
+      const socket = await bound({ type: 'udp4', signal: controller.signal })
+      controller.abort()
+      await event(socket, 'close')
+    })
+  })

@@ -1,0 +1,79 @@
+/**
+ * Programs that know nothing of RDMA, as child processes: once as they are, once under the preload. They have to print the
+ * same, and the preload's log has to say that every connection went over RDMA.
+ */
+import { describe, expect, it } from 'vitest'
+import { overFake, run } from './children.ts'
+
+const apps = ['echo.cjs', 'http.cjs', 'https.mjs', 'ws.mjs', 'redis.mjs']
+
+describe('a program and its server in one process, over sockets of the process', () => {
+  for (const app of apps)
+    it(app, async () => {
+      const plain = await run([app])
+      expect(plain.code, plain.err.join('\n')).toBe(0)
+      const preloaded = await run([app], { ...overFake, env: { VERBENA_PRELOAD: '127.0.0.1, local' } })
+      expect(preloaded.err.filter((line) => !line.startsWith('verbena: '))).toEqual([])
+      expect(preloaded.out).toEqual(plain.out)
+      expect(preloaded.code).toBe(0)
+      const connects = preloaded.err.filter((line) => line.startsWith('verbena: connect'))
+      const refused = connects.filter((line) => line.includes(':1: TCP, because connect ECONNREFUSED'))
+      expect(connects.filter((line) => line.includes(': RDMA')).length).toBe(connects.length - refused.length)
+      expect(connects.length).toBeGreaterThan(refused.length)
+    })
+})
+
+describe('what the preload does not take', () => {
+  it('leaves addresses without a rule on TCP', async () => {
+    const { out, err, code } = await run(['echo.cjs'], { ...overFake, env: { VERBENA_PRELOAD: '10.0.0.0/8' } })
+    expect(code).toBe(0)
+    expect(out).toContain('8 MiB true 8388608 8388608')
+    expect(err).toEqual([])
+  })
+
+  it('says so when it has no rules, and leaves all on TCP', async () => {
+    const { out, err, code } = await run(['echo.cjs'], { ...overFake, env: {} })
+    expect(code).toBe(0)
+    expect(out).toContain('8 MiB true 8388608 8388608')
+    expect(err).toEqual([expect.stringContaining('VERBENA_PRELOAD=10.0.0.0/8:*')])
+  })
+
+  it('ends with a line where a rule is wrong', async () => {
+    const { err, code } = await run(['echo.cjs'], { ...overFake, env: { VERBENA_PRELOAD: 'somewhere:80' } })
+    expect(code).toBe(1)
+    expect(err).toEqual([expect.stringMatching(/^verbena: VERBENA_PRELOAD: the rule "somewhere:80" has no address/)])
+  })
+
+  it('keeps a program to what is its own in the file', async () => {
+    const { err } = await run(['echo.cjs'], { ...overFake, env: { VERBENA_PRELOAD: 'program=other* *' } })
+    expect(err).toEqual([])
+  })
+})
+
+describe('falling back to TCP', () => {
+  it('where nobody listens over RDMA', async () => {
+    const { out, err } = await run(['echo.cjs'], { ...overFake, env: { VERBENA_PRELOAD: 'connect *' } })
+    expect(out).toEqual((await run(['echo.cjs'])).out)
+    expect(err.filter((line) => !/: TCP, because connect ECONNREFUSED/.test(line))).toEqual([])
+  })
+
+  it('with TLS', async () => {
+    const { out, err } = await run(['https.mjs'], { ...overFake, env: { VERBENA_PRELOAD: 'connect *' } })
+    expect(out).toEqual((await run(['https.mjs'])).out)
+    expect(err.filter((line) => !/: TCP, because connect ECONNREFUSED/.test(line))).toEqual([])
+  })
+
+  it('not where it is not allowed', async () => {
+    const env = { VERBENA_PRELOAD: 'connect *', VERBENA_PRELOAD_FALLBACK: 'none' }
+    const { out, err, code } = await run(['refused.mjs'], { ...overFake, env })
+    expect(code).toBe(0)
+    expect(out).toEqual(['ECONNREFUSED connect'])
+    expect(err).toEqual([expect.stringMatching(/and no TCP \(connect \*\)$/)])
+  })
+
+  it('a server over RDMA alone is not reached over TCP', async () => {
+    const { out, err } = await run(['refused.mjs'], { ...overFake, env: { VERBENA_PRELOAD: 'listen * rdma-only' } })
+    expect(out).toEqual(['ECONNREFUSED connect'])
+    expect(err).toEqual([expect.stringMatching(/^verbena: listen 127\.0\.0\.1:\d+: RDMA \(/)])
+  })
+})
