@@ -8,32 +8,35 @@ import {
   Errno,
   F_SETFL,
   IPPROTO_TCP,
+  IPPROTO_UDP,
   O_NONBLOCK,
   SOCK_DGRAM,
   SOCK_NONBLOCK,
   SOCK_STREAM,
 } from './constants.ts'
+import { RDatagram } from './datagram.ts'
 import { RSocketError } from './errors.ts'
 import { RSocket } from './socket.ts'
 import type { RSocketLike, RSocketOptions, SocketAddress } from './types.ts'
 
 /**
- * Makes a socket: AF_INET or AF_INET6, SOCK_STREAM, perhaps with SOCK_NONBLOCK. Throws an RSocketError with
+ * Makes a socket: AF_INET or AF_INET6, SOCK_STREAM or SOCK_DGRAM, perhaps with SOCK_NONBLOCK. Throws an RSocketError with
  * EAFNOSUPPORT or EPROTONOSUPPORT.
  */
-export function rsocket(family: number, type: number, protocol = 0, options: RSocketOptions = {}): RSocket {
+export function rsocket(family: number, type: typeof SOCK_DGRAM, protocol?: number, options?: RSocketOptions): RDatagram
+export function rsocket(family: number, type: number, protocol?: number, options?: RSocketOptions): RSocket
+export function rsocket(family: number, type: number, protocol = 0, options: RSocketOptions = {}): RSocket | RDatagram {
   if (family !== AF_INET && family !== AF_INET6)
     throw new RSocketError(Errno.EAFNOSUPPORT, 'rsocket', `the family is AF_INET or AF_INET6, not ${family}`)
   const kind = type & ~SOCK_NONBLOCK
-  if (kind === SOCK_DGRAM)
-    throw new RSocketError(Errno.EPROTONOSUPPORT, 'rsocket', 'datagram sockets are made with rdatagram')
-  if (kind !== SOCK_STREAM || (protocol !== 0 && protocol !== IPPROTO_TCP))
+  const known = kind === SOCK_DGRAM ? IPPROTO_UDP : IPPROTO_TCP
+  if ((kind !== SOCK_STREAM && kind !== SOCK_DGRAM) || (protocol !== 0 && protocol !== known))
     throw new RSocketError(
       Errno.EPROTONOSUPPORT,
       'rsocket',
-      `type ${type} and protocol ${protocol} are not those of a stream`,
+      `there is no socket of type ${type} and protocol ${protocol}`,
     )
-  const socket = new RSocket(family, options)
+  const socket = kind === SOCK_DGRAM ? new RDatagram(family, options) : new RSocket(family, options)
   if ((type & SOCK_NONBLOCK) !== 0) socket.fcntl(F_SETFL, O_NONBLOCK)
   return socket
 }

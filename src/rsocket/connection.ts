@@ -85,8 +85,10 @@ export class StreamConnection {
       iomapSize: options.iomapSize,
       credits: options.rqSize,
       targetSgl: { addr: memory.targetSgl, key: memory.remote.rkey, length: targetEntries },
-      dataBuffer: { addr: memory.receiveBuffer, key: memory.remote.rkey, length: memory.receiveBytes / 2 },
-      extension: options.extensions ? { features: Feature.EarlyBuffers, moreBuffers: 1 } : null,
+      dataBuffer: { addr: memory.receiveBuffer, key: memory.remote.rkey, length: memory.halfBytes },
+      extension: options.extensions
+        ? { features: Feature.EarlyBuffers, moreBuffers: memory.receiveBytes / memory.halfBytes - 1 }
+        : null,
     }
   }
 

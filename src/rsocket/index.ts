@@ -3,6 +3,7 @@
 export * from './api.ts'
 export * from './constants.ts'
 export { rsocketProtocolErrors } from './counters.ts'
+export { RDatagram } from './datagram.ts'
 export { RSocketError } from './errors.ts'
 export { type PollFd, rpoll, rselect } from './poll.ts'
 export { RSocket } from './socket.ts'

@@ -1,0 +1,551 @@
+/**
+ * A datagram socket: `rsocket(AF_INET, SOCK_DGRAM)`. The first datagrams to an address go over UDP, with a header that
+ * tells the sender's queue pair; the peer answers with its own, and from then on datagrams go from one UD queue pair to
+ * the other. One that is longer than a slot of a queue pair stays on UDP, between two Verbena ends.
+ *
+ * Nobody tells that a peer is gone or has come back with another queue pair. So an address from which nothing came for a
+ * second is asked again.
+ */
+import { isIPv4, isIPv6 } from 'node:net'
+import { PortSpace } from '../cm/index.ts'
+import type { AddressHandle } from '../verbs/index.ts'
+import type { Adapter } from './adapter.ts'
+import {
+  AF_INET6,
+  Errno,
+  F_GETFD,
+  F_GETFL,
+  F_SETFD,
+  F_SETFL,
+  MSG_DONTWAIT,
+  MSG_PEEK,
+  O_NONBLOCK,
+  O_RDWR,
+  POLLIN,
+  POLLOUT,
+  SO_BROADCAST,
+  SO_ERROR,
+  SO_TYPE,
+  SOCK_DGRAM,
+  SOL_SOCKET,
+} from './constants.ts'
+import { Counters } from './counters.ts'
+import {
+  addressBytes,
+  addressText,
+  decodeDatagramHeader,
+  decodeUdpHeader,
+  encodeUdpHeader,
+  UdpOp,
+  udpHeaderBytes,
+} from './datagram-headers.ts'
+import { DatagramQp } from './datagram-qp.ts'
+import { errnoOf, RSocketError } from './errors.ts'
+import { Hub } from './hub.ts'
+import { heat, type Member } from './loop.ts'
+import { getOption, SocketOptions, setOption } from './socket-options.ts'
+import type { RSocketCounters, RSocketLike, RSocketOptions, SocketAddress, Watch } from './types.ts'
+import { type UdpOwner, UdpService } from './udp-service.ts'
+import { Watches } from './watches.ts'
+
+/** Longest datagram of UDP. */
+const longestUdp = 65_507
+const slotBytes = 2048
+/** So long a peer may say nothing before it is asked for its queue pair again. */
+const silenceMs = 1000
+/** What a blocking call waits for comes from two sides: it looks at each so often. */
+const sliceMs = 2
+/** In the reserved byte of the UDP header: a Verbena end takes longer datagrams over UDP than librdmacm. */
+const mark = 0x56
+
+interface Peer {
+  address: string
+  bytes: Uint8Array
+  port: number
+  qp: DatagramQp
+  handle: AddressHandle | undefined
+  qpn: number
+  heardMs: number
+  askedMs: number
+  foreign: boolean
+}
+
+interface Received {
+  data: Uint8Array
+  address: string
+  port: number
+}
+
+export class RDatagram implements RSocketLike, Member, UdpOwner {
+  readonly family: number
+  readonly type: number = SOCK_DGRAM
+  readonly adapter: Adapter | null = null
+  readonly #device: RSocketOptions['device']
+  readonly #options: SocketOptions = new SocketOptions()
+  readonly #watches: Watches = new Watches(() => this.#hold())
+  readonly #peers = new Map<string, Peer>()
+  readonly #qps = new Map<string, DatagramQp>()
+  readonly #counters: Counters = new Counters()
+  #queue: Received[] = []
+  #queueBytes = 0
+  #hub: Hub | undefined
+  #service: UdpService | undefined
+  #id = 0
+  #name: Required<SocketAddress> | undefined
+  #peer: Peer | undefined
+  #nonBlocking = false
+  #descriptorFlags = 0
+  #held = false
+  #heldRef = false
+  #closed = false
+  reason = ''
+
+  /** Use `rsocket`. */
+  constructor(family: number, options: RSocketOptions = {}) {
+    this.family = family
+    this.#device = options.device
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  // --- addresses ---------------------------------------------------------------------------------------------------
+
+  #wrong(addr: SocketAddress): number {
+    if (typeof addr !== 'object' || addr === null || typeof addr.address !== 'string')
+      throw new TypeError('addr must be { address, port }')
+    const plain = addr.address.split('%', 1)[0]!
+    if (this.family === AF_INET6 ? isIPv6(plain) : isIPv4(plain)) return 0
+    if (isIPv4(plain) || isIPv6(plain)) return -Errno.EAFNOSUPPORT
+    this.reason = `'${addr.address}' is no address: look names up with dns.lookup first`
+    return -Errno.EINVAL
+  }
+
+  bind(addr: SocketAddress): number {
+    if (this.#closed) return -Errno.EBADF
+    if (this.#service !== undefined) return -Errno.EINVAL
+    const wrong = this.#wrong(addr)
+    if (wrong < 0) return wrong
+    const six = this.family === AF_INET6
+    const service = UdpService.get()
+    const { reuseAddr, v6Only, broadcast } = this.#options
+    const bound = service.bind(this, six ? 6 : 4, addr.address, addr.port, { reuse: reuseAddr, v6Only })
+    if ('errno' in bound) {
+      this.reason = bound.text
+      return -bound.errno
+    }
+    this.#service = service
+    this.#id = bound.id
+    if (broadcast) service.setBroadcast(this.#id, true)
+    this.#hub = Hub.acquire(this.#device)
+    this.#name = { address: addr.address, port: bound.port, family: six ? 'IPv6' : 'IPv4' }
+    this.#hold()
+    return 0
+  }
+
+  #bound(): number {
+    if (this.#closed) return -Errno.EBADF
+    if (this.#service !== undefined) return 0
+    return this.bind({ address: this.family === AF_INET6 ? '::' : '0.0.0.0', port: 0 })
+  }
+
+  /** Chooses the address for `send`, from which alone datagrams are received; an empty address takes it away. */
+  connect(addr: SocketAddress): number {
+    if (addr.address === '') {
+      this.#peer = undefined
+      return 0
+    }
+    const bound = this.#bound()
+    if (bound < 0) return bound
+    const wrong = this.#wrong(addr)
+    if (wrong < 0) return wrong
+    const peer = this.#peerAt(addr.address, addr.port)
+    if (typeof peer === 'number') return peer
+    this.#peer = peer
+    return 0
+  }
+
+  /** What is known of an address; a negative error number if no device leads there. */
+  #peerAt(address: string, port: number): Peer | number {
+    const key = `${address} ${port}`
+    const known = this.#peers.get(key)
+    if (known !== undefined) return known
+    const bytes = addressBytes(address)
+    if (bytes === undefined) return -Errno.EINVAL
+    try {
+      const qp = this.#qpFor(address, port)
+      if (typeof qp === 'number') return qp
+      const peer: Peer = { address, bytes, port, qp, handle: undefined, qpn: 0, heardMs: 0, askedMs: 0, foreign: false }
+      this.#peers.set(key, peer)
+      return peer
+    } catch (error) {
+      const { errno, message } = errnoOf(error)
+      this.reason = message
+      return -errno
+    }
+  }
+
+  /** The queue pair of the own address from which to reach another. */
+  #qpFor(address: string, port: number): DatagramQp | number {
+    const id = this.#hub!.channel.createId(PortSpace.Udp)
+    try {
+      const own = this.#name!.address
+      const any = own === '0.0.0.0' || own === '::'
+      id.resolveAddr(any ? undefined : { address: own, port: 0 }, { address, port })
+      if (id.verbs === undefined) {
+        this.reason = `no RDMA device leads to ${address}`
+        return -Errno.EHOSTUNREACH
+      }
+      const local = id.localAddress.address
+      let qp = this.#qps.get(local)
+      if (qp === undefined) {
+        const { receiveBufferBytes, sqSize, rqSize } = this.#options.stream
+        const count = Math.max(4, Math.min(sqSize, rqSize, Math.floor(receiveBufferBytes / slotBytes)))
+        qp = new DatagramQp(id.verbs, addressBytes(local)!, this.#name!.port, count, this)
+        this.#qps.set(local, qp)
+        if (this.#held) qp.adapter.addMember(this.#heldRef)
+      }
+      return qp
+    } finally {
+      id.close()
+    }
+  }
+
+  // --- sending -----------------------------------------------------------------------------------------------------
+
+  send(buffer: Uint8Array, flags = 0): number {
+    if (this.#closed) return -Errno.EBADF
+    return this.#peer === undefined ? -Errno.EDESTADDRREQ : this.#sendTo(buffer, flags, this.#peer)
+  }
+
+  sendto(buffer: Uint8Array, flags: number, addr: SocketAddress): number {
+    const bound = this.#bound()
+    if (bound < 0) return bound
+    const wrong = this.#wrong(addr)
+    if (wrong < 0) return wrong
+    const peer = this.#peerAt(addr.address, addr.port)
+    return typeof peer === 'number' ? peer : this.#sendTo(buffer, flags, peer)
+  }
+
+  #sendTo(buffer: Uint8Array, flags: number, peer: Peer): number {
+    const { qp, handle } = peer
+    const now = performance.now()
+    const silent = now - peer.heardMs > silenceMs && now - peer.askedMs > silenceMs
+    if (handle === undefined || silent || buffer.length > qp.longest) {
+      this.#service!.pump()
+      const header = udpHeaderBytes(qp.address)
+      if (buffer.length + header > (peer.foreign ? slotBytes : longestUdp)) return -Errno.EMSGSIZE
+      peer.askedMs = now
+      this.#sendUdp(peer, UdpOp.Data, buffer)
+      return this.#sent(buffer)
+    }
+    while (!qp.send(buffer, handle, peer.qpn)) {
+      if ((flags & MSG_DONTWAIT) !== 0 || this.#nonBlocking) return -Errno.EAGAIN
+      qp.arm()
+      if (!qp.sendable) qp.adapter.sleep(sliceMs)
+    }
+    return this.#sent(buffer)
+  }
+
+  #sent(buffer: Uint8Array): number {
+    this.#counters.bytesSent += buffer.length
+    this.#counters.messagesSent++
+    return buffer.length
+  }
+
+  #sendUdp(peer: Peer, op: number, data: Uint8Array): void {
+    const header = encodeUdpHeader({ op, qpn: peer.qp.qpn, address: peer.qp.address })
+    header[7] = mark
+    const bytes = new Uint8Array(header.length + data.length)
+    bytes.set(header)
+    bytes.set(data, header.length)
+    this.#service!.send(this.#id, bytes, peer.address, peer.port)
+  }
+
+  sendv(buffers: readonly Uint8Array[], flags = 0): number {
+    return this.send(buffers.length === 1 ? buffers[0]! : Buffer.concat(buffers), flags)
+  }
+
+  // --- receiving ---------------------------------------------------------------------------------------------------
+
+  /** From the service: a datagram came over UDP. */
+  udpData(bytes: Uint8Array, address: string, port: number): void {
+    const header = decodeUdpHeader(bytes)
+    if (header === undefined || this.#closed) return
+    const peer = this.#peerAt(address, port)
+    if (typeof peer === 'number') return
+    peer.foreign = bytes[7] !== mark
+    peer.qpn = header.qpn
+    peer.handle ??= peer.qp.handle(peer.bytes)
+    peer.heardMs = performance.now()
+    if (header.op === UdpOp.Data) {
+      this.#sendUdp(peer, UdpOp.Control, new Uint8Array(0))
+      this.#arrived(bytes.slice(header.length), address, port)
+    }
+    if (this.#watches.size > 0) heat(this)
+  }
+
+  readonly #takeDatagram = (bytes: Uint8Array): void => {
+    const header = decodeDatagramHeader(bytes)
+    if (header === undefined) return
+    const address = addressText(header.address)
+    const peer = this.#peers.get(`${address} ${header.port}`)
+    if (peer !== undefined) peer.heardMs = performance.now()
+    this.#arrived(bytes.slice(header.length), address, header.port)
+  }
+
+  #arrived(data: Uint8Array, address: string, port: number): void {
+    const only = this.#peer
+    if (only !== undefined && (only.address !== address || only.port !== port)) return
+    // As with UDP, what nobody reads in time is lost.
+    if (this.#queueBytes + data.length > this.#options.stream.receiveBufferBytes && this.#queue.length > 0) return
+    this.#queue.push({ data, address, port })
+    this.#queueBytes += data.length
+    this.#counters.bytesReceived += data.length
+    this.#counters.messagesReceived++
+  }
+
+  #process(): number {
+    this.#service?.pump()
+    let total = 0
+    for (const qp of this.#qps.values()) total += qp.process(this.#takeDatagram)
+    return total
+  }
+
+  recv(buffer: Uint8Array, flags = 0): number {
+    return this.recvfrom(buffer, flags)
+  }
+
+  /** What does not fit into `buffer` is lost, as with UDP. */
+  recvfrom(buffer: Uint8Array, flags: number, from?: Partial<SocketAddress>): number {
+    const bound = this.#bound()
+    if (bound < 0) return bound
+    if (this.#queue.length === 0) this.#process()
+    while (this.#queue.length === 0) {
+      if ((flags & MSG_DONTWAIT) !== 0 || this.#nonBlocking) return -Errno.EAGAIN
+      this.#wait()
+    }
+    const { data, address, port } = this.#queue[0]!
+    if ((flags & MSG_PEEK) === 0) {
+      this.#queue.shift()
+      this.#queueBytes -= data.length
+    }
+    const n = Math.min(buffer.length, data.length)
+    buffer.set(n === data.length ? data : data.subarray(0, n))
+    if (from !== undefined) Object.assign(from, { address, port, family: isIPv4(address) ? 'IPv4' : 'IPv6' })
+    return n
+  }
+
+  #wait(): void {
+    for (const qp of this.#qps.values()) qp.arm()
+    if (this.#process() > 0) return
+    const [qp] = this.#qps.values()
+    if (qp !== undefined) qp.adapter.sleep(sliceMs)
+    else this.#service!.sleep(sliceMs)
+    this.#process()
+  }
+
+  recvv(buffers: readonly Uint8Array[], flags = 0): number {
+    const whole = new Uint8Array(buffers.reduce((sum, { length }) => sum + length, 0))
+    const n = this.recv(whole, flags)
+    let at = 0
+    for (const buffer of buffers) {
+      if (at >= n) break
+      buffer.set(whole.subarray(at, Math.min(n, at + buffer.length)))
+      at += buffer.length
+    }
+    return n
+  }
+
+  get readableBytes(): number {
+    this.#process()
+    return this.#queue[0]?.data.length ?? 0
+  }
+
+  get writableBytes(): number {
+    return slotBytes
+  }
+
+  get pendingBytes(): number {
+    return 0
+  }
+
+  // --- readiness ---------------------------------------------------------------------------------------------------
+
+  poll(events: number): number {
+    this.#process()
+    return this.#ready() & events
+  }
+
+  #ready(): number {
+    let sendable = true
+    for (const qp of this.#qps.values()) sendable = sendable && qp.sendable
+    return (this.#queue.length > 0 ? POLLIN : 0) | (sendable ? POLLOUT : 0)
+  }
+
+  watch(events: number, callback: (revents: number) => void): Watch {
+    const watch = this.#watches.add(events, callback)
+    heat(this)
+    return watch
+  }
+
+  turn(): boolean {
+    const messages = this.#process()
+    const called = this.#watches.size > 0 && this.#watches.call(this.#ready())
+    return called || messages > 0
+  }
+
+  arm(): boolean {
+    for (const qp of this.#qps.values()) qp.arm()
+    return this.#process() > 0
+  }
+
+  prepareSleep(): { sleep(ms: number): void } | null {
+    for (const qp of this.#qps.values()) qp.arm()
+    // Either side may bring something.
+    return { sleep: () => this.#wait() }
+  }
+
+  #hold(): void {
+    const held = this.#watches.size > 0 && this.#service !== undefined
+    const ref = this.#watches.held
+    if (held === this.#held && ref === this.#heldRef) return
+    if (this.#held) {
+      for (const qp of this.#qps.values()) qp.adapter.dropMember(this, this.#heldRef)
+      if (this.#heldRef) this.#service!.unhold()
+    }
+    this.#held = held
+    this.#heldRef = held && ref
+    if (!held) return
+    for (const qp of this.#qps.values()) qp.adapter.addMember(ref)
+    if (ref) this.#service!.hold()
+    heat(this)
+  }
+
+  // --- names, options, the end -------------------------------------------------------------------------------------
+
+  getpeername(): Required<SocketAddress> | number {
+    if (this.#peer === undefined) return -Errno.ENOTCONN
+    const { address, port } = this.#peer
+    return { address, port, family: isIPv4(address) ? 'IPv4' : 'IPv6' }
+  }
+
+  getsockname(): Required<SocketAddress> | number {
+    if (this.#closed) return -Errno.EBADF
+    const six = this.family === AF_INET6
+    return this.#name ?? { address: six ? '::' : '0.0.0.0', port: 0, family: six ? 'IPv6' : 'IPv4' }
+  }
+
+  setsockopt(level: number, name: number, value: number | { onoff: number; linger: number }): number {
+    if (this.#closed) return -Errno.EBADF
+    if (typeof value === 'object') return -Errno.EINVAL
+    const result = setOption(this.#options, level, name, value)
+    if (result === 0 && level === SOL_SOCKET && name === SO_BROADCAST)
+      this.#service?.setBroadcast(this.#id, value !== 0)
+    return result
+  }
+
+  getsockopt(level: number, name: number): number {
+    if (this.#closed) return -Errno.EBADF
+    if (level === SOL_SOCKET && name === SO_TYPE) return this.type
+    if (level === SOL_SOCKET && name === SO_ERROR) return 0
+    return getOption(this.#options, level, name)
+  }
+
+  fcntl(command: number, value = 0): number {
+    if (this.#closed) return -Errno.EBADF
+    if (command === F_GETFL) return O_RDWR | (this.#nonBlocking ? O_NONBLOCK : 0)
+    if (command === F_GETFD) return this.#descriptorFlags
+    if (command === F_SETFL) this.#nonBlocking = (value & O_NONBLOCK) !== 0
+    else if (command === F_SETFD) this.#descriptorFlags = value
+    else return -Errno.EINVAL
+    return 0
+  }
+
+  shutdown(): number {
+    return this.#closed ? -Errno.EBADF : -Errno.ENOTCONN
+  }
+
+  close(): number {
+    if (this.#closed) return -Errno.EBADF
+    this.#watches.clear()
+    this.#closed = true
+    this.#service?.close(this.#id)
+    for (const qp of this.#qps.values()) qp.close()
+    this.#hub?.release()
+    this.#queue = []
+    return 0
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.#closed) this.close()
+  }
+
+  listen(): number {
+    return -Errno.EOPNOTSUPP
+  }
+  accept(): number {
+    return -Errno.EOPNOTSUPP
+  }
+  riomap(): number {
+    return -Errno.EOPNOTSUPP
+  }
+  riounmap(): number {
+    return -Errno.EOPNOTSUPP
+  }
+  riowrite(): number {
+    return -Errno.EOPNOTSUPP
+  }
+  alloc(bytes: number): Uint8Array {
+    return new Uint8Array(bytes)
+  }
+
+  counters(): RSocketCounters {
+    return { ...this.#counters }
+  }
+
+  // --- promises ----------------------------------------------------------------------------------------------------
+
+  #when(events: number): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = this.watch(events, () => {
+        stop()
+        resolve()
+      })
+    })
+  }
+
+  async acceptAsync(): Promise<RSocketLike> {
+    throw new RSocketError(Errno.EOPNOTSUPP, 'accept')
+  }
+
+  async connectAsync(addr: SocketAddress): Promise<void> {
+    const result = this.connect(addr)
+    if (result < 0) throw new RSocketError(result, 'connect', this.reason || undefined)
+  }
+
+  /** Sends to the address of `connect`. */
+  async sendAsync(buffer: Uint8Array): Promise<number> {
+    for (;;) {
+      const n = this.send(buffer, MSG_DONTWAIT)
+      if (n >= 0) return n
+      if (n !== -Errno.EAGAIN) throw new RSocketError(n, 'send', this.reason || undefined)
+      await this.#when(POLLOUT)
+    }
+  }
+
+  async recvAsync(buffer: Uint8Array): Promise<number> {
+    return this.recvfromAsync(buffer)
+  }
+
+  /** The next datagram; `from` becomes the sender's address. */
+  async recvfromAsync(buffer: Uint8Array, from?: Partial<SocketAddress>): Promise<number> {
+    for (;;) {
+      const n = this.recvfrom(buffer, MSG_DONTWAIT, from)
+      if (n >= 0) return n
+      if (n !== -Errno.EAGAIN) throw new RSocketError(n, 'recvfrom', this.reason || undefined)
+      await this.#when(POLLIN)
+    }
+  }
+}

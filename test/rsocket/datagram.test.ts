@@ -1,0 +1,192 @@
+/** Datagrams: headers, first over UDP, then from queue pair to queue pair. */
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import fc from 'fast-check'
+import { afterEach, describe, expect, test } from 'vitest'
+import {
+  AF_INET,
+  AF_INET6,
+  Errno,
+  F_SETFL,
+  MSG_DONTWAIT,
+  O_NONBLOCK,
+  POLLIN,
+  POLLOUT,
+  type RDatagram,
+  rsocket,
+  SOCK_DGRAM,
+  type SocketAddress,
+} from '../../src/index.ts'
+import {
+  addressBytes,
+  addressText,
+  decodeDatagramHeader,
+  decodeUdpHeader,
+  encodeDatagramHeader,
+  encodeUdpHeader,
+  UdpOp,
+} from '../../src/rsocket/datagram-headers.ts'
+import { repeatable } from '../repeat-property.ts'
+
+const address = fc.oneof(fc.uint8Array({ minLength: 4, maxLength: 4 }), fc.uint8Array({ minLength: 16, maxLength: 16 }))
+
+describe('headers', () => {
+  test('what is encoded is decoded', () => {
+    repeatable(
+      fc.property(
+        address,
+        fc.integer({ min: 0, max: 0xffffff }),
+        fc.integer({ min: 0, max: 65535 }),
+        (bytes, qpn, port) => {
+          const udp = { op: UdpOp.Data, qpn, address: bytes }
+          expect(decodeUdpHeader(encodeUdpHeader(udp))).toEqual({ ...udp, length: 12 + bytes.length })
+          const header = { port, address: bytes }
+          expect(decodeDatagramHeader(encodeDatagramHeader(header))).toEqual({
+            ...header,
+            length: bytes.length === 4 ? 8 : 24,
+          })
+        },
+      ),
+    )
+  })
+
+  test('any bytes are decoded or refused', () => {
+    repeatable(
+      fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
+        if (bytes.length > 8) bytes.set([0x55, 0x55, 0x55, 0x55, 4 + (bytes[4]! & 2), bytes[5]! & 7, 16], 0)
+        const udp = decodeUdpHeader(bytes)
+        if (udp !== undefined) expect(bytes.length).toBeGreaterThanOrEqual(udp.length)
+        const header = decodeDatagramHeader(bytes)
+        if (header !== undefined) expect([8, 24]).toContain(header.length)
+      }),
+      2000,
+    )
+  })
+
+  test('addresses as text and bytes', () => {
+    repeatable(
+      fc.property(address, (bytes) => {
+        expect(addressBytes(addressText(bytes))).toEqual(bytes)
+      }),
+    )
+    expect(addressText(addressBytes('::1')!)).toBe('::1')
+    expect([...addressBytes('::ffff:10.0.0.7')!.subarray(10)]).toEqual([255, 255, 10, 0, 0, 7])
+    expect(addressBytes('localhost')).toBeUndefined()
+  })
+})
+
+const open: RDatagram[] = []
+
+function datagram(device: string, family = AF_INET): RDatagram {
+  const s = rsocket(family, SOCK_DGRAM, 0, { device })
+  s.fcntl(F_SETFL, O_NONBLOCK)
+  open.push(s)
+  return s
+}
+
+function bound(device: string): { s: RDatagram; name: SocketAddress } {
+  const s = datagram(device)
+  expect(s.bind({ address: '127.0.0.1', port: 0 }), s.reason).toBe(0)
+  return { s, name: s.getsockname() as SocketAddress }
+}
+
+afterEach(() => {
+  for (const s of open.splice(0)) if (!s.closed) s.close()
+})
+
+describe.each([['shm0'], ['roce']])('on %s', (device) => {
+  test('there and back, until the queue pairs know each other, and after', async () => {
+    const [a, b] = [bound(device), bound(device)]
+    const into = new Uint8Array(100)
+    const from: Partial<SocketAddress> = {}
+    for (let i = 1; i <= 20; i++) {
+      expect(a.s.sendto(new Uint8Array(i).fill(i), 0, b.name)).toBe(i)
+      expect(await b.s.recvfromAsync(into, from)).toBe(i)
+      expect(into[i - 1]).toBe(i)
+      expect(from).toEqual({ ...a.name, family: 'IPv4' })
+      expect(b.s.sendto(into.subarray(0, i), 0, from as SocketAddress)).toBe(i)
+      expect(await a.s.recvAsync(into)).toBe(i)
+    }
+  })
+
+  test('a connected socket hears its peer alone, and an empty datagram is one', async () => {
+    const [a, b, c] = [bound(device), bound(device), bound(device)]
+    expect(a.s.send(Uint8Array.of(1))).toBe(-Errno.EDESTADDRREQ)
+    expect(a.s.connect(b.name)).toBe(0)
+    expect(a.s.getpeername()).toEqual({ ...b.name, family: 'IPv4' })
+    c.s.sendto(Uint8Array.of(66), 0, a.name)
+    await a.s.sendAsync(new Uint8Array(0))
+    const into = new Uint8Array(10)
+    expect(await b.s.recvAsync(into)).toBe(0)
+    b.s.sendto(Uint8Array.of(7), 0, a.name)
+    expect(await a.s.recvAsync(into)).toBe(1)
+    expect(into[0]).toBe(7)
+    expect(a.s.connect({ address: '', port: 0 })).toBe(0)
+    expect(a.s.getpeername()).toBe(-Errno.ENOTCONN)
+  })
+
+  test('long ones go over UDP, too long ones nowhere', async () => {
+    const [a, b] = [bound(device), bound(device)]
+    const into = new Uint8Array(70_000)
+    for (const length of [10, 2000, 2040, 2041, 4000, 30_000]) {
+      expect(a.s.sendto(new Uint8Array(length).fill(length & 0xff), 0, b.name)).toBe(length)
+      expect(await b.s.recvAsync(into)).toBe(length)
+      expect(into[length - 1]).toBe(length & 0xff)
+    }
+    expect(a.s.sendto(into, 0, b.name)).toBe(-Errno.EMSGSIZE)
+    // What does not fit the reader's buffer is lost.
+    a.s.sendto(Uint8Array.of(1, 2, 3), 0, b.name)
+    expect(await b.s.recvAsync(into.subarray(0, 2))).toBe(2)
+    expect(b.s.recv(into)).toBe(-Errno.EAGAIN)
+  })
+})
+
+describe('sockets', () => {
+  test('wrong calls', () => {
+    const s = datagram('shm0')
+    expect(s.listen()).toBe(-Errno.EOPNOTSUPP)
+    expect(s.bind({ address: '::1', port: 0 })).toBe(-Errno.EAFNOSUPPORT)
+    expect(s.sendto(Uint8Array.of(1), 0, { address: 'nowhere', port: 1 })).toBe(-Errno.EINVAL)
+    expect(s.poll(POLLIN | POLLOUT)).toBe(POLLOUT)
+    const taken = bound('shm0')
+    const other = datagram('shm0')
+    expect(other.bind(taken.name)).toBe(-Errno.EADDRINUSE)
+    expect(other.reason).toContain('EADDRINUSE')
+    s.close()
+    expect(s.send(Uint8Array.of(1))).toBe(-Errno.EBADF)
+  })
+
+  test('IPv6', async () => {
+    const [a, b] = [datagram('shm0', AF_INET6), datagram('shm0', AF_INET6)]
+    for (const s of [a, b]) expect(s.bind({ address: '::1', port: 0 }), s.reason).toBe(0)
+    const into = new Uint8Array(10)
+    for (let i = 0; i < 5; i++) {
+      a.sendto(Uint8Array.of(i), 0, b.getsockname() as SocketAddress)
+      expect(await b.recvAsync(into)).toBe(1)
+      b.sendto(Uint8Array.of(i), 0, a.getsockname() as SocketAddress)
+      expect(await a.recvAsync(into)).toBe(1)
+    }
+  })
+
+  test('as librdmacm sees it: header, answer with the queue pair, garbage is dropped', async () => {
+    const { s, name } = bound('shm0')
+    const peer = createSocket('udp4')
+    peer.bind(0, '127.0.0.1')
+    await once(peer, 'listening')
+    peer.send(Buffer.from('no header'), name.port, name.address)
+    const header = encodeUdpHeader({ op: UdpOp.Data, qpn: 1234, address: Uint8Array.of(127, 0, 0, 1) })
+    peer.send(Buffer.concat([header, Buffer.from('hello')]), name.port, name.address)
+    const [answer] = (await once(peer, 'message')) as [Buffer]
+    const control = decodeUdpHeader(answer)
+    expect(control).toMatchObject({ op: UdpOp.Control, address: Uint8Array.of(127, 0, 0, 1), length: answer.length })
+    expect(control!.qpn).toBeGreaterThan(0)
+    const into = Buffer.alloc(10)
+    const from: Partial<SocketAddress> = {}
+    expect(await s.recvfromAsync(into, from)).toBe(5)
+    expect(into.toString('utf8', 0, 5)).toBe('hello')
+    expect(from.port).toBe(peer.address().port)
+    // Such a peer takes no more than a slot.
+    expect(s.sendto(new Uint8Array(3000), MSG_DONTWAIT, from as SocketAddress)).toBe(-Errno.EMSGSIZE)
+    peer.close()
+  })
+})
