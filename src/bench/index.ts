@@ -20,6 +20,7 @@ export {
   profileCombinations,
   type SocketSettings,
   socketCombinations,
+  socketExclusion,
   socketOptions,
   socketTestTexts,
 } from './sockets/settings.ts'

@@ -243,8 +243,9 @@ describe('verbena bench rsocket', { timeout: 100_000 }, () => {
     ['--profile', '0', /--profile: '0' is not valid/],
     ['--device', 'shm9', /--device: 'shm9' cannot be used/],
     ['--size', '0', /--size: '0' is not valid/],
+    ['--transport', 'rsocket --direct on --poll busy', /--direct: nothing is left to measure: only calls that block/],
   ])('refuses %s %s', async (option, value, text) => {
-    const { code, stderr } = await verbena('bench', 'rsocket', option, value)
+    const { code, stderr } = await verbena('bench', 'rsocket', option, ...value.split(' '))
     expect(code).toBe(2)
     expect(stderr).toMatch(text)
   })

@@ -6,7 +6,7 @@
  *     rsocket-wire-…          the same on a network, which is loopback
  */
 import { formatBytes } from '../../report/index.ts'
-import { SocketEnds } from '../sockets/run.ts'
+import { SocketEnds, type Timing } from '../sockets/run.ts'
 import type { SocketSettings } from '../sockets/settings.ts'
 import { type Comparison, compare } from './comparison.ts'
 import { isInstalled } from './programs.ts'
@@ -17,16 +17,18 @@ export interface SocketJob {
   run(ends: SocketComparisons, rounds: number): Promise<Comparison[]>
 }
 
-const timing = { seconds: 0.5, warmup: 0.2 }
+const usualTiming: Timing = { seconds: 0.5, warmup: 0.2 }
 const memoryPair = 'shm0,shm1'
 
 /** Our side of both: rsockets, and our own loop over TCP. */
 export class SocketComparisons {
   readonly network: string
   readonly #ends = new SocketEnds()
+  readonly #timing: Timing
 
-  constructor(devices: readonly [string, string]) {
+  constructor(devices: readonly [string, string], timing: Timing = usualTiming) {
     this.network = devices.join(',')
+    this.#timing = timing
   }
 
   async measure(test: 'rr' | 'stream', transport: 'rsocket' | 'tcp', device: string, size: number): Promise<number> {
@@ -34,7 +36,7 @@ export class SocketComparisons {
       ...{ test, transport, device: transport === 'tcp' ? '' : device, size },
       ...{ poll: 'event', buffer: 0, extensions: true, direct: false, pin: 'auto' },
     }
-    const { set } = await this.#ends.measure({ id: '001', settings, repeat: 1 }, timing, false)
+    const { set } = await this.#ends.measure({ id: '001', settings, repeat: 1 }, this.#timing, false)
     if (set.error !== undefined) throw new Error(`${test} over ${transport}: ${set.error}`)
     return test === 'rr' ? 1e9 / set.messagesPerSecond : set.bytesPerSecond / 1e6
   }

@@ -144,6 +144,12 @@ export function socketCombinations(lists: SocketLists, given: GivenOptions): Soc
   return distinct(parts.flat())
 }
 
+/** Why a combination cannot be measured; null if it can. */
+export function socketExclusion({ direct, poll }: SocketSettings): string | null {
+  if (direct && poll === 'busy') return 'only calls that block send without a copy (--direct needs --poll event)'
+  return null
+}
+
 /** The combinations that a profile is taken of, each once: streams of the given sizes, requests of the smallest. */
 export function profileCombinations(all: readonly SocketSettings[], sizes: readonly number[]): SocketSettings[] {
   const smallest = Math.min(...all.filter(({ test }) => test === 'rr').map(({ size }) => size))

@@ -8,11 +8,12 @@ import {
   parseSocketLists,
   profileCombinations,
   socketCombinations,
+  socketExclusion,
   socketOptions,
   socketTestTexts,
 } from '../../bench/index.ts'
 import { parseInteger, parseNumber, UsageError } from '../../toolkit/index.ts'
-import { addSettings, limitsOf } from '../settings.ts'
+import { addSettings, limitsOf, tellLeftOut } from '../settings.ts'
 import { measureSockets } from '../socket-run.ts'
 
 /** Where the article on rsockets took its profiles. */
@@ -73,8 +74,15 @@ export function configure(command: Command): void {
       // Asks for each adapter, so that one that is not there is known before anything is measured.
       if (lists.transport.includes('rsocket')) limitsOf(lists.device)
       const all = socketCombinations(lists, options)
-      const plan = makePlan(all, () => null, repeat, seed)
-      const profiles = options.profile === undefined ? [] : profileCombinations(all, sizes)
+      const plan = makePlan(all, socketExclusion, repeat, seed)
+      if (plan.sets.length === 0)
+        throw new UsageError(
+          '--direct',
+          `nothing is left to measure: ${plan.leftOut.map(({ reason }) => reason).join('; ')}`,
+        )
+      tellLeftOut(plan.leftOut)
+      const measured = all.filter((settings) => socketExclusion(settings) === null)
+      const profiles = options.profile === undefined ? [] : profileCombinations(measured, sizes)
       const outDir = options.out ?? datedDirectory('rsocket')
       process.exitCode = await measureSockets({ plan, profiles, seconds, warmup, outDir }, options.json === true)
     })
