@@ -43,7 +43,7 @@ that is not installed is left out.
   --only NAME    several with commas: latency-8, latency-4096, latency-32768, bandwidth, allocation, polling,
                  rsocket-rr, rsocket-stream-4096, rsocket-stream-65536 or rsocket-stream-1048576 on shared memory;
                  write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections,
-                 rsocket-wire-rr or rsocket-wire-stream-65536 on a network; rsocket and rsocket-wire stand for theirs
+                 rsocket-wire-rr or rsocket-wire-stream-65536 on a network; rsocket stands for all of its own
   --rounds N     rounds of each comparison, of which the median counts (default: 7)
   --device PAIR  only the comparisons on a network, between these two adapters, each in a process of its own
                  (default: roce:127.0.0.1,roce:127.0.0.2; roce and shm:NAME stand for a pair)
