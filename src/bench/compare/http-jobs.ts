@@ -14,20 +14,23 @@ const connectionCounts = [1, 16] as const
 const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
 const pathOf = (name: string): string => fileURLToPath(new URL(`${name}${extension}`, import.meta.url))
 
-export const httpJobs: { name: string; run(rounds: number): Promise<Comparison[]> }[] = connectionCounts.map(
-  (connections) => ({
-    name: `http-${connections}`,
-    run: async (rounds) => {
-      const [our, tcp]: [number[], number[]] = [[], []]
-      for (let round = 0; round < rounds; round++) {
-        our.push(await requestsPerSecond(connections, `shm:http-${process.pid}-${round}`))
-        tcp.push(await requestsPerSecond(connections, null))
-      }
-      const name = `HTTP under verbena/preload, ${connections} connection${connections === 1 ? '' : 's'}, rsocket on shm`
-      return [compare(name, our, 'the same over TCP', tcp, 'requests/s', 'more is better')]
-    },
-  }),
-)
+export interface HttpJob {
+  name: string
+  run(rounds: number): Promise<Comparison[]>
+}
+
+export const httpJobs: HttpJob[] = connectionCounts.map((connections) => ({
+  name: `http-${connections}`,
+  run: async (rounds) => {
+    const [our, tcp]: [number[], number[]] = [[], []]
+    for (let round = 0; round < rounds; round++) {
+      our.push(await requestsPerSecond(connections, `shm:http-${process.pid}-${round}`))
+      tcp.push(await requestsPerSecond(connections, null))
+    }
+    const name = `HTTP under verbena/preload, ${connections} connection${connections === 1 ? '' : 's'}, rsocket on shm`
+    return [compare(name, our, 'the same over TCP', tcp, 'requests/s', 'more is better')]
+  },
+}))
 
 async function requestsPerSecond(connections: number, device: string | null): Promise<number> {
   const preload = device === null ? [] : ['--import', pathOf('../../preload')]

@@ -13,11 +13,12 @@
  * ucx_perftest), and `median`, of single round trips ("50.0%ile").
  */
 import { parseArgs } from 'node:util'
-import { getDeviceList } from '../../index.ts'
+import { getDeviceList, nativeAvailable } from '../../index.ts'
 import { formatCount } from '../../report/index.ts'
 import { parseInteger, UsageError } from '../../toolkit/index.ts'
 import { devicePair } from '../option.ts'
 import { type Comparison, compare } from './comparison.ts'
+import { type HttpJob, httpJobs } from './http-jobs.ts'
 import { Ours, twoCores } from './ours.ts'
 import { endPrograms, isInstalled } from './programs.ts'
 import { SocketComparisons, type SocketJob, socketJobs, wireSocketJobs } from './socket-jobs.ts'
@@ -41,7 +42,8 @@ sockperf over TCP on loopback; rsockets with TCP of the kernel, in the same loop
 that is not installed is left out.
 
   --only NAME    several with commas: latency-8, latency-4096, latency-32768, bandwidth, allocation, polling,
-                 rsocket-rr, rsocket-stream-4096, rsocket-stream-65536 or rsocket-stream-1048576 on shared memory;
+                 rsocket-rr, rsocket-stream-4096, rsocket-stream-65536, rsocket-stream-1048576, http-1 or http-16 (under
+                 verbena/preload) on shared memory;
                  write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections,
                  rsocket-wire-rr or rsocket-wire-stream-65536 on a network; rsocket stands for all of its own
   --rounds N     rounds of each comparison, of which the median counts (default: 7)
@@ -161,6 +163,7 @@ async function main(): Promise<number> {
   let failed = 0
   const run = (job: Chosen): Promise<Comparison[]> => {
     if ('sockets' in job) return job.sockets.run(sockets, rounds)
+    if ('http' in job) return job.http.run(rounds)
     return 'wire' in job ? job.wire.run(wire, rounds, twoCores()) : job.memory.run(ours, rounds, peer, twoCores())
   }
   try {
@@ -205,19 +208,25 @@ function readArguments() {
   }
 }
 
-type Chosen = { name: string } & ({ memory: Job } | { wire: WireJob } | { sockets: SocketJob; network: boolean })
+type Chosen = { name: string } & (
+  | { memory: Job }
+  | { wire: WireJob }
+  | { sockets: SocketJob; network: boolean }
+  | { http: HttpJob }
+)
 
 /** Comparisons on shared memory come first: the machine is quiet then. */
 function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
   const known: Chosen[] = [
     ...(wireOnly ? [] : memoryJobs.map((memory) => ({ name: memory.name, memory }))),
     ...(wireOnly ? [] : socketJobs.map((sockets) => ({ name: sockets.name, sockets, network: false }))),
+    ...(wireOnly || !nativeAvailable ? [] : httpJobs.map((http) => ({ name: http.name, http }))),
     ...wireJobs.map((wire) => ({ name: wire.name, wire })),
     ...wireSocketJobs.map((sockets) => ({ name: sockets.name, sockets, network: true })),
   ]
   if (only === undefined) {
     if (wireOnly || getDeviceList().some(({ name }) => name.startsWith('roce'))) return known
-    return known.filter((job) => 'memory' in job || ('sockets' in job && !job.network))
+    return known.filter((job) => !('wire' in job) && !('network' in job && job.network))
   }
   return only.split(',').flatMap((name) => {
     const found = known.filter((job) => job.name === name || job.name.startsWith(`${name}-`))
