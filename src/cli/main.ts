@@ -47,6 +47,7 @@ const commands: Record<string, { summary: string; load(): Promise<CommandFile> }
     load: () => import('./commands/riostream.ts'),
   },
   rcopy: { summary: 'rcopy: files over rsockets', load: () => import('./commands/rcopy.ts') },
+  udpong: { summary: 'udpong: datagrams over rsockets, or kernel UDP', load: () => import('./commands/udpong.ts') },
   devices: { summary: 'list the adapters of this host', load: () => import('./commands/devices.ts') },
   devinfo: { summary: 'show what an adapter can do', load: () => import('./commands/devinfo.ts') },
 }

@@ -121,6 +121,31 @@ export class KernelSocket {
     return n < 0 ? -koffi.errno() : n
   }
 
+  /** A datagram to `to`, 32 bytes that `recvFrom` has filled. */
+  sendTo(bytes: Uint8Array, flags: number, to: Uint8Array): number {
+    const { sendto, koffi } = requireLibc('sendto')
+    this.#scratch.u8.set(to, addressAt)
+    const name = this.#scratch.address + addressAt
+    const n = sendto(this.fd, this.#addressOf(bytes), bytes.length, flags, name, sockaddrBytes(this.#family))
+    return n < 0 ? -koffi.errno() : n
+  }
+
+  /** A datagram, and in `from` (32 bytes) whose it is, for `sendTo` and `nameOf`. */
+  recvFrom(bytes: Uint8Array, flags: number, from: Uint8Array): number {
+    const { recvfrom, koffi } = requireLibc('recvfrom')
+    const { u8, u32, address } = this.#scratch
+    u32[lengthAt / 4] = 28
+    const n = recvfrom(this.fd, this.#addressOf(bytes), bytes.length, flags, address + addressAt, address + lengthAt)
+    if (n < 0) return -koffi.errno()
+    for (let i = 0; i < 32; i++) from[i] = u8[addressAt + i]!
+    return n
+  }
+
+  /** `127.0.0.1` */
+  nameOf(from: Uint8Array): string {
+    return addressText(this.#family === 4 ? from.slice(4, 8) : from.slice(8, 24))
+  }
+
   /** Waits in this thread until one of `events` is true; which, 0 after the time. −1 waits for ever. */
   poll(events: number, timeoutMs: number): number {
     const { poll } = requireLibc('poll')
