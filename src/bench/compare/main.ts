@@ -47,8 +47,9 @@ that is not installed is left out.
                  write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections,
                  rsocket-wire-rr or rsocket-wire-stream-65536 on a network; rsocket stands for all of its own
   --rounds N     rounds of each comparison, of which the median counts (default: 7)
-  --device PAIR  only the comparisons on a network, between these two adapters, each in a process of its own
-                 (default: roce:127.0.0.1,roce:127.0.0.2; roce and shm:NAME stand for a pair)
+  --device PAIR  only the comparisons on a network, between these two adapters, each in a process of its own, for
+                 rsockets in a thread (default: roce:127.0.0.1,roce:127.0.0.2; roce and shm:NAME stand for
+                 a pair)
   --json         print one JSON document: {"comparisons":[{"name","ours","peer","theirs","unit","ratio"}]}
 `
 
