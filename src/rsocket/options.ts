@@ -8,11 +8,16 @@ export interface StreamOptions {
   /** Bytes that go inside a work request. */
   inlineBytes: number
   sendBufferBytes: number
+  /** Of two halves, for a peer of version 1. */
   receiveBufferBytes: number
+  /** So many times that for a Verbena end. */
+  receiveBufferTimes: number
   /** Entries of the target iomap: buffers of the peer that may be mapped at a time. */
   iomapSize: number
   /** Offers what is better than version 1 to a peer that offers it too. */
   extensions: boolean
+  /** Sockets that connect to the same address share a queue pair. */
+  share: boolean
 }
 
 export const defaultOptions: Readonly<StreamOptions> = {
@@ -21,8 +26,10 @@ export const defaultOptions: Readonly<StreamOptions> = {
   inlineBytes: 64,
   sendBufferBytes: 1 << 17,
   receiveBufferBytes: 1 << 17,
+  receiveBufferTimes: 4,
   iomapSize: 0,
   extensions: true,
+  share: false,
 }
 
 /** Places of the send queue that data must not take. */
@@ -47,8 +54,10 @@ export function clampOptions(options: StreamOptions): StreamOptions {
     inlineBytes: bounded(options.inlineBytes, 0, 512),
     sendBufferBytes: bounded(options.sendBufferBytes, minBufferBytes, maxBufferBytes),
     receiveBufferBytes: bounded(options.receiveBufferBytes, minBufferBytes, maxBufferBytes),
+    receiveBufferTimes: options.extensions ? bounded(options.receiveBufferTimes, 1, 128) : 1,
     iomapSize: bounded(options.iomapSize, 0, maxIomapSize),
     extensions: options.extensions,
+    share: options.share && options.extensions,
   }
 }
 
@@ -65,8 +74,8 @@ export function optionsFor(
   count: number,
   deviceBytes: number,
 ): StreamOptions {
+  const { sendBufferBytes, receiveBufferBytes, receiveBufferTimes, sqSize, rqSize } = defaultOptions
   const each = (deviceBytes * memoryShare) / (2 * (count + 1))
-  const { sendBufferBytes, receiveBufferBytes, sqSize, rqSize } = defaultOptions
   let halvings = 0
   while (receiveBufferBytes >> halvings > each && receiveBufferBytes >> (halvings + 1) >= minBufferBytes) halvings++
   const less: Partial<StreamOptions> = {
@@ -74,7 +83,9 @@ export function optionsFor(
     receiveBufferBytes: receiveBufferBytes >> halvings,
     sqSize: Math.max(minQueueSize, sqSize >> halvings),
     rqSize: Math.max(minQueueSize, rqSize >> halvings),
+    receiveBufferTimes: each >= receiveBufferBytes * receiveBufferTimes ? receiveBufferTimes : 1,
   }
+  if (chosen.has('receiveBufferBytes')) less.receiveBufferTimes = 1
   for (const name of chosen) delete less[name]
   return { ...options, ...less }
 }

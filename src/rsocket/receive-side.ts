@@ -44,6 +44,8 @@ export class ReceiveSide {
   private advertised = 0
   private readAt = 0
   private advertiseAt = 0
+  /** Bytes of the buffer that are used: two halves for a peer of version 1. */
+  private ringBytes = 0
   /** Less is not worth a message. */
   private granule = 0
   private foreign = true
@@ -73,15 +75,16 @@ export class ReceiveSide {
   }
 
   start(theirs: ConnData, foreign: boolean): void {
-    const { receiveBytes } = this.memory
+    const { receiveBytes, halfBytes } = this.memory
     this.foreign = foreign
+    this.ringBytes = foreign ? 2 * halfBytes : receiveBytes
     this.peerSgl = theirs.targetSgl.addr
     this.update.rkey = theirs.targetSgl.key
     this.peerEntries = theirs.targetSgl.length
     this.mostOffers = Math.min(this.peerEntries, maxOffers - 1)
     const early = !foreign && (theirs.extension!.features & Feature.EarlyBuffers) !== 0
-    this.granule = early ? receiveBytes >> 2 : receiveBytes >> 1
-    this.offered(early ? receiveBytes : receiveBytes >> 1)
+    this.granule = early ? receiveBytes >> 2 : halfBytes
+    this.offered(early ? receiveBytes : halfBytes)
     this.readable = true
     this.giveCredits()
   }
@@ -95,12 +98,13 @@ export class ReceiveSide {
     let n = (this.arrived - this.consumed) | 0
     if (n > length) n = length
     if (n === 0) return 0
-    const { receiveBytes, receiveOffset } = this.memory
+    const { ringBytes } = this
+    const { receiveOffset } = this.memory
     const { u8 } = this
     const at = this.readAt
     const from = receiveOffset + at
-    if (at + n > receiveBytes) {
-      const first = receiveBytes - at
+    if (at + n > ringBytes) {
+      const first = ringBytes - at
       buffer.set(u8.subarray(from, from + first), offset)
       buffer.set(u8.subarray(receiveOffset, receiveOffset + n - first), offset + first)
     } else if (n <= loopBytes) for (let i = 0; i < n; i++) buffer[offset + i] = u8[from + i]!
@@ -116,11 +120,11 @@ export class ReceiveSide {
   }
 
   private consume(n: number): void {
-    const { receiveBytes } = this.memory
+    const { ringBytes } = this
     const at = this.readAt + n
-    this.readAt = at >= receiveBytes ? at - receiveBytes : at
+    this.readAt = at >= ringBytes ? at - ringBytes : at
     this.consumed = (this.consumed + n) | 0
-    if (receiveBytes - ((this.advertised - this.consumed) | 0) >= this.granule) this.giveCredits()
+    if (ringBytes - ((this.advertised - this.consumed) | 0) >= this.granule) this.giveCredits()
   }
 
   /** A data message of `length` bytes, with `byteLen` bytes written. What is wrong with it, if anything is. */
@@ -155,10 +159,10 @@ export class ReceiveSide {
 
   /** Offers free parts of the receive buffer, and lets the peer send more messages. */
   giveCredits(): void {
-    const { memory, out } = this
+    const { out } = this
     this.due = false
     while (out.connected) {
-      const free = memory.receiveBytes - ((this.advertised - this.consumed) | 0)
+      const free = this.ringBytes - ((this.advertised - this.consumed) | 0)
       while (
         this.offerHead !== this.offerTail &&
         ((this.arrived - this.offerEnds[this.offerTail & (maxOffers - 1)]!) | 0) >= 0
@@ -185,8 +189,8 @@ export class ReceiveSide {
   }
 
   private postOffer(immediate: number, free: number): void {
-    const { receiveBytes, receiveBuffer, remote } = this.memory
-    const length = Math.min(this.foreign ? this.granule : free, receiveBytes - this.advertiseAt)
+    const { receiveBuffer, remote } = this.memory
+    const length = Math.min(this.foreign ? this.granule : free, this.ringBytes - this.advertiseAt)
     this.postUpdate(immediate, receiveBuffer + this.advertiseAt, remote.rkey, length)
     this.peerEntry = this.peerEntry + 1 === this.peerEntries ? 0 : this.peerEntry + 1
     this.offered(length)
@@ -194,7 +198,7 @@ export class ReceiveSide {
 
   private offered(length: number): void {
     this.advertised = (this.advertised + length) | 0
-    this.advertiseAt = (this.advertiseAt + length) % this.memory.receiveBytes
+    this.advertiseAt = (this.advertiseAt + length) % this.ringBytes
     this.offerEnds[this.offerHead & (maxOffers - 1)] = this.advertised
     this.offerHead = (this.offerHead + 1) | 0
   }

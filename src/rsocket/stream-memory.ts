@@ -32,7 +32,9 @@ export class StreamMemory {
   readonly targetSgl: number
   readonly targetIomap: number
   readonly receiveBuffer: number
+  /** All of the receive buffer, and one half of what a peer of version 1 gets of it. */
   readonly receiveBytes: number
+  readonly halfBytes: number
   readonly outgoing: number
   readonly iomapSize: number
   /** The first address, and the bytes from there as bytes and words. */
@@ -48,7 +50,8 @@ export class StreamMemory {
   constructor(pd: ProtectionDomain, options: StreamOptions) {
     this.context = pd.context
     const sglBytes = targetEntries * sgeBytes
-    this.receiveBytes = 2 * align(options.receiveBufferBytes / 2)
+    this.halfBytes = align(options.receiveBufferBytes / 2)
+    this.receiveBytes = 2 * this.halfBytes * options.receiveBufferTimes
     this.sendBytes = align(options.sendBufferBytes)
     const remoteBytes = align(sglBytes + options.iomapSize * iomapEntryBytes) + this.receiveBytes
     const localBytes = outgoingSlots * line + this.sendBytes

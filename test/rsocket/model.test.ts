@@ -42,6 +42,7 @@ const options: fc.Arbitrary<Partial<StreamOptions>> = fc.record({
   rqSize: fc.constantFrom(16, 33, 384),
   sendBufferBytes: fc.constantFrom(4096, 10_000, 1 << 17),
   receiveBufferBytes: fc.constantFrom(4096, 9999, 1 << 17),
+  receiveBufferTimes: fc.constantFrom(1, 3, 4),
   extensions: fc.boolean(),
 })
 
