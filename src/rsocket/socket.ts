@@ -185,7 +185,9 @@ export class RSocket extends Establishing implements RSocketLike {
     }
     connection.process()
     const { lingerSeconds } = this.options
-    if (!connection.open || lingerSeconds === 0) {
+    // What was sent before SHUT_RDWR is still to arrive; a peer that has closed takes nothing more.
+    const over = !connection.open && (!connection.closedHere || connection.allSent || connection.error !== 0)
+    if (over || lingerSeconds === 0) {
       // With a linger of 0 what was sent is given up, and the peer sees a reset.
       this.finish()
       return 0

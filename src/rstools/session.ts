@@ -9,6 +9,7 @@ import {
   errorText,
   isEagain,
   isNobody,
+  isRefused,
   listenOn,
   resolveHost,
   type SocketSettings,
@@ -34,6 +35,12 @@ const pauseMs = 50
 function isOwnAddress(address: string): boolean {
   if (address.startsWith('127.') || address === '::1') return true
   return Object.values(networkInterfaces()).some((infos) => infos?.some((info) => info.address === address))
+}
+
+function connectText({ address, port }: { address: string; port: number }, result: number, reason: string): string {
+  if (isRefused(result))
+    return `nobody listens on ${address} port ${port}: start the server there first, or give --wait`
+  return `${address} port ${port}: ${reason}`
 }
 
 export class Session {
@@ -92,10 +99,7 @@ export class Session {
       if ('send' in made) return made
       const { result, reason } = made
       if (!isNobody(result) || performance.now() >= until)
-        throw new EndError(
-          'CONNECT',
-          `${this.#address} port ${port}: ${reason}${isNobody(result) ? '; start the server there first, or give --wait' : ''}`,
-        )
+        throw new EndError('CONNECT', connectText(destination, result, reason))
       this.#waiter.pause(pauseMs)
     }
   }

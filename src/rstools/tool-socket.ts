@@ -70,10 +70,6 @@ export interface SocketKind {
 }
 
 const { EINPROGRESS, EAGAIN, ECONNREFUSED, ETIMEDOUT, EHOSTUNREACH } = constants.errno
-const kernelText: Record<number, string> = {
-  [ECONNREFUSED]: 'nobody listens there',
-  [ETIMEDOUT]: 'the peer does not answer',
-}
 
 export function isEagain(result: number): boolean {
   return result === -EAGAIN
@@ -81,7 +77,11 @@ export function isEagain(result: number): boolean {
 
 /** An error number in words. */
 export function errorText(result: number): string {
-  return kernelText[-result] ?? errnoText(result)
+  return errnoText(result)
+}
+
+export function isRefused(result: number): boolean {
+  return result === -ECONNREFUSED
 }
 
 /** Errors that mean that nobody listens yet. */
@@ -218,7 +218,8 @@ export async function resolveHost(host: string | undefined): Promise<string> {
   }
 }
 
-function bytesOf(address: string): Uint8Array {
+/** 4 or 16 bytes. */
+export function bytesOf(address: string): Uint8Array {
   if (!isIPv6(address)) return Uint8Array.from(address.split('.').map(Number))
   const [head = '', tail] = address.split('::')
   const groups = (text: string | undefined): number[] =>
