@@ -3,7 +3,7 @@
  * of several sizes. Beside it kernel TCP can be measured with `iperf3` or `sockperf`.
  *
  *     npm run build && node scripts/rsocket-speed.mjs [--device shm0] [--iters 500000] [--mib 1024] [--sizes 1,64,…]
- *         [--rcvbuf BYTES] [--v1] [--direct] [--polling-us N] [--json]
+ *         [--rcvbuf BYTES] [--sndbuf BYTES] [--v1] [--direct] [--polling-us N] [--json]
  */
 import { parseArgs } from 'node:util'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
@@ -18,6 +18,7 @@ const { values: options } = isMainThread
         mib: { type: 'string', default: '1024' },
         sizes: { type: 'string', default: '1,64,1024,4096,16384,65536,262144,1048576' },
         rcvbuf: { type: 'string' },
+        sndbuf: { type: 'string' },
         v1: { type: 'boolean', default: false },
         direct: { type: 'boolean', default: false },
         'polling-us': { type: 'string', default: '10' },
@@ -30,7 +31,7 @@ const { values: options } = isMainThread
 if (options.help) {
   console.log(
     'usage: node scripts/rsocket-speed.mjs [--device shm0] [--address 127.0.0.1] [--iters 500000] [--mib 1024]\n' +
-      '         [--sizes 1,64,1024,…] [--rcvbuf BYTES] [--v1] [--direct] [--polling-us N] [--json]\n\n' +
+      '         [--sizes 1,64,1024,…] [--rcvbuf BYTES] [--sndbuf BYTES] [--v1] [--direct] [--polling-us N] [--json]\n\n' +
       'Round trips of one byte and a stream between two threads over rsockets. --v1 uses the protocol of librdmacm only,\n' +
       '--direct sends from and receives into memory of the device.',
   )
@@ -44,6 +45,7 @@ const piecesOf = (size) => Math.max(1, Math.floor(Math.min(Number(options.mib) *
 function makeSocket() {
   const s = v.rsocket(v.AF_INET, v.SOCK_STREAM, 0, { device: options.device })
   if (options.rcvbuf) s.setsockopt(v.SOL_SOCKET, v.SO_RCVBUF, Number(options.rcvbuf) / 2)
+  if (options.sndbuf) s.setsockopt(v.SOL_SOCKET, v.SO_SNDBUF, Number(options.sndbuf) / 2)
   s.setsockopt(v.SOL_RDMA, v.RDMA_EXTENSIONS, options.v1 ? 0 : 1)
   s.setsockopt(v.SOL_RDMA, v.RDMA_POLLING_TIME, Number(options['polling-us']))
   return s

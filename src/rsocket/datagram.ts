@@ -7,8 +7,6 @@
  * second is asked again.
  */
 import { isIPv4, isIPv6 } from 'node:net'
-import { PortSpace } from '../cm/index.ts'
-import type { AddressHandle } from '../verbs/index.ts'
 import type { Adapter } from './adapter.ts'
 import {
   AF_INET6,
@@ -31,7 +29,6 @@ import {
 } from './constants.ts'
 import { Counters } from './counters.ts'
 import {
-  addressBytes,
   addressText,
   decodeDatagramHeader,
   decodeUdpHeader,
@@ -39,8 +36,8 @@ import {
   UdpOp,
   udpHeaderBytes,
 } from './datagram-headers.ts'
-import { DatagramQp } from './datagram-qp.ts'
-import { errnoOf, RSocketError } from './errors.ts'
+import { type Peer, Peers } from './datagram-peers.ts'
+import { RSocketError } from './errors.ts'
 import { Hub } from './hub.ts'
 import { heat, type Member } from './loop.ts'
 import { getOption, SocketOptions, setOption } from './socket-options.ts'
@@ -58,18 +55,6 @@ const sliceMs = 2
 /** In the reserved byte of the UDP header: a Verbena end takes longer datagrams over UDP than librdmacm. */
 const mark = 0x56
 
-interface Peer {
-  address: string
-  bytes: Uint8Array
-  port: number
-  qp: DatagramQp
-  handle: AddressHandle | undefined
-  qpn: number
-  heardMs: number
-  askedMs: number
-  foreign: boolean
-}
-
 interface Received {
   data: Uint8Array
   address: string
@@ -83,8 +68,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   readonly #device: RSocketOptions['device']
   readonly #options: SocketOptions = new SocketOptions()
   readonly #watches: Watches = new Watches(() => this.#hold())
-  readonly #peers = new Map<string, Peer>()
-  readonly #qps = new Map<string, DatagramQp>()
+  readonly #peers: Peers = new Peers()
   readonly #counters: Counters = new Counters()
   #queue: Received[] = []
   #queueBytes = 0
@@ -168,48 +152,17 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
 
   /** What is known of an address; a negative error number if no device leads there. */
   #peerAt(address: string, port: number): Peer | number {
-    const key = `${address} ${port}`
-    const known = this.#peers.get(key)
+    const known = this.#peers.known(address, port)
     if (known !== undefined) return known
-    const bytes = addressBytes(address)
-    if (bytes === undefined) return -Errno.EINVAL
-    try {
-      const qp = this.#qpFor(address, port)
-      if (typeof qp === 'number') return qp
-      const peer: Peer = { address, bytes, port, qp, handle: undefined, qpn: 0, heardMs: 0, askedMs: 0, foreign: false }
-      this.#peers.set(key, peer)
-      return peer
-    } catch (error) {
-      const { errno, message } = errnoOf(error)
-      this.reason = message
-      return -errno
+    const { receiveBufferBytes, sqSize, rqSize } = this.#options.stream
+    const slots = Math.max(4, Math.min(sqSize, rqSize, Math.floor(receiveBufferBytes / slotBytes)))
+    const found = this.#peers.find(address, port, { hub: this.#hub!, own: this.#name!, slots, member: this })
+    if ('errno' in found) {
+      this.reason = found.text
+      return -found.errno
     }
-  }
-
-  /** The queue pair of the own address from which to reach another. */
-  #qpFor(address: string, port: number): DatagramQp | number {
-    const id = this.#hub!.channel.createId(PortSpace.Udp)
-    try {
-      const own = this.#name!.address
-      const any = own === '0.0.0.0' || own === '::'
-      id.resolveAddr(any ? undefined : { address: own, port: 0 }, { address, port })
-      if (id.verbs === undefined) {
-        this.reason = `no RDMA device leads to ${address}`
-        return -Errno.EHOSTUNREACH
-      }
-      const local = id.localAddress.address
-      let qp = this.#qps.get(local)
-      if (qp === undefined) {
-        const { receiveBufferBytes, sqSize, rqSize } = this.#options.stream
-        const count = Math.max(4, Math.min(sqSize, rqSize, Math.floor(receiveBufferBytes / slotBytes)))
-        qp = new DatagramQp(id.verbs, addressBytes(local)!, this.#name!.port, count, this)
-        this.#qps.set(local, qp)
-        if (this.#held) qp.adapter.addMember(this.#heldRef)
-      }
-      return qp
-    } finally {
-      id.close()
-    }
+    if (found.isNew && this.#held) found.peer.qp.adapter.addMember(this.#heldRef)
+    return found.peer
   }
 
   // --- sending -----------------------------------------------------------------------------------------------------
@@ -290,7 +243,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     const header = decodeDatagramHeader(bytes)
     if (header === undefined) return
     const address = addressText(header.address)
-    const peer = this.#peers.get(`${address} ${header.port}`)
+    const peer = this.#peers.known(address, header.port)
     if (peer !== undefined) peer.heardMs = performance.now()
     this.#arrived(bytes.slice(header.length), address, header.port)
   }
@@ -309,7 +262,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   #process(): number {
     const before = this.#counters.messagesReceived
     this.#service?.pump()
-    for (const qp of this.#qps.values()) qp.process(this.#takeDatagram)
+    for (const qp of this.#peers.qps) qp.process(this.#takeDatagram)
     return this.#counters.messagesReceived - before
   }
 
@@ -338,9 +291,9 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   }
 
   #wait(): void {
-    for (const qp of this.#qps.values()) qp.arm()
+    for (const qp of this.#peers.qps) qp.arm()
     if (this.#process() > 0) return
-    const [qp] = this.#qps.values()
+    const [qp] = this.#peers.qps
     if (qp !== undefined) qp.adapter.sleep(sliceMs)
     else this.#service!.sleep(sliceMs)
     this.#process()
@@ -380,7 +333,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
 
   #ready(): number {
     let sendable = true
-    for (const qp of this.#qps.values()) sendable = sendable && qp.sendable
+    for (const qp of this.#peers.qps) sendable = sendable && qp.sendable
     return (this.#queue.length > 0 ? POLLIN : 0) | (sendable ? POLLOUT : 0)
   }
 
@@ -397,12 +350,12 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   }
 
   arm(): boolean {
-    for (const qp of this.#qps.values()) qp.arm()
+    for (const qp of this.#peers.qps) qp.arm()
     return this.#process() > 0
   }
 
   prepareSleep(): { sleep(ms: number): void } | null {
-    for (const qp of this.#qps.values()) qp.arm()
+    for (const qp of this.#peers.qps) qp.arm()
     // Either side may bring something.
     return { sleep: () => this.#wait() }
   }
@@ -412,13 +365,13 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     const ref = this.#watches.held
     if (held === this.#held && ref === this.#heldRef) return
     if (this.#held) {
-      for (const qp of this.#qps.values()) qp.adapter.dropMember(this, this.#heldRef)
+      for (const qp of this.#peers.qps) qp.adapter.dropMember(this, this.#heldRef)
       if (this.#heldRef) this.#service!.unhold()
     }
     this.#held = held
     this.#heldRef = held && ref
     if (!held) return
-    for (const qp of this.#qps.values()) qp.adapter.addMember(ref)
+    for (const qp of this.#peers.qps) qp.adapter.addMember(ref)
     if (ref) this.#service!.hold()
     heat(this)
   }
@@ -472,7 +425,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     this.#watches.clear()
     this.#closed = true
     this.#service?.close(this.#id)
-    for (const qp of this.#qps.values()) qp.close()
+    for (const qp of this.#peers.qps) qp.close()
     this.#hub?.release()
     this.#queue = []
     return 0

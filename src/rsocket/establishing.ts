@@ -1,5 +1,5 @@
 /**
- * How stream sockets come to be connected, and who gives them time then.
+ * How stream sockets come to be connected.
  *
  *     idle ─ bind ─ bound ─ listen ─ listening ─ accept ─┐
  *       └────────── connect ─ connecting ────────────────┴─ connected ─ close ─ closing ─ closed
@@ -7,116 +7,36 @@
  */
 import { isIPv4, isIPv6 } from 'node:net'
 import { type CmEvent, CmEventType, type CmId, PortSpace } from '../cm/index.ts'
-import type { Adapter } from './adapter.ts'
 import { decodeConnData, Feature } from './conn-data.ts'
-import type { StreamConnection } from './connection.ts'
-import { AF_INET6, Errno, POLLERR, POLLHUP, POLLIN, POLLOUT, SOCK_STREAM } from './constants.ts'
+import { AF_INET6, Errno } from './constants.ts'
 import { countProtocolError } from './counters.ts'
 import { errnoOf } from './errors.ts'
 import { type CmOwner, Hub } from './hub.ts'
-import type { Line, StreamLink } from './link.ts'
-import { heat, type Member } from './loop.ts'
-import type { Mappings } from './mappings.ts'
-import { named } from './names.ts'
-import { type Carrier, keepTrunk, Route } from './sharing.ts'
-import { SocketOptions } from './socket-options.ts'
+import { heat } from './loop.ts'
+import { Ready, type State } from './readiness.ts'
 import { connectionParam, Stream } from './stream.ts'
-import type { Trunk } from './trunk.ts'
-import type { TrunkStream } from './trunk-stream.ts'
-import type { RSocketCounters, RSocketOptions, SocketAddress, Watch } from './types.ts'
+import type { SocketAddress } from './types.ts'
 import { Patience } from './waiting.ts'
-import { Watches } from './watches.ts'
-
-type State = 'idle' | 'bound' | 'listening' | 'connecting' | 'connected' | 'failed' | 'closing' | 'closed'
 
 /** Of `listen` without a number. */
 const defaultBacklog = 511
 
-export abstract class Establishing implements Member, CmOwner, Carrier {
-  readonly family: number
-  readonly type: number = SOCK_STREAM
-  protected readonly device: RSocketOptions['device']
-  protected options: SocketOptions = new SocketOptions()
-  protected state: State = 'idle'
-  protected nonBlocking = false
-  protected descriptorFlags = 0
-  protected hub: Hub | undefined
-  protected id: CmId | undefined
-  protected pendingError = 0
-  protected why = ''
+export abstract class Establishing extends Ready implements CmOwner {
   protected backlog: number = defaultBacklog
   /** Connections that wait for `accept`, and for those under way the one who asked. */
   protected readonly accepted: Establishing[] = []
   protected readonly arriving: Set<Establishing> = new Set()
   protected listener: Establishing | undefined
   protected requestData: Uint8Array = new Uint8Array(0)
-  protected readonly watches: Watches = new Watches(() => this.hold())
-  protected heldBy: Hub | Adapter | null = null
-  protected heldRef = false
-  protected deadline: NodeJS.Timeout | undefined
-  protected keepAlive: NodeJS.Timeout | undefined
-  protected mappings: Mappings | undefined
-  protected lastCounters: RSocketCounters | undefined
-  /** The connection with a queue pair of its own; null for a stream of a trunk. */
-  protected own: Stream | null = null
-  /** Of a socket that carries others, and of one that opens a stream. */
-  trunk: Trunk | null = null
-  protected opening: Trunk | null = null
-  onSettled: ((errno: number) => void) | null = null
-  /** Names of the ends of a stream of a trunk. */
-  protected names: { own: Required<SocketAddress>; peer: Required<SocketAddress> } | undefined
-  // Plain fields: these are read with every byte.
-  protected stream: Line | null = null
-  protected connection: StreamLink | null = null
-  protected patience: Patience | null = null
-
-  /** Use `rsocket`. */
-  constructor(family: number, options: RSocketOptions = {}) {
-    this.family = family
-    this.device = options.device
-  }
 
   /** A socket of the same kind for a connection that arrives. */
   protected abstract another(): Establishing
-  /** Says that this end closes; true when that and all before it has arrived, or never will. */
-  protected abstract goodbye(): boolean
-  /** Ends the socket for good. */
-  protected abstract finish(): void
-  protected abstract startKeepAlive(): void
-  abstract close(): number
 
-  get closed(): boolean {
-    return this.state === 'closed' || this.state === 'closing'
-  }
+  /** Of a connection that was asked for as a trunk: it is one from now on, and no connection for `accept`. */
+  protected abstract becomesTrunk(listener: Establishing): boolean
 
-  get reason(): string {
-    return this.why !== '' ? this.why : (this.connection?.reason ?? '')
-  }
-
-  get adapter(): Adapter | null {
-    return this.stream?.adapter ?? null
-  }
-
-  /** Whether both ends are Verbena's and use more than version 1. */
-  get extended(): boolean {
-    return this.connection !== null && !this.connection.foreign
-  }
-
-  protected failWith(errno: number, reason: string): number {
-    this.why = reason
-    return -errno
-  }
-
-  protected caught(error: unknown): number {
-    const { errno, message } = errnoOf(error)
-    return this.failWith(errno, message)
-  }
-
-  /** The error that is to be told, once. */
-  protected takeError(): number {
-    const error = this.pendingError
-    this.pendingError = 0
-    return error === 0 ? 0 : -error
+  protected get acceptable(): number {
+    return this.accepted.length
   }
 
   // --- addresses and listening -------------------------------------------------------------------------------------
@@ -243,118 +163,11 @@ export abstract class Establishing implements Member, CmOwner, Carrier {
     if (this.state !== 'idle' && this.state !== 'bound') return -Errno.EINVAL
     const wrong = this.checkAddress(addr)
     if (wrong < 0) return wrong
-    const { share, extensions } = this.options.stream
-    return share && extensions && this.state === 'idle' ? this.connectShared(addr) : this.connectPlain(addr)
+    return this.begin(addr)
   }
 
-  /** Over a trunk to that address, which is made if there is none. */
-  protected connectShared(addr: SocketAddress): number {
-    this.hub ??= Hub.acquire(this.device)
-    const { routes, alone } = this.hub
-    const key = `${addr.address} ${addr.port}`
-    if (alone.has(key)) return this.connectPlain(addr)
-    this.state = 'connecting'
-    const known = routes.get(key)
-    let route = known
-    if (route === undefined) {
-      const carrier = this.another()
-      carrier.options = this.options.inherit()
-      carrier.nonBlocking = true
-      route = new Route(carrier, (shares) => {
-        routes.delete(key)
-        if (!shares) alone.add(key)
-      })
-      routes.set(key, route)
-    }
-    route.join({
-      opened: (trunk, carrier) => this.openOn(trunk, carrier as Establishing),
-      adopt: (carrier) => this.state === 'connecting' && this.adopt(carrier as Establishing),
-      alone: () => {
-        if (this.state !== 'connecting') return
-        this.state = 'idle'
-        const result = this.connectPlain(addr)
-        if (result < 0 && result !== -Errno.EINPROGRESS) this.settle(-result)
-      },
-      failed: (errno, reason) => this.connectFailed(errno, reason),
-    })
-    if (known === undefined) route.connect(addr)
-    this.hold()
-    if ((this.state as State) === 'connected') return 0
-    return (this.state as State) === 'failed' ? this.takeError() : -Errno.EINPROGRESS
-  }
-
-  /** What could not even be tried has failed. */
-  private settle(errno: number): void {
-    this.pendingError = errno
-    if (this.watches.size > 0) heat(this)
-  }
-
-  /** Takes the connection of another socket, which is closed then. */
-  private adopt(other: Establishing): boolean {
-    this.id = other.id
-    this.id!.context = this
-    this.own = other.own
-    this.own!.member = this
-    this.stream = other.stream
-    this.connection = other.connection
-    this.patience = new Patience(this.own!, this.hub!, this.options)
-    this.state = 'connected'
-    other.id = undefined
-    other.own = null
-    other.stream = null
-    other.connection = null
-    other.close()
-    this.hold()
-    if (this.options.keepAlive) this.startKeepAlive()
-    if (this.watches.size > 0) heat(this)
-    return true
-  }
-
-  private openOn(trunk: Trunk, carrier: Establishing): void {
-    if (this.state !== 'connecting') return
-    const stream = trunk.open()
-    this.opening = trunk
-    stream.onAnswer = (errno) => {
-      this.opening = null
-      if (this.state !== 'connecting') stream.disconnect()
-      else if (errno !== 0) this.connectFailed(errno, `${carrier.peerText()} refused the stream`)
-      else this.attach(stream, carrier, true)
-      if (this.watches.size > 0) heat(this)
-    }
-  }
-
-  /** This socket is the end of a stream of a trunk. */
-  private attach(stream: TrunkStream, carrier: Establishing, connecting: boolean): void {
-    const adapter = carrier.adapter!
-    stream.member = this
-    this.stream = { adapter, connection: stream, close: () => stream.end(Errno.ECONNRESET, 'closed') }
-    this.connection = stream
-    this.hub ??= Hub.acquire(this.device)
-    this.patience = new Patience(this.stream, this.hub, this.options)
-    const own = named(carrier.id!.localAddress)
-    const peer = named(carrier.id!.peerAddress!)
-    if (connecting) own.port = stream.port
-    else peer.port = stream.port
-    this.names = { own, peer }
-    this.state = 'connected'
-    this.hold()
-  }
-
-  /** A stream that the peer opens on a trunk to this listener; false if it is refused. */
-  private arriveShared(stream: TrunkStream, carrier: Establishing): boolean {
-    if (this.state !== 'listening' || this.accepted.length + this.arriving.size >= this.backlog) return false
-    const socket = this.another()
-    socket.options = this.options.inherit()
-    socket.attach(stream, carrier, false)
-    this.accepted.push(socket)
-    if (this.watches.size > 0) heat(this)
-    return true
-  }
-
-  /** Of a socket that shall carry others: its connection, if the peer agrees. */
-  get trunkConnection(): StreamConnection | null {
-    const connection = this.own?.connection
-    return connection?.trunk === true ? connection : null
+  protected begin(addr: SocketAddress): number {
+    return this.connectPlain(addr)
   }
 
   connectPlain(addr: SocketAddress): number {
@@ -445,16 +258,7 @@ export abstract class Establishing implements Member, CmOwner, Carrier {
     this.onSettled?.(0)
     if (listener === undefined) return
     listener.arriving.delete(this)
-    if (this.trunkConnection !== null) {
-      this.nonBlocking = true
-      keepTrunk(this, this.trunkConnection, {
-        arrive: (stream) => listener.arriveShared(stream, this),
-        idle: ({ carrier }) => {
-          if (!carrier.open && !this.closed) this.close()
-        },
-      })
-      return
-    }
+    if (this.becomesTrunk(listener)) return
     listener.accepted.push(this)
     if (listener.watches.size > 0) heat(listener)
   }
@@ -519,107 +323,5 @@ export abstract class Establishing implements Member, CmOwner, Carrier {
     this.patience = null
     this.hub?.release()
     this.hub = undefined
-  }
-
-  // --- readiness ---------------------------------------------------------------------------------------------------
-
-  poll(events: number): number {
-    if (this.connection !== null) {
-      this.connection.process()
-      this.connection.reap()
-    } else if (this.state === 'connecting' || this.state === 'listening') this.hub!.pump()
-    return this.ready() & (events | POLLERR | POLLHUP)
-  }
-
-  protected ready(): number {
-    switch (this.state) {
-      case 'listening':
-        return this.accepted.length > 0 ? POLLIN : 0
-      case 'failed':
-        return POLLIN | POLLOUT | POLLHUP | (this.pendingError !== 0 ? POLLERR : 0)
-      case 'connected': {
-        const connection = this.connection!
-        let ready = 0
-        if (connection.readableBytes > 0 || !connection.readable) ready |= POLLIN
-        if (!connection.writable || connection.writableBytes >= connection.lowWater) ready |= POLLOUT
-        if (!connection.open) ready |= POLLHUP
-        if (connection.error !== 0) ready |= POLLERR
-        return ready
-      }
-      default:
-        return 0
-    }
-  }
-
-  watch(events: number, callback: (revents: number) => void): Watch {
-    const watch = this.watches.add(events, callback)
-    heat(this)
-    return watch
-  }
-
-  turn(): boolean {
-    const { connection } = this
-    if (connection === null) {
-      return this.watches.size > 0 && this.watches.call(this.ready())
-    }
-    const messages = connection.process() + (this.trunk?.process() ?? 0)
-    // What came may have been the end of a trunk, and of this socket.
-    if (this.connection !== connection) return true
-    connection.reap()
-    if (this.state === 'closing') {
-      if (this.goodbye()) this.finish()
-      return false
-    }
-    const called = this.watches.size > 0 && this.watches.call(this.ready())
-    return called || messages > 0
-  }
-
-  arm(): boolean {
-    const { connection } = this
-    if (connection === null) return false
-    connection.arm()
-    const some = connection.process() + (this.trunk?.process() ?? 0) > 0
-    return some || (this.state === 'closing' && this.connection !== null && this.goodbye())
-  }
-
-  /** For `rpoll`: from now on the one that is returned wakes up for this socket; null if nobody does. */
-  prepareSleep(): { sleep(ms: number): void } | null {
-    if (this.connection !== null && this.state === 'connected') {
-      this.connection.arm()
-      return this.stream!.adapter
-    }
-    return this.hub ?? null
-  }
-
-  /** Sees to it that the right one gives this socket time in the event loop: the device, or connection management. */
-  protected hold(): void {
-    const wanted = this.watches.size > 0 || this.state === 'closing'
-    const by = !wanted
-      ? null
-      : this.stream !== null && this.state !== 'connecting'
-        ? this.stream.adapter
-        : this.heldHub()
-    const ref = this.state === 'closing' || this.watches.held
-    if (by === this.heldBy && ref === this.heldRef) return
-    this.heldDrop()
-    this.heldBy = by
-    this.heldRef = ref
-    if (by instanceof Hub) by.follow(ref)
-    else if (by !== null) {
-      by.addMember(ref)
-      // It may have been hot, and then no event tells of what comes.
-      heat(this)
-    }
-  }
-
-  protected heldHub(): Hub | null {
-    return this.state === 'connecting' || this.state === 'listening' ? this.hub! : null
-  }
-
-  protected heldDrop(): void {
-    const by = this.heldBy
-    this.heldBy = null
-    if (by instanceof Hub) by.unfollow(this.heldRef)
-    else by?.dropMember(this, this.heldRef)
   }
 }

@@ -24,10 +24,10 @@ import {
 } from './constants.ts'
 import { Counters } from './counters.ts'
 import { RSocketError } from './errors.ts'
-import { Establishing } from './establishing.ts'
 import { heat } from './loop.ts'
 import { Mappings } from './mappings.ts'
 import { named } from './names.ts'
+import { Sharing } from './sharing-socket.ts'
 import { getOption, setOption } from './socket-options.ts'
 import type { RSocketCounters, RSocketLike, SocketAddress } from './types.ts'
 import { Wanted } from './waiting.ts'
@@ -39,7 +39,7 @@ const directBytes = 4096
 /** On devices that work in this thread a direct send waits for the peer's acknowledgement: worth it for large ones. */
 const directBytesDriven = 1 << 18
 
-export class RSocket extends Establishing implements RSocketLike {
+export class RSocket extends Sharing implements RSocketLike {
   // --- data --------------------------------------------------------------------------------------------------------
 
   send(buffer: Uint8Array, flags = 0): number {
