@@ -121,7 +121,7 @@ class Clock {
 export async function runCmtime(settings: CmtimeSettings, { output, signal }: RunOptions): Promise<CmtimeResult> {
   const { connections } = settings
   const role = settings.server === undefined ? 'server' : 'client'
-  const result: CmtimeResult = { tool: 'cmtime', role, device: '', connections, steps: [], errors: 0 }
+  const result: CmtimeResult = { tool: 'cmtime', role, device: '', counters: {}, connections, steps: [], errors: 0 }
   try {
     if (role === 'client') await new Client(settings, output, signal, result).run()
     else await serve(settings, output, signal, result)
@@ -182,6 +182,7 @@ class Client {
       await this.#steps()
     } finally {
       for (const { id } of this.#nodes) id.close()
+      this.#result.counters = this.#station.counters()
       this.#station.close()
       this.#result.errors = this.#nodes.filter(({ error }) => error).length
       this.#result.steps = this.#clock.results()
@@ -361,6 +362,7 @@ async function serve(
   } catch (error) {
     if (!(error instanceof EndError) || error.code !== 'INTERRUPTED') throw error
   } finally {
+    result.counters = station.counters()
     station.close()
   }
 }

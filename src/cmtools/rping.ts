@@ -76,7 +76,8 @@ export async function runRping(settings: RpingSettings, { output, signal }: RunO
     if (event.type === CmEventType.Disconnected) output.error(`${settings.role} DISCONNECT EVENT...`)
   }
   const station = new Station({ device: settings.device, stallMs: settings.stallMs, signal, onEvent })
-  const result: RpingResult = { tool: 'rping', role: settings.role, device: '', size: settings.size, connections: [] }
+  const { role, size } = settings
+  const result: RpingResult = { tool: 'rping', role, device: '', counters: {}, size, connections: [] }
   const run = { settings, station, output, debug }
   try {
     if (settings.role === 'client') await client(run, result)
@@ -84,6 +85,7 @@ export async function runRping(settings: RpingSettings, { output, signal }: RunO
   } catch (error) {
     result.failure = failureOf(error)
   } finally {
+    result.counters = station.counters()
     station.close()
   }
   return result

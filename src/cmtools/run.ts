@@ -48,7 +48,16 @@ export async function runMessages<S extends CommonSettings & { messageCount: num
   const { messageCount, messageSize } = settings
   const station = new Station({ device: settings.device, stallMs: settings.stallMs, signal })
   const ends: MessageEnd[] = []
-  const result: MessageResult = { tool, role, device: '', messageSize, messageCount, connections: [], seconds: 0 }
+  const result: MessageResult = {
+    tool,
+    role,
+    device: '',
+    counters: {},
+    messageSize,
+    messageCount,
+    connections: [],
+    seconds: 0,
+  }
   let start: number | undefined
   const begin = (): void => {
     start ??= performance.now()
@@ -68,6 +77,7 @@ export async function runMessages<S extends CommonSettings & { messageCount: num
       end.close()
       id.close()
     }
+    result.counters = station.counters()
     station.close()
   }
   output.line('test complete')

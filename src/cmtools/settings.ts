@@ -32,6 +32,8 @@ export interface CommonResult {
   tool: string
   role: 'client' | 'server'
   device: string
+  /** Counters of the adapter at the end; empty if it came to none. */
+  counters: Record<string, number>
   /** Why it ended early. */
   failure?: { code: string; message: string; event?: string; status?: number }
 }

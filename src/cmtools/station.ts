@@ -66,6 +66,8 @@ export class Station {
   readonly #requests: CmEvent[] = []
   readonly #watched = new Set<Watched>()
   readonly #channels = new Map<Context, CompletionChannel>()
+  /** Every adapter that an event came from, by name. */
+  readonly #contexts = new Map<string, Context>()
   readonly #wcs: WorkCompletion[] = workCompletions(16)
   #stopReading: () => void
   readonly #wake = (): void => this.wake()
@@ -199,6 +201,8 @@ export class Station {
   }
 
   #post(event: CmEvent): void {
+    const context = event.id.verbs
+    if (context !== undefined) this.#contexts.set(context.name, context)
     this.#onEvent?.(event)
     if (event.type === CmEventType.ConnectRequest) {
       this.#requests.push(event)
@@ -309,6 +313,16 @@ export class Station {
     this.#sleeping = undefined
     for (const channel of channels) channel.wake()
     await Promise.all(sleeps)
+  }
+
+  /** Counters of the adapters that were used: their sums by name. What ids send when they close is not missing after that. */
+  counters(): Record<string, number> {
+    const sums: Record<string, number> = {}
+    for (const context of this.#contexts.values()) {
+      if (context.closed) continue
+      for (const [name, n] of Object.entries(context.counters())) sums[name] = (sums[name] ?? 0) + n
+    }
+    return sums
   }
 
   /** The objects of the program have to be closed before. */

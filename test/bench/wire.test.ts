@@ -26,6 +26,15 @@ describe.skipIf(!nativeAvailable)('the comparison between two processes', () => 
     expect(existsSync(`/dev/shm/verbena-${name}`)).toBe(false)
   })
 
+  it('measures HTTP that knows nothing of RDMA under the preload, beside TCP', async () => {
+    const { code, stdout, stderr } = await outcome(startScript(bench, ['--only', 'http-1', '--rounds', '1', '--json']))
+    expect(code, stderr).toBe(0)
+    const { comparisons } = JSON.parse(stdout) as { comparisons: { ours: number; theirs: number }[] }
+    expect(comparisons).toMatchObject([{ peer: 'the same over TCP', unit: 'requests/s' }])
+    expect(comparisons[0]!.ours).toBeGreaterThan(0)
+    expect(comparisons[0]!.theirs).toBeGreaterThan(0)
+  })
+
   it('says what it needs for adapters that two processes cannot share', async () => {
     const { code, stderr } = await outcome(startScript(bench, ['--device', 'shm0']))
     expect(code).toBe(2)

@@ -42,6 +42,9 @@ describe.each(places)('two processes on $name', { timeout: 120_000 }, (place) =>
       expect(result).toMatchObject({ tool: 'rping', role: ['client', 'server'][i], size: 65535 })
       expect(result.connections).toMatchObject([{ pings: 5 }])
       expect(result.failure).toBeUndefined()
+      expect(result.counters).toMatchObject({ remote_access_errors: 0 })
+      // Shared memory has no packets to count.
+      if (place.name === 'roce') expect(result.counters.rdma_sends).toBeGreaterThan(10)
     }
     expect(results[0]!.connections[0]!.peer).toBe(`${address}:7174`)
     expect([server.stderr, client.stderr, server.code, client.code]).toEqual(['', '', 0, 0])

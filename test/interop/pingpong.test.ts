@@ -8,6 +8,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import { analyseCapture, type CaptureInfo } from '../../src/trace/index.ts'
+import { countersOf, dropsAfterLoss, faultsOf } from './judges.ts'
 import {
   type Counters,
   type Guest,
@@ -218,7 +219,7 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
       theirs.filter(({ number }) => number < last).length - underWay,
     )
     expect(counters.sent_pkts, seen).toBe(mine.length)
-    expect(faultsOf(counters, lossPercent > 0)).toEqual({})
+    expect(faultsOf(counters, lossPercent > 0 ? dropsAfterLoss : undefined)).toEqual({})
   }
 
   function expectMessages(kase: Case, kernel: Counters): void {
@@ -284,26 +285,3 @@ describe.skipIf(images === null || !able)('ping-pongs against Soft-RoCE', () => 
     }
   })
 })
-
-/** Drops that follow from losses: late and repeated acknowledgements, what comes behind a gap. */
-const dropsAfterLoss = /^(drops_nak_pending|drops_uc_sequence|out_of_seq_request)$/
-/** Where a timer expired too early the peer may acknowledge the same packet twice. */
-const harmlessDrops = /^drops_unexpected_ack$/
-
-/** Those of our counters that must be 0, but are not. */
-function faultsOf(counters: Counters, lossy: boolean): Counters {
-  const forbidden = ([name, n]: [string, number]): boolean =>
-    n > 0 &&
-    /icrc|drop|out_of_seq|invalid|access_errors|local_errors|overrun|send_err/.test(name) &&
-    !harmlessDrops.test(name) &&
-    !(lossy && dropsAfterLoss.test(name))
-  return Object.fromEntries(Object.entries(counters).filter(forbidden))
-}
-
-/** The counters in our JSON; null when the program was stopped before it printed any. */
-function countersOf({ stdout }: Outcome): Counters | null {
-  if (stdout === '') return null
-  const { counters } = JSON.parse(stdout) as { counters?: Counters }
-  expect(counters, 'counters of the adapter in the JSON of a ping-pong').toBeDefined()
-  return counters!
-}

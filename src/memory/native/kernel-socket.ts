@@ -16,6 +16,8 @@ const SOCK_CLOEXEC = 0o2000000
 const SOL_SOCKET = 1
 const SO_REUSEADDR = 2
 const SO_ERROR = 4
+const SO_RCVTIMEO = 20
+const SO_SNDTIMEO = 21
 const MSG_NOSIGNAL = 0x4000
 
 // Bytes of the scratch memory: a socket address and its length, an option, struct pollfd.
@@ -182,6 +184,27 @@ export class KernelSocket {
     u32[lengthAt / 4] = 28
     if (getpeername(this.fd, address + addressAt, address + lengthAt) !== 0) return ''
     return addressText(this.#family === 4 ? u8.slice(4, 8) : u8.slice(8, 24))
+  }
+
+  /** The port of this end; 0 if it has none. */
+  localPort(): number {
+    const { getsockname } = requireLibc('getsockname')
+    const { u8, u32, address } = this.#scratch
+    u32[lengthAt / 4] = 28
+    if (getsockname(this.fd, address + addressAt, address + lengthAt) !== 0) return 0
+    return (u8[addressAt + 2]! << 8) | u8[addressAt + 3]!
+  }
+
+  /** How long calls of one that blocks wait at most; then they give EAGAIN. 0 waits for ever. */
+  setTimeout(ms: number): void {
+    const { setsockopt } = requireLibc('setsockopt')
+    const { u32, address } = this.#scratch
+    // struct timeval: seconds and microseconds, 64 bits each.
+    u32[addressAt / 4] = Math.floor(ms / 1000)
+    u32[addressAt / 4 + 1] = 0
+    u32[addressAt / 4 + 2] = Math.round((ms % 1000) * 1000)
+    u32[addressAt / 4 + 3] = 0
+    for (const name of [SO_RCVTIMEO, SO_SNDTIMEO]) setsockopt(this.fd, SOL_SOCKET, name, address + addressAt, 16)
   }
 
   /** `how`: SHUT_RD 0, SHUT_WR 1, SHUT_RDWR 2. */

@@ -37,3 +37,11 @@ export function ipv6Words(address: string): string[] {
   const words = end ? [...head!, ...Array(8 - head!.length - end.length).fill('0'), ...end] : head!
   return words.map((word: string) => word.padStart(4, '0'))
 }
+
+/** As /proc/net lists it: words of four bytes, each in the byte order of this host. */
+export function procAddress(address: string): string {
+  const bytes = address.includes('.')
+    ? Buffer.from(address.split('.').map(Number))
+    : Buffer.from(ipv6Words(address).join(''), 'hex')
+  return Buffer.from(bytes).swap32().toString('hex').toUpperCase()
+}

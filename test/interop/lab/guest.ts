@@ -123,6 +123,11 @@ export class Guest {
     await this.until(`grep -q ':${hex} .* 0A ' /proc/net/tcp /proc/net/tcp6`)
   }
 
+  /** Waits until something listens on a port of the RDMA CM. */
+  async listensCm(space: 'TCP' | 'UDP' | 'IB', port: number): Promise<void> {
+    await this.until(`rdma resource show cm_id | grep -q 'state LISTEN ps ${space} .*src-addr [^ ]*:${port}\\b'`)
+  }
+
   /** What `/sys/class/infiniband/rxe0/ports/1/hw_counters` holds. */
   async counters(): Promise<Counters> {
     const output = await this.text('cd /sys/class/infiniband/rxe0/ports/1/hw_counters && grep . *')
@@ -162,6 +167,11 @@ export class Guest {
       await this.text('tc -s qdisc show dev eth0; echo ===; tc -s qdisc show dev ifb0')
     ).split('===')
     return { fromGuest: parseDrops(fromGuest!), toGuest: parseDrops(toGuest!) }
+  }
+
+  /** Switches it off, as a power failure does: nothing more comes from it, not even a goodbye. */
+  async switchOff(): Promise<void> {
+    await this.#machine.stop('SIGKILL')
   }
 
   async stop(): Promise<void> {

@@ -13,7 +13,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { mtu, ourLinkLocal, ours } from './addresses.ts'
+import { mtu, ourLinkLocal, ours, procAddress } from './addresses.ts'
 import { Capture } from './capture.ts'
 import { Guest } from './guest.ts'
 import { type Outcome, Program } from './program.ts'
@@ -76,6 +76,21 @@ export class Lab {
     const search = `until grep -q ':${hex} .* 0A ' /proc/net/tcp /proc/net/tcp6; do sleep 0.05; done`
     const { code } = await this.run('bash', ['-c', search], timeLimitMs)
     if (code !== 0) throw new Error(`nothing listens on port ${port}`)
+  }
+
+  /** Waits until an adapter of this side has the port of RoCEv2, UDP 4791, on an address. */
+  async receives(address: string, timeLimitMs = 20_000): Promise<void> {
+    const hex = procAddress(address)
+    const search = `until grep -q ' ${hex}:12B7 ' /proc/net/udp /proc/net/udp6; do sleep 0.05; done`
+    const { code } = await this.run('bash', ['-c', search], timeLimitMs)
+    if (code !== 0) throw new Error(`no adapter has ${address}`)
+  }
+
+  /** Waits until something on this side is in a multicast group of IPv4. */
+  async joined(group: string, timeLimitMs = 20_000): Promise<void> {
+    const search = `until grep -qw ${procAddress(group)} /proc/net/igmp; do sleep 0.05; done`
+    const { code } = await this.run('bash', ['-c', search], timeLimitMs)
+    if (code !== 0) throw new Error(`nobody joined ${group}`)
   }
 
   /**

@@ -15,6 +15,8 @@ export interface Packet {
   opcode: number
   destQpn: number
   psn: number
+  /** Name of a message of the communication manager. */
+  cm: string | null
   /** Of the BTH and all that follows it, the ICRC included. */
   length: number
   /** Null if its ICRC and lengths are right, else what is wrong. */
@@ -25,6 +27,12 @@ const pcapMagic = 0xa1b2c3d4
 const icrcBytes = 4
 const bthBytes = 12
 const udpBytes = 8
+const dethBytes = 8
+const madBytes = 256
+const sendOnlyUd = 0x64
+const communicationClass = 7
+/** By attribute ID, from 0x10 on. */
+const cmNames = ['REQ', 'MRA', 'REJ', 'REP', 'RTU', 'DREQ', 'DREP', 'SIDR_REQ', 'SIDR_REP', 'LAP', 'APR']
 
 export function readPackets(file: Buffer): Packet[] {
   if (file.length < 24 || file.readUInt32LE(0) !== pcapMagic) throw new Error('not a little-endian pcap file')
@@ -63,9 +71,18 @@ function readFrame(frame: Buffer, number: number, atUs: number): Packet {
     opcode: bth[0] ?? -1,
     destQpn: bth.length >= bthBytes ? bth.readUIntBE(5, 3) : -1,
     psn: bth.length >= bthBytes ? bth.readUIntBE(9, 3) : -1,
+    cm: cmName(bth),
     length: bth.length,
     fault: faults.length === 0 ? null : faults.join('; '),
   }
+}
+
+/** Of a datagram to queue pair 1 whose MAD is of the class for connections. */
+function cmName(bth: Buffer): string | null {
+  if (bth[0] !== sendOnlyUd || bth.length !== bthBytes + dethBytes + madBytes + icrcBytes) return null
+  const mad = bth.subarray(bthBytes + dethBytes)
+  if (bth.readUIntBE(5, 3) !== 1 || mad[1] !== communicationClass) return null
+  return cmNames[mad.readUInt16BE(16) - 0x10] ?? null
 }
 
 /** The CRC over 64 ones and the packet, with ones in place of all that may change on the way. */
