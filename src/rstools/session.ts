@@ -32,7 +32,7 @@ export interface SessionSettings extends CommonSettings {
 const pauseMs = 50
 
 /** Whether the peer is on this host. */
-function isOwnAddress(address: string): boolean {
+export function isOwnAddress(address: string): boolean {
   if (address.startsWith('127.') || address === '::1') return true
   return Object.values(networkInterfaces()).some((infos) => infos?.some((info) => info.address === address))
 }

@@ -4,8 +4,9 @@
  * program (`udpong-message.ts` has what is sent).
  */
 import { MSG_DONTWAIT, POLLIN, POLLOUT } from '../rsocket/index.ts'
-import { EndError } from '../toolkit/index.ts'
+import { EndError, pinApart } from '../toolkit/index.ts'
 import { countOf, countText, sizeText } from './figures.ts'
+import { isOwnAddress } from './session.ts'
 import { type CommonResult, type CommonSettings, failureOf, type Run, type Tell } from './settings.ts'
 import { openDatagram, type ToolDatagram } from './tool-datagram.ts'
 import { errorText, isEagain, resolveHost } from './tool-socket.ts'
@@ -93,6 +94,7 @@ export async function runUdpong(settings: UdpongSettings, { stop, tell }: Run): 
       const peer = { address: await resolveHost(server), port }
       tell({ line: udpongHeading })
       socket = openDatagram(settings, own, peer, options)
+      if (isOwnAddress(peer.address)) pinApart('client')
       new Client(settings, socket, waiter).run(tell, result)
     }
   } catch (error) {
@@ -146,6 +148,7 @@ function serve(settings: UdpongSettings, socket: ToolDatagram, waiter: Waiter, t
     let { id, data } = header
     if (op === Op.Login) {
       tell({ line: `client login from ${socket.sender()}` })
+      if (isOwnAddress(socket.sender())) pinApart('server')
       id = result.logins++ & 255
     }
     if (op === Op.Login || op === Op.Start) counts[id] = 0
