@@ -32,7 +32,7 @@ if (options.help) {
     'usage: node scripts/rsocket-speed.mjs [--device shm0] [--address 127.0.0.1] [--iters 500000] [--mib 1024]\n' +
       '         [--sizes 1,64,1024,…] [--rcvbuf BYTES] [--v1] [--direct] [--polling-us N] [--json]\n\n' +
       'Round trips of one byte and a stream between two threads over rsockets. --v1 uses the protocol of librdmacm only,\n' +
-      '--direct sends from memory of the device.',
+      '--direct sends from and receives into memory of the device.',
   )
   process.exit(0)
 }
@@ -67,7 +67,7 @@ function serve(s) {
     receive(s, one)
     s.send(one)
   }
-  const buffer = new Uint8Array(1 << 16)
+  const buffer = options.direct ? s.alloc(1 << 16) : new Uint8Array(1 << 16)
   for (const size of sizes) {
     for (let left = size * piecesOf(size); left > 0; )
       left -= check(s.recv(left < buffer.length ? buffer.subarray(0, left) : buffer), 'recv')

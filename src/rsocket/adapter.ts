@@ -23,6 +23,11 @@ const unheldMs = 10
  */
 export const watchMs = 1000
 
+/** Who is given time when a completion queue has an event. */
+export interface CqOwner {
+  readonly member: Member
+}
+
 export interface Watched {
   probe(): void
 }
@@ -97,9 +102,9 @@ export class Adapter {
     this.#streams.delete(stream)
   }
 
-  /** A completion queue whose events are those of `member`. */
-  createCq(cqe: number, member: Member): CompletionQueue {
-    return this.context.createCq(cqe, { singleThreaded: true, channel: this.channel, cqContext: member })
+  /** A completion queue whose events are those of the owner's member. */
+  createCq(cqe: number, owner: CqOwner): CompletionQueue {
+    return this.context.createCq(cqe, { singleThreaded: true, channel: this.channel, cqContext: owner })
   }
 
   #watch(): void {
@@ -143,9 +148,8 @@ export class Adapter {
   // --- waiting -----------------------------------------------------------------------------------------------------
 
   #took(cq: CompletionQueue): void {
-    const member = cq.cqContext as Member
     cq.ackEvents(1)
-    heat(member)
+    heat((cq.cqContext as CqOwner).member)
   }
 
   /** Takes events: their members are hot. */
@@ -161,8 +165,7 @@ export class Adapter {
       return
     }
     cq.ackEvents(1)
-    const member = cq.cqContext as Member
-    if (this.#members > 0) heat(member)
+    if (this.#members > 0) heat((cq.cqContext as CqOwner).member)
   }
 
   /** A member more is watched in the event loop; with `ref` it keeps the process alive. */

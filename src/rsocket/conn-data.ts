@@ -28,6 +28,8 @@ export interface RemoteRange {
 export const Feature = {
   /** The buffers after the first are free from the start, and updates come for parts of them. */
   EarlyBuffers: 1,
+  /** The connection carries many streams: see trunk.ts. Both ends must have it. */
+  Trunk: 2,
 } as const
 
 export interface ConnData {

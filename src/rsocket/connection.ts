@@ -23,6 +23,7 @@ import {
 import { type ConnData, Feature } from './conn-data.ts'
 import { Errno } from './constants.ts'
 import { Counters, countProtocolError, type ProtocolError, protocolErrors } from './counters.ts'
+import type { StreamLink } from './link.ts'
 import { Mapped } from './mapped.ts'
 import { Control, hostBigEndian, message, messageOp, messageValue, Op } from './messages.ts'
 import { controlReserve, type StreamOptions, targetEntries } from './options.ts'
@@ -35,7 +36,7 @@ const receiveBatch = 16
 /** Receives beyond the credits: for control messages, for updates, and for those that are still to be posted again. */
 export const extraReceives: number = receiveBatch + targetEntries + 2 * controlReserve
 
-export class StreamConnection {
+export class StreamConnection implements StreamLink {
   readonly qp: StreamQueuePair
   readonly memory: StreamMemory
   readonly counters: Counters = new Counters()
@@ -54,6 +55,10 @@ export class StreamConnection {
   private flushedStatus: number = WcStatus.Success
   /** Whether the peer knows only version 1. */
   foreign = true
+  /** Both ends take this for a trunk of many streams. */
+  trunk = false
+  /** So much room makes it writable to `poll`, as in librdmacm. */
+  readonly lowWater: number
   /** The error that ended the connection, positive; 0 if there was none. */
   error = 0
   /** The control message that is to be sent, −1 if there is none. */
@@ -72,6 +77,7 @@ export class StreamConnection {
     this.out = new SendSide(qp, memory, options, this.counters)
     this.in = new ReceiveSide(memory, options, this.out, this.counters)
     this.mapped = new Mapped(this.out)
+    this.lowWater = Math.min(2048, memory.sendBytes >> 1)
     this.control = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [])
     this.empty = new SendWorkRequest(0, Opcode.Write, SendFlag.Signaled, [])
     this.receives = Array.from({ length: receiveBatch }, () => new RecvWorkRequest(0, []))
@@ -87,7 +93,10 @@ export class StreamConnection {
       targetSgl: { addr: memory.targetSgl, key: memory.remote.rkey, length: targetEntries },
       dataBuffer: { addr: memory.receiveBuffer, key: memory.remote.rkey, length: memory.halfBytes },
       extension: options.extensions
-        ? { features: Feature.EarlyBuffers, moreBuffers: memory.receiveBytes / memory.halfBytes - 1 }
+        ? {
+            features: Feature.EarlyBuffers | (options.share ? Feature.Trunk : 0),
+            moreBuffers: memory.receiveBytes / memory.halfBytes - 1,
+          }
         : null,
     }
   }
@@ -101,6 +110,8 @@ export class StreamConnection {
   /** The connection is established: what this end told the peer, and what the peer told. */
   start(mine: ConnData, theirs: ConnData): void {
     this.foreign = mine.extension === null || theirs.extension === null
+    const features = this.foreign ? 0 : mine.extension!.features & theirs.extension!.features
+    this.trunk = (features & Feature.Trunk) !== 0
     this.out.start(this.foreign ? { ...theirs, extension: null } : theirs)
     this.mapped.start(theirs, this.foreign)
     this.in.start(theirs, this.foreign)

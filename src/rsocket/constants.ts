@@ -85,6 +85,9 @@ export const RDMA_EXTENSIONS = 0x100
 /** Ours: microseconds to poll before sleeping. */
 export const RDMA_POLLING_TIME = 0x101
 
+/** Ours: sockets that connect to the same address share a queue pair, if the peer is a Verbena end; 0 unless told. */
+export const RDMA_SHARE = 0x102
+
 /** Protection of a mapped buffer. */
 export const PROT_NONE = 0
 export const PROT_READ = 1

@@ -15,6 +15,7 @@ export const protocolErrors = {
   badSgl: 'the peer offered a buffer outside of what it registered',
   sglOverflow: 'the peer offered more buffers than it has',
   badIomap: 'the peer mapped a buffer at an entry or range that cannot be',
+  badFrame: 'the peer sent a frame that cannot be on a trunk',
   dataAfterShutdown: 'the peer sent data after it had shut down',
 } as const
 export type ProtocolError = keyof typeof protocolErrors

@@ -60,8 +60,8 @@ export class DatagramQp {
     this.longest = Math.min(slotBytes, activeMtu) - this.#header.length
     this.adapter = Adapter.acquire(context)
     const { pd } = this.adapter
-    this.#sendCq = this.adapter.createCq(count, member)
-    this.#recvCq = this.adapter.createCq(count, member)
+    this.#sendCq = this.adapter.createCq(count, { member })
+    this.#recvCq = this.adapter.createCq(count, { member })
     this.#qp = pd.createQp({
       type: QpType.UD,
       sendCq: this.#sendCq,

@@ -307,10 +307,10 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   }
 
   #process(): number {
+    const before = this.#counters.messagesReceived
     this.#service?.pump()
-    let total = 0
-    for (const qp of this.#qps.values()) total += qp.process(this.#takeDatagram)
-    return total
+    for (const qp of this.#qps.values()) qp.process(this.#takeDatagram)
+    return this.#counters.messagesReceived - before
   }
 
   recv(buffer: Uint8Array, flags = 0): number {

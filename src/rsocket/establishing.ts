@@ -8,16 +8,21 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { type CmEvent, CmEventType, type CmId, PortSpace } from '../cm/index.ts'
 import type { Adapter } from './adapter.ts'
-import { decodeConnData } from './conn-data.ts'
+import { decodeConnData, Feature } from './conn-data.ts'
 import type { StreamConnection } from './connection.ts'
 import { AF_INET6, Errno, POLLERR, POLLHUP, POLLIN, POLLOUT, SOCK_STREAM } from './constants.ts'
 import { countProtocolError } from './counters.ts'
 import { errnoOf } from './errors.ts'
 import { type CmOwner, Hub } from './hub.ts'
+import type { Line, StreamLink } from './link.ts'
 import { heat, type Member } from './loop.ts'
 import type { Mappings } from './mappings.ts'
+import { named } from './names.ts'
+import { type Carrier, keepTrunk, Route } from './sharing.ts'
 import { SocketOptions } from './socket-options.ts'
 import { connectionParam, Stream } from './stream.ts'
+import type { Trunk } from './trunk.ts'
+import type { TrunkStream } from './trunk-stream.ts'
 import type { RSocketCounters, RSocketOptions, SocketAddress, Watch } from './types.ts'
 import { Patience } from './waiting.ts'
 import { Watches } from './watches.ts'
@@ -26,10 +31,8 @@ type State = 'idle' | 'bound' | 'listening' | 'connecting' | 'connected' | 'fail
 
 /** Of `listen` without a number. */
 const defaultBacklog = 511
-/** So much room makes a stream writable to `poll`, as in librdmacm. */
-const lowWater = 2048
 
-export abstract class Establishing implements Member, CmOwner {
+export abstract class Establishing implements Member, CmOwner, Carrier {
   readonly family: number
   readonly type: number = SOCK_STREAM
   protected readonly device: RSocketOptions['device']
@@ -54,9 +57,17 @@ export abstract class Establishing implements Member, CmOwner {
   protected keepAlive: NodeJS.Timeout | undefined
   protected mappings: Mappings | undefined
   protected lastCounters: RSocketCounters | undefined
+  /** The connection with a queue pair of its own; null for a stream of a trunk. */
+  protected own: Stream | null = null
+  /** Of a socket that carries others, and of one that opens a stream. */
+  trunk: Trunk | null = null
+  protected opening: Trunk | null = null
+  onSettled: ((errno: number) => void) | null = null
+  /** Names of the ends of a stream of a trunk. */
+  protected names: { own: Required<SocketAddress>; peer: Required<SocketAddress> } | undefined
   // Plain fields: these are read with every byte.
-  protected stream: Stream | null = null
-  protected connection: StreamConnection | null = null
+  protected stream: Line | null = null
+  protected connection: StreamLink | null = null
   protected patience: Patience | null = null
 
   /** Use `rsocket`. */
@@ -189,6 +200,8 @@ export abstract class Establishing implements Member, CmOwner {
     }
     const socket = this.another()
     socket.options = this.options.inherit()
+    // Who asks for a trunk gets one.
+    socket.options.stream.share = ((data.extension?.features ?? 0) & Feature.Trunk) !== 0
     socket.hub = Hub.acquire(this.device)
     socket.id = id
     socket.listener = this
@@ -198,7 +211,7 @@ export abstract class Establishing implements Member, CmOwner {
     this.arriving.add(socket)
     try {
       socket.make(id)
-      id.accept({ ...connectionParam, privateData: socket.stream!.privateData })
+      id.accept({ ...connectionParam, privateData: socket.own!.privateData })
     } catch (error) {
       // Nothing is left for one more: the peer is refused, and those that are there go on.
       socket.caught(error)
@@ -216,7 +229,10 @@ export abstract class Establishing implements Member, CmOwner {
   connect(addr: SocketAddress): number {
     const result = this.startConnect(addr)
     if (result !== -Errno.EINPROGRESS || this.nonBlocking) return result
-    while (this.state === 'connecting') this.hub!.sleep(Number.POSITIVE_INFINITY)
+    while (this.state === 'connecting') {
+      this.opening?.process()
+      if ((this.state as State) === 'connecting') this.hub!.sleep(this.opening === null ? Number.POSITIVE_INFINITY : 1)
+    }
     return this.takeError()
   }
 
@@ -227,6 +243,121 @@ export abstract class Establishing implements Member, CmOwner {
     if (this.state !== 'idle' && this.state !== 'bound') return -Errno.EINVAL
     const wrong = this.checkAddress(addr)
     if (wrong < 0) return wrong
+    const { share, extensions } = this.options.stream
+    return share && extensions && this.state === 'idle' ? this.connectShared(addr) : this.connectPlain(addr)
+  }
+
+  /** Over a trunk to that address, which is made if there is none. */
+  protected connectShared(addr: SocketAddress): number {
+    this.hub ??= Hub.acquire(this.device)
+    const { routes, alone } = this.hub
+    const key = `${addr.address} ${addr.port}`
+    if (alone.has(key)) return this.connectPlain(addr)
+    this.state = 'connecting'
+    const known = routes.get(key)
+    let route = known
+    if (route === undefined) {
+      const carrier = this.another()
+      carrier.options = this.options.inherit()
+      carrier.nonBlocking = true
+      route = new Route(carrier, (shares) => {
+        routes.delete(key)
+        if (!shares) alone.add(key)
+      })
+      routes.set(key, route)
+    }
+    route.join({
+      opened: (trunk, carrier) => this.openOn(trunk, carrier as Establishing),
+      adopt: (carrier) => this.state === 'connecting' && this.adopt(carrier as Establishing),
+      alone: () => {
+        if (this.state !== 'connecting') return
+        this.state = 'idle'
+        const result = this.connectPlain(addr)
+        if (result < 0 && result !== -Errno.EINPROGRESS) this.settle(-result)
+      },
+      failed: (errno, reason) => this.connectFailed(errno, reason),
+    })
+    if (known === undefined) route.connect(addr)
+    this.hold()
+    if ((this.state as State) === 'connected') return 0
+    return (this.state as State) === 'failed' ? this.takeError() : -Errno.EINPROGRESS
+  }
+
+  /** What could not even be tried has failed. */
+  private settle(errno: number): void {
+    this.pendingError = errno
+    if (this.watches.size > 0) heat(this)
+  }
+
+  /** Takes the connection of another socket, which is closed then. */
+  private adopt(other: Establishing): boolean {
+    this.id = other.id
+    this.id!.context = this
+    this.own = other.own
+    this.own!.member = this
+    this.stream = other.stream
+    this.connection = other.connection
+    this.patience = new Patience(this.own!, this.hub!, this.options)
+    this.state = 'connected'
+    other.id = undefined
+    other.own = null
+    other.stream = null
+    other.connection = null
+    other.close()
+    this.hold()
+    if (this.options.keepAlive) this.startKeepAlive()
+    if (this.watches.size > 0) heat(this)
+    return true
+  }
+
+  private openOn(trunk: Trunk, carrier: Establishing): void {
+    if (this.state !== 'connecting') return
+    const stream = trunk.open()
+    this.opening = trunk
+    stream.onAnswer = (errno) => {
+      this.opening = null
+      if (this.state !== 'connecting') stream.disconnect()
+      else if (errno !== 0) this.connectFailed(errno, `${carrier.peerText()} refused the stream`)
+      else this.attach(stream, carrier, true)
+      if (this.watches.size > 0) heat(this)
+    }
+  }
+
+  /** This socket is the end of a stream of a trunk. */
+  private attach(stream: TrunkStream, carrier: Establishing, connecting: boolean): void {
+    const adapter = carrier.adapter!
+    stream.member = this
+    this.stream = { adapter, connection: stream, close: () => stream.end(Errno.ECONNRESET, 'closed') }
+    this.connection = stream
+    this.hub ??= Hub.acquire(this.device)
+    this.patience = new Patience(this.stream, this.hub, this.options)
+    const own = named(carrier.id!.localAddress)
+    const peer = named(carrier.id!.peerAddress!)
+    if (connecting) own.port = stream.port
+    else peer.port = stream.port
+    this.names = { own, peer }
+    this.state = 'connected'
+    this.hold()
+  }
+
+  /** A stream that the peer opens on a trunk to this listener; false if it is refused. */
+  private arriveShared(stream: TrunkStream, carrier: Establishing): boolean {
+    if (this.state !== 'listening' || this.accepted.length + this.arriving.size >= this.backlog) return false
+    const socket = this.another()
+    socket.options = this.options.inherit()
+    socket.attach(stream, carrier, false)
+    this.accepted.push(socket)
+    if (this.watches.size > 0) heat(this)
+    return true
+  }
+
+  /** Of a socket that shall carry others: its connection, if the peer agrees. */
+  get trunkConnection(): StreamConnection | null {
+    const connection = this.own?.connection
+    return connection?.trunk === true ? connection : null
+  }
+
+  connectPlain(addr: SocketAddress): number {
     try {
       const id = this.makeId()
       this.state = 'connecting'
@@ -243,8 +374,9 @@ export abstract class Establishing implements Member, CmOwner {
   }
 
   protected make(id: CmId): void {
-    this.stream = new Stream(id, this.options, this)
-    this.connection = this.stream.connection
+    this.own = new Stream(id, this.options, this)
+    this.stream = this.own
+    this.connection = this.own.connection
     this.patience = new Patience(this.stream, this.hub!, this.options)
   }
 
@@ -269,7 +401,7 @@ export abstract class Establishing implements Member, CmOwner {
         break
       case CmEventType.RouteResolved:
         this.make(id)
-        id.connect({ ...connectionParam, privateData: this.stream!.privateData })
+        id.connect({ ...connectionParam, privateData: this.own!.privateData })
         break
       case CmEventType.Established:
         this.established(param.privateData)
@@ -302,7 +434,7 @@ export abstract class Establishing implements Member, CmOwner {
   protected established(privateData: Uint8Array): void {
     const listener = this.listener
     if (this.state !== 'connecting') return
-    if (!this.stream!.start(listener === undefined ? privateData : this.requestData)) {
+    if (!this.own!.start(listener === undefined ? privateData : this.requestData)) {
       countProtocolError('badConnData')
       this.connectFailed(Errno.EPROTO, `${this.peerText()} does not speak version 1 of rsockets`)
       return
@@ -310,8 +442,19 @@ export abstract class Establishing implements Member, CmOwner {
     this.state = 'connected'
     this.hold()
     if (this.options.keepAlive) this.startKeepAlive()
+    this.onSettled?.(0)
     if (listener === undefined) return
     listener.arriving.delete(this)
+    if (this.trunkConnection !== null) {
+      this.nonBlocking = true
+      keepTrunk(this, this.trunkConnection, {
+        arrive: (stream) => listener.arriveShared(stream, this),
+        idle: ({ carrier }) => {
+          if (!carrier.open && !this.closed) this.close()
+        },
+      })
+      return
+    }
     listener.accepted.push(this)
     if (listener.watches.size > 0) heat(listener)
   }
@@ -329,6 +472,7 @@ export abstract class Establishing implements Member, CmOwner {
       this.state = 'failed'
       this.release()
       this.hold()
+      this.onSettled?.(errno)
     }
   }
 
@@ -370,6 +514,7 @@ export abstract class Establishing implements Member, CmOwner {
     this.id = undefined
     this.stream?.close()
     this.stream = null
+    this.own = null
     this.connection = null
     this.patience = null
     this.hub?.release()
@@ -396,8 +541,7 @@ export abstract class Establishing implements Member, CmOwner {
         const connection = this.connection!
         let ready = 0
         if (connection.readableBytes > 0 || !connection.readable) ready |= POLLIN
-        if (!connection.writable || connection.writableBytes >= Math.min(lowWater, connection.memory.sendBytes >> 1))
-          ready |= POLLOUT
+        if (!connection.writable || connection.writableBytes >= connection.lowWater) ready |= POLLOUT
         if (!connection.open) ready |= POLLHUP
         if (connection.error !== 0) ready |= POLLERR
         return ready
@@ -418,7 +562,9 @@ export abstract class Establishing implements Member, CmOwner {
     if (connection === null) {
       return this.watches.size > 0 && this.watches.call(this.ready())
     }
-    const messages = connection.process()
+    const messages = connection.process() + (this.trunk?.process() ?? 0)
+    // What came may have been the end of a trunk, and of this socket.
+    if (this.connection !== connection) return true
     connection.reap()
     if (this.state === 'closing') {
       if (this.goodbye()) this.finish()
@@ -432,7 +578,8 @@ export abstract class Establishing implements Member, CmOwner {
     const { connection } = this
     if (connection === null) return false
     connection.arm()
-    return connection.process() > 0 || (this.state === 'closing' && this.goodbye())
+    const some = connection.process() + (this.trunk?.process() ?? 0) > 0
+    return some || (this.state === 'closing' && this.connection !== null && this.goodbye())
   }
 
   /** For `rpoll`: from now on the one that is returned wakes up for this socket; null if nobody does. */

@@ -4,6 +4,7 @@
  */
 import { type CmEvent, createEventChannel, type EventChannel } from '../cm/index.ts'
 import type { Context } from '../verbs/index.ts'
+import type { Route } from './sharing.ts'
 
 /** What an id's `context` is. */
 export interface CmOwner {
@@ -21,6 +22,9 @@ const hubs = new Map<string | Context, Hub>()
 
 export class Hub {
   readonly channel: EventChannel
+  /** Trunks, and addresses whose end shares nothing. */
+  readonly routes: Map<string, Route> = new Map()
+  readonly alone: Set<string> = new Set()
   readonly #key: string | Context
   #uses = 0
   #follows = 0

@@ -59,20 +59,35 @@ function run(): void {
 }
 
 function turn(): void {
+  let active = true
+  try {
+    active = round()
+  } finally {
+    // A callback that throws stops nobody else.
+    if (active) {
+      lastActiveNs = nowNs()
+      setImmediate(turn)
+    } else if (hot.size > 0 && nowNs() - lastActiveNs < spinNs) setImmediate(turn)
+    else rest()
+  }
+}
+
+/** Gives each hot member a turn; whether anything happened. */
+function round(): boolean {
   let active = false
   turns = (turns + 1) % collectEvery
   if (turns === 0) for (const adapter of adapters) adapter.collect()
   for (const member of hot) if (member.turn()) active = true
-  const now = nowNs()
-  if (active) lastActiveNs = now
-  if (hot.size > 0 && (active || now - lastActiveNs < spinNs)) {
-    setImmediate(turn)
-    return
-  }
+  return active && hot.size > 0
+}
+
+/** From now on events tell of what comes. */
+function rest(): void {
   running = false
-  for (const member of hot) {
-    if (!member.arm()) hot.delete(member)
-  }
+  const resting = [...hot]
+  hot.clear()
+  // Looking for one may bring something for another: that one is hot again, whether it was armed before or not.
+  for (const member of resting) if (member.arm()) hot.add(member)
   if (hot.size > 0) run()
   for (const adapter of adapters) adapter.wait()
 }

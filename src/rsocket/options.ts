@@ -16,6 +16,8 @@ export interface StreamOptions {
   iomapSize: number
   /** Offers what is better than version 1 to a peer that offers it too. */
   extensions: boolean
+  /** Sockets that connect to the same address share a queue pair. */
+  share: boolean
 }
 
 export const defaultOptions: Readonly<StreamOptions> = {
@@ -27,6 +29,7 @@ export const defaultOptions: Readonly<StreamOptions> = {
   receiveBufferTimes: 4,
   iomapSize: 0,
   extensions: true,
+  share: false,
 }
 
 /** Places of the send queue that data must not take. */
@@ -54,6 +57,7 @@ export function clampOptions(options: StreamOptions): StreamOptions {
     receiveBufferTimes: options.extensions ? bounded(options.receiveBufferTimes, 1, 128) : 1,
     iomapSize: bounded(options.iomapSize, 0, maxIomapSize),
     extensions: options.extensions,
+    share: options.share && options.extensions,
   }
 }
 

@@ -103,7 +103,9 @@ export class ReceiveSide {
     const { u8 } = this
     const at = this.readAt
     const from = receiveOffset + at
-    if (at + n > ringBytes) {
+    if (n > loopBytes && buffer.buffer === u8.buffer && at + n <= ringBytes)
+      this.memory.copy(buffer.byteOffset + offset, this.memory.receiveBuffer + at, n)
+    else if (at + n > ringBytes) {
       const first = ringBytes - at
       buffer.set(u8.subarray(from, from + first), offset)
       buffer.set(u8.subarray(receiveOffset, receiveOffset + n - first), offset + first)

@@ -195,6 +195,7 @@ export class SendSide {
       const from = offset + taken
       const to = sendOffset + at
       if (n <= loopBytes) for (let i = 0; i < n; i++) u8[to + i] = buffer[from + i]!
+      else if (buffer.buffer === u8.buffer) this.memory.copy(sendBuffer + at, buffer.byteOffset + from, n)
       else if (from === 0 && n === buffer.length) u8.set(buffer, to)
       else u8.set(buffer.subarray(from, from + n), to)
       this.sendAt = at + n === sendBytes ? 0 : at + n

@@ -13,6 +13,7 @@ import {
   RDMA_POLLING_TIME,
   RDMA_ROUTE,
   RDMA_RQSIZE,
+  RDMA_SHARE,
   RDMA_SQSIZE,
   SO_BROADCAST,
   SO_KEEPALIVE,
@@ -150,6 +151,16 @@ const table = new Map<number, Option>([
       get: (options) => (options.stream.extensions ? 1 : 0),
       set(options, value) {
         options.stream.extensions = value !== 0
+        return undefined
+      },
+    },
+  ],
+  [
+    key(SOL_RDMA, RDMA_SHARE),
+    {
+      get: (options) => (options.stream.share ? 1 : 0),
+      set(options, value) {
+        options.stream.share = value !== 0
         return undefined
       },
     },

@@ -1,4 +1,3 @@
-import type { CmSocketAddress } from '../cm/index.ts'
 import {
   AF_INET6,
   Errno,
@@ -28,6 +27,7 @@ import { RSocketError } from './errors.ts'
 import { Establishing } from './establishing.ts'
 import { heat } from './loop.ts'
 import { Mappings } from './mappings.ts'
+import { named } from './names.ts'
 import { getOption, setOption } from './socket-options.ts'
 import type { RSocketCounters, RSocketLike, SocketAddress } from './types.ts'
 import { Wanted } from './waiting.ts'
@@ -51,8 +51,8 @@ export class RSocket extends Establishing implements RSocketLike {
     const length = buffer.length - from
     if (connection === null || this.state !== 'connected') return this.notConnected()
     if (this.mappings?.pending === true && !this.tellMappings(nonBlocking)) return this.sendError()
-    if (length >= directBytes && !nonBlocking && this.stream!.adapter.hasPieces) {
-      const { adapter } = this.stream!
+    if (length >= directBytes && !nonBlocking && this.own?.adapter.hasPieces === true) {
+      const { adapter } = this.own
       const lkey = length >= (adapter.driven ? directBytesDriven : directBytes) ? adapter.lkeyOf(buffer) : -1
       if (lkey >= 0) return this.sendDirect(buffer, lkey)
     }
@@ -245,12 +245,14 @@ export class RSocket extends Establishing implements RSocketLike {
   // --- names and options -------------------------------------------------------------------------------------------
 
   getpeername(): Required<SocketAddress> | number {
+    if (this.names !== undefined && this.state === 'connected') return { ...this.names.peer }
     const peer = this.state === 'connected' ? this.id?.peerAddress : undefined
     return peer === undefined ? -Errno.ENOTCONN : named(peer)
   }
 
   getsockname(): Required<SocketAddress> | number {
     if (this.closed) return -Errno.EBADF
+    if (this.names !== undefined) return { ...this.names.own }
     if (this.id !== undefined) return named(this.id.localAddress)
     const six = this.family === AF_INET6
     return { address: six ? '::' : '0.0.0.0', port: 0, family: six ? 'IPv6' : 'IPv4' }
@@ -310,9 +312,11 @@ export class RSocket extends Establishing implements RSocketLike {
   riomap(buffer: Uint8Array, protection: number, flags = 0, offset = -1): number {
     if (this.state !== 'connected') return this.notConnected()
     if ((protection & ~PROT_WRITE) !== 0 || flags !== 0 || !Number.isSafeInteger(offset)) return -Errno.EINVAL
+    const { mapped } = this.connection!
+    if (mapped === null) return this.failWith(Errno.EOPNOTSUPP, 'a stream that shares a queue pair maps no buffers')
     this.mappings ??= new Mappings(this.stream!.adapter.pd)
     try {
-      const at = this.mappings.map(buffer, (protection & PROT_WRITE) !== 0, offset, this.connection!.mapped)
+      const at = this.mappings.map(buffer, (protection & PROT_WRITE) !== 0, offset, mapped)
       return (
         at ?? this.failWith(Errno.ENOMEM, 'the peer has no more entries for mapped buffers: set its RDMA_IOMAPSIZE')
       )
@@ -329,9 +333,10 @@ export class RSocket extends Establishing implements RSocketLike {
   /** Tells the peer what was mapped; in C it travels with the next data too. */
   protected tellMappings(nonBlocking: boolean): boolean {
     const connection = this.connection!
-    while (!this.mappings!.tell(connection.mapped)) {
+    const mapped = connection.mapped!
+    while (!this.mappings!.tell(mapped)) {
       connection.process()
-      if (!connection.writable || nonBlocking) return this.mappings!.tell(connection.mapped)
+      if (!connection.writable || nonBlocking) return this.mappings!.tell(mapped)
       this.patience!.wait(Wanted.Control)
     }
     return true
@@ -342,9 +347,11 @@ export class RSocket extends Establishing implements RSocketLike {
     if (connection === null || this.state !== 'connected') return this.notConnected()
     const nonBlocking = (flags & MSG_DONTWAIT) !== 0 || this.nonBlocking
     if (this.mappings?.pending === true && !this.tellMappings(nonBlocking)) return this.sendError()
+    const { mapped } = connection
+    if (mapped === null) return -Errno.EOPNOTSUPP
     let taken = 0
     while (taken < buffer.length && connection.writable) {
-      const n = connection.mapped.write(buffer, taken, buffer.length - taken, offset + taken)
+      const n = mapped.write(buffer, taken, buffer.length - taken, offset + taken)
       if (n < 0) return taken > 0 ? taken : -Errno.EFAULT
       taken += n
       if (n > 0) continue
@@ -426,8 +433,4 @@ export class RSocket extends Establishing implements RSocketLike {
   get spinNs(): number {
     return this.patience?.spinNs ?? 0
   }
-}
-
-function named({ address, port, family }: CmSocketAddress): Required<SocketAddress> {
-  return { address, port, family: family === 6 ? 'IPv6' : 'IPv4' }
 }

@@ -41,6 +41,8 @@ export class StreamMemory {
   readonly base: number
   readonly u8: Uint8Array
   readonly i32: Int32Array
+  /** Copies between device addresses, four times as fast as between views of shared memory. */
+  readonly copy: (to: number, from: number, length: number) => void
   readonly sendBuffer: number
   readonly sendBytes: number
   /** The same, counted from `base`. */
@@ -58,6 +60,7 @@ export class StreamMemory {
     this.iomapSize = options.iomapSize
     this.u8 = this.context.alloc(remoteBytes + localBytes)
     this.i32 = new Int32Array(this.u8.buffer, this.u8.byteOffset, this.u8.byteLength >> 2)
+    this.copy = this.context.device.host.segment.copy
     const base = this.u8.byteOffset
     this.base = base
     this.targetSgl = base

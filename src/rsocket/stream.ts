@@ -1,9 +1,10 @@
 /** What a stream socket has of a device while it is connected: made for an id of the RDMA CM, and given back with it. */
 import type { CmId } from '../cm/index.ts'
 import type { CompletionQueue } from '../verbs/index.ts'
-import { Adapter, type Watched } from './adapter.ts'
+import { Adapter, type CqOwner, type Watched } from './adapter.ts'
 import { type ConnData, decodeConnData, encodeConnData } from './conn-data.ts'
 import { extraReceives, StreamConnection } from './connection.ts'
+import type { Line } from './link.ts'
 import { heat, type Member } from './loop.ts'
 import { clampOptions, optionsFor } from './options.ts'
 import type { SocketOptions } from './socket-options.ts'
@@ -18,17 +19,19 @@ export const connectionParam = {
   rnrRetryCount: 7,
 } as const
 
-export class Stream implements Watched {
+export class Stream implements Watched, CqOwner, Line {
   readonly adapter: Adapter
   readonly connection: StreamConnection
   readonly #memory: StreamMemory
   readonly #cqs: CompletionQueue[] = []
   readonly #mine: ConnData
-  readonly #member: Member
+  /** Whose it is. */
+  member: Member
 
   /** `id` has a device. Throws a VerbsError if something cannot be had. */
   constructor(id: CmId, given: SocketOptions, member: Member) {
     const context = id.verbs!
+    this.member = member
     const { attr, host } = context.device
     const { maxQpWr } = attr
     this.adapter = Adapter.acquire(context)
@@ -43,8 +46,8 @@ export class Stream implements Watched {
     let memory: StreamMemory | undefined
     try {
       memory = new StreamMemory(pd, options)
-      const sendCq = this.#cq(options.sqSize, member)
-      const recvCq = this.#cq(options.rqSize + extraReceives, member)
+      const sendCq = this.#cq(options.sqSize)
+      const recvCq = this.#cq(options.rqSize + extraReceives)
       const cap = {
         maxSendWr: options.sqSize,
         maxRecvWr: options.rqSize + extraReceives,
@@ -64,12 +67,11 @@ export class Stream implements Watched {
       throw error
     }
     this.#mine = StreamConnection.describe(memory, options)
-    this.#member = member
     this.adapter.keep(this)
   }
 
-  #cq(size: number, member: Member): CompletionQueue {
-    const cq = this.adapter.createCq(size, member)
+  #cq(size: number): CompletionQueue {
+    const cq = this.adapter.createCq(size, this)
     this.#cqs.push(cq)
     return cq
   }
@@ -91,7 +93,7 @@ export class Stream implements Watched {
     const { connection } = this
     const { open } = connection
     connection.probe()
-    if (open && !connection.open) heat(this.#member)
+    if (open && !connection.open) heat(this.member)
   }
 
   /** After the id was closed, and with it the queue pair. */

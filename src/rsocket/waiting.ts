@@ -5,10 +5,9 @@
  */
 import { nowNs } from '../memory/index.ts'
 import { watchMs } from './adapter.ts'
-import type { StreamConnection } from './connection.ts'
 import type { Hub } from './hub.ts'
+import type { Line, StreamLink } from './link.ts'
 import type { SocketOptions } from './socket-options.ts'
-import type { Stream } from './stream.ts'
 
 export const Wanted = { Read: 0, Write: 1, Done: 2, Control: 3, Space: 4 } as const
 
@@ -20,18 +19,18 @@ const looks = 32
 const sliceMs = 50
 
 export class Patience {
-  private readonly stream: Stream
+  private readonly line: Line
   private readonly hub: Hub
-  private readonly connection: StreamConnection
+  private readonly connection: StreamLink
   private readonly options: SocketOptions
   spinNs: number
   keepAliveMs: number = Number.POSITIVE_INFINITY
   private askedAt: number = performance.now()
 
-  constructor(stream: Stream, hub: Hub, options: SocketOptions) {
-    this.stream = stream
+  constructor(line: Line, hub: Hub, options: SocketOptions) {
+    this.line = line
     this.hub = hub
-    this.connection = stream.connection
+    this.connection = line.connection
     this.options = options
     this.spinNs = sleepCostNs
   }
@@ -73,7 +72,7 @@ export class Patience {
       const left = endMs - performance.now()
       if (left <= 0) return false
       this.connection.counters.sleeps++
-      this.stream.adapter.sleep(Math.min(left, sliceMs))
+      this.line.adapter.sleep(Math.min(left, sliceMs))
       this.hub.pump()
       this.keepAlive(wanted)
       this.connection.reap()

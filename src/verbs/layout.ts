@@ -59,8 +59,10 @@ export const Dev = {
   wrapsClosed: 46,
   /** 1: with congestion control. */
   congestion: 47,
-  /** 1 when a program has driven it since somebody looked. */
+  /** 1 when a program has driven it since somebody looked, −1 when it has said that it will not go on. */
   heartbeat: 48,
+  /** 1 while the thread that drives devices waits for packets of this one. */
+  watched: 49,
   /** Counters, one f64 for each name in `counterNames`. */
   counters: 64,
 } as const

@@ -26,6 +26,7 @@ import {
   encodeUdpHeader,
   UdpOp,
 } from '../../src/rsocket/datagram-headers.ts'
+import { loopbackAddress, loopbackDevice } from '../loopback.ts'
 import { repeatable } from '../repeat-property.ts'
 
 const address = fc.oneof(fc.uint8Array({ minLength: 4, maxLength: 4 }), fc.uint8Array({ minLength: 16, maxLength: 16 }))
@@ -84,9 +85,9 @@ function datagram(device: string, family = AF_INET): RDatagram {
   return s
 }
 
-function bound(device: string): { s: RDatagram; name: SocketAddress } {
+function bound(device: string, address = '127.0.0.1'): { s: RDatagram; name: SocketAddress } {
   const s = datagram(device)
-  expect(s.bind({ address: '127.0.0.1', port: 0 }), s.reason).toBe(0)
+  expect(s.bind({ address, port: 0 }), s.reason).toBe(0)
   return { s, name: s.getsockname() as SocketAddress }
 }
 
@@ -94,9 +95,12 @@ afterEach(() => {
   for (const s of open.splice(0)) if (!s.closed) s.close()
 })
 
-describe.each([['shm0'], ['roce']])('on %s', (device) => {
+describe.each([
+  ['shm0', '127.0.0.1'],
+  [loopbackDevice(1), loopbackAddress(1)],
+])('on %s', (device, address) => {
   test('there and back, until the queue pairs know each other, and after', async () => {
-    const [a, b] = [bound(device), bound(device)]
+    const [a, b] = [bound(device, address), bound(device, address)]
     const into = new Uint8Array(100)
     const from: Partial<SocketAddress> = {}
     for (let i = 1; i <= 20; i++) {
@@ -110,7 +114,7 @@ describe.each([['shm0'], ['roce']])('on %s', (device) => {
   })
 
   test('a connected socket hears its peer alone, and an empty datagram is one', async () => {
-    const [a, b, c] = [bound(device), bound(device), bound(device)]
+    const [a, b, c] = [bound(device, address), bound(device, address), bound(device, address)]
     expect(a.s.send(Uint8Array.of(1))).toBe(-Errno.EDESTADDRREQ)
     expect(a.s.connect(b.name)).toBe(0)
     expect(a.s.getpeername()).toEqual({ ...b.name, family: 'IPv4' })
@@ -126,7 +130,7 @@ describe.each([['shm0'], ['roce']])('on %s', (device) => {
   })
 
   test('long ones go over UDP, too long ones nowhere', async () => {
-    const [a, b] = [bound(device), bound(device)]
+    const [a, b] = [bound(device, address), bound(device, address)]
     const into = new Uint8Array(70_000)
     for (const length of [10, 2000, 2040, 2041, 4000, 30_000]) {
       expect(a.s.sendto(new Uint8Array(length).fill(length & 0xff), 0, b.name)).toBe(length)

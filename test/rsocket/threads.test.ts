@@ -16,6 +16,7 @@ import {
   TCP_KEEPIDLE,
 } from '../../src/index.ts'
 import { startThread } from '../../src/memory/index.ts'
+import { loopbackAddress, loopbackDevice } from '../loopback.ts'
 import type { Task } from './threads/client.worker.ts'
 import type { ServerTask } from './threads/server.worker.ts'
 
@@ -29,11 +30,17 @@ function start(file: 'server' | 'client', workerData: Task | ServerTask): Worker
 }
 
 /** Runs both ends to their end; what the client said. */
-async function both(device: string, what: ServerTask['what'], bytes = 0, clients = 1): Promise<unknown> {
-  const server = start('server', { device, what, bytes })
+async function both(
+  device: string,
+  address: string,
+  what: ServerTask['what'],
+  bytes = 0,
+  clients = 1,
+): Promise<unknown> {
+  const server = start('server', { device, address, what, bytes })
   const [port] = (await once(server, 'message')) as [number]
   const done = once(server, 'message')
-  const task: Task = { device, port, what: what === 'poll' ? 'echo' : what, bytes }
+  const task: Task = { device, address, port, what: what === 'poll' ? 'echo' : what, bytes }
   const said = Array.from({ length: clients }, () => {
     const client = start('client', task)
     return Promise.race([once(client, 'message'), once(client, 'exit')])
@@ -47,25 +54,28 @@ afterEach(async () => {
   for (const worker of workers.splice(0)) await worker.terminate()
 })
 
-describe.each([['shm0'], ['roce']])('on %s', (device) => {
+describe.each([
+  ['shm0', '127.0.0.1'],
+  [loopbackDevice(1), loopbackAddress(1)],
+])('on %s', (device, address) => {
   test('a conversation, with all flags', async () => {
-    await both(device, 'echo')
+    await both(device, address, 'echo')
   }, 30_000)
 
   test('a stream from memory of the device', async () => {
     const bytes = 40 * 70_000
-    const counters = await both(device, 'pour', bytes)
+    const counters = await both(device, address, 'pour', bytes)
     // Where a send would have to wait for an acknowledgement copying is better for pieces of this size.
     expect(counters).toMatchObject({ bytesSent: bytes, bytesDirect: device === 'shm0' ? bytes : 0 })
   }, 30_000)
 })
 
 test('rpoll and rselect over several', async () => {
-  await both('shm0', 'poll', 0, 2)
+  await both('shm0', '127.0.0.1', 'poll', 0, 2)
 }, 30_000)
 
 test('riowrite into the memory of a thread that waits', async () => {
-  expect(await both('shm0', 'mapped', 100_000)).toBe(200_000)
+  expect(await both('shm0', '127.0.0.1', 'mapped', 100_000)).toBe(200_000)
 }, 30_000)
 
 describe('a peer that dies', () => {
@@ -75,7 +85,7 @@ describe('a peer that dies', () => {
     listener.bind({ address: '127.0.0.1', port: 0 })
     listener.listen()
     const { port } = listener.getsockname() as SocketAddress
-    const peer = start('client', { device: 'shm0', port, what: 'wait', bytes: 0 })
+    const peer = start('client', { device: 'shm0', address: '127.0.0.1', port, what: 'wait', bytes: 0 })
     const connected = once(peer, 'message')
     const s = await listener.acceptAsync()
     open.push(s)

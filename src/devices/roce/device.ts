@@ -98,6 +98,9 @@ function recordOf(host: Host, addresses: readonly HostAddress[], all: boolean): 
   })
 }
 
+/** A program that has not driven its device for so long does not. */
+const drivenForNs = 1e6
+
 /**
  * How much of one connection may be under way: a part of what a socket's buffer holds, taking the peer's for one like ours.
  * Only root gets as much as it asks for.
@@ -131,6 +134,8 @@ export class RoceDevice extends NetworkDevice {
   #chain: Chain | null = null
   #chainSerial = 0
   #generation = -1
+  /** When the thread that drives devices last saw that a program did so. */
+  #drivenNs = Number.NEGATIVE_INFINITY
   /** Sockets in which packets may wait that no descriptor tells of. */
   readonly #waiting = new Set<{ readonly waiting: boolean }>()
   #room = 0
@@ -506,18 +511,33 @@ export class RoceDevice extends NetworkDevice {
     this.#chainSerial = 0
   }
 
-  /** Whether a program has driven it since the last call. */
-  takeHeartbeat(): boolean {
+  /** Whether a program drives it: it has done so lately, and not said that it rests. */
+  isDriven(now: number): boolean {
     const { i32 } = this
-    if (i32[this.#dev + Dev.threads]! > 0 || i32[this.#dev + Dev.alone] !== 0 || i32[this.#dev + Dev.heartbeat] === 0)
-      return false
-    i32[this.#dev + Dev.heartbeat] = 0
-    return true
+    const word = this.#dev + Dev.heartbeat
+    if (i32[this.#dev + Dev.threads]! > 0 || i32[this.#dev + Dev.alone] !== 0) return false
+    if (i32[word] === 1) this.#drivenNs = now
+    else if (i32[word] === -1) this.#drivenNs = Number.NEGATIVE_INFINITY
+    i32[word] = 0
+    return now - this.#drivenNs < drivenForNs
+  }
+
+  /** Whether the program that drove it has just stopped. */
+  get rests(): boolean {
+    return Atomics.load(this.i32, this.#dev + Dev.heartbeat) === -1
+  }
+
+  /** For the thread that drives devices: whether it waits for packets of this one. */
+  set watched(yes: boolean) {
+    Atomics.store(this.i32, this.#dev + Dev.watched, yes ? 1 : 0)
   }
 
   rest(): void {
-    this.i32[this.#dev + Dev.heartbeat] = 0
-    if (Atomics.load(this.i32, this.#meta + Meta.serviceMode) === serviceMode.asleep) this.#wakeService()
+    const { i32 } = this
+    Atomics.store(i32, this.#dev + Dev.heartbeat, -1)
+    const mode = Atomics.load(i32, this.#meta + Meta.serviceMode)
+    if (mode === serviceMode.asleep || (mode === serviceMode.waiting && i32[this.#dev + Dev.watched] === 0))
+      this.#wakeService()
   }
 
   protected wakeThread(): void {

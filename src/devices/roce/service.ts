@@ -2,7 +2,7 @@
  * The thread that drives the RoCE devices of its process while programs do not: it answers peers while they compute,
  * serves timers, and is the adapter of contexts with `engine: 'thread'`.
  *
- *     a program polls     it sleeps and looks every millisecond whether that goes on
+ *     a program polls     it leaves the device alone, and looks every millisecond whether that goes on
  *     nobody polls        it waits for packets, a bell or a timer, in the kernel: an idle device costs nothing
  */
 import { drainEventFd, nativeAvailable, nowNs, threadData, waitReadable } from '../../memory/index.ts'
@@ -58,6 +58,8 @@ function serve(): void {
   let seen = -1
   let idleSince = 0
   let turns = 0
+  /** Those that no program drives. */
+  const left: RoceDevice[] = []
   for (;;) {
     const bell = Atomics.load(i32, wake)
     if (Atomics.load(i32, at.meta + Meta.serviceStop) === 1) {
@@ -69,28 +71,29 @@ function serve(): void {
       seen = generation
       devices = devicesNow(devices)
     }
-    let driven = devices.length > 0
-    for (const device of devices) driven = device.takeHeartbeat() && driven
-    if (driven) {
+    const now = nowNs()
+    left.length = 0
+    for (const device of devices) if (!device.isDriven(now)) left.push(device)
+    if (devices.length > 0 && left.length === 0) {
       idleSince = 0
       tell(devices)
       Atomics.store(i32, mode, serviceMode.asleep)
-      segment.wait(wake, bell, lookMs)
+      // Who rested before it could see that this thread sleeps did not wake it.
+      if (!devices.some((device) => device.rests)) segment.wait(wake, bell, lookMs)
       Atomics.store(i32, mode, serviceMode.awake)
       continue
     }
     let found = 0
-    for (const device of devices) found += device.drive(true) + (device.busy ? 1 : 0)
+    for (const device of left) found += device.drive(true) + (device.busy ? 1 : 0)
     if (found > 0) {
       idleSince = 0
       if ((++turns & 0xff) === 0) tell(devices)
       continue
     }
-    const now = nowNs()
     if (idleSince === 0) idleSince = now
     if (now - idleSince < spinNs) continue
     idleSince = 0
-    sleep(devices, bell)
+    sleep(devices, left, bell)
   }
 }
 
@@ -180,22 +183,26 @@ function generations(): number {
   return sum
 }
 
-function sleep(devices: readonly RoceDevice[], bell: number): void {
+/** Waits in the kernel for packets of those that are left to this thread. */
+function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell: number): void {
   for (const device of devices) device.flushWraps()
   tell(devices)
   let count = 0
   fds[count++] = i32[at.meta + Meta.serviceEventFd]! - 1
   let next = Number.POSITIVE_INFINITY
-  for (const device of devices) {
+  for (const device of devices) device.watched = false
+  for (const device of left) {
+    device.watched = true
     count += device.descriptors(fds, count)
     next = Math.min(next, device.nextDeadlineNs)
   }
   f64[wakeAt] = next
   Atomics.store(i32, mode, serviceMode.waiting)
-  // Who rang before it could see that this thread waits did not signal.
-  if (Atomics.load(i32, wake) === bell && !devices.some((device) => device.busy)) {
-    waitReadable(fds, count, Math.min(longestWaitMs, Math.max(0, (next - nowNs()) / 1e6)))
-  }
+  const longestMs = left.length < devices.length ? lookMs : longestWaitMs
+  // Who rang or rested before it could see that this thread waits did not signal.
+  const awaited = left.some((device) => device.busy) || devices.some((device) => !left.includes(device) && device.rests)
+  if (Atomics.load(i32, wake) === bell && !awaited)
+    waitReadable(fds, count, Math.min(longestMs, Math.max(0, (next - nowNs()) / 1e6)))
   Atomics.add(i32, at.meta + Meta.serviceTurns, 1)
   Atomics.store(i32, mode, serviceMode.awake)
   drainEventFd(fds[0]!)

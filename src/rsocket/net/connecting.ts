@@ -196,8 +196,7 @@ function attempt(
   const onTimeout = (): void => {
     if (!link.closed) give(addressError(-Errno.ETIMEDOUT, 'connect', address, port), 'connectionAttemptTimeout')
   }
-  // The link holds the process open while it connects; after a `destroy` nothing shall.
-  const timer = timeoutMs > 0 ? setTimeout(onTimeout, timeoutMs).unref() : undefined
+  let timer: NodeJS.Timeout | undefined
   link.connect({ address, port }, (errno) => {
     clearTimeout(timer)
     if (stream.destroyed) return
@@ -205,6 +204,9 @@ function attempt(
     attached.rememberPeer({ address, port })
     done(null, attached)
   })
+  // From here on, because the first socket of a process may take its time to open the device. The link holds the process
+  // open while it connects; after a `destroy` nothing shall.
+  if (timeoutMs > 0 && !link.closed) timer = setTimeout(onTimeout, timeoutMs).unref()
 }
 
 function connectError(errno: number, socket: RSocketLike, target: Target, address: string): SystemError {

@@ -42,6 +42,8 @@ export interface LinkOwner {
 
 /** No chunk is longer; Node's own sockets read as much at a time. */
 const longestChunk = 65_536
+/** There is no connection any more whose end the peer could be told of. */
+const gone: ReadonlySet<number> = new Set([-Errno.ENOTCONN, -Errno.EPIPE, -Errno.ECONNRESET, -Errno.EBADF])
 /** After so many reads other things of the event loop have their turn. */
 const readsPerTurn = 16
 
@@ -176,7 +178,9 @@ export class Link {
         this.#writing ??= this.#watch(POLLOUT, this.#onWritable)
         return
       } else {
-        this.#endWrite(sent)
+        // Of a peer that has closed, what it sent before is read first, and the end or the error after it. TCP takes writes
+        // until then, and drops them; a program that writes its last words must not lose what it has not read yet.
+        this.#endWrite(this.#reading ? 0 : sent)
         return
       }
     }
@@ -222,7 +226,7 @@ export class Link {
         watch()
         this.shutdown(done)
       })
-    } else done(result === -Errno.ENOTCONN ? 0 : result)
+    } else done(gone.has(result) ? 0 : result)
   }
 
   // --- the rest ----------------------------------------------------------------------------------------------------

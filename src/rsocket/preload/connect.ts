@@ -18,6 +18,8 @@ import { hideFigures, showFigures } from './sockets.ts'
 
 /** A peer that did not answer over RDMA is not asked again for so long. */
 const silenceMs = 30_000
+/** A peer that has answered before may be slow now: it gets so many times as long. */
+const patience = 10
 
 interface Choice extends Candidate {
   rule: Rule | undefined
@@ -28,6 +30,8 @@ export class Connector {
   readonly #original: Method
   /** Addresses that did not answer, and until when they are left alone (milliseconds of `performance.now`). */
   readonly #silent = new Map<string, number>()
+  /** Addresses that have answered: they get more time. */
+  readonly #known = new Set<string>()
 
   constructor(settings: Settings, original: Method) {
     this.#settings = settings
@@ -121,7 +125,9 @@ export class Connector {
       for (const { address, family } of choices) socket.emit('lookup', null, address, family, target.host)
     if (!socket.connecting) return
     const rest = choices.filter((choice) => choice.rule?.transport !== 'rdma-only')
-    const limit = rest.length > 0 ? { limitMs: rule.timeoutMs ?? this.#settings.timeoutMs } : {}
+    const timeoutMs =
+      (rule.timeoutMs ?? this.#settings.timeoutMs) * (this.#known.has(chosen[0]!.address) ? patience : 1)
+    const limit = rest.length > 0 ? { limitMs: timeoutMs } : {}
     connectInTurn(
       socket,
       { ...target, device: target.device ?? rule.device },
@@ -130,6 +136,7 @@ export class Connector {
         connected: (attached) => {
           log(() => `connect ${where(target.host, target.port)}: RDMA (${rule.text})`)
           showFigures(socket, attached)
+          if (attached.remote.address) this.#known.add(attached.remote.address)
           const { enable, delaySeconds } = keepAliveOf(socket)
           attached.link.setKeepAlive(enable, delaySeconds)
           announceConnected(socket)

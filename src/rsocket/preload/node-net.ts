@@ -22,6 +22,10 @@ export interface NodeSocket extends LinkedStream {
   autoSelectFamilyAttemptedAddresses?: string[]
   _undestroy(): void
   _getpeername(): NodeAddress
+  ref(): NodeSocket
+  unref(): NodeSocket
+  setNoDelay(enable: unknown): NodeSocket
+  setKeepAlive(enable: unknown, delayMs: unknown): NodeSocket
   _getsockname(): NodeAddress
 }
 

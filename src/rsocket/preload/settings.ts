@@ -5,7 +5,7 @@
  *     VERBENA_PRELOAD_FILE         a file of rules, one a line
  *     VERBENA_DEVICE               the device of rules that name none
  *     VERBENA_PRELOAD_FALLBACK     tcp (a peer without RDMA is reached over TCP) or none
- *     VERBENA_PRELOAD_TIMEOUT_MS   how long a peer may take to answer over RDMA before TCP is tried: 1000
+ *     VERBENA_PRELOAD_TIMEOUT_MS   how long a peer may take to answer over RDMA before TCP is tried: 2000
  *     VERBENA_PRELOAD_LOG          1: a line on standard error for every connection and what became of it
  */
 import { readFileSync } from 'node:fs'
@@ -43,7 +43,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   if (fallback === 'none') for (const rule of rules) if (rule.transport === 'rdma') rule.transport = 'rdma-only'
   return {
     rules: rules.filter((rule) => fitsProgram(rule, program)),
-    timeoutMs: timeout ? readTimeout(timeout, (why) => new SettingsError(`VERBENA_PRELOAD_TIMEOUT_MS ${why}`)) : 1000,
+    timeoutMs: timeout ? readTimeout(timeout, (why) => new SettingsError(`VERBENA_PRELOAD_TIMEOUT_MS ${why}`)) : 2000,
     log: !['', '0', undefined].includes(environment.VERBENA_PRELOAD_LOG),
   }
 }

@@ -5,14 +5,19 @@
  * An attached socket has no handle. Node's HTTP reads such a socket as any stream; its TLS and HTTP/2 put a socket of their
  * own around it, and find the peer's address through `_getpeername` here.
  */
+import net from 'node:net'
 import { type Attachment, linkedMethods, type NodeAddress } from '../net/attachment.ts'
 import { type Method, type NodeSocket, socketMethods, tlsSocketMethods } from './node-net.ts'
 
 type Callable = (...args: unknown[]) => unknown
 
-/** The attachment of a socket, or of the one that it is wrapped around. */
-function linkBelow(socket: NodeSocket): Attachment | undefined {
-  return socket._verbena ?? socket._parent?._verbena ?? socket.stream?._verbena
+/**
+ * The socket that this one is wrapped around. Under the preload it may have had no handle when it was wrapped, and then
+ * Node puts a socket between that takes options and keeps them.
+ */
+function socketBelow(socket: NodeSocket): NodeSocket | undefined {
+  const below = socket._parent ?? socket.stream
+  return below instanceof net.Socket ? (below as unknown as NodeSocket) : undefined
 }
 
 function replace(methods: Record<string, Method>, name: string, wrap: (original: Callable) => Callable): void {
@@ -84,10 +89,7 @@ export function patchSockets(): void {
   } as Callable)
   precede('pause', linkedMethods.pause as Callable)
   precede('resume', linkedMethods.resume as Callable)
-  divert('setNoDelay', function (this: NodeSocket) {
-    return this
-  } as Callable)
-  patchKeepAlive()
+  patchOptions()
   patchDestroy()
   patchReferences()
   patchAddresses()
@@ -95,7 +97,17 @@ export function patchSockets(): void {
   patchTlsSockets()
 }
 
-function patchKeepAlive(): void {
+function patchOptions(): void {
+  replace(
+    socketMethods,
+    'setNoDelay',
+    (original) =>
+      function (this: NodeSocket, enable: unknown) {
+        if (this._verbena) return this
+        socketBelow(this)?.setNoDelay(enable)
+        return original.call(this as never, enable)
+      } as Callable,
+  )
   replace(
     socketMethods,
     'setKeepAlive',
@@ -104,6 +116,7 @@ function patchKeepAlive(): void {
         const attached = this._verbena
         if (attached && !this.connecting && !attached.link.closed)
           attached.link.setKeepAlive(Boolean(enable), Math.trunc(Number(delayMs ?? 0) / 1000) || 0)
+        socketBelow(this)?.setKeepAlive(enable, delayMs)
         return original.call(this as never, enable, delayMs)
       } as Callable,
   )
@@ -134,11 +147,13 @@ function patchReferences(): void {
       name,
       (original) =>
         function (this: NodeSocket) {
-          const attached = linkBelow(this)
-          if (!attached) return original.call(this as never)
+          const attached = this._verbena
+          if (!attached) {
+            socketBelow(this)?.[name]()
+            return original.call(this as never)
+          }
           attached.link[name]()
-          if (this.connecting && this._verbena)
-            this.once('connect', (this as unknown as Record<string, () => void>)[name]!)
+          if (this.connecting) this.once('connect', this[name])
           return this
         } as Callable,
     )
@@ -158,8 +173,7 @@ function patchAddresses(): void {
           if (attached) return side === 'local' && attached.link.closed ? {} : attached[side]
           const own = original.call(this as never) as NodeAddress
           // A socket around a stream has no address; the stream may be a socket that has one.
-          const below = this._parent ?? this.stream
-          return own.address === undefined && typeof below?.[name] === 'function' ? below[name]() : own
+          return own.address === undefined ? (socketBelow(this)?.[name]() ?? own) : own
         } as Callable,
     )
 }

@@ -14,15 +14,16 @@ import { threadData } from '../../../src/memory/index.ts'
 
 export interface Task {
   device: string
+  address: string
   port: number
   what: 'echo' | 'pour' | 'wait' | 'mapped'
   bytes: number
 }
 
-const { device, port, what, bytes } = threadData<Task>()
+const { device, address, port, what, bytes } = threadData<Task>()
 const s: RSocket = rsocket(AF_INET, SOCK_STREAM, 0, { device })
 s.setsockopt(SOL_RDMA, RDMA_IOMAPSIZE, 1)
-const connected = s.connect({ address: '127.0.0.1', port })
+const connected = s.connect({ address, port })
 if (connected < 0) throw new Error(s.reason)
 const buffer = new Uint8Array(100_000)
 if (what === 'echo') {

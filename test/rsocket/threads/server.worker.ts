@@ -26,14 +26,15 @@ import type { Task } from './client.worker.ts'
 
 export interface ServerTask {
   device: string
+  address: string
   what: Task['what'] | 'poll'
   bytes: number
 }
 
-const { device, what, bytes } = threadData<ServerTask>()
+const { device, address, what, bytes } = threadData<ServerTask>()
 const listener = rsocket(AF_INET, SOCK_STREAM, 0, { device })
 listener.setsockopt(SOL_RDMA, RDMA_IOMAPSIZE, 1)
-assert.equal(listener.bind({ address: '127.0.0.1', port: 0 }), 0, listener.reason)
+assert.equal(listener.bind({ address, port: 0 }), 0, listener.reason)
 assert.equal(listener.listen(), 0)
 parentPort!.postMessage((listener.getsockname() as SocketAddress).port)
 
