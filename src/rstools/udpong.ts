@@ -243,7 +243,8 @@ class Client {
 
   /** Sends until the answer comes, which is then in `#in`. */
   #ask(op: Op, size: number, againMs: number): void {
-    const { stallMs } = this.#settings
+    // Nobody says whether a server is there but the server: waiting for one is asking it again.
+    const stallMs = this.#settings.stallMs === 0 ? 0 : Math.max(this.#settings.stallMs, this.#settings.waitMs)
     const start = performance.now()
     for (;;) {
       this.#send(op, size)
