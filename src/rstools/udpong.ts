@@ -4,9 +4,8 @@
  * program (`udpong-message.ts` has what is sent).
  */
 import { MSG_DONTWAIT, POLLIN, POLLOUT } from '../rsocket/index.ts'
-import { EndError, pinApart } from '../toolkit/index.ts'
+import { EndError, isOwnAddress, pinApart } from '../toolkit/index.ts'
 import { countOf, countText, sizeText } from './figures.ts'
-import { isOwnAddress } from './session.ts'
 import { type CommonResult, type CommonSettings, failureOf, type Run, type Tell } from './settings.ts'
 import { openDatagram, type ToolDatagram } from './tool-datagram.ts'
 import { errorText, isEagain, resolveHost } from './tool-socket.ts'
