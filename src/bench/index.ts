@@ -1,4 +1,4 @@
-/** The benchmarks: one-way latency and throughput. What a command line, a test or another program needs of them. */
+/** The benchmarks: one-way latency, throughput, and sockets. What a command line, a test or another program needs of them. */
 export { type LatencyRun, runLatency } from './latency.ts'
 export type { SettingOption } from './option.ts'
 export { spreadPin } from './pinning.ts'
@@ -13,6 +13,17 @@ export {
   latencyOptions,
   parseLatencyLists,
 } from './settings.ts'
+export { runSockets, type SocketRun } from './sockets/run.ts'
+export {
+  maxSocketSizeBytes,
+  parseSocketLists,
+  profileCombinations,
+  type SocketSettings,
+  socketCombinations,
+  socketExclusion,
+  socketOptions,
+  socketTestTexts,
+} from './sockets/settings.ts'
 export { runThroughput, type ThroughputRun } from './throughput.ts'
 export {
   parseThroughputLists,

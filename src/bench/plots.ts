@@ -35,3 +35,11 @@ export function throughputPlot(): PlotSettings {
     medians: { title: 'Messages per second', over: 'concurrent', lines: ['technique'], logarithmic: true },
   }
 }
+
+export function socketPlot(): PlotSettings {
+  return {
+    figure,
+    histogram: { title: 'Round trips', range: [0, 100_000], bins: 200, values: ['lat', 'comp'] },
+    medians: { title: 'Throughput', over: 'size', lines: [], logarithmic: true },
+  }
+}

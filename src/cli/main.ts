@@ -19,7 +19,10 @@ const commands: Record<string, { summary: string; load(): Promise<CommandFile> }
     summary: 'measure with good defaults in under a minute, then write the report',
     load: () => import('./commands/start.ts'),
   },
-  bench: { summary: 'measure: one-way latency, or throughput', load: () => import('./commands/bench.ts') },
+  bench: {
+    summary: 'measure: one-way latency, throughput, or rsockets beside TCP',
+    load: () => import('./commands/bench.ts'),
+  },
   report: { summary: 'make a report from saved results', load: () => import('./commands/report.ts') },
   trace: {
     summary: 'look at captures of RDMA traffic: check, show, info, convert',
@@ -44,6 +47,7 @@ const commands: Record<string, { summary: string; load(): Promise<CommandFile> }
     load: () => import('./commands/riostream.ts'),
   },
   rcopy: { summary: 'rcopy: files over rsockets', load: () => import('./commands/rcopy.ts') },
+  udpong: { summary: 'udpong: datagrams over rsockets, or kernel UDP', load: () => import('./commands/udpong.ts') },
   devices: { summary: 'list the adapters of this host', load: () => import('./commands/devices.ts') },
   devinfo: { summary: 'show what an adapter can do', load: () => import('./commands/devinfo.ts') },
 }
@@ -115,7 +119,7 @@ async function main(argv: readonly string[]): Promise<number> {
 function helpTopic(argv: readonly string[]): string {
   const [first, second] = argv
   if (first === undefined || !(first in commands)) return ''
-  if (first === 'bench' && (second === 'latency' || second === 'throughput')) return `${first} ${second} `
+  if (first === 'bench' && ['latency', 'throughput', 'rsocket'].includes(second ?? '')) return `${first} ${second} `
   if (first === 'trace' && ['check', 'show', 'info', 'convert'].includes(second ?? '')) return `${first} ${second} `
   if (first === 'perf' && /^(send|write|read|atomic)_(lat|bw)$/.test(second ?? '')) return `${first} ${second} `
   return `${first} `

@@ -11,7 +11,8 @@ export function addSettings(command: Command, options: object): void {
     const fallback = option.fallback
       .map((value) => (typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value)))
       .join(',')
-    const defined = new Option(`${option.flag} ${option.argument}`, `${option.description} (default: ${fallback})`)
+    const text = fallback === '' ? option.description : `${option.description} (default: ${fallback})`
+    const defined = new Option(`${option.flag} ${option.argument}`, text)
     defined.argParser((text: string, before: string[] | undefined) => [...(before ?? []), text])
     if (option.argument.startsWith('[')) defined.preset('on')
     command.addOption(defined)

@@ -22,6 +22,7 @@ export {
   nativeReason,
   pinThread,
   signalEventFd,
+  threadCpuNs,
   type UdpOptions,
   UdpSocket,
   waitReadable,

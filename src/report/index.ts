@@ -8,14 +8,17 @@ export {
   readTimestamps,
   type TimestampColumns,
   type Timestamps,
+  writeRoundTrips,
+  writeSocketTable,
   writeTimestamps,
 } from './csv.ts'
 export { REPORT_ERRORS, ReportError, type ReportErrorCode } from './errors.ts'
 export { formatBytes, formatCount, formatNs, formatRate, formatShare } from './format.ts'
-export { type LoadedRun, loadResults, saveResults } from './load.ts'
+export { type LoadedRun, loadFlame, loadResults, saveFlame, saveResults } from './load.ts'
 export { LogHistogram } from './log-histogram.ts'
 export { type Report, type ReportOptions, renderReport, writeReport } from './report.ts'
 export type {
+  FlameNode,
   LatencyResults,
   LatencySet,
   LatencySummary,
@@ -23,6 +26,9 @@ export type {
   PlotSettings,
   Results,
   Setting,
+  SocketProfile,
+  SocketResults,
+  SocketSet,
   ThroughputResults,
   ThroughputSet,
 } from './results.ts'

@@ -6,8 +6,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { basename, join, resolve } from 'node:path'
 import type { z } from 'zod'
 import { ReportError } from './errors.ts'
-import type { PlotSettings, Results } from './results.ts'
-import { defaultPlotSettings, plotSchema, resultsSchema } from './schema.ts'
+import type { FlameNode, PlotSettings, Results } from './results.ts'
+import { defaultPlotSettings, flameSchema, plotSchema, resultsSchema } from './schema.ts'
 
 export interface LoadedRun {
   /** As it was given. */
@@ -35,6 +35,20 @@ export function loadResults(dir: string): LoadedRun {
     ? readJson(plotPath, plotSchema, 'correct the file, or delete it to use the defaults')
     : defaultPlotSettings()
   return { dir, label: basename(resolve(dir)), results, plot }
+}
+
+/** The file of an end's tree of calls. */
+export function flamePath(dir: string, id: string, end: string): string {
+  return join(dir, `${id}-${end}.flame.json`)
+}
+
+export function saveFlame(dir: string, id: string, end: string, root: FlameNode): void {
+  replaceFile(flamePath(dir, id, end), `${JSON.stringify(root)}\n`)
+}
+
+/** @throws ReportError as loadResults does */
+export function loadFlame(dir: string, id: string, end: string): FlameNode {
+  return readJson(flamePath(dir, id, end), flameSchema, 'measure again, or delete the file to do without its picture')
 }
 
 /**

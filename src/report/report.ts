@@ -14,9 +14,10 @@ import { escapeHtml, formatCount } from './format.ts'
 import { type LoadedRun, loadResults } from './load.ts'
 import { latencyHeadline, throughputHeadline } from './page/headline.ts'
 import { factsHtml, figure, folded, headlineHtml, notesHtml, page, runNotes, section } from './page/page.ts'
+import { socketHeadline, socketSections } from './page/sockets.ts'
 import { comparisonTable, constantSettings, inlineTable, latencyTable, throughputTable } from './page/tables.ts'
 import type { PlotSettings } from './results.ts'
-import { type LatencyEntry, settingNames, type ThroughputEntry } from './settings.ts'
+import { type LatencyEntry, type SocketEntry, settingNames, type ThroughputEntry } from './settings.ts'
 
 export interface ReportOptions {
   /** The setting on the horizontal axis of the median chart, instead of the one in plot.json. */
@@ -51,27 +52,29 @@ export function renderReport(dirs: readonly string[], options: ReportOptions = {
   const plot = plotSettings(first.plot, options)
   const latency: LatencyEntry[] = []
   const throughput: ThroughputEntry[] = []
+  const sockets: SocketEntry[] = []
   for (const run of runs) {
     if (run.results.tool === 'latency') latency.push(...run.results.sets.map((set) => ({ run, set })))
+    else if (run.results.tool === 'rsocket') sockets.push(...run.results.sets.map((set) => ({ run, set })))
     else throughput.push(...run.results.sets.map((set) => ({ run, set })))
   }
   const svgs = new Map<string, string>()
+  const keep = (name: string, svg: string): string => {
+    svgs.set(name, svg)
+    return figure(svg, name)
+  }
   const draw = (charts: readonly Chart[]): string =>
-    charts
-      .map((chart) => {
-        const svg = renderSvg(chart)
-        svgs.set(chart.name, svg)
-        return figure(svg, chart.name)
-      })
-      .join('\n')
+    charts.map((chart) => keep(chart.name, renderSvg(chart))).join('\n')
 
   const notes = runNotes(runs)
   const sections: string[] = []
   if (latency.length > 0) sections.push(...latencySections(latency, plot, options, draw, notes))
   if (throughput.length > 0) sections.push(...throughputSections(throughput, plot, draw))
+  if (sockets.length > 0) sections.push(...socketSections(sockets, runs, plot, draw, keep, notes))
   const headlines = [
     ...(latency.length > 0 ? [latencyHeadline(latency)] : []),
     ...(throughput.length > 0 ? [throughputHeadline(throughput)] : []),
+    ...(sockets.length > 0 ? [socketHeadline(sockets)] : []),
   ]
   const name = runs.map((run) => run.label).join(' and ')
   const title = options.title ?? (runs.length > 1 ? `Comparison of ${name}` : `Report of ${name}`)

@@ -3,7 +3,9 @@
  *
  *     DIR/run.json   a Results document: the tool, the machine, the versions, and one entry for each set of settings
  *     DIR/plot.json  how to draw it (PlotSettings); a person may edit it and make the report again
- *     DIR/NNN.csv    the raw timestamps of set NNN: number,t_subm,t_recv,t_comp
+ *     DIR/NNN.csv    the raw timestamps of set NNN: number,t_subm,t_recv,t_comp; of sockets: number,round_trip
+ *     DIR/sets.csv   sockets only: all sets as a table
+ *     DIR/NNN-END.flame.json   sockets with a profile: the tree of calls of an end (FlameNode)
  *
  * Timestamps are the `tv_nsec` of CLOCK_MONOTONIC as seed 000 stores them: integers from 0 to 999,999,999 that wrap
  * each second; an empty field is a message that was lost or not signaled. Latencies are nanoseconds.
@@ -50,6 +52,51 @@ export interface ThroughputSet {
   error?: string
 }
 
+/** One measurement of `verbena bench rsocket`: TCP_RR or TCP_STREAM over rsockets or TCP of the kernel. */
+export interface SocketSet {
+  id: string
+  /** test (rr, stream), transport (rsocket, tcp), device (rsocket only), size, poll, buffer, extensions, pin, repeat. */
+  settings: Record<string, Setting>
+  /** What carried it: `verbs`; for TCP `system calls`, or `node:net` where these cannot be made. */
+  via: string
+  /** Messages sent; of rr requests that were answered. */
+  messages: number
+  seconds: number
+  messagesPerSecond: number
+  /** Of rr in each direction. */
+  bytesPerSecond: number
+  /** Of rr: round trips, nanoseconds, timed one by one after the measurement. Their values are in `${id}.csv`. */
+  roundTrip: LatencySummary | null
+  /** Cores that were busy: with each end's thread, and with the whole process. Null where it cannot be known. */
+  cpu: { client: number | null; server: number | null; process: number | null }
+  /** What each end counted, by name. */
+  counters: { client: Record<string, number>; server: Record<string, number> }
+  error?: string
+}
+
+/** Where an end spent its time, from samples of its thread's stack during a measurement of its own. */
+export interface SocketProfile {
+  id: string
+  end: 'client' | 'server'
+  settings: Record<string, Setting>
+  messagesPerSecond: number
+  bytesPerSecond: number
+  samples: number
+  /** Shares of the samples; together 1. */
+  components: { component: string; share: number }[]
+  /** The functions that most samples fell into, with their module (a file, or what the engine calls it). */
+  functions: { name: string; module: string; component: string; share: number }[]
+}
+
+/** A frame of a flame graph; `samples` counts those of its callees, too. */
+export interface FlameNode {
+  name: string
+  module: string
+  component: string
+  samples: number
+  children: FlameNode[]
+}
+
 export interface Machine {
   cpu: string
   cores: number
@@ -88,7 +135,14 @@ export interface ThroughputResults extends ResultsHead {
   sets: ThroughputSet[]
 }
 
-export type Results = LatencyResults | ThroughputResults
+export interface SocketResults extends ResultsHead {
+  tool: 'rsocket'
+  unit: 'bytes/s'
+  sets: SocketSet[]
+  profiles: SocketProfile[]
+}
+
+export type Results = LatencyResults | ThroughputResults | SocketResults
 
 /** The settings of the plots, one file for each run, as in seed 000's section "Processing data". */
 export interface PlotSettings {

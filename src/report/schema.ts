@@ -6,7 +6,7 @@
  */
 
 import { z } from 'zod'
-import type { PlotSettings, Results } from './results.ts'
+import type { FlameNode, PlotSettings, Results } from './results.ts'
 
 const count = z.number().int().nonnegative()
 const figure = z.number().nonnegative()
@@ -44,6 +44,44 @@ const throughputSet = z.object({
   error: z.string().exactOptional(),
 })
 
+const share = figure.nullable()
+const counters = z.record(z.string(), z.number())
+
+const socketSet = z.object({
+  id,
+  settings,
+  via: z.string(),
+  messages: count,
+  seconds: figure,
+  messagesPerSecond: figure,
+  bytesPerSecond: figure,
+  roundTrip: summary.nullable(),
+  cpu: z.object({ client: share, server: share, process: share }),
+  counters: z.object({ client: counters, server: counters }),
+  error: z.string().exactOptional(),
+})
+
+const socketProfile = z.object({
+  id,
+  end: z.enum(['client', 'server']),
+  settings,
+  messagesPerSecond: figure,
+  bytesPerSecond: figure,
+  samples: count,
+  components: z.array(z.object({ component: z.string(), share: figure })),
+  functions: z.array(z.object({ name: z.string(), module: z.string(), component: z.string(), share: figure })),
+})
+
+export const flameSchema: z.ZodType<FlameNode> = z.object({
+  name: z.string(),
+  module: z.string(),
+  component: z.string(),
+  samples: count,
+  get children() {
+    return z.array(flameSchema)
+  },
+})
+
 const head = {
   format: z.literal('verbena-results'),
   version: z.literal(1, 'this version of verbena reads version 1 only; use the verbena that wrote it'),
@@ -66,6 +104,13 @@ export const resultsSchema: z.ZodType<Results> = z
   .discriminatedUnion('tool', [
     z.object({ ...head, tool: z.literal('latency'), unit: z.literal('ns'), sets: z.array(latencySet) }),
     z.object({ ...head, tool: z.literal('throughput'), unit: z.literal('messages/s'), sets: z.array(throughputSet) }),
+    z.object({
+      ...head,
+      tool: z.literal('rsocket'),
+      unit: z.literal('bytes/s'),
+      sets: z.array(socketSet),
+      profiles: z.array(socketProfile),
+    }),
   ])
   .superRefine((results, context) => {
     const seen = new Set<string>()

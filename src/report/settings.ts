@@ -3,28 +3,44 @@
  */
 
 import type { LoadedRun } from './load.ts'
-import type { LatencySet, Setting, ThroughputSet } from './results.ts'
+import type { LatencySet, Setting, SocketSet, ThroughputSet } from './results.ts'
+
+type AnySet = LatencySet | ThroughputSet | SocketSet
 
 /** A set with the run it belongs to. */
-export interface Entry<S extends LatencySet | ThroughputSet = LatencySet | ThroughputSet> {
+export interface Entry<S extends AnySet = AnySet> {
   run: LoadedRun
   set: S
 }
 
 export type LatencyEntry = Entry<LatencySet>
 export type ThroughputEntry = Entry<ThroughputSet>
+export type SocketEntry = Entry<SocketSet>
 
 /** The pseudo-setting that names the run where several are compared. */
 export const RUN = 'run'
 
 /** The order in which settings are named; others follow as they come. */
 const ORDER = [
-  ...['device', 'service', 'op', 'technique', 'size', 'poll', 'pollComp', 'inline', 'unsignaled', 'stamp'],
-  ...['concurrent', 'batch', 'burst', 'pause', 'engine', 'pin', 'repeat', RUN],
+  ...[
+    'test',
+    'transport',
+    'device',
+    'service',
+    'op',
+    'technique',
+    'size',
+    'poll',
+    'pollComp',
+    'inline',
+    'unsignaled',
+    'stamp',
+  ],
+  ...['concurrent', 'batch', 'burst', 'pause', 'engine', 'buffer', 'extensions', 'direct', 'pin', 'repeat', RUN],
 ]
 
 /** Settings whose value alone says what it is. */
-const SELF_EXPLANATORY = new Set(['device', 'service', 'op', 'technique', RUN])
+const SELF_EXPLANATORY = new Set(['test', 'transport', 'device', 'service', 'op', 'technique', RUN])
 
 export function settingOf(entry: Entry, key: string): Setting | undefined {
   return key === RUN ? entry.run.label : entry.set.settings[key]

@@ -4,6 +4,7 @@ import { type RcopySettings, runRcopy } from './rcopy.ts'
 import { runRiostream } from './riostream.ts'
 import { runRstream, type StreamSettings } from './rstream.ts'
 import type { Run } from './settings.ts'
+import { runUdpong, type UdpongSettings } from './udpong.ts'
 
 interface Job {
   settings: unknown
@@ -24,5 +25,6 @@ const run = ({ stop }: Job): Run => ({ stop, tell: notify })
 serve({
   rcopy: (job: Job) => ended(runRcopy(job.settings as RcopySettings, run(job))),
   riostream: (job: Job) => ended(runRiostream(job.settings as StreamSettings, run(job))),
+  udpong: (job: Job) => ended(runUdpong(job.settings as UdpongSettings, run(job))),
   rstream: (job: Job) => ended(runRstream(job.settings as StreamSettings, run(job))),
 })

@@ -218,7 +218,8 @@ export async function resolveHost(host: string | undefined): Promise<string> {
   }
 }
 
-function bytesOf(address: string): Uint8Array {
+/** 4 or 16 bytes. */
+export function bytesOf(address: string): Uint8Array {
   if (!isIPv6(address)) return Uint8Array.from(address.split('.').map(Number))
   const [head = '', tail] = address.split('::')
   const groups = (text: string | undefined): number[] =>

@@ -6,6 +6,11 @@ import { POLLERR, POLLHUP, POLLIN, POLLOUT } from '../rsocket/index.ts'
 import { EndError } from '../toolkit/index.ts'
 import { errorText, isEagain, type ToolSocket } from './tool-socket.ts'
 
+/** What can be slept for. */
+interface Pollable {
+  poll(events: number, timeoutMs: number): number
+}
+
 /** Trying again for so long costs about as much as falling asleep and being woken. */
 const spinMs = 0.1
 const sliceMs = 50
@@ -36,7 +41,7 @@ export class Waiter {
   }
 
   /** Nothing has come; throws when it is time to stop. `forever`: silence is no reason. */
-  idle(socket: ToolSocket, events: number, what: string, forever = false): void {
+  idle(socket: Pollable, events: number, what: string, forever = false): void {
     if (++this.#tries % looks !== 0) return
     const now = performance.now()
     if (this.#tries === looks) this.#sinceMs = now
@@ -60,7 +65,7 @@ export class Waiter {
   }
 
   /** Sleeps until one of `events` is true. */
-  ready(socket: ToolSocket, events: number, what: string, forever = false): number {
+  ready(socket: Pollable, events: number, what: string, forever = false): number {
     this.#sinceMs = performance.now()
     for (;;) {
       const revents = socket.poll(events, sliceMs)

@@ -1,7 +1,10 @@
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { compare } from '../../src/bench/compare/comparison.ts'
+import { SocketComparisons, socketJobs, wireSocketJobs } from '../../src/bench/compare/socket-jobs.ts'
 import { parseIperf, parseSockperf } from '../../src/bench/compare/tcp.ts'
 import { parseUcx } from '../../src/bench/compare/ucx.ts'
+
+import { loopbackDevice } from '../loopback.ts'
 
 const header = `
 +--------------+--------------+------------------------------+---------------------+-----------------------+
@@ -49,5 +52,22 @@ describe('a row of the comparison', () => {
     })
     expect(compare('rate', [10], 'other', [2, 4], 'MB/s', 'more is better')).toMatchObject({ theirs: 3, ratio: 0.3 })
     expect(compare('rate', [10], null, [], 'MB/s', 'more is better')).toMatchObject({ theirs: null, ratio: null })
+  })
+})
+
+describe('rsockets beside TCP', { timeout: 100_000 }, () => {
+  const ends = new SocketComparisons([loopbackDevice(3), loopbackDevice(4)], { seconds: 0.02, warmup: 0.01 })
+  afterAll(() => ends.end())
+
+  it.each([...socketJobs, ...wireSocketJobs].map((job) => [job.name, job] as const))('%s', async (name, job) => {
+    const rows = await job.run(ends, 1)
+    expect(rows.length).toBeGreaterThan(0)
+    for (const row of rows) {
+      expect(row.name).toMatch(name.includes('wire') ? /rsocket on roce/ : /rsocket on shm/)
+      expect(row.unit).toBe(name.endsWith('rr') ? 'ns' : 'MB/s')
+      expect(row.ours).toBeGreaterThan(0)
+      expect(row.theirs).toBeGreaterThan(0)
+    }
+    expect(rows[0]?.peer).toBe('kernel TCP, the same loop')
   })
 })

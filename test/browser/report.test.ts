@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeReport } from '../../src/report/index.ts'
-import { largeRun, smallRun, temporaryDirectory, throughputRun } from '../report/synthetic.ts'
+import { largeRun, smallRun, socketRun, temporaryDirectory, throughputRun } from '../report/synthetic.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
 const ARGS = [
@@ -30,6 +30,7 @@ describe.skipIf(!found)('report.html in a browser', () => {
       small: [small],
       large: [largeRun(path)],
       throughput: [throughputRun(path)],
+      sockets: [socketRun(path)],
       comparison: [small, smallRun(path, 'a-directory-with-quite-a-long-name-of-its-own', 1.2)],
     }
     for (const [name, dirs] of Object.entries(cases)) {
@@ -70,12 +71,12 @@ describe.skipIf(!found)('report.html in a browser', () => {
       .evaluateAll((cells) => cells.map((cell) => cell.textContent))
 
   for (const width of [1280, 400]) {
-    it.each(['small', 'large', 'throughput', 'comparison'])(
+    it.each(['small', 'large', 'throughput', 'comparison', 'sockets'])(
       `%s: charts are visible, nothing overflows at ${width} pixels`,
       async (name) => {
         await withPage(name, width, async (page) => {
           for (const fold of await page.locator('summary').all()) await fold.click()
-          const charts = await page.locator('figure svg').all()
+          const charts = await page.locator('figure svg:not(.frame, .frames)').all()
           expect(charts.length).toBeGreaterThanOrEqual(2)
           for (const chart of charts) {
             const box = await chart.boundingBox()
@@ -105,6 +106,29 @@ describe.skipIf(!found)('report.html in a browser', () => {
         }),
       )
       expect(outside).toEqual([])
+    })
+  })
+
+  it('enlarges the frame of a flame graph that is pressed, and goes back', async () => {
+    await withPage('sockets', 1280, async (page) => {
+      const graph = page.locator('#chart-flame-025-client svg.flame')
+      const widths = () =>
+        graph.locator('svg.frame').evaluateAll((frames) =>
+          frames.map((frame) => {
+            const rect = frame.querySelector('rect')!.getBoundingClientRect()
+            return Math.round(rect.width)
+          }),
+        )
+      const before = await widths()
+      const [whole = 0] = before
+      expect(before.map((width) => width / whole)).toEqual(
+        [1, 0.95, 0.4, 0.15].map((share) => expect.closeTo(share, 1)),
+      )
+      await graph.locator('svg.frame', { hasText: /^post/ }).click()
+      // Its callers are as wide as it is, and what lies beside it is gone.
+      expect(await widths()).toEqual([whole, whole, 0, whole])
+      await graph.locator('svg.frame').first().click()
+      expect(await widths()).toEqual(before)
     })
   })
 

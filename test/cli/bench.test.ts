@@ -190,6 +190,67 @@ describe('verbena bench throughput', { timeout: 100_000 }, () => {
   })
 })
 
+describe('verbena bench rsocket', { timeout: 100_000 }, () => {
+  const few = ['--size', '1,3000', '--repeat', '1', '--seconds', '0.02', '--warmup', '0.01']
+
+  it('prints JSON, or tables, and keeps what a report needs', async () => {
+    const dir = out()
+    const json = await verbena('bench', 'rsocket', ...few, '--json', '--out', dir)
+    expect(json.code, json.stderr).toBe(0)
+    expect(json.stdout.trimEnd()).not.toContain('\n')
+    const { runs, profiles, unit } = JSON.parse(json.stdout)
+    expect([unit, profiles]).toEqual(['bytes/s', []])
+    expect(
+      runs.map(({ settings: s }: { settings: Record<string, unknown> }) => `${s.test} ${s.transport} ${s.size}`),
+    ).toEqual([
+      ...['rr rsocket 1', 'rr rsocket 3000', 'rr tcp 1', 'rr tcp 3000'],
+      ...['stream rsocket 1', 'stream rsocket 3000', 'stream tcp 1', 'stream tcp 3000'],
+    ])
+    for (const { messages, roundTrip, settings } of runs) {
+      expect(messages).toBeGreaterThan(0)
+      expect(roundTrip === null).toBe(settings.test === 'stream')
+    }
+    for (const file of ['run.json', 'plot.json', 'sets.csv', '001.csv']) expect(existsSync(join(dir, file))).toBe(true)
+    const text = await verbena('bench', 'rsocket', ...few, '--test', 'stream', '--profile', '4096', '--out', dir)
+    expect(text.code, text.stderr).toBe(0)
+    expect(text.stdout).toMatch(/^TCP_STREAM$/m)
+    expect(text.stdout).toMatch(/^kernel TCP +2\.93 KiB|^kernel TCP +3,000 B/m)
+    expect(text.stdout).toMatch(/^stream 4 KiB, rsocket, client +\w/m)
+    expect(existsSync(join(dir, '001.csv'))).toBe(false)
+    const report = await verbena('report', dir)
+    expect(report.code, report.stderr).toBe(0)
+    expect(report.stdout).toContain('socket-throughput.svg')
+    expect(report.stdout).toMatch(/flame-\d+-client\.svg/)
+  })
+
+  it('does without the calls of the system, and says so', async () => {
+    const env = { ...process.env, VERBENA_NO_NATIVE: '1' }
+    const { code, stdout, stderr } = await outcome(
+      start(['bench', 'rsocket', ...few, '--json', '--out', out()], { env }),
+    )
+    expect(code, stderr).toBe(0)
+    expect(stderr).toMatch(/without the koffi package TCP goes through node:net/)
+    const { runs } = JSON.parse(stdout)
+    expect(runs).toHaveLength(8)
+    for (const { via, settings, messages } of runs) {
+      expect(via).toBe(settings.transport === 'tcp' ? 'node:net' : 'verbs')
+      expect(messages).toBeGreaterThan(0)
+    }
+  })
+
+  it.each([
+    ['--test', 'foo', /--test: 'foo' is not valid\. Expected rr or stream/],
+    ['--profile', '0', /--profile: '0' is not valid/],
+    ['--device', 'shm9', /--device: 'shm9' cannot be used/],
+    ['--size', '0', /--size: '0' is not valid/],
+    ['--transport', 'rsocket --direct on --poll busy', /--direct: nothing is left to measure: only calls that block/],
+  ])('refuses %s %s', async (option, value, text) => {
+    const { code, stderr } = await verbena('bench', 'rsocket', option, ...value.split(' '))
+    expect(code).toBe(2)
+    expect(stderr).toMatch(text)
+  })
+})
+
 describe('verbena report', { timeout: 100_000 }, () => {
   it('is made from saved results, one run or several', async () => {
     const [one, two, both] = [out(), out(), out()]

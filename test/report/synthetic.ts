@@ -4,11 +4,14 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
+  type FlameNode,
   type LatencyResults,
   type LatencySet,
   latencies,
   NSEC_PER_SEC,
   type Setting,
+  type SocketSet,
+  saveFlame,
   saveResults,
   summarize,
   type ThroughputResults,
@@ -160,5 +163,69 @@ export function throughputRun(parent: string, name = 'throughput', factor = 1): 
   for (const batch of [1, 2, 8, 16, 32]) add('write batch', 64, batch, 8, (6.2e6 * batch) / (batch + 0.8))
   add('write', 64, 1, 4096, 1.3e6)
   saveResults(dir, { ...HEAD, tool: 'throughput', unit: 'messages/s', sets })
+  return dir
+}
+
+const SOCKET_SIZES = [1, 64, 1024, 16384, 65536, 1 << 20]
+
+/** TCP_RR of one byte and TCP_STREAM of six sizes over both transports, twice each, with a profile of both ends. */
+export function socketRun(parent: string, name = 'sockets', profiles = true): string {
+  const dir = join(parent, name)
+  mkdirSync(dir, { recursive: true })
+  const sets: SocketSet[] = []
+  const add = (
+    transport: 'rsocket' | 'tcp',
+    test: 'rr' | 'stream',
+    size: number,
+    rate: number,
+    repeat: number,
+  ): void => {
+    const rtt = test === 'rr' ? summarize([0.9, 1, 1.2].map((factor) => (factor * 1e9) / rate)) : null
+    const device: Record<string, Setting> = transport === 'rsocket' ? { device: 'shm0,shm1', extensions: true } : {}
+    sets.push({
+      id: String(sets.length + 1).padStart(3, '0'),
+      settings: { test, transport, size, poll: 'event', buffer: 0, pin: 'auto', ...device, repeat },
+      via: transport === 'rsocket' ? 'verbs' : 'system calls',
+      messages: Math.round(rate / 2),
+      seconds: 0.5,
+      messagesPerSecond: rate,
+      bytesPerSecond: rate * size,
+      roundTrip: rtt,
+      cpu: { client: 0.9, server: transport === 'tcp' ? null : 0.8, process: 1.75 },
+      counters: { client: { messagesSent: 1 }, server: {} },
+    })
+  }
+  for (const repeat of [1, 2]) {
+    for (const [transport, factor] of [
+      ['rsocket', 1],
+      ['tcp', 0.25],
+    ] as const) {
+      add(transport, 'rr', 1, 800_000 * factor * repeat, repeat)
+      for (const size of SOCKET_SIZES) add(transport, 'stream', size, (factor * repeat * 6e9) / (size + 2000), repeat)
+    }
+  }
+  const taken = (['client', 'server'] as const).map((end) => ({
+    id: '025',
+    end,
+    settings: sets[2]!.settings,
+    messagesPerSecond: 2e6,
+    bytesPerSecond: 1.2e8,
+    samples: 1000,
+    components: [
+      { component: 'rsocket', share: 0.6 },
+      { component: 'copies', share: 0.4 },
+    ],
+    functions: [{ name: 'send', module: 'rsocket/send-side', component: 'rsocket', share: 0.6 }],
+  }))
+  saveResults(dir, { ...HEAD, tool: 'rsocket', unit: 'bytes/s', sets, profiles: profiles ? taken : [] })
+  const frame = (name: string, component: string, samples: number, children: FlameNode[] = []): FlameNode => ({
+    ...{ name, module: `${component}/module`, component, samples, children },
+  })
+  const copy = frame('copy <of> an array', 'copies', 400)
+  const post = frame('post', 'shm', 150)
+  for (const { id, end } of profiles ? taken : []) {
+    const send = frame('send', 'rsocket', 950, [copy, post])
+    saveFlame(dir, id, end, frame(`${end} thread`, 'benchmark', 1000, [send]))
+  }
   return dir
 }

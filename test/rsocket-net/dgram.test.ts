@@ -1,20 +1,35 @@
 import { randomBytes } from 'node:crypto'
 import nodeDgram, { type RemoteInfo, type Socket, type SocketOptions, type SocketType } from 'node:dgram'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { rsocket } from '../../src/index.ts'
 import verbenaDgram from '../../src/rsocket/dgram/index.ts'
 import { type OpenSocket, replaceTransport } from '../../src/rsocket/net/transport.ts'
+import { loopbackAddress, loopbackDevice } from '../loopback.ts'
 import { openFake } from './fake-transport.ts'
 import { event } from './implementations.ts'
 
 type Dgram = typeof nodeDgram
 type Options = SocketType | SocketOptions
 
-const implementations: { name: string; dgram: Dgram; transport?: OpenSocket }[] = [
+/** Rsockets on a device. */
+const on =
+  (device: string): OpenSocket =>
+  (family, type) =>
+    rsocket(family, type, 0, { device })
+
+const implementations: { name: string; dgram: Dgram; transport?: OpenSocket; host?: string }[] = [
   { name: 'node:dgram', dgram: nodeDgram },
   { name: 'verbena/dgram, sockets of this process', dgram: verbenaDgram as unknown as Dgram, transport: openFake },
+  { name: 'verbena/dgram, shm', dgram: verbenaDgram as unknown as Dgram, transport: on('shm0') },
+  {
+    name: 'verbena/dgram, roce',
+    dgram: verbenaDgram as unknown as Dgram,
+    transport: on(loopbackDevice(1)),
+    host: loopbackAddress(1),
+  },
 ]
 
-for (const { name, dgram, transport } of implementations)
+for (const { name, dgram, transport, host = '127.0.0.1' } of implementations)
   describe(`datagrams: ${name}`, () => {
     let before: OpenSocket | undefined
     const open = new Set<Socket>()
@@ -26,7 +41,7 @@ for (const { name, dgram, transport } of implementations)
     }
     const bound = async (options?: Options): Promise<Socket> => {
       const socket = make(options)
-      await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+      await new Promise<void>((resolve) => socket.bind(0, host, resolve))
       return socket
     }
     const code = (wanted: string): Error => expect.objectContaining({ code: wanted })
@@ -46,10 +61,10 @@ for (const { name, dgram, transport } of implementations)
     it('sends to an address and tells who sent', async () => {
       const [a, b] = [await bound(), await bound()]
       const got = message(b)
-      a.send('hello', b.address().port, '127.0.0.1')
+      a.send('hello', b.address().port, host)
       const [data, from] = await got
       expect(data.toString()).toBe('hello')
-      expect(from).toEqual({ address: '127.0.0.1', family: 'IPv4', port: a.address().port, size: 5 })
+      expect(from).toEqual({ address: host, family: 'IPv4', port: a.address().port, size: 5 })
     })
 
     it('binds by itself when it sends, and tells when it is done', async () => {
@@ -57,7 +72,7 @@ for (const { name, dgram, transport } of implementations)
       const socket = make()
       const got = message(to)
       const bytes = await new Promise((resolve, reject) => {
-        socket.send(Buffer.from('abcdef'), 1, 3, to.address().port, '127.0.0.1', (error, n) =>
+        socket.send(Buffer.from('abcdef'), 1, 3, to.address().port, host, (error, n) =>
           error ? reject(error) : resolve(n),
         )
       })
@@ -70,10 +85,10 @@ for (const { name, dgram, transport } of implementations)
       const to = await bound()
       const from = await bound()
       let got = message(to)
-      from.send(['one', Buffer.from(' two'), new Uint8Array([33])], to.address().port, '127.0.0.1')
+      from.send(['one', Buffer.from(' two'), new Uint8Array([33])], to.address().port, host)
       expect((await got)[0].toString()).toBe('one two!')
       got = message(to)
-      from.send('', to.address().port, '127.0.0.1')
+      from.send('', to.address().port, host)
       expect((await got)[0].length).toBe(0)
     })
 
@@ -86,19 +101,19 @@ for (const { name, dgram, transport } of implementations)
           if (sizes.length === 20) resolve()
         })
       })
-      for (let i = 1; i <= 20; i++) a.send(randomBytes(i * 10), b.address().port, '127.0.0.1')
+      for (let i = 1; i <= 20; i++) a.send(randomBytes(i * 10), b.address().port, host)
       await all
       expect(sizes).toEqual(Array.from({ length: 20 }, (_, i) => (i + 1) * 10))
     })
 
     it('connects: then send needs no address', async () => {
       const [a, b] = [await bound(), await bound()]
-      await new Promise<void>((resolve) => a.connect(b.address().port, '127.0.0.1', resolve))
-      expect(a.remoteAddress()).toEqual({ address: '127.0.0.1', family: 'IPv4', port: b.address().port })
+      await new Promise<void>((resolve) => a.connect(b.address().port, host, resolve))
+      expect(a.remoteAddress()).toEqual({ address: host, family: 'IPv4', port: b.address().port })
       const got = message(b)
       a.send('to the peer')
       expect((await got)[0].toString()).toBe('to the peer')
-      expect(() => a.send('x', 0, 1, 9, '127.0.0.1')).toThrow(code('ERR_SOCKET_DGRAM_IS_CONNECTED'))
+      expect(() => a.send('x', 0, 1, 9, host)).toThrow(code('ERR_SOCKET_DGRAM_IS_CONNECTED'))
       expect(() => a.connect(1)).toThrow(code('ERR_SOCKET_DGRAM_IS_CONNECTED'))
       a.disconnect()
       expect(() => a.remoteAddress()).toThrow(code('ERR_SOCKET_DGRAM_NOT_CONNECTED'))
@@ -108,7 +123,7 @@ for (const { name, dgram, transport } of implementations)
       const first = await bound()
       const { port } = first.address()
       const second = make()
-      second.bind(port, '127.0.0.1')
+      second.bind(port, host)
       expect((await event(second, 'error'))[0]).toMatchObject({ code: 'EADDRINUSE', syscall: 'bind', port })
       expect(() => first.bind(0)).toThrow(code('ERR_SOCKET_ALREADY_BOUND'))
     })
@@ -122,15 +137,15 @@ for (const { name, dgram, transport } of implementations)
     it("listens: 'listening', then an address", async () => {
       const socket = make({ type: 'udp4', reuseAddr: true })
       expect(() => socket.address()).toThrow(code('EBADF'))
-      socket.bind({ address: '127.0.0.1' })
+      socket.bind({ address: host })
       await event(socket, 'listening')
-      expect(socket.address()).toMatchObject({ address: '127.0.0.1', family: 'IPv4' })
+      expect(socket.address()).toMatchObject({ address: host, family: 'IPv4' })
     })
 
     it('refuses what is too long', async () => {
       const [a, b] = [await bound(), await bound()]
       const error = await new Promise((resolve) =>
-        a.send(Buffer.alloc(70_000), b.address().port, '127.0.0.1', (e) => resolve(e)),
+        a.send(Buffer.alloc(70_000), b.address().port, host, (e) => resolve(e)),
       )
       expect(error).toMatchObject({ code: 'EMSGSIZE', syscall: 'send' })
     })
@@ -139,7 +154,7 @@ for (const { name, dgram, transport } of implementations)
       expect(() => dgram.createSocket('tcp' as never)).toThrow(code('ERR_SOCKET_BAD_TYPE'))
       const socket = await bound()
       expect(() => socket.send(5 as never, 1)).toThrow(code('ERR_INVALID_ARG_TYPE'))
-      expect(() => socket.send('x', 0, '127.0.0.1')).toThrow(code('ERR_SOCKET_BAD_PORT'))
+      expect(() => socket.send('x', 0, host)).toThrow(code('ERR_SOCKET_BAD_PORT'))
     })
 
     it('returns itself, and figures', async () => {

@@ -70,6 +70,17 @@ describe.skipIf(!nativeAvailable)('a peer without RDMA', () => {
   })
 })
 
+describe.skipIf(!nativeAvailable)('a cluster', () => {
+  it('listens over RDMA in its first worker, and over TCP in all', async () => {
+    const { out, err, code } = await run(['cluster.mjs'], places[0]!.client)
+    expect(code).toBe(0)
+    expect(out).toEqual(Array(4).fill('from a worker'))
+    expect(err.filter((line) => /listen .*: RDMA and TCP/.test(line))).toHaveLength(1)
+    expect(err.filter((line) => /listen .*: TCP alone, because listen EADDRINUSE/.test(line))).toHaveLength(1)
+    expect(err.filter((line) => /connect .*: RDMA/.test(line))).toHaveLength(4)
+  })
+})
+
 describe.skipIf(!nativeAvailable)('a process that ends', () => {
   const { host, client, server } = places[0]!
 

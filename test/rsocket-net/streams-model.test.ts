@@ -90,7 +90,7 @@ describeNet('random programs', (bench) => {
     const details = await fc.check(property, { seed, numRuns: 40 })
     if (details.failed)
       throw new Error(
-        `${JSON.stringify(details.counterexample)}: ${details.errorInstance}\nrepeat it with: VERBENA_SEED=${seed} npx vitest run test/rsocket-net/streams-model.test.ts`,
+        `${JSON.stringify(details.counterexample)}: ${details.errorInstance} ${(details.errorInstance as Error).cause ?? ''}\nrepeat it with: VERBENA_SEED=${seed} npx vitest run test/rsocket-net/streams-model.test.ts`,
       )
   })
 })

@@ -7,7 +7,7 @@
  *     bandwidth   stream of RC SENDs of 64 KiB                                      ucx_perftest -t tag_bw
  *     figures without another program: heap per message, cost of polling
  *
- * and on a network, which is loopback, what wire-jobs.ts says.
+ * and on a network, which is loopback, what wire-jobs.ts says; rsockets on both, what socket-jobs.ts says.
  *
  * Two latencies are compared, each with its like: `average`, the whole run over its messages ("overall" of
  * ucx_perftest), and `median`, of single round trips ("50.0%ile").
@@ -20,6 +20,7 @@ import { devicePair } from '../option.ts'
 import { type Comparison, compare } from './comparison.ts'
 import { Ours, twoCores } from './ours.ts'
 import { endPrograms, isInstalled } from './programs.ts'
+import { SocketComparisons, type SocketJob, socketJobs, wireSocketJobs } from './socket-jobs.ts'
 import { runUcx, ucxInstalled } from './ucx.ts'
 import { WireEnds } from './wire-ends.ts'
 import { type WireJob, wireJobs } from './wire-jobs.ts'
@@ -36,11 +37,13 @@ const messagesForHeap = 1_000_000
 const help = `Usage: npm run bench -- [--json] [--only NAME] [--rounds N] [--device PAIR]
 
 Compares Verbena in one run with UCX (ucx_perftest, Debian package ucx-utils) on shared memory, and with UCX, iperf3 and
-sockperf over TCP on loopback. A program that is not installed is left out.
+sockperf over TCP on loopback; rsockets with TCP of the kernel, in the same loops and by iperf3 and sockperf. A program
+that is not installed is left out.
 
-  --only NAME    several with commas: latency-8, latency-4096, latency-32768, bandwidth, allocation or polling on
-                 shared memory; write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate or
-                 connections on a network
+  --only NAME    several with commas: latency-8, latency-4096, latency-32768, bandwidth, allocation, polling,
+                 rsocket-rr, rsocket-stream-4096, rsocket-stream-65536 or rsocket-stream-1048576 on shared memory;
+                 write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections,
+                 rsocket-wire-rr or rsocket-wire-stream-65536 on a network; rsocket stands for all of its own
   --rounds N     rounds of each comparison, of which the median counts (default: 7)
   --device PAIR  only the comparisons on a network, between these two adapters, each in a process of its own
                  (default: roce:127.0.0.1,roce:127.0.0.2; roce and shm:NAME stand for a pair)
@@ -153,14 +156,17 @@ async function main(): Promise<number> {
     if (!isInstalled(program))
       process.stderr.write(`${program} is not installed, so it is not compared with: apt install ${name}\n`)
   const ours = new Ours()
+  const sockets = new SocketComparisons(wire.devices)
   const comparisons: Comparison[] = []
   let failed = 0
+  const run = (job: Chosen): Promise<Comparison[]> => {
+    if ('sockets' in job) return job.sockets.run(sockets, rounds)
+    return 'wire' in job ? job.wire.run(wire, rounds, twoCores()) : job.memory.run(ours, rounds, peer, twoCores())
+  }
   try {
     for (const job of chosen) {
       try {
-        const cores = twoCores()
-        const done = 'wire' in job ? job.wire.run(wire, rounds, cores) : job.memory.run(ours, rounds, peer, cores)
-        for (const comparison of await done) {
+        for (const comparison of await run(job)) {
           comparisons.push(comparison)
           say(line(comparison))
         }
@@ -170,7 +176,7 @@ async function main(): Promise<number> {
       }
     }
   } finally {
-    await Promise.all([ours.end(), wire.end()])
+    await Promise.all([ours.end(), wire.end(), sockets.end()])
   }
   if (values.json) process.stdout.write(`${JSON.stringify({ comparisons })}\n`)
   else say(`\nMedians of ${rounds} alternating rounds. A ratio below 1 means that Verbena is ahead.`)
@@ -199,17 +205,19 @@ function readArguments() {
   }
 }
 
-type Chosen = { name: string } & ({ memory: Job } | { wire: WireJob })
+type Chosen = { name: string } & ({ memory: Job } | { wire: WireJob } | { sockets: SocketJob; network: boolean })
 
 /** Comparisons on shared memory come first: the machine is quiet then. */
 function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
   const known: Chosen[] = [
     ...(wireOnly ? [] : memoryJobs.map((memory) => ({ name: memory.name, memory }))),
+    ...(wireOnly ? [] : socketJobs.map((sockets) => ({ name: sockets.name, sockets, network: false }))),
     ...wireJobs.map((wire) => ({ name: wire.name, wire })),
+    ...wireSocketJobs.map((sockets) => ({ name: sockets.name, sockets, network: true })),
   ]
   if (only === undefined) {
     if (wireOnly || getDeviceList().some(({ name }) => name.startsWith('roce'))) return known
-    return known.filter((job) => 'memory' in job)
+    return known.filter((job) => 'memory' in job || ('sockets' in job && !job.network))
   }
   return only.split(',').flatMap((name) => {
     const found = known.filter((job) => job.name === name || job.name.startsWith(`${name}-`))

@@ -29,10 +29,11 @@ export function startProgram(
   program: string,
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
+  stdin: 'ignore' | 'pipe' = 'ignore',
 ): ChildProcess {
   const child = spawn(program, args, {
     env: { ...process.env, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin, 'pipe', 'pipe'],
     timeout: timeLimitMs,
     killSignal: 'SIGKILL',
   })

@@ -9,4 +9,6 @@ export async function configure(command: Command): Promise<void> {
   throughput.configure(
     command.command('throughput').summary('messages and bytes per second of the tutorial’s techniques'),
   )
+  const rsocket = await import('./bench-rsocket.ts')
+  rsocket.configure(command.command('rsocket').summary('rsockets beside TCP of the kernel: TCP_RR and TCP_STREAM'))
 }

@@ -208,6 +208,7 @@ export class EventChannel {
     for (const id of [...this.#ids]) id.close()
     this.#closed = true
     this.#queue = []
+    this.#readers.clear()
     this.#unfollow()
     this.devices.close()
     this.#tell()

@@ -5,6 +5,7 @@ import { type Libc, libc, nativeReason, nativeScratch, requireLibc } from './lib
 import { lockMappings, lockRange } from './mapping.ts'
 
 const CLOCK_MONOTONIC = 1
+const CLOCK_THREAD_CPUTIME_ID = 3
 
 /** Cores that this process may use. */
 export const cpuCount: number = availableParallelism()
@@ -31,6 +32,13 @@ export function clockMonotonicNs(): number {
   if (clockGettime === undefined) requireLibc('clock_gettime')
   clockGettime!(CLOCK_MONOTONIC, timeAddress)
   return (time[0]! + time[1]! * 4294967296) * 1e9 + time[2]!
+}
+
+/** Nanoseconds that the calling thread has spent on a processor, in the program and in the system. */
+export function threadCpuNs(): number {
+  if (clockGettime === undefined) requireLibc('clock_gettime')
+  clockGettime!(CLOCK_THREAD_CPUTIME_ID, timeAddress)
+  return time[0]! * 1e9 + time[2]!
 }
 
 function coreSet(): Uint8Array {

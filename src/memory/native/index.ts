@@ -24,6 +24,7 @@ export {
   membarrier,
   pinThread,
   registerMembarrier,
+  threadCpuNs,
 } from './host.ts'
 export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'

@@ -16,6 +16,8 @@ const SOCK_CLOEXEC = 0o2000000
 const SOL_SOCKET = 1
 const SO_REUSEADDR = 2
 const SO_ERROR = 4
+const SO_RCVTIMEO = 20
+const SO_SNDTIMEO = 21
 const MSG_NOSIGNAL = 0x4000
 
 // Bytes of the scratch memory: a socket address and its length, an option, struct pollfd.
@@ -119,6 +121,31 @@ export class KernelSocket {
     return n < 0 ? -koffi.errno() : n
   }
 
+  /** A datagram to `to`, 32 bytes that `recvFrom` has filled. */
+  sendTo(bytes: Uint8Array, flags: number, to: Uint8Array): number {
+    const { sendto, koffi } = requireLibc('sendto')
+    this.#scratch.u8.set(to, addressAt)
+    const name = this.#scratch.address + addressAt
+    const n = sendto(this.fd, this.#addressOf(bytes), bytes.length, flags, name, sockaddrBytes(this.#family))
+    return n < 0 ? -koffi.errno() : n
+  }
+
+  /** A datagram, and in `from` (32 bytes) whose it is, for `sendTo` and `nameOf`. */
+  recvFrom(bytes: Uint8Array, flags: number, from: Uint8Array): number {
+    const { recvfrom, koffi } = requireLibc('recvfrom')
+    const { u8, u32, address } = this.#scratch
+    u32[lengthAt / 4] = 28
+    const n = recvfrom(this.fd, this.#addressOf(bytes), bytes.length, flags, address + addressAt, address + lengthAt)
+    if (n < 0) return -koffi.errno()
+    for (let i = 0; i < 32; i++) from[i] = u8[addressAt + i]!
+    return n
+  }
+
+  /** `127.0.0.1` */
+  nameOf(from: Uint8Array): string {
+    return addressText(this.#family === 4 ? from.slice(4, 8) : from.slice(8, 24))
+  }
+
   /** Waits in this thread until one of `events` is true; which, 0 after the time. −1 waits for ever. */
   poll(events: number, timeoutMs: number): number {
     const { poll } = requireLibc('poll')
@@ -157,6 +184,27 @@ export class KernelSocket {
     u32[lengthAt / 4] = 28
     if (getpeername(this.fd, address + addressAt, address + lengthAt) !== 0) return ''
     return addressText(this.#family === 4 ? u8.slice(4, 8) : u8.slice(8, 24))
+  }
+
+  /** The port of this end; 0 if it has none. */
+  localPort(): number {
+    const { getsockname } = requireLibc('getsockname')
+    const { u8, u32, address } = this.#scratch
+    u32[lengthAt / 4] = 28
+    if (getsockname(this.fd, address + addressAt, address + lengthAt) !== 0) return 0
+    return (u8[addressAt + 2]! << 8) | u8[addressAt + 3]!
+  }
+
+  /** How long calls of one that blocks wait at most; then they give EAGAIN. 0 waits for ever. */
+  setTimeout(ms: number): void {
+    const { setsockopt } = requireLibc('setsockopt')
+    const { u32, address } = this.#scratch
+    // struct timeval: seconds and microseconds, 64 bits each.
+    u32[addressAt / 4] = Math.floor(ms / 1000)
+    u32[addressAt / 4 + 1] = 0
+    u32[addressAt / 4 + 2] = Math.round((ms % 1000) * 1000)
+    u32[addressAt / 4 + 3] = 0
+    for (const name of [SO_RCVTIMEO, SO_SNDTIMEO]) setsockopt(this.fd, SOL_SOCKET, name, address + addressAt, 16)
   }
 
   /** `how`: SHUT_RD 0, SHUT_WR 1, SHUT_RDWR 2. */

@@ -56,6 +56,8 @@ export interface Libc {
   readonly shutdown: NativeFunction
   readonly send: NativeFunction
   readonly recv: NativeFunction
+  readonly sendto: NativeFunction
+  readonly recvfrom: NativeFunction
   readonly sendmsg: NativeFunction
   readonly sendmmsg: NativeFunction
   readonly recvmsg: NativeFunction
@@ -109,6 +111,8 @@ function open(): { libc: Libc | null; reason: string } {
         shutdown: c.func('shutdown', 'int', ['int', 'int']),
         send: c.func('send', 'int64_t', ['int', 'uint64_t', 'uint64_t', 'int']),
         recv: c.func('recv', 'int64_t', ['int', 'uint64_t', 'uint64_t', 'int']),
+        sendto: c.func('sendto', 'int64_t', ['int', 'uint64_t', 'uint64_t', 'int', 'uint64_t', 'uint32_t']),
+        recvfrom: c.func('recvfrom', 'int64_t', ['int', 'uint64_t', 'uint64_t', 'int', 'uint64_t', 'uint64_t']),
         sendmsg: c.func('sendmsg', 'int64_t', ['int', 'uint64_t', 'int']),
         sendmmsg: c.func('sendmmsg', 'int', ['int', 'uint64_t', 'uint32_t', 'int']),
         recvmsg: c.func('recvmsg', 'int64_t', ['int', 'uint64_t', 'int']),

@@ -131,6 +131,8 @@ function lineSeries(
     type: 'custom',
     name: line.label,
     data: bars,
+    // Both ends count for the extent of the axis.
+    encode: { x: 0, y: [1, 2] },
     z: 1,
     itemStyle: { color: colour },
     renderItem: (_params, api) => {

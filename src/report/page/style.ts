@@ -22,6 +22,7 @@ p { max-width: 75ch; margin: 0 0 12px; }
 figure { margin: 14px 0; }
 .chart { background: #fff; border: 1px solid var(--line); border-radius: 8px; overflow-x: auto; }
 .chart svg { display: block; width: 100%; min-width: 720px; height: auto; }
+svg.flame .frame { cursor: zoom-in; overflow: hidden; }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
 table { border-collapse: collapse; width: 100%; font-size: .86rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 6px 9px; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line); }
@@ -63,5 +64,29 @@ for (const table of document.querySelectorAll('table.sortable')) {
     const body = table.tBodies[0]
     body.append(...[...body.rows].sort((a, b) => compare(key(a), key(b))))
   }))
+}
+
+/* A frame of a flame graph that is pressed fills the width, again to go back: places are per cents of the root. */
+for (const flame of document.querySelectorAll('svg.flame')) {
+  const frames = [...flame.querySelectorAll('svg.frame')].map((frame) => ({
+    frame,
+    left: parseFloat(frame.getAttribute('x')),
+    width: parseFloat(frame.getAttribute('width')),
+    row: parseFloat(frame.getAttribute('y')),
+  }))
+  let zoomed = null
+  const show = (to) => {
+    zoomed = to
+    const left = to ? to.left : 0
+    const width = to ? to.width : 100
+    for (const item of frames) {
+      const caller = to !== null && item.row < to.row && item.left <= left + 0.001 && item.left + item.width >= left + width - 0.001
+      const inside = item.left >= left - 0.001 && item.left + item.width <= left + width + 0.001
+      item.frame.style.display = caller || inside ? '' : 'none'
+      item.frame.setAttribute('x', caller ? '0%' : (item.left - left) * 100 / width + '%')
+      item.frame.setAttribute('width', caller ? '100%' : item.width * 100 / width + '%')
+    }
+  }
+  for (const item of frames) item.frame.addEventListener('click', () => show(zoomed === item || item === frames[0] ? null : item))
 }
 `

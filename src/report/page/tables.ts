@@ -15,11 +15,13 @@ import {
   type ThroughputEntry,
 } from '../settings.ts'
 
-interface Cell {
+export interface Cell {
   text: string
   /** For sorting, where it is not the text. */
   value?: number | ''
   number?: boolean
+  /** A bar behind the text, of this share of the cell. */
+  bar?: { share: number; colour: string }
 }
 
 /** A table that its headings sort. */
@@ -35,7 +37,7 @@ export function table(
   const body = rows.map((row) => {
     const cells = row.map((cell) => {
       const value = cell.value === undefined ? '' : ` data-value="${cell.value}"`
-      return `<td${number(cell.number)}${value}>${escapeHtml(cell.text)}</td>`
+      return `<td${number(cell.number)}${value}${barStyle(cell)}>${escapeHtml(cell.text)}</td>`
     })
     return `<tr>${cells.join('')}</tr>`
   })
@@ -46,19 +48,25 @@ ${body.join('\n')}
 </tbody></table></div>`
 }
 
-const NONE: Cell = { text: '–', value: '', number: true }
+function barStyle({ bar }: Cell): string {
+  if (!bar) return ''
+  const to = `${(bar.share * 100).toFixed(1)}%`
+  return ` style="background: linear-gradient(to right, ${bar.colour}55 ${to}, transparent ${to})"`
+}
 
-function count(value: number | null): Cell {
+export const NONE: Cell = { text: '–', value: '', number: true }
+
+export function count(value: number | null): Cell {
   return value === null ? NONE : { text: formatCount(value), value, number: true }
 }
 
-function settingCell(value: Setting | undefined): Cell {
+export function settingCell(value: Setting | undefined): Cell {
   if (value === undefined) return { text: '–', value: '' }
   if (typeof value === 'number') return { text: String(value), value, number: true }
   return { text: typeof value === 'boolean' ? (value ? 'yes' : 'no') : value }
 }
 
-function settingHeads(entries: readonly Entry[], keys: readonly string[]): { text: string; number: boolean }[] {
+export function settingHeads(entries: readonly Entry[], keys: readonly string[]): { text: string; number: boolean }[] {
   return keys.map((key) => ({ text: key, number: entries.every((entry) => typeof settingOf(entry, key) === 'number') }))
 }
 

@@ -2,6 +2,7 @@
  * `net.Server` under the preload. A server whose address has a rule listens over RDMA as well as over TCP, on the same
  * port, or over RDMA alone if the rule says so; both kinds of connection come as 'connection' with a `net.Socket`.
  */
+import cluster from 'node:cluster'
 import net from 'node:net'
 import { attach } from '../net/attachment.ts'
 import type { SystemError } from '../net/errors.ts'
@@ -33,7 +34,7 @@ export function patchServers(settings: Settings): void {
     flags = 0,
   ): void {
     const plain = (): unknown => listen2.call(this as never, address, port, family, backlog, fd, flags)
-    const ours = (family === 4 || family === 6) && typeof port === 'number' && port >= 0
+    const ours = (family === 4 || family === 6) && typeof port === 'number' && port >= 0 && !handsOut(this)
     const rule = ours ? decide(settings.rules, 'listen', address, port) : undefined
     if (!rule || rule.transport === 'tcp') {
       plain()
@@ -54,7 +55,7 @@ export function patchServers(settings: Settings): void {
           failed: (error) => onFailure(this, error),
         },
       )
-    if (rule.transport === 'rdma-only' && !this._handle) listenAlone(this, open, address, port, rule)
+    if (rule.transport === 'rdma-only') listenAlone(this, open, address, port, rule)
     else listenBeside(this, plain, open, address, port, rule)
   } as Method
 
@@ -73,6 +74,16 @@ export function patchServers(settings: Settings): void {
   } as Method
 }
 
+/**
+ * The server with which the primary of a cluster takes connections for its workers: they go to it by their handles, and
+ * its own listener is an assertion that none comes here.
+ */
+function handsOut(server: NodeServer): boolean {
+  if (!cluster.isPrimary) return false
+  const listeners = server.listeners('connection')
+  return listeners.length === 1 && listeners[0]!.name === 'fail'
+}
+
 function listenAlone(
   server: NodeServer,
   open: (port: number) => Listener | SystemError,
@@ -80,6 +91,9 @@ function listenAlone(
   port: number,
   rule: Rule,
 ): void {
+  // In a worker of a cluster the primary has opened a port of TCP already.
+  server._handle?.close()
+  server._handle = null
   const listener = open(port)
   if (!(listener instanceof Listener)) {
     process.nextTick(() => server.emit('error', listener))
@@ -115,7 +129,8 @@ function listenBeside(
       log(() => `listen ${where(address, actual)}: RDMA and TCP (${rule.text})`)
       return
     }
-    if (listener.code !== 'EADDRINUSE') {
+    // The workers of a cluster share the port of TCP; over RDMA the first has it.
+    if (listener.code !== 'EADDRINUSE' || cluster.isWorker) {
       sayOnce(`listen ${where(address, actual)}: TCP alone, because ${inWords(listener)} (${rule.text})`)
       return
     }

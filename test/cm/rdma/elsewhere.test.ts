@@ -137,18 +137,21 @@ async function event(channel: EventChannel, type: CmEventType): Promise<CmEvent>
   throw new Error('the channel closed')
 }
 
-async function connectTo(channel: EventChannel, address: string, port: number): Promise<End> {
+/** `brief`: gives up soon, where the peer is going to die. */
+async function connectTo(channel: EventChannel, address: string, port: number, brief = false): Promise<End> {
   const id = channel.createId(PortSpace.Tcp)
-  id.setOption('responseTimeout', 13)
-  id.setOption('maxRetries', 3)
-  id.setOption('ackTimeout', 12)
+  if (brief) {
+    id.setOption('responseTimeout', 16)
+    id.setOption('maxRetries', 2)
+    id.setOption('ackTimeout', 14)
+  }
   id.resolveAddr(undefined, { address, port })
   await event(channel, T.AddrResolved)
   id.resolveRoute()
   await event(channel, T.RouteResolved)
   const end = new End(id)
   ends.push(end)
-  id.connect({ privateData: Buffer.from('from here'), retryCount: 1 })
+  id.connect({ privateData: Buffer.from('from here'), retryCount: brief ? 2 : 7 })
   return end
 }
 
@@ -222,7 +225,7 @@ describe.skipIf(!nativeAvailable).each(scenes.filter(({ kind }) => kind === 'pro
     const other = new Elsewhere(kind, { role: 'channel server', device: there, address, port: 0 })
     const { port } = await other.next<{ port: number }>()
     const channel = channelOn(here)
-    const end = await connectTo(channel, address, port)
+    const end = await connectTo(channel, address, port, true)
     await event(channel, T.Established)
     await other.kill()
     if (there.startsWith('shm')) {
@@ -241,7 +244,7 @@ describe.skipIf(!nativeAvailable).each(scenes.filter(({ kind }) => kind === 'pro
     const other = new Elsewhere(kind, { role: 'idle server', device: there, address, port: 0 })
     const { port } = await other.next<{ port: number }>()
     const channel = channelOn(here)
-    await connectTo(channel, address, port)
+    await connectTo(channel, address, port, true)
     expect(await other.next()).toEqual({ event: 'RDMA_CM_EVENT_CONNECT_REQUEST' })
     await other.kill()
     if (there.startsWith('shm')) expect((await event(channel, T.Rejected)).status).toBe(8)

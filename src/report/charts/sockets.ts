@@ -1,0 +1,128 @@
+/**
+ * The charts of the socket benchmark over the message size: throughput, and the cores that both ends kept busy; with
+ * rsockets and TCP of the kernel in each. Repeats are one point: their median, and bars from the least to the most.
+ */
+import { formatBytes, formatNs, formatRateTick } from '../format.ts'
+import type { PlotSettings } from '../results.ts'
+import { compareSettings, groupBy, keyOf, labelOf, type SocketEntry, settingNames } from '../settings.ts'
+import { medianOf } from '../statistics.ts'
+import { type Line, lineChart, MAX_LINES } from './lines.ts'
+import type { Chart } from './svg.ts'
+
+export function socketCharts(entries: readonly SocketEntry[], plot: PlotSettings): Chart[] {
+  const measured = entries.filter((entry) => entry.set.messages > 0)
+  const streams = measured.filter((entry) => entry.set.settings.test === 'stream')
+  const requests = measured.filter((entry) => entry.set.settings.test === 'rr')
+  return [
+    ...charts(streams, plot, {
+      name: 'socket-throughput',
+      title: 'TCP_STREAM: throughput over message size',
+      yName: 'bit/s',
+      formatY: formatRateTick,
+      values: [{ label: '', of: ({ set }) => set.bytesPerSecond * 8 }],
+    }),
+    ...(plot.medians.logarithmic
+      ? charts(streams, plot, {
+          name: 'socket-throughput-linear',
+          title: 'TCP_STREAM: throughput over message size, linear',
+          yName: 'bit/s',
+          linear: true,
+          formatY: formatRateTick,
+          values: [{ label: '', of: ({ set }) => set.bytesPerSecond * 8 }],
+        })
+      : []),
+    ...charts(streams, plot, {
+      name: 'socket-cpu',
+      title: 'TCP_STREAM: CPU use of both ends over message size',
+      yName: 'cores',
+      linear: true,
+      formatY: (y) => String(Number(y.toFixed(2))),
+      values: [
+        { label: 'client', of: ({ set }) => set.cpu.client },
+        { label: 'server', of: ({ set }) => set.cpu.server },
+      ],
+    }),
+    ...charts(requests, plot, {
+      name: 'socket-round-trips',
+      title: 'TCP_RR: time of a transaction over message size',
+      yName: '',
+      formatY: formatNs,
+      values: [{ label: '', of: ({ set }) => 1e9 / set.messagesPerSecond }],
+    }),
+  ]
+}
+
+interface Spec {
+  name: string
+  title: string
+  yName: string
+  linear?: boolean
+  formatY: (y: number) => string
+  values: { label: string; of: (entry: SocketEntry) => number | null }[]
+}
+
+function charts(entries: readonly SocketEntry[], plot: PlotSettings, spec: Spec): Chart[] {
+  if (new Set(entries.map((entry) => entry.set.settings.size)).size < 2) return []
+  const keys = lineKeys(entries)
+  const lines: Line[] = []
+  for (const group of groupBy(entries, (entry) => keyOf(entry, keys)).values()) {
+    for (const { label, of } of spec.values) {
+      const points = pointsOf(group, of)
+      const name = [socketLabel(group[0]!, keys), label].filter((part) => part !== '').join(', ')
+      if (points.length > 0) lines.push({ label: name, points })
+    }
+  }
+  const count = Math.ceil(lines.length / MAX_LINES)
+  const each = Math.ceil(lines.length / count)
+  return Array.from({ length: count }, (_, index) =>
+    lineChart({
+      name: count > 1 ? `${spec.name}-${index + 1}` : spec.name,
+      title: count > 1 ? `${spec.title} (${index + 1} of ${count})` : spec.title,
+      xName: 'message size',
+      yName: spec.yName,
+      width: plot.figure.width,
+      height: plot.figure.height,
+      lines: lines.slice(index * each, (index + 1) * each),
+      logarithmic: plot.medians.logarithmic,
+      linearY: spec.linear === true,
+      formatX: formatBytes,
+      formatY: spec.formatY,
+    }),
+  )
+}
+
+/** Settings that tell lines apart; the transport always. */
+export function lineKeys(entries: readonly SocketEntry[]): string[] {
+  const { varying } = settingNames(entries)
+  const devices = new Set(entries.flatMap((entry) => entry.set.settings.device ?? []))
+  const several = (key: string): boolean => {
+    if (key === 'device') return devices.size > 1
+    const values = new Set(entries.flatMap((entry) => entry.set.settings[key] ?? []))
+    return key === 'run' || values.size > 1
+  }
+  const others = varying.filter((key) => !['test', 'transport', 'size', 'repeat'].includes(key) && several(key))
+  return ['transport', ...others]
+}
+
+/** "rsocket roce:127.0.0.1,roce:127.0.0.2, poll busy", "kernel TCP". */
+export function socketLabel(entry: SocketEntry, keys: readonly string[]): string {
+  const tcp = entry.set.settings.transport === 'tcp'
+  const own = keys.filter((key) => key !== 'transport')
+  const rest = labelOf(entry, own)
+  const name = tcp ? (entry.set.via === 'node:net' ? 'node:net' : 'kernel TCP') : 'rsocket'
+  const device = keys.includes('device') && !tcp
+  return [name, rest].filter((part) => part !== '').join(device ? ' ' : ', ')
+}
+
+function pointsOf(group: readonly SocketEntry[], of: (entry: SocketEntry) => number | null): Line['points'] {
+  const places = [...groupBy(group, (entry) => keyOf(entry, ['size'])).values()]
+  return places
+    .map((sets) => ({ size: sets[0]!.set.settings.size!, values: sets.flatMap((entry) => of(entry) ?? []) }))
+    .filter(({ values }) => values.length > 0)
+    .map(({ size, values }) => ({
+      x: size,
+      y: medianOf(values),
+      ...(values.length > 1 ? { low: Math.min(...values), high: Math.max(...values) } : {}),
+    }))
+    .sort((a, b) => compareSettings(a.x, b.x))
+}
