@@ -3,7 +3,7 @@
  * (`rping-message.ts` has the exchange). Defaults, limits and output are those of rdma-core's program.
  */
 import { type CmEvent, CmEventType, type CmId, Opcode, PortSpace } from '../index.ts'
-import { EndError, hostAddress } from '../toolkit/index.ts'
+import { EndError, hostAddress, isOwnAddress, pinApart } from '../toolkit/index.ts'
 import { connect } from './connect.ts'
 import { eventError, peerText } from './failures.ts'
 import { RpingEnd } from './rping-end.ts'
@@ -268,6 +268,8 @@ function begin(id: CmId, result: RpingResult): RpingConnection {
     usecPerPing: 0,
   }
   result.connections.push(connection)
+  // Polling for each other on one core takes a time slice each.
+  if (peer !== undefined && isOwnAddress(peer.address)) pinApart(result.role)
   return connection
 }
 
