@@ -66,7 +66,7 @@ async function load(port) {
   )
   agent.destroy()
   latencies.sort((a, b) => a - b)
-  const at = (part) => latencies[Math.floor(latencies.length * part)]
+  const at = (part) => latencies[Math.floor(latencies.length * part)] ?? 0
   const requestsPerSecond = Math.round(latencies.length / Number(values.seconds))
   console.log(JSON.stringify({ requestsPerSecond, medianMs: at(0.5), p99Ms: at(0.99) }))
 }
