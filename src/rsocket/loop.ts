@@ -17,7 +17,7 @@ export interface Member {
 }
 
 /** So long the loop goes on looking after something has happened. A sleep and its end cost about as much. */
-let spinNs = 100e3
+const spinNs = 100e3
 /** Turns between two looks at the completion channel while there are hot members. */
 const collectEvery = 8
 
@@ -26,11 +26,6 @@ const adapters = new Set<Adapter>()
 let running = false
 let lastActiveNs = 0
 let turns = 0
-
-/** How long the loop polls before it sleeps, in nanoseconds; for all sockets of this thread. */
-export function setLoopSpinNs(ns: number): void {
-  spinNs = ns
-}
 
 /** Gives the member a turn soon. */
 export function heat(member: Member): void {

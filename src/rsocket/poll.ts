@@ -23,7 +23,7 @@ interface Sleeper {
 
 /** The part of a socket that waiting for several of them needs. */
 export interface Pollable {
-  /** From now on its sleeper tells of what comes; false if something has come already. */
+  /** From now on the sleeper wakes up for what comes; null if nobody does. Look once more afterwards. */
   prepareSleep(): Sleeper | null
 }
 

@@ -225,6 +225,11 @@ export class TrunkStream implements StreamLink {
 
   shutdownWrite(): void {
     if (!this.open || !this.writable) return
+    if (this.#discarding) {
+      // Neither direction is wanted any more: the peer must know that nothing it sends is taken.
+      this.disconnect()
+      return
+    }
     this.writable = false
     this.closedHere = true
     this.trunk.say(Frame.Shut, this.id)

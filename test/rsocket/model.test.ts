@@ -233,7 +233,7 @@ test('streams of a trunk on shared memory', { timeout: 120_000 }, async () => {
 
 registerVirtual()
 
-test('two streams on a link with faults', { timeout: 120_000 }, async () => {
+test('two streams on a link with faults', { timeout: 300_000 }, async () => {
   const contexts = [openDevice('virtual0'), openDevice('virtual1')] as const
   const faults = fc.record({
     seed: fc.integer(),
