@@ -1,33 +1,10 @@
-/** What the commands on the RDMA CM share: options that the originals do not have, Ctrl-C, and the end. */
+/** What the commands on the RDMA CM share: options, Ctrl-C, and the end. */
 import type { Command } from 'commander'
-import type { CommonResult, CommonSettings, Output } from '../cmtools/index.ts'
+import type { CommonResult, Output } from '../cmtools/index.ts'
 import { PortSpace } from '../index.ts'
-import { oneOf, parseInteger, parseNumber, UsageError } from '../toolkit/index.ts'
+import { oneOf, parseInteger, UsageError } from '../toolkit/index.ts'
 import { exitCodes } from './failure.ts'
 import { interruptible } from './interrupt.ts'
-
-export interface CommonOptions {
-  device?: string
-  wait?: string
-  timeout?: string
-  json?: boolean
-}
-
-export function addCommonOptions(command: Command): Command {
-  return command
-    .option('--device <dev>', 'adapter: roce, roce:ADDRESS, shm:NAME (default: $VERBENA_DEVICE, else roce)')
-    .option('--wait <seconds>', 'client: try so long while nobody listens (default: 0)')
-    .option('--timeout <seconds>', 'give up when nothing comes for so long; 0 waits for ever (default: 60)')
-    .option('--json', 'print one JSON document and nothing else')
-}
-
-export function commonSettings({ device, wait, timeout }: CommonOptions): CommonSettings {
-  return {
-    device,
-    waitMs: parseNumber('--wait', wait, 0, 0, 86_400) * 1000,
-    stallMs: parseNumber('--timeout', timeout, 60, 0, 86_400) * 1000,
-  }
-}
 
 /** Those of `ucmatose`, `udaddy` and `mckey`. */
 export interface CountOptions {

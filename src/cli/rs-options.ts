@@ -1,38 +1,8 @@
 /** What the commands on rsockets share: options, Ctrl-C, and the end. */
-import type { Command } from 'commander'
-import { type CommonResult, type CommonSettings, type Notice, runTool, type ToolName } from '../rstools/index.ts'
-import { PeerError, parseInteger, parseNumber, UsageError } from '../toolkit/index.ts'
+import { type CommonResult, type Notice, runTool, type ToolName } from '../rstools/index.ts'
+import { PeerError, parseInteger, UsageError } from '../toolkit/index.ts'
 import { exitCodes } from './failure.ts'
 import { interruptible } from './interrupt.ts'
-
-export interface CommonOptions {
-  device?: string
-  wait?: string
-  timeout?: string
-  json?: boolean
-}
-
-export function addCommonOptions(command: Command): Command {
-  return command
-    .option('--device <dev>', 'adapter: roce, roce:ADDRESS, shm:NAME (default: $VERBENA_DEVICE, else roce)')
-    .option('--wait <seconds>', 'client: try so long while nobody listens (default: 0)')
-    .option('--timeout <seconds>', 'give up when nothing comes for so long; 0 waits for ever (default: 60)')
-    .option('--json', 'print one JSON document and nothing else')
-}
-
-export function commonSettings({ device, wait, timeout }: CommonOptions): CommonSettings {
-  const asked = device ?? process.env.VERBENA_DEVICE
-  if (asked !== undefined && /^shm[01]$/.test(asked))
-    throw new UsageError(
-      '--device',
-      `${asked} lives within one process, and the peer is another one: name a segment that both open, for example shm:verbena`,
-    )
-  return {
-    device,
-    waitMs: parseNumber('--wait', wait, 0, 0, 86_400) * 1000,
-    stallMs: parseNumber('--timeout', timeout, 60, 0, 86_400) * 1000,
-  }
-}
 
 /** Letters and words of `-T`; it may be given several times. */
 export function testOptions<K extends string>(given: readonly string[] | undefined, known: readonly K[]): Set<K> {

@@ -2,7 +2,8 @@
 import type { Command } from 'commander'
 import { allSizes, rstreamPort, type StreamSettings, usualSizes } from '../rstools/index.ts'
 import { oneOf, parseInteger, UsageError } from '../toolkit/index.ts'
-import { type CommonOptions, commonSettings, portOf } from './rs-options.ts'
+import { type CommonOptions, commonSettings } from './rdma-options.ts'
+import { portOf } from './rs-options.ts'
 
 export interface StreamOptions extends CommonOptions {
   s?: string

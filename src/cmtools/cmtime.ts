@@ -4,17 +4,10 @@
  * version 51: later ones also tell each other over TCP when to go on, and do not speak with it either.
  */
 import { type CmAddress, type CmEvent, CmEventType, type CmId, type CompletionQueue, PortSpace } from '../index.ts'
-import { EndError } from '../toolkit/index.ts'
+import { EndError, hostAddress } from '../toolkit/index.ts'
 import { connect } from './connect.ts'
 import { eventError } from './failures.ts'
-import {
-  addressOf,
-  type CommonResult,
-  type CommonSettings,
-  failureOf,
-  type Output,
-  type RunOptions,
-} from './settings.ts'
+import { type CommonResult, type CommonSettings, failureOf, type Output, type RunOptions } from './settings.ts'
 import { Station } from './station.ts'
 
 export const cmtimePort = 7471
@@ -177,8 +170,8 @@ class Client {
   async run(): Promise<void> {
     const { server, bind, port } = this.#settings
     try {
-      this.#destination = { address: await addressOf(server!), port }
-      this.#source = bind === undefined ? undefined : { address: await addressOf(bind) }
+      this.#destination = { address: await hostAddress(server!), port }
+      this.#source = bind === undefined ? undefined : { address: await hostAddress(bind) }
       await this.#steps()
     } finally {
       for (const { id } of this.#nodes) id.close()
@@ -342,7 +335,7 @@ async function serve(
   const station = new Station({ device, stallMs: 0, signal, onEvent })
   try {
     const listener = station.channel.createId(PortSpace.Tcp)
-    listener.bindAddr({ ...(bind === undefined ? {} : { address: await addressOf(bind) }), port })
+    listener.bindAddr({ ...(bind === undefined ? {} : { address: await hostAddress(bind) }), port })
     listener.listen(0)
     result.device = listener.verbs?.name ?? 'roce'
     const cap = { maxSendWr: 1, maxRecvWr: 1, maxSendSge: 1, maxRecvSge: 1 }

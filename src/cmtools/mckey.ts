@@ -3,11 +3,11 @@
  * between them. Defaults and output are those of rdma-core's program.
  */
 import { CmEventType, type CmId, type PortSpace } from '../index.ts'
-import { gidText } from '../toolkit/index.ts'
+import { gidText, hostAddress } from '../toolkit/index.ts'
 import { resolve } from './connect.ts'
 import { type Destination, MessageEnd } from './messages.ts'
 import { type MessageResult, type MessageRun, runMessages } from './run.ts'
-import { addressOf, type CommonSettings, type RunOptions } from './settings.ts'
+import type { CommonSettings, RunOptions } from './settings.ts'
 
 export interface MckeySettings extends CommonSettings {
   /** IP address of the group. */
@@ -35,8 +35,8 @@ export async function runMckey(settings: MckeySettings, options: RunOptions): Pr
 async function play(run: Run): Promise<void> {
   const { settings, station, output, ends } = run
   const { portSpace, sender, sendOnly, connections, messageCount, settleMs } = settings
-  const group = await addressOf(settings.group)
-  const source = settings.bind === undefined ? undefined : { address: await addressOf(settings.bind) }
+  const group = await hostAddress(settings.group)
+  const source = settings.bind === undefined ? undefined : { address: await hostAddress(settings.bind) }
   run.begin()
   output.line('mckey: joining')
   const groups: Destination[] = []

@@ -3,13 +3,12 @@
  * (`rping-message.ts` has the exchange). Defaults, limits and output are those of rdma-core's program.
  */
 import { type CmEvent, CmEventType, type CmId, Opcode, PortSpace } from '../index.ts'
-import { EndError } from '../toolkit/index.ts'
+import { EndError, hostAddress } from '../toolkit/index.ts'
 import { connect } from './connect.ts'
 import { eventError, peerText } from './failures.ts'
 import { RpingEnd } from './rping-end.ts'
 import { fillPing, pingText, type RpingInfo, textLength } from './rping-message.ts'
 import {
-  addressOf,
   addressText,
   type CommonResult,
   type CommonSettings,
@@ -101,8 +100,8 @@ async function client(run: Run, result: RpingResult): Promise<void> {
   const { size, selfMadeQp, port, waitMs } = settings
   const { id, made: end } = await connect(station, {
     portSpace: PortSpace.Tcp,
-    destination: { address: await addressOf(settings.address!), port },
-    source: settings.source === undefined ? undefined : { address: await addressOf(settings.source) },
+    destination: { address: await hostAddress(settings.address!), port },
+    source: settings.source === undefined ? undefined : { address: await hostAddress(settings.source) },
     waitMs,
     prepare: (id) => new RpingEnd(station, id, size, selfMadeQp),
     param: ({ qp }) => ({ ...connParam, ...(selfMadeQp ? { qpNum: qp.qpNum } : {}) }),
@@ -256,7 +255,7 @@ function checkInfo({ addr, size }: RpingInfo, end: RpingEnd): void {
 // --- both ------------------------------------------------------------------------------------------------------------
 
 async function bindAddress(address: string | undefined): Promise<{ address?: string }> {
-  return address === undefined ? {} : { address: await addressOf(address) }
+  return address === undefined ? {} : { address: await hostAddress(address) }
 }
 
 function begin(id: CmId, result: RpingResult): RpingConnection {

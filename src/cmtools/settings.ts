@@ -1,6 +1,4 @@
 /** What all programs of the RDMA CM can be told, and what they tell. */
-import { lookup } from 'node:dns/promises'
-import { isIP } from 'node:net'
 import type { CmSocketAddress } from '../index.ts'
 import { EndError } from '../toolkit/index.ts'
 import { CmFailure } from './failures.ts'
@@ -45,19 +43,6 @@ export function failureOf(error: unknown): NonNullable<CommonResult['failure']> 
   return error instanceof CmFailure
     ? { code, message, event: error.event.name, status: error.event.status }
     : { code, message }
-}
-
-/** The IP address of a host. */
-export async function addressOf(host: string): Promise<string> {
-  if (isIP(host) !== 0) return host
-  try {
-    return (await lookup(host)).address
-  } catch (error) {
-    throw new EndError(
-      'ADDRESS',
-      `'${host}' is no IP address, and no name that can be looked up (${(error as NodeJS.ErrnoException).code})`,
-    )
-  }
 }
 
 export function addressText({ address, port }: CmSocketAddress): string {

@@ -21,7 +21,7 @@ import {
   type WorkCompletion,
   workCompletions,
 } from '../index.ts'
-import { EndError, meetingPlace, UsageError } from '../toolkit/index.ts'
+import { checkShared, EndError } from '../toolkit/index.ts'
 import { eventError } from './failures.ts'
 
 export interface StationOptions {
@@ -78,11 +78,7 @@ export class Station {
 
   constructor({ device, signal, stallMs, onEvent }: StationOptions) {
     const asked = device ?? process.env.VERBENA_DEVICE
-    if (asked !== undefined && /^shm[01]$/.test(asked))
-      throw new UsageError(
-        '--device',
-        `${asked} lives within one process, and the peer is another one: name a segment that both open, for example ${meetingPlace}`,
-      )
+    checkShared('--device', asked)
     this.#device = asked === undefined ? {} : { device: asked }
     this.#channel = createEventChannel(this.#device)
     this.#signal = signal

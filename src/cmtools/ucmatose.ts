@@ -3,11 +3,12 @@
  * server disconnects. Defaults and output are those of rdma-core's program.
  */
 import { CmEventType, type CmId, type PortSpace } from '../index.ts'
+import { hostAddress } from '../toolkit/index.ts'
 import { connect } from './connect.ts'
 import { CmFailure } from './failures.ts'
 import { MessageEnd } from './messages.ts'
 import { all, type MessageResult, type MessageRun, runMessages } from './run.ts'
-import { addressOf, type CommonSettings, type RunOptions } from './settings.ts'
+import type { CommonSettings, RunOptions } from './settings.ts'
 
 export const ucmatosePort = 7471
 
@@ -41,8 +42,8 @@ const connParam = { responderResources: 1, initiatorDepth: 1, flowControl: false
 async function client(run: Run): Promise<void> {
   const { settings, station, output, ends } = run
   const { portSpace, port, tos, ackTimeout, waitMs, connections, messageCount } = settings
-  const address = await addressOf(settings.server!)
-  const source = settings.bind === undefined ? undefined : { address: await addressOf(settings.bind) }
+  const address = await hostAddress(settings.server!)
+  const source = settings.bind === undefined ? undefined : { address: await hostAddress(settings.bind) }
   run.begin()
   output.line('cmatose: connecting')
   const one = async (): Promise<void> => {
@@ -78,7 +79,7 @@ async function server(run: Run): Promise<void> {
   const { settings, station, output, ends } = run
   const { portSpace, port, ackTimeout, connections, messageCount, bind } = settings
   const listener = station.channel.createId(portSpace)
-  listener.bindAddr({ ...(bind === undefined ? {} : { address: await addressOf(bind) }), port })
+  listener.bindAddr({ ...(bind === undefined ? {} : { address: await hostAddress(bind) }), port })
   listener.listen(0)
   const accepting: Promise<void>[] = []
   const accept = async (id: CmId): Promise<void> => {

@@ -4,10 +4,11 @@
  * are those of rdma-core's program.
  */
 import type { CmId, PortSpace } from '../index.ts'
+import { hostAddress } from '../toolkit/index.ts'
 import { connect } from './connect.ts'
 import { type Destination, MessageEnd } from './messages.ts'
 import { all, type MessageResult, type MessageRun, runMessages } from './run.ts'
-import { addressOf, type CommonSettings, type RunOptions } from './settings.ts'
+import type { CommonSettings, RunOptions } from './settings.ts'
 
 export const udaddyPort = 7174
 
@@ -34,8 +35,8 @@ export async function runUdaddy(settings: UdaddySettings, options: RunOptions): 
 async function client(run: Run): Promise<void> {
   const { settings, station, output, ends } = run
   const { portSpace, port, tos, waitMs, connections, messageCount } = settings
-  const address = await addressOf(settings.server!)
-  const source = settings.bind === undefined ? undefined : { address: await addressOf(settings.bind) }
+  const address = await hostAddress(settings.server!)
+  const source = settings.bind === undefined ? undefined : { address: await hostAddress(settings.bind) }
   run.begin()
   output.line('udaddy: connecting')
   const servers: Destination[] = []
@@ -69,7 +70,7 @@ async function server(run: Run): Promise<void> {
   const { settings, station, output, ends } = run
   const { portSpace, port, connections, messageCount, bind } = settings
   const listener = station.channel.createId(portSpace)
-  listener.bindAddr({ ...(bind === undefined ? {} : { address: await addressOf(bind) }), port })
+  listener.bindAddr({ ...(bind === undefined ? {} : { address: await hostAddress(bind) }), port })
   listener.listen(0)
   while (ends.length < connections) {
     const { id } = await station.request()

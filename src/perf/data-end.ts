@@ -6,6 +6,7 @@
 import {
   Access,
   type AddressHandle,
+  type AhAttr,
   type CompletionQueue,
   type Context,
   connectQp,
@@ -39,6 +40,7 @@ import {
   serve,
 } from '../toolkit/index.ts'
 import { type BandwidthGoal, stream } from './bandwidth.ts'
+import { CmEnd, type CmWishes } from './cm-connect.ts'
 import { answerAll, closedLoop, type LatencyGoal, type LatencyRun, openLoop } from './latency.ts'
 import type { EndReport, LatencyStatistics, Prepared } from './protocol.ts'
 import { Recorder } from './recorder.ts'
@@ -86,6 +88,8 @@ const opened: { close(): void }[] = []
 let request: PrepareRequest
 let data: DataEnd
 let psns: number[] = []
+/** With `-R`. */
+let cm: CmEnd | null = null
 
 function keep<T extends { close(): void }>(object: T): T {
   opened.push(object)
@@ -184,7 +188,9 @@ function prepare(asked: PrepareRequest): Prepared {
   if (outs > limits.maxQpInitRdAtom || outs > limits.maxQpRdAtom)
     throw new EndError('EINVAL', `-o: at most ${Math.min(limits.maxQpInitRdAtom, limits.maxQpRdAtom)} here`)
   const endpoints = qps.map((qp, i) => ({ qpn: qp.qpNum, psn: psns[i]!, lid: local.lid, gid: gidHex(local.gid) }))
-  return { endpoints, addr: mr.addr, rkey: mr.rkey }
+  cm = settings.rdmaCm ? keep(new CmEnd(context, qpTypes[connection])) : null
+  const listening = cm === null || client ? {} : { cm: cm.listen(end.gidIndex) }
+  return { endpoints, addr: mr.addr, rkey: mr.rkey, ...listening }
 }
 
 /** A request of this test; where it goes is filled in when the peer is known. */
@@ -217,39 +223,71 @@ function linked<T extends { next: T | null }>(count: number, make: () => T): T[]
 
 function connect(remote: Prepared): void {
   const { settings, mtu } = request
-  const { qps, lists, singles } = data
+  const { qps } = data
   if (remote.endpoints.length !== qps.length)
     throw new EndError('PEER_TEXT', `the peer has ${remote.endpoints.length} queue pairs, this end ${qps.length}`)
-  for (const [i, qp] of qps.entries()) {
-    const { qpn, psn, lid, gid: hex } = remote.endpoints[i]!
-    const gid = gidFromHex(hex)!
-    if (local.ethernet && isZero(gid))
-      throw new EndError('PEER_TEXT', 'the peer sent no GID, and on Ethernet nothing goes without: give it -x INDEX')
-    const ah = addressVector(local, { lid, gid }, end.sl)
-    const datagram = settings.connection === 'UD'
-    connectQp(qp, { psn: psns[i]! }, datagram ? null : { qpn, psn, lid, gid }, {
-      ah,
-      pathMtu: mtu as PathMtu,
-      accessFlags: qp.type === QpType.RC ? remoteAccess : Access.LocalWrite | Access.RemoteWrite,
-      maxRdAtomic: settings.outs,
-      maxDestRdAtomic: settings.outs,
-      minRnrTimer,
-      timeout: settings.qpTimeout,
-    })
-    const handle: AddressHandle | null = datagram ? keep(qp.pd.createAh(ah)) : null
-    for (const wr of [...lists[i]!, singles[i]!]) {
-      wr.remoteAddr = remote.addr
-      wr.rkey = remote.rkey
-      wr.ah = handle
-      wr.remoteQpn = qpn
-      wr.remoteQkey = defaultQkey
+  if (cm !== null) connectByCm(cm, remote)
+  else
+    for (const [i, qp] of qps.entries()) {
+      const { qpn, psn, lid, gid: hex } = remote.endpoints[i]!
+      const gid = gidFromHex(hex)!
+      if (local.ethernet && isZero(gid))
+        throw new EndError('PEER_TEXT', 'the peer sent no GID, and on Ethernet nothing goes without: give it -x INDEX')
+      const ah = addressVector(local, { lid, gid }, end.sl)
+      const datagram = settings.connection === 'UD'
+      connectQp(qp, { psn: psns[i]! }, datagram ? null : { qpn, psn, lid, gid }, {
+        ah,
+        pathMtu: mtu as PathMtu,
+        accessFlags: accessOf(qp),
+        maxRdAtomic: settings.outs,
+        maxDestRdAtomic: settings.outs,
+        minRnrTimer,
+        timeout: settings.qpTimeout,
+      })
+      address(i, remote, datagram ? ah : null, qpn)
     }
-  }
   data.remoteAddr = remote.addr
   if (data.verb === 'send') postReceives(qps, data.receives)
   if (!data.channel) return
   data.sendCq.reqNotify()
   data.recvCq.reqNotify()
+}
+
+/** The same with the RDMA CM, which tells addresses and numbers by itself. */
+function connectByCm(cmEnd: CmEnd, remote: Prepared): void {
+  const { settings, mtu } = request
+  const { qps } = data
+  const wishes: CmWishes = {
+    mtu: mtu as PathMtu,
+    outs: settings.outs,
+    accessFlags: accessOf(qps[0]!),
+    qpTimeout: settings.qpTimeout,
+    trafficClass: 0,
+  }
+  if (settings.connection === 'UD')
+    for (const [i, qp] of qps.entries())
+      connectQp(qp, { psn: psns[i]! }, null, { ah: { dlid: 0, portNum: end.ibPort }, accessFlags: 0 })
+  if (client && remote.cm === undefined)
+    throw new EndError('PEER_TEXT', 'the server does not listen with the RDMA CM: does its version know -R?')
+  const peers = client ? cmEnd.connectAll(qps, remote.cm!, wishes) : cmEnd.acceptAll(qps, wishes)
+  for (const i of qps.keys()) address(i, remote, peers[i]?.ahAttr ?? null, peers[i]?.qpNum ?? 0)
+}
+
+function accessOf(qp: QueuePair): number {
+  return qp.type === QpType.RC ? remoteAccess : Access.LocalWrite | Access.RemoteWrite
+}
+
+/** Fills in where the requests of a queue pair go; `ah` is that of datagrams. */
+function address(i: number, remote: Prepared, ah: AhAttr | null, qpn: number): void {
+  const { qps, lists, singles } = data
+  const handle: AddressHandle | null = ah === null ? null : keep(qps[i]!.pd.createAh(ah))
+  for (const wr of [...lists[i]!, singles[i]!]) {
+    wr.remoteAddr = remote.addr
+    wr.rkey = remote.rkey
+    wr.ah = handle
+    wr.remoteQpn = qpn
+    wr.remoteQkey = defaultQkey
+  }
 }
 
 const remoteAccess = Access.LocalWrite | Access.RemoteWrite | Access.RemoteRead | Access.RemoteAtomic

@@ -65,6 +65,8 @@ export interface Prepared {
   endpoints: Endpoint[]
   addr: number
   rkey: number
+  /** Of a server, with `-R`: where its RDMA CM listens. */
+  cm?: { address: string; port: number } | undefined
 }
 
 interface Introduction {
@@ -134,6 +136,7 @@ const settings = z.object({
   cqMod: positive,
   atomicType: z.enum(atomicTypes),
   qpTimeout: natural.max(31),
+  rdmaCm: z.boolean().default(false),
 })
 const endpoint = z.object({
   qpn: natural.max(0xffffff),
@@ -149,6 +152,7 @@ const message: z.ZodType<Message> = z.discriminatedUnion('type', [
     endpoints: z.array(endpoint).min(1).max(1024),
     addr: z.number().nonnegative(),
     rkey: natural,
+    cm: z.object({ address: z.string().max(64), port: positive.max(65535) }).optional(),
   }),
   z.object({ type: z.literal('ready') }),
   z.object({ type: z.literal('sent'), messages: natural }),

@@ -56,6 +56,8 @@ export interface PerfSettings {
   atomicType: AtomicType
   /** Local ACK timeout, 4.096 µs · 2^qpTimeout. */
   qpTimeout: number
+  /** The RDMA CM connects the queue pairs. */
+  rdmaCm: boolean
 }
 
 export interface EndSettings {
@@ -139,6 +141,7 @@ const flags: Readonly<Record<keyof PerfSettings, string>> = {
   cqMod: '-Q',
   atomicType: '-A',
   qpTimeout: '-u',
+  rdmaCm: '-R',
 }
 
 /** Where what the server was told contradicts the client, in words; null if it does not. */

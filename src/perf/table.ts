@@ -21,7 +21,7 @@ export function banner(session: PerfSession): string {
   const rows: [string, string | number][] = [
     ['Device', local.device],
     ['Peer', `${peer}, which is the ${role === 'client' ? 'server' : 'client'}`],
-    ['Connection type', settings.connection],
+    ['Connection type', settings.rdmaCm ? `${settings.connection}, by the RDMA CM` : settings.connection],
     ['Number of QPs', settings.qps],
     ['MTU', `${mtu} bytes`],
     ['Link', local.gidIndex < 0 ? `LID ${local.lid}` : `GID index ${local.gidIndex}, ${local.gid}`],

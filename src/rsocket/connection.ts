@@ -66,6 +66,8 @@ export class StreamConnection implements StreamLink {
   private goodbye = ''
   /** This end has shut down for sending. */
   closedHere = false
+  /** The peer's connection manager has ended the connection: what is not acknowledged yet never will be. */
+  peerLeft = false
   /** What happened, in words. */
   reason = ''
 
@@ -158,6 +160,11 @@ export class StreamConnection implements StreamLink {
 
   get allSent(): boolean {
     return this.out.allDone && (this.saying < 0 || !this.open)
+  }
+
+  /** Nothing is left to wait for: it has arrived, or never will. */
+  get settled(): boolean {
+    return this.allSent || this.error !== 0 || this.peerLeft
   }
 
   // --- data --------------------------------------------------------------------------------------------------------

@@ -297,8 +297,10 @@ export abstract class Establishing extends Ready implements CmOwner {
   protected disconnected(): void {
     const { connection } = this
     if (this.state === 'connecting') this.connectFailed(Errno.ECONNRESET, 'the peer ended the connection')
-    if (connection === null || this.state !== 'connected') return
+    if (connection === null || (this.state !== 'connected' && this.state !== 'closing')) return
     connection.process()
+    connection.peerLeft = true
+    if (this.state === 'closing') heat(this)
     connection.end(Errno.ECONNRESET, 'the peer is gone without a goodbye')
   }
 

@@ -14,8 +14,12 @@ export interface StreamLink {
   readonly lowWater: number
   /** Whether all that was sent has arrived, or is in hands that see to it. */
   readonly allSent: boolean
+  /** Nothing is left to wait for: it has arrived, or never will. */
+  readonly settled: boolean
   readonly controlFree: boolean
   readonly spaceFree: boolean
+  /** The peer's connection manager has ended the connection. */
+  peerLeft: boolean
   readonly error: number
   readonly reason: string
   readonly closedHere: boolean

@@ -186,7 +186,7 @@ export class RSocket extends Sharing implements RSocketLike {
     connection.process()
     const { lingerSeconds } = this.options
     // What was sent before SHUT_RDWR is still to arrive; a peer that has closed takes nothing more.
-    const over = !connection.open && (!connection.closedHere || connection.allSent || connection.error !== 0)
+    const over = !connection.open && (!connection.closedHere || connection.settled)
     if (over || lingerSeconds === 0) {
       // With a linger of 0 what was sent is given up, and the peer sees a reset.
       this.finish()
@@ -212,7 +212,7 @@ export class RSocket extends Sharing implements RSocketLike {
     connection.disconnect()
     connection.process()
     connection.reap()
-    return connection.allSent || connection.error !== 0
+    return connection.settled
   }
 
   protected finish(): void {

@@ -31,6 +31,7 @@ export class TrunkStream implements StreamLink {
   open: boolean
   writable: boolean
   readable: boolean
+  peerLeft = false
   error = 0
   reason = ''
   closedHere = false
@@ -143,6 +144,10 @@ export class TrunkStream implements StreamLink {
   /** The trunk stays, and sees to what it has taken. */
   get allSent(): boolean {
     return this.trunk.flushed || !this.trunk.carrier.open
+  }
+
+  get settled(): boolean {
+    return this.allSent || this.error !== 0 || this.peerLeft
   }
 
   get controlFree(): boolean {

@@ -43,7 +43,7 @@ export class Patience {
       case Wanted.Write:
         return connection.writableBytes > 0 || !connection.writable
       case Wanted.Done:
-        return connection.allSent || (!connection.open && !connection.closedHere) || connection.error !== 0
+        return connection.settled || (!connection.open && !connection.closedHere)
       case Wanted.Control:
         return connection.controlFree || !connection.open
       default:

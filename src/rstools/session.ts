@@ -1,7 +1,6 @@
 /** Connections of rstream and riostream, one after the other: made by the client, accepted by the server. */
-import { networkInterfaces } from 'node:os'
 import { POLLIN } from '../rsocket/index.ts'
-import { EndError, pinApart } from '../toolkit/index.ts'
+import { EndError, isOwnAddress, pinApart } from '../toolkit/index.ts'
 import type { CommonSettings } from './settings.ts'
 import {
   connectEvents,
@@ -30,12 +29,6 @@ export interface SessionSettings extends CommonSettings {
 }
 
 const pauseMs = 50
-
-/** Whether the peer is on this host. */
-function isOwnAddress(address: string): boolean {
-  if (address.startsWith('127.') || address === '::1') return true
-  return Object.values(networkInterfaces()).some((infos) => infos?.some((info) => info.address === address))
-}
 
 function connectText({ address, port }: { address: string; port: number }, result: number, reason: string): string {
   if (isRefused(result))

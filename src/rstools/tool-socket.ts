@@ -2,8 +2,7 @@
  * What the programs on rsockets see of a socket: an rsocket, or one of the kernel (`-T s`), in the same loops. Calls
  * return a count, or an error number, negative; only opening throws.
  */
-import { lookup } from 'node:dns/promises'
-import { isIP, isIPv6 } from 'node:net'
+import { isIPv6 } from 'node:net'
 import { constants } from 'node:os'
 import { KernelSocket } from '../memory/index.ts'
 import {
@@ -31,7 +30,7 @@ import {
   TCP_KEEPIDLE,
   TCP_NODELAY,
 } from '../rsocket/index.ts'
-import { EndError } from '../toolkit/index.ts'
+import { EndError, hostAddress } from '../toolkit/index.ts'
 
 export interface ToolSocket {
   send(bytes: Uint8Array, flags: number): number
@@ -206,16 +205,7 @@ class KernelToolSocket implements ToolSocket {
 
 /** The IP address of a host; undefined stands for all addresses of this one. */
 export async function resolveHost(host: string | undefined): Promise<string> {
-  if (host === undefined) return '0.0.0.0'
-  if (isIP(host) !== 0) return host
-  try {
-    return (await lookup(host)).address
-  } catch (error) {
-    throw new EndError(
-      'ADDRESS',
-      `'${host}' is no IP address, and no name that can be looked up (${(error as NodeJS.ErrnoException).code})`,
-    )
-  }
+  return host === undefined ? '0.0.0.0' : await hostAddress(host)
 }
 
 /** 4 or 16 bytes. */

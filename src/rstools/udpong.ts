@@ -4,7 +4,7 @@
  * program (`udpong-message.ts` has what is sent).
  */
 import { MSG_DONTWAIT, POLLIN, POLLOUT } from '../rsocket/index.ts'
-import { EndError } from '../toolkit/index.ts'
+import { EndError, isOwnAddress, pinApart } from '../toolkit/index.ts'
 import { countOf, countText, sizeText } from './figures.ts'
 import { type CommonResult, type CommonSettings, failureOf, type Run, type Tell } from './settings.ts'
 import { openDatagram, type ToolDatagram } from './tool-datagram.ts'
@@ -93,6 +93,7 @@ export async function runUdpong(settings: UdpongSettings, { stop, tell }: Run): 
       const peer = { address: await resolveHost(server), port }
       tell({ line: udpongHeading })
       socket = openDatagram(settings, own, peer, options)
+      if (isOwnAddress(peer.address)) pinApart('client')
       new Client(settings, socket, waiter).run(tell, result)
     }
   } catch (error) {
@@ -146,6 +147,7 @@ function serve(settings: UdpongSettings, socket: ToolDatagram, waiter: Waiter, t
     let { id, data } = header
     if (op === Op.Login) {
       tell({ line: `client login from ${socket.sender()}` })
+      if (isOwnAddress(socket.sender())) pinApart('server')
       id = result.logins++ & 255
     }
     if (op === Op.Login || op === Op.Start) counts[id] = 0
@@ -240,7 +242,8 @@ class Client {
 
   /** Sends until the answer comes, which is then in `#in`. */
   #ask(op: Op, size: number, againMs: number): void {
-    const { stallMs } = this.#settings
+    // Nobody says whether a server is there but the server: waiting for one is asking it again.
+    const stallMs = this.#settings.stallMs === 0 ? 0 : Math.max(this.#settings.stallMs, this.#settings.waitMs)
     const start = performance.now()
     for (;;) {
       this.#send(op, size)

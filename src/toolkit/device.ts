@@ -5,14 +5,19 @@ import { UsageError } from './usage.ts'
 /** The segment that two processes of one host meet in when neither names another. */
 export const meetingPlace = 'shm:verbena'
 
+/** Throws a UsageError if the adapter is one that no other process can reach. `flag` has named it. */
+export function checkShared(flag: string, name: string | undefined): void {
+  if (name !== undefined && /^shm[01]$/.test(name))
+    throw new UsageError(
+      flag,
+      `${name} lives within one process, and the peer is another one: name a segment that both open, for example ${meetingPlace}`,
+    )
+}
+
 /** Opens the adapter that `-d` names; without a name that of the segment where processes meet. */
 export function openNamed(name: string | undefined, options: OpenOptions = {}): Context {
   const asked = name ?? meetingPlace
-  if (/^shm[01]$/.test(asked))
-    throw new UsageError(
-      '-d',
-      `${asked} lives within one process, and the peer is another one: name a segment that both open, for example ${meetingPlace}`,
-    )
+  checkShared('-d', asked)
   try {
     return openDevice(asked, options)
   } catch (error) {

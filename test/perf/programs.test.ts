@@ -212,7 +212,7 @@ describe('what cannot be', { timeout: 60_000 }, () => {
     [['write_bw', '-c', 'UD'], /-c: UD carries no RDMA WRITE/],
     [['write_lat', '-e'], /-e: write_lat looks for its messages in memory/],
     [['send_bw', '-l', '200'], /-l: a list of 200 does not fit a send queue of 128/],
-    [['send_lat', '-R'], /-R: connections through the RDMA CM do not exist yet/],
+    [['send_lat', '-z'], /-z: the ends always agree over TCP here/],
     [['send_lat', '-a', '-s', '8'], /-a: gives all sizes/],
     [['send_lat', '-n', '5', '-D', '1'], /-D: ends the test by time/],
     [['send_lat', '-f', '1'], /-f: is the margin of a test that time ends/],

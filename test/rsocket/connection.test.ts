@@ -33,6 +33,14 @@ function carry(from: End, to: End, total: number, piece = total): void {
   expect(Buffer.compare(out, into)).toBe(0)
 }
 
+test('who closes waits for the acknowledgement of its goodbye, but not of a peer that has hung up meanwhile', () => {
+  const { a } = start()
+  a.connection.disconnect()
+  expect(a.connection).toMatchObject({ allSent: false, error: 0, settled: false })
+  a.connection.peerLeft = true
+  expect(a.connection).toMatchObject({ allSent: false, error: 0, settled: true })
+})
+
 describe.each([
   ['two Verbena ends', {}, {}],
   ['one that knows version 1 only', { extensions: false }, {}],

@@ -6,7 +6,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openDevice } from '../../src/index.ts'
+import type { StreamLink } from '../../src/rsocket/link.ts'
 import type { StreamOptions } from '../../src/rsocket/options.ts'
+import { Trunk } from '../../src/rsocket/trunk.ts'
+import type { TrunkStream } from '../../src/rsocket/trunk-stream.ts'
 import { link, registerVirtual, seeded } from '../transport/virtual.ts'
 import { repeatable } from '../verbs-model/repeat.ts'
 import { connectEnds, type End, makeEnd } from './pair.ts'
@@ -67,12 +70,16 @@ class Direction {
   unread = false
 }
 
+interface Linked {
+  connection: StreamLink
+}
+
 class Run {
-  readonly ends: readonly [End, End]
+  readonly ends: readonly [Linked, Linked]
   /** What end 0 writes, and what end 1 writes. */
   readonly ways: readonly [Direction, Direction] = [new Direction(), new Direction()]
 
-  constructor(ends: readonly [End, End]) {
+  constructor(ends: readonly [Linked, Linked]) {
     this.ends = ends
   }
 
@@ -180,6 +187,46 @@ test('two streams on shared memory', { timeout: 120_000 }, async () => {
       () => {},
       given,
     )
+  })
+  context.close()
+})
+
+const streamCount = 3
+
+test('streams of a trunk on shared memory', { timeout: 120_000 }, async () => {
+  const context = openDevice('shm0')
+  const steps = fc.array(
+    step.chain((one) => fc.integer({ min: 0, max: streamCount - 1 }).map((stream) => ({ ...one, stream }))),
+    { minLength: 1, maxLength: 400, size: 'max' },
+  )
+  const property = fc.record({ one: options, other: options, steps })
+  const title = 'streams of a trunk on shared memory'
+  await repeatable({ ms: 3000, file, title }, property, async (given) => {
+    // A trunk is between two Verbena ends.
+    const ends = [
+      makeEnd(context, { ...given.one, extensions: true }),
+      makeEnd(context, { ...given.other, extensions: true }),
+    ] as const
+    try {
+      connectEnds(ends[0], ends[1])
+      const arrived: TrunkStream[] = []
+      const idle = (): void => {}
+      const near = new Trunk(ends[0].connection, { idle })
+      const far = new Trunk(ends[1].connection, { idle, arrive: (stream) => arrived.push(stream) > 0 })
+      const opened = Array.from({ length: streamCount }, () => near.open())
+      for (const stream of opened) stream.onAnswer = () => {}
+      for (let i = 0; i < 20; i++) {
+        near.process()
+        far.process()
+      }
+      const runs = opened.map((stream, i) => new Run([{ connection: stream }, { connection: arrived[i]! }]))
+      for (const { stream, ...one } of given.steps) runs[stream]!.do(one)
+      // What is left of one is not read before the others' turn: none waits for another.
+      for (const run of runs) run.finish(() => {})
+      expect(ends[0].connection.error + ends[1].connection.error).toBe(0)
+    } finally {
+      for (const end of ends) end.close()
+    }
   })
   context.close()
 })

@@ -2,7 +2,8 @@
 import type { Command } from 'commander'
 import { type CmtimeSettings, cmtimePort, cmtimeTable, runCmtime } from '../../cmtools/index.ts'
 import { parseInteger } from '../../toolkit/index.ts'
-import { addCommonOptions, type CommonOptions, commonSettings, runTool } from '../cm-options.ts'
+import { runTool } from '../cm-options.ts'
+import { addCommonOptions, type CommonOptions, commonSettings } from '../rdma-options.ts'
 
 const examples = `
 Without -s it is the server, which accepts connections until Ctrl-C. The client makes all its connections at once, step

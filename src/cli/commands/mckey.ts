@@ -3,16 +3,8 @@ import { isIPv6 } from 'node:net'
 import { type Command, Option } from 'commander'
 import { type MckeySettings, runMckey } from '../../cmtools/index.ts'
 import { parseNumber, UsageError } from '../../toolkit/index.ts'
-import {
-  addCommonOptions,
-  addCountOptions,
-  type CommonOptions,
-  type CountOptions,
-  commonSettings,
-  countSettings,
-  portSpaceOf,
-  runTool,
-} from '../cm-options.ts'
+import { addCountOptions, type CountOptions, countSettings, portSpaceOf, runTool } from '../cm-options.ts'
+import { addCommonOptions, type CommonOptions, commonSettings } from '../rdma-options.ts'
 
 const examples = `
 Joins a multicast group. With -s it sends datagrams to it, without it waits for so many. Options, messages and output

@@ -64,6 +64,7 @@ interface Options {
   timeout?: string
   json?: boolean
   rdma_cm?: boolean
+  comm_rdma_cm?: boolean
 }
 
 const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string }
@@ -170,7 +171,8 @@ function configureTest(test: PerfTest, command: Command): void {
     .option('--wait <seconds>', 'client: try so long to connect while nobody listens (default: 0)')
     .option('--timeout <seconds>', 'give up when nothing comes for so long; 0 waits for ever (default: 10)')
     .option('--json', 'print one JSON document and nothing else')
-    .addOption(new Option('-R, --rdma_cm').hideHelp())
+    .option('-R, --rdma_cm', 'let the RDMA CM connect the queue pairs')
+    .addOption(new Option('-z, --comm_rdma_cm').hideHelp())
     .addHelpText('after', explanation(test))
     .action(async (host: string | undefined, options: Options) => {
       process.exitCode = await measure(test, host, options)
@@ -212,7 +214,8 @@ interface Parsed {
 }
 
 function parse(test: PerfTest, host: string | undefined, options: Options): Parsed {
-  if (options.rdma_cm) throw new UsageError('-R', 'connections through the RDMA CM do not exist yet: leave it out')
+  if (options.comm_rdma_cm)
+    throw new UsageError('-z', 'the ends always agree over TCP here, and -R connects the queue pairs: leave it out')
   const given: Partial<PerfSettings> = { test }
   const latency = isLatency(test)
   const verb = verbOf(test)
@@ -272,6 +275,7 @@ function parse(test: PerfTest, host: string | undefined, options: Options): Pars
     cqMod: shared('cqMod', options.cqMod, integer('-Q', options.cqMod, 100, 1, 16_000)),
     atomicType: shared('atomicType', options.atomic_type, choice('-A', options.atomic_type, atomicTypes)),
     qpTimeout: shared('qpTimeout', options.qpTimeout, integer('-u', options.qpTimeout, 14, 1, 31)),
+    rdmaCm: shared('rdmaCm', options.rdma_cm, options.rdma_cm === true),
   }
   checkSettings(settings)
   const end: EndSettings = {

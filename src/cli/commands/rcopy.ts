@@ -2,7 +2,8 @@
 import type { Command } from 'commander'
 import { type RcopySettings, rcopyPort } from '../../rstools/index.ts'
 import { UsageError } from '../../toolkit/index.ts'
-import { addCommonOptions, type CommonOptions, commonSettings, portOf, runRsTool } from '../rs-options.ts'
+import { addCommonOptions, type CommonOptions, commonSettings } from '../rdma-options.ts'
+import { portOf, runRsTool } from '../rs-options.ts'
 
 const examples = `
 Without a file it is the server, which takes files until Ctrl-C, one client after the other. Messages and output are

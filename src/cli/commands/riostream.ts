@@ -1,7 +1,8 @@
 /** `verbena riostream`: rdma-core's riostream with Verbena's adapters. */
 import type { Command } from 'commander'
 import { rstreamPort } from '../../rstools/index.ts'
-import { addCommonOptions, collect, runRsTool, testOptions } from '../rs-options.ts'
+import { addCommonOptions } from '../rdma-options.ts'
+import { collect, runRsTool, testOptions } from '../rs-options.ts'
 import { addStreamOptions, type StreamOptions, streamSettings } from '../stream-options.ts'
 
 const examples = `

@@ -2,7 +2,8 @@
 import type { Command } from 'commander'
 import { maxPingBytes, minPingBytes, type RpingSettings, rpingPort, runRping } from '../../cmtools/index.ts'
 import { parseInteger, UsageError } from '../../toolkit/index.ts'
-import { addCommonOptions, type CommonOptions, commonSettings, runTool } from '../cm-options.ts'
+import { runTool } from '../cm-options.ts'
+import { addCommonOptions, type CommonOptions, commonSettings } from '../rdma-options.ts'
 
 const examples = `
 The client puts text into a buffer, the server reads it with RDMA READ and writes it back with RDMA WRITE. Options,

@@ -2,7 +2,8 @@
 import type { Command } from 'commander'
 import { rstreamPort } from '../../rstools/index.ts'
 import { UsageError } from '../../toolkit/index.ts'
-import { addCommonOptions, collect, runRsTool, testOptions } from '../rs-options.ts'
+import { addCommonOptions } from '../rdma-options.ts'
+import { collect, runRsTool, testOptions } from '../rs-options.ts'
 import { addStreamOptions, type StreamOptions, streamSettings } from '../stream-options.ts'
 
 const examples = `

@@ -3,16 +3,8 @@ import type { Command } from 'commander'
 import { runUcmatose, type UcmatoseSettings, ucmatosePort } from '../../cmtools/index.ts'
 import { PortSpace } from '../../index.ts'
 import { oneOf, parseInteger, UsageError } from '../../toolkit/index.ts'
-import {
-  addCommonOptions,
-  addMessageOptions,
-  type CommonOptions,
-  checkFormat,
-  commonSettings,
-  type MessageOptions,
-  messageSettings,
-  runTool,
-} from '../cm-options.ts'
+import { addMessageOptions, checkFormat, type MessageOptions, messageSettings, runTool } from '../cm-options.ts'
+import { addCommonOptions, type CommonOptions, commonSettings } from '../rdma-options.ts'
 
 const examples = `
 Without -s it is the server. When all connections stand the server sends messages on each of them, then the client

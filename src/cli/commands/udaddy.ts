@@ -3,17 +3,15 @@ import type { Command } from 'commander'
 import { runUdaddy, type UdaddySettings, udaddyPort } from '../../cmtools/index.ts'
 import { oneOf, parseInteger, UsageError } from '../../toolkit/index.ts'
 import {
-  addCommonOptions,
   addMessageOptions,
-  type CommonOptions,
   checkFormat,
-  commonSettings,
   datagramSpace,
   type MessageOptions,
   messageSettings,
   portSpaceOf,
   runTool,
 } from '../cm-options.ts'
+import { addCommonOptions, type CommonOptions, commonSettings } from '../rdma-options.ts'
 
 const examples = `
 Without -s it is the server. The client asks for the server's UD queue pair and sends it datagrams; when all have come

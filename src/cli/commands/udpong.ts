@@ -2,15 +2,8 @@
 import type { Command } from 'commander'
 import { maxMessageBytes, type UdpongSettings, udpongPort } from '../../rstools/index.ts'
 import { parseInteger } from '../../toolkit/index.ts'
-import {
-  addCommonOptions,
-  type CommonOptions,
-  collect,
-  commonSettings,
-  portOf,
-  runRsTool,
-  testOptions,
-} from '../rs-options.ts'
+import { addCommonOptions, type CommonOptions, commonSettings } from '../rdma-options.ts'
+import { collect, portOf, runRsTool, testOptions } from '../rs-options.ts'
 
 const examples = `
 Without -s it is the server, which goes on until Ctrl-C. The client sends datagrams over rsockets: first such that the

@@ -31,6 +31,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'rdmacm-utils': ['rping'],
   curl: ['curl'],
   'netcat-openbsd': ['nc.openbsd'],
+  'netcat-traditional': ['nc.traditional'],
   perftest: ['ib_write_bw'],
   tcpdump: ['tcpdump'],
   tshark: ['tshark'],

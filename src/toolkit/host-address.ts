@@ -1,0 +1,24 @@
+/** Addresses of hosts by their names, and whether they are this one. */
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { EndError } from './wire.ts'
+
+/** The IP address of a host. Throws EndError ADDRESS. */
+export async function hostAddress(host: string): Promise<string> {
+  if (isIP(host) !== 0) return host
+  try {
+    return (await lookup(host)).address
+  } catch (error) {
+    throw new EndError(
+      'ADDRESS',
+      `'${host}' is no IP address, and no name that can be looked up (${(error as NodeJS.ErrnoException).code})`,
+    )
+  }
+}
+
+/** Whether an address is one of this host. */
+export function isOwnAddress(address: string): boolean {
+  if (address.startsWith('127.') || address === '::1') return true
+  return Object.values(networkInterfaces()).some((infos) => infos?.some((info) => info.address === address))
+}
