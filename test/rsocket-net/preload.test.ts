@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { overFake, run } from './children.ts'
 
-const apps = ['echo.cjs', 'http.cjs', 'https.mjs', 'ws.mjs', 'redis.mjs']
+const apps = ['echo.cjs', 'reset.mjs', 'http.cjs', 'https.mjs', 'ws.mjs', 'redis.mjs']
 
 describe('a program and its server in one process, over sockets of the process', () => {
   for (const app of apps)
@@ -55,6 +55,11 @@ describe('falling back to TCP', () => {
     const { out, err } = await run(['echo.cjs'], { ...overFake, env: { VERBENA_PRELOAD: 'connect *' } })
     expect(out).toEqual((await run(['echo.cjs'])).out)
     expect(err.filter((line) => !/: TCP, because connect ECONNREFUSED/.test(line))).toEqual([])
+  })
+
+  it('of a socket that is reset before it is connected', async () => {
+    const { out } = await run(['reset.mjs'], { ...overFake, env: { VERBENA_PRELOAD: 'connect *' } })
+    expect(out).toEqual((await run(['reset.mjs'])).out)
   })
 
   it('with TLS', async () => {

@@ -123,7 +123,9 @@ export class Link {
   }
 
   #onReadable: () => void = () => {
-    for (let n = 0; n < readsPerTurn && this.#reading; n++) if (!this.#readOnce()) return
+    // Nothing more there: the end, if that is what comes, makes the socket readable in the next turn.
+    for (let n = 0; n < readsPerTurn && this.#reading && (n === 0 || this.socket.readableBytes > 0); n++)
+      if (!this.#readOnce()) return
   }
 
   /** False when nothing more is to be had now. */

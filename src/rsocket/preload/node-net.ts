@@ -22,6 +22,7 @@ export interface NodeSocket extends LinkedStream {
   autoSelectFamilyAttemptedAddresses?: string[]
   _undestroy(): void
   _getpeername(): NodeAddress
+  resetAndDestroy(): NodeSocket
   ref(): NodeSocket
   unref(): NodeSocket
   setNoDelay(enable: unknown): NodeSocket

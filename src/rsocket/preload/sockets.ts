@@ -83,10 +83,7 @@ export function patchSockets(): void {
   divert('_read', linkedMethods._read as Callable)
   divert('_writeGeneric', linkedMethods._writeGeneric as Callable)
   divert('_final', linkedMethods._final as Callable)
-  divert('resetAndDestroy', function (this: NodeSocket) {
-    linkedMethods.reset.call(this)
-    return this
-  } as Callable)
+  patchReset()
   precede('pause', linkedMethods.pause as Callable)
   precede('resume', linkedMethods.resume as Callable)
   patchOptions()
@@ -95,6 +92,21 @@ export function patchSockets(): void {
   patchAddresses()
   patchFigures()
   patchTlsSockets()
+}
+
+/** A socket whose way is not decided yet has no handle; it is reset once it is connected, as others that connect. */
+function patchReset(): void {
+  replace(
+    socketMethods,
+    'resetAndDestroy',
+    (original) =>
+      function (this: NodeSocket) {
+        if (this._verbena) linkedMethods.reset.call(this)
+        else if (this.connecting && !this._handle) this.once('connect', () => this.resetAndDestroy())
+        else original.call(this as never)
+        return this
+      } as Callable,
+  )
 }
 
 function patchOptions(): void {
