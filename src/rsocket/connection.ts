@@ -62,6 +62,7 @@ export class StreamConnection implements StreamLink {
   /** The error that ended the connection, positive; 0 if there was none. */
   error = 0
   /** The control message that is to be sent, −1 if there is none. */
+  private started = false
   private saying = -1
   private goodbye = ''
   /** This end has shut down for sending. */
@@ -117,6 +118,7 @@ export class StreamConnection implements StreamLink {
     this.out.start(this.foreign ? { ...theirs, extension: null } : theirs)
     this.mapped.start(theirs, this.foreign)
     this.in.start(theirs, this.foreign)
+    this.started = true
   }
 
   // --- what can be done --------------------------------------------------------------------------------------------
@@ -201,6 +203,8 @@ export class StreamConnection implements StreamLink {
 
   /** Takes all messages that have come; how many. */
   process(): number {
+    // What comes before the RTU, which may be lost, stays in the completion queue until this end knows what it means.
+    if (!this.started) return 0
     const total = this.takeAll()
     if (this.saying >= 0) this.say()
     if (total === 0) {

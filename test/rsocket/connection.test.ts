@@ -1,9 +1,9 @@
 /** One stream between two ends in one thread: data, buffers, credits, the end. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { QpState } from '../../src/index.ts'
+import { openDevice, QpState } from '../../src/index.ts'
 import { Errno } from '../../src/rsocket/constants.ts'
 import type { StreamOptions } from '../../src/rsocket/options.ts'
-import { type End, makePair, type Pair, settle } from './pair.ts'
+import { type End, joinEnds, makeEnd, makePair, type Pair, settle, through } from './pair.ts'
 
 let pair: Pair | undefined
 
@@ -32,6 +32,24 @@ function carry(from: End, to: End, total: number, piece = total): void {
   }
   expect(Buffer.compare(out, into)).toBe(0)
 }
+
+test('what comes before this end knows that it is connected, as when an RTU was lost, is there afterwards', () => {
+  const context = openDevice('shm0')
+  const [a, b] = [makeEnd(context), makeEnd(context)]
+  joinEnds(a, b)
+  b.connection.start(b.mine, through(a.mine))
+  expect(b.connection.send(Uint8Array.of(1, 2, 3), 0, 3)).toBe(3)
+  a.connection.probe()
+  a.connection.start(a.mine, through(b.mine))
+  settle(a, b)
+  const into = new Uint8Array(8)
+  expect(a.connection.recv(into, 0, 8)).toBe(3)
+  expect([...into.subarray(0, 3)]).toEqual([1, 2, 3])
+  carry(a, b, 100_000)
+  carry(b, a, 100_000)
+  for (const end of [a, b]) end.close()
+  context.close()
+})
 
 test('who closes waits for the acknowledgement of its goodbye, but not of a peer that has hung up meanwhile', () => {
   const { a } = start()

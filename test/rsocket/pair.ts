@@ -56,7 +56,8 @@ export function through(data: ConnData): ConnData {
   return decoded
 }
 
-export function connectEnds(a: End, b: End, connect: Parameters<typeof connectQp>[3] = {}): void {
+/** Their queue pairs are connected; neither knows yet that it may begin. */
+export function joinEnds(a: End, b: End, connect: Parameters<typeof connectQp>[3] = {}): void {
   const qa = a.connection.qp
   const qb = b.connection.qp
   const ea = endpointOf(qa)
@@ -65,6 +66,10 @@ export function connectEnds(a: End, b: End, connect: Parameters<typeof connectQp
   connectQp(qb, eb, ea, connect)
   a.connection.postReceives()
   b.connection.postReceives()
+}
+
+export function connectEnds(a: End, b: End, connect: Parameters<typeof connectQp>[3] = {}): void {
+  joinEnds(a, b, connect)
   a.connection.start(a.mine, through(b.mine))
   b.connection.start(b.mine, through(a.mine))
 }
