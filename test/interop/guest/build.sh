@@ -14,7 +14,7 @@ modules=(virtio_pci virtio_net virtio_console crc32_generic
   sch_netem sch_prio sch_ingress cls_u32 act_mirred ifb)
 programs=(ip tc rdma modprobe tcpdump
   ibv_devices ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong
-  rping ucmatose udaddy mckey cmtime rstream riostream rcopy udpong curl nc.openbsd nc.traditional
+  rping ucmatose udaddy mckey cmtime rstream riostream rcopy udpong curl nc.traditional
   ib_send_lat ib_send_bw ib_write_lat ib_write_bw ib_read_lat ib_read_bw ib_atomic_lat ib_atomic_bw)
 
 scratch=$(mktemp -d)

@@ -30,7 +30,6 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'ibverbs-utils': ['ibv_devinfo', 'ibv_rc_pingpong'],
   'rdmacm-utils': ['rping'],
   curl: ['curl'],
-  'netcat-openbsd': ['nc.openbsd'],
   'netcat-traditional': ['nc.traditional'],
   perftest: ['ib_write_bw'],
   tcpdump: ['tcpdump'],
