@@ -10,7 +10,7 @@ import {
   type ProtectionDomain,
   reapDead,
 } from '../verbs/index.ts'
-import { forget, heat, leave, type Member, use } from './loop.ts'
+import { forget, givesTurns, heat, leave, type Member, use } from './loop.ts'
 
 /** Longest time without a look around, for what makes no event. */
 const sliceMs = 100
@@ -50,6 +50,8 @@ export class Adapter {
   #refs = 0
   #waiting = false
   #timer: NodeJS.Timeout | undefined
+  /** Soon it is looked whether still nobody keeps the process alive. */
+  #letsGo = false
   readonly #pieces: Piece[] = []
   readonly #streams = new Set<Watched>()
   readonly #watchdog: NodeJS.Timeout
@@ -192,7 +194,8 @@ export class Adapter {
   /** Whether the process is kept alive may be different now. */
   #changed(): void {
     if (!this.#waiting) {
-      if (this.#members > 0) this.wait()
+      // While sockets get turns, their end begins the waiting.
+      if (this.#members > 0 && !givesTurns()) this.wait()
       return
     }
     if (this.#timer !== undefined && this.#refs > 0) {
@@ -200,7 +203,13 @@ export class Adapter {
       this.#timer = undefined
       this.#waiting = false
       this.wait()
-    } else if (this.#refs === 0) this.channel.wake()
+    } else if (this.#refs === 0 && this.#timer === undefined && !this.#letsGo) {
+      this.#letsGo = true
+      setImmediate(() => {
+        this.#letsGo = false
+        if (this.#refs === 0 && this.#waiting && this.#timer === undefined && !this.channel.closed) this.channel.wake()
+      })
+    }
   }
 
   /** Waits in the event loop for an event. */

@@ -33,6 +33,11 @@ export function heat(member: Member): void {
   run()
 }
 
+/** Whether the loop gives turns, and will tell adapters to wait when it ends. */
+export function givesTurns(): boolean {
+  return running
+}
+
 export function forget(member: Member): void {
   hot.delete(member)
 }

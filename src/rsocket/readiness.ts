@@ -176,6 +176,12 @@ export abstract class Ready implements Member {
         : this.heldHub()
     const ref = this.state === 'closing' || this.watches.held
     if (by === this.heldBy && ref === this.heldRef) return
+    if (by === this.heldBy && by !== null && !(by instanceof Hub)) {
+      // HTTP clients do this with every request.
+      by.ref(ref ? 1 : -1)
+      this.heldRef = ref
+      return
+    }
     this.heldDrop()
     this.heldBy = by
     this.heldRef = ref

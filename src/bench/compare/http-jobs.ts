@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { type Comparison, compare } from './comparison.ts'
 import { finished, startProgram } from './programs.ts'
 
-const seconds = 1
+const seconds = 3
 const connectionCounts = [1, 16] as const
 
 const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
