@@ -104,7 +104,7 @@ describe.each(places)('two processes on $name', { timeout: 120_000 }, (place) =>
       '--device',
       devices.server,
       '-I',
-      '1000000',
+      '100000000',
       '-C',
       '1',
       '--timeout',
@@ -112,7 +112,7 @@ describe.each(places)('two processes on $name', { timeout: 120_000 }, (place) =>
     ])
     const served = outcome(server)
     await says(server, /usec/)
-    const args = ['rstream', '-s', address, '-I', '1000000', '-C', '1', '--device', devices.client, '--timeout', '8']
+    const args = ['rstream', '-s', address, '-I', '100000000', '-C', '1', '--device', devices.client, '--timeout', '8']
     const client = start([...args, ...patience])
     const ended = outcome(client)
     await new Promise((resolve) => setTimeout(resolve, 3000))
