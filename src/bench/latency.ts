@@ -9,7 +9,6 @@
  * Each set is saved when it is done, so that whatever ends a run leaves what it had measured.
  */
 import { join } from 'node:path'
-import { currentCores, pinThread } from '../memory/index.ts'
 import {
   type LatencyResults,
   type LatencySet,
@@ -23,10 +22,10 @@ import { Control, newControl, resetControl, Stop, stopText } from './control.ts'
 import type { Prepared, ReceiverReport, SenderReport, SetRequest } from './latency-set.ts'
 import { slotsOf } from './latency-set.ts'
 import type { StampRequest } from './latency-stamper.ts'
-import { describeMachine, lockProcessMemory, versions } from './machine.ts'
 import { latencyPlot } from './plots.ts'
 import type { Plan, PlannedSet } from './product.ts'
 import { clearTimestamps } from './results-dir.ts'
+import { beginResults, saverOf } from './saving.ts'
 import { type LatencySettings, maxBurst } from './settings.ts'
 import { receiverStamps } from './stamps.ts'
 
@@ -60,31 +59,17 @@ const primingPauseNs = 500
 
 /** Measures all sets of the plan and saves them in `outDir`; the results say whether all went well (`complete`). */
 export async function runLatency(run: LatencyRun): Promise<LatencyResults> {
-  const started = performance.now()
   const results: LatencyResults = {
-    format: 'verbena-results',
-    version: 1,
+    ...beginResults(run.command),
     tool: 'latency',
     unit: 'ns',
-    command: run.command,
-    startedAt: new Date().toISOString(),
-    durationSeconds: 0,
-    complete: false,
-    machine: describeMachine(),
-    versions: versions(),
     sets: [],
   }
   const { permitted } = results.machine
-  permitted.lockedMemory = lockProcessMemory()
-  permitted.pinnedThreads = pinThread(currentCores())
   const threads = new LatencyThreads()
   const onAbort = () => threads.stop(Stop.interrupted)
   run.signal?.addEventListener('abort', onAbort)
-  const save = () => {
-    results.durationSeconds = (performance.now() - started) / 1000
-    results.sets.sort((a, b) => Number(a.id) - Number(b.id))
-    saveResults(run.outDir, results)
-  }
+  const save = saverOf(results, run.outDir)
   clearTimestamps(run.outDir)
   saveResults(run.outDir, results, latencyPlot(run.plan.sets.map(({ settings }) => settings)))
   try {

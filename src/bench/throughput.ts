@@ -2,14 +2,13 @@
  * The throughput benchmark: the tutorial's echo between a client's and a server's thread, for each technique and
  * number of concurrent messages. A message counts when it is back at the client; rates are of one direction.
  */
-import { currentCores, pinThread } from '../memory/index.ts'
 import { saveResults, type ThroughputResults, type ThroughputSet } from '../report/index.ts'
 import { Peer, siblingModule } from '../toolkit/index.ts'
 import { Control, newControl, resetControl, Stop, stopText } from './control.ts'
-import { describeMachine, lockProcessMemory, versions } from './machine.ts'
 import { throughputPlot } from './plots.ts'
 import type { Plan, PlannedSet } from './product.ts'
 import { clearTimestamps } from './results-dir.ts'
+import { beginResults, saverOf } from './saving.ts'
 import type { EchoResult, EchoTarget } from './throughput-echo.ts'
 import type { EndPrepared } from './throughput-end.ts'
 import { type ThroughputSettings, usesManyQps } from './throughput-settings.ts'
@@ -32,30 +31,16 @@ export interface ThroughputRun {
 const callTimeoutMs = 20_000
 
 export async function runThroughput(run: ThroughputRun): Promise<ThroughputResults> {
-  const started = performance.now()
   const results: ThroughputResults = {
-    format: 'verbena-results',
-    version: 1,
+    ...beginResults(run.command),
     tool: 'throughput',
     unit: 'messages/s',
-    command: run.command,
-    startedAt: new Date().toISOString(),
-    durationSeconds: 0,
-    complete: false,
-    machine: describeMachine(),
-    versions: versions(),
     sets: [],
   }
-  results.machine.permitted.lockedMemory = lockProcessMemory()
-  results.machine.permitted.pinnedThreads = pinThread(currentCores())
   const ends = new EchoEnds()
   const onAbort = () => ends.interrupt()
   run.signal?.addEventListener('abort', onAbort)
-  const save = () => {
-    results.durationSeconds = (performance.now() - started) / 1000
-    results.sets.sort((a, b) => Number(a.id) - Number(b.id))
-    saveResults(run.outDir, results)
-  }
+  const save = saverOf(results, run.outDir)
   clearTimestamps(run.outDir)
   saveResults(run.outDir, results, throughputPlot())
   const target: EchoTarget = { warmup: run.warmup, messages: run.messages, durationNs: run.seconds * 1e9 }

@@ -1,6 +1,6 @@
 /** Runs a plan of latency sets at the terminal: progress, then the table and a histogram, or one JSON document. */
 import { join } from 'node:path'
-import { type LatencyRun, Progress, runLatency, varying } from '../bench/index.ts'
+import { type LatencyRun, runLatency, varying } from '../bench/index.ts'
 import {
   formatCount,
   type LatencyResults,
@@ -9,38 +9,17 @@ import {
   readTimestamps,
   terminalHistogram,
 } from '../report/index.ts'
-import { exitCodes } from './failure.ts'
-import { interruptible } from './interrupt.ts'
-import { note, paint, print, table, terminalWidth, wantsColour } from './output.ts'
+import { measure, settingText } from './measurement.ts'
+import { paint, print, table, terminalWidth, wantsColour } from './output.ts'
 
 /** The exit code. */
 export async function measureLatency(run: Omit<LatencyRun, 'command'>, json: boolean): Promise<number> {
-  const interruption = interruptible()
-  const progress = new Progress(run.plan.sets.length)
-  const notes = new Set<string>()
-  let results: LatencyResults
-  try {
-    results = await runLatency({
-      ...run,
-      command: ['verbena', ...process.argv.slice(2)],
-      signal: interruption.signal,
-      onSet: ({ settings }, measured) =>
-        progress.update(measured, `${settings.service} ${settings.op} ${settings.size} B`),
-      onNote: (text) => notes.add(text),
-    })
-  } finally {
-    progress.stop()
-    interruption.dispose()
-  }
-  for (const text of notes) note(text)
-  if (json) process.stdout.write(`${JSON.stringify(latencyDocument(results))}\n`)
-  else show(results, run.outDir)
-  for (const { id, error } of results.sets) if (error && error !== 'interrupted') note(`set ${id}: ${error}`)
-  if (interruption.exitCode() !== undefined) {
-    note(`interrupted after ${results.sets.length} of ${run.plan.sets.length} sets; they are in ${run.outDir}`)
-    return interruption.exitCode()!
-  }
-  return results.sets.some((set) => set.error !== undefined) ? exitCodes.failed : exitCodes.done
+  return await measure({
+    ...{ outDir: run.outDir, json, plannedSets: run.plan.sets.length },
+    run: (hooks) => runLatency({ ...run, ...hooks }),
+    describe: ({ settings }) => `${settings.service} ${settings.op} ${settings.size} B`,
+    ...{ document: latencyDocument, show },
+  })
 }
 
 /** What --json prints. */
@@ -112,9 +91,4 @@ function showHistogram(sets: readonly LatencySet[], outDir: string): void {
   const limit = set.lat.p90 <= 10_000 ? 10_000 : 10 ** Math.ceil(Math.log10(set.lat.p90))
   const options = { title, width: terminalWidth(), rangeNs: [0, limit] as const, colour: wantsColour(process.stdout) }
   print(terminalHistogram(latencies(tSubm, tRecv), options))
-}
-
-function settingText(value: unknown): string {
-  if (typeof value === 'boolean') return value ? 'on' : 'off'
-  return String(value)
 }

@@ -1,47 +1,31 @@
 /** Runs a plan of socket sets at the terminal: progress, then the tables, or one JSON document. */
-import { Progress, runSockets, type SocketRun, varying } from '../bench/index.ts'
+import { runSockets, type SocketRun, varying } from '../bench/index.ts'
 import {
   formatBytes,
   formatCount,
   formatRate,
   formatShare,
+  medianOf,
   type SocketProfile,
   type SocketResults,
   type SocketSet,
 } from '../report/index.ts'
-import { exitCodes } from './failure.ts'
-import { interruptible } from './interrupt.ts'
-import { note, paint, print, table } from './output.ts'
+import { measure, settingText } from './measurement.ts'
+import { paint, print, table } from './output.ts'
 
 /** The exit code. */
 export async function measureSockets(run: Omit<SocketRun, 'command'>, json: boolean): Promise<number> {
-  const interruption = interruptible()
-  const total = run.plan.sets.length + run.profiles.length
-  const progress = new Progress(total)
-  const notes = new Set<string>()
-  let results: SocketResults
-  try {
-    results = await runSockets({
-      ...run,
-      command: ['verbena', ...process.argv.slice(2)],
-      signal: interruption.signal,
-      onSet: ({ settings }, measured) =>
-        progress.update(measured, `${settings.test} over ${settings.transport}, ${settings.size} bytes`),
-      onNote: (text) => notes.add(text),
-    })
-  } finally {
-    progress.stop()
-    interruption.dispose()
-  }
-  for (const text of notes) note(text)
-  if (json) process.stdout.write(`${JSON.stringify(socketDocument(results))}\n`)
-  else show(results, run.outDir)
-  for (const { id, error } of results.sets) if (error && error !== 'interrupted') note(`set ${id}: ${error}`)
-  if (interruption.exitCode() !== undefined) {
-    note(`interrupted after ${results.sets.length} of ${run.plan.sets.length} sets; they are in ${run.outDir}`)
-    return interruption.exitCode()!
-  }
-  return results.sets.some((set) => set.error !== undefined) ? exitCodes.failed : exitCodes.done
+  return await measure({
+    ...{
+      outDir: run.outDir,
+      json,
+      plannedSets: run.plan.sets.length,
+      plannedSteps: run.plan.sets.length + run.profiles.length,
+    },
+    run: (hooks) => runSockets({ ...run, ...hooks }),
+    describe: ({ settings }) => `${settings.test} over ${settings.transport}, ${settings.size} bytes`,
+    ...{ document: socketDocument, show },
+  })
 }
 
 /** What --json prints. */
@@ -89,21 +73,21 @@ function groups(sets: readonly SocketSet[], test: string, keys: readonly string[
 
 function row(group: readonly SocketSet[], keys: readonly string[]): string[] {
   const { settings, via } = group[0]!
-  const rate = median(group.map((set) => set.messagesPerSecond))
-  const bits = median(group.map((set) => set.bytesPerSecond * 8))
+  const rate = medianOf(group.map((set) => set.messagesPerSecond))
+  const bits = medianOf(group.map((set) => set.bytesPerSecond * 8))
   const figures =
     settings.test === 'rr'
-      ? [formatCount(rate), formatCount(1e9 / rate), formatCount(median(group.map((set) => set.roundTrip?.p99 ?? 0)))]
+      ? [formatCount(rate), formatCount(1e9 / rate), formatCount(medianOf(group.map((set) => set.roundTrip?.p99 ?? 0)))]
       : [formatRate(rate), formatRate(bits)]
   const cpu = (['client', 'server', 'process'] as const).map((end) => {
     const values = group.flatMap((set) => set.cpu[end] ?? [])
-    return values.length > 0 ? median(values).toFixed(2) : '–'
+    return values.length > 0 ? medianOf(values).toFixed(2) : '–'
   })
   const cost = group.flatMap(({ cpu, messagesPerSecond, bytesPerSecond }) => {
     if (cpu.client === null || cpu.server === null) return []
     return ((cpu.client + cpu.server) * 1e9) / (settings.test === 'rr' ? messagesPerSecond : bytesPerSecond)
   })
-  const middle = median(cost)
+  const middle = medianOf(cost)
   const costText = settings.test === 'rr' || middle >= 100 ? formatCount(middle) : middle.toPrecision(3)
   const transport = settings.transport === 'tcp' ? (via === 'node:net' ? 'TCP (node:net)' : 'kernel TCP') : 'rsocket'
   return [
@@ -130,13 +114,4 @@ function showProfiles(profiles: readonly SocketProfile[]): void {
     print(`${names[i]!.padEnd(width)}  ${parts.join(', ')}`)
   }
   print('')
-}
-
-function settingText(value: unknown): string {
-  return typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value ?? '–')
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[(sorted.length - 1) >> 1] ?? Number.NaN
 }

@@ -1,38 +1,17 @@
 /** Runs a plan of throughput sets at the terminal: progress, then the table, or one JSON document. */
-import { Progress, runThroughput, type ThroughputRun, varying } from '../bench/index.ts'
+import { runThroughput, type ThroughputRun, varying } from '../bench/index.ts'
 import { formatRate, type ThroughputResults } from '../report/index.ts'
-import { exitCodes } from './failure.ts'
-import { interruptible } from './interrupt.ts'
-import { note, paint, print, table } from './output.ts'
+import { measure } from './measurement.ts'
+import { paint, print, table } from './output.ts'
 
 /** The exit code. */
 export async function measureThroughput(run: Omit<ThroughputRun, 'command'>, json: boolean): Promise<number> {
-  const interruption = interruptible()
-  const progress = new Progress(run.plan.sets.length)
-  const notes = new Set<string>()
-  let results: ThroughputResults
-  try {
-    results = await runThroughput({
-      ...run,
-      command: ['verbena', ...process.argv.slice(2)],
-      signal: interruption.signal,
-      onSet: ({ settings }, measured) =>
-        progress.update(measured, `${settings.technique}, ${settings.concurrent} under way`),
-      onNote: (text) => notes.add(text),
-    })
-  } finally {
-    progress.stop()
-    interruption.dispose()
-  }
-  for (const text of notes) note(text)
-  if (json) process.stdout.write(`${JSON.stringify(throughputDocument(results))}\n`)
-  else show(results, run.outDir)
-  for (const { id, error } of results.sets) if (error && error !== 'interrupted') note(`set ${id}: ${error}`)
-  if (interruption.exitCode() !== undefined) {
-    note(`interrupted after ${results.sets.length} of ${run.plan.sets.length} sets; they are in ${run.outDir}`)
-    return interruption.exitCode()!
-  }
-  return results.sets.some((set) => set.error !== undefined) ? exitCodes.failed : exitCodes.done
+  return await measure({
+    ...{ outDir: run.outDir, json, plannedSets: run.plan.sets.length },
+    run: (hooks) => runThroughput({ ...run, ...hooks }),
+    describe: ({ settings }) => `${settings.technique}, ${settings.concurrent} under way`,
+    ...{ document: throughputDocument, show },
+  })
 }
 
 /** What --json prints. */

@@ -25,6 +25,7 @@ export type {
   Machine,
   PlotSettings,
   Results,
+  ResultsHead,
   Setting,
   SocketProfile,
   SocketResults,
@@ -33,5 +34,5 @@ export type {
   ThroughputSet,
 } from './results.ts'
 export { defaultPlotSettings } from './schema.ts'
-export { type Histogram, histogram, latencies, NSEC_PER_SEC, nearestRank, summarize } from './statistics.ts'
+export { type Histogram, histogram, latencies, medianOf, NSEC_PER_SEC, nearestRank, summarize } from './statistics.ts'
 export { type TerminalHistogramOptions, terminalHistogram } from './terminal.ts'

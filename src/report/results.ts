@@ -108,7 +108,7 @@ export interface Machine {
   permitted: Record<string, boolean>
 }
 
-interface ResultsHead {
+export interface ResultsHead {
   format: 'verbena-results'
   version: 1
   /** The command line, without the interpreter. */

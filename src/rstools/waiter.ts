@@ -93,44 +93,40 @@ function gone(socket: ToolSocket, what: string, result: number): EndError {
 }
 
 /** Sends all of `bytes`. */
-export function sendAll(
-  waiter: Waiter,
-  socket: ToolSocket,
-  bytes: Uint8Array,
-  { flags, async }: TransferOptions,
-): void {
-  const { length } = bytes
-  for (let offset = 0; offset < length; ) {
-    if (async) pollFor(waiter, socket, POLLOUT)
-    const n = socket.send(offset === 0 ? bytes : bytes.subarray(offset), flags)
-    if (n > 0) {
-      offset += n
-      waiter.progress()
-    } else if (isEagain(n)) waiter.idle(socket, POLLOUT, 'room to send')
-    else throw gone(socket, 'send', n)
-  }
+export function sendAll(waiter: Waiter, socket: ToolSocket, bytes: Uint8Array, options: TransferOptions): void {
+  transferAll(waiter, socket, 'send', bytes, options)
 }
 
 /** Fills all of `bytes`. */
-export function recvAll(
+export function recvAll(waiter: Waiter, socket: ToolSocket, bytes: Uint8Array, options: TransferOptions): void {
+  transferAll(waiter, socket, 'recv', bytes, options)
+}
+
+function transferAll(
   waiter: Waiter,
   socket: ToolSocket,
+  call: 'send' | 'recv',
   bytes: Uint8Array,
   { flags, async }: TransferOptions,
 ): void {
+  const events = call === 'send' ? POLLOUT : POLLIN
   const { length } = bytes
   for (let offset = 0; offset < length; ) {
-    if (async) pollFor(waiter, socket, POLLIN)
-    const n = socket.recv(offset === 0 ? bytes : bytes.subarray(offset), flags)
+    if (async) pollFor(waiter, socket, events)
+    const n = socket[call](offset === 0 ? bytes : bytes.subarray(offset), flags)
     if (n > 0) {
       offset += n
       waiter.progress()
-    } else if (isEagain(n)) waiter.idle(socket, POLLIN, 'data')
-    else throw gone(socket, 'recv', n)
+    } else if (isEagain(n)) waiter.idle(socket, events, wantedText(events))
+    else throw gone(socket, call, n)
   }
 }
 
+function wantedText(events: number): string {
+  return events === POLLIN ? 'data' : 'room to send'
+}
+
 function pollFor(waiter: Waiter, socket: ToolSocket, events: number): void {
-  const revents = waiter.ready(socket, events, events === POLLIN ? 'data' : 'room to send')
+  const revents = waiter.ready(socket, events, wantedText(events))
   if ((revents & events) === 0 && (revents & (POLLERR | POLLHUP)) !== 0) throw gone(socket, 'poll', 0)
 }

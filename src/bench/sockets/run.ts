@@ -1,6 +1,6 @@
 /** The socket benchmark: TCP_RR and TCP_STREAM between a client's and a server's thread, over rsockets and TCP. */
 import { join } from 'node:path'
-import { currentCores, nativeAvailable, pinThread } from '../../memory/index.ts'
+import { nativeAvailable } from '../../memory/index.ts'
 import {
   type SocketResults,
   type SocketSet,
@@ -11,10 +11,10 @@ import {
 } from '../../report/index.ts'
 import { Peer, siblingModule } from '../../toolkit/index.ts'
 import { Control, newControl, resetControl, Stop } from '../control.ts'
-import { describeMachine, lockProcessMemory, versions } from '../machine.ts'
 import { socketPlot } from '../plots.ts'
 import type { Plan, PlannedSet } from '../product.ts'
 import { clearTimestamps } from '../results-dir.ts'
+import { beginResults, saverOf } from '../saving.ts'
 import type { EndPrepared, EndRequest, EndResult, EndRun } from './end.ts'
 import { receiveBytes } from './loops.ts'
 import { saveProfiles } from './profiles.ts'
@@ -44,30 +44,19 @@ const callTimeoutMs = 20_000
 const timedRoundTrips = 100_000
 
 export async function runSockets(run: SocketRun): Promise<SocketResults> {
-  const started = performance.now()
   const results: SocketResults = {
-    format: 'verbena-results',
-    version: 1,
+    ...beginResults(run.command),
     tool: 'rsocket',
     unit: 'bytes/s',
-    command: run.command,
-    startedAt: new Date().toISOString(),
-    durationSeconds: 0,
-    complete: false,
-    machine: describeMachine(),
-    versions: versions(),
     sets: [],
     profiles: [],
   }
-  results.machine.permitted.lockedMemory = lockProcessMemory()
-  results.machine.permitted.pinnedThreads = pinThread(currentCores())
   const ends = new SocketEnds()
   const onAbort = () => ends.interrupt()
   run.signal?.addEventListener('abort', onAbort)
+  const saveSets = saverOf(results, run.outDir)
   const save = () => {
-    results.durationSeconds = (performance.now() - started) / 1000
-    results.sets.sort((a, b) => Number(a.id) - Number(b.id))
-    saveResults(run.outDir, results)
+    saveSets()
     writeSocketTable(join(run.outDir, 'sets.csv'), results.sets)
   }
   clearTimestamps(run.outDir)
