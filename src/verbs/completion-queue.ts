@@ -436,7 +436,7 @@ export class CompletionChannel extends Handle {
         segment.wait(this.#chan + Chan.sequence, sequence, Math.min(left, i32[pendingCount] !== 0 ? 1 : 1000))
       }
     } finally {
-      Atomics.sub(i32, this.#chan + Chan.waiters, 1)
+      this.#waitEnds()
     }
   }
 
@@ -477,7 +477,7 @@ export class CompletionChannel extends Handle {
       }
       return null
     } finally {
-      Atomics.sub(i32, this.#chan + Chan.waiters, 1)
+      this.#waitEnds()
     }
   }
 
@@ -503,10 +503,15 @@ export class CompletionChannel extends Handle {
           await segment.waitAsync(this.#chan + Chan.sequence, sequence, i32[pendingCount] !== 0 ? 1 : 100)
         }
       } finally {
-        Atomics.sub(i32, this.#chan + Chan.waiters, 1)
+        this.#waitEnds()
       }
       if (cq) yield cq
     }
+  }
+
+  /** The record of a closed channel may be another's already. */
+  #waitEnds(): void {
+    if (!this.closed) Atomics.sub(this.#host.i32, this.#chan + Chan.waiters, 1)
   }
 
   /** Before waiting: carries on with what can go on, and leaves the rest to others. */

@@ -203,15 +203,20 @@ function patchFigures(): void {
     })
 }
 
-/** TLS waits for the 'connect' of a socket without a handle; one that is attached is connected already. */
+/**
+ * TLS waits for the 'connect' of a socket without a handle; one that is attached is connected already. And over a socket
+ * with a handle the peer's end is the TLS socket's to answer, when it has written its last: so the one below, which hears
+ * of the end first, must not answer it by itself.
+ */
 function patchTlsSockets(): void {
   replace(
     tlsSocketMethods,
     '_init',
     (original) =>
-      function (this: NodeSocket, socket: NodeSocket | undefined, ...rest: unknown[]) {
-        const result = original.call(this as never, socket, ...rest)
+      function (this: NodeSocket, socket: NodeSocket | undefined, wrap: unknown) {
+        const result = original.call(this as never, socket, wrap)
         if (socket?._verbena && !socket.connecting) this.connecting = false
+        if (socket instanceof net.Socket && wrap !== socket) socket.allowHalfOpen = true
         return result
       } as Callable,
   )

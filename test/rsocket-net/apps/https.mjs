@@ -42,9 +42,21 @@ async function use(port, host) {
   await once(plain, 'secureConnect')
   show('tls', plain.authorized, plain.alpnProtocol, plain.remoteAddress, plain.getPeerCertificate().subject.CN)
   plain.end('GET /old HTTP/1.0\r\n\r\n')
-  let text = ''
-  for await (const chunk of plain.setEncoding('utf8')) text += chunk
-  show('tls', text.split('\r\n\r\n')[1])
+  show('tls', (await plain.setEncoding('utf8').toArray()).join('').split('\r\n\r\n')[1])
+
+  // A server that answers long after the client has ended its direction, and only then reads.
+  const late = tls.createServer({ key, cert }, (socket) => {
+    setTimeout(() => {
+      socket.end('an answer')
+      socket.resume()
+    }, 200)
+  })
+  late.listen(0, host === '127.0.0.1' ? host : undefined)
+  await once(late, 'listening')
+  const early = connect({ port: late.address().port, host: '127.0.0.1', ca: cert, servername: 'localhost' })
+  early.end('a question')
+  show('late', (await early.setEncoding('utf8').toArray()).join(''))
+  late.close()
 
   const strict = tls.connect(port, host, { servername: 'somebody.example', ca: cert })
   const [error] = await once(strict, 'error')
