@@ -22,6 +22,8 @@ export {
   nativeReason,
   pinThread,
   signalEventFd,
+  type SystemCrc32,
+  systemCrc32,
   threadCpuNs,
   type UdpOptions,
   UdpSocket,

@@ -219,9 +219,9 @@ export class StreamConnection implements StreamLink {
     return total
   }
 
-  /** Takes completions of what was sent. */
+  /** Takes completions of what was sent that are there: call it after `process`, which gives the device time. */
   reap(): void {
-    this.out.reap()
+    if (this.out.answered) this.out.reap()
     if (this.out.failedStatus !== WcStatus.Success) this.sendFailed()
   }
 

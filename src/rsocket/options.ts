@@ -24,7 +24,7 @@ export const defaultOptions: Readonly<StreamOptions> = {
   sqSize: 384,
   rqSize: 384,
   inlineBytes: 64,
-  sendBufferBytes: 1 << 17,
+  sendBufferBytes: 1 << 18,
   receiveBufferBytes: 1 << 17,
   receiveBufferTimes: 4,
   iomapSize: 0,

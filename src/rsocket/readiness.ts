@@ -150,11 +150,10 @@ export abstract class Ready implements Member {
   }
 
   arm(): boolean {
-    const { connection } = this
-    if (connection === null) return false
-    connection.arm()
-    const some = connection.process() + (this.trunk?.process() ?? 0) > 0
-    return some || (this.state === 'closing' && this.connection !== null && this.goodbye())
+    if (this.connection === null) return false
+    this.connection.arm()
+    // What came before that makes no event.
+    return this.turn()
   }
 
   /** For `rpoll`: from now on the one that is returned wakes up for this socket; null if nobody does. */

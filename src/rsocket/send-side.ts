@@ -335,7 +335,12 @@ export class SendSide {
 
   // --- what comes back ---------------------------------------------------------------------------------------------
 
-  /** Takes completions. Afterwards `failedStatus` says whether one failed. */
+  /** Whether completions are there. */
+  get answered(): boolean {
+    return this.cq.filled
+  }
+
+  /** Gives the device time and takes completions. Afterwards `failedStatus` says whether one failed. */
   reap(): void {
     const { wc } = this
     for (;;) {

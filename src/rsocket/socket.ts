@@ -154,6 +154,7 @@ export class RSocket extends Sharing implements RSocketLike {
   }
 
   get pendingBytes(): number {
+    this.connection?.process()
     this.connection?.reap()
     return this.connection?.pendingBytes ?? 0
   }

@@ -1,7 +1,7 @@
 /**
  * How a blocking call waits: it polls for a while, and then sleeps until the completion channel has an event. How long it
  * polls depends on what polling has brought before: a peer that answers within the time that a sleep costs is polled for,
- * and one that does not is slept for.
+ * and one that does not is slept for. Sleeping makes waits longer, so now and then it is tried whether polling does again.
  */
 import { nowNs } from '../memory/index.ts'
 import { watchMs } from './adapter.ts'
@@ -13,6 +13,8 @@ export const Wanted = { Read: 0, Write: 1, Done: 2, Control: 3, Space: 4 } as co
 
 /** Falling asleep and waking up takes about so long: polling for as long costs at most twice what is best. */
 const sleepCostNs = 100e3
+/** One wait of so many polls as long as a sleep costs, whatever the others brought. */
+const tryEvery = 16
 /** Looks between two looks at the clock. */
 const looks = 32
 /** A sleeper looks around so often, for what makes no event. */
@@ -26,6 +28,7 @@ export class Patience {
   spinNs: number
   keepAliveMs: number = Number.POSITIVE_INFINITY
   private askedAt: number = performance.now()
+  private waits = 0
 
   constructor(line: Line, hub: Hub, options: SocketOptions) {
     this.line = line
@@ -61,10 +64,16 @@ export class Patience {
   wait(wanted: number, endMs: number = Number.POSITIVE_INFINITY): boolean {
     const began = nowNs()
     let spent = 0
+    this.waits = (this.waits + 1) % tryEvery
+    const spinNs = this.waits === 0 ? Math.max(sleepCostNs, this.spinNs) : this.spinNs
     do {
-      for (let i = 0; i < looks; i++) if (this.look(wanted)) return true
+      for (let i = 0; i < looks; i++)
+        if (this.look(wanted)) {
+          this.spinNs = spinNs
+          return true
+        }
       spent = nowNs() - began
-    } while (spent < this.spinNs)
+    } while (spent < spinNs)
     const least = this.options.pollingUs * 1000
     for (;;) {
       this.connection.arm()

@@ -114,6 +114,7 @@ export abstract class NetworkDevice implements Device {
   abstract open(context: number, options: OpenOptions): void
   abstract close(context: number): void
   abstract rest(): void
+  abstract sleep(channel: number, expected: number, timeoutMs: number): boolean
   abstract joinGroup(gid: Uint8Array): void
   abstract leaveGroup(gid: Uint8Array): void
 
@@ -222,6 +223,11 @@ export abstract class NetworkDevice implements Device {
       Atomics.store(i32, lock, 0)
     } while (transport.rung && Atomics.compareExchange(i32, lock, 0, segment.lockValue) === 0)
     return received
+  }
+
+  /** Whether ACKs wait for something to go with. */
+  protected get acksWait(): boolean {
+    return this.#acksPutOff
   }
 
   /** Whether the packets that just came completed receives, so that their ACKs may wait for an answer to go with. */

@@ -188,6 +188,14 @@ export class CompletionQueue extends Handle {
     return filled
   }
 
+  /** Whether `poll` would find something without giving the device time first. */
+  get filled(): boolean {
+    const { i32, cq } = this
+    const tail = i32[cq + Cq.tail]!
+    const e = i32[cq + Cq.ring]! + (tail & i32[cq + Cq.mask]!) * Cqe.words
+    return Atomics.load(i32, e + Cqe.sequence) === ((tail + 1) | 0)
+  }
+
   /** False for a completion whose QP is gone. */
   private fill(wc: WorkCompletion, e: number): boolean {
     const { i32 } = this
@@ -423,6 +431,7 @@ export class CompletionChannel extends Handle {
   /** Blocks this thread until there is an event, at most `timeoutMs`; then null. For worker threads. */
   getEvent(timeoutMs: number = Number.POSITIVE_INFINITY): CompletionQueue | null {
     const { segment, i32, pendingCount } = this.#host
+    const { device } = this.context
     const end = performance.now() + timeoutMs
     Atomics.add(i32, this.#chan + Chan.waiters, 1)
     try {
@@ -430,10 +439,13 @@ export class CompletionChannel extends Handle {
         const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
         const cq = this.tryGetEvent()
         if (cq) return cq
-        this.#giveTime()
+        if (i32[pendingCount] !== 0) device.progress()
         const left = end - performance.now()
+        const ms = Math.min(left, i32[pendingCount] !== 0 ? 1 : 1000)
+        if (left > 0 && device.sleep(this.#chan, sequence, ms)) continue
+        device.rest()
         if (left <= 0) return null
-        segment.wait(this.#chan + Chan.sequence, sequence, Math.min(left, i32[pendingCount] !== 0 ? 1 : 1000))
+        segment.wait(this.#chan + Chan.sequence, sequence, ms)
       }
     } finally {
       this.#waitEnds()
@@ -484,8 +496,7 @@ export class CompletionChannel extends Handle {
   /** Makes `nextEvent` and `whenEvent` of this thread end. */
   wake(): void {
     this.#wakes++
-    Atomics.add(this.#host.i32, this.#chan + Chan.sequence, 1)
-    this.#host.segment.notify(this.#chan + Chan.sequence)
+    this.#host.wakeWaiters(this.#chan)
   }
 
   /** Events as they come, without blocking the event loop: `for await (const cq of channel)`. Ends when the channel closes. */
@@ -528,8 +539,7 @@ export class CompletionChannel extends Handle {
     if (i32[this.#chan + Chan.cqs]! > 0)
       throw new VerbsError('EBUSY', 'close', `${i32[this.#chan + Chan.cqs]} CQs still use this channel`)
     this.markClosed()
-    Atomics.add(i32, this.#chan + Chan.sequence, 1)
-    this.#host.segment.notify(this.#chan + Chan.sequence)
+    this.#host.wakeWaiters(this.#chan)
     this.#host.control(() => {
       i32[this.#chan + Chan.state] = 0
     })

@@ -46,6 +46,11 @@ export interface Device {
   leaveGroup(gid: Uint8Array): void
   /** This thread is going to wait: from now on somebody else must see that things go on. */
   rest(): void
+  /**
+   * Blocks this thread until something may have come for the device, or the channel has counted other than
+   * `expected` events; at most `timeoutMs`. False, at once, if the device leaves its work to others while threads wait.
+   */
+  sleep(channel: number, expected: number, timeoutMs: number): boolean
   /** Begins or ends a context: an engine thread, membership, … */
   open(context: number, options: OpenOptions): void
   close(context: number): void

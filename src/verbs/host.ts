@@ -6,7 +6,7 @@
  * the send queue lock of a second QP while holding one: what must happen to a peer's send queue is deferred.
  */
 import { randomInt } from 'node:crypto'
-import { randomKey, type Segment, SegmentError } from '../memory/index.ts'
+import { randomKey, type Segment, SegmentError, signalEventFd } from '../memory/index.ts'
 import { EventType, Opcode, QpState, SendFlag, WcOpcode, WcStatus } from './constants.ts'
 import { VerbsError } from './errors.ts'
 import {
@@ -403,7 +403,21 @@ export class Host {
     }
     Atomics.add(i32, channel + Chan.sequence, 1)
     Atomics.store(i32, channel + Chan.lock, 0)
-    if (i32[channel + Chan.waiters]! > 0) segment.notify(channel + Chan.sequence)
+    this.#wake(channel)
+  }
+
+  /** Makes all waits for events of a channel end. */
+  wakeWaiters(channel: number): void {
+    Atomics.add(this.i32, channel + Chan.sequence, 1)
+    this.#wake(channel)
+  }
+
+  #wake(channel: number): void {
+    const { i32, segment } = this
+    if (Atomics.load(i32, channel + Chan.waiters) === 0) return
+    segment.notify(channel + Chan.sequence)
+    const fd = Atomics.load(i32, channel + Chan.wakeFd) - 1
+    if (fd >= 0) signalEventFd(fd)
   }
 
   /** Takes the next event of a channel: the slot of its CQ, or −1. */

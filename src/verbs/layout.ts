@@ -63,6 +63,14 @@ export const Dev = {
   heartbeat: 48,
   /** 1 while the thread that drives devices waits for packets of this one. */
   watched: 49,
+  /** The thread that waits in the kernel for packets of this device and then goes on with it, 0 if none does. */
+  sleeper: 50,
+  /** The descriptor, plus one, that ends its wait. */
+  sleeperFd: 51,
+  /** How often threads have waited so. */
+  sleeps: 52,
+  /** When that thread looks at the latest. */
+  sleepsUntil: 54 /* f64 */,
   /** Counters, one f64 for each name in `counterNames`. */
   counters: 64,
 } as const
@@ -125,6 +133,8 @@ export const Chan = {
   sequence: 19,
   /** Threads that wait, so that a producer makes no system call for nobody. */
   waiters: 20,
+  /** The descriptor, plus one, that ends the wait of a thread that waits for its device in the kernel. */
+  wakeFd: 21,
 } as const
 
 export const Cq = {
@@ -477,6 +487,8 @@ export const Meta = {
   serviceStop: 22,
   /** How often it has come back from waiting in the kernel. */
   serviceTurns: 23,
+  /** 1 while it trusts in threads that wait in the kernel themselves, and looks seldom. */
+  serviceDozes: 24,
 } as const
 
 export const counterNames = [

@@ -266,6 +266,9 @@ export class VirtualDevice extends NetworkDevice {
     return true
   }
   rest(): void {}
+  sleep(): boolean {
+    return false
+  }
   joinGroup(): void {}
   leaveGroup(): void {}
   open(): void {}

@@ -34,9 +34,9 @@ export function costOf(profile: CpuProfile, name: string, sourceLine: SourceLine
   const counts = new Map<number, number>()
   for (const id of profile.samples) counts.set(id, (counts.get(id) ?? 0) + 1)
   const root: FlameNode = { name, module: '', component: 'benchmark', samples: 0, children: [] }
-  const walk = (node: ProfileNode, parent: FlameNode, waiting: boolean): void => {
+  const walk = (node: ProfileNode, parent: FlameNode, waiting: boolean, caller: string): void => {
     const waits = waiting || isWait(node)
-    const frame = frameOf(node, waits)
+    const frame = frameOf(node, waits, caller)
     const into = isRoot(node) ? parent : child(parent, frame)
     const self = counts.get(node.id) ?? 0
     const copied = Math.round(self * copyShare(node, sourceLine))
@@ -47,11 +47,11 @@ export function costOf(profile: CpuProfile, name: string, sourceLine: SourceLine
     }
     for (const id of node.children ?? []) {
       const next = nodes.get(id)
-      if (next) walk(next, into, waits)
+      if (next) walk(next, into, waits, node.callFrame.url)
     }
   }
   const top = profile.nodes[0]
-  if (top) walk(top, root, false)
+  if (top) walk(top, root, false, '')
   settle(root)
   const self = selves(root)
   const { samples } = root
@@ -91,22 +91,27 @@ function isWait({ callFrame }: ProfileNode): boolean {
 /** Components whose samples in a wait are the wait itself. */
 const polling = new Set(['benchmark', 'rsocket', 'verbs', 'shm', 'memory', 'cm'])
 
-function frameOf({ callFrame }: ProfileNode, waiting: boolean): FlameNode {
+/** `caller` is the file of the function that called it. */
+function frameOf({ callFrame }: ProfileNode, waiting: boolean, caller: string): FlameNode {
   const { functionName, url } = callFrame
-  const { name, module, component } = named(functionName, url)
+  const { name, module, component } = named(functionName, url, caller)
   const what = waiting && polling.has(component) ? 'waiting' : component
   return { name, module, component: what, samples: 0, children: [] }
 }
 
-function named(functionName: string, url: string): { name: string; module: string; component: string } {
+function named(functionName: string, url: string, caller: string): Omit<FlameNode, 'samples' | 'children'> {
   const name = functionName || '(anonymous)'
+  // All functions of an addon share one entry, which V8 calls by the name that it met first.
+  if (url === '' && /\/memory\/native\//.test(caller))
+    return /crc/.test(caller)
+      ? { name: 'CRC-32', module: 'library of the system', component: 'CRC' }
+      : { name: 'system call', module: 'C library', component: 'system calls' }
   if (url.startsWith('wasm:')) return { name: 'memory.copy', module: 'WebAssembly', component: 'copies' }
   if (/crc/i.test(functionName)) return { name, module: moduleOf(url) || 'Node.js', component: 'CRC' }
   if (functionName === '(garbage collector)') return { name, module: 'V8', component: 'garbage collection' }
   if (functionName === '(idle)') return { name, module: 'Node.js', component: 'waiting' }
   if (functionName === 'hrtime') return { name, module: 'Node.js', component: 'clock' }
   if (functionName.startsWith('(') || url.startsWith('node:')) return { name, module: 'Node.js', component: 'Node.js' }
-  // All functions of an addon share one entry, which V8 calls by the name that it met first.
   if (url === '') return { name: 'system call', module: 'C library', component: 'system calls' }
   if (/[/\\]node_modules[/\\]/.test(url)) return { name, module: moduleOf(url), component: 'other' }
   return { name, module: moduleOf(url), component: componentOf(url) }

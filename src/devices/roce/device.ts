@@ -10,6 +10,7 @@ import { basename } from 'node:path'
 import { isMainThread, type Worker } from 'node:worker_threads'
 import {
   closeFd,
+  drainEventFd,
   errnoName,
   makeEventFd,
   NativeError,
@@ -19,6 +20,7 @@ import {
   signalEventFd,
   startThread,
   UdpSocket,
+  waitReadable,
 } from '../../memory/index.ts'
 import type { Chain } from '../../middleware/index.ts'
 import { NetworkDevice } from '../../transport/index.ts'
@@ -46,7 +48,7 @@ import { maxSlots, rocePort, Slot, Sockets, slotKind } from './sockets.ts'
 import { WrappedSocket, wrappedRoomBytes } from './wrapped-socket.ts'
 import { chainOf, closeChain, listenToLines, putWraps, wrapsWanted } from './wraps.ts'
 
-const { Ctx, Dev, Meta, maxDevices } = layout
+const { Chan, Ctx, Dev, Meta, maxDevices } = layout
 
 /** Devices 0 and 1 of a segment are those of `shm`. */
 export const firstIndex = 2
@@ -97,6 +99,9 @@ function recordOf(host: Host, addresses: readonly HostAddress[], all: boolean): 
     return free
   })
 }
+
+/** A thread that waits in the kernel cannot be ended from outside before that is over. */
+const longestSleepMs = 250
 
 /** A program that has not driven its device for so long does not. */
 const drivenForNs = 1e6
@@ -330,6 +335,7 @@ export class RoceDevice extends NetworkDevice {
     // Whoever is sending or receiving with it finishes before the descriptor is given back.
     this.host.segment.quiesce()
     awaitService(this.host)
+    this.#awaitSleeper()
     const socket = owned.get(fd)
     owned.delete(fd)
     if (socket) socket.close()
@@ -435,8 +441,12 @@ export class RoceDevice extends NetworkDevice {
     super.settle()
     // Timers run also while the program computes: the thread that waits must know of an earlier one.
     const { i32 } = this
-    if (Atomics.load(i32, this.#meta + Meta.serviceMode) !== serviceMode.waiting) return
-    if (this.transport.nextDeadlineNs < this.host.f64[(this.#meta + Meta.serviceWakeAt) >> 1]!) this.#wakeService()
+    const { f64 } = this.host
+    const next = this.transport.nextDeadlineNs
+    if (Atomics.load(i32, this.#meta + Meta.serviceMode) === serviceMode.waiting) {
+      if (next < f64[(this.#meta + Meta.serviceWakeAt) >> 1]!) this.#wakeService()
+    } else if (i32[this.#dev + Dev.sleeperFd] !== 0 && next < f64[(this.#dev + Dev.sleepsUntil) >> 1]!)
+      this.#wakeSleeper()
   }
 
   /** For the thread that drives devices: their descriptors, and when it must look again. */
@@ -516,10 +526,18 @@ export class RoceDevice extends NetworkDevice {
     const { i32 } = this
     const word = this.#dev + Dev.heartbeat
     if (i32[this.#dev + Dev.threads]! > 0 || i32[this.#dev + Dev.alone] !== 0) return false
-    if (i32[word] === 1) this.#drivenNs = now
+    const sleeper = this.#dev + Dev.sleeper
+    if (i32[word] === 1 || Atomics.load(i32, sleeper) !== 0) this.#drivenNs = now
     else if (i32[word] === -1) this.#drivenNs = Number.NEGATIVE_INFINITY
     i32[word] = 0
     return now - this.#drivenNs < drivenForNs
+  }
+
+  /** How often threads have waited for it in the kernel; −1 if none does now. One that ended while it did is forgotten. */
+  get slept(): number {
+    const { i32 } = this
+    this.host.segment.releaseDead(this.#dev + Dev.sleeper)
+    return Atomics.load(i32, this.#dev + Dev.sleeper) === 0 ? -1 : i32[this.#dev + Dev.sleeps]!
   }
 
   /** Whether the program that drove it has just stopped. */
@@ -540,14 +558,77 @@ export class RoceDevice extends NetworkDevice {
       this.#wakeService()
   }
 
+  /**
+   * A thread that waits does so on the sockets, and goes on itself when something comes: nobody has to wake it. Of several
+   * that wait for one device, one does that for all.
+   */
+  sleep(channel: number, expected: number, timeoutMs: number): boolean {
+    const { i32 } = this
+    const { f64, segment } = this.host
+    const dev = this.#dev
+    if (serving || i32[dev + Dev.alone] !== 0 || i32[dev + Dev.threads]! > 0) return false
+    if (Atomics.compareExchange(i32, dev + Dev.sleeper, 0, segment.lockValue) !== 0) return false
+    if (this.acksWait) this.drive(false)
+    threadFd ??= makeEventFd()
+    const next = this.nextDeadlineNs
+    f64[(dev + Dev.sleepsUntil) >> 1] = next
+    Atomics.store(i32, dev + Dev.sleeperFd, threadFd + 1)
+    Atomics.store(i32, channel + Chan.wakeFd, threadFd + 1)
+    const fds = sleeperFds
+    fds[0] = threadFd
+    const count = this.descriptors(fds, 1) + 1
+    // Who came before the descriptor was there to be found has left a trace.
+    const awaited = Atomics.load(i32, channel + Chan.sequence) === expected && !this.busy
+    if (awaited) {
+      const ms = Math.min(timeoutMs, longestSleepMs, Math.max(0, (next - nowNs()) / 1e6))
+      waitReadable(fds, count, ms, sleeperReady)
+    }
+    Atomics.store(i32, channel + Chan.wakeFd, 0)
+    Atomics.store(i32, dev + Dev.sleeperFd, 0)
+    if (awaited && sleeperReady[0] === 1) drainEventFd(threadFd)
+    i32[dev + Dev.heartbeat] = 1
+    i32[dev + Dev.sleeps] = (i32[dev + Dev.sleeps]! + 1) & 0x7fffffff
+    Atomics.store(i32, dev + Dev.sleeper, 0)
+    if (Atomics.load(i32, this.#meta + Meta.serviceDozes) === 1) this.#wakeService()
+    return true
+  }
+
+  #wakeSleeper(): void {
+    const fd = Atomics.load(this.i32, this.#dev + Dev.sleeperFd) - 1
+    if (fd >= 0) signalEventFd(fd)
+  }
+
   protected wakeThread(): void {
     if (Atomics.load(this.i32, this.#meta + Meta.serviceMode) !== serviceMode.awake) this.#wakeService()
   }
 
   #wakeService(): void {
     wakeService(this.host)
+    this.#wakeSleeper()
+  }
+
+  /** Until nobody waits in the kernel for packets of a socket that is to be closed: that would keep it, and its port. */
+  #awaitSleeper(): void {
+    const { i32 } = this
+    const sleeper = this.#dev + Dev.sleeper
+    const sleeps = i32[this.#dev + Dev.sleeps]!
+    this.#wakeSleeper()
+    for (let waited = 0; waited < 1000; waited++) {
+      const who = Atomics.load(i32, sleeper)
+      if (who === 0 || i32[this.#dev + Dev.sleeps] !== sleeps) return
+      this.host.segment.wait(sleeper, who, 0.2)
+      this.host.segment.releaseDead(sleeper)
+    }
   }
 }
+
+/** What ends this thread's wait for packets, and what it waits for. */
+let threadFd: number | null = null
+const sleeperFds = new Int32Array(maxSlots + 1)
+const sleeperReady = new Uint8Array(maxSlots + 1)
+process.on('exit', () => {
+  if (threadFd !== null && !isMainThread) closeFd(threadFd)
+})
 
 /** Sockets that this thread opened. */
 const owned = new Map<number, UdpSocket>()

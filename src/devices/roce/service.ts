@@ -22,6 +22,8 @@ export interface ServiceData {
 const spinNs = 100_000
 /** How often it looks whether programs still poll. */
 const lookMs = 1
+/** How seldom it looks while those who drive wait in the kernel themselves. */
+const longestPauseMs = 64
 /** How long it waits in the kernel at a time: a thread that is to end cannot be called back from there. */
 const longestWaitMs = 250
 /** How often a thread that stands by looks whether the one at work lives. */
@@ -33,7 +35,11 @@ const owner = at.meta + Meta.serviceOwner
 const mode = at.meta + Meta.serviceMode
 const wake = at.meta + Meta.serviceWake
 const wakeAt = (at.meta + Meta.serviceWakeAt) >> 1
+const dozes = at.meta + Meta.serviceDozes
 const fds = new Int32Array(512)
+/** How often threads had waited for their devices when it looked last, −1 if one did not wait; and how long it paused. */
+let sleepsSeen = -1
+let pause = lookMs
 const publisher = new Publisher(threadData<ServiceData>().command)
 
 standBy()
@@ -77,10 +83,12 @@ function serve(): void {
     if (devices.length > 0 && left.length === 0) {
       idleSince = 0
       tell(devices)
+      const ms = pauseMs(devices)
       Atomics.store(i32, mode, serviceMode.asleep)
       // Who rested before it could see that this thread sleeps did not wake it.
-      if (!devices.some((device) => device.rests)) segment.wait(wake, bell, lookMs)
+      if (!devices.some((device) => device.rests)) segment.wait(wake, bell, ms)
       Atomics.store(i32, mode, serviceMode.awake)
+      Atomics.store(i32, dozes, 0)
       continue
     }
     let found = 0
@@ -95,6 +103,21 @@ function serve(): void {
     idleSince = 0
     sleep(devices, left, bell)
   }
+}
+
+/** How long threads that drive devices are trusted: longer while all of them wait in the kernel, and go on waiting. */
+function pauseMs(driven: readonly RoceDevice[]): number {
+  let sleeps = 0
+  for (const device of driven) {
+    const slept = device.slept
+    sleeps = slept < 0 || sleeps < 0 ? -1 : (sleeps + slept) & 0x7fffffff
+  }
+  if (sleeps < 0 || sleeps !== sleepsSeen) pause = lookMs
+  else pause = Math.min(2 * pause, longestPauseMs)
+  sleepsSeen = sleeps
+  // Who has slept tells this thread when it trusts for longer than a look.
+  Atomics.store(i32, dozes, pause > lookMs ? 1 : 0)
+  return pause
 }
 
 function devicesNow(before: readonly RoceDevice[]): RoceDevice[] {
@@ -198,12 +221,13 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
   }
   f64[wakeAt] = next
   Atomics.store(i32, mode, serviceMode.waiting)
-  const longestMs = left.length < devices.length ? lookMs : longestWaitMs
+  const longestMs = left.length < devices.length ? pauseMs(devices.filter((device) => !left.includes(device))) : longestWaitMs
   // Who rang or rested before it could see that this thread waits did not signal.
   const awaited = left.some((device) => device.busy) || devices.some((device) => !left.includes(device) && device.rests)
   if (Atomics.load(i32, wake) === bell && !awaited)
     waitReadable(fds, count, Math.min(longestMs, Math.max(0, (next - nowNs()) / 1e6)))
   Atomics.add(i32, at.meta + Meta.serviceTurns, 1)
   Atomics.store(i32, mode, serviceMode.awake)
+  Atomics.store(i32, dozes, 0)
   drainEventFd(fds[0]!)
 }

@@ -5,13 +5,16 @@
  * Sending collects packets of one destination and one size in a burst that the kernel cuts (UDP_SEGMENT): they lie one
  * behind the other, and only the last may be shorter. Receiving takes bursts that the kernel has put together (UDP_GRO).
  */
+import { systemCrc32 } from '../../memory/index.ts'
 import { type Counters, countersOf, type PacketSink, type Transport } from '../../transport/index.ts'
 import { type Host, layout } from '../../verbs/index.ts'
-import { Bth, gidOfIp, Icrc, IcrcFlow, ipOfGid } from '../../wire/index.ts'
+import { Bth, gidOfIp, Icrc, IcrcFlow, ipOfGid, useCrc32 } from '../../wire/index.ts'
 import type { PacketSocket } from './packet-socket.ts'
 import { groupAddress, type Path, Paths } from './paths.ts'
 
 const { Av, avMulticast, Dev } = layout
+
+if (systemCrc32 !== null) useCrc32(systemCrc32.update)
 
 export const rocePort = 4791
 

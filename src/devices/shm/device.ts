@@ -203,6 +203,10 @@ export class ShmDevice implements Device {
   leaveGroup(): void {}
   rest(): void {}
 
+  sleep(): boolean {
+    return false
+  }
+
   open(context: number, options: OpenOptions): void {
     if (options.wrap !== undefined && options.wrap.length > 0)
       throw new VerbsError(

@@ -9,8 +9,8 @@ import { createRequire } from 'node:module'
 import { NativeError } from './error.ts'
 
 /** The part of koffi's interface that is used here; its own types are absent where it is not installed. */
-interface Koffi {
-  load(path: null): { func(name: string, result: string, parameters: string[]): NativeFunction }
+export interface Koffi {
+  load(path: string | null): { func(name: string, result: string, parameters: string[]): NativeFunction }
   alloc(type: string, length: number): bigint
   view(pointer: bigint, lengthBytes: number): ArrayBuffer
   address(bytes: Uint8Array): bigint
