@@ -221,7 +221,8 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
   }
   f64[wakeAt] = next
   Atomics.store(i32, mode, serviceMode.waiting)
-  const longestMs = left.length < devices.length ? pauseMs(devices.filter((device) => !left.includes(device))) : longestWaitMs
+  const longestMs =
+    left.length < devices.length ? pauseMs(devices.filter((device) => !left.includes(device))) : longestWaitMs
   // Who rang or rested before it could see that this thread waits did not signal.
   const awaited = left.some((device) => device.busy) || devices.some((device) => !left.includes(device) && device.rests)
   if (Atomics.load(i32, wake) === bell && !awaited)

@@ -1,0 +1,129 @@
+/** Threads that block for events: one of them waits in the kernel for the packets of its device, and goes on itself. */
+import { once } from 'node:events'
+import { afterAll, describe, expect, it } from 'vitest'
+import {
+  type Context,
+  connectQp,
+  endpointOf,
+  nativeAvailable,
+  Opcode,
+  openDevice,
+  type QpEndpoint,
+  SendFlag,
+  sendWr,
+} from '../../../src/index.ts'
+import { startThread } from '../../../src/memory/index.ts'
+import { layout } from '../../../src/verbs/index.ts'
+import { loopbackDevice } from '../../loopback.ts'
+import { access, makeEnd, patienceMs } from '../shm/rig.ts'
+import type { SleeperData } from './sleeper.worker.ts'
+
+const { Dev } = layout
+
+/** A thread that blocks on `device` for what this thread sends it from `context`. */
+async function sleeper(context: Context, device: string) {
+  const words = new Int32Array(new SharedArrayBuffer(12))
+  const data: SleeperData = { device, words }
+  const thread = startThread(new URL('./sleeper.worker.ts', import.meta.url), { workerData: data })
+  const [endpoint] = (await once(thread, 'message')) as [QpEndpoint]
+  const end = makeEnd(context)
+  const local = endpointOf(end.qp)
+  connectQp(end.qp, local, endpoint, { accessFlags: access, timeout: 16, retryCnt: 7 })
+  thread.postMessage(local)
+  await once(thread, 'message')
+  return {
+    end,
+    thread,
+    send(): void {
+      end.qp.postSend(sendWr({ opcode: Opcode.Send, sendFlags: SendFlag.Signaled, sgList: [end.sge(0, 8)], wrId: 1 }))
+    },
+    /** Blocks until so many messages have come. */
+    arrived(count: number): boolean {
+      const until = performance.now() + patienceMs
+      for (let n = Atomics.load(words, 0); n < count; n = Atomics.load(words, 0))
+        if (performance.now() > until || Atomics.wait(words, 0, n, 1000) === undefined) return false
+      return true
+    },
+    async stop(): Promise<void> {
+      Atomics.store(words, 2, 1)
+      const done = once(thread, 'message')
+      this.send()
+      expect(await done).toEqual(['done'])
+      end.close()
+    },
+  }
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+describe.skipIf(!nativeAvailable)('threads that block for events', () => {
+  const context = openDevice(loopbackDevice(1))
+  const target = openDevice(loopbackDevice(2))
+  afterAll(() => {
+    context.close()
+    target.close()
+  })
+  const { host, index } = target.device
+  const word = (at: number): number => Atomics.load(host.i32, host.deviceWord(index) + at)
+  const asleep = async (): Promise<void> => {
+    for (let i = 0; i < 1000 && word(Dev.sleeperFd) === 0; i++) await pause(5)
+    expect(word(Dev.sleeper)).not.toBe(0)
+  }
+
+  it('wait on the sockets themselves', async () => {
+    const one = await sleeper(context, loopbackDevice(2))
+    for (let n = 1; n <= 20; n++) {
+      await asleep()
+      const sleeps = word(Dev.sleeps)
+      one.send()
+      expect(one.arrived(n)).toBe(true)
+      expect(word(Dev.sleeps)).toBeGreaterThan(sleeps)
+    }
+    await one.stop()
+    expect(word(Dev.sleeper)).toBe(0)
+  })
+
+  it('of several on one device each gets its own', async () => {
+    const all = [
+      await sleeper(context, loopbackDevice(2)),
+      await sleeper(context, loopbackDevice(2)),
+      await sleeper(context, loopbackDevice(2)),
+    ]
+    for (let n = 1; n <= 10; n++) {
+      await asleep()
+      for (const one of all) one.send()
+      for (const one of all) expect(one.arrived(n)).toBe(true)
+    }
+    // The others go on when the one that waited for all has gone.
+    await all[0]!.stop()
+    for (const one of all.slice(1)) one.send()
+    for (const one of all.slice(1)) expect(one.arrived(11)).toBe(true)
+    for (const one of all.slice(1)) await one.stop()
+  })
+
+  it('one that is ended meanwhile leaves its device to others', async () => {
+    const one = await sleeper(context, loopbackDevice(2))
+    await asleep()
+    await one.thread.terminate()
+    one.end.close()
+    const [left, right] = [makeEnd(context), makeEnd(target)]
+    const [near, far] = [endpointOf(left.qp), endpointOf(right.qp)]
+    connectQp(left.qp, near, far, { accessFlags: access, timeout: 16, retryCnt: 7 })
+    connectQp(right.qp, far, near, { accessFlags: access, timeout: 16, retryCnt: 7 })
+    left.buffer[0] = 77
+    left.qp.postSend(
+      sendWr({
+        opcode: Opcode.Write,
+        sgList: [left.sge(0, 8)],
+        remoteAddr: right.mr.addr,
+        rkey: right.mr.rkey,
+        wrId: 1,
+      }),
+    )
+    // Nobody here looks at the device that is written to.
+    for (let i = 0; i < 1000 && right.buffer[0] !== 77; i++) await pause(5)
+    expect(right.buffer[0]).toBe(77)
+    left.close()
+    right.close()
+  })
+})
