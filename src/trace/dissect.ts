@@ -6,6 +6,7 @@
  * bytes which the capture cut off is not checked.
  */
 import { type CapturedPacket, LinkLayer, locate, located } from '../capture/index.ts'
+import { systemCrc32 } from '../memory/index.ts'
 import {
   Aeth,
   AethKind,
@@ -36,10 +37,13 @@ import {
   u24,
   u32,
   u32le,
+  useCrc32,
   Vlan,
   vcrc,
 } from '../wire/index.ts'
 import { Problem } from './problems.ts'
+
+if (systemCrc32 !== null) useCrc32(systemCrc32.update)
 
 export const Kind = { Other: 0, RoceV2: 1, RoceV1: 2, InfiniBand: 3 } as const
 export const kindNames = ['other', 'RoCEv2', 'RoCEv1', 'InfiniBand'] as const
