@@ -51,8 +51,9 @@ const segmentationErrors: ReadonlySet<number> = new Set([
   errnos.EOPNOTSUPP,
 ])
 
-function portOf(firstWord: number): number {
-  return ((firstWord >>> 8) & 0xff00) | (firstWord >>> 24)
+/** Of the two bytes of a port in network order, read in the order of this machine. They are small enough to need no memory. */
+function portOf(bytes: number): number {
+  return ((bytes & 0xff) << 8) | (bytes >>> 8)
 }
 
 export interface UdpOptions {
@@ -215,7 +216,7 @@ export class UdpSocket {
         'getsockname',
         `descriptor ${this.fd} is not an IPv${this.family} socket of this process`,
       )
-    this.#port = portOf(u32[receiveName / 4]!)
+    this.#port = portOf(u32[receiveName / 4]! >>> 16)
   }
 
   /**
@@ -305,7 +306,7 @@ export class UdpSocket {
     this.trafficClass = 0
     this.hopLimit = 0
     this.truncated = (u32[receiveHeader / 4 + 12]! & MSG_TRUNC) !== 0
-    this.sourcePort = portOf(u32[receiveName / 4]!)
+    this.sourcePort = portOf(u32[receiveName / 4]! >>> 16)
     if (this.family === 4) u32[sourceGid / 4 + 3] = u32[receiveName / 4 + 1]!
     else this.sourceScope = u32[receiveName / 4 + 6]!
     const end = (receiveControl + u32[receiveHeader / 4 + 10]!) / 4
