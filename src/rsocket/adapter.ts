@@ -214,7 +214,12 @@ export class Adapter {
 
   /** Waits in the event loop for an event. */
   wait(): void {
-    if (this.#waiting || this.#members === 0 || this.channel.closed) return
+    if (this.#members === 0 || this.channel.closed) return
+    if (this.#waiting) {
+      // Sockets have been given turns since the waiting began: the device is left to others again.
+      this.context.device.rest()
+      return
+    }
     this.#waiting = true
     if (this.#refs === 0) {
       this.#timer = setTimeout(() => {
