@@ -17,6 +17,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
+import { Bell, Bells } from './bells.ts'
 import { nowNs } from './clock.ts'
 import { makeCopier, makeOrderedCopier, type WasmMemory } from './copy.ts'
 import {
@@ -39,7 +40,7 @@ declare const WebAssembly: {
 }
 
 const magic = 0x42525631 // "1VRB"
-const layoutVersion = 1
+const layoutVersion = 2
 
 const H = {
   magic: 0,
@@ -66,7 +67,7 @@ export const maxAttachments = 1024
 const attachmentBytes = 128
 const attachmentsStart = pageBytes
 /** Words of an attachment record; the operation sequence has a cache line of its own. */
-const A = { state: 0, pid: 1, tid: 2, generation: 3, startTime: 4 /* f64 */, janitor: 6, operation: 16 }
+const A = { state: 0, pid: 1, tid: 2, generation: 3, startTime: 4 /* f64 */, janitor: 6, bell: 8, operation: 16 }
 /** A lock's value: attachment in the low bits, generation above; never negative. */
 const ownerBits = 10
 const ownerMask = 0x3ff
@@ -129,6 +130,7 @@ export class Segment {
   readonly lockValue: number
   readonly #operation: number
   readonly #shared: boolean
+  #bells: Bells | undefined
 
   private constructor(name: string | null, buffer: ArrayBuffer | SharedArrayBuffer, wasm: WasmMemory | undefined) {
     this.name = name
@@ -282,6 +284,7 @@ export class Segment {
         this.f64[(a + A.startTime) >> 1] = threadStartTime(process.pid, tid)
         i32[a + A.operation] = 0
         i32[a + A.janitor] = 0
+        i32.fill(0, a + A.bell, a + A.bell + Bell.words)
         i32[a + A.generation] = (i32[a + A.generation]! + 1) | 0
         Atomics.store(i32, a + A.state, attachmentState.live)
         for (let high = i32[H.attachmentsHigh]!; high < id; high = i32[H.attachmentsHigh]!)
@@ -526,6 +529,25 @@ export class Segment {
         clearInterval(hold)
       }
     } else await futexWaitAsync(this.buffer as ArrayBuffer, word * 4, expected, ms * 1e6)
+  }
+
+  /**
+   * Whether other threads can wake this one in its event loop with `ring`, also those of other processes. If not,
+   * `waitAsync` and `notify` do.
+   */
+  get hearsBells(): boolean {
+    return !this.#shared && this.bells.usable
+  }
+
+  get bells(): Bells {
+    this.#bells ??= new Bells(this.i32, this.f64, attachmentWord(this.me) + A.bell)
+    return this.#bells
+  }
+
+  /** Wakes the thread with this attachment, which waits with `bells.wait`. */
+  ring(attachment: number): void {
+    const a = attachmentWord(attachment)
+    this.bells.ring(a + A.bell, this.i32[a + A.pid]!)
   }
 
   notify(word: number): void {

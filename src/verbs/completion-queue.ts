@@ -433,22 +433,19 @@ export class CompletionChannel extends Handle {
     const { segment, i32, pendingCount } = this.#host
     const { device } = this.context
     const end = performance.now() + timeoutMs
-    Atomics.add(i32, this.#chan + Chan.waiters, 1)
-    try {
-      for (;;) {
-        const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
-        const cq = this.tryGetEvent()
-        if (cq) return cq
-        if (i32[pendingCount] !== 0) device.progress()
-        const left = end - performance.now()
-        const ms = Math.min(left, i32[pendingCount] !== 0 ? 1 : 1000)
-        if (left > 0 && device.sleep(this.#chan, sequence, ms)) continue
-        device.rest()
-        if (left <= 0) return null
-        segment.wait(this.#chan + Chan.sequence, sequence, ms)
-      }
-    } finally {
-      this.#waitEnds()
+    for (;;) {
+      const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
+      const cq = this.tryGetEvent()
+      if (cq) return cq
+      if (i32[pendingCount] !== 0) device.progress()
+      const left = end - performance.now()
+      const ms = Math.min(left, i32[pendingCount] !== 0 ? 1 : 1000)
+      if (left > 0 && device.sleep(this.#chan, sequence, ms)) continue
+      device.rest()
+      if (left <= 0) return null
+      Atomics.add(i32, this.#chan + Chan.waiters, 1)
+      segment.wait(this.#chan + Chan.sequence, sequence, ms)
+      Atomics.sub(i32, this.#chan + Chan.waiters, 1)
     }
   }
 
@@ -466,30 +463,39 @@ export class CompletionChannel extends Handle {
   }
 
   async #until(timeoutMs: number, take: boolean): Promise<CompletionQueue | null> {
-    const { segment, i32, pendingCount } = this.#host
+    const { i32, pendingCount } = this.#host
     const { device } = this.context
     const end = performance.now() + timeoutMs
     const wakes = this.#wakes
-    Atomics.add(i32, this.#chan + Chan.waiters, 1)
-    try {
-      while (!this.closed) {
-        const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
-        if (take) {
-          const cq = this.tryGetEvent()
-          if (cq) return cq
-        } else {
-          if (i32[pendingCount] !== 0 || device.driven) device.progress()
-          if (i32[this.#chan + Chan.head] !== 0) return null
-        }
-        this.#giveTime()
-        const left = end - performance.now()
-        if (left <= 0 || wakes !== this.#wakes) return null
-        const longest = i32[pendingCount] !== 0 ? 1 : 100
-        await segment.waitAsync(this.#chan + Chan.sequence, sequence, Math.min(left, longest))
+    while (!this.closed) {
+      const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
+      if (take) {
+        const cq = this.tryGetEvent()
+        if (cq) return cq
+      } else {
+        if (i32[pendingCount] !== 0 || device.driven) device.progress()
+        if (i32[this.#chan + Chan.head] !== 0) return null
       }
-      return null
+      this.#giveTime()
+      const left = end - performance.now()
+      if (left <= 0 || wakes !== this.#wakes) return null
+      await this.#waitAsync(sequence, Math.min(left, i32[pendingCount] !== 0 ? 1 : 100))
+    }
+    return null
+  }
+
+  /** Waits in the event loop until there have been other than `sequence` events, at most `timeoutMs`. */
+  async #waitAsync(sequence: number, timeoutMs: number): Promise<void> {
+    const { segment, i32 } = this.#host
+    const rings = segment.hearsBells
+    const waiters = this.#chan + (rings ? Chan.bellWaiters : Chan.waiters)
+    const word = this.#chan + Chan.sequence
+    Atomics.add(i32, waiters, 1)
+    try {
+      await (rings ? segment.bells.wait(word, sequence, timeoutMs) : segment.waitAsync(word, sequence, timeoutMs))
     } finally {
-      this.#waitEnds()
+      // The record of a closed channel may be another's already.
+      if (!this.closed) Atomics.sub(i32, waiters, 1)
     }
   }
 
@@ -501,28 +507,10 @@ export class CompletionChannel extends Handle {
 
   /** Events as they come, without blocking the event loop: `for await (const cq of channel)`. Ends when the channel closes. */
   async *[Symbol.asyncIterator](): AsyncGenerator<CompletionQueue, void, undefined> {
-    const { segment, i32, pendingCount } = this.#host
     while (!this.closed) {
-      Atomics.add(i32, this.#chan + Chan.waiters, 1)
-      let cq: CompletionQueue | null = null
-      try {
-        while (cq === null && !this.closed) {
-          const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
-          cq = this.tryGetEvent()
-          if (cq) break
-          this.#giveTime()
-          await segment.waitAsync(this.#chan + Chan.sequence, sequence, i32[pendingCount] !== 0 ? 1 : 100)
-        }
-      } finally {
-        this.#waitEnds()
-      }
+      const cq = await this.#until(Number.POSITIVE_INFINITY, true)
       if (cq) yield cq
     }
-  }
-
-  /** The record of a closed channel may be another's already. */
-  #waitEnds(): void {
-    if (!this.closed) Atomics.sub(this.#host.i32, this.#chan + Chan.waiters, 1)
   }
 
   /** Before waiting: carries on with what can go on, and leaves the rest to others. */

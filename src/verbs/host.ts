@@ -414,8 +414,8 @@ export class Host {
 
   #wake(channel: number): void {
     const { i32, segment } = this
-    if (Atomics.load(i32, channel + Chan.waiters) === 0) return
-    segment.notify(channel + Chan.sequence)
+    if (Atomics.load(i32, channel + Chan.waiters) > 0) segment.notify(channel + Chan.sequence)
+    if (Atomics.load(i32, channel + Chan.bellWaiters) > 0) segment.ring(i32[channel + Chan.owner]!)
     const fd = Atomics.load(i32, channel + Chan.wakeFd) - 1
     if (fd >= 0) signalEventFd(fd)
   }

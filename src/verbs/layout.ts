@@ -135,6 +135,8 @@ export const Chan = {
   waiters: 20,
   /** The descriptor, plus one, that ends the wait of a thread that waits for its device in the kernel. */
   wakeFd: 21,
+  /** Waits in event loops that end when the thread is rung for. */
+  bellWaiters: 22,
 } as const
 
 export const Cq = {

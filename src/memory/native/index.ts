@@ -31,7 +31,16 @@ export {
 export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'
 export { mapPrivate, mapShared, type PrivateMapping, type SharedMapping, unlinkShared, unmap } from './mapping.ts'
-export { closeFd, drainEventFd, makeEventFd, maxPolled, signalEventFd, waitReadable } from './poll.ts'
+export {
+  closeFd,
+  drainEventFd,
+  makeEventFd,
+  makePipe,
+  maxPolled,
+  signalEventFd,
+  waitReadable,
+  writeByte,
+} from './poll.ts'
 export { addressText } from './sockaddr.ts'
 export { maxDatagramBytes, maxSegments, type UdpOptions, UdpSocket } from './udp.ts'
 export { isMulticast } from './udp-options.ts'

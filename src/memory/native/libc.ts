@@ -64,6 +64,7 @@ export interface Libc {
   readonly poll: NativeFunction
   readonly ppoll: NativeFunction
   readonly eventfd: NativeFunction
+  readonly pipe2: NativeFunction
   readonly read: NativeFunction
   readonly write: NativeFunction
   readonly close: NativeFunction
@@ -118,6 +119,7 @@ function open(): { libc: Libc | null; reason: string } {
         recvmsg: c.func('recvmsg', 'int64_t', ['int', 'uint64_t', 'int']),
         poll: c.func('poll', 'int', ['uint64_t', 'uint64_t', 'int']),
         ppoll: c.func('ppoll', 'int', ['uint64_t', 'uint64_t', 'uint64_t', 'uint64_t']),
+        pipe2: c.func('pipe2', 'int', ['uint64_t', 'int']),
         eventfd: c.func('eventfd', 'int', ['uint32_t', 'int']),
         read: c.func('read', 'int64_t', ['int', 'uint64_t', 'uint64_t']),
         write: c.func('write', 'int64_t', ['int', 'uint64_t', 'uint64_t']),

@@ -1,4 +1,4 @@
-/** Blocking until one of several descriptors can be read (ppoll), and event descriptors that end such a wait. */
+/** Blocking until one of several descriptors can be read (ppoll), event descriptors that end such a wait, and pipes. */
 import { errnoName, errnos, NativeError, nativeError } from './error.ts'
 import { libc, nativeScratch, requireLibc } from './libc.ts'
 
@@ -72,6 +72,21 @@ export function drainEventFd(fd: number): boolean {
   const errno = koffi.errno()
   if (errno === errnos.EAGAIN) return false
   throw nativeError('read', errnoName(errno), errno, `event descriptor ${fd} could not be read`)
+}
+
+const O_NONBLOCK_CLOEXEC = 0o2004000
+
+/** A pipe: the descriptors for reading and for writing. */
+export function makePipe(): [read: number, write: number] {
+  const { pipe2, koffi } = requireLibc('pipe2')
+  if (pipe2(valueAddress, O_NONBLOCK_CLOEXEC) === 0) return [scratch!.u32[4]!, scratch!.u32[5]!]
+  const errno = koffi.errno()
+  throw nativeError('pipe2', errnoName(errno), errno, 'no pipe could be made')
+}
+
+/** Writes one byte. A pipe that is full, or that nobody reads any more, is left as it is. */
+export function writeByte(fd: number): void {
+  requireLibc('write').write(fd, valueAddress, 1)
 }
 
 /** Closes a descriptor that this folder made. */

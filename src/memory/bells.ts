@@ -1,0 +1,128 @@
+/**
+ * Waking the event loops of other processes, one thread to the other: each thread that waits in its event loop for words of a
+ * named segment has a pipe that its loop watches, and who has changed such a word writes a byte into it. A futex would need a
+ * thread of the pool to wait on it, and two more wakes.
+ *
+ * Which pipe that is stands in the thread's attachment record: process, descriptor, and the inode, so that nobody writes
+ * into something else. Others reach it through /proc/PID/fd, which processes of the same user may.
+ */
+import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs'
+import { Socket, type SocketConstructorOpts } from 'node:net'
+import { makePipe, writeByte } from './native/index.ts'
+
+/** Words of what a thread tells of its pipe, zero while it has none. */
+export const Bell = { state: 0, fd: 1, inode: 2 /* f64 */, words: 4 } as const
+const bellState = { none: 0, there: 1, unreachable: 2 }
+
+interface Wait {
+  readonly word: number
+  readonly expected: number
+  readonly timer: NodeJS.Timeout
+  readonly resolve: () => void
+}
+
+export class Bells {
+  readonly #i32: Int32Array
+  readonly #f64: Float64Array
+  readonly #own: number
+  readonly #waits = new Set<Wait>()
+  /** Descriptors of pipes of other threads, by their record: with the inode that they belong to, −1 for one that cannot be reached. */
+  readonly #known = new Map<number, { inode: number; fd: number }>()
+
+  /** `own`: the first word of this thread's record. */
+  constructor(i32: Int32Array, f64: Float64Array, own: number) {
+    this.#i32 = i32
+    this.#f64 = f64
+    this.#own = own
+  }
+
+  /** Whether this thread can be rung for; makes its pipe. */
+  get usable(): boolean {
+    const state = this.#i32[this.#own + Bell.state]!
+    if (state === bellState.none) this.#make()
+    return this.#i32[this.#own + Bell.state] === bellState.there
+  }
+
+  #make(): void {
+    let fd = -1
+    try {
+      const [read, write] = makePipe()
+      // One description for both directions, so that reading never finds an end.
+      fd = openSync(`/proc/self/fd/${read}`, constants.O_RDWR | constants.O_NONBLOCK)
+      closeSync(read)
+      closeSync(write)
+      // The constructor takes what its type has for `connect` alone.
+      const onread = { buffer: new Uint8Array(64), callback: () => this.#rung() }
+      const socket = new Socket({ fd, writable: false, onread } as SocketConstructorOpts)
+      // What waits keeps the process alive, not what wakes it.
+      socket.on('error', () => this.#give()).unref()
+    } catch {
+      this.#give()
+      return
+    }
+    this.#i32[this.#own + Bell.fd] = fd
+    this.#f64[(this.#own + Bell.inode) >> 1] = fstatSync(fd).ino
+    Atomics.store(this.#i32, this.#own + Bell.state, bellState.there)
+  }
+
+  /** From now on this thread waits in another way. */
+  #give(): void {
+    Atomics.store(this.#i32, this.#own + Bell.state, bellState.unreachable)
+    this.#rung()
+  }
+
+  /**
+   * Waits in the event loop until the word is another than `expected` and somebody has rung for this thread, at most
+   * `timeoutMs`. Whoever changes the word must be able to see that this thread waits before this is called.
+   */
+  wait(word: number, expected: number, timeoutMs: number): Promise<void> {
+    if (Atomics.load(this.#i32, word) !== expected) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        this.#waits.delete(wait)
+        resolve()
+      }, timeoutMs)
+      const wait: Wait = { word, expected, timer, resolve }
+      this.#waits.add(wait)
+    })
+  }
+
+  #rung(): boolean {
+    for (const wait of this.#waits) {
+      if (Atomics.load(this.#i32, wait.word) === wait.expected) continue
+      this.#waits.delete(wait)
+      clearTimeout(wait.timer)
+      wait.resolve()
+    }
+    return true
+  }
+
+  /** Wakes the thread with this record, of process `pid`. */
+  ring(record: number, pid: number): void {
+    if (record === this.#own) {
+      queueMicrotask(() => this.#rung())
+      return
+    }
+    const inode = this.#f64[(record + Bell.inode) >> 1]!
+    let known = this.#known.get(record)
+    if (known === undefined || known.inode !== inode) {
+      if (known !== undefined && known.fd >= 0) closeSync(known.fd)
+      known = { inode, fd: openPipe(pid, this.#i32[record + Bell.fd]!, inode) }
+      this.#known.set(record, known)
+      // It finds out when it looks by itself, and waits in another way from then on.
+      if (known.fd < 0) Atomics.store(this.#i32, record + Bell.state, bellState.unreachable)
+    }
+    if (known.fd >= 0) writeByte(known.fd)
+  }
+}
+
+/** The writing end of a pipe of another process, −1 if it cannot be had. */
+function openPipe(pid: number, fd: number, inode: number): number {
+  const path = `/proc/${pid}/fd/${fd}`
+  try {
+    if (readlinkSync(path) !== `pipe:[${inode}]`) return -1
+    return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
+  } catch {
+    return -1
+  }
+}

@@ -1,0 +1,65 @@
+/** Waking event loops through pipes, as threads of different processes do: here both have their records in one array. */
+import { describe, expect, it } from 'vitest'
+import { Bell, Bells } from '../../src/memory/bells.ts'
+import { nativeAvailable } from '../../src/memory/index.ts'
+
+/** Longer than any test waits: what ends in time was woken. */
+const longMs = 60_000
+const word = 60
+
+function pair() {
+  const f64 = new Float64Array(new SharedArrayBuffer(64 * 4))
+  const i32 = new Int32Array(f64.buffer)
+  return { i32, ours: new Bells(i32, f64, 0), theirs: new Bells(i32, f64, 8) }
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+describe.skipIf(!nativeAvailable)('bells', () => {
+  it('end the waits whose words have changed, and no others', async () => {
+    const { i32, ours, theirs } = pair()
+    expect(ours.usable && theirs.usable).toBe(true)
+    const woken: number[] = []
+    const first = ours.wait(word, 0, longMs).then(() => woken.push(1))
+    void ours.wait(word + 1, 0, longMs).then(() => woken.push(2))
+    theirs.ring(0, process.pid)
+    await pause(50)
+    expect(woken).toEqual([])
+    i32[word] = 1
+    theirs.ring(0, process.pid)
+    await first
+    expect(woken).toEqual([1])
+    i32[word + 1] = 1
+    ours.ring(0, process.pid)
+    await pause(0)
+    expect(woken).toEqual([1, 2])
+    // Changed already, and a time that is over.
+    await ours.wait(word, 0, longMs)
+    await ours.wait(word, 1, 1)
+  })
+
+  it('may ring more often than anybody listens', async () => {
+    const { i32, ours, theirs } = pair()
+    expect(ours.usable).toBe(true)
+    const waiting = ours.wait(word, 0, longMs)
+    for (let i = 0; i < 100_000; i++) theirs.ring(0, process.pid)
+    i32[word] = 1
+    theirs.ring(0, process.pid)
+    await waiting
+  })
+
+  it('that cannot be reached are given up', () => {
+    const { i32, ours, theirs } = pair()
+    expect(ours.usable).toBe(true)
+    // In another container the number is that of another process; so is the descriptor.
+    theirs.ring(0, 1)
+    expect(ours.usable).toBe(false)
+    const [otherOurs, otherTheirs] = [pair(), pair()]
+    expect(otherOurs.ours.usable).toBe(true)
+    otherOurs.i32[Bell.fd] = 0
+    otherOurs.theirs.ring(0, process.pid)
+    expect(otherOurs.ours.usable).toBe(false)
+    expect(otherTheirs.ours.usable).toBe(true)
+    expect(i32[8 + Bell.state]).toBe(0)
+  })
+})
