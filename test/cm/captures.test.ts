@@ -160,7 +160,7 @@ describe.each(['rping.pcap', 'rstream.pcap', 'ucmatose.pcap'])('%s', (file) => {
     expect(cm.qpAttr(c, QpState.Rtr)).toMatchObject({
       destQpNum: peer.localQpn,
       rqPsn: firstPsn(file, there),
-      pathMtu: req.message.pathMtu,
+      pathMtu: 128 << req.message.pathMtu,
     })
     const { retryCount: retryCnt } = req.message
     expect(cm.qpAttr(c, QpState.Rts)).toMatchObject({

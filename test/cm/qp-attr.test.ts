@@ -36,7 +36,7 @@ test('RC, passive', () => {
       portNum: 1,
       grh: { dgid: theirGid, sgidIndex: 2, flowLabel: 9, hopLimit: 64, trafficClass: 0 },
     },
-    pathMtu: 4,
+    pathMtu: 2048,
     destQpNum: theirQpn,
     rqPsn: 8,
     maxDestRdAtomic: 2,
@@ -56,7 +56,7 @@ test('RC, active', () => {
   const s = new Script()
   const c = s.repRcvd()
   expectAllowed(s, c)
-  expect(s.cm.qpAttr(c, Rtr)).toMatchObject({ destQpNum: theirQpn, rqPsn: c.rqPsn, maxDestRdAtomic: 1, pathMtu: 3 })
+  expect(s.cm.qpAttr(c, Rtr)).toMatchObject({ destQpNum: theirQpn, rqPsn: c.rqPsn, maxDestRdAtomic: 1, pathMtu: 1024 })
   // 268 ms there and back with 134 ms in the peer: nearer to 2^17 than to 2^18 times 4.096 µs.
   expect(s.cm.qpAttr(c, Rts)).toMatchObject({ timeout: 17, rnrRetry: 3, retryCnt: 7, maxRdAtomic: 2, sqPsn: 0x444 })
 })

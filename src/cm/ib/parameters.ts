@@ -225,3 +225,12 @@ export interface CmLimits {
   /** No wait for an answer is longer than this, whatever a message says; default 68.7 s. */
   waitNs: number
 }
+
+/** Codes of path MTUs, 1 for 256 bytes to 5 for 4096. */
+export function mtuCode(bytes: number): number {
+  return Math.log2(bytes) - 7
+}
+
+export function mtuBytes(code: number): number {
+  return 128 << code
+}

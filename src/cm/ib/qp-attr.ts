@@ -3,6 +3,7 @@ import { Access, type AhAttr, type PathMtu, type QpAttr, QpState, QpType } from 
 import type { CmPath } from '../../wire/index.ts'
 import type { CmConnection } from './connection.ts'
 import { CmError } from './errors.ts'
+import { mtuBytes } from './parameters.ts'
 
 /** What the messages do not tell: which port, and which entries of its tables. */
 export interface QpAttrPlace {
@@ -42,7 +43,7 @@ export function qpAttrOf<A>(
     return {
       state,
       ah: ahOf(c.primary, port, place.sgidIndex),
-      pathMtu: c.pathMtu as PathMtu,
+      pathMtu: mtuBytes(c.pathMtu) as PathMtu,
       destQpNum: c.remoteQpn,
       rqPsn: c.rqPsn,
       ...(reliable ? { maxDestRdAtomic: c.responderResources, minRnrTimer: 0 } : {}),

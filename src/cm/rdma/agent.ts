@@ -25,8 +25,13 @@ import {
   workCompletions,
 } from '../../verbs/index.ts'
 import { CmRejReason } from '../../wire/index.ts'
-import { type CmListener, CommunicationManager, type CmEvent as IbEvent, type ListenOptions } from '../ib/index.ts'
-import { mtuBytes } from './constants.ts'
+import {
+  type CmListener,
+  CommunicationManager,
+  type CmEvent as IbEvent,
+  type ListenOptions,
+  mtuBytes,
+} from '../ib/index.ts'
 import { GsiPort, type MadAddress } from './gsi-port.ts'
 
 /** Whom events of a connection go to: what its `context` is. */

@@ -7,18 +7,19 @@
  *     RTR, RTS ── RTU ──>                ── Established
  */
 import { nowNs } from '../../memory/index.ts'
-import { Access, type AhAttr, type PathMtu, QpState, QpType } from '../../verbs/index.ts'
+import { Access, type AhAttr, QpState, QpType } from '../../verbs/index.ts'
 import { CmaHdr, CmRejReason, emitCma, rdmaServiceId } from '../../wire/index.ts'
 import {
   AprStatus,
   type CmConnection,
   type CommunicationManager,
   type CmEvent as IbEvent,
+  mtuCode,
   SidrStatus,
   timeoutNs,
 } from '../ib/index.ts'
 import type { Agent, ConnectionOwner, Neighbour } from './agent.ts'
-import { CmEventType, errno, mtuBytes, mtuCode, type PortSpace, udpQkey } from './constants.ts'
+import { CmEventType, errno, type PortSpace, udpQkey } from './constants.ts'
 import type { Path } from './devices.ts'
 import { RdmaCmError } from './errors.ts'
 import type { CmEventParam } from './event.ts'
@@ -191,13 +192,8 @@ export class Connecting implements ConnectionOwner, Neighbour {
   /** For a queue pair that the program moves by itself: what `modify` takes to INIT, RTR, RTS. */
   qpAttr(state: typeof QpState.Init | typeof QpState.Rtr | typeof QpState.Rts): ReturnType<Manager['qpAttr']> {
     const attr = this.#agent.cm.qpAttr(this.#ib!, state, { sgidIndex: this.#sgidIndex })
-    if (state !== QpState.Rtr) return attr
-    const pathMtu = mtuBytes(this.#ib!.pathMtu) as PathMtu
-    return {
-      ...attr,
-      pathMtu,
-      ...(this.#host.qpType === QpType.RC ? { minRnrTimer: this.#host.options.minRnrTimer } : {}),
-    }
+    if (state !== QpState.Rtr || this.#host.qpType !== QpType.RC) return attr
+    return { ...attr, minRnrTimer: this.#host.options.minRnrTimer }
   }
 
   /** Takes the id's queue pair to RTS. */

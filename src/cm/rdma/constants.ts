@@ -48,12 +48,3 @@ export const privateDataBytes = { connect: 56, connectUd: 180, accept: 196, acce
 
 /** Status of events, as the kernel gives it: an errno, negative. A rejection has its reason, positive. */
 export const errno = { ENODEV: 19, EINVAL: 22, EADDRNOTAVAIL: 99, ETIMEDOUT: 110, ECONNREFUSED: 111 } as const
-
-/** Codes of path MTUs, 1 for 256 bytes to 5 for 4096. */
-export function mtuCode(bytes: number): number {
-  return Math.log2(bytes) - 7
-}
-
-export function mtuBytes(code: number): number {
-  return 128 << code
-}
