@@ -12,10 +12,11 @@ const index = new URL('../../src/memory/index.ts', import.meta.url).href
 /** The library that a process finds with this setting. */
 function chosen(setting: string): string {
   const code = `const { systemCrc32 } = await import(${JSON.stringify(index)}); console.log(systemCrc32?.name ?? 'zlib')`
-  const { stdout } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], {
+  const { stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], {
     encoding: 'utf8',
     env: { ...process.env, VERBENA_CRC32: setting },
   })
+  expect(stderr.includes('VERBENA_CRC32')).toBe(setting !== '' && setting !== stdout.trim())
   return stdout.trim()
 }
 
@@ -52,5 +53,6 @@ describe('CRC-32', () => {
     expect(['isa-l', 'zlib']).toContain(chosen('isa-l'))
     expect(['libdeflate', 'zlib']).toContain(chosen('libdeflate'))
     expect(chosen('')).toBe(systemCrc32?.name ?? 'zlib')
+    expect(chosen('crc')).toBe('zlib')
   })
 })

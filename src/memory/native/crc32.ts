@@ -9,6 +9,7 @@
  *
  * `VERBENA_CRC32` names the one to use: `isa-l`, `libdeflate`, or `zlib` for none of them.
  */
+import { isMainThread } from 'node:worker_threads'
 import { type Koffi, libc, type NativeFunction } from './libc.ts'
 
 export interface SystemCrc32 {
@@ -48,14 +49,20 @@ function find(koffi: Koffi, name: keyof typeof known): SystemCrc32 | null {
 }
 
 function fastest(): SystemCrc32 | null {
-  const wanted = process.env.VERBENA_CRC32
+  const wanted = process.env.VERBENA_CRC32 ?? ''
   if (libc === null || wanted === 'zlib') return null
   for (const name of ['isa-l', 'libdeflate'] as const) {
-    if (wanted !== undefined && wanted !== '' && wanted !== name) continue
+    if (wanted !== '' && wanted !== name) continue
     const found = find(libc.koffi, name)
     if (found !== null) return found
   }
+  if (wanted !== '' && isMainThread) warn(wanted)
   return null
+}
+
+function warn(wanted: string): void {
+  const why = Object.hasOwn(known, wanted) ? 'is not installed here' : 'is none of isa-l, libdeflate and zlib'
+  process.emitWarning(`VERBENA_CRC32: '${wanted}' ${why}; zlib is used`, { code: 'VERBENA_CRC32' })
 }
 
 /** The fastest that is installed, null if there is none. */
