@@ -24,6 +24,7 @@ import {
   futexWait,
   futexWaitAsync,
   futexWake,
+  makeEventFd,
   mapShared,
   membarrier,
   nativeAvailable,
@@ -67,7 +68,7 @@ export const maxAttachments = 1024
 const attachmentBytes = 128
 const attachmentsStart = pageBytes
 /** Words of an attachment record; the operation sequence has a cache line of its own. */
-const A = { state: 0, pid: 1, tid: 2, generation: 3, startTime: 4 /* f64 */, janitor: 6, bell: 8, operation: 16 }
+const A = { state: 0, pid: 1, tid: 2, generation: 3, startTime: 4 /* f64 */, janitor: 6, bell: 8, eventFd: 12, operation: 16 }
 /** A lock's value: attachment in the low bits, generation above; never negative. */
 const ownerBits = 10
 const ownerMask = 0x3ff
@@ -548,6 +549,16 @@ export class Segment {
   ring(attachment: number): void {
     const a = attachmentWord(attachment)
     this.bells.ring(a + A.bell, this.i32[a + A.pid]!)
+  }
+
+  /**
+   * A descriptor that ends this thread's waits in the kernel when others signal it; of the process's own segment only. It is
+   * never closed but left to the next thread with this attachment number, so that a late signal meets nothing else.
+   */
+  get eventFd(): number {
+    const word = attachmentWord(this.me) + A.eventFd
+    if (this.i32[word] === 0) this.i32[word] = makeEventFd() + 1
+    return this.i32[word]! - 1
   }
 
   notify(word: number): void {

@@ -569,13 +569,15 @@ export class RoceDevice extends NetworkDevice {
     if (serving || i32[dev + Dev.alone] !== 0 || i32[dev + Dev.threads]! > 0) return false
     if (Atomics.compareExchange(i32, dev + Dev.sleeper, 0, segment.lockValue) !== 0) return false
     if (this.acksWait) this.drive(false)
-    threadFd ??= makeEventFd()
+    const { eventFd } = segment
+    // Until it is known how long, whoever posts wakes this thread.
+    f64[(dev + Dev.sleepsUntil) >> 1] = Number.POSITIVE_INFINITY
+    Atomics.store(i32, dev + Dev.sleeperFd, eventFd + 1)
     const next = this.nextDeadlineNs
     f64[(dev + Dev.sleepsUntil) >> 1] = next
-    Atomics.store(i32, dev + Dev.sleeperFd, threadFd + 1)
-    Atomics.store(i32, channel + Chan.wakeFd, threadFd + 1)
+    Atomics.store(i32, channel + Chan.wakeFd, eventFd + 1)
     const fds = sleeperFds
-    fds[0] = threadFd
+    fds[0] = eventFd
     const count = this.descriptors(fds, 1) + 1
     // Who came before the descriptor was there to be found has left a trace.
     const awaited = Atomics.load(i32, channel + Chan.sequence) === expected && !this.busy
@@ -585,7 +587,7 @@ export class RoceDevice extends NetworkDevice {
     }
     Atomics.store(i32, channel + Chan.wakeFd, 0)
     Atomics.store(i32, dev + Dev.sleeperFd, 0)
-    if (awaited && sleeperReady[0] === 1) drainEventFd(threadFd)
+    if (awaited && sleeperReady[0] === 1) drainEventFd(eventFd)
     i32[dev + Dev.heartbeat] = 1
     i32[dev + Dev.sleeps] = (i32[dev + Dev.sleeps]! + 1) & 0x7fffffff
     Atomics.store(i32, dev + Dev.sleeper, 0)
@@ -622,13 +624,9 @@ export class RoceDevice extends NetworkDevice {
   }
 }
 
-/** What ends this thread's wait for packets, and what it waits for. */
-let threadFd: number | null = null
+/** What a thread waits for, and what of it can be read. */
 const sleeperFds = new Int32Array(maxSlots + 1)
 const sleeperReady = new Uint8Array(maxSlots + 1)
-process.on('exit', () => {
-  if (threadFd !== null && !isMainThread) closeFd(threadFd)
-})
 
 /** Sockets that this thread opened. */
 const owned = new Map<number, UdpSocket>()
