@@ -48,7 +48,7 @@ export function lineOf(packet: Packet): string {
   const pad = (bytes[start + Bth.flags]! & BthFlag.pad) >> BthFlag.padShift
   const payload = end - start - header - pad - Icrc.length
   if (end - start < Bth.length + Icrc.length || header === 0 || payload < 0)
-    return `${head}  ${end - start} bytes that are no RoCE packet`
+    return `${head}  ${end - start} bytes that are no RoCE packet${identification < 0 ? ', wrong ICRC' : ''}`
   const notes: string[] = []
   if ((bits & OpBit.Payload) !== 0) notes.push(`${payload} B`)
   const h = start + Bth.length
