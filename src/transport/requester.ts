@@ -78,8 +78,8 @@ function isAnswered(opcode: number): boolean {
   )
 }
 
-/** A message of so many bytes costs a call of the system more than anything else. */
-const shortBytes = 512
+/** So many bytes that wait are worth a call of the system of their own. */
+const worthSendingBytes = 48 * 1024
 
 /** Writes a BTH; the address is that of QP `destQp`. */
 export function putBth(
@@ -147,14 +147,16 @@ export class Requester {
 
   // --- sending -----------------------------------------------------------------------------------------------------
 
-  /** Whether less than `limit` requests are still to be sent, the last of them a short one. */
+  /** Whether what is still to be sent is less than `limit` requests and not many bytes, the last of them of one packet. */
   isShort(q: number, limit: number): boolean {
     const i32 = this.#i32
     const head = i32[q + Qp.sqHead]!
-    if (((head - i32[this.#s.of(q) + Tq.txIndex]!) | 0) >= limit) return false
+    const waiting = (head - i32[this.#s.of(q) + Tq.txIndex]!) | 0
+    if (waiting >= limit) return false
     const w = this.#wqe(q, head - 1)
     if ((i32[w + Wqe.flags]! & SendFlag.Inline) !== 0) return true
-    return i32[w + Wqe.sges]! <= 1 && i32[w + Wqe.data + Sg.length]! <= shortBytes
+    const length = i32[w + Wqe.data + Sg.length]!
+    return i32[w + Wqe.sges]! <= 1 && length <= i32[q + Qp.pathMtu]! && waiting * length < worthSendingBytes
   }
 
   /** Sends up to `budget` packets of a QP; true if it stopped for the budget or for lack of room. */
