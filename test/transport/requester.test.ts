@@ -71,6 +71,20 @@ describe('sending', () => {
     expect(psns(s)).toEqual([ours + 63])
   })
 
+  scripted('messages of one packet wait, as long as they are few in bytes, and longer ones do not', (s) => {
+    const post = (length: number): void =>
+      s.end.post(Opcode.Send, null, { length, wrId: 1, sendFlags: SendFlag.Signaled })
+    for (let i = 0; i < 8; i++) post(mtu)
+    expect(s.take()).toHaveLength(8)
+    const many = Math.ceil((48 * 1024) / mtu)
+    for (let i = 1; i < Math.min(many, 48); i++) post(mtu)
+    s.expectSilence()
+    post(mtu)
+    expect(s.take()).toHaveLength(Math.min(many, 48))
+    post(mtu + 1)
+    expect(s.take()).toHaveLength(2)
+  })
+
   scripted('what waits for company is sent at the end of what the program is doing', async (s) => {
     for (let i = 0; i < 10; i++) s.end.post(Opcode.Send, null, { length: 8, wrId: i, sendFlags: SendFlag.Signaled })
     expect(s.take()).toHaveLength(8)
