@@ -86,6 +86,8 @@ export class SendSide {
   private readonly data: SendWorkRequest
   private readonly dataSge: ScatterGather
   private readonly inlineBytes: number
+  /** Sends shorter than the longest message go in messages of so many bytes. */
+  private pieceBytes = maxTransfer
   private outgoing = 0
   /** Whether the peer reads words in the other byte order. */
   swap = false
@@ -120,6 +122,8 @@ export class SendSide {
     const early = theirs.extension !== null && (theirs.extension.features & Feature.EarlyBuffers) !== 0
     this.partLeft = early ? this.peerHigh - this.peerLow : theirs.dataBuffer.length
     this.offered = this.partLeft
+    // On a network packets of one size leave together; those of a message of several differ in size.
+    if (early && this.memory.context.device.driven) this.pieceBytes = this.qp.query().attr.pathMtu
     this.connected = true
     this.writable = true
   }
@@ -191,7 +195,9 @@ export class SendSide {
     let taken = 0
     while (taken < length && this.writable && this.ready()) {
       const at = this.sendAt
-      const n = Math.min(length - taken, maxTransfer, this.partLeft, this.free, sendBytes - at)
+      const left = length - taken
+      const most = left < maxTransfer ? this.pieceBytes : maxTransfer
+      const n = Math.min(left, most, this.partLeft, this.free, sendBytes - at)
       const from = offset + taken
       const to = sendOffset + at
       if (n <= loopBytes) for (let i = 0; i < n; i++) u8[to + i] = buffer[from + i]!

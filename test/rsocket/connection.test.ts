@@ -1,8 +1,9 @@
 /** One stream between two ends in one thread: data, buffers, credits, the end. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { openDevice, QpState } from '../../src/index.ts'
+import { nativeAvailable, openDevice, QpState } from '../../src/index.ts'
 import { Errno } from '../../src/rsocket/constants.ts'
 import type { StreamOptions } from '../../src/rsocket/options.ts'
+import { loopbackDevice } from '../loopback.ts'
 import { type End, joinEnds, makeEnd, makePair, type Pair, settle, through } from './pair.ts'
 
 let pair: Pair | undefined
@@ -49,6 +50,37 @@ test('what comes before this end knows that it is connected, as when an RTU was 
   carry(b, a, 100_000)
   for (const end of [a, b]) end.close()
   context.close()
+})
+
+test.skipIf(!nativeAvailable).each([
+  ['a network', [loopbackDevice(1), loopbackDevice(2)], true, 4 + 1 + 2],
+  ['a network, to a peer of version 1', [loopbackDevice(1), loopbackDevice(2)], false, 1 + 1 + 1],
+  ['shared memory', ['shm0', 'shm1'], true, 1 + 1 + 1],
+] as const)('sends over %s go in as many messages as are best there', (_, names, extensions, messages) => {
+  const contexts = names.map((name) => openDevice(name))
+  const [a, b] = contexts.map((context) => makeEnd(context, { extensions })) as [End, End]
+  joinEnds(a, b)
+  for (const [end, other] of [
+    [a, b],
+    [b, a],
+  ] as const)
+    end.connection.start(end.mine, through(other.mine))
+  const before = a.connection.counters.messagesSent
+  for (const bytes of [16_384, 65_536, 4097]) {
+    const out = new Uint8Array(bytes).fill(bytes)
+    let [sent, got] = [0, 0]
+    const until = performance.now() + 30_000
+    while (got < bytes && performance.now() < until) {
+      if (sent < bytes) sent += a.connection.send(out, sent, bytes - sent)
+      b.connection.process()
+      got += b.connection.recv(new Uint8Array(bytes), 0, bytes)
+      a.connection.process()
+    }
+    expect(got).toBe(bytes)
+  }
+  expect(a.connection.counters.messagesSent - before).toBe(messages)
+  for (const end of [a, b]) end.close()
+  for (const context of contexts) context.close()
 })
 
 test('who closes waits for the acknowledgement of its goodbye, but not of a peer that has hung up meanwhile', () => {
