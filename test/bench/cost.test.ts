@@ -65,6 +65,17 @@ describe('the component of a sample', () => {
     })
   })
 
+  it('is told by the caller where a function is of an addon, which V8 calls by any name of it', () => {
+    const nodes = [
+      node(1, '(root)', '', [2, 3, 4]),
+      node(2, 'update', 'memory/native/crc32', [5]),
+      node(3, 'send', 'memory/native/udp', [6]),
+      node(4, 'waitReadable', 'memory/native/poll', [7]),
+      ...[5, 6, 7].map((id) => node(id, 'crc32_gzip_refl', '')),
+    ]
+    expect(shares(profile(nodes, [5, 6, 6, 7]))).toEqual({ CRC: 0.25, 'system calls': 0.5, waiting: 0.25 })
+  })
+
   it('is a copy where the line copies, by the lines of the whole profile', () => {
     const nodes = [
       node(1, '(root)', '', [2]),

@@ -102,10 +102,11 @@ function frameOf({ callFrame }: ProfileNode, waiting: boolean, caller: string): 
 function named(functionName: string, url: string, caller: string): Omit<FlameNode, 'samples' | 'children'> {
   const name = functionName || '(anonymous)'
   // All functions of an addon share one entry, which V8 calls by the name that it met first.
-  if (url === '' && /\/memory\/native\//.test(caller))
-    return /crc/.test(caller)
-      ? { name: 'CRC-32', module: 'library of the system', component: 'CRC' }
-      : { name: 'system call', module: 'C library', component: 'system calls' }
+  if (url === '' && /\/memory\/native\//.test(caller)) {
+    if (/\/crc32\./.test(caller)) return { name: 'CRC-32', module: 'library of the system', component: 'CRC' }
+    const component = /\/poll\./.test(caller) ? 'waiting' : 'system calls'
+    return { name: 'system call', module: 'C library', component }
+  }
   if (url.startsWith('wasm:')) return { name: 'memory.copy', module: 'WebAssembly', component: 'copies' }
   if (/crc/i.test(functionName)) return { name, module: moduleOf(url) || 'Node.js', component: 'CRC' }
   if (functionName === '(garbage collector)') return { name, module: 'V8', component: 'garbage collection' }
