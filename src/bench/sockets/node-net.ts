@@ -49,10 +49,13 @@ export class NodeEnd {
     this.#socket.on('data', (chunk: Buffer) => {
       this.#bytesReceived += chunk.length
     })
+    // What the other end sends before this one runs waits for it.
+    this.#socket.pause()
   }
 
   async run(request: LoopRequest): Promise<LoopResult> {
     const { client, test } = request
+    this.#socket!.resume()
     if (!client) return await this.#serve(request)
     return test === 'rr' ? await this.#requests(request) : await this.#pour(request)
   }
