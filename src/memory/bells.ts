@@ -47,10 +47,13 @@ export class Bells {
     let fd = -1
     try {
       const [read, write] = makePipe()
-      // One description for both directions, so that reading never finds an end.
-      fd = openSync(`/proc/self/fd/${read}`, constants.O_RDWR | constants.O_NONBLOCK)
-      closeSync(read)
-      closeSync(write)
+      try {
+        // One description for both directions, so that reading never finds an end.
+        fd = openSync(`/proc/self/fd/${read}`, constants.O_RDWR | constants.O_NONBLOCK)
+      } finally {
+        closeSync(read)
+        closeSync(write)
+      }
       // The constructor takes what its type has for `connect` alone.
       const onread = { buffer: new Uint8Array(64), callback: () => this.#rung() }
       const socket = new Socket({ fd, writable: false, onread } as SocketConstructorOpts)

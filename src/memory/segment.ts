@@ -68,7 +68,17 @@ export const maxAttachments = 1024
 const attachmentBytes = 128
 const attachmentsStart = pageBytes
 /** Words of an attachment record; the operation sequence has a cache line of its own. */
-const A = { state: 0, pid: 1, tid: 2, generation: 3, startTime: 4 /* f64 */, janitor: 6, bell: 8, eventFd: 12, operation: 16 }
+const A = {
+  state: 0,
+  pid: 1,
+  tid: 2,
+  generation: 3,
+  startTime: 4 /* f64 */,
+  janitor: 6,
+  bell: 8,
+  eventFd: 12,
+  operation: 16,
+}
 /** A lock's value: attachment in the low bits, generation above; never negative. */
 const ownerBits = 10
 const ownerMask = 0x3ff

@@ -61,8 +61,8 @@ export class StreamConnection implements StreamLink {
   readonly lowWater: number
   /** The error that ended the connection, positive; 0 if there was none. */
   error = 0
-  /** The control message that is to be sent, −1 if there is none. */
   private started = false
+  /** The control message that is to be sent, −1 if there is none. */
   private saying = -1
   private goodbye = ''
   /** This end has shut down for sending. */

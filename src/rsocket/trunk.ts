@@ -16,7 +16,7 @@ const maxData = 1 << 14
 const spareWindows = 64
 
 export interface TrunkOwner {
-  /** A stream that the peer opens; undefined if it is refused. */
+  /** A stream that the peer opens; false if it is refused. */
   arrive?(stream: TrunkStream, port: number): boolean
   /** There are no streams any more, or the carrier is gone. */
   idle(trunk: Trunk): void
@@ -52,7 +52,7 @@ export class Trunk {
     this.#headView = new DataView(this.#head.buffer)
   }
 
-  /** A new stream from this end. `port` is what its end shows. */
+  /** A new stream from this end. */
   open(): TrunkStream {
     while (this.streams.has(this.#next)) this.#next = (this.#next % 0xffffff) + 1
     const stream = new TrunkStream(this, this.#next, false)

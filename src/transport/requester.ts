@@ -78,8 +78,8 @@ function isAnswered(opcode: number): boolean {
   )
 }
 
-/** So many bytes that wait are worth a call of the system of their own. */
-const worthSendingBytes = 48 * 1024
+/** So many requests, or bytes, that wait are worth a call of the system of their own. */
+const worthSending = { requests: 48, bytes: 48 * 1024 }
 
 /** Writes a BTH; the address is that of QP `destQp`. */
 export function putBth(
@@ -147,16 +147,16 @@ export class Requester {
 
   // --- sending -----------------------------------------------------------------------------------------------------
 
-  /** Whether what is still to be sent is less than `limit` requests and not many bytes, the last of them of one packet. */
-  isShort(q: number, limit: number): boolean {
+  /** Whether what is still to be sent is little, and the last request of it one packet. */
+  hasLittle(q: number): boolean {
     const i32 = this.#i32
     const head = i32[q + Qp.sqHead]!
     const waiting = (head - i32[this.#s.of(q) + Tq.txIndex]!) | 0
-    if (waiting >= limit) return false
+    if (waiting >= worthSending.requests) return false
     const w = this.#wqe(q, head - 1)
     if ((i32[w + Wqe.flags]! & SendFlag.Inline) !== 0) return true
     const length = i32[w + Wqe.data + Sg.length]!
-    return i32[w + Wqe.sges]! <= 1 && length <= i32[q + Qp.pathMtu]! && waiting * length < worthSendingBytes
+    return i32[w + Wqe.sges]! <= 1 && length <= i32[q + Qp.pathMtu]! && waiting * length < worthSending.bytes
   }
 
   /** Sends up to `budget` packets of a QP; true if it stopped for the budget or for lack of room. */

@@ -32,9 +32,8 @@ const rcClass = 0
 const ucClass = 1
 const udClass = 3
 
-/** Packets of a QP that are under way while the next ones may wait, and requests that do not wait any longer. */
+/** Packets of a QP that are under way while the next ones may wait. */
 const muchUnderWay = 8
-const muchToSend = 48
 
 /** The two ECN bits of a packet that met congestion. */
 const congestionExperienced = 3
@@ -101,14 +100,14 @@ export class Transport {
   }
 
   /**
-   * Whether what was posted to `q` last may wait for company: it is short, and so much is under way that the program will
-   * look for completions soon. One call of the system then sends many packets instead of one.
+   * Whether what was posted to `q` last may wait for company: it is one packet, and so much is under way that the program
+   * will look for completions soon. One call of the system then sends many packets instead of one.
    */
   mayWait(q: number): boolean {
     const { i32 } = this.#s
     const t = this.#s.of(q)
     if (i32[q + Qp.type] !== QpType.RC || psnDiff(i32[t + Tq.newPsn]!, i32[t + Tq.una]!) < muchUnderWay) return false
-    return this.#requester.isShort(q, muchToSend)
+    return this.#requester.hasLittle(q)
   }
 
   /** Whether somebody rang. */
