@@ -27,7 +27,7 @@ export function versions(): Record<string, string> {
     node,
     v8,
     // What computes the CRC of packets.
-    crc32: systemCrc32?.name ?? 'zlib',
+    crc32: systemCrc32()?.name ?? 'zlib',
     ...(nativeAvailable ? { koffi: versionIn(pathToFileURL(require.resolve('koffi'))) } : {}),
   }
 }

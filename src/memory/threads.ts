@@ -6,6 +6,7 @@
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { isMainThread, Worker, type WorkerOptions, workerData } from 'node:worker_threads'
+import { whileNoneLoads } from './native/index.ts'
 
 export { threadId } from 'node:worker_threads'
 
@@ -18,6 +19,13 @@ interface Wrapped {
 /** Options of `Worker` except `eval`: `workerData`, `name`, `transferList`, `execArgv`, `env`, `resourceLimits`, … */
 export type ThreadOptions = Omit<WorkerOptions, 'eval'>
 
+/** `terminate` waits until no thread loads native code: see native/loading.ts. */
+class Thread extends Worker {
+  override terminate(): Promise<number> {
+    return whileNoneLoads(() => super.terminate())
+  }
+}
+
 /**
  * Starts a thread that runs the module `entry` (a file URL). In development the entry is TypeScript, which a worker
  * of Node 20 cannot load by itself: ts-worker.mjs then loads it. The entry finds its data in `threadData()`, or in
@@ -25,9 +33,9 @@ export type ThreadOptions = Omit<WorkerOptions, 'eval'>
  */
 export function startThread(entry: URL, options: ThreadOptions = {}): Worker {
   const stripsTypes = Boolean((process.features as { typescript?: string | false }).typescript)
-  if (!/\.[mc]?ts$/.test(entry.pathname) || stripsTypes) return new Worker(entry, options)
+  if (!/\.[mc]?ts$/.test(entry.pathname) || stripsTypes) return new Thread(entry, options)
   const wrapped: Wrapped = { verbenaEntry: entry.href, verbenaData: options.workerData }
-  return new Worker(new URL('./ts-worker.mjs', import.meta.url), { ...options, workerData: wrapped })
+  return new Thread(new URL('./ts-worker.mjs', import.meta.url), { ...options, workerData: wrapped })
 }
 
 /** The `workerData` that `startThread` was given; undefined in the main thread. */

@@ -43,8 +43,6 @@ import {
 } from '../wire/index.ts'
 import { Problem } from './problems.ts'
 
-if (systemCrc32 !== null) useCrc32(systemCrc32.update)
-
 export const Kind = { Other: 0, RoceV2: 1, RoceV1: 2, InfiniBand: 3 } as const
 export const kindNames = ['other', 'RoCEv2', 'RoCEv1', 'InfiniBand'] as const
 
@@ -93,6 +91,10 @@ export class Dissection {
   ackReq = false
   /** The AETH's syndrome; -1 without AETH. */
   syndrome = -1
+
+  constructor() {
+    useCrc32(systemCrc32()?.update)
+  }
 }
 
 const place = located()

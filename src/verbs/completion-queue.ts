@@ -150,28 +150,24 @@ export class CompletionQueue extends Handle {
   poll(wc: WorkCompletion[], max: number = wc.length): number {
     const { i32, cq } = this
     if (typeof max !== 'number' || !(max <= wc.length)) throw badCompletions()
-    let tail = i32[cq + Cq.tail]!
-    let e = i32[cq + Cq.ring]! + (tail & i32[cq + Cq.mask]!) * Cqe.words
-    if ((processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) !== ((tail + 1) | 0)) {
+    if (!this.filled) {
       if (this.driven) this.context.device.progress()
       this.idle = (this.idle + 1) & 15
       if (this.idle === 0 || i32[cq + Cq.state] !== cqState.live) {
         const state = this.#empty()
         if (state !== 0) return state
       }
-      if (!this.driven || Atomics.load(i32, e + Cqe.sequence) !== ((tail + 1) | 0)) return 0
+      if (!this.driven || !this.filled) return 0
     }
     const lock = this.single ? 0 : cq + Cq.pollLock
-    if (lock !== 0) {
-      this.host.segment.lock(lock)
-      tail = i32[cq + Cq.tail]!
-    }
+    if (lock !== 0) this.host.segment.lock(lock)
+    let tail = i32[cq + Cq.tail]!
     const ring = i32[cq + Cq.ring]!
     const mask = i32[cq + Cq.mask]!
     let filled = 0
     let bad = false
     while (filled < max) {
-      e = ring + (tail & mask) * Cqe.words
+      const e = ring + (tail & mask) * Cqe.words
       if ((processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) !== ((tail + 1) | 0)) break
       const into = wc[filled]
       if (!(into instanceof WorkCompletion)) {
@@ -193,7 +189,7 @@ export class CompletionQueue extends Handle {
     const { i32, cq } = this
     const tail = i32[cq + Cq.tail]!
     const e = i32[cq + Cq.ring]! + (tail & i32[cq + Cq.mask]!) * Cqe.words
-    return Atomics.load(i32, e + Cqe.sequence) === ((tail + 1) | 0)
+    return (processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) === ((tail + 1) | 0)
   }
 
   /** False for a completion whose QP is gone. */

@@ -29,8 +29,9 @@ let long: LongCrc32 | null =
 /** From this length on it is asked. */
 let longFrom = 256
 
-/** From now on ranges of 80 bytes or more are computed by `crc32`, which is faster than zlib. */
-export function useCrc32(crc32: LongCrc32): void {
+/** From now on ranges of 80 bytes or more are computed by `crc32`, which is faster than zlib; without it all stays. */
+export function useCrc32(crc32: LongCrc32 | undefined): void {
+  if (crc32 === undefined) return
   long = crc32
   longFrom = 80
 }

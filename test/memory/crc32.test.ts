@@ -3,15 +3,16 @@ import { spawnSync } from 'node:child_process'
 import * as zlib from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { systemCrc32 } from '../../src/memory/index.ts'
+import { systemCrc32 as find } from '../../src/memory/index.ts'
 import { crcByTables, crcUpdate, useCrc32 } from '../../src/wire/crc32.ts'
 import { repeatable } from '../repeat-property.ts'
 
+const systemCrc32 = find()
 const index = new URL('../../src/memory/index.ts', import.meta.url).href
 
 /** The library that a process finds with this setting. */
 function chosen(setting: string): string {
-  const code = `const { systemCrc32 } = await import(${JSON.stringify(index)}); console.log(systemCrc32?.name ?? 'zlib')`
+  const code = `const { systemCrc32 } = await import(${JSON.stringify(index)}); console.log(systemCrc32()?.name ?? 'zlib')`
   const { stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], {
     encoding: 'utf8',
     env: { ...process.env, VERBENA_CRC32: setting },

@@ -14,8 +14,6 @@ import { groupAddress, type Path, Paths } from './paths.ts'
 
 const { Av, avMulticast, Dev } = layout
 
-if (systemCrc32 !== null) useCrc32(systemCrc32.update)
-
 export const rocePort = 4791
 
 /** Words of one entry of the table of sockets: descriptor plus one, what it is for, a GID, drops counted so far, and of node:dgram how far it is. */
@@ -99,6 +97,7 @@ export class Sockets implements PacketSink {
   #fullTurns = 0
 
   constructor(host: Host, device: number, table: number, locals: readonly LocalGid[], attach: Attach) {
+    useCrc32(systemCrc32()?.update)
     this.#host = host
     this.#device = device
     this.#table = table

@@ -54,7 +54,7 @@ function attach(name: string | null, janitor = true): Attached {
   for (const dead of segment.deadAttachments()) reapDead(host, dead)
   const made = { host, executor: new Executor(host, activeMtu) }
   attached.set(name ?? '', made)
-  if (name !== null && janitor && (isMainThread || !segment.hasJanitor())) startJanitor(name, segment)
+  if (name !== null && janitor && (isMainThread || !segment.hasJanitor())) startJanitor(name)
   return made
 }
 
@@ -83,18 +83,14 @@ const guidHigh = 0x0256424e
 const janitors = new Map<string, Worker>()
 
 /** Between processes somebody has to notice that one died, even while all others compute. */
-function startJanitor(name: string, segment: Segment): void {
+function startJanitor(name: string): void {
   if (janitors.has(name)) return
   const data: JanitorData = { name }
   const worker = startThread(sibling('janitor'), { workerData: data, name: 'verbena janitor' })
   worker.unref()
   worker.on('error', () => janitors.delete(name))
   janitors.set(name, worker)
-  // A process that ends while a thread of it loads native code may abort: it goes on when the janitor stands.
-  for (let waited = 0; waited < 400 && !segment.hasJanitor(); waited++) Atomics.wait(pause, 0, 0, 5)
 }
-
-const pause = new Int32Array(new SharedArrayBuffer(4))
 
 /** The module beside this one, as source or as built. */
 function sibling(module: string): URL {

@@ -11,6 +11,7 @@
  */
 import { isMainThread } from 'node:worker_threads'
 import { type Koffi, libc, type NativeFunction } from './libc.ts'
+import { whileLoading } from './loading.ts'
 
 export interface SystemCrc32 {
   readonly name: string
@@ -65,5 +66,10 @@ function warn(wanted: string): void {
   process.emitWarning(`VERBENA_CRC32: '${wanted}' ${why}; zlib is used`, { code: 'VERBENA_CRC32' })
 }
 
-/** The fastest that is installed, null if there is none. */
-export const systemCrc32: SystemCrc32 | null = fastest()
+let found: SystemCrc32 | null | undefined
+
+/** The fastest that is installed, null if there is none. Looking for it takes milliseconds, the first time. */
+export function systemCrc32(): SystemCrc32 | null {
+  if (found === undefined) found = whileLoading(fastest)
+  return found
+}

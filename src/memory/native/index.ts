@@ -2,6 +2,7 @@
  * What JavaScript cannot do by itself: map memory between processes and wait on it, choose cores, lock memory.
  *
  *     libc.ts      koffi and the C library, or the reason why there is none
+ *     loading.ts   how threads load that, and end
  *     mapping.ts   named shared segments, private memory on huge pages
  *     futex.ts     waiting on a word of a mapping, across processes
  *     host.ts      clock, cores, locked memory
@@ -30,6 +31,7 @@ export {
 } from './host.ts'
 export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'
+export { whileNoneLoads } from './loading.ts'
 export { mapPrivate, mapShared, type PrivateMapping, type SharedMapping, unlinkShared, unmap } from './mapping.ts'
 export {
   closeFd,

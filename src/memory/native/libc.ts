@@ -7,6 +7,7 @@
  */
 import { createRequire } from 'node:module'
 import { NativeError } from './error.ts'
+import { whileLoading } from './loading.ts'
 
 /** The part of koffi's interface that is used here; its own types are absent where it is not installed. */
 export interface Koffi {
@@ -134,7 +135,7 @@ function open(): { libc: Libc | null; reason: string } {
   }
 }
 
-const opened = open()
+const opened = whileLoading(open)
 
 export const libc: Libc | null = opened.libc
 

@@ -1,0 +1,122 @@
+/** Threads that are ended, and processes that end, while a thread loads native code. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startThread } from '../../src/memory/index.ts'
+
+const href = (path: string): string => JSON.stringify(new URL(`../../src/memory/${path}`, import.meta.url).href)
+let folder = ''
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'verbena-loading-'))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function entry(name: string, text: string): URL {
+  writeFileSync(join(folder, name), text)
+  return pathToFileURL(join(folder, name))
+}
+
+/** Begins to load (words[0]), has loaded when words[3] says so (words[1]), and loads again (words[2]). */
+const loader = (): URL =>
+  entry(
+    'loader.ts',
+    `import { writeSync } from 'node:fs'
+import { threadData } from ${href('threads.ts')}
+import { whileLoading } from ${href('native/loading.ts')}
+const words = new Int32Array(threadData<SharedArrayBuffer>())
+whileLoading(() => {
+  Atomics.store(words, 0, 1)
+  Atomics.notify(words, 0)
+  Atomics.wait(words, 3, 0, process.argv.includes('--say') ? 500 : 60_000)
+  Atomics.store(words, 1, 1)
+  if (process.argv.includes('--say')) writeSync(1, 'loaded')
+})
+whileLoading(() => Atomics.store(words, 2, 1))
+setInterval(() => {}, 1000)
+`,
+  )
+
+/** A thread that starts a thread of that kind. */
+const nested = (): URL =>
+  entry(
+    'nested.ts',
+    `import { startThread, threadData } from ${href('threads.ts')}
+startThread(new URL(${JSON.stringify(loader().href)}), { workerData: threadData() })
+setInterval(() => {}, 1000)
+`,
+  )
+
+function words(): Int32Array {
+  return new Int32Array(new SharedArrayBuffer(16))
+}
+
+/** Ends the thread, whose load ends a moment later. */
+async function end(thread: Worker, word: Int32Array): Promise<void> {
+  const ended = thread.terminate()
+  setTimeout(() => {
+    Atomics.store(word, 3, 1)
+    Atomics.notify(word, 3)
+  }, 50)
+  await ended
+}
+
+async function begun(word: Int32Array): Promise<void> {
+  for (let n = 0; n < 2000 && Atomics.load(word, 0) === 0; n++) await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(Atomics.load(word, 0)).toBe(1)
+}
+
+describe('a thread that loads native code', () => {
+  it('is ended when it has loaded, and begins no other load', async () => {
+    const seen = words()
+    const thread = startThread(loader(), { workerData: seen.buffer })
+    await begun(seen)
+    await end(thread, seen)
+    expect([...seen.subarray(1, 3)]).toEqual([1, 0])
+  })
+
+  it('holds up the end of the thread that started it', async () => {
+    const seen = words()
+    const thread = startThread(nested(), { workerData: seen.buffer })
+    await begun(seen)
+    await end(thread, seen)
+    expect([...seen.subarray(1, 3)]).toEqual([1, 0])
+  })
+
+  it('holds up the end of the process', () => {
+    const main = entry(
+      'main.ts',
+      `import { startThread } from ${href('threads.ts')}
+const words = new Int32Array(new SharedArrayBuffer(16))
+startThread(new URL(${JSON.stringify(loader().href)}), { workerData: words.buffer, argv: ['--say'] })
+const look = () => {
+  if (Atomics.load(words, 0) === 1) process.exit(3)
+  setTimeout(look, 1)
+}
+look()
+`,
+    )
+    const { stdout, status } = spawnSync(process.execPath, ['--import', 'tsx', main.pathname], { encoding: 'utf8' })
+    expect({ stdout, status }).toEqual({ stdout: 'loaded', status: 3 })
+  })
+
+  it('that was killed nevertheless holds up the others for two seconds at most', async () => {
+    const [killed, next] = [words(), words()]
+    const thread = startThread(loader(), { workerData: killed.buffer })
+    await begun(killed)
+    await Worker.prototype.terminate.call(thread)
+    expect(killed[1]).toBe(0)
+    const other = startThread(loader(), { workerData: next.buffer })
+    await begun(next)
+    await end(other, next)
+    expect(next[2]).toBe(0)
+    const last = startThread(loader(), { workerData: words().buffer })
+    const before = performance.now()
+    await last.terminate()
+    expect(performance.now() - before).toBeLessThan(1500)
+  })
+})
