@@ -4,18 +4,27 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CmtimeResult, MessageResult, RpingResult } from '../../src/cmtools/index.ts'
-import { dropsAtEnd, type Encounter, type Family, judge, type Played, type Role, Stage } from './encounter.ts'
+import {
+  type Case,
+  dropsAtEnd,
+  type Encounter,
+  type Family,
+  families,
+  images,
+  impairmentOf,
+  judge,
+  outputs,
+  type Played,
+  type Role,
+  roles,
+  there,
+  useStage,
+} from './encounter.ts'
 import { countersOf } from './judges.ts'
-import { guestAddresses, Lab, type Outcome, ours, type Program, verbena } from './lab/index.ts'
+import { Lab, type Outcome, ours, type Program, verbena } from './lab/index.ts'
 
-const images = inject('guestImages')
-const able = inject('pingPongs')
-
-const roles = ['client', 'server'] as const
-const families = ['ipv4', 'ipv6'] as const
-const there = guestAddresses(1)
 const programs = ['rping', 'ucmatose', 'udaddy', 'mckey', 'cmtime']
 const rpingPort = 7174
 const ucmatosePort = 7471
@@ -24,11 +33,10 @@ const pingTexts = (count: number): string[] =>
   Array.from({ length: count }, (_, i) => `rdma-ping-${i}: ${String.fromCharCode(65 + (i % 58))}`)
 
 const json = <T>(played: Played): T => {
-  expect(played.mine.stdout, `${played.mine.output}\n--- theirs:\n${played.theirs.output}`).toMatch(/^\{/)
+  expect(played.mine.stdout, outputs(played)).toMatch(/^\{/)
   return JSON.parse(played.mine.stdout) as T
 }
 const messagesOf = ({ packets }: Played): string[] => packets.flatMap(({ cm }) => cm ?? [])
-const outputs = ({ mine, theirs }: Played): string => `${mine.output}\n--- theirs:\n${theirs.output}`
 
 /** Calls an address that nobody has, which takes long; so it does that beside all the others, on a network of its own. */
 class UnansweredCall {
@@ -56,18 +64,12 @@ class UnansweredCall {
 
 let unanswered: UnansweredCall | undefined
 beforeAll(async () => {
-  if (images !== null && able) unanswered = new UnansweredCall(await Lab.open(0))
+  if (images !== null) unanswered = new UnansweredCall(await Lab.open(0))
 })
 afterAll(async () => await unanswered?.close())
 
-describe.skipIf(images === null || !able)('the RDMA CM against Linux', () => {
-  let stage: Stage
-
-  beforeAll(async () => {
-    stage = await Stage.open(images!)
-  })
-  afterAll(async () => await stage?.close())
-  afterEach(async () => await stage.clear(programs))
+describe.skipIf(images === null)('the RDMA CM against Linux', () => {
+  const stage = useStage(programs)
 
   /** Ours is on the address of the family, so that it is there when its port is. */
   const device = (family: Family): string[] => ['--device', `roce:${ours[family]}`, '--json']
@@ -82,22 +84,15 @@ describe.skipIf(images === null || !able)('the RDMA CM against Linux', () => {
   ): Promise<Played> {
     const { common, server, client, mine = [], space, port } = ends
     const [myPart, theirPart] = role === 'client' ? [client, server] : [server, client]
-    return await stage.play({
+    return await stage().play({
       name: `${tool}-${role}-${family}-${lossPercent}`,
       role,
-      impairment: lossPercent > 0 ? { lossPercent } : {},
+      impairment: impairmentOf({ lossPercent }),
       mine: [tool, ...device(family), ...common, ...mine, ...myPart],
       theirs: [tool, ...common, ...theirPart].join(' '),
-      ready: async () =>
-        role === 'client' ? await stage.guest.listensCm(space, port) : await stage.lab.receives(ours[family]),
+      ready: async () => await stage().reachable({ role, family }, space, port),
       ...more,
     })
-  }
-
-  interface Case {
-    role: Role
-    family: Family
-    lossPercent: number
   }
 
   async function rping(kase: Case): Promise<void> {
@@ -115,7 +110,7 @@ describe.skipIf(images === null || !able)('the RDMA CM against Linux', () => {
     const played = await meet('rping', kase, ends)
     const result = json<RpingResult>(played)
     expect(result).toMatchObject({ tool: 'rping', role, size: 3000, connections: [{ pings }] })
-    judge(played, family, stage.guest)
+    judge(played, family, stage().guest)
     expectTraced(played, family, 1, [{ send: 2 * pings }, { send: 2 * pings, write: pings, read: pings }], role)
     if (lossPercent > 0) return
     expect([played.mine.code, played.theirs.code], outputs(played)).toEqual([0, 0])
@@ -160,7 +155,7 @@ describe.skipIf(images === null || !able)('the RDMA CM against Linux', () => {
     const result = json<MessageResult>(played)
     expect(result).toMatchObject({ tool: 'ucmatose', role, messageCount: 15, messageSize: 9000 })
     expect(result.connections).toMatchObject(Array(3).fill({ sent: 15, received: 15 }))
-    judge(played, family, stage.guest)
+    judge(played, family, stage().guest)
     expectTraced(played, family, 3, [{ send: 15 }, { send: 15 }], role)
     if (kase.lossPercent > 0) return
     expect([played.mine.code, played.theirs.code], outputs(played)).toEqual([0, 0])
@@ -184,7 +179,7 @@ describe.skipIf(images === null || !able)('the RDMA CM against Linux', () => {
     }
     const played = await meet('udaddy', kase, ends, { patienceMs: 1_000 })
     const result = json<MessageResult>(played)
-    judge(played, family, stage.guest)
+    judge(played, family, stage().guest)
     if (lossPercent > 0) {
       expect(played.mine.code, outputs(played)).not.toBeNull()
       return
@@ -202,22 +197,22 @@ describe.skipIf(images === null || !able)('the RDMA CM against Linux', () => {
     const { role, lossPercent } = kase
     const messages = 20
     const common = ['-m', group, '-C', `${messages}`, '-S', '1000']
-    const played = await stage.play({
+    const played = await stage().play({
       name: `mckey-${role}-${lossPercent}`,
       role,
-      impairment: lossPercent > 0 ? { lossPercent } : {},
+      impairment: impairmentOf(kase),
       mine: ['mckey', ...device('ipv4'), ...common, '--settle', '0', ...(role === 'client' ? ['-s'] : [])],
       theirs: `mckey -b ${there.ipv4} ${common.join(' ')}${role === 'server' ? ' -s' : ''}`,
       ready: async () => {
-        if (role === 'server') return await stage.lab.joined(group)
+        if (role === 'server') return await stage().lab.joined(group)
         // Of the guest's device, and so of its queue pair; then the program still waits for three seconds.
-        await stage.guest.until('ip maddr show dev eth0 | grep -q 33:33:ef:01:02:03')
+        await stage().guest.until('ip maddr show dev eth0 | grep -q 33:33:ef:01:02:03')
         await delay(200)
       },
       patienceMs: lossPercent > 0 ? 2_000 : 5_000,
     })
     const result = json<MessageResult>(played)
-    judge(played, 'ipv4', stage.guest, { group })
+    judge(played, 'ipv4', stage().guest, { group })
     if (lossPercent > 0) return
     expect([played.mine.code, played.theirs.code], outputs(played)).toEqual([0, 0])
     expect(result.connections).toMatchObject([role === 'client' ? { sent: messages } : { received: messages }])
@@ -261,7 +256,7 @@ describe.skipIf(images === null || !able)('the RDMA CM against Linux', () => {
         ['ipv6', 'rping', closed, { event: 'RDMA_CM_EVENT_REJECTED', status: 8 }, ['REQ', 'REJ']],
         ['ipv4', 'udaddy', [], { event: 'RDMA_CM_EVENT_UNREACHABLE', status: 1 }, ['SIDR_REQ', 'SIDR_REP']],
       ] as const) {
-        const played = await stage.play({
+        const played = await stage().play({
           name: `closed-${tool}-client-${family}`,
           role: 'client',
           mine: [tool, ...device(family), tool === 'rping' ? '-a' : '-s', there[family], ...args],
@@ -272,7 +267,7 @@ describe.skipIf(images === null || !able)('the RDMA CM against Linux', () => {
         expect(played.mine.code, outputs(played)).toBe(1)
         expect(json<RpingResult>(played).failure).toMatchObject(failure)
         expect(messagesOf(played)).toEqual(messages)
-        judge(played, family, stage.guest)
+        judge(played, family, stage().guest)
       }
     })
 
@@ -280,19 +275,19 @@ describe.skipIf(images === null || !able)('the RDMA CM against Linux', () => {
       for (const family of families) {
         const address = ours[family]
         const pings = `rping -c -a ${address} -C 3 -v`
-        const played = await stage.play({
+        const played = await stage().play({
           name: `closed-rping-server-${family}`,
           role: 'server',
           mine: ['rping', ...device(family), '-s', '-a', address],
           theirs: `rping ${closed.join(' ')} -a ${address}; udaddy -s ${address}; exec ${pings}`,
-          ready: async () => await stage.lab.receives(address),
+          ready: async () => await stage().lab.receives(address),
         })
         expect([played.mine.code, played.theirs.code], outputs(played)).toEqual([0, 0])
         expect(played.theirs.output).toContain('cma event RDMA_CM_EVENT_REJECTED, error 8')
         expect(played.theirs.output).toContain('udaddy: event: RDMA_CM_EVENT_UNREACHABLE, error: 1')
         expect(messagesOf(played).slice(0, 7)).toEqual(['REQ', 'REJ', 'SIDR_REQ', 'SIDR_REP', 'REQ', 'REP', 'RTU'])
         expect(json<RpingResult>(played).connections).toMatchObject([{ pings: 3 }])
-        judge(played, family, stage.guest)
+        judge(played, family, stage().guest)
       }
     })
   })
@@ -302,14 +297,14 @@ describe.skipIf(images === null || !able)('the RDMA CM against Linux', () => {
     const program = fileURLToPath(new URL('./programs/hang-up.mjs', import.meta.url))
     for (let attempt = 1; ; attempt++) {
       // Their DREQ is under way when ours leaves: it left as our message came, and needs as long as that.
-      const played = await stage.play({
+      const played = await stage().play({
         name: 'hang-up',
         role: 'client',
         node: true,
         mine: [program, `roce:${ours.ipv4}`, there.ipv4, `${1.5 * delayMs}`],
         theirs: 'ucmatose -C 1',
         impairment: { delayMs },
-        ready: async () => await stage.guest.listensCm('TCP', ucmatosePort),
+        ready: async () => await stage().guest.listensCm('TCP', ucmatosePort),
         patienceMs: 10_000,
       })
       expect([played.mine.code, played.theirs.code], outputs(played)).toEqual([0, 0])
@@ -326,7 +321,7 @@ describe.skipIf(images === null || !able)('the RDMA CM against Linux', () => {
       expect(mine).toEqual(['REQ', 'RTU', 'DREQ', 'DREP'])
       expect(theirs).toEqual(['REP', 'DREQ', 'DREP'])
       // The ACK of our message comes when our queue pair has ended.
-      judge(played, 'ipv4', stage.guest, { drops: dropsAtEnd })
+      judge(played, 'ipv4', stage().guest, { drops: dropsAtEnd })
       return
     }
   })
@@ -350,7 +345,7 @@ describe.skipIf(images === null || !able)('the RDMA CM against Linux', () => {
           expect(played.theirs.output).not.toContain('error')
           expect(result.served).toBe(connections)
         }
-        judge(played, 'ipv4', stage.guest)
+        judge(played, 'ipv4', stage().guest)
         const messages = new Map<string, number>()
         for (const message of messagesOf(played)) messages.set(message, (messages.get(message) ?? 0) + 1)
         // Each at least once: who is slow to answer is asked again.
@@ -359,22 +354,17 @@ describe.skipIf(images === null || !able)('the RDMA CM against Linux', () => {
         )
         expect(Math.min(...messages.values())).toBeGreaterThanOrEqual(connections)
         // Nothing of them is left in the kernel but its QP 1.
-        await stage.guest.until('[ "$(rdma resource show qp | grep -c lqpn)" = 1 ]')
+        await stage().guest.until('[ "$(rdma resource show qp | grep -c lqpn)" = 1 ]')
       })
     }
   })
 })
 
-describe.skipIf(images === null || !able)('a guest that is switched off', () => {
-  let stage: Stage
-
-  beforeAll(async () => {
-    stage = await Stage.open(images!)
-  })
-  afterAll(async () => await stage?.close())
+describe.skipIf(images === null)('a guest that is switched off', () => {
+  const stage = useStage([])
 
   it('in mid-stream: our stream ends by its retries, and who waits for an answer gives up', async () => {
-    const { lab, guest } = stage
+    const { lab, guest } = stage()
     // Ours the server, which sends; and ours the client, which is read and written.
     const messages = ['-C', '5000', '-S', '20000']
     const server = ['ucmatose', '--device', `roce:${ours.ipv6}`, '--json', '-b', ours.ipv6, ...messages]
@@ -410,7 +400,7 @@ describe.skipIf(images === null || !able)('a guest that is switched off', () => 
   }, 120_000)
 })
 
-it.skipIf(images === null || !able)(
+it.skipIf(images === null)(
   'a call that nobody answers ends after 16 requests, unreachable',
   async () => {
     const { outcome, seconds } = await unanswered!.end()

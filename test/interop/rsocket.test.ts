@@ -6,50 +6,38 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { RcopyResult, StreamResult } from '../../src/rstools/index.ts'
-import { type Family, judge, type Played, type Role, Stage } from './encounter.ts'
-import { guestAddresses, ours } from './lab/index.ts'
+import {
+  type Case,
+  type Family,
+  families,
+  images,
+  impairmentOf,
+  judge,
+  outputs,
+  type Played,
+  type Role,
+  roles,
+  there,
+  useStage,
+} from './encounter.ts'
+import { ours } from './lab/index.ts'
 
-const images = inject('guestImages')
-const able = inject('pingPongs')
-
-const roles = ['client', 'server'] as const
-const families = ['ipv4', 'ipv6'] as const
-const there = guestAddresses(1)
 const programs = ['rstream', 'riostream', 'rcopy', 'curl', 'nc.traditional']
 const streamPort = 7471
 const rcopyPort = 7427
 const preload = 'LD_PRELOAD=/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so'
 
-interface Case {
-  role: Role
-  family: Family
-  lossPercent: number
-}
-
-const outputs = ({ mine, theirs }: Played): string => `${mine.output}\n--- theirs:\n${theirs.output}`
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-describe.skipIf(images === null || !able)('rsockets against Linux', () => {
-  let stage: Stage
-
-  beforeAll(async () => {
-    stage = await Stage.open(images!)
-  })
-  afterAll(async () => await stage?.close())
-  afterEach(async () => await stage.clear(programs))
-
+describe.skipIf(images === null)('rsockets against Linux', () => {
+  const stage = useStage(programs)
   const device = (family: Family): string[] => ['--device', `roce:${ours[family]}`, '--json']
-  const impairment = ({ lossPercent }: Case) => (lossPercent > 0 ? { lossPercent } : {})
-  const ready =
-    ({ role, family }: Case, port: number) =>
-    async (): Promise<void> =>
-      role === 'client' ? await stage.guest.listensCm('TCP', port) : await stage.lab.receives(ours[family])
 
   /** Judges what holds of every meeting, and that there was one connection, over which something went both ways. */
   function judgeStream(played: Played, family: Family): void {
-    judge(played, family, stage.guest, { counted: false })
+    judge(played, family, stage().guest, { counted: false })
     const streams = played.trace.conversations.filter(({ service }) => service === 'RC')
     expect(streams.length).toBe(1)
     for (const { messages } of streams[0]!.directions) expect(messages.write + messages.send).toBeGreaterThan(0)
@@ -65,13 +53,13 @@ describe.skipIf(images === null || !able)('rsockets against Linux', () => {
       ['-b', address],
       ['-s', address],
     ]
-    const played = await stage.play({
+    const played = await stage().play({
       name: `${tool}-${role}-${family}-${lossPercent}`,
       role,
       mine: [tool, ...device(family), ...common, ...(role === 'client' ? client : server)],
       theirs: [tool, ...common, ...(role === 'client' ? server : client)].join(' '),
-      impairment: impairment(kase),
-      ready: ready(kase, streamPort),
+      impairment: impairmentOf(kase),
+      ready: async () => await stage().reachable(kase, 'TCP', streamPort),
       // A goodbye that is lost is sent again after two seconds.
       patienceMs: 12_000,
     })
@@ -90,7 +78,7 @@ describe.skipIf(images === null || !able)('rsockets against Linux', () => {
     const family = 'ipv4'
     const kase = { role, family, lossPercent } as const
     const bytes = lossPercent > 0 ? 200_003 : 2_000_003
-    const directory = join(stage.lab.directory, `rcopy-${role}-${family}-${lossPercent}`)
+    const directory = join(stage().lab.directory, `rcopy-${role}-${family}-${lossPercent}`)
     mkdirSync(directory)
     const file = join(directory, 'file')
     let checksum = ''
@@ -100,9 +88,9 @@ describe.skipIf(images === null || !able)('rsockets against Linux', () => {
       checksum = sha256(content)
     } else {
       const made = `head -c ${bytes} /dev/urandom > /tmp/file; sha256sum < /tmp/file`
-      checksum = (await stage.guest.text(made)).split(' ')[0]!
+      checksum = (await stage().guest.text(made)).split(' ')[0]!
     }
-    const played = await stage.play({
+    const played = await stage().play({
       name: `rcopy-${role}-${family}-${lossPercent}`,
       role,
       mine: [
@@ -111,8 +99,8 @@ describe.skipIf(images === null || !able)('rsockets against Linux', () => {
         ...(role === 'client' ? [file, `${there.ipv4}:/tmp/copy`] : ['--dir', directory]),
       ],
       theirs: role === 'client' ? 'rcopy' : `rcopy /tmp/file ${ours.ipv4}:copy`,
-      impairment: impairment(kase),
-      ready: ready(kase, rcopyPort),
+      impairment: impairmentOf(kase),
+      ready: async () => await stage().reachable(kase, 'TCP', rcopyPort),
       patienceMs: 1_000,
     })
     const result = JSON.parse(played.mine.stdout) as RcopyResult
@@ -123,7 +111,7 @@ describe.skipIf(images === null || !able)('rsockets against Linux', () => {
     judgeStream(played, family)
     const copy =
       role === 'client'
-        ? (await stage.guest.text('sha256sum < /tmp/copy')).split(' ')[0]
+        ? (await stage().guest.text('sha256sum < /tmp/copy')).split(' ')[0]
         : sha256(readFileSync(join(directory, 'copy')))
     expect(copy).toBe(checksum)
   }
@@ -164,15 +152,15 @@ describe.skipIf(images === null || !able)('rsockets against Linux', () => {
         const program = fileURLToPath(new URL('./programs/http-server.mjs', import.meta.url))
         const address = ours[family]
         const host = family === 'ipv6' ? `[${address}]` : address
-        const played = await stage.play({
+        const played = await stage().play({
           name: `curl-${family}-${lossPercent}`,
           role: 'server',
           node: true,
           mine: ['--import', 'verbena/preload', program, address, `${port}`, `${bytes}`],
           environment: { VERBENA_DEVICE: `roce:${address}`, VERBENA_PRELOAD: '* rdma-only', VERBENA_PRELOAD_LOG: '1' },
           theirs: `${preload} curl -gsS http://${host}:${port}/ -o /tmp/got && sha256sum < /tmp/got`,
-          impairment: lossPercent > 0 ? { lossPercent } : {},
-          ready: async () => await stage.lab.receives(address),
+          impairment: impairmentOf({ lossPercent }),
+          ready: async () => await stage().lab.receives(address),
           patienceMs: 0,
         })
         expect(played.theirs.code, outputs(played)).toBe(0)
@@ -190,16 +178,16 @@ describe.skipIf(images === null || !able)('rsockets against Linux', () => {
       const port = 9000
       const [mine, theirs] = [100_001, 300_001]
       const program = fileURLToPath(new URL('./programs/net-client.mjs', import.meta.url))
-      const made = await stage.guest.text(`head -c ${theirs} /dev/urandom > /tmp/said; sha256sum < /tmp/said`)
+      const made = await stage().guest.text(`head -c ${theirs} /dev/urandom > /tmp/said; sha256sum < /tmp/said`)
       // Two seconds after all is said it hangs up.
       const netcat = `nc.traditional -n -q 2 -l -s ${there.ipv4} -p ${port} < /tmp/said > /tmp/heard`
-      const played = await stage.play({
+      const played = await stage().play({
         name: 'netcat',
         role: 'client',
         node: true,
         mine: [program, `roce:${ours.ipv4}`, there.ipv4, `${port}`, `${mine}`],
         theirs: `${preload} ${netcat}; sha256sum < /tmp/heard`,
-        ready: async () => await stage.guest.listensCm('TCP', port),
+        ready: async () => await stage().guest.listensCm('TCP', port),
       })
       expect(played.mine.code, outputs(played)).toBe(0)
       const { remoteAddress, remotePort, sent, count, heard } = JSON.parse(played.mine.stdout)

@@ -99,7 +99,7 @@ describe.skipIf(!nativeAvailable)('roce under middleware', () => {
     ['reordering', { reordering: 0.1 }, ['injected_reorderings']],
     ['delay', { delayMs: 0.2, jitterMs: 0.2 }, ['injected_delays']],
     ['corruption', { corruption: 0.05 }, ['injected_corruptions']],
-    ['all of them', { loss: 0.02, duplication: 0.02, reordering: 0.02, corruption: 0.02, jitterMs: 0.1 }, injected],
+    ['all of them', { loss: 0.05, duplication: 0.05, reordering: 0.05, corruption: 0.05, jitterMs: 0.1 }, injected],
   ])('traffic arrives intact with %s', async (_, rates, names) => {
     const { a, b } = await traffic([faults({ seed: 11, ...rates })], [faults({ seed: 12, ...rates })])
     for (const name of injected) {
@@ -116,7 +116,8 @@ describe.skipIf(!nativeAvailable)('roce under middleware', () => {
     const lines: string[] = []
     // The tap of a sees what b has damaged.
     const wrapA = [trace((line) => lines.push(line)), tap(path)]
-    const { a, b } = await traffic(wrapA, [faults({ loss: 0.02, corruption: 0.05, direction: 'out', seed: 3 })])
+    // Of b's packets, which are sixty at least, some are damaged whatever their order is.
+    const { a, b } = await traffic(wrapA, [faults({ loss: 0.02, corruption: 0.25, direction: 'out', seed: 3 })])
     const result = await checkCapture(createReadStream(path))
     expect(result).toMatchObject({ damage: [], packets: result.roce })
     // Damage may make an opcode that there is not.
