@@ -24,12 +24,14 @@ import {
   futexWait,
   futexWaitAsync,
   futexWake,
+  inodeOf,
   makeEventFd,
   mapShared,
   membarrier,
   nativeAvailable,
   nativeReason,
   registerMembarrier,
+  type SharedMapping,
   unlinkShared,
   unmap,
 } from './native/index.ts'
@@ -54,7 +56,6 @@ const H = {
   state: 7,
   heapHint: 9,
   heapHigh: 10,
-  creatorPid: 11,
   controlLock: 16,
   pagesLock: 32,
   attachmentsHigh: 48,
@@ -63,6 +64,8 @@ const H = {
   freeEntry: 80,
 }
 const headerState = { fresh: 0, ready: 1, retired: 2 }
+/** Nobody who lives takes so long to make a segment, or to take its name away. */
+const transientMs = 2000
 
 export const maxAttachments = 1024
 const attachmentBytes = 128
@@ -122,6 +125,8 @@ export interface SegmentOptions {
 export class Segment {
   /** POSIX name, null for the segment of this process. */
   readonly name: string | null
+  /** Of the file that the name stood for, 0 for the segment of this process. */
+  readonly inode: number
   readonly buffer: ArrayBuffer | SharedArrayBuffer
   readonly i32: Int32Array
   readonly f64: Float64Array
@@ -143,8 +148,14 @@ export class Segment {
   readonly #shared: boolean
   #bells: Bells | undefined
 
-  private constructor(name: string | null, buffer: ArrayBuffer | SharedArrayBuffer, wasm: WasmMemory | undefined) {
+  private constructor(
+    name: string | null,
+    inode: number,
+    buffer: ArrayBuffer | SharedArrayBuffer,
+    wasm: WasmMemory | undefined,
+  ) {
     this.name = name
+    this.inode = inode
     this.buffer = buffer
     this.#shared = buffer instanceof SharedArrayBuffer
     this.i32 = new Int32Array(buffer)
@@ -162,11 +173,11 @@ export class Segment {
     this.#operation = (attachmentsStart + this.me * attachmentBytes) / 4 + A.operation
   }
 
+  /** Makes a segment of zeros, which stays `fresh` until its creator is in it. */
   static format(i32: Int32Array, sizeBytes: number, staticBytes: number): void {
     const pages = Math.floor(sizeBytes / pageBytes)
     const staticStart = roundUp(pageTableStart + pages * 4, pageBytes)
     const heapStart = staticStart + roundUp(staticBytes, pageBytes)
-    i32[H.creatorPid] = process.pid
     i32[H.version] = layoutVersion
     i32[H.pages] = pages
     i32[H.pageTable] = pageTableStart
@@ -177,7 +188,6 @@ export class Segment {
     i32[H.heapHigh] = heapStart / pageBytes
     i32[H.epoch] = 1
     i32[H.magic] = magic
-    Atomics.store(i32, H.state, headerState.ready)
   }
 
   /**
@@ -197,8 +207,8 @@ export class Segment {
   /** The segment that all threads of this process share. */
   static ofProcess(options: SegmentOptions): Segment {
     const memory = Segment.prepareProcess(options)
-    if (memory instanceof SharedArrayBuffer) return new Segment(null, memory, undefined)
-    return new Segment(null, memory.buffer, memory)
+    if (memory instanceof SharedArrayBuffer) return new Segment(null, 0, memory, undefined)
+    return new Segment(null, 0, memory.buffer, memory)
   }
 
   /** Opens or creates the named segment; a stale one, whose processes are all gone, is replaced. */
@@ -208,59 +218,61 @@ export class Segment {
         'EOPNOTSUPP',
         `a segment between processes needs the koffi package on Linux: ${nativeReason}`,
       )
-    const file = segmentFile(name)
     for (let attempt = 0; attempt < 100; attempt++) {
-      const { buffer, created } = mapShared(file, options.sizeBytes, 'open-or-create')
-      const i32 = new Int32Array(buffer)
-      if (created) Segment.format(i32, buffer.byteLength, options.staticBytes)
-      for (let waited = 0; Atomics.load(i32, H.state) === headerState.fresh && waited < 1000; waited++) sleepMs(1)
-      const state = Atomics.load(i32, H.state)
-      if (state === headerState.retired) {
-        // Whoever retired it is about to take its name away, unless it died in between.
-        sleepMs(1)
-        if (attempt > 20) unlinkShared(file)
-        continue
-      }
-      if (state === headerState.fresh) {
-        unlinkShared(file)
-        continue
-      }
-      if (i32[H.magic] !== magic || i32[H.version] !== layoutVersion || i32[H.staticBytes] !== options.staticBytes) {
-        if (anyoneAlive(i32))
-          throw new SegmentError(
-            'ENXIO',
-            `segment '${name}' belongs to another version of verbena that is running: end its programs first`,
-          )
-        unlinkShared(file)
-        continue
-      }
-      if (!created && !anyoneAlive(i32)) {
-        // Everyone who used it is gone without cleaning up. Whoever retires it takes its name away; others come back here.
-        if (Atomics.compareExchange(i32, H.state, headerState.ready, headerState.retired) === headerState.ready)
-          unlinkShared(file)
-        continue
-      }
-      const segment = new Segment(name, buffer, undefined)
-      if (Atomics.load(i32, H.state) === headerState.retired) {
-        Atomics.store(i32, attachmentWord(segment.me) + A.state, attachmentState.free)
-        unmap(buffer)
-        continue
-      }
-      return segment
+      const mapping = mapShared(segmentFile(name), options.sizeBytes, 'open-or-create')
+      const segment = Segment.#join(name, mapping, options)
+      if (segment !== null) return segment
+      unmap(mapping.buffer)
+      sleepMs(1)
     }
     throw new SegmentError('ENXIO', `segment '${name}' could not be opened: other processes keep replacing it`)
   }
 
+  /** Null if the name has to be opened anew: then this is not, or will not be, what the name stands for. */
+  static #join(name: string, { buffer, inode, created }: SharedMapping, options: SegmentOptions): Segment | null {
+    const i32 = new Int32Array(buffer)
+    const file = segmentFile(name)
+    const { fresh, ready, retired } = headerState
+    if (created) {
+      Segment.format(i32, buffer.byteLength, options.staticBytes)
+      // Its creator is in it before anyone else is, so that nobody finds it empty.
+      const segment = new Segment(name, inode, buffer, undefined)
+      return Atomics.compareExchange(i32, H.state, fresh, ready) === fresh ? segment : null
+    }
+    // Who makes it, and who takes its name away, is about to be done, unless it died.
+    for (const transient of [fresh, retired]) {
+      if (settles(i32, file, inode, transient)) continue
+      if (transient === retired || Atomics.compareExchange(i32, H.state, fresh, retired) === fresh)
+        unlinkShared(file, inode)
+      return null
+    }
+    if (Atomics.load(i32, H.state) !== ready) return null
+    if (i32[H.magic] !== magic || i32[H.version] !== layoutVersion || i32[H.staticBytes] !== options.staticBytes) {
+      if (anyoneAlive(i32))
+        throw new SegmentError(
+          'ENXIO',
+          `segment '${name}' belongs to another version of verbena that is running: end its programs first`,
+        )
+      unlinkShared(file, inode)
+      return null
+    }
+    // Everyone who used it is gone without cleaning up.
+    if (!anyoneAlive(i32)) {
+      retire(i32, file, inode)
+      return null
+    }
+    const segment = new Segment(name, inode, buffer, undefined)
+    if (Atomics.load(i32, H.state) === ready) return segment
+    Atomics.store(i32, attachmentWord(segment.me) + A.state, attachmentState.free)
+    return null
+  }
+
   /** Removes a named segment whose users are all gone; true if it did. */
   static removeStale(name: string): boolean {
-    const { buffer } = mapShared(segmentFile(name), 0, 'open')
+    const { buffer, inode } = mapShared(segmentFile(name), 0, 'open')
     try {
       const i32 = new Int32Array(buffer)
-      if (i32[H.magic] !== magic || i32[H.version] !== layoutVersion || anyoneAlive(i32)) return false
-      const { ready, retired } = headerState
-      if (Atomics.compareExchange(i32, H.state, ready, retired) !== ready) return false
-      unlinkShared(segmentFile(name))
-      return true
+      return i32[H.magic] === magic && i32[H.version] === layoutVersion && retire(i32, segmentFile(name), inode)
     } finally {
       unmap(buffer)
     }
@@ -364,11 +376,7 @@ export class Segment {
     const { i32, name } = this
     this.#freeRunsOf(id)
     Atomics.store(i32, attachmentWord(id) + A.state, attachmentState.free)
-    if (name === null || anyoneAlive(i32)) return
-    // Retired first, looked at again after: who attaches meanwhile sees it, or is seen.
-    if (Atomics.compareExchange(i32, H.state, headerState.ready, headerState.retired) !== headerState.ready) return
-    if (anyoneAlive(i32)) Atomics.store(i32, H.state, headerState.ready)
-    else unlinkShared(segmentFile(name))
+    if (name !== null) retire(i32, segmentFile(name), this.inode)
   }
 
   // --- operations and grace periods --------------------------------------------------------------------------------
@@ -685,6 +693,26 @@ function anyoneAlive(i32: Int32Array): boolean {
     if (i32[a + A.state] === attachmentState.live && threadRuns(i32, f64, a)) return true
   }
   return false
+}
+
+/** Takes the name of a segment away that nobody uses; false if somebody does, or somebody else takes it away. */
+function retire(i32: Int32Array, file: string, inode: number): boolean {
+  const { ready, retired } = headerState
+  if (anyoneAlive(i32) || Atomics.compareExchange(i32, H.state, ready, retired) !== ready) return false
+  // Looked at again: who attached meanwhile sees that it is retired, or is seen.
+  if (anyoneAlive(i32)) Atomics.compareExchange(i32, H.state, retired, ready)
+  else return unlinkShared(file, inode)
+  return false
+}
+
+/** Waits until a segment is not in this state any more, or has lost its name; false if that takes too long. */
+function settles(i32: Int32Array, file: string, inode: number, transient: number): boolean {
+  for (let waited = 0; Atomics.load(i32, H.state) === transient; waited++) {
+    if (inodeOf(file) !== inode) return true
+    if (waited === transientMs) return false
+    sleepMs(1)
+  }
+  return true
 }
 
 function roundUp(value: number, unit: number): number {

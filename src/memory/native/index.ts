@@ -32,7 +32,15 @@ export {
 export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'
 export { whileNoneLoads } from './loading.ts'
-export { mapPrivate, mapShared, type PrivateMapping, type SharedMapping, unlinkShared, unmap } from './mapping.ts'
+export {
+  inodeOf,
+  mapPrivate,
+  mapShared,
+  type PrivateMapping,
+  type SharedMapping,
+  unlinkShared,
+  unmap,
+} from './mapping.ts'
 export {
   closeFd,
   drainEventFd,

@@ -94,9 +94,17 @@ export function mapShared(name: string, sizeBytes: number, mode: 'open' | 'creat
   }
 }
 
-/** Takes the name away; who has the segment mapped keeps it. Returns false if there was none. */
-export function unlinkShared(name: string): boolean {
+/** The file that a name stands for, −1 if there is none. */
+export function inodeOf(name: string): number {
+  return fs.statSync(`${folder}/${name}`, { throwIfNoEntry: false })?.ino ?? -1
+}
+
+/**
+ * Takes the name away, if it stands for this file; who has the segment mapped keeps it. Returns false if there was none.
+ */
+export function unlinkShared(name: string, inode?: number): boolean {
   try {
+    if (inode !== undefined && inodeOf(name) !== inode) return false
     fs.unlinkSync(`${folder}/${name}`)
     return true
   } catch (error) {
