@@ -43,7 +43,7 @@ declare const WebAssembly: {
 }
 
 const magic = 0x42525631 // "1VRB"
-const layoutVersion = 2
+const layoutVersion = 3
 
 const H = {
   magic: 0,
@@ -82,11 +82,16 @@ const A = {
   eventFd: 12,
   operation: 16,
 }
-/** A lock's value: attachment in the low bits, generation above; never negative. */
+/**
+ * One thread's use of an attachment: its number in the low bits, generation above; never negative. Locks hold it, and an
+ * attachment's state while the thread lives, so that what is meant for one thread never meets the next one there.
+ */
 const ownerBits = 10
 const ownerMask = 0x3ff
 const generationMask = 0x1fffff
-const attachmentState = { free: 0, live: 1, dead: 2 }
+/** `taken`: somebody prepares it, or cleans up after a thread. Any other value is the use of the thread that is there. */
+const attachmentState = { free: 0, taken: 1 << 31 }
+const isUse = (state: number): boolean => state > 0
 const pageTableStart = attachmentsStart + maxAttachments * attachmentBytes
 
 /** Entry of the page table at the head of a run: number of pages in bits 0–20, owner's attachment in bits 21–30. */
@@ -168,8 +173,8 @@ export class Segment {
     this.sizeBytes = i32[H.pages]! * pageBytes
     this.staticStart = i32[H.staticStart]!
     this.heapStart = i32[H.heapStart]!
-    this.me = this.#attach()
-    this.lockValue = this.me | ((i32[attachmentWord(this.me) + A.generation]! & generationMask) << ownerBits)
+    this.lockValue = this.#attach()
+    this.me = this.lockValue & ownerMask
     this.#operation = (attachmentsStart + this.me * attachmentBytes) / 4 + A.operation
   }
 
@@ -292,27 +297,26 @@ export class Segment {
 
   // --- attachments -------------------------------------------------------------------------------------------------
 
+  /** Returns the use that this thread makes of an attachment from now on. */
   #attach(): number {
     const i32 = this.i32
     const tid = osThreadId()
     for (let id = 1; id < maxAttachments; id++) {
       const a = attachmentWord(id)
-      const state = i32[a + A.state]!
-      if (
-        state === attachmentState.free &&
-        Atomics.compareExchange(i32, a + A.state, attachmentState.free, attachmentState.dead) === attachmentState.free
-      ) {
+      const { free, taken } = attachmentState
+      if (i32[a + A.state] === free && Atomics.compareExchange(i32, a + A.state, free, taken) === free) {
         i32[a + A.pid] = process.pid
         i32[a + A.tid] = tid
         this.f64[(a + A.startTime) >> 1] = threadStartTime(process.pid, tid)
         i32[a + A.operation] = 0
         i32[a + A.janitor] = 0
         i32.fill(0, a + A.bell, a + A.bell + Bell.words)
-        i32[a + A.generation] = (i32[a + A.generation]! + 1) | 0
-        Atomics.store(i32, a + A.state, attachmentState.live)
+        i32[a + A.generation] = (i32[a + A.generation]! + 1) & generationMask
+        const use = id | (i32[a + A.generation]! << ownerBits)
+        Atomics.store(i32, a + A.state, use)
         for (let high = i32[H.attachmentsHigh]!; high < id; high = i32[H.attachmentsHigh]!)
           Atomics.compareExchange(i32, H.attachmentsHigh, high, id)
-        return id
+        return use
       }
     }
     throw new SegmentError('ENOMEM', `more than ${maxAttachments - 1} threads use this segment`)
@@ -322,20 +326,20 @@ export class Segment {
   attachmentAlive(id: number): boolean {
     if (id === this.me) return true
     const a = attachmentWord(id)
-    return this.i32[a + A.state] === attachmentState.live && threadRuns(this.i32, this.f64, a)
+    return isUse(this.i32[a + A.state]!) && threadRuns(this.i32, this.f64, a)
   }
 
   attachmentPid(id: number): number {
     return this.i32[attachmentWord(id) + A.pid]!
   }
 
-  /** Attachments whose thread ended without `detach`. */
+  /** The uses of attachments whose threads ended without cleaning up. */
   deadAttachments(): number[] {
     const dead: number[] = []
     for (let id = 1; id <= this.i32[H.attachmentsHigh]!; id++) {
       const a = attachmentWord(id)
-      if (this.i32[a + A.state] === attachmentState.live && id !== this.me && !threadRuns(this.i32, this.f64, a))
-        dead.push(id)
+      const use = Atomics.load(this.i32, a + A.state)
+      if (isUse(use) && id !== this.me && !threadRuns(this.i32, this.f64, a)) dead.push(use)
     }
     return dead
   }
@@ -354,19 +358,20 @@ export class Segment {
     return false
   }
 
-  /** Of all that see a dead attachment, one may clean up after it: true for that one. */
-  claim(id: number): boolean {
-    const state = attachmentWord(id) + A.state
-    return Atomics.compareExchange(this.i32, state, attachmentState.live, attachmentState.dead) === attachmentState.live
+  /** Of all that see a thread gone, one may clean up after its use of an attachment: that one gets its number, others 0. */
+  claim(use: number): number {
+    const id = use & ownerMask
+    return Atomics.compareExchange(this.i32, attachmentWord(id) + A.state, use, attachmentState.taken) === use ? id : 0
   }
 
-  /** The attachments of this process: of this thread, and in the main thread of all, since they end with it. */
+  /** The uses that this process makes of attachments: of this thread, and in the main thread of all, since they end with it. */
   ownAttachments(): number[] {
-    if (!isMainThread) return [this.me]
+    if (!isMainThread) return [this.lockValue]
     const own: number[] = []
     for (let id = 1; id <= this.i32[H.attachmentsHigh]!; id++) {
       const a = attachmentWord(id)
-      if (this.i32[a + A.state] === attachmentState.live && this.i32[a + A.pid] === process.pid) own.push(id)
+      const use = Atomics.load(this.i32, a + A.state)
+      if (isUse(use) && this.i32[a + A.pid] === process.pid) own.push(use)
     }
     return own
   }
@@ -442,7 +447,7 @@ export class Segment {
     if (Atomics.load(i32, H.freeEntry) === 1 && i32[H.attachmentsHigh]! > 1 && !membarrier()) sleepMs(1)
     for (let id = 1; id <= i32[H.attachmentsHigh]!; id++) {
       const a = attachmentWord(id)
-      if (id === this.me || i32[a + A.state] !== attachmentState.live) continue
+      if (id === this.me || !isUse(i32[a + A.state]!)) continue
       const sequence = Atomics.load(i32, a + A.operation)
       if ((sequence & 1) === 0) continue
       for (let spins = 0; Atomics.load(i32, a + A.operation) === sequence; spins++) {
@@ -508,8 +513,7 @@ export class Segment {
 
   #ownerAlive(owner: number): boolean {
     const id = owner & ownerMask
-    const generation = this.i32[attachmentWord(id) + A.generation]! & generationMask
-    return generation === owner >> ownerBits && this.attachmentAlive(id)
+    return this.i32[attachmentWord(id) + A.state] === owner && this.attachmentAlive(id)
   }
 
   /** The lock for creating, changing and destroying objects. */
@@ -690,7 +694,7 @@ function anyoneAlive(i32: Int32Array): boolean {
   const f64 = new Float64Array(i32.buffer)
   for (let id = 1; id < maxAttachments; id++) {
     const a = attachmentWord(id)
-    if (i32[a + A.state] === attachmentState.live && threadRuns(i32, f64, a)) return true
+    if (isUse(i32[a + A.state]!) && threadRuns(i32, f64, a)) return true
   }
   return false
 }

@@ -68,12 +68,14 @@ interface ThreadStat {
   readonly startTime: number
 }
 
-function threadStat(pid: number, tid: number): ThreadStat | null {
+/** Null if there is no such thread; undefined if that cannot be told, for want of descriptors for example. */
+function threadStat(pid: number, tid: number): ThreadStat | null | undefined {
   let text: string
   try {
     text = readFileSync(`/proc/${pid}/task/${tid}/stat`, 'latin1')
-  } catch {
-    return null
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code === 'ENOENT' || code === 'ESRCH' ? null : undefined
   }
   // Field 2 is the name in parentheses, which may itself hold spaces and parentheses: fields count from the last one.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
@@ -93,6 +95,7 @@ export function threadAlive(pid: number, tid: number, startTime: number): boolea
   if (!(pid > 0)) return false
   if (osThreadId() !== 0 && tid !== 0) {
     const stat = threadStat(pid, tid)
+    if (stat === undefined) return true
     if (stat === null || stat.state === 'Z' || stat.state === 'X') return false
     return startTime === 0 || stat.startTime === startTime
   }

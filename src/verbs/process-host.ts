@@ -27,16 +27,17 @@ export function processHost(): Host {
   return own
 }
 
-/** Cleans up after a thread that ended without closing what it had. */
-export function reapDead(host: Host, attachment: number): void {
-  if (!host.segment.claim(attachment)) return
+/** Cleans up after a thread that ended without closing what it had, by its use of an attachment. */
+export function reapDead(host: Host, use: number): void {
+  const attachment = host.segment.claim(use)
+  if (attachment === 0) return
   const objects = reapAttachment(host, attachment)
   for (let i = 0; i < objects; i++) host.count(0, 'stale_objects_reaped')
   host.segment.release(attachment)
 }
 
 process.on('exit', () => {
-  if (own !== null) for (const attachment of own.segment.ownAttachments()) reapDead(own, attachment)
+  if (own !== null) for (const use of own.segment.ownAttachments()) reapDead(own, use)
 })
 
 // Made here, in the thread that imports first, so that threads which it starts find the same devices.

@@ -77,11 +77,18 @@ class Thread {
   }
 }
 
+/** What `reapDead` does, in the janitor or in the next thread that opens a device. */
+function reap(segment: Segment): void {
+  for (const dead of segment.deadAttachments()) {
+    const attachment = segment.claim(dead)
+    if (attachment !== 0) segment.release(attachment)
+  }
+}
+
 const threads: Thread[] = []
 afterEach(async () => {
   for (const thread of threads.splice(0)) await thread.worker.terminate()
-  for (const { segment } of kinds)
-    for (const dead of segment.deadAttachments()) if (segment.claim(dead)) segment.release(dead)
+  for (const { segment } of kinds) reap(segment)
 })
 
 describe.skipIf(nativeAvailable)(`named segments: ${nativeReason}`, () => {
@@ -183,13 +190,24 @@ describe.each(kinds)('segment $title', (kind) => {
     const thread = await Thread.start(kind)
     await thread.carryOut({ do: 'lock', lock: at })
     await thread.worker.terminate()
-    // What `reapDead` does, in the janitor or in the next thread that opens a device.
-    for (const dead of segment.deadAttachments()) if (segment.claim(dead)) segment.release(dead)
+    reap(segment)
     const next = await Thread.start(kind)
     expect(next.me).toBe(thread.me)
     await next.carryOut({ do: 'pass', lock: at })
     expect(i32[at]).toBe(0)
     segment.free(at * 4)
+  })
+
+  it('who is late to clean up after a thread does not touch the next one with its attachment', async () => {
+    const thread = await Thread.start(kind)
+    await thread.worker.terminate()
+    const [dead, ...others] = segment.deadAttachments()
+    expect(others).toEqual([])
+    reap(segment)
+    const next = await Thread.start(kind)
+    expect(next.me).toBe(thread.me)
+    expect(segment.claim(dead!)).toBe(0)
+    expect([segment.attachmentAlive(next.me), segment.deadAttachments()]).toEqual([true, []])
   })
 
   it('a thread that takes a lock twice is told so', () => {
