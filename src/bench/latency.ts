@@ -17,7 +17,7 @@ import {
   summarize,
   writeTimestamps,
 } from '../report/index.ts'
-import { Peer, siblingModule } from '../toolkit/index.ts'
+import { type Peer, Peers, siblingModule } from '../toolkit/index.ts'
 import { Control, newControl, resetControl, Stop, stopText } from './control.ts'
 import type { Prepared, ReceiverReport, SenderReport, SetRequest } from './latency-set.ts'
 import { slotsOf } from './latency-set.ts'
@@ -108,7 +108,7 @@ interface Measured {
 /** The threads, kept from one set to the next so that their code stays compiled; replaced when one fails. */
 class LatencyThreads {
   readonly #control = newControl()
-  readonly #peers = new Map<string, Peer>()
+  readonly #peers = new Peers()
   #interrupted = false
 
   /** Makes the threads leave their loops. */
@@ -120,17 +120,11 @@ class LatencyThreads {
   }
 
   async end(): Promise<void> {
-    await Promise.all([...this.#peers.values()].map((peer) => peer.terminate()))
-    this.#peers.clear()
+    await this.#peers.terminate()
   }
 
   #peer(role: 'sender' | 'receiver' | 'stamper'): Peer {
-    let peer = this.#peers.get(role)
-    if (!peer?.alive) {
-      peer = new Peer(role, siblingModule(import.meta.url, `latency-${role}`), { control: this.#control })
-      this.#peers.set(role, peer)
-    }
-    return peer
+    return this.#peers.get(role, siblingModule(import.meta.url, `latency-${role}`), { control: this.#control })
   }
 
   /**
@@ -181,13 +175,14 @@ class LatencyThreads {
         receiver.call('connect', prepared[0], callTimeoutMs),
       )
       onBegin?.(settings)
-      ;[sent, got] = await this.#run(request, prepared[0])
+      ;[sent, got] = await this.#run(sender, receiver, request, prepared[0])
     } catch (failure) {
       error = (failure as Error).message
     }
     error ??= sent?.error ?? got?.error ?? stopText(this.#control[Control.stop]!)
     error ??= sent && sent.posted < settings.burst ? stopText(Stop.timeout) : undefined
-    await this.#close()
+    // A thread that cannot give its QPs and buffers back is replaced before the next set.
+    for (const peer of [sender, receiver]) await peer.close(callTimeoutMs)
     const timestamps = merge(sent, got)
     const pinFailure = prepared?.[0].pinFailure || prepared?.[1].pinFailure
     return {
@@ -199,7 +194,12 @@ class LatencyThreads {
   }
 
   /** Both ends until both are through; when one fails, the other is told to stop. */
-  async #run(request: SetRequest, prepared: Prepared): Promise<[SenderReport, ReceiverReport]> {
+  async #run(
+    sender: Peer,
+    receiver: Peer,
+    request: SetRequest,
+    prepared: Prepared,
+  ): Promise<[SenderReport, ReceiverReport]> {
     const timeoutMs = (2 * request.timeoutNs) / 1e6 + 5000
     const stopOthers = (failure: unknown): never => {
       this.stop(Stop.timeout)
@@ -212,8 +212,8 @@ class LatencyThreads {
     }
     try {
       return await both(
-        this.#peer('sender').call<SenderReport>('run', null, timeoutMs).catch(stopOthers),
-        this.#peer('receiver').call<ReceiverReport>('run', null, timeoutMs).catch(stopOthers),
+        sender.call<SenderReport>('run', null, timeoutMs).catch(stopOthers),
+        receiver.call<ReceiverReport>('run', null, timeoutMs).catch(stopOthers),
       )
     } finally {
       Atomics.store(this.#control, Control.stamping, 0)
@@ -225,14 +225,6 @@ class LatencyThreads {
     const { device, pin } = request.settings
     const lengthBytes = slotsOf(request) * strideBytes
     return { device: device.split(',')[0]!, pin, addr, lengthBytes, strideBytes, timeoutNs: 2 * request.timeoutNs }
-  }
-
-  /** Gives the QPs and buffers of a set back. A thread that cannot is replaced before the next set. */
-  async #close(): Promise<void> {
-    for (const [role, peer] of this.#peers) {
-      if (role === 'stamper' || !peer.alive) continue
-      await peer.call('close', null, callTimeoutMs).catch(() => peer.terminate())
-    }
   }
 }
 

@@ -3,7 +3,7 @@
  * number of concurrent messages. A message counts when it is back at the client; rates are of one direction.
  */
 import { saveResults, type ThroughputResults, type ThroughputSet } from '../report/index.ts'
-import { Peer, siblingModule } from '../toolkit/index.ts'
+import { type Peer, Peers, siblingModule } from '../toolkit/index.ts'
 import { Control, newControl, resetControl, Stop, stopText } from './control.ts'
 import { throughputPlot } from './plots.ts'
 import type { Plan, PlannedSet } from './product.ts'
@@ -66,7 +66,7 @@ export async function runThroughput(run: ThroughputRun): Promise<ThroughputResul
 
 class EchoEnds {
   readonly #control = newControl()
-  readonly #peers = new Map<string, Peer>()
+  readonly #peers = new Peers()
   #interrupted = false
 
   interrupt(): void {
@@ -75,17 +75,11 @@ class EchoEnds {
   }
 
   async end(): Promise<void> {
-    await Promise.all([...this.#peers.values()].map((peer) => peer.terminate()))
-    this.#peers.clear()
+    await this.#peers.terminate()
   }
 
   #peer(role: 'client' | 'server'): Peer {
-    let peer = this.#peers.get(role)
-    if (!peer?.alive) {
-      peer = new Peer(role, siblingModule(import.meta.url, 'throughput-end'), { control: this.#control, role })
-      this.#peers.set(role, peer)
-    }
-    return peer
+    return this.#peers.get(role, siblingModule(import.meta.url, 'throughput-end'), { control: this.#control, role })
   }
 
   async measure(
@@ -114,13 +108,8 @@ class EchoEnds {
       error = result.error ?? stopText(this.#control[Control.stop]!)
     } catch (failure) {
       error = (failure as Error).message
-      if (client.alive) await client.call('close', null, callTimeoutMs).catch(() => client.terminate())
-      if (server.alive) await server.call('close', null, callTimeoutMs).catch(() => server.terminate())
-      return { set: setOf(id, { ...settings, repeat }, result, error), ...(note ? { note } : {}) }
     }
-    await Promise.all(
-      [client, server].map((peer) => peer.call('close', null, callTimeoutMs).catch(() => peer.terminate())),
-    )
+    await Promise.all([client, server].map((peer) => peer.close(callTimeoutMs)))
     return { set: setOf(id, { ...settings, repeat }, result, error), ...(note ? { note } : {}) }
   }
 

@@ -6,7 +6,7 @@
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { isMainThread, Worker, type WorkerOptions, workerData } from 'node:worker_threads'
-import { whileNoneLoads } from './native/index.ts'
+import { behind, closeGate, type Gate, makeGate } from './native/index.ts'
 
 export { threadId } from 'node:worker_threads'
 
@@ -19,10 +19,18 @@ interface Wrapped {
 /** Options of `Worker` except `eval`: `workerData`, `name`, `transferList`, `execArgv`, `env`, `resourceLimits`, … */
 export type ThreadOptions = Omit<WorkerOptions, 'eval'>
 
-/** `terminate` waits until no thread loads native code: see native/loading.ts. */
+/** `terminate` waits until neither the thread nor one below it loads native code: see native/loading.ts. */
 class Thread extends Worker {
-  override terminate(): Promise<number> {
-    return whileNoneLoads(() => super.terminate())
+  readonly #gate: Gate
+
+  constructor(entry: URL, options: ThreadOptions, gate: Gate) {
+    super(entry, options)
+    this.#gate = gate
+  }
+
+  override async terminate(): Promise<number> {
+    await closeGate(this.#gate)
+    return await super.terminate()
   }
 }
 
@@ -33,9 +41,11 @@ class Thread extends Worker {
  */
 export function startThread(entry: URL, options: ThreadOptions = {}): Worker {
   const stripsTypes = Boolean((process.features as { typescript?: string | false }).typescript)
-  if (!/\.[mc]?ts$/.test(entry.pathname) || stripsTypes) return new Thread(entry, options)
+  const gate = makeGate()
+  if (!/\.[mc]?ts$/.test(entry.pathname) || stripsTypes) return behind(gate, () => new Thread(entry, options, gate))
   const wrapped: Wrapped = { verbenaEntry: entry.href, verbenaData: options.workerData }
-  return new Thread(new URL('./ts-worker.mjs', import.meta.url), { ...options, workerData: wrapped })
+  const url = new URL('./ts-worker.mjs', import.meta.url)
+  return behind(gate, () => new Thread(url, { ...options, workerData: wrapped }, gate))
 }
 
 /** The `workerData` that `startThread` was given; undefined in the main thread. */

@@ -109,6 +109,11 @@ export class Peer {
     })
   }
 
+  /** Lets the thread give back what it has, by its handler `close`; one that cannot is stopped. */
+  async close(timeoutMs: number): Promise<void> {
+    if (this.alive) await this.call('close', null, timeoutMs).catch(() => this.terminate())
+  }
+
   async terminate(): Promise<void> {
     this.#fail(`the ${this.name} thread was stopped`)
     await this.#worker.terminate()

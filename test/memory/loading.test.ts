@@ -1,10 +1,10 @@
 /** Threads that are ended, and processes that end, while a thread loads native code. */
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startThread } from '../../src/memory/index.ts'
 
@@ -27,27 +27,30 @@ const loader = (): URL =>
     'loader.ts',
     `import { writeSync } from 'node:fs'
 import { threadData } from ${href('threads.ts')}
-import { whileLoading } from ${href('native/loading.ts')}
+import { gated } from ${href('native/loading.ts')}
 const words = new Int32Array(threadData<SharedArrayBuffer>())
-whileLoading(() => {
+gated(() => {
   Atomics.store(words, 0, 1)
   Atomics.notify(words, 0)
-  Atomics.wait(words, 3, 0, process.argv.includes('--say') ? 500 : 60_000)
+  Atomics.wait(words, 3, 0, process.argv.includes('--say') ? 500 : 30_000)
   Atomics.store(words, 1, 1)
   if (process.argv.includes('--say')) writeSync(1, 'loaded')
 })
-whileLoading(() => Atomics.store(words, 2, 1))
+gated(() => Atomics.store(words, 2, 1))
 setInterval(() => {}, 1000)
 `,
   )
 
-/** A thread that starts a thread of that kind. */
+/** A thread that starts a thread of that kind, and with --end ends when that loads. */
 const nested = (): URL =>
   entry(
     'nested.ts',
     `import { startThread, threadData } from ${href('threads.ts')}
-startThread(new URL(${JSON.stringify(loader().href)}), { workerData: threadData() })
-setInterval(() => {}, 1000)
+const words = new Int32Array(threadData<SharedArrayBuffer>())
+startThread(new URL(${JSON.stringify(loader().href)}), { workerData: words.buffer })
+setInterval(() => {
+  if (process.argv.includes('--end') && Atomics.load(words, 0) === 1) process.exit()
+}, 1)
 `,
   )
 
@@ -55,14 +58,12 @@ function words(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(16))
 }
 
-/** Ends the thread, whose load ends a moment later. */
-async function end(thread: Worker, word: Int32Array): Promise<void> {
-  const ended = thread.terminate()
+/** What loads has loaded a moment later. */
+function letLoad(word: Int32Array): void {
   setTimeout(() => {
     Atomics.store(word, 3, 1)
     Atomics.notify(word, 3)
   }, 50)
-  await ended
 }
 
 async function begun(word: Int32Array): Promise<void> {
@@ -75,15 +76,19 @@ describe('a thread that loads native code', () => {
     const seen = words()
     const thread = startThread(loader(), { workerData: seen.buffer })
     await begun(seen)
-    await end(thread, seen)
+    const ended = thread.terminate()
+    letLoad(seen)
+    await ended
     expect([...seen.subarray(1, 3)]).toEqual([1, 0])
   })
 
-  it('holds up the end of the thread that started it', async () => {
+  it('holds up the end of the thread that started it, where that is terminated', async () => {
     const seen = words()
     const thread = startThread(nested(), { workerData: seen.buffer })
     await begun(seen)
-    await end(thread, seen)
+    const ended = thread.terminate()
+    letLoad(seen)
+    await ended
     expect([...seen.subarray(1, 3)]).toEqual([1, 0])
   })
 
@@ -104,19 +109,13 @@ look()
     expect({ stdout, status }).toEqual({ stdout: 'loaded', status: 3 })
   })
 
-  it('that was killed nevertheless holds up the others for two seconds at most', async () => {
-    const [killed, next] = [words(), words()]
-    const thread = startThread(loader(), { workerData: killed.buffer })
-    await begun(killed)
-    await Worker.prototype.terminate.call(thread)
-    expect(killed[1]).toBe(0)
-    const other = startThread(loader(), { workerData: next.buffer })
-    await begun(next)
-    await end(other, next)
-    expect(next[2]).toBe(0)
-    const last = startThread(loader(), { workerData: words().buffer })
-    const before = performance.now()
-    await last.terminate()
-    expect(performance.now() - before).toBeLessThan(1500)
+  it('holds up the end of a thread that ends by itself', async () => {
+    const seen = words()
+    const thread = startThread(nested(), { workerData: seen.buffer, argv: ['--end'] })
+    const ended = once(thread, 'exit')
+    await begun(seen)
+    letLoad(seen)
+    await ended
+    expect([...seen.subarray(1, 3)]).toEqual([1, 0])
   })
 })

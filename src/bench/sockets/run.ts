@@ -9,7 +9,7 @@ import {
   writeRoundTrips,
   writeSocketTable,
 } from '../../report/index.ts'
-import { Peer, siblingModule } from '../../toolkit/index.ts'
+import { type Peer, Peers, siblingModule } from '../../toolkit/index.ts'
 import { Control, newControl, resetControl, Stop } from '../control.ts'
 import { socketPlot } from '../plots.ts'
 import type { Plan, PlannedSet } from '../product.ts'
@@ -110,7 +110,7 @@ export interface Measured {
 export class SocketEnds {
   readonly #control = newControl()
   /** By transport, so that neither sees code that was compiled for the other. */
-  readonly #peers = new Map<string, Peer>()
+  readonly #peers = new Peers()
   #interrupted = false
 
   interrupt(): void {
@@ -119,18 +119,11 @@ export class SocketEnds {
   }
 
   async end(): Promise<void> {
-    await Promise.all([...this.#peers.values()].map((peer) => peer.terminate()))
-    this.#peers.clear()
+    await this.#peers.terminate()
   }
 
   #peer(transport: string, role: 'client' | 'server'): Peer {
-    const name = `${transport} ${role}`
-    let peer = this.#peers.get(name)
-    if (!peer?.alive) {
-      peer = new Peer(name, siblingModule(import.meta.url, 'end'), { control: this.#control })
-      this.#peers.set(name, peer)
-    }
-    return peer
+    return this.#peers.get(`${transport} ${role}`, siblingModule(import.meta.url, 'end'), { control: this.#control })
   }
 
   async measure(planned: PlannedSet<SocketSettings>, run: Timing, profile: boolean): Promise<Measured> {
@@ -158,7 +151,7 @@ export class SocketEnds {
     } catch (failure) {
       measured.set.error = (failure as Error).message
     }
-    await Promise.all(peers.map((peer) => closeEnd(peer)))
+    await Promise.all(peers.map((peer) => peer.close(callTimeoutMs)))
     return measured
   }
 
@@ -191,10 +184,6 @@ export class SocketEnds {
     if (served.status === 'rejected') throw served.reason
     return [measured.value, served.value]
   }
-}
-
-async function closeEnd(peer: Peer): Promise<void> {
-  if (peer.alive) await peer.call('close', null, callTimeoutMs).catch(() => peer.terminate())
 }
 
 function requestOf(settings: SocketSettings, server: boolean): EndRequest {

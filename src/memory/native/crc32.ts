@@ -11,7 +11,7 @@
  */
 import { isMainThread } from 'node:worker_threads'
 import { type Koffi, libc, type NativeFunction } from './libc.ts'
-import { whileLoading } from './loading.ts'
+import { gated } from './loading.ts'
 
 export interface SystemCrc32 {
   readonly name: string
@@ -70,6 +70,6 @@ let found: SystemCrc32 | null | undefined
 
 /** The fastest that is installed, null if there is none. Looking for it takes milliseconds, the first time. */
 export function systemCrc32(): SystemCrc32 | null {
-  if (found === undefined) found = whileLoading(fastest)
+  if (found === undefined) found = gated(fastest)
   return found
 }

@@ -7,7 +7,7 @@
  */
 import { createRequire } from 'node:module'
 import { NativeError } from './error.ts'
-import { whileLoading } from './loading.ts'
+import { gated } from './loading.ts'
 
 /** The part of koffi's interface that is used here; its own types are absent where it is not installed. */
 export interface Koffi {
@@ -135,7 +135,7 @@ function open(): { libc: Libc | null; reason: string } {
   }
 }
 
-const opened = whileLoading(open)
+const opened = gated(open)
 
 export const libc: Libc | null = opened.libc
 
@@ -154,7 +154,7 @@ export function requireLibc(syscall: string): Libc {
 /** Memory that the C library may write and JavaScript read: its address, and a view that stays valid for ever. */
 export function nativeScratch(sizeBytes: number): { address: number; u32: Uint32Array; u8: Uint8Array } {
   const { koffi } = requireLibc('malloc')
-  const pointer = koffi.alloc('int64_t', Math.ceil(sizeBytes / 8))
-  const buffer = koffi.view(pointer, sizeBytes)
+  const pointer = gated(() => koffi.alloc('int64_t', Math.ceil(sizeBytes / 8)))
+  const buffer = gated(() => koffi.view(pointer, sizeBytes))
   return { address: Number(pointer), u32: new Uint32Array(buffer), u8: new Uint8Array(buffer).fill(0) }
 }

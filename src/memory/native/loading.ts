@@ -1,77 +1,75 @@
 /**
  * A thread that is ended while it loads native code can take the process with it: the addon throws into an environment
- * that takes no exception any more, which is fatal (`ThrowAsJavaScriptException napi_throw`). So threads load under a
- * lock that those of a process share, and who ends a thread of Verbena, or the process, waits until nobody loads.
+ * that takes no exception any more, which is fatal (`ThrowAsJavaScriptException napi_throw`). So loading goes through
+ * gates. A thread passes those of all that may end it: of each thread above it, which ends what it has started when it
+ * ends itself, and of `startThread`, whose threads can be terminated. Who ends threads closes the gate first and waits
+ * until nobody loads behind it; who comes to a closed gate waits to be ended.
  *
- * Threads that others end with `Worker.terminate` while they load are beyond this.
+ * A thread that was started without `startThread` and is terminated while it loads is beyond this.
  */
-
 import { setTimeout as after } from 'node:timers/promises'
-import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
+import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
 
-/** Under this key the words travel to every thread that is started from now on. */
-const key = 'verbena loading'
-/** How many threads load, and how many are being ended. */
-const Loading = { loaders: 0, enders: 1 }
-
-/** A thread that was killed nevertheless holds up the others for so long, once. */
+/** Under this key threads inherit the gates above them. */
+const key = 'verbena gates'
+const Gate = { loaders: 0, closed: 1 }
+/** A thread that was killed while it loaded does not hold up others any longer. */
 const patienceMs = 2000
 
-const words = shared()
+export type Gate = Int32Array<SharedArrayBuffer>
 
-function shared(): Int32Array {
-  const known = getEnvironmentData(key)
-  if (known instanceof SharedArrayBuffer) return new Int32Array(known)
-  const made = new SharedArrayBuffer(8)
-  setEnvironmentData(key, made)
-  return new Int32Array(made)
+export function makeGate(): Gate {
+  return new Int32Array(new SharedArrayBuffer(8))
 }
 
-/** Runs `load`, in which no thread of this process is ended. */
-export function whileLoading<T>(load: () => T): T {
+/** The gates that this thread loads behind. */
+const gates = ((getEnvironmentData(key) ?? []) as unknown as SharedArrayBuffer[]).map((words) => new Int32Array(words))
+/** The gate of all threads below this one. */
+const below = makeGate()
+inherit([...gates, below])
+
+function inherit(all: readonly Gate[]): void {
+  setEnvironmentData(key, all.map(({ buffer }) => buffer) as unknown as string)
+}
+
+/** Runs `start`, which starts a thread, behind one more gate. */
+export function behind<T>(gate: Gate, start: () => T): T {
+  inherit([...gates, below, gate])
+  try {
+    return start()
+  } finally {
+    inherit([...gates, below])
+  }
+}
+
+/** Runs what loads native code or has it make objects; nobody ends this thread meanwhile. */
+export function gated<T>(load: () => T): T {
+  for (const gate of gates) Atomics.add(gate, Gate.loaders, 1)
+  const closed = gates.find((gate) => Atomics.load(gate, Gate.closed) === 1)
+  try {
+    if (closed === undefined) return load()
+  } finally {
+    for (const gate of gates) {
+      Atomics.sub(gate, Gate.loaders, 1)
+      Atomics.notify(gate, Gate.loaders)
+    }
+  }
+  for (;;) Atomics.wait(closed, Gate.closed, 1)
+}
+
+/** Resolves when nobody loads behind the gate, and nobody will. */
+export async function closeGate(gate: Gate): Promise<void> {
+  Atomics.store(gate, Gate.closed, 1)
   const deadline = performance.now() + patienceMs
-  Atomics.add(words, Loading.loaders, 1)
-  while (Atomics.load(words, Loading.enders) !== 0 && performance.now() < deadline) {
-    leave()
-    Atomics.wait(words, Loading.enders, Atomics.load(words, Loading.enders), 5)
-    Atomics.add(words, Loading.loaders, 1)
-  }
-  try {
-    return load()
-  } finally {
-    leave()
-  }
+  while (Atomics.load(gate, Gate.loaders) > 0 && performance.now() < deadline) await after(1)
 }
 
-function leave(): void {
-  Atomics.sub(words, Loading.loaders, 1)
-  Atomics.notify(words, Loading.loaders)
-}
-
-/** Whether to wait; when it is too late, those that load are forgotten. */
-function someLoad(deadline: number): boolean {
-  if (Atomics.load(words, Loading.loaders) <= 0) return false
-  if (performance.now() < deadline) return true
-  Atomics.store(words, Loading.loaders, 0)
-  return false
-}
-
-/** Runs `end`, which ends a thread, when none loads; until it has ended none begins to. */
-export async function whileNoneLoads<T>(end: () => Promise<T>): Promise<T> {
-  Atomics.add(words, Loading.enders, 1)
-  try {
-    const deadline = performance.now() + patienceMs
-    while (someLoad(deadline)) await after(1)
-    return await end()
-  } finally {
-    Atomics.sub(words, Loading.enders, 1)
-    Atomics.notify(words, Loading.enders)
-  }
-}
-
-// What ends with this thread does so after this.
+// What this thread has started ends with it.
 process.on('exit', () => {
-  if (isMainThread) Atomics.add(words, Loading.enders, 1)
+  Atomics.store(below, Gate.closed, 1)
   const deadline = performance.now() + patienceMs
-  while (someLoad(deadline)) Atomics.wait(words, Loading.loaders, Atomics.load(words, Loading.loaders), 5)
+  for (let n = Atomics.load(below, Gate.loaders); n > 0; n = Atomics.load(below, Gate.loaders)) {
+    if (performance.now() > deadline) break
+    Atomics.wait(below, Gate.loaders, n, 5)
+  }
 })

@@ -13,6 +13,7 @@ import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { errnoName, errnos, NativeError, nativeError } from './error.ts'
 import { requireLibc } from './libc.ts'
+import { gated } from './loading.ts'
 
 const folder = '/dev/shm'
 const hugePageBytes = 2 << 20
@@ -321,7 +322,7 @@ function mmap(syscall: string, address: number, lengthBytes: number, flags: numb
 function adopt(address: number, lengthBytes: number, sizeBytes: number): ArrayBuffer {
   const { koffi, munmap } = requireLibc('mmap')
   try {
-    const buffer = koffi.view(BigInt(address), sizeBytes)
+    const buffer = gated(() => koffi.view(BigInt(address), sizeBytes))
     const mapping = { address, lengthBytes }
     mappings.set(buffer, mapping)
     live.add(mapping)
