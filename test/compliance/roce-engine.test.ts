@@ -13,7 +13,7 @@ if (nativeAvailable) {
     names,
     options,
     open: (side) => openDevice(names[side], options),
-    patienceMs: 10_000,
+    patienceMs: 30_000,
     quietMs: 40,
     settle() {},
     skip: sameTables,
