@@ -43,4 +43,5 @@ export class Counters implements RSocketCounters {
   waitsForBuffer = 0
   waitsForCredits = 0
   bytesDirect = 0
+  datagramsDropped = 0
 }

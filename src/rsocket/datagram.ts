@@ -225,9 +225,11 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   /** From the service: a datagram came over UDP. */
   udpData(bytes: Uint8Array, address: string, port: number): void {
     const header = decodeUdpHeader(bytes)
-    if (header === undefined || this.#closed) return
-    const peer = this.#peerAt(address, port)
-    if (typeof peer === 'number') return
+    const peer = header === undefined ? -Errno.EINVAL : this.#peerAt(address, port)
+    if (header === undefined || typeof peer === 'number') {
+      this.#counters.datagramsDropped++
+      return
+    }
     peer.foreign = bytes[7] !== mark
     peer.qpn = header.qpn
     peer.handle ??= peer.qp.handle(peer.bytes)
@@ -241,7 +243,10 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
 
   readonly #takeDatagram = (bytes: Uint8Array): void => {
     const header = decodeDatagramHeader(bytes)
-    if (header === undefined) return
+    if (header === undefined) {
+      this.#counters.datagramsDropped++
+      return
+    }
     const address = addressText(header.address)
     const peer = this.#peers.known(address, header.port)
     if (peer !== undefined) peer.heardMs = performance.now()
@@ -250,9 +255,13 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
 
   #arrived(data: Uint8Array, address: string, port: number): void {
     const only = this.#peer
-    if (only !== undefined && (only.address !== address || only.port !== port)) return
+    const wrong = only !== undefined && (only.address !== address || only.port !== port)
     // As with UDP, what nobody reads in time is lost.
-    if (this.#queueBytes + data.length > this.#options.stream.receiveBufferBytes && this.#queue.length > 0) return
+    const full = this.#queueBytes + data.length > this.#options.stream.receiveBufferBytes && this.#queue.length > 0
+    if (wrong || full) {
+      this.#counters.datagramsDropped++
+      return
+    }
     this.#queue.push({ data, address, port })
     this.#queueBytes += data.length
     this.#counters.bytesReceived += data.length
@@ -351,7 +360,8 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
 
   arm(): boolean {
     for (const qp of this.#peers.qps) qp.arm()
-    return this.#process() > 0
+    // What came before that makes no event, nor does what another socket has taken from the service for this one.
+    return this.turn()
   }
 
   prepareSleep(): { sleep(ms: number): void } | null {

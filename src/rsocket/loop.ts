@@ -12,7 +12,7 @@ export interface Member {
   readonly adapter: Adapter | null
   /** Looks what has come and calls who waits for it; true if anything happened. */
   turn(): boolean
-  /** From now on an event tells of what comes; true if something has come already. */
+  /** From now on an event tells of what comes; what has come already is told now, and true returned. */
   arm(): boolean
 }
 

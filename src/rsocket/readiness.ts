@@ -150,8 +150,7 @@ export abstract class Ready implements Member {
   }
 
   arm(): boolean {
-    if (this.connection === null) return false
-    this.connection.arm()
+    this.connection?.arm()
     // What came before that makes no event.
     return this.turn()
   }

@@ -45,6 +45,8 @@ export interface RSocketCounters {
   waitsForCredits: number
   /** Bytes that went from the caller's memory into the peer's without a copy on this side. */
   bytesDirect: number
+  /** Datagrams that came and were not kept: no header, not from the peer of `connect`, no way back, or nobody read in time. */
+  datagramsDropped: number
 }
 
 export interface RSocketLike extends Disposable {

@@ -103,7 +103,8 @@ for (const { name, dgram, transport, host = '127.0.0.1' } of implementations)
       })
       for (let i = 1; i <= 20; i++) a.send(randomBytes(i * 10), b.address().port, host)
       await all
-      expect(sizes).toEqual(Array.from({ length: 20 }, (_, i) => (i + 1) * 10))
+      // Some go over UDP and some from queue pair to queue pair: they may overtake each other.
+      expect(sizes.sort((x, y) => x - y)).toEqual(Array.from({ length: 20 }, (_, i) => (i + 1) * 10))
     })
 
     it('connects: then send needs no address', async () => {

@@ -14,7 +14,9 @@ import {
   POLLOUT,
   type RDatagram,
   rsocket,
+  SO_RCVBUF,
   SOCK_DGRAM,
+  SOL_SOCKET,
   type SocketAddress,
 } from '../../src/index.ts'
 import {
@@ -125,6 +127,7 @@ describe.each([
     b.s.sendto(Uint8Array.of(7), 0, a.name)
     expect(await a.s.recvAsync(into)).toBe(1)
     expect(into[0]).toBe(7)
+    expect(a.s.counters().datagramsDropped).toBe(1)
     expect(a.s.connect({ address: '', port: 0 })).toBe(0)
     expect(a.s.getpeername()).toBe(-Errno.ENOTCONN)
   })
@@ -146,6 +149,34 @@ describe.each([
 })
 
 describe('sockets', () => {
+  test('what one socket takes from UDP for another is told before that one sleeps', () => {
+    const [a, b] = [bound('shm0'), bound('shm0')]
+    let called = 0
+    b.s.watch(POLLIN, () => called++)
+    a.s.sendto(Uint8Array.of(1), 0, b.name)
+    for (const end = performance.now() + 10_000; b.s.counters().messagesReceived === 0; ) {
+      expect(performance.now(), 'in time').toBeLessThan(end)
+      a.s.poll(POLLIN)
+    }
+    expect(called).toBe(0)
+    expect(b.s.arm()).toBe(true)
+    expect(called).toBe(1)
+    b.s.close()
+  })
+
+  test('what nobody reads in time is counted', async () => {
+    const [a, b] = [bound('shm0'), bound('shm0')]
+    b.s.setsockopt(SOL_SOCKET, SO_RCVBUF, 8192)
+    // So long that all go over UDP.
+    for (let i = 0; i < 20; i++) a.s.sendto(new Uint8Array(3000), 0, b.name)
+    const told = (): number => b.s.counters().messagesReceived + b.s.counters().datagramsDropped
+    for (const end = performance.now() + 10_000; told() < 20; await new Promise(setImmediate)) {
+      expect(performance.now(), 'in time').toBeLessThan(end)
+      b.s.poll(POLLIN)
+    }
+    expect(b.s.counters().datagramsDropped).toBeGreaterThan(5)
+  })
+
   test('wrong calls', () => {
     const s = datagram('shm0')
     expect(s.listen()).toBe(-Errno.EOPNOTSUPP)
@@ -189,6 +220,7 @@ describe('sockets', () => {
     expect(await s.recvfromAsync(into, from)).toBe(5)
     expect(into.toString('utf8', 0, 5)).toBe('hello')
     expect(from.port).toBe(peer.address().port)
+    expect(s.counters()).toMatchObject({ messagesReceived: 1, datagramsDropped: 1 })
     // Such a peer takes no more than a slot.
     expect(s.sendto(new Uint8Array(3000), MSG_DONTWAIT, from as SocketAddress)).toBe(-Errno.EMSGSIZE)
     peer.close()

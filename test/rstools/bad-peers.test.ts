@@ -51,6 +51,7 @@ describe.each(places)('bad peers on $name', { timeout: 120_000 }, (place) => {
     const devices = place.devices()
     const server = start(['rcopy', '--dir', directory, '--device', devices.server, '--timeout', '20'])
     const served = outcome(server)
+    const servedAll = says(server, /(waiting for connection[\s\S]*){9}/)
     const ask = async (...messages: Uint8Array[]): Promise<Uint8Array> => {
       const socket = await connected(devices.client, place.address, 7427)
       for (const message of messages) await socket.sendAsync(message)
@@ -72,6 +73,8 @@ describe.each(places)('bad peers on $name', { timeout: 120_000 }, (place) => {
     expect(status(await ask(writeMessage(10)))).toEqual([0x83, EINVAL, 0n])
     expect(status(await ask(openMessage('../elsewhere', 0o644)))).toEqual([0x81, EACCES, 0n])
     expect(status(await ask(openMessage('here', 0o644)))).toEqual([0x81, 0, 0n])
+    // For the first of them, and after each.
+    await servedAll
     server.kill('SIGINT')
     const { code, stderr, stdout } = await served
     expect(stderr).toMatch(/rcopy: invalid version 90 or length 23130: is the client another program\?/)
