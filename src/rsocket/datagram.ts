@@ -39,7 +39,7 @@ import {
 import { type Peer, Peers } from './datagram-peers.ts'
 import { RSocketError } from './errors.ts'
 import { Hub } from './hub.ts'
-import { heat, type Member } from './loop.ts'
+import { forget, heat, type Member } from './loop.ts'
 import { getOption, SocketOptions, setOption } from './socket-options.ts'
 import type { RSocketCounters, RSocketLike, RSocketOptions, SocketAddress, Watch } from './types.ts'
 import { type UdpOwner, UdpService } from './udp-service.ts'
@@ -353,12 +353,14 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   }
 
   turn(): boolean {
+    if (this.#closed) return false
     const messages = this.#process()
     const called = this.#watches.size > 0 && this.#watches.call(this.#ready())
     return called || messages > 0
   }
 
   arm(): boolean {
+    if (this.#closed) return false
     for (const qp of this.#peers.qps) qp.arm()
     // What came before that makes no event, nor does what another socket has taken from the service for this one.
     return this.turn()
@@ -433,6 +435,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   close(): number {
     if (this.#closed) return -Errno.EBADF
     this.#watches.clear()
+    forget(this)
     this.#closed = true
     this.#service?.close(this.#id)
     for (const qp of this.#peers.qps) qp.close()

@@ -86,8 +86,17 @@ function rest(): void {
   running = false
   const resting = [...hot]
   hot.clear()
-  // Looking for one may bring something for another: that one is hot again, whether it was armed before or not.
-  for (const member of resting) if (member.arm()) hot.add(member)
-  if (hot.size > 0) run()
-  for (const adapter of adapters) adapter.wait()
+  let armed = 0
+  try {
+    // Looking for one may bring something for another: that one is hot again, whether it was armed before or not.
+    for (const member of resting) {
+      armed++
+      if (member.arm()) hot.add(member)
+    }
+  } finally {
+    // A callback that throws stops nobody else.
+    for (const member of resting.slice(armed)) hot.add(member)
+    if (hot.size > 0) run()
+    for (const adapter of adapters) adapter.wait()
+  }
 }
