@@ -41,6 +41,15 @@ test(agree, async () => {
   })
 })
 
+test('a refusal that comes when a repetition of the request has been accepted is of the past', () => {
+  // Found by the test above.
+  const options = { loss: 0, duplication: 0.11607376905158164, delayNs: 120 * ms, peerToPeer: true, sameGuid: false }
+  const world = new World({ ...options, seed: 2147483626, connections: 8, faultsUntilNs: 700 * ms })
+  world.run(30_000 * ms)
+  world.checkAgreement()
+  world.checkNoLeaks()
+})
+
 const outage = 'nothing is left and nobody is connected alone, however bad the link'
 test(outage, async () => {
   await repeatable({ ms: 1200, file, title: outage }, worlds(1), async (options) => {

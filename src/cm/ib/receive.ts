@@ -288,11 +288,13 @@ function receiveRej<A>(engine: Engine<A>, rej: CmMessageOf<'REJ'>, now: number):
   else follow(engine, c, 'REJ', rej, now)
 }
 
-/** Who refuses a REQ may have no id; it must be us then who sent the REQ. */
+/**
+ * Who refuses a REQ may have no id; it must be us then who sent the REQ. Where a repetition of the REQ has been accepted
+ * meanwhile the other's id is known, and the refusal is of the past.
+ */
 function rejected<A>(c: Connection<A> | undefined, rej: CmMessageOf<'REJ'>): Connection<A> | undefined {
-  if (c?.kind !== 'connection') return undefined
-  const matches = rej.messageRejected === 0 ? c.active : !c.remoteKnown || c.remoteCommId === rej.localCommId
-  return matches ? c : undefined
+  if (c?.kind !== 'connection' || (rej.messageRejected === 0 && !c.active)) return undefined
+  return !c.remoteKnown || c.remoteCommId === rej.localCommId ? c : undefined
 }
 
 function receiveLap<A>(engine: Engine<A>, c: Connection<A>, lap: CmMessageOf<'LAP'>, now: number): void {
