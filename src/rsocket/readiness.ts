@@ -102,6 +102,7 @@ export abstract class Ready implements Member {
     if (this.connection !== null) {
       this.connection.process()
       this.connection.reap()
+      if ((this.ready() & events) === 0) this.patience?.attend()
     } else if (this.state === 'connecting' || this.state === 'listening') this.hub!.pump()
     return this.ready() & (events | POLLERR | POLLHUP)
   }

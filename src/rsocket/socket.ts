@@ -107,7 +107,10 @@ export class RSocket extends Sharing implements RSocketLike {
       taken += n
       if (n > 0) continue
       if (!connection.readable) return taken > 0 ? taken : this.endOfStream()
-      if ((flags & MSG_DONTWAIT) !== 0 || this.nonBlocking) return taken > 0 ? taken : -Errno.EAGAIN
+      if ((flags & MSG_DONTWAIT) !== 0 || this.nonBlocking) {
+        if (taken === 0) this.patience?.attend()
+        return taken > 0 ? taken : -Errno.EAGAIN
+      }
       this.patience!.wait(Wanted.Read)
       taken += connection.recv(buffer, taken, length - taken, peek)
     }

@@ -29,6 +29,7 @@ export class Patience {
   keepAliveMs: number = Number.POSITIVE_INFINITY
   private askedAt: number = performance.now()
   private waits = 0
+  private attendedAt = 0
 
   constructor(line: Line, hub: Hub, options: SocketOptions) {
     this.line = line
@@ -36,6 +37,17 @@ export class Patience {
     this.connection = line.connection
     this.options = options
     this.spinNs = sleepCostNs
+  }
+
+  /**
+   * For who only polls and never waits here: gives connection management time now and then. A peer that missed the last
+   * message of the handshake asks for it again, and one that is gone may say so there.
+   */
+  attend(): void {
+    const now = performance.now()
+    if (now - this.attendedAt < sliceMs) return
+    this.attendedAt = now
+    this.hub.pump()
   }
 
   private ready(wanted: number): boolean {

@@ -11,10 +11,21 @@ const settleAttempts = 50
 export class Capture {
   readonly path: string
   readonly #program: Program
+  /** What came before tcpdump had its filter, of any kind: that counts as received. */
+  readonly #early: number
 
-  constructor(path: string, program: Program) {
+  private constructor(path: string, program: Program, early: number) {
     this.path = path
     this.#program = program
+    this.#early = early
+  }
+
+  /** Of a tcpdump that has just begun to listen, while nothing is sent. */
+  static async begin(path: string, program: Program): Promise<Capture> {
+    await program.says('listening on', 10_000)
+    program.child.kill('SIGUSR1')
+    await program.says('dropped by kernel', 10_000)
+    return new Capture(path, program, behind(program.output))
   }
 
   /** Ends the capture and gives its packets; fails when the capture itself lost some. */
@@ -24,19 +35,26 @@ export class Capture {
       // Says "N packets captured, N packets received by filter, 0 packets dropped by kernel".
       this.#program.child.kill('SIGUSR1')
       await delay(settleMs)
-      if (isWhole(this.#program.output)) break
+      if (this.#isWhole(this.#program.output)) break
     }
     const { output } = await this.#program.stop('SIGINT')
-    if (!isWhole(output)) throw new Error(`the capture is not complete: ${output}`)
+    if (!this.#isWhole(output)) throw new Error(`the capture is not complete: ${output}`)
     return readPackets(readFileSync(this.path))
+  }
+
+  #isWhole(output: string): boolean {
+    return behind(output) <= this.#early && newest(output, 'dropped by kernel') === 0
   }
 }
 
-/** The newest figures of tcpdump. */
-function isWhole(output: string): boolean {
-  const newest = (what: string): number =>
-    Number([...output.matchAll(new RegExp(`(\\d+) packets? ${what}`, 'g'))].at(-1)?.[1] ?? Number.NaN)
-  return newest('captured') === newest('received by filter') && newest('dropped by kernel') === 0
+/** How many packets were received and not captured, or not yet. */
+function behind(output: string): number {
+  return newest(output, 'received by filter') - newest(output, 'captured')
+}
+
+/** The newest of a figure of tcpdump. */
+function newest(output: string, what: string): number {
+  return Number([...output.matchAll(new RegExp(`(\\d+) packets? ${what}`, 'g'))].at(-1)?.[1] ?? Number.NaN)
 }
 
 /**

@@ -103,8 +103,7 @@ export class Lab {
     const path = join(directory, `${name}.pcap`)
     const args = ['-i', `link${guest}`, '-w', path, '-U', '--immediate-mode', '-s', '0', '-B', '65536', '-Z', 'root']
     const program = this.start('tcpdump', [...args, 'udp', 'port', '4791'], dayMs)
-    await program.says('listening on', 10_000)
-    return new Capture(path, program)
+    return await Capture.begin(path, program)
   }
 
   async close(): Promise<void> {
