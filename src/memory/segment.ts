@@ -704,8 +704,8 @@ function retire(i32: Int32Array, file: string, inode: number): boolean {
   const { ready, retired } = headerState
   if (anyoneAlive(i32) || Atomics.compareExchange(i32, H.state, ready, retired) !== ready) return false
   // Looked at again: who attached meanwhile sees that it is retired, or is seen.
-  if (anyoneAlive(i32)) Atomics.compareExchange(i32, H.state, retired, ready)
-  else return unlinkShared(file, inode)
+  if (!anyoneAlive(i32)) return unlinkShared(file, inode)
+  Atomics.compareExchange(i32, H.state, retired, ready)
   return false
 }
 

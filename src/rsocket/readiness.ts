@@ -102,9 +102,11 @@ export abstract class Ready implements Member {
     if (this.connection !== null) {
       this.connection.process()
       this.connection.reap()
-      if ((this.ready() & events) === 0) this.patience?.attend()
     } else if (this.state === 'connecting' || this.state === 'listening') this.hub!.pump()
-    return this.ready() & (events | POLLERR | POLLHUP)
+    const ready = this.ready()
+    const asked = events | POLLERR | POLLHUP
+    const attended = this.connection !== null && (ready & events) === 0 && this.patience?.attend() === true
+    return (attended ? this.ready() : ready) & asked
   }
 
   protected ready(): number {

@@ -41,13 +41,13 @@ export class Patience {
 
   /**
    * For who only polls and never waits here: gives connection management time now and then. A peer that missed the last
-   * message of the handshake asks for it again, and one that is gone may say so there.
+   * message of the handshake asks for it again, and one that is gone may say so there. True if anything came.
    */
-  attend(): void {
+  attend(): boolean {
     const now = performance.now()
-    if (now - this.attendedAt < sliceMs) return
+    if (now - this.attendedAt < sliceMs) return false
     this.attendedAt = now
-    this.hub.pump()
+    return this.hub.pump()
   }
 
   private ready(wanted: number): boolean {

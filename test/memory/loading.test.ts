@@ -1,25 +1,12 @@
 /** Threads that are ended, and processes that end, while a thread loads native code. */
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { startThread } from '../../src/memory/index.ts'
+import { useScratchModules } from './scratch-modules.ts'
 
 const href = (path: string): string => JSON.stringify(new URL(`../../src/memory/${path}`, import.meta.url).href)
-let folder = ''
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'verbena-loading-'))
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-})
-afterAll(() => rmSync(folder, { recursive: true }))
-
-function entry(name: string, text: string): URL {
-  writeFileSync(join(folder, name), text)
-  return pathToFileURL(join(folder, name))
-}
+const entry = useScratchModules('loading')
 
 /** Begins to load (words[0]), has loaded when words[3] says so (words[1]), and loads again (words[2]). */
 const loader = (): URL =>
@@ -72,19 +59,12 @@ async function begun(word: Int32Array): Promise<void> {
 }
 
 describe('a thread that loads native code', () => {
-  it('is ended when it has loaded, and begins no other load', async () => {
+  it.each([
+    ['is ended when it has loaded, and begins no other load', loader],
+    ['holds up the end of the thread that started it, where that is terminated', nested],
+  ])('%s', async (_, module) => {
     const seen = words()
-    const thread = startThread(loader(), { workerData: seen.buffer })
-    await begun(seen)
-    const ended = thread.terminate()
-    letLoad(seen)
-    await ended
-    expect([...seen.subarray(1, 3)]).toEqual([1, 0])
-  })
-
-  it('holds up the end of the thread that started it, where that is terminated', async () => {
-    const seen = words()
-    const thread = startThread(nested(), { workerData: seen.buffer })
+    const thread = startThread(module(), { workerData: seen.buffer })
     await begun(seen)
     const ended = thread.terminate()
     letLoad(seen)

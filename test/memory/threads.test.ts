@@ -1,11 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { existsSync, readFileSync } from 'node:fs'
 import type { Worker } from 'node:worker_threads'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   osThreadId,
   startThread,
@@ -14,20 +11,11 @@ import {
   threadId,
   threadStartTime,
 } from '../../src/memory/threads.ts'
+import { useScratchModules } from './scratch-modules.ts'
 
 const hasProc = existsSync('/proc/thread-self')
 const threadsUrl = new URL('../../src/memory/threads.ts', import.meta.url).href
-let folder = ''
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'verbena-threads-'))
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-})
-afterAll(() => rmSync(folder, { recursive: true }))
-
-function entry(name: string, text: string): URL {
-  writeFileSync(join(folder, name), text)
-  return pathToFileURL(join(folder, name))
-}
+const entry = useScratchModules('threads')
 
 async function firstMessage(worker: Worker): Promise<Record<string, unknown>> {
   const failed = new Promise<never>((_, reject) => worker.once('error', reject))
