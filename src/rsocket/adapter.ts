@@ -2,6 +2,7 @@
  * What the streams of one thread share of one device: protection domain, completion channel, memory of the program that
  * is registered.
  */
+import { inRootContext } from '../memory/index.ts'
 import {
   type CompletionChannel,
   type CompletionQueue,
@@ -62,7 +63,7 @@ export class Adapter {
     this.pd = context.allocPd()
     this.channel = context.createCompChannel()
     this.driven = context.device.driven
-    this.#watchdog = setInterval(() => this.#watch(), watchMs).unref()
+    this.#watchdog = inRootContext(() => setInterval(() => this.#watch(), watchMs).unref())
   }
 
   /** The adapter of a context in this thread; each call wants one `release`. */
@@ -205,10 +206,7 @@ export class Adapter {
       this.wait()
     } else if (this.#refs === 0 && this.#timer === undefined && !this.#letsGo) {
       this.#letsGo = true
-      setImmediate(() => {
-        this.#letsGo = false
-        if (this.#refs === 0 && this.#waiting && this.#timer === undefined && !this.channel.closed) this.channel.wake()
-      })
+      inRootContext(this.#letGoSoon)
     }
   }
 
@@ -221,6 +219,17 @@ export class Adapter {
       return
     }
     this.#waiting = true
+    inRootContext(this.#beginWaiting)
+  }
+
+  readonly #letGoSoon = (): void => {
+    setImmediate(() => {
+      this.#letsGo = false
+      if (this.#refs === 0 && this.#waiting && this.#timer === undefined && !this.channel.closed) this.channel.wake()
+    })
+  }
+
+  readonly #beginWaiting = (): void => {
     if (this.#refs === 0) {
       this.#timer = setTimeout(() => {
         this.#timer = undefined

@@ -3,6 +3,7 @@
  * ids on one gives it time: in blocking calls, by `pump`, and in the event loop while somebody listens or connects.
  */
 import { type CmEvent, createEventChannel, type EventChannel } from '../cm/index.ts'
+import { inRootContext } from '../memory/index.ts'
 import type { Context } from '../verbs/index.ts'
 import type { Route } from './sharing.ts'
 
@@ -36,8 +37,8 @@ export class Hub {
 
   constructor(key: string | Context) {
     this.#key = key
-    this.channel = createEventChannel({ device: key })
-    this.#idle = setInterval(() => this.pump(), idleMs).unref()
+    this.channel = inRootContext(() => createEventChannel({ device: key }))
+    this.#idle = inRootContext(() => setInterval(() => this.pump(), idleMs).unref())
   }
 
   /** The channel for a device; each call wants one `release`. */
@@ -55,7 +56,7 @@ export class Hub {
 
   release(): void {
     if (--this.#uses > 0) return
-    this.#closing = setTimeout(() => this.#close(), keepMs).unref()
+    this.#closing = inRootContext(() => setTimeout(() => this.#close(), keepMs).unref())
   }
 
   #close(): void {
@@ -104,6 +105,10 @@ export class Hub {
   }
 
   #update(): void {
+    inRootContext(this.#updateHere)
+  }
+
+  readonly #updateHere = (): void => {
     if (this.#follows > 0 && this.#stop === undefined) this.#stop = this.channel.onReadable(() => this.pump())
     if (this.#follows === 0 && this.#stop !== undefined) {
       this.#stop()

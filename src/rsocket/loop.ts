@@ -4,7 +4,7 @@
  * time round the event loop. When nothing has happened for a while they are armed, and the loop waits for an event of
  * their completion channel instead. So thousands of idle connections cost nothing, and busy ones no sleep.
  */
-import { nowNs } from '../memory/index.ts'
+import { inRootContext, nowNs } from '../memory/index.ts'
 import type { Adapter } from './adapter.ts'
 
 export interface Member {
@@ -55,6 +55,10 @@ function run(): void {
   if (running) return
   running = true
   lastActiveNs = nowNs()
+  inRootContext(soon)
+}
+
+function soon(): void {
   setImmediate(turn)
 }
 

@@ -1,4 +1,5 @@
 /** Trunks that lead from here: one for each address that sockets which share connect to. */
+import { inRootContext } from '../memory/index.ts'
 import type { Adapter } from './adapter.ts'
 import type { StreamConnection } from './connection.ts'
 import { Trunk, type TrunkOwner } from './trunk.ts'
@@ -87,7 +88,7 @@ export class Route implements TrunkOwner {
       this.#carrier.close()
     }
     if (!trunk.carrier.open) end()
-    else this.#timer = setTimeout(end, keepMs).unref()
+    else this.#timer = inRootContext(() => setTimeout(end, keepMs).unref())
   }
 }
 
@@ -96,6 +97,6 @@ export function keepTrunk(carrier: Carrier, connection: StreamConnection, owner:
   const trunk = new Trunk(connection, owner)
   carrier.trunk = trunk
   // Its streams keep the process alive, not this.
-  carrier.watch(0, () => trunk.process()).unref()
+  inRootContext(() => carrier.watch(0, () => trunk.process())).unref()
   return trunk
 }

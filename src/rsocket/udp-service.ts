@@ -1,6 +1,6 @@
 /** The UDP side of datagram sockets: see udp-service.worker.ts. One service for all sockets of a thread. */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads'
-import { startThread } from '../memory/index.ts'
+import { inRootContext, startThread } from '../memory/index.ts'
 import { Errno } from './constants.ts'
 
 export type ToUdp =
@@ -46,7 +46,7 @@ export class UdpService {
   }
 
   static get(): UdpService {
-    service ??= new UdpService()
+    service ??= inRootContext(() => new UdpService())
     return service
   }
 

@@ -1,4 +1,5 @@
 /** Who wants to know of a socket's readiness in the event loop. */
+import { withContext } from '../memory/index.ts'
 import { POLLERR, POLLHUP } from './constants.ts'
 import type { Watch } from './types.ts'
 
@@ -27,8 +28,9 @@ export class Watches {
     return false
   }
 
+  /** `callback` runs in the asynchronous context that is the caller's now. */
   add(events: number, callback: (revents: number) => void): Watch {
-    const one: One = { events, callback, ref: true }
+    const one: One = { events, callback: withContext(callback), ref: true }
     this.#all.add(one)
     this.#changed()
     const stop = (): void => {
