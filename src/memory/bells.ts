@@ -8,7 +8,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs'
 import { Socket, type SocketConstructorOpts } from 'node:net'
-import { makePipe, writeByte } from './native/index.ts'
+import { gated, makeLoopPipe, writeByte } from './native/index.ts'
 
 /** Words of what a thread tells of its pipe, zero while it has none. */
 export const Bell = { state: 0, fd: 1, inode: 2 /* f64 */, words: 4 } as const
@@ -46,19 +46,16 @@ export class Bells {
   #make(): void {
     let fd = -1
     try {
-      const [read, write] = makePipe()
-      try {
-        // One description for both directions, so that reading never finds an end.
-        fd = openSync(`/proc/self/fd/${read}`, constants.O_RDWR | constants.O_NONBLOCK)
-      } finally {
-        closeSync(read)
-        closeSync(write)
-      }
-      // The constructor takes what its type has for `connect` alone.
-      const onread = { buffer: new Uint8Array(64), callback: () => this.#rung() }
-      const socket = new Socket({ fd, writable: false, onread } as SocketConstructorOpts)
-      // What waits keeps the process alive, not what wakes it.
-      socket.on('error', () => this.#give()).unref()
+      // A thread that ended between the two lines would leave the descriptor open.
+      gated(() => {
+        fd = makeLoopPipe()
+        // The constructor takes what its type has for `connect` alone. From here on the socket alone owns the descriptor:
+        // it closes when the thread ends.
+        const onread = { buffer: new Uint8Array(64), callback: () => this.#rung() }
+        const socket = new Socket({ fd, writable: false, onread } as SocketConstructorOpts)
+        // What waits keeps the process alive, not what wakes it.
+        socket.on('error', () => this.#give()).unref()
+      })
     } catch {
       this.#give()
       return
@@ -119,13 +116,22 @@ export class Bells {
   }
 }
 
-/** The writing end of a pipe of another process, −1 if it cannot be had. */
+/**
+ * The writing end of a pipe of another process, −1 if it cannot be had. Node owns this descriptor: it closes it when the
+ * thread ends, or when `ring` does.
+ */
 function openPipe(pid: number, fd: number, inode: number): number {
   const path = `/proc/${pid}/fd/${fd}`
+  let opened = -1
   try {
+    // Looked at before, because opening another kind of file may have effects, and after, because it may have changed.
     if (readlinkSync(path) !== `pipe:[${inode}]`) return -1
-    return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
+    opened = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
+    const facts = fstatSync(opened)
+    if (facts.isFIFO() && facts.ino === inode) return opened
   } catch {
-    return -1
+    // It has gone, or belongs to another user.
   }
+  if (opened >= 0) closeSync(opened)
+  return -1
 }

@@ -1,7 +1,11 @@
 /** Waking event loops through pipes, as threads of different processes do: here both have their records in one array. */
+
+import { once } from 'node:events'
+import { closeSync, fstatSync, openSync, readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { Bell, Bells } from '../../src/memory/bells.ts'
 import { nativeAvailable } from '../../src/memory/index.ts'
+import { startBellThread } from './bell-thread.ts'
 
 /** Longer than any test waits: what ends in time was woken. */
 const longMs = 60_000
@@ -61,5 +65,39 @@ describe.skipIf(!nativeAvailable)('bells', () => {
     expect(otherOurs.ours.usable).toBe(false)
     expect(otherTheirs.ours.usable).toBe(true)
     expect(i32[8 + Bell.state]).toBe(0)
+  })
+
+  it('of a thread that ends close nothing that belongs to others', async () => {
+    const { i32, ours } = pair()
+    expect(ours.usable).toBe(true)
+    const endWord = 50
+    const before = readdirSync('/proc/self/fd').length
+    for (let turn = 0; turn < 2; turn++) {
+      i32.fill(0, 8, 16)
+      i32[endWord] = 0
+      const worker = startBellThread({ records: i32.buffer as SharedArrayBuffer, endWord })
+      const [message] = await once(worker, 'message')
+      expect(message).toEqual({ usable: true, warnings: [] })
+      const bellFd = i32[8 + Bell.fd]!
+      // From here to its end this thread takes every number that the other one gives back: whatever the other closes once
+      // more is a file of this one.
+      const ended = once(worker, 'exit')
+      const kept: number[] = []
+      const end = performance.now() + 300
+      Atomics.store(i32, endWord, 1)
+      Atomics.notify(i32, endWord)
+      while (performance.now() < end && !(kept.includes(bellFd) && performance.now() > end - 200)) {
+        const fd = openSync('/dev/null', 'r')
+        if (fd <= bellFd + 32 && kept.length < 64) kept.push(fd)
+        else closeSync(fd)
+      }
+      await ended
+      expect(kept).toContain(bellFd)
+      for (const fd of kept) {
+        expect(fstatSync(fd).isCharacterDevice()).toBe(true)
+        closeSync(fd)
+      }
+    }
+    expect(readdirSync('/proc/self/fd').length).toBe(before)
   })
 })

@@ -66,6 +66,8 @@ export interface Libc {
   readonly ppoll: NativeFunction
   readonly eventfd: NativeFunction
   readonly pipe2: NativeFunction
+  readonly open: NativeFunction
+  readonly fallocate: NativeFunction
   readonly read: NativeFunction
   readonly write: NativeFunction
   readonly close: NativeFunction
@@ -122,6 +124,8 @@ function open(): { libc: Libc | null; reason: string } {
         ppoll: c.func('ppoll', 'int', ['uint64_t', 'uint64_t', 'uint64_t', 'uint64_t']),
         pipe2: c.func('pipe2', 'int', ['uint64_t', 'int']),
         eventfd: c.func('eventfd', 'int', ['uint32_t', 'int']),
+        open: c.func('open', 'int', ['str', 'int']),
+        fallocate: c.func('fallocate', 'int', ['int', 'int', 'int64_t', 'int64_t']),
         read: c.func('read', 'int64_t', ['int', 'uint64_t', 'uint64_t']),
         write: c.func('write', 'int64_t', ['int', 'uint64_t', 'uint64_t']),
         close: c.func('close', 'int', ['int']),

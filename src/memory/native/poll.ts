@@ -75,13 +75,32 @@ export function drainEventFd(fd: number): boolean {
 }
 
 const O_NONBLOCK_CLOEXEC = 0o2004000
+const O_RDWR_NONBLOCK_CLOEXEC = 0o2004002
 
 /** A pipe: the descriptors for reading and for writing. */
-export function makePipe(): [read: number, write: number] {
+function makePipe(): [read: number, write: number] {
   const { pipe2, koffi } = requireLibc('pipe2')
   if (pipe2(valueAddress, O_NONBLOCK_CLOEXEC) === 0) return [scratch!.u32[4]!, scratch!.u32[5]!]
   const errno = koffi.errno()
   throw nativeError('pipe2', errnoName(errno), errno, 'no pipe could be made')
+}
+
+/**
+ * A pipe with one description for both directions, so that reading never finds an end: its only descriptor. Whoever takes it
+ * owns it alone, which `fs.openSync` would not allow: Node closes what that opened when the thread ends, too.
+ */
+export function makeLoopPipe(): number {
+  const [read, write] = makePipe()
+  try {
+    const { open, koffi } = requireLibc('open')
+    const fd = open(`/proc/self/fd/${read}`, O_RDWR_NONBLOCK_CLOEXEC)
+    if (fd >= 0) return fd
+    const errno = koffi.errno()
+    throw nativeError('open', errnoName(errno), errno, 'no pipe could be made')
+  } finally {
+    closeFd(read)
+    closeFd(write)
+  }
 }
 
 /** Writes one byte. A pipe that is full, or that nobody reads any more, is left as it is. */
