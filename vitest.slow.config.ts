@@ -6,6 +6,7 @@ export default defineConfig({
     include: [
       'test/browser/**/*.test.ts',
       'test/slow/**/*.test.ts',
+      'test/attacks/**/*.test.ts',
       'test/verbs-model/**/*.test.ts',
       'test/cm/bad-input.test.ts',
       'test/cm/lossy.test.ts',
