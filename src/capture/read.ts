@@ -12,8 +12,8 @@ import { type CapturedPacket, CaptureParser, Step } from './parser.ts'
 export type PacketHandler = (packet: CapturedPacket, parser: CaptureParser) => boolean | undefined
 
 export interface ReadOptions {
-  /** Called between pieces with the bytes of the file that are used up. */
-  onProgress?: (fileOffset: number) => void
+  /** Called between chunks with the bytes of the file that are used up. Reading waits for the promise that it returns. */
+  onProgress?: (fileOffset: number) => Promise<void> | void
   /** Ends the reading early, as if the file ended there. */
   signal?: AbortSignal
   /** Bytes that are read at once. */
@@ -88,7 +88,7 @@ async function readDescriptor(
     if (count === 0) parser.end()
     else parser.filled(count)
     if (!drain(parser, onPacket) || count === 0) return
-    onProgress?.(parser.fileOffset)
+    await onProgress?.(parser.fileOffset)
     await nextTurn()
   }
 }
@@ -101,14 +101,13 @@ async function readStream(
 ): Promise<void> {
   const taken = (chunk: Uint8Array): boolean => {
     parser.push(chunk)
-    const more = drain(parser, onPacket)
-    onProgress?.(parser.fileOffset)
-    return more && !signal?.aborted
+    return drain(parser, onPacket) && !signal?.aborted
   }
+  const progress = async (): Promise<void> => await onProgress?.(parser.fileOffset)
   const stop = () => stream.destroy()
   signal?.addEventListener('abort', stop, { once: true })
   try {
-    if (await pump(stream, parser, taken)) {
+    if (await pump(stream, parser, taken, progress)) {
       parser.end()
       drain(parser, onPacket)
     }
@@ -121,7 +120,12 @@ async function readStream(
 }
 
 /** True at the end of the stream, false if the reading was over before. */
-async function pump(stream: Readable, parser: CaptureParser, taken: (chunk: Uint8Array) => boolean): Promise<boolean> {
+async function pump(
+  stream: Readable,
+  parser: CaptureParser,
+  taken: (chunk: Uint8Array) => boolean,
+  progress: () => Promise<void>,
+): Promise<boolean> {
   const rest = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
   let first: Uint8Array = new Uint8Array(0)
   while (first.length < 2) {
@@ -129,10 +133,12 @@ async function pump(stream: Readable, parser: CaptureParser, taken: (chunk: Uint
     if (next.done) break
     first = first.length === 0 ? next.value : Buffer.concat([first, next.value])
   }
-  if (isGzip(first)) return await gunzip(first, rest, parser, taken)
+  if (isGzip(first)) return await gunzip(first, rest, parser, taken, progress)
   if (!taken(first)) return false
+  await progress()
   for (let next = await rest.next(); !next.done; next = await rest.next()) {
     if (!taken(next.value)) return false
+    await progress()
   }
   return true
 }
@@ -146,6 +152,7 @@ async function gunzip(
   rest: AsyncIterator<Uint8Array>,
   parser: CaptureParser,
   taken: (chunk: Uint8Array) => boolean,
+  progress: () => Promise<void>,
 ): Promise<boolean> {
   const unzip = createGunzip({ chunkSize: 1 << 16 })
   let stopped = false
@@ -172,6 +179,7 @@ async function gunzip(
         wake = resolve
         unzip.write(piece, () => resolve())
       })
+      await progress()
     }
   }
   await write(first)

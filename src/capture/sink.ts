@@ -1,24 +1,106 @@
 /** Where a writer of captures puts its bytes. */
-import { closeSync, openSync, writeSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  type Stats,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
 export interface CaptureSink {
   /** Takes the bytes before it returns: the writer uses their memory again. */
   write(bytes: Uint8Array): void
   close?(): void
+  /** Instead of `close`, after a failure: leaves everything as it was, where the sink can. */
+  abandon?(): void
 }
 
-/** A file, made new; `-` is standard output. */
+/**
+ * A file; `-` is standard output. What is written goes to a temporary file beside it, which takes its place when the sink
+ * is closed: until then an older file of this name is whole, and may even be the one that is being read.
+ */
 export function fileSink(path: string): CaptureSink {
-  const descriptor = path === '-' ? 1 : openSync(path, 'w')
+  if (path === '-') return descriptorSink(1)
+  const old = statSync(path, { throwIfNoEntry: false })
+  // A FIFO or a device has no contents to lose, and cannot be replaced.
+  if (old !== undefined && !old.isFile()) return descriptorSink(openSync(path, 'w'), true)
+  return replacingSink(old === undefined ? behindLinks(path) : realpathSync(path), old)
+}
+
+function descriptorSink(descriptor: number, ours = false): CaptureSink {
+  const close = (): void => {
+    if (ours) closeSync(descriptor)
+  }
   return {
     write(bytes) {
       for (let at = 0; at < bytes.length; ) at += writeSome(descriptor, bytes, at)
     },
+    close,
+    abandon: close,
+  }
+}
+
+function replacingSink(target: string, old: Stats | undefined): CaptureSink {
+  if (old !== undefined) accessSync(target, constants.W_OK)
+  const temporary = `${target}.${process.pid}.part`
+  const descriptor = openSync(temporary, 'wx')
+  if (old !== undefined) fchmodSync(descriptor, old.mode & 0o777)
+  const file = descriptorSink(descriptor, true)
+  const discard = (): void => unlinkSync(temporary)
+  let open = true
+  const end = (): void => {
+    open = false
+    process.off('exit', discard)
+    file.close!()
+  }
+  // The second Ctrl-C ends the process at once.
+  process.on('exit', discard)
+  return {
+    write: file.write,
     close() {
-      if (path !== '-') closeSync(descriptor)
+      end()
+      try {
+        renameSync(temporary, target)
+      } catch {
+        // A file that is mounted by itself, as containers do, can be overwritten but not replaced.
+        try {
+          copyFileSync(temporary, target)
+        } finally {
+          discard()
+        }
+      }
+    },
+    abandon() {
+      if (!open) return
+      end()
+      discard()
     },
   }
+}
+
+/** The file that would be made: a symbolic link may point to one that does not exist. */
+function behindLinks(path: string): string {
+  const info = lstatSync(path, { throwIfNoEntry: false })
+  return info?.isSymbolicLink() ? behindLinks(resolve(dirname(path), readlinkSync(path))) : path
+}
+
+/** True if the file or descriptor `source` is the file that `fileSink` would write, under whatever name. */
+export function isSameFile(source: string, target: string): boolean {
+  const from = source === '-' ? fstatSync(0) : statSync(source)
+  const to = target === '-' ? fstatSync(1) : statSync(target, { throwIfNoEntry: false })
+  return to !== undefined && from.isFile() && from.dev === to.dev && from.ino === to.ino
 }
 
 /** A pipe that is full says EAGAIN where Node has made it non-blocking. */
@@ -42,6 +124,9 @@ export function gzipSink(sink: CaptureSink): CaptureSink {
     },
     close() {
       sink.close?.()
+    },
+    abandon() {
+      sink.abandon?.()
     },
   }
 }

@@ -11,7 +11,7 @@ export interface Interruption {
   dispose(): void
 }
 
-/** `announcement` is what the first one says. */
+/** `announcement` is what the first one says; nothing if it is empty. */
 export function interruptible(
   announcement = 'Stopping; what was measured is being saved. Once more ends at once.',
 ): Interruption {
@@ -21,7 +21,7 @@ export function interruptible(
     const handler = () => {
       if (exitCode !== undefined) process.exit(exitCode)
       exitCode = code
-      process.stderr.write(`\n${announcement}\n`)
+      if (announcement !== '') process.stderr.write(`\n${announcement}\n`)
       controller.abort()
     }
     process.on(name, handler)

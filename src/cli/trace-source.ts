@@ -2,9 +2,11 @@
 import { statSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import { type Damage, describeDamage } from '../trace/index.ts'
+import { exitCodes } from './failure.ts'
+import { type Interruption, interruptible } from './interrupt.ts'
 import { note } from './output.ts'
 
-class UsageError extends Error {
+export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
@@ -38,31 +40,14 @@ export function noteDamage(read: { damage: readonly Damage[]; damageCount: numbe
   if (read.damageCount > most) note(`  … and ${read.damageCount - most} more`)
 }
 
-export interface Stop {
-  signal: AbortSignal
-  /** True once Ctrl-C was pressed. */
-  readonly stopped: boolean
-  dispose(): void
+/** The first Ctrl-C ends the reading, so that what was read is summed up; the second ends the process. */
+export function stopOnInterrupt(): Interruption {
+  return interruptible('')
 }
 
-/** The first Ctrl-C ends the reading, so that what was read is summed up; the second ends the process. */
-export function stopOnInterrupt(): Stop {
-  const controller = new AbortController()
-  const names = ['SIGINT', 'SIGTERM'] as const
-  const handler = (): void => {
-    if (controller.signal.aborted) process.exit(130)
-    controller.abort()
-  }
-  for (const name of names) process.on(name, handler)
-  return {
-    signal: controller.signal,
-    get stopped() {
-      return controller.signal.aborted
-    },
-    dispose() {
-      for (const name of names) process.off(name, handler)
-    },
-  }
+/** The exit code of a command that has read a capture. */
+export function exitCodeOf(interruption: Interruption, bad: boolean): number {
+  return interruption.exitCode() ?? (bad ? exitCodes.failed : exitCodes.done)
 }
 
 export function wholeNumber(text: string): number {

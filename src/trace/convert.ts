@@ -37,12 +37,21 @@ export class LinkTypeError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Reads to the end, and closes the sink. */
+/** Reads to the end, and closes the sink; abandons it if that fails, or if the source is no capture. */
 export async function convertCapture(
   source: CaptureSource,
   sink: CaptureSink,
   options: ConvertOptions,
 ): Promise<ConvertResult> {
+  try {
+    return await convert(source, sink, options)
+  } catch (error) {
+    sink.abandon?.()
+    throw error
+  }
+}
+
+async function convert(source: CaptureSource, sink: CaptureSink, options: ConvertOptions): Promise<ConvertResult> {
   const { format, filter, nanoseconds = true } = options
   const analysis = new Analysis(filter === undefined ? undefined : await learnHints(source, options))
   const d = new Dissection()
@@ -85,9 +94,14 @@ export async function convertCapture(
     },
     options,
   )
+  const { packet, format: read, damage } = parser
+  const result = { packets: packet.number, written, format: read, damage: damage.list, damageCount: damage.count }
+  if (read === undefined) {
+    sink.abandon?.()
+    return result
+  }
   writer ??=
     format === 'pcapng' ? new PcapngWriter(sink, { application: 'verbena' }) : new PcapWriter(sink, { nanoseconds })
   writer.close()
-  const { packet, format: read, damage } = parser
-  return { packets: packet.number, written, format: read, damage: damage.list, damageCount: damage.count }
+  return result
 }

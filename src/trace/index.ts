@@ -5,6 +5,7 @@ export {
   describeDamage,
   fileSink,
   gzipSink,
+  isSameFile,
   linkTypeName,
   type ReadOptions,
 } from '../capture/index.ts'

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
-import { main, outcome, verbena } from './run.ts'
+import { main, outcome, start, verbena } from './run.ts'
 
 const capture = (name: string) => new URL(`../captures/${name}.pcap`, import.meta.url).pathname
 const dir = mkdtempSync(join(tmpdir(), 'verbena-trace-'))
@@ -111,6 +112,41 @@ describe('trace show, info, convert', { timeout: 60_000 }, () => {
     const whole = join(dir, 'whole.pcap')
     expect((await verbena('trace', 'convert', damaged(), whole)).code).toBe(1)
     expect(JSON.parse((await verbena('trace', 'check', whole, '--json')).stdout).packets).toBe(64)
+  })
+
+  it('convert never writes over what it reads, nor over anything if it fails', async () => {
+    const file = join(dir, 'same.pcap')
+    const before = readFileSync(capture('rping'))
+    writeFileSync(file, before)
+    symlinkSync('same.pcap', join(dir, 'link.pcap'))
+    const same = await verbena('trace', 'convert', file, join(dir, 'link.pcap'))
+    expect([same.code, same.stderr]).toEqual([2, expect.stringMatching(/same\.pcap and .*link\.pcap are the same file/)])
+    const text = join(dir, 'no-capture')
+    writeFileSync(text, 'no capture at all')
+    expect((await verbena('trace', 'convert', text, file)).code).toBe(2)
+    expect(readFileSync(file).equals(before)).toBe(true)
+  })
+
+  it.each([
+    ['show', capture('rc_pingpong_loss3')],
+    ['convert', capture('rc_pingpong_loss3'), '-'],
+  ])('%s to a pipe that is closed ends without a word', async (...args) => {
+    const child = start(['trace', ...args])
+    child.stdout!.once('data', () => child.stdout!.destroy())
+    expect(await outcome(child)).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s ends the reading with what there is, and exit code %d', async (signal, code) => {
+    const child = spawn(process.execPath, [main, 'trace', 'show', '-'])
+    const ended = outcome(child)
+    // It has shown what it got, and waits for more.
+    child.stdin.write(readFileSync(capture('rping')))
+    await once(child.stdout, 'data')
+    child.kill(signal)
+    expect((await ended).code).toBe(code)
   })
 
   it('help teaches', async () => {

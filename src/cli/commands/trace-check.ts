@@ -1,9 +1,8 @@
 /** `verbena trace check` */
 import type { Command } from 'commander'
 import { type CheckResult, checkCapture, longestList, problemRules, problemTexts } from '../../trace/index.ts'
-import { exitCodes } from '../failure.ts'
 import { note, paint, print } from '../output.ts'
-import { captureFile, mustBeCapture, noteDamage, stopOnInterrupt } from '../trace-source.ts'
+import { captureFile, exitCodeOf, mustBeCapture, noteDamage, stopOnInterrupt } from '../trace-source.ts'
 
 const help = `
 Checked of every RDMA packet: its ICRC (and VCRC, where there is one), and that none of this is true:
@@ -36,9 +35,9 @@ export function configure(command: Command): void {
       } else report(result, options.icrc)
       noteLimits(result, options.json === true)
       noteDamage(result)
-      if (stop.stopped) note(`Interrupted after packet ${result.packets}: the rest of the file was not read.`)
+      if (stop.signal.aborted) note(`Interrupted after packet ${result.packets}: the rest of the file was not read.`)
       const bad = result.icrcInvalidCount + result.malformedCount + result.damageCount > 0
-      process.exitCode = stop.stopped ? exitCodes.interrupted : bad ? exitCodes.failed : exitCodes.done
+      process.exitCode = exitCodeOf(stop, bad)
     })
 }
 

@@ -1,12 +1,13 @@
 /** `verbena trace convert` */
 import { type Command, Option } from 'commander'
-import { convertCapture, fileSink, gzipSink, parseFilter } from '../../trace/index.ts'
-import { exitCodes } from '../failure.ts'
+import { convertCapture, fileSink, gzipSink, isSameFile, parseFilter } from '../../trace/index.ts'
 import { note } from '../output.ts'
-import { captureFile, mustBeCapture, noteDamage, stopOnInterrupt } from '../trace-source.ts'
+import { endIfClosedPipe } from '../pipe.ts'
+import { captureFile, exitCodeOf, mustBeCapture, noteDamage, stopOnInterrupt, UsageError } from '../trace-source.ts'
 
 const help = `
 The format is that of the output's name, .pcap or .pcapng, and compressed if .gz follows; --format decides otherwise.
+The output takes its name when it is whole; until then, an older file of that name is kept.
 A damaged capture is written as far as it can be read, which makes a sound one of it.
 
 Examples:
@@ -33,6 +34,8 @@ export function configure(command: Command): void {
       const filter = options.filter === undefined ? undefined : parseFilter(options.filter)
       const format = options.format ?? (/\.pcap(\.gz)?$/.test(output) ? 'pcap' : 'pcapng')
       const source = captureFile(input)
+      if (isSameFile(source, output))
+        throw new UsageError(`${named(input, 'standard input')} and ${named(output, 'standard output')} are the same file`)
       const sink = output.endsWith('.gz') ? gzipSink(fileSink(output)) : fileSink(output)
       const stop = stopOnInterrupt()
       const result = await convertCapture(source, sink, {
@@ -40,15 +43,18 @@ export function configure(command: Command): void {
         nanoseconds: options.micro !== true,
         signal: stop.signal,
         ...(filter !== undefined && { filter }),
+      }).catch((error: unknown) => {
+        if (output === '-') endIfClosedPipe(error)
+        throw error
       })
       stop.dispose()
       mustBeCapture(input, result)
       noteDamage(result)
       note(`${result.written} of ${result.packets} packets written`)
-      process.exitCode = stop.stopped
-        ? exitCodes.interrupted
-        : result.damageCount > 0
-          ? exitCodes.failed
-          : exitCodes.done
+      process.exitCode = exitCodeOf(stop, result.damageCount > 0)
     })
+}
+
+function named(file: string, standard: string): string {
+  return file === '-' ? standard : file
 }

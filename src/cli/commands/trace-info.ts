@@ -8,9 +8,8 @@ import {
   duration,
   pairingText,
 } from '../../trace/index.ts'
-import { exitCodes } from '../failure.ts'
 import { note, paint, print, table } from '../output.ts'
-import { captureFile, mustBeCapture, noteDamage, stopOnInterrupt, wholeNumber } from '../trace-source.ts'
+import { captureFile, exitCodeOf, mustBeCapture, noteDamage, stopOnInterrupt, wholeNumber } from '../trace-source.ts'
 
 const help = `
 A packet names only the QP that it goes to. Which two directions belong together is known, in this order, from: connection
@@ -41,8 +40,8 @@ export function configure(command: Command): void {
       if (options.json) process.stdout.write(`${JSON.stringify(info)}\n`)
       else show(info, options.top)
       noteDamage(info)
-      if (stop.stopped) note(`Interrupted after packet ${info.packets}: the rest of the file was not read.`)
-      process.exitCode = stop.stopped ? exitCodes.interrupted : info.damageCount > 0 ? exitCodes.failed : exitCodes.done
+      if (stop.signal.aborted) note(`Interrupted after packet ${info.packets}: the rest of the file was not read.`)
+      process.exitCode = exitCodeOf(stop, info.damageCount > 0)
     })
 }
 

@@ -1,8 +1,8 @@
 /** `verbena trace show` */
 import type { Command } from 'commander'
 import { filterFields, LinePrinter, parseFilter, plainJson, showCapture } from '../../trace/index.ts'
-import { exitCodes } from '../failure.ts'
-import { captureFile, mustBeCapture, noteDamage, stopOnInterrupt, wholeNumber } from '../trace-source.ts'
+import { Lines } from '../lines.ts'
+import { captureFile, exitCodeOf, mustBeCapture, noteDamage, stopOnInterrupt, wholeNumber } from '../trace-source.ts'
 
 const fields = Object.entries(filterFields)
   .map(([name, { text }]) => `  ${name.padEnd(16)}${text}`)
@@ -36,7 +36,7 @@ export function configure(command: Command): void {
       const filter = options.filter === undefined ? undefined : parseFilter(options.filter)
       const stop = stopOnInterrupt()
       const printer = new LinePrinter()
-      const out = new Lines()
+      const out = new Lines(process.stdout)
       const result = await showCapture(
         captureFile(file),
         (row) => out.add(options.json ? JSON.stringify(row, plainJson) : printer.line(row)),
@@ -47,29 +47,10 @@ export function configure(command: Command): void {
           ...(options.limit !== undefined && { limit: options.limit }),
         },
       )
-      out.flush()
+      await out.flush()
       stop.dispose()
       if (options.limit !== 0) mustBeCapture(file, result)
       noteDamage(result)
-      process.exitCode = stop.stopped
-        ? exitCodes.interrupted
-        : result.damageCount > 0
-          ? exitCodes.failed
-          : exitCodes.done
+      process.exitCode = exitCodeOf(stop, result.damageCount > 0)
     })
-}
-
-/** Writes lines in larger pieces. */
-class Lines {
-  #text = ''
-
-  add(line: string): void {
-    this.#text += `${line}\n`
-    if (this.#text.length > 1 << 16) this.flush()
-  }
-
-  flush(): void {
-    if (this.#text !== '') process.stdout.write(this.#text)
-    this.#text = ''
-  }
 }
