@@ -247,7 +247,7 @@ export class Analysis {
 
   #apply(flow: Flow, claim: Claim): void {
     if (claim.mtu > 0) flow.mtu = claim.mtu
-    if (claim.startPsn >= 0) flow.begin(claim.startPsn)
+    if (claim.startPsn >= 0) flow.begin(claim.startPsn, false)
     if (this.#isHinted(flow)) return
     const back = this.table.find(flow.destination, flow.source, claim.srcQp, flow.service, -1)
     if (back !== undefined) join(flow, back, claim.basis)

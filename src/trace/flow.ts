@@ -90,6 +90,10 @@ export class Flow {
   slack = 0
   /** The PSN up to which everything is acknowledged. */
   acked = 0
+  /** The lowest PSN of the sequence, as far as the capture tells. */
+  floor = 0
+  /** `floor` is only the first PSN that the capture has, and nothing is acknowledged: the sequence may begin before it. */
+  floorIsGuess = false
   /** PSN of the READ that is being answered. */
   readStart = 0
   readonly outstanding: Outstanding = new Outstanding()
@@ -112,15 +116,28 @@ export class Flow {
     return this.started ? Math.max(0, psnDiff(this.next, this.acked) - 1) : 0
   }
 
-  /** Begins the sequence at `psn`. */
-  begin(psn: number): void {
+  /** Begins the sequence at `psn`; `guess` if that is only the first that was seen. */
+  begin(psn: number, guess: boolean): void {
     this.started = true
+    this.floor = psn
+    this.floorIsGuess = guess
     this.next = psn
     this.slack = 0
     this.acked = (psn - 1) & 0xffffff
     this.outstanding.clear()
   }
+
+  /** The sequence has begun at `psn` already, before all that was seen: what lies between is missing so far. */
+  reachBack(psn: number): void {
+    this.gaps++
+    this.missing += psnDiff(this.floor, psn)
+    this.floor = psn
+    if (this.floorIsGuess) this.acked = (psn - 1) & 0xffffff
+  }
 }
+
+/** A PSN farther off than this is no gap and no retransmission: the QP was connected anew. */
+export const farthest = 65_536
 
 /** a - b in the circle of 24 bits: from -2^23 to 2^23 - 1. */
 export function psnDiff(a: number, b: number): number {

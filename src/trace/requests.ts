@@ -4,28 +4,29 @@
  */
 import { Aeth, Bth, OpBit, Reth, u32 } from '../wire/index.ts'
 import { type Dissection, rethOffset } from './dissect.ts'
-import { type Flow, psnDiff, Service } from './flow.ts'
+import { type Flow, farthest, psnDiff, Service } from './flow.ts'
 import { RequestFlag } from './outstanding.ts'
 import { Mark, type Verdict } from './verdict.ts'
 
-/** A PSN farther off than this is no gap and no retransmission: the QP was connected anew. */
-const farthest = 65_536
 const smallestMtu = 256
 
 export function trackRequest(flow: Flow, bytes: Uint8Array, number: number, d: Dissection, v: Verdict): void {
   const { bits, psn } = d
   if ((bits & (OpBit.First | OpBit.Middle)) !== 0 && d.payloadLength > flow.mtu) learnMtu(flow, d.payloadLength)
   flow.requestPackets++
-  if (!flow.started) flow.begin(psn)
+  if (!flow.started) flow.begin(psn, true)
   let ahead = psnDiff(psn, flow.next)
   if (ahead > farthest + flow.slack || ahead < -farthest - spanOf(flow)) {
     flow.restarts++
     v.marks |= Mark.Restart
-    flow.begin(psn)
+    flow.begin(psn, true)
     ahead = 0
   }
   const reliable = flow.service !== Service.UC
   if (ahead < 0) {
+    // The first packet that the capture has may have overtaken this one.
+    const isFirst = psnDiff(psn, flow.floor) < 0 && (flow.floorIsGuess || psnDiff(psn, flow.acked) > 0)
+    if (isFirst) flow.reachBack(psn)
     const seen = flow.outstanding.find(psn)
     if (seen >= 0) v.refersTo = flow.outstanding.packetOf(seen)
     if (reliable && psnDiff(psn, flow.acked) <= 0) {
@@ -35,7 +36,7 @@ export function trackRequest(flow: Flow, bytes: Uint8Array, number: number, d: D
       return
     }
     // Behind the ring's reach nothing is known: it was sent, as all before it.
-    if (seen >= 0 || psnDiff(flow.next, psn) > flow.outstanding.capacity) {
+    if (seen >= 0 || (!isFirst && psnDiff(flow.next, psn) > flow.outstanding.capacity)) {
       v.marks |= reliable ? Mark.Retransmission : Mark.Retransmission | Mark.Duplicate
       flow.retransmissions++
       if (!reliable) flow.duplicates++

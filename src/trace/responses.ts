@@ -1,7 +1,7 @@
 /** Follows the responder: what its answers acknowledge, refuse or repeat, and how long they took. */
 import { AethKind, aethKindBits, aethValueBits, OpBit } from '../wire/index.ts'
 import type { Dissection } from './dissect.ts'
-import { type Flow, psnDiff } from './flow.ts'
+import { type Flow, farthest, psnDiff } from './flow.ts'
 import { RequestFlag } from './outstanding.ts'
 import { Mark, type Verdict } from './verdict.ts'
 
@@ -42,7 +42,8 @@ export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
   if (slot >= 0) v.refersTo = requests.outstanding.packetOf(slot)
   const fresh = psnDiff(upTo, requests.acked)
   if (fresh <= 0) {
-    if (!refused) repeat(flow, bits, v)
+    if (requests.floorIsGuess) answerBefore(requests, upTo, refused, v)
+    else if (!refused) repeat(flow, bits, v)
     return
   }
   if (isRead) requests.readBytes += d.payloadLength
@@ -74,6 +75,17 @@ export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
   }
 }
 
+/** It speaks of what was sent before the first request that the capture has. */
+function answerBefore(requests: Flow, upTo: number, refused: boolean, v: Verdict): void {
+  if (!refused) v.marks |= Mark.Unseen
+  const before = psnDiff(requests.floor, upTo)
+  if (before > farthest) return
+  // What a NAK asks for is to come, and was missing before all that was seen.
+  if (refused && before > 1) requests.reachBack((upTo + 1) & 0xffffff)
+  requests.acked = upTo
+  requests.floorIsGuess = false
+}
+
 function repeat(flow: Flow, bits: number, v: Verdict): void {
   v.marks |= Mark.Repeat
   if ((bits & OpBit.Ack) !== 0) flow.ackRepeats++
@@ -101,4 +113,5 @@ function cover(requests: Flow, upTo: number, v: Verdict): void {
     requests.latencies.add(v.latencyNs)
   }
   requests.acked = upTo
+  requests.floorIsGuess = false
 }

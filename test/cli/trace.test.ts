@@ -120,7 +120,10 @@ describe('trace show, info, convert', { timeout: 60_000 }, () => {
     writeFileSync(file, before)
     symlinkSync('same.pcap', join(dir, 'link.pcap'))
     const same = await verbena('trace', 'convert', file, join(dir, 'link.pcap'))
-    expect([same.code, same.stderr]).toEqual([2, expect.stringMatching(/same\.pcap and .*link\.pcap are the same file/)])
+    expect([same.code, same.stderr]).toEqual([
+      2,
+      expect.stringMatching(/same\.pcap and .*link\.pcap are the same file/),
+    ])
     const text = join(dir, 'no-capture')
     writeFileSync(text, 'no capture at all')
     expect((await verbena('trace', 'convert', text, file)).code).toBe(2)

@@ -39,6 +39,69 @@ describe('requests', () => {
     expect(s.flow).toMatchObject({ sends: 3, gaps: 1, missing: 2, late: 1, retransmissions: 1 })
   })
 
+  /** A and B have exchanged a message each way, so that the flows are known to belong together; then B begins to send. */
+  const paired = (): Script => {
+    const s = new Script()
+    s.request({ psn: 5 })
+    s.ack(5)
+    return s
+  }
+  const fromB = { source: B, destination: A, destQp: 0xa }
+
+  it.each([
+    ['with a NAK', true],
+    ['without', false],
+  ])('of which a later one came first: %s', (_, nak) => {
+    const s = paired()
+    const { flows } = s.analysis.table
+    expect(s.request({ ...fromB, psn: 81 })).toMatchObject({ conversation: 1 })
+    s.request({ ...fromB, psn: 88 })
+    if (nak) expect(s.ack(80, 0x60, { source: A, destination: B, destQp: 0xb })).toMatchObject({ nak: true })
+    const first = s.request({ ...fromB, psn: 80 })
+    expect([first.late, first.retransmission, first.duplicate]).toEqual([true, undefined, undefined])
+    expect(s.request({ ...fromB, psn: 80 })).toMatchObject({ retransmission: true, refersTo: first.number })
+    expect(s.request({ ...fromB, psn: 81 })).toMatchObject({ retransmission: true, refersTo: 3 })
+    const expected = { sends: 3, requestBytes: 24, retransmissions: 2, duplicates: 0, late: 1, missing: 7, gaps: 2 }
+    expect(flows[1]).toMatchObject(expected)
+    expect(s.ack(81, 0x1f, { source: A, destination: B, destQp: 0xb })).toMatchObject({
+      covers: { from: 80, to: 81, packets: 2 },
+    })
+    expect(s.request({ ...fromB, psn: 80 })).toMatchObject({ duplicate: true })
+  })
+
+  it('before those that the capture has may be acknowledged in it', () => {
+    const s = paired()
+    const fromA = { source: A, destination: B, destQp: 0xb }
+    s.request({ ...fromB, psn: 100 })
+    const early = s.ack(95, 0x1f, fromA)
+    expect([early.unseen, early.repeat]).toEqual([true, undefined])
+    expect(s.ack(95, 0x1f, fromA)).toMatchObject({ repeat: true })
+    expect(s.request({ ...fromB, psn: 95 })).toMatchObject({ duplicate: true })
+    expect(s.request({ ...fromB, psn: 96 })).toMatchObject({ late: true })
+    expect(s.analysis.table.flows[1]).toMatchObject({ sends: 2, late: 1, missing: 4, gaps: 1 })
+  })
+
+  it('in any order are none of them a repetition', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.nat(60), { minLength: 1 }),
+        fc.boolean(),
+        fc.nat(0xffffff),
+        (order, reliable, start) => {
+          const s = new Script()
+          const opcode = reliable ? WireOpcode.RcSendOnly : WireOpcode.UcSendOnly
+          for (const offset of order) {
+            const row = s.request({ psn: (start + offset) & 0xffffff, opcode })
+            expect([row.retransmission, row.duplicate, row.restart]).toEqual([undefined, undefined, undefined])
+          }
+          const span = Math.max(...order) - Math.min(...order) + 1
+          expect(s.flow.sends).toBe(order.length)
+          expect(s.flow.missing - s.flow.late).toBe(span - order.length)
+        },
+      ),
+    )
+  })
+
   it('far off begin anew', () => {
     const s = new Script()
     s.request({ psn: 5 })

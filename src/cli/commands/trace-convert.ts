@@ -35,7 +35,9 @@ export function configure(command: Command): void {
       const format = options.format ?? (/\.pcap(\.gz)?$/.test(output) ? 'pcap' : 'pcapng')
       const source = captureFile(input)
       if (isSameFile(source, output))
-        throw new UsageError(`${named(input, 'standard input')} and ${named(output, 'standard output')} are the same file`)
+        throw new UsageError(
+          `${named(input, 'standard input')} and ${named(output, 'standard output')} are the same file`,
+        )
       const sink = output.endsWith('.gz') ? gzipSink(fileSink(output)) : fileSink(output)
       const stop = stopOnInterrupt()
       const result = await convertCapture(source, sink, {
