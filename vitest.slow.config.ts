@@ -7,6 +7,7 @@ export default defineConfig({
       'test/browser/**/*.test.ts',
       'test/slow/**/*.test.ts',
       'test/attacks/**/*.test.ts',
+      'test/devices/roce/churn.test.ts',
       'test/verbs-model/**/*.test.ts',
       'test/cm/bad-input.test.ts',
       'test/cm/lossy.test.ts',

@@ -361,6 +361,8 @@ export class Segment {
   /** Of all that see a thread gone, one may clean up after its use of an attachment: that one gets its number, others 0. */
   claim(use: number): number {
     const id = use & ownerMask
+    // Nobody takes a living thread for dead, and the locks that it takes while it cleans up must stay its own.
+    if (use === this.lockValue) return id
     return Atomics.compareExchange(this.i32, attachmentWord(id) + A.state, use, attachmentState.taken) === use ? id : 0
   }
 

@@ -3,7 +3,7 @@ import { SegmentError } from '../memory/index.ts'
 import type { CqInit, DeviceAttr, Engine, GidEntry, OpenOptions, PortAttr } from './attributes.ts'
 import { CompletionChannel, CompletionQueue, type CqHandle, destroyCq } from './completion-queue.ts'
 import { EventType, nameOf, type QpType } from './constants.ts'
-import { type Device, findDevice } from './device.ts'
+import { type Device, deviceAt, findDevice } from './device.ts'
 import { VerbsError } from './errors.ts'
 import { checkInteger, checkObject, Handle } from './handle.ts'
 import { elementKind, type Host } from './host.ts'
@@ -460,7 +460,12 @@ export function reapAttachment(host: Host, owner: number): number {
     Atomics.sub(i32, host.deviceWord(device) + Dev.ahs, i32[pd + Pd.ahs]!)
     drop(pd)
   })
-  each(at.contexts, Ctx.words, Meta.contextsUsed, Ctx.state, Ctx.owner, drop)
+  const devices = new Set<number>()
+  each(at.contexts, Ctx.words, Meta.contextsUsed, Ctx.state, Ctx.owner, (c) => {
+    devices.add(i32[c + Ctx.device]!)
+    drop(c)
+  })
+  for (const index of devices) deviceAt(host, index)?.closeUnused?.()
   reaped += reapPorts(host, owner)
   return reaped
 }

@@ -54,6 +54,8 @@ export interface Device {
   /** Begins or ends a context: an engine thread, membership, … */
   open(context: number, options: OpenOptions): void
   close(context: number): void
+  /** A thread that had contexts of this device has ended without closing them; they are gone already. */
+  closeUnused?(): void
 }
 
 /**
@@ -72,6 +74,8 @@ export interface DeviceDriver {
   list(): DeviceInfo[]
   /** Null if the name is not one of this driver's. */
   open(name: string): Device | null
+  /** The device with record `index` in the segment of `host`, null if it is none of this driver's; for drivers that hold more than memory. */
+  at?(host: Host, index: number): Device | null
 }
 
 const drivers: DeviceDriver[] = []
@@ -84,6 +88,15 @@ export function registerDriver(driver: DeviceDriver): void {
 /** `ibv_get_device_list`. */
 export function getDeviceList(): DeviceInfo[] {
   return drivers.flatMap((driver) => driver.list())
+}
+
+/** The device with record `index` in the segment of `host`, for cleaning up after a thread; null where memory is all that a device has. */
+export function deviceAt(host: Host, index: number): Device | null {
+  for (const driver of drivers) {
+    const device = driver.at?.(host, index)
+    if (device) return device
+  }
+  return null
 }
 
 export function findDevice(name: string): Device {

@@ -27,6 +27,8 @@ export class VerbsError extends Error {
   readonly verb: string
   /** The first work request of a linked list that was not posted (`bad_wr`). */
   badWr?: object
+  /** `device-in-use`, with EADDRINUSE of `openDevice`: another process has the adapter, whatever IP port was asked for. */
+  reason?: 'device-in-use'
 
   constructor(code: VerbsErrorCode, verb: string, message: string) {
     super(`${verb}: ${message} (${code})`)

@@ -84,6 +84,8 @@ export const Ctx = {
   pds: 4,
   cqs: 5,
   channels: 6,
+  /** 1 while the device counts it among its users. */
+  uses: 7,
   /** Doorbells of an engine thread: see EngineRing below. */
   doorbellLock: 16,
   doorbellTail: 17,

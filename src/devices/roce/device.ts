@@ -169,14 +169,18 @@ export class RoceDevice extends NetworkDevice {
 
   // --- contexts ----------------------------------------------------------------------------------------------------
 
+  /**
+   * One rule, under the control lock: a context counts as a user from the moment its device has sockets until it closes,
+   * or its thread ends. The first user opens them and the last one closes them. A thread that fails or dies on its way has
+   * never been a user, so the next one starts anew.
+   */
   open(context: number, options: OpenOptions): void {
     const { host, i32 } = this
     const wraps = wrapsWanted(options)
     const congestion = options.congestionControl ?? congestionOfEnvironment()
     startService(host)
     host.control(() => {
-      this.#countContexts(context)
-      if (i32[this.#dev + Dev.users] === 0) {
+      if (this.#countUsers() === 0) {
         // A thread that ended without closing has left them.
         this.#closeSockets()
         putWraps(host, this.#dev, wraps)
@@ -191,7 +195,8 @@ export class RoceDevice extends NetworkDevice {
           'openDevice',
           `${this.name} is open already ${congestion ? 'without' : 'with'} congestion control: whoever opens it first decides`,
         )
-      this.#countContexts(-1)
+      i32[host.ctxWord(context) + Ctx.uses] = 1
+      this.#countUsers()
     })
     listenToLines(this.index, options)
     this.#refresh()
@@ -200,28 +205,35 @@ export class RoceDevice extends NetworkDevice {
 
   close(context: number): void {
     const { host, i32 } = this
-    host.control(() => {
-      this.#countContexts(context)
-      if (i32[this.#dev + Dev.users] === 0) this.#closeSockets()
-    })
-    this.#refresh()
+    i32[host.ctxWord(context) + Ctx.uses] = 0
+    this.closeUnused()
     this.#wakeService()
     if (i32[this.#dev + Dev.users] === 0) this.#awaitUnwrapped()
   }
 
-  /** Counts who has the device open, and how many of them leave the work to a thread. */
-  #countContexts(without: number): void {
+  /** Closes the sockets if nobody uses the device any more: the last user has closed it, or its thread has ended. */
+  closeUnused(): void {
+    this.host.control(() => {
+      if (this.#countUsers() === 0) this.#closeSockets()
+    })
+    this.#refresh()
+  }
+
+  /** Counts the users, and how many of them leave the work to a thread; how many users. */
+  #countUsers(): number {
     const { i32, host } = this
     let users = 0
     let threads = 0
     for (let context = 0; context < i32[host.at.meta + Meta.contextsUsed]!; context++) {
       const c = host.ctxWord(context)
-      if (context === without || i32[c + Ctx.state] === 0 || i32[c + Ctx.device] !== this.index) continue
+      if (i32[c + Ctx.state] === 0 || i32[c + Ctx.device] !== this.index || i32[c + Ctx.uses] === 0) continue
+      if (!host.segment.attachmentAlive(i32[c + Ctx.owner]!)) continue
       users++
       threads += i32[c + Ctx.engine]!
     }
     i32[this.#dev + Dev.users] = users
     Atomics.store(i32, this.#dev + Dev.threads, threads)
+    return users
   }
 
   /** Until the file of a tap is complete. */
@@ -300,11 +312,7 @@ export class RoceDevice extends NetworkDevice {
     Atomics.add(i32, this.#dev + Dev.generation, 1)
     const code = state < 0 ? errnoName(-state) : 'ETIMEDOUT'
     const message = 'the thread that drives devices does not answer'
-    throw new VerbsError(
-      code === 'EADDRINUSE' || code === 'EACCES' || code === 'EINVAL' || code === 'ETIMEDOUT' ? code : 'ENODEV',
-      'openDevice',
-      `${this.name}: ${state < 0 ? advice({ code, message: code }, address.text, rocePort) : message}`,
-    )
+    throw openError(this.name, code, state < 0 ? advice({ code, message: code }, address.text, rocePort) : message)
   }
 
   /** Waits until the state of a socket of node:dgram is another one, at most 10 s; what it is then. */
@@ -659,6 +667,13 @@ function awaitService({ i32, segment, at }: Host): void {
   }
 }
 
+/** Whether the process ends: then its sockets go by themselves. */
+let ending = false
+if (isMainThread)
+  process.prependListener('exit', () => {
+    ending = true
+  })
+
 process.on('exit', () => {
   if (service === null || !isMainThread) return
   const host = processHost()
@@ -726,10 +741,16 @@ export function openTables(): { dev: number; table: number; addresses: readonly 
 }
 
 function asVerbsError(error: unknown, name: string): unknown {
-  if (!(error instanceof NativeError)) return error
-  const known: readonly string[] = ['EADDRINUSE', 'EACCES', 'ENOMEM', 'EINVAL', 'EOPNOTSUPP']
-  const code = (known.includes(error.code) ? error.code : 'ENODEV') as VerbsErrorCode
-  return new VerbsError(code, 'openDevice', `${name}: ${error.message}`)
+  return error instanceof NativeError ? openError(name, error.code, error.message) : error
+}
+
+const openErrorCodes: readonly string[] = ['EADDRINUSE', 'EACCES', 'ENOMEM', 'EINVAL', 'EOPNOTSUPP', 'ETIMEDOUT']
+
+function openError(name: string, code: string, message: string): VerbsError {
+  const known = (openErrorCodes.includes(code) ? code : 'ENODEV') as VerbsErrorCode
+  const error = new VerbsError(known, 'openDevice', `${name}: ${message}`)
+  if (known === 'EADDRINUSE') error.reason = 'device-in-use'
+  return error
 }
 
 // --- the driver ------------------------------------------------------------------------------------------------------
@@ -797,4 +818,11 @@ function list(): DeviceInfo[] {
   return all.length > 0 ? [one('roce', all[0]!), ...found] : []
 }
 
-export const roceDriver: DeviceDriver = { kind: 'roce', list, open }
+/** What a process that ends has goes with it. */
+function at(host: Host, index: number): RoceDevice | null {
+  if (ending || host !== processHost() || host.i32[host.deviceWord(index) + Dev.state] !== roceKind) return null
+  const name = nameOf(host, host.deviceWord(index))
+  return name === null ? null : find(name)
+}
+
+export const roceDriver: DeviceDriver = { kind: 'roce', list, open, at }

@@ -1,0 +1,89 @@
+/** Whoever opens a device, in whatever order: it has its sockets when openDevice returns, and they go with the last user. */
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { nativeAvailable, openDevice } from '../../../src/index.ts'
+import { startThread } from '../../../src/memory/index.ts'
+import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
+import { type Churn, runChurn } from './churn.ts'
+
+const seed = Number(process.env.VERBENA_SEED ?? Date.now() % 1e6)
+const again = `VERBENA_SEED=${seed} npx vitest run test/devices/roce/opening.test.ts`
+
+const inUse = expect.objectContaining({
+  code: 'EADDRINUSE',
+  reason: 'device-in-use',
+  message: expect.stringMatching(/UDP port 4791 of .* is in use/),
+})
+
+/** Binds the port of device `n`, as somebody else would; a function that gives it back. Rejects if it is taken. */
+async function takePort(n: number): Promise<() => Promise<void>> {
+  const socket = createSocket('udp4')
+  socket.bind({ address: loopbackAddress(n), port: 4791, exclusive: true })
+  await once(socket, 'listening')
+  return async () => {
+    socket.close()
+    await once(socket, 'close')
+  }
+}
+
+function opener(n: number, ends = false) {
+  const workerData = { device: loopbackDevice(n), ends }
+  return startThread(new URL('./opener.worker.ts', import.meta.url), { workerData })
+}
+
+async function hears(worker: ReturnType<typeof opener>, word: string): Promise<void> {
+  for (;;) if (((await once(worker, 'message')) as [string])[0] === word) return
+}
+
+describe.skipIf(!nativeAvailable)('the sockets of a device', () => {
+  it('are there for threads that open it at about the same time', async () => {
+    // What matters most is who comes first in a process: several processes, each for a moment.
+    const processes = Array.from({ length: 2 }, (_, i): Churn => {
+      return { devices: [loopbackDevice(10 + i)], seed: seed + i, ms: 300, workers: 2, pauseMs: 150, mortals: false }
+    })
+    const { reached, failures } = await runChurn(processes)
+    expect(failures, again).toEqual([])
+    expect(reached).toBeGreaterThanOrEqual(3 * processes.length)
+  })
+
+  it('are there for the second opener where the first has failed', async () => {
+    const giveBack = await takePort(1)
+    for (let attempt = 0; attempt < 2; attempt++) expect(() => openDevice(loopbackDevice(1))).toThrow(inUse)
+    await giveBack()
+    const context = openDevice(loopbackDevice(1))
+    await expect(takePort(1)).rejects.toThrow('EADDRINUSE')
+    context.close()
+    await (await takePort(1))()
+  })
+
+  it('go when the last user closes it, whatever became of the others', async () => {
+    const worker = opener(2)
+    await hears(worker, 'opened')
+    const context = openDevice(loopbackDevice(2))
+    await worker.terminate()
+    context.close()
+    await (await takePort(2))()
+  })
+
+  it('go with a thread that ends without closing it', async () => {
+    const worker = opener(3, true)
+    await once(worker, 'exit')
+    await (await takePort(3))()
+  })
+
+  it('are there after threads were ended while they opened it', async () => {
+    let state = seed
+    for (let n = 0; n < 3; n++) {
+      const worker = opener(4)
+      await hears(worker, 'opens')
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+      await new Promise((resolve) => setTimeout(resolve, (state / 2 ** 32) * 40))
+      await worker.terminate()
+    }
+    const context = openDevice(loopbackDevice(4))
+    await expect(takePort(4), again).rejects.toThrow('EADDRINUSE')
+    context.close()
+    await (await takePort(4))()
+  })
+})
