@@ -62,7 +62,7 @@ export const Tq = {
 
   epsn: 16,
   msn: 17,
-  /** 1 after a NAK or RNR NAK: what comes ahead of the expected PSN is passed over in silence. */
+  /** 1 after a NAK or RNR NAK, sent or due: what comes ahead of the expected PSN is passed over in silence. */
   nakSent: 18,
   rxKind: 19,
   rxBytes: 20 /* f64 */,
@@ -78,6 +78,9 @@ export const Tq = {
   resNext: 30,
   /** 1 while the rest of a message of UC is dropped. */
   dropRest: 31,
+  /** Syndrome and PSN of a NAK that waits for the responses before it; the syndrome is 0 if there is none. */
+  nakDue: 32,
+  nakPsn: 33,
   /** 1 if the two ends have agreed on end-to-end credits: see credits.ts. Set by a connection manager, 0 else. */
   flowControl: 44,
   /** The number of the last request that was begun, and of the last that has credit. */

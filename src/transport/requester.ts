@@ -304,9 +304,9 @@ export class Requester {
       if (i32[t + Tq.readsOut]! >= i32[q + Qp.maxRdAtomic]!) return 0
       const count = opcode === Opcode.Read ? this.#readPackets(w, mtu, psn) : 1
       if (inFlight > 0 && inFlight + count > window) return 0
-      if (!this.#answeredRequest(q, w, opcode, mtu, psn, count, sink)) return -1
-      i32[t + Tq.readsOut] = i32[t + Tq.readsOut]! + 1
-      return count
+      const taken = this.#answeredRequest(q, t, w, opcode, mtu, psn, count, sink)
+      if (taken > 0) i32[t + Tq.readsOut] = i32[t + Tq.readsOut]! + 1
+      return taken
     }
     if (rc && (inFlight >= window || lacksCredit(i32, t, w))) return 0
     const length = this.#f64[(w + Sent.length) >> 1]!
@@ -341,18 +341,21 @@ export class Requester {
       put32(u8, h, i32[w + Wqe.immData]!)
       h += 4
     }
-    if (!this.#s.buffers.read(i32[q + Qp.pd]!, w, offset, bytes, h)) {
-      // Its memory was deregistered after it had been posted. What is in the room is not sent.
-      i32[t + Tq.localError] = WcStatus.LocProtErr
-      i32[t + Tq.freshIndex] = i32[t + Tq.txIndex]!
-      if (i32[q + Qp.sqNext] === i32[t + Tq.txIndex]) this.#failLocally(q, t)
-      return 0
-    }
+    if (!this.#s.buffers.read(i32[q + Qp.pd]!, w, offset, bytes, h)) return this.#regionGone(q, t)
     for (let i = 0; i < pad; i++) u8[h + bytes + i] = 0
     sink.close(header + bytes + pad)
     this.#sentBytes = header + bytes + pad
     if (number === 0 && psn === i32[t + Tq.newPsn]) this.#s.count(this.#s.counters.rdma_sends)
     return 1
+  }
+
+  /** The memory of the request at `txIndex` was deregistered after it had been posted. What is in the room is not sent. */
+  #regionGone(q: number, t: number): 0 {
+    const i32 = this.#i32
+    i32[t + Tq.localError] = WcStatus.LocProtErr
+    i32[t + Tq.freshIndex] = i32[t + Tq.txIndex]!
+    if (i32[q + Qp.sqNext] === i32[t + Tq.txIndex]) this.#failLocally(q, t)
+    return 0
   }
 
   #reth(h: number, w: number, offset: number, length: number): void {
@@ -375,16 +378,17 @@ export class Requester {
     return Math.min(left, piece - (number % piece))
   }
 
-  /** READ, atomic, ATOMIC_WRITE or FLUSH; false if there is no room. */
+  /** READ, atomic, ATOMIC_WRITE or FLUSH, which takes `count` PSNs; returns as `#packet` does. */
   #answeredRequest(
     q: number,
+    t: number,
     w: number,
     opcode: number,
     mtu: number,
     psn: number,
     count: number,
     sink: PacketSink,
-  ): boolean {
+  ): number {
     const i32 = this.#i32
     const u8 = this.#u8
     const destQp = i32[q + Qp.destQpNum]!
@@ -401,7 +405,7 @@ export class Requester {
     const header = headerLength[wire]!
     const size = opcode === Opcode.AtomicWrite ? header + 8 : header
     const at = sink.open(q + Qp.av, size)
-    if (at < 0) return false
+    if (at < 0) return -1
     putBth(u8, at, wire, 0, destQp, true, psn)
     const h = at + Bth.length
     if (opcode === Opcode.Read) {
@@ -412,7 +416,7 @@ export class Requester {
       this.#reth(h + Feth.length, w, 0, this.#f64[(w + Wqe.length) >> 1]!)
     } else if (opcode === Opcode.AtomicWrite) {
       this.#reth(h, w, 0, 8)
-      this.#s.buffers.read(i32[q + Qp.pd]!, w, 0, 8, at + header)
+      if (!this.#s.buffers.read(i32[q + Qp.pd]!, w, 0, 8, at + header)) return this.#regionGone(q, t)
     } else {
       put64(u8, h + AtomicEth.va, this.#f64[(w + Wqe.remoteAddr) >> 1]!)
       put32(u8, h + AtomicEth.rkey, i32[w + Wqe.rkey]!)
@@ -423,9 +427,8 @@ export class Requester {
     }
     sink.close(size)
     this.#sentBytes = size
-    const t = this.#s.of(q)
     if (psn === i32[w + Sent.firstPsn] && psn === i32[t + Tq.newPsn]) this.#s.count(this.#s.counters.rdma_sends)
-    return true
+    return count
   }
 
   /** A 64-bit operand from two words of the queue. */

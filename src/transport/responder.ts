@@ -104,10 +104,9 @@ export class Responder {
       return
     }
     i32[t + Tq.nakSent] = 0
+    i32[t + Tq.nakDue] = 0
     const syndrome = this.#carryOut(q, t, op, bits, at, bytes, psn)
     if (syndrome !== 0) {
-      // The requester counts on answers to what came before.
-      this.respond(q, sink, Number.POSITIVE_INFINITY)
       this.#nak(q, t, syndrome, psn, sink)
       return
     }
@@ -143,6 +142,7 @@ export class Responder {
   }
 
   #forbidden(q: number): number {
+    this.#s.count(this.#s.counters.resp_remote_access_errors)
     if (this.#i32[q + Qp.type] === QpType.RC) this.#s.refuse(q, EventType.QpAccessErr)
     return Syndrome.RemoteAccess
   }
@@ -479,7 +479,12 @@ export class Responder {
 
   // --- answering ---------------------------------------------------------------------------------------------------
 
-  /** Sends answers that are due, at most `budget`; how many, −1 if there was no room. */
+  /** Whether a QP in ERR has yet to send a NAK, and the responses before it. */
+  owesNak(q: number): boolean {
+    return this.#i32[this.#s.of(q) + Tq.nakDue]! > Syndrome.PsnSequence
+  }
+
+  /** Sends responses and the NAK that are due, at most `budget` packets; how many, −1 if there was no room. */
   respond(q: number, sink: PacketSink, budget: number): number {
     const i32 = this.#i32
     const t = this.#s.of(q)
@@ -488,46 +493,69 @@ export class Responder {
       const e = this.#resource(t, i32[t + Tq.resNext]!)
       while (psnDiff(i32[e + Res.next]!, i32[e + Res.end]!) <= 0) {
         if (sent >= budget) return sent
-        if (!this.#answer(q, t, e, sink)) return -1
+        const bytes = this.#responseBytes(q, e)
+        const from = bytes > 0 ? this.#source(q, e, bytes) : 0
+        if (from < 0) {
+          this.#gone(q, t, e)
+          break
+        }
+        if (!this.#answer(q, t, e, from, bytes, sink)) return -1
         sent++
       }
       i32[e + Res.answered] = 1
       i32[t + Tq.resNext] = (i32[t + Tq.resNext]! + 1) | 0
     }
-    return sent
+    if (i32[t + Tq.nakDue] === 0 || sent >= budget) return sent
+    return this.#sendNakDue(q, t, sink) ? sent + 1 : -1
   }
 
-  #answer(q: number, t: number, e: number, sink: PacketSink): boolean {
+  /** Bytes of the next response packet for the resource `e`. */
+  #responseBytes(q: number, e: number): number {
+    if (this.#i32[e + Res.operation] !== resourceKind.read) return 0
+    return Math.min(this.#i32[q + Qp.pathMtu]!, this.#f64[(e + Res.jobLeft) >> 1]!)
+  }
+
+  /** Where the next response to the READ `e` is read from; −1 if the peer may not read there any more. */
+  #source(q: number, e: number, bytes: number): number {
+    const { buffers, host } = this.#s
+    const i32 = this.#i32
+    const va = this.#f64[(e + Res.jobVa) >> 1]!
+    return buffers.resolve(i32[e + Res.rkey]!, i32[q + Qp.pd]!, va, bytes, Access.RemoteRead, host.qpSlot(q))
+  }
+
+  /**
+   * The region of a READ was deregistered before its responses were sent. One that had been answered to its end is asked
+   * for again by a late duplicate, which is dropped: the program may have heard from its peer that the READ is done. Any
+   * other ends with a NAK in place of the next response, and the QP with it.
+   */
+  #gone(q: number, t: number, e: number): void {
+    const i32 = this.#i32
+    const psn = i32[e + Res.next]!
+    i32[e + Res.end] = psnAdd(psn, -1)
+    if (i32[e + Res.answered] === 1) {
+      this.#s.count(this.#s.counters.drops_duplicate_unknown)
+      return
+    }
+    i32[t + Tq.resNext] = (i32[t + Tq.resTail]! - 1) | 0
+    this.#oweNak(t, Syndrome.RemoteAccess, psn)
+    this.#forbidden(q)
+  }
+
+  /** Sends the next packet for the resource `e`, with `bytes` at `from`; false if there was no room. */
+  #answer(q: number, t: number, e: number, from: number, bytes: number, sink: PacketSink): boolean {
     const i32 = this.#i32
     const f64 = this.#f64
     const u8 = this.#u8
     const s = this.#s
     const psn = i32[e + Res.next]!
     let wire: number = WireOpcode.RcReadResponseOnly
-    let bytes = 0
     const what = i32[e + Res.operation]
     if (what === resourceKind.atomic) wire = WireOpcode.RcAtomicAck
     else if (what === resourceKind.read) {
-      const mtu = i32[q + Qp.pathMtu]!
-      const left = f64[(e + Res.jobLeft) >> 1]!
-      bytes = Math.min(mtu, left)
       const first = i32[e + Res.begun] === 0
-      if (left > mtu) wire = first ? WireOpcode.RcReadResponseFirst : WireOpcode.RcReadResponseMiddle
+      if (f64[(e + Res.jobLeft) >> 1]! > bytes)
+        wire = first ? WireOpcode.RcReadResponseFirst : WireOpcode.RcReadResponseMiddle
       else if (!first) wire = WireOpcode.RcReadResponseLast
-    }
-    let from = 0
-    if (bytes > 0) {
-      const va = f64[(e + Res.jobVa) >> 1]!
-      const rkey = i32[e + Res.rkey]!
-      from = s.buffers.resolve(rkey, i32[q + Qp.pd]!, va, bytes, Access.RemoteRead, s.host.qpSlot(q))
-      if (from < 0) {
-        // Deregistered while it was being read.
-        if (!this.#sendNak(q, t, Syndrome.RemoteAccess, psn, sink)) return false
-        i32[t + Tq.resNext] = i32[t + Tq.resTail]! - 1
-        i32[e + Res.end] = psnAdd(i32[e + Res.next]!, -1)
-        this.#forbidden(q)
-        return true
-      }
     }
     const header = headerLength[wire]!
     const pad = -bytes & 3
@@ -570,13 +598,32 @@ export class Responder {
     return true
   }
 
+  /**
+   * Rejects the packet `psn`. Responses to earlier requests come first, at the pace of `respond`: the NAK says that all
+   * before it was executed, and a requester that lacks a response would ask for it again.
+   */
   #nak(q: number, t: number, syndrome: number, psn: number, sink: PacketSink): void {
+    this.#oweNak(t, syndrome, psn)
+    if (this.#i32[t + Tq.resNext] === this.#i32[t + Tq.resTail] && this.#sendNakDue(q, t, sink)) return
+    this.#s.schedule(q)
+  }
+
+  #oweNak(t: number, syndrome: number, psn: number): void {
+    const i32 = this.#i32
+    i32[t + Tq.nakSent] = 1
+    i32[t + Tq.nakDue] = syndrome
+    i32[t + Tq.nakPsn] = psn
+  }
+
+  #sendNakDue(q: number, t: number, sink: PacketSink): boolean {
+    const i32 = this.#i32
     const s = this.#s
-    // If there is no room now the requester's timer makes up for it.
-    if (!this.#sendNak(q, t, syndrome, psn, sink)) return
-    this.#i32[t + Tq.nakSent] = 1
-    this.#i32[t + Tq.ackDue] = 0
+    const syndrome = i32[t + Tq.nakDue]!
+    if (!this.#sendNak(q, t, syndrome, i32[t + Tq.nakPsn]!, sink)) return false
+    i32[t + Tq.nakDue] = 0
+    i32[t + Tq.ackDue] = 0
     s.count(syndrome < Syndrome.PsnSequence ? s.counters.send_rnr_err : s.counters.naks_sent)
+    return true
   }
 
   #sendNak(q: number, t: number, syndrome: number, psn: number, sink: PacketSink): boolean {

@@ -164,7 +164,8 @@ export class Transport {
     if (type === QpType.UD || type === QpType.GSI) return this.#datagrams.transmit(q, sink, turn)
     const state = i32[q + Qp.state]!
     let left = turn
-    if (state >= QpState.Rtr && state !== QpState.Err) {
+    // A QP in ERR only finishes the responses before its last NAK.
+    if (state >= QpState.Rtr && (state !== QpState.Err || this.#responder.owesNak(q))) {
       const answered = this.#responder.respond(q, sink, left)
       if (answered < 0 || answered === left) return true
       left -= answered

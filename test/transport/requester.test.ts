@@ -521,6 +521,22 @@ describe('NAKs and their completions', () => {
     expect(s.end.qp.state).toBe(QpState.Err)
   })
 
+  scripted(
+    'an ATOMIC_WRITE whose memory is gone when its turn comes: LOC_PROT_ERR, and no packet',
+    (s) => {
+      const mr = s.end.region(s.t, 1)
+      s.post(Opcode.Read, { length: 8, wrId: 1, sendFlags: SendFlag.Signaled })
+      s.post(Opcode.AtomicWrite, { wrId: 2, sgList: [{ addr: mr.addr, length: 8, lkey: mr.lkey }] })
+      s.expect({ op: 'RcReadRequest', psn: ours })
+      s.t.close(mr)
+      s.send({ op: 'RcReadResponseOnly', psn: ours, aeth: { syndrome: ack, msn: 1 }, payload: bytes(8) })
+      s.expectSilence()
+      s.expectCompletion({ wrId: 1, status: 'Success' })
+      s.expectCompletion({ wrId: 2, status: 'LocProtErr' })
+    },
+    { connect: { maxRdAtomic: 1 } },
+  )
+
   scripted('a request that cannot be sent fails after those before it, also if these are sent again', (s) => {
     send(s, 8, 1)
     s.post(Opcode.Send, { wrId: 2, sgList: [{ addr: 8, length: 8, lkey: 1 }] })

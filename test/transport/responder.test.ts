@@ -198,15 +198,44 @@ describe('READ', () => {
     ])
   })
 
-  scripted('a region that goes away while it is read: REMOTE ACCESS, and the QP ends', (s) => {
+  scripted(
+    'a region that goes away while it is read: REMOTE ACCESS in place of the next response, and the QP ends',
+    (s) => {
+      s.device.oneTurn = true
+      s.arrive(
+        { op: 'RcReadRequest', psn: theirs, ...s.reth({ length: 40 * mtu }) },
+        { op: 'RcReadRequest', psn: theirs + 40, ...s.reth({ length: 8 }) },
+      )
+      s.device.drive(true)
+      expect(s.take().at(-1)).toMatchObject({ op: 'RcReadResponseMiddle', psn: theirs + 15 })
+      s.t.close(s.end.mr)
+      s.drive()
+      s.expect({ op: 'RcAck', psn: theirs + 16, syndrome: nak.access })
+      s.drive()
+      s.expectSilence()
+      expect(s.end.qp.state).toBe(QpState.Err)
+      s.expectEvent(EventType.QpAccessErr)
+      expect(s.counted()).toMatchObject({ resp_remote_access_errors: 1, naks_sent: 1 })
+    },
+  )
+
+  scripted('a late duplicate of a READ whose region is gone is dropped, and what comes after it is answered', (s) => {
+    const other = s.t.own(s.end.pd.regMr(s.end.buffer, Access.RemoteRead))
     s.send({ op: 'RcReadRequest', psn: theirs, ...s.reth({ length }) })
-    s.take()
-    const packet: Packet = { op: 'RcReadRequest', psn: theirs, ...s.reth({ length }) }
+    s.send({ op: 'RcReadRequest', psn: theirs + 3, ...s.reth({ length: 8, rkey: other.rkey }) })
+    expect(s.take().length).toBe(4)
+    const late: Packet = { op: 'RcReadRequest', psn: theirs, ...s.reth({ length }) }
     s.t.close(s.end.mr)
-    s.send(packet)
-    s.expect({ op: 'RcAck', psn: theirs, syndrome: nak.access })
-    expect(s.end.qp.state).toBe(QpState.Err)
-    s.expectEvent(EventType.QpAccessErr)
+    s.send(late)
+    s.expectSilence()
+    expect(s.counted()).toMatchObject({ duplicate_request: 1, drops_duplicate_unknown: 1 })
+    s.burst(late, { op: 'RcReadRequest', psn: theirs + 3, ...s.reth({ length: 8, rkey: other.rkey }) })
+    s.expect({ op: 'RcReadResponseOnly', psn: theirs + 3, length: 8 })
+    s.send({ op: 'RcReadRequest', psn: theirs + 4, ...s.reth({ length: 8, rkey: other.rkey }) })
+    s.expect({ op: 'RcReadResponseOnly', psn: theirs + 4, length: 8 })
+    s.expectSilence()
+    s.expectEvent(null)
+    expect(s.end.qp.state).toBe(QpState.Rts)
   })
 
   scripted('more at once than agreed is INVALID REQUEST; an answered one makes room', (s) => {
@@ -417,6 +446,83 @@ describe('what breaks a rule', () => {
     s.expect({ psn: theirs, syndrome: nak.operational })
     s.expectCompletion({ wrId: 3, status: 'LocProtErr' }, 'recv')
   })
+
+  scripted('responses that were asked for before come before the NAK, a turn at a time', (s) => {
+    s.device.oneTurn = true
+    s.arrive(
+      { op: 'RcReadRequest', psn: theirs, ...s.reth({ length: 40 * mtu }) },
+      { op: 'RcReadRequest', psn: theirs + 40, ...s.reth({ length: 40 * mtu }) },
+      { op: 'RcSendLast', psn: theirs + 80, payload: bytes(8) },
+      only(theirs + 81),
+    )
+    for (let turn = 0; turn < 5; turn++) {
+      s.device.drive(true)
+      expect(s.take().map(({ psn }) => psn - theirs)).toEqual(Array.from({ length: 16 }, (_, i) => 16 * turn + i))
+    }
+    s.device.drive(true)
+    s.expect({ op: 'RcAck', psn: theirs + 80, syndrome: nak.invalid, msn: 2 })
+    s.drive()
+    s.expectSilence()
+    expect(s.end.qp.state).toBe(QpState.Err)
+    s.expectEvent(EventType.QpReqErr)
+    expect(s.counted()).toMatchObject({ naks_sent: 1, drops_qp_state: 1 })
+  })
+
+  scripted('a NAK behind responses is forgotten with a QP that is reset', (s) => {
+    s.device.oneTurn = true
+    s.arrive(
+      { op: 'RcReadRequest', psn: theirs, ...s.reth({ length: 40 * mtu }) },
+      { op: 'RcSendLast', psn: theirs + 40, payload: bytes(8) },
+    )
+    s.device.drive(true)
+    expect(s.take().length).toBe(16)
+    s.end.qp.modify({ state: QpState.Reset })
+    s.drive()
+    s.expectSilence()
+    s.use(s.end.qp)
+    s.drive()
+    s.expectSilence()
+  })
+
+  scripted(
+    'the NAKs for a gap and for a missing receive wait for responses, too, unless they are needless by then',
+    (s) => {
+      s.device.oneTurn = true
+      const read = (psn: number): Packet => ({ op: 'RcReadRequest', psn, ...s.reth({ length: 20 * mtu }) })
+      s.arrive(read(theirs), only(theirs + 21), only(theirs + 22))
+      s.device.drive(true)
+      expect(s.take().at(-1)).toMatchObject({ op: 'RcReadResponseMiddle', psn: theirs + 15 })
+      s.device.drive(true)
+      expect(s.take().map(({ op, psn, syndrome }) => [op, psn - theirs, syndrome])).toEqual([
+        ...[16, 17, 18].map((psn) => ['RcReadResponseMiddle', psn, undefined]),
+        ['RcReadResponseLast', 19, ack],
+        ['RcAck', 20, nak.sequence],
+      ])
+      // Of a gap that is filled before the NAK was sent nothing is said.
+      s.receive()
+      s.arrive(only(theirs + 20), read(theirs + 21), only(theirs + 42))
+      s.device.drive(true)
+      expect(s.take().length).toBe(16)
+      s.receive()
+      s.arrive(only(theirs + 41))
+      s.device.drive(true)
+      expect(
+        s
+          .take()
+          .map(({ op, psn, syndrome }) => [op, psn - theirs, syndrome])
+          .slice(-2),
+      ).toEqual([
+        ['RcReadResponseLast', 40, ack],
+        ['RcAck', 41, ack],
+      ])
+      s.arrive(read(theirs + 42), only(theirs + 62))
+      s.device.drive(true)
+      expect(s.take().length).toBe(16)
+      s.drive()
+      expect(s.take().at(-1)).toMatchObject({ op: 'RcAck', psn: theirs + 62, syndrome: rnr(12) })
+      s.expectEvent(null)
+    },
+  )
 
   scripted('answers that were asked for before come before the NAK', (s) => {
     s.burst(

@@ -195,8 +195,13 @@ export class Script {
 
   /** Packets that arrive together, before the QP answers any of them. */
   burst(...packets: Packet[]): void {
-    for (const packet of packets) link.inject(this.device, this.bytesOf(packet), peerNumber)
+    this.arrive(...packets)
     this.drive()
+  }
+
+  /** Packets arrive; nothing is done with them before the device is driven. */
+  arrive(...packets: Packet[]): void {
+    for (const packet of packets) link.inject(this.device, this.bytesOf(packet), peerNumber)
   }
 
   /** Sends bytes as they are. */
@@ -355,6 +360,7 @@ export async function withScript(
     failed = false
   } finally {
     link.peers.clear()
+    for (const device of Object.values(link.devices)) device.oneTurn = false
     await t.dispose(failed)
     contexts.drainEvents()
     link.frozen = false

@@ -187,6 +187,8 @@ export class VirtualDevice extends NetworkDevice {
   readonly #at: number
   readonly #flows = new Map<string, IcrcFlow>()
   icrcErrors = 0
+  /** Whether a call sends one turn of packets, and not all that there are. */
+  oneTurn = false
   /** Packets that it takes in one call, at most. */
   batch: number = Number.POSITIVE_INFINITY
   /** So long its thread is held up before packets leave. */
@@ -263,7 +265,7 @@ export class VirtualDevice extends NetworkDevice {
     return false
   }
   protected room(): boolean {
-    return true
+    return !this.oneTurn
   }
   rest(): void {}
   sleep(): boolean {

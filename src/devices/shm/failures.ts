@@ -54,9 +54,11 @@ export class Failures {
 
   /** The responder refuses what a request asks of its memory; what the requester sees. */
   refused(d: number, rc: boolean, status: WcStatus): number {
+    const host = this.#host
+    const device = host.i32[d + Qp.device]!
+    if (status === WcStatus.RemAccessErr) host.count(device, 'resp_remote_access_errors')
     if (!rc) {
-      const host = this.#host
-      host.count(host.i32[d + Qp.device]!, 'uc_drops_access')
+      host.count(device, 'uc_drops_access')
       return WcStatus.Success
     }
     this.refuse(d, status === WcStatus.RemAccessErr ? EventType.QpAccessErr : EventType.QpReqErr)
