@@ -144,9 +144,9 @@ export class Datagrams {
       s.count(s.counters.drops_malformed)
       return
     }
-    const r = s.takeReceive(q)
-    if (r === noReceive) {
-      s.count(s.counters.ud_drops_no_receive)
+    const r = s.takeReceive(q, grhLength + bytes)
+    if (r < 0) {
+      s.count(r === noReceive ? s.counters.ud_drops_no_receive : s.counters.ud_drops_length)
       return
     }
     const sender = u24(u8, h + Deth.srcQp)
@@ -155,7 +155,6 @@ export class Datagrams {
     let status = s.buffers.scatter(pd, r, 0, grhLength, this.#grh)
     if (status === WcStatus.Success) status = s.buffers.scatter(pd, r, grhLength, bytes, at + header)
     if (status !== WcStatus.Success) {
-      if (status === WcStatus.LocLenErr) s.count(s.counters.ud_drops_length)
       s.failReceive(q, r, status, sender)
       return
     }

@@ -52,6 +52,9 @@ const { Key, Qp } = layout
 /** What kind of message is arriving. */
 const kind = { none: 0, send: 1, write: 2 } as const
 
+/** In place of a syndrome: a message of UC was dropped, and counted. */
+const dropped = -1
+
 /** AETH syndrome of an RNR NAK, without its timer. */
 const rnrNak = 0x20
 
@@ -123,7 +126,7 @@ export class Responder {
 
   // --- RC ----------------------------------------------------------------------------------------------------------
 
-  /** Carries out the packet with the expected PSN; 0, or the syndrome of the NAK that it earns. */
+  /** Executes the packet with the expected PSN; 0, the syndrome of the NAK that it earns, or of UC `dropped`. */
   #carryOut(q: number, t: number, op: number, bits: number, at: number, bytes: number, psn: number): number {
     if ((bits & OpBit.Send) !== 0) return this.#send(q, t, op, bits, at, bytes)
     if ((bits & OpBit.Write) !== 0) return this.#write(q, t, op, bits, at, bytes)
@@ -180,13 +183,19 @@ export class Responder {
     let r = i32[t + Tq.receive]!
     let offset = 0
     if (begins) {
-      if (r === 0) r = s.takeReceive(q)
+      if (r === 0) r = s.takeReceive(q, 0)
       if (r === noReceive) {
         if (!rc) s.count(s.counters.uc_drops_no_receive)
         return rnrNak | i32[q + Qp.minRnrTimer]!
       }
     } else offset = f64[(t + Tq.rxBytes) >> 1]!
     const status = s.buffers.scatter(s.receivePd(q), r, offset, bytes, at + headerLength[op]!)
+    if (status === WcStatus.LocLenErr && !rc) {
+      // Only the message is lost: nobody ends a QP of UC with a SEND that is too long. Its receive serves the next one.
+      i32[t + Tq.receive] = r
+      s.count(s.counters.uc_drops_length)
+      return dropped
+    }
     if (status !== WcStatus.Success) {
       i32[t + Tq.receive] = 0
       i32[t + Tq.rxKind] = kind.none
@@ -265,7 +274,7 @@ export class Responder {
     }
     let r = 0
     if ((bits & OpBit.Imm) !== 0) {
-      r = i32[t + Tq.receive] || s.takeReceive(q)
+      r = i32[t + Tq.receive] || s.takeReceive(q, 0)
       if (r === noReceive) {
         if (i32[q + Qp.type] !== QpType.RC) s.count(s.counters.uc_drops_no_receive)
         return rnrNak | i32[q + Qp.minRnrTimer]!

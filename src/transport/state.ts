@@ -5,7 +5,17 @@
  * Whoever runs the transport holds the device's lock (`Area.lock`) and is in an operation of the segment. So whoever
  * changes a QP's state and then waits for a grace period finds the transport out of that QP.
  */
-import { EventType, elementKind, type Host, layout, QpState, QpType, WcOpcode, WcStatus } from '../verbs/index.ts'
+import {
+  EventType,
+  elementKind,
+  type Host,
+  layout,
+  QpState,
+  QpType,
+  srqTake,
+  WcOpcode,
+  WcStatus,
+} from '../verbs/index.ts'
 import { Buffers } from './buffers.ts'
 import { Congestion } from './congestion.ts'
 import { type Counters, countersOf } from './counters.ts'
@@ -13,8 +23,9 @@ import { Area, listed, Tq } from './layout.ts'
 
 const { Qp, Rwqe, Srq } = layout
 
-/** What `takeReceive` gives if there is none. */
+/** What `takeReceive` gives if there is none, or none that is long enough. */
 export const noReceive = -1
+export const receiveTooShort = -2
 
 export interface TransportOptions {
   /** Bytes of one connection that may be under way without acknowledgement. */
@@ -138,17 +149,23 @@ export class TransportState {
 
   // --- receives ----------------------------------------------------------------------------------------------------
 
-  /** The receive that a message takes: its word, or `noReceive`. That of an SRQ is copied out and used by this. */
-  takeReceive(q: number): number {
+  /**
+   * The receive that a message of `bytes` takes: its word, `noReceive`, or `receiveTooShort`, and then it stays for the
+   * next message. That of an SRQ is copied out and used by this. With 0 bytes any receive will do.
+   */
+  takeReceive(q: number, bytes: number): number {
     const { i32, host } = this
     const srqSlot = i32[q + Qp.srq]!
     if (srqSlot < 0) {
       const tail = i32[q + Qp.rqTail]!
       if (tail === Atomics.load(i32, q + Qp.rqHead)) return noReceive
-      return i32[q + Qp.rqRing]! + (tail & i32[q + Qp.rqMask]!) * i32[q + Qp.rqStride]!
+      const r = i32[q + Qp.rqRing]! + (tail & i32[q + Qp.rqMask]!) * i32[q + Qp.rqStride]!
+      return host.receiveIsShort(r, bytes) ? receiveTooShort : r
     }
     const to = this.of(q) + Tq.srqCopy
-    return host.takeFromSrq(srqSlot, i32, to) ? to : noReceive
+    const taken = host.takeFromSrq(srqSlot, i32, to, bytes)
+    if (taken === srqTake.taken) return to
+    return taken === srqTake.empty ? noReceive : receiveTooShort
   }
 
   /** The receive is used up; its place is free. */

@@ -26,6 +26,7 @@ import {
   Qp,
   qpNumberSlots,
   Rwqe,
+  Sg,
   Srq,
   statusPurged,
   Tables,
@@ -53,6 +54,9 @@ const completionOpcodes = new Uint8Array(16)
 for (const [opcode, wc] of Object.entries(completionOpcode)) completionOpcodes[Number(opcode)] = wc
 
 const tombstone = -1
+
+/** What became of an attempt to take a receive of an SRQ. */
+export const srqTake = { taken: 0, empty: 1, tooShort: 2 } as const
 
 export const defaultSegmentMib = 1024
 
@@ -526,10 +530,10 @@ export class Host {
   // --- receives ----------------------------------------------------------------------------------------------------
 
   /**
-   * Takes the next receive of an SRQ and copies it to `to[at]`, since its place may be used again at once; false if there
-   * is none. Makes the event for which a limit was set.
+   * Takes the next receive of an SRQ and copies it to `to[at]`, since its place may be used again at once; one of
+   * `srqTake`. A receive that holds less than `bytes` stays where it is. Makes the event for which a limit was set.
    */
-  takeFromSrq(srqSlot: number, to: Int32Array, at: number): boolean {
+  takeFromSrq(srqSlot: number, to: Int32Array, at: number, bytes: number): number {
     const { i32, segment } = this
     const srq = this.srqWord(srqSlot)
     segment.lock(srq + Srq.lock)
@@ -537,10 +541,14 @@ export class Host {
     const head = Atomics.load(i32, srq + Srq.head)
     if (tail === head) {
       segment.unlock(srq + Srq.lock)
-      return false
+      return srqTake.empty
     }
     const stride = i32[srq + Srq.stride]!
     const r = i32[srq + Srq.ring]! + (tail & i32[srq + Srq.mask]!) * stride
+    if (this.receiveIsShort(r, bytes)) {
+      segment.unlock(srq + Srq.lock)
+      return srqTake.tooShort
+    }
     for (let i = 0; i < stride; i++) to[at + i] = i32[r + i]!
     Atomics.store(i32, srq + Srq.tail, (tail + 1) | 0)
     const limit = i32[srq + Srq.limit]!
@@ -549,7 +557,17 @@ export class Host {
       this.pushEvent(i32[srq + Srq.context]!, EventType.SrqLimitReached, elementKind.srq, srqSlot)
     }
     segment.unlock(srq + Srq.lock)
-    return true
+    return srqTake.taken
+  }
+
+  /** Whether the elements of the receive at `r` hold less than `bytes`. */
+  receiveIsShort(r: number, bytes: number): boolean {
+    if (bytes === 0) return false
+    const { i32 } = this
+    let room = 0
+    // A length above 2^31 is for whoever writes there to reject.
+    for (let i = 0, s = r + Rwqe.data; i < i32[r + Rwqe.sges]!; i++, s += Sg.words) room += i32[s + Sg.length]! >>> 0
+    return room < bytes
   }
 
   /** In SQD: says once that all requests posted before are done. */

@@ -32,7 +32,7 @@ export {
   registerService,
   unregisterService,
 } from './gsi.ts'
-export { elementKind, Host } from './host.ts'
+export { elementKind, Host, srqTake } from './host.ts'
 export * as layout from './layout.ts'
 export { deviceAttr, portAttr } from './limits.ts'
 export { MemoryRegion, MemoryWindow, type MrHandle, type Registrable, unbind } from './memory-region.ts'

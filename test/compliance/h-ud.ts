@@ -110,12 +110,23 @@ export const groupH: Group = (it) => {
     await t.expectCompletion(b.recvCq, { wrId: 1, status: 'Success' })
   })
 
-  it('97 a receive that is too short loses the message; the sender sees success', async (t) => {
-    const [a, b] = t.pair(QpType.UD)
-    b.recv(1, 0, grh + 100)
-    expect(await t.run(a, Opcode.Send, null, { ...a.datagram(t, b), length: 101 })).toMatchObject({ status: 'Success' })
-    a.expectState('Rts')
-  })
+  for (const withSrq of [false, true])
+    it(`97 a receive${withSrq ? ' of an SRQ' : ''} that is too short loses the message, and serves the next one`, async (t) => {
+      const pd = t.own(t.context(1).allocPd())
+      const srq = withSrq ? t.own(pd.createSrq({ maxWr: 4 })) : undefined
+      const [a, b] = t.pair(QpType.UD, { b: srq ? { pd, srq } : { pd } })
+      const to = a.datagram(t, b)
+      ;(srq ?? b.qp).postRecv({ wrId: 1, sgList: [b.sge(0, grh + 100)] })
+      const dropped = b.context.counters().ud_drops_length!
+      for (const length of [101, 1024])
+        expect(await t.run(a, Opcode.Send, null, { ...to, length })).toMatchObject({ status: 'Success' })
+      a.expectState('Rts')
+      expect(await t.run(a, Opcode.Send, null, { ...to, length: 100 })).toMatchObject({ status: 'Success' })
+      await t.expectCompletion(b.recvCq, { wrId: 1, status: 'Success', byteLen: grh + 100 })
+      await t.expectQuiet(b.recvCq)
+      b.expectState('Rts')
+      expect(b.context.counters().ud_drops_length! - dropped).toBe(2)
+    })
 
   it('97 a receive with a bad lkey is LOC_PROT_ERR and the QP in ERR; the sender sees success', async (t) => {
     const [a, b] = t.pair(QpType.UD)

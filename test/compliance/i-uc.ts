@@ -48,6 +48,24 @@ export const groupI: Group = (it) => {
     await t.expectCompletion(b.recvCq, { wrId: 2, status: 'Success' })
   })
 
+  for (const withSrq of [false, true])
+    it(`101 a receive${withSrq ? ' of an SRQ' : ''} that is too short loses the message, and serves the next one`, async (t) => {
+      const pd = t.own(t.context(1).allocPd())
+      const srq = withSrq ? t.own(pd.createSrq({ maxWr: 4 })) : undefined
+      const [a, b] = t.pair(QpType.UC, { b: srq ? { pd, srq } : { pd } })
+      ;(srq ?? b.qp).postRecv({ wrId: 1, sgList: [b.sge(0, 3000)] })
+      const dropped = b.context.counters().uc_drops_length!
+      for (const length of [3001, 10_000])
+        expect(await t.run(a, Opcode.Send, b, { length })).toMatchObject({ status: 'Success' })
+      a.buffer.set(pattern(3000))
+      expect(await t.run(a, Opcode.Send, b, { length: 3000 })).toMatchObject({ status: 'Success' })
+      await t.expectCompletion(b.recvCq, { wrId: 1, status: 'Success', byteLen: 3000 })
+      expectBytes(b.buffer.subarray(0, 3000), pattern(3000))
+      await t.expectQuiet(b.recvCq)
+      b.expectState('Rts')
+      expect(b.context.counters().uc_drops_length! - dropped).toBe(2)
+    })
+
   it('101 a write with a bad rkey, out of bounds or not allowed is dropped; the sender sees success', async (t) => {
     const [a, b] = t.pair(QpType.UC, { b: { access: fullAccess & ~Access.RemoteWrite } })
     const good = b.region(t, fullAccess)

@@ -101,6 +101,21 @@ describe('UC', () => {
   )
 
   scripted(
+    'a message longer than its receive is dropped with the rest of it; the receive serves the next message',
+    (s) => {
+      s.receive(mtu + 3, 7)
+      s.send(first(theirs), middle(theirs + 1), last(theirs + 2))
+      s.expectNoCompletion()
+      s.send(first(theirs + 3), last(theirs + 4), only(theirs + 5))
+      s.expectCompletion({ wrId: 7, status: 'Success', byteLen: 8 }, 'recv')
+      arrives(s)
+      expect(s.counted()).toMatchObject({ uc_drops_length: 2, drops_uc_sequence: 1 })
+      expect(s.counted()).not.toHaveProperty('uc_drops_access')
+    },
+    uc,
+  )
+
+  scripted(
     'SEND_WITH_INV has no packet on UC: LOC_QP_OP_ERR',
     (s) => {
       s.post(Opcode.SendWithInv, { invalidateRkey: 5 })
@@ -171,6 +186,20 @@ describe('UD', () => {
       },
       ud,
     )
+
+  scripted(
+    'longer than its receive: dropped and counted; the receive serves the next one',
+    (s) => {
+      s.receive(51, 5)
+      s.send(datagram())
+      s.expectNoCompletion()
+      expect(s.counted()).toMatchObject({ ud_drops_length: 1 })
+      s.send(datagram({ payload: bytes(8) }))
+      s.expectCompletion({ wrId: 5, status: 'Success', byteLen: 48 }, 'recv')
+      expect(s.end.qp.state).toBe(QpState.Rts)
+    },
+    ud,
+  )
 
   scripted(
     'without a receive: dropped and counted',

@@ -214,6 +214,11 @@ export class ModelEnd {
     peer.parts.push(...receive.ranges)
     const head = this.type === 'UD' ? grh : 0
     if (total(receive.ranges) < length + head) {
+      if (this.type !== 'RC') {
+        // The message is lost; the receive serves the next one.
+        peer.receives.unshift(receive)
+        return 'Success'
+      }
       peer.due.receive.push({ wrId, status: 'LocLenErr', opcode: 'Recv' })
       return this.#refused('RemInvReqErr')
     }

@@ -22,7 +22,7 @@ import {
 import type { Failures } from './failures.ts'
 import { canRespond } from './peer.ts'
 import type { Ranges } from './ranges.ts'
-import { noReceive, type Receives } from './receives.ts'
+import { noReceive, type Receives, receiveTooShort } from './receives.ts'
 
 const { Av, avGlobal, avMulticast, Cqe, Dev, Mcast, Meta, Qp, Wqe } = layout
 
@@ -134,15 +134,14 @@ export class Datagrams {
       Atomics.add(i32, host.deviceWord(device) + Dev.qkeyViolations, 1)
       return
     }
-    const r = receives.take(d)
-    if (r === noReceive) {
-      host.count(device, 'ud_drops_no_receive')
+    const r = receives.take(d, grhLength + total)
+    if (r === noReceive || r === receiveTooShort) {
+      host.count(device, r === noReceive ? 'ud_drops_no_receive' : 'ud_drops_length')
       return
     }
     const sender = i32[q + Qp.type] === QpType.GSI ? gsiQpn : i32[q + Qp.number]!
     const placed = receives.scatter(d, r, grhLength + total)
     if (placed !== WcStatus.Success) {
-      if (placed === WcStatus.LocLenErr) host.count(device, 'ud_drops_length')
       receives.fail(d, r, placed, sender)
       return
     }

@@ -18,7 +18,7 @@ import {
 import type { Failures } from './failures.ts'
 import { canRespond, peerOf, remoteRange } from './peer.ts'
 import { maxMessageBytes, type Ranges } from './ranges.ts'
-import { noReceive, type Receives } from './receives.ts'
+import { noReceive, type Receives, receiveTooShort } from './receives.ts'
 import type { Waiting } from './waiting.ts'
 
 const { Qp, Wqe } = layout
@@ -74,11 +74,16 @@ export class Messages {
         flags = WcFlag.WithInv
       }
     }
-    const r = receives.take(d)
+    const r = receives.take(d, rc ? 0 : total)
     if (r === noReceive) {
       const status = this.#waiting.receiverNotReady(q, d)
       segment.unlock(d + Qp.rqLock)
       return status
+    }
+    if (r === receiveTooShort) {
+      segment.unlock(d + Qp.rqLock)
+      host.count(i32[d + Qp.device]!, 'uc_drops_length')
+      return WcStatus.Success
     }
     const placed = receives.scatter(d, r, total)
     if (placed !== WcStatus.Success) {
@@ -129,7 +134,7 @@ export class Messages {
       segment.unlock(d + Qp.rqLock)
       return this.#waiting.unreachable(q)
     }
-    const r = receives.take(d)
+    const r = receives.take(d, 0)
     if (r === noReceive) {
       const status = this.#waiting.receiverNotReady(q, d)
       segment.unlock(d + Qp.rqLock)

@@ -2,14 +2,15 @@
  * The receive that a message takes, from the peer's own receive queue or from its SRQ. Its place `r` is the word in the
  * queue; a receive of an SRQ is copied out, and `fromSrq` stands for it.
  */
-import { Access, type Host, layout, QpState, WcOpcode, WcStatus } from '../../verbs/index.ts'
+import { Access, type Host, layout, QpState, srqTake, WcOpcode, WcStatus } from '../../verbs/index.ts'
 import type { Failures } from './failures.ts'
 import type { Ranges } from './ranges.ts'
 
 const { Qp, Rwqe, Sg, Srq } = layout
 
-/** What `take` gives if there is no receive. */
+/** What `take` gives if there is no receive, or none that is long enough. */
 export const noReceive = -1
+export const receiveTooShort = -3
 
 /** Stands for a receive that was copied out of an SRQ. */
 const fromSrq = -2
@@ -31,16 +32,22 @@ export class Receives {
     this.#failures = failures
   }
 
-  /** The receive that a message to `d` takes, or `noReceive`. The receive lock of `d` is held; an SRQ's lock is taken here. */
-  take(d: number): number {
+  /**
+   * The receive that a message of `bytes` to `d` takes, `noReceive`, or `receiveTooShort`, and then it stays for the next
+   * message. With 0 bytes any receive will do. The receive lock of `d` is held; an SRQ's lock is taken here.
+   */
+  take(d: number, bytes: number): number {
     const i32 = this.#i32
     const srqSlot = i32[d + Qp.srq]!
     if (srqSlot < 0) {
       const tail = i32[d + Qp.rqTail]!
       if (tail === i32[d + Qp.rqHead] && tail === Atomics.load(i32, d + Qp.rqHead)) return noReceive
-      return i32[d + Qp.rqRing]! + (tail & i32[d + Qp.rqMask]!) * i32[d + Qp.rqStride]!
+      const r = i32[d + Qp.rqRing]! + (tail & i32[d + Qp.rqMask]!) * i32[d + Qp.rqStride]!
+      return this.#host.receiveIsShort(r, bytes) ? receiveTooShort : r
     }
-    return this.#host.takeFromSrq(srqSlot, this.#srqCopy, 0) ? fromSrq : noReceive
+    const taken = this.#host.takeFromSrq(srqSlot, this.#srqCopy, 0, bytes)
+    if (taken === srqTake.taken) return fromSrq
+    return taken === srqTake.empty ? noReceive : receiveTooShort
   }
 
   /** wr_id of a receive that `take` gave. */
