@@ -5,6 +5,7 @@
 import { expect } from 'vitest'
 import { type CmConnection, type CmEvent, type CmListener, CommunicationManager } from '../../src/cm/ib/index.ts'
 import { QpType } from '../../src/verbs/index.ts'
+import { CmRejReason, Mad } from '../../src/wire/index.ts'
 import { generator } from './random.ts'
 
 export interface WorldOptions {
@@ -23,6 +24,11 @@ export interface WorldOptions {
   corruption?: number
   /** Whoever says that he is connected is believed: with flipped bits nothing else is possible. */
   trusting?: boolean
+  /**
+   * A third party sees every message and sends it, as it is or with other fields, from an address of its own to both ends.
+   * No connection of theirs may be another one after that.
+   */
+  stranger?: boolean
 }
 
 interface Action {
@@ -59,7 +65,8 @@ export class Side {
       random: world.random,
       caAckDelay: 2,
       addressKey: (side) => side.name,
-      send: (mad, to) => world.carry(mad, this, to),
+      // What goes to the stranger is lost.
+      send: (mad, to) => void (to instanceof Side && world.carry(mad, this, to)),
       event: (event) => this.#onEvent(event),
     })
     this.listener = this.cm.listen(service)
@@ -175,6 +182,14 @@ export class Side {
   }
 }
 
+/** The address of the stranger. */
+const strange = { name: 'X' } as Side
+
+/** All that a side knows of its connections with the other side, and when it will act. */
+function stateOf({ cm }: Side): unknown[] {
+  return [...cm.connections()].filter(({ peer }) => peer !== strange).map(({ context, listener, ...known }) => known)
+}
+
 /** The same for both ends. */
 function key(c: Connection): string {
   return c.active ? `${c.localCommId} ${c.remoteCommId}` : `${c.remoteCommId} ${c.localCommId}`
@@ -190,6 +205,7 @@ export class World {
   readonly #actions: Action[] = []
   #order = 0
   carried = 0
+  strange = 0
 
   constructor(options: WorldOptions) {
     this.#options = options
@@ -232,8 +248,28 @@ export class World {
       if (faulty && this.chance(corruption)) bytes[this.below(256)]! ^= 1 << this.below(8)
       this.at(this.now + 1000 + (faulty ? this.below(delayNs) : 0), () => {
         this.carried++
+        this.#intrude(bytes)
         to.cm.receive(bytes, from, this.now)
+        this.#intrude(bytes)
       })
+    }
+  }
+
+  /** The stranger sends what it has seen; all ids, GUIDs and QP numbers are right. */
+  #intrude(seen: Uint8Array): void {
+    if (!this.#options.stranger) return
+    for (const side of this.sides) {
+      const mad = seen.slice()
+      // Other messages with the same ids: REQ, MRA, REJ, …, APR.
+      if (this.chance(0.7)) mad[Mad.attributeId + 1] = 0x10 + this.below(11)
+      // A REJ or APR of any reason, or with the GUID of the other end, as after a timeout.
+      if (this.chance(0.3)) mad.set([8, 0, this.below(34)], Mad.length + 9)
+      if (this.chance(0.3))
+        mad.set([8, 0, CmRejReason.Timeout, 0, 0, 0, 0, 0, 0, 0, Number(side.other.guid)], Mad.length + 9)
+      const before = stateOf(side)
+      side.cm.receive(mad, strange, this.now)
+      expect(stateOf(side)).toEqual(before)
+      this.strange++
     }
   }
 

@@ -75,6 +75,8 @@ export class Connection<A> implements CmConnection<A>, Timed {
   remoteCommId = 0
   remoteCaGuid = 0n
   peer: A
+  /** `addressKey` of `peer`. */
+  readonly peerKey: string
   qpType: QpType = QpType.RC
   localQpn = 0
   remoteQpn = 0
@@ -123,13 +125,21 @@ export class Connection<A> implements CmConnection<A>, Timed {
   /** The messages that were sent last, for repetition. */
   readonly kept: Map<CmType, Uint8Array> = new Map()
 
-  constructor(kind: 'connection' | 'sidr', state: CmState, localCommId: number, serviceId: bigint, peer: A) {
+  constructor(
+    kind: 'connection' | 'sidr',
+    state: CmState,
+    localCommId: number,
+    serviceId: bigint,
+    peer: A,
+    peerKey: string,
+  ) {
     this.kind = kind
     this.state = state
     this.active = state === 'IDLE'
     this.localCommId = localCommId
     this.serviceId = serviceId
     this.peer = peer
+    this.peerKey = peerKey
   }
 }
 

@@ -24,7 +24,7 @@ const defaultLimits: CmLimits = { connections: 65_536, halfOpen: 16_384, answers
 /** Linux counts in milliseconds; shorter waits would only repeat messages for nothing. */
 const shortestWaitNs = timeoutNs(8)
 
-const halfOpenStates: ReadonlySet<CmState> = new Set([
+export const halfOpenStates: ReadonlySet<CmState> = new Set([
   'REQ_RCVD',
   'MRA_REQ_SENT',
   'REP_SENT',
@@ -216,6 +216,14 @@ export class Engine<A> {
   sendTo(type: CmType, bytes: Uint8Array, to: A): void {
     this.counters.sent[type]++
     this.options.send(bytes, to)
+  }
+
+  /** Whether a message from there may be one of the peer: it comes from where MADs to the peer go, or by one of its paths. */
+  isFromPeer(c: Connection<A>, from: A): boolean {
+    const { addressKey, addressOnPath } = this.options
+    if (addressKey(from) === c.peerKey) return true
+    if (addressOnPath === undefined || c.kind === 'sidr') return false
+    return addressOnPath(from, c.primary) || (c.alternate !== undefined && addressOnPath(from, c.alternate))
   }
 
   drop(reason: DropReason): void {

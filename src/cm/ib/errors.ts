@@ -29,6 +29,7 @@ export class CmError extends Error {
 /** Why a message that can be read was dropped. The names are stable. */
 export const dropReasons = {
   unknownId: 'a pair of communication ids that no connection here has',
+  foreignSource: 'a message that names a connection, from an address that is not the one of its peer',
   wrongQpn: 'a queue pair number that is not that of the connection, or cannot be one',
   unexpected: 'a message that the state of the connection does not expect',
   backlogFull: 'a request to a listener with as many requests waiting as its backlog allows',

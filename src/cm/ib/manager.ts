@@ -259,7 +259,7 @@ export class CommunicationManager<A> {
     const id = engine.freeCommId()
     if (id === undefined)
       throw new CmError('ERR_CM_FULL', call, 'no free communication id: commIds gave used ones a thousand times')
-    return new Connection(kind, 'IDLE', id, serviceId, to)
+    return new Connection(kind, 'IDLE', id, serviceId, to, engine.options.addressKey(to))
   }
 
   #for(call: CmTrigger, connection: CmConnection<A>): Connection<A> {

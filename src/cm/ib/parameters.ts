@@ -206,8 +206,10 @@ export interface CmOptions<A> {
   /** Puts a MAD of 256 bytes on its way to QP 1. It must not call `receive` before it returns. */
   send: (mad: Uint8Array, to: A) => void
   event: (event: CmEvent<A>) => void
-  /** The same string for the same sender: which of two SIDR_REQs with one request id are the same. */
-  addressKey?: (address: A) => string
+  /** The same string for the same sender. Messages about a connection count only if its peer is their sender. */
+  addressKey: (address: A) => string
+  /** Whether MADs of the peer at the far end of `path` may come from `address`: for peers that use another path for them. */
+  addressOnPath?: (address: A, path: CmPath) => boolean
   /** A `CmRejReason` to refuse a REQ with, before any listener sees it: wrong GID, P_Key, … */
   check?: (request: CmReq, from: A) => number | undefined
   /** Code of the adapter's delay in answering; default 15 (134 ms). */

@@ -5,7 +5,7 @@
 import { QpType } from '../../verbs/index.ts'
 import { type CmMessage, CmRejReason, type CmReq, get64Big, isMalformed, Mad, parseCm } from '../../wire/index.ts'
 import { Connection, type Listener } from './connection.ts'
-import type { Engine } from './engine.ts'
+import { type Engine, halfOpenStates } from './engine.ts'
 import { build, buildSidrRep, hasPath, turned } from './messages.ts'
 import { AprStatus, type CmMessageOf, SidrStatus } from './parameters.ts'
 import { remoteKeyOf, sidrKeyOf } from './registry.ts'
@@ -35,15 +35,17 @@ export function receive<A>(engine: Engine<A>, mad: Uint8Array, from: A, now: num
     case 'SIDR_REP': {
       const c = engine.registry.byLocal(message.requestId)
       if (c?.kind !== 'sidr' || !c.active) engine.drop('unknownId')
+      else if (!engine.isFromPeer(c, from)) engine.drop('foreignSource')
       else follow(engine, c, 'SIDR_REP', message, now)
       break
     }
     case 'REJ':
-      receiveRej(engine, message, now)
+      receiveRej(engine, message, from, now)
       break
     default: {
       const c = engine.registry.find(message.remoteCommId, message.localCommId)
       if (c === undefined) answerUnknown(engine, message, from)
+      else if (!engine.isFromPeer(c, from)) engine.drop('foreignSource')
       else receiveFor(engine, c, message, from, now)
     }
   }
@@ -90,7 +92,8 @@ function follow<A>(engine: Engine<A>, c: Connection<A>, trigger: CmTrigger, mess
 
 function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, now: number): void {
   const { registry, options } = engine
-  const key = remoteKeyOf(request.localCaGuid, request.localCommId)
+  const source = options.addressKey(from)
+  const key = remoteKeyOf(request.localCaGuid, request.localCommId, source)
   const known = registry.byRemote(key)
   if (known !== undefined) {
     if (known.active || (known.remoteQpn === request.localQpn && known.sqPsn === request.startingPsn)) {
@@ -109,13 +112,13 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
     refuse(engine, request, reason, from)
     return
   }
-  const stale = registry.byQpn(request.localCaGuid, request.localQpn)
+  const stale = registry.byQpn(request.localCaGuid, request.localQpn, source)
   if (stale !== undefined) {
     engine.step(stale, 'stale', now)
     refuse(engine, request, CmRejReason.StaleConnection, from)
     return
   }
-  const peer = registry.peerFor(request, options.caGuid)
+  const peer = registry.peerFor(request, options.caGuid, (c) => engine.isFromPeer(c, from))
   if (peer !== undefined) {
     receiveFromPeer(engine, peer, request, key, now)
     return
@@ -227,7 +230,14 @@ function admit<A>(
     }
     return undefined
   }
-  const c = new Connection(request.type === 'REQ' ? 'connection' : 'sidr', 'LISTEN', id, request.serviceId, from)
+  const c = new Connection(
+    request.type === 'REQ' ? 'connection' : 'sidr',
+    'LISTEN',
+    id,
+    request.serviceId,
+    from,
+    engine.options.addressKey(from),
+  )
   c.listener = listener
   engine.registry.add(c)
   return c
@@ -240,13 +250,13 @@ function receiveRep<A>(engine: Engine<A>, c: Connection<A>, reply: CmMessageOf<'
     engine.drop('wrongQpn')
     return
   }
-  const stale = registry.byQpn(reply.localCaGuid, reply.localQpn)
+  const stale = registry.byQpn(reply.localCaGuid, reply.localQpn, c.peerKey)
   if (stale !== undefined) {
     engine.step(stale, 'stale', now)
     refuseRep(CmRejReason.StaleConnection)
     return
   }
-  const key = remoteKeyOf(reply.localCaGuid, reply.localCommId)
+  const key = remoteKeyOf(reply.localCaGuid, reply.localCommId, c.peerKey)
   const known = registry.byRemote(key)
   if (known !== undefined && known.state !== 'TIMEWAIT' && known.state !== 'ANSWERED') {
     refuseRep(CmRejReason.DuplicateLocalCommId)
@@ -277,14 +287,21 @@ function rejectRep<A>(engine: Engine<A>, reply: CmMessageOf<'REP'>, localCommId:
   engine.sendTo('REJ', build('receive', 'REJ', reply.transactionId, fields), to)
 }
 
-function receiveRej<A>(engine: Engine<A>, rej: CmMessageOf<'REJ'>, now: number): void {
+function receiveRej<A>(engine: Engine<A>, rej: CmMessageOf<'REJ'>, from: A, now: number): void {
   const { registry } = engine
-  let c: Connection<A> | undefined
-  // Who gave up waiting may not know the other's id: its GUID and its own id name the connection.
-  if (rej.reason === CmRejReason.Timeout && rej.additionalInfoLength >= 8)
-    c = registry.byRemote(remoteKeyOf(get64Big(rej.additionalInfo, 0), rej.localCommId))
-  c ??= rejected(registry.byLocal(rej.remoteCommId), rej)
+  let c = rejected(registry.byLocal(rej.remoteCommId), rej)
+  if (c === undefined && rej.reason === CmRejReason.Timeout && rej.additionalInfoLength >= 8) {
+    // A requester that gave up waiting may not know the other's id: its GUID and its own id name the connection. Once the
+    // connection stands it has had the REP, and both ids are wanted.
+    const guid = get64Big(rej.additionalInfo, 0)
+    c = registry.byRemote(remoteKeyOf(guid, rej.localCommId, engine.options.addressKey(from)))
+    if (c !== undefined && !halfOpenStates.has(c.state)) {
+      engine.drop('unexpected')
+      return
+    }
+  }
   if (c === undefined) engine.drop('unknownId')
+  else if (!engine.isFromPeer(c, from)) engine.drop('foreignSource')
   else follow(engine, c, 'REJ', rej, now)
 }
 
@@ -332,7 +349,7 @@ function answerUnknown<A>(engine: Engine<A>, message: OfConnection, from: A): vo
 
 function receiveSidrReq<A>(engine: Engine<A>, request: CmMessageOf<'SIDR_REQ'>, from: A, now: number): void {
   const { registry, options } = engine
-  const key = sidrKeyOf(request.requestId, request.serviceId, options.addressKey?.(from) ?? '')
+  const key = sidrKeyOf(request.requestId, request.serviceId, options.addressKey(from))
   const known = registry.byRemote(key)
   if (known !== undefined) {
     follow(engine, known, 'SIDR_REQ', request, now)

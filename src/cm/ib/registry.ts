@@ -55,8 +55,8 @@ export class Registry<A> {
     return this.#byRemote.get(key)
   }
 
-  byQpn(guid: bigint, qpn: number): Connection<A> | undefined {
-    return this.#byQpn.get(`${guid} ${qpn}`)
+  byQpn(guid: bigint, qpn: number, source: string): Connection<A> | undefined {
+    return this.#byQpn.get(`${guid} ${qpn} ${source}`)
   }
 
   /** From now on it is found by the ids and the QP of its peer. */
@@ -67,7 +67,7 @@ export class Registry<A> {
   }
 
   knowQpn(c: Connection<A>): void {
-    c.qpnKey = `${c.remoteCaGuid} ${c.remoteQpn}`
+    c.qpnKey = `${c.remoteCaGuid} ${c.remoteQpn} ${c.peerKey}`
     this.#byQpn.set(c.qpnKey, c)
   }
 
@@ -82,11 +82,11 @@ export class Registry<A> {
   }
 
   /** The connection that waits for this REQ of its peer: same service, and the path leads to where the REQ comes from. */
-  peerFor(request: CmReq, caGuid: bigint): Connection<A> | undefined {
+  peerFor(request: CmReq, caGuid: bigint, isFrom: (c: Connection<A>) => boolean): Connection<A> | undefined {
     for (const c of this.#peers) {
       if (c.serviceId !== request.serviceId || (c.state !== 'REQ_SENT' && c.state !== 'MRA_REQ_RCVD')) continue
       if (request.localCaGuid === caGuid && request.localCommId === c.localCommId) continue
-      if (sameBytes(c.primary.remoteGid, request.primary.localGid)) return c
+      if (sameBytes(c.primary.remoteGid, request.primary.localGid) && isFrom(c)) return c
     }
     return undefined
   }
@@ -133,12 +133,16 @@ export class Registry<A> {
   }
 }
 
-export function remoteKeyOf(caGuid: bigint, commId: number): string {
-  return `${caGuid} ${commId}`
+/**
+ * GUIDs, ids and QP numbers are what a message says; who may say them shows its source, so that is part of each key:
+ * a sender that names the adapter of another finds nothing of it, and takes no name from it.
+ */
+export function remoteKeyOf(caGuid: bigint, commId: number, source: string): string {
+  return `${caGuid} ${commId} ${source}`
 }
 
-export function sidrKeyOf(requestId: number, serviceId: bigint, address: string): string {
-  return `sidr ${requestId} ${serviceId} ${address}`
+export function sidrKeyOf(requestId: number, serviceId: bigint, source: string): string {
+  return `sidr ${requestId} ${serviceId} ${source}`
 }
 
 function sameBytes(a: Uint8Array, b: Uint8Array): boolean {

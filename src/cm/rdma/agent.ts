@@ -32,6 +32,7 @@ import {
   type ListenOptions,
   mtuBytes,
 } from '../ib/index.ts'
+import { sameBytes } from './address.ts'
 import { GsiPort, type MadAddress } from './gsi-port.ts'
 
 /** Whom events of a connection go to: what its `context` is. */
@@ -97,7 +98,8 @@ export class Agent {
       commIds: () => port.commId(),
       send: (mad, to) => port.send(mad, to),
       event: (event) => this.#event(event),
-      addressKey: ({ key }) => key,
+      addressKey: ({ source }) => source,
+      addressOnPath: ({ gid }, { remoteGid }) => sameBytes(gid, remoteGid),
       check: ({ pathMtu }) => (mtuBytes(pathMtu) > activeMtu ? CmRejReason.InvalidPathMtu : undefined),
     })
     this.#background = setInterval(() => {

@@ -22,7 +22,7 @@ import {
 import { gidOfIp, Mad } from '../../wire/index.ts'
 import { sameBytes } from './address.ts'
 
-/** Where MADs go and come from. `key` is the same for the same place. */
+/** Where MADs go and come from. `key` is the same for the same place, `source` for the same peer. */
 export interface MadAddress {
   /** The peer's. */
   readonly gid: Uint8Array
@@ -30,10 +30,12 @@ export interface MadAddress {
   /** Which of the own GIDs is the source. */
   readonly sgidIndex: number
   readonly key: string
+  readonly source: string
 }
 
 export function madAddress(gid: Uint8Array, lid: number, sgidIndex: number): MadAddress {
-  return { gid, lid, sgidIndex, key: `${Buffer.from(gid).toString('hex')}/${sgidIndex}` }
+  const source = Buffer.from(gid.buffer, gid.byteOffset, gid.length).toString('hex')
+  return { gid, lid, sgidIndex, key: `${source}/${sgidIndex}`, source }
 }
 
 const receives = 1024
@@ -53,8 +55,8 @@ export class GsiPort {
   readonly #mr: MemoryRegion
   readonly #handles = new Map<string, AddressHandle>()
   readonly #sendsAt = receives * receiveBytes
-  readonly #gids: readonly Uint8Array[]
-  #serial: number
+  #gids: readonly Uint8Array[] = []
+  readonly #random: () => number
   #posted = 0
   #completed = 0
 
@@ -62,13 +64,12 @@ export class GsiPort {
     const { context } = pd
     this.#context = context
     this.#pd = pd
-    this.#gids = context.queryGidTable().map(({ gid }) => gid)
     this.#buffer = context.alloc(this.#sendsAt + sends * sendBytes)
     this.#mr = pd.regMr(this.#buffer, 1)
     const cap = { maxSendWr: sends, maxRecvWr: receives, maxSendSge: 1, maxRecvSge: 1, maxInlineData: 0 }
     this.qp = pd.createQp({ type: QpType.GSI, sendCq: cq, recvCq: cq, cap })
     connectQp(this.qp as unknown as QueuePair, { psn: 0 }, null)
-    this.#serial = Math.floor(random() * 2 ** 22)
+    this.#random = random
     for (let i = 0; i < receives; i++) this.#receive(i)
   }
 
@@ -83,10 +84,9 @@ export class GsiPort {
     })
   }
 
-  /** A communication ID whose answers come here. */
+  /** A communication ID whose answers come here. Those who have seen some cannot tell the others. */
   commId(): number {
-    this.#serial = (this.#serial + 1) & 0x3fffff
-    return commIdOf(this.qp, this.#serial)
+    return commIdOf(this.qp, Math.floor(this.#random() * 2 ** 22))
   }
 
   /** Puts a MAD on its way. */
@@ -134,8 +134,16 @@ export class GsiPort {
     const ipv6 = grh[0]! >> 4 === 6
     const source = ipv6 ? grh.slice(8, 24) : gidOfIp(grh.subarray(32, 36))
     const own = ipv6 ? grh.subarray(24, 40) : gidOfIp(grh.subarray(36, 40))
-    const index = this.#gids.findIndex((gid) => sameBytes(gid, own))
-    return madAddress(source, lid, Math.max(0, index))
+    return madAddress(source, lid, Math.max(0, this.#indexOf(own)))
+  }
+
+  /** An answer must leave from the address that was asked: the peer takes it from no other. −1 if that is gone. */
+  #indexOf(gid: Uint8Array): number {
+    const index = this.#gids.findIndex((one) => sameBytes(one, gid))
+    if (index >= 0) return index
+    // The host has got an address since.
+    this.#gids = this.#context.queryGidTable().map((entry) => entry.gid)
+    return this.#gids.findIndex((one) => sameBytes(one, gid))
   }
 
   #handle(to: MadAddress): AddressHandle {
