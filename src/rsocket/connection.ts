@@ -57,8 +57,8 @@ export class StreamConnection implements StreamLink {
   foreign = true
   /** Both ends take this for a trunk of many streams. */
   trunk = false
-  /** So much room makes it writable to `poll`, as in librdmacm. */
-  readonly lowWater: number
+  /** So much free send buffer makes it writable to `poll`, as in librdmacm. */
+  private readonly lowWater: number
   /** The error that ended the connection, positive; 0 if there was none. */
   error = 0
   private started = false
@@ -144,6 +144,11 @@ export class StreamConnection implements StreamLink {
 
   get writableBytes(): number {
     return this.out.writableBytes
+  }
+
+  /** Room for the peer's sake is any: a peer of version 1 may never offer as much as the low-water mark. */
+  get pollsWritable(): boolean {
+    return this.out.canSend(this.lowWater)
   }
 
   get pendingBytes(): number {
@@ -317,6 +322,11 @@ export class StreamConnection implements StreamLink {
     if (!this.out.controlFree) return false
     this.out.postControl(this.empty)
     return true
+  }
+
+  /** Only some requests are signaled: an empty RDMA WRITE behind the others tells that they have completed. */
+  flush(): void {
+    if (this.open && this.out.endsUnsignaled && this.out.controlFree) this.out.postControl(this.empty)
   }
 
   /** Asks a peer that takes nothing more whether it still lives, as TCP probes a window of zero. */

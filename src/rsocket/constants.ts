@@ -87,6 +87,8 @@ export const RDMA_POLLING_TIME = 0x101
 
 /** Ours: sockets that connect to the same address share a queue pair, if the peer is a Verbena end; 0 unless told. */
 export const RDMA_SHARE = 0x102
+/** Of ours: streams on one trunk at most. Beyond that connecting sockets get queue pairs of their own. */
+export const RDMA_STREAMS = 0x103
 
 /** Protection of a mapped buffer. */
 export const PROT_NONE = 0

@@ -16,6 +16,7 @@ export const protocolErrors = {
   sglOverflow: 'the peer offered more buffers than it has',
   badIomap: 'the peer mapped a buffer at an entry or range that cannot be',
   badFrame: 'the peer sent a frame that cannot be on a trunk',
+  framesNotTaken: 'the peer takes no frames of a trunk, and too many wait for it',
   dataAfterShutdown: 'the peer sent data after it had shut down',
 } as const
 export type ProtocolError = keyof typeof protocolErrors
@@ -31,6 +32,28 @@ export function countProtocolError(name: ProtocolError): void {
 /** Connections of this thread that were ended because the peer broke the protocol, by what it did. */
 export function rsocketProtocolErrors(): Record<ProtocolError, number> {
   return { ...counts }
+}
+
+/** What this end would not take or keep, because there was enough of it. */
+const drops = {
+  /** Connections: more of them waited for `accept` than the backlog, or there was no memory for them. */
+  connectionsRefused: 0,
+  /** Streams of a trunk: more of them waited for `accept` than the backlog, or RDMA_STREAMS were open. */
+  streamsRefused: 0,
+  /** Addresses that a datagram socket forgot for others that came later. */
+  peersForgotten: 0,
+  /** Datagrams over UDP: more came than the program took in time. */
+  udpDropped: 0,
+}
+export type RSocketDrops = Record<keyof typeof drops, number>
+
+export function countDrop(name: keyof RSocketDrops, times = 1): void {
+  drops[name] += times
+}
+
+/** What sockets of this thread refused or forgot because a limit was reached. See docs/rsocket.md. */
+export function rsocketDrops(): RSocketDrops {
+  return { ...drops }
 }
 
 /** Counters of one connection: fields of one shape, because they are written on the data path. */

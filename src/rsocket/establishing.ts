@@ -9,14 +9,13 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { type CmEvent, CmEventType, type CmId, PortSpace } from '../cm/index.ts'
 import { decodeConnData, Feature } from './conn-data.ts'
 import { AF_INET6, Errno } from './constants.ts'
-import { countProtocolError } from './counters.ts'
+import { countDrop, countProtocolError } from './counters.ts'
 import { errnoOf } from './errors.ts'
 import { type CmOwner, Hub } from './hub.ts'
 import { heat } from './loop.ts'
 import { Ready, type State } from './readiness.ts'
 import { connectionParam, Stream } from './stream.ts'
 import type { SocketAddress } from './types.ts'
-import { Patience } from './waiting.ts'
 
 /** Of `listen` without a number. */
 const defaultBacklog = 511
@@ -37,6 +36,11 @@ export abstract class Establishing extends Ready implements CmOwner {
 
   protected get acceptable(): number {
     return this.accepted.length
+  }
+
+  /** Whether as many connections wait for `accept`, or are being made, as may. */
+  protected get acceptQueueFull(): boolean {
+    return this.accepted.length + this.arriving.size >= this.backlog
   }
 
   // --- addresses and listening -------------------------------------------------------------------------------------
@@ -112,8 +116,9 @@ export abstract class Establishing extends Ready implements CmOwner {
   protected arrive(event: CmEvent): void {
     const { id, param } = event
     const data = decodeConnData(param.privateData)
-    if (typeof data === 'string' || this.accepted.length + this.arriving.size >= this.backlog) {
+    if (typeof data === 'string' || this.acceptQueueFull) {
       if (typeof data === 'string') countProtocolError('badConnData')
+      else countDrop('connectionsRefused')
       id.reject()
       id.close()
       return
@@ -135,6 +140,7 @@ export abstract class Establishing extends Ready implements CmOwner {
     } catch (error) {
       // Nothing is left for one more: the peer is refused, and those that are there go on.
       socket.caught(error)
+      countDrop('connectionsRefused')
       try {
         id.reject()
       } catch {
@@ -190,7 +196,6 @@ export abstract class Establishing extends Ready implements CmOwner {
     this.own = new Stream(id, this.options, this)
     this.stream = this.own
     this.connection = this.own.connection
-    this.patience = new Patience(this.stream, this.hub!, this.options)
   }
 
   cmEvent(event: CmEvent): void {
@@ -252,9 +257,7 @@ export abstract class Establishing extends Ready implements CmOwner {
       this.connectFailed(Errno.EPROTO, `${this.peerText()} does not speak version 1 of rsockets`)
       return
     }
-    this.state = 'connected'
-    this.hold()
-    if (this.options.keepAlive) this.startKeepAlive()
+    this.becomeConnected(this.own!)
     this.onSettled?.(0)
     if (listener === undefined) return
     listener.arriving.delete(this)
@@ -314,6 +317,9 @@ export abstract class Establishing extends Ready implements CmOwner {
   /** Gives everything of the device back. */
   protected release(): void {
     this.heldDrop()
+    // The streams that others have on this connection end before what it consists of is given back.
+    this.trunk?.end(this.connection?.error ?? 0, this.reason)
+    this.trunk = null
     this.lastCounters = this.connection?.counters
     this.mappings?.close()
     this.id?.close()

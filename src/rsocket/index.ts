@@ -2,7 +2,7 @@
 
 export * from './api.ts'
 export * from './constants.ts'
-export { rsocketProtocolErrors } from './counters.ts'
+export { type RSocketDrops, rsocketDrops, rsocketProtocolErrors } from './counters.ts'
 export { RDatagram } from './datagram.ts'
 export { RSocketError } from './errors.ts'
 export { type PollFd, rpoll, rselect } from './poll.ts'

@@ -10,8 +10,8 @@ export interface StreamLink {
   readonly readableBytes: number
   readonly writableBytes: number
   readonly pendingBytes: number
-  /** So much room makes it writable to `poll`. */
-  readonly lowWater: number
+  /** There is room enough for POLLOUT. */
+  readonly pollsWritable: boolean
   /** Whether all that was sent has arrived, or is in hands that see to it. */
   readonly allSent: boolean
   /** Nothing is left to wait for: it has arrived, or never will. */
@@ -34,6 +34,8 @@ export interface StreamLink {
   recv(buffer: Uint8Array, offset: number, length: number, peek?: boolean): number
   process(): number
   reap(): void
+  /** Has the peer's device say how far it is with what was sent, where nothing else will. */
+  flush(): void
   arm(): void
   shutdownWrite(): void
   shutdownRead(): void

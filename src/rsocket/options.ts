@@ -41,6 +41,8 @@ export const maxBufferBytes: number = 1 << 28
 export const maxIomapSize: number = 127 << 8
 /** Entries of our target SGL: buffers that a peer may offer at a time. librdmacm has two. */
 export const targetEntries = 16
+/** Streams of one trunk. */
+export const defaultMaxStreams: number = 1 << 14
 /** Microseconds to poll before sleeping, of librdmacm. */
 export const defaultPollingUs = 10
 

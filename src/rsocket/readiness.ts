@@ -10,7 +10,7 @@ import { SocketOptions } from './socket-options.ts'
 import type { Stream } from './stream.ts'
 import type { Trunk } from './trunk.ts'
 import type { RSocketCounters, RSocketOptions, SocketAddress, Watch } from './types.ts'
-import type { Patience } from './waiting.ts'
+import { Patience } from './waiting.ts'
 import { Watches } from './watches.ts'
 
 export type State = 'idle' | 'bound' | 'listening' | 'connecting' | 'connected' | 'failed' | 'closing' | 'closed'
@@ -59,7 +59,6 @@ export abstract class Ready implements Member {
   protected abstract goodbye(): boolean
   /** Ends the socket for good. */
   protected abstract finish(): void
-  protected abstract startKeepAlive(): void
   abstract close(): number
 
   get closed(): boolean {
@@ -96,13 +95,42 @@ export abstract class Ready implements Member {
     return error === 0 ? 0 : -error
   }
 
+  // --- connected ---------------------------------------------------------------------------------------------------
+
+  /** The only way to be connected, whatever the connection is and however it was made. */
+  protected becomeConnected(line: Line): void {
+    this.stream = line
+    this.connection = line.connection
+    this.patience = new Patience(line, this.hub!, this.options)
+    this.state = 'connected'
+    this.hold()
+    this.startKeepAlive()
+  }
+
+  /** Follows SO_KEEPALIVE and TCP_KEEPIDLE. */
+  protected startKeepAlive(): void {
+    clearInterval(this.keepAlive)
+    this.keepAlive = undefined
+    this.patience!.keepAliveMs = Number.POSITIVE_INFINITY
+    if (!this.options.keepAlive) return
+    const ms = Math.min(this.options.keepIdleSeconds * 1000, 0x7fffffff)
+    this.keepAlive = setInterval(() => {
+      this.connection?.sendKeepalive()
+      if (this.watches.size > 0) heat(this)
+    }, ms).unref()
+    this.patience!.keepAliveMs = ms
+  }
+
   // --- readiness ---------------------------------------------------------------------------------------------------
 
   poll(events: number): number {
-    if (this.connection !== null) {
+    if (this.state === 'connecting' || this.state === 'listening') {
+      this.hub!.pump()
+      this.opening?.process()
+    } else if (this.connection !== null) {
       this.connection.process()
       this.connection.reap()
-    } else if (this.state === 'connecting' || this.state === 'listening') this.hub!.pump()
+    }
     const ready = this.ready()
     const asked = events | POLLERR | POLLHUP
     const attended = this.connection !== null && (ready & events) === 0 && this.patience?.attend() === true
@@ -119,7 +147,7 @@ export abstract class Ready implements Member {
         const connection = this.connection!
         let ready = 0
         if (connection.readableBytes > 0 || !connection.readable) ready |= POLLIN
-        if (!connection.writable || connection.writableBytes >= connection.lowWater) ready |= POLLOUT
+        if (!connection.writable || connection.pollsWritable) ready |= POLLOUT
         if (!connection.open) ready |= POLLHUP
         if (connection.error !== 0) ready |= POLLERR
         return ready

@@ -136,6 +136,16 @@ export class SendSide {
     return Math.min(this.free, (this.offered - this.bytesOut) | 0)
   }
 
+  /** Whether something can be sent at once, and `freeBytes` of the send buffer are free. */
+  canSend(freeBytes: number): boolean {
+    return this.free >= freeBytes && this.writableBytes > 0
+  }
+
+  /** Whether the last request was not signaled, and no later one will tell that it has completed. */
+  get endsUnsignaled(): boolean {
+    return this.unsignaled > 0 && this.controlsPosted === this.controlsDone
+  }
+
   /** Bytes of which it is not known that they arrived. */
   get pendingBytes(): number {
     return (this.bytesPosted - this.bytesDone) | 0

@@ -1,3 +1,4 @@
+import { Adapter } from './adapter.ts'
 import type { StreamConnection } from './connection.ts'
 import { Errno } from './constants.ts'
 import { Establishing } from './establishing.ts'
@@ -9,7 +10,6 @@ import { type Carrier, keepTrunk, Route } from './sharing.ts'
 import type { Trunk } from './trunk.ts'
 import type { TrunkStream } from './trunk-stream.ts'
 import type { SocketAddress } from './types.ts'
-import { Patience } from './waiting.ts'
 
 export abstract class Sharing extends Establishing implements Carrier {
   protected abstract override another(): Sharing
@@ -25,8 +25,8 @@ export abstract class Sharing extends Establishing implements Carrier {
     this.nonBlocking = true
     keepTrunk(this, connection, {
       arrive: (stream) => (listener as Sharing).arriveShared(stream, this),
-      idle: ({ carrier }) => {
-        if (!carrier.open && !this.closed) this.close()
+      idle: (trunk) => {
+        if (!trunk.open && !this.closed) this.close()
       },
     })
     return true
@@ -78,26 +78,22 @@ export abstract class Sharing extends Establishing implements Carrier {
   private adopt(other: Sharing): boolean {
     this.id = other.id
     this.id!.context = this
-    this.own = other.own
-    this.own!.member = this
-    this.stream = other.stream
-    this.connection = other.connection
-    this.patience = new Patience(this.own!, this.hub!, this.options)
-    this.state = 'connected'
+    const own = other.own!
+    this.own = own
+    own.member = this
     other.id = undefined
     other.own = null
     other.stream = null
     other.connection = null
     other.close()
-    this.hold()
-    if (this.options.keepAlive) this.startKeepAlive()
+    this.becomeConnected(own)
     if (this.watches.size > 0) heat(this)
     return true
   }
 
   private openOn(trunk: Trunk, carrier: Sharing): void {
     if (this.state !== 'connecting') return
-    const stream = trunk.open()
+    const stream = trunk.openStream()
     this.opening = trunk
     stream.onAnswer = (errno) => {
       this.opening = null
@@ -106,34 +102,40 @@ export abstract class Sharing extends Establishing implements Carrier {
       else this.attach(stream, carrier, true)
       if (this.watches.size > 0) heat(this)
     }
+    if (!trunk.open) stream.carrierEnded(trunk.carrier.error || Errno.ECONNRESET, trunk.carrier.reason)
   }
 
   /** This socket is the end of a stream of a trunk. */
   private attach(stream: TrunkStream, carrier: Sharing, connecting: boolean): void {
-    const adapter = carrier.adapter!
+    // The carrier may be gone before this socket is.
+    const adapter = Adapter.acquire(carrier.adapter!.context)
+    const close = (): void => {
+      stream.end(Errno.ECONNRESET, 'closed')
+      adapter.release()
+    }
     stream.member = this
-    this.stream = { adapter, connection: stream, close: () => stream.end(Errno.ECONNRESET, 'closed') }
-    this.connection = stream
     this.hub ??= Hub.acquire(this.device)
-    this.patience = new Patience(this.stream, this.hub, this.options)
     const own = named(carrier.id!.localAddress)
     const peer = named(carrier.id!.peerAddress!)
     if (connecting) own.port = stream.port
     else peer.port = stream.port
     this.names = { own, peer }
-    this.state = 'connected'
-    this.hold()
+    this.becomeConnected({ adapter, connection: stream, close })
   }
 
   /** A stream that the peer opens on a trunk to this listener; false if it is refused. */
   private arriveShared(stream: TrunkStream, carrier: Sharing): boolean {
-    if (this.state !== 'listening' || this.accepted.length + this.arriving.size >= this.backlog) return false
+    if (this.state !== 'listening' || this.acceptQueueFull || carrier.closed) return false
     const socket = this.another()
     socket.options = this.options.inherit()
     socket.attach(stream, carrier, false)
     this.accepted.push(socket)
     if (this.watches.size > 0) heat(this)
     return true
+  }
+
+  get maxStreams(): number {
+    return this.options.maxStreams
   }
 
   /** Of a socket that shall carry others: its connection, if the peer agrees. */

@@ -15,6 +15,8 @@ export interface Carrier {
   trunk: Trunk | null
   readonly adapter: Adapter | null
   readonly reason: string
+  /** Streams that it may carry. */
+  readonly maxStreams: number
   /** Its connection, if the peer takes it for a trunk too. */
   readonly trunkConnection: StreamConnection | null
   connectPlain(addr: SocketAddress): number
@@ -60,7 +62,9 @@ export class Route implements TrunkOwner {
         if (!adopted) carrier.close()
       } else {
         this.#trunk = keepTrunk(carrier, connection, this)
-        for (const one of waiting) one.opened(this.#trunk, carrier)
+        for (const one of waiting)
+          if (this.#trunk.full) one.alone()
+          else one.opened(this.#trunk, carrier)
       }
     }
   }
@@ -75,6 +79,7 @@ export class Route implements TrunkOwner {
   join(socket: Joining): void {
     clearTimeout(this.#timer)
     if (this.#trunk === null) this.#waiting.push(socket)
+    else if (this.#trunk.full) socket.alone()
     else socket.opened(this.#trunk, this.#carrier)
   }
 
@@ -82,19 +87,19 @@ export class Route implements TrunkOwner {
     if (this.#over) return
     clearTimeout(this.#timer)
     const end = (): void => {
-      if (this.#over || (trunk.streams.size > 0 && trunk.carrier.open)) return
+      if (this.#over || (trunk.streams.size > 0 && trunk.open)) return
       this.#over = true
       this.#gone()
       this.#carrier.close()
     }
-    if (!trunk.carrier.open) end()
+    if (!trunk.open) end()
     else this.#timer = inRootContext(() => setTimeout(end, keepMs).unref())
   }
 }
 
 /** Makes a trunk of a connected socket, and sees that it gets time. */
 export function keepTrunk(carrier: Carrier, connection: StreamConnection, owner: TrunkOwner): Trunk {
-  const trunk = new Trunk(connection, owner)
+  const trunk = new Trunk(connection, owner, carrier.maxStreams)
   carrier.trunk = trunk
   // Its streams keep the process alive, not this.
   inRootContext(() => carrier.watch(0, () => trunk.process())).unref()

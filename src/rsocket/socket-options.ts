@@ -15,6 +15,7 @@ import {
   RDMA_RQSIZE,
   RDMA_SHARE,
   RDMA_SQSIZE,
+  RDMA_STREAMS,
   SO_BROADCAST,
   SO_KEEPALIVE,
   SO_LINGER,
@@ -32,7 +33,7 @@ import {
   TCP_MAXSEG,
   TCP_NODELAY,
 } from './constants.ts'
-import { defaultOptions, defaultPollingUs, type StreamOptions } from './options.ts'
+import { defaultMaxStreams, defaultOptions, defaultPollingUs, type StreamOptions } from './options.ts'
 
 /** Of `tcp_keepalive_time`. */
 const keepIdleSeconds = 7200
@@ -55,6 +56,8 @@ export class SocketOptions {
   tos = 0
   v6Only = false
   pollingUs: number = defaultPollingUs
+  /** Streams of one trunk. */
+  maxStreams: number = defaultMaxStreams
 
   /** For an accepted socket: what it has of the one that listens. */
   inherit(): SocketOptions {
@@ -166,6 +169,17 @@ const table = new Map<number, Option>([
     },
   ],
   [
+    key(SOL_RDMA, RDMA_STREAMS),
+    {
+      get: (options) => options.maxStreams,
+      set(options, value) {
+        if (!(value >= 1)) return -Errno.EINVAL
+        options.maxStreams = value
+        return undefined
+      },
+    },
+  ],
+  [
     key(SOL_RDMA, RDMA_POLLING_TIME),
     {
       get: (options) => options.pollingUs,
@@ -194,6 +208,11 @@ export function setOption(options: SocketOptions, level: number, name: number, v
   const option = table.get(key(level, name))
   if (option === undefined) return -Errno.ENOPROTOOPT
   return option.set(options, value) ?? 0
+}
+
+/** Whether keepalives go by this option. */
+export function changesKeepAlive(level: number, name: number): boolean {
+  return (level === SOL_SOCKET && name === SO_KEEPALIVE) || (level === IPPROTO_TCP && name === TCP_KEEPIDLE)
 }
 
 /** The value, or an error number, negative. */

@@ -28,7 +28,7 @@ import { heat } from './loop.ts'
 import { Mappings } from './mappings.ts'
 import { named } from './names.ts'
 import { Sharing } from './sharing-socket.ts'
-import { getOption, setOption } from './socket-options.ts'
+import { changesKeepAlive, getOption, setOption } from './socket-options.ts'
 import type { RSocketCounters, RSocketLike, SocketAddress } from './types.ts'
 import { Wanted } from './waiting.ts'
 
@@ -157,9 +157,12 @@ export class RSocket extends Sharing implements RSocketLike {
   }
 
   get pendingBytes(): number {
-    this.connection?.process()
-    this.connection?.reap()
-    return this.connection?.pendingBytes ?? 0
+    const { connection } = this
+    if (connection === null) return 0
+    connection.process()
+    connection.reap()
+    if (connection.pendingBytes > 0) connection.flush()
+    return connection.pendingBytes
   }
 
   // --- the end -----------------------------------------------------------------------------------------------------
@@ -267,7 +270,7 @@ export class RSocket extends Sharing implements RSocketLike {
     if (typeof value === 'object' && (level !== SOL_SOCKET || name !== SO_LINGER)) return -Errno.EINVAL
     const number = typeof value === 'object' ? (value.onoff !== 0 ? value.linger : -1) : value
     const result = setOption(this.options, level, name, number)
-    if (result === 0 && this.state === 'connected') this.startKeepAlive()
+    if (result === 0 && this.state === 'connected' && changesKeepAlive(level, name)) this.startKeepAlive()
     return result
   }
 
@@ -279,18 +282,6 @@ export class RSocket extends Sharing implements RSocketLike {
       if (name === SO_ERROR) return this.pendingError !== 0 ? -this.takeError() : (this.connection?.error ?? 0)
     }
     return getOption(this.options, level, name)
-  }
-
-  protected startKeepAlive(): void {
-    clearInterval(this.keepAlive)
-    this.keepAlive = undefined
-    if (!this.options.keepAlive) return
-    const ms = Math.min(this.options.keepIdleSeconds * 1000, 0x7fffffff)
-    this.keepAlive = setInterval(() => {
-      this.connection?.sendKeepalive()
-      if (this.watches.size > 0) heat(this)
-    }, ms).unref()
-    this.patience!.keepAliveMs = ms
   }
 
   fcntl(command: number, value = 0): number {

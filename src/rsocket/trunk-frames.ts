@@ -11,9 +11,63 @@
  *      1  stream    24 bits, chosen by the end that connected
  *      4  value
  */
+import type { StreamLink } from './link.ts'
 
 export const Frame = { Open: 1, Accept: 2, Data: 3, Credit: 4, Shut: 5, Close: 6, Reset: 7 } as const
 
 export const headBytes = 8
-/** Bytes of one direction of one stream that may be under way. */
+/** Bytes of one direction of one stream that may be in flight. */
 export const windowBytes: number = 1 << 16
+
+/** What a trunk uses of the connection that its frames travel on. */
+export type Carried = Pick<
+  StreamLink,
+  | 'open'
+  | 'error'
+  | 'reason'
+  | 'readableBytes'
+  | 'writableBytes'
+  | 'send'
+  | 'recv'
+  | 'process'
+  | 'reap'
+  | 'arm'
+  | 'sendKeepalive'
+  | 'end'
+>
+
+/** A carrier that has ended: nothing comes, and nothing is taken. */
+export class ClosedCarrier implements Carried {
+  readonly open = false
+  readonly readableBytes = 0
+  readonly writableBytes = 0
+  readonly error: number
+  readonly reason: string
+
+  constructor(error: number, reason: string) {
+    this.error = error
+    this.reason = reason
+  }
+
+  send(): number {
+    return 0
+  }
+
+  recv(): number {
+    return 0
+  }
+
+  process(): number {
+    return 0
+  }
+
+  reap(): void {}
+
+  arm(): void {}
+
+  sendKeepalive(): boolean {
+    return true
+  }
+
+  end(): void {}
+}

@@ -22,7 +22,6 @@ export class TrunkStream implements StreamLink {
   readonly counters: Counters = new Counters()
   readonly foreign = false
   readonly mapped = null
-  readonly lowWater = 1
   readonly lastPosted = 0
   /** Who is told when something has come. */
   member: Member | null = null
@@ -44,6 +43,8 @@ export class TrunkStream implements StreamLink {
   /** Bytes that this end may send. */
   #credit: number = windowBytes
   #discarding = false
+  /** A credit frame waits to be sent. */
+  #crediting = false
 
   constructor(trunk: Trunk, id: number, accepted: boolean) {
     this.trunk = trunk
@@ -137,13 +138,17 @@ export class TrunkStream implements StreamLink {
     return this.writable ? Math.min(this.#credit, this.trunk.room) : 0
   }
 
+  get pollsWritable(): boolean {
+    return this.writableBytes > 0
+  }
+
   get pendingBytes(): number {
     return 0
   }
 
   /** The trunk stays, and sees to what it has taken. */
   get allSent(): boolean {
-    return this.trunk.flushed || !this.trunk.carrier.open
+    return this.trunk.flushed
   }
 
   get settled(): boolean {
@@ -205,10 +210,18 @@ export class TrunkStream implements StreamLink {
       this.#readAt = 0
     }
     if (this.#owed < windowBytes / 2 || (!this.readable && !this.#discarding)) return
+    if (!this.open || this.#crediting) return
+    this.#crediting = true
+    this.trunk.sayCredit(this.id)
+  }
+
+  /** Bytes that were read: the peer may send as many more, and a credit frame that leaves now tells it. */
+  takeOwed(): number {
     const owed = this.#owed
+    this.#crediting = false
     this.#owed = 0
     this.#granted += owed
-    if (this.open) this.trunk.say(Frame.Credit, this.id, owed)
+    return owed
   }
 
   process(): number {
@@ -216,12 +229,15 @@ export class TrunkStream implements StreamLink {
   }
 
   reap(): void {
-    this.trunk.carrier.reap()
+    this.trunk.reap()
   }
 
   arm(): void {
-    this.trunk.carrier.arm()
+    this.trunk.arm()
+    if (this.writable && this.trunk.room === 0) this.trunk.awaitRoom()
   }
+
+  flush(): void {}
 
   shutdownWrite(): void {
     if (!this.open || !this.writable) return
@@ -256,7 +272,7 @@ export class TrunkStream implements StreamLink {
   }
 
   sendKeepalive(): boolean {
-    return this.trunk.carrier.sendKeepalive()
+    return this.trunk.sendKeepalive()
   }
 
   /** The socket gives it up: with an error the peer gets a reset. */

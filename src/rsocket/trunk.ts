@@ -1,31 +1,48 @@
 /**
  * Many streams over one queue pair: a stream of rsockets between two Verbena ends, the carrier, on which frames travel.
  *
- * Each direction of a stream may have a window of bytes under way, so that one whose reader is slow does not stop the
+ * Each direction of a stream may have a window of bytes in flight, so that one whose reader is slow does not stop the
  * others. Memory for the window is borrowed while there is something in it: an idle stream has none.
+ *
+ * The carrier may end at any moment, and its socket then gives back queue pair and completion queues, while sockets still
+ * have their streams. So the trunk lets go of the carrier first, and has one that is closed in its place. The end of the
+ * carrier is told once, to all streams and to the owner.
  */
-import type { StreamConnection } from './connection.ts'
 import { Errno } from './constants.ts'
-import { countProtocolError, protocolErrors } from './counters.ts'
-import { Frame, headBytes, windowBytes } from './trunk-frames.ts'
+import { countDrop, countProtocolError, type ProtocolError, protocolErrors } from './counters.ts'
+import { defaultMaxStreams } from './options.ts'
+import { type Carried, ClosedCarrier, Frame, headBytes, windowBytes } from './trunk-frames.ts'
 import { TrunkStream } from './trunk-stream.ts'
 
 /** Data of one frame: then others have their turn. */
 const maxData = 1 << 14
-/** Windows that are kept for the next who needs one. */
+/** Windows that are kept for the next stream that needs one. */
 const spareWindows = 64
+/** With so many frames that the peer has not taken, the end that accepts streams takes no more of the peer's. */
+const heldFrames = 256
+/**
+ * Frames that wait to be sent, beyond those that each stream may cause: open, credit, shut and close. More wait only for
+ * a peer that takes none.
+ */
+const spareFrames = 1024
+const framesPerStream = 4
+/** Words of a frame that waits: kind, stream, value. */
+const frameWords = 3
+/** In place of a credit frame's value: what the stream owes when the frame leaves. */
+const owed = -1
 
 export interface TrunkOwner {
-  /** A stream that the peer opens; false if it is refused. */
+  /** A stream that the peer opens; false if it is refused. Without this the peer may open none. */
   arrive?(stream: TrunkStream, port: number): boolean
   /** There are no streams any more, or the carrier is gone. */
   idle(trunk: Trunk): void
 }
 
 export class Trunk {
-  readonly carrier: StreamConnection
+  #carrier: Carried
   readonly streams: Map<number, TrunkStream> = new Map()
   owner: TrunkOwner
+  readonly maxStreams: number
   #next = 1
   // What is to be sent before anything else: the rest of a frame, and frames without data.
   readonly #stage: Uint8Array = new Uint8Array(headBytes + maxData)
@@ -33,6 +50,7 @@ export class Trunk {
   #staged = 0
   #sent = 0
   #frames: number[] = []
+  #framesAt = 0
   // What is being received.
   readonly #head: Uint8Array = new Uint8Array(headBytes)
   readonly #headView: DataView
@@ -42,18 +60,35 @@ export class Trunk {
   readonly #waste: Uint8Array = new Uint8Array(4096)
   readonly #spare: Uint8Array[] = []
   #processing = false
-  /** Somebody found no room. */
+  #unused = false
+  #over = false
+  /** A stream waits for room. */
   #blocked = false
 
-  constructor(carrier: StreamConnection, owner: TrunkOwner) {
-    this.carrier = carrier
+  constructor(carrier: Carried, owner: TrunkOwner, maxStreams: number = defaultMaxStreams) {
+    this.#carrier = carrier
     this.owner = owner
+    this.maxStreams = maxStreams
     this.#stageView = new DataView(this.#stage.buffer)
     this.#headView = new DataView(this.#head.buffer)
   }
 
+  /** The connection that frames travel on; a closed one when it has ended. */
+  get carrier(): Carried {
+    return this.#carrier
+  }
+
+  get open(): boolean {
+    return this.#carrier.open
+  }
+
+  /** Whether there are as many streams as may be. */
+  get full(): boolean {
+    return this.streams.size >= this.maxStreams
+  }
+
   /** A new stream from this end. */
-  open(): TrunkStream {
+  openStream(): TrunkStream {
     while (this.streams.has(this.#next)) this.#next = (this.#next % 0xffffff) + 1
     const stream = new TrunkStream(this, this.#next, false)
     this.streams.set(stream.id, stream)
@@ -65,7 +100,10 @@ export class Trunk {
   drop(stream: TrunkStream): void {
     if (this.streams.get(stream.id) !== stream) return
     this.streams.delete(stream.id)
-    if (this.streams.size === 0) this.owner.idle(this)
+    if (this.streams.size > 0) return
+    // Frames behind this one may open others: the owner is told when all have been taken.
+    if (this.#processing) this.#unused = true
+    else this.owner.idle(this)
   }
 
   // --- memory ------------------------------------------------------------------------------------------------------
@@ -80,22 +118,37 @@ export class Trunk {
 
   // --- sending -----------------------------------------------------------------------------------------------------
 
+  /** Frames without data that wait to be sent. */
+  get waiting(): number {
+    return (this.#frames.length - this.#framesAt) / frameWords
+  }
+
   /** Whether nothing waits to be sent. */
   get flushed(): boolean {
-    return this.#staged === 0 && this.#frames.length === 0
+    return this.#staged === 0 && this.#framesAt === this.#frames.length
   }
 
   /** Bytes of data that a frame could carry now. */
   get room(): number {
-    const room = this.flushed ? Math.max(0, Math.min(maxData, this.carrier.writableBytes - headBytes)) : 0
-    if (room === 0) this.#blocked = true
-    return room
+    return this.flushed ? Math.max(0, Math.min(maxData, this.#carrier.writableBytes - headBytes)) : 0
+  }
+
+  /** All streams are told when there is room again. */
+  awaitRoom(): void {
+    this.#blocked = true
+  }
+
+  /** Sends a credit frame for what a stream owes when the frame leaves. */
+  sayCredit(id: number): void {
+    this.say(Frame.Credit, id, owed)
   }
 
   /** Sends a frame without data, as soon as it can be. */
   say(kind: number, id: number, value = 0): void {
+    if (!this.#carrier.open) return
     this.#frames.push(kind, id, value)
     this.flush()
+    if (this.waiting > framesPerStream * this.maxStreams + spareFrames) this.#breach('framesNotTaken')
   }
 
   #writeHead(kind: number, id: number, value: number): void {
@@ -107,26 +160,38 @@ export class Trunk {
 
   /** Sends what waits; true if nothing does any more. */
   flush(): boolean {
-    let next = 0
+    const frames = this.#frames
     for (;;) {
       if (this.#staged > 0) {
-        this.#sent += this.carrier.send(this.#stage, this.#sent, this.#staged - this.#sent)
+        this.#sent += this.#carrier.send(this.#stage, this.#sent, this.#staged - this.#sent)
         if (this.#sent < this.#staged) break
         this.#staged = 0
       }
-      if (next === this.#frames.length) break
-      this.#writeHead(this.#frames[next]!, this.#frames[next + 1]!, this.#frames[next + 2]!)
-      next += 3
+      const at = this.#framesAt
+      if (at === frames.length) break
+      this.#framesAt = at + frameWords
+      const id = frames[at + 1]!
+      let value = frames[at + 2]!
+      if (value === owed) value = this.streams.get(id)?.takeOwed() ?? 0
+      if (value > 0 || frames[at]! !== Frame.Credit) this.#writeHead(frames[at]!, id, value)
     }
-    if (next > 0) this.#frames = this.#frames.slice(next)
+    if (this.#framesAt === frames.length) {
+      frames.length = 0
+      this.#framesAt = 0
+    } else if (this.#framesAt > frameWords * spareFrames) {
+      this.#frames = frames.slice(this.#framesAt)
+      this.#framesAt = 0
+    }
     return this.flushed
   }
 
   /** Sends data of a stream; how much was taken. */
   write(id: number, buffer: Uint8Array, from: number, length: number): number {
-    if (!this.flush()) return 0
-    const n = Math.min(length, this.room)
-    if (n === 0) return 0
+    const n = this.flush() ? Math.min(length, this.room) : 0
+    if (n === 0) {
+      this.#blocked = true
+      return 0
+    }
     this.#writeHead(Frame.Data, id, n)
     if (from === 0 && n === buffer.length) this.#stage.set(buffer, headBytes)
     else this.#stage.set(buffer.subarray(from, from + n), headBytes)
@@ -139,24 +204,51 @@ export class Trunk {
 
   /** Takes what has come for all streams; how many frames and parts of frames that was. */
   process(): number {
-    if (this.#processing) return 0
+    if (this.#processing || this.#over) return 0
     this.#processing = true
-    const { carrier } = this
-    carrier.process()
-    this.flush()
-    if (this.#blocked) {
-      this.#blocked = false
-      if (this.room > 0) for (const stream of this.streams.values()) stream.news()
-    }
     let count = 0
-    while (carrier.readableBytes > 0 && this.#takeSome()) count++
-    this.#processing = false
-    if (!carrier.open && carrier.readableBytes === 0) this.#ended()
+    try {
+      this.#carrier.process()
+      this.flush()
+      if (this.#blocked && this.room > 0) {
+        this.#blocked = false
+        for (const stream of this.streams.values()) stream.news()
+      }
+      while (this.#carrier.readableBytes > 0 && !this.#held && this.#takeSome()) count++
+    } finally {
+      this.#processing = false
+    }
+    if (!this.#carrier.open && this.#carrier.readableBytes === 0) this.end(this.#carrier.error, this.#carrier.reason)
+    else if (this.#unused) {
+      this.#unused = false
+      if (this.streams.size === 0) this.owner.idle(this)
+    }
     return count
   }
 
+  /**
+   * Whether the peer has to take answers before it is listened to again. Only the end that accepts streams waits, so the
+   * two never wait for each other.
+   */
+  get #held(): boolean {
+    return this.owner.arrive !== undefined && this.#carrier.open && this.waiting >= heldFrames
+  }
+
+  reap(): void {
+    this.#carrier.reap()
+  }
+
+  arm(): void {
+    this.#carrier.arm()
+  }
+
+  /** True if it was sent or is not needed. */
+  sendKeepalive(): boolean {
+    return this.#carrier.sendKeepalive()
+  }
+
   #takeSome(): boolean {
-    const { carrier } = this
+    const carrier = this.#carrier
     if (this.#left === 0) {
       this.#have += carrier.recv(this.#head, this.#have, headBytes - this.#have)
       if (this.#have < headBytes) return false
@@ -174,20 +266,20 @@ export class Trunk {
     const stream = this.streams.get(id)
     switch (kind) {
       case Frame.Open:
-        if (stream !== undefined || id === 0) return this.#breach()
-        this.#arrive(id, value)
+        if (stream !== undefined || id === 0 || this.owner.arrive === undefined) return this.#breach('badFrame')
+        this.#arrive(id, value & 0xffff)
         return true
       case Frame.Accept:
         stream?.accepted()
         return true
       case Frame.Data:
-        // A stream that is closed here may still be on the other side's mind.
-        if (value === 0 || value > windowBytes || stream?.takes(value) === false) return this.#breach()
+        // A stream that is closed here may still be open to the other side.
+        if (value === 0 || value > windowBytes || stream?.takes(value) === false) return this.#breach('badFrame')
         this.#left = value
         this.#into = stream
         return true
       case Frame.Credit:
-        return stream === undefined || stream.credited(value) || this.#breach()
+        return stream === undefined || stream.credited(value) || this.#breach('badFrame')
       case Frame.Shut:
         stream?.peerShut()
         return true
@@ -198,32 +290,44 @@ export class Trunk {
         stream?.closedByPeer(Errno.ECONNRESET)
         return true
       default:
-        return this.#breach()
+        return this.#breach('badFrame')
     }
   }
 
   #arrive(id: number, port: number): void {
     const stream = new TrunkStream(this, id, true)
     stream.port = port
+    const room = !this.full
     this.streams.set(id, stream)
-    if (this.owner.arrive?.(stream, port) === true) this.say(Frame.Accept, id)
+    if (room && this.owner.arrive?.(stream, port) === true) this.say(Frame.Accept, id)
     else {
       this.streams.delete(id)
+      countDrop('streamsRefused')
       this.say(Frame.Reset, id)
     }
   }
 
-  #breach(): boolean {
-    countProtocolError('badFrame')
-    this.carrier.end(Errno.ECONNRESET, `${protocolErrors.badFrame} (badFrame)`)
+  /** The peer broke the protocol: that is counted once, and nothing more of it is looked at. */
+  #breach(what: ProtocolError): boolean {
+    if (this.#over) return false
+    countProtocolError(what)
+    this.end(Errno.ECONNRESET, `${protocolErrors[what]} (${what})`)
     return false
   }
 
-  /** The carrier is gone, and all its streams with it. */
-  #ended(): void {
-    const { error, reason } = this.carrier
-    for (const stream of [...this.streams.values()]) stream.carrierEnded(error || Errno.ECONNRESET, reason)
+  /** The carrier is gone, or given up, and all streams with it. */
+  end(error: number, reason: string): void {
+    if (this.#over) return
+    this.#over = true
+    const errno = error || Errno.ECONNRESET
+    this.#carrier.end(errno, reason)
+    this.#carrier = new ClosedCarrier(errno, reason)
+    this.#frames = []
+    this.#framesAt = 0
+    this.#staged = 0
+    const streams = [...this.streams.values()]
     this.streams.clear()
+    for (const stream of streams) stream.carrierEnded(errno, reason)
     this.owner.idle(this)
   }
 }

@@ -213,7 +213,7 @@ test('streams of a trunk on shared memory', { timeout: 120_000 }, async () => {
       const idle = (): void => {}
       const near = new Trunk(ends[0].connection, { idle })
       const far = new Trunk(ends[1].connection, { idle, arrive: (stream) => arrived.push(stream) > 0 })
-      const opened = Array.from({ length: streamCount }, () => near.open())
+      const opened = Array.from({ length: streamCount }, () => near.openStream())
       for (const stream of opened) stream.onAnswer = () => {}
       for (let i = 0; i < 20; i++) {
         near.process()

@@ -185,7 +185,7 @@ describe('frames', () => {
     ['more credit than there is a window', [Frame.Credit, 1, 1]],
   ] as const)('%s ends the trunk, and its streams', (_, [kind, id, value]) => {
     const { a, b, arrived, turn, close } = trunks()
-    const stream = a.open()
+    const stream = a.openStream()
     turn()
     expect(arrived.length).toBe(1)
     const before = rsocketProtocolErrors().badFrame
@@ -200,8 +200,8 @@ describe('frames', () => {
 
   test('data for a stream that is closed here is passed over', () => {
     const { a, arrived, turn, close } = trunks()
-    const one = a.open()
-    const two = a.open()
+    const one = a.openStream()
+    const two = a.openStream()
     turn()
     one.onAnswer = two.onAnswer = null
     for (const stream of [one, two]) Object.assign(stream, { open: true, writable: true, readable: true })
