@@ -34,6 +34,7 @@ import {
   type SharedMapping,
   unlinkShared,
   unmap,
+  whenStopped,
 } from './native/index.ts'
 import { osThreadId, threadAlive, threadStartTime } from './threads.ts'
 
@@ -78,6 +79,8 @@ const A = {
   generation: 3,
   startTime: 4 /* f64 */,
   janitor: 6,
+  /** 1: the thread has come to a closed gate (native/loading.ts) and never goes on: it counts as dead. */
+  stopped: 7,
   bell: 8,
   eventFd: 12,
   operation: 16,
@@ -212,8 +215,10 @@ export class Segment {
   /** The segment that all threads of this process share. */
   static ofProcess(options: SegmentOptions): Segment {
     const memory = Segment.prepareProcess(options)
-    if (memory instanceof SharedArrayBuffer) return new Segment(null, 0, memory, undefined)
-    return new Segment(null, 0, memory.buffer, memory)
+    const plain = memory instanceof SharedArrayBuffer
+    const segment = new Segment(null, 0, plain ? memory : memory.buffer, plain ? undefined : memory)
+    segment.#endWhenStopped()
+    return segment
   }
 
   /** Opens or creates the named segment; a stale one, whose processes are all gone, is replaced. */
@@ -226,7 +231,10 @@ export class Segment {
     for (let attempt = 0; attempt < 100; attempt++) {
       const mapping = mapShared(segmentFile(name), options.sizeBytes, 'open-or-create')
       const segment = Segment.#join(name, mapping, options)
-      if (segment !== null) return segment
+      if (segment !== null) {
+        segment.#endWhenStopped()
+        return segment
+      }
       unmap(mapping.buffer)
       sleepMs(1)
     }
@@ -310,6 +318,7 @@ export class Segment {
         this.f64[(a + A.startTime) >> 1] = threadStartTime(process.pid, tid)
         i32[a + A.operation] = 0
         i32[a + A.janitor] = 0
+        i32[a + A.stopped] = 0
         i32.fill(0, a + A.bell, a + A.bell + Bell.words)
         i32[a + A.generation] = (i32[a + A.generation]! + 1) & generationMask
         const use = id | (i32[a + A.generation]! << ownerBits)
@@ -320,6 +329,12 @@ export class Segment {
       }
     }
     throw new SegmentError('ENOMEM', `more than ${maxAttachments - 1} threads use this segment`)
+  }
+
+  /** Where this thread stops for good it counts as dead. */
+  #endWhenStopped(): void {
+    const { i32, me } = this
+    whenStopped(() => Atomics.store(i32, attachmentWord(me) + A.stopped, 1))
   }
 
   /** Whether the thread behind an attachment still runs; a reading of /proc, so not for the data path. */
@@ -689,6 +704,7 @@ function attachmentWord(id: number): number {
 }
 
 function threadRuns(i32: Int32Array, f64: Float64Array, a: number): boolean {
+  if (i32[a + A.stopped] === 1) return false
   return threadAlive(i32[a + A.pid]!, i32[a + A.tid]!, f64[(a + A.startTime) >> 1]!)
 }
 

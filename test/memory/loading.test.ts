@@ -98,4 +98,46 @@ look()
     await ended
     expect([...seen.subarray(1, 3)]).toEqual([1, 0])
   })
+
+  it('counts as dead where it comes to a closed gate: others take its locks, and do not wait for its operation', () => {
+    const stopper = entry(
+      'stopper.ts',
+      `import { threadData } from ${href('threads.ts')}
+import { gated } from ${href('native/loading.ts')}
+import { Segment } from ${href('segment.ts')}
+const words = new Int32Array(threadData<SharedArrayBuffer>())
+const segment = Segment.ofProcess({ staticBytes: 4096, sizeBytes: 1 << 27 })
+segment.lock(segment.controlLock)
+segment.enterNow()
+Atomics.store(words, 0, 1)
+Atomics.wait(words, 1, 0)
+gated(() => Atomics.store(words, 2, 1))
+`,
+    )
+    const main = entry(
+      'stopped.ts',
+      `import { startThread } from ${href('threads.ts')}
+import { Segment } from ${href('segment.ts')}
+Segment.prepareProcess({ staticBytes: 4096, sizeBytes: 1 << 27 })
+const segment = Segment.ofProcess({ staticBytes: 4096, sizeBytes: 1 << 27 })
+const words = new Int32Array(new SharedArrayBuffer(16))
+startThread(new URL(${JSON.stringify(stopper.href)}), { workerData: words.buffer })
+process.on('exit', () => {
+  Atomics.store(words, 1, 1)
+  Atomics.notify(words, 1)
+  segment.quiesce()
+  segment.lock(segment.controlLock)
+  console.log('ended', words[2])
+})
+const look = () => {
+  if (Atomics.load(words, 0) === 1) process.exit(3)
+  setTimeout(look, 1)
+}
+look()
+`,
+    )
+    const options = { encoding: 'utf8', timeout: 20_000, killSignal: 'SIGKILL' } as const
+    const { stdout, status } = spawnSync(process.execPath, ['--import', 'tsx', main.pathname], options)
+    expect({ stdout, status }).toEqual({ stdout: 'ended 0\n', status: 3 })
+  })
 })

@@ -42,6 +42,16 @@ export function behind<T>(gate: Gate, start: () => T): T {
   }
 }
 
+const stopped: (() => void)[] = []
+
+/**
+ * `callback` runs when this thread comes to a closed gate, where it stays until it is ended: as if it had died there, in
+ * the middle of an operation perhaps. What it holds must be free for others to take, since those who end it may wait for that.
+ */
+export function whenStopped(callback: () => void): void {
+  stopped.push(callback)
+}
+
 /** Runs what loads native code or has it make objects; nobody ends this thread meanwhile. */
 export function gated<T>(load: () => T): T {
   for (const gate of gates) Atomics.add(gate, Gate.loaders, 1)
@@ -54,6 +64,7 @@ export function gated<T>(load: () => T): T {
       Atomics.notify(gate, Gate.loaders)
     }
   }
+  for (const callback of stopped) callback()
   for (;;) Atomics.wait(closed, Gate.closed, 1)
 }
 
