@@ -246,6 +246,7 @@ export class Requester {
     if (opcode === Opcode.LocalInv || opcode === Opcode.BindMw) {
       if (opcode === Opcode.LocalInv && !alone) return false
       const { host } = this.#s
+      // No grace period is needed: what peers write to this device is placed under the lock that this thread holds.
       const status = opcode === Opcode.BindMw ? bind(host, q, w) : localInvalidate(host, q, w)
       if (status !== WcStatus.Success) return this.#cannot(q, t, status, alone)
       i32[w + Sent.settled] = 1

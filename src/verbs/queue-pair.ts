@@ -642,7 +642,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     } catch {
       failed = badField
     }
-    // A full barrier: either a sender sees the new receive, or this sees that it waits.
+    // A full barrier: a sender that has put itself to sleep looks for receives once more, or this sees that it waits.
     Atomics.store(i32, q + Qp.rqPostLock, 0)
     segment.leave()
     if (i32[q + Qp.rqWaiting] !== 0) {

@@ -126,18 +126,19 @@ export class SharedReceiveQueue extends Handle {
   #wake(): void {
     const { i32, segment } = this.#host
     const srq = this.#srq
+    const waiting: number[] = []
     segment.lock(srq + Srq.lock)
-    let waiting = i32[srq + Srq.waiting]!
+    // Taken apart under the lock: another thread may take a QP off the list meanwhile (`stopWaiting`).
+    for (let slot = i32[srq + Srq.waiting]!; slot !== 0; ) {
+      const q = this.#host.qpWord(slot - 1)
+      waiting.push(slot - 1)
+      slot = i32[q + Qp.nextWaiting]!
+      i32[q + Qp.nextWaiting] = 0
+      i32[q + Qp.waitingOn] = 0
+    }
     i32[srq + Srq.waiting] = 0
     segment.unlock(srq + Srq.lock)
-    while (waiting !== 0) {
-      const q = this.#host.qpWord(waiting - 1)
-      const next = i32[q + Qp.nextWaiting]!
-      i32[q + Qp.nextWaiting] = 0
-      Atomics.store(i32, q + Qp.waitingOn, 0)
-      this.pd.context.device.retry(waiting - 1)
-      waiting = next
-    }
+    for (const slot of waiting) this.pd.context.device.retry(slot)
   }
 
   /** `srqLimit` arms the limit event (it fires once), `maxWr` resizes; what is posted stays. */

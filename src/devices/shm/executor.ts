@@ -24,7 +24,14 @@ import { Ranges } from './ranges.ts'
 import { Receives } from './receives.ts'
 import { Waiting, waits } from './waiting.ts'
 
-const { Qp, Wqe } = layout
+const { Key, Qp, Wqe } = layout
+
+/** The request at `index` of the QP `number` completes after a grace period. */
+interface Grace {
+  q: number
+  number: number
+  index: number
+}
 
 export class Executor {
   readonly #host: Host
@@ -34,6 +41,7 @@ export class Executor {
   readonly #messages: Messages
   readonly #oneSided: OneSided
   readonly #datagrams: Datagrams
+  readonly #graces: Grace[] = []
   #progressing = false
 
   constructor(host: Host, mtu: number) {
@@ -104,17 +112,60 @@ export class Executor {
       case Opcode.Flush:
         return this.#oneSided.flush(q, w)
       case Opcode.LocalInv:
-        return localInvalidate(this.#host, q, w)
       case Opcode.BindMw:
-        return bind(this.#host, q, w)
+        return this.#window(q, w)
       default:
         return WcStatus.LocQpOpErr
     }
   }
 
-  /** After a send lock was released: queues that errors on the way left to be flushed. */
+  /**
+   * BIND_MW or LOCAL_INV. When one that closes a window completes, nobody writes there any more: another thread may have
+   * resolved the key before and be copying, so the completion waits for a grace period. That is for `settle`, since this
+   * thread is in an operation itself.
+   */
+  #window(q: number, w: number): number {
+    const host = this.#host
+    const { i32 } = host
+    if (!this.#waiting.inGrace(q)) {
+      const invalidates = i32[w + Wqe.opcode] === Opcode.LocalInv
+      const window = host.findKey(i32[w + (invalidates ? Wqe.immData : Wqe.rkey)]!)
+      const wasOpen = window >= 0 && i32[window + Key.valid] === 1
+      const status = invalidates ? localInvalidate(host, q, w) : bind(host, q, w)
+      if (status !== WcStatus.Success || !wasOpen) return status
+    }
+    if (this.#waiting.awaitGrace(q)) this.#graces.push({ q, number: i32[q + Qp.number]!, index: i32[q + Qp.sqNext]! })
+    return waits
+  }
+
+  /** After a send lock was released: what had to wait for a grace period. */
   settle(): void {
     this.#failures.settle()
+    while (this.#graces.length > 0) {
+      const grace = this.#graces.pop()!
+      this.#host.segment.quiesce()
+      this.#endGrace(grace)
+      this.#failures.settle()
+    }
+  }
+
+  #endGrace({ q, number, index }: Grace): void {
+    const host = this.#host
+    const { i32, segment } = host
+    host.lockSends(q)
+    segment.enterNow()
+    if (i32[q + Qp.number] === number) {
+      const state = i32[q + Qp.state]
+      // Another thread may have completed it already, or flushed the queue.
+      const waiting = this.#waiting.inGrace(q) && i32[q + Qp.sqNext] === index
+      if (waiting && (state === QpState.Rts || state === QpState.Sqd)) {
+        this.#waiting.over(q)
+        if (!host.completeSend(q, WcStatus.Success, 0)) this.#failures.defer(q)
+      }
+      this.run(q)
+    }
+    segment.unlock(q + Qp.sqLock)
+    segment.leave()
   }
 
   /** Tries again the requests whose time has come, of any QP of the segment. */

@@ -19,7 +19,7 @@ import type { Failures } from './failures.ts'
 import { canRespond, peerOf, remoteRange } from './peer.ts'
 import { maxMessageBytes, type Ranges } from './ranges.ts'
 import { noReceive, type Receives, receiveTooShort } from './receives.ts'
-import type { Waiting } from './waiting.ts'
+import { receiveCame, type Waiting } from './waiting.ts'
 
 const { Qp, Wqe } = layout
 
@@ -74,11 +74,14 @@ export class Messages {
         flags = WcFlag.WithInv
       }
     }
-    const r = receives.take(d, rc ? 0 : total)
-    if (r === noReceive) {
+    let r = receives.take(d, rc ? 0 : total)
+    while (r === noReceive) {
       const status = this.#waiting.receiverNotReady(q, d)
-      segment.unlock(d + Qp.rqLock)
-      return status
+      if (status !== receiveCame) {
+        segment.unlock(d + Qp.rqLock)
+        return status
+      }
+      r = receives.take(d, rc ? 0 : total)
     }
     if (r === receiveTooShort) {
       segment.unlock(d + Qp.rqLock)
@@ -134,11 +137,14 @@ export class Messages {
       segment.unlock(d + Qp.rqLock)
       return this.#waiting.unreachable(q)
     }
-    const r = receives.take(d, 0)
-    if (r === noReceive) {
+    let r = receives.take(d, 0)
+    while (r === noReceive) {
       const status = this.#waiting.receiverNotReady(q, d)
-      segment.unlock(d + Qp.rqLock)
-      return status
+      if (status !== receiveCame) {
+        segment.unlock(d + Qp.rqLock)
+        return status
+      }
+      r = receives.take(d, 0)
     }
     const cq = host.cqWord(i32[d + Qp.recvCq]!)
     if (total > copyLockedBytes) ranges.copyTo(to)

@@ -1,9 +1,10 @@
 /**
- * Requests that cannot be carried out yet. They stay at the front of their send queue, which says why and until when;
+ * Requests that cannot be executed yet. They stay at the front of their send queue, which says why and until when;
  * the segment's pending list has the QPs that somebody is to look at again when their time has come.
  *
  *     pendingOn.receive   the peer has no receive: until one is posted, or for its RNR timer, `rnrRetry` times
  *     pendingOn.peer      the peer does not answer: for the ACK timeout, `retryCnt` times
+ *     pendingOn.grace     the window is closed; those who had looked before may still use it: for a grace period
  */
 import { nowNs } from '../../memory/index.ts'
 import { type Host, layout, QpType, WcStatus } from '../../verbs/index.ts'
@@ -13,15 +14,20 @@ const { Pend, Qp, Srq } = layout
 
 /** Outcome of a request besides those of `WcStatus`. */
 export const waits = -1
+/** There is a receive after all: it came while the request was put to sleep. */
+export const receiveCame = -2
 
 /** Why a request stands at the front of its queue. */
-const pendingOn = { nothing: 0, receive: 1, peer: 2 } as const
+const pendingOn = { nothing: 0, receive: 1, peer: 2, grace: 3 } as const
 
 /** RNR retry count that means for ever. */
 const rnrRetryForever = 7
 
 /** How long a request whose timeout is 0 (for ever) waits before it looks for its peer again. */
 const lookAgainNs = 1e6
+
+/** When another thread sees to a grace period, because the one that began it may have died. */
+const graceIsLateNs = 100e6
 
 const nobody: readonly number[] = []
 
@@ -55,7 +61,7 @@ export class Waiting {
 
   /**
    * The peer `d` has no receive for the message of `q`: an RC request waits for the RNR timer, and fails when the retries
-   * are used up; a UC message is dropped and counted. The receive lock of `d` is held.
+   * are used up; a UC message is dropped and counted. `receiveCame` if there is one by now. The receive lock of `d` is held.
    */
   receiverNotReady(q: number, d: number): number {
     const i32 = this.#i32
@@ -63,30 +69,33 @@ export class Waiting {
       this.#host.count(i32[d + Qp.device]!, 'uc_drops_no_receive')
       return WcStatus.Success
     }
+    if (!this.#awaitReceive(q, d)) return receiveCame
     const now = nowNs()
     if (i32[q + Qp.pending] !== pendingOn.receive) i32[q + Qp.rnrLeft] = i32[q + Qp.rnrRetry]!
-    else if (now < this.#f64[(q + Qp.deadline) >> 1]!) {
-      this.#awaitReceive(q, d)
-      return waits
-    }
+    else if (now < this.#f64[(q + Qp.deadline) >> 1]!) return waits
     this.#host.count(i32[q + Qp.device]!, 'rnr_nak')
     if (i32[q + Qp.rnrRetry] !== rnrRetryForever) {
       if (i32[q + Qp.rnrLeft] === 0) return WcStatus.RnrRetryExcErr
       i32[q + Qp.rnrLeft] = i32[q + Qp.rnrLeft]! - 1
     }
     this.#suspend(q, pendingOn.receive, now + rnrTimerNs[i32[d + Qp.minRnrTimer]!]!)
-    this.#awaitReceive(q, d)
     return waits
   }
 
-  /** Lets whoever posts the next receive to `d`, or to its SRQ, know that `q` waits. */
-  #awaitReceive(q: number, d: number): void {
+  /**
+   * Lets whoever posts the next receive to `d`, or to its SRQ, know that `q` waits. False if one was posted since the
+   * queue was found empty: its poster has perhaps not seen the mark. Both sides write first, pass a full barrier and look
+   * then, so one of them sees the other.
+   */
+  #awaitReceive(q: number, d: number): boolean {
     const i32 = this.#i32
     const slot = this.#host.qpSlot(q) + 1
     const srqSlot = i32[d + Qp.srq]!
     if (srqSlot < 0) {
       Atomics.store(i32, d + Qp.rqWaiting, slot)
-      return
+      if (Atomics.load(i32, d + Qp.rqHead) === i32[d + Qp.rqTail]) return true
+      Atomics.compareExchange(i32, d + Qp.rqWaiting, slot, 0)
+      return false
     }
     const srq = this.#host.srqWord(srqSlot)
     const { segment } = this.#host
@@ -98,7 +107,25 @@ export class Waiting {
       while (i32[at] !== 0) at = this.#host.qpWord(i32[at]! - 1) + Qp.nextWaiting
       Atomics.store(i32, at, slot)
     }
+    const none = Atomics.load(i32, srq + Srq.head) === i32[srq + Srq.tail]
     segment.unlock(srq + Srq.lock)
+    if (!none) this.#host.stopWaiting(q)
+    return none
+  }
+
+  /**
+   * The request at the front of `q` has closed a window: what resolved its key before may still be copying. True if this
+   * thread is to wait for the grace period, and then to complete the request.
+   */
+  awaitGrace(q: number): boolean {
+    const now = nowNs()
+    if (this.inGrace(q) && now < this.#f64[(q + Qp.deadline) >> 1]!) return false
+    this.#suspend(q, pendingOn.grace, now + graceIsLateNs)
+    return true
+  }
+
+  inGrace(q: number): boolean {
+    return this.#i32[q + Qp.pending] === pendingOn.grace
   }
 
   #suspend(q: number, why: number, deadline: number): void {

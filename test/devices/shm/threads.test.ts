@@ -1,9 +1,12 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import {
+  Access,
   type DeviceInfo,
   endpointOf,
   getDeviceList,
+  incRkey,
   layout,
+  MwType,
   Opcode,
   openDevice,
   type QpEndpoint,
@@ -14,7 +17,7 @@ import {
   WcStatus,
   workCompletions,
 } from '../../../src/index.ts'
-import { connect, connectQpTo, drain, endParts, makeEnd, Part, until } from './rig.ts'
+import { access, connect, connectQpTo, drain, endParts, makeEnd, Part, until } from './rig.ts'
 
 afterEach(endParts)
 
@@ -185,6 +188,45 @@ describe.each(['poster', 'thread'] as const)('engine %s', (engine) => {
       const after = b.buffer.slice(0, bytes)
       expect(await writer.hear()).toBe('failed')
       expect(Buffer.compare(after, b.buffer.subarray(0, bytes))).toBe(0)
+      b.close()
+    }
+    await writer.hear()
+    writer.say('end')
+    await writer.ended
+  })
+
+  it.each([
+    ['LOCAL_INV of a type 2 window', MwType.Type2],
+    ['binding a type 1 window to something else', MwType.Type1],
+  ])('after the completion of %s no byte changes', async (_, type) => {
+    const bytes = 1 << 19
+    const writer = new Part({ part: 'writer', device: 'shm0', options, bytes, pieces: 2 })
+    for (let round = 0; round < 10; round++) {
+      const b = makeEnd(right, { bytes: 1 << 20 })
+      const mr = b.pd.regMr(b.buffer, access | Access.MwBind)
+      const mw = b.pd.allocMw(type)
+      const [remote, local] = [await writer.hear<QpEndpoint>(), endpointOf(b.qp)]
+      connectQpTo(b, local, remote)
+      const info = { mr, addr: mr.addr, length: bytes, accessFlags: Access.RemoteWrite }
+      const rkey = incRkey(mw.rkey)
+      if (type === MwType.Type1) b.qp.bindMw(mw, info)
+      else
+        b.qp.postSend({ wrId: 1, opcode: Opcode.BindMw, sendFlags: SendFlag.Signaled, bindMw: { mw, rkey, ...info } })
+      const done: { wrId: number; status: number }[] = []
+      await until('binding', () => drain(b.cq, done).length > 0)
+      expect(done).toMatchObject([{ status: WcStatus.Success }])
+      writer.say({ endpoint: local, addr: mr.addr, rkey })
+      expect(await writer.hear()).toBe('connected')
+      const start = b.buffer[bytes - 1]
+      await until('first WRITE', () => b.buffer[bytes - 1] !== start)
+      if (type === MwType.Type1) b.qp.bindMw(mw, { ...info, addr: mr.addr + bytes })
+      else b.qp.postSend({ wrId: 2, opcode: Opcode.LocalInv, sendFlags: SendFlag.Signaled, invalidateRkey: rkey })
+      while (drain(b.cq).length === 0);
+      const after = b.buffer.slice(0, bytes)
+      expect(await writer.hear()).toBe('failed')
+      expect(Buffer.compare(after, b.buffer.subarray(0, bytes))).toBe(0)
+      mw.close()
+      mr.close()
       b.close()
     }
     await writer.hear()
