@@ -4,6 +4,8 @@ import { describeNet, event, readAll, turns } from './implementations.ts'
 
 type Failure = NodeJS.ErrnoException & { address?: string; port?: number }
 
+const major = Number.parseInt(process.versions.node, 10)
+
 /** A port that nobody listens on. */
 async function freePort(bench: Parameters<Parameters<typeof describeNet>[1]>[0]): Promise<number> {
   const server = bench.server()
@@ -98,6 +100,41 @@ describeNet('connecting', (bench) => {
     expect(client.remoteAddress).toBe(bench.host)
   })
 
+  it('takes the answer of a lookup that calls back at once', async () => {
+    const server = bench.server()
+    const port = await bench.listen(server)
+    const seen: string[] = []
+    const lookup: LookupFunction = (_host, options, callback) => {
+      seen.push('asked')
+      if (options.all) callback(null, [{ address: bench.host, family: 4 }])
+      else callback(null, bench.host, 4)
+      seen.push('answered')
+    }
+    const client = bench.socket()
+    for (const name of ['lookup', 'connectionAttempt', 'connect']) client.on(name, () => seen.push(name))
+    client.connect({ port, host: 'now.example', lookup })
+    seen.push('returned')
+    await event(client, 'connect')
+    expect(seen).toEqual(['asked', 'lookup', 'connectionAttempt', 'answered', 'returned', 'connect'])
+  })
+
+  it("tells no 'lookup' of a socket that is destroyed", async () => {
+    for (const failure of [null, Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' })]) {
+      let answer = (): void => {}
+      const lookup: LookupFunction = (_host, _options, callback) => {
+        answer = () => callback(failure, [{ address: bench.host, family: 4 }])
+      }
+      const client = bench.connect({ port: 1, host: 'late.example', lookup })
+      const seen: string[] = []
+      for (const name of ['lookup', 'error']) client.on(name, () => seen.push(name))
+      client.destroy()
+      await bench.closed(client)
+      answer()
+      await turns(5)
+      expect(seen).toEqual([])
+    }
+  })
+
   it('fails as the look-up fails', async () => {
     const lookup: LookupFunction = (_host, _options, callback) =>
       callback(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }), '', 0)
@@ -128,6 +165,58 @@ describeNet('connecting', (bench) => {
       ['::1', port, 6],
       [bench.host, port, 4],
     ])
+  })
+
+  it.skipIf(bench.oneAddress)('tells of an address as one that was tried when it is tried, not before', async () => {
+    const server = bench.server()
+    const port = await bench.listen(server, bench.host)
+    const lookup = answers({ address: bench.host, family: 4 }, { address: '::1', family: 6 })
+    const client = bench.connect({ port, host: 'both.example', lookup, autoSelectFamily: true })
+    await event(client, 'connect')
+    expect(client.autoSelectFamilyAttemptedAddresses).toEqual([`${bench.host}:${port}`])
+  })
+
+  it.runIf(bench.ours || major > 20)('does not connect to what its blockList has', async () => {
+    const server = bench.server()
+    const port = await bench.listen(server)
+    const blockList = new net.BlockList()
+    blockList.addAddress(bench.host)
+    const one = bench.connect({ port, blockList })
+    const [error] = (await event(one, 'error')) as [Failure]
+    expect([error.code, error.message]).toEqual(['ERR_IP_BLOCKED', `IP(${bench.host}) is blocked by net.BlockList`])
+    blockList.addAddress('::1', 'ipv6')
+    const lookup = answers({ address: '::1', family: 6 }, { address: bench.host, family: 4 })
+    const several = bench.connect({ port, host: 'both.example', lookup, autoSelectFamily: true, blockList })
+    const seen: unknown[] = []
+    for (const name of ['connectionAttempt', 'connectionAttemptFailed'])
+      several.on(name, (address, _port, _family, failure) => seen.push([name, address, failure?.code]))
+    const [all] = (await event(several, 'error')) as [AggregateError & Failure]
+    expect(all.errors.map((e: Failure) => e.code)).toEqual(['ERR_IP_BLOCKED', 'ERR_IP_BLOCKED'])
+    expect(seen).toEqual(['::1', bench.host].map((ip) => ['connectionAttemptFailed', ip, 'ERR_IP_BLOCKED']))
+    expect(several.autoSelectFamilyAttemptedAddresses).toEqual([])
+    const wrong = expect.objectContaining({ code: 'ERR_INVALID_ARG_TYPE' })
+    expect(() => new net.Socket({ blockList: 'x' } as never)).toThrow(wrong as Error)
+  })
+
+  it('a connected socket that is told to connect says that it is connected, and stays so', async () => {
+    const { client, peer } = await bench.pair()
+    client.connect(1, bench.host)
+    expect(client.connecting).toBe(true)
+    await event(client, 'connect')
+    const data = event(peer, 'data')
+    client.write('still here')
+    expect(String((await data)[0])).toBe('still here')
+  })
+
+  it('fails to connect what connects already, and closes it', async () => {
+    const server = bench.server({}, (socket) => socket.resume().on('error', () => {}))
+    const port = await bench.listen(server)
+    const client = bench.connect({ port })
+    await event(client, 'connectionAttempt')
+    client.connect(port, bench.host)
+    const [error] = (await event(client, 'error')) as [Failure]
+    expect(error).toMatchObject({ code: 'EALREADY', syscall: 'connect', port })
+    await bench.closed(client)
   })
 
   it.skipIf(bench.oneAddress)('gives all errors when no address answers', async () => {

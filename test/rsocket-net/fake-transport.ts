@@ -72,6 +72,10 @@ class Poller {
 const poller = new Poller()
 const listening = new Map<number, FakeSocket[]>()
 let nextPort = 40_000
+/** An address whose device another process has, and one of which the first ports that are asked for are taken. */
+const deviceInUse = '127.0.0.78'
+const portsInUse = '127.0.0.77'
+let busyPorts = 3
 
 const isAny = (address: string): boolean => address === '::' || address === '0.0.0.0'
 
@@ -103,6 +107,11 @@ export class FakeSocket implements RSocketLike {
   bind(addr: SocketAddress): number {
     if (addr.address.includes(':') !== (this.family === AF_INET6)) return -Errno.EAFNOSUPPORT
     if (addr.address.startsWith('192.0.2.')) return -Errno.EADDRNOTAVAIL
+    if (addr.address === deviceInUse) {
+      this.reason = `openDevice: roce:${deviceInUse}: UDP port 4791 of ${deviceInUse} is in use`
+      return -Errno.EADDRINUSE
+    }
+    if (addr.address === portsInUse && busyPorts-- > 0) return -Errno.EADDRINUSE
     let { port } = addr
     while (port === 0 || (addr.port === 0 && listening.has(port))) port = nextPort++
     const others = listening.get(port) ?? []

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { overFake, run } from './children.ts'
 
-const apps = ['echo.cjs', 'reset.mjs', 'http.cjs', 'https.mjs', 'ws.mjs', 'redis.mjs']
+const apps = ['echo.cjs', 'reset.mjs', 'context.mjs', 'http.cjs', 'https.mjs', 'ws.mjs', 'redis.mjs']
 
 describe('a program and its server in one process, over sockets of the process', () => {
   for (const app of apps)

@@ -4,6 +4,7 @@ import { describeNet, event, readAll, turns } from './implementations.ts'
 
 type Failure = NodeJS.ErrnoException & { address?: string; port?: number }
 
+const major = Number.parseInt(process.versions.node, 10)
 const portOf = (server: Server): number => (server.address() as AddressInfo).port
 
 describeNet('servers', (bench) => {
@@ -127,6 +128,36 @@ describeNet('servers', (bench) => {
     expect(data).toMatchObject({ remoteAddress: bench.host, remoteFamily: 'IPv4', remotePort: expect.any(Number) })
     await gone
     expect(first.destroyed).toBe(false)
+  })
+
+  it('maxConnections = 0: none from Node.js 21 on, and before no limit', async () => {
+    const server = bench.server()
+    server.maxConnections = 0
+    const port = await bench.listen(server)
+    const taken = event(server, 'connection').then(() => 'taken')
+    const dropped = event(server, 'drop').then(() => 'dropped')
+    bench.connect({ port }).on('error', () => {})
+    expect(await Promise.race([taken, dropped])).toBe(major > 20 ? 'dropped' : 'taken')
+  })
+
+  it.runIf(bench.ours || major > 20)('blockList: closes what comes from there, and tells nobody', async () => {
+    const blockList = new net.BlockList()
+    blockList.addAddress(bench.host)
+    const server = bench.server({ blockList })
+    const seen: string[] = []
+    for (const name of ['connection', 'drop']) server.on(name, () => seen.push(name))
+    const port = await bench.listen(server)
+    const client = bench.connect({ port })
+    const data: Buffer[] = []
+    client.on('data', (chunk: Buffer) => data.push(chunk)).on('error', () => {})
+    await bench.closed(client)
+    expect([seen, data]).toEqual([[], []])
+    // The list is asked each time.
+    ;(server as Server & { blockList: unknown }).blockList = new net.BlockList()
+    const accepted = event(server, 'connection')
+    await Promise.all([event(bench.connect({ port }), 'connect'), accepted])
+    const wrong = expect.objectContaining({ code: 'ERR_INVALID_ARG_TYPE' })
+    expect(() => net.createServer({ blockList: ['10.0.0.1'] } as never)).toThrow(wrong as Error)
   })
 
   it('counts connections', async () => {

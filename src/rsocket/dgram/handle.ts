@@ -2,6 +2,8 @@
  * A datagram rsocket with the methods of libuv's UDP handle, so that it can stand in the place of one under Node's
  * `dgram.Socket`. Calls return 0 or a negative error number, as there.
  */
+import { AsyncResource } from 'node:async_hooks'
+import { withContext } from '../../memory/index.ts'
 import {
   Errno,
   MSG_DONTWAIT,
@@ -30,7 +32,7 @@ export interface RemoteInfo {
 }
 
 interface Waiting {
-  request: SendRequest
+  done: (errno: number, length: number) => void
   data: Uint8Array
   to: SocketAddress | undefined
 }
@@ -50,6 +52,8 @@ export class DatagramHandle {
   readonly #options: RSocketOptions
   readonly #onMessage: (data: Buffer, from: RemoteInfo) => void
   readonly #onError: (errno: number) => void
+  /** Messages are told in the context in which the socket was made. */
+  readonly #resource = new AsyncResource('VERBENADATAGRAM', { requireManualDestroy: true })
   readonly #memory = Buffer.allocUnsafeSlow(longest)
   readonly #from: Partial<SocketAddress> = {}
   #socket: RSocketLike | undefined
@@ -112,7 +116,8 @@ export class DatagramHandle {
       const sent = this.#sendNow(socket, data, to)
       if (sent !== again) return sent < 0 ? sent : sent + 1
     }
-    this.#waiting.push({ request, data, to })
+    const done = withContext((errno: number, length: number) => request.oncomplete?.(errno, length))
+    this.#waiting.push({ done, data, to })
     this.#waitingBytes += data.length
     if (!this.#writing) this.#writing = this.#watch(POLLOUT, () => this.#flush())
     return 0
@@ -124,19 +129,20 @@ export class DatagramHandle {
 
   #flush(): void {
     while (this.#waiting.length > 0 && this.#socket) {
-      const { request, data, to } = this.#waiting[0]!
+      const { done, data, to } = this.#waiting[0]!
       const sent = this.#sendNow(this.#socket, data, to)
       if (sent === again) return
       this.#waiting.shift()
       this.#waitingBytes -= data.length
-      request.oncomplete?.(Math.min(sent, 0), Math.max(sent, 0))
+      done(Math.min(sent, 0), Math.max(sent, 0))
     }
     this.#writing?.()
     this.#writing = undefined
   }
 
   #watch(events: number, callback: () => void): Watch {
-    const watch = this.#socket!.watch(events, callback)
+    const run = (): unknown => this.#resource.runInAsyncScope(callback)
+    const watch = this.#resource.runInAsyncScope(() => this.#socket!.watch(events, run))
     if (!this.#referenced) watch.unref()
     return watch
   }
@@ -255,7 +261,7 @@ export class DatagramHandle {
   }
 
   getAsyncId(): number {
-    return 0
+    return this.#resource.asyncId()
   }
 
   close(): void {
@@ -265,5 +271,6 @@ export class DatagramHandle {
     this.#waiting = []
     this.#socket?.close()
     this.#socket = undefined
+    this.#resource.emitDestroy()
   }
 }

@@ -3,8 +3,10 @@
  * the link. They use only public parts of the stream, so that they serve two: `Socket` of this folder, and, under the
  * preload, sockets of `node:net` themselves.
  */
+import type { BlockList } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { RSocketLike, SocketAddress } from '../types.ts'
+import { setAsyncId } from './async-id.ts'
 import { codedError, errnoError } from './errors.ts'
 import { Link, type LinkOwner } from './link.ts'
 import { nodeAddress } from './transport.ts'
@@ -28,6 +30,9 @@ export interface LinkedStream extends Duplex {
   _verbena?: Attachment | undefined
   _pendingData?: unknown
   _pendingEncoding?: string
+  /** Addresses that it must not connect to. */
+  blockList?: BlockList | undefined
+  autoSelectFamilyAttemptedAddresses?: string[] | undefined
   _unrefTimer(): void
   _writeGeneric(many: boolean, data: unknown, encoding: string, done: (error?: Error | null) => void): unknown
 }
@@ -201,11 +206,17 @@ export const linkedMethods = {
   },
 }
 
+/** Whether it is joined to a link that is open, or opening. */
+export function isLive(stream: LinkedStream): boolean {
+  return stream._verbena !== undefined && !stream._verbena.link.closed
+}
+
 /** Joins them; from now on the stream's data comes and goes through `socket`. */
 export function attach(stream: LinkedStream, socket: RSocketLike, onread?: OnRead): Attachment {
   const attached = new Attachment(stream, socket, onread)
   // Not enumerable: whoever prints a socket does not want all of a device.
   Object.defineProperty(stream, '_verbena', { value: attached, writable: true, configurable: true, enumerable: false })
+  setAsyncId(stream, attached.link.asyncId)
   return attached
 }
 

@@ -12,8 +12,9 @@ import {
 import type { Context } from '../../verbs/index.ts'
 import { Errno, SOCK_STREAM } from '../constants.ts'
 import type { RSocketLike } from '../types.ts'
-import { type Attachment, attach, type LinkedStream, type OnRead } from './attachment.ts'
-import { addressError, badArgument, checkPort, codedError, type SystemError } from './errors.ts'
+import { isBlocked } from './accepting.ts'
+import { type Attachment, attach, isLive, type LinkedStream, type OnRead } from './attachment.ts'
+import { addressError, badArgument, blockedError, checkPort, codedError, type SystemError } from './errors.ts'
 import { openSocket } from './transport.ts'
 
 /** What `connect` is told; the options of `net.Socket.connect`, and the device. */
@@ -75,7 +76,7 @@ const families: Readonly<Record<string, number>> = { IPv4: 4, IPv6: 6, '4': 4, '
 
 /**
  * The addresses of a host, in the order to try them: one, or with `autoSelectFamily` all, families alternating. An IP
- * address is its own. Never calls back from inside.
+ * address is its own. Calls back from inside only if the program's own `lookup` does.
  */
 export function lookUp(
   options: ConnectOptions,
@@ -133,17 +134,27 @@ export function connectInTurn(
   settings: { onread?: OnRead | undefined; limitMs?: number } = {},
 ): void {
   const errors: SystemError[] = []
+  const several = candidates.length > 1
+  stream.autoSelectFamilyAttemptedAddresses = several ? [] : undefined
   const tryNext = (index: number): void => {
     const candidate = candidates[index]
     if (!candidate) {
       events.failed(errors)
       return
     }
+    const { address, family } = candidate
+    if (several && isBlocked(stream.blockList, address)) {
+      const error = blockedError(address)
+      errors.push(error)
+      stream.emit('connectionAttemptFailed', address, target.port, family, error)
+      if (stream.connecting && !stream.destroyed) tryNext(index + 1)
+      return
+    }
     const last = index === candidates.length - 1
     const timeoutMs = settings.limitMs ?? (last ? 0 : target.attemptTimeoutMs)
     attempt(stream, target, candidate, timeoutMs, settings.onread, (error, attached) => {
       if (!error) {
-        events.connected(attached!)
+        if (!stream.destroyed) events.connected(attached!)
         return
       }
       errors.push(error)
@@ -161,29 +172,27 @@ function attempt(
   onread: OnRead | undefined,
   done: (error: SystemError | null, attached?: Attachment) => void,
 ): void {
-  const { port, localAddress, localPort, device } = target
+  const { port } = target
   const later = (error: SystemError): void => process.nextTick(done, error)
-  let socket: RSocketLike
-  try {
-    socket = openSocket(family, SOCK_STREAM, device === undefined ? {} : { device })
-  } catch (thrown) {
-    later(thrown as SystemError)
+  const live = isLive(stream) ? stream._verbena : undefined
+  const socket = live?.link.socket ?? openBound(target, family)
+  if (socket instanceof Error) {
+    later(socket)
     return
-  }
-  if (localAddress || localPort) {
-    const from = { address: localAddress ?? (family === 6 ? '::' : '0.0.0.0'), port: localPort ?? 0 }
-    const result = socket.bind(from)
-    if (result < 0) {
-      socket.close()
-      later(addressError(result, 'bind', from.address, from.port))
-      return
-    }
   }
   stream.emit('connectionAttempt', address, port, family)
-  if (stream.destroyed) {
-    socket.close()
+  if (live) {
+    // What TCP says of a socket that is connected, or connecting.
+    if (live.link.connecting) later(connectError(-Errno.EALREADY, socket, target, address))
+    else process.nextTick(done, null, live)
     return
   }
+  if (stream.destroyed || isBlocked(stream.blockList, address)) {
+    socket.close()
+    if (!stream.destroyed) later(blockedError(address))
+    return
+  }
+  stream.autoSelectFamilyAttemptedAddresses?.push(`${address}:${port}`)
   const attached = attach(stream, socket, onread)
   const { link } = attached
   const give = (error: SystemError, event: string): void => {
@@ -204,9 +213,26 @@ function attempt(
     attached.rememberPeer({ address, port })
     done(null, attached)
   })
-  // From here on, because the first socket of a process may take its time to open the device. The link holds the process
+  // Only now, because opening the device for the first socket of a process may take its time. The link holds the process
   // open while it connects; after a `destroy` nothing shall.
   if (timeoutMs > 0 && !link.closed) timer = setTimeout(onTimeout, timeoutMs).unref()
+}
+
+/** A socket for the attempt, bound if the program said where to; or why there is none. */
+function openBound(target: Target, family: number): RSocketLike | SystemError {
+  const { localAddress, localPort, device } = target
+  let socket: RSocketLike
+  try {
+    socket = openSocket(family, SOCK_STREAM, device === undefined ? {} : { device })
+  } catch (thrown) {
+    return thrown as SystemError
+  }
+  if (!localAddress && !localPort) return socket
+  const from = { address: localAddress ?? (family === 6 ? '::' : '0.0.0.0'), port: localPort ?? 0 }
+  const result = socket.bind(from)
+  if (result >= 0) return socket
+  socket.close()
+  return addressError(result, 'bind', from.address, from.port)
 }
 
 function connectError(errno: number, socket: RSocketLike, target: Target, address: string): SystemError {

@@ -2,6 +2,7 @@
  * Errors as `node:net` makes them, so that programs which look at `code`, `syscall`, `address` or the message find what
  * they expect. What rsockets know beyond the number (why the peer ended the connection) is the error's `cause`.
  */
+import { BlockList } from 'node:net'
 import { errnoName } from '../constants.ts'
 
 /** A system error of Node: `code` is the name, `errno` the negative number, `syscall` the call that failed. */
@@ -57,6 +58,19 @@ export function badArgument(name: string, wanted: string, value: unknown): NodeJ
 
 export function badValue(name: string, why: string): NodeJS.ErrnoException {
   return codedError('ERR_INVALID_ARG_VALUE', `The argument '${name}' ${why}`, TypeError)
+}
+
+/** Throws unless it is a `net.BlockList`. */
+export function checkBlockList(value: unknown): BlockList {
+  const { isBlockList } = BlockList as unknown as { isBlockList?: (value: unknown) => boolean }
+  if (isBlockList ? !isBlockList(value) : !(value instanceof BlockList))
+    throw badArgument('options.blockList', 'an instance of net.BlockList', value)
+  return value as BlockList
+}
+
+/** What an address of a socket's `blockList` fails with. */
+export function blockedError(address: string): SystemError {
+  return codedError('ERR_IP_BLOCKED', `IP(${address}) is blocked by net.BlockList`) as SystemError
 }
 
 /** Throws unless it is a port number, or a string of one. */

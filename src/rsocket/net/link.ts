@@ -6,8 +6,12 @@
  *     stream._write  → write       send … EAGAIN → POLLOUT → send … done
  *     stream._final  → shutdown    SHUT_WR; the peer receives all, then the end
  *
- * As with a handle of libuv it holds the process open while it reads or waits to write, unless `unref` was called.
+ * As with a handle of libuv it holds the process open while it reads or waits to write, unless `unref` was called. And as
+ * with a handle, what it calls runs in the asynchronous context in which it was made; a write and a shutdown are called back
+ * in the context of their caller.
  */
+import { AsyncResource } from 'node:async_hooks'
+import { withContext } from '../../memory/index.ts'
 import {
   Errno,
   IPPROTO_TCP,
@@ -55,11 +59,13 @@ const probeSeconds = 15
 
 export class Link {
   readonly socket: RSocketLike
+  connecting = false
   bytesRead = 0
   /** Counted when the stream gives them; of those, `inFlight` belong to the write that is under way. */
   bytesWritten = 0
   inFlight = 0
-  #owner: LinkOwner
+  readonly #owner: LinkOwner
+  readonly #resource = new AsyncResource('VERBENASOCKET', { requireManualDestroy: true })
   #reading: Watch | undefined
   #writing: Watch | undefined
   #connecting: Watch | undefined
@@ -81,27 +87,40 @@ export class Link {
     return this.#closed
   }
 
+  get asyncId(): number {
+    return this.#resource.asyncId()
+  }
+
+  /** Calls it in the asynchronous context of this link. */
+  run<T>(work: () => T): T {
+    return this.#resource.runInAsyncScope(work)
+  }
+
   // --- connecting --------------------------------------------------------------------------------------------------
 
   /** Calls back once, never from inside: with 0, or with a negative error number. */
   connect(address: SocketAddress, done: (errno: number) => void): void {
+    this.connecting = true
     const result = this.socket.connect(address)
     if (result !== -Errno.EINPROGRESS) {
       process.nextTick(() => {
-        if (!this.#closed) done(result)
+        this.connecting = false
+        if (!this.#closed) this.run(() => done(result))
       })
       return
     }
     this.#connecting = this.#watch(POLLOUT, () => {
       this.#connecting?.()
       this.#connecting = undefined
+      this.connecting = false
       const error = this.socket.getsockopt(SOL_SOCKET, SO_ERROR)
       done(error > 0 ? -error : error)
     })
   }
 
-  #watch(events: number, callback: (revents: number) => void): Watch {
-    const watch = this.socket.watch(events, callback)
+  #watch(events: number, callback: () => void): Watch {
+    // Set in this context too, or it would keep what the caller's holds for as long as it lasts.
+    const watch = this.run(() => this.socket.watch(events, () => this.run(callback)))
     if (!this.#referenced) watch.unref()
     return watch
   }
@@ -166,6 +185,7 @@ export class Link {
     for (const chunk of chunks) this.inFlight += chunk.length
     this.bytesWritten += this.inFlight
     this.#flush()
+    if (this.#written === done) this.#written = withContext(done)
   }
 
   #onWritable: () => void = () => this.#flush()
@@ -224,9 +244,10 @@ export class Link {
   shutdown(done: (errno: number) => void): void {
     const result = this.#closed ? 0 : this.socket.shutdown(SHUT_WR)
     if (result === again) {
+      const later = withContext(done)
       const watch = this.#watch(POLLOUT, () => {
         watch()
-        this.shutdown(done)
+        this.shutdown(later)
       })
     } else done(gone.has(result) ? 0 : result)
   }
@@ -263,5 +284,6 @@ export class Link {
     this.#endWrite(0)
     if (reset) this.socket.setsockopt(SOL_SOCKET, SO_LINGER, { onoff: 1, linger: 0 })
     this.socket.close()
+    this.#resource.emitDestroy()
   }
 }

@@ -2,7 +2,7 @@
  * An rsocket that listens. It has the few methods of libuv's handles that `net.Server` calls, so that it can stand in the
  * place of one.
  */
-import type { DropArgument } from 'node:net'
+import { AsyncResource } from 'node:async_hooks'
 import type { Context } from '../../verbs/index.ts'
 import {
   Errno,
@@ -42,12 +42,14 @@ export class Listener {
   readonly #socket: RSocketLike
   readonly #events: ListenerEvents
   readonly #watch: Watch
+  /** Connections are told in the context of `listen`. */
+  readonly #resource = new AsyncResource('VERBENASERVER', { requireManualDestroy: true })
   #closed = false
 
   private constructor(socket: RSocketLike, events: ListenerEvents) {
     this.#socket = socket
     this.#events = events
-    this.#watch = socket.watch(POLLIN, () => this.#accept())
+    this.#watch = socket.watch(POLLIN, () => this.#resource.runInAsyncScope(this.#accept, this))
   }
 
   /** A listener, or why there is none. */
@@ -96,20 +98,6 @@ export class Listener {
     }
   }
 
-  /** What 'drop' tells of a connection that is one too many. */
-  static dropData(socket: RSocketLike): DropArgument {
-    const local = nodeAddress(socket.getsockname())
-    const remote = nodeAddress(socket.getpeername())
-    return {
-      ...(local.port === undefined
-        ? {}
-        : { localAddress: local.address, localPort: local.port, localFamily: local.family }),
-      ...(remote.port === undefined
-        ? {}
-        : { remoteAddress: remote.address, remotePort: remote.port, remoteFamily: remote.family }),
-    } as DropArgument
-  }
-
   get port(): number {
     return nodeAddress(this.#socket.getsockname()).port ?? 0
   }
@@ -132,11 +120,12 @@ export class Listener {
       this.#closed = true
       this.#watch()
       this.#socket.close()
+      this.#resource.emitDestroy()
     }
     if (done) process.nextTick(done)
   }
 
   getAsyncId(): number {
-    return 0
+    return this.#resource.asyncId()
   }
 }

@@ -5,28 +5,24 @@
 import net, { type ListenOptions } from 'node:net'
 import type { Context } from '../../verbs/index.ts'
 import type { RSocketLike } from '../types.ts'
-import { attach } from './attachment.ts'
-import { badValue, type SystemError } from './errors.ts'
+import { type AcceptingServer, acceptConnection } from './accepting.ts'
+import { setAsyncId } from './async-id.ts'
+import { badValue, checkBlockList, type SystemError } from './errors.ts'
 import { Listener } from './listener.ts'
 import { readArguments, Socket } from './socket.ts'
 
 export interface ServerOptions extends net.ServerOpts {
+  /** Connections from these addresses are closed at once, and nobody is told. */
+  blockList?: net.BlockList | undefined
   /** The device, or its name; without it the environment's VERBENA_DEVICE, else all devices of the host. */
   device?: string | Context | undefined
 }
 
 /** The parts of `net.Server` that are its own. */
-interface ServerInside {
+interface ServerInside extends AcceptingServer {
   _handle: Listener | null
-  _connections: number
   _unref: boolean
   _emitCloseIfDrained(): void
-  keepAlive: boolean
-  keepAliveInitialDelay: number
-  noDelay: boolean
-  allowHalfOpen: boolean
-  pauseOnConnect: boolean
-  highWaterMark?: number
 }
 
 /** Whether the option means IPv6 alone; a flag of libuv's in `_listen2`. */
@@ -34,12 +30,16 @@ const ipv6OnlyFlag = 1
 
 export class Server extends net.Server {
   readonly #device: string | Context | undefined
+  declare blockList: net.BlockList | undefined
 
   constructor(connectionListener?: (socket: Socket) => void)
   constructor(options?: ServerOptions, connectionListener?: (socket: Socket) => void)
   constructor(options?: ServerOptions | ((socket: Socket) => void), connectionListener?: (socket: Socket) => void) {
     super(options as net.ServerOpts, connectionListener as unknown as (socket: net.Socket) => void)
-    this.#device = typeof options === 'object' ? options?.device : undefined
+    const given = typeof options === 'object' ? options : undefined
+    this.#device = given?.device
+    // Versions of Node that do not know the option leave it to us.
+    if (given?.blockList) this.blockList = checkBlockList(given.blockList)
   }
 
   /** In the forms of `net.Server.listen`: (port?, host?, backlog?, listener?), (options, listener?). No paths, no handles. */
@@ -80,6 +80,7 @@ export class Server extends net.Server {
       return
     }
     inside._handle = listener
+    setAsyncId(this, listener.getAsyncId())
     if (inside._unref) this.unref()
     process.nextTick(() => {
       if (inside._handle === listener) this.emit('listening')
@@ -94,26 +95,19 @@ export class Server extends net.Server {
 
   #onConnection(rsocket: RSocketLike): void {
     const inside = this as unknown as ServerInside
-    if (this.maxConnections && inside._connections >= this.maxConnections) {
-      this.emit('drop', Listener.dropData(rsocket))
-      rsocket.close()
-      return
-    }
-    const socket = new Socket({
-      allowHalfOpen: inside.allowHalfOpen,
-      ...(inside.highWaterMark === undefined
-        ? {}
-        : { readableHighWaterMark: inside.highWaterMark, writableHighWaterMark: inside.highWaterMark }),
-    })
-    const attached = attach(socket, rsocket)
-    socket.setKeepAlive(inside.keepAlive, inside.keepAliveInitialDelay * 1000)
-    inside._connections++
-    socket.server = this
-    socket._released = () => {
-      inside._connections--
-      inside._emitCloseIfDrained()
-    }
-    socket._accepted(attached, inside.pauseOnConnect)
-    this.emit('connection', socket)
+    acceptConnection(
+      inside,
+      rsocket,
+      (options) => new Socket(options),
+      (socket, attached) => {
+        socket.setKeepAlive(inside.keepAlive, inside.keepAliveInitialDelay * 1000)
+        socket.server = this
+        socket._released = () => {
+          inside._connections--
+          inside._emitCloseIfDrained()
+        }
+        socket._accepted(attached, inside.pauseOnConnect)
+      },
+    )
   }
 }

@@ -4,19 +4,21 @@
  * It is a Duplex and not a `net.Socket` by class: Node's TLS and HTTP/2 take any Duplex, but of a `net.Socket` they want
  * the handle of libuv, which is not here.
  */
+import { channel } from 'node:diagnostics_channel'
 import net from 'node:net'
 import { Duplex, type DuplexOptions } from 'node:stream'
 import type { Context } from '../../verbs/index.ts'
 import {
   type Attachment,
   announceConnected,
+  isLive,
   type LinkedStream,
   linkedMethods,
   type NodeAddress,
   type OnRead,
 } from './attachment.ts'
 import { type ConnectOptions, checkTarget, connectInTurn, lookUp, summary } from './connecting.ts'
-import { badArgument, badValue, codedError } from './errors.ts'
+import { badArgument, badValue, checkBlockList, codedError } from './errors.ts'
 
 /** Options of the constructor: those of `net.Socket` but `fd` and `handle`, and the device. */
 export interface SocketOptions {
@@ -31,6 +33,8 @@ export interface SocketOptions {
   highWaterMark?: number | undefined
   readableHighWaterMark?: number | undefined
   writableHighWaterMark?: number | undefined
+  /** Addresses that it does not connect to. */
+  blockList?: net.BlockList | undefined
   /** The device, or its name; without it the environment's VERBENA_DEVICE, else the device that has the address. */
   device?: string | Context | undefined
 }
@@ -49,12 +53,14 @@ export function readArguments(args: unknown[]): [Record<string, unknown>, (() =>
   return Array.isArray(first) ? (first as [Record<string, unknown>, (() => void) | null]) : normalizeArguments(args)
 }
 
+const socketChannel = channel('net.client.socket')
 const timers = new WeakMap<Socket, NodeJS.Timeout>()
 
 export class Socket extends Duplex implements LinkedStream {
   connecting = false
   /** Of a socket that a server accepted, the server. */
   server: unknown = null
+  declare blockList: net.BlockList | undefined
   timeout: number | undefined
   autoSelectFamilyAttemptedAddresses: string[] | undefined
   declare _verbena: Attachment | undefined
@@ -89,6 +95,7 @@ export class Socket extends Duplex implements LinkedStream {
       autoDestroy: true,
       decodeStrings: true,
     })
+    if (options.blockList) this.blockList = checkBlockList(options.blockList)
     this.#onread = options.onread
     this.#device = options.device
     this.#keepAlive = Boolean(options.keepAlive)
@@ -110,21 +117,20 @@ export class Socket extends Duplex implements LinkedStream {
       throw badValue('options.path', 'is not supported: rsockets have no path names. Use node:net for it.')
     if (given.port === undefined)
       throw codedError('ERR_MISSING_ARGS', 'The "options" or "port" or "path" argument must be specified', TypeError)
+    if (socketChannel.hasSubscribers) socketChannel.publish({ socket: this })
     if (listener !== null) this.once('connect', listener)
     const options = given as unknown as ConnectOptions
     const target = checkTarget(this.#device === undefined ? options : { device: this.#device, ...options })
     if (this.write !== Socket.prototype.write) this.write = Socket.prototype.write
     // A socket that was closed may connect again.
     if (this.destroyed) (this as unknown as { _undestroy(): void })._undestroy()
-    this._verbena = undefined
+    if (!isLive(this)) this._verbena = undefined
     this.connecting = true
     this._unrefTimer()
     lookUp(options, target.host, (error, candidates) => {
-      if (!net.isIP(target.host) && !this.#emitLookup(error, candidates, target.host)) return
       if (!this.connecting) return
+      if (!net.isIP(target.host) && !this.#emitLookup(error, candidates, target.host)) return
       if (error) return this.#destroyLater(error)
-      if (candidates.length > 1)
-        this.autoSelectFamilyAttemptedAddresses = candidates.map((c) => `${c.address}:${target.port}`)
       connectInTurn(
         this,
         target,
@@ -146,7 +152,10 @@ export class Socket extends Duplex implements LinkedStream {
 
   /** False if the program has destroyed the socket meanwhile. */
   #emitLookup(error: Error | null, candidates: { address: string; family: number }[], host: string): boolean {
-    if (error) this.emit('lookup', error, undefined, undefined, host)
+    if (error) {
+      this.emit('lookup', error, undefined, undefined, host)
+      return this.connecting
+    }
     for (const { address, family } of candidates) {
       this.emit('lookup', null, address, family, host)
       if (!this.connecting) return false
@@ -208,8 +217,11 @@ export class Socket extends Duplex implements LinkedStream {
       attached.resetting = false
     }
     done(error)
-    // As with libuv's handles: after this turn, so that who has waited for 'error' can wait for 'close'.
-    setImmediate(() => this.emit('close', error !== null))
+    // As with libuv's handles: after this turn, so that one who has waited for 'error' can wait for 'close', and in the
+    // context of the link.
+    const closeSoon = (): unknown => setImmediate(() => this.emit('close', error !== null))
+    if (attached) attached.link.run(closeSoon)
+    else closeSoon()
     const released = this._released
     this._released = undefined
     released?.()

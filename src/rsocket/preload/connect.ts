@@ -6,8 +6,10 @@
  *                     └────▶ RDMA ──connected──▶ attached
  *                              └──refused, silent──▶ Node's connect, if the rule allows, else 'error'
  */
+import { channel } from 'node:diagnostics_channel'
 import net from 'node:net'
-import { announceConnected } from '../net/attachment.ts'
+import { isBlocked } from '../net/accepting.ts'
+import { announceConnected, isLive } from '../net/attachment.ts'
 import { type Candidate, type ConnectOptions, checkTarget, connectInTurn, lookUp, summary } from '../net/connecting.ts'
 import type { SystemError } from '../net/errors.ts'
 import { inWords, log, sayOnce, where } from './log.ts'
@@ -21,6 +23,8 @@ const silenceMs = 30_000
 /** A peer that has answered before may be slow now: it gets so many times as long. */
 const patience = 10
 
+const socketChannel = channel('net.client.socket')
+
 interface Choice extends Candidate {
   rule: Rule | undefined
 }
@@ -28,6 +32,8 @@ interface Choice extends Candidate {
 export class Connector {
   readonly #settings: Settings
   readonly #original: Method
+  /** In some versions of Node `connect` tells the channel, in others (20) what calls it. */
+  readonly #publishes: boolean
   /** Addresses that did not answer, and until when they are left alone (milliseconds of `performance.now`). */
   readonly #silent = new Map<string, number>()
   /** Addresses that have answered: they get more time. */
@@ -36,6 +42,7 @@ export class Connector {
   constructor(settings: Settings, original: Method) {
     this.#settings = settings
     this.#original = original
+    this.#publishes = String(original).includes('netClientSocketChannel')
   }
 
   /** Whether a connection of these options could go over RDMA. */
@@ -59,6 +66,12 @@ export class Connector {
     return rule
   }
 
+  /** The same for a socket, which may be forbidden to go there: Node says so, where it is asked at all. */
+  #ruleFor(socket: NodeSocket, address: string, port: number): Rule | undefined {
+    const rule = this.#ruleOf(address, port)
+    return rule?.transport === 'rdma' && isBlocked(socket.blockList, address) ? undefined : rule
+  }
+
   connect(socket: NodeSocket, args: unknown[]): NodeSocket {
     const first = args[0]
     const normalized = Array.isArray(first)
@@ -75,6 +88,7 @@ export class Connector {
       // Node says what is wrong in its own words.
       return this.#plain(socket, normalized)
     }
+    if (this.#publishes && socketChannel.hasSubscribers) socketChannel.publish({ socket })
     if (listener !== null) socket.once('connect', listener)
     const write = socketMethods.write as unknown as NodeSocket['write']
     if (socket.write !== write) socket.write = write
@@ -83,8 +97,10 @@ export class Connector {
       socket._peername = undefined
       socket._sockname = undefined
     }
-    socket._verbena = undefined
-    hideFigures(socket)
+    if (!isLive(socket)) {
+      socket._verbena = undefined
+      hideFigures(socket)
+    }
     socket.connecting = true
     socket._unrefTimer()
     if (net.isIP(target.host) === 0) socket._host = target.host
@@ -97,7 +113,7 @@ export class Connector {
       }
       const choices = candidates.map((candidate) => ({
         ...candidate,
-        rule: this.#ruleOf(candidate.address, target.port),
+        rule: this.#ruleFor(socket, candidate.address, target.port),
       }))
       this.#tryRdma(socket, options, target, choices)
     })
@@ -117,10 +133,10 @@ export class Connector {
     const chosen = choices.filter((choice) => choice.rule)
     const rule = chosen[0]?.rule
     if (!rule) {
-      this.#fallBack(socket, options, choices)
+      this.#fallBack(socket, options, choices, true)
       return
     }
-    // Over TCP Node tells of the look-up itself.
+    // Over TCP alone Node tells of the look-up itself.
     if (net.isIP(target.host) === 0)
       for (const { address, family } of choices) socket.emit('lookup', null, address, family, target.host)
     if (!socket.connecting) return
@@ -151,7 +167,7 @@ export class Connector {
             return
           }
           log(() => `connect ${where(target.host, target.port)}: TCP, because ${inWords(errors.at(-1))} (${rule.text})`)
-          this.#fallBack(socket, options, rest)
+          this.#fallBack(socket, options, rest, false)
         },
       },
       { onread: onReadOf(socket), ...limit },
@@ -160,23 +176,52 @@ export class Connector {
 
   #remember(errors: readonly SystemError[]): void {
     for (const error of errors)
-      if (error.address && error.code !== 'ECONNREFUSED') this.#silent.set(error.address, performance.now() + silenceMs)
+      if (error.code === 'ERR_IP_BLOCKED' || error.code === 'EALREADY') continue
+      else if (error.address && error.code !== 'ECONNREFUSED')
+        this.#silent.set(error.address, performance.now() + silenceMs)
       else if (!error.address) sayOnce(`RDMA cannot be used: ${inWords(error)}`)
   }
 
-  /** Node's own `connect`, to the addresses that are known already. */
-  #fallBack(socket: NodeSocket, options: ConnectOptions, choices: readonly Choice[]): void {
+  /** Node's own `connect`, to the addresses that are known already; `tells`: the program has not heard of them yet. */
+  #fallBack(socket: NodeSocket, options: ConnectOptions, choices: readonly Choice[], tells: boolean): void {
     const lookup: net.LookupFunction = (_host, query, done) => {
-      if (query.all) done(null, [...choices])
-      else done(null, choices[0]!.address, choices[0]!.family)
+      const answer = (): void => {
+        if (query.all) done(null, [...choices])
+        else done(null, choices[0]!.address, choices[0]!.family)
+      }
+      if (tells) answer()
+      else without(socket, 'lookup', answer)
     }
     socket._verbena = undefined
     // Node makes a closed socket new as it connects; this one may have been written to and ended since `connect`.
-    socket._undestroy = () => {}
-    try {
-      this.#plain(socket, normalizeArguments([{ ...options, lookup }]))
-    } finally {
-      delete (socket as { _undestroy?: unknown })._undestroy
-    }
+    withOwn(
+      socket,
+      '_undestroy',
+      () => {},
+      () =>
+        withOwn(socketChannel, 'hasSubscribers', false, () =>
+          this.#plain(socket, normalizeArguments([{ ...options, lookup }])),
+        ),
+    )
   }
+}
+
+/** `work` while the object has this property of its own. */
+function withOwn(object: object, name: string, value: unknown, work: () => void): void {
+  const before = Object.getOwnPropertyDescriptor(object, name)
+  Object.defineProperty(object, name, { value, configurable: true, writable: true, enumerable: false })
+  try {
+    work()
+  } finally {
+    if (before) Object.defineProperty(object, name, before)
+    else delete (object as Record<string, unknown>)[name]
+  }
+}
+
+/** `work` while the socket keeps an event to itself. */
+function without(socket: NodeSocket, event: string, work: () => void): void {
+  const { emit } = socket
+  const most = (name: string | symbol, ...args: unknown[]): boolean =>
+    name !== event && emit.call(socket, name, ...args)
+  withOwn(socket, 'emit', most, work)
 }

@@ -4,12 +4,20 @@
  */
 import cluster from 'node:cluster'
 import net from 'node:net'
-import { attach } from '../net/attachment.ts'
+import { acceptConnection } from '../net/accepting.ts'
+import { setAsyncId } from '../net/async-id.ts'
 import type { SystemError } from '../net/errors.ts'
 import { Listener } from '../net/listener.ts'
 import type { RSocketLike } from '../types.ts'
 import { inWords, log, sayOnce, where } from './log.ts'
-import { type Method, type NodeServer, type NodeSocket, serverMethods } from './node-net.ts'
+import {
+  createServerHandle,
+  type Method,
+  type NodeServer,
+  type NodeSocket,
+  type ServerHandle,
+  serverMethods,
+} from './node-net.ts'
 import { decide, type Rule } from './rules.ts'
 import type { Settings } from './settings.ts'
 import { showFigures } from './sockets.ts'
@@ -56,7 +64,7 @@ export function patchServers(settings: Settings): void {
         },
       )
     if (rule.transport === 'rdma-only') listenAlone(this, open, address, port, rule)
-    else listenBeside(this, plain, open, address, port, rule)
+    else listenBeside(this, plain, open, address, port, flags, rule)
   } as Method
 
   for (const name of ['ref', 'unref'] as const) {
@@ -80,8 +88,9 @@ export function patchServers(settings: Settings): void {
  */
 function handsOut(server: NodeServer): boolean {
   if (!cluster.isPrimary) return false
-  const listeners = server.listeners('connection')
-  return listeners.length === 1 && listeners[0]!.name === 'fail'
+  const [listener, another] = server.listeners('connection')
+  // Not the program's: one of Node's own, which throws an error that only Node's own code has.
+  return another === undefined && listener?.name === 'fail' && String(listener).includes('ERR_INTERNAL_ASSERTION')
 }
 
 function listenAlone(
@@ -96,15 +105,25 @@ function listenAlone(
   server._handle = null
   const listener = open(port)
   if (!(listener instanceof Listener)) {
-    process.nextTick(() => server.emit('error', listener))
+    const error = cluster.isWorker && isPortInUse(listener) ? workersCannotShare(listener, address, port) : listener
+    process.nextTick(() => server.emit('error', error))
     return
   }
   server._handle = listener
+  setAsyncId(server, listener.getAsyncId())
   if (server._unref) listener.unref()
   log(() => `listen ${where(address, listener.port)}: RDMA (${rule.text})`)
   process.nextTick(() => {
     if (server._handle === listener) server.emit('listening')
   })
+}
+
+/** Workers that listen alone would share a port, which only TCP can. Said aloud, because a primary may fork again for ever. */
+function workersCannotShare(error: SystemError, address: string | null, port: number): SystemError {
+  error.message +=
+    ': the workers of a cluster cannot share a port over RDMA, and TCP is not allowed. Give the server to one worker, or allow TCP (rdma, not rdma-only; VERBENA_PRELOAD_FALLBACK=tcp): then the first worker has RDMA, and TCP is for all'
+  sayOnce(`listen ${where(address, port)}: ${error.message}`)
+  return error
 }
 
 function listenBeside(
@@ -113,37 +132,77 @@ function listenBeside(
   open: (port: number) => Listener | SystemError,
   address: string | null,
   port: number,
+  flags: number,
   rule: Rule,
 ): void {
-  for (let attempt = 1; ; attempt++) {
-    plain()
-    // Node has a handle now, or tells of the error itself; 'listening' comes in the next turn.
-    if (!server._handle) return
-    const name: { port?: number } = {}
-    server._handle.getsockname?.(name)
-    const actual = name.port ?? port
-    const listener = open(actual)
-    if (listener instanceof Listener) {
-      beside.set(server, listener)
-      if (server._unref) listener.unref()
-      log(() => `listen ${where(address, actual)}: RDMA and TCP (${rule.text})`)
-      return
-    }
-    // The workers of a cluster share the port of TCP; over RDMA the first has it.
-    if (listener.code !== 'EADDRINUSE' || cluster.isWorker) {
-      sayOnce(`listen ${where(address, actual)}: TCP alone, because ${inWords(listener)} (${rule.text})`)
-      return
-    }
-    if (port === 0 && attempt < portAttempts) {
-      server._handle.close()
-      server._handle = null
-      continue
-    }
-    server._handle.close()
-    server._handle = null
-    process.nextTick(() => server.emit('error', listener))
+  const listener = port === 0 && !server._handle ? openBoth(server, open, address, flags) : undefined
+  // Of a handle that is there already Node tells in the next turn as well.
+  plain()
+  // Node has a handle now, or tells of the error itself.
+  if (!server._handle) {
+    if (listener instanceof Listener) listener.close()
     return
   }
+  const actual = portOf(server) ?? port
+  const ours = listener ?? open(actual)
+  if (ours instanceof Listener) {
+    beside.set(server, ours)
+    if (server._unref) ours.unref()
+    log(() => `listen ${where(address, actual)}: RDMA and TCP (${rule.text})`)
+    return
+  }
+  // The workers of a cluster share the port of TCP; over RDMA the first has it. And without a device it is TCP.
+  if (!isPortInUse(ours) || cluster.isWorker) {
+    sayOnce(`listen ${where(address, actual)}: TCP alone, because ${inWords(ours)} (${rule.text})`)
+    return
+  }
+  server._handle.close()
+  server._handle = null
+  process.nextTick(() => server.emit('error', ours))
+}
+
+/** A port that both have: TCP chooses, and where RDMA has given that one away already, chooses again. */
+function openBoth(
+  server: NodeServer,
+  open: (port: number) => Listener | SystemError,
+  address: string | null,
+  flags: number,
+): Listener | SystemError | undefined {
+  const tried: ServerHandle[] = []
+  try {
+    for (;;) {
+      const handle = createHandle(address, flags)
+      // Node finds the same, and tells.
+      if (handle === undefined) return undefined
+      server._handle = handle
+      const listener = open(portOf(server)!)
+      if (listener instanceof Listener || !isPortInUse(listener) || tried.length + 1 === portAttempts) return listener
+      tried.push(handle)
+    }
+  } finally {
+    // Only now, or TCP could choose the same again.
+    for (const handle of tried) handle.close()
+  }
+}
+
+/** As `net.Server` does it: all addresses are those of IPv6, which take in IPv4's, or where there is no IPv6 IPv4's. */
+function createHandle(address: string | null, flags: number): ServerHandle | undefined {
+  for (const one of address === null ? ['::', '0.0.0.0'] : [address]) {
+    const handle = createServerHandle(one, 0, net.isIP(one), null, flags)
+    if (typeof handle === 'object') return handle
+  }
+  return undefined
+}
+
+function portOf(server: NodeServer): number | undefined {
+  const name: { port?: number } = {}
+  server._handle?.getsockname?.(name)
+  return name.port
+}
+
+/** Not so where the device is in use: then no port of it can be had. */
+function isPortInUse(error: SystemError): boolean {
+  return error.code === 'EADDRINUSE' && !(error.cause instanceof Error && error.cause.message.startsWith('openDevice'))
 }
 
 /** Beside TCP the server goes on without RDMA; alone it is of no use any more. */
@@ -160,26 +219,18 @@ function onFailure(server: NodeServer, error: SystemError): void {
 }
 
 function onConnection(server: NodeServer, rsocket: RSocketLike): void {
-  if (server.maxConnections && server._connections >= server.maxConnections) {
-    server.emit('drop', Listener.dropData(rsocket))
-    rsocket.close()
-    return
-  }
-  const { highWaterMark } = server
-  const socket = new net.Socket({
-    allowHalfOpen: server.allowHalfOpen,
-    ...(highWaterMark === undefined
-      ? {}
-      : { readableHighWaterMark: highWaterMark, writableHighWaterMark: highWaterMark }),
-  } as net.SocketConstructorOpts) as unknown as NodeSocket
-  const attached = attach(socket, rsocket)
-  showFigures(socket, attached)
-  attached.link.setKeepAlive(server.keepAlive, server.keepAliveInitialDelay)
-  server._connections++
-  socket.server = server
-  socket._server = server
-  log(() => `accept ${where(attached.remote.address ?? null, attached.remote.port ?? 0)}: RDMA`)
-  if (server.pauseOnConnect) socket.pause()
-  else socket.read(0)
-  server.emit('connection', socket)
+  acceptConnection(
+    server,
+    rsocket,
+    (options) => new net.Socket(options as net.SocketConstructorOpts) as unknown as NodeSocket,
+    (socket, attached) => {
+      showFigures(socket, attached)
+      attached.link.setKeepAlive(server.keepAlive, server.keepAliveInitialDelay)
+      socket.server = server
+      socket._server = server
+      log(() => `accept ${where(attached.remote.address ?? null, attached.remote.port ?? 0)}: RDMA`)
+      if (server.pauseOnConnect) socket.pause()
+      else socket.read(0)
+    },
+  )
 }

@@ -4,6 +4,7 @@
  */
 import net from 'node:net'
 import tls from 'node:tls'
+import type { AcceptingServer } from '../net/accepting.ts'
 import type { Attachment, LinkedStream, NodeAddress, OnRead } from '../net/attachment.ts'
 
 /** A socket of `node:net`, seen from inside. */
@@ -30,17 +31,15 @@ export interface NodeSocket extends LinkedStream {
   _getsockname(): NodeAddress
 }
 
+export interface ServerHandle {
+  close(done?: () => void): void
+  getsockname?(out: object): number
+}
+
 /** A server of `node:net`, seen from inside. */
-export interface NodeServer extends net.Server {
-  _handle: { close(done?: () => void): void; getsockname?(out: object): number } | null
-  _connections: number
+export interface NodeServer extends AcceptingServer {
+  _handle: ServerHandle | null
   _unref: boolean
-  noDelay: boolean
-  keepAlive: boolean
-  keepAliveInitialDelay: number
-  allowHalfOpen: boolean
-  pauseOnConnect: boolean
-  highWaterMark?: number
 }
 
 export type Method = (this: never, ...args: never[]) => unknown
@@ -53,6 +52,18 @@ type Normalized = [Record<string, unknown>, (() => void) | null]
 export const normalizeArguments: (args: unknown[]) => Normalized = (
   net as unknown as { _normalizeArgs(args: unknown[]): Normalized }
 )._normalizeArgs
+
+type CreateServerHandle = (
+  address: string,
+  port: number,
+  family: number,
+  fd: number | null,
+  flags: number,
+) => ServerHandle | number
+
+/** A handle of TCP that is bound but does not listen yet, or a negative error number. */
+export const createServerHandle: CreateServerHandle = (net as unknown as { _createServerHandle: CreateServerHandle })
+  ._createServerHandle
 
 const probe = new net.Socket()
 const symbols = new Map(Object.getOwnPropertySymbols(probe).map((symbol) => [symbol.description, symbol]))
@@ -78,14 +89,36 @@ export function keepAliveOf(socket: NodeSocket): { enable: boolean; delaySeconds
   }
 }
 
+const usedOfSockets = [
+  'connect',
+  '_read',
+  '_writeGeneric',
+  '_final',
+  '_destroy',
+  '_undestroy',
+  '_getpeername',
+  '_getsockname',
+  '_unrefTimer',
+  'pause',
+  'resume',
+  'ref',
+  'unref',
+  'setNoDelay',
+  'setKeepAlive',
+  'resetAndDestroy',
+]
+const usedSymbols = ['kBuffer', 'kBufferCb', 'kBufferGen', 'kSetKeepAlive', 'kSetKeepAliveInitialDelay']
+
 /** What this version of Node lacks of what the preload needs; empty if all is there. */
 export function checkInternals(): string[] {
   const missing: string[] = []
-  for (const name of ['connect', '_read', '_writeGeneric', '_final', '_destroy', '_getpeername', '_getsockname'])
+  for (const name of usedOfSockets)
     if (typeof socketMethods[name] !== 'function') missing.push(`net.Socket.prototype.${name}`)
+  for (const name of usedSymbols) if (!symbols.has(name)) missing.push(`the symbol ${name} of net.Socket`)
   for (const name of ['_listen2', 'close', 'ref', 'unref'])
     if (typeof serverMethods[name] !== 'function') missing.push(`net.Server.prototype.${name}`)
   if (typeof tlsSocketMethods._init !== 'function') missing.push('tls.TLSSocket.prototype._init')
   if (typeof normalizeArguments !== 'function') missing.push('net._normalizeArgs')
+  if (typeof createServerHandle !== 'function') missing.push('net._createServerHandle')
   return missing
 }

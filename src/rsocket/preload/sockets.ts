@@ -56,7 +56,7 @@ function precede(name: string, own: Callable): void {
 function lastHandle(attached: Attachment): object {
   const { bytesRead, bytesWritten } = attached.link
   const close = (done: () => void): number => {
-    setImmediate(done)
+    attached.link.run(() => setImmediate(done))
     return 0
   }
   return { bytesRead, bytesWritten, close, reset: close }

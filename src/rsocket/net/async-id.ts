@@ -1,0 +1,12 @@
+/**
+ * Node keeps the asynchronous id of a socket's handle under a symbol of its own: what it does for the socket later is said
+ * to be triggered by that id.
+ */
+import { Server } from 'node:net'
+
+const key = Object.getOwnPropertySymbols(new Server()).find((symbol) => symbol.description === 'async_id_symbol')
+
+/** For sockets and servers of `node:net` and `node:dgram`; others have no such symbol. */
+export function setAsyncId(of: object, id: number): void {
+  if (key !== undefined && key in of) (of as Record<symbol, number>)[key] = id
+}
