@@ -101,4 +101,11 @@ describe.skipIf(!nativeAvailable)('a process that ends', () => {
     await stop()
     expect(out).toEqual([expect.stringMatching(/^(ECONNRESET|ETIMEDOUT) read$/)])
   })
+
+  it('that has no TCP says why its second worker does not listen', async () => {
+    const { err } = await run(['cluster.mjs'], overDevice(segment, 'local rdma-only'))
+    const why = /listen EADDRINUSE .*workers of a cluster cannot share a port over RDMA.*VERBENA_PRELOAD_FALLBACK=tcp/
+    expect(err.filter((line) => line.startsWith('verbena: listen') && why.test(line))).toHaveLength(1)
+    expect(err.filter((line) => /listen .*: RDMA \(/.test(line))).toHaveLength(1)
+  })
 })

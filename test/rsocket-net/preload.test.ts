@@ -23,6 +23,20 @@ describe('a program and its server in one process, over sockets of the process',
     })
 })
 
+describe('where ports are taken, or the device', () => {
+  it('servers and clients tell what they tell without the preload, and as often', async () => {
+    const { out, err, code } = await run(['events.mjs'], { ...overFake, env: { VERBENA_PRELOAD: '127.0.0.0/8' } })
+    expect(out).toEqual((await run(['events.mjs'])).out)
+    expect(code).toBe(0)
+    const listens = err.filter((line) => line.startsWith('verbena: listen'))
+    expect(listens.filter((line) => /listen 127\.0\.0\.(1|77):\d+: RDMA and TCP/.test(line)).length).toBeGreaterThan(1)
+    // The device of that address is another process's: no port of it could be had.
+    expect(listens).toContainEqual(
+      expect.stringMatching(/listen 127\.0\.0\.78:\d+: TCP alone, because .*openDevice.*UDP port 4791/),
+    )
+  })
+})
+
 describe('what the preload does not take', () => {
   it('leaves addresses without a rule on TCP', async () => {
     const { out, err, code } = await run(['echo.cjs'], { ...overFake, env: { VERBENA_PRELOAD: '10.0.0.0/8' } })

@@ -76,16 +76,17 @@ const families: Readonly<Record<string, number>> = { IPv4: 4, IPv6: 6, '4': 4, '
 
 /**
  * The addresses of a host, in the order to try them: one, or with `autoSelectFamily` all, families alternating. An IP
- * address is its own. Calls back from inside only if the program's own `lookup` does.
+ * address is its own. `found` is what the look-up gave, as 'lookup' tells it. Calls back from inside only if the program's
+ * own `lookup` does.
  */
 export function lookUp(
   options: ConnectOptions,
   host: string,
-  done: (error: Error | null, candidates: Candidate[]) => void,
+  done: (error: Error | null, candidates: Candidate[], found: Candidate[]) => void,
 ): void {
   const ip = isIP(host)
   if (ip) {
-    process.nextTick(done, null, [{ address: host, family: ip }])
+    process.nextTick(done, null, [{ address: host, family: ip }], [])
     return
   }
   const family = families[String(options.family)] ?? 0
@@ -98,12 +99,12 @@ export function lookUp(
     callback: (error: Error | null, address: string | LookupAddress[], family?: number) => void,
   ) => void
   lookup(host, query, (error, found, itsFamily) => {
-    if (error) return done(error, [])
+    if (error) return done(error, [], [])
     const list: Candidate[] = Array.isArray(found) ? found : [{ address: found, family: itsFamily ?? isIP(found) }]
     const bad = list.find((entry) => isIP(entry.address) === 0)
     if (list.length === 0 || (bad && list.length === 1))
-      return done(codedError('ERR_INVALID_IP_ADDRESS', `Invalid IP address: ${bad?.address}`, TypeError), [])
-    done(null, alternate(list.filter((entry) => isIP(entry.address) !== 0)))
+      return done(codedError('ERR_INVALID_IP_ADDRESS', `Invalid IP address: ${bad?.address}`, TypeError), [], list)
+    done(null, alternate(list.filter((entry) => isIP(entry.address) !== 0)), list)
   })
 }
 

@@ -127,9 +127,8 @@ export class Socket extends Duplex implements LinkedStream {
     if (!isLive(this)) this._verbena = undefined
     this.connecting = true
     this._unrefTimer()
-    lookUp(options, target.host, (error, candidates) => {
-      if (!this.connecting) return
-      if (!net.isIP(target.host) && !this.#emitLookup(error, candidates, target.host)) return
+    lookUp(options, target.host, (error, candidates, found) => {
+      if (!this.connecting || !this.#emitLookup(error, found, target.host)) return
       if (error) return this.#destroyLater(error)
       connectInTurn(
         this,
@@ -151,12 +150,12 @@ export class Socket extends Duplex implements LinkedStream {
   }
 
   /** False if the program has destroyed the socket meanwhile. */
-  #emitLookup(error: Error | null, candidates: { address: string; family: number }[], host: string): boolean {
-    if (error) {
+  #emitLookup(error: Error | null, found: { address: string; family: number }[], host: string): boolean {
+    if (error && found.length === 0) {
       this.emit('lookup', error, undefined, undefined, host)
       return this.connecting
     }
-    for (const { address, family } of candidates) {
+    for (const { address, family } of found) {
       this.emit('lookup', null, address, family, host)
       if (!this.connecting) return false
     }

@@ -104,10 +104,11 @@ export class Connector {
     socket.connecting = true
     socket._unrefTimer()
     if (net.isIP(target.host) === 0) socket._host = target.host
-    lookUp(options, target.host, (error, candidates) => {
+    lookUp(options, target.host, (error, candidates, found) => {
       if (!socket.connecting || socket.destroyed) return
       if (error) {
-        socket.emit('lookup', error, undefined, undefined, target.host)
+        if (found.length === 0) socket.emit('lookup', error, undefined, undefined, target.host)
+        else tell(socket, found, target.host)
         process.nextTick(() => socket.destroy(error))
         return
       }
@@ -115,7 +116,7 @@ export class Connector {
         ...candidate,
         rule: this.#ruleFor(socket, candidate.address, target.port),
       }))
-      this.#tryRdma(socket, options, target, choices)
+      this.#tryRdma(socket, options, target, choices, found)
     })
     return socket
   }
@@ -129,16 +130,16 @@ export class Connector {
     options: ConnectOptions,
     target: ReturnType<typeof checkTarget>,
     choices: readonly Choice[],
+    found: readonly Candidate[],
   ): void {
     const chosen = choices.filter((choice) => choice.rule)
     const rule = chosen[0]?.rule
     if (!rule) {
-      this.#fallBack(socket, options, choices, true)
+      // Node tells of the look-up itself.
+      this.#fallBack(socket, options, found.length > 0 ? found : choices, true)
       return
     }
-    // Over TCP alone Node tells of the look-up itself.
-    if (net.isIP(target.host) === 0)
-      for (const { address, family } of choices) socket.emit('lookup', null, address, family, target.host)
+    tell(socket, found, target.host)
     if (!socket.connecting) return
     const rest = choices.filter((choice) => choice.rule?.transport !== 'rdma-only')
     const timeoutMs =
@@ -183,7 +184,7 @@ export class Connector {
   }
 
   /** Node's own `connect`, to the addresses that are known already; `tells`: the program has not heard of them yet. */
-  #fallBack(socket: NodeSocket, options: ConnectOptions, choices: readonly Choice[], tells: boolean): void {
+  #fallBack(socket: NodeSocket, options: ConnectOptions, choices: readonly Candidate[], tells: boolean): void {
     const lookup: net.LookupFunction = (_host, query, done) => {
       const answer = (): void => {
         if (query.all) done(null, [...choices])
@@ -203,6 +204,13 @@ export class Connector {
           this.#plain(socket, normalizeArguments([{ ...options, lookup }])),
         ),
     )
+  }
+}
+
+function tell(socket: NodeSocket, found: readonly Candidate[], host: string): void {
+  for (const { address, family } of found) {
+    socket.emit('lookup', null, address, family, host)
+    if (!socket.connecting) return
   }
 }
 

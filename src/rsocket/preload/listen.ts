@@ -105,7 +105,9 @@ function listenAlone(
   server._handle = null
   const listener = open(port)
   if (!(listener instanceof Listener)) {
-    const error = cluster.isWorker && isPortInUse(listener) ? workersCannotShare(listener, address, port) : listener
+    // Of a port that another worker has, or a device.
+    const error =
+      cluster.isWorker && listener.code === 'EADDRINUSE' ? workersCannotShare(listener, address, port) : listener
     process.nextTick(() => server.emit('error', error))
     return
   }

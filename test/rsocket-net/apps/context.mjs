@@ -87,6 +87,10 @@ await main(serve, async (port, host) => {
   const names = ['C', 'D', 'E', 'F']
   for (const text of await Promise.all(names.map((name) => post(port, host, agent, name)))) show(text)
   agent.destroy()
-  await new Promise((resolve) => connect(1, host).on('error', () => {}).on('close', resolve))
+  await new Promise((resolve) =>
+    connect(1, host)
+      .on('error', () => {})
+      .on('close', resolve),
+  )
   show(JSON.stringify(count))
 })
