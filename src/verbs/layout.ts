@@ -513,6 +513,7 @@ export const counterNames = [
   'cq_overruns',
   'events_lost',
   'stale_objects_reaped',
+  'service_failures',
   // Devices on a network: names of Linux Soft-RoCE first.
   'sent_pkts',
   'rcvd_pkts',

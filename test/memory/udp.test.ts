@@ -465,6 +465,19 @@ describe.skipIf(!nativeAvailable)(`UdpSocket${nativeAvailable ? '' : ` (skipped:
 })
 
 describe.skipIf(!nativeAvailable)('waitReadable', () => {
+  it('watches as many descriptors as there are', () => {
+    const [quiet, loud] = [makeEventFd(), makeEventFd()]
+    signalEventFd(loud)
+    const fds = new Int32Array(700).fill(quiet)
+    const ready = new Uint8Array(700)
+    fds[699] = loud
+    expect(waitReadable(fds, 700, 1000, ready)).toBe(1)
+    expect(ready.indexOf(1)).toBe(699)
+    expect(waitReadable(fds, 699, 0, ready)).toBe(0)
+    closeFd(quiet)
+    closeFd(loud)
+  })
+
   it('tells which descriptors can be read', () => {
     const [a, b] = [open(one), open(two)]
     const event = makeEventFd()

@@ -9,7 +9,7 @@ import { type Host, layout } from '../../verbs/index.ts'
 import type { HostAddress } from './addresses.ts'
 import { DatagramPort } from './datagram-port.ts'
 import { DatagramSocket } from './datagram-socket.ts'
-import { maxSlots, rocePort, Slot, slotKind } from './sockets.ts'
+import { maxSlots, rocePort, Slot, slotKind } from './socket-table.ts'
 
 export const datagramState = { free: 0, bound: 1, asked: 2 } as const
 

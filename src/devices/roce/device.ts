@@ -6,19 +6,15 @@
  * a peer's READ is answered while the program computes. With `engine: 'thread'` that thread carries out all requests.
  */
 import { readFileSync } from 'node:fs'
-import { basename } from 'node:path'
-import { isMainThread, type Worker } from 'node:worker_threads'
 import {
   closeFd,
   drainEventFd,
   errnoName,
-  makeEventFd,
   NativeError,
   nativeAvailable,
   nativeReason,
   nowNs,
   signalEventFd,
-  startThread,
   UdpSocket,
   waitReadable,
 } from '../../memory/index.ts'
@@ -42,19 +38,23 @@ import { advice } from './datagram-socket.ts'
 import { datagramState, portAt } from './datagram-table.ts'
 import type { PacketSocket } from './packet-socket.ts'
 import { groupAddress } from './paths.ts'
-import { unpublish } from './published.ts'
-import type { ServiceData } from './service.ts'
-import { maxSlots, rocePort, Slot, Sockets, slotKind } from './sockets.ts'
+import {
+  awaitService,
+  ending,
+  firstIndex,
+  roceKind,
+  serviceMode,
+  serving,
+  startService,
+  usedRecords,
+  wakeService,
+} from './service-handle.ts'
+import { maxSlots, rocePort, Slot, slotKind } from './socket-table.ts'
+import { Sockets } from './sockets.ts'
 import { WrappedSocket, wrappedRoomBytes } from './wrapped-socket.ts'
 import { chainOf, closeChain, listenToLines, putWraps, wrapsWanted } from './wraps.ts'
 
 const { Chan, Ctx, Dev, Meta, maxDevices } = layout
-
-/** Devices 0 and 1 of a segment are those of `shm`. */
-export const firstIndex = 2
-const roceKind = 0x726f6365
-
-export const serviceMode = { asleep: 0, waiting: 1, awake: 2 } as const
 
 /** Addresses of the device with this canonical name. */
 function addressesOf(name: string): HostAddress[] {
@@ -587,7 +587,7 @@ export class RoceDevice extends NetworkDevice {
     const fds = sleeperFds
     fds[0] = eventFd
     const count = this.descriptors(fds, 1) + 1
-    // Who came before the descriptor was there to be found has left a trace.
+    // A producer that ran before `wakeFd` was set did not signal it: look again at what it wrote.
     const awaited = Atomics.load(i32, channel + Chan.sequence) === expected && !this.busy
     if (awaited) {
       const ms = Math.min(timeoutMs, longestSleepMs, Math.max(0, (next - nowNs()) / 1e6))
@@ -638,79 +638,6 @@ const sleeperReady = new Uint8Array(maxSlots + 1)
 
 /** Sockets that this thread opened. */
 const owned = new Map<number, UdpSocket>()
-/** Whether this is the thread that drives devices. */
-let serving = false
-export function beginService(): void {
-  serving = true
-}
-
-export function wakeService(host: Host): void {
-  const { i32, segment, at } = host
-  Atomics.add(i32, at.meta + Meta.serviceWake, 1)
-  segment.notify(at.meta + Meta.serviceWake)
-  const fd = Atomics.load(i32, at.meta + Meta.serviceEventFd) - 1
-  if (fd >= 0) signalEventFd(fd)
-}
-
-/**
- * Until the thread that drives devices has come back from the kernel: the kernel keeps a socket on which it waits, and
- * the port with it, although its descriptor is closed.
- */
-function awaitService({ i32, segment, at }: Host): void {
-  const mode = at.meta + Meta.serviceMode
-  const turns = Atomics.load(i32, at.meta + Meta.serviceTurns)
-  wakeService(processHost())
-  for (let waited = 0; waited < 1000; waited++) {
-    if (Atomics.load(i32, mode) !== serviceMode.waiting || Atomics.load(i32, at.meta + Meta.serviceTurns) !== turns)
-      return
-    segment.wait(mode, serviceMode.waiting, 0.2)
-  }
-}
-
-/** Whether the process ends: then its sockets go by themselves. */
-let ending = false
-if (isMainThread)
-  process.prependListener('exit', () => {
-    ending = true
-  })
-
-process.on('exit', () => {
-  if (service === null || !isMainThread) return
-  const host = processHost()
-  const stop = host.at.meta + Meta.serviceStop
-  Atomics.store(host.i32, stop, 1)
-  wakeService(host)
-  // What a tap has collected is written.
-  const wrapped = openDevices().some(({ index }) => host.i32[host.deviceWord(index) + Dev.wrapsBytes]! > 0)
-  for (let waited = 0; wrapped && waited < 100 && Atomics.load(host.i32, stop) === 1; waited++)
-    host.segment.wait(stop, 1, 5)
-  unpublish()
-})
-
-let service: Worker | null = null
-
-/** Starts the thread that drives devices, unless this thread has one. Of several, one works and the others stand by. */
-function startService(host: Host): void {
-  host.control(() => {
-    const { i32, at } = host
-    if (nativeAvailable && i32[at.meta + Meta.serviceEventFd] === 0)
-      i32[at.meta + Meta.serviceEventFd] = makeEventFd() + 1
-  })
-  if (service !== null) return
-  const data: ServiceData = {
-    command: [basename(process.argv[1] ?? ''), ...process.argv.slice(2)].join(' ').slice(0, 500),
-  }
-  const url = new URL(`./service${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
-  service = startThread(url, { workerData: data, name: 'verbena roce' })
-  service.unref()
-  service.on('error', () => {
-    service = null
-  })
-  // From now on peers are answered whatever this thread does.
-  const owner = host.at.meta + Meta.serviceOwner
-  for (let waited = 0; waited < 400 && Atomics.load(host.i32, owner) === 0; waited++) host.segment.wait(owner, 0, 5)
-}
-
 function slotOf(word: number, table: number): number {
   return (word - table) / Slot.words
 }
@@ -761,10 +688,8 @@ const devices = new Map<string, RoceDevice>()
 export function openDevices(): RoceDevice[] {
   const host = processHost()
   const open: RoceDevice[] = []
-  for (let index = firstIndex; index < maxDevices; index++) {
-    const dev = host.deviceWord(index)
-    if (host.i32[dev + Dev.state] !== roceKind || host.i32[dev + Dev.users] === 0) continue
-    const name = nameOf(host, dev)
+  for (const index of usedRecords(host)) {
+    const name = nameOf(host, host.deviceWord(index))
     const device = name === null ? null : find(name)
     if (device) open.push(device)
   }

@@ -8,15 +8,12 @@
 import { drainEventFd, nativeAvailable, nowNs, threadData, waitReadable } from '../../memory/index.ts'
 import { layout, processHost } from '../../verbs/index.ts'
 import { closeAll, followTable } from './datagram-table.ts'
-import { beginService, firstIndex, openDevices, openTables, type RoceDevice, serviceMode } from './device.ts'
+import { openDevices, openTables, type RoceDevice } from './device.ts'
 import { type PublishedDevice, Publisher } from './published.ts'
+import { beginService, firstIndex, type ServiceData, serviceMode } from './service-handle.ts'
+import { maxSlots } from './socket-table.ts'
 
 const { Dev, Meta } = layout
-
-export interface ServiceData {
-  /** The command line of the process. */
-  command: string
-}
 
 /** How long it looks for more after it has found something. */
 const spinNs = 100_000
@@ -36,7 +33,8 @@ const mode = at.meta + Meta.serviceMode
 const wake = at.meta + Meta.serviceWake
 const wakeAt = (at.meta + Meta.serviceWakeAt) >> 1
 const dozes = at.meta + Meta.serviceDozes
-const fds = new Int32Array(512)
+/** The descriptor that others signal, and all sockets of all devices. */
+const fds = new Int32Array(1 + layout.maxDevices * maxSlots)
 /** How often threads had waited for their devices when it looked last, −1 if one did not wait; and how long it paused. */
 let sleepsSeen = -1
 let pause = lookMs
@@ -85,7 +83,7 @@ function serve(): void {
       tell(devices)
       const ms = pauseMs(devices)
       Atomics.store(i32, mode, serviceMode.asleep)
-      // Who rested before it could see that this thread sleeps did not wake it.
+      // A program that went idle before `mode` was `asleep` did not wake this thread.
       if (!devices.some((device) => device.rests)) segment.wait(wake, bell, ms)
       Atomics.store(i32, mode, serviceMode.awake)
       Atomics.store(i32, dozes, 0)
@@ -223,7 +221,7 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
   Atomics.store(i32, mode, serviceMode.waiting)
   const longestMs =
     left.length < devices.length ? pauseMs(devices.filter((device) => !left.includes(device))) : longestWaitMs
-  // Who rang or rested before it could see that this thread waits did not signal.
+  // Whoever rang, or went idle, before `mode` was `waiting` did not signal.
   const awaited = left.some((device) => device.busy) || devices.some((device) => !left.includes(device) && device.rests)
   if (Atomics.load(i32, wake) === bell && !awaited)
     waitReadable(fds, count, Math.min(longestMs, Math.max(0, (next - nowNs()) / 1e6)))

@@ -11,15 +11,9 @@ import { type Host, layout } from '../../verbs/index.ts'
 import { Bth, gidOfIp, Icrc, IcrcFlow, ipOfGid, useCrc32 } from '../../wire/index.ts'
 import type { PacketSocket } from './packet-socket.ts'
 import { groupAddress, type Path, Paths } from './paths.ts'
+import { maxSlots, rocePort, Slot, slotKind } from './socket-table.ts'
 
 const { Av, avMulticast, Dev } = layout
-
-export const rocePort = 4791
-
-/** Words of one entry of the table of sockets: descriptor plus one, what it is for, a GID, drops counted so far, and of node:dgram how far it is. */
-export const Slot = { words: 16, fd: 0, kind: 1, local: 2, refs: 3, gid: 4, drops: 8, state: 9 } as const
-export const slotKind = { none: 0, unicast: 1, group: 2 } as const
-export const maxSlots = 128
 
 /** TTL and hop limit that Linux gives packets unless told otherwise. */
 const usualHopLimit = 64

@@ -6,13 +6,20 @@ const POLLIN = 1
 const EFD_NONBLOCK_CLOEXEC = 0o2004000
 
 /** Descriptors that one wait can watch. */
-export const maxPolled = 512
+export const maxPolled = 65_536
 
-/** struct timespec, a 64-bit value, then struct pollfd { int fd; short events, revents } each. */
-const scratch = libc === null ? null : nativeScratch(32 + maxPolled * 8)
+/** struct timespec, and a 64-bit value. */
+const scratch = libc === null ? null : nativeScratch(32)
 const timespecAddress = scratch?.address ?? 0
 const valueAddress = timespecAddress + 16
-const pollAddress = timespecAddress + 32
+/** struct pollfd { int fd; short events, revents } each: for as many as were ever watched, in powers of two. */
+let pollRoom = 64
+let polled = libc === null ? null : nativeScratch(pollRoom * 8)
+
+function makeRoom(count: number): void {
+  while (pollRoom < count) pollRoom *= 2
+  polled = nativeScratch(pollRoom * 8)
+}
 
 /**
  * Blocks this thread until one of the first `count` of `fds` can be read, at most `timeoutMs` (fractions count, to
@@ -23,10 +30,12 @@ export function waitReadable(fds: Int32Array, count: number, timeoutMs: number, 
   const { ppoll, koffi } = requireLibc('ppoll')
   if (count < 0 || count > maxPolled || count > fds.length)
     throw new NativeError('EINVAL', errnos.EINVAL, 'ppoll', `${count} descriptors cannot be watched at a time`)
+  if (count > pollRoom) makeRoom(count)
   const { u32 } = scratch!
+  const { u32: polls, address } = polled!
   for (let i = 0; i < count; i++) {
-    u32[8 + 2 * i] = fds[i]!
-    u32[9 + 2 * i] = POLLIN
+    polls[2 * i] = fds[i]!
+    polls[1 + 2 * i] = POLLIN
   }
   let timespec = 0
   if (timeoutMs !== Number.POSITIVE_INFINITY) {
@@ -38,12 +47,13 @@ export function waitReadable(fds: Int32Array, count: number, timeoutMs: number, 
     u32[3] = 0
     timespec = timespecAddress
   }
-  const result = ppoll(pollAddress, count, timespec, 0)
+  const result = ppoll(address, count, timespec, 0)
   if (result < 0) {
     const errno = koffi.errno()
     if (errno !== errnos.EINTR) throw nativeError('ppoll', errnoName(errno), errno, 'the wait failed')
   }
-  if (ready !== undefined) for (let i = 0; i < count; i++) ready[i] = result > 0 && u32[9 + 2 * i]! >>> 16 !== 0 ? 1 : 0
+  if (ready !== undefined)
+    for (let i = 0; i < count; i++) ready[i] = result > 0 && polls[1 + 2 * i]! >>> 16 !== 0 ? 1 : 0
   return Math.max(result, 0)
 }
 

@@ -1,0 +1,146 @@
+/**
+ * The thread that drives devices (service.ts), as the others of the process see it: starting and waking it, and what
+ * becomes of it at the end. Each thread that opens a device starts one; of them, one works and the others stand by.
+ */
+import { basename } from 'node:path'
+import { isMainThread, type Worker } from 'node:worker_threads'
+import { makeEventFd, nativeAvailable, signalEventFd, startThread } from '../../memory/index.ts'
+import { EventType, elementKind, type Host, layout, processHost } from '../../verbs/index.ts'
+import { unpublish } from './published.ts'
+
+const { Ctx, Dev, Meta, maxDevices } = layout
+
+/** Devices 0 and 1 of a segment are those of `shm`. */
+export const firstIndex = 2
+/** `Dev.state` of a device of this kind. */
+export const roceKind = 0x726f6365
+
+export const serviceMode = { asleep: 0, waiting: 1, awake: 2 } as const
+
+export interface ServiceData {
+  /** The command line of the process. */
+  command: string
+}
+
+/** Whether this is the thread that drives devices. */
+export let serving = false
+export function beginService(): void {
+  serving = true
+}
+
+/** Whether the process ends: then its sockets go by themselves. */
+export let ending = false
+
+/** A thread that ends by errors as often as this within that time is not started again. */
+const mostFailures = 5
+const failuresWithinMs = 10_000
+
+let service: Worker | null = null
+/** When one ended by an error. */
+let failures: number[] = []
+
+/** The records of devices that somebody uses. */
+export function usedRecords(host: Host): number[] {
+  const found: number[] = []
+  for (let index = firstIndex; index < maxDevices; index++) {
+    const dev = host.deviceWord(index)
+    if (host.i32[dev + Dev.state] === roceKind && host.i32[dev + Dev.users]! > 0) found.push(index)
+  }
+  return found
+}
+
+/** Starts the thread that drives devices, unless this thread has one. */
+export function startService(host: Host): void {
+  host.control(() => {
+    const { i32, at } = host
+    if (nativeAvailable && i32[at.meta + Meta.serviceEventFd] === 0)
+      i32[at.meta + Meta.serviceEventFd] = makeEventFd() + 1
+  })
+  if (service !== null) return
+  start(host)
+  // From now on peers are answered whatever this thread does.
+  const owner = host.at.meta + Meta.serviceOwner
+  for (let waited = 0; waited < 400 && Atomics.load(host.i32, owner) === 0; waited++) host.segment.wait(owner, 0, 5)
+}
+
+function start(host: Host): void {
+  const data: ServiceData = {
+    command: [basename(process.argv[1] ?? ''), ...process.argv.slice(2)].join(' ').slice(0, 500),
+  }
+  const url = new URL(`./service${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+  const worker = startThread(url, { workerData: data, name: 'verbena roce' })
+  service = worker
+  worker.unref()
+  worker.on('error', (error) => failed(host, error))
+  worker.on('exit', () => {
+    if (service === worker) service = null
+    if (!ending && usedRecords(host).length > 0 && failures.length < mostFailures) start(host)
+  })
+}
+
+/** It never ends silently: without it nobody answers peers while the program computes. */
+function failed(host: Host, error: Error): void {
+  const now = performance.now()
+  failures = [...failures.filter((then) => now - then < failuresWithinMs), now]
+  const last = failures.length >= mostFailures
+  for (const index of usedRecords(host)) {
+    host.count(index, 'service_failures')
+    if (last) tellFatal(host, index)
+  }
+  const then = last
+    ? `This was the ${mostFailures}th time: from now on peers are answered only while the program polls or waits.`
+    : 'Another one takes over.'
+  process.emitWarning(`the thread that drives roce devices has ended: ${error.stack ?? error}\n${then}`, {
+    code: 'VERBENA_ROCE_SERVICE',
+  })
+}
+
+function tellFatal(host: Host, index: number): void {
+  const { i32, at } = host
+  for (let context = 0; context < i32[at.meta + Meta.contextsUsed]!; context++) {
+    const c = host.ctxWord(context)
+    if (i32[c + Ctx.uses] === 1 && i32[c + Ctx.device] === index)
+      host.pushEvent(context, EventType.DeviceFatal, elementKind.none, 0)
+  }
+}
+
+export function wakeService(host: Host): void {
+  const { i32, segment, at } = host
+  Atomics.add(i32, at.meta + Meta.serviceWake, 1)
+  segment.notify(at.meta + Meta.serviceWake)
+  const fd = Atomics.load(i32, at.meta + Meta.serviceEventFd) - 1
+  if (fd >= 0) signalEventFd(fd)
+}
+
+/**
+ * Until the thread that drives devices has come back from the kernel: the kernel keeps a socket on which it waits, and
+ * the port with it, although its descriptor is closed.
+ */
+export function awaitService({ i32, segment, at }: Host): void {
+  const mode = at.meta + Meta.serviceMode
+  const turns = Atomics.load(i32, at.meta + Meta.serviceTurns)
+  wakeService(processHost())
+  for (let waited = 0; waited < 1000; waited++) {
+    if (Atomics.load(i32, mode) !== serviceMode.waiting || Atomics.load(i32, at.meta + Meta.serviceTurns) !== turns)
+      return
+    segment.wait(mode, serviceMode.waiting, 0.2)
+  }
+}
+
+if (isMainThread)
+  process.prependListener('exit', () => {
+    ending = true
+  })
+
+process.on('exit', () => {
+  if (service === null || !isMainThread) return
+  const host = processHost()
+  const stop = host.at.meta + Meta.serviceStop
+  Atomics.store(host.i32, stop, 1)
+  wakeService(host)
+  // What a tap has collected is written.
+  const wrapped = usedRecords(host).some((index) => host.i32[host.deviceWord(index) + Dev.wrapsBytes]! > 0)
+  for (let waited = 0; wrapped && waited < 100 && Atomics.load(host.i32, stop) === 1; waited++)
+    host.segment.wait(stop, 1, 5)
+  unpublish()
+})

@@ -1,0 +1,12 @@
+/** The table of sockets of a device, in the segment: which there are, for all threads of the process. */
+
+export const rocePort = 4791
+
+/**
+ * Words of one entry: descriptor plus one, what the socket is for, the index of its local GID, how many queue pairs are
+ * attached to its group, the GID of that, the kernel's drops reported so far, and the state of a socket of node:dgram
+ * (`datagramState`).
+ */
+export const Slot = { words: 16, fd: 0, kind: 1, local: 2, refs: 3, gid: 4, drops: 8, state: 9 } as const
+export const slotKind = { none: 0, unicast: 1, group: 2 } as const
+export const maxSlots = 128

@@ -1,0 +1,59 @@
+/** The thread that drives devices: it never ends silently. */
+import { once } from 'node:events'
+import { afterAll, describe, expect, it } from 'vitest'
+import { connectQp, nativeAvailable, openDevice, QpType } from '../../../src/index.ts'
+import { layout, processHost } from '../../../src/verbs/index.ts'
+import { loopbackDevice } from '../../loopback.ts'
+import { until } from '../shm/rig.ts'
+
+const { Meta } = layout
+const word = (name: 'serviceOwner' | 'serviceTurns' | 'serviceEventFd' | 'serviceWake'): number =>
+  processHost().at.meta + Meta[name]
+
+/** Until the thread has waited in the kernel for everything that is open, and come back. */
+async function turns(): Promise<void> {
+  const { i32 } = processHost()
+  const before = Atomics.load(i32, word('serviceTurns'))
+  await until('turns', () => Atomics.load(i32, word('serviceTurns')) - before > 3)
+}
+
+describe.skipIf(!nativeAvailable)('the thread that drives devices', () => {
+  const context = openDevice(loopbackDevice(1))
+  afterAll(() => context.close())
+
+  it('waits for more than 512 sockets', async () => {
+    const contexts = Array.from({ length: 5 }, (_, i) => openDevice(loopbackDevice(2 + i)))
+    const qps = contexts.map((each) => {
+      const pd = each.allocPd()
+      const cq = each.createCq(4)
+      const qp = pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq })
+      connectQp(qp, { psn: 1 }, null)
+      return qp
+    })
+    const groups = Array.from({ length: 103 }, (_, i) =>
+      Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 10, process.pid & 0xff, i),
+    )
+    for (const qp of qps) for (const group of groups) qp.attachMcast(group)
+    const owner = Atomics.load(processHost().i32, word('serviceOwner'))
+    await turns()
+    expect(Atomics.load(processHost().i32, word('serviceOwner'))).toBe(owner)
+    expect(context.counters().service_failures).toBe(0)
+    // They stay open: closing so many sockets takes seconds.
+  })
+
+  it('is followed by another one if it ends by an error, which is counted and told', async () => {
+    const { i32 } = processHost()
+    const owner = Atomics.load(i32, word('serviceOwner'))
+    const warning = once(process, 'warning') as Promise<[Error & { code: string }]>
+    // Its bell turns out to be no descriptor at all.
+    const fd = Atomics.exchange(i32, word('serviceEventFd'), 1 << 20)
+    Atomics.add(i32, word('serviceWake'), 1)
+    const [{ code, message }] = await warning
+    Atomics.store(i32, word('serviceEventFd'), fd)
+    expect(code).toBe('VERBENA_ROCE_SERVICE')
+    expect(message).toMatch(/the thread that drives roce devices has ended: .*EBADF.*Another one takes over/s)
+    await until('another owner', () => ![0, owner].includes(Atomics.load(i32, word('serviceOwner'))))
+    await turns()
+    expect(context.counters().service_failures).toBeGreaterThanOrEqual(1)
+  })
+})
