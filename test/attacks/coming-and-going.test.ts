@@ -1,0 +1,45 @@
+/** Thousands of connections made and closed: memory, descriptors and objects of the server are what they were. */
+import { rmSync } from 'node:fs'
+import { afterEach, describe, expect, it } from 'vitest'
+import { nativeAvailable } from '../../src/memory/index.ts'
+import { long, openStage, type Stage, until } from './stage.ts'
+
+const segment = `coming-${process.pid}`
+let stage: Stage | undefined
+afterEach(async () => {
+  await stage?.close()
+  stage = undefined
+  rmSync(`/dev/shm/verbena-${segment}`, { force: true })
+})
+
+const places: [string, string | undefined][] = [
+  ['roce', undefined],
+  ['shm', `shm:${segment}`],
+]
+
+describe.skipIf(!nativeAvailable)('connections that come and go', { timeout: 60_000 * long(10) }, () => {
+  it.each(places)('%s', async (_, device) => {
+    stage = await openStage(device)
+    const { bystander } = stage
+    const connect = async (times: number): Promise<void> => {
+      for (let i = 0; i < times; i++) {
+        const { failure } = await bystander.ask<{ failure: string | null }>('connect')
+        expect(failure).toBeNull()
+      }
+    }
+    const open = stage.before.connections
+    const settled = (): Promise<void> =>
+      until('the server has closed them', async () => (await stage!.stats()).victim.connections === open)
+    await connect(100)
+    await settled()
+    const early = await stage.stats()
+    await connect(400 * long(25))
+    await settled()
+    const late = await stage.stats()
+    for (const who of ['victim', 'bystander'] as const) {
+      expect((late[who].rss - early[who].rss) / 2 ** 20, `MiB more resident at the ${who}`).toBeLessThan(32)
+      expect(late[who].descriptors - early[who].descriptors).toBeLessThanOrEqual(2)
+    }
+    await stage.judge()
+  })
+})
