@@ -23,6 +23,8 @@ import net from 'verbena/net'
 const [role, device, host, victimHost] = process.argv.slice(2)
 const regionLength = 1 << 16
 const patternAt = (at) => (at * 31 + 7) & 0xff
+/** Seven tries of half a second: a busy machine is no reason to give up; a stall shows in `longestGapMs`. */
+const patience = { timeout: 17 }
 const rights = Access.LocalWrite | Access.RemoteWrite | Access.RemoteRead | Access.RemoteAtomic
 
 const context = openDevice(device)
@@ -81,7 +83,7 @@ function victim() {
     /** Connects a queue pair to `remote`; the caller may read and write the region, and `bytes` more of its own. */
     accept({ remote, bytes }) {
       const end = queuePair()
-      connectQp(end.qp, end.endpoint, remote)
+      connectQp(end.qp, end.endpoint, remote, patience)
       open.push(end)
       const access = { qpn: end.qp.qpNum, psn: end.endpoint.psn, addr: mr.addr, rkey: mr.rkey, length: regionLength }
       if (!bytes) return { endpoint: end.endpoint, ...access }
@@ -96,7 +98,7 @@ function victim() {
     },
     connect({ qpn, remote }) {
       const end = open.find(({ qp }) => qp.qpNum === qpn)
-      connectQp(end.qp, end.endpoint, remote)
+      connectQp(end.qp, end.endpoint, remote, patience)
       return { addr: mr.addr, rkey: mr.rkey }
     },
     stats: () => ({ ...measures(), connections }),
@@ -171,7 +173,7 @@ function bystander() {
   return {
     endpoint: () => end.endpoint,
     start({ remote, addr, rkey }) {
-      connectQp(end.qp, end.endpoint, remote)
+      connectQp(end.qp, end.endpoint, remote, patience)
       reading({ addr, rkey })
       echo()
     },

@@ -189,7 +189,7 @@ export async function openStage(segment?: string): Promise<Stage> {
         return result
       },
       async judge(limits = {}) {
-        const { stallMs = 1500 } = limits
+        const { stallMs = 2500 } = limits
         await goesOn(bystander)
         const later = await bystander.ask<{ failure: string | null; ms: number }>('connect')
         expect(later.failure, 'a connection that is made after the attack').toBeNull()

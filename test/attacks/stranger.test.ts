@@ -108,14 +108,14 @@ describe.skipIf(!nativeAvailable)('a stranger', { timeout }, () => {
   it.skip('asks for connections faster than anybody can answer', async () => {
     stage = await openStage()
     const sender = await stranger(stage)
-    const tries = 30_000 * long(10)
+    const tries = 60_000 * long(5)
     await stage.during(async () => {
       for (let i = 0; i < tries; i++) {
         const privateData = randomBytes(40)
         await sender.send(sender.bytes(madPacket(request(stage!, i, { privateData }))))
       }
     })
-    await stage.judge({ stallMs: 1000 })
+    await stage.judge()
   })
 
   it.skip('opens hundreds of connections by half, with the longest time-outs that a request can name', async () => {
