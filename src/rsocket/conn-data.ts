@@ -50,7 +50,7 @@ const extensionMark = 0x56
 const flagBigEndian = 1
 const flagIomap = 2
 
-/** Entries and bytes that nobody exceeds who means well: librdmacm has 2 entries, and 28 bits count a message. */
+/** Sanity limits: librdmacm uses 2 SGL entries, and the immediate of a data message counts bytes in 29 bits. */
 const maxEntries = 4096
 const maxBufferBytes = 0x20000000
 

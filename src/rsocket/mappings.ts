@@ -15,6 +15,8 @@ interface Mapping {
 export class Mappings {
   readonly #pd: ProtectionDomain
   #all: Mapping[] = []
+  /** Entries in which the peer has a mapping, perhaps one of a buffer that is no longer mapped. */
+  readonly #told = new Set<number>()
 
   constructor(pd: ProtectionDomain) {
     this.#pd = pd
@@ -53,8 +55,9 @@ export class Mappings {
     )
     if (one === undefined) return false
     one.region.close()
-    if (one.pending === 'map' || one.index < 0) this.#all = this.#all.filter((other) => other !== one)
-    else one.pending = 'unmap'
+    // Even if the peer does not know of this one, its entry may still name the one before.
+    if (this.#told.has(one.index)) one.pending = 'unmap'
+    else this.#all = this.#all.filter((other) => other !== one)
     return true
   }
 
@@ -65,7 +68,10 @@ export class Mappings {
       const { region, offset, buffer, index } = one
       const length = one.pending === 'map' ? buffer.length : 0
       if (!mapped.tell(index, offset, length > 0 ? region.addr : 0, length > 0 ? region.rkey : 0, length)) return false
-      if (length === 0) this.#all = this.#all.filter((other) => other !== one)
+      if (length === 0) {
+        this.#told.delete(index)
+        this.#all = this.#all.filter((other) => other !== one)
+      } else this.#told.add(index)
       one.pending = null
     }
     return true

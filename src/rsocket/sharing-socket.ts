@@ -37,7 +37,7 @@ export abstract class Sharing extends Establishing implements Carrier {
     this.hub ??= Hub.acquire(this.device)
     const { routes, alone } = this.hub
     const key = `${addr.address} ${addr.port}`
-    if (alone.has(key)) return this.connectPlain(addr)
+    if (alone.has(key)) return this.connectAlone(addr)
     this.state = 'connecting'
     const known = routes.get(key)
     let route = known
@@ -57,7 +57,7 @@ export abstract class Sharing extends Establishing implements Carrier {
       alone: () => {
         if (this.state !== 'connecting') return
         this.state = 'idle'
-        const result = this.connectPlain(addr)
+        const result = this.connectAlone(addr)
         if (result < 0 && result !== -Errno.EINPROGRESS) this.settle(-result)
       },
       failed: (errno, reason) => this.connectFailed(errno, reason),
@@ -66,6 +66,12 @@ export abstract class Sharing extends Establishing implements Carrier {
     this.hold()
     if ((this.state as State) === 'connected') return 0
     return (this.state as State) === 'failed' ? this.takeError() : -Errno.EINPROGRESS
+  }
+
+  /** With a queue pair of its own, which the peer must not take for a trunk. */
+  private connectAlone(addr: SocketAddress): number {
+    this.options.stream.share = false
+    return this.connectPlain(addr)
   }
 
   /** What could not even be tried has failed. */

@@ -306,7 +306,8 @@ export class RSocket extends Sharing implements RSocketLike {
 
   riomap(buffer: Uint8Array, protection: number, flags = 0, offset = -1): number {
     if (this.state !== 'connected') return this.notConnected()
-    if ((protection & ~PROT_WRITE) !== 0 || flags !== 0 || !Number.isSafeInteger(offset)) return -Errno.EINVAL
+    if ((protection & ~PROT_WRITE) !== 0 || flags !== 0) return -Errno.EINVAL
+    if (!Number.isSafeInteger(offset) || offset < -1) return -Errno.EINVAL
     const { mapped } = this.connection!
     if (mapped === null) return this.failWith(Errno.EOPNOTSUPP, 'a stream that shares a queue pair maps no buffers')
     this.mappings ??= new Mappings(this.stream!.adapter.pd)

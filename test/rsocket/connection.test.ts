@@ -83,6 +83,18 @@ test.skipIf(!nativeAvailable).each([
   for (const context of contexts) context.close()
 })
 
+test('a peer of version 1 that offers less than the low-water mark can be written to', () => {
+  const { a, b } = start({ extensions: false }, { extensions: false, receiveBufferBytes: 4096 })
+  settle(a, b)
+  expect(a.connection.send(new Uint8Array(2049), 0, 2049)).toBe(2049)
+  settle(a, b)
+  // One half is full, and comes back when it has been read.
+  expect(a.connection.writableBytes).toBe(2047)
+  expect(a.connection.pollsWritable).toBe(true)
+  expect(a.connection.send(new Uint8Array(3000), 0, 3000)).toBe(2047)
+  expect(a.connection.pollsWritable).toBe(false)
+})
+
 test('who closes waits for the acknowledgement of its goodbye, but not of a peer that has hung up meanwhile', () => {
   const { a } = start()
   a.connection.disconnect()

@@ -23,6 +23,7 @@ import {
   type RSocket,
   RSocketError,
   rsocket,
+  rsocketDrops,
   SHUT_WR,
   SO_ERROR,
   SO_KEEPALIVE,
@@ -384,5 +385,53 @@ describe('mapped buffers', () => {
     expect(await server.recvAsync(new Uint8Array(1))).toBe(1)
     expect([again[0], buffer[0]]).toEqual([8, 0])
     expect(client.poll(POLLERR)).toBe(0)
+  })
+  test('a mapping that took the entry of another and goes before the peer knew leaves no stale entry', async () => {
+    const listener = stream()
+    listener.setsockopt(SOL_RDMA, RDMA_IOMAPSIZE, 1)
+    listener.bind({ address: '127.0.0.1', port: 0 })
+    listener.listen()
+    const client = stream()
+    client.setsockopt(SOL_RDMA, RDMA_IOMAPSIZE, 1)
+    const accepting = listener.acceptAsync()
+    await client.connectAsync(listener.getsockname() as SocketAddress)
+    const server = await accepting
+    open.push(server)
+    const [first, second] = [server.alloc(4096), server.alloc(4096)]
+    const tell = async (): Promise<void> => {
+      server.send(Uint8Array.of(1))
+      expect(await client.recvAsync(new Uint8Array(1))).toBe(1)
+    }
+    expect(server.riomap(first, PROT_WRITE, 0, -2)).toBe(-Errno.EINVAL)
+    expect(server.riomap(first, PROT_WRITE, 0, 0)).toBe(0)
+    await tell()
+    expect(server.riounmap(first)).toBe(0)
+    expect(server.riomap(second, PROT_WRITE, 0, 0)).toBe(0)
+    expect(server.riounmap(second)).toBe(0)
+    await tell()
+    expect(client.riowrite(Uint8Array.of(9), 0)).toBe(-Errno.EFAULT)
+    await tell()
+    expect(client.poll(POLLERR)).toBe(0)
+  })
+})
+
+describe('figures', () => {
+  test('bytes that were sent and have arrived are no longer pending, though nothing more is sent', async () => {
+    const { client, server } = await connected()
+    expect(client.send(Uint8Array.of(1))).toBe(1)
+    expect(await server.recvAsync(new Uint8Array(1))).toBe(1)
+    await vi.waitFor(() => expect(client.pendingBytes).toBe(0))
+    expect(client.poll(POLLERR)).toBe(0)
+  })
+
+  test('what a listener refuses because its queue is full is counted', async () => {
+    const listener = stream()
+    listener.bind({ address: '127.0.0.1', port: 0 })
+    listener.listen(1)
+    const addr = listener.getsockname() as SocketAddress
+    const before = rsocketDrops().connectionsRefused
+    await stream().connectAsync(addr)
+    await expect(stream().connectAsync(addr)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    expect(rsocketDrops().connectionsRefused).toBe(before + 1)
   })
 })

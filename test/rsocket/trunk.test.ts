@@ -1,9 +1,10 @@
 /** Many streams over one queue pair. */
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
   AF_INET,
   Errno,
   F_SETFL,
+  IPPROTO_TCP,
   MSG_DONTWAIT,
   O_NONBLOCK,
   POLLHUP,
@@ -12,20 +13,25 @@ import {
   PROT_WRITE,
   RDMA_EXTENSIONS,
   RDMA_SHARE,
+  RDMA_STREAMS,
   type RSocket,
   rsocket,
+  rsocketDrops,
   rsocketProtocolErrors,
   SHUT_WR,
+  SO_KEEPALIVE,
   SO_LINGER,
   SOCK_NONBLOCK,
   SOCK_STREAM,
   SOL_RDMA,
   SOL_SOCKET,
   type SocketAddress,
+  TCP_KEEPIDLE,
+  TCP_NODELAY,
 } from '../../src/index.ts'
 import { Trunk } from '../../src/rsocket/trunk.ts'
 import { Frame } from '../../src/rsocket/trunk-frames.ts'
-import type { TrunkStream } from '../../src/rsocket/trunk-stream.ts'
+import { TrunkStream } from '../../src/rsocket/trunk-stream.ts'
 import { makePair, settle } from './pair.ts'
 
 const open: RSocket[] = []
@@ -159,14 +165,72 @@ describe('sockets that share', () => {
   })
 })
 
+describe('what all sockets have', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+    vi.restoreAllMocks()
+  })
+
+  test('keepalives of a stream that shares, on and off, as the options say', async () => {
+    const { listener, addr } = listening()
+    const { client } = await connected(listener, addr)
+    const sent = vi.spyOn(Trunk.prototype, 'sendKeepalive')
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    client.setsockopt(IPPROTO_TCP, TCP_KEEPIDLE, 10)
+    client.setsockopt(SOL_SOCKET, SO_KEEPALIVE, 1)
+    vi.advanceTimersByTime(9000)
+    // Another option does not begin the time again.
+    client.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
+    vi.advanceTimersByTime(2000)
+    expect(sent).toHaveBeenCalledTimes(1)
+    client.setsockopt(SOL_SOCKET, SO_KEEPALIVE, 0)
+    vi.advanceTimersByTime(60_000)
+    expect(sent).toHaveBeenCalledTimes(1)
+  })
+
+  test('keepalives that were asked for before connecting', async () => {
+    const { listener, addr } = listening()
+    const sent = vi.spyOn(Trunk.prototype, 'sendKeepalive')
+    const client = stream()
+    client.setsockopt(IPPROTO_TCP, TCP_KEEPIDLE, 1)
+    client.setsockopt(SOL_SOCKET, SO_KEEPALIVE, 1)
+    const accepting = listener.acceptAsync()
+    await client.connectAsync(addr)
+    open.push(await accepting)
+    await vi.waitFor(() => expect(sent).toHaveBeenCalled(), { timeout: 5000 })
+  })
+
+  test('beyond RDMA_STREAMS a socket gets a queue pair of its own', async () => {
+    const { listener, addr } = listening()
+    const sockets = Array.from({ length: 3 }, () => stream())
+    for (const socket of sockets) socket.setsockopt(SOL_RDMA, RDMA_STREAMS, 2)
+    for (const socket of sockets) {
+      const accepting = listener.acceptAsync()
+      await socket.connectAsync(addr)
+      open.push(await accepting)
+    }
+    expect(sockets.map(isShared)).toEqual([true, true, false])
+  })
+})
+
+function isShared(socket: RSocket): boolean {
+  return (socket as unknown as { connection: object }).connection instanceof TrunkStream
+}
+
 describe('frames', () => {
   const nobody = { idle: () => {} }
 
-  function trunks(): { a: Trunk; b: Trunk; arrived: TrunkStream[]; turn: () => void; close: () => void } {
+  function trunks(maxStreams?: number): {
+    a: Trunk
+    b: Trunk
+    arrived: TrunkStream[]
+    turn: () => void
+    close: () => void
+  } {
     const pair = makePair()
     const arrived: TrunkStream[] = []
-    const a = new Trunk(pair.a.connection, nobody)
-    const b = new Trunk(pair.b.connection, { ...nobody, arrive: (stream) => arrived.push(stream) > 0 })
+    const a = new Trunk(pair.a.connection, nobody, maxStreams)
+    const b = new Trunk(pair.b.connection, { ...nobody, arrive: (stream) => arrived.push(stream) > 0 }, maxStreams)
     const turn = (): void => {
       for (let i = 0; i < 10; i++) {
         a.process()
@@ -195,6 +259,99 @@ describe('frames', () => {
     expect(b.carrier.open).toBe(false)
     expect(arrived[0]).toMatchObject({ open: false, error: Errno.ECONNRESET })
     expect(stream.trunk).toBe(a)
+    close()
+  })
+
+  test('the carrier ends: its streams have an error, and every call of theirs goes on to return', () => {
+    const { a, b, arrived, turn, close } = trunks()
+    const stream = a.openStream()
+    const answers: number[] = []
+    stream.onAnswer = (errno) => answers.push(errno)
+    turn()
+    stream.send(Uint8Array.of(1, 2, 3), 0, 3)
+    turn()
+    b.end(0, 'gone')
+    b.end(Errno.EIO, 'a second end is none')
+    close()
+    const [other] = arrived as [TrunkStream]
+    expect(other).toMatchObject({ open: false, error: Errno.ECONNRESET, reason: 'gone', settled: true })
+    // What had come can be read.
+    expect(other.recv(new Uint8Array(10), 0, 10)).toBe(3)
+    expect([other.process(), other.send(new Uint8Array(1), 0, 1), other.writableBytes]).toEqual([0, 0, 0])
+    for (const call of [() => other.reap(), () => other.arm(), () => other.disconnect(), () => other.end(5, '')]) call()
+    expect(other.sendKeepalive()).toBe(true)
+    expect(answers).toEqual([0])
+  })
+
+  test('an error while frames are taken leaves the trunk to go on', () => {
+    const { a, b, arrived, turn, close } = trunks()
+    a.openStream()
+    turn()
+    const one = arrived[0]!
+    vi.spyOn(one, 'news').mockImplementationOnce(() => {
+      throw new Error('of a member')
+    })
+    for (const stream of [...a.streams.values()]) Object.assign(stream, { open: true, writable: true })
+    a.streams.get(1)!.send(Uint8Array.of(1), 0, 1)
+    expect(() => turn()).toThrow('of a member')
+    a.streams.get(1)!.send(Uint8Array.of(2), 0, 1)
+    turn()
+    expect(b.open).toBe(true)
+    expect(one.readableBytes).toBe(2)
+    close()
+  })
+
+  test('a peer that takes no answers is not listened to, until it does', () => {
+    const { a, b, arrived, turn, close } = trunks(3000)
+    const opens = new Uint8Array(8 * 4000)
+    const view = new DataView(opens.buffer)
+    for (let i = 0; i < 4000; i++) view.setUint32(8 * i, (Frame.Open << 24) | (i + 1))
+    expect(a.carrier.send(opens, 0, opens.length)).toBe(opens.length)
+    const refused = rsocketDrops().streamsRefused
+    // End a takes nothing: the credits of b are used up, and its answers wait.
+    for (let i = 0; i < 10; i++) b.process()
+    expect(b.waiting).toBe(256)
+    expect(arrived.length).toBeLessThan(1000)
+    for (let i = 0; i < 100 && arrived.length < 3000; i++) turn()
+    // Of the rest each is refused: so many streams may be open.
+    expect(arrived.length).toBe(3000)
+    expect(rsocketDrops().streamsRefused).toBe(refused + 1000)
+    expect([a.open, b.open]).toEqual([true, true])
+    close()
+  })
+
+  test('a peer that takes no frames at all is given up', () => {
+    const { a, arrived, close } = trunks(2)
+    const before = rsocketProtocolErrors().framesNotTaken
+    const stream = a.openStream()
+    for (let i = 0; i < 5000 && a.open; i++) a.say(Frame.Shut, 1)
+    expect(a.open).toBe(false)
+    expect(rsocketProtocolErrors().framesNotTaken).toBe(before + 1)
+    expect(stream.reason).toContain('framesNotTaken')
+    expect(arrived.length).toBe(0)
+    close()
+  })
+
+  test('credit that cannot leave waits as one frame, and is worth all that was read', () => {
+    const { a, b, arrived, turn, close } = trunks()
+    const stream = a.openStream()
+    turn()
+    stream.onAnswer = null
+    Object.assign(stream, { open: true, writable: true, readable: true })
+    // Nothing leaves b while a does not take it.
+    while (b.flushed) b.say(Frame.Accept, 99)
+    const waiting = b.waiting
+    let read = 0
+    for (let i = 0; i < 20; i++) {
+      stream.send(new Uint8Array(10_000), 0, 10_000)
+      b.process()
+      read += arrived[0]!.recv(new Uint8Array(20_000), 0, 20_000)
+    }
+    expect(read).toBe(1 << 16)
+    expect(b.waiting).toBe(waiting + 1)
+    turn()
+    expect(stream.writableBytes).toBeGreaterThan(0)
+    expect([a.open, b.open]).toEqual([true, true])
     close()
   })
 
