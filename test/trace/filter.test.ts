@@ -29,6 +29,16 @@ describe('filters', () => {
     ['va != 0 and number < 10', [6]],
     ['number == 4 or number == 5 and number == 6', [4]],
     ['bad or malformed or icrc != valid', []],
+    ['time > 0.0124s and time < 20ms', [2, 3, 4, 5]],
+    ['time > 0.0124 and time < 18.2e3us', [2, 3]],
+    ['src == 10.77.0.0/24 and number < 4', [1, 2, 3]],
+    ['dst == 10.77.0.2/31 and number < 3 or src == 10.77.0.2/32 and number < 4', [1, 2]],
+    ['src != 10.77.0.0/31 and number < 3', [1, 2]],
+    ['src == ::/0 or src == 10.77.1.0/24', []],
+    ['number in {2, 5..7 0x9} and not src in {10.77.0.3}', [2, 5, 6]],
+    ['cm in { req, REJ } or op in {"CM DREP"}', [1, 65]],
+    ['va in {0x5637586868b0} and number < 12', [6]],
+    ['retransmission == false and number < 3', [1, 2]],
   ])('%s', async (filter, expected) => {
     const found = await numbers('rping', filter)
     if (filter.startsWith('latency >')) expect(found).toContain(5)
@@ -46,7 +56,11 @@ describe('filters', () => {
   it('every field can be asked for', async () => {
     for (const field of Object.keys(filterFields)) {
       await numbers('rping', `${field} or not ${field}`)
-      await numbers('atomic_lat', `${field} == 1`)
+      const { kind } = filterFields[field]!
+      const value = ['1', '10.0.0.1', ...(/one of ([^,]+)/.exec(kind.wants)?.slice(1) ?? [])].find(
+        (text) => kind.read(text) !== undefined,
+      )
+      await numbers('atomic_lat', `${field} == "${value}" or ${field} in { "${value}" } or ${field} != "${value}"`)
     }
   })
 
@@ -58,6 +72,26 @@ describe('filters', () => {
     ['nonsense', 'there is no field "nonsense"; the fields are number, time', 0],
     ['psn == 3 psn', '"psn" is not expected here', 9],
     ['not', 'here the expression ends too early', 3],
+    ['time > 1min', 'a time such as 250us or 1.5ms (units ns, us, ms, s; without one: s) is wanted', 7],
+    ['psn == abc', 'psn is compared with "abc": a whole number such as 21 or 0x15, at most 16777215', 7],
+    ['psn == 0x1000000', 'at most 16777215 is wanted', 7],
+    ['payload > 1k', 'a whole number', 10],
+    ['service == XX', 'one of RC, UC, RD, UD, CNP, XRC is wanted', 11],
+    ['icrc == bogus', 'one of valid, invalid, unknown is wanted', 8],
+    ['cm == REQQ', 'one of REQ, ', 6],
+    ['op == "SEND Frist"', 'one of SEND First, SEND Middle', 6],
+    ['op ~ sned', 'no op contains "sned": one of SEND First', 5],
+    ['malformed ~ icrc', 'no malformed contains "icrc": one of ip-length', 12],
+    ['ackreq == maybe', 'true or false is wanted', 10],
+    ['src == 10.0.0.256', 'an address such as 10.0.0.7', 7],
+    ['src == 10.0.0.0/33', 'or a network such as 10.0.0.0/24', 7],
+    ['src < 10.0.0.1', 'src has no order', 4],
+    ['psn ~ 12', 'psn is no text to look into with ~', 4],
+    ['psn in 3', 'here a { is missing', 7],
+    ['psn in { 3', 'here a } is missing', 10],
+    ['psn in { }', 'the set is empty', 9],
+    ['psn in {3..x}', 'psn is compared with "x"', 11],
+    ['service in {RC..UD}', 'service has no order, and so no range', 12],
   ])('%s is refused with its place', (text, message, at) => {
     const failure = (() => {
       try {

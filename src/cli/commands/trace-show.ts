@@ -14,7 +14,7 @@ PSN, payload; then what it means: whether it repeats a packet, what an ACK cover
 A file is read twice (of a large one, two million packets), so that its first packets know what later ones tell about
 their connection.
 
-A filter is made of fields, compared with == != < <= > >= or ~ (contains), and joined with and, or, not, ( ):
+A filter is made of fields, compared with == != < <= > >=, ~ (contains) or in { 1, 3..5 }, and joined with and, or, not, ( ):
 ${fields}
 
 Examples:
