@@ -1,11 +1,11 @@
 /**
- * Feeds a parser from a file, from standard input or from any stream, compressed with gzip or not.
+ * Feeds a parser from a file, from standard input or from any stream, compressed with gzip or zstd or not.
  * Plain files are read in large pieces without a stream; between pieces the event loop gets its turn.
  */
 import { closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs'
-import type { Readable } from 'node:stream'
+import type { Readable, Transform } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createGunzip } from 'node:zlib'
+import * as zlib from 'node:zlib'
 import { type CapturedPacket, CaptureParser, Step } from './parser.ts'
 
 /** Handles one packet; `false` ends the reading. The packet is valid only until it returns. */
@@ -48,9 +48,9 @@ export function openCaptureSource(source: CaptureSource): number | Readable {
   const descriptor = openSync(source, 'r')
   try {
     if (fstatSync(descriptor).isFile()) {
-      const magic = new Uint8Array(2)
-      readSync(descriptor, magic, 0, 2, 0)
-      if (!isGzip(magic)) return descriptor
+      const magic = new Uint8Array(magicLength)
+      readSync(descriptor, magic, 0, magicLength, 0)
+      if (compressionOf(magic) === undefined) return descriptor
     }
     return createReadStream('', { fd: descriptor, highWaterMark: 1 << 18 })
   } catch (error) {
@@ -59,11 +59,22 @@ export function openCaptureSource(source: CaptureSource): number | Readable {
   }
 }
 
-function isGzip(bytes: Uint8Array): boolean {
-  return bytes[0] === 0x1f && bytes[1] === 0x8b
+const magicLength = 4
+
+function compressionOf(bytes: Uint8Array): 'gzip' | 'zstd' | undefined {
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return 'gzip'
+  const zstd = bytes[0] === 0x28 && bytes[1] === 0xb5 && bytes[2] === 0x2f && bytes[3] === 0xfd
+  return zstd ? 'zstd' : undefined
 }
 
-const gzipPiece = 4096
+/** Node.js has zstd from 22.15 and 23.8 on; undefined in older ones. */
+function decompressor(compression: 'gzip' | 'zstd'): Transform | undefined {
+  const options = { chunkSize: 1 << 16 }
+  if (compression === 'gzip') return zlib.createGunzip(options)
+  return (zlib as { createZstdDecompress?(options: zlib.ZlibOptions): Transform }).createZstdDecompress?.(options)
+}
+
+const compressedPiece = 4096
 
 /** Hands on what is there. False if the reading is over. */
 function drain(parser: CaptureParser, onPacket: PacketHandler): boolean {
@@ -128,12 +139,19 @@ async function pump(
 ): Promise<boolean> {
   const rest = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
   let first: Uint8Array = new Uint8Array(0)
-  while (first.length < 2) {
+  while (first.length < magicLength) {
     const next = await rest.next()
     if (next.done) break
     first = first.length === 0 ? next.value : Buffer.concat([first, next.value])
   }
-  if (isGzip(first)) return await gunzip(first, rest, parser, taken, progress)
+  const compression = compressionOf(first)
+  if (compression !== undefined) {
+    const unzip = decompressor(compression)
+    if (unzip !== undefined) return await decompress(unzip, compression, first, rest, parser, taken, progress)
+    const what = `it is compressed with zstd, which Node.js ${process.versions.node} cannot read (22.15 can): zstd -d first`
+    parser.damage.add(0, 1, what)
+    return false
+  }
   if (!taken(first)) return false
   await progress()
   for (let next = await rest.next(); !next.done; next = await rest.next()) {
@@ -147,14 +165,15 @@ async function pump(
  * What was decompressed is used at once, in the stream's data event: a damaged end of the file would otherwise take with
  * it what waits in the stream's queue.
  */
-async function gunzip(
+async function decompress(
+  unzip: Transform,
+  compression: string,
   first: Uint8Array,
   rest: AsyncIterator<Uint8Array>,
   parser: CaptureParser,
   taken: (chunk: Uint8Array) => boolean,
   progress: () => Promise<void>,
 ): Promise<boolean> {
-  const unzip = createGunzip({ chunkSize: 1 << 16 })
   let stopped = false
   let broken: Error | undefined
   let wake: (() => void) | undefined
@@ -173,9 +192,9 @@ async function gunzip(
   })
   // In small pieces, since an error takes with it what its piece gave.
   const write = async (chunk: Uint8Array): Promise<void> => {
-    for (let at = 0; at < chunk.length && !stopped && !broken; at += gzipPiece) {
+    for (let at = 0; at < chunk.length && !stopped && !broken; at += compressedPiece) {
       await new Promise<void>((resolve) => {
-        const piece = chunk.subarray(at, at + gzipPiece)
+        const piece = chunk.subarray(at, at + compressedPiece)
         wake = resolve
         unzip.write(piece, () => resolve())
       })
@@ -194,7 +213,11 @@ async function gunzip(
   }
   unzip.destroy()
   if (broken) {
-    parser.damage.add(parser.fileOffset, parser.packet.number + 1, `the gzip stream is damaged here: ${broken.message}`)
+    parser.damage.add(
+      parser.fileOffset,
+      parser.packet.number + 1,
+      `the ${compression} stream is damaged here: ${broken.message}`,
+    )
   }
   return !stopped
 }

@@ -1,7 +1,7 @@
 /** What the trace commands share: finding the file, saying what is wrong with it, Ctrl-C. */
 import { statSync } from 'node:fs'
-import { InvalidArgumentError } from 'commander'
-import { type Damage, describeDamage } from '../trace/index.ts'
+import { InvalidArgumentError, Option } from 'commander'
+import { type Damage, type DecodeAs, describeDamage, portUses } from '../trace/index.ts'
 import { exitCodes } from './failure.ts'
 import { type Interruption, interruptible } from './interrupt.ts'
 import { note } from './output.ts'
@@ -28,7 +28,7 @@ export function mustBeCapture(
   if (read.format) return
   const why = read.damage[0]?.what ?? 'nothing was read'
   throw new UsageError(
-    `${file === '-' ? 'standard input' : file}: ${why}. A pcap or pcapng file is wanted, gzip or not`,
+    `${file === '-' ? 'standard input' : file}: ${why}. A pcap or pcapng file is wanted, compressed with gzip or zstd or not`,
   )
 }
 
@@ -54,4 +54,24 @@ export function wholeNumber(text: string): number {
   const value = Number(text)
   if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('A whole number is wanted.')
   return value
+}
+
+/** The option of all trace commands that read packets. */
+export function decodeAsOption(): Option {
+  const uses = Object.keys(portUses).join(', ')
+  return new Option('-d, --decode-as <port=what>', `what another UDP port carries: ${uses}; may be repeated`).argParser(
+    decodeAs,
+  )
+}
+
+function decodeAs(text: string, before: DecodeAs | undefined): DecodeAs {
+  const [port = '', what = ''] = text.split('=')
+  const number = Number(port)
+  if (!/^\d+$/.test(port) || number < 1 || number > 65_535 || !(what in portUses))
+    throw new InvalidArgumentError('A port and what it carries is wanted, such as 4792=roce or 8472=vxlan.')
+  return new Map([...(before ?? []), [number, what as keyof typeof portUses]])
+}
+
+export function decodeAsOf({ decodeAs: ports }: { decodeAs?: DecodeAs }): { decodeAs?: DecodeAs } {
+  return ports === undefined ? {} : { decodeAs: ports }
 }

@@ -1,8 +1,8 @@
 /** `verbena trace check`: every packet by itself, at the speed of the disk. */
-import { type CaptureSource, type Damage, type InterfaceInfo, type ReadOptions, readCapture } from '../capture/index.ts'
-import { Dissection, dissect, IcrcState, Kind } from './dissect.ts'
+import { type CaptureSource, type Damage, type InterfaceInfo, readCapture } from '../capture/index.ts'
+import { Dissection, dissect, IcrcState, Kind, type TraceOptions } from './dissect.ts'
 
-export interface CheckOptions extends ReadOptions {
+export interface CheckOptions extends TraceOptions {
   /** Default: true. */
   checkIcrc?: boolean
 }
@@ -37,7 +37,7 @@ export interface CheckResult {
 /** Reads the capture to its end. Throws the system's error if it cannot be opened or read. */
 export async function checkCapture(source: CaptureSource, options: CheckOptions = {}): Promise<CheckResult> {
   const { checkIcrc = true } = options
-  const d = new Dissection()
+  const d = new Dissection(options)
   const counts = { roce: 0, roceV1: 0, infiniBand: 0, icrcValid: 0, icrcInvalid: 0, malformed: 0, cut: 0 }
   const icrcInvalid: number[] = []
   const malformed: number[] = []

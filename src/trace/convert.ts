@@ -6,17 +6,16 @@ import {
   type Damage,
   PcapngWriter,
   PcapWriter,
-  type ReadOptions,
   readCapture,
 } from '../capture/index.ts'
 import { Analysis } from './analysis.ts'
-import { Dissection, dissect } from './dissect.ts'
+import { Dissection, dissect, type TraceOptions } from './dissect.ts'
 import type { Filter } from './filter.ts'
 import { learnHints } from './learn.ts'
 import { rowOf } from './row.ts'
 import { Verdict } from './verdict.ts'
 
-export interface ConvertOptions extends ReadOptions {
+export interface ConvertOptions extends TraceOptions {
   format: 'pcap' | 'pcapng'
   /** pcap only. Default: true. */
   nanoseconds?: boolean
@@ -54,7 +53,7 @@ export async function convertCapture(
 async function convert(source: CaptureSource, sink: CaptureSink, options: ConvertOptions): Promise<ConvertResult> {
   const { format, filter, nanoseconds = true } = options
   const analysis = new Analysis(filter === undefined ? undefined : await learnHints(source, options))
-  const d = new Dissection()
+  const d = new Dissection(options)
   const v = new Verdict()
   let writer: CaptureWriter | undefined
   let linkType = -1

@@ -79,6 +79,7 @@ export function notesOf(row: Row): string[] {
   const notes: string[] = []
   if (row.icrc === 'invalid') notes.push('ICRC WRONG')
   for (const name of row.malformed ?? []) notes.push(`MALFORMED: ${problemText(name)}`)
+  if (row.tunnel) notes.push(`in ${row.tunnel}`)
   if (row.cut) notes.push('cut by the capture')
   if (row.restart) notes.push('the QP begins anew')
   if (row.missing) notes.push(`GAP: ${row.missing} PSN${row.missing === 1 ? '' : 's'} missing before`)

@@ -5,7 +5,7 @@
  * Lengths come from the headers, not from the frame, since frames are padded and captures may be cut. A rule that needs
  * bytes which the capture cut off is not checked.
  */
-import { type CapturedPacket, LinkLayer, locate, located } from '../capture/index.ts'
+import { type CapturedPacket, LinkLayer, locate, located, type ReadOptions } from '../capture/index.ts'
 import { systemCrc32 } from '../memory/index.ts'
 import {
   Aeth,
@@ -42,6 +42,7 @@ import {
   vcrc,
 } from '../wire/index.ts'
 import { Problem } from './problems.ts'
+import { Inner, isMpls, openIp, openMpls, openUdp, PortUse, portUses, Tunnel } from './tunnels.ts'
 
 export const Kind = { Other: 0, RoceV2: 1, RoceV1: 2, InfiniBand: 3 } as const
 export const kindNames = ['other', 'RoCEv2', 'RoCEv1', 'InfiniBand'] as const
@@ -58,6 +59,26 @@ const moreTags = 4
 const longestMtu = 4096
 const longestMessage = 2 ** 31
 const unknownEnd = -1
+/** Packets in packets in packets: deeper ones are not looked for. */
+const mostTunnels = 8
+
+/** What UDP ports carry, besides those that are known: 4791 RoCEv2, 4789 VXLAN, 6081 Geneve, 6635 MPLS. */
+export type DecodeAs = ReadonlyMap<number, keyof typeof portUses>
+
+/** What all readings of a capture take. */
+export interface TraceOptions extends ReadOptions {
+  decodeAs?: DecodeAs
+}
+
+function portTable(decodeAs: DecodeAs = new Map()): Uint8Array {
+  const table = new Uint8Array(65_536)
+  table[rocePort] = PortUse.Roce
+  table[4789] = PortUse.Vxlan
+  table[6081] = PortUse.Geneve
+  table[6635] = PortUse.Mpls
+  for (const [port, use] of decodeAs) table[port] = portUses[use]
+  return table
+}
 
 export class Dissection {
   kind: number = Kind.Other
@@ -92,12 +113,19 @@ export class Dissection {
   /** The AETH's syndrome; -1 without AETH. */
   syndrome = -1
 
-  constructor() {
+  /** Tunnel; of several, the one next to the RDMA packet. */
+  tunnel: number = Tunnel.None
+  /** PortUse by UDP port. */
+  readonly ports: Uint8Array
+
+  constructor({ decodeAs }: TraceOptions = {}) {
+    this.ports = portTable(decodeAs)
     useCrc32(systemCrc32()?.update)
   }
 }
 
 const place = located()
+const inner = new Inner()
 
 /** Fills `out`. With `checkIcrc` false, `out.icrc` stays Unknown. */
 export function dissect(packet: CapturedPacket, out: Dissection, checkIcrc: boolean): void {
@@ -107,45 +135,68 @@ export function dissect(packet: CapturedPacket, out: Dissection, checkIcrc: bool
   out.icrc = IcrcState.Unknown
   out.complete = false
   out.tcp = -1
+  out.tunnel = Tunnel.None
   const { bytes } = packet
   const layer = locate(bytes, packet.offset, packet.length, packet.linkType, place)
   if (layer === LinkLayer.Unknown || layer === LinkLayer.Cut) return
-  let at = place.offset
+  const at = place.offset
   const captured = at + place.length
   // How far the packet went on the wire.
   const wire = at + Math.max(place.length, packet.originalLength - (at - packet.offset))
-  let etherType = place.etherType
   if (layer === LinkLayer.InfiniBand) {
     const whole = place.wireLength > 0 ? at + place.wireLength : wire
     infiniBand(bytes, at, captured, whole, out)
-  } else {
-    if (layer === LinkLayer.Ethernet) {
-      if (captured - at < Ethernet.length) return
-      etherType = u16(bytes, at + Ethernet.etherType)
-      at += Ethernet.length
-    }
-    for (let tags = 0; isTag(etherType); tags++) {
-      if (tags === moreTags || captured - at < Vlan.length) return
-      etherType = u16(bytes, at + Vlan.etherType)
-      at += Vlan.length
-    }
-    if (etherType === EtherType.ipv4) ipv4(bytes, at, captured, wire, out)
-    else if (etherType === EtherType.ipv6) ipv6(bytes, at, captured, wire, out)
-    else if (etherType === EtherType.rocev1) {
-      out.kind = Kind.RoceV1
-      global(bytes, at, captured, wire, out)
-    }
-  }
+  } else if (layer === LinkLayer.Ethernet) ethernet(bytes, at, captured, wire, out, 0)
+  else network(bytes, place.etherType, at, captured, wire, out, 0)
   if (out.kind === Kind.Other || out.end === unknownEnd) return
   transport(bytes, captured, out)
   if (checkIcrc && !out.cut && out.end - out.bth >= Bth.length) compareIcrc(bytes, out)
+}
+
+function ethernet(b: Uint8Array, at: number, captured: number, wire: number, out: Dissection, depth: number): void {
+  if (captured - at < Ethernet.length) return
+  network(b, u16(b, at + Ethernet.etherType), at + Ethernet.length, captured, wire, out, depth)
+}
+
+function network(
+  b: Uint8Array,
+  type: number,
+  start: number,
+  captured: number,
+  wire: number,
+  out: Dissection,
+  depth: number,
+): void {
+  let etherType = type
+  let at = start
+  for (let tags = 0; isTag(etherType); tags++) {
+    if (tags === moreTags || captured - at < Vlan.length) return
+    etherType = u16(b, at + Vlan.etherType)
+    at += Vlan.length
+  }
+  if (etherType === EtherType.ipv4) ipv4(b, at, captured, wire, out, depth)
+  else if (etherType === EtherType.ipv6) ipv6(b, at, captured, wire, out, depth)
+  else if (etherType === EtherType.rocev1) {
+    out.kind = Kind.RoceV1
+    global(b, at, captured, wire, out)
+  } else if (isMpls(etherType) && openMpls(b, at, captured, inner)) decapsulate(b, captured, wire, out, depth)
+}
+
+/** Goes on with the packet that `inner` tells of. What is behind the end of the outer one does not belong to it. */
+function decapsulate(b: Uint8Array, captured: number, wire: number, out: Dissection, depth: number): void {
+  if (depth === mostTunnels) return
+  const { at, etherType, tunnel, truncated } = inner
+  out.tunnel = tunnel
+  const end = truncated ? Number.POSITIVE_INFINITY : wire
+  if (etherType === 0) ethernet(b, at, Math.min(captured, wire), end, out, depth + 1)
+  else network(b, etherType, at, Math.min(captured, wire), end, out, depth + 1)
 }
 
 function isTag(etherType: number): boolean {
   return etherType === EtherType.vlan || etherType === EtherType.serviceVlan || etherType === EtherType.oldServiceVlan
 }
 
-function ipv4(b: Uint8Array, at: number, captured: number, wire: number, out: Dissection): void {
+function ipv4(b: Uint8Array, at: number, captured: number, wire: number, out: Dissection, depth: number): void {
   if (captured - at < Ipv4.length || b[at]! >> 4 !== 4) return
   const header = (b[at]! & 15) * 4
   const fragment = u16(b, at + Ipv4.fragment)
@@ -155,16 +206,11 @@ function ipv4(b: Uint8Array, at: number, captured: number, wire: number, out: Di
   out.ipVersion = 4
   const protocol = b[at + Ipv4.protocol]!
   if (protocol === tcpProtocol) out.tcp = at + header
-  if (protocol !== IpProtocol.udp) return
   const end = at + u16(b, at + Ipv4.totalLength)
-  if (!udp(b, at + header, end, captured, wire, out)) return
-  if ((fragment & 0x2000) !== 0) {
-    out.problems |= Problem.Fragment
-    out.end = unknownEnd
-  }
+  above(b, protocol, at + header, end, captured, wire, (fragment & 0x2000) !== 0, out, depth)
 }
 
-function ipv6(b: Uint8Array, at: number, captured: number, wire: number, out: Dissection): void {
+function ipv6(b: Uint8Array, at: number, captured: number, wire: number, out: Dissection, depth: number): void {
   if (captured - at < Ipv6.length || b[at]! >> 4 !== 6) return
   out.ip = at
   out.ipVersion = 6
@@ -173,29 +219,58 @@ function ipv6(b: Uint8Array, at: number, captured: number, wire: number, out: Di
   if (next === tcpProtocol) out.tcp = at + Ipv6.length
   let fragment = false
   at += Ipv6.length
-  while (next !== IpProtocol.udp) {
-    if (captured - at < 8) return
+  for (;;) {
     if (next === IpProtocol.fragment) {
+      if (captured - at < 8) return
       const word = u16(b, at + 2)
       if (word >> 3 !== 0) return
       fragment = (word & 1) !== 0
       next = b[at]!
       at += 8
     } else if (next === IpProtocol.hopByHop || next === IpProtocol.routing || next === IpProtocol.destinationOptions) {
+      if (captured - at < 8) return
       next = b[at]!
       at += 8 * (b[at + 1]! + 1)
-    } else return
+    } else break
   }
-  if (!udp(b, at, end, captured, wire, out)) return
-  if (fragment) {
-    out.problems |= Problem.Fragment
-    out.end = unknownEnd
-  }
+  above(b, next, at, end, captured, wire, fragment, out, depth)
 }
 
-/** True if this is RoCEv2. Lengths that do not agree leave no place to look for an ICRC. */
-function udp(b: Uint8Array, at: number, end: number, captured: number, wire: number, out: Dissection): boolean {
-  if (captured - at < 4 || u16(b, at + Udp.destinationPort) !== rocePort) return false
+/** What an IP packet that ends at `end` carries: RoCEv2, or another packet. */
+function above(
+  b: Uint8Array,
+  protocol: number,
+  at: number,
+  end: number,
+  captured: number,
+  wire: number,
+  fragment: boolean,
+  out: Dissection,
+  depth: number,
+): void {
+  let found = false
+  if (protocol === IpProtocol.udp) {
+    if (captured - at < 4) return
+    const use = out.ports[u16(b, at + Udp.destinationPort)]!
+    if (use === PortUse.Other) return
+    if (use === PortUse.Roce) {
+      roce(b, at, end, captured, wire, out)
+      if (fragment) {
+        out.problems |= Problem.Fragment
+        out.end = unknownEnd
+      }
+      return
+    }
+    found = openUdp(b, use, at + Udp.length, captured, inner)
+  } else found = openIp(b, protocol, at, captured, inner)
+  if (!found) return
+  // The rest of the inner packet travels in other fragments.
+  if (fragment) inner.truncated = true
+  decapsulate(b, captured, Math.min(end, wire), out, depth)
+}
+
+/** Lengths that do not agree leave no place to look for an ICRC. */
+function roce(b: Uint8Array, at: number, end: number, captured: number, wire: number, out: Dissection): void {
   out.kind = Kind.RoceV2
   out.udp = at
   out.bth = at + Udp.length
@@ -204,7 +279,6 @@ function udp(b: Uint8Array, at: number, end: number, captured: number, wire: num
   else if (captured - at < Udp.length) out.cut = true
   else if (u16(b, at + Udp.udpLength) !== end - at) out.problems |= Problem.UdpLength
   if (out.problems !== 0) out.end = unknownEnd
-  return true
 }
 
 /** RoCEv1, and InfiniBand between subnets: a GRH before the BTH. */

@@ -4,6 +4,7 @@ import { operationText } from './describe.ts'
 import { serviceNames } from './flow.ts'
 import { problemRules } from './problems.ts'
 import type { Row } from './row.ts'
+import { tunnelNames } from './tunnels.ts'
 
 export type Value = string | number | bigint | boolean | undefined
 
@@ -121,6 +122,7 @@ function isInNetwork(have: Uint8Array | undefined, network: Uint8Array, bits: nu
 }
 
 export const service: ValueKind = oneOf(() => serviceNames.slice(0, 6))
+export const tunnel: ValueKind = oneOf(() => tunnelNames.slice(1))
 export const icrcState: ValueKind = oneOf(() => ['valid', 'invalid', 'unknown'])
 export const cmType: ValueKind = oneOf(() => Object.keys(CmAttribute))
 export const brokenRule: ValueKind = oneOf(() => problemRules.map(({ name }) => name))

@@ -19,6 +19,7 @@ import {
   icrcState,
   operation,
   service,
+  tunnel,
   type Value,
   type ValueKind,
   whole,
@@ -104,6 +105,7 @@ export const filterFields: Readonly<Record<string, FilterField>> = {
   icrc: { text: 'valid, invalid, unknown', kind: icrcState, get: (row) => row.icrc },
   malformed: { text: 'breaks a rule; malformed ~ NAME', kind: brokenRule, get: (row) => row.malformed },
   bad: mark('ICRC wrong or malformed', isBad),
+  tunnel: { text: 'VXLAN, Geneve, GRE, ERSPAN, IP, MPLS around it', kind: tunnel, get: (row) => row.tunnel },
   cut: mark('cut by the capture', (row) => row.cut),
   roce: mark('is RDMA at all', (row) => row.kind !== 'other'),
 }

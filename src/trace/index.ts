@@ -7,13 +7,12 @@ export {
   gzipSink,
   isSameFile,
   linkTypeName,
-  type ReadOptions,
 } from '../capture/index.ts'
 export { Analysis, type Hints } from './analysis.ts'
 export { type CheckOptions, type CheckResult, checkCapture, longestList } from './check.ts'
 export { type ConvertOptions, type ConvertResult, convertCapture } from './convert.ts'
 export { duration, LinePrinter, notesOf, operationText } from './describe.ts'
-export { Dissection, dissect, IcrcState, Kind, kindNames } from './dissect.ts'
+export { type DecodeAs, Dissection, dissect, IcrcState, Kind, kindNames, type TraceOptions } from './dissect.ts'
 export { type Filter, FilterError, filterFields, parseFilter } from './filter.ts'
 export { type Basis, basisTexts } from './flow.ts'
 export {
@@ -27,4 +26,5 @@ export { Latencies, type LatencySummary } from './latencies.ts'
 export { Problem, problemNames, problemRules, problemTexts } from './problems.ts'
 export { plainJson, type Row } from './row.ts'
 export { type ShowOptions, type ShowResult, showCapture } from './show.ts'
+export { portUses, tunnelNames } from './tunnels.ts'
 export { Mark, Verdict } from './verdict.ts'

@@ -1,7 +1,7 @@
 /** `verbena trace info`: what a capture has of each conversation. The result is plain data, for JSON as it is. */
-import { type CaptureSource, type Damage, linkTypeName, type ReadOptions, readCapture } from '../capture/index.ts'
+import { type CaptureSource, type Damage, linkTypeName, readCapture } from '../capture/index.ts'
 import { Analysis } from './analysis.ts'
-import { Dissection, dissect } from './dissect.ts'
+import { Dissection, dissect, type TraceOptions } from './dissect.ts'
 import { type Basis, basisTexts, type Flow, serviceNames } from './flow.ts'
 import { mostFlows } from './flow-table.ts'
 import type { LatencySummary } from './latencies.ts'
@@ -94,9 +94,9 @@ export interface CaptureInfo {
 }
 
 /** Reads a capture to its end. Throws the system's error if it cannot be opened or read. */
-export async function analyseCapture(source: CaptureSource, options: ReadOptions = {}): Promise<CaptureInfo> {
+export async function analyseCapture(source: CaptureSource, options: TraceOptions = {}): Promise<CaptureInfo> {
   const analysis = new Analysis()
-  const d = new Dissection()
+  const d = new Dissection(options)
   const v = new Verdict()
   const parser = await readCapture(
     source,

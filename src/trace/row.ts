@@ -13,6 +13,7 @@ import type { Analysis } from './analysis.ts'
 import { type Dissection, IcrcState, Kind, kindNames } from './dissect.ts'
 import { type Flow, Service, serviceNames } from './flow.ts'
 import { problemNames } from './problems.ts'
+import { Tunnel, tunnelNames } from './tunnels.ts'
 import { Mark, type Verdict } from './verdict.ts'
 
 export interface Row {
@@ -24,6 +25,8 @@ export interface Row {
   length: number
   /** RoCEv2, RoCEv1, InfiniBand, or other. */
   kind: (typeof kindNames)[number]
+  /** What the RDMA packet travels in, as the capture shows it; of several, the innermost. */
+  tunnel?: (typeof tunnelNames)[number]
   source?: string
   destination?: string
   /** Number of the conversation, from 1; both directions have the same. */
@@ -85,6 +88,7 @@ export function rowOf(packet: CapturedPacket, d: Dissection, v: Verdict, analysi
     kind: kindNames[d.kind]!,
   }
   if (d.kind === Kind.Other) return row
+  if (d.tunnel !== Tunnel.None) row.tunnel = tunnelNames[d.tunnel]!
   if (d.ipVersion !== 0 || d.kind === Kind.InfiniBand) {
     row.source = analysis.addresses.text(analysis.source)
     row.destination = analysis.addresses.text(analysis.destination)

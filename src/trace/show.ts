@@ -1,13 +1,13 @@
 /** `verbena trace show`: packet after packet, with what the whole capture tells about each. */
-import { type CaptureSource, type Damage, type ReadOptions, readCapture } from '../capture/index.ts'
+import { type CaptureSource, type Damage, readCapture } from '../capture/index.ts'
 import { Analysis } from './analysis.ts'
-import { Dissection, dissect } from './dissect.ts'
+import { Dissection, dissect, type TraceOptions } from './dissect.ts'
 import type { Filter } from './filter.ts'
 import { learnHints } from './learn.ts'
 import { type Row, rowOf } from './row.ts'
 import { Verdict } from './verdict.ts'
 
-export interface ShowOptions extends ReadOptions {
+export interface ShowOptions extends TraceOptions {
   filter?: Filter
   /** Ends after so many rows. */
   limit?: number
@@ -33,7 +33,7 @@ export async function showCapture(
   const { filter, limit = Number.POSITIVE_INFINITY } = options
   const hints = await learnHints(source, options)
   const analysis = new Analysis(hints)
-  const d = new Dissection()
+  const d = new Dissection(options)
   const v = new Verdict()
   let shown = 0
   if (limit <= 0) return { packets: 0, shown, format: undefined, damage: [], damageCount: 0 }

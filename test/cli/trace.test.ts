@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
+import * as zlib from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 import { main, outcome, start, verbena } from './run.ts'
 
@@ -48,10 +48,34 @@ describe('trace check', { timeout: 60_000 }, () => {
     expect(text.stdout).toMatch(/ICRC invalid {3}1: packet 4\nmalformed {6}1: packet 7\n {2}packet 7: the UDP length/)
   })
 
+  it('says that there is no RDMA, and finds it on another port', async () => {
+    const bytes = readFileSync(capture('udaddy'))
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    for (let at = 24; at < bytes.length; at += 16 + view.getUint32(at + 8, true)) view.setUint16(at + 16 + 36, 4792)
+    const file = join(dir, 'elsewhere.pcap')
+    writeFileSync(file, bytes)
+    const none = await verbena('trace', 'check', file, '--json')
+    expect([none.code, JSON.parse(none.stdout)]).toEqual([0, expect.objectContaining({ packets: 12, roce: 0 })])
+    expect(none.stderr).toMatch(/No RDMA packet was found.*--decode-as PORT=roce/)
+    const found = await verbena('trace', 'check', file, '--json', '--no-icrc', '--decode-as', '4792=roce')
+    expect([found.stderr, JSON.parse(found.stdout).roce]).toEqual(['', 12])
+    const wrong = await verbena('trace', 'check', file, '-d', '4792=rdma')
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('such as 4792=roce')])
+  })
+
+  it('reads zstd, where Node.js can', async () => {
+    // An empty raw block, the last one, in a frame without checksum: no capture, in either case.
+    const file = join(dir, 'empty.zst')
+    writeFileSync(file, Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0))
+    const { code, stderr } = await verbena('trace', 'check', file)
+    expect(code).toBe(2)
+    expect(stderr).toMatch('createZstdDecompress' in zlib ? /the file is empty/ : /compressed with zstd.*zstd -d first/)
+  })
+
   it('reads standard input, compressed too', async () => {
     const child = spawn(process.execPath, [main, 'trace', 'check', '-', '--json'])
     const ended = outcome(child)
-    child.stdin.end(gzipSync(readFileSync(capture('udaddy'))))
+    child.stdin.end(zlib.gzipSync(readFileSync(capture('udaddy'))))
     const { code, stdout } = await ended
     expect([code, JSON.parse(stdout).packets]).toEqual([0, 12])
   })

@@ -1,5 +1,6 @@
 /** tshark as a judge: fields of each packet of a capture. */
 import { spawnSync } from 'node:child_process'
+import { wireLabel } from '../trace/encapsulate.ts'
 
 export const tsharkVersion: string | undefined = (() => {
   const { status, stdout } = spawnSync('tshark', ['--version'], { encoding: 'utf8' })
@@ -9,6 +10,7 @@ export const tsharkVersion: string | undefined = (() => {
 /** A map for each packet, of the fields that it has; several values of a field are joined with commas. */
 export function tsharkFields(file: string, fields: readonly string[]): Map<string, string>[] {
   const args = ['-r', file, '-T', 'fields', '-E', 'separator=|', '-E', 'occurrence=a', '-o', 'ip.defragment:false']
+  args.push('-d', `mpls.label==${wireLabel},pwethcw`)
   const result = spawnSync('tshark', [...args, ...fields.flatMap((field) => ['-e', field])], {
     encoding: 'utf8',
     maxBuffer: 1 << 28,

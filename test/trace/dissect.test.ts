@@ -2,8 +2,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CapturedPacket, LinkType } from '../../src/capture/index.ts'
-import { Dissection, dissect, IcrcState, Kind, problemNames, problemRules } from '../../src/trace/index.ts'
+import {
+  Dissection,
+  dissect,
+  IcrcState,
+  Kind,
+  problemNames,
+  problemRules,
+  type TraceOptions,
+  tunnelNames,
+} from '../../src/trace/index.ts'
 import { checkAll, opcodeTable, WireOpcode } from '../../src/wire/index.ts'
+import { encapsulations, gre, ipv4, udp } from './encapsulate.ts'
 import {
   aeth,
   erfRecord,
@@ -16,7 +26,12 @@ import {
   rocePacket,
 } from './packets.ts'
 
-function look(bytes: Uint8Array, linkType: number = LinkType.Ethernet, originalLength = bytes.length): Dissection {
+function look(
+  bytes: Uint8Array,
+  linkType: number = LinkType.Ethernet,
+  originalLength = bytes.length,
+  options: TraceOptions = {},
+): Dissection {
   const packet = new CapturedPacket()
   packet.bytes = bytes
   packet.view = new DataView(bytes.buffer)
@@ -24,7 +39,7 @@ function look(bytes: Uint8Array, linkType: number = LinkType.Ethernet, originalL
   packet.originalLength = originalLength
   packet.linkType = linkType
   packet.number = 1
-  const d = new Dissection()
+  const d = new Dissection(options)
   dissect(packet, d, true)
   return d
 }
@@ -93,6 +108,68 @@ describe('finds the packet', () => {
     const dns = roceFrame(send)
     dns[14 + 20 + 3] = 53
     for (const bytes of [dns, new Uint8Array(60), new Uint8Array(0)]) expect(look(bytes).kind).toBe(Kind.Other)
+  })
+})
+
+describe('finds the packet in another', () => {
+  const inner = rocePacket(send)
+  const around = Object.entries(encapsulations)
+
+  it.each(around)('%s', (name, put) => {
+    for (const packet of [inner, rocePacket({ ...send, source: '::1', destination: '::2' })]) {
+      const frame = put(packet)
+      const d = look(frame)
+      expect(d).toMatchObject({ kind: Kind.RoceV2, problems: 0, icrc: IcrcState.Valid, destQp: 5, psn: 6, cut: false })
+      expect(name).toContain(tunnelNames[d.tunnel])
+      // Cut off anywhere it is cut, or not to be recognised, but never broken.
+      for (let length = 0; length < frame.length; length++) {
+        const part = look(frame.slice(0, length), LinkType.Ethernet, frame.length)
+        expect([part.problems, part.icrc, part.cut]).toEqual([0, IcrcState.Unknown, part.kind === Kind.RoceV2])
+      }
+    }
+  })
+
+  it('unless the outer one ends before it', () => {
+    const outer = ipv4(4, inner)
+    outer[3]! -= 8
+    expect(problemNames(look(ethernet(0x0800, outer)).problems)).toEqual(['ip-length'])
+  })
+
+  it('as a part, if the mirror or a fragment has only that', () => {
+    const half = inner.slice(0, -12)
+    expect(look(ethernet(0x0800, ipv4(4, half, 0x2000)))).toMatchObject({ kind: Kind.RoceV2, problems: 0, cut: true })
+    const frame = ethernet(0x0800, half)
+    const span = new Uint8Array(8 + frame.length)
+    span.set([0x10, 5, 0x04, 1, 0, 0, 0, 3])
+    span.set(frame, 8)
+    const mirrored = ethernet(0x0800, ipv4(47, gre(0x88be, span, { sequence: true })))
+    expect(look(mirrored)).toMatchObject({ kind: Kind.RoceV2, problems: 0, cut: true })
+  })
+
+  it('not without end', () => {
+    let packet = inner
+    for (let depth = 0; depth < 8; depth++) packet = ipv4(4, packet)
+    expect(look(ethernet(0x0800, packet)).kind).toBe(Kind.RoceV2)
+    expect(look(ethernet(0x0800, ipv4(4, packet))).kind).toBe(Kind.Other)
+  })
+
+  it('of a UDP port that only the person knows', () => {
+    const elsewhere = inner.slice()
+    elsewhere[22] = 0x12
+    elsewhere[23] = 0xb8
+    const frame = ethernet(0x0800, elsewhere)
+    const decodeAs = new Map([
+      [0x12b8, 'roce'],
+      [8472, 'vxlan'],
+    ] as const)
+    expect(look(frame).kind).toBe(Kind.Other)
+    expect(look(frame, LinkType.Ethernet, frame.length, { decodeAs })).toMatchObject({ kind: Kind.RoceV2, psn: 6 })
+    const vxlan = new Uint8Array(8 + 14 + inner.length)
+    vxlan[0] = 8
+    vxlan.set(ethernet(0x0800, inner), 8)
+    const old = ethernet(0x0800, ipv4(17, udp(8472, vxlan)))
+    expect(look(old).kind).toBe(Kind.Other)
+    expect(look(old, LinkType.Ethernet, old.length, { decodeAs })).toMatchObject({ icrc: IcrcState.Valid })
   })
 })
 
@@ -176,6 +253,7 @@ it('garbage and mutations never throw, whatever the link type', () => {
     roceFrame(send),
     roceFrame({ ...send, source: '::1', destination: '::2' }),
     infiniBandPacket(send, true),
+    ...Object.values(encapsulations).map((put) => put(rocePacket(send))),
   ]
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 200 }),

@@ -186,7 +186,7 @@ function transportPart({
   return b
 }
 
-function checksum(b: Uint8Array, length: number): number {
+export function checksum(b: Uint8Array, length: number): number {
   let sum = 0
   for (let at = 0; at < length; at += 2) if (at !== 10) sum += (b[at]! << 8) | b[at + 1]!
   while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16)

@@ -1,8 +1,23 @@
 /** `verbena trace check` */
 import type { Command } from 'commander'
-import { type CheckResult, checkCapture, longestList, problemRules, problemTexts } from '../../trace/index.ts'
+import {
+  type CheckResult,
+  checkCapture,
+  type DecodeAs,
+  longestList,
+  problemRules,
+  problemTexts,
+} from '../../trace/index.ts'
 import { note, paint, print } from '../output.ts'
-import { captureFile, exitCodeOf, mustBeCapture, noteDamage, stopOnInterrupt } from '../trace-source.ts'
+import {
+  captureFile,
+  decodeAsOf,
+  decodeAsOption,
+  exitCodeOf,
+  mustBeCapture,
+  noteDamage,
+  stopOnInterrupt,
+} from '../trace-source.ts'
 
 const help = `
 Checked of every RDMA packet: its ICRC (and VCRC, where there is one), and that none of this is true:
@@ -17,16 +32,24 @@ Examples:
   verbena trace check roce.pcap
   ssh host tcpdump -i eth0 -c 100000 -w - udp port 4791 | verbena trace check - --json`
 
+const nothingFound =
+  'No RDMA packet was found, and nothing was checked. RoCEv2 on another UDP port than 4791: --decode-as PORT=roce'
+
 export function configure(command: Command): void {
   command
     .description('Check every packet of a capture by itself.')
-    .argument('<file>', 'pcap or pcapng, gzip or not; - for standard input')
+    .argument('<file>', 'pcap or pcapng, compressed or not; - for standard input')
     .option('--no-icrc', 'leave the ICRC out: lengths and headers only')
     .option('--json', 'print one JSON document')
+    .addOption(decodeAsOption())
     .addHelpText('after', help)
-    .action(async (file: string, options: { icrc: boolean; json?: boolean }) => {
+    .action(async (file: string, options: { icrc: boolean; json?: boolean; decodeAs?: DecodeAs }) => {
       const stop = stopOnInterrupt()
-      const result = await checkCapture(captureFile(file), { checkIcrc: options.icrc, signal: stop.signal })
+      const result = await checkCapture(captureFile(file), {
+        checkIcrc: options.icrc,
+        signal: stop.signal,
+        ...decodeAsOf(options),
+      })
       stop.dispose()
       mustBeCapture(file, result)
       if (options.json) {
@@ -34,6 +57,7 @@ export function configure(command: Command): void {
         process.stdout.write(`${JSON.stringify({ packets, roce, icrcValid, icrcInvalid, malformed })}\n`)
       } else report(result, options.icrc)
       noteLimits(result, options.json === true)
+      if (result.roce === 0) note(nothingFound)
       noteDamage(result)
       if (stop.signal.aborted) note(`Interrupted after packet ${result.packets}: the rest of the file was not read.`)
       const bad = result.icrcInvalidCount + result.malformedCount + result.damageCount > 0

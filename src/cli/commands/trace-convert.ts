@@ -1,9 +1,18 @@
 /** `verbena trace convert` */
 import { type Command, Option } from 'commander'
-import { convertCapture, fileSink, gzipSink, isSameFile, parseFilter } from '../../trace/index.ts'
+import { convertCapture, type DecodeAs, fileSink, gzipSink, isSameFile, parseFilter } from '../../trace/index.ts'
 import { note } from '../output.ts'
 import { endIfClosedPipe } from '../pipe.ts'
-import { captureFile, exitCodeOf, mustBeCapture, noteDamage, stopOnInterrupt, UsageError } from '../trace-source.ts'
+import {
+  captureFile,
+  decodeAsOf,
+  decodeAsOption,
+  exitCodeOf,
+  mustBeCapture,
+  noteDamage,
+  stopOnInterrupt,
+  UsageError,
+} from '../trace-source.ts'
 
 const help = `
 The format is that of the output's name, .pcap or .pcapng, and compressed if .gz follows; --format decides otherwise.
@@ -19,16 +28,18 @@ interface Options {
   format?: 'pcap' | 'pcapng'
   micro?: boolean
   filter?: string
+  decodeAs?: DecodeAs
 }
 
 export function configure(command: Command): void {
   command
     .description('Write the packets of a capture, or some of them, in another format.')
-    .argument('<in>', 'pcap or pcapng, gzip or not; - for standard input')
+    .argument('<in>', 'pcap or pcapng, compressed or not; - for standard input')
     .argument('<out>', 'the file to write; - for standard output')
     .addOption(new Option('--format <name>', 'of the output').choices(['pcap', 'pcapng']))
     .option('--micro', 'pcap with microseconds instead of nanoseconds, for old readers')
     .option('-f, --filter <expr>', 'only packets for which this is true: see verbena trace show --help')
+    .addOption(decodeAsOption())
     .addHelpText('after', help)
     .action(async (input: string, output: string, options: Options) => {
       const filter = options.filter === undefined ? undefined : parseFilter(options.filter)
@@ -44,6 +55,7 @@ export function configure(command: Command): void {
         format,
         nanoseconds: options.micro !== true,
         signal: stop.signal,
+        ...decodeAsOf(options),
         ...(filter !== undefined && { filter }),
       }).catch((error: unknown) => {
         if (output === '-') endIfClosedPipe(error)

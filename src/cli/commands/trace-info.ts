@@ -4,12 +4,22 @@ import {
   analyseCapture,
   type CaptureInfo,
   type ConversationInfo,
+  type DecodeAs,
   type DirectionInfo,
   duration,
   pairingText,
 } from '../../trace/index.ts'
 import { note, paint, print, table } from '../output.ts'
-import { captureFile, exitCodeOf, mustBeCapture, noteDamage, stopOnInterrupt, wholeNumber } from '../trace-source.ts'
+import {
+  captureFile,
+  decodeAsOf,
+  decodeAsOption,
+  exitCodeOf,
+  mustBeCapture,
+  noteDamage,
+  stopOnInterrupt,
+  wholeNumber,
+} from '../trace-source.ts'
 
 const help = `
 A packet names only the QP that it goes to. Which two directions belong together is known, in this order, from: connection
@@ -28,13 +38,14 @@ Examples:
 export function configure(command: Command): void {
   command
     .description('Follow the connections of a capture: messages, bytes, losses, NAKs, latencies.')
-    .argument('<file>', 'pcap or pcapng, gzip or not; - for standard input')
+    .argument('<file>', 'pcap or pcapng, compressed or not; - for standard input')
     .option('--top <count>', 'show so many conversations, those with most packets first', wholeNumber, 20)
     .option('--json', 'print one JSON document, with all conversations')
+    .addOption(decodeAsOption())
     .addHelpText('after', help)
-    .action(async (file: string, options: { top: number; json?: boolean }) => {
+    .action(async (file: string, options: { top: number; json?: boolean; decodeAs?: DecodeAs }) => {
       const stop = stopOnInterrupt()
-      const info = await analyseCapture(captureFile(file), { signal: stop.signal })
+      const info = await analyseCapture(captureFile(file), { signal: stop.signal, ...decodeAsOf(options) })
       stop.dispose()
       mustBeCapture(file, info)
       if (options.json) process.stdout.write(`${JSON.stringify(info)}\n`)

@@ -1,8 +1,17 @@
 /** `verbena trace show` */
 import type { Command } from 'commander'
-import { filterFields, LinePrinter, parseFilter, plainJson, showCapture } from '../../trace/index.ts'
+import { type DecodeAs, filterFields, LinePrinter, parseFilter, plainJson, showCapture } from '../../trace/index.ts'
 import { Lines } from '../lines.ts'
-import { captureFile, exitCodeOf, mustBeCapture, noteDamage, stopOnInterrupt, wholeNumber } from '../trace-source.ts'
+import {
+  captureFile,
+  decodeAsOf,
+  decodeAsOption,
+  exitCodeOf,
+  mustBeCapture,
+  noteDamage,
+  stopOnInterrupt,
+  wholeNumber,
+} from '../trace-source.ts'
 
 const fields = Object.entries(filterFields)
   .map(([name, { text }]) => `  ${name.padEnd(16)}${text}`)
@@ -24,15 +33,23 @@ Examples:
   verbena trace show roce.pcap --filter 'op ~ write and addr == 10.0.0.7' --json
   verbena trace show roce.pcap --filter bad`
 
+interface Options {
+  filter?: string
+  limit?: number
+  json?: boolean
+  decodeAs?: DecodeAs
+}
+
 export function configure(command: Command): void {
   command
     .description('Show a line for each packet, with what it means in its connection.')
-    .argument('<file>', 'pcap or pcapng, gzip or not; - for standard input')
+    .argument('<file>', 'pcap or pcapng, compressed or not; - for standard input')
     .option('-f, --filter <expr>', 'only packets for which this is true')
     .option('-n, --limit <count>', 'end after so many lines', wholeNumber)
     .option('--json', 'print a JSON object for each packet, one on each line')
+    .addOption(decodeAsOption())
     .addHelpText('after', help)
-    .action(async (file: string, options: { filter?: string; limit?: number; json?: boolean }) => {
+    .action(async (file: string, options: Options) => {
       const filter = options.filter === undefined ? undefined : parseFilter(options.filter)
       const stop = stopOnInterrupt()
       const printer = new LinePrinter()
@@ -42,6 +59,7 @@ export function configure(command: Command): void {
         (row) => out.add(options.json ? JSON.stringify(row, plainJson) : printer.line(row)),
         {
           signal: stop.signal,
+          ...decodeAsOf(options),
           onProgress: () => out.flush(),
           ...(filter !== undefined && { filter }),
           ...(options.limit !== undefined && { limit: options.limit }),

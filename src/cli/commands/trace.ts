@@ -3,7 +3,8 @@ import type { Command } from 'commander'
 
 const examples = `
 A capture is a pcap or pcapng file of any size, compressed with gzip or not; - reads standard input. Link types: Ethernet
-with VLAN tags, Linux cooked (v1, v2), raw IP, ERF, InfiniBand. RoCEv2 over IPv4 and IPv6, RoCEv1, and native InfiniBand.
+with VLAN tags, Linux cooked (v1, v2), raw IP, ERF, InfiniBand. RoCEv2 over IPv4 and IPv6, RoCEv1, and native InfiniBand;
+also inside VXLAN, Geneve, GRE, ERSPAN, IP and MPLS. zstd needs Node.js 22.15.
 
 Examples:
   tcpdump -i eth0 -w roce.pcap udp port 4791         make a capture

@@ -1,0 +1,91 @@
+/** Puts a packet into another one, as switches and overlay networks do. */
+import { EtherType, put16, put32 } from '../../src/wire/index.ts'
+import { checksum, ethernet } from './packets.ts'
+
+const bridging = 0x6558
+/** Carries Ethernet behind a control word: tshark has to be told. */
+export const wireLabel = 300
+
+export function ipv4(protocol: number, payload: Uint8Array, fragment = 0x4000): Uint8Array {
+  const b = new Uint8Array(20 + payload.length)
+  b[0] = 0x45
+  put16(b, 2, b.length)
+  put16(b, 6, fragment)
+  b[8] = 64
+  b[9] = protocol
+  b.set([192, 168, 0, 1, 192, 168, 0, 2], 12)
+  put16(b, 10, checksum(b, 20))
+  b.set(payload, 20)
+  return b
+}
+
+export function ipv6(protocol: number, payload: Uint8Array): Uint8Array {
+  const b = new Uint8Array(40 + payload.length)
+  b[0] = 0x60
+  put16(b, 4, payload.length)
+  b[6] = protocol
+  b[7] = 64
+  b.set([0xfd, 1], 8)
+  b.set([0xfd, 2], 24)
+  b.set(payload, 40)
+  return b
+}
+
+/** The checksum is 0, which means none. */
+export function udp(port: number, payload: Uint8Array): Uint8Array {
+  const b = new Uint8Array(8 + payload.length)
+  put16(b, 0, 0xd000)
+  put16(b, 2, port)
+  put16(b, 4, b.length)
+  b.set(payload, 8)
+  return b
+}
+
+function behind(header: readonly number[], payload: Uint8Array): Uint8Array {
+  const b = new Uint8Array(header.length + payload.length)
+  b.set(header)
+  b.set(payload, header.length)
+  return b
+}
+
+const typeOf = (packet: Uint8Array): number => (packet[0]! >> 4 === 4 ? EtherType.ipv4 : EtherType.ipv6)
+const onWire = (packet: Uint8Array): Uint8Array => ethernet(typeOf(packet), packet)
+
+export function mpls(labels: readonly number[], payload: Uint8Array): Uint8Array {
+  const b = new Uint8Array(4 * labels.length + payload.length)
+  for (const [i, label] of labels.entries()) {
+    put32(b, 4 * i, (label << 12) | (i === labels.length - 1 ? 0x100 : 0) | 64)
+  }
+  b.set(payload, 4 * labels.length)
+  return b
+}
+
+/** Flags, protocol, then what the flags ask for. */
+export function gre(
+  protocol: number,
+  payload: Uint8Array,
+  options: { key?: boolean; sequence?: boolean } = {},
+): Uint8Array {
+  const flags = (options.key ? 0x2000 : 0) | (options.sequence ? 0x1000 : 0)
+  const words = [...(options.key ? [0, 0, 0, 7] : []), ...(options.sequence ? [0, 0, 0, 9] : [])]
+  return behind([flags >> 8, flags & 255, protocol >> 8, protocol & 255, ...words], payload)
+}
+
+/** A whole Ethernet frame around an IP packet (`packet`), or around the frame that it is in. */
+export const encapsulations: Readonly<Record<string, (packet: Uint8Array) => Uint8Array>> = {
+  VXLAN: (p) => onWire(ipv4(17, udp(4789, behind([8, 0, 0, 0, 0, 0, 5, 0], onWire(p))))),
+  Geneve: (p) => onWire(ipv6(17, udp(6081, behind([1, 0, 0x65, 0x58, 0, 0, 5, 0, 1, 2, 0x80, 0], onWire(p))))),
+  'GRE, IP': (p) => onWire(ipv4(47, gre(typeOf(p), p))),
+  'GRE, Ethernet': (p) => onWire(ipv6(47, gre(bridging, onWire(p), { key: true, sequence: true }))),
+  'ERSPAN I': (p) => onWire(ipv4(47, gre(0x88be, onWire(p)))),
+  'ERSPAN II': (p) => onWire(ipv4(47, gre(0x88be, behind([0x10, 5, 0, 1, 0, 0, 0, 3], onWire(p)), { sequence: true }))),
+  'ERSPAN III': (p) =>
+    onWire(ipv4(47, gre(0x22eb, behind([0x20, 5, 0, 1, 0, 0, 0, 9, 0, 0, 0, 0], onWire(p)), { sequence: true }))),
+  'IP in IPv4': (p) => onWire(ipv4(typeOf(p) === EtherType.ipv4 ? 4 : 41, p)),
+  'IP in IPv6': (p) => onWire(ipv6(typeOf(p) === EtherType.ipv4 ? 4 : 41, p)),
+  MPLS: (p) => ethernet(0x8847, mpls([100, 200], p)),
+  'MPLS, Ethernet': (p) => ethernet(0x8847, mpls([wireLabel], behind([0, 0, 0, 0], onWire(p)))),
+  'MPLS in UDP': (p) => onWire(ipv4(17, udp(6635, mpls([100], p)))),
+  'VXLAN in ERSPAN': (p) =>
+    onWire(ipv4(47, gre(0x88be, behind([0x10, 5, 0, 1, 0, 0, 0, 3], encapsulations.VXLAN!(p)), { sequence: true }))),
+}
