@@ -46,6 +46,8 @@ export interface ListenerOwner {
 }
 
 const backgroundMs = 100
+/** How long the end of a thread may take for telling its peers. */
+const farewellNs = 50e6
 /** How often it looks whether those on the other side of a segment are still there. */
 const lookMs = 100
 
@@ -273,6 +275,24 @@ export class Agent {
     return true
   }
 
+  /**
+   * For the end of this thread: disconnects all, as a kernel does for a process that ends, so that peers need not find out by
+   * repeating. Nobody is told here any more.
+   */
+  farewell(): void {
+    const until = nowNs() + farewellNs
+    for (const connection of [...this.cm.connections()]) {
+      while (this.#port.full && nowNs() < until) this.#sent()
+      this.cm.close(connection, nowNs())
+    }
+    while (this.#port.sending && nowNs() < until) this.#sent()
+  }
+
+  #sent(): void {
+    const n = this.#cq.poll(this.#wc)
+    for (let i = 0; i < n; i++) if (this.#wc[i]!.opcode !== WcOpcode.Recv) this.#port.sent()
+  }
+
   #close(): void {
     // The last messages leave before nobody can send them any more.
     const until = nowNs() + 50e6
@@ -307,6 +327,17 @@ export function processAll(): number {
   for (const agent of agents.values()) messages += agent.process()
   return messages
 }
+
+// Before queue pairs are destroyed, which is done by a listener that was there first.
+process.prependListener('exit', () => {
+  for (const agent of agents.values()) {
+    try {
+      agent.farewell()
+    } catch {
+      // What it had may be in any state: peers find out by themselves, then.
+    }
+  }
+})
 
 export function agentsOfThread(): number {
   return agents.size

@@ -110,6 +110,11 @@ export class GsiPort {
     })
   }
 
+  /** Whether one more message would be dropped. */
+  get full(): boolean {
+    return this.#posted - this.#completed >= sends
+  }
+
   get sending(): boolean {
     return this.#posted !== this.#completed
   }
