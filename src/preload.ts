@@ -1,12 +1,16 @@
 /**
- * `node --import verbena/preload app.js`: the program's connections go over RDMA where the rules say so.
+ * `node --import verbena/preload app.js`, or `--require`: the program's connections go over RDMA where the rules say so.
  * See docs/preload.md.
  */
+import { createRequire } from 'node:module'
 import { settingsOfProcess } from './rsocket/preload/index.ts'
 
 const settings = settingsOfProcess()
 if (settings) {
-  await import('./index.ts')
-  const { install } = await import('./rsocket/preload/install.ts')
+  // Loaded only if a rule calls for it, and at once: `--require` takes no module that waits for another.
+  const load = createRequire(import.meta.url)
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  load(`./index.${extension}`)
+  const { install } = load(`./rsocket/preload/install.${extension}`) as typeof import('./rsocket/preload/install.ts')
   install(settings)
 }

@@ -22,7 +22,7 @@ export function commonSettings({ device, wait, timeout }: CommonOptions): {
   waitMs: number
   stallMs: number
 } {
-  checkShared('--device', device ?? process.env.VERBENA_DEVICE)
+  checkShared('--device', device ?? (process.env.VERBENA_DEVICE || undefined))
   return {
     device,
     waitMs: parseNumber('--wait', wait, 0, 0, 86_400) * 1000,

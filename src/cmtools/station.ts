@@ -77,7 +77,7 @@ export class Station {
   #sleeping: (() => void) | undefined
 
   constructor({ device, signal, stallMs, onEvent }: StationOptions) {
-    const asked = device ?? process.env.VERBENA_DEVICE
+    const asked = device ?? (process.env.VERBENA_DEVICE || undefined)
     checkShared('--device', asked)
     this.#device = asked === undefined ? {} : { device: asked }
     this.#channel = createEventChannel(this.#device)

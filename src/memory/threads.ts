@@ -35,11 +35,21 @@ class Thread extends Worker {
 }
 
 /**
+ * The environment of our threads is the program's without what Node is told to load first, on its command line or in
+ * NODE_OPTIONS: that is meant for threads of the program. Loading it would take time in each thread, and do what a program
+ * does once, once more.
+ */
+function ownEnvironment(): Pick<WorkerOptions, 'execArgv' | 'env'> {
+  return { execArgv: [], env: { ...process.env, NODE_OPTIONS: '' } }
+}
+
+/**
  * Starts a thread that runs the module `entry` (a file URL). In development the entry is TypeScript, which a worker
  * of Node 20 cannot load by itself: ts-worker.mjs then loads it. The entry finds its data in `threadData()`, or in
  * `workerData` of node:worker_threads.
  */
-export function startThread(entry: URL, options: ThreadOptions = {}): Worker {
+export function startThread(entry: URL, given: ThreadOptions = {}): Worker {
+  const options = { ...ownEnvironment(), ...given }
   const stripsTypes = Boolean((process.features as { typescript?: string | false }).typescript)
   const gate = makeGate()
   if (!/\.[mc]?ts$/.test(entry.pathname) || stripsTypes) return behind(gate, () => new Thread(entry, options, gate))

@@ -43,7 +43,7 @@ export class Hub {
 
   /** The channel for a device; each call wants one `release`. */
   static acquire(device: string | Context | undefined): Hub {
-    const key = device ?? process.env.VERBENA_DEVICE ?? 'roce'
+    const key = device ?? (process.env.VERBENA_DEVICE || 'roce')
     let hub = hubs.get(key)
     if (hub === undefined) {
       hub = new Hub(key)

@@ -3,6 +3,7 @@
  * has to print what it prints over TCP.
  */
 import { createHash } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../src/index.ts'
 import { loopbackAddress, loopbackDevice } from '../loopback.ts'
@@ -67,6 +68,27 @@ describe.skipIf(!nativeAvailable)('a peer without RDMA', () => {
     const { err } = await stop()
     expect(plain(out)).toEqual(await overTcp('http.cjs', host))
     expect(err).toEqual([expect.stringMatching(/listen .*: RDMA and TCP/)])
+  })
+})
+
+describe.skipIf(!nativeAvailable)('threads', () => {
+  it("of the program obey the rules for the program; Verbena's own load nothing that is meant for those", async () => {
+    const host = loopbackAddress(1)
+    const { env, node } = overDevice(loopbackDevice(1), `program=worker.mjs ${host} rdma-only`)
+    const first = `--require ${fileURLToPath(new URL('apps/loaded.cjs', import.meta.url))}`
+    const { out, err, code } = await run(['worker.mjs', host], { env: { ...env!, NODE_OPTIONS: first }, node: node! })
+    expect([out, code]).toEqual([['from a worker'], 0])
+    expect(err.filter((line) => line.startsWith('loaded'))).toEqual(['loaded by thread 0', 'loaded by thread 1'])
+    expect(err.filter((line) => /: RDMA \(/.test(line))).toHaveLength(2)
+  })
+})
+
+describe.skipIf(!nativeAvailable)('--require', () => {
+  it('does what --import does', async () => {
+    const { env } = overDevice(segment, 'program=refused.mjs local')
+    const { out, err, code } = await run(['refused.mjs'], { env: env!, node: ['--require', 'verbena/preload'] })
+    expect([out, code]).toEqual([['reached'], 0])
+    expect(err).toContainEqual(expect.stringMatching(/^verbena: connect .*: RDMA/))
   })
 })
 

@@ -5,6 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { overFake, run } from './children.ts'
 
+const notSent = 'TypeError ERR_INVALID_HANDLE_TYPE'
 const apps = ['echo.cjs', 'reset.mjs', 'context.mjs', 'http.cjs', 'https.mjs', 'ws.mjs', 'redis.mjs']
 
 describe('a program and its server in one process, over sockets of the process', () => {
@@ -34,6 +35,17 @@ describe('where ports are taken, or the device', () => {
     expect(listens).toContainEqual(
       expect.stringMatching(/listen 127\.0\.0\.78:\d+: TCP alone, because .*openDevice.*UDP port 4791/),
     )
+  })
+})
+
+describe('what cannot be sent to another process', () => {
+  it.each([
+    ['127.0.0.1', `a socket ${notSent}`, 'a server sent', 'the child server true'],
+    ['127.0.0.1 rdma-only', `a socket ${notSent}`, `a server ${notSent}`],
+    ['connect 127.0.0.1', 'a socket sent', 'a server sent', 'the child socket true, server true'],
+  ])('under the rule %s', async (rule, socket, server, ...child) => {
+    const { out } = await run(['sending.cjs'], { ...overFake, env: { VERBENA_PRELOAD: rule } })
+    expect(out).toEqual([socket, server, `a date ${notSent}`, ...child])
   })
 })
 

@@ -48,7 +48,7 @@ export class DeviceSet {
   /** `onAgent` is told of every device that is used for the first time. */
   constructor(device: string | Context | undefined, onAgent: (agent: Agent) => void) {
     this.#onAgent = onAgent
-    this.#device = device ?? process.env.VERBENA_DEVICE ?? allAddresses
+    this.#device = device ?? (process.env.VERBENA_DEVICE || allAddresses)
   }
 
   get #fixed(): boolean {

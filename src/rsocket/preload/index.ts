@@ -2,24 +2,34 @@
  * The preload: programs that use `node:net`, and what stands on it (http, https, http2, tls, WebSockets, database clients),
  * run over rsockets unchanged. What decides is read at once; the rest is loaded only if a rule calls for it.
  */
+import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
 import { say } from './log.ts'
 import { readSettings, type Settings, SettingsError } from './settings.ts'
 
 export { parseRules, type Role, type Rule, RuleError, type Transport } from './rules.ts'
 export { readSettings, type Settings, SettingsError } from './settings.ts'
 
+const programKey = 'verbena:program'
+
+/** The file that Node was asked to run; threads of the program are part of it, whatever file they run. */
+function programOf(file: string): string {
+  if (isMainThread) setEnvironmentData(programKey, file)
+  const program = getEnvironmentData(programKey)
+  return typeof program === 'string' ? program : file
+}
+
 /** The settings of this process; undefined if nothing is to be done. A mistake in them ends the process with a line. */
 export function settingsOfProcess(): Settings | undefined {
   let settings: Settings
   try {
-    settings = readSettings(process.env, process.argv[1] ?? '')
+    settings = readSettings(process.env, programOf(process.argv[1] ?? ''))
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
     say(error.message)
     process.exit(1)
   }
   if (settings.rules.some((rule) => rule.transport !== 'tcp')) return settings
-  if (!process.env.VERBENA_PRELOAD && !process.env.VERBENA_PRELOAD_FILE)
+  if (isMainThread && !process.env.VERBENA_PRELOAD && !process.env.VERBENA_PRELOAD_FILE)
     say(
       'the preload has no rules, so everything stays TCP: say which addresses go over RDMA, as in VERBENA_PRELOAD=10.0.0.0/8:*',
     )

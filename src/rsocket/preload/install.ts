@@ -3,6 +3,7 @@ import { Connector } from './connect.ts'
 import { patchServers } from './listen.ts'
 import { enableLog } from './log.ts'
 import { checkInternals, type Method, type NodeSocket, socketMethods } from './node-net.ts'
+import { patchSending } from './sending.ts'
 import type { Settings } from './settings.ts'
 import { patchSockets } from './sockets.ts'
 import { patchTls } from './tls.ts'
@@ -26,4 +27,5 @@ export function install(settings: Settings): void {
     return connector.connect(this, args)
   } as Method
   patchTls(connector)
+  patchSending()
 }

@@ -74,7 +74,7 @@ export function parseRule(text: string): Rule {
     else
       throw new RuleError(
         text,
-        `has a word that says nothing: "${word}". A rule is [listen|connect] ADDRESS[/BITS][:PORTS] [rdma|rdma-only|tcp], with program=, device= and timeout=`,
+        `has an unknown word "${word}". A rule is [listen|connect] ADDRESS[/BITS][:PORTS] [rdma|rdma-only|tcp], with program=, device= and timeout=`,
       )
   }
   if (pattern === undefined) throw new RuleError(text, 'names no address: write one, as 10.0.0.0/8, or * for all')
