@@ -2,6 +2,8 @@ import { constants } from 'node:buffer'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  chmodSync,
+  chownSync,
   closeSync,
   existsSync,
   mkdtempSync,
@@ -148,7 +150,7 @@ describe.skipIf(!nativeAvailable)(`with the C library${nativeAvailable ? '' : ` 
         expect(['EINVAL', 'ENOSPC']).toContain(codeOf(() => mapShared(name, constants.MAX_LENGTH + 1, 'create')))
         expect(() => mapPrivate(constants.MAX_LENGTH + 1, { hugePages: true })).toThrow(/use Node 22/)
       }
-      closeSync(openSync(`/dev/shm/${name}`, 'w'))
+      closeSync(openSync(`/dev/shm/${name}`, 'w', 0o600))
       truncateSync(`/dev/shm/${name}`, 2 ** 33)
       if (constants.MAX_LENGTH < 2 ** 33) expect(codeOf(() => mapShared(name, 4096, 'open'))).toBe('EINVAL')
       truncateSync(`/dev/shm/${name}`, 0)
@@ -157,6 +159,34 @@ describe.skipIf(!nativeAvailable)(`with the C library${nativeAvailable ? '' : ` 
       symlinkSync('/dev/null', `/dev/shm/${name}`)
       expect(codeOf(() => mapShared(name, 4096, 'open'))).toBe('ELOOP')
       expect(codeOf(() => mapShared(name, 4096, 'open-or-create'))).toBe('ELOOP')
+    })
+
+    it('refuses what others can read or write', () => {
+      const name = freshName()
+      const path = `/dev/shm/${name}`
+      unmap(mapShared(name, 8192, 'create').buffer)
+      for (const mode of [0o602, 0o620, 0o604, 0o640, 0o666]) {
+        chmodSync(path, mode)
+        for (const how of ['open', 'open-or-create'] as const) {
+          expect(codeOf(() => mapShared(name, 8192, how))).toBe('EACCES')
+          expect(() => mapShared(name, 8192, how)).toThrow(`mode ${mode.toString(8)}, so other users`)
+        }
+      }
+      chmodSync(path, 0o600)
+      unmap(mapShared(name, 0, 'open').buffer)
+    })
+
+    // Only root can make what another user would have made.
+    it.skipIf(process.geteuid?.() !== 0)('refuses what another user has made', () => {
+      const name = freshName()
+      unmap(mapShared(name, 8192, 'create').buffer)
+      chownSync(`/dev/shm/${name}`, 65534, 65534)
+      for (const how of ['open', 'open-or-create'] as const) {
+        expect(codeOf(() => mapShared(name, 8192, how))).toBe('EACCES')
+        expect(() => mapShared(name, 8192, how)).toThrow(
+          /belongs to user 65534 \(mode 600\).*as user 0.*use another name/,
+        )
+      }
     })
 
     it('lets exactly one of many racing processes create', { timeout: 60_000 }, async () => {

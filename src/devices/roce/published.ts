@@ -39,12 +39,13 @@ function folder(): string {
   return runtime ? join(runtime, 'verbena') : join(tmpdir(), `verbena-${process.getuid?.() ?? 'user'}`)
 }
 
-/** Makes the folder, for this user alone; false if somebody else has it. */
+/** Makes the folder, for this user alone; false if somebody else has it or can write in it. */
 function ownFolder(path: string): boolean {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 })
     const facts = lstatSync(path)
-    return facts.isDirectory() && facts.uid === (process.getuid?.() ?? facts.uid)
+    const own = facts.uid === (process.geteuid?.() ?? facts.uid)
+    return facts.isDirectory() && own && (facts.mode & 0o022) === 0
   } catch {
     return false
   }

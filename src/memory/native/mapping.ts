@@ -76,7 +76,8 @@ export interface SharedMapping {
 /**
  * Maps the POSIX shared memory `name` (a plain file name, checked by the caller) for reading and writing.
  * `sizeBytes` counts only for a new segment; an existing one is mapped in its own size. Pages cost memory when they
- * are first touched. Throws `NativeError`: `ENOENT`, `EEXIST`, `EACCES`, `ENOSPC`, `ENOMEM`, `EOPNOTSUPP` and so on.
+ * are first touched. An existing one must belong to the effective user and be closed to all others: `EACCES` otherwise.
+ * Throws `NativeError`: `ENOENT`, `EEXIST`, `EACCES`, `ENOSPC`, `ENOMEM`, `EOPNOTSUPP` and so on.
  */
 export function mapShared(name: string, sizeBytes: number, mode: 'open' | 'create' | 'open-or-create'): SharedMapping {
   requireLibc('mmap')
@@ -276,13 +277,7 @@ function checkLength(sizeBytes: number): void {
 function mapFile(name: string, fd: number, created: boolean): SharedMapping {
   try {
     const stat = fs.fstatSync(fd)
-    if (!stat.isFile() || stat.size === 0)
-      throw new NativeError(
-        'EINVAL',
-        errnos.EINVAL,
-        'mmap',
-        `${folder}/${name} is not a segment (empty or no file): delete it`,
-      )
+    if (!created) checkTrusted(name, stat)
     checkLength(stat.size)
     const address = mmap(
       'mmap',
@@ -304,6 +299,39 @@ function mapFile(name: string, fd: number, created: boolean): SharedMapping {
   } finally {
     fs.closeSync(fd)
   }
+}
+
+/**
+ * Refuses a file that another user could have prepared, could read or write, or could cut off under its users, which ends
+ * them with SIGBUS. Anyone may make files in this folder, so the name says nothing. The file is checked after it was opened:
+ * what is true of the description stays true, because only its owner can change owner, mode and length of such a file.
+ */
+function checkTrusted(name: string, stat: fs.Stats): void {
+  const path = `${folder}/${name}`
+  if (!stat.isFile() || stat.size === 0)
+    throw new NativeError(
+      'EINVAL',
+      errnos.EINVAL,
+      'mmap',
+      `${path} is not a segment (no regular file, or an empty one): delete it`,
+    )
+  const user = process.geteuid?.() ?? stat.uid
+  const mode = (stat.mode & 0o777).toString(8)
+  if (stat.uid !== user)
+    throw new NativeError(
+      'EACCES',
+      errnos.EACCES,
+      'shm_open',
+      `${path} belongs to user ${stat.uid} (mode ${mode}) and this program runs as user ${user}, which does not trust it: ` +
+        'run all programs as one user, use another name, or delete the file',
+    )
+  if ((stat.mode & 0o066) !== 0)
+    throw new NativeError(
+      'EACCES',
+      errnos.EACCES,
+      'shm_open',
+      `${path} of user ${stat.uid} has mode ${mode}, so other users can read or write it: chmod 600 ${path}, or delete it`,
+    )
 }
 
 /** The address, or the negated errno. */
