@@ -37,6 +37,7 @@ export {
   randomKey,
   Segment,
   SegmentError,
+  type SegmentOptions,
   segmentFilePrefix,
 } from './segment.ts'
 export { startThread, threadData, threadStartTime } from './threads.ts'

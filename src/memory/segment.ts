@@ -4,9 +4,12 @@
  *
  *     0            header: magic, version, sizes, control lock
  *     4096         attachments: one record for each thread that uses the segment
- *     pageTable    one 32-bit entry for each 4 KiB page of the heap (see `allocate`)
+ *     pageTable    one 32-bit entry for each 4 KiB page of the heap, and the table of granules behind it (see pages.ts)
  *     staticStart  tables of fixed size that belong to the layer above
  *     heapStart    pages handed out by `allocate`
+ *
+ * Of a named segment only what is in use takes memory: it is a sparse file whose pages are asked for before they are touched
+ * (`commit`, `allocate`). Where /dev/shm has no more, that is an error with code ENOMEM and never a signal.
  *
  * Within one process it is a shared WebAssembly memory, because `memory.copy` is four times faster than copying on a
  * SharedArrayBuffer in V8 (see copy.ts), and threads wait with `Atomics.wait`. Between processes it is a mapping of
@@ -18,33 +21,41 @@
 import { randomBytes } from 'node:crypto'
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
 import { Bell, Bells } from './bells.ts'
-import { nowNs } from './clock.ts'
 import { makeCopier, makeOrderedCopier, type WasmMemory } from './copy.ts'
 import {
+  addressOf,
+  commitShared,
   futexWait,
   futexWaitAsync,
   futexWake,
   inodeOf,
+  isUnused,
   makeEventFd,
   mapShared,
+  markUsed,
   membarrier,
+  NativeError,
   nativeAvailable,
   nativeReason,
   registerMembarrier,
+  releaseShared,
+  releaseWasm,
   type SharedMapping,
   unlinkShared,
   unmap,
   whenStopped,
 } from './native/index.ts'
-import { osThreadId, threadAlive, threadStartTime } from './threads.ts'
+import { type Backing, granuleBytes, granulePages, Pages, type PagesLayout, pageBytes } from './pages.ts'
+import { osThreadId, pidNamespace, threadAlive, threadStartTime } from './threads.ts'
 
-export const pageBytes = 4096
+export { pageBytes } from './pages.ts'
+
 declare const WebAssembly: {
   readonly Memory: new (limits: { initial: number; maximum: number; shared: true }) => WasmMemory
 }
 
 const magic = 0x42525631 // "1VRB"
-const layoutVersion = 3
+const layoutVersion = 4
 
 const H = {
   magic: 0,
@@ -55,15 +66,16 @@ const H = {
   heapStart: 5,
   pageTable: 6,
   state: 7,
-  heapHint: 9,
-  heapHigh: 10,
+  granuleTable: 9,
   controlLock: 16,
   pagesLock: 32,
   attachmentsHigh: 48,
   epoch: 64,
   /** 1 when operations of this segment may be entered without a barrier: see `entersFreely`. */
   freeEntry: 80,
-}
+  /** What pages.ts keeps. */
+  heap: 96,
+} as const
 const headerState = { fresh: 0, ready: 1, retired: 2 }
 /** Nobody who lives takes so long to make a segment, or to take its name away. */
 const transientMs = 2000
@@ -83,6 +95,8 @@ const A = {
   stopped: 7,
   bell: 8,
   eventFd: 12,
+  /** Of the process: where its numbers count. */
+  pidNamespace: 13,
   operation: 16,
 }
 /**
@@ -96,11 +110,6 @@ const generationMask = 0x1fffff
 const attachmentState = { free: 0, taken: 1 << 31 }
 const isUse = (state: number): boolean => state > 0
 const pageTableStart = attachmentsStart + maxAttachments * attachmentBytes
-
-/** Entry of the page table at the head of a run: number of pages in bits 0–20, owner's attachment in bits 21–30. */
-const runPagesMask = 0x1fffff
-const runOwnerShift = 21
-const inRun = -1
 
 export class SegmentError extends Error {
   override readonly name = 'SegmentError'
@@ -124,10 +133,15 @@ function sleepMs(ms: number): void {
 }
 
 export interface SegmentOptions {
-  /** Bytes of the tables above; rounded up to pages. */
+  /** Bytes of the tables above. */
   staticBytes: number
-  /** Size of a new segment, bytes; it costs memory only where it is touched. */
+  /** Size of a new segment, bytes; it costs memory only where it is used. */
   sizeBytes: number
+  /**
+   * Ranges of the tables, byte offset and length, that have memory from the beginning: those that are used in no order. The
+   * others get it by `commit`. Without this: all of them.
+   */
+  committed?: readonly (readonly [offset: number, lengthBytes: number])[]
 }
 
 export class Segment {
@@ -154,6 +168,7 @@ export class Segment {
   readonly lockValue: number
   readonly #operation: number
   readonly #shared: boolean
+  readonly #pages: Pages
   #bells: Bells | undefined
 
   private constructor(
@@ -176,24 +191,33 @@ export class Segment {
     this.sizeBytes = i32[H.pages]! * pageBytes
     this.staticStart = i32[H.staticStart]!
     this.heapStart = i32[H.heapStart]!
+    this.#pages = new Pages(
+      i32,
+      pagesLayout(i32),
+      this.#shared ? processBacking(this.u8, wasm) : sharedBacking(buffer as ArrayBuffer),
+    )
     this.lockValue = this.#attach()
     this.me = this.lockValue & ownerMask
     this.#operation = (attachmentsStart + this.me * attachmentBytes) / 4 + A.operation
   }
 
+  /** Bytes of a segment with room for so many bytes of pages, at most 2 GiB: beyond, offsets do not fit in a word. */
+  static sizeFor(staticBytes: number, heapBytes: number): number {
+    const heap = roundUp(heapBytes, granuleBytes)
+    for (let bytes = heap; ; bytes += granuleBytes)
+      if (bytes >= 2 ** 31 || heapStartOf(bytes, staticBytes) + heap <= bytes) return Math.min(bytes, 2 ** 31)
+  }
+
   /** Makes a segment of zeros, which stays `fresh` until its creator is in it. */
   static format(i32: Int32Array, sizeBytes: number, staticBytes: number): void {
-    const pages = Math.floor(sizeBytes / pageBytes)
-    const staticStart = roundUp(pageTableStart + pages * 4, pageBytes)
-    const heapStart = staticStart + roundUp(staticBytes, pageBytes)
     i32[H.version] = layoutVersion
-    i32[H.pages] = pages
+    i32[H.pages] = pagesOf(sizeBytes)
     i32[H.pageTable] = pageTableStart
-    i32[H.staticStart] = staticStart
+    i32[H.granuleTable] = granuleTableOf(sizeBytes)
+    i32[H.staticStart] = staticStartOf(sizeBytes)
     i32[H.staticBytes] = staticBytes
-    i32[H.heapStart] = heapStart
-    i32[H.heapHint] = heapStart / pageBytes
-    i32[H.heapHigh] = heapStart / pageBytes
+    i32[H.heapStart] = heapStartOf(sizeBytes, staticBytes)
+    Pages.format(i32, pagesLayout(i32))
     i32[H.epoch] = 1
     i32[H.magic] = magic
   }
@@ -205,7 +229,7 @@ export class Segment {
   static prepareProcess(options: SegmentOptions): WasmMemory | SharedArrayBuffer {
     const inherited = getEnvironmentData(environmentKey) as unknown as WasmMemory | SharedArrayBuffer | undefined
     if (typeof inherited === 'object') return inherited
-    const memory = newProcessMemory(options.sizeBytes)
+    const memory = newProcessMemory(options)
     const buffer = memory instanceof SharedArrayBuffer ? memory : memory.buffer
     Segment.format(new Int32Array(buffer), buffer.byteLength, options.staticBytes)
     setEnvironmentData(environmentKey, memory as unknown as SharedArrayBuffer)
@@ -221,7 +245,10 @@ export class Segment {
     return segment
   }
 
-  /** Opens or creates the named segment; a stale one, whose processes are all gone, is replaced. */
+  /**
+   * Opens or creates the named segment; a stale one, whose processes are all gone, is replaced. Throws `SegmentError`, and
+   * `NativeError` where the file cannot be opened or is not to be trusted.
+   */
   static named(name: string, options: SegmentOptions): Segment {
     if (!nativeAvailable)
       throw new SegmentError(
@@ -230,28 +257,49 @@ export class Segment {
       )
     for (let attempt = 0; attempt < 100; attempt++) {
       const mapping = mapShared(segmentFile(name), options.sizeBytes, 'open-or-create')
-      const segment = Segment.#join(name, mapping, options)
+      let segment: Segment | null = null
+      try {
+        segment = mapping.created ? Segment.#create(name, mapping, options) : Segment.#join(name, mapping, options)
+      } finally {
+        if (segment === null) unmap(mapping.buffer)
+      }
       if (segment !== null) {
         segment.#endWhenStopped()
         return segment
       }
-      unmap(mapping.buffer)
       sleepMs(1)
     }
     throw new SegmentError('ENXIO', `segment '${name}' could not be opened: other processes keep replacing it`)
   }
 
-  /** Null if the name has to be opened anew: then this is not, or will not be, what the name stands for. */
-  static #join(name: string, { buffer, inode, created }: SharedMapping, options: SegmentOptions): Segment | null {
+  /** Null if somebody took the name away meanwhile. */
+  static #create(name: string, { buffer, inode }: SharedMapping, options: SegmentOptions): Segment | null {
+    const { fresh, ready } = headerState
     const i32 = new Int32Array(buffer)
+    const staticStart = staticStartOf(buffer.byteLength)
+    try {
+      commitShared(buffer, 0, staticStart)
+      Segment.format(i32, buffer.byteLength, options.staticBytes)
+      const pages = new Pages(i32, pagesLayout(i32), sharedBacking(buffer))
+      pages.commit(0, staticStart / pageBytes)
+      for (const [offset, bytes] of options.committed ?? [[0, options.staticBytes]])
+        if (bytes > 0) pages.commit(...pagesFor(staticStart + offset, bytes))
+    } catch (error) {
+      unlinkShared(segmentFile(name), inode)
+      throw outOfMemory(error, `segment '${name}' could not be created`)
+    }
+    if (!markUsed(buffer)) return null
+    // Its creator is in it before anyone else is, so that nobody finds it empty.
+    const segment = new Segment(name, inode, buffer, undefined)
+    return Atomics.compareExchange(i32, H.state, fresh, ready) === fresh ? segment : null
+  }
+
+  /** Null if the name has to be opened anew: then this is not, or will not be, what the name stands for. */
+  static #join(name: string, { buffer, inode }: SharedMapping, options: SegmentOptions): Segment | null {
     const file = segmentFile(name)
     const { fresh, ready, retired } = headerState
-    if (created) {
-      Segment.format(i32, buffer.byteLength, options.staticBytes)
-      // Its creator is in it before anyone else is, so that nobody finds it empty.
-      const segment = new Segment(name, inode, buffer, undefined)
-      return Atomics.compareExchange(i32, H.state, fresh, ready) === fresh ? segment : null
-    }
+    const i32 = wordsOf(buffer)
+    if (i32 === null) return replaceDamaged(file, inode)
     // Who makes it, and who takes its name away, is about to be done, unless it died.
     for (const transient of [fresh, retired]) {
       if (settles(i32, file, inode, transient)) continue
@@ -259,8 +307,10 @@ export class Segment {
         unlinkShared(file, inode)
       return null
     }
-    if (Atomics.load(i32, H.state) !== ready) return null
-    if (i32[H.magic] !== magic || i32[H.version] !== layoutVersion || i32[H.staticBytes] !== options.staticBytes) {
+    const state = Atomics.load(i32, H.state)
+    if (state === fresh || state === retired) return null
+    if (state !== ready || i32[H.magic] !== magic) return replaceDamaged(file, inode)
+    if (i32[H.version] !== layoutVersion || i32[H.staticBytes] !== options.staticBytes) {
       if (anyoneAlive(i32))
         throw new SegmentError(
           'ENXIO',
@@ -269,11 +319,24 @@ export class Segment {
       unlinkShared(file, inode)
       return null
     }
+    if (!wellFormed(i32)) return replaceDamaged(file, inode)
+    if (usedElsewhere(i32)) {
+      // The numbers of its processes mean nothing here, so nobody could be told from the dead.
+      if (!everUnused(buffer))
+        throw new SegmentError(
+          'ENXIO',
+          `segment '${name}' is used by processes of another container (PID namespace), and those of two cannot tell whether ` +
+            'the others still live: let them share one (docker run --pid, shareProcessNamespace of Kubernetes), or use another name',
+        )
+      if (Atomics.compareExchange(i32, H.state, ready, retired) === ready) unlinkShared(file, inode)
+      return null
+    }
     // Everyone who used it is gone without cleaning up.
     if (!anyoneAlive(i32)) {
       retire(i32, file, inode)
       return null
     }
+    if (!markUsed(buffer)) return null
     const segment = new Segment(name, inode, buffer, undefined)
     if (Atomics.load(i32, H.state) === ready) return segment
     Atomics.store(i32, attachmentWord(segment.me) + A.state, attachmentState.free)
@@ -284,8 +347,8 @@ export class Segment {
   static removeStale(name: string): boolean {
     const { buffer, inode } = mapShared(segmentFile(name), 0, 'open')
     try {
-      const i32 = new Int32Array(buffer)
-      return i32[H.magic] === magic && i32[H.version] === layoutVersion && retire(i32, segmentFile(name), inode)
+      const i32 = wordsOf(buffer)
+      return i32 !== null && isOurs(i32) && !usedElsewhere(i32) && retire(i32, segmentFile(name), inode)
     } finally {
       unmap(buffer)
     }
@@ -295,8 +358,8 @@ export class Segment {
   static peek<T>(name: string, read: (i32: Int32Array, tables: number) => T): T | null {
     const { buffer } = mapShared(segmentFile(name), 0, 'open')
     try {
-      const i32 = new Int32Array(buffer)
-      if (i32[H.magic] !== magic || i32[H.version] !== layoutVersion || !anyoneAlive(i32)) return null
+      const i32 = wordsOf(buffer)
+      if (i32 === null || !isOurs(i32) || usedElsewhere(i32) || !anyoneAlive(i32)) return null
       return read(i32, i32[H.staticStart]! / 4)
     } finally {
       unmap(buffer)
@@ -319,6 +382,7 @@ export class Segment {
         i32[a + A.operation] = 0
         i32[a + A.janitor] = 0
         i32[a + A.stopped] = 0
+        i32[a + A.pidNamespace] = pidNamespace()
         i32.fill(0, a + A.bell, a + A.bell + Bell.words)
         i32[a + A.generation] = (i32[a + A.generation]! + 1) & generationMask
         const use = id | (i32[a + A.generation]! << ownerBits)
@@ -503,7 +567,8 @@ export class Segment {
     for (let spins = 0; spins < 4000; spins++) {
       if (i32[word] === 0 && Atomics.compareExchange(i32, word, 0, lockValue) === 0) return
     }
-    const start = nowNs()
+    // Without a limit: as long as its owner lives, what the lock protects is its own. That a process was stopped (by a signal,
+    // a debugger, or with its container) is no reason to break its data, nor one for an error in the middle of an operation.
     for (;;) {
       const owner = Atomics.compareExchange(i32, word, 0, lockValue)
       if (owner === 0) return
@@ -513,11 +578,6 @@ export class Segment {
           `lock ${word} is held by this thread already: an operation was interrupted in its middle`,
         )
       if (!this.#ownerAlive(owner) && Atomics.compareExchange(i32, word, owner, lockValue) === owner) return
-      if (nowNs() - start > 30e9)
-        throw new SegmentError(
-          'ETIMEDOUT',
-          `lock ${word} has been held for 30 s by process ${this.attachmentPid(owner & ownerMask)}`,
-        )
       sleepMs(0.05)
     }
   }
@@ -607,96 +667,217 @@ export class Segment {
 
   // --- pages -------------------------------------------------------------------------------------------------------
 
-  /**
-   * Allocates whole pages, zeroed; the byte offset. First fit from a moving hint; each run is one entry of the page
-   * table, so that a process that dies in here leaves a usable table.
-   */
+  /** Allocates whole pages, zeroed; the byte offset. Throws `SegmentError` (ENOMEM). */
   allocate(bytes: number, owner: number = this.me): number {
     const pages = Math.max(1, Math.ceil(bytes / pageBytes))
-    if (pages > runPagesMask) throw new SegmentError('ENOMEM', `${bytes} bytes are more than one allocation can have`)
-    const i32 = this.i32
-    const table = i32[H.pageTable]! / 4
-    const first = this.heapStart / pageBytes
-    const end = i32[H.pages]!
+    if (pages > this.i32[H.pages]!)
+      throw new SegmentError('ENOMEM', `${bytes} bytes are more than one allocation can have`)
+    const dirty: number[] = []
+    let at = -1
     this.lock(H.pagesLock)
-    let at = this.#findRun(table, i32[H.heapHint]!, end, pages)
-    if (at < 0) at = this.#findRun(table, first, end, pages)
-    if (at < 0) {
+    try {
+      at = this.#pages.allocate(pages, owner, dirty)
+    } catch (error) {
+      throw outOfMemory(error, `${pages * pageBytes} bytes could not be allocated`)
+    } finally {
       this.unlock(H.pagesLock)
+    }
+    if (at < 0)
       throw new SegmentError(
         'ENOMEM',
-        `no ${pages * pageBytes} contiguous bytes left in the ${this.sizeBytes >> 20} MiB segment; free something or set VERBENA_SHM_MIB to more`,
+        `no ${pages * pageBytes} contiguous bytes left in the ${(this.sizeBytes - this.heapStart) >> 20} MiB of the segment; ` +
+          'free something or set VERBENA_SHM_MIB to more',
       )
-    }
-    i32.fill(inRun, table + at + 1, table + at + pages)
-    i32[table + at] = pages | (owner << runOwnerShift)
-    i32[H.heapHint] = at + pages
-    const high = i32[H.heapHigh]!
-    if (at + pages > high) i32[H.heapHigh] = at + pages
-    this.unlock(H.pagesLock)
-    // Pages above the high-water mark were never used and are zero.
-    const used = Math.min(Math.max(high - at, 0), pages)
-    if (used > 0) this.u8.fill(0, at * pageBytes, (at + used) * pageBytes)
+    for (let i = 0; i < dirty.length; i += 2) this.u8.fill(0, dirty[i]! * pageBytes, dirty[i + 1]! * pageBytes)
     return at * pageBytes
   }
 
-  #findRun(table: number, from: number, end: number, pages: number): number {
-    const i32 = this.i32
-    let start = from
-    let at = from
-    while (at < end) {
-      const entry = i32[table + at]!
-      if (entry === 0) {
-        at++
-        if (at - start === pages) return start
-      } else {
-        at += entry > 0 ? entry & runPagesMask : 1
-        start = at
-      }
-    }
-    return -1
-  }
-
   free(byteOffset: number): void {
-    const i32 = this.i32
-    const head = i32[H.pageTable]! / 4 + byteOffset / pageBytes
+    if (byteOffset % pageBytes !== 0) return
     this.lock(H.pagesLock)
-    const entry = i32[head]!
-    if (entry > 0) i32.fill(0, head, head + (entry & runPagesMask))
-    this.unlock(H.pagesLock)
+    try {
+      this.#pages.free(byteOffset / pageBytes)
+    } finally {
+      this.unlock(H.pagesLock)
+    }
   }
 
   /** Bytes of the run that starts here, 0 if none does. */
   allocatedBytes(byteOffset: number): number {
-    if (byteOffset % pageBytes !== 0) return 0
-    const entry = this.i32[this.i32[H.pageTable]! / 4 + byteOffset / pageBytes] ?? 0
-    return entry > 0 ? (entry & runPagesMask) * pageBytes : 0
+    return byteOffset % pageBytes === 0 ? this.#pages.length(byteOffset / pageBytes) * pageBytes : 0
+  }
+
+  /**
+   * Sees to it that a part of the tables has memory, before something is written to it for the first time. Throws
+   * `SegmentError` (ENOMEM).
+   */
+  commit(byteOffset: number, lengthBytes: number): void {
+    if (this.#shared) return
+    const [first, end] = pagesFor(byteOffset, lengthBytes)
+    if (this.#pages.committed(first, end)) return
+    this.lock(H.pagesLock)
+    try {
+      this.#pages.commit(first, end)
+    } catch (error) {
+      throw outOfMemory(error, 'a table cannot grow')
+    } finally {
+      this.unlock(H.pagesLock)
+    }
   }
 
   #freeRunsOf(id: number): void {
-    const i32 = this.i32
-    const table = i32[H.pageTable]! / 4
-    for (let at = this.heapStart / pageBytes; at < i32[H.heapHigh]!; ) {
-      const entry = i32[table + at]!
-      const pages = entry > 0 ? entry & runPagesMask : 1
-      if (entry > 0 && entry >> runOwnerShift === id) this.free(at * pageBytes)
-      at += pages
+    this.lock(H.pagesLock)
+    try {
+      this.#pages.freeAllOf(id)
+    } finally {
+      this.unlock(H.pagesLock)
     }
   }
 }
 
 const environmentKey = 'verbena.segment'
 
-function newProcessMemory(sizeBytes: number): WasmMemory | SharedArrayBuffer {
-  for (let bytes = sizeBytes; bytes >= 1 << 27; bytes /= 2) {
-    const wasmPages = bytes / 65536
-    try {
-      return new WebAssembly.Memory({ initial: wasmPages, maximum: wasmPages, shared: true })
-    } catch {
-      // Address space is limited here (ulimit -v, a small container): try less.
+/** Below so many bytes of pages there is no use in trying less. */
+const leastHeapBytes = 8 << 20
+
+function newProcessMemory({ staticBytes, sizeBytes }: SegmentOptions): WasmMemory | SharedArrayBuffer {
+  const least = Math.min(sizeBytes, Segment.sizeFor(staticBytes, leastHeapBytes))
+  const make = [
+    (bytes: number) => {
+      const pages = Math.floor(bytes / 65536)
+      return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true })
+    },
+    (bytes: number) => new SharedArrayBuffer(bytes),
+  ]
+  for (const attempt of make)
+    for (let bytes = sizeBytes; ; bytes = Math.max(Math.floor(bytes / 2 / granuleBytes) * granuleBytes, least)) {
+      try {
+        return attempt(bytes)
+      } catch {
+        // Address space is limited here (ulimit -v, a small container): try less.
+      }
+      if (bytes === least) break
     }
+  throw new SegmentError(
+    'ENOMEM',
+    `there is no address space of ${Math.ceil(least / 2 ** 20)} to ${Math.ceil(sizeBytes / 2 ** 20)} MiB for what adapters ` +
+      'share: raise `ulimit -v`, or set VERBENA_SHM_MIB to less',
+  )
+}
+
+function processBacking(u8: Uint8Array, wasm: WasmMemory | undefined): Backing {
+  const memory = wasm === undefined || !nativeAvailable ? null : wasm.buffer
+  let address = 0
+  return {
+    commit() {},
+    release(byteOffset, lengthBytes) {
+      if (memory === null) return false
+      if (address === 0) address = addressOf(memory)
+      return releaseWasm(address, u8, byteOffset, lengthBytes)
+    },
   }
-  return new SharedArrayBuffer(1 << 27)
+}
+
+function sharedBacking(buffer: ArrayBuffer): Backing {
+  return {
+    commit(byteOffset, lengthBytes) {
+      commitShared(buffer, byteOffset, lengthBytes)
+    },
+    release(byteOffset, lengthBytes) {
+      return releaseShared(buffer, byteOffset, lengthBytes)
+    },
+  }
+}
+
+/** That the system has no memory is a `SegmentError` here; everything else stays what it is. */
+function outOfMemory(error: unknown, what: string): unknown {
+  if (!(error instanceof NativeError) || !['ENOSPC', 'ENOMEM', 'EDQUOT'].includes(error.code)) return error
+  return new SegmentError('ENOMEM', `${what}: ${error.message}`)
+}
+
+// --- the layout of a segment of so many bytes ------------------------------------------------------------------------
+
+function pagesOf(sizeBytes: number): number {
+  return Math.floor(sizeBytes / granuleBytes) * granulePages
+}
+
+/** First word of the table of granules. */
+function granuleTableOf(sizeBytes: number): number {
+  return pageTableStart / 4 + pagesOf(sizeBytes)
+}
+
+function staticStartOf(sizeBytes: number): number {
+  return roundUp((granuleTableOf(sizeBytes) + pagesOf(sizeBytes) / granulePages) * 4, granuleBytes)
+}
+
+function heapStartOf(sizeBytes: number, staticBytes: number): number {
+  return staticStartOf(sizeBytes) + roundUp(staticBytes, granuleBytes)
+}
+
+function pagesLayout(i32: Int32Array): PagesLayout {
+  return {
+    header: H.heap,
+    pageTable: i32[H.pageTable]! / 4,
+    granuleTable: i32[H.granuleTable]!,
+    first: i32[H.heapStart]! / pageBytes,
+    end: i32[H.pages]!,
+  }
+}
+
+/** The pages that hold these bytes: the first, and the one after the last. */
+function pagesFor(byteOffset: number, lengthBytes: number): [first: number, end: number] {
+  return [Math.floor(byteOffset / pageBytes), Math.ceil((byteOffset + lengthBytes) / pageBytes)]
+}
+
+// --- what a file holds -----------------------------------------------------------------------------------------------
+
+/** Null if it cannot be a segment, by its length. */
+function wordsOf(buffer: ArrayBuffer): Int32Array | null {
+  return buffer.byteLength % pageBytes === 0 && buffer.byteLength > pageTableStart ? new Int32Array(buffer) : null
+}
+
+/** Whether the header is that of a segment of this version, with the length that it has. */
+function isOurs(i32: Int32Array): boolean {
+  return i32[H.magic] === magic && i32[H.version] === layoutVersion && wellFormed(i32)
+}
+
+function wellFormed(i32: Int32Array): boolean {
+  const sizeBytes = i32.byteLength
+  return (
+    i32[H.pages] === pagesOf(sizeBytes) &&
+    i32[H.staticStart] === staticStartOf(sizeBytes) &&
+    i32[H.heapStart] === heapStartOf(sizeBytes, i32[H.staticBytes]!) &&
+    i32[H.heapStart]! < sizeBytes
+  )
+}
+
+/** Takes the name away from what is no segment: a file of this user, under a name that only segments have. */
+function replaceDamaged(file: string, inode: number): null {
+  unlinkShared(file, inode)
+  return null
+}
+
+/** Whether a process with a number of another PID namespace has attached. */
+function usedElsewhere(i32: Int32Array): boolean {
+  const own = pidNamespace()
+  for (let id = 1; id < maxAttachments; id++) {
+    const a = attachmentWord(id)
+    if (isUse(i32[a + A.state]!) && isForeign(i32[a + A.pidNamespace]!, own)) return true
+  }
+  return false
+}
+
+function isForeign(namespace: number, own: number): boolean {
+  return namespace !== own && namespace !== 0 && own !== 0
+}
+
+/** Whether nobody uses the file; asked more than once, since somebody else may be asking. */
+function everUnused(buffer: ArrayBuffer): boolean {
+  for (let attempt = 0; attempt < 20; attempt++) {
+    if (isUnused(buffer)) return true
+    sleepMs(1)
+  }
+  return false
 }
 
 function attachmentWord(id: number): number {
@@ -705,6 +886,8 @@ function attachmentWord(id: number): number {
 
 function threadRuns(i32: Int32Array, f64: Float64Array, a: number): boolean {
   if (i32[a + A.stopped] === 1) return false
+  // The number of a process of another container says nothing here.
+  if (isForeign(i32[a + A.pidNamespace]!, pidNamespace())) return true
   return threadAlive(i32[a + A.pid]!, i32[a + A.tid]!, f64[(a + A.startTime) >> 1]!)
 }
 

@@ -81,6 +81,20 @@ export function osThreadId(): number {
   return ownThreadId
 }
 
+let ownNamespace: number | null = null
+
+/** Which numbers of processes are meant: those of another container are others. 0 where that cannot be told. */
+export function pidNamespace(): number {
+  if (ownNamespace !== null) return ownNamespace
+  try {
+    // "pid:[4026531836]"
+    ownNamespace = Number(/\[(\d+)\]/.exec(readlinkSync('/proc/self/ns/pid'))?.[1] ?? 0) | 0
+  } catch {
+    ownNamespace = 0
+  }
+  return ownNamespace
+}
+
 interface ThreadStat {
   /** `R`, `S`, `Z`, …: field 3. */
   readonly state: string

@@ -134,6 +134,7 @@ export class Host {
     }
     const slot = i32[high]!
     if (slot >= max) throw new VerbsError('ENOMEM', verb, `all ${max} ${what} of the segment are in use`)
+    this.#commit((table + slot * words) * 4, words * 4, verb)
     i32[high] = slot + 1
     return this.#clear(table + slot * words, words, slot, locks)
   }
@@ -143,6 +144,16 @@ export class Host {
     const { i32 } = this
     for (let i = 0; i < words; i++) if (!locks.includes(i)) i32[word + i] = 0
     return slot
+  }
+
+  /** Memory for a record that is used for the first time. */
+  #commit(byteOffset: number, lengthBytes: number, verb: string): void {
+    try {
+      this.segment.commit(byteOffset, lengthBytes)
+    } catch (error) {
+      if (error instanceof SegmentError) throw new VerbsError('ENOMEM', verb, error.message)
+      throw error
+    }
   }
 
   /** `owner` is the attachment whose end frees it: this thread's, unless told; 0 is nobody's. */

@@ -466,6 +466,18 @@ function tables(): Record<Table | 'words', number> {
 
 export const Tables: Readonly<Record<Table | 'words', number>> = tables()
 
+/**
+ * Tables that are found through hashes, or have no high-water mark: byte offsets and lengths. A segment has memory for them
+ * from the beginning, for the records of the others as they come into use (`Host.takeSlot`).
+ */
+export function unorderedTables(): [offset: number, lengthBytes: number][] {
+  const range = (from: Table, to: Table | 'words'): [number, number] => [
+    Tables[from] * 4,
+    (Tables[to] - Tables[from]) * 4,
+  ]
+  return [range('meta', 'contexts'), range('qpNumbers', 'ports'), range('pending', 'words')]
+}
+
 /** Words at the start of the tables. */
 export const Meta = {
   initialised: 0,

@@ -1,20 +1,24 @@
 /** The segment that all threads of this process share, with its tables made ready: one `Host` for each thread. */
-import { Segment } from '../memory/index.ts'
+import { Segment, type SegmentOptions } from '../memory/index.ts'
 import { reapAttachment } from './context.ts'
 import { VerbsError } from './errors.ts'
 import { defaultSegmentMib, Host } from './host.ts'
-import { Tables } from './layout.ts'
+import { Tables, unorderedTables } from './layout.ts'
 
-/** What new segments are made with; VERBENA_SHM_MIB changes their size. */
-export function segmentOptions(): { staticBytes: number; sizeBytes: number } {
-  const mib = Number(process.env.VERBENA_SHM_MIB ?? defaultSegmentMib)
-  if (!Number.isInteger(mib) || mib < 128 || mib > 2048)
+/**
+ * What new segments are made with. VERBENA_SHM_MIB is how many MiB buffers and queues may take; the tables come on top.
+ * EINVAL if that is not from 1 to 2048.
+ */
+export function segmentOptions(): SegmentOptions {
+  const mib = Number(process.env.VERBENA_SHM_MIB || defaultSegmentMib)
+  if (!Number.isInteger(mib) || mib < 1 || mib > 2048)
     throw new VerbsError(
       'EINVAL',
       'openDevice',
-      `VERBENA_SHM_MIB must be an integer from 128 to 2048, not '${process.env.VERBENA_SHM_MIB}'`,
+      `VERBENA_SHM_MIB must be an integer from 1 to 2048, not '${process.env.VERBENA_SHM_MIB}'`,
     )
-  return { staticBytes: Tables.words * 4, sizeBytes: 2 ** Math.ceil(Math.log2(mib)) * 2 ** 20 }
+  const staticBytes = Tables.words * 4
+  return { staticBytes, sizeBytes: Segment.sizeFor(staticBytes, mib * 2 ** 20), committed: unorderedTables() }
 }
 
 let own: Host | null = null
@@ -41,4 +45,8 @@ process.on('exit', () => {
 })
 
 // Made here, in the thread that imports first, so that threads which it starts find the same devices.
-Segment.prepareProcess(segmentOptions())
+try {
+  Segment.prepareProcess(segmentOptions())
+} catch {
+  // Whoever opens a device is told why.
+}

@@ -145,7 +145,7 @@ describe.skipIf(!nativeAvailable)(`with the C library${nativeAvailable ? '' : ` 
       expect(codeOf(() => mapShared(name, 0, 'open'))).toBe('ENOENT')
       expect(() => mapShared(name, 0, 'open')).toThrow(/start the program that makes it first/)
       for (const size of [0, -1, 1.5, Number.NaN]) expect(codeOf(() => mapShared(name, size, 'create'))).toBe('EINVAL')
-      expect(() => mapShared(name, 2 ** 50, 'create')).toThrow(/smaller segment.*--shm-size.*ENOSPC/)
+      expect(['EINVAL', 'EFBIG', 'ENOMEM']).toContain(codeOf(() => mapShared(name, 2 ** 50, 'create')))
       if (constants.MAX_LENGTH < 2 ** 40) {
         expect(['EINVAL', 'ENOSPC']).toContain(codeOf(() => mapShared(name, constants.MAX_LENGTH + 1, 'create')))
         expect(() => mapPrivate(constants.MAX_LENGTH + 1, { hugePages: true })).toThrow(/use Node 22/)

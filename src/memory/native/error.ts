@@ -66,8 +66,9 @@ const advice: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such segment: start the program that makes it first',
   EEXIST: 'it exists already: open it, use another name, or delete it in /dev/shm',
   ENOSPC:
-    'not enough shared memory: ask for a smaller segment, delete old ones in /dev/shm, or make it larger (docker run --shm-size)',
-  ENOMEM: 'not enough memory or address space: ask for less, or raise `ulimit -v` and vm.overcommit_memory',
+    'not enough shared memory: delete old segments in /dev/shm, make it larger (docker run --shm-size), or let segments take less (VERBENA_SHM_MIB)',
+  ENOMEM:
+    'not enough memory or address space: ask for less (VERBENA_SHM_MIB), or raise `ulimit -v` and vm.overcommit_memory',
   EMFILE: 'too many open files: raise `ulimit -n`',
   ENFILE: 'too many open files in the system',
   ELOOP: 'it is a symbolic link: delete it',

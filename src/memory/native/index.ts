@@ -33,10 +33,16 @@ export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'
 export { behind, closeGate, type Gate, gated, makeGate, whenStopped } from './loading.ts'
 export {
+  addressOf,
+  commitShared,
   inodeOf,
+  isUnused,
   mapPrivate,
   mapShared,
+  markUsed,
   type PrivateMapping,
+  releaseShared,
+  releaseWasm,
   type SharedMapping,
   unlinkShared,
   unmap,

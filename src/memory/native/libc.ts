@@ -68,6 +68,7 @@ export interface Libc {
   readonly pipe2: NativeFunction
   readonly open: NativeFunction
   readonly fallocate: NativeFunction
+  readonly flock: NativeFunction
   readonly read: NativeFunction
   readonly write: NativeFunction
   readonly close: NativeFunction
@@ -125,6 +126,7 @@ function open(): { libc: Libc | null; reason: string } {
         pipe2: c.func('pipe2', 'int', ['uint64_t', 'int']),
         eventfd: c.func('eventfd', 'int', ['uint32_t', 'int']),
         open: c.func('open', 'int', ['str', 'int']),
+        flock: c.func('flock', 'int', ['int', 'int']),
         fallocate: c.func('fallocate', 'int', ['int', 'int', 'int64_t', 'int64_t']),
         read: c.func('read', 'int64_t', ['int', 'uint64_t', 'uint64_t']),
         write: c.func('write', 'int64_t', ['int', 'uint64_t', 'uint64_t']),

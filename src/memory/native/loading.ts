@@ -3,7 +3,8 @@
  * that takes no exception any more, which is fatal (`ThrowAsJavaScriptException napi_throw`). So loading goes through
  * gates. A thread passes those of all that may end it: of each thread above it, which ends what it has started when it
  * ends itself, and of `startThread`, whose threads can be terminated. Who ends threads closes the gate first and waits
- * until nobody loads behind it; who comes to a closed gate waits to be ended.
+ * until nobody loads behind it; who comes to a closed gate waits to be ended. It never runs again, whatever it was in the
+ * middle of: `onPark` tells those who would wait for it.
  *
  * A thread that was started without `startThread` and is terminated while it loads is beyond this.
  */
@@ -52,13 +53,18 @@ export function whenStopped(callback: () => void): void {
   stopped.push(callback)
 }
 
+let loading = false
+
 /** Runs what loads native code or has it make objects; nobody ends this thread meanwhile. */
 export function gated<T>(load: () => T): T {
+  if (loading) return load()
   for (const gate of gates) Atomics.add(gate, Gate.loaders, 1)
   const closed = gates.find((gate) => Atomics.load(gate, Gate.closed) === 1)
+  loading = true
   try {
     if (closed === undefined) return load()
   } finally {
+    loading = false
     for (const gate of gates) {
       Atomics.sub(gate, Gate.loaders, 1)
       Atomics.notify(gate, Gate.loaders)

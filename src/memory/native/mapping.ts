@@ -28,12 +28,23 @@ const MAP_NORESERVE = 0x4000
 const MAP_POPULATE = 0x8000
 const MAP_HUGETLB = 0x40000
 const MAP_HUGE_2MB = 21 << 26
+const MADV_DONTNEED = 4
 const MADV_HUGEPAGE = 14
+const FALLOC_FL_KEEP_SIZE_PUNCH_HOLE = 3
+const LOCK_SH = 1
+const LOCK_EX = 2
+const LOCK_NB = 4
+const LOCK_UN = 8
 const MLOCK_ONFAULT = 1
 
 interface Mapping {
   readonly address: number
   readonly lengthBytes: number
+  /**
+   * Of shared memory: the file, for giving it memory and taking it back; −1 of private memory. Node owns the descriptor: it
+   * closes it when the thread ends.
+   */
+  readonly fd: number
 }
 
 const mappings = new WeakMap<ArrayBuffer, Mapping>()
@@ -119,9 +130,10 @@ export function unlinkShared(name: string, inode?: number): boolean {
 export function unmap(buffer: ArrayBuffer): void {
   const mapping = mappings.get(buffer)
   if (mapping === undefined) return
-  const { address, lengthBytes } = mapping
+  const { address, lengthBytes, fd } = mapping
   mappings.delete(buffer)
   live.delete(mapping)
+  if (fd >= 0) fs.closeSync(fd)
   if (buffer === lastBuffer) lastBuffer = null
   mmap(
     'munmap',
@@ -132,6 +144,81 @@ export function unmap(buffer: ArrayBuffer): void {
     'the mapping could not be released',
   )
   ranges.register(buffer, mapping)
+}
+
+/**
+ * Makes the system give memory for a range of shared memory now: a store into a page for which there is none when it is
+ * first touched ends the process with SIGBUS. What is there stays. Throws `NativeError` (`ENOSPC`, `ENOMEM`).
+ */
+export function commitShared(buffer: ArrayBuffer, byteOffset: number, lengthBytes: number): void {
+  const errno = fallocate(buffer, 0, byteOffset, lengthBytes)
+  // A file system that cannot tell beforehand: then a page has memory when it is touched, or not.
+  if (errno === 0 || errno === errnos.EOPNOTSUPP || errno === errnos.ENOSYS) return
+  throw nativeError('fallocate', errnoName(errno), errno, `${folder} has no ${lengthBytes} bytes left${spaceLeft()}`)
+}
+
+/** Gives the memory of a range of shared memory back, whole pages, which then read as zeros; false if that cannot be. */
+export function releaseShared(buffer: ArrayBuffer, byteOffset: number, lengthBytes: number): boolean {
+  return fallocate(buffer, FALLOC_FL_KEEP_SIZE_PUNCH_HOLE, byteOffset, lengthBytes) === 0
+}
+
+/** Returns 0 or an errno. */
+function fallocate(buffer: ArrayBuffer, mode: number, byteOffset: number, lengthBytes: number): number {
+  const { fallocate: call, koffi } = requireLibc('fallocate')
+  baseOf(buffer)
+  const { fd } = mappings.get(buffer)!
+  for (;;) {
+    if (call(fd, mode, byteOffset, lengthBytes) === 0) return 0
+    const errno = koffi.errno()
+    if (errno !== errnos.EINTR) return errno
+  }
+}
+
+function spaceLeft(): string {
+  try {
+    const { blocks, bavail, bsize } = fs.statfsSync(folder)
+    const mib = (count: number): string => ((count * bsize) / 2 ** 20).toFixed(0)
+    return blocks > 0 ? ` (${mib(bavail)} of ${mib(blocks)} MiB are free)` : ''
+  } catch {
+    return ''
+  }
+}
+
+/**
+ * Says that this thread uses the shared memory until it ends or unmaps it, however it ends, and to processes of other
+ * containers, too. False while somebody finds out with `isUnused`.
+ */
+export function markUsed(buffer: ArrayBuffer): boolean {
+  return lockFile(buffer, LOCK_SH)
+}
+
+/** Whether no thread has said that it uses the shared memory; this one has not. */
+export function isUnused(buffer: ArrayBuffer): boolean {
+  return lockFile(buffer, LOCK_EX) && lockFile(buffer, LOCK_UN)
+}
+
+function lockFile(buffer: ArrayBuffer, how: number): boolean {
+  const { flock } = requireLibc('flock')
+  baseOf(buffer)
+  return flock(mappings.get(buffer)!.fd, how | LOCK_NB) === 0
+}
+
+/**
+ * Gives the memory of whole pages of a shared WebAssembly memory back, which then read as zeros; false if that cannot be.
+ * `address` is that of its first byte.
+ */
+export function releaseWasm(address: number, u8: Uint8Array, byteOffset: number, lengthBytes: number): boolean {
+  // Should V8 ever back it by something else than anonymous private memory, the advice would change nothing.
+  u8[byteOffset] = 1
+  const gone = requireLibc('madvise').madvise(address + byteOffset, lengthBytes, MADV_DONTNEED) === 0
+  const zero = u8[byteOffset] === 0
+  u8[byteOffset] = 0
+  return gone && zero
+}
+
+/** Address of the first byte of any buffer that never moves. */
+export function addressOf(buffer: ArrayBuffer | SharedArrayBuffer): number {
+  return Number(requireLibc('address').koffi.address(new Uint8Array(buffer)))
 }
 
 export interface PrivateMapping {
@@ -214,7 +301,6 @@ function openExisting(name: string): number | null {
 function createNew(name: string, sizeBytes: number): number | null {
   const what = `shared memory '${name}' of ${sizeBytes} bytes could not be created`
   checkSize(sizeBytes)
-  checkSpace(sizeBytes, what)
   checkLength(sizeBytes)
   const temporary = `${folder}/.${name.slice(0, 200)}.${randomBytes(6).toString('hex')}`
   let fd = -1
@@ -234,23 +320,6 @@ function createNew(name: string, sizeBytes: number): number | null {
   } finally {
     if (fd >= 0) fs.unlinkSync(temporary)
   }
-}
-
-/** A segment larger than the file system would end its user with SIGBUS at some later store; refusing now can say why. */
-function checkSpace(sizeBytes: number, what: string): void {
-  let free: fs.StatsFs
-  try {
-    free = fs.statfsSync(folder)
-  } catch (error) {
-    throw fromNode(error, 'statfs', `${what}, because there is no ${folder}`)
-  }
-  if (free.blocks > 0 && free.bavail * free.bsize < sizeBytes)
-    throw nativeError(
-      'ftruncate',
-      'ENOSPC',
-      errnos.ENOSPC,
-      `${what}, ${folder} has ${free.bavail * free.bsize} bytes free`,
-    )
 }
 
 function checkSize(sizeBytes: number): void {
@@ -288,16 +357,15 @@ function mapFile(name: string, fd: number, created: boolean): SharedMapping {
       `shared memory '${name}' of ${stat.size} bytes could not be mapped`,
     )
     return {
-      buffer: adopt(address, roundUp(stat.size, pageBytes), stat.size),
+      buffer: adopt(address, roundUp(stat.size, pageBytes), stat.size, fd),
       created,
       sizeBytes: stat.size,
       inode: stat.ino,
     }
   } catch (error) {
     if (created) unlinkShared(name)
-    throw error
-  } finally {
     fs.closeSync(fd)
+    throw error
   }
 }
 
@@ -347,11 +415,11 @@ function mmap(syscall: string, address: number, lengthBytes: number, flags: numb
   return result
 }
 
-function adopt(address: number, lengthBytes: number, sizeBytes: number): ArrayBuffer {
+function adopt(address: number, lengthBytes: number, sizeBytes: number, fd = -1): ArrayBuffer {
   const { koffi, munmap } = requireLibc('mmap')
   try {
     const buffer = gated(() => koffi.view(BigInt(address), sizeBytes))
-    const mapping = { address, lengthBytes }
+    const mapping = { address, lengthBytes, fd }
     mappings.set(buffer, mapping)
     live.add(mapping)
     if (lockNewMappings) lockRange(address, lengthBytes)
