@@ -5,17 +5,7 @@
  * Whoever runs the transport holds the device's lock (`Area.lock`) and is in an operation of the segment. So whoever
  * changes a QP's state and then waits for a grace period finds the transport out of that QP.
  */
-import {
-  EventType,
-  elementKind,
-  type Host,
-  layout,
-  QpState,
-  QpType,
-  srqTake,
-  WcOpcode,
-  WcStatus,
-} from '../verbs/index.ts'
+import { EventType, type Host, layout, QpState, QpType, srqTake, WcOpcode, WcStatus } from '../verbs/index.ts'
 import { Buffers } from './buffers.ts'
 import { Congestion } from './congestion.ts'
 import { type Counters, countersOf } from './counters.ts'
@@ -213,9 +203,9 @@ export class TransportState {
 
   /** The responder ends: its QP goes to ERR with an asynchronous event. */
   refuse(q: number, event: EventType): void {
-    const { i32, host } = this
+    const { host } = this
     if (!host.breakQp(q, QpState.Err)) return
-    host.pushEvent(i32[q + Qp.context]!, event, elementKind.qp, host.qpSlot(q))
+    host.qpEvent(q, event)
     this.flush(q)
   }
 

@@ -301,7 +301,7 @@ export class Transport {
     const t = this.#s.of(q)
     if (state !== QpState.Rtr || (this.#i32[t + Tq.ready]! & 1) !== 0) return
     const { host } = this.#s
-    host.pushEvent(this.#i32[q + Qp.context]!, EventType.CommEst, 1, host.qpSlot(q))
+    host.qpEvent(q, EventType.CommEst)
   }
 
   // --- time --------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import { VerbsError } from './errors.ts'
 import { checkInteger, Handle } from './handle.ts'
 import { Av, avGlobal, avMulticast, Dev, Pd } from './layout.ts'
 import type { ProtectionDomain } from './protection-domain.ts'
+import { isStale } from './records.ts'
 
 /** IPv6 multicast, or the form that RoCEv2 gives a group of IPv4: ::ffff:224.0.0.0 and above. */
 export function isMulticastGid(gid: Uint8Array): boolean {
@@ -71,7 +72,8 @@ export function readAv(i32: Int32Array, av: number): AhAttr {
 /** `ibv_ah`. */
 export class AddressHandle extends Handle {
   readonly pd: ProtectionDomain
-  readonly pdId: number
+  /** A reference to the protection domain. */
+  readonly pdRef: number
   readonly #words: Int32Array
   #attr: AhAttr
 
@@ -79,7 +81,7 @@ export class AddressHandle extends Handle {
   constructor(pd: ProtectionDomain, attr: AhAttr) {
     super('AddressHandle')
     this.pd = pd
-    this.pdId = pd.slot
+    this.pdRef = pd.ref
     this.#words = new Int32Array(Av.words)
     this.#attr = attr
     this.#set('createAh', attr)
@@ -124,8 +126,11 @@ export class AddressHandle extends Handle {
     this.assertOpen('close')
     this.markClosed()
     const { host, index } = this.pd.context.device
-    Atomics.sub(host.i32, host.deviceWord(index) + Dev.ahs, 1)
-    Atomics.sub(host.i32, this.pd.word + Pd.ahs, 1)
+    // With the owner of its protection domain it was counted off already.
+    if (!isStale(host, this.pd.word, this.pdRef)) {
+      Atomics.sub(host.i32, host.deviceWord(index) + Dev.ahs, 1)
+      Atomics.sub(host.i32, this.pd.word + Pd.ahs, 1)
+    }
     this.pd.context.disown('ahs', this)
   }
 }

@@ -299,7 +299,7 @@ type UcOperation = Extract<
 /** What an address handle looks like to a work request. */
 export interface AddressHandleLike {
   readonly attr: Readonly<AhAttr>
-  readonly pdId: number
+  readonly pdRef: number
 }
 
 /** A send work request that a QP of type `T` accepts; `next` links a list. */

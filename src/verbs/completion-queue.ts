@@ -1,13 +1,15 @@
 /** Completion queues, completion channels, and what polling gives. */
 
-import { processorOrders, randomKey } from '../memory/index.ts'
+import { processorOrders } from '../memory/index.ts'
 import type { CqInit } from './attributes.ts'
 import { type WcFlag, WcOpcode, type WcStatus, wcStatusText } from './constants.ts'
 import type { Context } from './context.ts'
 import { VerbsError } from './errors.ts'
-import { checkInteger, checkObject, Handle } from './handle.ts'
+import { checkInteger, checkObject, Handle, plural } from './handle.ts'
 import type { Host } from './host.ts'
-import { Chan, Cq, Cqe, cqState, Meta, maxChannels, maxCqs, Qp, statusPurged } from './layout.ts'
+import { Chan, Cq, Cqe, cqState, Qp, statusPurged } from './layout.ts'
+import { destroyCq } from './lifetime.ts'
+import { createRecord, giveRecord, isStale, slotOf } from './records.ts'
 
 /** `ibv_wc`. Polling fills and reuses these. Keys, immediates and QP numbers are unsigned. */
 export class WorkCompletion {
@@ -48,14 +50,14 @@ const withInv: (typeof WcFlag)['WithInv'] = 8
 /** A handle that another thread, or another process on the same named segment, can import. */
 export interface CqHandle {
   kind: 'cq'
-  slot: number
-  number: number
+  ref: number
 }
 
 export class CompletionQueue extends Handle {
   readonly context: Context
   readonly channel: CompletionChannel | null
   readonly cqContext: unknown
+  /** Number of its record in the table of CQs. */
   readonly slot: number
   /** The completion that extended polling (`startPoll`, `nextPoll`) stands at. */
   readonly current: WorkCompletion = new WorkCompletion()
@@ -64,25 +66,31 @@ export class CompletionQueue extends Handle {
   private readonly i32: Int32Array
   private readonly f64: Float64Array
   private readonly cq: number
+  /** The reference to its record while this is open, then 0, which no record has. */
+  private live: number
   private readonly single: boolean
   /** Whether something arrives only when this thread gives the device time. */
   private readonly driven: boolean
+  /** A reference to its record. */
+  readonly ref: number
   readonly #owned: boolean
   readonly #one: WorkCompletion[]
   /** Polls that found nothing; every sixteenth looks for more than completions. */
   private idle = 0
 
   /** Use `context.createCq` or `context.importCq`. */
-  constructor(context: Context, slot: number, owned: boolean, channel: CompletionChannel | null, cqContext: unknown) {
+  constructor(context: Context, cq: number, owned: boolean, channel: CompletionChannel | null, cqContext: unknown) {
     super('CompletionQueue')
     this.context = context
-    this.slot = slot
     this.channel = channel
     this.cqContext = cqContext
     this.host = context.device.host
     this.i32 = this.host.i32
     this.f64 = this.host.f64
-    this.cq = this.host.cqWord(slot)
+    this.cq = cq
+    this.ref = this.i32[cq + Cq.ref]!
+    this.live = this.gone() ? 0 : this.ref
+    this.slot = slotOf(this.ref)
     this.#owned = owned
     this.driven = context.device.driven && context.engine === 'poster'
     this.single = this.i32[this.cq + Cq.singleThreaded] === 1
@@ -103,14 +111,8 @@ export class CompletionQueue extends Handle {
       throw new VerbsError('EINVAL', 'createCq', 'the channel belongs to another context')
     channel?.assertOpen('createCq')
     const slots = ringSlots(cqe)
-    const ring = host.allocate(slots * Cqe.words * 4, 'createCq') / 4
     const { i32 } = host
-    const slot = host.control(() => {
-      const slot = host.takeSlot(host.at.cqs, Cq.words, maxCqs, Meta.cqsUsed, 'createCq', 'completion queues', [
-        Cq.lock,
-        Cq.pollLock,
-      ])
-      const cq = host.cqWord(slot)
+    const cq = createRecord(host, 'cq', 'createCq', slots * Cqe.words * 4, (cq, ring) => {
       i32[cq + Cq.ring] = ring
       i32[cq + Cq.mask] = slots - 1
       i32[cq + Cq.cqe] = cqe
@@ -119,18 +121,25 @@ export class CompletionQueue extends Handle {
       i32[cq + Cq.device] = index
       i32[cq + Cq.owner] = host.segment.me
       i32[cq + Cq.singleThreaded] = init.singleThreaded ? 1 : 0
-      i32[cq + Cq.number] = randomKey()
       i32[cq + Cq.state] = cqState.live
-      return slot
     })
-    const created = new CompletionQueue(context, slot, true, channel, init.cqContext)
+    const created = new CompletionQueue(context, cq, true, channel, init.cqContext)
     context.adopt('cqs', created)
     if (channel) channel.attached(created)
     return created
   }
 
   get handle(): CqHandle {
-    return { kind: 'cq', slot: this.slot, number: this.i32[this.cq + Cq.number]! }
+    return { kind: 'cq', ref: this.ref }
+  }
+
+  protected override gone(): boolean {
+    return isStale(this.host, this.cq, this.ref)
+  }
+
+  protected override markClosed(): void {
+    super.markClosed()
+    this.live = 0
   }
 
   /** Completions that fit; at least what was asked for. */
@@ -145,11 +154,15 @@ export class CompletionQueue extends Handle {
 
   /**
    * Takes up to `max` completions into `wc`; how many it took, 0 if there are none, −1 if the CQ overran and all that it
-   * had kept was taken. Allocates nothing.
+   * had kept was taken. EBADF if the CQ is closed, here or, of an import, by its owner. Allocates nothing. Any thread may
+   * poll, also several at a time, unless the CQ is `singleThreaded`.
    */
-  poll(wc: WorkCompletion[], max: number = wc.length): number {
+  poll(wc: WorkCompletion[], max?: number): number {
     const { i32, cq } = this
-    if (typeof max !== 'number' || !(max <= wc.length)) throw badCompletions()
+    if (!Array.isArray(wc)) throw badCompletions()
+    const most = max ?? wc.length
+    if (typeof most !== 'number' || !(most <= wc.length)) throw badCompletions()
+    if (i32[cq + Cq.ref] !== this.live) throw this.closedError('poll')
     if (!this.filled) {
       if (this.driven) this.context.device.progress()
       this.idle = (this.idle + 1) & 15
@@ -160,13 +173,20 @@ export class CompletionQueue extends Handle {
       if (!this.driven || !this.filled) return 0
     }
     const lock = this.single ? 0 : cq + Cq.pollLock
-    if (lock !== 0) this.host.segment.lock(lock)
+    if (lock !== 0) {
+      this.host.segment.lock(lock)
+      // Who closes the CQ makes its reference stale and then takes this lock, before the ring is freed.
+      if (i32[cq + Cq.ref] !== this.live) {
+        this.host.segment.unlock(lock)
+        throw this.closedError('poll')
+      }
+    }
     let tail = i32[cq + Cq.tail]!
     const ring = i32[cq + Cq.ring]!
     const mask = i32[cq + Cq.mask]!
     let filled = 0
     let bad = false
-    while (filled < max) {
+    while (filled < most) {
       const e = ring + (tail & mask) * Cqe.words
       if ((processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) !== ((tail + 1) | 0)) break
       const into = wc[filled]
@@ -230,11 +250,9 @@ export class CompletionQueue extends Handle {
 
   #empty(): number {
     const i32 = this.i32
-    const state = i32[this.cq + Cq.state]
-    if (state !== cqState.live) {
+    if (i32[this.cq + Cq.state] !== cqState.live) {
       this.assertOpen('poll')
-      if (state === cqState.overrun) return -1
-      throw new VerbsError('EBADF', 'poll', 'this CQ was destroyed by the thread that created it')
+      return -1
     }
     if (i32[this.host.pendingCount] !== 0) this.context.device.progress()
     return 0
@@ -268,6 +286,7 @@ export class CompletionQueue extends Handle {
 
   /** Acknowledges events taken from the channel; all must be before the CQ is closed. */
   ackEvents(count: number): void {
+    this.assertOpen('ackEvents')
     checkInteger('ackEvents', 'count', count, 0, 0x7fffffff)
     const outstanding = Atomics.load(this.i32, this.cq + Cq.unacknowledged)
     if (count > outstanding)
@@ -287,17 +306,23 @@ export class CompletionQueue extends Handle {
     const ring = host.allocate(slots * Cqe.words * 4, 'resize') / 4
     const { segment } = host
     // A QP that is the only producer of this CQ writes without the CQ's lock: not while it is resized.
-    Atomics.add(i32, cq + Cq.refs, resizing)
+    Atomics.store(i32, cq + Cq.resizing, 1)
     segment.bumpEpoch()
     segment.quiesce()
     segment.lock(cq + Cq.pollLock)
     segment.lock(cq + Cq.lock)
+    const gone = this.gone()
     const head = i32[cq + Cq.head]!
     const tail = i32[cq + Cq.tail]!
     const outstanding = (head - tail) | 0
     const old = i32[cq + Cq.ring]!
-    const fits = outstanding <= cqe
+    const fits = !gone && outstanding <= cqe
     if (fits) {
+      // What no completion has been written to yet must not look like one: as if the lap before had just been polled.
+      for (let i = 0; i < slots; i++) {
+        const at = (head + i) | 0
+        i32[ring + (at & (slots - 1)) * Cqe.words + Cqe.sequence] = (at + 1 - slots) | 0
+      }
       const oldMask = i32[cq + Cq.mask]!
       for (let at = tail; at !== head; at = (at + 1) | 0) {
         const from = old + (at & oldMask) * Cqe.words
@@ -307,12 +332,13 @@ export class CompletionQueue extends Handle {
       i32[cq + Cq.mask] = slots - 1
       i32[cq + Cq.cqe] = cqe
     }
-    Atomics.sub(i32, cq + Cq.refs, resizing)
+    if (!gone) Atomics.store(i32, cq + Cq.resizing, 0)
     segment.unlock(cq + Cq.lock)
     segment.unlock(cq + Cq.pollLock)
     segment.bumpEpoch()
     segment.quiesce()
     segment.free((fits ? old : ring) * 4)
+    if (gone) throw this.closedError('resize')
     if (!fits)
       throw new VerbsError(
         'EINVAL',
@@ -323,46 +349,26 @@ export class CompletionQueue extends Handle {
 
   /** EBUSY while QPs use it; waits until all its events are acknowledged. */
   close(): void {
+    if (this.endsImport(this.#owned)) return
     this.assertOpen('close')
-    if (!this.#owned) {
-      this.markClosed()
-      return
-    }
     const host = this.host
     const i32 = this.i32
     const cq = this.cq
-    if (i32[cq + Cq.refs]! > 0)
-      throw new VerbsError(
-        'EBUSY',
-        'close',
-        `${i32[cq + Cq.refs]} queues still complete to this CQ; close their QPs first`,
-      )
+    const busy = (refs: number): VerbsError =>
+      new VerbsError('EBUSY', 'close', `${plural(refs, 'queue')} may still complete to this CQ; close their QPs first`)
+    if (i32[cq + Cq.refs]! > 0) throw busy(i32[cq + Cq.refs]!)
     for (
       let outstanding = Atomics.load(i32, cq + Cq.unacknowledged);
       outstanding > 0;
       outstanding = Atomics.load(i32, cq + Cq.unacknowledged)
     )
       host.segment.wait(cq + Cq.unacknowledged, outstanding, 10)
-    host.dropChannelEvents(cq)
-    destroyCq(host, cq)
+    const refs = destroyCq(host, cq, false)
+    if (refs > 0) throw busy(refs)
     this.channel?.detached(this)
     this.context.disown('cqs', this)
     this.markClosed()
   }
-}
-
-/** Added to the references of a CQ while it is resized. */
-const resizing = 1 << 20
-
-/** Frees a CQ's record and ring. */
-export function destroyCq(host: Host, cq: number): void {
-  const { i32, segment } = host
-  const ring = i32[cq + Cq.ring]!
-  if (i32[cq + Cq.channel]! >= 0) Atomics.sub(i32, host.chanWord(i32[cq + Cq.channel]!) + Chan.cqs, 1)
-  i32[cq + Cq.channel] = -1
-  segment.quiesce()
-  segment.free(ring * 4)
-  host.control(() => Atomics.store(i32, cq + Cq.state, cqState.free))
 }
 
 function ringSlots(cqe: number): number {
@@ -383,32 +389,22 @@ export class CompletionChannel extends Handle {
     this.context = context
     const { host } = context.device
     this.#host = host
-    this.slot = host.control(() => {
-      const slot = host.takeSlot(
-        host.at.channels,
-        Chan.words,
-        maxChannels,
-        Meta.channelsUsed,
-        'createCompChannel',
-        'completion channels',
-      )
-      const chan = host.chanWord(slot)
+    this.#chan = createRecord(host, 'channel', 'createCompChannel', 0, (chan) => {
       host.i32[chan + Chan.context] = context.slot
       host.i32[chan + Chan.owner] = host.segment.me
       host.i32[chan + Chan.state] = 1
-      return slot
     })
-    this.#chan = host.chanWord(this.slot)
+    this.slot = slotOf(host.i32[this.#chan + Chan.ref]!)
     context.adopt('channels', this)
   }
 
   attached(cq: CompletionQueue): void {
-    this.#cqs.set(cq.slot, cq)
+    this.#cqs.set(cq.ref, cq)
     Atomics.add(this.#host.i32, this.#chan + Chan.cqs, 1)
   }
 
   detached(cq: CompletionQueue): void {
-    this.#cqs.delete(cq.slot)
+    this.#cqs.delete(cq.ref)
   }
 
   /** The CQ of the next event, or null if there is none now. */
@@ -417,9 +413,9 @@ export class CompletionChannel extends Handle {
     const { device } = this.context
     if (this.#host.i32[this.#host.pendingCount] !== 0 || device.driven) device.progress()
     for (;;) {
-      const slot = this.#host.takeChannelEvent(this.#chan)
-      if (slot < 0) return null
-      const cq = this.#cqs.get(slot)
+      const ref = this.#host.takeChannelEvent(this.#chan)
+      if (ref === 0) return null
+      const cq = this.#cqs.get(ref)
       if (cq) return cq
     }
   }
@@ -521,12 +517,10 @@ export class CompletionChannel extends Handle {
     this.assertOpen('close')
     const { i32 } = this.#host
     if (i32[this.#chan + Chan.cqs]! > 0)
-      throw new VerbsError('EBUSY', 'close', `${i32[this.#chan + Chan.cqs]} CQs still use this channel`)
+      throw new VerbsError('EBUSY', 'close', `it is in use by ${plural(i32[this.#chan + Chan.cqs]!, 'CQ')}`)
     this.markClosed()
     this.#host.wakeWaiters(this.#chan)
-    this.#host.control(() => {
-      i32[this.#chan + Chan.state] = 0
-    })
+    this.#host.control(() => giveRecord(this.#host, 'channel', this.#chan))
     this.context.disown('channels', this)
   }
 }

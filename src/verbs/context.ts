@@ -1,38 +1,23 @@
 /** An opened device, as seen by one thread: its limits, its memory, its events, and everything made from it. */
 import { SegmentError } from '../memory/index.ts'
 import type { CqInit, DeviceAttr, Engine, GidEntry, OpenOptions, PortAttr } from './attributes.ts'
-import { CompletionChannel, CompletionQueue, type CqHandle, destroyCq } from './completion-queue.ts'
+import { CompletionChannel, CompletionQueue, type CqHandle } from './completion-queue.ts'
 import { EventType, nameOf, type QpType } from './constants.ts'
 import { type Device, deviceAt, findDevice } from './device.ts'
 import { VerbsError } from './errors.ts'
 import { checkInteger, checkObject, Handle } from './handle.ts'
 import { elementKind, type Host } from './host.ts'
-import {
-  Chan,
-  Cq,
-  Ctx,
-  Dev,
-  Key,
-  keyKind,
-  keySlots,
-  Meta,
-  maxContexts,
-  maxCqs,
-  maxPds,
-  maxQps,
-  maxSrqs,
-  Pd,
-  Qp,
-  Srq,
-} from './layout.ts'
+import { Chan, Cq, Ctx, Dev, Key, keyKind, keySlots, Meta, Pd, Qp, Srq } from './layout.ts'
+import { destroyCq, destroyPd, destroyQp, destroySrq, recount } from './lifetime.ts'
 import { destroyKey, MemoryRegion, type MrHandle } from './memory-region.ts'
 import { reapPorts } from './ports.ts'
 import { type PdHandle, ProtectionDomain } from './protection-domain.ts'
-import { destroyQp, type QpHandle, QueuePair } from './queue-pair.ts'
-import { destroySrq, SharedReceiveQueue, type SrqHandle } from './shared-receive-queue.ts'
+import { type QpHandle, QueuePair } from './queue-pair.ts'
+import { createRecord, giveRecord, recordOf, recordOfHandle, slotOf, stale } from './records.ts'
+import { SharedReceiveQueue, type SrqHandle } from './shared-receive-queue.ts'
 import { describe } from './work-request.ts'
 
-/** `ibv_async_event`. The object is given if it was made or imported in this context; its number always. */
+/** `ibv_async_event`: what happened, and to which object of this context. */
 export interface AsyncEvent {
   type: EventType
   /** The name of `type`, as in `EventType`. */
@@ -76,6 +61,7 @@ export class Context extends Handle {
   readonly slot: number
   readonly #host: Host
   readonly #word: number
+  /** Those made in this context, by reference. */
   readonly #qps = new Map<number, QueuePair>()
   readonly #buffers = new Set<number>()
   readonly #members: Members = {
@@ -96,20 +82,17 @@ export class Context extends Handle {
     const { host } = device
     this.#host = host
     const { i32 } = host
-    this.slot = host.control(() => {
-      const slot = host.takeSlot(host.at.contexts, Ctx.words, maxContexts, Meta.contextsUsed, 'openDevice', 'contexts')
-      const c = host.ctxWord(slot)
+    this.#word = createRecord(host, 'context', 'openDevice', 0, (c) => {
       i32[c + Ctx.device] = device.index
       i32[c + Ctx.owner] = host.segment.me
       i32[c + Ctx.engine] = this.engine === 'thread' ? 1 : 0
       i32[c + Ctx.state] = 1
-      return slot
     })
-    this.#word = host.ctxWord(this.slot)
+    this.slot = slotOf(i32[this.#word + Ctx.ref]!)
     try {
       device.open(this.slot, options)
     } catch (error) {
-      i32[this.#word + Ctx.state] = 0
+      host.control(() => giveRecord(host, 'context', this.#word))
       throw error
     }
   }
@@ -231,13 +214,17 @@ export class Context extends Handle {
     return CompletionQueue.create(this, cqe, init)
   }
 
-  // Objects of other threads of the segment, by their `handle`. Closing an import does not destroy the object.
+  // Objects of other threads of the segment, by their `handle`. An import is this thread's view of the same object: it is
+  // used as the original. Closing it destroys nothing. When the owner closes the object, or ends, every verb of the import
+  // throws EBADF, also when another object has come in its place. Only the owner's context gets asynchronous events.
 
+  /** EINVAL if the protection domain is closed. */
   importPd(handle: PdHandle): ProtectionDomain {
-    this.#checkHandle('importPd', handle, 'pd', maxPds)
-    return new ProtectionDomain(this, handle)
+    this.assertOpen('importPd')
+    return new ProtectionDomain(this, recordOfHandle(this.#host, 'importPd', 'pd', handle))
   }
 
+  /** EINVAL if the region is deregistered. */
   importMr(handle: MrHandle): MemoryRegion {
     this.assertOpen('importMr')
     if (handle?.kind !== 'mr' || typeof handle.lkey !== 'number')
@@ -249,61 +236,43 @@ export class Context extends Handle {
     return new MemoryRegion(this.#importedPd(i32[entry + Key.pd]!), entry, false)
   }
 
+  /** EINVAL if the CQ is closed. */
   importCq(handle: CqHandle): CompletionQueue {
-    this.#checkHandle('importCq', handle, 'cq', maxCqs)
-    const { i32 } = this.#host
-    const cq = this.#host.cqWord(handle.slot)
-    if (i32[cq + Cq.state] === 0 || i32[cq + Cq.number] !== handle.number)
-      throw new VerbsError('EINVAL', 'importCq', 'there is no such CQ any more')
-    return new CompletionQueue(this, handle.slot, false, null, undefined)
+    this.assertOpen('importCq')
+    const cq = recordOfHandle(this.#host, 'importCq', 'cq', handle)
+    return new CompletionQueue(this, cq, false, null, undefined)
   }
 
+  /** EINVAL if the SRQ is closed. */
   importSrq(handle: SrqHandle): SharedReceiveQueue {
-    this.#checkHandle('importSrq', handle, 'srq', maxSrqs)
-    const { i32 } = this.#host
-    const srq = this.#host.srqWord(handle.slot)
-    if (i32[srq + Srq.state] !== 1 || i32[srq + Srq.generation] !== handle.generation)
-      throw new VerbsError('EINVAL', 'importSrq', 'there is no such SRQ any more')
-    return new SharedReceiveQueue(this.#importedPd(i32[srq + Srq.pd]!), handle.slot, false)
+    this.assertOpen('importSrq')
+    const srq = recordOfHandle(this.#host, 'importSrq', 'srq', handle)
+    return new SharedReceiveQueue(this.#importedPd(this.#host.i32[srq + Srq.pd]!), srq, false)
   }
 
+  /** A QP with its protection domain, CQs and SRQ. EINVAL if the QP is closed. */
   importQp<T extends QpType = QpType>(handle: QpHandle & { type: T }): QueuePair<T> {
-    this.#checkHandle('importQp', handle, 'qp', maxQps)
-    const { i32 } = this.#host
-    const q = this.#host.qpWord(handle.slot)
-    if (i32[q + Qp.number] !== handle.qpNum || i32[q + Qp.type] !== handle.type)
-      throw new VerbsError('EINVAL', 'importQp', 'there is no such QP any more')
+    this.assertOpen('importQp')
+    const host = this.#host
+    const { i32 } = host
+    const q = recordOfHandle(host, 'importQp', 'qp', handle)
+    if (i32[q + Qp.type] !== handle.type)
+      throw new VerbsError('EINVAL', 'importQp', 'the handle names another type than its QP has')
     const pd = this.#importedPd(i32[q + Qp.pd]!)
-    const cq = (slot: number): CompletionQueue =>
-      this.importCq({ kind: 'cq', slot, number: i32[this.#host.cqWord(slot) + Cq.number]! })
+    const cq = (slot: number): CompletionQueue => new CompletionQueue(this, host.cqWord(slot), false, null, undefined)
     const sendCq = cq(i32[q + Qp.sendCq]!)
     const recvCq = i32[q + Qp.recvCq] === i32[q + Qp.sendCq] ? sendCq : cq(i32[q + Qp.recvCq]!)
     const srq = i32[q + Qp.srq]!
-    const qp = new QueuePair<T>(pd, handle.slot, handle.type, false, {
+    return new QueuePair<T>(pd, q, handle.type, false, {
       sendCq,
       recvCq,
-      ...(srq >= 0 ? { srq: new SharedReceiveQueue(pd, srq, false) } : {}),
+      ...(srq >= 0 ? { srq: new SharedReceiveQueue(pd, host.srqWord(srq), false) } : {}),
       qpContext: undefined,
     })
-    this.#qps.set(handle.slot, qp as unknown as QueuePair)
-    return qp
-  }
-
-  #checkHandle(verb: string, handle: { kind: string; slot: number } | null, kind: string, max: number): void {
-    this.assertOpen(verb)
-    if (typeof handle !== 'object' || handle === null || handle.kind !== kind)
-      throw new VerbsError('EINVAL', verb, `this is not a handle of kind '${kind}'`)
-    checkInteger(verb, 'handle.slot', handle.slot, 0, max - 1)
   }
 
   #importedPd(slot: number): ProtectionDomain {
-    const generation = this.#host.i32[this.#host.at.pds + slot * Pd.words + Pd.generation]!
-    return new ProtectionDomain(this, { kind: 'pd', slot, generation })
-  }
-
-  /** A number that no other object of this slot had. */
-  nextGeneration(): number {
-    return Atomics.add(this.#host.i32, this.#host.at.meta + Meta.generation, 1) + 1
+    return new ProtectionDomain(this, this.#host.at.pds + slot * Pd.words)
   }
 
   adopt<K extends keyof Members>(kind: K, member: Members[K] extends Set<infer M> ? M : never): void {
@@ -315,45 +284,51 @@ export class Context extends Handle {
   }
 
   adoptQp(qp: QueuePair): void {
-    this.#qps.set(qp.slot, qp)
+    this.#qps.set(qp.ref, qp)
   }
 
   disownQp(qp: QueuePair): void {
-    this.#qps.delete(qp.slot)
+    this.#qps.delete(qp.ref)
   }
 
   // --- asynchronous events -----------------------------------------------------------------------------------------
 
-  /** The next asynchronous event, or null if there is none now. */
+  /** The next asynchronous event, or null if there is none now. Events of objects that were closed meanwhile are dropped. */
   pollAsyncEvent(): AsyncEvent | null {
     this.assertOpen('pollAsyncEvent')
     const { i32, segment } = this.#host
     const c = this.#word
     if (i32[this.#host.pendingCount] !== 0 || this.device.driven) this.device.progress()
-    if (Atomics.load(i32, c + Ctx.eventTail) === i32[c + Ctx.eventHead]) return null
-    segment.lock(c + Ctx.eventLock)
-    const head = i32[c + Ctx.eventHead]!
     let event: AsyncEvent | null = null
-    if (i32[c + Ctx.eventTail] !== head) {
-      const e = c + Ctx.events + (head & (Ctx.eventSlots - 1)) * 4
-      event = this.#event(i32[e]! as EventType, i32[e + 1]!, i32[e + 2]!)
-      Atomics.store(i32, c + Ctx.eventHead, (head + 1) | 0)
+    while (event === null) {
+      if (Atomics.load(i32, c + Ctx.eventTail) === i32[c + Ctx.eventHead]) return null
+      segment.lock(c + Ctx.eventLock)
+      const head = i32[c + Ctx.eventHead]!
+      if (i32[c + Ctx.eventTail] !== head) {
+        const e = c + Ctx.events + (head & (Ctx.eventSlots - 1)) * 4
+        event = this.#event(i32[e]! as EventType, i32[e + 1]!, i32[e + 2]!, i32[e + 3]!)
+        Atomics.store(i32, c + Ctx.eventHead, (head + 1) | 0)
+      }
+      segment.unlock(c + Ctx.eventLock)
     }
-    segment.unlock(c + Ctx.eventLock)
     return event
   }
 
-  #event(type: EventType, kind: number, slot: number): AsyncEvent {
+  /** Null if the object that `ref` names is gone. */
+  #event(type: EventType, kind: number, ref: number, number: number): AsyncEvent | null {
     const event: AsyncEvent = { type, name: nameOf(EventType, type) }
     if (kind === elementKind.qp) {
-      event.qpNum = this.#host.i32[this.#host.qpWord(slot) + Qp.number]!
-      const qp = this.#qps.get(slot)
-      if (qp) event.qp = qp
+      const qp = this.#qps.get(ref)
+      if (!qp || recordOf(this.#host, 'qp', ref) === stale) return null
+      event.qp = qp
+      event.qpNum = number
     } else if (kind === elementKind.cq) {
-      for (const cq of this.#members.cqs) if (cq.slot === slot) event.cq = cq
+      for (const cq of this.#members.cqs) if (cq.ref === ref) event.cq = cq
+      if (!event.cq) return null
     } else if (kind === elementKind.srq) {
-      for (const srq of this.#members.srqs) if (srq.slot === slot) event.srq = srq
-    } else if (kind === elementKind.port) event.portNum = slot
+      for (const srq of this.#members.srqs) if (srq.ref === ref) event.srq = srq
+      if (!event.srq) return null
+    } else if (kind === elementKind.port) event.portNum = ref
     return event
   }
 
@@ -405,9 +380,8 @@ export class Context extends Handle {
 
   #end(): void {
     this.device.close(this.slot)
-    const { i32, segment } = this.#host
-    i32[this.#word + Ctx.state] = 0
-    Atomics.add(i32, this.#word + Ctx.eventTail, 0)
+    const { segment } = this.#host
+    this.#host.control(() => giveRecord(this.#host, 'context', this.#word))
     segment.notify(this.#word + Ctx.eventTail)
   }
 }
@@ -436,11 +410,8 @@ export function reapAttachment(host: Host, owner: number): number {
     }
   }
   each(at.qps, Qp.words, Meta.qpsUsed, Qp.number, Qp.owner, (q) => destroyQp(host, q))
-  each(at.srqs, Srq.words, Meta.srqsUsed, Srq.state, Srq.owner, (srq) => destroySrq(host, srq))
-  each(at.cqs, Cq.words, Meta.cqsUsed, Cq.state, Cq.owner, (cq) => {
-    host.dropChannelEvents(cq)
-    destroyCq(host, cq)
-  })
+  each(at.srqs, Srq.words, Meta.srqsUsed, Srq.state, Srq.owner, (srq) => destroySrq(host, srq, true))
+  each(at.cqs, Cq.words, Meta.cqsUsed, Cq.state, Cq.owner, (cq) => destroyCq(host, cq, true))
   if (i32[at.meta + Meta.keysUsed]! > 0) {
     for (let slot = 0; slot < keySlots; slot++) {
       const entry = at.keys + slot * Key.words
@@ -451,20 +422,20 @@ export function reapAttachment(host: Host, owner: number): number {
       }
     }
   }
-  const drop = (word: number): void => {
-    i32[word] = 0
-  }
-  each(at.channels, Chan.words, Meta.channelsUsed, Chan.state, Chan.owner, drop)
+  each(at.channels, Chan.words, Meta.channelsUsed, Chan.state, Chan.owner, (chan) =>
+    host.control(() => giveRecord(host, 'channel', chan)),
+  )
   each(at.pds, Pd.words, Meta.pdsUsed, Pd.state, Pd.owner, (pd) => {
     const device = i32[host.ctxWord(i32[pd + Pd.context]!) + Ctx.device]!
     Atomics.sub(i32, host.deviceWord(device) + Dev.ahs, i32[pd + Pd.ahs]!)
-    drop(pd)
+    destroyPd(host, pd, true)
   })
   const devices = new Set<number>()
   each(at.contexts, Ctx.words, Meta.contextsUsed, Ctx.state, Ctx.owner, (c) => {
     devices.add(i32[c + Ctx.device]!)
-    drop(c)
+    host.control(() => giveRecord(host, 'context', c))
   })
+  recount(host)
   for (const index of devices) deviceAt(host, index)?.closeUnused?.()
   reaped += reapPorts(host, owner)
   return reaped

@@ -26,12 +26,14 @@ import {
   Qp,
   qpNumberSlots,
   Rwqe,
+  recordState,
   Sg,
   Srq,
   statusPurged,
   Tables,
   Wqe,
 } from './layout.ts'
+import { slotOf } from './records.ts'
 
 export const elementKind = { none: 0, qp: 1, cq: 2, srq: 3, port: 4 } as const
 
@@ -57,6 +59,12 @@ const tombstone = -1
 
 /** What became of an attempt to take a receive of an SRQ. */
 export const srqTake = { taken: 0, empty: 1, tooShort: 2 } as const
+
+/** Where each counter is. */
+const counterIndex = Object.fromEntries(counterNames.map((name, i) => [name, i])) as Record<CounterName, number>
+/** A double and its bits. */
+const asNumber = new Float64Array(1)
+const asBits = new BigInt64Array(asNumber.buffer)
 
 export const defaultSegmentMib = 1024
 
@@ -114,42 +122,10 @@ export class Host {
     }
   }
 
-  /**
-   * Takes a free record of a table under the control lock and marks it used; its slot. The first word of a
-   * record is 0 while it is free. `used` is the table's high-water mark in `Meta`.
-   */
-  takeSlot(
-    table: number,
-    words: number,
-    max: number,
-    used: number,
-    verb: string,
-    what: string,
-    locks: readonly number[] = [],
-  ): number {
-    const i32 = this.i32
-    const high = this.at.meta + used
-    for (let slot = 0; slot < i32[high]!; slot++) {
-      if (i32[table + slot * words] === 0) return this.#clear(table + slot * words, words, slot, locks)
-    }
-    const slot = i32[high]!
-    if (slot >= max) throw new VerbsError('ENOMEM', verb, `all ${max} ${what} of the segment are in use`)
-    this.#commit((table + slot * words) * 4, words * 4, verb)
-    i32[high] = slot + 1
-    return this.#clear(table + slot * words, words, slot, locks)
-  }
-
-  /** Locks are left alone: a thread that remembers the record's former object may hold one for a moment. */
-  #clear(word: number, words: number, slot: number, locks: readonly number[]): number {
-    const { i32 } = this
-    for (let i = 0; i < words; i++) if (!locks.includes(i)) i32[word + i] = 0
-    return slot
-  }
-
   /** Memory for a record that is used for the first time. */
-  #commit(byteOffset: number, lengthBytes: number, verb: string): void {
+  commitMemory(word: number, words: number, verb: string): void {
     try {
-      this.segment.commit(byteOffset, lengthBytes)
+      this.segment.commit(word * 4, words * 4)
     } catch (error) {
       if (error instanceof SegmentError) throw new VerbsError('ENOMEM', verb, error.message)
       throw error
@@ -166,9 +142,16 @@ export class Host {
     }
   }
 
+  /** Counts one more of what happens seldom; any thread may. Devices that hold a lock of their own count without this. */
   count(device: number, name: CounterName): void {
-    const word = (this.at.devices + device * Dev.words + Dev.counters) / 2 + counterNames.indexOf(name)
-    this.f64[word] = this.f64[word]! + 1
+    const { b64 } = this.segment
+    const at = (this.deviceWord(device) + Dev.counters) / 2 + counterIndex[name]
+    for (;;) {
+      const before = Atomics.load(b64, at)
+      asBits[0] = before
+      asNumber[0] = asNumber[0]! + 1
+      if (Atomics.compareExchange(b64, at, before, asBits[0]) === before) return
+    }
   }
 
   /** All counters of a device, by name. */
@@ -201,7 +184,8 @@ export class Host {
       let slot = (key >>> 8) & (keySlots - 1)
       let place = -1
       let unique = true
-      for (;;) {
+      // At most half of the entries are used, so that there is a place, and `free` entries remain between the others.
+      for (let probes = 0; probes < keySlots; probes++) {
         const entry = this.at.keys + slot * Key.words
         const kind = i32[entry + Key.kind]!
         if (kind === keyKind.free || kind === keyKind.deleted) {
@@ -307,20 +291,22 @@ export class Host {
 
   // --- completions -------------------------------------------------------------------------------------------------
 
-  /** Locks a CQ for one completion and returns where to write it, or −1 if the CQ is full: then it is overrun and not locked. */
+  /** Locks a CQ for one completion and returns where to write it, or −1 if the CQ is full, or was: then it is overrun and not locked. */
   reserve(cq: number): number {
     const { i32, segment } = this
     segment.lock(cq + Cq.lock)
     const head = i32[cq + Cq.head]!
     const cqe = i32[cq + Cq.cqe]!
-    if (((head - i32[cq + Cq.tailSeen]!) | 0) >= cqe) {
+    let fits = i32[cq + Cq.state] === cqState.live
+    if (fits && ((head - i32[cq + Cq.tailSeen]!) | 0) >= cqe) {
       const tail = Atomics.load(i32, cq + Cq.tail)
       i32[cq + Cq.tailSeen] = tail
-      if (((head - tail) | 0) >= cqe || i32[cq + Cq.state] !== cqState.live) {
-        segment.unlock(cq + Cq.lock)
-        this.#overrun(cq)
-        return -1
-      }
+      fits = ((head - tail) | 0) < cqe
+    }
+    if (!fits) {
+      segment.unlock(cq + Cq.lock)
+      this.#overrun(cq)
+      return -1
     }
     const e = i32[cq + Cq.ring]! + (head & i32[cq + Cq.mask]!) * Cqe.words
     if (i32[e + Cqe.sequence] !== ((head + 1) | 0)) return e
@@ -392,9 +378,11 @@ export class Host {
 
   #overrun(cq: number): void {
     const { i32 } = this
-    if (Atomics.exchange(i32, cq + Cq.state, cqState.overrun) === cqState.overrun) return
+    if (Atomics.compareExchange(i32, cq + Cq.state, cqState.live, cqState.overrun) !== cqState.live) return
+    // Those who write to it without its lock are to look again.
+    this.segment.bumpEpoch()
     this.count(i32[cq + Cq.device]!, 'cq_overruns')
-    this.pushEvent(i32[cq + Cq.context]!, EventType.CqErr, elementKind.cq, (cq - this.at.cqs) / Cq.words)
+    this.cqEvent(cq, EventType.CqErr)
     this.wakeChannel(cq)
   }
 
@@ -407,18 +395,21 @@ export class Host {
     const { i32, segment } = this
     const channel = this.chanWord(i32[cq + Cq.channel]!)
     segment.lock(channel + Chan.lock)
-    const slot = (cq - this.at.cqs) / Cq.words + 1
     i32[cq + Cq.events] = i32[cq + Cq.events]! + 1
-    if (i32[cq + Cq.events] === 1) {
-      i32[cq + Cq.next] = 0
-      const tail = i32[channel + Chan.tail]!
-      if (tail > 0) i32[this.cqWord(tail - 1) + Cq.next] = slot
-      else i32[channel + Chan.head] = slot
-      i32[channel + Chan.tail] = slot
-    }
+    if (i32[cq + Cq.events] === 1) this.#appendToChannel(channel, cq)
     Atomics.add(i32, channel + Chan.sequence, 1)
     Atomics.store(i32, channel + Chan.lock, 0)
     this.#wake(channel)
+  }
+
+  /** Puts a CQ at the end of its channel's list; the lock of the channel is held. */
+  #appendToChannel(channel: number, cq: number): void {
+    const { i32 } = this
+    const ref = i32[cq + Cq.ref]!
+    const tail = i32[channel + Chan.tail]!
+    i32[cq + Cq.next] = 0
+    i32[tail !== 0 ? this.cqWord(slotOf(tail)) + Cq.next : channel + Chan.head] = ref
+    i32[channel + Chan.tail] = ref
   }
 
   /** Makes all waits for events of a channel end. */
@@ -435,51 +426,44 @@ export class Host {
     if (fd >= 0) signalEventFd(fd)
   }
 
-  /** Takes the next event of a channel: the slot of its CQ, or −1. */
+  /** Takes the next event of a channel: a reference to its CQ, or 0 if there is none. */
   takeChannelEvent(channel: number): number {
     const { i32, segment } = this
-    if (i32[channel + Chan.head] === 0) return -1
+    if (i32[channel + Chan.head] === 0) return 0
     segment.lock(channel + Chan.lock)
-    const slot = i32[channel + Chan.head]! - 1
-    if (slot >= 0) {
-      const cq = this.cqWord(slot)
+    const ref = i32[channel + Chan.head]!
+    if (ref !== 0) {
+      const cq = this.cqWord(slotOf(ref))
       const next = i32[cq + Cq.next]!
       i32[channel + Chan.head] = next
       if (next === 0) i32[channel + Chan.tail] = 0
       i32[cq + Cq.events] = i32[cq + Cq.events]! - 1
       Atomics.add(i32, cq + Cq.unacknowledged, 1)
-      if (i32[cq + Cq.events]! > 0) {
-        // More than one event of the same CQ: it goes to the end of the list.
-        i32[cq + Cq.next] = 0
-        const tail = i32[channel + Chan.tail]!
-        if (tail > 0) i32[this.cqWord(tail - 1) + Cq.next] = slot + 1
-        else i32[channel + Chan.head] = slot + 1
-        i32[channel + Chan.tail] = slot + 1
-      }
+      // More than one event of the same CQ: it goes to the end of the list.
+      if (i32[cq + Cq.events]! > 0) this.#appendToChannel(channel, cq)
     }
     segment.unlock(channel + Chan.lock)
-    return slot
+    return ref
   }
 
-  /** Takes a CQ that is being destroyed out of its channel's list. */
-  dropChannelEvents(cq: number): void {
+  /** Takes a CQ that is being destroyed out of its channel, by the reference that it had. */
+  dropChannelEvents(cq: number, ref: number): void {
     const { i32, segment } = this
     if (i32[cq + Cq.channel]! < 0) return
     const channel = this.chanWord(i32[cq + Cq.channel]!)
-    const slot = (cq - this.at.cqs) / Cq.words + 1
     segment.lock(channel + Chan.lock)
     let before = 0
-    for (let at = i32[channel + Chan.head]!; at !== 0; at = i32[this.cqWord(at - 1) + Cq.next]!) {
-      if (at === slot) {
+    for (let at = i32[channel + Chan.head]!; at !== 0; at = i32[this.cqWord(slotOf(at)) + Cq.next]!) {
+      if (at === ref) {
         const next = i32[cq + Cq.next]!
-        if (before === 0) i32[channel + Chan.head] = next
-        else i32[this.cqWord(before - 1) + Cq.next] = next
+        i32[before !== 0 ? this.cqWord(slotOf(before)) + Cq.next : channel + Chan.head] = next
         if (next === 0) i32[channel + Chan.tail] = before
         break
       }
       before = at
     }
     i32[cq + Cq.events] = 0
+    i32[cq + Cq.channel] = -1
     segment.unlock(channel + Chan.lock)
   }
 
@@ -488,7 +472,8 @@ export class Host {
     const { i32, segment } = this
     segment.lock(cq + Cq.pollLock)
     segment.lock(cq + Cq.lock)
-    for (let at = i32[cq + Cq.tail]!; at !== i32[cq + Cq.head]!; at = (at + 1) | 0) {
+    const ended = i32[cq + Cq.state] === cqState.dead
+    for (let at = i32[cq + Cq.tail]!; !ended && at !== i32[cq + Cq.head]!; at = (at + 1) | 0) {
       const e = i32[cq + Cq.ring]! + (at & i32[cq + Cq.mask]!) * Cqe.words
       if (i32[e + Cqe.qpNum] === qpNum) i32[e + Cqe.what] = statusPurged
     }
@@ -498,7 +483,22 @@ export class Host {
 
   // --- asynchronous events -----------------------------------------------------------------------------------------
 
-  pushEvent(context: number, type: EventType, kind: number, slot: number): void {
+  qpEvent(q: number, type: EventType): void {
+    const { i32 } = this
+    this.#pushEvent(i32[q + Qp.context]!, type, elementKind.qp, i32[q + Qp.ref]!, i32[q + Qp.number]!)
+  }
+
+  cqEvent(cq: number, type: EventType): void {
+    const { i32 } = this
+    this.#pushEvent(i32[cq + Cq.context]!, type, elementKind.cq, i32[cq + Cq.ref]!, 0)
+  }
+
+  srqEvent(srq: number, type: EventType): void {
+    const { i32 } = this
+    this.#pushEvent(i32[srq + Srq.context]!, type, elementKind.srq, i32[srq + Srq.ref]!, 0)
+  }
+
+  #pushEvent(context: number, type: EventType, kind: number, ref: number, number: number): void {
     const { i32, segment } = this
     const c = this.ctxWord(context)
     if (i32[c + Ctx.state] === 0) return
@@ -511,7 +511,8 @@ export class Host {
       const e = c + Ctx.events + (tail & (Ctx.eventSlots - 1)) * 4
       i32[e] = type
       i32[e + 1] = kind
-      i32[e + 2] = slot
+      i32[e + 2] = ref
+      i32[e + 3] = number
       Atomics.store(i32, c + Ctx.eventTail, (tail + 1) | 0)
     }
     segment.unlock(c + Ctx.eventLock)
@@ -550,7 +551,7 @@ export class Host {
     segment.lock(srq + Srq.lock)
     const tail = i32[srq + Srq.tail]!
     const head = Atomics.load(i32, srq + Srq.head)
-    if (tail === head) {
+    if (tail === head || i32[srq + Srq.state] !== recordState.live) {
       segment.unlock(srq + Srq.lock)
       return srqTake.empty
     }
@@ -565,7 +566,7 @@ export class Host {
     const limit = i32[srq + Srq.limit]!
     if (limit > 0 && ((head - tail - 1) | 0) < limit) {
       i32[srq + Srq.limit] = 0
-      this.pushEvent(i32[srq + Srq.context]!, EventType.SrqLimitReached, elementKind.srq, srqSlot)
+      this.srqEvent(srq, EventType.SrqLimitReached)
     }
     segment.unlock(srq + Srq.lock)
     return srqTake.taken
@@ -586,8 +587,7 @@ export class Host {
     const { i32 } = this
     if (i32[q + Qp.sqDraining] !== 1 || ((i32[q + Qp.sqNext]! - i32[q + Qp.sqDrainAt]!) | 0) < 0) return
     i32[q + Qp.sqDraining] = 0
-    if (i32[q + Qp.sqDrainNotify] === 1)
-      this.pushEvent(i32[q + Qp.context]!, EventType.SqDrained, elementKind.qp, this.qpSlot(q))
+    if (i32[q + Qp.sqDrainNotify] === 1) this.qpEvent(q, EventType.SqDrained)
   }
 
   // --- flushing ----------------------------------------------------------------------------------------------------
@@ -598,7 +598,7 @@ export class Host {
     if (i32[q + Qp.srq]! >= 0) {
       if (i32[q + Qp.lastWqe] === 0) {
         i32[q + Qp.lastWqe] = 1
-        this.pushEvent(i32[q + Qp.context]!, EventType.QpLastWqeReached, elementKind.qp, this.qpSlot(q))
+        this.qpEvent(q, EventType.QpLastWqeReached)
       }
       return
     }
@@ -620,7 +620,7 @@ export class Host {
 
   /**
    * Ends the request at the front of the send queue with this status; a completion is made if it is an error or signaled.
-   * False if the CQ overran: then the QP is in ERR, and its receives are still to be flushed.
+   * False if the CQ overran: then the QP is in ERR, with the event QP_FATAL, and its receives are still to be flushed.
    */
   completeSend(q: number, status: number, byteLen: number): boolean {
     const { i32, f64 } = this
@@ -633,7 +633,7 @@ export class Host {
     const cq = this.cqWord(i32[q + Qp.sendCq]!)
     const opcode = completionOpcodes[i32[w + Wqe.opcode]!]!
     const done = this.complete(cq, f64[(w + Wqe.wrId) >> 1]!, status, opcode, 0, byteLen, 0, q, after, false)
-    if (!done) this.breakQp(q, QpState.Err)
+    if (!done && this.breakQp(q, QpState.Err)) this.qpEvent(q, EventType.QpFatal)
     return done
   }
 
@@ -671,18 +671,19 @@ export class Host {
 
   /**
    * Flushes both queues of a QP that is in ERR, receives first, in order; no lock may be held, and a grace period must
-   * have passed since the state changed. A repeated call flushes
-   * what was posted meanwhile. Nothing is done if the record is not that of QP `number` any more, or not in ERR.
+   * have passed since the state changed. A repeated call flushes what was posted meanwhile. Nothing is done if the QP that
+   * `ref` names is gone, or not in ERR.
    */
-  flushBroken(q: number, number: number): void {
+  flushBroken(ref: number): void {
     const { i32, segment } = this
+    const q = this.qpWord(slotOf(ref))
     segment.lock(q + Qp.rqLock)
-    const broken = i32[q + Qp.number] === number && i32[q + Qp.state] === QpState.Err
+    const broken = i32[q + Qp.ref] === ref && i32[q + Qp.state] === QpState.Err
     if (broken) this.flushReceives(q)
     segment.unlock(q + Qp.rqLock)
     if (!broken) return
     this.lockSends(q)
-    if (i32[q + Qp.number] === number && i32[q + Qp.state] === QpState.Err) {
+    if (i32[q + Qp.ref] === ref && i32[q + Qp.state] === QpState.Err) {
       this.flushSends(q)
       i32[q + Qp.pending] = 0
     }

@@ -78,14 +78,12 @@ export const Dev = {
 export const Ctx = {
   words: 2048,
   state: 0,
-  device: 1,
+  ref: 1,
   owner: 2,
   engine: 3,
-  pds: 4,
-  cqs: 5,
-  channels: 6,
+  device: 4,
   /** 1 while the device counts it among its users. */
-  uses: 7,
+  uses: 5,
   /** Doorbells of an engine thread: see EngineRing below. */
   doorbellLock: 16,
   doorbellTail: 17,
@@ -95,7 +93,7 @@ export const Ctx = {
   eventTail: 49,
   eventsLost: 50,
   eventHead: 64,
-  /** Ring of async events: type, element kind, element number, generation. */
+  /** Ring of async events: type, element kind, the element's reference (of a port its number), QP number. */
   events: 128,
   eventSlots: 256,
   doorbellSleeping: 34,
@@ -110,25 +108,25 @@ export const Ctx = {
 export const Pd = {
   words: 16,
   state: 0,
-  context: 1,
+  ref: 1,
   owner: 2,
   mrs: 3,
   mws: 4,
   qps: 5,
   srqs: 6,
   ahs: 7,
-  generation: 8,
+  context: 8,
 } as const
 
 export const Chan = {
   words: 32,
   state: 0,
-  context: 1,
+  ref: 1,
   owner: 2,
   cqs: 3,
-  generation: 4,
+  context: 4,
   lock: 16,
-  /** CQ slot + 1 of the first and last CQ with an event to deliver. */
+  /** References to the first and last CQ with an event to deliver, 0 if there is none. */
   head: 17,
   tail: 18,
   /** Counts events; waited on. */
@@ -144,7 +142,7 @@ export const Chan = {
 export const Cq = {
   words: 80,
   state: 0,
-  number: 1,
+  ref: 1,
   ring: 2,
   mask: 3,
   cqe: 4,
@@ -154,6 +152,8 @@ export const Cq = {
   owner: 8,
   refs: 9,
   singleThreaded: 10,
+  /** 1 while it is resized: then no QP counts as its only producer. */
+  resizing: 11,
   /** Producers: whoever completes a work request. */
   lock: 16,
   head: 17,
@@ -163,13 +163,17 @@ export const Cq = {
   tail: 33,
   /** 0 not armed, 1 solicited, 2 any. */
   armed: 48,
-  /** The list of the channel, and how many events this CQ has in it. */
+  /** The next CQ (reference) in the list of the channel, and how many events this CQ has in it. */
   next: 64,
   events: 65,
   unacknowledged: 66,
 } as const
 
-export const cqState = { free: 0, live: 1, overrun: 2 } as const
+/** `dead`: destroyed; its owner ended while queue pairs of others used it, and the last of them frees the record. */
+export const cqState = { free: 0, live: 1, overrun: 2, dead: 3 } as const
+
+/** Of SRQs and PDs; `dead` as for CQs. */
+export const recordState = { free: 0, live: 1, dead: 3 } as const
 
 /**
  * A completion, one cache line. `sequence` is the ring position plus one and is written last. `what` packs status,
@@ -200,18 +204,17 @@ export function packWhat(status: number, opcode: number, flags: number): number 
 export const Srq = {
   words: 64,
   state: 0,
-  pd: 1,
+  ref: 1,
   context: 2,
   owner: 3,
   refs: 4,
-  generation: 5,
+  pd: 5,
   maxWr: 6,
   maxSge: 7,
   ring: 8,
   mask: 9,
   stride: 10,
   limit: 11,
-  number: 12,
   device: 13,
   postLock: 16,
   head: 17,
@@ -224,7 +227,7 @@ export const Srq = {
 export const Qp = {
   words: 160,
   number: 0,
-  type: 1,
+  ref: 1,
   state: 2,
   device: 3,
   context: 4,
@@ -256,7 +259,7 @@ export const Qp = {
   port: 28,
   pkeyIndex: 29,
   mcastRefs: 30,
-  mwRefs: 31,
+  type: 31,
 
   rqPsn: 32,
   sqPsn: 33,
@@ -378,6 +381,8 @@ export const Key = {
   owner: 12,
   valid: 13,
   device: 14,
+  /** Of a window: the key of the region it is bound to, which tells it from another in the same slot. */
+  regionKey: 15,
 } as const
 export const keyKind = { free: 0, region: 1, window1: 2, window2: 3, deleted: 4 } as const
 
@@ -403,18 +408,86 @@ export const Service = {
 export const Port = {
   words: 16,
   state: 0,
-  owner: 1,
+  ref: 1,
   space: 2,
   port: 3,
   next: 4,
   reuse: 5,
   listening: 6,
-  serial: 7,
+  owner: 7,
   gid: 8,
 } as const
 
 /** The list of QPs whose head request waits for a time or for the peer. */
 export const Pend = { lock: 0, count: 16, list: 32 } as const
+
+/** Words at the start of the tables. */
+export const Meta = {
+  initialised: 0,
+  mcastHigh: 1,
+  keysUsed: 2,
+  qpsUsed: 3,
+  cqsUsed: 4,
+  srqsUsed: 5,
+  pdsUsed: 6,
+  channelsUsed: 7,
+  contextsUsed: 8,
+  agentsUsed: 10,
+  servicesUsed: 11,
+  portsUsed: 12,
+  /** The thread that drives devices on sockets while programs do not: see devices/roce/service.ts. */
+  serviceOwner: 16,
+  serviceMode: 17,
+  serviceWake: 18,
+  serviceEventFd: 19,
+  serviceWakeAt: 20 /* f64 */,
+  /** 1 when the process ends, 2 when the thread has done what it had to. */
+  serviceStop: 22,
+  /** How often it has come back from waiting in the kernel. */
+  serviceTurns: 23,
+  /** 1 while it trusts in threads that wait in the kernel themselves, and looks seldom. */
+  serviceDozes: 24,
+  /** Where the search for a free record begins, for each table in `Records`. */
+  hints: 32 /* 7 words */,
+} as const
+
+let slotWords = 0
+let recordKinds = 0
+
+/**
+ * The tables whose records are taken and given back. Word 0 of a record is 0 while it is free, word 1 (`ref`) is its name:
+ * see records.ts. `high` and `hint` are words of `Meta`: how many records were ever in use, and where the search for a free
+ * one begins. `locks` are words that stay as they are when a record is used anew, since a thread that remembers its
+ * former object may hold one for a moment.
+ */
+export const Records: Readonly<Record<'context' | 'pd' | 'channel' | 'srq' | 'cq' | 'qp' | 'port', RecordTable>> = {
+  context: record('contexts', Ctx.words, maxContexts, Meta.contextsUsed, [Ctx.doorbellLock, Ctx.eventLock]),
+  pd: record('pds', Pd.words, maxPds, Meta.pdsUsed, []),
+  channel: record('channels', Chan.words, maxChannels, Meta.channelsUsed, [Chan.lock]),
+  srq: record('srqs', Srq.words, maxSrqs, Meta.srqsUsed, [Srq.postLock, Srq.lock]),
+  cq: record('cqs', Cq.words, maxCqs, Meta.cqsUsed, [Cq.lock, Cq.pollLock]),
+  qp: record('qps', Qp.words, maxQps, Meta.qpsUsed, [Qp.sqLock, Qp.rqPostLock, Qp.rqLock]),
+  port: record('ports', Port.words, maxPorts, Meta.portsUsed, []),
+}
+
+export type RecordKind = keyof typeof Records
+
+export interface RecordTable {
+  table: Table
+  words: number
+  max: number
+  high: number
+  hint: number
+  /** First word of its bits in `Tables.slots`. */
+  bits: number
+  locks: readonly number[]
+}
+
+function record(table: Table, words: number, max: number, high: number, locks: readonly number[]): RecordTable {
+  const bits = slotWords
+  slotWords += max / 32
+  return { table, words, max, high, hint: Meta.hints + recordKinds++, bits, locks }
+}
 
 type Table =
   | 'meta'
@@ -433,6 +506,7 @@ type Table =
   | 'portHeads'
   | 'ports'
   | 'pending'
+  | 'slots'
 
 /** First word of each table from the start of the static area, in order; `words` is their total. */
 function tables(): Record<Table | 'words', number> {
@@ -459,6 +533,8 @@ function tables(): Record<Table | 'words', number> {
     portHeads: place(65536, 1),
     ports: place(maxPorts, Port.words),
     pending: place(1, Pend.list + maxQps),
+    /** A bit for each record of each table in `Records` that is in use. */
+    slots: place(1, slotWords),
     /** All of them together. */
     words: words,
   }
@@ -468,7 +544,7 @@ export const Tables: Readonly<Record<Table | 'words', number>> = tables()
 
 /**
  * Tables that are found through hashes, or have no high-water mark: byte offsets and lengths. A segment has memory for them
- * from the beginning, for the records of the others as they come into use (`Host.takeSlot`).
+ * from the beginning, for the records of the others as they come into use (`takeRecord`).
  */
 export function unorderedTables(): [offset: number, lengthBytes: number][] {
   const range = (from: Table, to: Table | 'words'): [number, number] => [
@@ -477,35 +553,6 @@ export function unorderedTables(): [offset: number, lengthBytes: number][] {
   ]
   return [range('meta', 'contexts'), range('qpNumbers', 'ports'), range('pending', 'words')]
 }
-
-/** Words at the start of the tables. */
-export const Meta = {
-  initialised: 0,
-  mcastHigh: 1,
-  keysUsed: 2,
-  qpsUsed: 3,
-  cqsUsed: 4,
-  srqsUsed: 5,
-  pdsUsed: 6,
-  channelsUsed: 7,
-  contextsUsed: 8,
-  generation: 9,
-  agentsUsed: 10,
-  servicesUsed: 11,
-  portsUsed: 12,
-  /** The thread that drives devices on sockets while programs do not: see devices/roce/service.ts. */
-  serviceOwner: 16,
-  serviceMode: 17,
-  serviceWake: 18,
-  serviceEventFd: 19,
-  serviceWakeAt: 20 /* f64 */,
-  /** 1 when the process ends, 2 when the thread has done what it had to. */
-  serviceStop: 22,
-  /** How often it has come back from waiting in the kernel. */
-  serviceTurns: 23,
-  /** 1 while it trusts in threads that wait in the kernel themselves, and looks seldom. */
-  serviceDozes: 24,
-} as const
 
 export const counterNames = [
   'rnr_nak',

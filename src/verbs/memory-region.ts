@@ -1,9 +1,10 @@
 /** Memory regions and memory windows: rights to ranges of memory, behind random keys. */
 import { Access, MwType, ReregFlag } from './constants.ts'
 import { VerbsError } from './errors.ts'
-import { checkInteger, checkObject, Handle } from './handle.ts'
+import { checkInteger, checkObject, Handle, plural } from './handle.ts'
 import type { Host } from './host.ts'
-import { Dev, Key, keyKind, Meta, Pd } from './layout.ts'
+import { Dev, Key, keyKind, keySlots, Meta, Pd } from './layout.ts'
+import { releasePd } from './lifetime.ts'
 import type { ProtectionDomain } from './protection-domain.ts'
 
 /** What can be registered: bytes from `context.alloc`, or a range of device addresses. */
@@ -107,6 +108,11 @@ export class MemoryRegion extends Handle {
     return this.#pd
   }
 
+  protected override gone(): boolean {
+    const { i32 } = this.#host
+    return i32[this.#entry + Key.key] !== (this.lkey | 0) || i32[this.#entry + Key.kind] !== keyKind.region
+  }
+
   /** First address of the region, as work requests name it; 0 for a zero-based one. */
   get addr(): number {
     return this.#host.f64[(this.#entry + Key.iova) >> 1]!
@@ -149,9 +155,12 @@ export class MemoryRegion extends Handle {
       pd.assertOpen('rereg')
       if (pd.context !== this.#pd.context) throw new VerbsError('EINVAL', 'rereg', 'pd belongs to another context')
     }
-    Atomics.store(i32, entry + Key.valid, 0)
-    host.segment.bumpEpoch()
-    host.segment.quiesce()
+    withdraw(host, entry)
+    if (i32[entry + Key.region]! > 0) {
+      // Another thread has bound a window after the first look.
+      Atomics.store(i32, entry + Key.valid, 1)
+      throw new VerbsError('EBUSY', 'rereg', 'memory windows are bound to this region')
+    }
     if (range !== null) {
       f64[(entry + Key.addr) >> 1] = range.addr
       f64[(entry + Key.length) >> 1] = range.length
@@ -159,9 +168,11 @@ export class MemoryRegion extends Handle {
     }
     if ((flags & ReregFlag.ChangeAccess) !== 0) i32[entry + Key.access] = changes.access!
     if ((flags & ReregFlag.ChangePd) !== 0 && pd) {
-      Atomics.sub(i32, this.#pd.word + Pd.mrs, 1)
-      Atomics.add(i32, pd.word + Pd.mrs, 1)
-      i32[entry + Key.pd] = pd.slot
+      host.control(() => {
+        i32[pd.word + Pd.mrs] = i32[pd.word + Pd.mrs]! + 1
+        i32[entry + Key.pd] = pd.slot
+        releasePd(host, this.#pd.slot, Pd.mrs)
+      })
       this.#pd = pd
     }
     Atomics.store(i32, entry + Key.valid, 1)
@@ -169,21 +180,25 @@ export class MemoryRegion extends Handle {
 
   /** Deregisters; when it returns no adapter touches the memory any more. EBUSY while windows are bound to the region. */
   close(): void {
+    if (this.endsImport(this.#owned)) return
     this.assertOpen('close')
-    if (!this.#owned) {
-      this.markClosed()
-      return
-    }
     const { i32 } = this.#host
-    const bound = i32[this.#entry + Key.region]!
-    if (bound > 0)
+    const check = (): void => {
+      const bound = i32[this.#entry + Key.region]!
+      if (bound === 0) return
+      // Withdrawn already, if another thread has bound a window after the first look.
+      Atomics.store(i32, this.#entry + Key.valid, 1)
       throw new VerbsError(
         'EBUSY',
         'close',
-        `${bound} memory windows are bound to this region: invalidate or free them first`,
+        `it is in use by ${plural(bound, 'memory window')}: invalidate or free them first`,
       )
+    }
+    check()
+    withdraw(this.#host, this.#entry)
+    check()
     this.markClosed()
-    destroyKey(this.#host, this.#entry)
+    removeKey(this.#host, this.#entry)
     this.#pd.context.disown('mrs', this)
   }
 }
@@ -240,6 +255,7 @@ function addKeyEntry(
   const { i32 } = host
   const used = host.deviceWord(index) + counter
   return host.control(() => {
+    pd.assertOpen(verb)
     if (i32[used]! >= max) throw new VerbsError('ENOMEM', verb, `all ${max} ${what} of the device are in use`)
     i32[used] = i32[used]! + 1
     i32[host.at.meta + Meta.keysUsed] = i32[host.at.meta + Meta.keysUsed]! + 1
@@ -249,20 +265,41 @@ function addKeyEntry(
   })
 }
 
-/** Takes a region or window out of the key table; afterwards nobody uses it. */
+/** Takes a region or window out of the key table; afterwards nobody uses it. Windows that are bound to the region are unbound. */
 export function destroyKey(host: Host, entry: number): void {
-  const { i32 } = host
-  Atomics.store(i32, entry + Key.valid, 0)
+  withdraw(host, entry)
+  if (host.i32[entry + Key.kind] === keyKind.region && host.i32[entry + Key.region]! > 0) {
+    const { i32, at } = host
+    const region = (entry - at.keys) / Key.words
+    for (let slot = 0; slot < keySlots; slot++) {
+      const window = at.keys + slot * Key.words
+      const kind = i32[window + Key.kind]
+      if ((kind === keyKind.window1 || kind === keyKind.window2) && i32[window + Key.region] === region)
+        unbind(host, window)
+    }
+    host.segment.quiesce()
+  }
+  removeKey(host, entry)
+}
+
+/** Ends the rights of a region or window; nobody uses them any more, but it is still there. */
+function withdraw(host: Host, entry: number): void {
+  Atomics.store(host.i32, entry + Key.valid, 0)
   host.segment.bumpEpoch()
   host.segment.quiesce()
+}
+
+function removeKey(host: Host, entry: number): void {
+  const { i32 } = host
   host.control(() => {
     const isRegion = i32[entry + Key.kind] === keyKind.region
     const used = host.deviceWord(i32[entry + Key.device]!) + (isRegion ? Dev.mrs : Dev.mws)
     i32[used] = i32[used]! - 1
     i32[host.at.meta + Meta.keysUsed] = i32[host.at.meta + Meta.keysUsed]! - 1
     if (!isRegion) unbind(host, entry)
-    Atomics.sub(i32, host.at.pds + i32[entry + Key.pd]! * Pd.words + (isRegion ? Pd.mrs : Pd.mws), 1)
+    const pd = i32[entry + Key.pd]!
     host.removeKey(entry)
+    releasePd(host, pd, isRegion ? Pd.mrs : Pd.mws)
   })
 }
 
@@ -273,5 +310,7 @@ export function unbind(host: Host, entry: number): void {
   i32[entry + Key.valid] = 0
   i32[entry + Key.qp] = -1
   host.segment.bumpEpoch()
-  if (region >= 0) Atomics.sub(i32, host.at.keys + region * Key.words + Key.region, 1)
+  if (region < 0) return
+  const bound = host.at.keys + region * Key.words
+  if (i32[bound + Key.key] === i32[entry + Key.regionKey]) Atomics.sub(i32, bound + Key.region, 1)
 }

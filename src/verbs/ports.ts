@@ -4,7 +4,8 @@
  */
 import { VerbsError } from './errors.ts'
 import type { Host } from './host.ts'
-import { Meta, maxPorts, Port } from './layout.ts'
+import { Meta, Port } from './layout.ts'
+import { giveRecord, recordOf, slotOf, stale, takeRecord } from './records.ts'
 
 /** The range of ports that are given to those who ask for none, Linux's. */
 const firstEphemeral = 32768
@@ -23,8 +24,8 @@ export interface PortRequest {
 /** A port that this thread has. */
 export interface TakenPort {
   readonly port: number
-  readonly slot: number
-  readonly serial: number
+  /** A reference to its record. */
+  readonly ref: number
 }
 
 /** Takes a port. EADDRINUSE if another has it; `random` is from [0, 1). */
@@ -50,7 +51,7 @@ export function takePort(host: Host, request: PortRequest, random: () => number)
 export function listenOnPort(host: Host, taken: TakenPort): void {
   const { i32, at } = host
   host.control(() => {
-    const p = portWord(host, taken.slot)
+    const p = portWord(host, slotOf(taken.ref))
     for (let slot = i32[at.portHeads + taken.port]! - 1; slot >= 0; slot = i32[portWord(host, slot) + Port.next]! - 1) {
       const other = portWord(host, slot)
       if (other !== p && i32[other + Port.space] === i32[p + Port.space] && overlap(host, other, gidOf(host, p)))
@@ -62,8 +63,7 @@ export function listenOnPort(host: Host, taken: TakenPort): void {
 
 export function givePort(host: Host, taken: TakenPort): void {
   host.control(() => {
-    const p = portWord(host, taken.slot)
-    if (host.i32[p + Port.state] === 1 && host.i32[p + Port.serial] === taken.serial) unchain(host, taken.slot)
+    if (recordOf(host, 'port', taken.ref) !== stale) unchain(host, slotOf(taken.ref))
   })
 }
 
@@ -84,19 +84,17 @@ export function reapPorts(host: Host, owner: number): number {
 
 function write(host: Host, request: PortRequest, port: number): TakenPort {
   const { i32, at } = host
-  const slot = host.takeSlot(at.ports, Port.words, maxPorts, Meta.portsUsed, 'takePort', 'ports')
-  const p = portWord(host, slot)
-  const serial = Atomics.add(i32, at.meta + Meta.generation, 1) + 1
+  const p = takeRecord(host, 'port', 'takePort')
+  const ref = i32[p + Port.ref]!
   i32[p + Port.owner] = host.segment.me
   i32[p + Port.space] = request.portSpace
   i32[p + Port.port] = port
   i32[p + Port.reuse] = request.reuse ? 1 : 0
-  i32[p + Port.serial] = serial
   gidOf(host, p).set(request.gid)
   i32[p + Port.next] = i32[at.portHeads + port]!
   i32[p + Port.state] = 1
-  Atomics.store(i32, at.portHeads + port, slot + 1)
-  return { port, slot, serial }
+  Atomics.store(i32, at.portHeads + port, slotOf(ref) + 1)
+  return { port, ref }
 }
 
 function isFree(host: Host, request: PortRequest, port: number): boolean {
@@ -124,7 +122,7 @@ function unchain(host: Host, slot: number): void {
   let link = at.portHeads + i32[p + Port.port]!
   while (i32[link] !== slot + 1 && i32[link] !== 0) link = portWord(host, i32[link]! - 1) + Port.next
   if (i32[link] === slot + 1) Atomics.store(i32, link, i32[p + Port.next]!)
-  i32[p + Port.state] = 0
+  giveRecord(host, 'port', p)
 }
 
 function portWord(host: Host, slot: number): number {

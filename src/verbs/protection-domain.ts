@@ -5,59 +5,62 @@ import type { WorkCompletion } from './completion-queue.ts'
 import { grhLength, type MwType, type QpType, WcFlag } from './constants.ts'
 import type { Context } from './context.ts'
 import { VerbsError } from './errors.ts'
-import { checkInteger, checkObject, Handle } from './handle.ts'
-import { Meta, maxPds, Pd } from './layout.ts'
+import { checkInteger, checkObject, Handle, plural } from './handle.ts'
+import { Pd, recordState } from './layout.ts'
+import { destroyPd } from './lifetime.ts'
 import { MemoryRegion, MemoryWindow, type Registrable } from './memory-region.ts'
 import { type QpInit, QueuePair } from './queue-pair.ts'
+import { createRecord, isStale, slotOf } from './records.ts'
 import { SharedReceiveQueue } from './shared-receive-queue.ts'
 
 export interface PdHandle {
   kind: 'pd'
-  slot: number
-  generation: number
+  ref: number
 }
 
 const members = [
-  ['mrs', Pd.mrs, 'memory regions'],
-  ['mws', Pd.mws, 'memory windows'],
-  ['qps', Pd.qps, 'queue pairs'],
-  ['srqs', Pd.srqs, 'shared receive queues'],
-  ['ahs', Pd.ahs, 'address handles'],
+  ['mrs', Pd.mrs, 'memory region'],
+  ['mws', Pd.mws, 'memory window'],
+  ['qps', Pd.qps, 'queue pair'],
+  ['srqs', Pd.srqs, 'shared receive queue'],
+  ['ahs', Pd.ahs, 'address handle'],
 ] as const
 
 export class ProtectionDomain extends Handle {
   readonly context: Context
+  /** Number of its record in the table of protection domains. */
   readonly slot: number
+  /** A reference to its record. */
+  readonly ref: number
   /** First word of its record. */
   readonly word: number
   readonly #owned: boolean
 
-  /** Use `context.allocPd` or `context.importPd`. */
-  constructor(context: Context, handle?: PdHandle) {
+  /** Use `context.allocPd` or `context.importPd`; `imported` is the record of another thread's. */
+  constructor(context: Context, imported?: number) {
     super('ProtectionDomain')
     this.context = context
-    this.#owned = handle === undefined
+    this.#owned = imported === undefined
     const { host } = context.device
     const { i32 } = host
-    this.slot =
-      handle?.slot ??
-      host.control(() => {
-        const slot = host.takeSlot(host.at.pds, Pd.words, maxPds, Meta.pdsUsed, 'allocPd', 'protection domains')
-        const pd = host.at.pds + slot * Pd.words
+    this.word =
+      imported ??
+      createRecord(host, 'pd', 'allocPd', 0, (pd) => {
         i32[pd + Pd.context] = context.slot
         i32[pd + Pd.owner] = host.segment.me
-        i32[pd + Pd.generation] = context.nextGeneration()
-        i32[pd + Pd.state] = 1
-        return slot
+        i32[pd + Pd.state] = recordState.live
       })
-    this.word = host.at.pds + this.slot * Pd.words
-    if (handle && (i32[this.word + Pd.state] !== 1 || i32[this.word + Pd.generation] !== handle.generation))
-      throw new VerbsError('EINVAL', 'importPd', 'there is no such protection domain any more')
+    this.ref = i32[this.word + Pd.ref]!
+    this.slot = slotOf(this.ref)
     if (this.#owned) context.adopt('pds', this)
   }
 
   get handle(): PdHandle {
-    return { kind: 'pd', slot: this.slot, generation: this.context.device.host.i32[this.word + Pd.generation]! }
+    return { kind: 'pd', ref: this.ref }
+  }
+
+  protected override gone(): boolean {
+    return isStale(this.context.device.host, this.word, this.ref)
   }
 
   /**
@@ -119,20 +122,18 @@ export class ProtectionDomain extends Handle {
     })
   }
 
-  /** EBUSY while anything belongs to it. */
+  /** EBUSY while anything belongs to it. Of an import it ends only the import. */
   close(): void {
+    if (this.endsImport(this.#owned)) return
     this.assertOpen('close')
-    if (!this.#owned) {
-      this.markClosed()
-      return
-    }
     const { host } = this.context.device
     for (const [, word, what] of members) {
       const count = host.i32[this.word + word]!
-      if (count > 0) throw new VerbsError('EBUSY', 'close', `${count} ${what} still belong to this protection domain`)
+      if (count > 0) throw new VerbsError('EBUSY', 'close', `it is in use by ${plural(count, what)}`)
     }
+    if (!destroyPd(host, this.word, false))
+      throw new VerbsError('EBUSY', 'close', 'another thread has just begun to use it')
     this.markClosed()
-    host.control(() => Atomics.store(host.i32, this.word + Pd.state, 0))
     this.context.disown('pds', this)
   }
 }

@@ -11,13 +11,15 @@ import { CompletionQueue } from './completion-queue.ts'
 import { Access, MwType, nameOf, Opcode, PathMtus, QpState, QpType, SendFlag } from './constants.ts'
 import type { FastPath } from './device.ts'
 import { VerbsError } from './errors.ts'
-import { dropAgent, nameAgent, takeAgent } from './gsi.ts'
+import { nameAgent, takeAgent } from './gsi.ts'
 import { checkInteger, checkObject, Handle } from './handle.ts'
 import type { Host } from './host.ts'
-import { Cq, Mcast, Meta, maxMcastEntries, maxQps, Pd, Pend, Qp, Rwqe, Sg, Srq, Wqe } from './layout.ts'
+import { Cq, Mcast, Meta, maxMcastEntries, Pd, Qp, Rwqe, Sg, Srq, Wqe } from './layout.ts'
+import { destroyQp } from './lifetime.ts'
 import type { MemoryWindow } from './memory-region.ts'
 import type { ProtectionDomain } from './protection-domain.ts'
 import { checkTransition, type QpAttrName } from './qp-state.ts'
+import { createRecord, isStale } from './records.ts'
 import { type SharedReceiveQueue, writeReceive } from './shared-receive-queue.ts'
 import { describe, fillBind, incRkey, RecvWorkRequest, recvWr, SendWorkRequest, sendWr } from './work-request.ts'
 
@@ -32,9 +34,10 @@ export interface QpInit<T extends QpType> {
   qpContext?: unknown
 }
 
+/** A handle that another thread, or another process on the same named segment, can import. */
 export interface QpHandle {
   kind: 'qp'
-  slot: number
+  ref: number
   qpNum: number
   type: QpType
 }
@@ -81,7 +84,10 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
   readonly pd: ProtectionDomain
   readonly type: T
   readonly qpNum: number
+  /** Number of its record in the table of QPs. */
   readonly slot: number
+  /** A reference to its record. */
+  readonly ref: number
   readonly sendCq: CompletionQueue
   readonly recvCq: CompletionQueue
   readonly srq: SharedReceiveQueue | null
@@ -105,7 +111,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
   /** Use `pd.createQp` or `context.importQp`. */
   constructor(
     pd: ProtectionDomain,
-    slot: number,
+    q: number,
     type: T,
     owned: boolean,
     init: Pick<QpInit<T>, 'sendCq' | 'recvCq' | 'srq' | 'qpContext'>,
@@ -113,7 +119,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     super('QueuePair')
     this.pd = pd
     this.type = type
-    this.slot = slot
+    this.slot = pd.context.device.host.qpSlot(q)
     this.sendCq = init.sendCq
     this.recvCq = init.recvCq
     this.srq = init.srq ?? null
@@ -122,9 +128,9 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     this.#host = pd.context.device.host
     this.#i32 = this.#host.i32
     this.#f64 = this.#host.f64
-    const q = this.#host.qpWord(slot)
     const i32 = this.#i32
     this.#q = q
+    this.ref = i32[q + Qp.ref]!
     this.qpNum = i32[q + Qp.number]!
     this.#sqRing = i32[q + Qp.sqRing]!
     this.#sqMask = i32[q + Qp.sqMask]!
@@ -179,15 +185,10 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     const sendBytes = sendSlots * sendStride * 4
     const recvBytes = Math.ceil((recvSlots * recvStride * 4) / 64) * 64
     const { qpWords } = context.device
-    const ring = host.allocate(sendBytes + recvBytes + qpWords * 4, verb)
     const { i32 } = host
-    const slot = host.control(() => {
-      const slot = host.takeSlot(host.at.qps, Qp.words, maxQps, Meta.qpsUsed, verb, 'queue pairs', [
-        Qp.sqLock,
-        Qp.rqPostLock,
-        Qp.rqLock,
-      ])
-      const q = host.qpWord(slot)
+    const q = createRecord(host, 'qp', verb, sendBytes + recvBytes + qpWords * 4, (q, ring) => {
+      // Looked at again: another thread may just now have destroyed one of them.
+      for (const used of [pd, init.sendCq, init.recvCq, init.srq]) used?.assertOpen(verb)
       if (init.type === QpType.GSI) i32[q + Qp.agent] = takeAgent(host) + 1
       i32[q + Qp.type] = init.type
       i32[q + Qp.state] = QpState.Reset
@@ -198,13 +199,13 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       i32[q + Qp.recvCq] = init.recvCq.slot
       i32[q + Qp.srq] = init.srq ? init.srq.slot : -1
       i32[q + Qp.sqSigAll] = init.sqSigAll ? 1 : 0
-      i32[q + Qp.sqRing] = ring / 4
+      i32[q + Qp.sqRing] = ring
       i32[q + Qp.sqMask] = sendSlots - 1
       i32[q + Qp.sqStride] = sendStride
-      i32[q + Qp.rqRing] = (ring + sendBytes) / 4
+      i32[q + Qp.rqRing] = ring + sendBytes / 4
       i32[q + Qp.rqMask] = recvSlots - 1
       i32[q + Qp.rqStride] = recvStride
-      i32[q + Qp.wire] = (ring + sendBytes + recvBytes) / 4
+      i32[q + Qp.wire] = ring + (sendBytes + recvBytes) / 4
       i32[q + Qp.maxSendWr] = cap.maxSendWr
       i32[q + Qp.maxRecvWr] = cap.maxRecvWr
       i32[q + Qp.maxSendSge] = cap.maxSendSge
@@ -216,20 +217,23 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       Atomics.add(i32, host.cqWord(init.recvCq.slot) + Cq.refs, 1)
       if (init.srq) Atomics.add(i32, host.srqWord(init.srq.slot) + Srq.refs, 1)
       Atomics.add(i32, pd.word + Pd.qps, 1)
-      host.nameQp(slot)
+      host.nameQp(host.qpSlot(q))
       if (init.type === QpType.GSI) nameAgent(host, q)
-      return slot
     })
     // Whoever was the only producer of one of these CQs is so no longer.
     host.segment.bumpEpoch()
     host.segment.quiesce()
-    const qp = new QueuePair<T>(pd, slot, init.type, true, init)
+    const qp = new QueuePair<T>(pd, q, init.type, true, init)
     context.adoptQp(qp as unknown as QueuePair)
     return qp
   }
 
   get handle(): QpHandle {
-    return { kind: 'qp', slot: this.slot, qpNum: this.qpNum, type: this.type }
+    return { kind: 'qp', ref: this.ref, qpNum: this.qpNum, type: this.type }
+  }
+
+  protected override gone(): boolean {
+    return isStale(this.#host, this.#q, this.ref)
   }
 
   /** The state now; errors change it. */
@@ -279,7 +283,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     if (to === QpState.Err) {
       host.setState(q, QpState.Err)
       host.segment.quiesce()
-      host.flushBroken(q, this.qpNum)
+      host.flushBroken(this.ref)
       const { device } = this.pd.context
       if (device.driven) {
         device.doorbell(q)
@@ -292,16 +296,19 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     if (to === from) return
     host.lockSends(q)
     segment.enterNow()
-    if (to === QpState.Sqd) {
-      i32[q + Qp.sqDrainAt] = i32[q + Qp.sqHead]!
-      i32[q + Qp.sqDraining] = 1
+    try {
+      if (to === QpState.Sqd) {
+        i32[q + Qp.sqDrainAt] = i32[q + Qp.sqHead]!
+        i32[q + Qp.sqDraining] = 1
+      }
+      // Errors may have moved the QP meanwhile; then they win.
+      const moved = Atomics.compareExchange(i32, q + Qp.state, from, to) === from
+      segment.bumpEpoch()
+      if (moved && (to === QpState.Sqd || to === QpState.Rts)) this.pd.context.device.doorbell(q)
+    } finally {
+      segment.unlock(q + Qp.sqLock)
+      segment.leave()
     }
-    // Errors may have moved the QP meanwhile; then they win.
-    const moved = Atomics.compareExchange(i32, q + Qp.state, from, to) === from
-    segment.bumpEpoch()
-    if (moved && (to === QpState.Sqd || to === QpState.Rts)) this.pd.context.device.doorbell(q)
-    segment.unlock(q + Qp.sqLock)
-    segment.leave()
     this.pd.context.device.settle()
   }
 
@@ -390,12 +397,20 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     i32[q + Qp.lastWqe] = 0
     segment.unlock(q + Qp.rqLock)
     host.lockSends(q)
+    // Polling a completion of this QP gives places of its send queue back: none may be left when the queue begins anew.
+    this.#purge()
     for (const word of [Qp.sqHead, Qp.sqNext, Qp.sqTail, Qp.pending, Qp.sqDraining, Qp.retriesLeft, Qp.rnrLeft])
       i32[q + word] = 0
     i32.fill(0, i32[q + Qp.wire]!, i32[q + Qp.wire]! + this.pd.context.device.qpWords)
     segment.unlock(q + Qp.sqLock)
-    host.purgeCompletions(host.cqWord(i32[q + Qp.sendCq]!), this.qpNum)
-    if (i32[q + Qp.recvCq] !== i32[q + Qp.sendCq]) host.purgeCompletions(host.cqWord(i32[q + Qp.recvCq]!), this.qpNum)
+  }
+
+  #purge(): void {
+    const i32 = this.#i32
+    const q = this.#q
+    this.#host.purgeCompletions(this.#host.cqWord(i32[q + Qp.sendCq]!), this.qpNum)
+    if (i32[q + Qp.recvCq] !== i32[q + Qp.sendCq])
+      this.#host.purgeCompletions(this.#host.cqWord(i32[q + Qp.recvCq]!), this.qpNum)
   }
 
   /** `ibv_query_qp`: what the attributes are now. */
@@ -453,8 +468,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     const q = this.#q
     const host = this.#host
     const { segment } = host
-    if (this.closed || i32[q + Qp.number] !== this.qpNum)
-      throw new VerbsError('EBADF', 'postSend', 'this QueuePair is closed')
+    this.assertOpen('postSend')
     if (i32[q + Qp.state]! < QpState.Rts)
       throw this.#bad(
         request,
@@ -463,32 +477,33 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       )
     host.lockSends(q)
     segment.enterNow()
-    if (i32[q + Qp.number] !== this.qpNum || i32[q + Qp.state]! < QpState.Rts) {
-      segment.unlock(q + Qp.sqLock)
-      segment.leave()
-      throw this.#bad(request, 'EINVAL', 'the QP was reset or destroyed by another thread')
-    }
-    let head = i32[q + Qp.sqHead]!
     let failed = 0
     try {
-      do {
-        if (((head - i32[q + Qp.sqTail]!) | 0) >= this.#maxSendWr) {
-          failed = badFull
-          break
+      if (i32[q + Qp.ref] !== this.ref || i32[q + Qp.state]! < QpState.Rts) failed = badGone
+      else {
+        let head = i32[q + Qp.sqHead]!
+        try {
+          do {
+            if (((head - i32[q + Qp.sqTail]!) | 0) >= this.#maxSendWr) {
+              failed = badFull
+              break
+            }
+            failed = this.#write(this.#sqRing + (head & this.#sqMask) * this.#sqStride, request)
+            if (failed !== 0) break
+            head = (head + 1) | 0
+            request = request.next
+          } while (request)
+        } catch {
+          failed = badField
         }
-        failed = this.#write(this.#sqRing + (head & this.#sqMask) * this.#sqStride, request)
-        if (failed !== 0) break
-        head = (head + 1) | 0
-        request = request.next
-      } while (request)
-    } catch {
-      failed = badField
+        i32[q + Qp.sqHead] = head
+        this.pd.context.device.doorbell(q)
+        if (fast !== null) fast.prepare()
+      }
+    } finally {
+      segment.unlock(q + Qp.sqLock)
+      segment.leave()
     }
-    i32[q + Qp.sqHead] = head
-    this.pd.context.device.doorbell(q)
-    if (fast !== null) fast.prepare()
-    segment.unlock(q + Qp.sqLock)
-    segment.leave()
     this.pd.context.device.settle()
     if (failed !== 0)
       throw this.#bad(request!, failed === badFull ? 'ENOMEM' : 'EINVAL', this.#reason(failed, request!))
@@ -518,7 +533,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     if (this.#datagram) {
       const { ah } = wr
       if (ah === null) return badAh
-      if (ah.pdId !== this.pd.slot) return badAhPd
+      if (ah.pdRef !== this.pd.ref) return badAhPd
       i32[w + Wqe.remoteQpn] = wr.remoteQpn
       i32[w + Wqe.remoteQkey] = wr.remoteQkey
       ;(ah as AddressHandle).copyTo(i32, w + Wqe.av)
@@ -588,6 +603,8 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
         return 'ah belongs to another protection domain'
       case badInline:
         return `inline data is longer than cap.maxInlineData ${this.cap.maxInlineData}`
+      case badGone:
+        return 'the QP was reset or destroyed by another thread'
       case badField:
         return 'a field of the work request has a value of the wrong type'
       case badInlineAddress:
@@ -609,8 +626,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     const q = this.#q
     const { segment } = this.#host
     let request: RecvWorkRequest | null = wr instanceof RecvWorkRequest ? wr : recvWr(wr)
-    if (this.closed || i32[q + Qp.number] !== this.qpNum)
-      throw new VerbsError('EBADF', 'postRecv', 'this QueuePair is closed')
+    this.assertOpen('postRecv')
     if (this.srq !== null) throw this.#bad(request, 'EINVAL', 'this QP receives from its SRQ: post there')
     if (i32[q + Qp.state] === QpState.Reset)
       throw this.#bad(request, 'EINVAL', 'the QP is in Reset; receives are posted from INIT on (modify it first)')
@@ -618,40 +634,40 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     const ring = i32[q + Qp.rqRing]!
     const mask = i32[q + Qp.rqMask]!
     const stride = i32[q + Qp.rqStride]!
-    segment.enter()
-    segment.lock(q + Qp.rqPostLock)
-    if (i32[q + Qp.number] !== this.qpNum) {
-      segment.unlock(q + Qp.rqPostLock)
-      segment.leave()
-      throw new VerbsError('EBADF', 'postRecv', 'this QueuePair is closed')
-    }
-    let head = i32[q + Qp.rqHead]!
     let failed = 0
+    segment.enter()
     try {
-      do {
-        if (((head - i32[q + Qp.rqTailSeen]!) | 0) >= maxRecvWr)
-          i32[q + Qp.rqTailSeen] = Atomics.load(i32, q + Qp.rqTail)
-        if (((head - i32[q + Qp.rqTailSeen]!) | 0) >= maxRecvWr) failed = badFull
-        else if (request.sgList.length > maxRecvSge) failed = badSges
-        if (failed !== 0) break
-        writeReceive(i32, this.#f64, ring + (head & mask) * stride, request)
-        head = (head + 1) | 0
-        segment.publish(q + Qp.rqHead, head)
-        request = request.next
-      } while (request)
-    } catch {
-      failed = badField
+      segment.lock(q + Qp.rqPostLock)
+      try {
+        let head = i32[q + Qp.rqHead]!
+        if (i32[q + Qp.ref] !== this.ref) failed = badGone
+        while (failed === 0 && request !== null) {
+          if (((head - i32[q + Qp.rqTailSeen]!) | 0) >= maxRecvWr)
+            i32[q + Qp.rqTailSeen] = Atomics.load(i32, q + Qp.rqTail)
+          if (((head - i32[q + Qp.rqTailSeen]!) | 0) >= maxRecvWr) failed = badFull
+          else if (request.sgList.length > maxRecvSge) failed = badSges
+          if (failed !== 0) break
+          writeReceive(i32, this.#f64, ring + (head & mask) * stride, request)
+          head = (head + 1) | 0
+          segment.publish(q + Qp.rqHead, head)
+          request = request.next
+        }
+      } catch {
+        failed = badField
+      }
+      // A full barrier: a sender that has put itself to sleep looks for receives once more, or this sees that it waits.
+      Atomics.store(i32, q + Qp.rqPostLock, 0)
+    } finally {
+      segment.leave()
     }
-    // A full barrier: a sender that has put itself to sleep looks for receives once more, or this sees that it waits.
-    Atomics.store(i32, q + Qp.rqPostLock, 0)
-    segment.leave()
+    if (failed === badGone) throw this.closedError('postRecv')
     if (i32[q + Qp.rqWaiting] !== 0) {
       const waiting = Atomics.exchange(i32, q + Qp.rqWaiting, 0)
       if (waiting !== 0) this.pd.context.device.retry(waiting - 1)
     }
     if (i32[q + Qp.state] === QpState.Err) {
       segment.quiesce()
-      this.#host.flushBroken(q, this.qpNum)
+      this.#host.flushBroken(this.ref)
     }
     if (failed !== 0) {
       let reason = `the receive queue is full with ${maxRecvWr} requests`
@@ -756,11 +772,8 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
 
   /** Destroys the QP; its outstanding completions vanish from the CQs. EBUSY while it is attached to a multicast group. */
   close(): void {
+    if (this.endsImport(this.#owned)) return
     this.assertOpen('close')
-    if (!this.#owned) {
-      this.markClosed()
-      return
-    }
     const mcast = this.#i32[this.#q + Qp.mcastRefs]!
     if (mcast > 0)
       throw new VerbsError('EBUSY', 'close', `the QP is attached to ${mcast} multicast groups: detach it first`)
@@ -785,6 +798,7 @@ const badInline = 6
 const badInlineAddress = 7
 const badInlineOpcode = 8
 const badField = 9
+const badGone = 10
 
 const plainAttributes = [
   'pathMtu',
@@ -806,49 +820,6 @@ const plainAttributes = [
   'altPort',
   'altTimeout',
 ] as const
-
-/** Frees a QP's record and rings and takes it out of every list. */
-export function destroyQp(host: Host, q: number): void {
-  const { i32, segment } = host
-  const qpNum = i32[q + Qp.number]!
-  const slot = host.qpSlot(q)
-  host.setState(q, QpState.Reset)
-  host.control(() => {
-    if (i32[q + Qp.type] === QpType.GSI) dropAgent(host, q)
-    host.forgetQp(slot)
-    for (let i = 0; i < i32[host.at.meta + Meta.mcastHigh]!; i++) {
-      const m = host.at.mcast + i * Mcast.words
-      if (i32[m + Mcast.state] === 1 && i32[m + Mcast.qpSlot] === slot) Atomics.store(i32, m + Mcast.state, 0)
-    }
-  })
-  segment.quiesce()
-  // Who flushes the QP just now finishes; who comes after sees that it is gone.
-  segment.lock(q + Qp.rqLock)
-  segment.unlock(q + Qp.rqLock)
-  host.lockSends(q)
-  segment.unlock(q + Qp.sqLock)
-  host.stopWaiting(q)
-  const pending = host.at.pending
-  segment.lock(pending + Pend.lock)
-  for (let i = 0; i < i32[pending + Pend.count]!; i++) {
-    if (i32[pending + Pend.list + i] !== slot) continue
-    const last = i32[pending + Pend.count]! - 1
-    i32[pending + Pend.list + i] = i32[pending + Pend.list + last]!
-    i32[pending + Pend.count] = last
-    break
-  }
-  segment.unlock(pending + Pend.lock)
-  const sendCq = host.cqWord(i32[q + Qp.sendCq]!)
-  const recvCq = host.cqWord(i32[q + Qp.recvCq]!)
-  host.purgeCompletions(sendCq, qpNum)
-  if (recvCq !== sendCq) host.purgeCompletions(recvCq, qpNum)
-  segment.free(i32[q + Qp.sqRing]! * 4)
-  Atomics.sub(i32, sendCq + Cq.refs, 1)
-  Atomics.sub(i32, recvCq + Cq.refs, 1)
-  if (i32[q + Qp.srq]! >= 0) Atomics.sub(i32, host.srqWord(i32[q + Qp.srq]!) + Srq.refs, 1)
-  Atomics.sub(i32, host.at.pds + i32[q + Qp.pd]! * Pd.words + Pd.qps, 1)
-  Atomics.store(i32, q + Qp.number, 0)
-}
 
 export function sameGid(i32: Int32Array, word: number, gid: Uint8Array): boolean {
   const bytes = new Uint8Array(i32.buffer, word * 4, 16)

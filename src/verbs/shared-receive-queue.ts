@@ -1,16 +1,17 @@
 /** Shared receive queues: one ring of receives for many QPs, with a limit event and resizing. */
 import type { RecvWrInit, SrqAttr, SrqInit } from './attributes.ts'
 import { VerbsError } from './errors.ts'
-import { checkInteger, checkObject, Handle } from './handle.ts'
+import { checkInteger, checkObject, Handle, plural } from './handle.ts'
 import type { Host } from './host.ts'
-import { Meta, maxSrqs, Pd, Qp, Rwqe, Sg, Srq } from './layout.ts'
+import { Pd, Qp, Rwqe, recordState, Sg, Srq } from './layout.ts'
+import { destroySrq } from './lifetime.ts'
 import type { ProtectionDomain } from './protection-domain.ts'
+import { createRecord, isStale, slotOf } from './records.ts'
 import { RecvWorkRequest, recvWr } from './work-request.ts'
 
 export interface SrqHandle {
   kind: 'srq'
-  slot: number
-  generation: number
+  ref: number
 }
 
 /** Writes one receive request into a ring. */
@@ -30,18 +31,22 @@ const slotsFor = (maxWr: number): number => 2 ** Math.ceil(Math.log2(Math.max(2,
 
 export class SharedReceiveQueue extends Handle {
   readonly pd: ProtectionDomain
+  /** Number of its record in the table of SRQs. */
   readonly slot: number
+  /** A reference to its record. */
+  readonly ref: number
   readonly #host: Host
   readonly #srq: number
   readonly #owned: boolean
 
   /** Use `pd.createSrq` or `context.importSrq`. */
-  constructor(pd: ProtectionDomain, slot: number, owned: boolean) {
+  constructor(pd: ProtectionDomain, srq: number, owned: boolean) {
     super('SharedReceiveQueue')
     this.pd = pd
-    this.slot = slot
     this.#host = pd.context.device.host
-    this.#srq = this.#host.srqWord(slot)
+    this.#srq = srq
+    this.ref = this.#host.i32[srq + Srq.ref]!
+    this.slot = slotOf(this.ref)
     this.#owned = owned
   }
 
@@ -54,15 +59,12 @@ export class SharedReceiveQueue extends Handle {
     checkInteger('createSrq', 'srqLimit', init.srqLimit ?? 0, 0, init.maxWr)
     const slots = slotsFor(init.maxWr)
     const stride = Math.ceil((Rwqe.data + maxSge * Sg.words) / 8) * 8
-    const ring = host.allocate(slots * stride * 4, 'createSrq') / 4
     const { i32 } = host
-    const slot = host.control(() => {
-      const at = host.takeSlot(host.at.srqs, Srq.words, maxSrqs, Meta.srqsUsed, 'createSrq', 'shared receive queues')
-      const srq = host.srqWord(at)
+    const word = createRecord(host, 'srq', 'createSrq', slots * stride * 4, (srq, ring) => {
+      pd.assertOpen('createSrq')
       i32[srq + Srq.pd] = pd.slot
       i32[srq + Srq.context] = pd.context.slot
       i32[srq + Srq.owner] = host.segment.me
-      i32[srq + Srq.generation] = pd.context.nextGeneration()
       i32[srq + Srq.maxWr] = init.maxWr
       i32[srq + Srq.maxSge] = maxSge
       i32[srq + Srq.ring] = ring
@@ -70,17 +72,20 @@ export class SharedReceiveQueue extends Handle {
       i32[srq + Srq.stride] = stride
       i32[srq + Srq.limit] = init.srqLimit ?? 0
       i32[srq + Srq.device] = index
-      i32[srq + Srq.state] = 1
+      i32[srq + Srq.state] = recordState.live
       Atomics.add(i32, pd.word + Pd.srqs, 1)
-      return at
     })
-    const srq = new SharedReceiveQueue(pd, slot, true)
+    const srq = new SharedReceiveQueue(pd, word, true)
     pd.context.adopt('srqs', srq)
     return srq
   }
 
   get handle(): SrqHandle {
-    return { kind: 'srq', slot: this.slot, generation: this.#host.i32[this.#srq + Srq.generation]! }
+    return { kind: 'srq', ref: this.ref }
+  }
+
+  protected override gone(): boolean {
+    return isStale(this.#host, this.#srq, this.ref)
   }
 
   /** Posts a receive request and all that are linked to it; ENOMEM when `maxWr` are posted. */
@@ -89,34 +94,42 @@ export class SharedReceiveQueue extends Handle {
     const { i32, f64, segment } = this.#host
     const srq = this.#srq
     let request: RecvWorkRequest | null = wr instanceof RecvWorkRequest ? wr : recvWr(wr)
-    segment.enter()
-    segment.lock(srq + Srq.postLock)
-    const maxWr = i32[srq + Srq.maxWr]!
-    const maxSge = i32[srq + Srq.maxSge]!
-    const ring = i32[srq + Srq.ring]!
-    const mask = i32[srq + Srq.mask]!
-    const stride = i32[srq + Srq.stride]!
-    let head = i32[srq + Srq.head]!
     let failed = ''
+    let full = false
+    let gone = false
+    segment.enter()
     try {
-      do {
-        if (((head - Atomics.load(i32, srq + Srq.tail)) | 0) >= maxWr) failed = `the SRQ is full with ${maxWr} requests`
-        else if (request.sgList.length > maxSge)
-          failed = `${request.sgList.length} scatter/gather elements are more than maxSge ${maxSge}`
-        if (failed !== '') break
-        writeReceive(i32, f64, ring + (head & mask) * stride, request)
-        head = (head + 1) | 0
-        segment.publish(srq + Srq.head, head)
-        request = request.next
-      } while (request)
-    } catch {
-      failed = 'a field of the work request has a value of the wrong type'
+      segment.lock(srq + Srq.postLock)
+      try {
+        const maxWr = i32[srq + Srq.maxWr]!
+        const maxSge = i32[srq + Srq.maxSge]!
+        const ring = i32[srq + Srq.ring]!
+        const mask = i32[srq + Srq.mask]!
+        const stride = i32[srq + Srq.stride]!
+        let head = i32[srq + Srq.head]!
+        gone = this.gone()
+        while (!gone && request !== null) {
+          full = ((head - Atomics.load(i32, srq + Srq.tail)) | 0) >= maxWr
+          if (full) failed = `the SRQ is full with ${maxWr} requests`
+          else if (request.sgList.length > maxSge)
+            failed = `${request.sgList.length} scatter/gather elements are more than maxSge ${maxSge}`
+          if (failed !== '') break
+          writeReceive(i32, f64, ring + (head & mask) * stride, request)
+          head = (head + 1) | 0
+          segment.publish(srq + Srq.head, head)
+          request = request.next
+        }
+      } catch {
+        failed = 'a field of the work request has a value of the wrong type'
+      }
+      Atomics.store(i32, srq + Srq.postLock, 0)
+    } finally {
+      segment.leave()
     }
-    Atomics.store(i32, srq + Srq.postLock, 0)
-    segment.leave()
+    if (gone) throw this.closedError('postRecv')
     if (i32[srq + Srq.waiting] !== 0) this.#wake()
     if (failed !== '') {
-      const error = new VerbsError(failed.includes('full') ? 'ENOMEM' : 'EINVAL', 'postRecv', failed)
+      const error = new VerbsError(full ? 'ENOMEM' : 'EINVAL', 'postRecv', failed)
       error.badWr = request!
       throw error
     }
@@ -166,12 +179,13 @@ export class SharedReceiveQueue extends Handle {
     const ring = host.allocate(slots * stride * 4, 'modify') / 4
     segment.lock(srq + Srq.postLock)
     segment.lock(srq + Srq.lock)
+    const gone = this.gone()
     const head = i32[srq + Srq.head]!
     const tail = i32[srq + Srq.tail]!
     const old = i32[srq + Srq.ring]!
     const posted = (head - tail) | 0
     const limit = i32[srq + Srq.limit]!
-    const fits = posted <= maxWr && limit <= maxWr
+    const fits = !gone && posted <= maxWr && limit <= maxWr
     if (fits) {
       for (let at = tail; at !== head; at = (at + 1) | 0) {
         const from = old + (at & i32[srq + Srq.mask]!) * stride
@@ -185,6 +199,7 @@ export class SharedReceiveQueue extends Handle {
     segment.unlock(srq + Srq.postLock)
     segment.quiesce()
     segment.free((fits ? old : ring) * 4)
+    if (gone) throw this.closedError('modify')
     if (!fits)
       throw new VerbsError(
         'EINVAL',
@@ -203,27 +218,13 @@ export class SharedReceiveQueue extends Handle {
     }
   }
 
-  /** EBUSY while QPs use it. */
+  /** EBUSY while QPs use it. Of an import it ends only the import. */
   close(): void {
+    if (this.endsImport(this.#owned)) return
     this.assertOpen('close')
-    if (!this.#owned) {
-      this.markClosed()
-      return
-    }
-    const { i32 } = this.#host
-    const refs = i32[this.#srq + Srq.refs]!
-    if (refs > 0) throw new VerbsError('EBUSY', 'close', `${refs} QPs still receive from this SRQ`)
+    const refs = destroySrq(this.#host, this.#srq, false)
+    if (refs > 0) throw new VerbsError('EBUSY', 'close', `it is in use by ${plural(refs, 'QP')}`)
     this.markClosed()
-    destroySrq(this.#host, this.#srq)
     this.pd.context.disown('srqs', this)
   }
-}
-
-/** Frees an SRQ's record and ring. */
-export function destroySrq(host: Host, srq: number): void {
-  const { i32, segment } = host
-  segment.quiesce()
-  segment.free(i32[srq + Srq.ring]! * 4)
-  Atomics.sub(i32, host.at.pds + i32[srq + Srq.pd]! * Pd.words + Pd.srqs, 1)
-  host.control(() => Atomics.store(i32, srq + Srq.state, 0))
 }

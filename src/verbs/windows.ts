@@ -72,6 +72,7 @@ export function bind(host: Host, q: number, w: number): number {
   i32[window + Key.access] = access
   i32[window + Key.qp] = kind === keyKind.window2 ? host.qpSlot(q) : -1
   i32[window + Key.region] = (region - host.at.keys) / Key.words
+  i32[window + Key.regionKey] = i32[region + Key.key]!
   Atomics.add(i32, region + Key.region, 1)
   i32[window + Key.key] = newKey
   Atomics.store(i32, window + Key.valid, 1)

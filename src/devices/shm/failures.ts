@@ -4,15 +4,15 @@
  * The thread that finds the failure holds the requester's send lock and must not take that of a second QP. So it changes
  * states, makes the completion and the event, and flushes only a queue whose lock it holds; the rest is for `settle`.
  */
-import { EventType, elementKind, type Host, layout, QpState, QpType, WcStatus } from '../../verbs/index.ts'
+import { EventType, type Host, layout, QpState, QpType, WcStatus } from '../../verbs/index.ts'
 import { canRespond } from './peer.ts'
 
 const { Qp } = layout
 
 export class Failures {
   readonly #host: Host
-  /** QPs whose queues are to be flushed once no send lock is held. */
-  readonly #deferred: { q: number; number: number }[] = []
+  /** References to QPs whose queues are to be flushed once no send lock is held. */
+  readonly #deferred: number[] = []
 
   constructor(host: Host) {
     this.#host = host
@@ -40,7 +40,7 @@ export class Failures {
     const host = this.#host
     const { i32 } = host
     if (i32[d + Qp.type] !== QpType.RC || !canRespond(host, d) || !host.breakQp(d, QpState.Err)) return
-    host.pushEvent(i32[d + Qp.context]!, event, elementKind.qp, host.qpSlot(d))
+    host.qpEvent(d, event)
     this.defer(d)
   }
 
@@ -48,7 +48,7 @@ export class Failures {
   overran(d: number): void {
     const host = this.#host
     if (!host.breakQp(d, QpState.Err)) return
-    host.pushEvent(host.i32[d + Qp.context]!, EventType.QpFatal, elementKind.qp, host.qpSlot(d))
+    host.qpEvent(d, EventType.QpFatal)
     this.defer(d)
   }
 
@@ -67,16 +67,16 @@ export class Failures {
 
   /** Leaves the queues of a QP that is in ERR now to be flushed by `settle`. */
   defer(q: number): void {
-    this.#deferred.push({ q, number: this.#host.i32[q + Qp.number]! })
+    this.#deferred.push(this.#host.i32[q + Qp.ref]!)
   }
 
   /** After a send lock was released: flushes what errors on the way left to be flushed. */
   settle(): void {
     while (this.#deferred.length > 0) {
-      const { q, number } = this.#deferred.pop()!
+      const ref = this.#deferred.pop()!
       // The threads that had begun before the state changed are done with the queue; then it can be flushed.
       this.#host.segment.quiesce()
-      this.#host.flushBroken(q, number)
+      this.#host.flushBroken(ref)
     }
   }
 }

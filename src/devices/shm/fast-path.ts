@@ -412,7 +412,7 @@ export class ShmFastPath implements FastPath {
     this.cqRing = i32[cq + Cq.ring]!
     this.cqMask = i32[cq + Cq.mask]!
     this.cqSize = i32[cq + Cq.cqe]!
-    this.cqAlone = i32[cq + Cq.refs] === 1
+    this.cqAlone = i32[cq + Cq.refs] === 1 && i32[cq + Cq.resizing] === 0
     this.cqChannel = i32[cq + Cq.channel]! >= 0
     this.plain = this.free && this.cqAlone && !this.cqChannel
     this.sendCq = host.cqWord(i32[q + Qp.sendCq]!)

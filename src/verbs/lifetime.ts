@@ -1,0 +1,280 @@
+/**
+ * The end of objects in a segment: how a record, and the memory behind it, is taken out of use while other threads may be
+ * working with it. Every object goes the same way:
+ *
+ *     1. its references become stale, and its state says that it is no more: whoever comes now finds nothing
+ *     2. a grace period passes, and its locks are taken once: whoever came before is done
+ *     3. its memory is freed; its record, as soon as no other object uses it
+ *
+ * An owner may close a CQ, an SRQ or a protection domain only when nothing uses it. If it ends without closing, objects of
+ * other threads may do so: queue pairs that complete to such a CQ, or receive from such an SRQ, go to ERR with QP_FATAL;
+ * in a protection domain whose owner ended, what there is goes on. The record stays until the last of them is closed.
+ */
+import { EventType, QpState, QpType } from './constants.ts'
+import { dropAgent } from './gsi.ts'
+import type { Host } from './host.ts'
+import {
+  Chan,
+  Cq,
+  cqState,
+  Dev,
+  Key,
+  keyKind,
+  keySlots,
+  Mcast,
+  Meta,
+  maxDevices,
+  Pd,
+  Pend,
+  Qp,
+  type RecordKind,
+  Records,
+  recordState,
+  Srq,
+} from './layout.ts'
+import { giveRecord, repairRecords, retire } from './records.ts'
+
+/** The owner of what is only kept for others. */
+const nobody = 0
+
+/** Frees a QP's record and rings and takes it out of every list. */
+export function destroyQp(host: Host, q: number): void {
+  const { i32, segment } = host
+  const qpNum = i32[q + Qp.number]!
+  const slot = host.qpSlot(q)
+  host.setState(q, QpState.Reset)
+  host.control(() => {
+    // From now on nobody finds it, neither by its number nor by a reference.
+    retire(host, q)
+    if (i32[q + Qp.type] === QpType.GSI) dropAgent(host, q)
+    host.forgetQp(slot)
+    for (let i = 0; i < i32[host.at.meta + Meta.mcastHigh]!; i++) {
+      const m = host.at.mcast + i * Mcast.words
+      if (i32[m + Mcast.state] === 1 && i32[m + Mcast.qpSlot] === slot) Atomics.store(i32, m + Mcast.state, 0)
+    }
+  })
+  segment.quiesce()
+  // A thread that is flushing the QP finishes; a later one sees that the reference is stale.
+  segment.lock(q + Qp.rqLock)
+  segment.unlock(q + Qp.rqLock)
+  host.lockSends(q)
+  segment.unlock(q + Qp.sqLock)
+  host.stopWaiting(q)
+  const pending = host.at.pending
+  segment.lock(pending + Pend.lock)
+  for (let i = 0; i < i32[pending + Pend.count]!; i++) {
+    if (i32[pending + Pend.list + i] !== slot) continue
+    const last = i32[pending + Pend.count]! - 1
+    i32[pending + Pend.list + i] = i32[pending + Pend.list + last]!
+    i32[pending + Pend.count] = last
+    break
+  }
+  segment.unlock(pending + Pend.lock)
+  const sendCq = host.cqWord(i32[q + Qp.sendCq]!)
+  const recvCq = host.cqWord(i32[q + Qp.recvCq]!)
+  host.purgeCompletions(sendCq, qpNum)
+  if (recvCq !== sendCq) host.purgeCompletions(recvCq, qpNum)
+  segment.free(i32[q + Qp.sqRing]! * 4)
+  host.control(() => {
+    releaseCq(host, sendCq)
+    releaseCq(host, recvCq)
+    if (i32[q + Qp.srq]! >= 0) releaseSrq(host, host.srqWord(i32[q + Qp.srq]!))
+    releasePd(host, i32[q + Qp.pd]!, Pd.qps)
+    giveRecord(host, 'qp', q)
+  })
+}
+
+/** Ends the QPs for which `uses` is true: their owners live, but a CQ or SRQ that they need is no more. No lock is held. */
+function endUsers(host: Host, uses: (q: number) => boolean): void {
+  const { i32, at, segment } = host
+  for (let slot = 0; slot < i32[at.meta + Meta.qpsUsed]!; slot++) {
+    const q = host.qpWord(slot)
+    if (i32[q + Qp.number] === 0 || !uses(q)) continue
+    const ref = i32[q + Qp.ref]!
+    if (host.breakQp(q, QpState.Err)) host.qpEvent(q, EventType.QpFatal)
+    segment.quiesce()
+    host.flushBroken(ref)
+  }
+}
+
+/** Frees a CQ's record and ring; how many queues still use it: then nothing was done, unless its owner ended (`orphan`). */
+export function destroyCq(host: Host, cq: number, orphan: boolean): number {
+  const { i32, segment } = host
+  const ref = i32[cq + Cq.ref]!
+  const refs = host.control(() => {
+    const refs = i32[cq + Cq.refs]!
+    if (refs > 0 && !orphan) return refs
+    retire(host, cq)
+    Atomics.store(i32, cq + Cq.state, cqState.dead)
+    // This thread's own, until it is done.
+    i32[cq + Cq.refs] = refs + 1
+    i32[cq + Cq.owner] = nobody
+    return refs
+  })
+  if (refs > 0 && !orphan) return refs
+  segment.bumpEpoch()
+  segment.quiesce()
+  segment.lock(cq + Cq.pollLock)
+  segment.lock(cq + Cq.lock)
+  segment.unlock(cq + Cq.lock)
+  segment.unlock(cq + Cq.pollLock)
+  if (i32[cq + Cq.channel]! >= 0) Atomics.sub(i32, host.chanWord(i32[cq + Cq.channel]!) + Chan.cqs, 1)
+  host.dropChannelEvents(cq, ref)
+  if (refs > 0) {
+    const slot = (cq - host.at.cqs) / Cq.words
+    endUsers(host, (q) => i32[q + Qp.sendCq] === slot || i32[q + Qp.recvCq] === slot)
+  }
+  segment.free(i32[cq + Cq.ring]! * 4)
+  i32[cq + Cq.ring] = 0
+  host.control(() => releaseCq(host, cq))
+  return 0
+}
+
+/** Frees an SRQ's record and ring; as `destroyCq`. */
+export function destroySrq(host: Host, srq: number, orphan: boolean): number {
+  const { i32, segment } = host
+  const refs = host.control(() => {
+    const refs = i32[srq + Srq.refs]!
+    if (refs > 0 && !orphan) return refs
+    retire(host, srq)
+    Atomics.store(i32, srq + Srq.state, recordState.dead)
+    i32[srq + Srq.refs] = refs + 1
+    i32[srq + Srq.owner] = nobody
+    return refs
+  })
+  if (refs > 0 && !orphan) return refs
+  segment.bumpEpoch()
+  segment.quiesce()
+  for (const lock of [srq + Srq.postLock, srq + Srq.lock]) {
+    segment.lock(lock)
+    segment.unlock(lock)
+  }
+  if (refs > 0) {
+    const slot = (srq - host.at.srqs) / Srq.words
+    endUsers(host, (q) => i32[q + Qp.srq] === slot)
+  }
+  segment.free(i32[srq + Srq.ring]! * 4)
+  i32[srq + Srq.ring] = 0
+  host.control(() => {
+    releasePd(host, i32[srq + Srq.pd]!, Pd.srqs)
+    releaseSrq(host, srq)
+  })
+  return 0
+}
+
+/** Frees a protection domain; false if there is something in it. Then nothing was done; that of an `orphan` goes with the last of it. */
+export function destroyPd(host: Host, pd: number, orphan: boolean): boolean {
+  return host.control(() => {
+    const used = pdMembers.some((word) => host.i32[pd + word]! > 0)
+    if (used && !orphan) return false
+    retire(host, pd)
+    if (used) {
+      host.i32[pd + Pd.state] = recordState.dead
+      host.i32[pd + Pd.owner] = nobody
+    } else giveRecord(host, 'pd', pd)
+    return true
+  })
+}
+
+/** What keeps the record of a dead protection domain. Address handles do not: they hold a reference. */
+const pdMembers = [Pd.mrs, Pd.mws, Pd.qps, Pd.srqs]
+
+/**
+ * Counts anew what objects use, after a thread ended: it may have died between an object and its count. All counts change
+ * under the control lock, in one critical section with what they count.
+ */
+export function recount(host: Host): void {
+  const { i32, at } = host
+  const count = (word: number, by: number): void => {
+    i32[word] = i32[word]! + by
+  }
+  const each = (kind: RecordKind, visit: (word: number) => void): void => {
+    const { table, words, high } = Records[kind]
+    for (let slot = 0; slot < i32[at.meta + high]!; slot++) {
+      const word = at[table] + slot * words
+      if (i32[word] !== 0) visit(word)
+    }
+  }
+  const pdOf = (slot: number): number => at.pds + slot * Pd.words
+  host.control(() => {
+    repairRecords(host)
+    // A thread that is destroying one counts as a user of it.
+    each('cq', (cq) =>
+      count(cq + Cq.refs, -i32[cq + Cq.refs]! + (isBeingDestroyed(i32, cq + Cq.state, cq + Cq.ring) ? 1 : 0)),
+    )
+    each('srq', (srq) =>
+      count(srq + Srq.refs, -i32[srq + Srq.refs]! + (isBeingDestroyed(i32, srq + Srq.state, srq + Srq.ring) ? 1 : 0)),
+    )
+    each('pd', (pd) => {
+      for (const word of pdMembers) i32[pd + word] = 0
+    })
+    each('qp', (q) => {
+      count(host.cqWord(i32[q + Qp.sendCq]!) + Cq.refs, 1)
+      count(host.cqWord(i32[q + Qp.recvCq]!) + Cq.refs, 1)
+      if (i32[q + Qp.srq]! >= 0) count(host.srqWord(i32[q + Qp.srq]!) + Srq.refs, 1)
+      count(pdOf(i32[q + Qp.pd]!) + Pd.qps, 1)
+    })
+    each('srq', (srq) => count(pdOf(i32[srq + Srq.pd]!) + Pd.srqs, 1))
+    if (i32[at.meta + Meta.keysUsed] !== 0) countKeys(host)
+    // The last user of what was kept for it may have died before it could free it.
+    each('cq', (cq) => {
+      if (i32[cq + Cq.state] === cqState.dead && i32[cq + Cq.refs] === 0) giveRecord(host, 'cq', cq)
+    })
+    each('srq', (srq) => {
+      if (i32[srq + Srq.state] === recordState.dead && i32[srq + Srq.refs] === 0) giveRecord(host, 'srq', srq)
+    })
+    each('pd', (pd) => {
+      if (i32[pd + Pd.state] === recordState.dead && pdMembers.every((word) => i32[pd + word] === 0))
+        giveRecord(host, 'pd', pd)
+    })
+  })
+}
+
+function isBeingDestroyed(i32: Int32Array, state: number, ring: number): boolean {
+  return i32[state] === cqState.dead && i32[ring] !== 0
+}
+
+function countKeys(host: Host): void {
+  const { i32, at } = host
+  for (let index = 0; index < maxDevices; index++) {
+    i32[host.deviceWord(index) + Dev.mrs] = 0
+    i32[host.deviceWord(index) + Dev.mws] = 0
+  }
+  let used = 0
+  for (let slot = 0; slot < keySlots; slot++) {
+    const entry = at.keys + slot * Key.words
+    const kind = i32[entry + Key.kind]!
+    if (kind === keyKind.free || kind === keyKind.deleted) continue
+    used++
+    const device = host.deviceWord(i32[entry + Key.device]!) + (kind === keyKind.region ? Dev.mrs : Dev.mws)
+    i32[device] = i32[device]! + 1
+    const pd = at.pds + i32[entry + Key.pd]! * Pd.words + (kind === keyKind.region ? Pd.mrs : Pd.mws)
+    i32[pd] = i32[pd]! + 1
+  }
+  i32[at.meta + Meta.keysUsed] = used
+}
+
+// Objects that use another count there, under the control lock.
+
+export function releaseCq(host: Host, cq: number): void {
+  const { i32 } = host
+  const refs = i32[cq + Cq.refs]! - 1
+  i32[cq + Cq.refs] = refs
+  if (refs === 0 && i32[cq + Cq.state] === cqState.dead) giveRecord(host, 'cq', cq)
+}
+
+function releaseSrq(host: Host, srq: number): void {
+  const { i32 } = host
+  const refs = i32[srq + Srq.refs]! - 1
+  i32[srq + Srq.refs] = refs
+  if (refs === 0 && i32[srq + Srq.state] === recordState.dead) giveRecord(host, 'srq', srq)
+}
+
+/** `counter` is the word of `Pd` that counts objects of this kind. */
+export function releasePd(host: Host, slot: number, counter: number): void {
+  const { i32, at } = host
+  const pd = at.pds + slot * Pd.words
+  i32[pd + counter] = i32[pd + counter]! - 1
+  if (i32[pd + Pd.state] === recordState.dead && pdMembers.every((word) => i32[pd + word]! <= 0))
+    giveRecord(host, 'pd', pd)
+}

@@ -1,0 +1,166 @@
+/**
+ * Records of the tables in a segment, and how they are named. A record changes hands: what is kept across a time in which
+ * that may happen (a handle, an event, an entry of a channel's list) is not its slot but a reference:
+ *
+ *     bits 0–15    slot
+ *     bits 16–31   generation: odd while the record is in use, and another for each use; so a reference is never 0
+ *
+ * The record holds its own reference in word 1, so that one comparison tells whether a reference is stale. It changes
+ * when the object begins to be destroyed; the record is free, and may be taken anew, only when nobody uses it any more.
+ *
+ *     free ──takeRecord──▶ in use ──retire──▶ in use, but references are stale ──giveRecord──▶ free
+ *
+ * `takeRecord`, `retire`, `giveRecord` and `repairRecords` are called under the control lock. Word 0 of a record is 0 while it is free; it is
+ * written in the same critical section as the bit of the table, so that what a thread that died in between left can be
+ * told (`repairRecords`).
+ */
+import { VerbsError } from './errors.ts'
+import type { Host } from './host.ts'
+import { type RecordKind, Records } from './layout.ts'
+
+/** Word of each record that holds its reference. */
+const refWord = 1
+
+/** What `recordOf` gives for a reference to an object that is gone. */
+export const stale = -1
+
+/**
+ * Slots that are used in turn before one is used again, as long as so many are free: an old reference then meets its
+ * generation again only after 2^15 times as many objects.
+ */
+const rotation = 256
+
+const whats: Readonly<Record<RecordKind, string>> = {
+  context: 'contexts',
+  pd: 'protection domains',
+  channel: 'completion channels',
+  srq: 'shared receive queues',
+  cq: 'completion queues',
+  qp: 'queue pairs',
+  port: 'ports',
+}
+
+export function slotOf(ref: number): number {
+  return ref & 0xffff
+}
+
+/** Whether the record at `word` is not, or no more, that of the object that `ref` names. */
+export function isStale(host: Host, word: number, ref: number): boolean {
+  return host.i32[word + refWord] !== ref || (ref & 0x10000) === 0
+}
+
+/** First word of the record that `ref` names, or `stale`. */
+export function recordOf(host: Host, kind: RecordKind, ref: number): number {
+  const { table, words } = Records[kind]
+  const word = host.at[table] + slotOf(ref) * words
+  return isStale(host, word, ref) ? stale : word
+}
+
+/** The record that a handle names, perhaps another thread's; EINVAL if it is none, or its object is gone. */
+export function recordOfHandle(host: Host, verb: string, kind: RecordKind, handle: unknown): number {
+  const given = handle as { kind?: unknown; ref?: unknown } | null
+  if (typeof given !== 'object' || given === null || given.kind !== kind)
+    throw new VerbsError('EINVAL', verb, `this is not a handle of kind '${kind}'`)
+  const { ref } = given
+  const wellFormed = typeof ref === 'number' && (ref | 0) === ref && slotOf(ref) < Records[kind].max
+  const word = wellFormed ? recordOf(host, kind, ref) : stale
+  if (word === stale) throw new VerbsError('EINVAL', verb, `the object of this handle is closed, or never was`)
+  return word
+}
+
+/** Takes a free record of a table, cleared but for its locks; its first word. ENOMEM if all are in use. */
+export function takeRecord(host: Host, kind: RecordKind, verb: string): number {
+  const { i32, at } = host
+  const { table, words, max, high, hint, bits, locks } = Records[kind]
+  const first = at.slots + bits
+  const used = i32[at.meta + high]!
+  let slot = freeBit(i32, first, Math.min(max, Math.max(used, rotation)), i32[at.meta + hint]!)
+  if (slot < 0) slot = freeBit(i32, first, max, used)
+  if (slot < 0) throw new VerbsError('ENOMEM', verb, `all ${max} ${whats[kind]} of the segment are in use`)
+  const word = at[table] + slot * words
+  if (slot >= used) host.commitMemory(at[table] + used * words, (slot + 1 - used) * words, verb)
+  const ref = slot | ((((i32[word + refWord]! >>> 16) + 1) | 1) << 16)
+  for (let i = 0; i < words; i++) if (!locks.includes(i)) i32[word + i] = 0
+  i32[word + refWord] = ref
+  i32[first + (slot >>> 5)] = i32[first + (slot >>> 5)]! | (1 << (slot & 31))
+  i32[at.meta + hint] = slot + 1
+  if (slot >= used) i32[at.meta + high] = slot + 1
+  return word
+}
+
+/**
+ * A new object with `ringBytes` of memory of its own, under the control lock: `fill` writes its record, word 0 last. If
+ * anything throws, nothing stays.
+ */
+export function createRecord(
+  host: Host,
+  kind: RecordKind,
+  verb: string,
+  ringBytes: number,
+  fill: (word: number, ring: number) => void,
+): number {
+  const { segment } = host
+  const ring = ringBytes > 0 ? host.allocate(ringBytes, verb) : 0
+  try {
+    return host.control(() => {
+      const word = takeRecord(host, kind, verb)
+      try {
+        fill(word, ring / 4)
+      } catch (error) {
+        giveRecord(host, kind, word)
+        throw error
+      }
+      return word
+    })
+  } catch (error) {
+    if (ring > 0) segment.free(ring)
+    throw error
+  }
+}
+
+/** Makes all references to a record stale. The record stays in use until `giveRecord`. */
+export function retire(host: Host, word: number): void {
+  const { i32 } = host
+  const ref = i32[word + refWord]!
+  if ((ref & 0x10000) !== 0) Atomics.store(i32, word + refWord, (ref + 0x10000) | 0)
+}
+
+/** Frees a record. */
+export function giveRecord(host: Host, kind: RecordKind, word: number): void {
+  const { i32, at } = host
+  const { table, words, bits } = Records[kind]
+  const slot = (word - at[table]) / words
+  retire(host, word)
+  Atomics.store(i32, word, 0)
+  const bit = at.slots + bits + (slot >>> 5)
+  i32[bit] = i32[bit]! & ~(1 << (slot & 31))
+}
+
+/** Takes back the records that threads had taken which died before they could use them. */
+export function repairRecords(host: Host): void {
+  const { i32, at } = host
+  for (const { table, words, high, bits } of Object.values(Records)) {
+    for (let slot = 0; slot < i32[at.meta + high]!; slot++) {
+      const bit = at.slots + bits + (slot >>> 5)
+      const mask = 1 << (slot & 31)
+      if (i32[at[table] + slot * words] === 0) i32[bit] = i32[bit]! & ~mask
+      else i32[bit] = i32[bit]! | mask
+    }
+  }
+}
+
+/** The first clear bit of [0, count) from `from` on, and then from the start; −1 if all are set. */
+function freeBit(i32: Int32Array, first: number, count: number, from: number): number {
+  const start = from < count ? from : 0
+  const words = Math.ceil(count / 32)
+  for (let i = 0; i <= words; i++) {
+    const index = ((start >>> 5) + i) % words
+    let free = ~i32[first + index]!
+    // In the word where the search begins, first the bits from there on, and at the end those before.
+    if (i === 0) free &= -1 << (start & 31)
+    if (free === 0) continue
+    const bit = index * 32 + (31 - Math.clz32(free & -free))
+    if (bit < count) return bit
+  }
+  return -1
+}
