@@ -498,6 +498,11 @@ export class Host {
     this.#pushEvent(i32[srq + Srq.context]!, type, elementKind.srq, i32[srq + Srq.ref]!, 0)
   }
 
+  /** An event of the whole device, for one of its contexts. */
+  deviceEvent(context: number, type: EventType): void {
+    this.#pushEvent(context, type, elementKind.none, 0, 0)
+  }
+
   #pushEvent(context: number, type: EventType, kind: number, ref: number, number: number): void {
     const { i32, segment } = this
     const c = this.ctxWord(context)

@@ -5,7 +5,7 @@
 import { basename } from 'node:path'
 import { isMainThread, type Worker } from 'node:worker_threads'
 import { makeEventFd, nativeAvailable, signalEventFd, startThread } from '../../memory/index.ts'
-import { EventType, elementKind, type Host, layout, processHost } from '../../verbs/index.ts'
+import { EventType, type Host, layout, processHost } from '../../verbs/index.ts'
 import { unpublish } from './published.ts'
 
 const { Ctx, Dev, Meta, maxDevices } = layout
@@ -99,8 +99,7 @@ function tellFatal(host: Host, index: number): void {
   const { i32, at } = host
   for (let context = 0; context < i32[at.meta + Meta.contextsUsed]!; context++) {
     const c = host.ctxWord(context)
-    if (i32[c + Ctx.uses] === 1 && i32[c + Ctx.device] === index)
-      host.pushEvent(context, EventType.DeviceFatal, elementKind.none, 0)
+    if (i32[c + Ctx.uses] === 1 && i32[c + Ctx.device] === index) host.deviceEvent(context, EventType.DeviceFatal)
   }
 }
 
