@@ -227,9 +227,9 @@ const parts: Record<string, () => Promise<void>> = {
     connectQp(end.qp, local, endpoint, timing)
     const { host } = context.device
     const { flushBroken } = host
-    host.flushBroken = (q: number, number: number) => {
+    host.flushBroken = (ref: number) => {
       Atomics.wait(pause, 0, 0, 300)
-      flushBroken.call(host, q, number)
+      flushBroken.call(host, ref)
     }
     end.qp.postSend({ opcode: Opcode.Write, remoteAddr: addr, rkey: 1, sgList: [end.sge()] })
     host.flushBroken = flushBroken
