@@ -37,11 +37,9 @@ function open(name: string): ReturnType<typeof openDevice> {
     return openDevice(name)
   } catch (error) {
     const { code, message } = error as Error & { code?: string }
-    if (code !== 'ENODEV' && code !== 'EINVAL') throw error
-    throw new UsageError(
-      '--device',
-      `'${name}' cannot be used: ${message.replace(/^openDevice: /, '')}. \`verbena devices\` lists the adapters`,
-    )
+    // It says which there are. What else is wrong is not the name: the environment, perhaps.
+    if (code !== 'ENODEV') throw error
+    throw new UsageError('--device', `'${name}' cannot be used: ${message.replace(/^openDevice: /, '')}`)
   }
 }
 

@@ -2,4 +2,4 @@
 export { Chain, type ChainEnds } from './chain.ts'
 export type { FaultCounter } from './faults.ts'
 export { Packet } from './packet.ts'
-export { checkWrap, faults, parseFaults, tap, trace, wrapsOfEnvironment } from './wraps.ts'
+export { checkWrap, faults, parseFaults, tap, trace, warnOfWraps, wrapsOfEnvironment } from './wraps.ts'

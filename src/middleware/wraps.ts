@@ -37,8 +37,9 @@ export function trace(onLine?: (line: string) => void): TraceWrap {
   return checkWrap(onLine ? { kind: 'trace', onLine } : { kind: 'trace' }) as TraceWrap
 }
 
-export function checkWrap(wrap: Wrap): Wrap {
-  const wrong = (what: string): VerbsError => new VerbsError('EINVAL', 'openDevice', `wrap: ${what}`)
+/** Throws EINVAL if it is no layer, with `place` in front: where the layer was asked for. */
+export function checkWrap(wrap: Wrap, place = 'wrap'): Wrap {
+  const wrong = (what: string): VerbsError => new VerbsError('EINVAL', 'openDevice', `${place}: ${what}`)
   if (typeof wrap !== 'object' || wrap === null) throw wrong('a layer is what faults(), tap() or trace() gives')
   if (wrap.kind === 'tap') {
     if (typeof wrap.path !== 'string' || wrap.path === '' || wrap.path.includes('\0'))
@@ -69,8 +70,27 @@ export function wrapsOfEnvironment(env: NodeJS.ProcessEnv = process.env): Wrap[]
   const wraps: Wrap[] = []
   if (env.VERBENA_FAULTS) wraps.push(parseFaults(env.VERBENA_FAULTS))
   if (env.VERBENA_TRACE && env.VERBENA_TRACE !== '0') wraps.push(trace())
-  if (env.VERBENA_TAP) wraps.push(tap(env.VERBENA_TAP.replaceAll('%p', String(process.pid))))
+  if (env.VERBENA_TAP) {
+    const path = env.VERBENA_TAP.replaceAll('%p', String(process.pid))
+    wraps.push(checkWrap({ kind: 'tap', path }, 'VERBENA_TAP'))
+  }
   return wraps
+}
+
+let told = false
+/**
+ * For devices without a link that could be wrapped: what the environment asks for is checked as for any other, and a
+ * warning says, once, that it does nothing there.
+ */
+export function warnOfWraps(device: string, env: NodeJS.ProcessEnv = process.env): void {
+  const wraps = wrapsOfEnvironment(env)
+  if (wraps.length === 0 || told) return
+  told = true
+  const names = wraps.map(({ kind }) => `VERBENA_${kind.toUpperCase()}`).join(', ')
+  process.emitWarning(
+    `${names}: ${device} has no link to which this could be done; a device on a network has, for example roce:127.0.0.1`,
+    { code: 'VERBENA_NO_LINK' },
+  )
 }
 
 /** `loss=3%,reordering=0.01,delay=2ms,jitter=500us,direction=out,seed=7`. */
@@ -86,7 +106,7 @@ export function parseFaults(text: string): FaultsWrap {
       rates[`${name}Ms`] = milliseconds(value, wrong)
     else rates[name] = value.endsWith('%') ? Number(value.slice(0, -1)) / 100 : Number(value)
   }
-  return faults(rates as FaultRates)
+  return checkWrap({ kind: 'faults', ...rates } as FaultsWrap, 'VERBENA_FAULTS') as FaultsWrap
 }
 
 function milliseconds(text: string, wrong: (what: string) => VerbsError): number {

@@ -1,5 +1,5 @@
 /** Which adapter a program of two processes uses. */
-import { type Context, getDeviceList, type OpenOptions, openDevice, VerbsError } from '../index.ts'
+import { type Context, type OpenOptions, openDevice, VerbsError } from '../index.ts'
 import { UsageError } from './usage.ts'
 
 /** The segment that two processes of one host meet in when neither names another. */
@@ -21,9 +21,8 @@ export function openNamed(name: string | undefined, options: OpenOptions = {}): 
   try {
     return openDevice(asked, options)
   } catch (error) {
-    if (!(error instanceof VerbsError) || (error.code !== 'ENODEV' && error.code !== 'EINVAL')) throw error
-    const known = getDeviceList().filter(({ kind }) => kind !== 'shm')
-    const hint = known.length > 0 ? `; there are ${known.map((device) => device.name).join(', ')}` : ''
-    throw new UsageError('-d', `'${asked}' cannot be used: ${error.message.replace(/^openDevice: /, '')}${hint}`)
+    // It says which there are. What else is wrong is not the name: the environment, perhaps.
+    if (!(error instanceof VerbsError) || error.code !== 'ENODEV') throw error
+    throw new UsageError('-d', `'${asked}' cannot be used: ${error.message.replace(/^openDevice: /, '')}`)
   }
 }

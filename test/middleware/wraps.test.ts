@@ -1,5 +1,6 @@
 /** How middleware is named: by functions and by the environment. */
-import { describe, expect, it } from 'vitest'
+import { once } from 'node:events'
+import { describe, expect, it, vi } from 'vitest'
 import { faults, openDevice, tap, trace, VerbsError } from '../../src/index.ts'
 import { parseFaults, wrapsOfEnvironment } from '../../src/middleware/index.ts'
 
@@ -27,6 +28,24 @@ describe('faults of the environment', () => {
   ])('%s is refused', (text, message) => {
     expect(() => parseFaults(text)).toThrow(message)
     expect(() => parseFaults(text)).toThrow(VerbsError)
+  })
+
+  it('are named by their variable where they are malformed, on every device', () => {
+    vi.stubEnv('VERBENA_FAULTS', 'loss=300%')
+    for (const device of ['shm0', 'roce:127.0.0.1'])
+      expect(() => openDevice(device)).toThrow(/^openDevice: VERBENA_FAULTS: loss is a probability from 0 to 1, not 3 /)
+    vi.unstubAllEnvs()
+  })
+
+  it('do nothing on a device without a link, which a warning says', async () => {
+    vi.stubEnv('VERBENA_FAULTS', 'loss=1%')
+    const warning = once(process, 'warning') as Promise<[Error & { code: string }]>
+    openDevice('shm0').close()
+    openDevice('shm1').close()
+    vi.unstubAllEnvs()
+    const [{ code, message }] = await warning
+    expect(code).toBe('VERBENA_NO_LINK')
+    expect(message).toMatch(/^VERBENA_FAULTS: shm0 has no link/)
   })
 
   it('come first, and the tap is nearest to the wire', () => {

@@ -28,7 +28,9 @@ export class DatagramPort implements PacketSocket {
   sourcePort = 0
   readonly sourceWords: Uint32Array = new Uint32Array(4)
   readonly source: Uint8Array = new Uint8Array(this.sourceWords.buffer)
-  kernelDrops = 0
+  /** What the kernel dropped, as far as the system tells. */
+  systemDrops = 0
+  #full = 0
 
   readonly #socket: DatagramSocket
   readonly #u8: Uint8Array
@@ -42,12 +44,16 @@ export class DatagramPort implements PacketSocket {
     this.family = local.address.length === 4 ? 4 : 6
     socket.onPacket = (bytes, source, port) => {
       if (this.#arrived.length - this.#next >= mostWaiting) {
-        this.kernelDrops++
+        this.#full++
         return
       }
       this.#arrived.push({ bytes, source: source.slice(), port })
       if (this.#arrived.length - this.#next === 1) rang()
     }
+  }
+
+  get kernelDrops(): number {
+    return this.#full + this.systemDrops
   }
 
   get waiting(): boolean {

@@ -24,6 +24,9 @@ export class DatagramSocket {
    */
   onPacket: (bytes: Uint8Array, source: Uint8Array, sourcePort: number) => void = () => {}
 
+  /** Called for each datagram that the system refused. */
+  onSendError: () => void = () => {}
+
   readonly #local: HostAddress
   readonly #requestedPort: number
   readonly #socket: Socket
@@ -130,6 +133,7 @@ export class DatagramSocket {
 
   #count(code = 'unknown'): void {
     this.counters.sendErrors[code] = (this.counters.sendErrors[code] ?? 0) + 1
+    this.onSendError()
   }
 
   /** The index of a destination for `send`, from its 4 or 16 bytes (or GID) and port: the same for the same address. */

@@ -9,6 +9,7 @@ import { type Host, layout } from '../../verbs/index.ts'
 import type { HostAddress } from './addresses.ts'
 import { DatagramPort } from './datagram-port.ts'
 import { DatagramSocket } from './datagram-socket.ts'
+import { dropsKey, kernelDrops } from './socket-drops.ts'
 import { maxSlots, rocePort, Slot, slotKind } from './socket-table.ts'
 
 export const datagramState = { free: 0, bound: 1, asked: 2 } as const
@@ -16,6 +17,8 @@ export const datagramState = { free: 0, bound: 1, asked: 2 } as const
 interface Bound {
   readonly socket: DatagramSocket
   readonly port: DatagramPort
+  /** In `kernelDrops`; null for a group. */
+  readonly key: string | null
 }
 
 /** By the first word of the entry in the table. */
@@ -48,7 +51,7 @@ export async function followTable(
       if (i32[word + Slot.state] !== datagramState.bound) continue
       Atomics.store(i32, word + Slot.state, datagramState.free)
     } else if (!bound.has(word)) {
-      const state = await bind(host, word, addresses, ring)
+      const state = await bind(host, dev, word, addresses, ring)
       if (state < 0) i32[word + Slot.fd] = 0
       else Atomics.add(i32, dev + layout.Dev.generation, 1)
       Atomics.store(i32, word + Slot.state, state)
@@ -57,7 +60,13 @@ export async function followTable(
   }
 }
 
-async function bind(host: Host, word: number, addresses: readonly HostAddress[], ring: () => void): Promise<number> {
+async function bind(
+  host: Host,
+  dev: number,
+  word: number,
+  addresses: readonly HostAddress[],
+  ring: () => void,
+): Promise<number> {
   const { i32 } = host
   const local = addresses[i32[word + Slot.local]!]
   if (local === undefined) return -errnos.EINVAL
@@ -69,8 +78,17 @@ async function bind(host: Host, word: number, addresses: readonly HostAddress[],
     const { code = '' } = error as NodeJS.ErrnoException
     return -(code in errnos ? errnos[code as keyof typeof errnos] : errnos.EIO)
   }
-  bound.set(word, { socket, port: new DatagramPort(socket, local, host.u8, ring) })
+  const key = group === null ? dropsKey(local.address) : null
+  const index = (dev - host.at.devices) / layout.Dev.words
+  socket.onSendError = () => host.count(index, 'send_err')
+  bound.set(word, { socket, port: new DatagramPort(socket, local, host.u8, ring), key })
   return datagramState.bound
+}
+
+/** Has the ports tell what the kernel dropped. Several sockets may be bound to a group's address: those are left out. */
+export function lookForDrops(): void {
+  const drops = kernelDrops(rocePort)
+  for (const { port, key } of bound.values()) if (key !== null) port.systemDrops = drops.get(key) ?? port.systemDrops
 }
 
 export async function closeAll(): Promise<void> {

@@ -253,7 +253,7 @@ export class RoceDevice extends NetworkDevice {
         this.#openSocket(local, address, slotKind.unicast, null)
       } catch (error) {
         this.#closeSockets()
-        throw asVerbsError(error, this.name)
+        throw asVerbsError(error, this.name, 'openDevice')
       }
     }
   }
@@ -264,7 +264,7 @@ export class RoceDevice extends NetworkDevice {
     let word = this.#table
     for (let slot = 0; i32[word + Slot.fd] !== 0; slot++, word += Slot.words)
       if (slot === maxSlots - 1)
-        throw new VerbsError('ENOMEM', 'openDevice', `a device has ${maxSlots} addresses and groups at most`)
+        throw new VerbsError('ENOMEM', verbOf(kind), `a device has ${maxSlots} addresses and groups at most`)
     if (!nativeAvailable) {
       this.#askForSocket(slotOf(word, this.#table), local, address, kind, group)
       return
@@ -312,7 +312,12 @@ export class RoceDevice extends NetworkDevice {
     Atomics.add(i32, this.#dev + Dev.generation, 1)
     const code = state < 0 ? errnoName(-state) : 'ETIMEDOUT'
     const message = 'the thread that drives devices does not answer'
-    throw openError(this.name, code, state < 0 ? advice({ code, message: code }, address.text, rocePort) : message)
+    throw openError(
+      this.name,
+      verbOf(kind),
+      code,
+      state < 0 ? advice({ code, message: code }, address.text, rocePort) : message,
+    )
   }
 
   /** Waits until the state of a socket of node:dgram is another one, at most 10 s; what it is then. */
@@ -361,7 +366,7 @@ export class RoceDevice extends NetworkDevice {
         try {
           this.#openSocket(0, this.#addresses[0]!, slotKind.group, gid)
         } catch (error) {
-          throw asVerbsError(error, this.name)
+          throw asVerbsError(error, this.name, 'attachMcast')
         }
       }
     })
@@ -667,16 +672,20 @@ export function openTables(): { dev: number; table: number; addresses: readonly 
   return found
 }
 
-function asVerbsError(error: unknown, name: string): unknown {
-  return error instanceof NativeError ? openError(name, error.code, error.message) : error
+function verbOf(kind: number): string {
+  return kind === slotKind.group ? 'attachMcast' : 'openDevice'
+}
+
+function asVerbsError(error: unknown, name: string, verb: string): unknown {
+  return error instanceof NativeError ? openError(name, verb, error.code, error.message) : error
 }
 
 const openErrorCodes: readonly string[] = ['EADDRINUSE', 'EACCES', 'ENOMEM', 'EINVAL', 'EOPNOTSUPP', 'ETIMEDOUT']
 
-function openError(name: string, code: string, message: string): VerbsError {
+function openError(name: string, verb: string, code: string, message: string): VerbsError {
   const known = (openErrorCodes.includes(code) ? code : 'ENODEV') as VerbsErrorCode
-  const error = new VerbsError(known, 'openDevice', `${name}: ${message}`)
-  if (known === 'EADDRINUSE') error.reason = 'device-in-use'
+  const error = new VerbsError(known, verb, `${name}: ${message}`)
+  if (known === 'EADDRINUSE' && verb === 'openDevice') error.reason = 'device-in-use'
   return error
 }
 

@@ -7,7 +7,7 @@
  */
 import { drainEventFd, nativeAvailable, nowNs, threadData, waitReadable } from '../../memory/index.ts'
 import { layout, processHost } from '../../verbs/index.ts'
-import { closeAll, followTable } from './datagram-table.ts'
+import { closeAll, followTable, lookForDrops } from './datagram-table.ts'
 import { openDevices, openTables, type RoceDevice } from './device.ts'
 import { type PublishedDevice, Publisher } from './published.ts'
 import { beginService, firstIndex, type ServiceData, serviceMode } from './service-handle.ts'
@@ -23,6 +23,8 @@ const lookMs = 1
 const longestPauseMs = 64
 /** How long it waits in the kernel at a time: a thread that is to end cannot be called back from there. */
 const longestWaitMs = 250
+/** How often it asks what the kernel dropped, where only /proc tells. */
+const dropsEveryNs = 1e9
 /** How often a thread that stands by looks whether the one at work lives. */
 const standbyMs = 200
 
@@ -136,8 +138,13 @@ function end(devices: readonly RoceDevice[]): void {
 async function serveEvents(): Promise<void> {
   let devices: RoceDevice[] = []
   let seen = -1
+  let nextLook = 0
   for (;;) {
     const bell = Atomics.load(i32, wake)
+    if (nowNs() >= nextLook) {
+      nextLook = nowNs() + dropsEveryNs
+      lookForDrops()
+    }
     if (Atomics.load(i32, at.meta + Meta.serviceStop) === 1) {
       end(devices)
       await closeAll()

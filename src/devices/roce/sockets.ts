@@ -298,7 +298,8 @@ export class Sockets implements PacketSink {
     if (socket.kernelDrops !== 0) this.#dropped(slot, socket.kernelDrops)
     const { origin } = transport
     const u8 = this.#u8
-    if (socket.truncated) {
+    // An empty datagram has no packet to look at.
+    if (socket.truncated || bytes === 0) {
       this.#count(this.#counters.drops_malformed)
       return 1
     }

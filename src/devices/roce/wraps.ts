@@ -16,7 +16,7 @@ type Stored = Wrap & { lines?: true }
 
 /** What the program asks for, then what the environment asks for. */
 export function wrapsWanted(options: OpenOptions): Wrap[] {
-  return [...(options.wrap ?? []).map(checkWrap), ...wrapsOfEnvironment()]
+  return [...(options.wrap ?? []).map((wrap) => checkWrap(wrap)), ...wrapsOfEnvironment()]
 }
 
 /** Writes them into the record at `dev`, whose device nobody has open; under the control lock. */

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { isMainThread, type Worker } from 'node:worker_threads'
 import { Segment, SegmentError, segmentFilePrefix, startThread } from '../../memory/index.ts'
+import { warnOfWraps } from '../../middleware/index.ts'
 import {
   type AhAttr,
   type Device,
@@ -210,6 +211,7 @@ export class ShmDevice implements Device {
         'openDevice',
         `${this.name} has no link that could be wrapped: a device on a network has, for example roce:127.0.0.1`,
       )
+    warnOfWraps(this.name)
     if (options.engine !== 'thread') return
     const { segment } = this.host
     const c = this.host.ctxWord(context)
