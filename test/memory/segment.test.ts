@@ -1,4 +1,7 @@
-import { existsSync, unlinkSync } from 'node:fs'
+import { fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import type { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -10,7 +13,7 @@ import {
   segmentFilePrefix,
   startThread,
 } from '../../src/memory/index.ts'
-import { mapShared } from '../../src/memory/native/index.ts'
+import { mapShared, unmap } from '../../src/memory/native/index.ts'
 import type { Order, SegmentWorkerData } from '../devices/shm/segment.worker.ts'
 
 /** The smallest segment that a process makes. */
@@ -218,27 +221,28 @@ describe.each(kinds)('segment $title', (kind) => {
     segment.free(at * 4)
   })
 
-  it('the epoch changes with every bump', () => {
+  it('no bump of the epoch is lost, whoever else bumps it', async () => {
     const before = i32[segment.epochWord]!
-    segment.bumpEpoch()
-    expect(i32[segment.epochWord]).toBe((before + 1) | 0)
+    const thread = await Thread.start(kind)
+    const times = 50_000
+    const done = thread.carryOut({ do: 'bump', times })
+    for (let i = 0; i < times; i++) segment.bumpEpoch()
+    await done
+    expect(i32[segment.epochWord]).toBe((before + 2 * times) | 0)
   })
 
-  it('quiesce waits for operations under way in other threads, not for its own', async () => {
-    const [thread, waiting] = [await Thread.start(kind), await Thread.start(kind)]
+  it('quiesce waits for operations that are under way in other threads, not for its own or later ones', async () => {
+    const thread = await Thread.start(kind)
     const at = segment.allocate(pageBytes) / 4
     await thread.carryOut({ do: 'enter' })
-    // The order to leave comes from a timer of the other thread: this one is blocked.
-    waiting.order({ do: 'wait', word: at, expected: 0, timeoutMs: 200 })
-    const start = performance.now()
-    setTimeout(() => {}, 0)
-    thread.order({ do: 'wait', word: at, expected: 0, timeoutMs: 150 })
-    thread.order({ do: 'leave' })
-    segment.quiesce()
-    expect(performance.now() - start).toBeGreaterThan(50)
+    // The other thread says that it is about to leave by the word, a while after this one has begun to wait.
+    thread.order({ do: 'leave-later', word: at, afterMs: 100 })
     segment.enter()
     segment.quiesce()
+    expect(i32[at]).toBe(1)
+    segment.quiesce()
     segment.leave()
+    expect((await thread.next()).error).toBe(null)
     segment.free(at * 4)
   })
 
@@ -284,7 +288,114 @@ describe.each(kinds)('segment $title', (kind) => {
   })
 })
 
+describe.skipIf(!nativeAvailable)('a process that is stopped, by a debugger for example', () => {
+  it('keeps its locks and its operation: others wait, without an error, and go on after it', async () => {
+    const kind = kinds[1]!
+    const { segment } = kind
+    const at = segment.allocate(pageBytes) / 4
+    const holder = fork(new URL('./lock-holder.mjs', import.meta.url), [name, `${namedOptions.staticBytes}`, `${at}`])
+    await once(holder, 'message')
+    const [thread, waiting] = [await Thread.start(kind), await Thread.start(kind)]
+    holder.kill('SIGSTOP')
+    const state = (): string => readFileSync(`/proc/${holder.pid}/stat`, 'latin1').split(') ')[1]![0]!
+    while (state() !== 'T') await new Promise((resolve) => setTimeout(resolve, 1))
+    Atomics.store(segment.i32, at + 1, 1)
+    const ended: string[] = []
+    const counted = thread.carryOut({ do: 'count', lock: at, word: at + 3, times: 1 }).then(() => ended.push('lock'))
+    const quiesced = waiting.carryOut({ do: 'quiesce' }).then(() => ended.push('quiesce'))
+    // Long enough for both to have looked whether it lives, more than once.
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect([ended, segment.i32[at + 2], segment.i32[at + 3]]).toEqual([[], 0, 0])
+    holder.kill('SIGCONT')
+    await Promise.all([counted, quiesced])
+    expect([segment.i32[at], segment.i32[at + 2], segment.i32[at + 3]]).toEqual([0, 1, 1])
+    segment.free(at * 4)
+  })
+})
+
+describe.skipIf(!nativeAvailable)('memory of the system', () => {
+  const large = { staticBytes: pageBytes, sizeBytes: 1 << 27 }
+  const other = `${name}-memory`
+  const cases = [
+    { title: 'of the process', open: () => kinds[0]!.segment, mib: () => process.memoryUsage.rss() / 2 ** 20 },
+    {
+      title: 'named',
+      open: () => Segment.named(other, large),
+      mib: () => statSync(`/dev/shm/${segmentFilePrefix}${other}`).blocks / 2048,
+    },
+  ]
+
+  it.each(cases)('after 100,000 allocations it is what it was after 100: $title', ({ title, open, mib }) => {
+    const segment = open()
+    const kept: number[] = []
+    const turn = (i: number): void => {
+      const pages = 1 + ((i * 7) % 5)
+      const at = segment.allocate(pages * pageBytes)
+      for (let page = 0; page < pages; page++) segment.u8[at + page * pageBytes] = 1
+      kept.push(at)
+      if (kept.length > 20) segment.free(kept.splice((i * 13) % 20, 1)[0]!)
+    }
+    for (let i = 0; i < 100; i++) turn(i)
+    const before = mib()
+    for (let i = 0; i < 100_000; i++) turn(i)
+    // Of the whole process other things are in it, too; the segment has 128.
+    expect(mib() - before).toBeLessThan(title === 'named' ? 1 : 40)
+    for (const at of kept) segment.free(at)
+    if (title === 'named') segment.release(segment.me)
+  })
+
+  it.each(cases)('large ranges go back: $title', ({ title, open, mib }) => {
+    const segment = open()
+    const before = mib()
+    for (let turn = 0; turn < 3; turn++) {
+      const at = segment.allocate(96 << 20)
+      let notZero = 0
+      for (let byte = at; byte < at + (96 << 20); byte += 1021) if (segment.u8[byte] !== 0) notZero++
+      expect(notZero).toBe(0)
+      segment.u8.fill(1, at, at + (96 << 20))
+      expect(mib() - before).toBeGreaterThan(80)
+      segment.free(at)
+      expect(mib() - before).toBeLessThan(title === 'named' ? 6 : 40)
+    }
+    if (title === 'named') segment.release(segment.me)
+  })
+})
+
 describe.skipIf(!nativeAvailable)('names', () => {
+  it.each([
+    ['random bytes', randomBytes(1 << 20)],
+    ['an odd length', new Uint8Array(12_345)],
+    ['less than a header', new Uint8Array(4096)],
+  ])('a file of %s is replaced when it is opened, and is no device until then', (_, bytes) => {
+    const damaged = `${name}-damaged`
+    const path = `/dev/shm/${segmentFilePrefix}${damaged}`
+    writeFileSync(path, bytes, { mode: 0o600 })
+    expect(Segment.peek(damaged, () => true)).toBe(null)
+    expect(Segment.removeStale(damaged)).toBe(false)
+    expect(existsSync(path)).toBe(true)
+    const opened = Segment.named(damaged, namedOptions)
+    expect(opened.sizeBytes).toBe(namedOptions.sizeBytes)
+    opened.release(opened.me)
+    expect(existsSync(path)).toBe(false)
+  })
+
+  it('one that processes of another PID namespace use is refused while one of them lives, and replaced after', () => {
+    const foreign = `${name}-foreign`
+    const segment = Segment.named(foreign, namedOptions)
+    // As if this thread had come from another container.
+    const pidNamespaceWord = (4096 + segment.me * 128) / 4 + 13
+    expect(segment.i32[pidNamespaceWord]).not.toBe(0)
+    segment.i32[pidNamespaceWord]! ^= 1
+    expect(() => Segment.named(foreign, namedOptions)).toThrow(/another container \(PID namespace\).*docker run --pid/)
+    expect(Segment.removeStale(foreign)).toBe(false)
+    // Nobody is told dead who may live.
+    expect(segment.attachmentAlive(segment.me)).toBe(true)
+    unmap(segment.buffer as ArrayBuffer)
+    const next = Segment.named(foreign, namedOptions)
+    expect(next.inode).not.toBe(segment.inode)
+    next.release(next.me)
+  })
+
   it('a segment whose last user ended between giving it up and deleting its name is replaced', () => {
     const stale = `${name}-retired`
     const path = `/dev/shm/${segmentFilePrefix}${stale}`

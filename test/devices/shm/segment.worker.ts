@@ -17,6 +17,10 @@ export type Order =
   /** An operation that never ends. */
   | { do: 'enter' }
   | { do: 'leave' }
+  /** Sets the word to 1 and leaves, after a while in which this thread does nothing. */
+  | { do: 'leave-later'; word: number; afterMs: number }
+  | { do: 'bump'; times: number }
+  | { do: 'quiesce' }
   | { do: 'wait'; word: number; expected: number; timeoutMs: number }
   | { do: 'notify'; word: number; value: number }
 
@@ -57,6 +61,17 @@ function carryOut(order: Order): void {
       break
     case 'leave':
       segment.leave()
+      break
+    case 'leave-later':
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, order.afterMs)
+      Atomics.store(i32, order.word, 1)
+      segment.leave()
+      break
+    case 'quiesce':
+      segment.quiesce()
+      break
+    case 'bump':
+      for (let i = 0; i < order.times; i++) segment.bumpEpoch()
       break
     case 'wait':
       segment.wait(order.word, order.expected, order.timeoutMs)
