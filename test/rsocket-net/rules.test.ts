@@ -66,7 +66,7 @@ describe('rules of the preload', () => {
     ['10.0.0.1:x', 'a range as 5000-5099'],
     ['10.0.0.1:9-8', 'a range as 5000-5099'],
     ['10.0.0.1:70000', 'a range as 5000-5099'],
-    ['10.0.0.1 udp', 'a word that says nothing: "udp"'],
+    ['10.0.0.1 udp', 'an unknown word "udp"'],
     ['10.0.0.1 timeout=0', 'give milliseconds'],
     ['10.0.0.1 device=', 'no value for device='],
   ])('%s is refused: %s', (rule, why) => {
