@@ -19,13 +19,13 @@
 import * as zlib from 'node:zlib'
 
 const generator = 0xedb88320 | 0
-/** The CRC of b[start, end) after others whose CRC is `crc`, both unsigned and inverted as zlib has them. */
+/** The CRC of b[start, end) after others whose CRC is `crc`, both inverted as zlib has them, but as int32. */
 export type LongCrc32 = (crc: number, b: Uint8Array, start: number, end: number) => number
 
 // Node before 20.15 has none.
 const zlibCrc32 = (zlib as { crc32?: (data: Uint8Array, value: number) => number }).crc32
 let long: LongCrc32 | null =
-  zlibCrc32 === undefined ? null : (crc, b, start, end) => zlibCrc32(b.subarray(start, end), crc)
+  zlibCrc32 === undefined ? null : (crc, b, start, end) => zlibCrc32(b.subarray(start, end), crc >>> 0)
 /** From this length on it is asked. */
 let longFrom = 256
 
@@ -52,7 +52,7 @@ const T = crcTable
 /** The register after b[start, end). */
 export function crcUpdate(r: number, b: Uint8Array, start: number, end: number): number {
   if (end - start < longFrom || long === null) return crcByTables(r, b, start, end)
-  return ~long(~r >>> 0, b, start, end)
+  return ~long(~r, b, start, end)
 }
 
 export function crcByTables(r: number, b: Uint8Array, start: number, end: number): number {

@@ -32,7 +32,7 @@ describe('CRC-32', () => {
         const b = views[view]!
         const stop = Math.min(end, b.length)
         const expected = ~crcByTables(~crc, b, Math.min(start, stop), stop) >>> 0
-        expect(systemCrc32!.update(crc, b, Math.min(start, stop), stop)).toBe(expected)
+        expect(systemCrc32!.update(crc | 0, b, Math.min(start, stop), stop) >>> 0).toBe(expected)
       }),
     )
   })

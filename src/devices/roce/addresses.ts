@@ -146,6 +146,39 @@ export function guidOf({ address, mac }: Pick<HostAddress, 'address' | 'mac'>): 
   return [a ^ 2, b, c, 0xff, 0xfe, d, e, f].reduce((guid, byte) => (guid << 8n) | BigInt(byte), 0n)
 }
 
+/** Flags of an address in /proc/net/if_inet6: IFA_F_DADFAILED, IFA_F_TENTATIVE. */
+const duplicateFlag = 0x08
+const tentativeFlag = 0x40
+
+function ipv6Table(): string {
+  try {
+    return readFileSync('/proc/net/if_inet6', 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+/**
+ * How far the kernel is with an address: `tentative` while it asks the network whether somebody has it already, which
+ * takes a second or two after it was given, and during which nothing can be bound to it; `duplicate` if somebody has.
+ * `table` has a line for each address: the address, index of the interface, length of the prefix, scope, flags, name.
+ */
+export function stateOfAddress(
+  { address, ifindex }: Pick<HostAddress, 'address' | 'ifindex'>,
+  table: string = ipv6Table(),
+): 'usable' | 'tentative' | 'duplicate' {
+  if (address.length === 4) return 'usable'
+  const text = Buffer.from(address).toString('hex')
+  for (const line of table.split('\n')) {
+    const [known, index = '', , , flags = ''] = line.trim().split(/\s+/)
+    if (known !== text || (ifindex !== 0 && Number.parseInt(index, 16) !== ifindex)) continue
+    const bits = Number.parseInt(flags, 16)
+    if ((bits & duplicateFlag) !== 0) return 'duplicate'
+    if ((bits & tentativeFlag) !== 0) return 'tentative'
+  }
+  return 'usable'
+}
+
 /** True for fe80::/10, which needs an interface beside it. */
 export function isLinkLocal(address: Uint8Array): boolean {
   return address.length === 16 && address[0] === 0xfe && (address[1]! & 0xc0) === 0x80

@@ -15,6 +15,7 @@ import {
   nativeReason,
   nowNs,
   signalEventFd,
+  sleepUntilNs,
   UdpSocket,
   waitReadable,
 } from '../../memory/index.ts'
@@ -33,7 +34,7 @@ import {
   type VerbsErrorCode,
 } from '../../verbs/index.ts'
 import { gidOfIp } from '../../wire/index.ts'
-import { findAddress, guidOf, type HostAddress, hostAddresses } from './addresses.ts'
+import { findAddress, guidOf, type HostAddress, hostAddresses, stateOfAddress } from './addresses.ts'
 import { advice } from './datagram-socket.ts'
 import { datagramState, portAt } from './datagram-table.ts'
 import type { PacketSocket } from './packet-socket.ts'
@@ -59,7 +60,8 @@ const { Chan, Ctx, Dev, Meta, maxDevices } = layout
 /** Addresses of the device with this canonical name. */
 function addressesOf(name: string): HostAddress[] {
   if (name === 'roce') {
-    const all = hostAddresses()
+    // An address that another host has, too, can never be bound.
+    const all = hostAddresses().filter((address) => stateOfAddress(address) !== 'duplicate')
     const outside = all.filter(({ loopback }) => !loopback)
     return outside.length > 0 ? outside : all
   }
@@ -102,6 +104,9 @@ function recordOf(host: Host, addresses: readonly HostAddress[], all: boolean): 
 
 /** A thread that waits in the kernel cannot be ended from outside before that is over. */
 const longestSleepMs = 250
+
+/** Duplicate address detection takes one or two seconds; with unusual settings more. */
+const longestDetectionNs = 5e9
 
 /** A program that has not driven its device for so long does not. */
 const drivenForNs = 1e6
@@ -179,6 +184,7 @@ export class RoceDevice extends NetworkDevice {
     const wraps = wrapsWanted(options)
     const congestion = options.congestionControl ?? congestionOfEnvironment()
     startService(host)
+    for (const address of this.#addresses) awaitAddress(this.name, address)
     host.control(() => {
       if (this.#countUsers() === 0) {
         // A thread that ended without closing has left them.
@@ -643,6 +649,19 @@ const sleeperReady = new Uint8Array(maxSlots + 1)
 
 /** Sockets that this thread opened. */
 const owned = new Map<number, UdpSocket>()
+/** An IPv6 address that has just been given cannot be bound yet: waits until the kernel knows that no other host has it. */
+function awaitAddress(name: string, address: HostAddress): void {
+  const until = nowNs() + longestDetectionNs
+  let state = stateOfAddress(address)
+  for (; state === 'tentative' && nowNs() < until; state = stateOfAddress(address)) sleepUntilNs(nowNs() + 20e6)
+  if (state === 'usable') return
+  const what =
+    state === 'duplicate'
+      ? `another host of the network has ${address.text} already ('ip address' says dadfailed): give this one another`
+      : `the kernel still asks whether another host has ${address.text} ('ip address' says tentative): try again`
+  throw new VerbsError('ENODEV', 'openDevice', `${name}: ${what}`)
+}
+
 function slotOf(word: number, table: number): number {
   return (word - table) / Slot.words
 }

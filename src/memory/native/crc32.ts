@@ -15,7 +15,7 @@ import { gated } from './loading.ts'
 
 export interface SystemCrc32 {
   readonly name: string
-  /** The CRC of b[start, end) after others whose CRC is `crc`: unsigned, as `zlib.crc32` takes and returns it. */
+  /** The CRC of b[start, end) after others whose CRC is `crc`, both as int32: beyond those V8 makes an object of a number. */
   update(crc: number, b: Uint8Array, start: number, end: number): number
 }
 
@@ -26,13 +26,13 @@ const known = {
 } as const
 
 /** Of "123456789". */
-const checkValue = 0xcbf43926
+const checkValue = 0xcbf43926 | 0
 
 /** The library, or null if it is not there or does not compute what it should. */
 function find(koffi: Koffi, name: keyof typeof known): SystemCrc32 | null {
   let call: NativeFunction
   try {
-    call = koffi.load(known[name].file).func(known[name].symbol, 'uint32_t', ['uint32_t', 'uint64_t', 'uint64_t'])
+    call = koffi.load(known[name].file).func(known[name].symbol, 'int32_t', ['int32_t', 'uint64_t', 'uint64_t'])
   } catch {
     return null
   }

@@ -8,6 +8,7 @@ import {
   overheadBytes,
   parseAddress,
   roceMtuOf,
+  stateOfAddress,
 } from '../../../src/devices/roce/addresses.ts'
 import { formatIp, gidOfIp, ipOfGid } from '../../../src/wire/index.ts'
 import { repeatable } from '../../verbs-model/repeat.ts'
@@ -107,6 +108,24 @@ describe('findAddress', () => {
       expect(find(text)).toBeUndefined()
     expect(findAddress('127.0.0.9', [])).toBeUndefined()
   })
+})
+
+it('knows from the kernel how far an IPv6 address is', () => {
+  const table = [
+    'fd000009000000000000000000000001 03 40 00 c0       v0',
+    'fd000009000000000000000000000002 03 40 00 88       v0',
+    'fd000009000000000000000000000003 03 40 00 80       v0',
+    'fe800000000000000000000000000001 03 40 20 c0       v0',
+    'fe800000000000000000000000000001 04 40 20 80       v1',
+    '',
+  ].join('\n')
+  const state = (text: string, ifindex = 3) => stateOfAddress({ address: parseAddress(text)!.address, ifindex }, table)
+  expect(state('fd00:9::1')).toBe('tentative')
+  expect(state('fd00:9::1', 0)).toBe('tentative')
+  expect(state('fd00:9::2')).toBe('duplicate')
+  expect(state('fd00:9::3')).toBe('usable')
+  expect([state('fe80::1'), state('fe80::1', 4)]).toEqual(['tentative', 'usable'])
+  expect([state('fd00:9::4'), state('10.0.0.1')]).toEqual(['usable', 'usable'])
 })
 
 it('takes the largest MTU of InfiniBand that fits', () => {
