@@ -89,6 +89,8 @@ export const RDMA_POLLING_TIME = 0x101
 export const RDMA_SHARE = 0x102
 /** Of ours: streams on one trunk at most. Beyond that connecting sockets get queue pairs of their own. */
 export const RDMA_STREAMS = 0x103
+/** Of ours: addresses that a datagram socket remembers at most. */
+export const RDMA_PEERS = 0x104
 
 /** Protection of a mapped buffer. */
 export const PROT_NONE = 0
@@ -114,6 +116,7 @@ const errnoNames = [
   'EINVAL',
   'EIO',
   'EISCONN',
+  'EMFILE',
   'EMSGSIZE',
   'ENETUNREACH',
   'ENOBUFS',
@@ -160,6 +163,7 @@ const texts: Readonly<Record<ErrnoName, string>> = {
   EINVAL: 'an argument is wrong, or the socket is not in a state for this',
   EIO: 'the device failed',
   EISCONN: 'the socket is connected already',
+  EMFILE: 'the process has as many descriptors as it may',
   EMSGSIZE: 'the message is longer than a datagram can be',
   ENETUNREACH: 'there is no route to this address',
   ENOBUFS: 'no buffer is free',

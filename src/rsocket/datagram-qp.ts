@@ -48,7 +48,6 @@ export class DatagramQp {
   readonly #wc: WorkCompletion[] = workCompletions(32)
   readonly #free: number[] = []
   readonly #sendAt: number
-  readonly #handles = new Map<string, AddressHandle>()
 
   /** `count`: places of each queue. */
   constructor(context: Context, address: Uint8Array, port: number, count: number, member: Member) {
@@ -92,15 +91,9 @@ export class DatagramQp {
     this.#qp.postRecv(this.#receive)
   }
 
-  /** The way to an address. */
-  handle(address: Uint8Array): AddressHandle {
-    const key = address.join('.')
-    let handle = this.#handles.get(key)
-    if (handle === undefined) {
-      handle = this.adapter.pd.createAh(this.#attr(address))
-      this.#handles.set(key, handle)
-    }
-    return handle
+  /** The path to an address. Throws a VerbsError if the device has no more address handles. */
+  createHandle(address: Uint8Array): AddressHandle {
+    return this.adapter.pd.createAh(this.#attr(address))
   }
 
   #attr(address: Uint8Array): Parameters<Adapter['pd']['createAh']>[0] {
@@ -174,7 +167,6 @@ export class DatagramQp {
     this.#qp.close()
     this.#sendCq.close()
     this.#recvCq.close()
-    for (const handle of this.#handles.values()) handle.close()
     this.#region.close()
     this.#context.free(this.#memory)
     this.adapter.release()

@@ -27,7 +27,7 @@ import {
   SOCK_DGRAM,
   SOL_SOCKET,
 } from './constants.ts'
-import { Counters } from './counters.ts'
+import { Counters, countDrop } from './counters.ts'
 import {
   addressText,
   decodeDatagramHeader,
@@ -37,6 +37,7 @@ import {
   udpHeaderBytes,
 } from './datagram-headers.ts'
 import { type Peer, Peers } from './datagram-peers.ts'
+import type { DatagramQp } from './datagram-qp.ts'
 import { RSocketError } from './errors.ts'
 import { Hub } from './hub.ts'
 import { forget, heat, type Member } from './loop.ts'
@@ -68,7 +69,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   readonly #device: RSocketOptions['device']
   readonly #options: SocketOptions = new SocketOptions()
   readonly #watches: Watches = new Watches(() => this.#hold())
-  readonly #peers: Peers = new Peers()
+  readonly #peers: Peers = new Peers(this.#options.maxPeers)
   readonly #counters: Counters = new Counters()
   #queue: Received[] = []
   #queueBytes = 0
@@ -113,8 +114,13 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     if (wrong < 0) return wrong
     const six = this.family === AF_INET6
     const service = UdpService.get()
+    if (!(service instanceof UdpService)) {
+      this.reason = service.text
+      return -service.errno
+    }
     const { reuseAddr, v6Only, broadcast } = this.#options
-    const bound = service.bind(this, six ? 6 : 4, addr.address, addr.port, { reuse: reuseAddr, v6Only })
+    const flags = { reuse: reuseAddr, v6Only }
+    const bound = service.bind(this, six ? 6 : 4, addr.address, addr.port, flags, this.#udpBytes)
     if ('errno' in bound) {
       this.reason = bound.text
       return -bound.errno
@@ -128,6 +134,11 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     return 0
   }
 
+  /** Bytes over UDP that may wait for the program: as many as it may read late, and one of the longest datagrams. */
+  get #udpBytes(): number {
+    return Math.max(this.#options.stream.receiveBufferBytes, 2 * longestUdp)
+  }
+
   #bound(): number {
     if (this.#closed) return -Errno.EBADF
     if (this.#service !== undefined) return 0
@@ -137,32 +148,38 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   /** Chooses the address for `send`, from which alone datagrams are received; an empty address takes it away. */
   connect(addr: SocketAddress): number {
     if (addr.address === '') {
-      this.#peer = undefined
+      this.#choose(undefined)
       return 0
     }
     const bound = this.#bound()
     if (bound < 0) return bound
     const wrong = this.#wrong(addr)
     if (wrong < 0) return wrong
-    const peer = this.#peerAt(addr.address, addr.port)
-    if (typeof peer === 'number') return peer
-    this.#peer = peer
+    const peer = this.#peers.find(addr.address, addr.port)!
+    const qp = this.#qpTo(peer)
+    if (typeof qp === 'number') return qp
+    this.#choose(peer)
     return 0
   }
 
-  /** What is known of an address; a negative error number if no device leads there. */
-  #peerAt(address: string, port: number): Peer | number {
-    const known = this.#peers.known(address, port)
-    if (known !== undefined) return known
+  #choose(peer: Peer | undefined): void {
+    this.#peer = peer
+    this.#peers.pinned = peer
+  }
+
+  /** The queue pair that leads to a peer, which is forgotten if no device does: the error number, negative. */
+  #qpTo(peer: Peer): DatagramQp | number {
+    if (peer.qp !== undefined) return peer.qp
     const { receiveBufferBytes, sqSize, rqSize } = this.#options.stream
     const slots = Math.max(4, Math.min(sqSize, rqSize, Math.floor(receiveBufferBytes / slotBytes)))
-    const found = this.#peers.find(address, port, { hub: this.#hub!, own: this.#name!, slots, member: this })
+    const found = this.#peers.resolve(peer, { hub: this.#hub!, own: this.#name!, slots, member: this })
     if ('errno' in found) {
+      this.#peers.forget(peer)
       this.reason = found.text
       return -found.errno
     }
-    if (found.isNew && this.#held) found.peer.qp.adapter.addMember(this.#heldRef)
-    return found.peer
+    if (found.isNew && this.#held) found.qp.adapter.addMember(this.#heldRef)
+    return found.qp
   }
 
   // --- sending -----------------------------------------------------------------------------------------------------
@@ -177,12 +194,14 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     if (bound < 0) return bound
     const wrong = this.#wrong(addr)
     if (wrong < 0) return wrong
-    const peer = this.#peerAt(addr.address, addr.port)
-    return typeof peer === 'number' ? peer : this.#sendTo(buffer, flags, peer)
+    return this.#sendTo(buffer, flags, this.#peers.find(addr.address, addr.port)!)
   }
 
   #sendTo(buffer: Uint8Array, flags: number, peer: Peer): number {
-    const { qp, handle } = peer
+    const qp = this.#qpTo(peer)
+    if (typeof qp === 'number') return qp
+    peer.used = true
+    const handle = this.#peers.pathTo(peer)
     const now = performance.now()
     const silent = now - peer.heardMs > silenceMs && now - peer.askedMs > silenceMs
     if (handle === undefined || silent || buffer.length > qp.longest) {
@@ -190,7 +209,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
       const header = udpHeaderBytes(qp.address)
       if (buffer.length + header > (peer.foreign ? slotBytes : longestUdp)) return -Errno.EMSGSIZE
       peer.askedMs = now
-      this.#sendUdp(peer, UdpOp.Data, buffer)
+      this.#sendUdp(peer, qp, UdpOp.Data, buffer)
       return this.#sent(buffer)
     }
     while (!qp.send(buffer, handle, peer.qpn)) {
@@ -207,8 +226,8 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     return buffer.length
   }
 
-  #sendUdp(peer: Peer, op: number, data: Uint8Array): void {
-    const header = encodeUdpHeader({ op, qpn: peer.qp.qpn, address: peer.qp.address })
+  #sendUdp(peer: Peer, qp: DatagramQp, op: number, data: Uint8Array): void {
+    const header = encodeUdpHeader({ op, qpn: qp.qpn, address: qp.address })
     header[7] = mark
     const bytes = new Uint8Array(header.length + data.length)
     bytes.set(header)
@@ -222,20 +241,30 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
 
   // --- receiving ---------------------------------------------------------------------------------------------------
 
+  /** From the service: so many datagrams were dropped. */
+  udpDropped(datagrams: number): void {
+    this.#counters.datagramsDropped += datagrams
+    countDrop('udpDropped', datagrams)
+  }
+
   /** From the service: a datagram came over UDP. */
   udpData(bytes: Uint8Array, address: string, port: number): void {
     const header = decodeUdpHeader(bytes)
-    const peer = header === undefined ? -Errno.EINVAL : this.#peerAt(address, port)
-    if (header === undefined || typeof peer === 'number') {
+    const peer = header === undefined ? undefined : this.#peers.find(address, port)
+    if (header === undefined || peer === undefined) {
       this.#counters.datagramsDropped++
       return
     }
-    peer.foreign = bytes[7] !== mark
-    peer.qpn = header.qpn
-    peer.handle ??= peer.qp.handle(peer.bytes)
+    this.#peers.tells(peer, header.qpn, header.address, bytes[7] !== mark)
     peer.heardMs = performance.now()
     if (header.op === UdpOp.Data) {
-      this.#sendUdp(peer, UdpOp.Control, new Uint8Array(0))
+      // Without a path back nobody could answer it.
+      const qp = this.#qpTo(peer)
+      if (typeof qp === 'number') {
+        this.#counters.datagramsDropped++
+        return
+      }
+      this.#sendUdp(peer, qp, UdpOp.Control, new Uint8Array(0))
       this.#arrived(bytes.slice(header.length), address, port)
     }
     if (this.#watches.size > 0) heat(this)
@@ -248,9 +277,12 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
       return
     }
     const address = addressText(header.address)
-    const peer = this.#peers.known(address, header.port)
-    if (peer !== undefined) peer.heardMs = performance.now()
-    this.#arrived(bytes.slice(header.length), address, header.port)
+    const peer = this.#peers.from(address, header.port)
+    if (peer !== undefined) {
+      peer.heardMs = performance.now()
+      peer.used = true
+    }
+    this.#arrived(bytes.slice(header.length), peer?.address ?? address, header.port)
   }
 
   #arrived(data: Uint8Array, address: string, port: number): void {
@@ -406,6 +438,8 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     if (this.#closed) return -Errno.EBADF
     if (typeof value === 'object') return -Errno.EINVAL
     const result = setOption(this.#options, level, name, value)
+    this.#peers.limit = this.#options.maxPeers
+    this.#service?.setLimit(this.#id, this.#udpBytes)
     if (result === 0 && level === SOL_SOCKET && name === SO_BROADCAST)
       this.#service?.setBroadcast(this.#id, value !== 0)
     return result
@@ -438,7 +472,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     forget(this)
     this.#closed = true
     this.#service?.close(this.#id)
-    for (const qp of this.#peers.qps) qp.close()
+    this.#peers.close()
     this.#hub?.release()
     this.#queue = []
     return 0

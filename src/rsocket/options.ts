@@ -43,6 +43,8 @@ export const maxIomapSize: number = 127 << 8
 export const targetEntries = 16
 /** Streams of one trunk. */
 export const defaultMaxStreams: number = 1 << 14
+/** Addresses that a datagram socket remembers. */
+export const defaultMaxPeers = 4096
 /** Microseconds to poll before sleeping, of librdmacm. */
 export const defaultPollingUs = 10
 

@@ -10,6 +10,7 @@ import {
   RDMA_EXTENSIONS,
   RDMA_INLINE,
   RDMA_IOMAPSIZE,
+  RDMA_PEERS,
   RDMA_POLLING_TIME,
   RDMA_ROUTE,
   RDMA_RQSIZE,
@@ -33,7 +34,7 @@ import {
   TCP_MAXSEG,
   TCP_NODELAY,
 } from './constants.ts'
-import { defaultMaxStreams, defaultOptions, defaultPollingUs, type StreamOptions } from './options.ts'
+import { defaultMaxPeers, defaultMaxStreams, defaultOptions, defaultPollingUs, type StreamOptions } from './options.ts'
 
 /** Of `tcp_keepalive_time`. */
 const keepIdleSeconds = 7200
@@ -58,6 +59,8 @@ export class SocketOptions {
   pollingUs: number = defaultPollingUs
   /** Streams of one trunk. */
   maxStreams: number = defaultMaxStreams
+  /** Addresses that a datagram socket remembers. */
+  maxPeers: number = defaultMaxPeers
 
   /** For an accepted socket: what it has of the one that listens. */
   inherit(): SocketOptions {
@@ -97,6 +100,17 @@ function size(
       // As Linux does, and as librdmacm does after it.
       options.stream[name] = twice ? value * 2 : value
       options.chosen.add(name)
+      return undefined
+    },
+  }
+}
+
+function atLeast(name: 'maxStreams' | 'maxPeers', least: number): Option {
+  return {
+    get: (options) => options[name],
+    set(options, value) {
+      if (!(value >= least)) return -Errno.EINVAL
+      options[name] = value
       return undefined
     },
   }
@@ -168,17 +182,8 @@ const table = new Map<number, Option>([
       },
     },
   ],
-  [
-    key(SOL_RDMA, RDMA_STREAMS),
-    {
-      get: (options) => options.maxStreams,
-      set(options, value) {
-        if (!(value >= 1)) return -Errno.EINVAL
-        options.maxStreams = value
-        return undefined
-      },
-    },
-  ],
+  [key(SOL_RDMA, RDMA_STREAMS), atLeast('maxStreams', 1)],
+  [key(SOL_RDMA, RDMA_PEERS), atLeast('maxPeers', 2)],
   [
     key(SOL_RDMA, RDMA_POLLING_TIME),
     {

@@ -1,10 +1,25 @@
-/** The UDP side of datagram sockets: see udp-service.worker.ts. One service for all sockets of a thread. */
+/**
+ * The UDP side of datagram sockets: see udp-service.worker.ts. One service for all sockets of a thread.
+ *
+ * The thread of the service goes on while the program computes, and then what comes waits here. Of each socket no more may
+ * wait than a limit: beyond it the thread drops and counts, as a kernel does with a full receive buffer.
+ */
+import { closeSync, openSync } from 'node:fs'
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads'
 import { inRootContext, startThread } from '../memory/index.ts'
 import { Errno } from './constants.ts'
 
 export type ToUdp =
-  | { what: 'bind'; id: number; family: 4 | 6; address: string; port: number; reuse: boolean; v6Only: boolean }
+  | {
+      what: 'bind'
+      id: number
+      family: 4 | 6
+      address: string
+      port: number
+      reuse: boolean
+      v6Only: boolean
+      room: Int32Array
+    }
   | { what: 'send'; id: number; data: Uint8Array; address: string; port: number }
   | { what: 'broadcast'; id: number; on: boolean }
   | { what: 'close'; id: number }
@@ -14,23 +29,40 @@ export type FromUdp =
   | { what: 'failed'; id: number; errno: number; text: string }
   | { what: 'data'; id: number; data: Uint8Array; address: string; port: number }
 
+/** Words of what is shared for each socket: bytes that wait for the program, how many may, datagrams that were dropped. */
+export const Room = { waiting: 0, limit: 1, dropped: 2 } as const
+/** What a datagram counts beyond its bytes. */
+export const datagramCost = 256
+
 export interface UdpOwner {
+  /** More than the socket may keep came. */
+  udpDropped(datagrams: number): void
   udpData(data: Uint8Array, address: string, port: number): void
 }
 
 /** A thread needs so long to start, at most. */
 const startMs = 20_000
 
+/** Descriptors that a thread and its first socket need. */
+const threadDescriptors = 12
+
 let service: UdpService | undefined
+
+interface Bound {
+  owner: UdpOwner
+  room: Int32Array
+}
 
 export class UdpService {
   readonly #port: MessagePort
   readonly #worker: Worker
   readonly #signal: Int32Array = new Int32Array(new SharedArrayBuffer(4))
-  readonly #owners = new Map<number, UdpOwner>()
+  readonly #bound = new Map<number, Bound>()
   readonly #answers = new Map<number, FromUdp>()
   #next = 1
   #holds = 0
+  /** Why the thread is gone. */
+  #failure: string | undefined
 
   constructor() {
     const { port1, port2 } = new MessageChannel()
@@ -40,19 +72,44 @@ export class UdpService {
     )
     this.#worker = startThread(entry, { workerData: { port: port2, signal: this.#signal }, transferList: [port2] })
     this.#worker.unref()
+    // Sockets that are there hear nothing more over UDP; the next one starts another thread.
+    this.#worker.on('error', (error) => {
+      this.#failure = error.message
+      if (service === this) service = undefined
+    })
     this.#port = port1
     port1.on('message', (message: FromUdp) => this.#take(message))
     port1.unref()
   }
 
-  static get(): UdpService {
-    service ??= inRootContext(() => new UdpService())
+  /** The error if there can be none: a thread that cannot start would tell only later, in the event loop. */
+  static get(): UdpService | { errno: number; text: string } {
+    if (service !== undefined) return service
+    const descriptors: number[] = []
+    try {
+      for (let i = 0; i < threadDescriptors; i++) descriptors.push(openSync('/dev/null', 'r'))
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      if (code === 'EMFILE' || code === 'ENFILE')
+        return { errno: Errno.EMFILE, text: `no descriptors for the thread of the UDP sockets: ${message}` }
+    } finally {
+      for (const descriptor of descriptors) closeSync(descriptor)
+    }
+    service = inRootContext(() => new UdpService())
     return service
   }
 
   #take(message: FromUdp): void {
-    if (message.what === 'data') this.#owners.get(message.id)?.udpData(message.data, message.address, message.port)
-    else this.#answers.set(message.id, message)
+    if (message.what !== 'data') {
+      this.#answers.set(message.id, message)
+      return
+    }
+    const bound = this.#bound.get(message.id)
+    if (bound === undefined) return
+    const { owner, room } = bound
+    Atomics.sub(room, Room.waiting, message.data.length + datagramCost)
+    if (Atomics.load(room, Room.dropped) > 0) owner.udpDropped(Atomics.exchange(room, Room.dropped, 0))
+    owner.udpData(message.data, message.address, message.port)
   }
 
   /** Takes what has come, without the event loop. */
@@ -76,9 +133,12 @@ export class UdpService {
     address: string,
     port: number,
     options: { reuse: boolean; v6Only: boolean },
+    limitBytes: number,
   ): { id: number; port: number } | { errno: number; text: string } {
     const id = this.#next++
-    this.#say({ what: 'bind', id, family, address, port, ...options })
+    const room = new Int32Array(new SharedArrayBuffer(4 * Object.keys(Room).length))
+    room[Room.limit] = limitBytes
+    this.#say({ what: 'bind', id, family, address, port, ...options, room })
     const end = performance.now() + startMs
     for (;;) {
       const seen = Atomics.load(this.#signal, 0)
@@ -86,7 +146,7 @@ export class UdpService {
       const answer = this.#answers.get(id)
       if (answer?.what === 'bound') {
         this.#answers.delete(id)
-        this.#owners.set(id, owner)
+        this.#bound.set(id, { owner, room })
         return { id, port: answer.port }
       }
       if (answer?.what === 'failed') {
@@ -94,6 +154,7 @@ export class UdpService {
         return { errno: answer.errno, text: answer.text }
       }
       const left = end - performance.now()
+      if (this.#failure !== undefined) return { errno: Errno.EIO, text: this.#failure }
       if (left <= 0) return { errno: Errno.ETIMEDOUT, text: 'the thread of the UDP sockets does not start' }
       Atomics.wait(this.#signal, 0, seen, left)
     }
@@ -103,12 +164,17 @@ export class UdpService {
     this.#say({ what: 'send', id, data, address, port })
   }
 
+  setLimit(id: number, bytes: number): void {
+    const bound = this.#bound.get(id)
+    if (bound !== undefined) Atomics.store(bound.room, Room.limit, bytes)
+  }
+
   setBroadcast(id: number, on: boolean): void {
     this.#say({ what: 'broadcast', id, on })
   }
 
   close(id: number): void {
-    this.#owners.delete(id)
+    this.#bound.delete(id)
     this.#say({ what: 'close', id })
   }
 

@@ -6,7 +6,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import type { MessagePort } from 'node:worker_threads'
 import { threadData } from '../memory/index.ts'
 import { Errno, type ErrnoName } from './constants.ts'
-import type { FromUdp, ToUdp } from './udp-service.ts'
+import { datagramCost, type FromUdp, Room, type ToUdp } from './udp-service.ts'
 
 const { port, signal } = threadData<{ port: MessagePort; signal: Int32Array }>()
 const sockets = new Map<number, Socket>()
@@ -18,7 +18,7 @@ function say(message: FromUdp): void {
 }
 
 function bind(message: Extract<ToUdp, { what: 'bind' }>): void {
-  const { id, family, address, reuse } = message
+  const { id, family, address, reuse, room } = message
   const socket = createSocket({ type: family === 6 ? 'udp6' : 'udp4', reuseAddr: reuse, ipv6Only: message.v6Only })
   socket.once('error', (error: NodeJS.ErrnoException) => {
     sockets.delete(id)
@@ -32,7 +32,17 @@ function bind(message: Extract<ToUdp, { what: 'bind' }>): void {
     sockets.set(id, socket)
     say({ what: 'bound', id, port: socket.address().port })
   })
-  socket.on('message', (data, from) => say({ what: 'data', id, data, address: from.address, port: from.port }))
+  socket.on('message', (data, from) => {
+    const waiting = Atomics.load(room, Room.waiting)
+    const bytes = data.length + datagramCost
+    // The longest datagram fits whatever the limit is.
+    if (waiting > 0 && waiting + bytes > Atomics.load(room, Room.limit)) {
+      Atomics.add(room, Room.dropped, 1)
+      return
+    }
+    Atomics.add(room, Room.waiting, bytes)
+    say({ what: 'data', id, data, address: from.address, port: from.port })
+  })
 }
 
 port.on('message', (message: ToUdp) => {

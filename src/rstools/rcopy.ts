@@ -2,9 +2,19 @@
  * `rcopy`: copies a file over an rsocket (`rcopy-message.ts` has what is sent). The server serves one client after the
  * other, until it is interrupted. Output is that of rdma-core's program.
  */
-import { closeSync, fstatSync, ftruncateSync, openSync, readSync, realpathSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants as files,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  realpathSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { constants } from 'node:os'
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { MSG_DONTWAIT, POLLIN } from '../rsocket/index.ts'
 import { EndError, UsageError } from '../toolkit/index.ts'
 import {
@@ -278,18 +288,20 @@ class Server {
     this.#tell({ part: `${asked}, ` })
     if (asked === '') throw new Refused(EINVAL, 'an empty path')
     this.#path = this.#allowed(asked)
-    this.#fd = openSync(this.#path, 'w+', data & 0o777)
+    const { O_CREAT, O_NOFOLLOW, O_RDWR, O_TRUNC } = files
+    const onlyInside = this.#directory === undefined ? 0 : O_NOFOLLOW
+    this.#fd = openSync(this.#path, O_RDWR | O_CREAT | O_TRUNC | onlyInside, data & 0o777)
   }
 
-  /** Where it goes; with a directory, symbolic links do not lead out of it. */
+  /** Where it goes. With a directory no symbolic link leads out of it, the last part of the path included. */
   #allowed(asked: string): string {
     const directory = this.#directory
     if (directory === undefined) return asked
     const root = realpathSync(directory)
     const path = resolve(root, isAbsolute(asked) ? basename(asked) : asked)
-    const real = join(realpathSync(dirname(path)), basename(path))
+    const real = realPath(path) ?? join(realpathSync(dirname(path)), basename(path))
     const inside = relative(root, real)
-    if (inside === '' || inside.startsWith('..') || isAbsolute(inside))
+    if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside))
       throw new Refused(EACCES, `${asked} lies outside ${directory}`)
     return real
   }
@@ -330,5 +342,15 @@ class Server {
   release(): void {
     if (this.#fd >= 0) closeSync(this.#fd)
     this.#fd = -1
+  }
+}
+
+/** Without symbolic links; undefined if there is no such file. */
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
 }

@@ -1,21 +1,28 @@
 /** Datagrams: headers, first over UDP, then from queue pair to queue pair. */
+import { execFile } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import { promisify } from 'node:util'
 import fc from 'fast-check'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
   AF_INET,
   AF_INET6,
   Errno,
   F_SETFL,
+  layout,
   MSG_DONTWAIT,
   O_NONBLOCK,
+  openDevice,
   POLLIN,
   POLLOUT,
   type RDatagram,
+  RDMA_PEERS,
   rsocket,
+  rsocketDrops,
   SO_RCVBUF,
   SOCK_DGRAM,
+  SOL_RDMA,
   SOL_SOCKET,
   type SocketAddress,
 } from '../../src/index.ts'
@@ -179,6 +186,71 @@ describe('sockets', () => {
       b.s.poll(POLLIN)
     }
     expect(b.s.counters().datagramsDropped).toBeGreaterThan(5)
+  })
+
+  test('of senders whose addresses nobody uses only so many are remembered', async () => {
+    const { s } = bound('shm0')
+    s.setsockopt(SOL_RDMA, RDMA_PEERS, 10)
+    s.setsockopt(SOL_SOCKET, SO_RCVBUF, 1 << 20)
+    const friend = bound('shm0')
+    s.connect(friend.name)
+    const before = rsocketDrops().peersForgotten
+    const context = openDevice('shm0')
+    const { host, index } = context.device
+    const handles = (): number => host.i32[host.deviceWord(index) + layout.Dev.ahs]!
+    const first = handles()
+    const header = encodeUdpHeader({ op: UdpOp.Control, qpn: 1234, address: Uint8Array.of(127, 0, 0, 1) })
+    for (let port = 1; port <= 500; port++) s.udpData(header, '127.0.0.1', port)
+    expect(rsocketDrops().peersForgotten).toBe(before + 500 + 1 - 10)
+    // One to which something was sent stays for longer than others, and has a path.
+    for (let port = 1; port <= 500; port++) {
+      s.udpData(header, '127.0.0.1', port)
+      if (port % 5 === 0) expect(s.sendto(Uint8Array.of(1), 0, { address: '127.0.0.1', port: 3 })).toBe(1)
+    }
+    expect(handles() - first).toBeLessThanOrEqual(10)
+    expect(s.getpeername()).toEqual({ ...friend.name, family: 'IPv4' })
+    expect(s.send(Uint8Array.of(1))).toBe(1)
+    expect(await friend.s.recvAsync(new Uint8Array(1))).toBe(1)
+    s.close()
+    expect(handles()).toBeLessThanOrEqual(first)
+    context.close()
+  })
+
+  test('what comes over UDP while the program computes is bounded, and what is dropped is counted', async () => {
+    const { s, name } = bound('shm0')
+    const sender = createSocket('udp4')
+    // A connected one sends without the event loop.
+    sender.connect(name.port, name.address)
+    await once(sender, 'connect')
+    const before = rsocketDrops().udpDropped
+    const took = vi.spyOn(s, 'udpData')
+    const datagram = new Uint8Array(8000)
+    datagram.set(encodeUdpHeader({ op: UdpOp.Control, qpn: 1234, address: Uint8Array.of(127, 0, 0, 1) }))
+    // The kernel takes what this thread sends at once, and the thread of UDP has time to take that.
+    const computing = new Int32Array(new SharedArrayBuffer(4))
+    const end = performance.now() + 20_000
+    while (s.counters().datagramsDropped === 0 && performance.now() < end) {
+      took.mockClear()
+      for (let round = 0; round < 30; round++) {
+        for (let i = 0; i < 10; i++) sender.send(datagram)
+        Atomics.wait(computing, 0, 0, 3)
+      }
+      s.poll(POLLIN)
+      // 128 KiB of the receive buffer, and what came while they were taken.
+      expect(took.mock.calls.length).toBeLessThan(60)
+    }
+    expect(s.counters().datagramsDropped).toBeGreaterThan(0)
+    expect(rsocketDrops().udpDropped - before).toBe(s.counters().datagramsDropped)
+    sender.close()
+  })
+
+  test('without descriptors a socket cannot be bound, and that is told at once', async () => {
+    const file = new URL('./out-of-descriptors.mjs', import.meta.url).pathname
+    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', `ulimit -n 120; exec ${process.execPath} ${file}`])
+    const { without, withSome, uncaught } = JSON.parse(stdout)
+    expect(without).toMatchObject({ result: 'EMFILE', reason: expect.stringContaining('descriptors') })
+    expect(without.ms).toBeLessThan(5000)
+    expect([withSome.result, uncaught]).toEqual([0, []])
   })
 
   test('wrong calls', () => {

@@ -1,5 +1,5 @@
 /** rstream, riostream and rcopy between two processes, each against itself. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
@@ -83,15 +83,34 @@ describe.each(places)('two processes on $name', { timeout: 120_000 }, (place) =>
     expect((await client(empty, `${address}:file.bin`, '--json')).code).toBe(0)
     expect(statSync(join(incoming, 'file.bin')).size).toBe(0)
     symlinkSync(directory, join(incoming, 'out'))
-    for (const name of ['../file.bin', 'out/file.bin', 'nowhere/file.bin']) {
+    const victim = join(directory, `victim-${place.name}`)
+    writeFileSync(victim, 'mine')
+    symlinkSync(victim, join(incoming, 'link'))
+    const absent = join(directory, `absent-${place.name}`)
+    symlinkSync(absent, join(incoming, 'dangling'))
+    // Names have nothing to do with the device: the rarer ones on one of them.
+    const rare = place.name === 'shm'
+    for (const name of ['../file.bin', 'out/file.bin', 'nowhere/file.bin', ...(rare ? ['link', 'dangling'] : [])]) {
       const outside = await client(file, `${address}:${name}`, '--json')
-      expect(outside.stderr).toMatch(/the server could not do it: (EACCES|ENOENT)/)
+      expect(outside.stderr).toMatch(/the server could not do it: (EACCES|ENOENT|ELOOP)/)
       expect(outside.code).toBe(1)
     }
     expect(readFileSync(file).equals(bytes)).toBe(true)
+    expect(readFileSync(victim, 'utf8')).toBe('mine')
+    expect(existsSync(absent)).toBe(false)
+    // A link to a file within is as good as that, and two dots may begin a name.
+    symlinkSync('file.bin', join(incoming, 'within'))
+    const legal = rare ? ['within', '..foo'] : []
+    for (const name of legal) expect((await client(file, `${address}:${name}`, '--json')).code).toBe(0)
+    if (rare)
+      for (const name of ['file.bin', '..foo']) expect(readFileSync(join(incoming, name)).equals(bytes)).toBe(true)
     server.kill('SIGINT')
     const { code, stdout } = await served
-    expect((JSON.parse(stdout) as RcopyResult).files.map((one) => one.bytes)).toEqual([1_300_001, 0])
+    expect((JSON.parse(stdout) as RcopyResult).files.map((one) => one.bytes)).toEqual([
+      1_300_001,
+      0,
+      ...legal.map(() => 1_300_001),
+    ])
     expect(code).toBe(130)
   })
 

@@ -51,6 +51,20 @@ describe.each(places)('two processes on $name', { timeout: 120_000 }, (place) =>
   })
 })
 
+describe.skipIf(!canShare)('as the help shows it', { timeout: 120_000 }, () => {
+  it('a client that binds nothing reaches a server on an address of loopback', async () => {
+    const address = loopbackAddress(7)
+    const server = start(['udpong', '--device', 'roce', '-b', address, '--json'])
+    const served = outcome(server)
+    const client = ['udpong', '--device', 'roce', '-s', address, '-C', '200', '-T', 'e', '--json']
+    const { code, stdout, stderr } = await outcome(start(client))
+    expect([stderr, code]).toEqual(['', 0])
+    expect((JSON.parse(stdout) as UdpongResult).rows[0]).toMatchObject({ transfers: 400 })
+    server.kill('SIGINT')
+    expect((await served).code).toBe(130)
+  })
+})
+
 describe.skipIf(!canShare)('UDP of the kernel', { timeout: 120_000 }, () => {
   it.each([[], ['-T', 'a'], ['-T', 'b']])('udpong -T s %s %s', async (...how) => {
     const port = await freePort()
