@@ -106,7 +106,10 @@ const A = {
 const ownerBits = 10
 const ownerMask = 0x3ff
 const generationMask = 0x1fffff
-/** `taken`: somebody prepares it, or cleans up after a thread. Any other value is the use of the thread that is there. */
+/**
+ * `taken`: somebody prepares it, or cleans up after a thread; then the use of whoever does stands in the other bits. Any
+ * other value is the use of the thread that is there.
+ */
 const attachmentState = { free: 0, taken: 1 << 31 }
 const isUse = (state: number): boolean => state > 0
 const pageTableStart = attachmentsStart + maxAttachments * attachmentBytes
@@ -234,6 +237,13 @@ export class Segment {
     Segment.format(new Int32Array(buffer), buffer.byteLength, options.staticBytes)
     setEnvironmentData(environmentKey, memory as unknown as SharedArrayBuffer)
     return memory
+  }
+
+  /** Whether a thread of this process has used the segment that all of them share. */
+  static isUsedInProcess(): boolean {
+    const memory = getEnvironmentData(environmentKey) as unknown as WasmMemory | SharedArrayBuffer | undefined
+    if (typeof memory !== 'object') return false
+    return new Int32Array(memory instanceof SharedArrayBuffer ? memory : memory.buffer)[H.attachmentsHigh]! > 0
   }
 
   /** The segment that all threads of this process share. */
@@ -417,6 +427,7 @@ export class Segment {
     const dead: number[] = []
     for (let id = 1; id <= this.i32[H.attachmentsHigh]!; id++) {
       const a = attachmentWord(id)
+      this.#unclaim(id)
       const use = Atomics.load(this.i32, a + A.state)
       if (isUse(use) && id !== this.me && !threadRuns(this.i32, this.f64, a)) dead.push(use)
     }
@@ -442,7 +453,18 @@ export class Segment {
     const id = use & ownerMask
     // Nobody takes a living thread for dead, and the locks that it takes while it cleans up must stay its own.
     if (use === this.lockValue) return id
-    return Atomics.compareExchange(this.i32, attachmentWord(id) + A.state, use, attachmentState.taken) === use ? id : 0
+    const taken = attachmentState.taken | this.lockValue
+    return Atomics.compareExchange(this.i32, attachmentWord(id) + A.state, use, taken) === use ? id : 0
+  }
+
+  /** Gives up the claim of a thread that ended while it cleaned up, so that another one does it. */
+  #unclaim(id: number): void {
+    const { i32 } = this
+    const a = attachmentWord(id)
+    const state = Atomics.load(i32, a + A.state)
+    const reaper = state & ~attachmentState.taken
+    if (state >= 0 || reaper === 0 || reaper === this.lockValue || this.#ownerAlive(reaper)) return
+    Atomics.compareExchange(i32, a + A.state, state, id | (i32[a + A.generation]! << ownerBits))
   }
 
   /** The uses that this process makes of attachments: of this thread, and in the main thread of all, since they end with it. */

@@ -40,6 +40,15 @@ export function reapDead(host: Host, use: number): void {
   host.segment.release(attachment)
 }
 
+// A thread that was terminated has cleaned nothing up: the one that started it does. Between processes a janitor looks.
+process.on('worker', (worker) =>
+  worker.once('exit', () => {
+    if (own === null && !Segment.isUsedInProcess()) return
+    const host = processHost()
+    for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
+  }),
+)
+
 process.on('exit', () => {
   if (own !== null) for (const use of own.segment.ownAttachments()) reapDead(own, use)
 })

@@ -213,6 +213,18 @@ describe.each(kinds)('segment $title', (kind) => {
     expect([segment.attachmentAlive(next.me), segment.deadAttachments()]).toEqual([true, []])
   })
 
+  it('another thread goes on where one ended that cleaned up after a third', async () => {
+    const [first, second] = [await Thread.start(kind), await Thread.start(kind)]
+    await first.worker.terminate()
+    const [dead] = segment.deadAttachments()
+    await second.carryOut({ do: 'claim', use: dead! })
+    expect([segment.deadAttachments(), segment.claim(dead!)]).toEqual([[], 0])
+    await second.worker.terminate()
+    reap(segment)
+    const next = [await Thread.start(kind), await Thread.start(kind)]
+    expect(next.map(({ me }) => me).sort()).toEqual([first.me, second.me].sort())
+  })
+
   it('a thread that takes a lock twice is told so', () => {
     const at = segment.allocate(pageBytes) / 4
     segment.lock(at)

@@ -81,6 +81,17 @@ const parts: Record<string, () => Promise<void>> = {
     context.close()
   },
 
+  /** Connects a QP and posts receives, until it is terminated. */
+  async target() {
+    const end = makeEnd(openDevice(data.device, data.options))
+    const local = endpointOf(end.qp)
+    say(local)
+    connectQp(end.qp, local, await hear<QpEndpoint>(), timing)
+    for (let i = 0; i < 16; i++) end.qp.postRecv({ wrId: i, sgList: [end.sge(64 * i)] })
+    say('ready')
+    await new Promise(() => setInterval(() => {}, 1000))
+  },
+
   /** Polls an imported CQ until it is told to end; says what it has taken. */
   async poller() {
     const context = openDevice(data.device, data.options)

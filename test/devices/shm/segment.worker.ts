@@ -21,6 +21,8 @@ export type Order =
   | { do: 'leave-later'; word: number; afterMs: number }
   | { do: 'bump'; times: number }
   | { do: 'quiesce' }
+  /** Begins to clean up after another thread. */
+  | { do: 'claim'; use: number }
   | { do: 'wait'; word: number; expected: number; timeoutMs: number }
   | { do: 'notify'; word: number; value: number }
 
@@ -66,6 +68,9 @@ function carryOut(order: Order): void {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, order.afterMs)
       Atomics.store(i32, order.word, 1)
       segment.leave()
+      break
+    case 'claim':
+      if (segment.claim(order.use) === 0) throw new Error('somebody else cleans up')
       break
     case 'quiesce':
       segment.quiesce()

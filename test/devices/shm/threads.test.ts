@@ -39,6 +39,28 @@ describe.each(['poster', 'thread'] as const)('engine %s', (engine) => {
     right.close()
   })
 
+  it('the peer of a thread that was terminated gets RETRY_EXC_ERR, though nobody attaches anew', async () => {
+    const end = makeEnd(left)
+    const reaped = left.counters().stale_objects_reaped!
+    const part = new Part({ part: 'target', device: 'shm1', options })
+    const remote = await part.hear<QpEndpoint>()
+    const local = endpointOf(end.qp)
+    part.say(local)
+    connectQpTo(end, local, remote)
+    expect(await part.hear()).toBe('ready')
+    const send = (): number => {
+      end.qp.postSend({ wrId: 1, opcode: Opcode.Send, sendFlags: SendFlag.Signaled, sgList: [end.sge()] })
+      const wc = workCompletions(1)
+      while (end.cq.poll(wc) === 0);
+      return wc[0]!.status
+    }
+    expect(send()).toBe(WcStatus.Success)
+    await part.worker.terminate()
+    await until('the end of what the thread had', () => left.counters().stale_objects_reaped! > reaped)
+    expect(send()).toBe(WcStatus.RetryExcErr)
+    end.close()
+  })
+
   it('threads that post to one QP lose nothing and double nothing, each in its order', async () => {
     const [a, b] = [makeEnd(left), makeEnd(right)]
     connect(a, b)
