@@ -81,6 +81,20 @@ export const Tq = {
   /** Syndrome and PSN of a NAK that waits for the responses before it; the syndrome is 0 if there is none. */
   nakDue: 32,
   nakPsn: 33,
+  /** Responder: the packet that showed the gap for which a NAK was sent. */
+  nakAhead: 34,
+
+  /** Requester: packets that may be outstanding since some were lost; 0: as many as the options say. See recovery.ts. */
+  window: 35,
+  /** The oldest packet when it last went back: what was acknowledged since is how far it gets without a loss. */
+  runFrom: 36,
+  /** How often in a row it went back before the ACK timeout. */
+  early: 37,
+  /** Mean and deviation of the round trip, ns; 0 before the first measurement. */
+  roundTrip: 38 /* f64 */,
+  deviation: 40 /* f64 */,
+  /** The packet whose round trip is being measured. */
+  timedPsn: 42,
   /** 1 if the two ends have agreed on end-to-end credits: see credits.ts. Set by a connection manager, 0 else. */
   flowControl: 44,
   /** The number of the last request that was begun, and of the last that has credit. */
@@ -90,6 +104,12 @@ export const Tq = {
   unlimited: 47,
 
   srqCopy: 48,
+  /** When that packet was sent, ns; 0 if none is measured. */
+  timedNs: 180 /* f64 */,
+  /** When the ACK timeout has passed, ns: `deadline` may be earlier. */
+  ackDeadline: 182 /* f64 */,
+  /** When it last went back, ns. */
+  restartNs: 208 /* f64 */,
   /** Congestion control: see congestion.ts. */
   congestion: 184,
   resources: 256,
@@ -133,8 +153,8 @@ export const Area = {
 export const listed = { tx: 1, ack: 2, timer: 4 } as const
 
 if (
-  Tq.srqCopy + 4 + maxReceiveSges * Sg.words > Tq.congestion ||
-  Tq.congestion + 24 > Tq.resources ||
+  Tq.srqCopy + 4 + maxReceiveSges * Sg.words > Tq.timedNs ||
+  Tq.congestion + 24 > Tq.restartNs ||
   Tq.resources + maxResources * Res.words !== Tq.words ||
   Sent.settled !== Wqe.av ||
   Area.slots !== layout.maxQps ||

@@ -38,6 +38,7 @@ import {
 import { grant, lacksCredit, numberRequest } from './credits.ts'
 import { Sent, Tq } from './layout.ts'
 import { psnAdd, psnDiff } from './psn.ts'
+import { Recovery } from './recovery.ts'
 import type { PacketSink } from './sink.ts'
 import type { TransportState } from './state.ts'
 
@@ -106,6 +107,7 @@ export class Requester {
   readonly #i32: Int32Array
   readonly #f64: Float64Array
   readonly #u8: Uint8Array
+  readonly #recovery: Recovery
   /** Of the last packet. */
   #sentBytes = 0
 
@@ -114,6 +116,7 @@ export class Requester {
     this.#i32 = state.i32
     this.#f64 = state.f64
     this.#u8 = state.u8
+    this.#recovery = new Recovery(state.i32, state.f64, state.options.minTimeoutNs)
   }
 
   #wqe(q: number, index: number): number {
@@ -133,6 +136,7 @@ export class Requester {
     i32[t + Tq.una] = psn
     i32[t + Tq.lastAckReq] = psnAdd(psn, -1)
     this.#restartCounts(q, t)
+    this.#recovery.begin(t)
     this.#s.arm(q, Number.POSITIVE_INFINITY)
   }
 
@@ -204,7 +208,7 @@ export class Requester {
         pacedNs = congestion.nextNs(t, nowNs)
         if (pacedNs > nowNs) break
       }
-      const packetCount = this.#packet(q, t, w, rc, sink)
+      const packetCount = this.#packet(q, t, w, rc, sink, nowNs)
       more = packetCount < 0
       if (packetCount <= 0) break
       sent++
@@ -227,14 +231,24 @@ export class Requester {
     return more
   }
 
-  /** Starts the ACK timer anew if anything is under way, else stops it. */
+  /** Starts the ACK timer anew if anything is outstanding, else stops it. */
   #arm(q: number, nowNs: number): void {
     const i32 = this.#i32
     const t = this.#s.of(q)
     const timeout = i32[q + Qp.timeout]!
-    const none = timeout === 0 || i32[t + Tq.una] === i32[t + Tq.newPsn] || i32[q + Qp.type] !== QpType.RC
+    if (timeout === 0 || i32[t + Tq.una] === i32[t + Tq.newPsn] || i32[q + Qp.type] !== QpType.RC) {
+      this.#s.arm(q, Number.POSITIVE_INFINITY)
+      return
+    }
     const wait = Math.max(this.#s.options.minTimeoutNs, ackTimeoutNs[timeout]!)
-    this.#s.arm(q, none ? Number.POSITIVE_INFINITY : nowNs + wait)
+    this.#f64[(t + Tq.ackDeadline) >> 1] = nowNs + wait
+    this.#armEarly(q, t, nowNs)
+  }
+
+  /** Waits for the peer as long as it usually takes, or for the rest of the ACK timeout. */
+  #armEarly(q: number, t: number, nowNs: number): void {
+    const deadline = this.#f64[(t + Tq.ackDeadline) >> 1]!
+    this.#s.arm(q, Math.min(deadline, nowNs + this.#recovery.waitNs(t)))
   }
 
   /** The first look at a request; false if it has to wait, or cannot be sent at all (`localError`). */
@@ -294,19 +308,22 @@ export class Requester {
    * Writes the next packet of the request at `w`: how many PSNs it takes, 0 if it has to wait for an acknowledgement or an
    * answer, −1 if there is no room for it now.
    */
-  #packet(q: number, t: number, w: number, rc: boolean, sink: PacketSink): number {
+  #packet(q: number, t: number, w: number, rc: boolean, sink: PacketSink, nowNs: number): number {
     const i32 = this.#i32
     const opcode = i32[w + Wqe.opcode]!
     const mtu = i32[q + Qp.pathMtu]!
     const psn = i32[t + Tq.txPsn]!
     const inFlight = psnDiff(psn, i32[t + Tq.una]!)
-    const window = this.#window(mtu)
+    const window = this.#recovery.window(t, this.#window(mtu))
     if (rc && isAnswered(opcode)) {
       if (i32[t + Tq.readsOut]! >= i32[q + Qp.maxRdAtomic]!) return 0
       const count = opcode === Opcode.Read ? this.#readPackets(w, mtu, psn) : 1
       if (inFlight > 0 && inFlight + count > window) return 0
       const taken = this.#answeredRequest(q, t, w, opcode, mtu, psn, count, sink)
-      if (taken > 0) i32[t + Tq.readsOut] = i32[t + Tq.readsOut]! + 1
+      if (taken > 0) {
+        i32[t + Tq.readsOut] = i32[t + Tq.readsOut]! + 1
+        if (psn === i32[t + Tq.newPsn]) this.#recovery.sent(t, psn, nowNs)
+      }
       return taken
     }
     if (rc && (inFlight >= window || lacksCredit(i32, t, w))) return 0
@@ -328,7 +345,10 @@ export class Requester {
         const since = psnDiff(psn, i32[t + Tq.lastAckReq]!)
         ackReq = since >= window >> 2 || inFlight + 1 === window
       }
-      if (ackReq) i32[t + Tq.lastAckReq] = psn
+      if (ackReq) {
+        i32[t + Tq.lastAckReq] = psn
+        if (psn === i32[t + Tq.newPsn]) this.#recovery.sent(t, psn, nowNs)
+      }
     } else ackReq = false
     const solicited = last && (i32[w + Wqe.flags]! & SendFlag.Solicited) !== 0 && opcode !== Opcode.Write
     const flags = (solicited ? BthFlag.solicited : 0) | (pad << BthFlag.padShift)
@@ -523,7 +543,9 @@ export class Requester {
   /** The oldest packet that is not acknowledged is `una` now. */
   #progress(q: number, t: number, una: number, nowNs: number): void {
     const i32 = this.#i32
+    const packets = psnDiff(una, i32[t + Tq.una]!)
     i32[t + Tq.una] = una
+    this.#recovery.progress(t, packets, this.#window(i32[q + Qp.pathMtu]!), nowNs)
     i32[t + Tq.resending] = 0
     // A copy of the packet for which there was no receive may have found one: there is nothing to wait for then.
     i32[t + Tq.rnrWaiting] = 0
@@ -551,8 +573,10 @@ export class Requester {
   #goBack(q: number, t: number, nowNs: number, cause: number): void {
     const i32 = this.#i32
     const s = this.#s
-    // While the receiver is not ready the timer runs after which all is sent again anyway.
-    if (i32[t + Tq.rnrWaiting] !== 0 || (i32[t + Tq.resending] !== 0 && cause !== s.counters.timeouts)) {
+    // While the receiver is not ready the timer runs after which all is sent again anyway. What is being sent again may be
+    // lost as well; but a NAK that comes too soon is about what was sent before.
+    const known = i32[t + Tq.resending] !== 0 && cause !== s.counters.timeouts && !this.#recovery.isNews(t, nowNs)
+    if (i32[t + Tq.rnrWaiting] !== 0 || known) {
       if (cause === s.counters.completer_retry_err) s.count(s.counters.drops_unexpected_ack)
       return
     }
@@ -563,8 +587,19 @@ export class Requester {
       return
     }
     i32[t + Tq.retriesLeft] = i32[t + Tq.retriesLeft]! - 1
+    this.#recovery.restart(t, this.#window(i32[q + Qp.pathMtu]!), nowNs)
     this.#restart(q, t)
     this.#arm(q, nowNs)
+  }
+
+  /** Nothing was heard for longer than it usually takes: what is outstanding is sent again, at the cost of no retry. */
+  #goBackEarly(q: number, t: number, nowNs: number): void {
+    const i32 = this.#i32
+    this.#s.count(this.#s.counters.early_retransmits)
+    i32[t + Tq.early] = i32[t + Tq.early]! + 1
+    this.#recovery.restart(t, this.#window(i32[q + Qp.pathMtu]!), nowNs)
+    this.#restart(q, t)
+    this.#armEarly(q, t, nowNs)
   }
 
   #restart(q: number, t: number): void {
@@ -594,6 +629,7 @@ export class Requester {
       }
       i32[t + Tq.rnrLeft] = i32[t + Tq.rnrLeft]! - 1
     }
+    this.#recovery.pause(t)
     this.#restart(q, t)
     i32[t + Tq.resending] = 0
     i32[t + Tq.rnrWaiting] = 1
@@ -691,7 +727,9 @@ export class Requester {
     if (i32[t + Tq.rnrWaiting] !== 0) {
       i32[t + Tq.rnrWaiting] = 0
       this.#s.schedule(q)
-    } else if (i32[t + Tq.una] !== i32[t + Tq.newPsn]) this.#goBack(q, t, nowNs, this.#s.counters.timeouts)
+    } else if (i32[t + Tq.una] === i32[t + Tq.newPsn]) return
+    else if (nowNs < this.#f64[(t + Tq.ackDeadline) >> 1]!) this.#goBackEarly(q, t, nowNs)
+    else this.#goBack(q, t, nowNs, this.#s.counters.timeouts)
   }
 }
 

@@ -98,8 +98,13 @@ export class Responder {
     }
     if (ahead > 0) {
       s.count(s.counters.out_of_seq_request)
-      if (i32[t + Tq.nakSent] !== 0) s.count(s.counters.drops_nak_pending)
-      else this.#nak(q, t, Syndrome.PsnSequence, i32[t + Tq.epsn]!, sink)
+      // A requester that has gone back sends again what showed the gap: the packet that it lacks was lost once more.
+      const again = i32[t + Tq.nakDue] === 0 && psnDiff(psn, i32[t + Tq.nakAhead]!) <= 0
+      if (i32[t + Tq.nakSent] !== 0 && !again) s.count(s.counters.drops_nak_pending)
+      else {
+        this.#nak(q, t, Syndrome.PsnSequence, i32[t + Tq.epsn]!, sink)
+        i32[t + Tq.nakAhead] = psn
+      }
       return
     }
     if (ahead < 0) {
@@ -111,6 +116,7 @@ export class Responder {
     const syndrome = this.#carryOut(q, t, op, bits, at, bytes, psn)
     if (syndrome !== 0) {
       this.#nak(q, t, syndrome, psn, sink)
+      i32[t + Tq.nakAhead] = psn
       return
     }
     // A READ or atomic is acknowledged by its answer.

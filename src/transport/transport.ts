@@ -317,8 +317,10 @@ export class Transport {
       const q = host.qpWord(i32[area + Area.timerList + i]!)
       if (i32[q + Qp.number] === 0 || i32[q + Qp.device] !== s.device) continue
       const deadline = (s.of(q) + Tq.deadline) >> 1
+      const ackDeadline = (s.of(q) + Tq.ackDeadline) >> 1
       // 0: of a QP that was reset.
       if (f64[deadline] !== 0) f64[deadline] = f64[deadline]! + ns
+      f64[ackDeadline] = f64[ackDeadline]! + ns
     }
     const next = (area + Area.nextDeadline) >> 1
     f64[next] = f64[next]! + ns

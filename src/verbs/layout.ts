@@ -592,6 +592,7 @@ export const counterNames = [
   'rcvd_bytes',
   'retransmitted_pkts',
   'timeouts',
+  'early_retransmits',
   'naks_sent',
   'naks_rcvd',
   'cnps_sent',

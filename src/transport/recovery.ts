@@ -1,0 +1,112 @@
+/**
+ * How a requester of RC finds out early that a packet was lost, and how it keeps go-back-N from sending much in vain.
+ *
+ * The ACK timeout of a connection is long (the RDMA CM sets 2 s), because it decides when the peer is given up. What is
+ * lost at the end of what is outstanding, and an ACK or NAK that is lost, would be noticed only then. So the requester
+ * measures the round trip and goes back when nothing was heard for a mean and four deviations of it (the estimator of RFC
+ * 6298), each time in a row after twice as long. That costs none of the `retryCnt` retries: these are for the ACK timeout
+ * and for NAKs.
+ *
+ *     sent ──── early ──── early ──────── early … ──── ACK timeout: one retry less
+ *
+ * All that is sent behind a lost packet is sent in vain. Between two losses it gets so far, its run; four times as much may be
+ * outstanding after a loss, and each acknowledged packet allows one more, so that without losses the limit is gone soon.
+ */
+import { Tq } from './layout.ts'
+import { psnDiff } from './psn.ts'
+
+/** The longest wait before it goes back, in shortest ones, until a round trip was measured. */
+const firstWaits = 10
+const mostDoublings = 10
+/** Packets that may always be outstanding. */
+const leastWindow = 64
+
+export class Recovery {
+  readonly #i32: Int32Array
+  readonly #f64: Float64Array
+  readonly #leastNs: number
+
+  /** It never goes back after less than `leastNs`. */
+  constructor(i32: Int32Array, f64: Float64Array, leastNs: number) {
+    this.#i32 = i32
+    this.#f64 = f64
+    this.#leastNs = leastNs
+  }
+
+  begin(t: number): void {
+    const i32 = this.#i32
+    i32[t + Tq.window] = 0
+    i32[t + Tq.early] = 0
+    i32[t + Tq.runFrom] = i32[t + Tq.una]!
+    this.#f64[(t + Tq.roundTrip) >> 1] = 0
+    this.#f64[(t + Tq.timedNs) >> 1] = 0
+  }
+
+  /** The packet `psn`, which the responder answers, is sent for the first time. */
+  sent(t: number, psn: number, nowNs: number): void {
+    const timed = (t + Tq.timedNs) >> 1
+    if (this.#f64[timed] !== 0) return
+    this.#f64[timed] = nowNs
+    this.#i32[t + Tq.timedPsn] = psn
+  }
+
+  /** `packets` more are acknowledged, of at most `most` outstanding ones. */
+  progress(t: number, packets: number, most: number, nowNs: number): void {
+    const i32 = this.#i32
+    const f64 = this.#f64
+    i32[t + Tq.early] = 0
+    if (i32[t + Tq.window] !== 0) {
+      const window = i32[t + Tq.window]! + packets
+      i32[t + Tq.window] = window < most ? window : 0
+    }
+    const timed = (t + Tq.timedNs) >> 1
+    if (f64[timed] === 0 || psnDiff(i32[t + Tq.una]!, i32[t + Tq.timedPsn]!) <= 0) return
+    const sample = nowNs - f64[timed]!
+    f64[timed] = 0
+    const mean = (t + Tq.roundTrip) >> 1
+    const deviation = (t + Tq.deviation) >> 1
+    if (f64[mean] === 0) {
+      f64[mean] = Math.max(1, sample)
+      f64[deviation] = sample / 2
+      return
+    }
+    f64[deviation] = f64[deviation]! + (Math.abs(sample - f64[mean]!) - f64[deviation]!) / 4
+    f64[mean] = Math.max(1, f64[mean]! + (sample - f64[mean]!) / 8)
+  }
+
+  /** It goes back, since something was lost. */
+  restart(t: number, most: number, nowNs: number): void {
+    const i32 = this.#i32
+    const run = psnDiff(i32[t + Tq.una]!, i32[t + Tq.runFrom]!)
+    const window = Math.max(leastWindow, 4 * run)
+    i32[t + Tq.window] = window < most ? window : 0
+    i32[t + Tq.runFrom] = i32[t + Tq.una]!
+    this.pause(t)
+    this.#f64[(t + Tq.restartNs) >> 1] = nowNs
+  }
+
+  /** What is sent again says nothing of the round trip. */
+  pause(t: number): void {
+    this.#f64[(t + Tq.timedNs) >> 1] = 0
+  }
+
+  /** Packets that may be outstanding, of `most`. */
+  window(t: number, most: number): number {
+    const window = this.#i32[t + Tq.window]!
+    return window === 0 ? most : Math.min(window, most)
+  }
+
+  /** How long it waits for the peer before it goes back. */
+  waitNs(t: number): number {
+    const mean = this.#f64[(t + Tq.roundTrip) >> 1]!
+    const deviation = this.#f64[(t + Tq.deviation) >> 1]!
+    const wait = mean === 0 ? firstWaits * this.#leastNs : Math.max(this.#leastNs, mean + 4 * deviation)
+    return wait * 2 ** Math.min(mostDoublings, this.#i32[t + Tq.early]!)
+  }
+
+  /** Whether a NAK for the oldest packet can be about what was sent when it last went back: a round trip has passed. */
+  isNews(t: number, nowNs: number): boolean {
+    const mean = this.#f64[(t + Tq.roundTrip) >> 1]!
+    return mean !== 0 && nowNs - this.#f64[(t + Tq.restartNs) >> 1]! >= mean * 0.75
+  }
+}
