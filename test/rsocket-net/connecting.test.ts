@@ -1,4 +1,5 @@
-import type { LookupFunction, Socket } from 'node:net'
+import type { LookupFunction, Server, Socket } from 'node:net'
+import { inherits } from 'node:util'
 import { expect, it } from 'vitest'
 import { describeNet, event, readAll, turns } from './implementations.ts'
 
@@ -366,5 +367,29 @@ describeNet('connecting', (bench) => {
     const client = bench.connect({ port, timeout: 12_345 })
     expect(client.timeout).toBe(12_345)
     await event(client, 'connect')
+  })
+
+  it('has classes that can be called without new, as older programs do to inherit from them', async () => {
+    function OldServer(this: Server): void {
+      Reflect.apply(net.Server, this, [{ allowHalfOpen: true }])
+    }
+    function OldSocket(this: Socket & { name: string }, name: string): void {
+      Reflect.apply(net.Socket, this, [{ highWaterMark: 4321 }])
+      this.name = name
+    }
+    inherits(OldServer, net.Server)
+    inherits(OldSocket, net.Socket)
+    const server = bench.keep(Reflect.construct(OldServer, []) as Server)
+    server.on('connection', (socket) => bench.keep(socket).pipe(socket))
+    const port = await bench.listen(server)
+    const client = bench.keep(Reflect.construct(OldSocket, ['old']) as Socket & { name: string })
+    expect([client instanceof net.Socket, client.name, client.readableHighWaterMark]).toEqual([true, 'old', 4321])
+    client.connect(port, bench.host)
+    client.end('there and back')
+    expect((await readAll(client)).toString()).toBe('there and back')
+    const called = Reflect.apply(net.Socket, undefined, []) as Socket
+    expect([called instanceof net.Socket, called.constructor === net.Socket]).toEqual([true, true])
+    class Newer extends net.Socket {}
+    expect([new Newer() instanceof net.Socket, new Newer().constructor === Newer]).toEqual([true, true])
   })
 })

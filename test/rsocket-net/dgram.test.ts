@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import nodeDgram, { type RemoteInfo, type Socket, type SocketOptions, type SocketType } from 'node:dgram'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -65,6 +66,32 @@ for (const { name, dgram, transport, host = '127.0.0.1' } of implementations)
       const [data, from] = await got
       expect(data.toString()).toBe('hello')
       expect(from).toEqual({ address: host, family: 'IPv4', port: a.address().port, size: 5 })
+    })
+
+    it('calls back in the context of createSocket, bind and send', async () => {
+      const storage = new AsyncLocalStorage<string>()
+      const seen = new Set<string>()
+      const note = (what: string): unknown => seen.add(`${what}: ${storage.getStore() ?? 'none'}`)
+      const one = async (who: string, to?: Socket): Promise<Socket> => {
+        const socket = storage.run(`create ${who}`, () => make())
+        socket.on('message', () => note(`${who} message`)).on('listening', () => note(`${who} listening`))
+        await new Promise<void>((resolve) => storage.run(`bind ${who}`, () => socket.bind(0, host, resolve)))
+        if (!to) return socket
+        const answer = message(socket)
+        const sent = (): unknown => note(`${who} sent`)
+        storage.run(`send ${who}`, () => socket.send('hello', to.address().port, host, sent))
+        await answer
+        return socket
+      }
+      const echo = await one('echo')
+      echo.on('message', (data, from) => storage.run('answering', () => echo.send(data, from.port, from.address)))
+      await Promise.all([one('A', echo), one('B', echo)])
+      expect([...seen].sort()).toEqual(
+        [
+          ...['A', 'B', 'echo'].flatMap((who) => [`${who} listening: bind ${who}`, `${who} message: create ${who}`]),
+          ...['A', 'B'].map((who) => `${who} sent: send ${who}`),
+        ].sort(),
+      )
     })
 
     it('binds by itself when it sends, and tells when it is done', async () => {

@@ -1,8 +1,11 @@
 /** `verbena/dgram`: datagrams over rsockets, with the shape of `node:dgram`. */
 import type { SocketType } from 'node:dgram'
-import { type MessageListener, Socket, type SocketOptions } from './socket.ts'
+import { callable } from '../net/callable.ts'
+import { type MessageListener, Socket as SocketClass, type SocketOptions } from './socket.ts'
 
-export { type MessageListener, Socket, type SocketOptions }
+export type { MessageListener, SocketOptions }
+export type Socket = SocketClass
+export const Socket: typeof SocketClass = callable(SocketClass)
 
 /** A socket of the type 'udp4' or 'udp6'; the listener is for 'message'. */
 export function createSocket(type: SocketType | SocketOptions, listener?: MessageListener): Socket {

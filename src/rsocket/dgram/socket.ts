@@ -5,6 +5,8 @@
  */
 import dgram from 'node:dgram'
 import type { Context } from '../../verbs/index.ts'
+import { setAsyncId } from '../net/async-id.ts'
+import { fillable } from '../net/callable.ts'
 import { badValue, errnoError } from '../net/errors.ts'
 import { DatagramHandle } from './handle.ts'
 
@@ -30,27 +32,27 @@ function stateOf(socket: dgram.Socket): State {
   return state
 }
 
-const DgramSocket = dgram.Socket as unknown as new (
-  options: dgram.SocketOptions | dgram.SocketType,
-  listener?: MessageListener,
-) => dgram.Socket
+type DgramSocket = new (options: dgram.SocketOptions | dgram.SocketType, listener?: MessageListener) => dgram.Socket
+const Base: DgramSocket = fillable(dgram.Socket as unknown as DgramSocket)
 
 export type MessageListener = (message: Buffer, from: dgram.RemoteInfo) => void
 
-export class Socket extends DgramSocket {
+export class Socket extends Base {
   constructor(options: SocketOptions | dgram.SocketType, listener?: MessageListener) {
     super(options, listener)
     const given = typeof options === 'string' ? { type: options } : options
     const state = stateOf(this)
     const { lookup } = state.handle!
     state.handle!.close()
-    state.handle = new DatagramHandle(
+    const handle = new DatagramHandle(
       given.type === 'udp6' ? 6 : 4,
       given.device === undefined ? {} : { device: given.device },
       lookup,
       (message, from) => this.emit('message', message, from),
       (errno) => this.emit('error', errnoError(errno, 'recvmsg')),
     )
+    state.handle = handle
+    setAsyncId(this, handle.getAsyncId())
   }
 
   /** In the forms of `dgram.Socket.bind`: (port?, address?, listener?), (options, listener?). No descriptors. */

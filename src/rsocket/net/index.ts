@@ -14,9 +14,10 @@ import {
   setDefaultAutoSelectFamily,
   setDefaultAutoSelectFamilyAttemptTimeout,
 } from 'node:net'
+import { callable } from './callable.ts'
 import type { ConnectOptions } from './connecting.ts'
-import { Server, type ServerOptions } from './server.ts'
-import { readArguments, Socket, type SocketOptions } from './socket.ts'
+import { Server as ServerClass, type ServerOptions } from './server.ts'
+import { readArguments, Socket as SocketClass, type SocketOptions } from './socket.ts'
 
 export type { OnRead } from './attachment.ts'
 export type { ConnectOptions } from './connecting.ts'
@@ -28,14 +29,17 @@ export {
   isIP,
   isIPv4,
   isIPv6,
-  Server,
   type ServerOptions,
-  Socket,
   SocketAddress,
   type SocketOptions,
   setDefaultAutoSelectFamily,
   setDefaultAutoSelectFamilyAttemptTimeout,
 }
+
+export type Server = ServerClass
+export const Server: typeof ServerClass = callable(ServerClass)
+export type Socket = SocketClass
+export const Socket: typeof SocketClass = callable(SocketClass)
 
 type Listener = () => void
 

@@ -7,6 +7,7 @@ import type { Context } from '../../verbs/index.ts'
 import type { RSocketLike } from '../types.ts'
 import { type AcceptingServer, acceptConnection } from './accepting.ts'
 import { setAsyncId } from './async-id.ts'
+import { fillable } from './callable.ts'
 import { badValue, checkBlockList, type SystemError } from './errors.ts'
 import { Listener } from './listener.ts'
 import { readArguments, Socket } from './socket.ts'
@@ -28,7 +29,9 @@ interface ServerInside extends AcceptingServer {
 /** Whether the option means IPv6 alone; a flag of libuv's in `_listen2`. */
 const ipv6OnlyFlag = 1
 
-export class Server extends net.Server {
+const Base: typeof net.Server = fillable(net.Server)
+
+export class Server extends Base {
   readonly #device: string | Context | undefined
   declare blockList: net.BlockList | undefined
 

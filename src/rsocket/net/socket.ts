@@ -17,6 +17,7 @@ import {
   type NodeAddress,
   type OnRead,
 } from './attachment.ts'
+import { fillable } from './callable.ts'
 import { type ConnectOptions, checkTarget, connectInTurn, lookUp, summary } from './connecting.ts'
 import { badArgument, badValue, checkBlockList, codedError } from './errors.ts'
 
@@ -56,7 +57,9 @@ export function readArguments(args: unknown[]): [Record<string, unknown>, (() =>
 const socketChannel = channel('net.client.socket')
 const timers = new WeakMap<Socket, NodeJS.Timeout>()
 
-export class Socket extends Duplex implements LinkedStream {
+const Base: typeof Duplex = fillable(Duplex)
+
+export class Socket extends Base implements LinkedStream {
   connecting = false
   /** Of a socket that a server accepted, the server. */
   server: unknown = null
