@@ -128,7 +128,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     this.#service = service
     this.#id = bound.id
     if (broadcast) service.setBroadcast(this.#id, true)
-    this.#hub = Hub.acquire(this.#device)
+    this.#hub = Hub.acquire(this.#device, true)
     this.#name = { address: addr.address, port: bound.port, family: six ? 'IPv6' : 'IPv4' }
     this.#hold()
     return 0
@@ -473,7 +473,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     this.#closed = true
     this.#service?.close(this.#id)
     this.#peers.close()
-    this.#hub?.release()
+    this.#hub?.release(true)
     this.#queue = []
     return 0
   }

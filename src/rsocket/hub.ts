@@ -28,21 +28,22 @@ export class Hub {
   readonly alone: Set<string> = new Set()
   readonly #key: string | Context
   #uses = 0
+  /** Of these, users to whom connection management tells nothing. */
+  #quiet = 0
   #follows = 0
   #unheld = 0
   #stop: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
   #closing: NodeJS.Timeout | undefined
-  readonly #idle: NodeJS.Timeout
+  #idle: NodeJS.Timeout | undefined
 
   constructor(key: string | Context) {
     this.#key = key
     this.channel = inRootContext(() => createEventChannel({ device: key }))
-    this.#idle = inRootContext(() => setInterval(() => this.pump(), idleMs).unref())
   }
 
-  /** The channel for a device; each call wants one `release`. */
-  static acquire(device: string | Context | undefined): Hub {
+  /** The channel for a device; each call wants one `release`. A `quiet` user awaits no events. */
+  static acquire(device: string | Context | undefined, quiet = false): Hub {
     const key = device ?? (process.env.VERBENA_DEVICE || 'roce')
     let hub = hubs.get(key)
     if (hub === undefined) {
@@ -50,12 +51,18 @@ export class Hub {
       hubs.set(key, hub)
     }
     hub.#uses++
+    if (quiet) hub.#quiet++
     clearTimeout(hub.#closing)
+    hub.#update()
     return hub
   }
 
-  release(): void {
-    if (--this.#uses > 0) return
+  release(quiet = false): void {
+    if (quiet) this.#quiet--
+    if (--this.#uses > 0) {
+      this.#update()
+      return
+    }
     this.#closing = inRootContext(() => setTimeout(() => this.#close(), keepMs).unref())
   }
 
@@ -119,6 +126,13 @@ export class Hub {
     if (!polls && this.#timer !== undefined) {
       clearInterval(this.#timer)
       this.#timer = undefined
+    }
+    // Whoever follows is told.
+    const idles = this.#follows === 0 && this.#uses > this.#quiet
+    if (idles && this.#idle === undefined) this.#idle = setInterval(() => this.pump(), idleMs).unref()
+    if (!idles && this.#idle !== undefined) {
+      clearInterval(this.#idle)
+      this.#idle = undefined
     }
   }
 }

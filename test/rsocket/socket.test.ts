@@ -346,6 +346,35 @@ describe('the end', () => {
   })
 })
 
+describe('connection management', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+    vi.restoreAllMocks()
+  })
+
+  test('is looked at now and then only while nobody is told of it, and something may come', () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const looks = vi.spyOn(Hub.prototype, 'pump').mockReturnValue(false)
+    const looksIn = (ms: number): number => {
+      looks.mockClear()
+      vi.advanceTimersByTime(ms)
+      return looks.mock.calls.length
+    }
+    const key = openDevice(device)
+    const quiet = Hub.acquire(key, true)
+    expect(looksIn(1000)).toBe(0)
+    const hub = Hub.acquire(key)
+    expect(looksIn(1000)).toBe(20)
+    hub.follow(true)
+    expect(looksIn(1000)).toBe(0)
+    hub.unfollow(true)
+    expect(looksIn(1000)).toBe(20)
+    hub.release()
+    expect(looksIn(1000)).toBe(0)
+    quiet.release(true)
+  })
+})
+
 describe('mapped buffers', () => {
   test('data is written where the peer has mapped it', async () => {
     const listener = stream()
