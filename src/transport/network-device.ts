@@ -198,29 +198,32 @@ export abstract class NetworkDevice implements Device {
     let received = 0
     do {
       segment.enterNow()
-      const now = this.nowNs()
-      if (look) received += this.receive(now)
-      // A thread that was held up finds timers expired and, behind other packets, the acknowledgements they waited for.
-      if (transport.nextDeadlineNs <= now)
-        for (let batch = 0, n = 1; n > 0 && batch < mostBatches; batch++) received += n = this.receive(now)
-      transport.advance(now)
-      const sends = transport.pending
-      for (let more = sends; more; ) more = transport.transmit(now) && this.room()
-      if (this.#acksPutOff || received === 0 || !this.putsOff()) {
-        transport.acknowledge()
-        this.#acksPutOff = false
-      } else {
-        this.#acksPutOff = true
-        f64[this.#acksDeferred] = f64[this.#acksDeferred]! + 1
+      try {
+        const now = this.nowNs()
+        if (look) received += this.receive(now)
+        // A thread that was held up finds timers expired and, behind other packets, the acknowledgements they waited for.
+        if (transport.nextDeadlineNs <= now)
+          for (let batch = 0, n = 1; n > 0 && batch < mostBatches; batch++) received += n = this.receive(now)
+        transport.advance(now)
+        const sends = transport.pending
+        for (let more = sends; more; ) more = transport.transmit(now) && this.room()
+        if (this.#acksPutOff || received === 0 || !this.putsOff()) {
+          transport.acknowledge()
+          this.#acksPutOff = false
+        } else {
+          this.#acksPutOff = true
+          f64[this.#acksDeferred] = f64[this.#acksDeferred]! + 1
+        }
+        this.flush()
+        // Timers run from when packets left; on a busy machine that may be long after the clock was read.
+        if (sends) {
+          const heldUpNs = this.nowNs() - now
+          if (heldUpNs > noticeableNs) transport.postpone(heldUpNs)
+        }
+      } finally {
+        segment.leave()
+        Atomics.store(i32, lock, 0)
       }
-      this.flush()
-      // Timers run from when packets left; on a busy machine that may be long after the clock was read.
-      if (sends) {
-        const heldUpNs = this.nowNs() - now
-        if (heldUpNs > noticeableNs) transport.postpone(heldUpNs)
-      }
-      segment.leave()
-      Atomics.store(i32, lock, 0)
     } while (transport.rung && Atomics.compareExchange(i32, lock, 0, segment.lockValue) === 0)
     return received
   }

@@ -38,6 +38,7 @@ export class WorkCompletion {
 
 /** `count` work completions for `poll`. */
 export function workCompletions(count: number): WorkCompletion[] {
+  checkInteger('workCompletions', 'count', count, 0, 65536)
   return Array.from({ length: count }, () => new WorkCompletion())
 }
 

@@ -5,7 +5,7 @@ import { Access, defaultPkey, type PathMtu, QpState, QpType } from './constants.
 import { VerbsError } from './errors.ts'
 import { gsiQkey } from './gsi.ts'
 import { checkObject } from './handle.ts'
-import { type QueuePair, randomPsn } from './queue-pair.ts'
+import { QueuePair, randomPsn } from './queue-pair.ts'
 
 /** What a peer must know of a QP; can be posted to another thread or sent as JSON by other means. */
 export interface QpEndpoint {
@@ -18,6 +18,8 @@ export interface QpEndpoint {
 
 /** The endpoint of a QP, with a random start PSN unless one is given. */
 export function endpointOf(qp: QueuePair, options: { psn?: number; gidIndex?: number } = {}): QpEndpoint {
+  if (!(qp instanceof QueuePair)) throw new VerbsError('EINVAL', 'endpointOf', 'qp must be a QueuePair')
+  checkObject('endpointOf', 'options', options)
   const { context } = qp.pd
   return {
     qpn: qp.qpNum,
@@ -50,6 +52,7 @@ export interface ConnectOptions {
 
 /** The address vector that leads to an endpoint, from the port's own GID `gidIndex`. */
 export function pathTo(remote: QpEndpoint, gidIndex = 0): AhAttr {
+  checkObject('pathTo', 'remote', remote)
   return { dlid: remote.lid, portNum: 1, grh: { dgid: remote.gid, sgidIndex: gidIndex, hopLimit: 64 } }
 }
 

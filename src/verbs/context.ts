@@ -1,10 +1,9 @@
 /** An opened device, as seen by one thread: its limits, its memory, its events, and everything made from it. */
-import { SegmentError } from '../memory/index.ts'
 import type { CqInit, DeviceAttr, Engine, GidEntry, OpenOptions, PortAttr } from './attributes.ts'
 import { CompletionChannel, CompletionQueue, type CqHandle } from './completion-queue.ts'
 import { EventType, nameOf, type QpType } from './constants.ts'
 import { type Device, deviceAt, findDevice } from './device.ts'
-import { VerbsError } from './errors.ts'
+import { asVerbsError, VerbsError } from './errors.ts'
 import { checkInteger, checkObject, Handle } from './handle.ts'
 import { elementKind, type Host } from './host.ts'
 import { Chan, Cq, Ctx, Dev, Key, keyKind, keySlots, Meta, Pd, Qp, Srq } from './layout.ts'
@@ -50,8 +49,7 @@ export function openDevice(name = 'shm0', options: OpenOptions = {}): Context {
   try {
     return new Context(findDevice(name), options)
   } catch (error) {
-    if (error instanceof SegmentError) throw new VerbsError(error.code, 'openDevice', error.message)
-    throw error
+    throw asVerbsError(error, 'openDevice')
   }
 }
 

@@ -2,6 +2,7 @@
  * Misuse of the verbs throws a `VerbsError`: a stable code (the errno that libibverbs returns), the verb, what was
  * wrong and what to do. What the network or the peer did never throws: it is a completion status or an event.
  */
+import { NativeError, SegmentError } from '../memory/index.ts'
 
 export const verbsErrorCodes = {
   EINVAL: 'an argument or attribute is wrong',
@@ -14,6 +15,8 @@ export const verbsErrorCodes = {
   EADDRINUSE: 'another socket has the address and port',
   EACCES: 'the system does not allow it',
   EBADF: 'the object is closed',
+  ENOSPC: 'no shared memory is left',
+  EMFILE: 'too many files are open',
   ENXIO: 'the shared segment is not usable',
   ETIMEDOUT: 'another thread holds a lock and does not answer',
 } as const
@@ -35,4 +38,11 @@ export class VerbsError extends Error {
     this.code = code
     this.verb = verb
   }
+}
+
+/** What memory or the system said, as an error of `verb`; other errors as they are. */
+export function asVerbsError(error: unknown, verb: string): unknown {
+  if (!(error instanceof SegmentError) && !(error instanceof NativeError)) return error
+  const code = Object.hasOwn(verbsErrorCodes, error.code) ? (error.code as VerbsErrorCode) : 'ENXIO'
+  return new VerbsError(code, verb, error.message)
 }

@@ -6,9 +6,9 @@
  * the send queue lock of a second QP while holding one: what must happen to a peer's send queue is deferred.
  */
 import { randomInt } from 'node:crypto'
-import { randomKey, type Segment, SegmentError, signalEventFd } from '../memory/index.ts'
+import { randomKey, type Segment, signalEventFd } from '../memory/index.ts'
 import { EventType, Opcode, QpState, SendFlag, WcOpcode, WcStatus } from './constants.ts'
-import { VerbsError } from './errors.ts'
+import { asVerbsError } from './errors.ts'
 import {
   Chan,
   type CounterName,
@@ -127,8 +127,7 @@ export class Host {
     try {
       this.segment.commit(word * 4, words * 4)
     } catch (error) {
-      if (error instanceof SegmentError) throw new VerbsError('ENOMEM', verb, error.message)
-      throw error
+      throw asVerbsError(error, verb)
     }
   }
 
@@ -137,8 +136,7 @@ export class Host {
     try {
       return this.segment.allocate(bytes, owner)
     } catch (error) {
-      if (error instanceof SegmentError) throw new VerbsError('ENOMEM', verb, error.message)
-      throw error
+      throw asVerbsError(error, verb)
     }
   }
 

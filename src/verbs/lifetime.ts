@@ -11,6 +11,7 @@
  * in a protection domain whose owner ended, what there is goes on. The record stays until the last of them is closed.
  */
 import { EventType, QpState, QpType } from './constants.ts'
+import { deviceAt } from './device.ts'
 import { dropAgent } from './gsi.ts'
 import type { Host } from './host.ts'
 import {
@@ -42,6 +43,7 @@ export function destroyQp(host: Host, q: number): void {
   const { i32, segment } = host
   const qpNum = i32[q + Qp.number]!
   const slot = host.qpSlot(q)
+  const groups: Uint8Array[] = []
   host.setState(q, QpState.Reset)
   host.control(() => {
     // From now on nobody finds it, neither by its number nor by a reference.
@@ -50,9 +52,16 @@ export function destroyQp(host: Host, q: number): void {
     host.forgetQp(slot)
     for (let i = 0; i < i32[host.at.meta + Meta.mcastHigh]!; i++) {
       const m = host.at.mcast + i * Mcast.words
-      if (i32[m + Mcast.state] === 1 && i32[m + Mcast.qpSlot] === slot) Atomics.store(i32, m + Mcast.state, 0)
+      if (i32[m + Mcast.state] !== 1 || i32[m + Mcast.qpSlot] !== slot) continue
+      groups.push(host.u8.slice((m + Mcast.gid) * 4, (m + Mcast.gid) * 4 + 16))
+      Atomics.store(i32, m + Mcast.state, 0)
     }
   })
+  // Its thread ended while it was attached; a device may hold a socket for each group.
+  if (groups.length > 0) {
+    const device = deviceAt(host, i32[q + Qp.device]!)
+    for (const gid of groups) device?.leaveGroup(gid)
+  }
   segment.quiesce()
   // A thread that is flushing the QP finishes; a later one sees that the reference is stale.
   segment.lock(q + Qp.rqLock)

@@ -1,5 +1,5 @@
 /** Protection domains: what belongs together. */
-import { AddressHandle } from './address.ts'
+import { AddressHandle, isMappedGid, isMulticastGid, mappedGid } from './address.ts'
 import type { AhAttr, SrqInit } from './attributes.ts'
 import type { WorkCompletion } from './completion-queue.ts'
 import { grhLength, type MwType, type QpType, WcFlag } from './constants.ts'
@@ -92,21 +92,27 @@ export class ProtectionDomain extends Handle {
     return new AddressHandle(this, attr)
   }
 
-  /** The way back to the sender of a UD message: from its completion and the GRH at the start of its buffer. */
+  /**
+   * The path back to the sender of a UD message: from its completion and the GRH at the start of its buffer. It begins at the
+   * address that the message was sent to, as with `ibv_init_ah_from_wc`; EINVAL if the port has no such GID. What came over a
+   * multicast group is answered from the first GID of the sender's kind.
+   */
   createAhFromWc(port: number, wc: WorkCompletion, grh: Uint8Array): AddressHandle {
-    checkObject('createAhFromWc', 'wc', wc)
-    checkInteger('createAhFromWc', 'wc.wcFlags', wc.wcFlags, 0, 0xff)
-    if (!(grh instanceof Uint8Array)) throw new VerbsError('EINVAL', 'createAhFromWc', 'grh must be a Uint8Array')
+    const verb = 'createAhFromWc'
+    checkObject(verb, 'wc', wc)
+    checkInteger(verb, 'wc.wcFlags', wc.wcFlags, 0, 0xff)
+    checkInteger(verb, 'port', port, 1, this.context.device.attr.physPortCnt)
+    if (!(grh instanceof Uint8Array)) throw new VerbsError('EINVAL', verb, 'grh must be a Uint8Array')
     if ((wc.wcFlags & WcFlag.Grh) === 0) return this.createAh({ dlid: wc.slid, sl: wc.sl, portNum: port })
     if (grh.length < grhLength)
-      throw new VerbsError('EINVAL', 'createAhFromWc', 'grh must be the first 40 bytes of the receive buffer')
+      throw new VerbsError('EINVAL', verb, 'grh must be the first 40 bytes of the receive buffer')
     const view = new DataView(grh.buffer, grh.byteOffset, grhLength)
     const first = view.getUint32(0)
     if (first >>> 28 !== 6) {
       // RoCEv2 over IPv4: twenty bytes that say nothing, then the IPv4 header.
-      const dgid = new Uint8Array(16).fill(0xff, 10, 12)
-      dgid.set(grh.subarray(32, 36), 12)
-      return this.createAh({ portNum: port, grh: { dgid, sgidIndex: 0, trafficClass: grh[21]!, hopLimit: 64 } })
+      const dgid = mappedGid(grh.subarray(32, 36))
+      const sgidIndex = this.#gidIndex(verb, mappedGid(grh.subarray(36, 40)))
+      return this.createAh({ portNum: port, grh: { dgid, sgidIndex, trafficClass: grh[21]!, hopLimit: 64 } })
     }
     return this.createAh({
       dlid: wc.slid,
@@ -114,12 +120,27 @@ export class ProtectionDomain extends Handle {
       portNum: port,
       grh: {
         dgid: grh.slice(8, 24),
-        sgidIndex: 0,
+        sgidIndex: this.#gidIndex(verb, grh.subarray(24, 40)),
         flowLabel: first & 0xfffff,
         trafficClass: (first >>> 20) & 0xff,
         hopLimit: 64,
       },
     })
+  }
+
+  /** Index of the GID at which a message came. */
+  #gidIndex(verb: string, gid: Uint8Array): number {
+    const { gids } = this.context.device
+    const own = isMulticastGid(gid)
+      ? gids.find((entry) => isMappedGid(entry.gid) === isMappedGid(gid))
+      : gids.find((entry) => entry.gid.every((byte, i) => byte === gid[i]))
+    if (own === undefined)
+      throw new VerbsError(
+        'EINVAL',
+        verb,
+        `the port has no GID ${Buffer.from(gid).toString('hex')}, to which grh says that the message was sent`,
+      )
+    return own.gidIndex
   }
 
   /** EBUSY while anything belongs to it. Of an import it ends only the import. */

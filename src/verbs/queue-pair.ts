@@ -701,12 +701,29 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
 
   // --- multicast ---------------------------------------------------------------------------------------------------
 
-  /** Lets this UD QP receive what is sent to the multicast group `gid` (16 bytes, first byte 0xff). */
+  /**
+   * Lets this UD QP receive what is sent to the multicast group `gid` (16 bytes, first byte 0xff). EINVAL if it is attached
+   * already, ENOMEM if the group or the table is full, and what the device says if it cannot join the group: then the QP
+   * is not attached.
+   */
   attachMcast(gid: Uint8Array, lid = 0): void {
     this.#checkMcast('attachMcast', gid, lid)
+    const { device } = this.pd.context
+    // First, since it may fail, and a thread that ends leaves only the groups that are in the table.
+    device.joinGroup(gid)
+    try {
+      this.#attach(gid)
+    } catch (error) {
+      device.leaveGroup(gid)
+      throw error
+    }
+  }
+
+  #attach(gid: Uint8Array): void {
     const host = this.#host
     const i32 = this.#i32
     host.control(() => {
+      this.assertOpen('attachMcast')
       let free = -1
       let groupQps = 0
       const high = i32[host.at.meta + Meta.mcastHigh]!
@@ -734,9 +751,9 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       Atomics.store(i32, free + Mcast.state, 1)
       i32[this.#q + Qp.mcastRefs] = i32[this.#q + Qp.mcastRefs]! + 1
     })
-    this.pd.context.device.joinGroup(gid)
   }
 
+  /** Ends what `attachMcast` began; EINVAL if the QP is not attached. */
   detachMcast(gid: Uint8Array, lid = 0): void {
     this.#checkMcast('detachMcast', gid, lid)
     const host = this.#host

@@ -269,5 +269,7 @@ export function fillBind(
 
 /** The next key for a type 2 window: its low 8 bits belong to the user (`ibv_inc_rkey`). */
 export function incRkey(rkey: number): number {
+  if (typeof rkey !== 'number')
+    throw new VerbsError('EINVAL', 'incRkey', `rkey must be a number, not ${describe(rkey)}`)
   return ((rkey & 0xffffff00) | ((rkey + 1) & 0xff)) >>> 0
 }

@@ -26,10 +26,10 @@ import { Waiting, waits } from './waiting.ts'
 
 const { Key, Qp, Wqe } = layout
 
-/** The request at `index` of the QP `number` completes after a grace period. */
+/** The request at `index` of the QP that `ref` names completes after a grace period. */
 interface Grace {
   q: number
-  number: number
+  ref: number
   index: number
 }
 
@@ -134,8 +134,14 @@ export class Executor {
       const status = invalidates ? localInvalidate(host, q, w) : bind(host, q, w)
       if (status !== WcStatus.Success || !wasOpen) return status
     }
-    if (this.#waiting.awaitGrace(q)) this.#graces.push({ q, number: i32[q + Qp.number]!, index: i32[q + Qp.sqNext]! })
+    if (this.#waiting.awaitGrace(q)) this.#graces.push({ q, ref: i32[q + Qp.ref]!, index: i32[q + Qp.sqNext]! })
     return waits
+  }
+
+  /** A CQ of `q` is full: ends and flushes the QP. No lock is held, and this thread is in no operation. */
+  overran(q: number): void {
+    this.#failures.overran(q)
+    this.settle()
   }
 
   /** After a send lock was released: what had to wait for a grace period. */
@@ -149,23 +155,26 @@ export class Executor {
     }
   }
 
-  #endGrace({ q, number, index }: Grace): void {
+  #endGrace({ q, ref, index }: Grace): void {
     const host = this.#host
     const { i32, segment } = host
     host.lockSends(q)
     segment.enterNow()
-    if (i32[q + Qp.number] === number) {
-      const state = i32[q + Qp.state]
-      // Another thread may have completed it already, or flushed the queue.
-      const waiting = this.#waiting.inGrace(q) && i32[q + Qp.sqNext] === index
-      if (waiting && (state === QpState.Rts || state === QpState.Sqd)) {
-        this.#waiting.over(q)
-        if (!host.completeSend(q, WcStatus.Success, 0)) this.#failures.defer(q)
+    try {
+      if (i32[q + Qp.ref] === ref) {
+        const state = i32[q + Qp.state]
+        // Another thread may have completed it already, or flushed the queue.
+        const waiting = this.#waiting.inGrace(q) && i32[q + Qp.sqNext] === index
+        if (waiting && (state === QpState.Rts || state === QpState.Sqd)) {
+          this.#waiting.over(q)
+          if (!host.completeSend(q, WcStatus.Success, 0)) this.#failures.defer(q)
+        }
+        this.run(q)
       }
-      this.run(q)
+    } finally {
+      segment.unlock(q + Qp.sqLock)
+      segment.leave()
     }
-    segment.unlock(q + Qp.sqLock)
-    segment.leave()
   }
 
   /** Tries again the requests whose time has come, of any QP of the segment. */
@@ -186,9 +195,12 @@ export class Executor {
     const q = this.#host.qpWord(slot)
     this.#host.lockSends(q)
     segment.enterNow()
-    if (i32[q + Qp.number] !== 0) this.run(q)
-    segment.unlock(q + Qp.sqLock)
-    segment.leave()
+    try {
+      if (i32[q + Qp.number] !== 0) this.run(q)
+    } finally {
+      segment.unlock(q + Qp.sqLock)
+      segment.leave()
+    }
     this.settle()
   }
 

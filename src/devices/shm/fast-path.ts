@@ -79,6 +79,8 @@ export class ShmFastPath implements FastPath {
   private peerNumber = 0
   /** Only written: the first word of the next receive, read early so that its line is in this core's cache in time. */
   ahead = 0
+  /** Whether the request that was just carried out found the send CQ full. */
+  private overran = false
   /** Requests that went through the queue since another thread had used it. */
   private alone = 0
   private canWrite = false
@@ -149,6 +151,7 @@ export class ShmFastPath implements FastPath {
       (this.free || Atomics.compareExchange(i32, this.peerLock, 0, this.lockValue) === 0) &&
       this.locked(wr, opcode, flags, sge, length, head)
     this.mark()
+    if (this.overran) this.flushOverrun()
     return done
   }
 
@@ -183,6 +186,7 @@ export class ShmFastPath implements FastPath {
     ) {
       const done = this.locked(wr, opcode, flags, sge, length, head)
       i32[operation] = (operations + 2) | 0
+      if (this.overran) this.flushOverrun()
       return done
     }
     const t = to + target.delta
@@ -208,6 +212,7 @@ export class ShmFastPath implements FastPath {
     this.finish(wr, flags, head, WcOpcode.Send)
     i32[operation] = (operations + 2) | 0
     this.ahead = i32[this.ring + ((tail + 1) & this.mask) * this.stride]!
+    if (this.overran) this.flushOverrun()
     return true
   }
 
@@ -341,7 +346,13 @@ export class ShmFastPath implements FastPath {
     i32[q + Qp.sqNext] = after
     if ((flags & SendFlag.Signaled) === 0 && !this.sigAll) return
     if (!this.host.complete(this.sendCq, wr.wrId, WcStatus.Success, opcode, 0, 0, 0, q, after, false))
-      this.host.breakQp(q, QpState.Err)
+      this.overran = true
+  }
+
+  /** The send CQ was full: the QP ends, as it does after `Host.completeSend`. In no operation, and without a lock. */
+  private flushOverrun(): void {
+    this.overran = false
+    this.executor.overran(this.q)
   }
 
   /** Looks a key up and remembers its range if it permits this access; as `Host.resolve` does. */

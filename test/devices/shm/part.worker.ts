@@ -1,6 +1,7 @@
 /** The parts that other threads play in threads.test.ts. A part says what it has to, and ends when it is told or done. */
 import { parentPort } from 'node:worker_threads'
 import {
+  Access,
   type CqHandle,
   connectQp,
   endpointOf,
@@ -17,7 +18,7 @@ import {
   workCompletions,
 } from '../../../src/index.ts'
 import { startThread, threadData } from '../../../src/memory/index.ts'
-import { connect, drain, makeEnd, type PartData, timing } from './rig.ts'
+import { access, connect, drain, makeEnd, type PartData, timing } from './rig.ts'
 
 const data = threadData<PartData>()
 const port = parentPort!
@@ -33,6 +34,19 @@ interface Target {
 }
 
 const parts: Record<string, () => Promise<void>> = {
+  /** Makes objects, says their handles, and ends without closing them when it is told. */
+  async owner() {
+    const context = openDevice(data.device, data.options)
+    const pd = context.allocPd()
+    const srq = pd.createSrq({ maxWr: 16 })
+    const buffer = context.alloc(4096)
+    const mr = pd.regMr(buffer, access | Access.MwBind)
+    const cq = context.createCq(16, { channel: context.createCompChannel() })
+    say({ pd: pd.handle, cq: cq.handle, srq: srq.handle, mr: mr.handle, addr: mr.addr, rkey: mr.rkey })
+    await hear()
+    process.exit()
+  },
+
   /** Says what devices it sees; with `depth` left, so does a thread of its own. */
   async devices() {
     const list = getDeviceList().filter(({ name }) => /^shm[01]$/.test(name))

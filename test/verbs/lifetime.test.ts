@@ -1,0 +1,398 @@
+/** Records change hands: what names an object that is gone meets nothing, and never the object that came in its place. */
+import { afterAll, describe, expect, it } from 'vitest'
+import {
+  Access,
+  type Context,
+  type CqHandle,
+  EventType,
+  layout,
+  type MrHandle,
+  MwType,
+  Opcode,
+  openDevice,
+  type PdHandle,
+  QpState,
+  QpType,
+  SendFlag,
+  type SrqHandle,
+  WcStatus,
+  workCompletions,
+} from '../../src/index.ts'
+import { connect, drain, makeEnd, Part, until } from '../devices/shm/rig.ts'
+import { withSlot } from './slots.ts'
+
+const { Cq, Meta, Qp } = layout
+const context = openDevice('shm0')
+const { host } = context.device
+const wc = workCompletions(8)
+afterAll(() => context.close())
+
+const closed = expect.objectContaining({ name: 'VerbsError', code: 'EBADF' })
+
+/** A send to `b` that `a` completes. */
+function send(a: ReturnType<typeof makeEnd>, b: ReturnType<typeof makeEnd>, wrId = 1): void {
+  b.qp.postRecv({ wrId, sgList: [b.sge()] })
+  a.qp.postSend({ wrId, opcode: Opcode.Send, sendFlags: SendFlag.Signaled, sgList: [a.sge()] })
+}
+
+describe('asynchronous events', () => {
+  it('of a QP that was closed before they were polled are dropped, and not given to the QP in its place', () => {
+    const [a, b] = [makeEnd(context), makeEnd(context)]
+    connect(a, b)
+    a.qp.postSend({ opcode: Opcode.Write, remoteAddr: b.mr.addr, rkey: b.mr.rkey ^ 0x100, sgList: [a.sge()] })
+    expect(b.qp.state).toBe(QpState.Err)
+    const { slot } = b.qp
+    b.qp.close()
+    const next = withSlot(slot, () => b.pd.createQp({ type: QpType.RC, sendCq: b.cq, recvCq: b.cq }))
+    expect(context.pollAsyncEvent()).toBeNull()
+    next.close()
+    b.mr.close()
+    b.cq.close()
+    b.recvCq.close()
+    b.pd.close()
+    context.free(b.buffer)
+    a.close()
+  })
+
+  it('name the QP that was made here, also when it was imported and the import closed', () => {
+    const [a, b] = [makeEnd(context), makeEnd(context)]
+    connect(a, b)
+    context.importQp(b.qp.handle as never).close()
+    a.qp.postSend({ opcode: Opcode.Write, remoteAddr: b.mr.addr, rkey: b.mr.rkey ^ 0x100, sgList: [a.sge()] })
+    const event = context.pollAsyncEvent()
+    expect(event).toMatchObject({ type: EventType.QpAccessErr, qpNum: b.qp.qpNum })
+    expect(event!.qp).toBe(b.qp)
+    a.close()
+    b.close()
+  })
+})
+
+describe('an object whose owner closed it', () => {
+  it('a closed CQ, and an import of it, never take the completions of the CQ in its place', () => {
+    const old = context.createCq(16)
+    const imported = context.importCq(old.handle)
+    const { slot } = old
+    old.close()
+    const cq = withSlot(slot, () => context.createCq(16))
+    const [a, b] = [makeEnd(context), makeEnd(context, { recvCq: cq })]
+    connect(a, b)
+    send(a, b)
+    for (const gone of [old, imported])
+      for (const use of [() => gone.poll(wc), () => gone.startPoll(), () => gone.reqNotify(), () => gone.resize(32)])
+        expect(use).toThrow(closed)
+    expect(() => context.importCq(old.handle)).toThrow(expect.objectContaining({ code: 'EINVAL' }))
+    expect(() => a.pd.createQp({ type: QpType.RC, sendCq: imported, recvCq: imported })).toThrow(closed)
+    expect(cq.poll(wc)).toBe(1)
+    a.close()
+    b.close()
+    cq.close()
+    imported.close()
+  })
+
+  it('an import of a closed SRQ, QP, MR or PD throws EBADF and touches nothing of what came in its place', () => {
+    const pd = context.allocPd()
+    const [a, buffer] = [makeEnd(context), context.alloc(4096)]
+    const [srq, mr] = [pd.createSrq({ maxWr: 4 }), pd.regMr(buffer, Access.LocalWrite)]
+    const imports = {
+      srq: context.importSrq(srq.handle),
+      qp: context.importQp(a.qp.handle as never),
+      mr: context.importMr(mr.handle),
+      pd: context.importPd(pd.handle),
+    }
+    const slots = { srq: srq.slot, qp: a.qp.slot, pd: pd.slot }
+    srq.close()
+    mr.close()
+    pd.close()
+    a.close()
+    const next = withSlot(slots.pd, () => context.allocPd())
+    const nextSrq = withSlot(slots.srq, () => next.createSrq({ maxWr: 4 }))
+    const cq = context.createCq(4)
+    const nextQp = withSlot(slots.qp, () => next.createQp({ type: QpType.RC, sendCq: cq, recvCq: cq }))
+    nextQp.modify({ state: QpState.Init, pkeyIndex: 0, port: 1, accessFlags: 0 })
+    const uses = [
+      () => imports.srq.postRecv({ sgList: [] }),
+      () => imports.srq.modify({ srqLimit: 1 }),
+      () => imports.srq.query(),
+      () => imports.qp.postRecv({ sgList: [] }),
+      () => imports.qp.postSend({ opcode: Opcode.Send, sgList: [] } as never),
+      () => imports.qp.modify({ state: QpState.Err } as never),
+      () => imports.qp.query(),
+      () => imports.mr.rereg(1, { buffer }),
+      () => imports.pd.regMr(buffer, 0),
+      () => imports.pd.allocMw(MwType.Type1),
+      () => imports.pd.createSrq({ maxWr: 1 }),
+    ]
+    for (const use of uses) expect(use).toThrow(closed)
+    expect(nextQp.state).toBe(QpState.Init)
+    expect(nextSrq.query().srqLimit).toBe(0)
+    for (const object of Object.values(imports)) object.close()
+    nextQp.close()
+    nextSrq.close()
+    cq.close()
+    next.close()
+    context.free(buffer)
+  })
+})
+
+interface Owned {
+  pd: PdHandle
+  cq: CqHandle
+  srq: SrqHandle
+  mr: MrHandle
+  addr: number
+  rkey: number
+}
+
+/** A thread makes objects and ends; the caller uses them before and after. */
+async function outlive(use: (owned: Owned) => () => void | Promise<void>): Promise<void> {
+  const part = new Part({ part: 'owner', device: 'shm0' })
+  const after = use(await part.hear<Owned>())
+  part.say('end')
+  await part.ended
+  await after()
+}
+
+describe('the end of a thread', () => {
+  it.each(['cq', 'srq'] as const)(
+    'ends the QPs of others that need its %s, and frees its memory only then',
+    async (which) => {
+      await outlive((owned) => {
+        const cq = context.importCq(owned.cq)
+        const srq = context.importSrq(owned.srq)
+        const [a, own] = [makeEnd(context), context.createCq(8)]
+        const b = makeEnd(context, which === 'cq' ? { recvCq: cq } : { srq })
+        connect(a, b)
+        if (which === 'cq') b.qp.postRecv({ wrId: 1, sgList: [b.sge()] })
+        else srq.postRecv({ wrId: 1, sgList: [] })
+        return async () => {
+          await until('QP_FATAL', () => b.qp.state === QpState.Err)
+          const event = context.pollAsyncEvent()
+          expect([event?.type, event?.qp === b.qp]).toEqual([EventType.QpFatal, true])
+          // Its pages are handed out again; nothing may write there.
+          const pages = Array.from({ length: 64 }, () => context.alloc(4096))
+          a.qp.postSend({ wrId: 7, opcode: Opcode.Send, sendFlags: SendFlag.Signaled, sgList: [a.sge()] })
+          await until('completion', () => drain(a.cq).some(({ status }) => status !== WcStatus.Success))
+          if (which === 'cq') b.qp.postRecv({ wrId: 2, sgList: [b.sge()] })
+          expect(pages.every((page) => page.every((byte) => byte === 0))).toBe(true)
+          expect(() => cq.poll(wc)).toThrow(closed)
+          expect(() => srq.postRecv({ sgList: [] })).toThrow(closed)
+          const { slot } = which === 'cq' ? cq : srq
+          // The record is not another's while a QP names it.
+          const others = Array.from({ length: 300 }, () =>
+            which === 'cq' ? context.createCq(1) : a.pd.createSrq({ maxWr: 1 }),
+          )
+          expect(others.map((other) => other.slot)).not.toContain(slot)
+          for (const other of others) other.close()
+          for (const page of pages) context.free(page)
+          b.close()
+          if (which === 'cq') withSlot(slot, () => context.createCq(1)).close()
+          own.close()
+          a.close()
+        }
+      })
+    },
+  )
+
+  it('leaves what others have in its protection domain, and the record until that is closed', async () => {
+    await outlive((owned) => {
+      const pd = context.importPd(owned.pd)
+      const buffer = context.alloc(4096)
+      const mr = pd.regMr(buffer, Access.LocalWrite)
+      const cq = context.createCq(4)
+      const qp = pd.createQp({ type: QpType.RC, sendCq: cq, recvCq: cq })
+      return () => {
+        expect(() => pd.createQp({ type: QpType.RC, sendCq: cq, recvCq: cq })).toThrow(closed)
+        const others = Array.from({ length: 300 }, () => context.allocPd())
+        expect(others.map((other) => other.slot)).not.toContain(pd.slot)
+        for (const other of others) other.close()
+        qp.close()
+        mr.close()
+        withSlot(pd.slot, () => context.allocPd()).close()
+        cq.close()
+        context.free(buffer)
+      }
+    })
+  })
+
+  it('unbinds windows of others from its regions', async () => {
+    await outlive((owned) => {
+      const pd = context.importPd(owned.pd)
+      const [a, cq] = [makeEnd(context), context.createCq(8)]
+      const b = pd.createQp({ type: QpType.RC, sendCq: cq, recvCq: cq })
+      connect(a, { qp: b } as never)
+      const mw = pd.allocMw(MwType.Type1)
+      const mr = context.importMr(owned.mr)
+      b.bindMw(mw, { mr, addr: owned.addr, length: 4096, accessFlags: Access.RemoteWrite })
+      expect(cq.poll(wc)).toBe(1)
+      expect(wc[0]!.status).toBe(WcStatus.Success)
+      const write = (): void =>
+        a.qp.postSend({
+          opcode: Opcode.Write,
+          sendFlags: SendFlag.Signaled,
+          remoteAddr: owned.addr,
+          rkey: mw.rkey,
+          sgList: [a.sge()],
+        })
+      write()
+      expect(drain(a.cq)).toEqual([{ wrId: 0, status: WcStatus.Success }])
+      return () => {
+        write()
+        expect(drain(a.cq)).toEqual([{ wrId: 0, status: WcStatus.RemAccessErr }])
+        b.close()
+        mw.close()
+        cq.close()
+        a.close()
+        while (context.pollAsyncEvent());
+      }
+    })
+  })
+
+  it('counts anew what a thread that was killed in between had not', async () => {
+    const pd = context.allocPd()
+    const dev = host.deviceWord(context.device.index)
+    const meta = host.at.meta
+    const used = [host.i32[dev + layout.Dev.mrs], host.i32[meta + Meta.keysUsed]]
+    host.i32[dev + layout.Dev.mrs]! += 3
+    host.i32[meta + Meta.keysUsed]! += 3
+    host.i32[pd.word + layout.Pd.mrs]! += 1
+    await outlive(() => () => {
+      expect([host.i32[dev + layout.Dev.mrs], host.i32[meta + Meta.keysUsed]]).toEqual(used)
+    })
+    pd.close()
+  })
+})
+
+describe('a table', () => {
+  it('that is full leaves nothing of the object that does not fit', () => {
+    const { segment } = host
+    const pages = (): number => {
+      const at = context.alloc(4096)
+      context.free(at)
+      return at.byteOffset
+    }
+    const pd = context.allocPd()
+    const cq = context.createCq(4)
+    const { max, bits } = layout.Records.cq
+    const first = host.at.slots + bits
+    const bitmap = host.i32.slice(first, first + max / 32)
+    const free = freeBytes(context)
+    host.i32.fill(-1, first, first + max / 32)
+    try {
+      for (let i = 0; i < 20; i++)
+        expect(() => context.createCq(4096)).toThrow(expect.objectContaining({ name: 'VerbsError', code: 'ENOMEM' }))
+    } finally {
+      host.i32.set(bitmap, first)
+    }
+    expect(freeBytes(context)).toBe(free)
+    expect(pages()).toBeGreaterThan(segment.heapStart - 1)
+    context.createCq(4).close()
+    cq.close()
+    pd.close()
+  })
+
+  it('gives slots in turn, so that one is not used again at once', () => {
+    const seen = new Set<number>()
+    for (let i = 0; i < 100; i++) {
+      const cq = context.createCq(1)
+      seen.add(cq.slot)
+      cq.close()
+    }
+    expect(seen.size).toBe(100)
+  })
+})
+
+/** Pages of the heap that nobody has. */
+function freeBytes({ device }: Context): number {
+  const { segment } = device.host
+  let free = 0
+  for (let at = segment.heapStart; at < segment.sizeBytes; ) {
+    const bytes = segment.allocatedBytes(at)
+    if (bytes === 0) free += 4096
+    at += bytes || 4096
+  }
+  return free
+}
+
+describe('completion queues', () => {
+  it('that overran take no more completions, also after some were polled', () => {
+    const cq = context.createCq(2)
+    const [a, b] = [makeEnd(context), makeEnd(context, { recvCq: cq })]
+    connect(a, b)
+    const shared = makeEnd(context, { recvCq: cq })
+    const other = makeEnd(context)
+    connect(other, shared)
+    for (let i = 0; i < 3; i++) send(a, b, i)
+    expect(b.qp.state).toBe(QpState.Err)
+    expect(cq.poll(wc)).toBe(2)
+    for (let i = 0; i < 3; i++) send(other, shared, 10 + i)
+    expect(cq.poll(wc)).toBe(-1)
+    expect(shared.qp.state).toBe(QpState.Err)
+    while (context.pollAsyncEvent());
+    for (const end of [a, b, shared, other]) end.close()
+    cq.close()
+  })
+
+  it('whose send side overruns on the fast path flush the receives and give QP_FATAL', () => {
+    const cq = context.createCq(1)
+    const [a, b] = [makeEnd(context), makeEnd(context)]
+    const qp = a.pd.createQp({ type: QpType.RC, sendCq: cq, recvCq: a.recvCq })
+    connect({ ...a, qp } as never, b)
+    qp.postRecv({ wrId: 70, sgList: [a.sge()] })
+    for (let i = 0; i < 4; i++) b.qp.postRecv({ wrId: i, sgList: [b.sge()] })
+    for (let i = 0; i < 3 && qp.state === QpState.Rts; i++)
+      qp.postSend({ wrId: i, opcode: Opcode.Send, sendFlags: SendFlag.Signaled, sgList: [a.sge()] })
+    expect(qp.state).toBe(QpState.Err)
+    expect(drain(a.recvCq)).toEqual([{ wrId: 70, status: WcStatus.WrFlushErr }])
+    const events = [context.pollAsyncEvent(), context.pollAsyncEvent()].map((event) => event?.type)
+    expect(events.sort()).toEqual([EventType.CqErr, EventType.QpFatal].sort())
+    expect(host.i32[host.segment.operationWord]! & 1).toBe(0)
+    qp.close()
+    cq.close()
+    a.close()
+    b.close()
+  })
+
+  it('resized at the wrap of their positions show no completion that nobody made', () => {
+    const cq = context.createCq(4)
+    const word = host.cqWord(cq.slot)
+    for (const at of [Cq.head, Cq.tail, Cq.tailSeen]) host.i32[word + at] = -1
+    cq.resize(8)
+    expect(cq.poll(wc)).toBe(0)
+    cq.close()
+  })
+
+  it('RESET leaves no completion whose polling would move the new queue', () => {
+    const [a, b] = [makeEnd(context), makeEnd(context)]
+    connect(a, b)
+    for (let i = 0; i < 3; i++) send(a, b, i)
+    const q = host.qpWord(a.qp.slot)
+    const { segment } = host
+    const { lock } = segment
+    let tailAtPurge = -1
+    // The purge takes the lock of polling: until then the queue must be as it was.
+    segment.lock = (at: number): void => {
+      if (at === host.cqWord(a.cq.slot) + Cq.pollLock && tailAtPurge < 0) tailAtPurge = host.i32[q + Qp.sqHead]!
+      lock.call(segment, at)
+    }
+    try {
+      a.qp.modify({ state: QpState.Reset })
+    } finally {
+      segment.lock = lock
+    }
+    expect(tailAtPurge).toBe(3)
+    expect(drain(a.cq)).toEqual([])
+    expect(host.i32[q + Qp.sqTail]).toBe(0)
+    a.close()
+    b.close()
+  })
+})
+
+describe('misuse', () => {
+  it('is a VerbsError that names the argument', () => {
+    const cq = context.createCq(4)
+    const invalid = expect.objectContaining({ name: 'VerbsError', code: 'EINVAL' })
+    for (const bad of [undefined, null, 1, {}, 'x']) expect(() => cq.poll(bad as never)).toThrow(invalid)
+    expect(() => cq.poll([], 1)).toThrow(invalid)
+    cq.close()
+  })
+})
