@@ -73,6 +73,10 @@ export class DatagramPort implements PacketSocket {
     return this.#socket.destination(gidOfIp(address), port)
   }
 
+  forgetDestinations(): void {
+    this.#socket.forgetDestinations()
+  }
+
   setTrafficClass(): void {}
 
   setHopLimit(value: number): void {

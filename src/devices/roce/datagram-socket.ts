@@ -152,6 +152,13 @@ export class DatagramSocket {
     return index
   }
 
+  /** The indices that `destination` has given are void. */
+  forgetDestinations(): void {
+    this.#texts.length = 0
+    this.#ports.length = 0
+    this.#indices.clear()
+  }
+
   /**
    * Sends one datagram. `bytes` must not change until the event loop has turned. Failures are counted; sending on a
    * closed socket is one, EBADF.

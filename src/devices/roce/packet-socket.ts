@@ -8,6 +8,8 @@ export interface PacketSocket {
   /** See `UdpSocket.send`: bytes that were sent, or a negated errno. */
   send(at: number, length: number, segmentBytes: number, destination: number): number
   destination(address: Uint8Array, port: number): number
+  /** The indices that `destination` has given are void. */
+  forgetDestinations(): void
   setTrafficClass(value: number): void
   setHopLimit(value: number): void
   setMulticastInterface(interfaceIndex: number): void

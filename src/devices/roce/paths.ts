@@ -1,12 +1,12 @@
 /**
- * Ways to peers and from them, as this thread remembers them: for sending the socket, the destination and the ICRC's view
+ * Paths to peers and from them, as this thread remembers them: for sending the socket, the destination and the ICRC's view
  * of the headers; for receiving that view alone. Found by the words of an address, without allocation.
  */
 import { type IcrcFlow, ipOfGid } from '../../wire/index.ts'
 import type { PacketSocket } from './packet-socket.ts'
 
 const slots = 1024
-/** Ways that are remembered, at most; then all are forgotten, so that strangers cannot make the memory grow. */
+/** Paths that are remembered, at most; then all are forgotten, so that strangers cannot make the memory grow. */
 const most = 4096
 
 export interface Path {
@@ -47,6 +47,11 @@ export class Paths {
     return null
   }
 
+  /** Whether the next one makes room by forgetting all. */
+  get full(): boolean {
+    return this.#count >= most
+  }
+
   add(
     words: Int32Array | Uint32Array,
     at: number,
@@ -56,7 +61,7 @@ export class Paths {
     socket: PacketSocket | null,
     destination: number,
   ): Path {
-    if (this.#count >= most) this.clear()
+    if (this.full) this.clear()
     this.#count++
     const copy = Int32Array.from({ length: 4 }, (_, i) => words[at + i]! | 0)
     const place = slot(copy[2]!, copy[3]!, local, port)

@@ -250,6 +250,11 @@ export class Sockets implements PacketSink {
     const group = (i32[av + Av.flags]! & avMulticast) !== 0
     const address = group ? groupAddress(gid, socket.family) : ipOfGid(gid)
     if (address.length !== here.address.length) return null
+    // Addresses of peers go with the paths: whoever asks something of QP 1 is answered once, and need not be remembered.
+    if (this.#to.full) {
+      this.#to.clear()
+      for (const open of this.#opens) open.socket.forgetDestinations()
+    }
     let destination: number
     try {
       if (group) socket.setMulticastInterface(here.ifindex)

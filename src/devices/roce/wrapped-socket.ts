@@ -121,6 +121,11 @@ export class WrappedSocket implements PacketSocket {
     return index
   }
 
+  forgetDestinations(): void {
+    this.#inner.forgetDestinations()
+    this.#gids.length = 0
+  }
+
   setTrafficClass(value: number): void {
     this.#trafficClass = value
   }

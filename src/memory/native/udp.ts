@@ -329,8 +329,8 @@ export class UdpSocket {
   }
 
   /**
-   * The index of a destination for `send`: the same for the same address. It stays until the socket closes, so it is
-   * for peers of one's own choice. Costs no allocation when it is known. A link-local address without a scope gets
+   * The index of a destination for `send`: the same for the same address. It stays until the socket closes or
+   * `forgetDestinations`. Costs no allocation when it is known. A link-local address without a scope gets
    * that of the socket. Throws `NativeError`: EINVAL for an address of the other family, ENOBUFS beyond 65,536.
    */
   destination(address: Uint8Array, port: number, scopeId = 0): number {
@@ -338,6 +338,11 @@ export class UdpSocket {
     const scope =
       scopeId !== 0 || !(linkLocal || (address.length === 16 && address[0] === 0xff)) ? scopeId : this.#scopeId
     return this.#destinations.index(address, port, scope)
+  }
+
+  /** Makes the indices that `destination` has given void, and room for others. */
+  forgetDestinations(): void {
+    this.#destinations.release()
   }
 
   /**
