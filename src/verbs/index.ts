@@ -33,6 +33,7 @@ export {
   unregisterService,
 } from './gsi.ts'
 export { elementKind, Host, srqTake } from './host.ts'
+export type { CounterName } from './layout.ts'
 export * as layout from './layout.ts'
 export { deviceAttr, portAttr } from './limits.ts'
 export { MemoryRegion, MemoryWindow, type MrHandle, type Registrable, unbind } from './memory-region.ts'

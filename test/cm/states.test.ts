@@ -68,15 +68,18 @@ test('where a timer runs, it is known what happens when it ends', () => {
       "MRA_LAP_RCVD",
       "MRA_REP_RCVD",
       "MRA_REQ_RCVD",
+      "MRA_REQ_SENT",
       "REP_SENT",
+      "REQ_RCVD",
       "REQ_SENT",
+      "SIDR_REQ_RCVD",
       "SIDR_REQ_SENT",
       "TIMEWAIT",
     ]
   `)
   for (const state of timed) {
     expect(rowsFor(state, 'expired'), state).not.toEqual([])
-    const once = state === 'TIMEWAIT' || state === 'ANSWERED'
+    const once = ['TIMEWAIT', 'ANSWERED', 'REQ_RCVD', 'MRA_REQ_SENT', 'SIDR_REQ_RCVD'].includes(state)
     expect(rowsFor(state, 'timeout').length, state).toBe(once ? 0 : 1)
   }
 })

@@ -3,6 +3,7 @@ import { QpType } from '../../verbs/index.ts'
 import { type CmPath, type CmType, cmPath } from '../../wire/index.ts'
 import type { Timed } from './deadlines.ts'
 import type { ListenOptions } from './parameters.ts'
+import type { Shares } from './shares.ts'
 import type { CmState } from './states.ts'
 
 /**
@@ -100,6 +101,9 @@ export class Connection<A> implements CmConnection<A>, Timed {
   closed = false
   remoteKnown = false
   deadlineNs = 0
+  /** When it was begun to wait for the RTU; when waiting ends, however many repetitions are left. */
+  repliedNs = 0
+  giveUpNs: number = Number.POSITIVE_INFINITY
   place = -1
   /** How long an answer may take, how often a message is repeated, and how often it still will be. */
   responseNs = 0
@@ -146,6 +150,7 @@ export class Connection<A> implements CmConnection<A>, Timed {
 export interface Listener<A> extends CmListener<A> {
   waiting: number
   closed: boolean
+  readonly halfOpen: Shares<Connection<A>>
 }
 
 const noPath: CmPath = cmPath({ localGid: new Uint8Array(16), remoteGid: new Uint8Array(16) })

@@ -17,6 +17,10 @@ export interface CmCounters {
   dropped: Record<DropReason, number>
   /** Waits that ended without an answer: repetitions used up. */
   expired: number
+  /** Requests that made room for one of another sender. */
+  evicted: number
+  /** Answers and TIMEWAITs that ended early, because more came than are kept. */
+  shortened: number
   /** REJs that the manager sent by itself, by reason. */
   rejected: Record<number, number>
 }
@@ -33,6 +37,8 @@ export function newCounters(): CmCounters {
     duplicates: perType(),
     dropped: Object.fromEntries(reasons.map((reason) => [reason, 0])) as Record<DropReason, number>,
     expired: 0,
+    evicted: 0,
+    shortened: 0,
     rejected: {},
   }
 }

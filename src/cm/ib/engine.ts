@@ -10,6 +10,7 @@ import type { DropReason } from './errors.ts'
 import { aboutOf, buildDreq, buildIds, buildRej, buildSidrRep, guidBytes } from './messages.ts'
 import type { CmEvent, CmLimits, CmOptions, RejParams } from './parameters.ts'
 import { Registry } from './registry.ts'
+import { Shares } from './shares.ts'
 import { type CmGuard, type CmSend, type CmState, type CmTimer, type CmTrigger, transitionsOf } from './states.ts'
 import { timeoutNs } from './timeouts.ts'
 
@@ -20,7 +21,15 @@ export interface StepInput<A> {
   from?: A
 }
 
-const defaultLimits: CmLimits = { connections: 65_536, halfOpen: 16_384, answers: 4096, waitNs: timeoutNs(24) }
+const defaultLimits: CmLimits = {
+  connections: 65_536,
+  halfOpen: 16_384,
+  answers: 4096,
+  timewait: 16_384,
+  waitNs: timeoutNs(24),
+  exchangeNs: timeoutNs(25),
+  rtuNs: 1e9,
+}
 /** Linux counts in milliseconds; shorter waits would only repeat messages for nothing. */
 const shortestWaitNs = timeoutNs(8)
 
@@ -31,6 +40,7 @@ export const halfOpenStates: ReadonlySet<CmState> = new Set([
   'MRA_REP_RCVD',
   'SIDR_REQ_RCVD',
 ])
+const replying: ReadonlySet<CmState> = new Set(['REP_SENT', 'MRA_REP_RCVD'])
 const overStates: ReadonlySet<CmState> = new Set(['IDLE', 'TIMEWAIT', 'ANSWERED'])
 
 export class Engine<A> {
@@ -39,9 +49,13 @@ export class Engine<A> {
   readonly counters: CmCounters = newCounters()
   readonly registry: Registry<A> = new Registry()
   readonly deadlines: Deadlines<Connection<A>> = new Deadlines()
+  /** Of peers that asked a listener; each listener has its own besides. */
+  readonly #halfOpen = new Shares<Connection<A>>()
+  /** All of them, with those of peers that both asked. */
   halfOpen = 0
-  /** Connections in ANSWERED, the oldest first. */
-  readonly #answers = new Set<Connection<A>>()
+  /** Connections in ANSWERED and in TIMEWAIT. */
+  readonly #answers = new Shares<Connection<A>>()
+  readonly #timewaits = new Shares<Connection<A>>()
 
   constructor(options: CmOptions<A>) {
     this.options = options
@@ -59,7 +73,10 @@ export class Engine<A> {
     if (row.to !== undefined && row.to !== from) this.#enter(c, row.to)
     if (row.timer !== undefined) this.#setTimer(c, row.timer, now)
     if (row.duplicate && input.message !== undefined) this.counters.duplicates[input.message.type]++
-    if (trigger === 'expired' && from !== 'TIMEWAIT' && from !== 'ANSWERED') this.counters.expired++
+    if (trigger === 'expired' && from !== 'TIMEWAIT' && from !== 'ANSWERED') {
+      this.counters.expired++
+      this.options.count?.('expired')
+    }
     if (row.send !== undefined) this.#sendFor(c, row.send, about, trigger, input)
     const { closed } = c
     if (row.event !== undefined && !closed) {
@@ -70,6 +87,24 @@ export class Engine<A> {
     // Nobody is left to answer what has come.
     if (closed && row.event !== undefined && transitionsOf(c.state, 'close').some(({ to }) => to !== undefined))
       this.step(c, 'close', now)
+    this.#trim(now)
+    return true
+  }
+
+  /** What is only kept for a while has a limit; who keeps most of it here keeps it less long. */
+  #trim(now: number): void {
+    for (const [kept, limit] of [
+      [this.#answers, this.limits.answers],
+      [this.#timewaits, this.limits.timewait],
+    ] as const)
+      if (kept.size > limit) this.#shorten(kept, now)
+  }
+
+  #shorten(kept: Shares<Connection<A>>, now: number): boolean {
+    const oldest = kept.oldestOfHeaviest()
+    if (oldest === undefined) return false
+    this.counters.shortened++
+    this.step(oldest, 'expired', now)
     return true
   }
 
@@ -103,25 +138,28 @@ export class Engine<A> {
     const is = halfOpenStates.has(to)
     if (was !== is) {
       this.halfOpen += is ? 1 : -1
-      if (c.listener !== undefined) c.listener.waiting += is ? 1 : -1
+      const { listener } = c
+      if (listener !== undefined) {
+        for (const shares of [listener.halfOpen, this.#halfOpen])
+          if (is) shares.add(c.peerKey, c)
+          else shares.delete(c.peerKey, c)
+        listener.waiting = listener.halfOpen.size
+      }
     }
-    if (c.state === 'ANSWERED') this.#answers.delete(c)
+    if (c.state === 'ANSWERED') this.#answers.delete(c.peerKey, c)
+    if (c.state === 'TIMEWAIT') this.#timewaits.delete(c.peerKey, c)
     c.state = to
     if (to === 'ESTABLISHED') for (const type of ['REQ', 'REP', 'MRA', 'LAP'] as const) c.kept.delete(type)
     if (overStates.has(to)) this.registry.forgetQpn(c)
-    if (to === 'TIMEWAIT') c.kept.clear()
-    if (to === 'ANSWERED') this.#keepAnswer(c)
+    if (to === 'TIMEWAIT') {
+      c.kept.clear()
+      this.#timewaits.add(c.peerKey, c)
+    }
+    if (to === 'ANSWERED') this.#answers.add(c.peerKey, c)
     if (to === 'IDLE') {
       this.deadlines.remove(c)
       this.registry.remove(c)
     }
-  }
-
-  #keepAnswer(c: Connection<A>): void {
-    this.#answers.add(c)
-    if (this.#answers.size <= this.limits.answers) return
-    const [oldest] = this.#answers
-    this.#enter(oldest!, 'IDLE')
   }
 
   /** No more than the limit, whatever a message says. */
@@ -130,13 +168,21 @@ export class Engine<A> {
   }
 
   #setTimer(c: Connection<A>, timer: CmTimer, now: number): void {
-    const wait = (ns: number): void => this.deadlines.set(c, now + this.bounded(ns))
+    const wait = (ns: number): void => this.deadlines.set(c, Math.min(c.giveUpNs, now + this.bounded(ns)))
+    if (timer !== 'next' && timer !== 'mra') c.giveUpNs = Number.POSITIVE_INFINITY
     switch (timer) {
       case 'stop':
         this.deadlines.remove(c)
         break
+      case 'program':
+        c.retriesLeft = 0
+        this.deadlines.set(c, now + this.limits.exchangeNs)
+        break
       case 'response':
         c.retriesLeft = c.maxRetries
+        // The peer has said how long, so it is not believed without limit.
+        if (c.state === 'REP_SENT' || c.state === 'DREQ_SENT') c.giveUpNs = now + this.limits.exchangeNs
+        if (c.state === 'REP_SENT') c.repliedNs = now
         wait(c.responseNs)
         break
       case 'next':
@@ -178,6 +224,9 @@ export class Engine<A> {
       }
       case 'REJ (stale connection)':
         this.#reject(c, { reason: CmRejReason.StaleConnection }, trigger === 'REQ' ? 0 : 1)
+        break
+      case 'REJ (no resources)':
+        this.#reject(c, { reason: CmRejReason.NoResources }, about)
         break
       case 'REJ (consumer)':
         this.#reject(c, { reason: CmRejReason.ConsumerReject }, about)
@@ -228,6 +277,7 @@ export class Engine<A> {
 
   drop(reason: DropReason): void {
     this.counters.dropped[reason]++
+    this.options.count?.(reason)
   }
 
   newTransactionId(): bigint {
@@ -252,19 +302,32 @@ export class Engine<A> {
     return undefined
   }
 
-  /** Whether one more connection may be; kept answers make way for it. */
-  makeRoom(): boolean {
-    while (this.registry.size >= this.limits.connections) {
-      const [oldest] = this.#answers
-      if (oldest === undefined) return false
-      this.#enter(oldest, 'IDLE')
-    }
+  /** Whether one more connection may be; kept answers and TIMEWAITs make way for it. */
+  makeRoom(now: number): boolean {
+    while (this.registry.size >= this.limits.connections)
+      if (!this.#shorten(this.#answers, now) && !this.#shorten(this.#timewaits, now)) return false
     return true
   }
 
-  /** Why a request to this listener cannot be taken in; undefined if it can. */
-  refusal(listener: Listener<A>): DropReason | undefined {
-    if (listener.waiting >= listener.backlog) return 'backlogFull'
-    return this.halfOpen >= this.limits.halfOpen || !this.makeRoom() ? 'tooMany' : undefined
+  /** Why a request of `source` to this listener cannot be taken in; undefined if it can. */
+  refusal(listener: Listener<A>, source: string, now: number): DropReason | undefined {
+    if (listener.waiting >= listener.backlog && !this.#evict(listener.halfOpen, source, now)) return 'backlogFull'
+    if (this.halfOpen >= this.limits.halfOpen && !this.#evict(this.#halfOpen, source, now)) return 'tooMany'
+    return this.makeRoom(now) ? undefined : 'tooMany'
+  }
+
+  /**
+   * Makes room for a request of `source` where requests of others are many: the oldest of the sender that has most goes if
+   * that still leaves it as many as `source` has then, or if it has waited for its RTU for long.
+   */
+  #evict(shares: Shares<Connection<A>>, source: string, now: number): boolean {
+    const mine = shares.countOf(source)
+    const victim = shares.oldestOfHeaviest()
+    if (victim === undefined || shares.most <= mine) return false
+    const late = replying.has(victim.state) && now - victim.repliedNs >= this.limits.rtuNs
+    if (shares.most === mine + 1 && !late) return false
+    this.counters.evicted++
+    this.options.count?.('evicted')
+    return this.step(victim, 'evicted', now)
   }
 }

@@ -6,6 +6,7 @@ export { CmError, type CmErrorCode, cmErrorCodes, type DropReason, dropReasons }
 export { CommunicationManager } from './manager.ts'
 export * from './parameters.ts'
 export { ahOf, alternatePath, type QpAttrPlace, qpAttrOf } from './qp-attr.ts'
+export { Shares } from './shares.ts'
 export {
   type CmFigure,
   type CmGuard,

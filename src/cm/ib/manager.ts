@@ -85,7 +85,7 @@ export class CommunicationManager<A> {
   /** Asks for a connection: `repReceived`, `rejReceived` or `reqError` will come; peer to peer perhaps `reqReceived`. */
   sendReq(params: ReqParams<A>, now: number): CmConnection<A> {
     const engine = this.#engine
-    const c = this.#create('sendReq', 'connection', params.serviceId, params.to)
+    const c = this.#create('sendReq', 'connection', params.serviceId, params.to, now)
     const lifeTime = params.packetLifeTime ?? defaultLifeTime
     const localAckTimeout = ackTimeoutCode(this.#ackDelay, lifeTime)
     c.peerToPeer = params.peerToPeer ?? false
@@ -183,7 +183,7 @@ export class CommunicationManager<A> {
   /** Asks for the QP of a service: `sidrRepReceived` or `sidrReqError` will come, and that is all. */
   sendSidrReq(params: SidrReqParams<A>, now: number): CmConnection<A> {
     const engine = this.#engine
-    const c = this.#create('sendSidrReq', 'sidr', params.serviceId, params.to)
+    const c = this.#create('sendSidrReq', 'sidr', params.serviceId, params.to, now)
     c.qpType = QpType.UD
     c.pkey = params.pkey ?? 0xffff
     c.context = params.context
@@ -236,19 +236,22 @@ export class CommunicationManager<A> {
     return this.#engine.deadlines.first?.deadlineNs ?? Number.POSITIVE_INFINITY
   }
 
-  /** Repeats what was not answered, and gives up what was repeated often enough. */
-  expire(now: number): void {
+  /** Repeats what was not answered, and gives up what was repeated often enough; how many deadlines, at most `most`. */
+  expire(now: number, most: number = Number.POSITIVE_INFINITY): number {
     const { deadlines } = this.#engine
-    for (let c = deadlines.first; c !== undefined && c.deadlineNs <= now; c = deadlines.first) {
+    let served = 0
+    for (let c = deadlines.first; c !== undefined && c.deadlineNs <= now && served < most; c = deadlines.first) {
       // Whatever happens next sets a deadline of its own, later than now.
       deadlines.remove(c)
-      this.#engine.step(c, c.retriesLeft > 0 ? 'timeout' : 'expired', now)
+      this.#engine.step(c, c.retriesLeft > 0 && now < c.giveUpNs ? 'timeout' : 'expired', now)
+      served++
     }
+    return served
   }
 
-  #create(call: string, kind: 'connection' | 'sidr', serviceId: bigint, to: A): Connection<A> {
+  #create(call: string, kind: 'connection' | 'sidr', serviceId: bigint, to: A, now: number): Connection<A> {
     const engine = this.#engine
-    if (!engine.makeRoom()) {
+    if (!engine.makeRoom(now)) {
       const { connections } = engine.limits
       throw new CmError(
         'ERR_CM_FULL',

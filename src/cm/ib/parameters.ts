@@ -6,6 +6,7 @@
 import type { QpType } from '../../verbs/index.ts'
 import type { CmMessage, CmPath, CmReq, CmType } from '../../wire/index.ts'
 import type { CmConnection, CmListener } from './connection.ts'
+import type { DropReason } from './errors.ts'
 
 /** A message of one type, as it was received. */
 export type CmMessageOf<T extends CmType> = Extract<CmMessage, { type: T }>
@@ -189,6 +190,8 @@ export type CmEvent<A> = { connection: CmConnection<A> } & (
   | { type: 'userEstablished' }
   /** No answer to any repetition; what was asked for has failed, but DREQ, which goes on in TIMEWAIT. */
   | { type: 'reqError' | 'repError' | 'dreqError' | 'lapError' | 'sidrReqError' }
+  /** A request is no more: the program took too long to answer it, or a request of another sender needed its room. */
+  | { type: 'reqDropped' }
   /** The peer has forgotten this connection: it asks for another one with the same QP. */
   | { type: 'staleConnection' }
   /** The QP number may be used again; the connection is gone. */
@@ -210,6 +213,8 @@ export interface CmOptions<A> {
   addressKey: (address: A) => string
   /** Whether MADs of the peer at the far end of `path` may come from `address`: for peers that use another path for them. */
   addressOnPath?: (address: A, path: CmPath) => boolean
+  /** Told of each message that is dropped, and of what ends before its time; `CmCounters` has the sums. */
+  count?: (what: DropReason | 'evicted' | 'expired') => void
   /** A `CmRejReason` to refuse a REQ with, before any listener sees it: wrong GID, P_Key, … */
   check?: (request: CmReq, from: A) => number | undefined
   /** Code of the adapter's delay in answering; default 15 (134 ms). */
@@ -222,10 +227,19 @@ export interface CmLimits {
   connections: number
   /** Requests of all listeners that are not yet a connection. Default 16,384. */
   halfOpen: number
-  /** Answers (REJ, SIDR_REP) that are kept for peers that repeat their request; the oldest goes first. Default 4096. */
+  /** Answers (REJ, SIDR_REP) that are kept for peers that repeat their request. Default 4096. */
   answers: number
+  /** Connections in TIMEWAIT. Default 16,384. */
+  timewait: number
   /** No wait for an answer is longer than this, whatever a message says; default 68.7 s. */
   waitNs: number
+  /**
+   * Nor are all repetitions of a REP until its RTU comes, or of a DREQ until its DREP comes, nor what the program takes to
+   * answer a request; default 137 s, more than the defaults of Linux want.
+   */
+  exchangeNs: number
+  /** Where there is no more room for requests, those wait at least so long for their RTU; default 1 s. */
+  rtuNs: number
 }
 
 /** Codes of path MTUs, 1 for 256 bytes to 5 for 4096. */

@@ -128,7 +128,7 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
     refuse(engine, request, CmRejReason.InvalidServiceId, from)
     return
   }
-  const c = admit(engine, request, listener, from)
+  const c = admit(engine, request, listener, from, now)
   if (c === undefined) return
   learn(c, request)
   c.rqPsn = engine.newPsn()
@@ -219,8 +219,10 @@ function admit<A>(
   request: CmMessageOf<'REQ'> | CmMessageOf<'SIDR_REQ'>,
   listener: Listener<A>,
   from: A,
+  now: number,
 ): Connection<A> | undefined {
-  const refusal = engine.refusal(listener)
+  const source = engine.options.addressKey(from)
+  const refusal = engine.refusal(listener, source, now)
   const id = refusal === undefined ? engine.freeCommId() : undefined
   if (id === undefined) {
     engine.drop(refusal ?? 'tooMany')
@@ -236,7 +238,7 @@ function admit<A>(
     id,
     request.serviceId,
     from,
-    engine.options.addressKey(from),
+    source,
   )
   c.listener = listener
   engine.registry.add(c)
@@ -360,7 +362,7 @@ function receiveSidrReq<A>(engine: Engine<A>, request: CmMessageOf<'SIDR_REQ'>, 
     engine.sendTo('SIDR_REP', buildSidrRep(request, { status: SidrStatus.Unsupported }), from)
     return
   }
-  const c = admit(engine, request, listener, from)
+  const c = admit(engine, request, listener, from, now)
   if (c === undefined) return
   c.remoteCommId = request.requestId
   c.remoteKnown = true

@@ -3,6 +3,7 @@ import type { CmReq } from '../../wire/index.ts'
 import type { Connection, Listener } from './connection.ts'
 import { CmError } from './errors.ts'
 import type { CmMessageOf, ListenOptions } from './parameters.ts'
+import { Shares } from './shares.ts'
 
 type Request = CmMessageOf<'REQ'> | CmMessageOf<'SIDR_REQ'>
 const allBits = 0xffff_ffff_ffff_ffffn
@@ -97,7 +98,17 @@ export class Registry<A> {
       throw new CmError('ERR_CM_VALUE', 'listen', 'service id and mask are numbers from 0 to 2^64 - 1')
     if (!Number.isInteger(backlog) || backlog < 1)
       throw new CmError('ERR_CM_VALUE', 'listen', `a backlog is a whole number from 1, not ${backlog}`)
-    const listener = { serviceId, mask, backlog, whenFull, matches, context, waiting: 0, closed: false }
+    const listener = {
+      serviceId,
+      mask,
+      backlog,
+      whenFull,
+      matches,
+      context,
+      waiting: 0,
+      closed: false,
+      halfOpen: new Shares<Connection<A>>(),
+    }
     const list = this.#listFor(listener)
     const taken = list.some(
       (other) => other.serviceId === serviceId && other.mask === mask && !(matches && other.matches),

@@ -71,6 +71,8 @@ export const cmTriggers = [
   // Time: with repetitions left, and without
   'timeout',
   'expired',
+  /** Another sender's request needs the room of this one. */
+  'evicted',
 ] as const
 export type CmTrigger = (typeof cmTriggers)[number]
 
@@ -95,12 +97,16 @@ export type CmSend =
   | 'REJ (timeout)'
   | 'REJ (stale connection)'
   | 'REJ (consumer)'
+  | 'REJ (no resources)'
   | 'own DREQ'
   | 'own DREP'
   | 'own SIDR_REP'
 
-/** `response`: begin to wait for an answer, with all repetitions. `next`: one repetition fewer. `keep` leaves it alone. */
-export type CmTimer = 'response' | 'next' | 'mra' | 'timewait' | 'answer' | 'stop'
+/**
+ * `response`: begin to wait for an answer, with all repetitions. `next`: one repetition fewer. `program`: what the program
+ * may take to answer a request.
+ */
+export type CmTimer = 'response' | 'next' | 'mra' | 'timewait' | 'answer' | 'program' | 'stop'
 
 export interface CmTransition {
   from: readonly CmState[]
@@ -159,7 +165,7 @@ export const cmFigures: Readonly<Record<CmFigure, readonly CmTransition[]>> = {
     { from: asking, on: 'REQ', when: 'smaller', to: 'REQ_RCVD', timer: 'stop', event: 'reqReceived' },
   ],
   passive: [
-    { from: ['LISTEN'], on: 'REQ', to: 'REQ_RCVD', event: 'reqReceived' },
+    { from: ['LISTEN'], on: 'REQ', to: 'REQ_RCVD', timer: 'program', event: 'reqReceived' },
     { from: ['REQ_RCVD'], on: 'REQ', duplicate: true },
     { from: ['MRA_REQ_SENT'], on: 'REQ', send: 'MRA again', duplicate: true },
     { from: ['REQ_RCVD'], on: 'sendMra', to: 'MRA_REQ_SENT', send: 'MRA' },
@@ -168,11 +174,21 @@ export const cmFigures: Readonly<Record<CmFigure, readonly CmTransition[]>> = {
     { from: asked, on: 'sendRej', to: 'ANSWERED', send: 'REJ', timer: 'answer' },
     { from: asked, on: 'close', to: 'ANSWERED', send: 'REJ (consumer)', timer: 'answer' },
     { from: asked, on: 'REJ', to: 'TIMEWAIT', timer: 'timewait', event: 'rejReceived' },
+    { from: asked, on: 'expired', to: 'IDLE', send: 'REJ (timeout)', event: 'reqDropped' },
+    { from: asked, on: 'evicted', to: 'IDLE', event: 'reqDropped' },
     { from: asked, on: 'stale', to: 'TIMEWAIT', timer: 'timewait', event: 'staleConnection' },
     { from: ['ANSWERED'], on: 'REQ', send: 'REJ again', duplicate: true },
     { from: replying, on: 'REQ', send: 'REP again', duplicate: true },
     { from: replying, on: 'timeout', send: 'REP again', timer: 'next' },
     { from: replying, on: 'expired', to: 'TIMEWAIT', send: 'REJ (timeout)', timer: 'timewait', event: 'repError' },
+    {
+      from: replying,
+      on: 'evicted',
+      to: 'TIMEWAIT',
+      send: 'REJ (no resources)',
+      timer: 'timewait',
+      event: 'reqDropped',
+    },
     { from: ['REP_SENT'], on: 'MRA(REP)', to: 'MRA_REP_RCVD', timer: 'mra', event: 'mraReceived' },
     { from: ['MRA_REP_RCVD'], on: 'MRA(REP)', timer: 'mra', duplicate: true },
     { from: replying, on: 'RTU', to: 'ESTABLISHED', timer: 'stop', event: 'rtuReceived' },
@@ -232,7 +248,9 @@ export const cmFigures: Readonly<Record<CmFigure, readonly CmTransition[]>> = {
     { from: ['SIDR_REQ_SENT'], on: 'expired', to: 'IDLE', event: 'sidrReqError' },
     { from: ['SIDR_REQ_SENT'], on: 'SIDR_REP', to: 'IDLE', event: 'sidrRepReceived' },
     { from: ['SIDR_REQ_SENT'], on: 'close', to: 'IDLE' },
-    { from: ['LISTEN'], on: 'SIDR_REQ', to: 'SIDR_REQ_RCVD', event: 'sidrReqReceived' },
+    { from: ['LISTEN'], on: 'SIDR_REQ', to: 'SIDR_REQ_RCVD', timer: 'program', event: 'sidrReqReceived' },
+    { from: ['SIDR_REQ_RCVD'], on: 'expired', to: 'IDLE', event: 'reqDropped' },
+    { from: ['SIDR_REQ_RCVD'], on: 'evicted', to: 'IDLE', event: 'reqDropped' },
     { from: ['SIDR_REQ_RCVD'], on: 'SIDR_REQ', duplicate: true },
     { from: ['SIDR_REQ_RCVD'], on: 'sendSidrRep', to: 'ANSWERED', send: 'SIDR_REP', timer: 'answer' },
     { from: ['SIDR_REQ_RCVD'], on: 'close', to: 'ANSWERED', send: 'own SIDR_REP', timer: 'answer' },

@@ -5,15 +5,19 @@
  *
  * It works when it is given time (`process`): by calls that wait in this thread, by `follow`, which goes on in the event
  * loop for as long as somebody is interested, and ten times a second while connections are there and nobody is.
+ *
+ * Messages are taken from the queue pair as they come and wait in `#intake`, from which each sender gets its turn. One call
+ * serves only so many: a flood of them does not stop the event loop, and who sends few of them does not wait for others.
  */
 import { randomBytes } from 'node:crypto'
-import { nowNs } from '../../memory/index.ts'
+import { inRootContext, nowNs } from '../../memory/index.ts'
 import {
   agentAt,
   agentPlaceOf,
   type CompletionChannel,
   type CompletionQueue,
   type Context,
+  type CounterName,
   LinkLayer,
   openDevice,
   type ProtectionDomain,
@@ -24,13 +28,15 @@ import {
   WcStatus,
   workCompletions,
 } from '../../verbs/index.ts'
-import { CmRejReason } from '../../wire/index.ts'
+import { CmRejReason, Mad } from '../../wire/index.ts'
 import {
   type CmListener,
   CommunicationManager,
+  type DropReason,
   type CmEvent as IbEvent,
   type ListenOptions,
   mtuBytes,
+  Shares,
 } from '../ib/index.ts'
 import { sameBytes } from './address.ts'
 import { GsiPort, type MadAddress } from './gsi-port.ts'
@@ -48,6 +54,33 @@ export interface ListenerOwner {
 const backgroundMs = 100
 /** How long the end of a thread may take for telling its peers. */
 const farewellNs = 50e6
+
+/**
+ * What one call of `process` serves at most: messages or deadlines; of these such as have made events, which cost a program
+ * more than the message costs here; and nanoseconds.
+ */
+const turnMessages = 64
+const turnEvents = 8
+const turnNs = 4e6
+/** Messages that wait for their turn, of all senders. */
+const intakeMessages = 1024
+
+interface WaitingMad {
+  readonly bytes: Uint8Array
+  readonly from: MadAddress
+}
+
+/** Under which name the device counts what the communication manager drops. The rest is malformed. */
+const counterOf: Partial<Record<DropReason | 'evicted' | 'expired', CounterName>> = {
+  foreignSource: 'cm_drops_source',
+  unknownId: 'cm_drops_unknown_id',
+  unexpected: 'cm_drops_unexpected',
+  wrongQpn: 'cm_drops_qpn',
+  backlogFull: 'cm_drops_backlog',
+  tooMany: 'cm_drops_limit',
+  evicted: 'cm_requests_evicted',
+  expired: 'cm_timeouts',
+}
 /** How often it looks whether those on the other side of a segment are still there. */
 const lookMs = 100
 
@@ -72,11 +105,15 @@ export class Agent {
   readonly #wc = workCompletions(32)
   readonly cm: CommunicationManager<MadAddress>
   readonly #port: GsiPort
+  readonly #intake = new Shares<WaitingMad>()
+  /** Bytes of messages that were served: a flood makes no garbage. */
+  readonly #spare: Uint8Array[] = []
   readonly #services = new Map<bigint, number>()
   readonly #followers = new Set<object>()
   /** Of connections in a segment: the peers' agents by place, and who is connected to each. */
   readonly #neighbours = new Map<number, { agent: number; connections: Set<Neighbour> }>()
   #lookedNs = 0
+  #events = 0
   #background: NodeJS.Timeout | undefined
   #following = false
   #processing = false
@@ -100,14 +137,16 @@ export class Agent {
       commIds: () => port.commId(),
       send: (mad, to) => port.send(mad, to),
       event: (event) => this.#event(event),
+      count: (what) => this.#count(counterOf[what] ?? 'cm_drops_malformed'),
       addressKey: ({ source }) => source,
       addressOnPath: ({ gid }, { remoteGid }) => sameBytes(gid, remoteGid),
       check: ({ pathMtu }) => (mtuBytes(pathMtu) > activeMtu ? CmRejReason.InvalidPathMtu : undefined),
     })
-    this.#background = setInterval(() => {
-      if (!this.#following && this.cm.size > 0) this.process()
-    }, backgroundMs)
-    this.#background.unref()
+  }
+
+  #count(name: CounterName): void {
+    const { host, index } = this.context.device
+    host.count(index, name)
   }
 
   get pd(): ProtectionDomain {
@@ -117,6 +156,7 @@ export class Agent {
 
   #event(event: IbEvent<MadAddress>): void {
     const { connection } = event
+    this.#events++
     if (event.type === 'reqReceived' || event.type === 'sidrReqReceived')
       (event.listener?.context as ListenerOwner | undefined)?.request(event, this)
     else (connection.context as ConnectionOwner | undefined)?.handle(event)
@@ -153,26 +193,73 @@ export class Agent {
 
   // --- driving -----------------------------------------------------------------------------------------------------
 
-  /** Takes what has come and serves timers; how many messages and timers that were. */
+  /** Serves messages that have come and timers, as many as a turn may; how many messages and timers that were. */
   process(): number {
     if (this.#processing || this.#closed) return 0
     this.#processing = true
     try {
-      let messages = 0
-      for (let n = this.#cq.poll(this.#wc); n > 0; n = this.#cq.poll(this.#wc)) {
-        for (let i = 0; i < n; i++) messages += this.#complete(i)
+      this.#collect()
+      const start = nowNs()
+      let served = 0
+      this.#events = 0
+      for (let now = start; served < turnMessages && this.#events < turnEvents && now - start < turnNs; now = nowNs()) {
+        const mad = this.#intake.takeInTurn()
+        if (mad === undefined) break
+        this.cm.receive(mad.bytes, mad.from, now)
+        this.#spare.push(mad.bytes)
+        served++
       }
       const now = nowNs()
       if (this.#neighbours.size > 0 && now - this.#lookedNs > lookMs * 1e6) {
         this.#lookedNs = now
-        messages += this.#lookForNeighbours()
+        served += this.#lookForNeighbours()
       }
-      if (this.cm.deadline() > now) return messages
-      this.cm.expire(now)
-      return messages + 1
+      served += this.cm.expire(now, turnEvents)
+      this.#inBackground()
+      return served
     } finally {
       this.#processing = false
     }
+  }
+
+  /** Frees what the queue pair has to send and receive with; what came is served later. */
+  collect(): void {
+    if (this.#processing || this.#closed) return
+    this.#processing = true
+    try {
+      this.#collect()
+      this.#inBackground()
+    } finally {
+      this.#processing = false
+    }
+  }
+
+  #collect(): void {
+    // At most what was there, however fast more comes.
+    for (let left: number = GsiPort.completions; left > 0; ) {
+      const n = this.#cq.poll(this.#wc)
+      if (n <= 0) break
+      for (let i = 0; i < n; i++) this.#complete(i)
+      left -= n
+    }
+  }
+
+  /** Whether it could go on at once. */
+  get #busy(): boolean {
+    return this.#intake.size > 0 || this.cm.deadline() <= nowNs()
+  }
+
+  /** While there are connections, somebody must answer: without followers that is a timer. */
+  #inBackground(): void {
+    if (this.cm.size === 0 || this.#background !== undefined || this.#closed) return
+    this.#background = inRootContext(() => setInterval(() => this.#tick(), backgroundMs).unref())
+  }
+
+  #tick(): void {
+    if (!this.#following) this.process()
+    if (this.cm.size > 0) return
+    clearInterval(this.#background)
+    this.#background = undefined
   }
 
   /**
@@ -207,21 +294,27 @@ export class Agent {
     return gone
   }
 
-  #complete(i: number): number {
+  #complete(i: number): void {
     const { wrId, opcode, status, slid } = this.#wc[i]!
-    if (opcode !== WcOpcode.Recv) {
-      this.#port.sent()
-      return 0
-    }
-    if (status !== WcStatus.Success) return 0
-    const { grh, mad } = this.#port.received(wrId)
-    const from = this.#port.senderOf(grh, slid)
-    try {
-      this.cm.receive(mad, from, nowNs())
-    } finally {
+    if (opcode !== WcOpcode.Recv) this.#port.sent()
+    else if (status === WcStatus.Success) {
+      const { grh, mad } = this.#port.received(wrId)
+      this.#admit(mad, this.#port.senderOf(grh, slid))
       this.#port.release(wrId)
     }
-    return 1
+  }
+
+  /** Where too many messages wait, the sender with the most of them loses one. */
+  #admit(mad: Uint8Array, from: MadAddress): void {
+    const intake = this.#intake
+    if (intake.size >= intakeMessages) {
+      this.#count('cm_drops_queue')
+      if (intake.most <= intake.countOf(from.source)) return
+      this.#spare.push(intake.takeOfHeaviest()!.bytes)
+    }
+    const bytes = this.#spare.pop() ?? new Uint8Array(Mad.totalLength)
+    bytes.set(mad)
+    intake.add(from.source, { bytes, from })
   }
 
   #millisecondsLeft(timeoutMs: number): number {
@@ -241,7 +334,7 @@ export class Agent {
   /** From now on, for this follower, the event loop gives it time. What is returned ends that. */
   follow(follower: object): () => void {
     this.#followers.add(follower)
-    if (!this.#following) void this.#goOn()
+    if (!this.#following) void inRootContext(() => this.#goOn())
     return () => {
       this.#followers.delete(follower)
       if (this.#followers.size === 0) this.channel.wake()
@@ -253,8 +346,10 @@ export class Agent {
     while (this.#followers.size > 0 && !this.#closed) {
       this.#cq.reqNotify()
       this.process()
+      // The rest of the event loop has its turn between two of this.
+      if (this.#busy) await new Promise((resolve) => setImmediate(resolve))
       // Nothing is taken before this goes on: an event that was taken and not acknowledged would stop `close`.
-      await this.channel.whenEvent(this.#millisecondsLeft(backgroundMs))
+      else await this.channel.whenEvent(this.#millisecondsLeft(backgroundMs))
       if (this.#closed) break
       for (let cq = this.channel.tryGetEvent(); cq !== null; cq = this.channel.tryGetEvent()) cq.ackEvents(1)
     }
@@ -321,6 +416,11 @@ function randomNumber(): number {
 /** The agents of this thread, by device, or by the context that the program has opened itself. */
 const agents = new Map<string | Context, Agent>()
 
+/** For all agents of this thread; see `Agent.collect`. */
+export function collectAll(): void {
+  for (const agent of agents.values()) agent.collect()
+}
+
 /** Gives all agents of this thread time; how much happened. */
 export function processAll(): number {
   let messages = 0
@@ -351,7 +451,7 @@ export function acquireAgent(device: string | Context): Agent {
     // What threads left that ended without closing it would take messages that are for others.
     const { host } = context.device
     for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
-    agent = new Agent(context, typeof device === 'string', randomNumber)
+    agent = inRootContext(() => new Agent(context, typeof device === 'string', randomNumber))
     agents.set(device, agent)
   }
   return agent.acquire()

@@ -34,6 +34,8 @@ export interface ConnectionHost {
   readonly options: Readonly<IdOptionValues>
   readonly idQp: IdQp | undefined
   emit(type: CmEventType, status: number, param: Partial<CmEventParam>): void
+  /** If the program has not seen the ConnectRequest yet, it never will, and the id is closed. */
+  withdraw(): boolean
 }
 
 /** `asking` and `replying` wait for the peer, `asked` and `answered` for the program. */
@@ -57,6 +59,8 @@ export class Connecting implements ConnectionOwner, Neighbour {
   #managed = false
   /** Disconnected was told; it is told once. */
   #ended = false
+  /** An event has told that nothing comes of it. */
+  #failed = false
   #unwatch: (() => void) | undefined
   /** Sends the REQ, with this code of a path MTU. */
   #ask: ((pathMtu: number) => Ib) | undefined
@@ -156,7 +160,9 @@ export class Connecting implements ConnectionOwner, Neighbour {
     return { responderResources, initiatorDepth }
   }
 
+  /** Where the peer has given up meanwhile nothing happens: an event tells of it. */
   accept(param: FullParam): void {
+    if (this.#failed) return
     this.#expect('accept', 'asked', 'accept answers a ConnectRequest, with the id that came with it')
     const { host, qpNum, srq } = this.#queuePair('accept', param)
     const [cm, ib] = [this.#agent.cm, this.#ib!]
@@ -175,6 +181,7 @@ export class Connecting implements ConnectionOwner, Neighbour {
   }
 
   reject(privateData: Uint8Array): void {
+    if (this.#failed) return
     this.#expect('reject', 'asked', 'reject answers a ConnectRequest, with the id that came with it')
     const [cm, ib] = [this.#agent.cm, this.#ib!]
     if (this.#host.qpType === QpType.UD) cm.sendSidrRep(ib, { status: SidrStatus.Reject, privateData }, nowNs())
@@ -215,6 +222,7 @@ export class Connecting implements ConnectionOwner, Neighbour {
 
   /** `rdma_establish`: the queue pair that the program moves by itself is ready. */
   establish(): void {
+    if (this.#failed) return
     this.#expect(
       'establish',
       'answered',
@@ -282,6 +290,7 @@ export class Connecting implements ConnectionOwner, Neighbour {
         break
       case 'reqError':
       case 'repError':
+      case 'reqDropped':
       case 'sidrReqError':
         this.#fail(CmEventType.Unreachable, -errno.ETIMEDOUT, {})
         break
@@ -368,9 +377,11 @@ export class Connecting implements ConnectionOwner, Neighbour {
 
   #fail(type: CmEventType, status: number, param: Partial<CmEventParam>): void {
     if (this.#managed && this.#host.qpType !== QpType.UD) this.#host.idQp?.fail()
+    const unanswered = this.#phase === 'asked'
     this.#phase = 'over'
     this.#ended = true
-    this.#host.emit(type, status, param)
+    this.#failed = true
+    if (!unanswered || !this.#host.withdraw()) this.#host.emit(type, status, param)
   }
 
   #end(status: number, param: Partial<CmEventParam>): void {

@@ -7,9 +7,9 @@
  *
  * Each of them also gives the devices of this thread time, so that peers get their answers.
  */
-import { nowNs, sleepUntilNs } from '../../memory/index.ts'
+import { inRootContext, nowNs, sleepUntilNs, withContext } from '../../memory/index.ts'
 import type { Context, QpType } from '../../verbs/index.ts'
-import { type Agent, agentsOfThread, processAll } from './agent.ts'
+import { type Agent, agentsOfThread, collectAll, processAll } from './agent.ts'
 import type { CmEventType, PortSpace } from './constants.ts'
 import { DeviceSet } from './devices.ts'
 import { RdmaCmError } from './errors.ts'
@@ -30,16 +30,21 @@ export interface IdOptions {
 
 /** Several devices are looked at in turn while one of them is waited for. */
 const sliceMs = 2
+/** How long a program finds ever more events, if it takes one after the other. */
+const turnNs = 8e6
+const longestTimerMs = 2 ** 31 - 1
 
 export class EventChannel {
   readonly devices: DeviceSet
   #queue: CmEvent[] = []
   readonly #ids = new Set<CmId>()
   readonly #readers = new Set<() => void>()
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting = new Set<() => void>()
   readonly #follows = new Map<Agent, () => void>()
   #followers = 0
   #told = false
+  /** When the program began to take events, after it was told last that there is none; 0 before that. */
+  #takingNs = 0
   #closed = false
 
   /** Use `createEventChannel`. */
@@ -66,8 +71,13 @@ export class EventChannel {
   /** The next event, or undefined if there is none now. Never waits. */
   tryGetEvent(): CmEvent | undefined {
     this.#assertOpen('tryGetEvent')
-    processAll()
-    return this.#queue.shift()
+    const now = nowNs()
+    if (this.#takingNs === 0) this.#takingNs = now
+    // However fast messages come, a program that takes all events comes to an end.
+    if (this.#queue.length === 0 && now - this.#takingNs < turnNs) processAll()
+    const event = this.#queue.shift()
+    if (event === undefined) this.#takingNs = 0
+    return event
   }
 
   /** `rdma_get_cm_event`: blocks this thread until there is an event, at most `timeoutMs`; then undefined. */
@@ -92,22 +102,48 @@ export class EventChannel {
     else sleepUntilNs(nowNs() + Math.min(ms, sliceMs) * 1e6)
   }
 
+  /** `getEvent` for the event loop, which goes on meanwhile. Undefined also when the channel closes. */
+  async nextEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<CmEvent | undefined> {
+    this.#assertOpen('nextEvent')
+    const stop = this.#followAll()
+    const end = performance.now() + timeoutMs
+    try {
+      while (!this.#closed) {
+        const event = this.tryGetEvent()
+        if (event !== undefined) return event
+        const left = end - performance.now()
+        if (left <= 0) return undefined
+        await this.#readable(left)
+      }
+      return undefined
+    } finally {
+      stop()
+    }
+  }
+
+  /** Until there may be an event, or the channel closes; at most so long. Keeps the process alive. */
+  #readable(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer)
+        this.#waiting.delete(done)
+        resolve()
+      }
+      const timer = setTimeout(done, Math.min(ms, longestTimerMs))
+      this.#waiting.add(done)
+    })
+  }
+
   /** Events as they come, without blocking the event loop. Ends when the channel closes. */
   async *[Symbol.asyncIterator](): AsyncGenerator<CmEvent, void, undefined> {
     const stop = this.#followAll()
-    // Keeps the process alive also while no device is in use.
-    const hold = setInterval(() => {}, 1 << 30)
     try {
       while (!this.#closed) {
-        const event = this.#queue.shift() ?? this.tryGetEvent()
+        const event = this.tryGetEvent()
         if (event !== undefined) yield event
-        else
-          await new Promise<void>((resolve) => {
-            this.#waiting.push(resolve)
-          })
+        else await this.#readable(longestTimerMs)
       }
     } finally {
-      clearInterval(hold)
       stop()
     }
   }
@@ -119,22 +155,28 @@ export class EventChannel {
   onReadable(reader: () => void): () => void {
     this.#assertOpen('onReadable')
     const stop = this.#followAll()
-    this.#readers.add(reader)
+    const inContext = withContext(reader)
+    this.#readers.add(inContext)
     if (this.#queue.length > 0) this.#tell()
     return () => {
-      if (this.#readers.delete(reader)) stop()
+      if (this.#readers.delete(inContext)) stop()
     }
   }
 
-  /** For ids, which may make many connections before anybody asks for an event: takes what has come meanwhile. */
+  /** Serves what has come; its events wait to be taken. */
   giveTime(): void {
     processAll()
+  }
+
+  /** For ids, which may make many connections before anybody asks for an event: makes room for what comes meanwhile. */
+  makeRoom(): void {
+    collectAll()
   }
 
   /** For ids: an event of theirs. */
   push(event: CmEvent): void {
     this.#queue.push(event)
-    if (this.#readers.size > 0 || this.#waiting.length > 0) this.#tell()
+    if (this.#readers.size > 0 || this.#waiting.size > 0) this.#tell()
   }
 
   /** For ids: takes the events of one that closes or goes to another channel, its requests among them. */
@@ -167,9 +209,16 @@ export class EventChannel {
   #tell(): void {
     if (this.#told) return
     this.#told = true
+    inRootContext(this.#tellSoon)
+  }
+
+  readonly #tellSoon = (): void => {
     queueMicrotask(() => {
       this.#told = false
-      for (const resolve of this.#waiting.splice(0)) resolve()
+      // A reader that serves messages itself takes the events that they make at once. To call it again for these would give
+      // the rest of the event loop no turn.
+      if (this.#queue.length === 0 && !this.#closed) return
+      for (const resolve of [...this.#waiting]) resolve()
       for (const reader of [...this.#readers]) if (this.#readers.has(reader)) reader()
     })
   }

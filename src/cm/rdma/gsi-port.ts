@@ -47,8 +47,6 @@ const maxHandles = 1024
 
 export class GsiPort {
   readonly qp: QueuePair<typeof QpType.GSI>
-  /** MADs that found all buffers under way; who waits for them repeats what was lost. */
-  sendsDropped = 0
   readonly #context: Context
   readonly #pd: ProtectionDomain
   readonly #buffer: Uint8Array
@@ -92,7 +90,9 @@ export class GsiPort {
   /** Puts a MAD on its way. */
   send(mad: Uint8Array, to: MadAddress): void {
     if (this.#posted - this.#completed >= sends) {
-      this.sendsDropped++
+      // Whoever waits for it repeats what it answers.
+      const { host, index } = this.#context.device
+      host.count(index, 'cm_sends_dropped')
       return
     }
     const slot = this.#posted % sends

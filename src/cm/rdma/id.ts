@@ -309,18 +309,21 @@ export class CmId implements ConnectionHost, ListenerOwner {
     connecting.connect(path, this.#port!.number, this.#peer!.port, full)
     this.#connecting = connecting
     this.#state = 'connecting'
-    this.#channel.giveTime()
+    this.#channel.makeRoom()
     this.#finish('connect', CmEventType.Established, CmEventType.ConnectResponse)
   }
 
-  /** `rdma_accept`: the answer to a ConnectRequest. Established follows, but not for UD. */
+  /**
+   * `rdma_accept`: the answer to a ConnectRequest. Established follows, but not for UD; Rejected or Unreachable if the peer
+   * gave up.
+   */
   accept(param: ConnParam = {}): void {
     const connecting = this.#connection('accept')
     const ud = this.qpType === QpType.UD
     const room = ud ? privateDataBytes.acceptUd : privateDataBytes.accept
     const full = fullParam('accept', param, room, this.#agent!.context, ud ? {} : connecting.limits)
     connecting.accept(full)
-    this.#channel.giveTime()
+    this.#channel.makeRoom()
     if (!ud) this.#finish('accept', CmEventType.Established)
   }
 
@@ -346,7 +349,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     const connecting = this.#connection('disconnect')
     const over = connecting.phase === 'over' && !this.#channel.has(this, CmEventType.Disconnected)
     connecting.disconnect()
-    this.#channel.giveTime()
+    this.#channel.makeRoom()
     if (!over) this.#finish('disconnect', CmEventType.Disconnected)
   }
 
@@ -433,6 +436,13 @@ export class CmId implements ConnectionHost, ListenerOwner {
   /** For the connection: an event of this id. */
   emit(type: CmEventType, status: number, param: Partial<CmEventParam>): void {
     if (this.#state !== 'closed') this.#channel.push(new CmEvent(type, this, status, this.#withAh(param)))
+  }
+
+  /** For the connection: nothing comes of a request. */
+  withdraw(): boolean {
+    if (!this.#channel.has(this, CmEventType.ConnectRequest)) return false
+    this.close()
+    return true
   }
 
   /** With an address handle that is made when it is asked for. */
