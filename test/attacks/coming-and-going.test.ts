@@ -18,7 +18,7 @@ const places: [string, string | undefined][] = [
 ]
 
 describe.skipIf(!nativeAvailable)('connections that come and go', { timeout: 60_000 * long(10) }, () => {
-  it.skip.each(places)('%s', async (_, device) => {
+  it.each(places)('%s', async (_, device) => {
     stage = await openStage(device)
     const { bystander } = stage
     const connect = async (times: number): Promise<void> => {
@@ -30,16 +30,18 @@ describe.skipIf(!nativeAvailable)('connections that come and go', { timeout: 60_
     const open = stage.before.connections
     const settled = (): Promise<void> =>
       until('the server has closed them', async () => (await stage!.stats()).victim.connections === open)
-    await connect(100)
+    // What V8 compiles and what is used in turn is warm after some hundred connections.
+    const warm = 300 * long(4)
+    await connect(warm)
     await settled()
     const early = await stage.stats()
-    await connect(400 * long(25))
+    await connect(300 * long(30))
     await settled()
     const late = await stage.stats()
     for (const who of ['victim', 'bystander'] as const) {
-      expect((late[who].rss - early[who].rss) / 2 ** 20, `MiB more resident at the ${who}`).toBeLessThan(32)
+      expect((late[who].rss - early[who].rss) / 2 ** 20, `MiB more resident at the ${who}`).toBeLessThan(28)
       expect(late[who].descriptors - early[who].descriptors).toBeLessThanOrEqual(2)
     }
-    await stage.judge()
+    await stage.judge({ rssMiB: 96 })
   })
 })
