@@ -94,6 +94,23 @@ for (const { name, dgram, transport, host = '127.0.0.1' } of implementations)
       )
     })
 
+    it.runIf(transport)('remembers as many addresses as it is told to, and answers all the same', async () => {
+      for (const maxPeers of [1, 2.5, -1])
+        expect(() => make({ type: 'udp4', maxPeers } as SocketOptions)).toThrow(code('ERR_OUT_OF_RANGE'))
+      expect(() => make({ type: 'udp4', maxPeers: '9' } as unknown as SocketOptions)).toThrow(
+        code('ERR_INVALID_ARG_TYPE'),
+      )
+      const echo = await bound({ type: 'udp4', maxPeers: 2 } as SocketOptions)
+      echo.on('message', (data, from) => echo.send(data, from.port, from.address))
+      const clients = await Promise.all([1, 2, 3, 4].map(() => bound()))
+      for (let round = 0; round < 2; round++)
+        for (const client of clients) {
+          const answer = message(client)
+          client.send(`${round}`, echo.address().port, host)
+          expect((await answer)[0].toString()).toBe(`${round}`)
+        }
+    })
+
     it('binds by itself when it sends, and tells when it is done', async () => {
       const to = await bound()
       const socket = make()

@@ -9,15 +9,17 @@ import {
   MSG_DONTWAIT,
   POLLIN,
   POLLOUT,
+  RDMA_PEERS,
   SO_BROADCAST,
   SO_RCVBUF,
   SO_REUSEADDR,
   SO_SNDBUF,
   SOCK_DGRAM,
+  SOL_RDMA,
   SOL_SOCKET,
 } from '../constants.ts'
 import { again, nodeAddress, openSocket } from '../net/transport.ts'
-import type { RSocketLike, RSocketOptions, SocketAddress, Watch } from '../types.ts'
+import type { RSocketCounters, RSocketLike, RSocketOptions, SocketAddress, Watch } from '../types.ts'
 
 /** A datagram on its way: `oncomplete` is called when it could not be sent at once. */
 export interface SendRequest {
@@ -50,6 +52,7 @@ export class DatagramHandle {
   readonly lookup: Lookup
   readonly #family: number
   readonly #options: RSocketOptions
+  readonly #maxPeers: number | undefined
   readonly #onMessage: (data: Buffer, from: RemoteInfo) => void
   readonly #onError: (errno: number) => void
   /** Messages are told in the context in which the socket was made. */
@@ -65,13 +68,14 @@ export class DatagramHandle {
 
   constructor(
     family: number,
-    options: RSocketOptions,
+    { maxPeers, ...options }: RSocketOptions & { maxPeers?: number },
     lookup: Lookup,
     onMessage: (data: Buffer, from: RemoteInfo) => void,
     onError: (errno: number) => void,
   ) {
     this.#family = family
     this.#options = options
+    this.#maxPeers = maxPeers
     this.lookup = lookup
     this.#onMessage = onMessage
     this.#onError = onError
@@ -81,6 +85,7 @@ export class DatagramHandle {
     if (this.#socket) return -Errno.EINVAL
     const socket = openSocket(this.#family, SOCK_DGRAM, this.#options)
     if (flags & reuseAddressFlag) socket.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+    if (this.#maxPeers !== undefined) socket.setsockopt(SOL_RDMA, RDMA_PEERS, this.#maxPeers)
     const result = socket.bind({ address, port })
     if (result < 0) {
       socket.close()
@@ -171,6 +176,11 @@ export class DatagramHandle {
       const family = address.includes(':') ? 'IPv6' : 'IPv4'
       this.#onMessage(Buffer.from(this.#memory.subarray(0, got)), { address, family, port, size: got })
     }
+  }
+
+  /** Undefined while it has no socket. */
+  counters(): RSocketCounters | undefined {
+    return this.#socket?.counters()
   }
 
   getsockname(out: object): number {

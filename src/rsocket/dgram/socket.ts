@@ -7,12 +7,18 @@ import dgram from 'node:dgram'
 import type { Context } from '../../verbs/index.ts'
 import { setAsyncId } from '../net/async-id.ts'
 import { fillable } from '../net/callable.ts'
-import { badValue, errnoError } from '../net/errors.ts'
+import { badArgument, badValue, codedError, errnoError } from '../net/errors.ts'
+import type { RSocketCounters } from '../types.ts'
 import { DatagramHandle } from './handle.ts'
 
 export interface SocketOptions extends dgram.SocketOptions {
   /** The device, or its name; without it the environment's VERBENA_DEVICE, else the device that has the address. */
   device?: string | Context | undefined
+  /**
+   * Addresses that it remembers at most, 2 or more; 4096 without it. Beyond that one which was not used lately is forgotten,
+   * and found again when it is needed.
+   */
+  maxPeers?: number | undefined
 }
 
 type Lookup = ConstructorParameters<typeof DatagramHandle>[2]
@@ -37,7 +43,20 @@ const Base: DgramSocket = fillable(dgram.Socket as unknown as DgramSocket)
 
 export type MessageListener = (message: Buffer, from: dgram.RemoteInfo) => void
 
+function checkMaxPeers(value: unknown): number {
+  if (typeof value !== 'number') throw badArgument('options.maxPeers', 'of type number', value)
+  if (!(Number.isInteger(value) && value >= 2 && value <= 0x7fffffff))
+    throw codedError(
+      'ERR_OUT_OF_RANGE',
+      `The value of "options.maxPeers" is out of range. It must be an integer >= 2 && <= 2147483647. Received ${value}`,
+      RangeError,
+    )
+  return value
+}
+
 export class Socket extends Base {
+  readonly #handle: DatagramHandle
+
   constructor(options: SocketOptions | dgram.SocketType, listener?: MessageListener) {
     super(options, listener)
     const given = typeof options === 'string' ? { type: options } : options
@@ -46,13 +65,22 @@ export class Socket extends Base {
     state.handle!.close()
     const handle = new DatagramHandle(
       given.type === 'udp6' ? 6 : 4,
-      given.device === undefined ? {} : { device: given.device },
+      {
+        ...(given.device === undefined ? {} : { device: given.device }),
+        ...(given.maxPeers === undefined ? {} : { maxPeers: checkMaxPeers(given.maxPeers) }),
+      },
       lookup,
       (message, from) => this.emit('message', message, from),
       (errno) => this.emit('error', errnoError(errno, 'recvmsg')),
     )
     state.handle = handle
+    this.#handle = handle
     setAsyncId(this, handle.getAsyncId())
+  }
+
+  /** Figures of the rsocket, the datagrams that were dropped among them; undefined before it is bound and after its end. */
+  counters(): RSocketCounters | undefined {
+    return this.#handle.counters()
   }
 
   /** In the forms of `dgram.Socket.bind`: (port?, address?, listener?), (options, listener?). No descriptors. */
