@@ -89,7 +89,14 @@ function startJanitor(name: string): void {
   const data: JanitorData = { name }
   const worker = startThread(sibling('janitor'), { workerData: data, name: 'verbena janitor' })
   worker.unref()
-  worker.on('error', () => janitors.delete(name))
+  worker.on('error', (error) => {
+    janitors.delete(name)
+    const { message } = error as Error
+    process.emitWarning(
+      `nobody in this process notices any more when others of shm:${name} die: ${message}`,
+      'VerbenaWarning',
+    )
+  })
   janitors.set(name, worker)
 }
 
