@@ -1,12 +1,12 @@
 /**
- * One of the processes of segment-names.test.ts: `segment-names.process.ts meet|come-and-go NAME NUMBER START`. To meet,
- * all open a new name at times that drift by their number; to come and go, they open and leave the same one for a while.
- * A visit is wrong if the name stands for another file than the one that this process is in.
+ * One of the processes of segment-names.test.ts: `segment-names.process.ts meet|come-and-go NAME NUMBER`, and the time to begin
+ * as a message. To meet, all open a new name at times that drift by their number; to come and go, they open and leave the
+ * same one for a while. A visit is wrong if the name stands for another file than the one that this process is in.
  */
 import { statSync } from 'node:fs'
 import { Segment, segmentFilePrefix } from '../../src/memory/index.ts'
 
-const [what, name, number, start] = process.argv.slice(2) as [string, string, string, string]
+const [what, name, number] = process.argv.slice(2) as [string, string, string]
 const options = { staticBytes: 4096, sizeBytes: 1 << 22 }
 const now = (): number => performance.timeOrigin + performance.now()
 
@@ -25,26 +25,27 @@ function open(name: string): Segment {
   return Segment.named(name, options)
 }
 
+process.send!('ready')
+const start = await new Promise<number>((resolve) => process.once('message', (message) => resolve(message as number)))
 let rounds = 0
 let wrong = 0
 if (what === 'meet') {
   const opened: Segment[] = []
   for (; rounds < 100; rounds++) {
-    const atMs = Number(start) + rounds * 15 + (Number(number) * (rounds % 40)) / 40
+    const atMs = start + rounds * 15 + (Number(number) * (rounds % 40)) / 40
     while (now() < atMs);
     opened.push(open(`${name}-${rounds}`))
   }
   // When all have come.
-  while (now() < Number(start) + 3000) await new Promise((resolve) => setTimeout(resolve, 10))
+  while (now() < start + 3000) await new Promise((resolve) => setTimeout(resolve, 10))
   wrong = opened.filter(isWrong).length
   for (const segment of opened) segment.release(segment.me)
 } else {
-  while (now() < Number(start));
-  for (; now() < Number(start) + 2000; rounds++) {
+  while (now() < start);
+  for (; now() < start + 2000; rounds++) {
     const segment = open(name)
     for (let look = 0; look < 5; look++) if (isWrong(segment)) wrong++
     segment.release(segment.me)
   }
 }
-console.log(JSON.stringify({ rounds, wrong }))
-process.exit(0)
+process.send!({ rounds, wrong }, () => process.exit(0))

@@ -1,20 +1,23 @@
 /** Processes that open and leave a named segment all at once: who is in one is in the one that the name stands for. */
-import { spawn } from 'node:child_process'
-import { text } from 'node:stream/consumers'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../src/memory/index.ts'
 
 const part = fileURLToPath(new URL('./segment-names.process.ts', import.meta.url))
 
-/** What three processes say that begin together. */
+/** What three processes say that begin together, when all have started. */
 async function play(what: 'meet' | 'come-and-go'): Promise<{ rounds: number; wrong: number }[]> {
-  const startMs = Date.now() + 2500
   const processes = [0, 1, 2].map((number) => {
-    const args = ['--import', 'tsx', part, what, `names-${process.pid}`, `${number}`, `${startMs}`]
-    return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const execArgv = ['--import', import.meta.resolve('tsx')]
+    return fork(part, [what, `names-${process.pid}`, `${number}`], { execArgv })
   })
-  return await Promise.all(processes.map(async ({ stdout }) => JSON.parse(await text(stdout))))
+  await Promise.all(processes.map((child) => once(child, 'message')))
+  const said = Promise.all(processes.map(async (child) => (await once(child, 'message'))[0]))
+  const startMs = performance.timeOrigin + performance.now() + 100
+  for (const child of processes) child.send(startMs)
+  return await said
 }
 
 describe.skipIf(!nativeAvailable)('named segments', () => {
