@@ -97,7 +97,7 @@ export class Buffers {
     if (length === 0) return WcStatus.Success
     const sges = Math.min(this.#i32[r + Rwqe.sges]!, maxReceiveSges)
     const status = this.#walk(r + Rwqe.data, sges, pd, offset, length, from, Access.LocalWrite)
-    // Of one that is both, it is the length that is said to be wrong.
+    // If both apply, the length error is reported.
     return status === WcStatus.LocProtErr && offset + length > this.roomOf(r) ? WcStatus.LocLenErr : status
   }
 

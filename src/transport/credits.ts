@@ -4,8 +4,9 @@
  * (CM REQ and REP agree on it); then ACKs say "no credits" and are not asked about them.
  *
  * Requests are numbered in the order they are sent (SSN, from 1); the responder counts those it has completed (MSN). It
- * allows requests up to MSN + credits. One that takes a receive and is beyond that goes out alone, when all before it is
- * acknowledged: its ACK brings new credits, or it is met with an RNR NAK. The others go out in any case.
+ * allows requests up to MSN + credits. One that takes a receive and is beyond that is limited: when all before it is
+ * acknowledged its first packet goes out alone and asks for an ACK, which brings new credits, or it is met with an RNR NAK;
+ * the rest follows the ACK. The others go out in any case. A responder may repeat its newest ACK to grant more.
  *
  * InfiniBand Architecture volume 1, 9.7.7.2.
  */
@@ -36,21 +37,31 @@ export function numberRequest(i32: Int32Array, t: number, w: number, messages: n
   i32[w + Sent.ssn] = ssn
 }
 
-/** Whether the request at `w`, if it begins with the packet `txPsn`, has to wait for credits. */
-export function lacksCredit(i32: Int32Array, t: number, w: number): boolean {
+/** Whether the request at `w` takes a receive for which there is no credit. */
+export function isLimited(i32: Int32Array, t: number, w: number): boolean {
   if (i32[t + Tq.flowControl] === 0 || i32[t + Tq.unlimited] === 1) return false
-  if (!takesReceive(i32[w + Wqe.opcode]!) || i32[t + Tq.txPsn] !== i32[w + Sent.firstPsn]) return false
-  return psnDiff(i32[w + Sent.ssn]!, i32[t + Tq.limit]!) > 0 && i32[t + Tq.una] !== i32[t + Tq.txPsn]
+  return takesReceive(i32[w + Wqe.opcode]!) && psnDiff(i32[w + Sent.ssn]!, i32[t + Tq.limit]!) > 0
 }
 
-/** What an ACK's AETH says of credits; late ones say nothing new. */
-export function grant(i32: Int32Array, t: number, syndrome: number, msn: number): void {
-  if (i32[t + Tq.flowControl] === 0 || (syndrome & aethKindBits) !== AethKind.Ack) return
+/** Whether the packet `txPsn` of a limited request at `w` has to wait for an ACK. */
+export function lacksCredit(i32: Int32Array, t: number, w: number): boolean {
+  if (!isLimited(i32, t, w)) return false
+  const first = i32[w + Sent.firstPsn]!
+  if (i32[t + Tq.txPsn] === first) return i32[t + Tq.una] !== first
+  return psnDiff(i32[t + Tq.una]!, first) <= 0
+}
+
+/** What an ACK's AETH says of credits; late ones say nothing new. Whether it grants more than those before it. */
+export function grant(i32: Int32Array, t: number, syndrome: number, msn: number): boolean {
+  if (i32[t + Tq.flowControl] === 0 || (syndrome & aethKindBits) !== AethKind.Ack) return false
   const code = syndrome & aethValueBits
+  const before = i32[t + Tq.unlimited]!
   i32[t + Tq.unlimited] = code === noCreditCode ? 1 : 0
-  if (code === noCreditCode) return
+  if (code === noCreditCode) return before === 0
   const limit = psnAdd(msn, creditsOf(code))
-  if (psnDiff(limit, i32[t + Tq.limit]!) > 0) i32[t + Tq.limit] = limit
+  if (psnDiff(limit, i32[t + Tq.limit]!) <= 0) return false
+  i32[t + Tq.limit] = limit
+  return true
 }
 
 /** The syndrome of an ACK of QP `q`. An SRQ's receives are nobody's in particular: nothing is said of them. */

@@ -1,8 +1,8 @@
 /**
  * What devices on a network share: the loop that lets any thread of the process run the transport.
  *
- * Nobody waits for the device's lock. Who posts rings; who holds the lock looks for bells again after it has let go, so
- * that a bell is always answered, either by who rang or by who was at it.
+ * No thread blocks on the device's lock. A poster that finds it taken rings the doorbell; the holder looks for doorbells
+ * again after it has unlocked. So one of the two always serves the request.
  */
 import {
   type AhAttr,
@@ -228,7 +228,7 @@ export abstract class NetworkDevice implements Device {
     return received
   }
 
-  /** Whether ACKs wait for something to go with. */
+  /** Whether ACKs wait for a packet to go with. */
   protected get acksWait(): boolean {
     return this.#acksPutOff
   }

@@ -35,7 +35,7 @@ import {
   u24,
   WireOpcode,
 } from '../wire/index.ts'
-import { grant, lacksCredit, numberRequest } from './credits.ts'
+import { grant, isLimited, lacksCredit, numberRequest } from './credits.ts'
 import { Sent, Tq } from './layout.ts'
 import { psnAdd, psnDiff } from './psn.ts'
 import { Recovery } from './recovery.ts'
@@ -48,6 +48,8 @@ const { Qp, Sg, Wqe } = layout
 export const maxMessageBytes = 0x80000000
 /** Unacknowledged packets of one connection, at most. */
 const maxWindow = 256
+/** PSNs that may be outstanding. */
+const mostPsns = 2 ** 23
 const forever = 7
 /** Local ACK timeouts, ns, by their code: 4.096 µs · 2^code (C9-140). */
 const ackTimeoutNs = Float64Array.from({ length: 32 }, (_, code) => 4096 * 2 ** code)
@@ -79,7 +81,7 @@ function isAnswered(opcode: number): boolean {
   )
 }
 
-/** So many requests, or bytes, that wait are worth a call of the system of their own. */
+/** A backlog of so many requests, or bytes, is sent without waiting for more. */
 const worthSending = { requests: 48, bytes: 48 * 1024 }
 
 /** Writes a BTH; the address is that of QP `destQp`. */
@@ -93,7 +95,7 @@ export function putBth(
   psn: number,
 ): void {
   b[at] = opcode
-  // C9-… : MigReq is 1 when no alternate path is loaded; adapters of the field expect it.
+  // MigReq is 1 in the state Migrated, which a QP without an alternate path is in; adapters expect it.
   b[at + Bth.flags] = flags | BthFlag.migReq
   put16(b, at + Bth.pkey, 0xffff)
   b[at + Bth.ecn] = 0
@@ -282,6 +284,9 @@ export class Requester {
     }
     const single = answered && opcode !== Opcode.Read
     const count = single ? 1 : Math.max(1, Math.ceil(length / i32[q + Qp.pathMtu]!))
+    // PSNs are compared around half of their circle: no two that are outstanding may be further apart. A message of 2 GiB
+    // in packets of 256 bytes takes that half by itself.
+    if (rc && psnDiff(i32[t + Tq.newPsn]!, i32[t + Tq.una]!) + count > mostPsns) return false
     i32[w + Sent.settled] = 0
     i32[w + Sent.firstPsn] = i32[t + Tq.newPsn]!
     i32[w + Sent.lastPsn] = psnAdd(i32[t + Tq.newPsn]!, count - 1)
@@ -343,7 +348,7 @@ export class Requester {
     if (rc) {
       if (!last) {
         const since = psnDiff(psn, i32[t + Tq.lastAckReq]!)
-        ackReq = since >= window >> 2 || inFlight + 1 === window
+        ackReq = since >= window >> 2 || inFlight + 1 === window || (number === 0 && isLimited(i32, t, w))
       }
       if (ackReq) {
         i32[t + Tq.lastAckReq] = psn
@@ -498,15 +503,18 @@ export class Requester {
       s.count(s.counters.drops_qp_state)
       return
     }
+    const aeth = at + Bth.length
     if (psnDiff(psn, i32[t + Tq.una]!) < 0 || psnDiff(psn, i32[t + Tq.newPsn]!) >= 0) {
-      s.count(s.counters.drops_unexpected_ack)
+      // The newest ACK once more: it may bring credits.
+      const newest = (bits & OpBit.Ack) !== 0 && psn === psnAdd(i32[t + Tq.una]!, -1)
+      if (newest && grant(i32, t, this.#u8[aeth + Aeth.syndrome]!, u24(this.#u8, aeth + Aeth.msn))) s.schedule(q)
+      else s.count(s.counters.drops_unexpected_ack)
       return
     }
-    if ((bits & OpBit.Aeth) !== 0)
-      grant(i32, t, this.#u8[at + Bth.length + Aeth.syndrome]!, u24(this.#u8, at + Bth.length + Aeth.msn))
+    if ((bits & OpBit.Aeth) !== 0) grant(i32, t, this.#u8[aeth + Aeth.syndrome]!, u24(this.#u8, aeth + Aeth.msn))
     if ((bits & OpBit.Ack) === 0) this.#answer(q, t, bits, at, end, psn, nowNs)
     else {
-      const syndrome = this.#u8[at + Bth.length + Aeth.syndrome]!
+      const syndrome = this.#u8[aeth + Aeth.syndrome]!
       const kind = syndrome & aethKindBits
       if (kind === AethKind.Ack) {
         if (!this.#acknowledge(q, t, psn, nowNs)) this.#goBack(q, t, nowNs, s.counters.completer_retry_err)

@@ -1,14 +1,14 @@
 /**
  * The responder of RC and UC: takes packets in the order of their PSNs, puts what they carry into memory, completes
- * receives, and answers.
+ * receives, and responds.
  *
- *     RC   expected PSN   carried out; ACK when asked for
- *          ahead          one NAK, then silence until the expected one comes
- *          behind         a duplicate: acknowledged again; READ carried out again; an atomic's old result sent again
+ *     RC   expected PSN   executed; ACK when asked for
+ *          ahead          one NAK, then silence until the expected one comes, or what was ahead comes again
+ *          behind         a duplicate: acknowledged again; READ executed again; an atomic's old result sent again
  *     UC   a gap ends the message that was arriving; the next first or only packet begins anew
  *
- * Answers go out in the order of their PSNs: READs and atomics stand in the ring of resources until they are sent, and an
- * ACK waits for those before it. InfiniBand Architecture volume 1, 9.7.4 and 9.8.
+ * Responses go out in the order of their PSNs: READs and atomics stay in the ring of resources until they are sent, and an
+ * ACK or NAK waits for those before it. InfiniBand Architecture volume 1, 9.7.4 and 9.8.
  */
 import {
   Access,

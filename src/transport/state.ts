@@ -2,8 +2,8 @@
  * What all parts of the transport of one device share in one thread: views of the segment, the device's area with its
  * lists of QPs, and how a request or a QP fails.
  *
- * Whoever runs the transport holds the device's lock (`Area.lock`) and is in an operation of the segment. So whoever
- * changes a QP's state and then waits for a grace period finds the transport out of that QP.
+ * A thread that runs the transport holds the device's lock (`Area.lock`) and is in an operation of the segment. So after a
+ * change of a QP's state and a grace period the transport no longer touches that QP.
  */
 import { EventType, type Host, layout, QpState, QpType, srqTake, WcOpcode, WcStatus } from '../verbs/index.ts'
 import { Buffers } from './buffers.ts'

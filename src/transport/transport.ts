@@ -32,7 +32,7 @@ const rcClass = 0
 const ucClass = 1
 const udClass = 3
 
-/** Packets of a QP that are under way while the next ones may wait. */
+/** Packets of a QP that are outstanding while the next ones may wait. */
 const muchUnderWay = 8
 
 /** The two ECN bits of a packet that met congestion. */
@@ -94,14 +94,14 @@ export class Transport {
     segment.unlock(area + Area.bellLock)
   }
 
-  /** The same by who has the lock. */
+  /** As `ring`, for the thread that holds the device's lock. */
   wants(q: number): void {
     this.#s.schedule(q)
   }
 
   /**
-   * Whether what was posted to `q` last may wait for company: it is one packet, and so much is under way that the program
-   * will look for completions soon. One call of the system then sends many packets instead of one.
+   * Whether what was posted to `q` last may wait for more: it is one packet, and so much is outstanding that the program
+   * will look for completions soon. One system call then sends many packets instead of one.
    */
   mayWait(q: number): boolean {
     const { i32 } = this.#s

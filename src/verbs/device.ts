@@ -33,7 +33,10 @@ export interface Device {
 
   /** For the QP whose record begins at `q`; null if the device has none. */
   fastPath(q: number): FastPath | null
-  /** Requests stand in the send queue of `q`; its send lock is held. Carries them out or sees that somebody does. */
+  /**
+   * Requests are in the send queue of `q`, whose send lock is held: executes them or sees that somebody does. A `driven`
+   * device is also told, without the lock, of a QP that its owner has moved to ERR or is about to close.
+   */
   doorbell(q: number): void
   /** Called after the send lock was released: what `doorbell` had to put off. */
   settle(): void

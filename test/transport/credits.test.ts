@@ -2,7 +2,7 @@
 import { describe, expect } from 'vitest'
 import { Opcode, QpType, SendFlag } from '../../src/index.ts'
 import { creditCode } from '../../src/wire/index.ts'
-import { ack, bytes, ours, rnr, type Script, scripted, theirs } from './script.ts'
+import { ack, bytes, mtu, ours, rnr, type Script, scripted, theirs } from './script.ts'
 
 const send = (s: Script, wrId: number): void => s.post(Opcode.Send, { length: 8, wrId, sendFlags: SendFlag.Signaled })
 const psns = (s: Script): number[] => s.take().map(({ psn }) => psn - ours)
@@ -91,6 +91,31 @@ describe('the requester', () => {
     s.expectSilence()
     s.answer(ours + 3, ack, 4)
     expect(psns(s)).toEqual([5, 6, 7])
+  })
+
+  scripted('of a message without credit one packet goes out, which asks for an ACK; the rest follows that', (s) => {
+    s.useCredits()
+    s.post(Opcode.Send, { length: 5 * mtu, wrId: 1, sendFlags: SendFlag.Signaled })
+    s.expect({ op: 'RcSendFirst', psn: ours, ackReq: true })
+    s.expectSilence()
+    s.answer(ours, creditCode(0), 0)
+    expect(psns(s)).toEqual([1, 2, 3, 4])
+    s.answer(ours + 4, creditCode(0), 1)
+    s.expectCompletion({ wrId: 1, status: 'Success' })
+  })
+
+  scripted('a repeated ACK grants credits', (s) => {
+    s.useCredits()
+    for (let i = 0; i < 6; i++) send(s, i)
+    s.answer(ours, creditCode(1), 1)
+    expect(psns(s)).toEqual([0, 1])
+    s.answer(ours, creditCode(3), 1)
+    expect(psns(s)).toEqual([2, 3])
+    s.answer(ours, creditCode(2), 1)
+    s.answer(ours, rnr(1), 1)
+    s.answer(ours - 1, creditCode(16), 1)
+    s.expectSilence()
+    expect(s.counted()).toMatchObject({ drops_unexpected_ack: 3 })
   })
 
   scripted('does not ask without an agreement', (s) => {

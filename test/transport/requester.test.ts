@@ -522,6 +522,26 @@ describe('NAKs and their completions', () => {
   })
 
   scripted(
+    'a message of 2 GiB in packets of 256 bytes waits until nothing else is outstanding, for PSNs are compared around half of their circle',
+    (s) => {
+      const { segment } = s.device.host
+      const quarter = 2 ** 29
+      const mr = s.t.own(s.end.pd.regMr({ addr: segment.heapStart, length: quarter }, 0))
+      const sge = { addr: segment.heapStart, length: quarter, lkey: mr.lkey }
+      send(s, 8, 1)
+      s.post(Opcode.Write, { wrId: 2, sgList: [sge, sge, sge, sge], sendFlags: SendFlag.Signaled })
+      expect(psns(s)).toEqual([ours])
+      s.answer(ours)
+      s.expectCompletion({ wrId: 1, status: 'Success' })
+      expect(s.take().slice(0, 2)).toMatchObject([{ op: 'RcWriteFirst', psn: ours + 1 }, { psn: ours + 2 }])
+      s.answer(ours + 100)
+      expect(s.take().at(-1)).toMatchObject({ op: 'RcWriteMiddle', psn: ours + 100 + 256 })
+      s.expectNoCompletion()
+    },
+    { cap: { maxSendSge: 4 } },
+  )
+
+  scripted(
     'an ATOMIC_WRITE whose memory is gone when its turn comes: LOC_PROT_ERR, and no packet',
     (s) => {
       const mr = s.end.region(s.t, 1)
