@@ -5,7 +5,8 @@
  */
 import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { Access, connectQp, Opcode, QpState, QpType, type QueuePair, workCompletions } from '../../src/index.ts'
+import { Access, connectQp, layout, Opcode, QpState, QpType, type QueuePair, workCompletions } from '../../src/index.ts'
+import { Tq } from '../../src/transport/index.ts'
 import { Bth, put16, put24, put32, put64, u16 } from '../../src/wire/index.ts'
 import { captureNames, packetsOf, placesOf } from '../wire/captures.ts'
 import { mtu, ours, peerQp, type Script, theirs, withScript } from './script.ts'
@@ -122,10 +123,10 @@ class Range {
     return b
   }
 
-  #words(which: number): { epsn: number; una: number; received: number } {
+  #words(which: number): { epsn: number; una: number } {
     const { host } = this.#s.device
-    const t = host.i32[host.qpWord(this.#qps[which]!.slot) + 124]!
-    return { epsn: host.i32[t + 16]!, una: host.i32[t + 4]!, received: host.i32[t + 30]! }
+    const t = host.i32[host.qpWord(this.#qps[which]!.slot) + layout.Qp.wire]!
+    return { epsn: host.i32[t + Tq.epsn]!, una: host.i32[t + Tq.una]! }
   }
 
   #expected(which: number, opcode: number): number {

@@ -1,5 +1,5 @@
 /**
- * The work of an adapter in shared memory: whoever has a request at the front of a send queue carries it out, as
+ * The work of an adapter in shared memory: the thread that has a request at the front of a send queue executes it, as
  * requester and as responder at once. There is no packet; a SEND is one copy from the sender's memory to the receiver's.
  * Every check of a real adapter is made, and a failed one ends as it would there: with completions, QP states and
  * asynchronous events on both sides.
@@ -12,7 +12,7 @@
  * (receives.ts), what must wait (waiting.ts) and what becomes of an error (failures.ts).
  *
  * In all of them `q` is the first word of the requester's QP, `d` that of the responder's, `w` that of the request in its
- * queue, and `r` that of a receive. What carries out a request returns a `WcStatus`, or `waits` if it must be tried again.
+ * queue, and `r` that of a receive. What executes a request returns a `WcStatus`, or `waits` if it must be tried again.
  */
 import { bind, type Host, layout, localInvalidate, Opcode, QpState, QpType, WcStatus } from '../../verbs/index.ts'
 import { Datagrams } from './datagrams.ts'
@@ -56,7 +56,7 @@ export class Executor {
     this.#datagrams = new Datagrams(host, mtu, ranges, receives, this.#failures)
   }
 
-  /** Carries out what stands in a send queue, in order, until it is empty or must wait. Its send lock is held. */
+  /** Executes what is in a send queue, in order, until it is empty or must wait. Its send lock is held. */
   run(q: number): void {
     const i32 = this.#i32
     const host = this.#host
@@ -77,7 +77,7 @@ export class Executor {
     }
   }
 
-  /** Carries out the request at `next`; false if it has to wait. */
+  /** Executes the request at `next`; false if it has to wait. */
   #step(q: number, next: number): boolean {
     const i32 = this.#i32
     const w = i32[q + Qp.sqRing]! + (next & i32[q + Qp.sqMask]!) * i32[q + Qp.sqStride]!

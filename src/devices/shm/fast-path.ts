@@ -1,5 +1,5 @@
 /**
- * The usual message, carried out in one function: a SEND or WRITE, with or without immediate, of one scatter/gather
+ * The usual message, executed in one function: a SEND or WRITE, with or without immediate, of one scatter/gather
  * element, from an empty send queue of a connected QP to a peer that is ready. Everything else goes through the send
  * queue and the executor.
  *
@@ -204,7 +204,7 @@ export class ShmFastPath implements FastPath {
     i32[e + Cqe.immData] = opcode === Opcode.Send ? 0 : wr.immData
     i32[e + Cqe.qpNum] = this.peerNumber
     i32[e + Cqe.srcQpOrReleases] = 0
-    // The receive's place is free before its completion shows, so that who polls can post again at once.
+    // The receive's place is free before its completion shows, so that a program that polls can post again at once.
     i32[d + Qp.rqTail] = (tail + 1) | 0
     const next = (produced + 1) | 0
     i32[e + Cqe.sequence] = next
@@ -312,7 +312,7 @@ export class ShmFastPath implements FastPath {
     i32[e + Cqe.immData] = opcode === Opcode.Send ? 0 : wr.immData
     i32[e + Cqe.qpNum] = this.peerNumber
     i32[e + Cqe.srcQpOrReleases] = 0
-    // The receive's place is free before its completion shows, so that who polls can post again at once.
+    // The receive's place is free before its completion shows, so that a program that polls can post again at once.
     i32[d + Qp.rqTail] = (tail + 1) | 0
     const next = (produced + 1) | 0
     // With a channel a full barrier must lie between publishing the completion and looking whether the CQ is armed.

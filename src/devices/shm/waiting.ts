@@ -157,11 +157,11 @@ export class Waiting {
 
   #skipped = 0
 
-  /** Slots of the QPs of the segment whose time has come; none while another thread is at the list. */
+  /** Slots of the QPs of the segment whose time has come; none while another thread holds the list. */
   due(): readonly number[] {
     const i32 = this.#i32
     const { segment, at, pendingCount } = this.#host
-    // Another thread is at it; but one that died there must not stop the clock for all.
+    // Another thread holds it; but one that died there must not stop the clock for all.
     if (Atomics.load(i32, at.pending + Pend.lock) !== 0 && ++this.#skipped < 1000) return nobody
     this.#skipped = 0
     const now = nowNs()
