@@ -14,10 +14,12 @@ import {
   Opcode,
   openDevice,
   QpType,
+  rsocketDrops,
   rsocketProtocolErrors,
   SendFlag,
   workCompletions,
 } from 'verbena'
+import dgram from 'verbena/dgram'
 import net from 'verbena/net'
 
 const [role, device, host, victimHost] = process.argv.slice(2)
@@ -56,6 +58,7 @@ function measures() {
     longestStallMs: stall,
     counters: context.counters(),
     protocolErrors: rsocketProtocolErrors(),
+    drops: rsocketDrops(),
     uncaught,
   }
 }
@@ -80,6 +83,14 @@ function victim() {
   server.listen({ port: 7000, host }, () => process.send({ ready: true }))
   const open = []
   return {
+    /** Serves an echo of datagrams, over UDP and queue pairs; its port. */
+    datagrams: () =>
+      new Promise((resolve) => {
+        const socket = dgram.createSocket({ type: 'udp4', device })
+        socket.on('error', (error) => uncaught.push(`datagrams: ${error.message}`))
+        socket.on('message', (data, from) => socket.send(data, from.port, from.address, () => {}))
+        socket.bind(0, host, () => resolve(socket.address().port))
+      }),
     /** Connects a queue pair to `remote`; the caller may read and write the region, and `bytes` more of its own. */
     accept({ remote, bytes }) {
       const end = queuePair()

@@ -3,15 +3,19 @@
  * what they make the victim remember has a limit.
  */
 import { fork } from 'node:child_process'
+import { randomBytes, randomInt } from 'node:crypto'
+import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
+import { AF_INET, F_SETFL, O_NONBLOCK, rsocket, SOCK_DGRAM } from '../../src/index.ts'
 import { nativeAvailable } from '../../src/memory/index.ts'
+import { encodeUdpHeader, UdpOp } from '../../src/rsocket/datagram-headers.ts'
 import { message, Op } from '../../src/rsocket/messages.ts'
 import { Frame } from '../../src/rsocket/trunk-frames.ts'
 import { repeatable } from '../verbs-model/repeat.ts'
 import { BadPeer, frames } from './bad-rsocket.ts'
-import { long, openStage, type Stage, until } from './stage.ts'
+import { long, openStage, type Stage, sleep, until } from './stage.ts'
 
 let stage: Stage | undefined
 const peers: BadPeer[] = []
@@ -148,5 +152,46 @@ describe.skipIf(!nativeAvailable)('peers of rsockets that lie or die', { timeout
       }
     })
     await on.judge()
+  })
+
+  it('sends datagrams from many addresses, with headers of all kinds, and takes no answers', async () => {
+    stage = await openStage()
+    const on = stage
+    const port = await on.victim.ask<number>('datagrams')
+    const block = on.victim.host.split('.').slice(0, 2).join('.')
+    await on.during(async () => {
+      for (let i = 0; i < 60 * long(20); i++) {
+        const socket = createSocket('udp4')
+        // Any address of loopback is this host's.
+        socket.bind(0, `${block}.${randomInt(200, 255)}.${randomInt(1, 255)}`)
+        await once(socket, 'listening')
+        for (let k = 0; k < 100; k++) {
+          const address = randomBytes(randomInt(2) ? 4 : 16)
+          const header = encodeUdpHeader({
+            op: randomInt(4) ? UdpOp.Data : UdpOp.Control,
+            qpn: randomInt(1 << 24),
+            address,
+          })
+          const bytes = Buffer.concat([header, randomBytes(randomInt(3000))])
+          if (randomInt(4) === 0) bytes[randomInt(8)] = randomInt(256)
+          bytes[7] = randomInt(2) ? 0x56 : 0
+          socket.send(bytes, port, on.victim.host)
+        }
+        await sleep(2)
+        socket.close()
+      }
+    })
+    // Somebody honest is answered.
+    const peer = rsocket(AF_INET, SOCK_DGRAM, 0, { device: `roce:${on.attackerHosts[0]}` })
+    peer.fcntl(F_SETFL, O_NONBLOCK)
+    peer.bind({ address: on.attackerHosts[0]!, port: 0 })
+    const into = new Uint8Array(10)
+    await until('an honest sender is answered', () => {
+      peer.sendto(Uint8Array.of(1, 2, 3), 0, { address: on.victim.host, port })
+      return peer.recv(into) === 3
+    })
+    peer.close()
+    // The thread of UDP came with the first datagram socket.
+    await on.judge({ descriptors: 16 })
   })
 })

@@ -38,6 +38,7 @@ export interface Measures {
   longestStallMs: number
   counters: Record<string, number>
   protocolErrors: Record<string, number>
+  drops: Record<string, number>
   uncaught: string[]
 }
 
