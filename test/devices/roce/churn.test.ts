@@ -7,21 +7,32 @@ import { type Churn, runChurn } from './churn.ts'
 const slow = process.env.VERBENA_SLOW === '1'
 const seed = Number(process.env.VERBENA_SEED ?? Date.now() % 1e6)
 
-describe.skipIf(!canShare)('devices that come and go', () => {
-  it('can be reached while they are open', async () => {
+const ms = Number(process.env.VERBENA_CHURN_MS ?? (slow ? 60_000 : 1500))
+const { VERBENA_CHURN_MS: length } = process.env
+const setting = length === undefined ? (slow ? 'VERBENA_SLOW=1 ' : '') : `VERBENA_CHURN_MS=${length} `
+const again = `${setting}VERBENA_SEED=${seed} npx vitest run test/devices/roce/churn.test.ts`
+
+describe.skipIf(!canShare)('devices that come and go can be reached while they are open', () => {
+  const churn = (i: number, others: string[], lasts: number): Churn => {
+    const own = [loopbackDevice(20 + 2 * i), loopbackDevice(21 + 2 * i)]
+    return { devices: [...own, ...others], seed: seed + i, ms: lasts, workers: 1, pauseMs: 40, mortals: true }
+  }
+
+  it('with native calls', async () => {
     const shared = segment()
-    const ms = Number(process.env.VERBENA_CHURN_MS ?? (slow ? 60_000 : 1500))
-    const processes = [0, 1].map((i): Churn => {
-      const own = [loopbackDevice(20 + 2 * i), loopbackDevice(21 + 2 * i)]
-      return { devices: [...own, shared, `${shared}/1`], seed: seed + i, ms, workers: 1, pauseMs: 40, mortals: true }
-    })
-    const { reached, failures } = await runChurn(processes)
-    const { VERBENA_CHURN_MS: length } = process.env
-    expect(
-      failures,
-      `${length === undefined ? (slow ? 'VERBENA_SLOW=1 ' : '') : `VERBENA_CHURN_MS=${length} `}VERBENA_SEED=${seed} npx vitest run test/devices/roce/churn.test.ts`,
-    ).toEqual([])
+    const { reached, failures } = await runChurn([0, 1].map((i) => churn(i, [shared, `${shared}/1`], ms)))
+    expect(failures, again).toEqual([])
     expect(reached).toBeGreaterThanOrEqual(4)
     if (slow) console.log(`${reached} devices were opened and reached`)
+  })
+
+  it('without them', async () => {
+    const env = { ...process.env, VERBENA_NO_NATIVE: '1' }
+    const { reached, failures } = await runChurn(
+      [2, 3].map((i) => churn(i, [], ms / 3)),
+      env,
+    )
+    expect(failures, again).toEqual([])
+    expect(reached).toBeGreaterThanOrEqual(4)
   })
 })

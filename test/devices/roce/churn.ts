@@ -93,12 +93,15 @@ function sender(context: Context) {
 }
 
 /** Runs the processes side by side: how often a device was opened and reached, and what went wrong. */
-export async function runChurn(processes: readonly Churn[]): Promise<{ reached: number; failures: string[] }> {
+export async function runChurn(
+  processes: readonly Churn[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<{ reached: number; failures: string[] }> {
   const prober = new Prober()
   const failures: string[] = []
   let reached = 0
   const one = async (churn: Churn): Promise<void> => {
-    const child = fork(script, [JSON.stringify(churn)], { stdio: ['ignore', 'inherit', 'pipe', 'ipc'] })
+    const child = fork(script, [JSON.stringify(churn)], { env, stdio: ['ignore', 'inherit', 'pipe', 'ipc'] })
     let errors = ''
     let done = false
     child.stderr!.on('data', (chunk: Buffer) => {
