@@ -103,6 +103,6 @@ export class DatagramPort implements PacketSocket {
     return length
   }
 
-  /** The socket belongs to whoever made it, and what waits here is for the next who asks. */
+  /** The socket belongs to datagram-table.ts, and packets that wait here stay for the next call of `receive`. */
   close(): void {}
 }

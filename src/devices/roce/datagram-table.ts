@@ -1,6 +1,6 @@
 /**
  * Sockets of node:dgram, in the one thread that drives devices where the C library cannot be called. Other threads ask
- * for them through the table of sockets in the segment, and wait for the answer:
+ * for them through the table of sockets in the segment, and wait for the new state:
  *
  *     asked ──► bound          asked ──► −errno          bound ──► (fd is 0) ──► free
  */

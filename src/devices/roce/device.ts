@@ -3,7 +3,7 @@
  * this host, `roce` one on all of them, with a GID for each.
  *
  * Whoever polls, posts or waits drives the adapter; while nobody does, a thread of the process does (service.ts), so that
- * a peer's READ is answered while the program computes. With `engine: 'thread'` that thread carries out all requests.
+ * a peer's READ is answered while the program computes. With `engine: 'thread'` that thread executes all requests.
  */
 import { readFileSync } from 'node:fs'
 import {
@@ -84,7 +84,7 @@ function recordOf(host: Host, addresses: readonly HostAddress[], all: boolean): 
     }
     return -1
   }
-  // Without the lock first: who holds it may be waiting for the thread that drives devices, and that one comes here.
+  // Without the lock first: its holder may be waiting for the thread that drives devices, and that one comes here, too.
   const known = find()
   if (known >= 0) return known
   return host.control(() => {
@@ -112,7 +112,7 @@ const longestDetectionNs = 5e9
 const drivenForNs = 1e6
 
 /**
- * How much of one connection may be under way: a part of what a socket's buffer holds, taking the peer's for one like ours.
+ * How many bytes of one connection may be in flight: a part of what a socket's buffer holds, taking the peer's for one like ours.
  * Only root gets as much as it asks for.
  */
 function windowBytes(): number {
@@ -678,7 +678,7 @@ function warnOfIdentification(address: HostAddress): void {
   )
 }
 
-/** The open devices as their records say, for who must not make objects of them: index, table, addresses. */
+/** The open devices as their records say, without making objects of them: record, table of sockets, addresses. */
 export function openTables(): { dev: number; table: number; addresses: readonly HostAddress[] }[] {
   const host = processHost()
   const found: { dev: number; table: number; addresses: readonly HostAddress[] }[] = []

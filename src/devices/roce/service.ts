@@ -3,7 +3,7 @@
  * serves timers, and is the adapter of contexts with `engine: 'thread'`.
  *
  *     a program polls     it leaves the device alone, and looks every millisecond whether that goes on
- *     nobody polls        it waits for packets, a bell or a timer, in the kernel: an idle device costs nothing
+ *     nobody polls        it waits for packets, a doorbell or a timer, in the kernel: an idle device costs nothing
  */
 import { drainEventFd, nativeAvailable, nowNs, threadData, waitReadable } from '../../memory/index.ts'
 import { layout, processHost } from '../../verbs/index.ts'
@@ -19,7 +19,7 @@ const { Dev, Meta } = layout
 const spinNs = 100_000
 /** How often it looks whether programs still poll. */
 const lookMs = 1
-/** How seldom it looks while those who drive wait in the kernel themselves. */
+/** The longest interval between two looks while the threads that drive devices wait in the kernel themselves. */
 const longestPauseMs = 64
 /** How long it waits in the kernel at a time: a thread that is to end cannot be called back from there. */
 const longestWaitMs = 250
@@ -115,7 +115,7 @@ function pauseMs(driven: readonly RoceDevice[]): number {
   if (sleeps < 0 || sleeps !== sleepsSeen) pause = lookMs
   else pause = Math.min(2 * pause, longestPauseMs)
   sleepsSeen = sleeps
-  // Who has slept tells this thread when it trusts for longer than a look.
+  // While this thread trusts for longer than `lookMs`, a thread that comes back from its wait wakes it.
   Atomics.store(i32, dozes, pause > lookMs ? 1 : 0)
   return pause
 }
@@ -134,7 +134,7 @@ function end(devices: readonly RoceDevice[]): void {
   segment.notify(at.meta + Meta.serviceStop)
 }
 
-/** The same with sockets of node:dgram: packets come through the event loop, and a packet that comes rings the bell. */
+/** The same with sockets of node:dgram: packets come through the event loop, and each that comes wakes this thread. */
 async function serveEvents(): Promise<void> {
   let devices: RoceDevice[] = []
   let seen = -1

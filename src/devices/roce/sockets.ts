@@ -138,7 +138,7 @@ export class Sockets implements PacketSink {
     }
   }
 
-  /** Their descriptors, for who waits; how many there are. */
+  /** Writes their descriptors, for a thread that waits for them; how many there are. */
   descriptors(into: Int32Array, from: number): number {
     this.refresh()
     for (let i = 0; i < this.#opens.length; i++) into[from + i] = this.#opens[i]!.socket.fd
@@ -211,7 +211,7 @@ export class Sockets implements PacketSink {
     while (done < length) {
       const sent = socket.send(this.#txAt + done, length - done, packets > 1 ? this.#segment : 0, path.destination)
       if (sent < 0) {
-        // The buffer is full, or the way refuses it: for the transport it is lost.
+        // The buffer is full, or the path does not take it: for the transport it is lost.
         this.#count(this.#counters.send_err)
         break
       }
@@ -308,7 +308,7 @@ export class Sockets implements PacketSink {
       this.#count(this.#counters.drops_malformed)
       return 1
     }
-    // What comes to a group's socket is on another way than what comes to the address itself.
+    // Packets to a group have another destination in their ICRC than packets to the address itself.
     const key = group === null ? local : -1 - local
     let path = this.#from.find(socket.sourceWords, 0, key, socket.sourcePort)
     if (path === null) {

@@ -94,7 +94,7 @@ export function closeChain(chain: Chain): void {
   chain.close()
   const channel = channels.get(chain)
   channels.delete(chain)
-  // Who listens learns that this was all.
+  // Tells the listeners that this was all.
   channel?.postMessage(null)
   channel?.close()
 }
