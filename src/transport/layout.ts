@@ -88,7 +88,7 @@ export const Tq = {
   window: 35,
   /** The oldest packet when it last went back: what was acknowledged since is how far it gets without a loss. */
   runFrom: 36,
-  /** How often in a row it went back before the ACK timeout. */
+  /** How often it went back before the ACK timeout since a round trip was measured. */
   early: 37,
   /** Mean and deviation of the round trip, ns; 0 before the first measurement. */
   roundTrip: 38 /* f64 */,

@@ -4,7 +4,8 @@
  * The ACK timeout of a connection is long (the RDMA CM sets 2 s), because it decides when the peer is given up. What is
  * lost at the end of what is outstanding, and an ACK or NAK that is lost, would be noticed only then. So the requester
  * measures the round trip and goes back when nothing was heard for a mean and four deviations of it (the estimator of RFC
- * 6298), each time in a row after twice as long. That costs none of the `retryCnt` retries: these are for the ACK timeout
+ * 6298), each time after twice as long until a round trip was measured again: what is sent twice cannot be measured, so
+ * that a peer that has become slow would be asked again for ever. That costs none of the `retryCnt` retries: these are for the ACK timeout
  * and for NAKs.
  *
  *     sent ──── early ──── early ──────── early … ──── ACK timeout: one retry less
@@ -54,7 +55,6 @@ export class Recovery {
   progress(t: number, packets: number, most: number, nowNs: number): void {
     const i32 = this.#i32
     const f64 = this.#f64
-    i32[t + Tq.early] = 0
     if (i32[t + Tq.window] !== 0) {
       const window = i32[t + Tq.window]! + packets
       i32[t + Tq.window] = window < most ? window : 0
@@ -63,6 +63,7 @@ export class Recovery {
     if (f64[timed] === 0 || psnDiff(i32[t + Tq.una]!, i32[t + Tq.timedPsn]!) <= 0) return
     const sample = nowNs - f64[timed]!
     f64[timed] = 0
+    i32[t + Tq.early] = 0
     const mean = (t + Tq.roundTrip) >> 1
     const deviation = (t + Tq.deviation) >> 1
     if (f64[mean] === 0) {

@@ -73,8 +73,10 @@ export const groupGErrors: Group = (it) => {
     it(`79 a bad rkey in ${nameOf(opcode)} is REM_ACCESS_ERR, and QP_ACCESS_ERR at the responder`, async (t) => {
       const [a, b] = t.pair(QpType.RC)
       const untouched = b.buffer.slice()
+      const refused = b.context.counters().resp_remote_access_errors!
       b.recv()
       const wc = await t.run(a, opcode, b, { wrId: 4, rkey: b.mr.rkey ^ 0xdead00, ...operands })
+      expect(b.context.counters().resp_remote_access_errors! - refused).toBe(1)
       expect(wc).toMatchObject({ wrId: 4, status: 'RemAccessErr', qpNum: a.qp.qpNum })
       const event = await t.asyncEvent(b.context, EventType.QpAccessErr)
       expectSame(event.qp, b.qp)

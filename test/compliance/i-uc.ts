@@ -70,6 +70,7 @@ export const groupI: Group = (it) => {
     const [a, b] = t.pair(QpType.UC, { b: { access: fullAccess & ~Access.RemoteWrite } })
     const good = b.region(t, fullAccess)
     a.buffer.set(pattern(1024))
+    const refused = b.context.counters().resp_remote_access_errors!
     for (const fields of [{}, { rkey: good.rkey ^ 0xaa00 }, { rkey: good.rkey, remoteOffset: 16384 - 1 }])
       expect(await t.run(a, Opcode.Write, b, fields)).toMatchObject({ status: 'Success' })
     // A later message shows that the earlier ones are over.
@@ -77,6 +78,7 @@ export const groupI: Group = (it) => {
     expect(await t.run(a, Opcode.Send, b, { length: 0 })).toMatchObject({ status: 'Success' })
     await t.expectCompletion(b.recvCq, { wrId: 1, status: 'Success' })
     expect(isZero(b.buffer)).toBe(true)
+    expect(b.context.counters().resp_remote_access_errors! - refused).toBe(3)
     expect(await t.run(a, Opcode.Write, b, { rkey: good.rkey })).toMatchObject({ status: 'Success' })
   })
 

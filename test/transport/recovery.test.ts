@@ -61,6 +61,24 @@ describe('what is not acknowledged', () => {
   )
 
   scripted(
+    'by a peer that has become slow is waited for as long as it takes now, and not asked for again and again',
+    (s) => {
+      measured(s)
+      let asked = 0
+      for (let i = 1; i < 20; i++) {
+        send(s)
+        s.wait(50 * ms)
+        asked += s.take().length - 1
+        s.answer(ours + i)
+        s.expectCompletion({ status: 'Success' })
+      }
+      // Of the first after 10 and 30 ms, of the second after 40; then the wait is long enough to measure the round trip.
+      expect(asked).toBe(3)
+    },
+    { connect },
+  )
+
+  scripted(
     'is given up as late as the ACK timeout and the retries say, not earlier',
     (s) => {
       measured(s)
