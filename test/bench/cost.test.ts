@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { costOf } from '../../src/bench/sockets/cost.ts'
 import { between, type CpuProfile, type ProfileNode } from '../../src/bench/sockets/profiler.ts'
 
-const base = 'file:///app/dist'
+// As it is installed.
+const base = 'file:///app/node_modules/verbena/dist'
 
 function node(id: number, functionName: string, file: string, children: number[] = [], lines?: [number, number][]) {
-  const url = file === '' || /^(node|wasm):/.test(file) ? file : `${base}/${file}.js`
+  const url = file === '' || /^(node|wasm|file):/.test(file) ? file : `${base}/${file}.js`
   const made: ProfileNode = {
     id,
     callFrame: { functionName, url, lineNumber: 1, columnNumber: 1, scriptId: '1' },
@@ -19,8 +20,10 @@ function profile(nodes: ProfileNode[], samples: number[]): CpuProfile {
   return { nodes, startTime: 0, endTime: samples.length * 100, samples, timeDeltas: samples.map(() => 100) }
 }
 
+const costIn = (of: CpuProfile, name: string, source: (url: string, line: number) => string, asleep = 0) =>
+  costOf(of, name, source, asleep, `${base}/`)
 const shares = (of: CpuProfile, source: (url: string, line: number) => string = () => '', asleep = 0) =>
-  Object.fromEntries(costOf(of, 'thread', source, asleep).components.map(({ component, share }) => [component, share]))
+  Object.fromEntries(costIn(of, 'thread', source, asleep).components.map(({ component, share }) => [component, share]))
 
 describe('the component of a sample', () => {
   it('is the folder of its function, or what the engine calls it', () => {
@@ -47,6 +50,15 @@ describe('the component of a sample', () => {
       'garbage collection': 0.1,
       'Node.js': 0.2,
     })
+  })
+
+  it('is that of another package where it is one', () => {
+    const nodes = [
+      node(1, '(root)', '', [2, 3]),
+      node(2, 'draw', 'file:///app/node_modules/verbena/node_modules/other/dist/rsocket/x.js'),
+      node(3, 'main', 'file:///app/dist/verbs/main.js'),
+    ]
+    expect(shares(profile(nodes, [2, 3]))).toEqual({ other: 1 })
   })
 
   it('is waiting where a function waits, but for copies, system calls and packets', () => {
@@ -91,7 +103,7 @@ describe('the component of a sample', () => {
       ),
     ]
     const source = (_: string, line: number) => (line === 10 ? 'buffer.set(from, at)' : 'return n')
-    const cost = costOf(profile(nodes, [2, 2, 2, 2]), 'thread', source)
+    const cost = costIn(profile(nodes, [2, 2, 2, 2]), 'thread', source)
     expect(cost.components).toEqual([
       { component: 'copies', share: 0.75 },
       { component: 'rsocket', share: 0.25 },
@@ -127,13 +139,13 @@ describe('the component of a sample', () => {
       node(4, 'pour', 'bench/sockets/loops'),
       node(5, 'pour', 'bench/sockets/loops'),
     ]
-    const { root } = costOf(profile(nodes, [4, 5, 5]), 'client', () => '')
+    const { root } = costIn(profile(nodes, [4, 5, 5]), 'client', () => '')
     expect(root.samples).toBe(3)
     expect(root.children.map(({ name, samples }) => [name, samples])).toEqual([['pour', 3]])
   })
 
   it('is nothing where nothing was sampled', () => {
-    expect(costOf(profile([node(1, '(root)', '')], []), 'x', () => '')).toMatchObject({ samples: 0, components: [] })
+    expect(costIn(profile([node(1, '(root)', '')], []), 'x', () => '')).toMatchObject({ samples: 0, components: [] })
   })
 })
 

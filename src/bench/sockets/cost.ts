@@ -28,9 +28,25 @@ export type SourceLine = (url: string, line: number) => string
 
 const mostFunctions = 15
 
-/** `asleep` is the share of the time that the thread slept in system calls; 0 where it did not sleep there. */
-export function costOf(profile: CpuProfile, name: string, sourceLine: SourceLine, asleep = 0): Cost {
-  const nodes = new Map(profile.nodes.map((node) => [node.id, node]))
+/** Where our own modules are, below `node_modules` or not: the folder that `bench/` is in. */
+const home = new URL('../../', import.meta.url).href
+
+/** Stands for that folder in the URLs below. */
+const own = 'verbena:/'
+
+/**
+ * `asleep` is the share of the time that the thread slept in system calls; 0 where it did not sleep there. Modules below
+ * `folder` are Verbena's.
+ */
+export function costOf(
+  profile: CpuProfile,
+  name: string,
+  readLine: SourceLine,
+  asleep: number = 0,
+  folder: string = home,
+): Cost {
+  const nodes = new Map(profile.nodes.map((node) => [node.id, ours(node, folder)]))
+  const sourceLine: SourceLine = (url, line) => readLine(url.replace(own, folder), line)
   const counts = new Map<number, number>()
   for (const id of profile.samples) counts.set(id, (counts.get(id) ?? 0) + 1)
   const root: FlameNode = { name, module: '', component: 'benchmark', samples: 0, children: [] }
@@ -50,7 +66,7 @@ export function costOf(profile: CpuProfile, name: string, sourceLine: SourceLine
       if (next) walk(next, into, waits, node.callFrame.url)
     }
   }
-  const top = profile.nodes[0]
+  const top = nodes.get(profile.nodes[0]?.id ?? -1)
   if (top) walk(top, root, false, '')
   settle(root)
   const self = selves(root)
@@ -68,6 +84,12 @@ export function costOf(profile: CpuProfile, name: string, sourceLine: SourceLine
     functions: self.slice(0, mostFunctions).map(({ samples: count, ...frame }) => ({ ...frame, share: share(count) })),
     root,
   }
+}
+
+function ours(node: ProfileNode, folder: string): ProfileNode {
+  const { callFrame } = node
+  if (!callFrame.url.startsWith(folder)) return node
+  return { ...node, callFrame: { ...callFrame, url: own + callFrame.url.slice(folder.length) } }
 }
 
 function shift(counts: Map<string, number>, from: string, to: string, most: number): void {
@@ -114,7 +136,6 @@ function named(functionName: string, url: string, caller: string): Omit<FlameNod
   if (functionName === 'hrtime') return { name, module: 'Node.js', component: 'clock' }
   if (functionName.startsWith('(') || url.startsWith('node:')) return { name, module: 'Node.js', component: 'Node.js' }
   if (url === '') return { name: 'system call', module: 'C library', component: 'system calls' }
-  if (/[/\\]node_modules[/\\]/.test(url)) return { name, module: moduleOf(url), component: 'other' }
   return { name, module: moduleOf(url), component: componentOf(url) }
 }
 
@@ -122,13 +143,13 @@ const folders: Readonly<Record<string, string>> = { bench: 'benchmark', toolkit:
 
 function componentOf(url: string): string {
   if (url.endsWith('/memory/clock.js') || url.endsWith('/memory/clock.ts')) return 'clock'
-  const folder = /\/(?:src|dist)\/(?:devices\/)?(\w+)\//.exec(url)?.[1]
+  const folder = /^verbena:\/(?:devices\/)?(\w+)\//.exec(url)?.[1]
   return folder === undefined ? 'other' : (folders[folder] ?? folder)
 }
 
 /** `rsocket/send-side` of a file of ours. */
 function moduleOf(url: string): string {
-  const path = /\/(?:src|dist)\/(.+)\.[jt]s$/.exec(url)?.[1]
+  const path = /^verbena:\/(.+)\.[jt]s$/.exec(url)?.[1]
   return path ?? url.slice(url.lastIndexOf('/') + 1)
 }
 
