@@ -12,13 +12,18 @@ import {
 import { measure, settingText } from './measurement.ts'
 import { paint, print, table, terminalWidth, wantsColour } from './output.ts'
 
-/** The exit code. */
-export async function measureLatency(run: Omit<LatencyRun, 'command'>, json: boolean): Promise<number> {
+/** The exit code. With `reports`, the caller writes the report and says where it is. */
+export async function measureLatency(
+  run: Omit<LatencyRun, 'command'>,
+  json: boolean,
+  reports = false,
+): Promise<number> {
   return await measure({
     ...{ outDir: run.outDir, json, plannedSets: run.plan.sets.length },
     run: (hooks) => runLatency({ ...run, ...hooks }),
     describe: ({ settings }) => `${settings.service} ${settings.op} ${settings.size} B`,
-    ...{ document: latencyDocument, show },
+    document: latencyDocument,
+    show: (results, outDir) => show(results, outDir, reports),
   })
 }
 
@@ -53,7 +58,7 @@ function representative(sets: readonly LatencySet[]): LatencySet[] {
   })
 }
 
-function show(results: LatencyResults, outDir: string): void {
+function show(results: LatencyResults, outDir: string, reports: boolean): void {
   const sets = representative(results.sets)
   const repeats = Math.round(results.sets.length / Math.max(1, sets.length))
   const vary = varying(sets.map(({ settings }) => settings)).filter((key) => key !== 'repeat')
@@ -73,7 +78,7 @@ function show(results: LatencyResults, outDir: string): void {
   if (rows.length > 0) print(table([...keys, ...columns], rows))
   showHistogram(sets, outDir)
   print(`\nResults: ${outDir}`)
-  print(paint('dim', `Report:  verbena report ${outDir}`))
+  if (!reports) print(paint('dim', `Report:  verbena report ${outDir}`))
 }
 
 /** The set that a reader most likely looks for first: RC, busy polling, small messages, the most of them. */
@@ -88,7 +93,17 @@ function showHistogram(sets: readonly LatencySet[], outDir: string): void {
   const { tSubm, tRecv } = readTimestamps(join(outDir, `${set.id}.csv`))
   const { service, op, size, poll } = set.settings
   const title = `\n${service} ${op}, ${size} bytes, ${poll} polling: set ${set.id}`
-  const limit = set.lat.p90 <= 10_000 ? 10_000 : 10 ** Math.ceil(Math.log10(set.lat.p90))
+  const limit = histogramLimit(set.lat)
   const options = { title, width: terminalWidth(), rangeNs: [0, limit] as const, colour: wantsColour(process.stdout) }
   print(terminalHistogram(latencies(tSubm, tRecv), options))
+}
+
+/**
+ * As far as most messages took, 1, 2 or 5 times a power of ten; at least 10 µs, and never so far that the median is lost
+ * at the left edge: what took longer is in the box.
+ */
+export function histogramLimit({ median, p90 }: { median: number; p90: number }): number {
+  const wanted = Math.max(10_000, Math.min(p90, median * 20))
+  const power = 10 ** Math.floor(Math.log10(wanted))
+  return [1, 2, 5, 10].map((digit) => digit * power).find((limit) => limit >= wanted)!
 }

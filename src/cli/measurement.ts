@@ -1,10 +1,12 @@
 /** Runs a plan of sets at the terminal: progress, then what `show` prints, or one JSON document. */
 import { Progress } from '../bench/index.ts'
+import { disturbance, type Machine } from '../report/index.ts'
 import { exitCodes } from './failure.ts'
 import { interruptible } from './interrupt.ts'
-import { note } from './output.ts'
+import { note, paint, print } from './output.ts'
 
 interface Measurable {
+  readonly machine: Machine
   readonly sets: readonly { readonly id: string; readonly error?: string | undefined }[]
 }
 
@@ -51,8 +53,13 @@ export async function measure<Set, Results extends Measurable>(
     interruption.dispose()
   }
   for (const text of notes) note(text)
+  const disturbed = disturbance(results.machine)
   if (json) process.stdout.write(`${JSON.stringify(measurement.document(results))}\n`)
-  else measurement.show(results, outDir)
+  else {
+    measurement.show(results, outDir)
+    if (disturbed !== undefined) print(paint('yellow', disturbed))
+  }
+  if (json && disturbed !== undefined) note(disturbed)
   for (const { id, error } of results.sets) if (error && error !== 'interrupted') note(`set ${id}: ${error}`)
   if (interruption.exitCode() !== undefined) {
     note(`interrupted after ${results.sets.length} of ${plannedSets} sets; they are in ${outDir}`)

@@ -14,6 +14,18 @@ export function formatNs(ns: number): string {
   return `${threeDigits(ns / 1e6)} ms`
 }
 
+/** As formatNs, for ticks of an axis: "200 ns", "50 µs", "1 s". */
+export function formatNsTick(ns: number): string {
+  for (const [factor, unit] of [
+    [1e9, 's'],
+    [1e6, 'ms'],
+    [1e3, 'µs'],
+  ] as const) {
+    if (ns >= factor) return `${Number((ns / factor).toPrecision(3))} ${unit}`
+  }
+  return `${Number(ns.toPrecision(3))}${ns === 0 ? '' : ' ns'}`
+}
+
 /** A rate with a decimal prefix: "7.12 M", "940 k". */
 export function formatRate(perSecond: number): string {
   for (const [factor, prefix] of [

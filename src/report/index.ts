@@ -16,6 +16,7 @@ export { REPORT_ERRORS, ReportError, type ReportErrorCode } from './errors.ts'
 export { formatBytes, formatCount, formatNs, formatRate, formatShare } from './format.ts'
 export { type LoadedRun, loadFlame, loadResults, saveFlame, saveResults } from './load.ts'
 export { LogHistogram } from './log-histogram.ts'
+export { disturbance } from './page/page.ts'
 export { type Report, type ReportOptions, renderReport, writeReport } from './report.ts'
 export type {
   FlameNode,

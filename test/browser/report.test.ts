@@ -18,6 +18,22 @@ const found = existsSync(CHROMIUM)
 if (!found)
   console.warn(`skipped: the pages cannot be tested without ${CHROMIUM} (on Debian: apt-get install chromium)`)
 
+/** Texts of a picture that leave it, or that lie on another one. */
+function textsOutside(svg: SVGElement | HTMLElement): string[] {
+  const frame = svg.getBoundingClientRect()
+  const texts = [...svg.querySelectorAll('text')].map((text) => ({
+    text: text.textContent ?? '',
+    box: text.getBoundingClientRect(),
+  }))
+  const inside = ({ box }: { box: DOMRect }): boolean =>
+    box.left >= frame.left - 1 && box.right <= frame.right + 1 && box.bottom <= frame.bottom + 1
+  const apart = (a: DOMRect, b: DOMRect): boolean =>
+    a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 4 || b.bottom <= a.top + 4
+  return texts
+    .filter((one, i) => !inside(one) || texts.some(({ box }, k) => k < i && !apart(box, one.box)))
+    .map(({ text }) => text)
+}
+
 describe.skipIf(!found)('report.html in a browser', () => {
   const directory = temporaryDirectory()
   let browser: Browser
@@ -29,6 +45,7 @@ describe.skipIf(!found)('report.html in a browser', () => {
     const cases = {
       small: [small],
       large: [largeRun(path)],
+      slow: [largeRun(path, 'slow', 400_000)],
       throughput: [throughputRun(path)],
       sockets: [socketRun(path)],
       comparison: [small, smallRun(path, 'a-directory-with-quite-a-long-name-of-its-own', 1.2)],
@@ -71,13 +88,14 @@ describe.skipIf(!found)('report.html in a browser', () => {
       .evaluateAll((cells) => cells.map((cell) => cell.textContent))
 
   for (const width of [1280, 400]) {
-    it.each(['small', 'large', 'throughput', 'comparison', 'sockets'])(
+    it.each(['small', 'large', 'slow', 'throughput', 'comparison', 'sockets'])(
       `%s: charts are visible, nothing overflows at ${width} pixels`,
       async (name) => {
         await withPage(name, width, async (page) => {
           for (const fold of await page.locator('summary').all()) await fold.click()
           const charts = await page.locator('figure svg:not(.frame, .frames)').all()
           expect(charts.length).toBeGreaterThanOrEqual(2)
+          for (const chart of charts) expect(await chart.evaluate(textsOutside)).toEqual([])
           for (const chart of charts) {
             const box = await chart.boundingBox()
             expect(box!.width).toBeGreaterThan(300)
@@ -89,25 +107,28 @@ describe.skipIf(!found)('report.html in a browser', () => {
     )
   }
 
-  it.each(['small', 'large', 'throughput', 'comparison'])('%s: no text of a chart leaves its picture', async (name) => {
-    await withPage(name, 1280, async (page) => {
-      for (const fold of await page.locator('summary').all()) await fold.click()
-      const outside = await page.locator('figure svg').evaluateAll((charts) =>
-        charts.flatMap((chart) => {
-          const frame = chart.getBoundingClientRect()
-          return [...chart.querySelectorAll('text')]
-            .filter((text) => {
-              const box = text.getBoundingClientRect()
-              return (
-                box.left < frame.left || box.right > frame.right || box.top < frame.top || box.bottom > frame.bottom
-              )
-            })
-            .map((text) => text.textContent)
-        }),
-      )
-      expect(outside).toEqual([])
-    })
-  })
+  it.each(['small', 'large', 'slow', 'throughput', 'comparison'])(
+    '%s: no text of a chart leaves its picture',
+    async (name) => {
+      await withPage(name, 1280, async (page) => {
+        for (const fold of await page.locator('summary').all()) await fold.click()
+        const outside = await page.locator('figure svg').evaluateAll((charts) =>
+          charts.flatMap((chart) => {
+            const frame = chart.getBoundingClientRect()
+            return [...chart.querySelectorAll('text')]
+              .filter((text) => {
+                const box = text.getBoundingClientRect()
+                return (
+                  box.left < frame.left || box.right > frame.right || box.top < frame.top || box.bottom > frame.bottom
+                )
+              })
+              .map((text) => text.textContent)
+          }),
+        )
+        expect(outside).toEqual([])
+      })
+    },
+  )
 
   it('enlarges the frame of a flame graph that is pressed, and goes back', async () => {
     await withPage('sockets', 1280, async (page) => {

@@ -5,9 +5,9 @@
  */
 
 import type { GraphicComponentOption, LineSeriesOption } from 'echarts'
-import { formatCount, formatNs, formatShare } from '../format.ts'
+import { formatCount, formatNs, formatNsTick, formatShare } from '../format.ts'
 import type { Histogram } from '../statistics.ts'
-import { type Chart, COLOURS, FAINT, FONT, GRID, INK, MEDIAN_RED } from './svg.ts'
+import { type Chart, COLOURS, FAINT, FONT, GRID, INK, MEDIAN_RED, textWidth } from './svg.ts'
 
 export interface HistogramSeries {
   label: string
@@ -58,8 +58,10 @@ export function histogramChart(spec: HistogramChart): Chart {
   const height = TOP + panels.length * pitch - PANEL_GAP + BOTTOM
   // A label has one colour in all panels.
   const colours = [...new Set(panels.flatMap((panel) => panel.series.map((item) => item.label)))]
-  const places = panels.map((panel) => placeBoxes(panel, width, plotHeight))
+  const boxWidth = boxWidthOf(panels)
+  const places = panels.map((panel) => placeBoxes(panel, boxWidth, width, plotHeight))
   const range = panels[0]!.series[0]!.histogram.range
+  const inUnits = range[1] > 1e6
   const series: LineSeriesOption[] = []
   const graphic: GraphicComponentOption[] = []
   const axisLabel = { color: FAINT, fontSize: 11 }
@@ -70,7 +72,7 @@ export function histogramChart(spec: HistogramChart): Chart {
       graphic.push(textAt(LEFT, top - panelTitle + 3, panel.title, { fontSize: 12, fontWeight: 600, fill: INK }))
     for (const [n, item] of panel.series.entries())
       series.push(panelSeries(item, colours.indexOf(item.label), n, index))
-    graphic.push(...boxes(panel, colours, top, places[index]!.x))
+    graphic.push(...boxes(panel, boxWidth, colours, top, places[index]!.x))
   }
 
   return {
@@ -97,7 +99,7 @@ export function histogramChart(spec: HistogramChart): Chart {
         gridIndex: index,
         min: range[0],
         max: range[1],
-        name: index === panels.length - 1 ? 'latency, ns' : '',
+        name: index === panels.length - 1 ? (inUnits ? 'latency' : 'latency, ns') : '',
         nameLocation: 'middle' as const,
         nameGap: 28,
         nameTextStyle: { color: INK, fontSize: 12 },
@@ -105,7 +107,7 @@ export function histogramChart(spec: HistogramChart): Chart {
         axisLabel: {
           ...axisLabel,
           show: index === panels.length - 1,
-          formatter: formatCount,
+          formatter: inUnits ? formatNsTick : formatCount,
           alignMaxLabel: 'right' as const,
         },
         splitLine: { lineStyle: { color: GRID } },
@@ -170,15 +172,22 @@ interface BoxPlace {
   axisMax: number
 }
 
-const BOX_WIDTH = 246
 const BOX_HEIGHT = 60
 const BOX_GAP = 6
+const BOX_PADDING = 24
+const BOX_FONT = 11.5
+
+/** Wide enough for the figures of all boxes; a label that is longer is cut. */
+function boxWidthOf(panels: readonly HistogramPanel[]): number {
+  const figures = panels.flatMap(({ series }) => series.flatMap((item) => boxText(item).split('\n').slice(1)))
+  return Math.ceil(Math.max(200, ...figures.map((line) => textWidth(line, BOX_FONT))) + BOX_PADDING + 2)
+}
 
 /** The corner in which the boxes need less room above the data; the right one when both are alike. */
-function placeBoxes(panel: HistogramPanel, width: number, plotHeight: number): BoxPlace {
+function placeBoxes(panel: HistogramPanel, boxWidth: number, width: number, plotHeight: number): BoxPlace {
   const columns = Math.min(2, panel.series.length)
   const rows = Math.ceil(panel.series.length / 2)
-  const boxesWidth = columns * (BOX_WIDTH + BOX_GAP) + BOX_GAP
+  const boxesWidth = columns * (boxWidth + BOX_GAP) + BOX_GAP
   const plotWidth = width - LEFT - RIGHT
   const room = 1 - Math.min(0.75, (rows * (BOX_HEIGHT + BOX_GAP) + 2 * BOX_GAP) / plotHeight)
   const peak = highest(panel, 0, 1)
@@ -204,18 +213,24 @@ function highest(panel: HistogramPanel, from: number, to: number): number {
   return most
 }
 
-function boxes(panel: HistogramPanel, colours: readonly string[], top: number, left: number): GraphicComponentOption[] {
+function boxes(
+  panel: HistogramPanel,
+  boxWidth: number,
+  colours: readonly string[],
+  top: number,
+  left: number,
+): GraphicComponentOption[] {
   return panel.series.map((item, n) => {
     const colour = COLOURS[colours.indexOf(item.label) % COLOURS.length]!
     const frame = { fill: '#ffffff', stroke: '#c9ced6', lineWidth: 1 }
-    const font = { fontSize: 11.5, lineHeight: 16, fill: INK, width: BOX_WIDTH - 20, overflow: 'truncate' }
+    const font = { fontSize: BOX_FONT, lineHeight: 16, fill: INK, width: boxWidth - BOX_PADDING, overflow: 'truncate' }
     return {
       type: 'group',
-      x: left + (n % 2) * (BOX_WIDTH + BOX_GAP),
+      x: left + (n % 2) * (boxWidth + BOX_GAP),
       y: top + BOX_GAP + Math.floor(n / 2) * (BOX_HEIGHT + BOX_GAP),
       silent: true,
       children: [
-        { type: 'rect', z: 100, shape: { width: BOX_WIDTH, height: BOX_HEIGHT, r: 3 }, style: frame },
+        { type: 'rect', z: 100, shape: { width: boxWidth, height: BOX_HEIGHT, r: 3 }, style: frame },
         { type: 'rect', z: 100, shape: { width: 4, height: BOX_HEIGHT }, style: { fill: colour } },
         textAt(14, 8, boxText(item), font),
       ],

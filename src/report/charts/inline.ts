@@ -8,7 +8,7 @@
 import { formatCount } from '../format.ts'
 import type { PlotSettings } from '../results.ts'
 import { groupBy, keyOf, type LatencyEntry, labelOf, RUN, settingNames } from '../settings.ts'
-import { type Chart, COLOURS, FAINT, GRID, INK } from './svg.ts'
+import { type Chart, COLOURS, FAINT, fitted, GRID, INK, textWidth } from './svg.ts'
 
 export interface InlinePair {
   label: string
@@ -23,16 +23,18 @@ export interface InlinePair {
 
 export function inlinePairs(entries: readonly LatencyEntry[]): InlinePair[] {
   const measured = entries.filter((entry) => entry.set.lat.count > 0)
-  const { varying } = settingNames(measured)
   const keys = [...new Set(measured.flatMap((entry) => Object.keys(entry.set.settings)))]
   const same = [...keys.filter((key) => key !== 'stamp'), RUN]
   const withoutInline = same.filter((key) => key !== 'inline')
-  const named = varying.filter((key) => key !== 'stamp')
-  const pairs: InlinePair[] = []
-  for (const group of groupBy(measured, (entry) => keyOf(entry, same)).values()) {
+  const found = [...groupBy(measured, (entry) => keyOf(entry, same)).values()].flatMap((group) => {
     const submit = group.find((entry) => entry.set.settings.stamp === 'submit')
     const send = group.find((entry) => entry.set.settings.stamp === 'send')
-    if (!submit || !send) continue
+    return submit && send ? [{ submit, send }] : []
+  })
+  // Only what tells these pairs apart: sets without a partner vary in more.
+  const { varying } = settingNames(found.length > 1 ? found.map(({ submit }) => submit) : measured)
+  const named = varying.filter((key) => key !== 'stamp')
+  return found.map(({ submit, send }) => {
     const inline =
       submit.set.settings.inline === false
         ? measured.find(
@@ -42,15 +44,14 @@ export function inlinePairs(entries: readonly LatencyEntry[]): InlinePair[] {
               keyOf({ run, set }, withoutInline) === keyOf(submit, withoutInline),
           )
         : undefined
-    pairs.push({
+    return {
       label: labelOf(submit, named) || 'this set',
       submit: submit.set.lat.median,
       send: send.set.lat.median,
       saved: submit.set.lat.median - send.set.lat.median,
       inline: inline?.set.lat.median ?? null,
-    })
-  }
-  return pairs
+    }
+  })
 }
 
 const MAX_BARS = 16
@@ -59,6 +60,7 @@ const BAR_ROW = 40
 export function inlineChart(pairs: readonly InlinePair[], plot: PlotSettings): Chart {
   const shown = pairs.slice(0, MAX_BARS)
   const { width } = plot.figure
+  const labelWidth = Math.min(width * 0.45, Math.max(60, ...shown.map(({ label }) => textWidth(label))))
   const title = 'Median latency with the timestamp taken at submission and at sending'
   const bar = (name: string, colour: string, values: number[]) => ({
     type: 'bar' as const,
@@ -90,7 +92,7 @@ export function inlineChart(pairs: readonly InlinePair[], plot: PlotSettings): C
         textStyle: { fontSize: 15, color: INK, width: width - 40, overflow: 'truncate' },
       },
       legend: { data: names, left: 16, top: 36, padding: 0, itemHeight: 10, textStyle: { color: INK, fontSize: 12 } },
-      grid: { left: 250, right: 70, top: 66, bottom: 54, containLabel: false },
+      grid: { left: labelWidth + 28, right: 70, top: 66, bottom: 54, containLabel: false },
       xAxis: {
         type: 'value',
         min: 0,
@@ -104,10 +106,10 @@ export function inlineChart(pairs: readonly InlinePair[], plot: PlotSettings): C
       yAxis: {
         type: 'category',
         inverse: true,
-        data: shown.map((pair) => pair.label),
+        data: shown.map((pair) => fitted(pair.label, labelWidth)),
         axisTick: { show: false },
         axisLine: { lineStyle: { color: FAINT } },
-        axisLabel: { color: INK, fontSize: 12, width: 230, overflow: 'truncate', interval: 0 },
+        axisLabel: { color: INK, fontSize: 12, interval: 0 },
       },
       series: [
         bar(

@@ -2,7 +2,7 @@
  * Medians against one setting, a line for each combination of the others, error bars over the central 80 %.
  */
 
-import { formatBytes, formatCount } from '../format.ts'
+import { formatBytes, formatCount, formatNsTick } from '../format.ts'
 import type { PlotSettings, Setting } from '../results.ts'
 import { groupBy, keyOf, type LatencyEntry, labelOf, RUN, settingNames, settingOf } from '../settings.ts'
 import { medianOf } from '../statistics.ts'
@@ -11,6 +11,9 @@ import type { Chart } from './svg.ts'
 
 /** Settings by which a crowded chart is taken apart, in this order. */
 const SPLIT_ORDER = ['op', 'service', 'device', 'stamp', 'inline', 'poll', RUN]
+
+/** Latencies from here on are shown with units. */
+const longestNs = 100_000
 
 interface KeyedLine {
   line: Line
@@ -42,17 +45,19 @@ export function medianCharts(entries: readonly LatencyEntry[], over: string, plo
     const where = by.length > 0 ? ` (${labelOf(part[0]!.example, by)})` : ''
     const name = parts.length > 1 ? `medians-${index + 1}` : 'medians'
     const own = keys.filter((key) => !by.includes(key))
+    // Longer numbers have no room beside the axis, and nobody reads them.
+    const inUnits = part.some(({ line }) => line.points.some(({ y, high = y }) => high >= longestNs))
     return lineChart({
       ...overAxis(over),
       name,
       title: `${plot.medians.title} over ${over === 'size' ? 'message size' : over}${where}`,
       subtitle: 'Bars: 10 % of the messages were faster, 10 % slower',
-      yName: 'latency, ns',
+      yName: inUnits ? 'latency' : 'latency, ns',
       width: plot.figure.width,
       height: plot.figure.height,
       lines: part.map(({ line, example }) => ({ ...line, label: labelOf(example, own) || 'median' })),
       logarithmic: plot.medians.logarithmic,
-      formatY: formatCount,
+      formatY: inUnits ? formatNsTick : formatCount,
     })
   })
 }

@@ -3,7 +3,7 @@
  */
 
 import type { EChartsOption } from 'echarts'
-import { init } from 'echarts'
+import { init, setPlatformAPI } from 'echarts'
 import { escapeHtml } from '../format.ts'
 
 /** Okabe and Ito's colours, which people with any colour vision can tell apart; without the red of the medians. */
@@ -57,22 +57,63 @@ export function renderSvg(chart: Chart): string {
     .replace('<svg ', `<svg role="img" aria-label="${escapeHtml(chart.title)}" `)
 }
 
-/** Width of text in pixels, a little generous: enough to lay out a legend without a browser. */
-export function textWidth(text: string, fontSize = 12): number {
-  return text.length * fontSize * 0.58
+/** Widths of DejaVu Sans, in thousandths of the font size: the widest font that a browser takes for FONT. */
+const WIDTHS: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    278: 'ijl',
+    295: 'IJ',
+    318: ' ,.',
+    337: ':;/\\|',
+    352: 'f',
+    361: '-',
+    392: 'rt()[]',
+    550: 'c',
+    579: 'kvxyzs',
+    611: 'FLTYZ',
+    635: 'abdeghnopqu0123456789ESKPX$_',
+    698: 'ABCRV',
+    770: 'DGHNOQU',
+    838: 'w+=<>~#·×±≈−',
+    974: 'mMW',
+    950: '%…→',
+  }).flatMap(([width, letters]) => [...letters].map((letter) => [letter, Number(width) / 1000] as const)),
+)
+
+/**
+ * Width of text in pixels, a little generous: enough to lay out a chart without a browser, whatever font the reader's has.
+ * A letter that is not in the table is as wide as it is high.
+ */
+export function textWidth(text: string, fontSize: number = 12): number {
+  let ems = 0
+  for (const letter of text) ems += WIDTHS.get(letter) ?? 1
+  return ems * fontSize
+}
+
+// echarts measures by the widths of Helvetica otherwise, and its boxes and legends are too narrow for other fonts.
+setPlatformAPI({
+  measureText: (text, font = '') => ({ width: textWidth(text, Number(/(\d+(?:\.\d+)?)px/.exec(font)?.[1] ?? 12)) }),
+})
+
+/** Text that is cut off at its end where it is wider than `width` pixels. */
+export function fitted(text: string, width: number, fontSize: number = 12): string {
+  if (textWidth(text, fontSize) <= width) return text
+  const letters = [...text]
+  while (letters.length > 1 && textWidth(`${letters.join('')}…`, fontSize) > width) letters.pop()
+  return `${letters.join('').trimEnd()}…`
 }
 
 /** 1, 2, 5, 10, 20, 50 … within the limits; the limits themselves are rounded outwards to such numbers. */
 export function decadeTicks(low: number, high: number): { min: number; max: number; ticks: number[] } {
-  const series: number[] = []
-  for (let e = Math.floor(Math.log10(low)) - 1; e <= Math.ceil(Math.log10(high)) + 1; e++) {
-    for (const digit of [1, 2, 5]) series.push(Number(`${digit}e${e}`))
+  const ticksOf = (digits: readonly number[]): number[] => {
+    const series: number[] = []
+    for (let e = Math.floor(Math.log10(low)) - 1; e <= Math.ceil(Math.log10(high)) + 1; e++)
+      for (const digit of digits) series.push(Number(`${digit}e${e}`))
+    const min = series.findLast((tick) => tick <= low)!
+    const max = series.find((tick) => tick >= high && tick > min)!
+    return series.filter((tick) => tick >= min && tick <= max)
   }
-  const min = series.findLast((tick) => tick <= low)!
-  const max = series.find((tick) => tick >= high && tick > min)!
-  const all = series.filter((tick) => tick >= min && tick <= max)
   // Above three decades the powers of ten are enough.
-  const ticks =
-    all.length > 10 ? all.filter((tick) => Number.isInteger(Math.log10(tick)) || tick === min || tick === max) : all
-  return { min, max, ticks }
+  const fine = ticksOf([1, 2, 5])
+  const ticks = fine.length > 10 ? ticksOf([1]) : fine
+  return { min: ticks[0]!, max: ticks.at(-1)!, ticks }
 }

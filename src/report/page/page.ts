@@ -2,6 +2,7 @@
 
 import { escapeHtml, formatBytes } from '../format.ts'
 import type { LoadedRun } from '../load.ts'
+import type { Machine } from '../results.ts'
 import type { Headline } from './headline.ts'
 import { SCRIPT, STYLE } from './style.ts'
 
@@ -52,9 +53,18 @@ export function notesHtml(notes: readonly string[]): string {
   return `<div class="note" role="note"><ul>${notes.map((note) => `<li>${escapeHtml(note)}</li>`).join('')}</ul></div>`
 }
 
+/** What is to be said of figures that were taken while other programs wanted the cores; undefined if none did. */
+export function disturbance({ load, cores }: Machine): string | undefined {
+  if (load <= cores) return undefined
+  const of = cores === 1 ? 'one core' : `${cores} cores`
+  return `The machine was busy when this was measured (load ${load.toFixed(1)} on ${of}): the figures are those of a disturbed machine.`
+}
+
 export function runNotes(runs: readonly LoadedRun[]): string[] {
   const notes: string[] = []
   for (const { label, results } of runs) {
+    const disturbed = disturbance(results.machine)
+    if (disturbed !== undefined) notes.push(runs.length > 1 ? `${label}: ${disturbed}` : disturbed)
     if (!results.complete) {
       const sets = results.sets.length === 1 ? 'the one set' : `the ${results.sets.length} sets`
       notes.push(`The run ${label} did not finish: this report shows ${sets} measured before.`)

@@ -1,0 +1,79 @@
+/** What makes a chart readable: ticks with units, text that has room, words for a machine that was not quiet. */
+import { afterAll, describe, expect, it } from 'vitest'
+import { decadeTicks, fitted, textWidth } from '../../src/report/charts/svg.ts'
+import { formatNsTick } from '../../src/report/format.ts'
+import { renderReport } from '../../src/report/index.ts'
+import { largeRun, smallRun, temporaryDirectory, writeLatencyRun } from './synthetic.ts'
+
+const directory = temporaryDirectory()
+afterAll(() => directory.remove())
+
+describe('ticks', () => {
+  it('are 1, 2, 5 or powers of ten, with limits that are ticks', () => {
+    expect(decadeTicks(300, 4000)).toEqual({ min: 200, max: 5000, ticks: [200, 500, 1000, 2000, 5000] })
+    const wide = decadeTicks(156, 631e6)
+    expect(wide.ticks).toEqual([100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9])
+    expect([wide.min, wide.max]).toEqual([100, 1e9])
+  })
+
+  it('of times have units', () => {
+    expect([0, 1, 500, 1000, 2500, 50_000, 1e6, 1e8, 2e9].map(formatNsTick)).toEqual([
+      '0',
+      '1 ns',
+      '500 ns',
+      '1 µs',
+      '2.5 µs',
+      '50 µs',
+      '1 ms',
+      '100 ms',
+      '2 s',
+    ])
+  })
+
+  it('of slow medians are short', () => {
+    const { svgs } = renderReport([largeRun(directory.path, 'slow', 400_000)])
+    const medians = [...svgs].filter(([name]) => name.startsWith('medians')).map(([, svg]) => svg)
+    expect(medians.length).toBeGreaterThan(0)
+    for (const svg of medians) {
+      expect(svg).toMatch(/>\d+ ms</)
+      expect(svg).not.toMatch(/>\d+,\d+,\d+</)
+    }
+  })
+})
+
+describe('text', () => {
+  it('is cut at its end, and only where it is too long', () => {
+    const label = 'RC send-imm, size 8, poll busy'
+    expect(fitted(label, textWidth(label))).toBe(label)
+    const cut = fitted(label, 100)
+    expect(cut).toMatch(/^RC send.*…$/)
+    expect(textWidth(cut)).toBeLessThanOrEqual(100)
+  })
+
+  it('of a box is whole', () => {
+    const { svgs } = renderReport([smallRun(directory.path, 'boxes', 12)])
+    const text = [...svgs.values()].join('')
+    expect(text).toMatch(/above 10,000 ns, max. [\d.]+ ms</)
+    expect(text).not.toMatch(/max\. [^<]*(…|\.\.\.)/)
+  })
+
+  it('beside the bars has what tells them apart', () => {
+    const settings = { service: 'RC', op: 'send', engine: 'thread', pause: 300_000, poll: 'busy' }
+    const other = { ...settings, engine: 'poster', pause: 2000, poll: 'event', size: 8, stamp: 'submit' }
+    const specs = [8, 64].flatMap((size) =>
+      ['submit', 'send'].map((stamp) => ({ settings: { ...settings, size, stamp }, typicalNs: 900, messages: 50 })),
+    )
+    specs.push({ settings: other, typicalNs: 900, messages: 50 })
+    const { svgs } = renderReport([writeLatencyRun(directory.path, 'pairs', specs)])
+    expect(svgs.get('inline')).toMatch(/>size 8<[\s\S]*>size 64</)
+  })
+})
+
+it('a machine that others kept busy is named at the top', () => {
+  const machine = { cpu: 'x', cores: 2, memoryBytes: 1, os: 'x', permitted: {} }
+  const spec = [{ settings: { service: 'RC', size: 8 }, typicalNs: 900, messages: 50 }]
+  const run = (load: number) =>
+    renderReport([writeLatencyRun(directory.path, `load-${load}`, spec, { machine: { ...machine, load } })]).notes
+  expect(run(2)).toEqual([])
+  expect(run(44.51)).toEqual([expect.stringMatching(/machine was busy .*load 44.5 on 2 cores.*disturbed/)])
+})
