@@ -100,7 +100,7 @@ function open(asked: OpenRequest): Opened {
   end = asked.end
   client = asked.client
   context = openNamed(end.device)
-  local = localPort(context, end.ibPort, end.gidIndex)
+  local = localPort(context, end.ibPort, end.gidIndex, '-x')
   const { lid, gid, gidIndex, activeMtu } = local
   const { maxInlineData } = context.queryDevice()
   return { device: context.name, activeMtu, lid, gid: gidHex(gid), gidIndex, maxInlineData }

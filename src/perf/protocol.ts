@@ -74,6 +74,8 @@ interface Introduction {
   verbena: string
   /** Bytes. */
   activeMtu: number
+  /** Name of its device; ends of older versions do not say it. */
+  device?: string | undefined
 }
 
 export type Message =
@@ -85,6 +87,7 @@ export type Message =
   | { type: 'done'; report: EndReport }
   | { type: 'error'; message: string }
 
+const device = z.string().max(256).optional()
 const natural = z.number().int().nonnegative()
 const positive = z.number().int().positive()
 const statistics = z.object({
@@ -145,8 +148,15 @@ const endpoint = z.object({
   gid: z.string().regex(/^[0-9a-f]{32}$/),
 })
 const message: z.ZodType<Message> = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('hello'), protocol: z.number(), verbena: z.string(), activeMtu: positive, settings }),
-  z.object({ type: z.literal('welcome'), protocol: z.number(), verbena: z.string(), activeMtu: positive }),
+  z.object({
+    type: z.literal('hello'),
+    protocol: z.number(),
+    verbena: z.string(),
+    activeMtu: positive,
+    device,
+    settings,
+  }),
+  z.object({ type: z.literal('welcome'), protocol: z.number(), verbena: z.string(), activeMtu: positive, device }),
   z.object({
     type: z.literal('prepared'),
     endpoints: z.array(endpoint).min(1).max(1024),

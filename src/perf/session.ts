@@ -3,6 +3,7 @@
  * the other. Both ends get the reports of both.
  */
 import {
+  apart,
   connectTo,
   EndError,
   gidFromHex,
@@ -122,25 +123,31 @@ interface Agreed {
   mtu: number
 }
 
-async function hello(wire: Wire, run: PerfRun, { activeMtu, maxInlineData }: Opened): Promise<Agreed> {
+async function hello(wire: Wire, run: PerfRun, { activeMtu, maxInlineData, device }: Opened): Promise<Agreed> {
   const settings = { ...run.settings, inlineSize: Math.min(run.settings.inlineSize, maxInlineData) }
-  await say(wire, { type: 'hello', protocol: protocolVersion, verbena: run.version, activeMtu, settings })
+  await say(wire, { type: 'hello', protocol: protocolVersion, verbena: run.version, activeMtu, device, settings })
   const answer = await expect(wire, 'welcome', answerMs)
   return agree(settings, activeMtu, answer.activeMtu)
 }
 
-async function welcome(wire: Wire, run: PerfRun, { activeMtu }: Opened): Promise<Agreed> {
+async function welcome(wire: Wire, run: PerfRun, { activeMtu, device }: Opened): Promise<Agreed> {
   const asked = await expect(wire, 'hello', answerMs)
   if (asked.protocol !== protocolVersion)
     throw new EndError(
       'PEER_TEXT',
       `the ends speak different versions of the protocol: Verbena ${asked.verbena} at the client, ${run.version} at the server`,
     )
+  checkReach(device, asked.device)
   const wrong = disagreement(run.given, asked.settings)
   if (wrong !== null) throw new UsageError('the ends disagree', wrong)
   const agreed = agree(asked.settings, activeMtu, asked.activeMtu)
-  await say(wire, { type: 'welcome', protocol: protocolVersion, verbena: run.version, activeMtu })
+  await say(wire, { type: 'welcome', protocol: protocolVersion, verbena: run.version, activeMtu, device })
   return agreed
+}
+
+function checkReach(here: string, there: string | undefined): void {
+  const why = there === undefined ? undefined : apart(here, there)
+  if (why !== undefined) throw new UsageError('-d', why)
 }
 
 function agree(settings: PerfSettings, here: number, there: number): Agreed {

@@ -83,7 +83,7 @@ export class PingPongEnd {
     this.#context = context
     this.#settings = settings
     const { kind, size, rxDepth, qps, events, ibPort, gidIndex, mtu } = settings
-    this.local = localPort(context, ibPort, gidIndex)
+    this.local = localPort(context, ibPort, gidIndex, '-g')
     const { activeMtu } = this.local
     if (kind === 'ud' && size > activeMtu)
       throw new UsageError('-s', `a UD message is one packet, at most the active MTU of ${activeMtu} bytes`)

@@ -20,10 +20,10 @@ export interface LocalPort extends PortAddress {
 }
 
 /**
- * The address of a port. `gidIndex` −1 leaves the choice: on InfiniBand no GID, on Ethernet (where nothing goes without)
+ * The address of a port; `gidFlag` is the option that chose the GID. `gidIndex` −1 leaves the choice: on InfiniBand no GID, on Ethernet (where nothing goes without)
  * the first one that maps an IPv4 address, or else the first.
  */
-export function localPort(context: Context, port: number, gidIndex: number): LocalPort {
+export function localPort(context: Context, port: number, gidIndex: number, gidFlag: string): LocalPort {
   const ports = context.queryDevice().physPortCnt
   if (port > ports)
     throw new UsageError('-i', `${context.name} has ${ports === 1 ? 'one port, 1' : `the ports 1 to ${ports}`}`)
@@ -32,7 +32,7 @@ export function localPort(context: Context, port: number, gidIndex: number): Loc
   const chosen = gidIndex >= 0 || !ethernet ? gidIndex : defaultGidIndex(context)
   return {
     lid,
-    gid: chosen < 0 ? new Uint8Array(16) : gidAt(context, port, chosen),
+    gid: chosen < 0 ? new Uint8Array(16) : gidAt(context, port, chosen, gidFlag),
     port,
     gidIndex: chosen,
     ethernet,
@@ -40,13 +40,14 @@ export function localPort(context: Context, port: number, gidIndex: number): Loc
   }
 }
 
-function gidAt(context: Context, port: number, index: number): Uint8Array {
+function gidAt(context: Context, port: number, index: number, flag: string): Uint8Array {
   try {
     return context.queryGid(port, index)
   } catch (error) {
     if (!(error instanceof VerbsError)) throw error
     const { length } = context.queryGidTable()
-    throw new UsageError('-g', `${context.name} has ${length} GIDs, 0 to ${length - 1} (\`verbena devinfo -v\`)`)
+    const has = length === 1 ? 'one GID, 0' : `${length} GIDs, 0 to ${length - 1}`
+    throw new UsageError(flag, `${context.name} has ${has} (\`verbena devinfo -v\`)`)
   }
 }
 

@@ -14,9 +14,27 @@ export function checkShared(flag: string, name: string | undefined): void {
     )
 }
 
-/** Opens the adapter that `-d` names; without a name that of the segment where processes meet. */
+/** How the help says which adapter is the default. */
+export const meetingPlaceText: string = `$VERBENA_DEVICE, else ${meetingPlace}`
+
+/**
+ * Why two ends on these devices can never reach each other; undefined if they may. An adapter in shared memory reaches
+ * those of its segment only, and no other kind reaches it.
+ */
+export function apart(here: string, there: string): string | undefined {
+  const [ours, theirs] = [segmentOf(here), segmentOf(there)]
+  if (ours === theirs) return undefined
+  const both = ours !== undefined && theirs !== undefined
+  return `this end is on ${here} and the other on ${there}, which ${both ? 'are different segments' : 'do not reach each other'}: name the same at both`
+}
+
+function segmentOf(device: string): string | undefined {
+  return /^shm(?::([^/]*)|\d)/.exec(device)?.[0]
+}
+
+/** Opens the adapter that `-d` names; without a name that of VERBENA_DEVICE, or of the segment where processes meet. */
 export function openNamed(name: string | undefined, options: OpenOptions = {}): Context {
-  const asked = name ?? meetingPlace
+  const asked = name ?? (process.env.VERBENA_DEVICE || meetingPlace)
   checkShared('-d', asked)
   try {
     return openDevice(asked, options)

@@ -10,7 +10,7 @@ export {
   type PortAddress,
 } from './address.ts'
 export { pinApart } from './cores.ts'
-export { checkShared, meetingPlace, openNamed } from './device.ts'
+export { apart, checkShared, meetingPlace, meetingPlaceText, openNamed } from './device.ts'
 export { hostAddress, isOwnAddress } from './host-address.ts'
 export { integer, oneOf, parseInteger, parseNumber } from './option.ts'
 export { type Handlers, notify, Peer, PeerError, serve, siblingModule } from './peer.ts'

@@ -44,7 +44,7 @@ export function parseNumber(
   if (!(value >= min && value <= max))
     throw new UsageError(
       flag,
-      `'${text}' is not valid. Expected a number from ${min} to ${max}, for example: ${flag} ${fallback}`,
+      `'${text}' is not valid. Expected a number from ${min} to ${max}, for example: ${flag} ${Math.max(min, Math.min(max, fallback))}`,
     )
   return value
 }

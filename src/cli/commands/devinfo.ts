@@ -109,7 +109,7 @@ function gidTypeText(type: number): string {
 
 function show({ name, device, port, gids, gidTypes, pkeys }: DeviceInfo, verbose: boolean): void {
   const ethernet = port.linkLayer === LinkLayer.Ethernet
-  print(`device: ${paint('bold', name)}`)
+  print(`hca_id: ${paint('bold', name)}`)
   line(1, 'transport', 'InfiniBand (0)')
   line(1, 'fw_ver', device.fwVer)
   line(1, 'node_guid', hexGuid(device.nodeGuid))
@@ -131,8 +131,8 @@ function show({ name, device, port, gids, gidTypes, pkeys }: DeviceInfo, verbose
   }
   print('    port: 1')
   line(2, 'state', `PORT_${nameOf(PortState, port.state).toUpperCase()} (${port.state})`)
-  line(2, 'max_mtu', port.maxMtu)
-  line(2, 'active_mtu', port.activeMtu)
+  line(2, 'max_mtu', mtuText(port.maxMtu))
+  line(2, 'active_mtu', mtuText(port.activeMtu))
   line(2, 'sm_lid', port.smLid)
   line(2, 'port_lid', port.lid)
   line(2, 'port_lmc', `0x${port.lmc.toString(16).padStart(2, '0')}`)
@@ -145,6 +145,11 @@ function show({ name, device, port, gids, gidTypes, pkeys }: DeviceInfo, verbose
     for (const [index, pkey] of pkeys.entries()) line(2, `PKEY[${index}]`, pkey)
   }
   print('')
+}
+
+/** With the code of enum ibv_mtu: 1 for 256 bytes. */
+function mtuText(bytes: number): string {
+  return `${bytes} (${Math.log2(bytes) - 7})`
 }
 
 /** As ibv_devinfo names what widths, speeds and states stand for. */

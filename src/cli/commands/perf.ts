@@ -13,6 +13,7 @@ import {
   heading,
   isLatency,
   type Limits,
+  type Measured,
   maxQps,
   type PerfResults,
   type PerfSettings,
@@ -24,7 +25,7 @@ import {
   title,
   verbOf,
 } from '../../perf/index.ts'
-import { defaultPort, meetingPlace, oneOf, parseInteger, parseNumber, UsageError } from '../../toolkit/index.ts'
+import { defaultPort, meetingPlaceText, oneOf, parseInteger, parseNumber, UsageError } from '../../toolkit/index.ts'
 import { exitCodes } from '../failure.ts'
 import { interruptible } from '../interrupt.ts'
 import { note, print } from '../output.ts'
@@ -107,7 +108,7 @@ function configureTest(test: PerfTest, command: Command): void {
   command
     .description(`${title(test)}: ${summaryOf(test)}.`)
     .argument('[host]', 'the server; without it this is the server')
-    .option('-d, --ib-dev <dev>', `adapter (default: ${meetingPlace})`)
+    .option('-d, --ib-dev <dev>', `adapter (default: ${meetingPlaceText})`)
     .option('-i, --ib-port <port>', 'port of the adapter (default: 1)')
     .option('-x, --gid-index <index>', 'GID of the port (default: none on InfiniBand, on Ethernet one that fits)')
     .option('-p, --port <port>', `TCP port (default: ${defaultPort})`)
@@ -323,7 +324,7 @@ async function measure(test: PerfTest, host: string | undefined, options: Option
       },
       onSize: (measured) => {
         broken.push(...brokenLimits(limits, measured))
-        if (!json) for (const line of rows(session!, measured, shown)) print(line)
+        if (!json && hasFigures(measured)) for (const line of rows(session!, measured, shown)) print(line)
       },
     })
   } catch (error) {
@@ -335,12 +336,22 @@ async function measure(test: PerfTest, host: string | undefined, options: Option
   if (json) process.stdout.write(`${JSON.stringify(document(results, broken))}\n`)
   else print('-'.repeat(91))
   for (const sentence of broken) process.stderr.write(`verbena: limit: ${sentence}\n`)
-  if (interruption.exitCode() !== undefined) return interruption.exitCode()!
+  if (interruption.exitCode() !== undefined) {
+    if (!results.runs.some(hasFigures)) note('interrupted before anything was measured')
+    return interruption.exitCode()!
+  }
   if (results.error !== undefined) {
     process.stderr.write(`verbena: ${results.error}\n`)
     return exitCodes.failed
   }
   return broken.length > 0 ? exitCodes.failed : exitCodes.done
+}
+
+/** Interrupted or failed before the measurement began, an end has nothing but zeros to show. */
+function hasFigures({ client, server }: Measured): boolean {
+  return [client, server].some(({ sent, received, latency }) =>
+    [sent?.messages, received?.messages, latency?.count].some((count) => count !== undefined && count > 0),
+  )
 }
 
 /** What `--json` prints. */

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import { PathMtus } from '../../index.ts'
 import { defaultSize, type Kind, type PingPongSettings, runPingPong, type Shown } from '../../pingpong/index.ts'
-import { defaultPort, EndError, meetingPlace, parseInteger, parseNumber, UsageError } from '../../toolkit/index.ts'
+import { defaultPort, EndError, meetingPlaceText, parseInteger, parseNumber, UsageError } from '../../toolkit/index.ts'
 import { exitCodes } from '../failure.ts'
 import { note, print } from '../output.ts'
 
@@ -69,7 +69,7 @@ function configure(kind: Kind, command: Command): void {
     .description(`${titles[kind]}, as ibv_${kind}_pingpong does it.`)
     .argument('[host]', 'the server; without it this is the server')
     .option('-p, --port <port>', `TCP port to listen on or connect to (default: ${defaultPort})`)
-    .option('-d, --ib-dev <dev>', `adapter (default: ${meetingPlace})`)
+    .option('-d, --ib-dev <dev>', `adapter (default: ${meetingPlaceText})`)
     .option('-i, --ib-port <port>', 'port of the adapter (default: 1)')
     .option('-s, --size <bytes>', `size of each message (default: ${defaultSize[kind]})`)
   if (kind !== 'ud') command.option('-m, --mtu <bytes>', 'path MTU (default: 1024)')
