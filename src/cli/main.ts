@@ -2,59 +2,13 @@
 /**
  * The `verbena` command. Each command is a file under commands/ and is loaded only when it is asked for.
  *
- * Exit codes: 0 done, 1 it failed, 2 it was asked for something that cannot be, 130 interrupted.
+ * Exit codes: 0 done, 1 failed, 2 usage error, 130 and 143 interrupted by SIGINT and SIGTERM.
  */
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { describeFailure, exitCodes } from './failure.ts'
 import { endQuietlyOnClosedPipe } from './pipe.ts'
-
-interface CommandFile {
-  /** Adds options, arguments and the action. */
-  configure(command: Command): void | Promise<void>
-}
-
-const commands: Record<string, { summary: string; load(): Promise<CommandFile> }> = {
-  start: {
-    summary: 'measure with good defaults in under a minute, then write the report',
-    load: () => import('./commands/start.ts'),
-  },
-  bench: {
-    summary: 'measure: one-way latency, throughput, or rsockets beside TCP',
-    load: () => import('./commands/bench.ts'),
-  },
-  report: { summary: 'make a report from saved results', load: () => import('./commands/report.ts') },
-  trace: {
-    summary: 'look at captures of RDMA traffic: check, show, info, convert',
-    load: () => import('./commands/trace.ts'),
-  },
-  perf: {
-    summary: 'perftest: bandwidth and latency between two processes',
-    load: () => import('./commands/perf.ts'),
-  },
-  rc_pingpong: { summary: 'ibv_rc_pingpong: messages to and fro, RC', load: pingPong('rc') },
-  uc_pingpong: { summary: 'ibv_uc_pingpong: the same, UC', load: pingPong('uc') },
-  ud_pingpong: { summary: 'ibv_ud_pingpong: the same, UD', load: pingPong('ud') },
-  srq_pingpong: { summary: 'ibv_srq_pingpong: many RC queue pairs, one receive queue', load: pingPong('srq') },
-  rping: { summary: 'rping: RDMA READ and WRITE to and fro, RDMA CM', load: () => import('./commands/rping.ts') },
-  ucmatose: { summary: 'ucmatose: messages on RC connections, RDMA CM', load: () => import('./commands/ucmatose.ts') },
-  udaddy: { summary: 'udaddy: datagrams, RDMA CM', load: () => import('./commands/udaddy.ts') },
-  mckey: { summary: 'mckey: datagrams to a multicast group, RDMA CM', load: () => import('./commands/mckey.ts') },
-  cmtime: { summary: 'cmtime: how long connections of the RDMA CM take', load: () => import('./commands/cmtime.ts') },
-  rstream: { summary: 'rstream: streams over rsockets, or kernel TCP', load: () => import('./commands/rstream.ts') },
-  riostream: {
-    summary: 'riostream: writes into mapped memory over rsockets',
-    load: () => import('./commands/riostream.ts'),
-  },
-  rcopy: { summary: 'rcopy: files over rsockets', load: () => import('./commands/rcopy.ts') },
-  udpong: { summary: 'udpong: datagrams over rsockets, or kernel UDP', load: () => import('./commands/udpong.ts') },
-  devices: { summary: 'list the adapters of this host', load: () => import('./commands/devices.ts') },
-  devinfo: { summary: 'show what an adapter can do', load: () => import('./commands/devinfo.ts') },
-}
-
-function pingPong(kind: 'rc' | 'uc' | 'ud' | 'srq'): () => Promise<CommandFile> {
-  return async () => (await import('./commands/pingpong.ts')).pingPongCommand(kind)
-}
+import { commands } from './registry.ts'
 
 const examples = `
 Examples:

@@ -1,4 +1,6 @@
+import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
+import { commands } from '../../src/cli/registry.ts'
 import { verbena } from './run.ts'
 
 describe('help', { timeout: 60_000 }, () => {
@@ -10,7 +12,27 @@ describe('help', { timeout: 60_000 }, () => {
       expect(stdout).toContain(word)
   })
 
-  it('is there for every command, and names every setting of the benchmark', async () => {
+  it('is there for every command', async () => {
+    const listed = (await verbena('--help')).stdout.split(/^Commands:$/m)[1]!.split(/^Examples:$/m)[0]!
+    expect(Object.keys(commands).filter((name) => !listed.includes(`\n  ${name} `))).toEqual([])
+    for (const [name, { load }] of Object.entries(commands)) {
+      const program = new Command('verbena').exitOverride()
+      const text: string[] = []
+      program.configureOutput({ writeOut: (part) => text.push(part) })
+      const command = program.command(name)
+      await (await load()).configure(command)
+      for (const one of [command, ...command.commands]) {
+        text.length = 0
+        one.outputHelp()
+        const help = text.join('')
+        expect(help, one.name()).toMatch(/^Usage: verbena .*\n\n\S/)
+        // What has subcommands may leave the examples to these.
+        if (one.commands.length === 0) expect(help, one.name()).toContain('Examples:')
+      }
+    }
+  })
+
+  it('names every setting of the benchmark', async () => {
     const { code, stdout } = await verbena('bench', 'latency', '--help')
     expect(code).toBe(0)
     for (const option of [
@@ -81,7 +103,8 @@ describe('devices', { timeout: 60_000 }, () => {
   it('are shown in the manner of ibv_devinfo', async () => {
     const { code, stdout } = await verbena('devinfo', 'shm1', '-v')
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^device: shm1$/m)
+    expect(stdout).toMatch(/^hca_id: shm1$/m)
+    expect(stdout).toMatch(/^ +max_mtu: +4096 \(5\)$/m)
     for (const field of [
       'node_guid',
       'max_qp_wr',

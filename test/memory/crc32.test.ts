@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { systemCrc32 as find } from '../../src/memory/index.ts'
 import { crcByTables, crcUpdate, useCrc32 } from '../../src/wire/crc32.ts'
-import { repeatable } from '../repeat-property.ts'
+import { holds } from '../verbs-model/repeat.ts'
 
 const systemCrc32 = find()
 const index = new URL('../../src/memory/index.ts', import.meta.url).href
@@ -27,7 +27,7 @@ describe('CRC-32', () => {
 
   it.skipIf(systemCrc32 === null)('of a library of the system is that of the tables', () => {
     const views = [bytes, bytes.subarray(3), Uint8Array.from(bytes), Buffer.from(bytes).subarray(1)]
-    repeatable(
+    holds(
       fc.property(range, fc.nat(3), fc.integer({ min: 0, max: 0xffffffff }), ([start, end], view, crc) => {
         const b = views[view]!
         const stop = Math.min(end, b.length)

@@ -16,7 +16,7 @@ import {
   put24,
   u32le,
 } from '../../src/wire/index.ts'
-import { repeatable } from '../repeat-property.ts'
+import { holds } from '../verbs-model/repeat.ts'
 
 function packetOf(number: number, outbound = true, timeNs = 0, from = '10.0.0.1', to = '10.0.0.2'): Packet {
   const packet = new Packet()
@@ -83,7 +83,7 @@ describe('faults', () => {
   })
 
   it('every packet passes, but for those that are counted as lost; the others once more for each counted duplicate', () => {
-    repeatable(
+    holds(
       fc.property(rates, fc.integer({ min: 0, max: 120 }), (given, count) => {
         const { passed, counts, damaged } = run(given, count)
         expect(passed.length).toBe(count - (counts.injected_losses ?? 0) + (counts.injected_duplicates ?? 0))
@@ -152,7 +152,7 @@ describe('a line of the trace', () => {
   })
 
   it('never throws, whatever the packet is', () => {
-    repeatable(
+    holds(
       fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
         const packet = packetOf(1)
         packet.bytes = bytes

@@ -151,6 +151,30 @@ describe.skipIf(!canShare)('two processes', { timeout: 120_000 }, () => {
     expect([rate.client.code, rate.server.code]).toEqual([0, 1])
   })
 
+  it('ends that cannot reach each other say so at the start', async () => {
+    const here = segment()
+    const { client, server } = await runEnds(['perf', 'send_lat'], ['-d', here], ['-d', `${here}b`, ...few])
+    expect([client.code, server.code]).toEqual([1, 2])
+    const words = `this end is on ${here} and the other on ${here}b, which are different segments`
+    expect(server.stderr).toContain(`verbena: -d: ${words}`)
+    expect(client.stderr).toContain(words)
+    expect(client.stdout + server.stdout).not.toContain('#bytes')
+  })
+
+  it('interrupted before anything was measured, there is no row', async () => {
+    const common = ['-d', segment(), '-p', await freePort()]
+    const server = outcome(start(['perf', 'send_lat', ...common]))
+    const child = start(['perf', 'send_lat', ...common, '-D', '60', '-f', '20', '--wait', '60', 'localhost'])
+    const client = outcome(child)
+    child.stdout!.on('data', (chunk: Buffer) => {
+      if (chunk.includes('t_min')) child.kill('SIGINT')
+    })
+    const [one, other] = await Promise.all([client, server])
+    expect(one.code).toBe(130)
+    expect(one.stderr).toContain('interrupted before anything was measured')
+    for (const { stdout } of [one, other]) expect(stdout).not.toMatch(/^ 2 /m)
+  })
+
   it('ends that disagree say so at both', async () => {
     const { client, server } = await runEnds(['perf', 'send_bw'], ['-s', '8', '--json'], ['-s', '64', '--json'])
     expect(server.stderr).toMatch(/the ends disagree: -s is 8 at the server and 64 at the client/)
@@ -220,7 +244,8 @@ describe('what cannot be', { timeout: 60_000 }, () => {
     [['send_lat', '-m', '1000'], /-m: 1000 is no MTU/],
     [['send_lat', '--limit', 'p98=1'], /--limit: 'p98=1' is not valid/],
     [['send_lat', '-d', 'shm1'], /-d: shm1 lives within one process/],
-    [['send_lat', '-x', '7'], /-x: .*|-g: .* has 1 GIDs/],
+    [['send_lat', '-x', '7'], /^verbena: -x: shm:verbena has one GID, 0 /],
+    [['send_lat', '-D', '0'], /-D: '0' is not valid\. Expected a number from 0\.1 to 86400, for example: -D 0\.1$/m],
     [['send_lot'], /unknown command 'send_lot'/],
   ])('verbena perf %j exits with 2 and says why', async (args, message) => {
     const { code, stderr } = await verbena('perf', ...args)

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { maxExact, Recorder } from '../../src/perf/recorder.ts'
-import { repeatable } from '../repeat-property.ts'
+import { holds } from '../verbs-model/repeat.ts'
 
 function recorded(values: readonly number[], expected: number): Recorder {
   const recorder = new Recorder(expected)
@@ -46,7 +46,7 @@ describe('the recorder', () => {
 
   it('says the same with a histogram, up to 0.1 %', () => {
     const values = fc.array(fc.integer({ min: 1, max: 1e9 }), { minLength: 1, maxLength: 200 })
-    repeatable(
+    holds(
       fc.property(values, (sample) => {
         const exact = recorded(sample, sample.length).statistics(0.5)
         const bounded = recorded(sample, maxExact + 1).statistics(0.5)

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { exchangeAsClient, exchangeAsServer } from '../../src/pingpong/exchange.ts'
 import { formatRecord, parseRecord, recordBytes } from '../../src/pingpong/index.ts'
 import { Wire } from '../../src/toolkit/index.ts'
-import { repeatable } from '../repeat-property.ts'
+import { holds } from '../verbs-model/repeat.ts'
 
 const gid = new Uint8Array([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 1])
 const golden = '0000:00001b:9abcde:00000000000000000000ffff0a4d0001\0'
@@ -25,7 +25,7 @@ describe('a record', () => {
       psn: fc.integer({ min: 0, max: 0xffffff }),
       gid: fc.uint8Array({ minLength: 16, maxLength: 16 }),
     })
-    repeatable(
+    holds(
       fc.property(destination, (d) => {
         expect(parseRecord(Buffer.from(formatRecord(d)))).toEqual(d)
       }),
@@ -33,7 +33,7 @@ describe('a record', () => {
   })
 
   it('is refused, and throws never, when it is anything else', () => {
-    repeatable(
+    holds(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         expect(parseRecord(bytes)).toBeUndefined()
       }),

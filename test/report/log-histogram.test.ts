@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { LogHistogram } from '../../src/report/index.ts'
-import { repeatable } from '../repeat-property.ts'
+import { holds } from '../verbs-model/repeat.ts'
 
 const values = fc.array(fc.integer({ min: 0, max: 0xffffffff }), { minLength: 1, maxLength: 300 })
 
@@ -13,7 +13,7 @@ function filled(of: readonly number[]): LogHistogram {
 
 describe('a histogram of bounded size', () => {
   it('is at most 1/1024 above the value of a rank, and never below', () => {
-    repeatable(
+    holds(
       fc.property(values, fc.double({ min: 0, max: 1, noNaN: true }), (sample, share) => {
         const rank = Math.max(1, Math.ceil(share * sample.length))
         const exact = [...sample].sort((a, b) => a - b)[rank - 1]!
@@ -25,7 +25,7 @@ describe('a histogram of bounded size', () => {
   })
 
   it('keeps count, minimum, maximum, mean and standard deviation exactly', () => {
-    repeatable(
+    holds(
       fc.property(values, (sample) => {
         const histogram = filled(sample)
         const mean = sample.reduce((sum, value) => sum + value, 0) / sample.length

@@ -12,7 +12,7 @@ import {
 } from '../../src/rsocket/conn-data.ts'
 import { message, messageOp, messageValue, Op, sgeAddr, swap32, writeSge } from '../../src/rsocket/messages.ts'
 import { isMalformed, parsePacket, type RocePacket } from '../../src/wire/index.ts'
-import { repeatable } from '../repeat-property.ts'
+import { holds } from '../verbs-model/repeat.ts'
 import { packetsOf, placesOf } from '../wire/captures.ts'
 
 const key = fc.integer({ min: 0, max: 0xffffffff })
@@ -30,7 +30,7 @@ const connData: fc.Arbitrary<ConnData> = fc.record({
 
 describe('private data', () => {
   test('what is encoded is decoded', () => {
-    repeatable(
+    holds(
       fc.property(connData, (data) => {
         expect(decodeConnData(encodeConnData(data))).toEqual(data)
       }),
@@ -38,7 +38,7 @@ describe('private data', () => {
   })
 
   test('any bytes are decoded or refused with a reason, and the same bytes come back', () => {
-    repeatable(
+    holds(
       fc.property(fc.uint8Array({ minLength: 0, maxLength: 60 }), (bytes) => {
         if (bytes.length > 0) bytes[0] = bytes[0]! & 3
         const data = decodeConnData(bytes)
@@ -93,7 +93,7 @@ describe('private data', () => {
 
 describe('messages', () => {
   test('operation and value', () => {
-    repeatable(
+    holds(
       fc.property(fc.integer({ min: 0, max: 7 }), fc.integer({ min: 0, max: 0x1fffffff }), (op, value) => {
         const immediate = message(op, value)
         expect([messageOp(immediate), messageValue(immediate)]).toEqual([op, value])
@@ -104,7 +104,7 @@ describe('messages', () => {
   test('entries, in both byte orders', () => {
     const words = new Int32Array(4)
     const view = new DataView(words.buffer)
-    repeatable(
+    holds(
       fc.property(addr, key, key, fc.boolean(), (address, rkey, length, swap) => {
         writeSge(words, 0, address, rkey, length, swap)
         // The tests run on little-endian hosts.

@@ -36,13 +36,13 @@ import {
   UdpOp,
 } from '../../src/rsocket/datagram-headers.ts'
 import { loopbackAddress, loopbackDevice } from '../loopback.ts'
-import { repeatable } from '../repeat-property.ts'
+import { holds } from '../verbs-model/repeat.ts'
 
 const address = fc.oneof(fc.uint8Array({ minLength: 4, maxLength: 4 }), fc.uint8Array({ minLength: 16, maxLength: 16 }))
 
 describe('headers', () => {
   test('what is encoded is decoded', () => {
-    repeatable(
+    holds(
       fc.property(
         address,
         fc.integer({ min: 0, max: 0xffffff }),
@@ -61,7 +61,7 @@ describe('headers', () => {
   })
 
   test('any bytes are decoded or refused', () => {
-    repeatable(
+    holds(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         if (bytes.length > 8) bytes.set([0x55, 0x55, 0x55, 0x55, 4 + (bytes[4]! & 2), bytes[5]! & 7, 16], 0)
         const udp = decodeUdpHeader(bytes)
@@ -74,7 +74,7 @@ describe('headers', () => {
   })
 
   test('addresses as text and bytes', () => {
-    repeatable(
+    holds(
       fc.property(address, (bytes) => {
         expect(addressBytes(addressText(bytes))).toEqual(bytes)
       }),

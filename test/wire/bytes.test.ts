@@ -1,38 +1,39 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import * as wire from '../../src/wire/index.ts'
+import { holds } from '../verbs-model/repeat.ts'
 import { u64, uint } from './arbitraries.ts'
-import { property } from './repeat.ts'
-
-const file = 'test/wire/bytes.test.ts'
 
 const integers = 'numbers of 16 to 64 bits lie in network order, as DataView has them'
 test(integers, () => {
   const exact = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
-  property(file, integers, fc.tuple(uint(16), uint(24), uint(32), exact, u64, uint(3)), ([a, b, c, d, e, at]) => {
-    const bytes = new Uint8Array(40)
-    const view = new DataView(bytes.buffer)
-    wire.put16(bytes, at, a)
-    expect(view.getUint16(at)).toBe(a)
-    expect(wire.u16(bytes, at)).toBe(a)
-    wire.put24(bytes, at, b)
-    expect(view.getUint32(at) >>> 8).toBe(b)
-    expect(wire.u24(bytes, at)).toBe(b)
-    wire.put32(bytes, at, c)
-    expect(view.getUint32(at)).toBe(c)
-    expect(wire.u32(bytes, at)).toBe(c)
-    wire.put64(bytes, at, d)
-    expect(view.getBigUint64(at)).toBe(BigInt(d))
-    expect(wire.get64(bytes, at)).toBe(d)
-    wire.put64Big(bytes, at, e)
-    expect(view.getBigUint64(at)).toBe(e)
-    expect(wire.get64Big(bytes, at)).toBe(e)
-    expect(wire.get64(bytes, at)).toBe(Number(e))
-    wire.put32le(bytes, at, c)
-    expect(view.getUint32(at, true)).toBe(c)
-    expect(wire.u32le(bytes, at)).toBe(c)
-    expect(bytes.subarray(at + 8).every((byte) => byte === 0)).toBe(true)
-  })
+  holds(
+    fc.property(fc.tuple(uint(16), uint(24), uint(32), exact, u64, uint(3)), ([a, b, c, d, e, at]) => {
+      const bytes = new Uint8Array(40)
+      const view = new DataView(bytes.buffer)
+      wire.put16(bytes, at, a)
+      expect(view.getUint16(at)).toBe(a)
+      expect(wire.u16(bytes, at)).toBe(a)
+      wire.put24(bytes, at, b)
+      expect(view.getUint32(at) >>> 8).toBe(b)
+      expect(wire.u24(bytes, at)).toBe(b)
+      wire.put32(bytes, at, c)
+      expect(view.getUint32(at)).toBe(c)
+      expect(wire.u32(bytes, at)).toBe(c)
+      wire.put64(bytes, at, d)
+      expect(view.getBigUint64(at)).toBe(BigInt(d))
+      expect(wire.get64(bytes, at)).toBe(d)
+      wire.put64Big(bytes, at, e)
+      expect(view.getBigUint64(at)).toBe(e)
+      expect(wire.get64Big(bytes, at)).toBe(e)
+      expect(wire.get64(bytes, at)).toBe(Number(e))
+      wire.put32le(bytes, at, c)
+      expect(view.getUint32(at, true)).toBe(c)
+      expect(wire.u32le(bytes, at)).toBe(c)
+      expect(bytes.subarray(at + 8).every((byte) => byte === 0)).toBe(true)
+    }),
+    300,
+  )
 })
 
 const addresses = 'an address as text and as a GID is the same address again'
@@ -40,17 +41,20 @@ test(addresses, () => {
   const groups = fc.array(fc.constantFrom(0, 0, 0, 1, 0xab, 0xffff), { minLength: 8, maxLength: 8 })
   const v6 = groups.map((g) => Uint8Array.from({ length: 16 }, (_, i) => (i & 1 ? g[i >> 1]! : g[i >> 1]! >> 8)))
   const v4 = fc.uint8Array({ minLength: 4, maxLength: 4 })
-  property(file, addresses, fc.oneof(v4, v6), (address) => {
-    const text = wire.formatIp(address)
-    expect(wire.parseIp(text)).toEqual(address)
-    const gid = wire.gidOfIp(address)
-    const isV4 = address.length === 4 || wire.isIpv4Gid(address)
-    expect(wire.ipOfGid(gid)).toEqual(isV4 ? address.slice(-4) : address)
-    expect(wire.parseGid(wire.formatGid(gid))).toEqual(gid)
-    expect(wire.parseGid(wire.formatGid(gid).replaceAll(':', ''))).toEqual(gid)
-    // Node's own parser judges the text.
-    if (address.length === 16 && !isV4) expect(new URL(`http://[${text}]/`).hostname).toBe(`[${text}]`)
-  })
+  holds(
+    fc.property(fc.oneof(v4, v6), (address) => {
+      const text = wire.formatIp(address)
+      expect(wire.parseIp(text)).toEqual(address)
+      const gid = wire.gidOfIp(address)
+      const isV4 = address.length === 4 || wire.isIpv4Gid(address)
+      expect(wire.ipOfGid(gid)).toEqual(isV4 ? address.slice(-4) : address)
+      expect(wire.parseGid(wire.formatGid(gid))).toEqual(gid)
+      expect(wire.parseGid(wire.formatGid(gid).replaceAll(':', ''))).toEqual(gid)
+      // Node's own parser judges the text.
+      if (address.length === 16 && !isV4) expect(new URL(`http://[${text}]/`).hostname).toBe(`[${text}]`)
+    }),
+    300,
+  )
 })
 
 test.each([

@@ -26,10 +26,9 @@ import {
   vcrc,
   WireError,
 } from '../../src/wire/index.ts'
+import { holds } from '../verbs-model/repeat.ts'
 import { anyFrame, anyPacket, bytes, uint } from './arbitraries.ts'
-import { property } from './repeat.ts'
 
-const file = 'test/wire/icrc.test.ts'
 const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.replaceAll(/\s/g, ''), 'hex'))
 
 /** CRC-32 as the standard writes it: bit by bit, over a list of bytes. */
@@ -79,31 +78,40 @@ const packets = lengths.chain(bytes)
 describe('IcrcFlow', () => {
   const title = 'agrees with the standard computed bit by bit, over IPv4'
   test(title, () => {
-    property(file, title, fc.tuple(bytes(4), bytes(4), uint(16), uint(16), packets), ([from, to, port, id, p]) => {
-      const flow = new IcrcFlow(from, to, port)
-      expect(flow.compute(p, 0, p.length, id)).toBe(slowIcrc4(from, to, port, id, p))
-      expect(flow.compute(p, 0, p.length)).toBe(slowIcrc4(from, to, port, 0, p))
-    })
+    holds(
+      fc.property(fc.tuple(bytes(4), bytes(4), uint(16), uint(16), packets), ([from, to, port, id, p]) => {
+        const flow = new IcrcFlow(from, to, port)
+        expect(flow.compute(p, 0, p.length, id)).toBe(slowIcrc4(from, to, port, id, p))
+        expect(flow.compute(p, 0, p.length)).toBe(slowIcrc4(from, to, port, 0, p))
+      }),
+      300,
+    )
   })
 
   const title6 = 'agrees with the standard computed bit by bit, over IPv6'
   test(title6, () => {
-    property(file, title6, fc.tuple(bytes(16), bytes(16), uint(16), packets), ([from, to, port, p]) => {
-      const flow = new IcrcFlow(from, to, port)
-      expect(flow.compute(p, 0, p.length)).toBe(slowIcrc6(from, to, port, p))
-    })
+    holds(
+      fc.property(fc.tuple(bytes(16), bytes(16), uint(16), packets), ([from, to, port, p]) => {
+        const flow = new IcrcFlow(from, to, port)
+        expect(flow.compute(p, 0, p.length)).toBe(slowIcrc6(from, to, port, p))
+      }),
+      300,
+    )
   })
 
   const recover = 'finds the identification that the sender used, wherever the packet lies'
   test(recover, () => {
     const values = fc.tuple(bytes(4), bytes(4), uint(16), uint(16), uint(6), packets)
-    property(file, recover, values, ([from, to, port, id, offset, p]) => {
-      const flow = new IcrcFlow(from, to, port)
-      const b = new Uint8Array(offset + p.length + 4)
-      b.set(p, offset)
-      flow.write(b, offset, offset + p.length, id)
-      expect(flow.check(b, offset, offset + p.length)).toBe(id)
-    })
+    holds(
+      fc.property(values, ([from, to, port, id, offset, p]) => {
+        const flow = new IcrcFlow(from, to, port)
+        const b = new Uint8Array(offset + p.length + 4)
+        b.set(p, offset)
+        flow.write(b, offset, offset + p.length, id)
+        expect(flow.check(b, offset, offset + p.length)).toBe(id)
+      }),
+      300,
+    )
   })
 
   test('every identification, for one packet', () => {
@@ -181,12 +189,15 @@ describe('IcrcFlow', () => {
 
   const shared = 'memory that threads share gives the same'
   test(shared, () => {
-    property(file, shared, packets, (p) => {
-      const flow = new IcrcFlow(Uint8Array.of(10, 0, 0, 1), Uint8Array.of(10, 0, 0, 2), 0xc000)
-      const copy = new Uint8Array(new SharedArrayBuffer(p.length + 4))
-      copy.set(p)
-      expect(flow.compute(copy, 0, p.length)).toBe(flow.compute(p, 0, p.length))
-    })
+    holds(
+      fc.property(packets, (p) => {
+        const flow = new IcrcFlow(Uint8Array.of(10, 0, 0, 1), Uint8Array.of(10, 0, 0, 2), 0xc000)
+        const copy = new Uint8Array(new SharedArrayBuffer(p.length + 4))
+        copy.set(p)
+        expect(flow.compute(copy, 0, p.length)).toBe(flow.compute(p, 0, p.length))
+      }),
+      300,
+    )
   })
 })
 
@@ -264,61 +275,67 @@ describe('published vectors', () => {
 describe('ICRC of whole frames', () => {
   const whole = 'a frame has the ICRC that its flow computes, whatever routers change'
   test(whole, () => {
-    property(file, whole, fc.tuple(anyFrame, uint(8), uint(8)), ([frame, tos, ttl]) => {
-      if (frame.ipv4) frame.ipv4.dontFragment = true
-      const b = new Uint8Array(frameLength(frame))
-      emitFrame(frame, b, 0)
-      const layers = new Layers()
-      expect(locateEthernet(b, 0, b.length, layers)).toBeUndefined()
-      const { ip, udp, bth, icrc } = layers
-      const [from, to] = frame.ipv4
-        ? [frame.ipv4.source, frame.ipv4.destination]
-        : [frame.ipv6!.source, frame.ipv6!.destination]
-      const flow = new IcrcFlow(from, to, frame.sourcePort)
-      expect(flow.check(b, bth, icrc)).toBe(frame.ipv4?.identification ?? 0)
-      if (frame.ipv4) {
-        b[ip + 1] = tos
-        b[ip + 8] = ttl
-        put16(b, ip + 10, tos * ttl)
-      } else {
-        b[ip] = 0x60 | (tos >> 4)
-        b[ip + 1] = tos
-        b[ip + 7] = ttl
-      }
-      put16(b, udp + 6, ttl)
-      b[bth + 4] = tos
-      expect(icrcMatches(b, layers)).toBe(true)
-      b[ip + 12]! ^= 1
-      expect(icrcMatches(b, layers)).toBe(false)
-    })
+    holds(
+      fc.property(fc.tuple(anyFrame, uint(8), uint(8)), ([frame, tos, ttl]) => {
+        if (frame.ipv4) frame.ipv4.dontFragment = true
+        const b = new Uint8Array(frameLength(frame))
+        emitFrame(frame, b, 0)
+        const layers = new Layers()
+        expect(locateEthernet(b, 0, b.length, layers)).toBeUndefined()
+        const { ip, udp, bth, icrc } = layers
+        const [from, to] = frame.ipv4
+          ? [frame.ipv4.source, frame.ipv4.destination]
+          : [frame.ipv6!.source, frame.ipv6!.destination]
+        const flow = new IcrcFlow(from, to, frame.sourcePort)
+        expect(flow.check(b, bth, icrc)).toBe(frame.ipv4?.identification ?? 0)
+        if (frame.ipv4) {
+          b[ip + 1] = tos
+          b[ip + 8] = ttl
+          put16(b, ip + 10, tos * ttl)
+        } else {
+          b[ip] = 0x60 | (tos >> 4)
+          b[ip + 1] = tos
+          b[ip + 7] = ttl
+        }
+        put16(b, udp + 6, ttl)
+        b[bth + 4] = tos
+        expect(icrcMatches(b, layers)).toBe(true)
+        b[ip + 12]! ^= 1
+        expect(icrcMatches(b, layers)).toBe(false)
+      }),
+      300,
+    )
   })
 
   const global = 'RoCEv1 and global InfiniBand packets: the GRH counts but for what routers change'
   test(global, () => {
-    property(file, global, fc.tuple(anyPacket, bytes(16), bytes(16), uint(8)), ([packet, sgid, dgid, tclass]) => {
-      const length = packetLength(packet)
-      const b = new Uint8Array(14 + 40 + length + 4)
-      const grh: GrhFields = {
-        trafficClass: 0,
-        flowLabel: 0,
-        payloadLength: length + 4,
-        nextHeader: 0x1b,
-        hopLimit: 64,
-        sgid,
-        dgid,
-      }
-      put16(b, 12, 0x8915)
-      emitPacket(packet, b, grhCodec.emit(grh, b, 14))
-      const end = b.length - 4
-      const masked = [...ones(8), 0x6f, 0xff, 0xff, 0xff, ...b.subarray(18, 21), 0xff, ...sgid, ...dgid]
-      const icrc = icrcOfGlobalPacket(b, 14, end)
-      expect(icrc).toBe(slowCrc([...masked, ...slowBth(b.subarray(54, end))]))
-      const layers = new Layers()
-      expect(locateEthernet(b, 0, b.length, layers)).toBeUndefined()
-      expect(layers).toMatchObject({ ip: -1, grh: 14, bth: 54, icrc: end })
-      grhCodec.emit({ ...grh, trafficClass: tclass, flowLabel: tclass * 99, hopLimit: tclass }, b, 14)
-      expect(icrcOf(b, layers)).toBe(icrc)
-    })
+    holds(
+      fc.property(fc.tuple(anyPacket, bytes(16), bytes(16), uint(8)), ([packet, sgid, dgid, tclass]) => {
+        const length = packetLength(packet)
+        const b = new Uint8Array(14 + 40 + length + 4)
+        const grh: GrhFields = {
+          trafficClass: 0,
+          flowLabel: 0,
+          payloadLength: length + 4,
+          nextHeader: 0x1b,
+          hopLimit: 64,
+          sgid,
+          dgid,
+        }
+        put16(b, 12, 0x8915)
+        emitPacket(packet, b, grhCodec.emit(grh, b, 14))
+        const end = b.length - 4
+        const masked = [...ones(8), 0x6f, 0xff, 0xff, 0xff, ...b.subarray(18, 21), 0xff, ...sgid, ...dgid]
+        const icrc = icrcOfGlobalPacket(b, 14, end)
+        expect(icrc).toBe(slowCrc([...masked, ...slowBth(b.subarray(54, end))]))
+        const layers = new Layers()
+        expect(locateEthernet(b, 0, b.length, layers)).toBeUndefined()
+        expect(layers).toMatchObject({ ip: -1, grh: 14, bth: 54, icrc: end })
+        grhCodec.emit({ ...grh, trafficClass: tclass, flowLabel: tclass * 99, hopLimit: tclass }, b, 14)
+        expect(icrcOf(b, layers)).toBe(icrc)
+      }),
+      300,
+    )
   })
 
   test('IPv4 options and IPv6 extension headers are skipped and counted', () => {
@@ -350,9 +367,12 @@ describe('VCRC', () => {
       for (const byte of data) for (let bit = 0; bit < 8; bit++) r = (r >>> 1) ^ ((r ^ (byte >>> bit)) & 1 ? 0xd008 : 0)
       return ~r & 0xffff
     }
-    property(file, 'agrees with the polynomial computed bit by bit', fc.uint8Array({ maxLength: 80 }), (data) => {
-      expect(vcrc(data, 0, data.length)).toBe(slow(data))
-    })
+    holds(
+      fc.property(fc.uint8Array({ maxLength: 80 }), (data) => {
+        expect(vcrc(data, 0, data.length)).toBe(slow(data))
+      }),
+      300,
+    )
   })
 
   test('an LRH says where the packet ends; a VCRC behind it does not matter', () => {

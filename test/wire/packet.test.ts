@@ -51,10 +51,9 @@ import {
   WireError,
   WireOpcode,
 } from '../../src/wire/index.ts'
+import { holds } from '../verbs-model/repeat.ts'
 import { anyCmMessage, anyFrame, anyPacket, bytes, uint } from './arbitraries.ts'
-import { property } from './repeat.ts'
 
-const file = 'test/wire/packet.test.ts'
 const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.replaceAll(/\s/g, ''), 'hex'))
 const emitted = (packet: RocePacket): Uint8Array => {
   const b = new Uint8Array(packetLength(packet))
@@ -65,82 +64,97 @@ const emitted = (packet: RocePacket): Uint8Array => {
 describe('round trips', () => {
   const whole = 'packets'
   test(whole, () => {
-    property(file, whole, fc.tuple(anyPacket, uint(5)), ([packet, at]) => {
-      const length = packetLength(packet)
-      expect(length & 3).toBe(0)
-      expect(length).toBe(headerLength[packet.bth.opcode]! + Math.ceil(packet.payload.length / 4) * 4)
-      // Other bytes around it stay as they are, and what was there before does not matter.
-      const b = new Uint8Array(at + length + 9).fill(0xa5)
-      expect(emitPacket(packet, b, at)).toBe(at + length)
-      expect(b.subarray(0, at).every((byte) => byte === 0xa5)).toBe(true)
-      expect(b.subarray(at + length).every((byte) => byte === 0xa5)).toBe(true)
-      expect(checkPacket(b, at, at + length)).toBeUndefined()
-      expect(parsePacket(b, at, at + length)).toEqual(packet)
-    })
+    holds(
+      fc.property(fc.tuple(anyPacket, uint(5)), ([packet, at]) => {
+        const length = packetLength(packet)
+        expect(length & 3).toBe(0)
+        expect(length).toBe(headerLength[packet.bth.opcode]! + Math.ceil(packet.payload.length / 4) * 4)
+        // Other bytes around it stay as they are, and what was there before does not matter.
+        const b = new Uint8Array(at + length + 9).fill(0xa5)
+        expect(emitPacket(packet, b, at)).toBe(at + length)
+        expect(b.subarray(0, at).every((byte) => byte === 0xa5)).toBe(true)
+        expect(b.subarray(at + length).every((byte) => byte === 0xa5)).toBe(true)
+        expect(checkPacket(b, at, at + length)).toBeUndefined()
+        expect(parsePacket(b, at, at + length)).toEqual(packet)
+      }),
+      300,
+    )
   })
 
   const frames = 'frames, with tags, over IPv4 and IPv6'
   test(frames, () => {
-    property(file, frames, anyFrame, (frame) => {
-      const b = new Uint8Array(frameLength(frame))
-      expect(emitFrame(frame, b, 0)).toBe(b.length)
-      const parsed = parseFrame(b, 0, b.length)
-      expect(parsed).toEqual({ ...frame, icrc: expect.any(Number) })
-      const { ethernet, ...rest } = frame
-      const ip = 14 + 4 * ethernet!.tags.length
-      expect(parseIpFrame(b, ip, b.length)).toEqual({ ...rest, icrc: expect.any(Number) })
-      if (frame.ipv4) expect(ipv4Checksum(b, ip, ip + 20)).toBe(0)
-    })
+    holds(
+      fc.property(anyFrame, (frame) => {
+        const b = new Uint8Array(frameLength(frame))
+        expect(emitFrame(frame, b, 0)).toBe(b.length)
+        const parsed = parseFrame(b, 0, b.length)
+        expect(parsed).toEqual({ ...frame, icrc: expect.any(Number) })
+        const { ethernet, ...rest } = frame
+        const ip = 14 + 4 * ethernet!.tags.length
+        expect(parseIpFrame(b, ip, b.length)).toEqual({ ...rest, icrc: expect.any(Number) })
+        if (frame.ipv4) expect(ipv4Checksum(b, ip, ip + 20)).toBe(0)
+      }),
+      300,
+    )
   })
 
   const cm = 'CM messages'
   test(cm, () => {
-    property(file, cm, anyCmMessage, (message) => {
-      const b = new Uint8Array(300).fill(0x5a)
-      expect(emitCm(message, b, 7)).toBe(7 + 256)
-      expect(parseCm(b, 7, 7 + 256)).toEqual(message)
-    })
+    holds(
+      fc.property(anyCmMessage, (message) => {
+        const b = new Uint8Array(300).fill(0x5a)
+        expect(emitCm(message, b, 7)).toBe(7 + 256)
+        expect(parseCm(b, 7, 7 + 256)).toEqual(message)
+      }),
+      300,
+    )
   })
 
   const cma = 'the RDMA CM header and service ids'
   test(cma, () => {
     const addresses = fc.constantFrom(4, 16).chain((length) => fc.tuple(bytes(length), bytes(length)))
-    property(file, cma, fc.tuple(addresses, uint(16)), ([[source, destination], port]) => {
-      const b = new Uint8Array(36)
-      emitCma({ port, source, destination }, b, 0)
-      expect(parseCma(b, 0, 36)).toEqual({ port, source, destination })
-      for (const portSpace of Object.values(RdmaPortSpace))
-        expect(rdmaPortOf(rdmaServiceId(portSpace, port))).toEqual({ portSpace, port })
-    })
+    holds(
+      fc.property(fc.tuple(addresses, uint(16)), ([[source, destination], port]) => {
+        const b = new Uint8Array(36)
+        emitCma({ port, source, destination }, b, 0)
+        expect(parseCma(b, 0, 36)).toEqual({ port, source, destination })
+        for (const portSpace of Object.values(RdmaPortSpace))
+          expect(rdmaPortOf(rdmaServiceId(portSpace, port))).toEqual({ portSpace, port })
+      }),
+      300,
+    )
     expect(rdmaPortOf(0x1000_0000_0106_0001n)).toBeUndefined()
   })
 
   const link = 'LRH, GRH, MAD, UDP'
   test(link, () => {
     const values = fc.tuple(bytes(40), bytes(8), bytes(24), bytes(8))
-    property(file, link, values, ([grh, lrh, mad, udp]) => {
-      // Any bytes with the right version, reserved bits cleared, are the bytes that their value is written as.
-      grh[0] = 0x60 | (grh[0]! & 15)
-      lrh[0]! &= 0xf0
-      lrh[1]! &= 0xf3
-      lrh[4]! &= 0x07
-      mad[0] = 1
-      mad.fill(0, 18, 20)
-      for (const [codec, b] of [
-        [grhCodec, grh],
-        [ipv6Codec, grh],
-        [lrhCodec, lrh],
-        [madCodec, mad],
-        [udpCodec, udp],
-      ] as const) {
-        const value = codec.parse(b, 0, b.length)
-        if (isMalformed(value)) throw new Error(value)
-        const out = new Uint8Array(b.length).fill(0xff)
-        expect(codec.emit(value as never, out, 0)).toBe(b.length)
-        expect(out).toEqual(b)
-        expect(codec.parse(b, 0, b.length - 1)).toBe('tooShort')
-      }
-    })
+    holds(
+      fc.property(values, ([grh, lrh, mad, udp]) => {
+        // Any bytes with the right version, reserved bits cleared, are the bytes that their value is written as.
+        grh[0] = 0x60 | (grh[0]! & 15)
+        lrh[0]! &= 0xf0
+        lrh[1]! &= 0xf3
+        lrh[4]! &= 0x07
+        mad[0] = 1
+        mad.fill(0, 18, 20)
+        for (const [codec, b] of [
+          [grhCodec, grh],
+          [ipv6Codec, grh],
+          [lrhCodec, lrh],
+          [madCodec, mad],
+          [udpCodec, udp],
+        ] as const) {
+          const value = codec.parse(b, 0, b.length)
+          if (isMalformed(value)) throw new Error(value)
+          const out = new Uint8Array(b.length).fill(0xff)
+          expect(codec.emit(value as never, out, 0)).toBe(b.length)
+          expect(out).toEqual(b)
+          expect(codec.parse(b, 0, b.length - 1)).toBe('tooShort')
+        }
+      }),
+      300,
+    )
   })
 })
 

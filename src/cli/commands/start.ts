@@ -56,6 +56,12 @@ interface Options {
   json?: boolean
 }
 
+const examples = `
+Examples:
+  verbena start                            under a minute, then the path of the report
+  verbena start --open yes                 and the report in the browser
+  verbena start --repeat 5 --out results/quiet-machine`
+
 export function configure(command: Command): void {
   command
     .description(
@@ -66,6 +72,7 @@ export function configure(command: Command): void {
     .option('--out <dir>', 'where results and report are kept (default: a dated folder under results/)')
     .option('--open [yes|no]', 'open the report in the browser (default: no)')
     .option('--json', 'print one JSON document on stdout and nothing else')
+    .addHelpText('after', examples)
     .action(async (options: Options) => {
       const repeat = parseInteger('--repeat', options.repeat, 3, 1, 1000)
       const seed = parseInteger('--seed', options.seed, 1, 0, 0xffffffff)
