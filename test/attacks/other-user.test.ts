@@ -1,91 +1,95 @@
 /**
- * Another user of the machine, who may make any file in /dev/shm that is not there yet: makes the segment first that a program
- * is going to open, and does to the segments of others what the system lets it. Root alone can play other users.
+ * Another user of the machine. What it makes in the places that all users share is not joined; what it did not make it can
+ * neither read, cut off nor delete. Needs root, to be two users at once.
  */
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { spawnSync } from 'node:child_process'
+import { rmSync, statSync } from 'node:fs'
+import { afterEach, describe, expect, it } from 'vitest'
+import { getDeviceList, openDevice } from '../../src/index.ts'
 import { nativeAvailable } from '../../src/memory/index.ts'
+import { openStage, type Stage } from './stage.ts'
 
-const index = JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)
-const attacker = { uid: 65534, gid: 65534 }
-const victim = { uid: 1, gid: 1 }
-const run = (user: object, program: string) =>
-  spawnSync(process.execPath, ['--input-type=module', '-e', program], { ...user, encoding: 'utf8', env: {} })
+const nobody = 65534
+const names: string[] = []
+let stage: Stage | undefined
+afterEach(async () => {
+  await stage?.close()
+  stage = undefined
+  for (const name of names.splice(0)) rmSync(`/dev/shm/verbena-${name}`, { force: true, recursive: true })
+})
 
-/** The folder of the checkout may be closed to others. */
-const possible =
-  nativeAvailable &&
-  process.geteuid?.() === 0 &&
-  [attacker, victim].every((user) => run(user, `await import(${index})`).status === 0)
-
-const name = `other-user-${process.pid}`
-const path = JSON.stringify(`/dev/shm/verbena-${name}`)
-/** Opens the segment, says so, and stays until its input ends. */
-const opener = (after = ''): string => `
-  import { chmodSync } from 'node:fs'
-  import { openDevice } from ${index}
-  const context = openDevice('shm:${name}')
-  context.alloc(4096).fill(0x77)
-  ${after}
-  console.log('open')
-  process.stdin.resume().on('end', () => process.exit())`
-
-/** Runs `body` while a program of this user has the segment open. */
-async function whileOpen(user: object, after: string, body: () => void): Promise<void> {
-  const holder = spawn(process.execPath, ['--input-type=module', '-e', opener(after)], {
-    ...user,
-    env: {},
-    stdio: ['pipe', 'pipe', 'ignore'],
-  })
-  try {
-    await once(holder.stdout!, 'data')
-    body()
-    expect(holder.exitCode).toBe(null)
-  } finally {
-    holder.stdin!.end()
-    await once(holder, 'exit')
-  }
-  expect(holder.signalCode).toBe(null)
+function freshName(): string {
+  const name = `attacks-${process.pid}-${names.length}-${Math.random().toString(36).slice(2)}`
+  names.push(name)
+  return name
 }
 
-describe.skipIf(!possible)('another user (needs root)', () => {
-  it('who makes a segment first is not joined, whatever mode it gives the file', async () => {
-    const open = `
-      import { getDeviceList, openDevice } from ${index}
-      const listed = getDeviceList().some(({ name }) => name.startsWith('shm:${name}'))
-      let said = 'opened'
-      try { openDevice('shm:${name}') } catch ({ code, message }) { said = code + ' ' + message }
-      console.log(JSON.stringify({ listed, said }))
-      process.exit()`
-    await whileOpen(attacker, `chmodSync(${path}, 0o666)`, () => {
-      for (const user of [victim, { uid: 0, gid: 0 }]) {
-        const { stdout, stderr, status } = run(user, open)
-        expect({ stderr, status }).toEqual({ stderr: '', status: 0 })
-        const { listed, said } = JSON.parse(stdout)
-        expect(listed).toBe(false)
-        expect(said).toMatch(new RegExp(`^EACCES .*belongs to user 65534 \\(mode 666\\).*as user ${user.uid}`))
-      }
-    })
+/** Runs a shell command as another user; what it printed, errors included. */
+function asNobody(command: string): string {
+  const how = [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups', 'sh', '-c', command]
+  const { stdout, stderr, error } = spawnSync('setpriv', how, { encoding: 'utf8', timeout: 20_000 })
+  if (error) throw error
+  return stdout + stderr
+}
+
+const canBeTwo = nativeAvailable && process.geteuid?.() === 0 && spawnSync('setpriv', ['--version']).status === 0
+
+/** What somebody may find in /dev/shm under the name that a program is about to open. */
+const squats: [string, (file: string) => string][] = [
+  ['a file that all may read and write', (file) => `truncate -s 64M ${file} && chmod 666 ${file}`],
+  ['a file of its own', (file) => `head -c 1000000 /dev/urandom > ${file}; chmod 600 ${file}`],
+  ['a file of odd length', (file) => `head -c 12345 /dev/urandom > ${file}; chmod 644 ${file}`],
+  ['a symbolic link', (file) => `ln -s /etc/passwd ${file}`],
+  ['a folder', (file) => `mkdir ${file}`],
+  ['a FIFO', (file) => `mkfifo -m 666 ${file}`],
+]
+
+describe.skipIf(!canBeTwo)('another user', { timeout: 60_000 }, () => {
+  it.each(squats)('makes %s where a segment shall be', (_, make) => {
+    const name = freshName()
+    const file = `/dev/shm/verbena-${name}`
+    expect(asNobody(make(file))).toBe('')
+    const passwd = statSync('/etc/passwd')
+    expect(() => openDevice(`shm:${name}`)).toThrow(
+      expect.objectContaining({ name: 'VerbsError', code: expect.stringMatching(/^(EACCES|ELOOP|ENXIO|EINVAL)$/) }),
+    )
+    if (statSync(file).isFile() && make(file).includes('666'))
+      expect(() => openDevice(`shm:${name}`)).toThrow(/belongs to user 65534 \(mode 666\).*as user 0/)
+    // The list of devices, which looks at all of them, is not disturbed.
+    expect(getDeviceList().length).toBeGreaterThan(0)
+    expect(statSync('/etc/passwd')).toMatchObject({ size: passwd.size, mtimeMs: passwd.mtimeMs })
+    asNobody(`rm -rf ${file}`)
   })
 
-  it('cannot read, write, cut off, replace or take away the segment of a program', async () => {
-    const attack = `
-      import * as fs from 'node:fs'
-      const tried = (body) => { try { body(); return 'done' } catch ({ code }) { return code } }
-      console.log(JSON.stringify([
-        tried(() => fs.openSync(${path}, 'r')),
-        tried(() => fs.openSync(${path}, 'r+')),
-        tried(() => fs.truncateSync(${path}, 4096)),
-        tried(() => fs.chmodSync(${path}, 0o666)),
-        tried(() => fs.unlinkSync(${path})),
-        tried(() => fs.renameSync(${path}, ${path} + '.old')),
-      ]))`
-    await whileOpen(victim, '', () => {
-      const { stdout } = run(attacker, attack)
-      expect(JSON.parse(stdout)).toEqual(['EACCES', 'EACCES', 'EACCES', 'EPERM', 'EPERM', 'EPERM'])
+  it('cannot read, write, cut off, delete or join a segment in use', async () => {
+    const name = freshName()
+    const file = `/dev/shm/verbena-${name}`
+    stage = await openStage(`shm:${name}`)
+    const { size, mode } = statSync(file)
+    expect(mode & 0o777).toBe(0o600)
+    await stage.during(async () => {
+      for (const command of [
+        `head -c 16 ${file}`,
+        `truncate -s 0 ${file}`,
+        `rm -f ${file}`,
+        `mv ${file} ${file}-mine`,
+        `chmod 666 ${file}`,
+        `head -c 16 /proc/${stage!.victim.child.pid}/mem`,
+        `ls /proc/${stage!.victim.child.pid}/fd/`,
+        `kill -STOP ${stage!.victim.child.pid}`,
+      ])
+        expect(asNobody(command), command).toMatch(/[Pp]ermission denied|not permitted/)
+      // It changes its user itself, when it has loaded what the other user may not read.
+      const join = `
+        const { openDevice } = await import('${new URL('../../dist/index.js', import.meta.url).href}')
+        process.setgroups([])
+        process.setgid(${nobody})
+        process.setuid(${nobody})
+        try { openDevice('shm:${name}'); console.log('joined') } catch (error) { console.log(error.code, error.message) }`
+      const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', join], { encoding: 'utf8' })
+      expect(stdout).toMatch(/^EACCES .*belongs to another user/)
     })
-    expect(existsSync(`/dev/shm/verbena-${name}`)).toBe(false)
+    expect(statSync(file).size).toBe(size)
+    await stage.judge()
   })
 })
