@@ -49,6 +49,8 @@ import { Watches } from './watches.ts'
 /** Longest datagram of UDP. */
 const longestUdp = 65_507
 const slotBytes = 2048
+/** What a datagram that waits to be read counts beyond its bytes: empty ones take memory, too. */
+const waitingCost = 64
 /** So long a peer may say nothing before it is asked for its queue pair again. */
 const silenceMs = 1000
 /** What a blocking call waits for comes from two sides: it looks at each so often. */
@@ -289,13 +291,14 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     const only = this.#peer
     const wrong = only !== undefined && (only.address !== address || only.port !== port)
     // As with UDP, what nobody reads in time is lost.
-    const full = this.#queueBytes + data.length > this.#options.stream.receiveBufferBytes && this.#queue.length > 0
+    const bytes = data.length + waitingCost
+    const full = this.#queueBytes + bytes > this.#options.stream.receiveBufferBytes && this.#queue.length > 0
     if (wrong || full) {
       this.#counters.datagramsDropped++
       return
     }
     this.#queue.push({ data, address, port })
-    this.#queueBytes += data.length
+    this.#queueBytes += bytes
     this.#counters.bytesReceived += data.length
     this.#counters.messagesReceived++
   }
@@ -323,7 +326,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     const { data, address, port } = this.#queue[0]!
     if ((flags & MSG_PEEK) === 0) {
       this.#queue.shift()
-      this.#queueBytes -= data.length
+      this.#queueBytes -= data.length + waitingCost
     }
     const n = Math.min(buffer.length, data.length)
     buffer.set(n === data.length ? data : data.subarray(0, n))

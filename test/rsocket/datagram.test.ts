@@ -188,6 +188,23 @@ describe('sockets', () => {
     expect(b.s.counters().datagramsDropped).toBeGreaterThan(5)
   })
 
+  test('empty datagrams that nobody reads are limited, too', async () => {
+    const [a, b] = [bound('shm0'), bound('shm0')]
+    b.s.setsockopt(SOL_SOCKET, SO_RCVBUF, 4096)
+    for (let i = 0; i < 300; i++) {
+      expect(a.s.sendto(new Uint8Array(0), 0, b.name)).toBe(0)
+      b.s.poll(POLLIN)
+      a.s.poll(POLLIN)
+    }
+    const { messagesReceived, datagramsDropped } = b.s.counters()
+    // Of 8 KiB each takes 64 bytes.
+    await vi.waitFor(() => {
+      b.s.poll(POLLIN)
+      expect(b.s.counters().messagesReceived).toBe(128)
+    })
+    expect(messagesReceived + datagramsDropped).toBeLessThanOrEqual(300)
+  })
+
   test('of senders whose addresses nobody uses only so many are remembered', async () => {
     const { s } = bound('shm0')
     s.setsockopt(SOL_RDMA, RDMA_PEERS, 10)
