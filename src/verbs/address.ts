@@ -117,11 +117,13 @@ export class AddressHandle extends Handle {
     return this.#attr
   }
 
+  /** From now on it leads elsewhere; requests that were posted keep their path. */
   modify(attr: AhAttr): void {
     this.assertOpen('modifyAh')
     this.#set('modifyAh', attr)
   }
 
+  /** The address vector as it is now. */
   query(): AhAttr {
     this.assertOpen('queryAh')
     return readAv(this.#words, 0)

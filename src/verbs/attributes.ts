@@ -54,7 +54,7 @@ export interface DeviceAttr {
   localCaAckDelay: number
   physPortCnt: number
   maxCompChannels: number
-  /** Nanoseconds a tick of completion timestamps; 0: no completion timestamps. */
+  /** The bits of a completion timestamp that are valid; 0: completions have none. */
   completionTimestampMask: number
 }
 

@@ -15,6 +15,7 @@ import type { MemoryWindow } from './memory-region.ts'
 import type { QueuePair } from './queue-pair.ts'
 import { fillBind, ScatterGather, SendWorkRequest, sgesOf } from './work-request.ts'
 
+/** For one thread at a time. */
 export class WorkRequestBuilder {
   readonly #qp: QueuePair
   #first: SendWorkRequest | null = null
@@ -127,7 +128,7 @@ export class WorkRequestBuilder {
     }
   }
 
-  /** Posts what was collected; throws the first error, and then nothing of what came after it is posted. */
+  /** Posts what was collected, in one list. If a call since `start` was wrong it throws the first error, and posts nothing. */
   complete(): void {
     if (!this.#started) throw new VerbsError('EINVAL', 'wr.complete', 'call wr.start first')
     this.#started = false
@@ -135,6 +136,7 @@ export class WorkRequestBuilder {
     if (this.#first) this.#qp.postSend(this.#first)
   }
 
+  /** Forgets what was collected since `start`. */
   abort(): void {
     this.#started = false
   }

@@ -54,6 +54,10 @@ export interface CqHandle {
   ref: number
 }
 
+/**
+ * Any thread that has it, or an import of it, may poll and arm it, also several at a time. One that is `singleThreaded` is
+ * polled by one thread only, which also resets and closes its QPs.
+ */
 export class CompletionQueue extends Handle {
   readonly context: Context
   readonly channel: CompletionChannel | null
@@ -264,10 +268,12 @@ export class CompletionQueue extends Handle {
     return this.poll(this.#one, 1) > 0
   }
 
+  /** The same for the next completion. */
   nextPoll(): boolean {
     return this.poll(this.#one, 1) > 0
   }
 
+  /** Kept for those who know `ibv_end_poll`: nothing is to be ended here. */
   endPoll(): void {}
 
   /**
@@ -448,8 +454,8 @@ export class CompletionChannel extends Handle {
   }
 
   /**
-   * The same, but the event is left where it is: take it with `tryGetEvent`. For who may close the CQ meanwhile, which
-   * waits for all events that were taken to be acknowledged.
+   * The same, but the event is left where it is: take it with `tryGetEvent`. Use it if the CQ may be closed meanwhile:
+   * `close` blocks until every event that was taken has been acknowledged.
    */
   async whenEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<void> {
     await this.#until(timeoutMs, false)

@@ -140,7 +140,7 @@ export type GidType = (typeof GidType)[keyof typeof GidType]
 export const LinkLayer = { InfiniBand: 1, Ethernet: 2 } as const
 export type LinkLayer = (typeof LinkLayer)[keyof typeof LinkLayer]
 
-/** Bits of the SRQ attribute mask are not needed: `SrqAttr`'s keys say what to modify. */
+/** Names of the values of each table, once somebody has asked for one. */
 const names = new Map<object, Map<number, string>>()
 
 /** The key of `value` in one of the objects above, as in `nameOf(QpState, 3) === 'Rts'`; the number itself if there is none. */
@@ -183,11 +183,11 @@ export function wcStatusText(status: number): string {
   return statusTexts[status] ?? `unknown status ${status}`
 }
 
-/** The largest 32-bit unsigned number; P_Key, Q_Key and immediate fields are checked against their widths. */
+/** The path MTUs that there are, bytes. */
 export const PathMtus = [256, 512, 1024, 2048, 4096] as const
 export type PathMtu = (typeof PathMtus)[number]
 
-/** Default limited-membership P_Key table entry. */
+/** The default P_Key, with full membership: entry 0 of the table. */
 export const defaultPkey = 0xffff
 
 /** Destination QP number of multicast messages. */

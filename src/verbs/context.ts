@@ -4,7 +4,7 @@ import { CompletionChannel, CompletionQueue, type CqHandle } from './completion-
 import { EventType, nameOf, type QpType } from './constants.ts'
 import { type Device, deviceAt, findDevice } from './device.ts'
 import { asVerbsError, VerbsError } from './errors.ts'
-import { checkInteger, checkObject, Handle } from './handle.ts'
+import { checkInteger, checkObject, Handle, plural } from './handle.ts'
 import { elementKind, type Host } from './host.ts'
 import { Chan, Cq, Ctx, Dev, Key, keyKind, keySlots, Meta, Pd, Qp, Srq } from './layout.ts'
 import { destroyCq, destroyPd, destroyQp, destroySrq, recount } from './lifetime.ts'
@@ -36,6 +36,16 @@ interface Members {
   mrs: Set<Handle>
   mws: Set<Handle>
   ahs: Set<Handle>
+}
+
+const memberNames: Readonly<Record<keyof Members, string>> = {
+  pds: 'protection domain',
+  cqs: 'completion queue',
+  channels: 'completion channel',
+  srqs: 'shared receive queue',
+  mrs: 'memory region',
+  mws: 'memory window',
+  ahs: 'address handle',
 }
 
 /** Opens a device by name: `shm0`, `shm1`, `shm:NAME`, …; see `getDeviceList`. */
@@ -101,6 +111,7 @@ export class Context extends Handle {
 
   // --- queries -----------------------------------------------------------------------------------------------------
 
+  /** `ibv_query_device_ex`: limits and identity of the device. */
   queryDevice(): DeviceAttr {
     this.assertOpen('queryDevice')
     return { ...this.device.attr }
@@ -111,6 +122,7 @@ export class Context extends Handle {
     checkInteger(verb, 'port', port, 1, this.device.attr.physPortCnt)
   }
 
+  /** `ibv_query_port`; ports count from 1. */
   queryPort(port: number): PortAttr {
     this.#port('queryPort', port)
     const { i32 } = this.#host
@@ -118,29 +130,37 @@ export class Context extends Handle {
     return { ...this.device.port, qkeyViolCntr: i32[dev + Dev.qkeyViolations]!, badPkeyCntr: i32[dev + Dev.badPkeys]! }
   }
 
+  /** The 16 bytes of an entry of the GID table; ENODATA if there is no entry `index`. */
   queryGid(port: number, index: number): Uint8Array {
-    return this.queryGidEx(port, index).gid
+    return this.#gid('queryGid', port, index).gid
   }
 
   /** ENODATA if the table has no entry `index`. */
   queryGidEx(port: number, index: number): GidEntry {
-    this.#port('queryGidEx', port)
-    checkInteger('queryGidEx', 'index', index, 0, 0xffff)
-    const entry = this.device.gids[index]
+    return this.#gid('queryGidEx', port, index)
+  }
+
+  #gid(verb: string, port: number, index: number): GidEntry {
+    this.#port(verb, port)
+    checkInteger(verb, 'index', index, 0, 0xffff)
+    const { gids } = this.device
+    const entry = gids[index]
     if (!entry)
       throw new VerbsError(
         'ENODATA',
-        'queryGidEx',
-        `the GID table has ${this.device.gids.length} entries; there is no entry ${index}`,
+        verb,
+        `the GID table has ${plural(gids.length, 'entry', 'entries')}; there is no entry ${index}`,
       )
     return { ...entry, gid: entry.gid.slice() }
   }
 
+  /** All entries of the GID tables of all ports. */
   queryGidTable(): GidEntry[] {
     this.assertOpen('queryGidTable')
     return this.device.gids.map((entry) => ({ ...entry, gid: entry.gid.slice() }))
   }
 
+  /** An entry of the P_Key table; EINVAL if there is no entry `index`. */
   queryPkey(port: number, index: number): number {
     this.#port('queryPkey', port)
     checkInteger('queryPkey', 'index', index, 0, this.device.pkeys.length - 1)
@@ -196,17 +216,19 @@ export class Context extends Handle {
 
   // --- objects -----------------------------------------------------------------------------------------------------
 
+  /** `ibv_alloc_pd`. ENOMEM if the segment has no record left. */
   allocPd(): ProtectionDomain {
     this.assertOpen('allocPd')
     return new ProtectionDomain(this)
   }
 
+  /** `ibv_create_comp_channel`. Used by the thread that creates it. */
   createCompChannel(): CompletionChannel {
     this.assertOpen('createCompChannel')
     return new CompletionChannel(this)
   }
 
-  /** `cqe`: completions that must fit. */
+  /** `ibv_create_cq`. `cqe`: completions that must fit, 1 to `maxCqe`. ENOMEM if the table of CQs or the segment is full. */
   createCq(cqe: number, init: CqInit & { channel?: CompletionChannel; cqContext?: unknown } = {}): CompletionQueue {
     this.assertOpen('createCq')
     return CompletionQueue.create(this, cqe, init)
@@ -367,9 +389,9 @@ export class Context extends Handle {
   /** EBUSY while anything that was made from it is open; memory from `alloc` is freed. */
   close(): void {
     this.assertOpen('close')
-    for (const [kind, members] of Object.entries(this.#members) as [string, Set<unknown>][]) {
+    for (const [kind, members] of Object.entries(this.#members) as [keyof Members, Set<unknown>][]) {
       if (members.size > 0)
-        throw new VerbsError('EBUSY', 'close', `${members.size} ${kind} of this context are still open`)
+        throw new VerbsError('EBUSY', 'close', `still open in this context: ${plural(members.size, memberNames[kind])}`)
     }
     this.markClosed()
     for (const at of this.#buffers) this.#host.segment.free(at)

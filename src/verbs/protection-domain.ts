@@ -72,21 +72,28 @@ export class ProtectionDomain extends Handle {
     return MemoryRegion.register(this, buffer, access, options)
   }
 
+  /** A window without rights until it is bound. ENOMEM if the device has `maxMw` of them. */
   allocMw(type: MwType): MemoryWindow {
     this.assertOpen('allocMw')
     return new MemoryWindow(this, type)
   }
 
+  /**
+   * A queue pair in RESET. EINVAL names what is wrong with `init`: its CQs and SRQ must be of this context. ENOMEM if the table
+   * of QPs, or the segment, is full; EBADF if a CQ or SRQ is closed.
+   */
   createQp<T extends QpType>(init: QpInit<T>): QueuePair<T> {
     this.assertOpen('createQp')
     return QueuePair.create(this, init)
   }
 
+  /** A shared receive queue for QPs of any type. ENOMEM if the table of SRQs, or the segment, is full. */
   createSrq(init: SrqInit): SharedReceiveQueue {
     this.assertOpen('createSrq')
     return SharedReceiveQueue.create(this, init)
   }
 
+  /** The path to a port for UD requests; EINVAL names the field that is wrong, ENOMEM if the device has `maxAh` of them. */
   createAh(attr: AhAttr): AddressHandle {
     this.assertOpen('createAh')
     return new AddressHandle(this, attr)

@@ -80,6 +80,10 @@ export const defaultCap: Readonly<QpCap> = {
 
 const powerOfTwo = (n: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, n)))
 
+/**
+ * Any thread that has it, or an import of it, may post, modify and query it, also several at a time; the order of their
+ * requests is that in which they post. Only the thread that created it closes it.
+ */
 export class QueuePair<T extends QpType = QpType> extends Handle {
   readonly pd: ProtectionDomain
   readonly type: T
@@ -246,6 +250,10 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
   /**
    * Changes attributes and, with `state`, the state. Which attributes each transition requires and takes is in
    * `qpTransitions`. Throws EINVAL naming the attribute.
+   *
+   * RESET forgets all requests and completions of the QP; with a `singleThreaded` CQ only the thread that polls it may do
+   * that. A path that is changed in SQD or RTS may mix with the old one in a packet that is sent again just then; the peer
+   * drops it as it drops any that went astray, and it is sent once more.
    */
   modify(attr: QpModify<T>): void {
     this.assertOpen('modify')

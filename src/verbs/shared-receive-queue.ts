@@ -29,6 +29,7 @@ export function writeReceive(i32: Int32Array, f64: Float64Array, r: number, wr: 
 
 const slotsFor = (maxWr: number): number => 2 ** Math.ceil(Math.log2(Math.max(2, maxWr)))
 
+/** Any thread that has it, or an import of it, may post to it, also several at a time. */
 export class SharedReceiveQueue extends Handle {
   readonly pd: ProtectionDomain
   /** Number of its record in the table of SRQs. */
@@ -88,7 +89,7 @@ export class SharedReceiveQueue extends Handle {
     return isStale(this.#host, this.#srq, this.ref)
   }
 
-  /** Posts a receive request and all that are linked to it; ENOMEM when `maxWr` are posted. */
+  /** Posts a receive request and all that are linked to it; ENOMEM when `maxWr` are posted, EBADF once the SRQ is closed. */
   postRecv(wr: RecvWorkRequest | RecvWrInit): void {
     this.assertOpen('postRecv')
     const { i32, f64, segment } = this.#host
@@ -208,6 +209,7 @@ export class SharedReceiveQueue extends Handle {
       )
   }
 
+  /** `ibv_query_srq`. `srqLimit` is 0 when no limit event is armed. */
   query(): Required<SrqAttr> & { maxSge: number } {
     this.assertOpen('query')
     const { i32 } = this.#host

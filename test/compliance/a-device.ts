@@ -60,7 +60,7 @@ export const groupA: Group = (it) => {
     const [first, second] = [t.context(0).queryDevice(), t.context(1).queryDevice()]
     expect(['none', 'hca', 'glob']).toContain(first.atomicCap)
     expect(first.pageSizeCap).toBeGreaterThan(0)
-    expect(first.completionTimestampMask).toBeGreaterThanOrEqual(0)
+    expect(first.completionTimestampMask).toBe(0)
     expect(first.nodeGuid).not.toBe(0n)
     expect(first.nodeGuid).not.toBe(second.nodeGuid)
     expect(typeof first.fwVer).toBe('string')
@@ -152,17 +152,12 @@ export const groupA: Group = (it) => {
       const create = prepare(t)
       const made: { close(): void }[] = []
       try {
-        // Tens of thousands of queues take long: all of them only with VERBENA_SLOW=1.
-        if ((limit === 'maxCq' || limit === 'maxQp') && process.env.VERBENA_SLOW !== '1') {
-          while (made.length < Math.min(max - 8, 4096)) made.push(create())
-          return
-        }
         expectThrow('ENOMEM', () => {
           while (made.length <= max) made.push(create())
         })
         expect(made.length).toBeLessThanOrEqual(max)
-        // Memory may end before the number does, but not soon.
-        expect(made.length).toBeGreaterThanOrEqual(Math.min(max, 4096) - 8)
+        // Other tests of this thread may have some.
+        expect(made.length).toBeGreaterThanOrEqual(Math.min(max, 65536) - 16)
       } finally {
         for (const object of made.reverse()) object.close()
         create().close()

@@ -147,11 +147,10 @@ export const groupC: Group = (it) => {
       const all = await t.poll(a.sendCq, 8)
       expect(all.map(({ wrId }) => wrId)).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
       const failed = all.findIndex(({ status }) => status !== 'Success')
-      // What had left for the network before needs the region no more.
-      if (failed < 0 && a.context.device.driven) return
-      expect(failed).toBeGreaterThanOrEqual(0)
-      expect(all[failed]!.status).toBe('LocProtErr')
-      expect(all.slice(failed + 1).every(({ status }) => status === 'WrFlushErr')).toBe(true)
+      // What had left for the network before needs the region no more; on a device without a network nothing has.
+      if (!a.context.device.driven) expect(failed).toBe(0)
+      if (failed >= 0) expect(all[failed]!.status).toBe('LocProtErr')
+      expect(all.slice(failed < 0 ? 8 : failed + 1).every(({ status }) => status === 'WrFlushErr')).toBe(true)
     })
   }
 

@@ -60,9 +60,12 @@ export const groupH: Group = (it) => {
     }
   })
 
-  it('95 without a GRH the LID leads to the adapter, on InfiniBand', async (t) => {
+  it('95 without a GRH the LID leads to the adapter on InfiniBand; on Ethernet there are no LIDs', async (t) => {
     const [a, b] = t.pair(QpType.UD)
-    if (a.context.queryPort(1).linkLayer !== LinkLayer.InfiniBand) return
+    if (a.context.queryPort(1).linkLayer === LinkLayer.Ethernet) {
+      expectThrow('EINVAL', () => a.pd.createAh({ dlid: 1, portNum: 1 }))
+      return
+    }
     const to = a.datagram(t, b)
     const local = t.own(a.pd.createAh({ dlid: b.endpoint.lid, portNum: 1 }))
     const nowhere = t.own(a.pd.createAh({ dlid: 0xbff0, portNum: 1 }))

@@ -13,11 +13,14 @@ import {
   type PdHandle,
   QpState,
   QpType,
+  registerDriver,
   SendFlag,
   type SrqHandle,
+  VerbsError,
   WcStatus,
   workCompletions,
 } from '../../src/index.ts'
+import { NativeError } from '../../src/memory/index.ts'
 import { connect, drain, makeEnd, Part, until } from '../devices/shm/rig.ts'
 import { withSlot } from './slots.ts'
 
@@ -387,7 +390,57 @@ describe('completion queues', () => {
   })
 })
 
+describe('a multicast group', () => {
+  const group = new Uint8Array(16).fill(0xff)
+
+  it('that the device cannot join leaves the QP as it was', () => {
+    const [pd, cq] = [context.allocPd(), context.createCq(4)]
+    const qp = pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq })
+    const { device } = context
+    device.joinGroup = () => {
+      throw new VerbsError('ENOMEM', 'attachMcast', 'no socket is left')
+    }
+    try {
+      expect(() => qp.attachMcast(group)).toThrow('no socket is left')
+    } finally {
+      Reflect.deleteProperty(device, 'joinGroup')
+    }
+    qp.attachMcast(group)
+    let left = 0
+    device.leaveGroup = () => void left++
+    try {
+      expect(() => qp.attachMcast(group)).toThrow('attached to the group already')
+      expect(left).toBe(1)
+    } finally {
+      Reflect.deleteProperty(device, 'leaveGroup')
+    }
+    qp.detachMcast(group)
+    qp.close()
+    cq.close()
+    pd.close()
+  })
+})
+
 describe('misuse', () => {
+  it('of the system, when a device is opened, is a VerbsError with its code and advice', () => {
+    registerDriver({
+      kind: 'full',
+      list: () => [],
+      open: (name) => {
+        if (name !== 'full') return null
+        throw new NativeError('ENOSPC', 28, 'ftruncate', 'the segment could not be made: make /dev/shm larger')
+      },
+    })
+    expect(() => openDevice('full')).toThrow(
+      expect.objectContaining({
+        name: 'VerbsError',
+        code: 'ENOSPC',
+        verb: 'openDevice',
+        message: expect.stringContaining('make /dev/shm larger'),
+      }),
+    )
+  })
+
   it('is a VerbsError that names the argument', () => {
     const cq = context.createCq(4)
     const invalid = expect.objectContaining({ name: 'VerbsError', code: 'EINVAL' })
