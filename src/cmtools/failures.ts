@@ -41,7 +41,8 @@ export function eventError(event: CmEvent): CmFailure | undefined {
   return new CmFailure(code, `${event.name}, error ${event.status}: ${explanation(event)}`, event)
 }
 
-function explanation({ type, status, id }: CmEvent): string {
+function explanation(event: CmEvent): string {
+  const { type, status, id } = event
   const peer = peerText(id)
   if (type === CmEventType.Disconnected) return `${peer} ended the connection`
   if (type === CmEventType.AddrError)
@@ -49,7 +50,7 @@ function explanation({ type, status, id }: CmEvent): string {
   if (type === CmEventType.Rejected) {
     if (status === invalidServiceId) return `nobody listens on ${peer}: start the server there first, or give --wait`
     if (status === consumerReject) return `${peer} refused the connection: it has as many as it wants`
-    return `${peer} refused the connection`
+    return `${peer} refused the connection (${event.statusText})`
   }
   if (type === CmEventType.Unreachable && status === etimedout)
     return `${peer} does not answer: is the server running there, and does its device have this address?`

@@ -208,11 +208,12 @@ export abstract class Establishing extends Ready implements CmOwner {
     if (this.watches.size > 0) heat(this)
   }
 
-  private handleCm({ type, id, status, param }: CmEvent): void {
+  private handleCm(event: CmEvent): void {
+    const { type, id, status, param } = event
     const where = this.peerText()
     switch (type) {
       case CmEventType.ConnectRequest:
-        this.arrive({ type, id, status, param } as CmEvent)
+        this.arrive(event)
         break
       case CmEventType.AddrResolved:
         id.resolveRoute()
@@ -232,7 +233,7 @@ export abstract class Establishing extends Ready implements CmOwner {
         this.connectFailed(Errno.ETIMEDOUT, `${where} does not answer`)
         break
       case CmEventType.Rejected:
-        this.connectFailed(Errno.ECONNREFUSED, `${where} refused the connection (reason ${status})`)
+        this.connectFailed(Errno.ECONNREFUSED, `${where} refused the connection (${event.statusText})`)
         break
       case CmEventType.ConnectError:
         this.connectFailed(Errno.ECONNREFUSED, `the connection to ${where} could not be made (status ${status})`)

@@ -2,13 +2,13 @@
 import {
   type CmMessage,
   type CmPath,
-  CmRejReason,
   formatIp,
   isMalformed,
   opcodeTable,
   parseCma,
   RdmaPortSpace,
   rdmaPortOf,
+  rejReasonText,
 } from '../wire/index.ts'
 import { problemRules } from './problems.ts'
 import type { Row } from './row.ts'
@@ -196,7 +196,7 @@ function cmNotes(message: CmMessage): string[] {
         `RNR retry ${message.rnrRetryCount}`,
       ]
     case 'REJ':
-      return [...ids(message), `reason ${message.reason}, ${rejText(message.reason)}`]
+      return [...ids(message), `reason ${message.reason}, ${rejReasonText(message.reason)}`]
     case 'DREQ':
     case 'LAP':
       return [...ids(message), `remote QP ${qp(message.remoteQpn)}`]
@@ -231,13 +231,6 @@ function service(serviceId: bigint, privateData: Uint8Array): string[] {
 
 function timeout({ localAckTimeout }: CmPath): string {
   return duration(4096 * 2 ** localAckTimeout)
-}
-
-/** InvalidServiceId becomes "invalid service id". */
-function rejText(reason: number): string {
-  const name = Object.entries(CmRejReason).find(([, code]) => code === reason)?.[0]
-  if (name === undefined) return 'not known'
-  return name.replace(/[A-Z]/g, (letter, at: number) => (at === 0 ? letter.toLowerCase() : ` ${letter.toLowerCase()}`))
 }
 
 /** Does a row have anything that `trace check` would complain about? */

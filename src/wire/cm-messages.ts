@@ -226,3 +226,9 @@ export const CmRejReason = {
   InvalidPrimaryFlowLabel: 32,
   InvalidAlternateFlowLabel: 33,
 } as const
+
+/** A `CmRejReason` in words: 8 is "invalid service id". */
+export function rejReasonText(reason: number): string {
+  const name = Object.entries(CmRejReason).find(([, code]) => code === reason)?.[0]
+  return name === undefined ? 'not known' : name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
+}

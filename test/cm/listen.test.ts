@@ -22,7 +22,9 @@ describe('a REQ that is refused at once', () => {
   })
 
   test('for what the agent knows of its ports', () => {
-    const s = new Script({ check: ({ pkey }) => (pkey === 0xffff ? undefined : CmRejReason.InvalidPrimaryRemoteGid) })
+    const s = new Script({
+      check: ({ pkey }) => (pkey === 0xffff ? undefined : { reason: CmRejReason.InvalidPrimaryRemoteGid }),
+    })
     s.cm.listen(service)
     s.recvReq({ pkey: 0x8001 })
     s.tookSent('REJ', { reason: CmRejReason.InvalidPrimaryRemoteGid })

@@ -105,6 +105,7 @@ test('a peer that wants another type of QP, or a greater MTU than we can, is ref
   s.recvReq({ transportServiceType: 1 })
   s.tookSent('REJ', { reason: CmRejReason.InvalidTransportServiceType })
   s.recvReq({ pathMtu: 4 })
-  s.tookSent('REJ', { reason: CmRejReason.InvalidPathMtu })
+  const { additionalInfo, additionalInfoLength } = s.tookSent('REJ', { reason: CmRejReason.InvalidPathMtu })
+  expect([additionalInfoLength, additionalInfo[0]! >> 4]).toEqual([1, reqParams.pathMtu])
   expect(c.state).toBe('REQ_SENT')
 })

@@ -202,7 +202,7 @@ export function buildSidrRep(
   })
 }
 
-function additional(
+export function additional(
   call: string,
   info: Uint8Array | undefined,
 ): { additionalInfo?: Uint8Array; additionalInfoLength?: number } {

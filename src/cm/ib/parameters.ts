@@ -4,7 +4,7 @@
  * calls nanoseconds. `A` is an address that MADs go to and come from; what it is, only the caller knows.
  */
 import type { QpType } from '../../verbs/index.ts'
-import type { CmMessage, CmPath, CmReq, CmType } from '../../wire/index.ts'
+import type { CmMessage, CmPath, CmRej, CmReq, CmType } from '../../wire/index.ts'
 import type { CmConnection, CmListener } from './connection.ts'
 import type { DropReason } from './errors.ts'
 
@@ -215,8 +215,8 @@ export interface CmOptions<A> {
   addressOnPath?: (address: A, path: CmPath) => boolean
   /** Told of each message that is dropped, and of what ends before its time; `CmCounters` has the sums. */
   count?: (what: DropReason | 'evicted' | 'expired') => void
-  /** A `CmRejReason` to refuse a REQ with, before any listener sees it: wrong GID, P_Key, … */
-  check?: (request: CmReq, from: A) => number | undefined
+  /** What to refuse a REQ with, before any listener sees it: wrong GID, P_Key, … */
+  check?: (request: CmReq, from: A) => RejParams | undefined
   /** Code of the adapter's delay in answering; default 15 (134 ms). */
   caAckDelay?: number
   limits?: Partial<CmLimits>
@@ -240,6 +240,18 @@ export interface CmLimits {
   exchangeNs: number
   /** Where there is no more room for requests, those wait at least so long for their RTU; default 1 s. */
   rtuNs: number
+}
+
+/** The additional information of a REJ for an invalid path MTU: the code of the greatest that is accepted, in four bits. */
+export function mtuInfo(code: number): Uint8Array {
+  return Uint8Array.of(code << 4)
+}
+
+/** What such a REJ accepts; undefined if it does not say. Senders that put the bits at the other end are understood. */
+export function acceptedMtu({ additionalInfo, additionalInfoLength }: CmRej): number | undefined {
+  if (additionalInfoLength < 1) return undefined
+  const [byte = 0] = additionalInfo
+  return [byte >> 4, byte & 15].find((code) => code >= 1 && code <= 5)
 }
 
 /** Codes of path MTUs, 1 for 256 bytes to 5 for 4096. */

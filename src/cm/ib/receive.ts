@@ -6,8 +6,8 @@ import { QpType } from '../../verbs/index.ts'
 import { type CmMessage, CmRejReason, type CmReq, get64Big, isMalformed, Mad, parseCm } from '../../wire/index.ts'
 import { Connection, type Listener } from './connection.ts'
 import { type Engine, halfOpenStates } from './engine.ts'
-import { build, buildSidrRep, hasPath, turned } from './messages.ts'
-import { AprStatus, type CmMessageOf, SidrStatus } from './parameters.ts'
+import { additional, build, buildSidrRep, hasPath, turned } from './messages.ts'
+import { AprStatus, type CmMessageOf, mtuInfo, type RejParams, SidrStatus } from './parameters.ts'
 import { remoteKeyOf, sidrKeyOf } from './registry.ts'
 import type { CmTrigger } from './states.ts'
 import { ackTimeoutCode, timeoutNs } from './timeouts.ts'
@@ -107,9 +107,10 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
     }
     registry.forgetRemote(known)
   }
-  const reason = wrongIn(request) ?? options.check?.(request, from)
-  if (reason !== undefined) {
-    refuse(engine, request, reason, from)
+  const reason = wrongIn(request)
+  const refusal = reason === undefined ? options.check?.(request, from) : { reason }
+  if (refusal !== undefined) {
+    refuse(engine, request, refusal.reason ?? CmRejReason.ConsumerReject, from, refusal)
     return
   }
   const stale = registry.byQpn(request.localCaGuid, request.localQpn, source)
@@ -162,7 +163,8 @@ function receiveFromPeer<A>(
           ? CmRejReason.InvalidPathMtu
           : undefined
     if (reason !== undefined) {
-      refuse(engine, request, reason, c.peer)
+      const info = reason === CmRejReason.InvalidPathMtu ? { additionalInfo: mtuInfo(c.pathMtu) } : {}
+      refuse(engine, request, reason, c.peer, info)
       return
     }
     learn(c, request)
@@ -207,9 +209,16 @@ function wrongIn(request: CmReq): number | undefined {
   return request.localQpn < firstQpn ? CmRejReason.UnsupportedRequest : undefined
 }
 
-function refuse<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, reason: number, to: A): void {
+function refuse<A>(
+  engine: Engine<A>,
+  request: CmMessageOf<'REQ'>,
+  reason: number,
+  to: A,
+  params: RejParams = {},
+): void {
   engine.countRej(reason)
-  const fields = { localCommId: 0, remoteCommId: request.localCommId, messageRejected: 0, reason }
+  const ids = { localCommId: 0, remoteCommId: request.localCommId }
+  const fields = { ...ids, messageRejected: 0, reason, ...additional('receive', params.additionalInfo) }
   engine.sendTo('REJ', build('receive', 'REJ', request.transactionId, fields), to)
 }
 

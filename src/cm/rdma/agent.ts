@@ -36,6 +36,8 @@ import {
   type CmEvent as IbEvent,
   type ListenOptions,
   mtuBytes,
+  mtuCode,
+  mtuInfo,
   Shares,
 } from '../ib/index.ts'
 import { sameBytes } from './address.ts'
@@ -140,7 +142,10 @@ export class Agent {
       count: (what) => this.#count(counterOf[what] ?? 'cm_drops_malformed'),
       addressKey: ({ source }) => source,
       addressOnPath: ({ gid }, { remoteGid }) => sameBytes(gid, remoteGid),
-      check: ({ pathMtu }) => (mtuBytes(pathMtu) > activeMtu ? CmRejReason.InvalidPathMtu : undefined),
+      check: ({ pathMtu }) =>
+        mtuBytes(pathMtu) > activeMtu
+          ? { reason: CmRejReason.InvalidPathMtu, additionalInfo: mtuInfo(mtuCode(activeMtu)) }
+          : undefined,
     })
   }
 

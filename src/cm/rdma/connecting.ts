@@ -8,9 +8,10 @@
  */
 import { nowNs } from '../../memory/index.ts'
 import { Access, type AhAttr, QpState, QpType } from '../../verbs/index.ts'
-import { CmaHdr, CmRejReason, emitCma, rdmaServiceId } from '../../wire/index.ts'
+import { CmaHdr, type CmRej, CmRejReason, emitCma, rdmaServiceId } from '../../wire/index.ts'
 import {
   AprStatus,
+  acceptedMtu,
   type CmConnection,
   type CommunicationManager,
   type CmEvent as IbEvent,
@@ -284,7 +285,7 @@ export class Connecting implements ConnectionOwner, Neighbour {
         this.#established({})
         break
       case 'rejReceived':
-        if (this.#askedWithLess(event.message.reason)) break
+        if (this.#askedWithLess(event.message)) break
         if (this.#phase === 'connected') this.#end(0, { privateData: event.message.privateData })
         else this.#fail(CmEventType.Rejected, event.message.reason, { privateData: event.message.privateData })
         break
@@ -366,12 +367,12 @@ export class Connecting implements ConnectionOwner, Neighbour {
     if (this.#phase === 'connected') this.#end(0, {})
   }
 
-  /** Where the peer's MTU is smaller, the same again with the next smaller one. */
-  #askedWithLess(reason: number): boolean {
+  /** Where the peer's MTU is smaller, the same again with the one that it accepts, or with the next smaller one. */
+  #askedWithLess(rej: CmRej): boolean {
     const { pathMtu } = this.#ib!
-    if (reason !== CmRejReason.InvalidPathMtu || this.#phase !== 'asking' || pathMtu <= 1) return false
+    if (rej.reason !== CmRejReason.InvalidPathMtu || this.#phase !== 'asking' || pathMtu <= 1) return false
     this.#ib!.context = undefined
-    this.#ib = this.#ask!(pathMtu - 1)
+    this.#ib = this.#ask!(Math.min(pathMtu - 1, acceptedMtu(rej) ?? pathMtu - 1))
     return true
   }
 

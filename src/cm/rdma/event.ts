@@ -1,6 +1,7 @@
 /** Events of the RDMA CM: `rdma_cm_event`. */
-import type { AddressHandle, AhAttr } from '../../verbs/index.ts'
-import { type CmEventType, eventText } from './constants.ts'
+import { type AddressHandle, type AhAttr, QpType } from '../../verbs/index.ts'
+import { CmRejReason, rejReasonText } from '../../wire/index.ts'
+import { CmEventType, errno, eventText } from './constants.ts'
 import type { CmId } from './id.ts'
 
 /** What came with an event: `param.conn` and `param.ud` in one. Fields that mean nothing for the event are absent. */
@@ -46,6 +47,16 @@ export class CmEvent {
   /** `RDMA_CM_EVENT_ESTABLISHED`, … */
   get name(): string {
     return eventText(this.type)
+  }
+
+  /** The status in words: "ETIMEDOUT", "reason 8, invalid service id: nobody listens there". */
+  get statusText(): string {
+    const { type, status } = this
+    if (status < 0) return Object.entries(errno).find(([, code]) => code === -status)?.[0] ?? `errno ${-status}`
+    if (status === 0) return 'success'
+    if (this.id.qpType === QpType.UD) return `SIDR status ${status}`
+    const nobody = type === CmEventType.Rejected && status === CmRejReason.InvalidServiceId
+    return `reason ${status}, ${rejReasonText(status)}${nobody ? `: ${this.id.nobodyListens}` : ''}`
   }
 
   /** `rdma_ack_cm_event`: nothing need be acknowledged here. */

@@ -22,7 +22,15 @@ import {
 } from '../../verbs/index.ts'
 import { CmaHdr, isMalformed, parseCma } from '../../wire/index.ts'
 import type { CmEvent as IbEvent } from '../ib/index.ts'
-import { type CmAddress, type CmSocketAddress, isAny, isMulticast, parseAddress, socketAddress } from './address.ts'
+import {
+  type CmAddress,
+  type CmSocketAddress,
+  isAny,
+  isMulticast,
+  parseAddress,
+  sameBytes,
+  socketAddress,
+} from './address.ts'
 import type { Agent, ListenerOwner } from './agent.ts'
 import { Connecting, type ConnectionHost } from './connecting.ts'
 import { CmEventType, errno, PortSpace, privateDataBytes, qpTypeOf, udpQkey } from './constants.ts'
@@ -148,6 +156,15 @@ export class CmId implements ConnectionHost, ListenerOwner {
   /** `rdma_get_peer_addr`; undefined until it is known. */
   get peerAddress(): CmSocketAddress | undefined {
     return this.#peer
+  }
+
+  /** What a rejection by a missing listener means, with a hint where an address may mean another adapter than expected. */
+  get nobodyListens(): string {
+    const path = this.#path
+    if (path === undefined || path.agent.ethernet || !sameBytes(path.dgid, path.gid)) return 'nobody listens there'
+    const { name } = path.agent
+    const own = `nobody listens on this adapter, ${name}, to which all addresses of the host lead`
+    return `${own}; another one of the segment is reached by its GID, written as an IPv6 address`
   }
 
   // --- addresses ---------------------------------------------------------------------------------------------------

@@ -24,10 +24,11 @@ function codeOf({ type, status }: CmEvent): RdmaCmErrorCode {
   return status === -errno.ETIMEDOUT ? 'ETIMEDOUT' : 'EIO'
 }
 
-function textOf({ type, status, id }: CmEvent): string {
+function textOf(event: CmEvent): string {
+  const { type, status, id } = event
   const peer = id.peerAddress === undefined ? 'the peer' : `${id.peerAddress.address} port ${id.peerAddress.port}`
-  if (type === CmEventType.Rejected) return `${peer} rejected the connection (reason ${status})`
+  if (type === CmEventType.Rejected) return `${peer} rejected the connection (${event.statusText})`
   if (type === CmEventType.AddrError) return `no device leads to ${peer}`
   if (status === -errno.ETIMEDOUT) return `${peer} did not answer`
-  return `the connection to ${peer} failed with status ${status}`
+  return `the connection to ${peer} failed (${event.statusText})`
 }

@@ -382,4 +382,25 @@ describe('bad input', () => {
     }
     expect((await event(T.Rejected)).status).toBe(CmRejReason.NoResources)
   })
+
+  it('one that says which MTU it accepts is asked again with that', async () => {
+    start()
+    registerService(foreign.qp, rdmaServiceId(PortSpace.Tcp, 7471))
+    const id = await resolved(PortSpace.Tcp, 7471)
+    id.connect()
+    // The code in four bits at the front or at the end; one that is greater than what was asked for means nothing.
+    for (const [pathMtu, info] of [
+      [5, 3 << 4],
+      [3, 2],
+      [2, 5],
+    ] as const) {
+      const req = (await foreign.next()) as CmMessage & { type: 'REQ' }
+      expect(req).toMatchObject({ type: 'REQ', pathMtu })
+      const additional = { additionalInfo: Uint8Array.of(info), additionalInfoLength: 1 }
+      const ids = { remoteCommId: req.localCommId, reason: CmRejReason.InvalidPathMtu }
+      foreign.send(cmMessage('REJ', req.transactionId, { ...ids, ...additional }))
+    }
+    expect(await foreign.next()).toMatchObject({ type: 'REQ', pathMtu: 1 })
+    id.close()
+  })
 })
