@@ -268,8 +268,8 @@ export class Agent {
   }
 
   /**
-   * In a segment nobody outlives a process to disconnect for it, as a kernel does: who is connected looks by itself. What is
-   * returned ends that.
+   * No kernel disconnects for a process that dies on `shm`, so connected ids look for dead peers. Returns a function that
+   * stops it.
    */
   watchPeer(remoteCommId: number, connection: Neighbour): () => void {
     const place = agentPlaceOf(remoteCommId)

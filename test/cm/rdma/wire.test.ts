@@ -207,6 +207,22 @@ describe('RC', () => {
     })
   })
 
+  it('communication IDs do not count up: one does not tell the next', async () => {
+    start()
+    registerService(foreign.qp, rdmaServiceId(PortSpace.Tcp, 7174))
+    const serials: number[] = []
+    for (let i = 0; i < 4; i++) {
+      const id = await resolved(PortSpace.Tcp, 7174)
+      id.connect()
+      serials.push(((await foreign.next()) as CmMessage & { type: 'REQ' }).localCommId & 0x3fffff)
+      id.close()
+      // The REJ of the id that closes.
+      await foreign.next()
+    }
+    const steps = serials.slice(1).map((serial, i) => serial - serials[i]!)
+    expect(new Set(steps).size, serials.join(', ')).toBe(steps.length)
+  })
+
   it('Linux’s REP makes an RTU, its DREQ a DREP, with the transaction ids that belong to them', async () => {
     start()
     const [, rep] = capturedIn('rstream.pcap') as [CmMessage, CmMessage & { type: 'REP' }]
