@@ -3,6 +3,8 @@
  * has to print what it prints over TCP.
  */
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../src/index.ts'
@@ -101,6 +103,18 @@ describe.skipIf(!nativeAvailable)('a cluster', () => {
     expect(err.filter((line) => /listen .*: TCP alone, because listen EADDRINUSE/.test(line))).toHaveLength(1)
     expect(err.filter((line) => /connect .*: RDMA/.test(line))).toHaveLength(4)
   })
+
+  it('that has no TCP says why its second worker does not listen', async () => {
+    const free = createServer().listen(0, '127.0.0.1')
+    await once(free, 'listening')
+    const { port } = free.address() as AddressInfo
+    await once(free.close(), 'close')
+    const { err, code } = await run(['cluster.mjs', String(port)], overDevice(segment, 'local rdma-only'))
+    expect(code).toBe(1)
+    const why = /listen EADDRINUSE .*workers of a cluster cannot share a port over RDMA.*VERBENA_PRELOAD_FALLBACK=tcp/
+    expect(err.filter((line) => line.startsWith('verbena: listen') && why.test(line))).toHaveLength(1)
+    expect(err.filter((line) => /listen .*: RDMA \(/.test(line))).toHaveLength(1)
+  })
 })
 
 describe.skipIf(!nativeAvailable)('a process that ends', () => {
@@ -122,12 +136,5 @@ describe.skipIf(!nativeAvailable)('a process that ends', () => {
     const { out } = await using
     await stop()
     expect(out).toEqual([expect.stringMatching(/^(ECONNRESET|ETIMEDOUT) read$/)])
-  })
-
-  it('that has no TCP says why its second worker does not listen', async () => {
-    const { err } = await run(['cluster.mjs'], overDevice(segment, 'local rdma-only'))
-    const why = /listen EADDRINUSE .*workers of a cluster cannot share a port over RDMA.*VERBENA_PRELOAD_FALLBACK=tcp/
-    expect(err.filter((line) => line.startsWith('verbena: listen') && why.test(line))).toHaveLength(1)
-    expect(err.filter((line) => /listen .*: RDMA \(/.test(line))).toHaveLength(1)
   })
 })
