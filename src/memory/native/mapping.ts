@@ -316,6 +316,8 @@ function createNew(name: string, sizeBytes: number): number | null {
   } catch (error) {
     if (fd >= 0) fs.closeSync(fd)
     if (codeOf(error) === 'EEXIST') return null
+    if (codeOf(error) === 'ENOENT')
+      throw new NativeError('ENOENT', errnos.ENOENT, 'shm_open', `${what}, because there is no ${folder}`)
     throw fromNode(error, 'shm_open', what)
   } finally {
     if (fd >= 0) fs.unlinkSync(temporary)
