@@ -105,6 +105,8 @@ export abstract class NetworkDevice implements Device {
 
   /** The time for timers, nanoseconds, monotonic. */
   protected abstract nowNs(): number
+  /** A turn begins: what the link has opened and closed since the last one stays as it is until this operation ends. */
+  protected entered(): void {}
   /** Gives packets that have come to the transport, a batch at most; how many there were. */
   protected abstract receive(nowNs: number): number
   /** Sends the packets that the sink has collected. */
@@ -199,6 +201,7 @@ export abstract class NetworkDevice implements Device {
     do {
       segment.enterNow()
       try {
+        this.entered()
         const now = this.nowNs()
         if (look) received += this.receive(now)
         // A thread that was held up finds timers expired and, behind other packets, the acknowledgements they waited for.

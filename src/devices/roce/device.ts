@@ -205,7 +205,6 @@ export class RoceDevice extends NetworkDevice {
       this.#countUsers()
     })
     listenToLines(this.index, options)
-    this.#refresh()
     this.#wakeService()
   }
 
@@ -222,7 +221,6 @@ export class RoceDevice extends NetworkDevice {
     this.host.control(() => {
       if (this.#countUsers() === 0) this.#closeSockets()
     })
-    this.#refresh()
   }
 
   /** Counts the users, and how many of them leave the work to a thread; how many users. */
@@ -376,7 +374,6 @@ export class RoceDevice extends NetworkDevice {
         }
       }
     })
-    this.#refresh()
     this.#wakeService()
   }
 
@@ -428,8 +425,13 @@ export class RoceDevice extends NetworkDevice {
     return this.i32[this.#dev + Dev.alone] !== 0 && !serving
   }
 
-  #refresh(): void {
-    if (this.#leaves) return
+  protected override entered(): void {
+    this.#follow()
+    this.#chain?.advance(nowNs())
+  }
+
+  /** Follows what was opened and closed; inside an operation. */
+  #follow(): void {
     const generation = Atomics.load(this.i32, this.#dev + Dev.generation)
     if (generation !== this.#generation) {
       // All sockets are attached anew.
@@ -444,9 +446,7 @@ export class RoceDevice extends NetworkDevice {
 
   override drive(look: boolean): number {
     if (this.#leaves) return 0
-    this.#refresh()
     this.#sockets.beginTurn()
-    this.#chain?.advance(nowNs())
     return super.drive(look)
   }
 
@@ -535,7 +535,13 @@ export class RoceDevice extends NetworkDevice {
 
   /** For the thread that drives devices, when nobody has this one open any more. */
   retire(): void {
-    this.#refresh()
+    const { segment } = this.host
+    segment.enterNow()
+    try {
+      this.#follow()
+    } finally {
+      segment.leave()
+    }
     this.#dropChain()
     this.#chainSerial = 0
   }

@@ -111,7 +111,10 @@ export class Sockets implements PacketSink {
 
   // --- which sockets there are -------------------------------------------------------------------------------------
 
-  /** Follows the table. */
+  /**
+   * Follows the table. Only inside an operation (`segment.enter`): a descriptor that stands in the table then is closed, and
+   * its number given to another file, only after the operation has ended.
+   */
   refresh(): void {
     const i32 = this.#i32
     const generation = Atomics.load(i32, this.#host.deviceWord(this.#device) + Dev.generation)
@@ -138,11 +141,18 @@ export class Sockets implements PacketSink {
     }
   }
 
-  /** Writes their descriptors, for a thread that waits for them; how many there are. */
+  /**
+   * Writes the descriptors that stand in the table, for a thread that waits for them; how many there are. One that is closed
+   * meanwhile ends the wait: `#closeSlot` sees to that.
+   */
   descriptors(into: Int32Array, from: number): number {
-    this.refresh()
-    for (let i = 0; i < this.#opens.length; i++) into[from + i] = this.#opens[i]!.socket.fd
-    return this.#opens.length
+    const i32 = this.#i32
+    let count = 0
+    for (let slot = 0, word = this.#table; slot < maxSlots; slot++, word += Slot.words) {
+      const fd = i32[word + Slot.fd]! - 1
+      if (fd >= 0) into[from + count++] = fd
+    }
+    return count
   }
 
   // --- sending -----------------------------------------------------------------------------------------------------
@@ -241,7 +251,6 @@ export class Sockets implements PacketSink {
   }
 
   #newPath(av: number, local: number): Path | null {
-    this.refresh()
     const socket = this.#unicast[local] ?? null
     const here = this.#locals[local]
     if (socket === null || here === undefined) return null
