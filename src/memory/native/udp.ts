@@ -3,8 +3,8 @@
  * allocates nothing. Segmentation and coalescing in the kernel (UDP_SEGMENT, UDP_GRO) carry up to 64 datagrams a call.
  *
  * Every socket is non-blocking and unconnected, and has IP_MTU_DISCOVER set to IP_PMTUDISC_DO. So its IPv4 packets have
- * DF and identification 0, and those of one segmented call 0, 1, 2, …: a checksum over the header (the RoCEv2 ICRC) knows
- * it beforehand. IPv6 has no identification.
+ * DF and identification 0, and those of one segmented call 0, 1, 2, …: a checksum over the header (the RoCEv2 ICRC) can be
+ * computed beforehand. IPv6 has no identification.
  *
  * The structures that the kernel reads stand in native memory, prepared once for each object (64-bit little-endian
  * Linux). An object belongs to one thread; another thread of the process adopts the descriptor.
