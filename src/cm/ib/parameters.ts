@@ -202,7 +202,7 @@ export type CmEventType = CmEvent<unknown>['type']
 export interface CmOptions<A> {
   /** GUID of the adapter. */
   caGuid: bigint
-  /** A number from 0 to below 1, as Math.random: PSNs and transaction ids are made with it. */
+  /** A number from 0 to below 1, not to be guessed: PSNs and transaction ids are made with it. */
   random: () => number
   /** A communication id, 32 bits and not 0, that is not easily guessed. Asked again if it is in use. Random without it. */
   commIds?: () => number

@@ -9,7 +9,6 @@
  * Messages are taken from the queue pair as they come and wait in `#intake`, from which each sender gets its turn. One call
  * serves only so many: a flood of them does not stop the event loop, and who sends few of them does not wait for others.
  */
-import { randomBytes } from 'node:crypto'
 import { inRootContext, nowNs } from '../../memory/index.ts'
 import {
   agentAt,
@@ -42,6 +41,7 @@ import {
 } from '../ib/index.ts'
 import { sameBytes } from './address.ts'
 import { GsiPort, type MadAddress } from './gsi-port.ts'
+import { randomNumber } from './random.ts'
 
 /** Whom events of a connection go to: what its `context` is. */
 export interface ConnectionOwner {
@@ -411,11 +411,6 @@ export class Agent {
       // The program still has objects of this context: it goes with the thread.
     }
   }
-}
-
-/** From 0 to below 1, not to be guessed: start PSNs and communication IDs are made of it. */
-function randomNumber(): number {
-  return randomBytes(6).readUIntBE(0, 6) / 2 ** 48
 }
 
 /** The agents of this thread, by device, or by the context that the program has opened itself. */

@@ -8,6 +8,7 @@ import type { PortSpace } from './constants.ts'
 import { RdmaCmError } from './errors.ts'
 import type { MadAddress } from './gsi-port.ts'
 import type { IdOptionValues, IdQpType } from './params.ts'
+import { randomNumber } from './random.ts'
 
 /** What a listener without a number of its own allows, and the most that one may have: Linux's. */
 const mostBacklog = 1024
@@ -32,7 +33,7 @@ export class BoundPort {
     this.#host = agent.context.device.host
     const gid = !agent.ethernet || isAny(ip) ? new Uint8Array(16) : gidOfIp(ip)
     try {
-      this.#taken = takePort(this.#host, { portSpace, port, gid, reuse: options.reuseAddr }, Math.random)
+      this.#taken = takePort(this.#host, { portSpace, port, gid, reuse: options.reuseAddr }, randomNumber)
     } catch (error) {
       throw inUse(call, error)
     }

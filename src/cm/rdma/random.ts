@@ -1,0 +1,7 @@
+/** What a stranger must not guess is made of this: communication and transaction IDs, start PSNs, ephemeral ports. */
+import { randomBytes } from 'node:crypto'
+
+/** From 0 to below 1, from the system's random source. */
+export function randomNumber(): number {
+  return randomBytes(6).readUIntBE(0, 6) / 2 ** 48
+}
