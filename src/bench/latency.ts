@@ -1,5 +1,5 @@
 /**
- * The one-way latency benchmark (seed 000): a sending and a receiving thread, one set of settings after the other.
+ * The one-way latency benchmark: a sending and a receiving thread, one set of settings after the other.
  *
  *     main thread   plans the sets, tells both threads to prepare and connect, saves what they measured
  *     sender        stamps and posts messages, notes t_comp       latency-sender.ts

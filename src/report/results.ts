@@ -7,7 +7,7 @@
  *     DIR/sets.csv   sockets only: all sets as a table
  *     DIR/NNN-END.flame.json   sockets with a profile: the tree of calls of an end (FlameNode)
  *
- * Timestamps are the `tv_nsec` of CLOCK_MONOTONIC as seed 000 stores them: integers from 0 to 999,999,999 that wrap
+ * Timestamps are the `tv_nsec` of CLOCK_MONOTONIC: integers from 0 to 999,999,999 that wrap
  * each second; an empty field is a message that was lost or not signaled. Latencies are nanoseconds.
  */
 
@@ -144,7 +144,7 @@ export interface SocketResults extends ResultsHead {
 
 export type Results = LatencyResults | ThroughputResults | SocketResults
 
-/** The settings of the plots, one file for each run, as in seed 000's section "Processing data". */
+/** The settings of the plots, one file for each run. */
 export interface PlotSettings {
   /** Pixels. */
   figure: { width: number; height: number }

@@ -42,7 +42,7 @@ export function medianOf(values: readonly number[]): number {
  * Latencies t − t_subm in nanoseconds, of the messages that have both timestamps (NaN is a missing one).
  *
  * Both are `tv_nsec`, which wraps. No message travels for a second, so a later timestamp that is the smaller one has
- * wrapped once and gets 1e9 added (seed 000, "Processing data").
+ * wrapped once and gets 1e9 added.
  */
 export function latencies(tSubm: ArrayLike<number>, t: ArrayLike<number>): Float64Array {
   const length = Math.min(tSubm.length, t.length)

@@ -1,5 +1,5 @@
 /**
- * Histograms as in seed 000: the same range for all, a box with the share above it and the maximum, a red line at each
+ * Histograms: the same range for all, a box with the share above it and the maximum, a red line at each
  * median. Panels stand above each other on one axis, so that distributions can be compared by eye; within a panel,
  * distributions of one message stream (t_lat and t_comp) or of the same settings in different runs lie over each other.
  */

@@ -1,7 +1,7 @@
 /**
  * Δt_inline: what sending inline would save, from sets that differ only in where the timestamp is taken.
  *
- * Seed 000: Δt_inline ≈ median(t_lat with t_send) − median(t_lat with t_subm). t_lat is t_recv minus the timestamp, and
+ * Δt_inline ≈ median(t_lat with t_send) − median(t_lat with t_subm). t_lat is t_recv minus the timestamp, and
  * t_send is later than t_subm, so the first median is the smaller one; the time saved is the difference the other way.
  */
 

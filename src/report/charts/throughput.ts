@@ -1,5 +1,5 @@
 /**
- * The two throughput charts of seed 004: the techniques over the number of concurrent messages, and the effect of the
+ * The two throughput charts: the techniques over the number of concurrent messages, and the effect of the
  * batch size at 64 concurrent messages, both with messages of 8 bytes. Where these were not measured, the nearest is drawn
  * and the title says so.
  */
@@ -13,7 +13,7 @@ import type { Chart } from './svg.ts'
 
 const SIZE = 8
 const CONCURRENT = 64
-/** The batch of the first chart, as in seed 004. */
+/** The batch of the first chart. */
 const BATCH = 4
 
 export function throughputCharts(entries: readonly ThroughputEntry[], plot: PlotSettings): Chart[] {
