@@ -34,13 +34,15 @@ function segmentOf(device: string): string | undefined {
 
 /** Opens the adapter that `-d` names; without a name that of VERBENA_DEVICE, or of the segment where processes meet. */
 export function openNamed(name: string | undefined, options: OpenOptions = {}): Context {
-  const asked = name ?? (process.env.VERBENA_DEVICE || meetingPlace)
-  checkShared('-d', asked)
+  const ofEnvironment = process.env.VERBENA_DEVICE
+  const asked = name ?? (ofEnvironment || meetingPlace)
+  const flag = name === undefined && ofEnvironment ? 'VERBENA_DEVICE' : '-d'
+  checkShared(flag, asked)
   try {
     return openDevice(asked, options)
   } catch (error) {
     // It says which there are. What else is wrong is not the name: the environment, perhaps.
     if (!(error instanceof VerbsError) || error.code !== 'ENODEV') throw error
-    throw new UsageError('-d', `'${asked}' cannot be used: ${error.message.replace(/^openDevice: /, '')}`)
+    throw new UsageError(flag, `'${asked}' cannot be used: ${error.message.replace(/^openDevice: /, '')}`)
   }
 }
