@@ -67,7 +67,7 @@ export function decodeAsOption(): Option {
 function decodeAs(text: string, before: DecodeAs | undefined): DecodeAs {
   const [port = '', what = ''] = text.split('=')
   const number = Number(port)
-  if (!/^\d+$/.test(port) || number < 1 || number > 65_535 || !(what in portUses))
+  if (!/^\d+$/.test(port) || number < 1 || number > 65_535 || !Object.hasOwn(portUses, what))
     throw new InvalidArgumentError('A port and what it carries is wanted, such as 4792=roce or 8472=vxlan.')
   return new Map([...(before ?? []), [number, what as keyof typeof portUses]])
 }

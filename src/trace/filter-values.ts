@@ -59,11 +59,16 @@ export function duration(unit: 'ns' | 's'): ValueKind {
   }
 }
 
+const truth: ReadonlyMap<string, boolean> = new Map([
+  ...['true', 'yes', '1'].map((word) => [word, true] as const),
+  ...['false', 'no', '0'].map((word) => [word, false] as const),
+])
+
 export const flag: ValueKind = {
   wants: 'true or false',
   ordered: false,
   read(text) {
-    const wanted = { true: true, yes: true, 1: true, false: false, no: false, 0: false }[text.toLowerCase()]
+    const wanted = truth.get(text.toLowerCase())
     return wanted === undefined ? undefined : { equals: (have) => have === wanted }
   },
 }

@@ -154,7 +154,8 @@ export function parseFilter(text: string): Filter {
   }
   const comparison = (): Filter => {
     const name = tokens[at++] ?? fail('here the expression ends too early', text.length)
-    const field = filterFields[name.text.toLowerCase()]
+    const known = name.text.toLowerCase()
+    const field = Object.hasOwn(filterFields, known) ? filterFields[known] : undefined
     if (field === undefined || name.quoted)
       return fail(`there is no field "${name.text}"; the fields are ${Object.keys(filterFields).join(', ')}`, name.at)
     const operator = peek()

@@ -73,6 +73,8 @@ describe('filters', () => {
     ['psn == 3 psn', '"psn" is not expected here', 9],
     ['not', 'here the expression ends too early', 3],
     ['time > 1min', 'a time such as 250us or 1.5ms (units ns, us, ms, s; without one: s) is wanted', 7],
+    ['constructor', 'there is no field "constructor"', 0],
+    ['ackreq == constructor', 'true or false is wanted', 10],
     ['psn == abc', 'psn is compared with "abc": a whole number such as 21 or 0x15, at most 16777215', 7],
     ['psn == 0x1000000', 'at most 16777215 is wanted', 7],
     ['payload > 1k', 'a whole number', 10],
