@@ -8,7 +8,7 @@
  *
  * - The send queue belongs to the thread that posted first (`Qp.bias`); another thread that posts ends that, until one
  *   thread alone has posted for a while.
- * - The peer's receive queue has one sender, this one. All others who touch it have changed a state first and waited for
+ * - The peer's receive queue has one sender, this one. All others that touch it have changed a state first and waited for
  *   a grace period. So its lock is taken only where entering an operation needs the barrier; see memory/segment.ts.
  * - The same holds for the CQ while that QP's receive side is its only producer.
  *
@@ -265,7 +265,7 @@ export class ShmFastPath implements FastPath {
     }
 
     const tail = i32[d + Qp.rqTail]!
-    // The line of `rqHead` is the receiver's, who writes it with every receive; so is that of each receive in its ring.
+    // The receiver writes the line of `rqHead` with every receive, and that of each receive in its ring.
     if (((this.rqHeadSeen - tail) | 0) <= 0) {
       this.rqHeadSeen = Atomics.load(i32, d + Qp.rqHead)
       if (tail === this.rqHeadSeen) return this.giveUp()

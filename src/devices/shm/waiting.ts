@@ -4,7 +4,7 @@
  *
  *     pendingOn.receive   the peer has no receive: until one is posted, or for its RNR timer, `rnrRetry` times
  *     pendingOn.peer      the peer does not answer: for the ACK timeout, `retryCnt` times
- *     pendingOn.grace     the window is closed; those who had looked before may still use it: for a grace period
+ *     pendingOn.grace     the window is closed, but threads that had looked before may still use it: for a grace period
  */
 import { nowNs } from '../../memory/index.ts'
 import { type Host, layout, QpType, WcStatus } from '../../verbs/index.ts'
