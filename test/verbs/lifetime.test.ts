@@ -390,6 +390,50 @@ describe('completion queues', () => {
   })
 })
 
+describe('what happens in between', () => {
+  it('a window that is bound while its region is being deregistered keeps the region: EBUSY, and it is as it was', () => {
+    const [a, b] = [makeEnd(context), makeEnd(context)]
+    connect(a, b)
+    const entry = host.findKey(b.mr.lkey | 0)
+    const { segment } = host
+    const { quiesce } = segment
+    segment.quiesce = () => {
+      host.i32[entry + layout.Key.region] = 1
+      quiesce.call(segment)
+    }
+    try {
+      expect(() => b.mr.close()).toThrow(expect.objectContaining({ code: 'EBUSY' }))
+      host.i32[entry + layout.Key.region] = 0
+      expect(() => b.mr.rereg(4, { access: Access.LocalWrite })).toThrow(expect.objectContaining({ code: 'EBUSY' }))
+    } finally {
+      segment.quiesce = quiesce
+      host.i32[entry + layout.Key.region] = 0
+    }
+    send(a, b)
+    expect(drain(a.cq)).toEqual([{ wrId: 1, status: WcStatus.Success }])
+    a.close()
+    b.close()
+  })
+
+  it('an exception leaves no operation that others would wait for', () => {
+    const [a, b] = [makeEnd(context), makeEnd(context)]
+    connect(a, b)
+    const { device } = context
+    device.doorbell = () => {
+      throw new Error('broken device')
+    }
+    try {
+      expect(() => a.qp.postSend({ opcode: Opcode.Send, sgList: [a.sge()] })).toThrow('broken device')
+    } finally {
+      Reflect.deleteProperty(device, 'doorbell')
+    }
+    expect(host.i32[host.segment.operationWord]! & 1).toBe(0)
+    expect(host.i32[host.qpWord(a.qp.slot) + Qp.sqLock]).toBe(0)
+    a.close()
+    b.close()
+  })
+})
+
 describe('a multicast group', () => {
   const group = new Uint8Array(16).fill(0xff)
 
