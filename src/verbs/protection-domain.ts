@@ -139,7 +139,8 @@ export class ProtectionDomain extends Handle {
   #gidIndex(verb: string, gid: Uint8Array): number {
     const { gids } = this.context.device
     const own = isMulticastGid(gid)
-      ? gids.find((entry) => isMappedGid(entry.gid) === isMappedGid(gid))
+      ? // An adapter without IP addresses has groups of both families, and one kind of GID.
+        (gids.find((entry) => isMappedGid(entry.gid) === isMappedGid(gid)) ?? gids[0])
       : gids.find((entry) => entry.gid.every((byte, i) => byte === gid[i]))
     if (own === undefined)
       throw new VerbsError(
