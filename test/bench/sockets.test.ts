@@ -10,7 +10,14 @@ import {
   socketCombinations,
   streamSizes,
 } from '../../src/bench/sockets/settings.ts'
-import { loadFlame, loadResults, renderReport, type SocketSet } from '../../src/report/index.ts'
+import {
+  disturbance,
+  loadFlame,
+  loadResults,
+  type Machine,
+  renderReport,
+  type SocketSet,
+} from '../../src/report/index.ts'
 import { loopbackDevice } from '../loopback.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-sockets-'))
@@ -35,6 +42,11 @@ function expectWhole(set: SocketSet): void {
   expect(set.seconds).toBeGreaterThan(0)
   expect(set.bytesPerSecond).toBeCloseTo((set.messages / set.seconds) * Number(set.settings.size), -1)
   for (const share of Object.values(set.cpu)) if (share !== null) expect(share).toBeGreaterThanOrEqual(0)
+}
+
+/** What a report says of the machine's load, which is not this test's doing. */
+function ofLoad(machine: Machine): string[] {
+  return [disturbance(machine)].filter((text) => text !== undefined)
 }
 
 describe('TCP_RR and TCP_STREAM', () => {
@@ -63,7 +75,7 @@ describe('TCP_RR and TCP_STREAM', () => {
     expect(table).toHaveLength(sets.length + 1)
     expect(table[0]).toMatch(/^set,test,transport,/)
     const { html, notes, svgs } = renderReport([outDir])
-    expect(notes).toEqual([])
+    expect(notes).toEqual(ofLoad((await results).machine))
     expect([...svgs.keys()]).toEqual([
       ...['socket-throughput', 'socket-throughput-linear', 'socket-cpu', 'socket-round-trips'],
     ])
@@ -136,7 +148,7 @@ describe('a profile', () => {
       expect(existsSync(join(outDir, `${id}-${end}.cpuprofile`))).toBe(true)
     }
     const { html, svgs, notes } = renderReport([outDir])
-    expect(notes).toEqual([])
+    expect(notes).toEqual(ofLoad((await results).machine))
     expect([...svgs.keys()].filter((name) => name.startsWith('flame-'))).toHaveLength(4)
     expect(html).toContain('Where the time went')
     rmSync(join(outDir, `${taken[0]!.id}-client.flame.json`))
