@@ -62,7 +62,9 @@ export function recordOfHandle(host: Host, verb: string, kind: RecordKind, handl
   if (typeof given !== 'object' || given === null || given.kind !== kind)
     throw new VerbsError('EINVAL', verb, `this is not a handle of kind '${kind}'`)
   const { ref } = given
-  const wellFormed = typeof ref === 'number' && (ref | 0) === ref && slotOf(ref) < Records[kind].max
+  // A slot that was never in use may have no memory yet, which only `commitMemory` may ask for.
+  const used = host.i32[host.at.meta + Records[kind].high]!
+  const wellFormed = typeof ref === 'number' && (ref | 0) === ref && slotOf(ref) < used
   const word = wellFormed ? recordOf(host, kind, ref) : stale
   if (word === stale) throw new VerbsError('EINVAL', verb, `the object of this handle is closed, or never was`)
   return word
