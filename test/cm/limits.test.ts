@@ -59,6 +59,13 @@ test('all listeners together', () => {
   expect(s.dropped).toEqual({ tooMany: 2 })
 })
 
+test('limits that are none throw', () => {
+  expect(() => new Script({ limits: { halfOpen: -1 } })).toThrow(
+    /the limit halfOpen is a whole number from 1, not -1 \(ERR_CM_VALUE\)/,
+  )
+  expect(() => new Script({ limits: { halfopen: 3 } as object })).toThrow(/there is no limit "halfopen"/)
+})
+
 describe('all connections together', () => {
   test('requests of peers are dropped, our own calls throw', () => {
     const s = new Script({ limits: { connections: 3 } })

@@ -6,7 +6,8 @@ import { type CmMessage, CmRejReason, type CmReq, type CmType, cmType, Mad, u16 
 import type { Connection, Listener } from './connection.ts'
 import { type CmCounters, newCounters } from './counters.ts'
 import { Deadlines } from './deadlines.ts'
-import type { DropReason } from './errors.ts'
+import { CmError, type DropReason } from './errors.ts'
+import { allLimits, wrongLimits } from './limits.ts'
 import { aboutOf, buildDreq, buildIds, buildRej, buildSidrRep, guidBytes } from './messages.ts'
 import type { CmEvent, CmLimits, CmOptions, RejParams } from './parameters.ts'
 import { Registry } from './registry.ts'
@@ -21,15 +22,6 @@ export interface StepInput<A> {
   from?: A
 }
 
-const defaultLimits: CmLimits = {
-  connections: 65_536,
-  halfOpen: 16_384,
-  answers: 4096,
-  timewait: 16_384,
-  waitNs: timeoutNs(24),
-  exchangeNs: timeoutNs(25),
-  rtuNs: 1e9,
-}
 /** Linux counts in milliseconds; shorter waits would only repeat messages for nothing. */
 const shortestWaitNs = timeoutNs(8)
 
@@ -59,7 +51,9 @@ export class Engine<A> {
 
   constructor(options: CmOptions<A>) {
     this.options = options
-    this.limits = { ...defaultLimits, ...options.limits }
+    const wrong = wrongLimits(options.limits)
+    if (wrong !== undefined) throw new CmError('ERR_CM_VALUE', 'CommunicationManager', wrong)
+    this.limits = allLimits(options.limits)
   }
 
   /** Follows the table from the state of `c`; false if it has nothing for this trigger. */

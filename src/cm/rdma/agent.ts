@@ -29,6 +29,8 @@ import {
 } from '../../verbs/index.ts'
 import { CmRejReason, Mad } from '../../wire/index.ts'
 import {
+  allLimits,
+  type CmLimits,
   type CmListener,
   CommunicationManager,
   type DropReason,
@@ -37,9 +39,12 @@ import {
   mtuBytes,
   mtuCode,
   mtuInfo,
+  parseLimits,
   Shares,
+  wrongLimits,
 } from '../ib/index.ts'
 import { sameBytes } from './address.ts'
+import { RdmaCmError } from './errors.ts'
 import { GsiPort, type MadAddress } from './gsi-port.ts'
 import { randomNumber } from './random.ts'
 
@@ -106,6 +111,8 @@ export class Agent {
   readonly #cq: CompletionQueue
   readonly #wc = workCompletions(32)
   readonly cm: CommunicationManager<MadAddress>
+  /** The limits of `cm`. */
+  readonly limits: Readonly<CmLimits>
   readonly #port: GsiPort
   readonly #intake = new Shares<WaitingMad>()
   /** Bytes of messages that were served: a flood makes no garbage. */
@@ -122,8 +129,9 @@ export class Agent {
   #refs = 0
   #closed = false
 
-  constructor(context: Context, ownsContext: boolean, random: () => number) {
+  constructor(context: Context, ownsContext: boolean, limits: CmLimits, random: () => number) {
     this.context = context
+    this.limits = limits
     this.name = context.name
     this.#ownsContext = ownsContext
     this.ethernet = context.queryPort(1).linkLayer === LinkLayer.Ethernet
@@ -135,6 +143,7 @@ export class Agent {
     const { activeMtu } = context.queryPort(1)
     this.cm = new CommunicationManager<MadAddress>({
       caGuid: context.queryDevice().nodeGuid,
+      limits,
       random,
       commIds: () => port.commId(),
       send: (mad, to) => port.send(mad, to),
@@ -443,18 +452,44 @@ export function agentsOfThread(): number {
   return agents.size
 }
 
-/** The agent of a device in this thread, made if there is none. Each call wants one `releaseAgent`. */
-export function acquireAgent(device: string | Context): Agent {
+/**
+ * The agent of a device in this thread, made if there is none. Each call wants one `releaseAgent`. The call that makes it
+ * decides on its limits: EBUSY if `limits` names others then.
+ */
+export function acquireAgent(device: string | Context, limits?: Partial<CmLimits>): Agent {
   let agent = agents.get(device)
   if (agent === undefined) {
+    const all = allLimits(limitsOfEnvironment(), limits)
     const context = typeof device === 'string' ? openDevice(device) : device
     // What threads left that ended without closing it would take messages that are for others.
     const { host } = context.device
     for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
-    agent = inRootContext(() => new Agent(context, typeof device === 'string', randomNumber))
+    agent = inRootContext(() => new Agent(context, typeof device === 'string', all, randomNumber))
     agents.set(device, agent)
+  } else if (limits !== undefined) {
+    for (const [name, value] of Object.entries(limits)) {
+      const inForce = agent.limits[name as keyof CmLimits]
+      if (value !== undefined && value !== inForce)
+        throw new RdmaCmError(
+          'EBUSY',
+          'createEventChannel',
+          `${agent.name} is in use in this thread with the limit ${name} ${inForce}, not ${value}: who uses it first decides`,
+        )
+    }
   }
   return agent.acquire()
+}
+
+/** EINVAL if limits are none that a communication manager can have. */
+export function checkLimits(limits: unknown, where = ''): void {
+  const wrong = wrongLimits(limits)
+  if (wrong !== undefined) throw new RdmaCmError('EINVAL', 'createEventChannel', `${where}${wrong}`)
+}
+
+function limitsOfEnvironment(): Partial<CmLimits> {
+  const limits = parseLimits(process.env.VERBENA_CM_LIMITS ?? '')
+  checkLimits(limits, 'VERBENA_CM_LIMITS: ')
+  return limits
 }
 
 export function releaseAgent(agent: Agent): void {

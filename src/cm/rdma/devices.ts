@@ -8,6 +8,7 @@
  */
 import { type Context, VerbsError } from '../../verbs/index.ts'
 import { formatIp, gidOfIp, ipOfGid } from '../../wire/index.ts'
+import type { CmLimits } from '../ib/index.ts'
 import {
   isAny,
   isLinkLocal,
@@ -41,13 +42,20 @@ const allAddresses = 'roce'
 
 export class DeviceSet {
   readonly #device: string | Context
+  /** Those of the devices' communication managers, where this set is the first of the thread to use them. */
+  readonly limits: Partial<CmLimits> | undefined
   readonly #agents = new Map<string | Context, Agent>()
 
   readonly #onAgent: (agent: Agent) => void
 
   /** `onAgent` is told of every device that is used for the first time. */
-  constructor(device: string | Context | undefined, onAgent: (agent: Agent) => void) {
+  constructor(
+    device: string | Context | undefined,
+    limits: Partial<CmLimits> | undefined,
+    onAgent: (agent: Agent) => void,
+  ) {
     this.#onAgent = onAgent
+    this.limits = limits
     this.#device = device ?? (process.env.VERBENA_DEVICE || allAddresses)
   }
 
@@ -58,7 +66,7 @@ export class DeviceSet {
   #agent(device: string | Context): Agent {
     let agent = this.#agents.get(device)
     if (agent === undefined) {
-      agent = acquireAgent(device)
+      agent = acquireAgent(device, this.limits)
       this.#agents.set(device, agent)
       this.#onAgent(agent)
     }
@@ -89,6 +97,7 @@ export class DeviceSet {
         found.push(this.#agent(device))
       } catch (error) {
         // Another process has one of them: the other still works.
+        if (!(error instanceof VerbsError)) throw error
         first ??= error
       }
     }

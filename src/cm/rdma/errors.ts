@@ -8,6 +8,7 @@ export const rdmaCmErrorCodes = {
   EINVAL: 'an argument is wrong, or the id is in a state in which this call is not possible',
   EADDRINUSE: 'another id has the address and port',
   EADDRNOTAVAIL: 'the device does not have this address',
+  EBUSY: 'the device is in use in this thread, with other limits',
   EBADF: 'the id or channel is closed',
   ENODEV: 'no device leads there',
   EOPNOTSUPP: 'this kind of id cannot do that',

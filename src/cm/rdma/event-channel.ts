@@ -9,7 +9,8 @@
  */
 import { inRootContext, nowNs, sleepUntilNs, withContext } from '../../memory/index.ts'
 import type { Context, QpType } from '../../verbs/index.ts'
-import { type Agent, agentsOfThread, collectAll, processAll } from './agent.ts'
+import type { CmLimits } from '../ib/index.ts'
+import { type Agent, agentsOfThread, checkLimits, collectAll, processAll } from './agent.ts'
 import type { CmEventType, PortSpace } from './constants.ts'
 import { DeviceSet } from './devices.ts'
 import { RdmaCmError } from './errors.ts'
@@ -19,6 +20,12 @@ import { CmId } from './id.ts'
 export interface EventChannelOptions {
   /** Default: the environment variable VERBENA_DEVICE, else `roce`, all addresses of this host. */
   device?: string | Context
+  /**
+   * How much peers can make the device's communication manager remember, which all channels of a thread share: the first
+   * that uses the device decides, and one that names other limits later gets EBUSY when it uses it. Default: what the
+   * environment variable VERBENA_CM_LIMITS names (`halfOpen=1000,connections=5000`), else the manager's own.
+   */
+  limits?: Partial<CmLimits>
 }
 
 export interface IdOptions {
@@ -51,7 +58,8 @@ export class EventChannel {
   constructor(options: EventChannelOptions = {}) {
     if (typeof options !== 'object' || options === null)
       throw new RdmaCmError('EINVAL', 'createEventChannel', 'options must be an object such as { device: "shm0" }')
-    this.devices = new DeviceSet(options.device, (agent) => {
+    checkLimits(options.limits)
+    this.devices = new DeviceSet(options.device, options.limits, (agent) => {
       if (this.#followers > 0) this.#follow(agent)
     })
   }
@@ -203,7 +211,8 @@ export class EventChannel {
 
   /** For ids: another channel on the same devices. */
   another(): EventChannel {
-    return new EventChannel({ device: this.devices.device })
+    const { device, limits } = this.devices
+    return new EventChannel({ device, ...(limits === undefined ? {} : { limits }) })
   }
 
   #tell(): void {

@@ -1,0 +1,56 @@
+/**
+ * How much peers can make a communication manager remember, and how long it waits for them. In the environment, for the
+ * RDMA CM:
+ *
+ *     VERBENA_CM_LIMITS=halfOpen=1000,exchangeNs=20e9
+ */
+import type { CmLimits } from './parameters.ts'
+import { timeoutNs } from './timeouts.ts'
+
+export const defaultLimits: Readonly<CmLimits> = {
+  connections: 65_536,
+  halfOpen: 16_384,
+  answers: 4096,
+  timewait: 16_384,
+  waitNs: timeoutNs(24),
+  exchangeNs: timeoutNs(25),
+  rtuNs: 1e9,
+}
+
+/** Of these there may be none. */
+const mayBeZero: ReadonlySet<string> = new Set(['answers', 'timewait', 'rtuNs'])
+
+/** What is wrong with limits; undefined if nothing is. */
+export function wrongLimits(limits: unknown): string | undefined {
+  if (limits === undefined) return undefined
+  if (typeof limits !== 'object' || limits === null) return 'limits must be an object such as { halfOpen: 1000 }'
+  for (const [name, value] of Object.entries(limits) as [string, unknown][]) {
+    if (!Object.hasOwn(defaultLimits, name))
+      return `there is no limit ${JSON.stringify(name)}, but ${Object.keys(defaultLimits).join(', ')}`
+    const least = mayBeZero.has(name) ? 0 : 1
+    if (value !== undefined && (!Number.isSafeInteger(value) || (value as number) < least))
+      return `the limit ${name} is a whole number from ${least}, not ${String(value)}`
+  }
+  return undefined
+}
+
+/** All limits: those of the last source that names them, else the defaults. */
+export function allLimits(...sources: readonly (Partial<CmLimits> | undefined)[]): CmLimits {
+  const all = { ...defaultLimits }
+  for (const source of sources)
+    for (const [name, value] of Object.entries(source ?? {}))
+      if (value !== undefined) all[name as keyof CmLimits] = value
+  return all
+}
+
+/** The limits that a text such as `halfOpen=1000,rtuNs=5e8` names, whatever they are. */
+export function parseLimits(text: string): Partial<CmLimits> {
+  const limits: Record<string, number> = {}
+  for (const part of text.split(',')) {
+    if (part.trim() === '') continue
+    const at = part.indexOf('=')
+    const [name, value] = at < 0 ? [part.trim(), ''] : [part.slice(0, at).trim(), part.slice(at + 1).trim()]
+    limits[name] = value === '' ? Number.NaN : Number(value)
+  }
+  return limits
+}
