@@ -102,6 +102,11 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   #wrong(addr: SocketAddress): number {
     if (typeof addr !== 'object' || addr === null || typeof addr.address !== 'string')
       throw new TypeError('addr must be { address, port }')
+    const { port } = addr
+    if (!(Number.isInteger(port) && port >= 0 && port <= 65535)) {
+      this.reason = `addr.port must be an integer from 0 to 65535, not ${port}`
+      return -Errno.EINVAL
+    }
     const plain = addr.address.split('%', 1)[0]!
     if (this.family === AF_INET6 ? isIPv6(plain) : isIPv4(plain)) return 0
     if (isIPv4(plain) || isIPv6(plain)) return -Errno.EAFNOSUPPORT
@@ -200,6 +205,10 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   }
 
   #sendTo(buffer: Uint8Array, flags: number, peer: Peer): number {
+    if (peer.port === 0) {
+      this.reason = 'nobody has port 0'
+      return -Errno.EINVAL
+    }
     const qp = this.#qpTo(peer)
     if (typeof qp === 'number') return qp
     peer.used = true
@@ -252,7 +261,8 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   /** From the service: a datagram came over UDP. */
   udpData(bytes: Uint8Array, address: string, port: number): void {
     const header = decodeUdpHeader(bytes)
-    const peer = header === undefined ? undefined : this.#peers.find(address, port)
+    // Nobody could answer what comes from port 0.
+    const peer = header === undefined || port === 0 ? undefined : this.#peers.find(address, port)
     if (header === undefined || peer === undefined) {
       this.#counters.datagramsDropped++
       return
@@ -274,7 +284,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
 
   readonly #takeDatagram = (bytes: Uint8Array): void => {
     const header = decodeDatagramHeader(bytes)
-    if (header === undefined) {
+    if (header === undefined || header.port === 0) {
       this.#counters.datagramsDropped++
       return
     }

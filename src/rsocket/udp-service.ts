@@ -6,7 +6,7 @@
  */
 import { closeSync, openSync } from 'node:fs'
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads'
-import { inRootContext, startThread } from '../memory/index.ts'
+import { inRootContext, startThread, withContext } from '../memory/index.ts'
 import { Errno } from './constants.ts'
 
 export type ToUdp =
@@ -25,6 +25,8 @@ export type ToUdp =
   | { what: 'close'; id: number }
 
 export type FromUdp =
+  /** The thread runs. */
+  | { what: 'ready' }
   | { what: 'bound'; id: number; port: number }
   | { what: 'failed'; id: number; errno: number; text: string }
   | { what: 'data'; id: number; data: Uint8Array; address: string; port: number }
@@ -40,8 +42,8 @@ export interface UdpOwner {
   udpData(data: Uint8Array, address: string, port: number): void
 }
 
-/** A thread needs so long to start, at most. */
-const startMs = 20_000
+/** `bind` blocks its thread for so long at most. A thread starts in a fraction of a second, on a busy machine in two. */
+const answerMs = 5000
 
 /** Descriptors that a thread and its first socket need. */
 const threadDescriptors = 12
@@ -59,8 +61,10 @@ export class UdpService {
   readonly #signal: Int32Array = new Int32Array(new SharedArrayBuffer(4))
   readonly #bound = new Map<number, Bound>()
   readonly #answers = new Map<number, FromUdp>()
+  readonly #starting = new Set<(failure?: string) => void>()
   #next = 1
   #holds = 0
+  #running = false
   /** Why the thread is gone. */
   #failure: string | undefined
 
@@ -74,8 +78,9 @@ export class UdpService {
     this.#worker.unref()
     // Sockets that are there hear nothing more over UDP; the next one starts another thread.
     this.#worker.on('error', (error) => {
-      this.#failure = error.message
+      this.#failure = `the thread of the UDP sockets failed: ${error.message}`
       if (service === this) service = undefined
+      this.#started()
     })
     this.#port = port1
     port1.on('message', (message: FromUdp) => this.#take(message))
@@ -95,11 +100,51 @@ export class UdpService {
     } finally {
       for (const descriptor of descriptors) closeSync(descriptor)
     }
-    service = inRootContext(() => new UdpService())
+    try {
+      service = inRootContext(() => new UdpService())
+    } catch (error) {
+      // The system, or Node's permission model, allows no more threads.
+      const text = `the thread of the UDP sockets cannot be started: ${(error as Error).message}`
+      return { errno: Errno.EAGAIN, text }
+    }
     return service
   }
 
+  /**
+   * For the event loop, where `bind` must not block until the thread has started: calls `done`, in the context of the
+   * caller, once the thread runs (now, if it does), or with the reason if it fails to. What `get` says of missing
+   * resources is left to `bind`.
+   */
+  static whenRunning(done: (failure?: string) => void): void {
+    const one = UdpService.get()
+    if (!(one instanceof UdpService) || one.#running) {
+      done()
+      return
+    }
+    one.#starting.add(withContext(done))
+    one.#worker.ref()
+  }
+
+  /** Whether the thread has started. */
+  get running(): boolean {
+    return this.#running
+  }
+
+  /** It runs now, or never will. */
+  #started(): void {
+    const all = [...this.#starting]
+    this.#starting.clear()
+    this.#worker.unref()
+    // Not from inside a call of the program that takes what has come.
+    for (const done of all) inRootContext(() => setImmediate(done, this.#failure))
+  }
+
   #take(message: FromUdp): void {
+    if (message.what === 'ready') {
+      this.#running = true
+      this.#started()
+      return
+    }
     if (message.what !== 'data') {
       this.#answers.set(message.id, message)
       return
@@ -139,7 +184,7 @@ export class UdpService {
     const room = new Int32Array(new SharedArrayBuffer(4 * Object.keys(Room).length))
     room[Room.limit] = limitBytes
     this.#say({ what: 'bind', id, family, address, port, ...options, room })
-    const end = performance.now() + startMs
+    const end = performance.now() + answerMs
     for (;;) {
       const seen = Atomics.load(this.#signal, 0)
       this.pump()
@@ -155,7 +200,14 @@ export class UdpService {
       }
       const left = end - performance.now()
       if (this.#failure !== undefined) return { errno: Errno.EIO, text: this.#failure }
-      if (left <= 0) return { errno: Errno.ETIMEDOUT, text: 'the thread of the UDP sockets does not start' }
+      if (left <= 0) {
+        // Or the port would be taken by nobody, should the thread still come.
+        this.close(id)
+        return {
+          errno: Errno.ETIMEDOUT,
+          text: `the thread of the UDP sockets has not answered for ${answerMs / 1000} s`,
+        }
+      }
       Atomics.wait(this.#signal, 0, seen, left)
     }
   }

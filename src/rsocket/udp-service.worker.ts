@@ -20,6 +20,7 @@ function say(message: FromUdp): void {
 function bind(message: Extract<ToUdp, { what: 'bind' }>): void {
   const { id, family, address, reuse, room } = message
   const socket = createSocket({ type: family === 6 ? 'udp6' : 'udp4', reuseAddr: reuse, ipv6Only: message.v6Only })
+  sockets.set(id, socket)
   socket.once('error', (error: NodeJS.ErrnoException) => {
     sockets.delete(id)
     socket.close()
@@ -29,7 +30,6 @@ function bind(message: Extract<ToUdp, { what: 'bind' }>): void {
     socket.removeAllListeners('error')
     // A refusal of the peer's system comes here: datagrams may be lost.
     socket.on('error', () => {})
-    sockets.set(id, socket)
     say({ what: 'bound', id, port: socket.address().port })
   })
   socket.on('message', (data, from) => {
@@ -62,3 +62,5 @@ port.on('message', (message: ToUdp) => {
       socket?.close()
   }
 })
+
+say({ what: 'ready' })

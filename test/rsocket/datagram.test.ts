@@ -270,6 +270,26 @@ describe('sockets', () => {
     expect([withSome.result, uncaught]).toEqual([0, []])
   })
 
+  test('nobody has port 0: nothing is sent there, and what says to come from there is dropped', async () => {
+    const [a, b] = [bound('shm0'), bound('shm0')]
+    const into = new Uint8Array(10)
+    const from: Partial<SocketAddress> = {}
+    for (const port of [0, -1, 65536, 1.5, Number.NaN])
+      expect(a.s.sendto(Uint8Array.of(1), 0, { ...a.name, port }), `port ${port}`).toBe(-Errno.EINVAL)
+    expect(a.s.connect({ ...a.name, port: 0 })).toBe(0)
+    expect(a.s.send(Uint8Array.of(1))).toBe(-Errno.EINVAL)
+    a.s.connect({ address: '', port: 0 })
+    expect(datagram('shm0').bind({ address: '127.0.0.1', port: 70000 })).toBe(-Errno.EINVAL)
+    // A raw socket, and a queue pair, can write any port.
+    const header = encodeUdpHeader({ op: UdpOp.Data, qpn: 1234, address: Uint8Array.of(127, 0, 0, 1) })
+    b.s.udpData(header, '127.0.0.1', 0)
+    expect(b.s.counters()).toMatchObject({ messagesReceived: 0, datagramsDropped: 1 })
+    // The thread that has the UDP sockets still runs.
+    a.s.sendto(Uint8Array.of(7), 0, b.name)
+    expect(await b.s.recvfromAsync(into, from)).toBe(1)
+    expect(from.port).toBe(a.name.port)
+  })
+
   test('wrong calls', () => {
     const s = datagram('shm0')
     expect(s.listen()).toBe(-Errno.EOPNOTSUPP)

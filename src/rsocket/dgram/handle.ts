@@ -18,7 +18,8 @@ import {
   SOL_RDMA,
   SOL_SOCKET,
 } from '../constants.ts'
-import { again, nodeAddress, openSocket } from '../net/transport.ts'
+import { errnoError } from '../net/errors.ts'
+import { again, nodeAddress, openSocket, whenDatagramsGo } from '../net/transport.ts'
 import type { RSocketCounters, RSocketLike, RSocketOptions, SocketAddress, Watch } from '../types.ts'
 
 /** A datagram on its way: `oncomplete` is called when it could not be sent at once. */
@@ -48,7 +49,10 @@ const longest = 65_536
 const datagramsPerTurn = 64
 
 export class DatagramHandle {
-  /** Node's own: it knows the program's `lookup`. */
+  /**
+   * Node's own, which knows the program's `lookup`. Node calls it before `bind`, so this is where to wait, without
+   * blocking the event loop, for the thread that has the UDP sockets.
+   */
   readonly lookup: Lookup
   readonly #family: number
   readonly #options: RSocketOptions
@@ -76,7 +80,14 @@ export class DatagramHandle {
     this.#family = family
     this.#options = options
     this.#maxPeers = maxPeers
-    this.lookup = lookup
+    this.lookup = (address, found) =>
+      lookup(address, (error, ip) => {
+        if (error) found(error, ip)
+        else
+          whenDatagramsGo((failure) =>
+            found(failure === undefined ? null : errnoError(-Errno.EIO, 'bind', failure), ip),
+          )
+      })
     this.#onMessage = onMessage
     this.#onError = onError
   }

@@ -2,10 +2,12 @@
 import { rsocket } from '../api.ts'
 import { AF_INET, AF_INET6, Errno, F_SETFL, O_NONBLOCK } from '../constants.ts'
 import type { RSocketLike, RSocketOptions } from '../types.ts'
+import { UdpService } from '../udp-service.ts'
 
 export type OpenSocket = (family: number, type: number, options: RSocketOptions) => RSocketLike
 
-let open: OpenSocket = (family, type, options) => rsocket(family, type, 0, options)
+const openRSocket: OpenSocket = (family, type, options) => rsocket(family, type, 0, options)
+let open: OpenSocket = openRSocket
 
 /** Replaces what opens sockets; gives back what did before. */
 export function replaceTransport(replacement: OpenSocket): OpenSocket {
@@ -32,3 +34,9 @@ export function nodeAddress(name: ReturnType<RSocketLike['getsockname']>): {
 }
 
 export const again: number = -Errno.EAGAIN
+
+/** Calls back as soon as datagram sockets can be bound without blocking, or with the reason why they cannot. */
+export function whenDatagramsGo(done: (failure?: string) => void): void {
+  if (open === openRSocket) UdpService.whenRunning(done)
+  else done()
+}
