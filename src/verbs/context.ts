@@ -270,7 +270,7 @@ export class Context extends Handle {
     return new SharedReceiveQueue(this.#importedPd(this.#host.i32[srq + Srq.pd]!), srq, false)
   }
 
-  /** A QP with its protection domain, CQs and SRQ. EINVAL if the QP is closed. */
+  /** A QP with its protection domain, CQs and SRQ. EINVAL if the QP is closed, or was made on another device. */
   importQp<T extends QpType = QpType>(handle: QpHandle & { type: T }): QueuePair<T> {
     this.assertOpen('importQp')
     const host = this.#host
@@ -278,6 +278,9 @@ export class Context extends Handle {
     const q = recordOfHandle(host, 'importQp', 'qp', handle)
     if (i32[q + Qp.type] !== handle.type)
       throw new VerbsError('EINVAL', 'importQp', 'the handle names another type than its QP has')
+    // Its requests are the work of that device; this one would take them for its own.
+    if (i32[q + Qp.device] !== this.device.index)
+      throw new VerbsError('EINVAL', 'importQp', `this QP was made on another device than ${this.device.name}`)
     const pd = this.#importedPd(i32[q + Qp.pd]!)
     const cq = (slot: number): CompletionQueue => new CompletionQueue(this, host.cqWord(slot), false, null, undefined)
     const sendCq = cq(i32[q + Qp.sendCq]!)
@@ -393,6 +396,9 @@ export class Context extends Handle {
       if (members.size > 0)
         throw new VerbsError('EBUSY', 'close', `still open in this context: ${plural(members.size, memberNames[kind])}`)
     }
+    // Those in protection domains and with CQs that were imported.
+    if (this.#qps.size > 0)
+      throw new VerbsError('EBUSY', 'close', `still open in this context: ${plural(this.#qps.size, 'queue pair')}`)
     this.markClosed()
     for (const at of this.#buffers) this.#host.segment.free(at)
     this.#end()

@@ -391,8 +391,15 @@ export class Host {
 
   #fire(cq: number): void {
     const { i32, segment } = this
-    const channel = this.chanWord(i32[cq + Cq.channel]!)
+    const slot = i32[cq + Cq.channel]!
+    if (slot < 0) return
+    const channel = this.chanWord(slot)
     segment.lock(channel + Chan.lock)
+    // Looked at again: a CQ whose owner ended leaves its channel under this lock, also while QPs of others complete to it.
+    if (i32[cq + Cq.channel] !== slot) {
+      segment.unlock(channel + Chan.lock)
+      return
+    }
     i32[cq + Cq.events] = i32[cq + Cq.events]! + 1
     if (i32[cq + Cq.events] === 1) this.#appendToChannel(channel, cq)
     Atomics.add(i32, channel + Chan.sequence, 1)

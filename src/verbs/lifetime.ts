@@ -4,7 +4,11 @@
  *
  *     1. its references become stale, and its state says that it is no more: whoever comes now finds nothing
  *     2. a grace period passes, and its locks are taken once: whoever came before is done
- *     3. its memory is freed; its record, as soon as no other object uses it
+ *     3. its record is freed, as soon as no other object uses it, and then its memory
+ *
+ * A thread that dies in the middle leaves the record with its owner, so that what reaps the owner does it all once more. In
+ * one critical section the record forgets its owner and its memory: memory that was freed once is never freed again, since
+ * it may be another's by then; if the thread dies before that, it goes with the memory of its owner.
  *
  * An owner may close a CQ, an SRQ or a protection domain only when nothing uses it. If it ends without closing, objects of
  * other threads may do so: queue pairs that complete to such a CQ, or receive from such an SRQ, go to ERR with QP_FATAL;
@@ -83,14 +87,16 @@ export function destroyQp(host: Host, q: number): void {
   const recvCq = host.cqWord(i32[q + Qp.recvCq]!)
   host.purgeCompletions(sendCq, qpNum)
   if (recvCq !== sendCq) host.purgeCompletions(recvCq, qpNum)
-  segment.free(i32[q + Qp.sqRing]! * 4)
+  const ring = i32[q + Qp.sqRing]!
   host.control(() => {
+    // First, so that a thread which dies here leaves counts that are too high, for `recount`, and never too low.
+    giveRecord(host, 'qp', q)
     releaseCq(host, sendCq)
     releaseCq(host, recvCq)
     if (i32[q + Qp.srq]! >= 0) releaseSrq(host, host.srqWord(i32[q + Qp.srq]!))
     releasePd(host, i32[q + Qp.pd]!, Pd.qps)
-    giveRecord(host, 'qp', q)
   })
+  segment.free(ring * 4)
 }
 
 /** Ends the QPs for which `uses` is true: their owners live, but a CQ or SRQ that they need is no more. No lock is held. */
@@ -117,7 +123,6 @@ export function destroyCq(host: Host, cq: number, orphan: boolean): number {
     Atomics.store(i32, cq + Cq.state, cqState.dead)
     // This thread's own, until it is done.
     i32[cq + Cq.refs] = refs + 1
-    i32[cq + Cq.owner] = nobody
     return refs
   })
   if (refs > 0 && !orphan) return refs
@@ -133,9 +138,13 @@ export function destroyCq(host: Host, cq: number, orphan: boolean): number {
     const slot = (cq - host.at.cqs) / Cq.words
     endUsers(host, (q) => i32[q + Qp.sendCq] === slot || i32[q + Qp.recvCq] === slot)
   }
-  segment.free(i32[cq + Cq.ring]! * 4)
-  i32[cq + Cq.ring] = 0
-  host.control(() => releaseCq(host, cq))
+  const ring = i32[cq + Cq.ring]!
+  host.control(() => {
+    i32[cq + Cq.ring] = 0
+    i32[cq + Cq.owner] = nobody
+    releaseCq(host, cq)
+  })
+  segment.free(ring * 4)
   return 0
 }
 
@@ -148,7 +157,6 @@ export function destroySrq(host: Host, srq: number, orphan: boolean): number {
     retire(host, srq)
     Atomics.store(i32, srq + Srq.state, recordState.dead)
     i32[srq + Srq.refs] = refs + 1
-    i32[srq + Srq.owner] = nobody
     return refs
   })
   if (refs > 0 && !orphan) return refs
@@ -162,12 +170,14 @@ export function destroySrq(host: Host, srq: number, orphan: boolean): number {
     const slot = (srq - host.at.srqs) / Srq.words
     endUsers(host, (q) => i32[q + Qp.srq] === slot)
   }
-  segment.free(i32[srq + Srq.ring]! * 4)
-  i32[srq + Srq.ring] = 0
+  const ring = i32[srq + Srq.ring]!
   host.control(() => {
+    i32[srq + Srq.ring] = 0
+    i32[srq + Srq.owner] = nobody
     releasePd(host, i32[srq + Srq.pd]!, Pd.srqs)
     releaseSrq(host, srq)
   })
+  segment.free(ring * 4)
   return 0
 }
 

@@ -21,6 +21,8 @@ import {
   workCompletions,
 } from '../../src/index.ts'
 import { NativeError } from '../../src/memory/index.ts'
+import { Host } from '../../src/verbs/host.ts'
+import { destroyQp } from '../../src/verbs/lifetime.ts'
 import { connect, drain, makeEnd, Part, until } from '../devices/shm/rig.ts'
 import { withSlot } from './slots.ts'
 
@@ -67,6 +69,29 @@ describe('asynchronous events', () => {
     expect(event!.qp).toBe(b.qp)
     a.close()
     b.close()
+  })
+})
+
+describe('imports', () => {
+  it('of a QP work on the device that it was made on only', () => {
+    const a = makeEnd(context)
+    const other = openDevice('shm1')
+    expect(() => other.importQp(a.qp.handle as never)).toThrow(
+      expect.objectContaining({ code: 'EINVAL', message: expect.stringContaining('device') }),
+    )
+    other.close()
+    a.close()
+  })
+
+  it('of a protection domain and CQs can have a QP, which keeps its context open', () => {
+    const a = makeEnd(context)
+    const second = openDevice('shm0')
+    const cq = second.importCq(a.cq.handle)
+    const qp = second.importPd(a.pd.handle).createQp({ type: QpType.RC, sendCq: cq, recvCq: cq })
+    expect(() => second.close()).toThrow(expect.objectContaining({ code: 'EBUSY' }))
+    qp.close()
+    second.close()
+    a.close()
   })
 })
 
@@ -248,6 +273,66 @@ describe('the end of a thread', () => {
         while (context.pollAsyncEvent());
       }
     })
+  })
+
+  it.each(['cq', 'srq'] as const)('in the middle of closing a %s leaves no record behind', async (which) => {
+    const { i32, segment } = host
+    const part = new Part({ part: 'closer', device: 'shm0' })
+    const slots = await part.hear<{ cq: number; srq: number }>()
+    const state = which === 'cq' ? host.cqWord(slots.cq) + Cq.state : host.srqWord(slots.srq) + layout.Srq.state
+    // As long as this thread is in an operation, no grace period ends.
+    segment.enterNow()
+    try {
+      part.say(which)
+      await until('beginning of the end', () => i32[state] === layout.recordState.dead)
+      await part.worker.terminate()
+      await part.ended
+    } finally {
+      segment.leave()
+    }
+    expect(i32[state]).toBe(0)
+  })
+
+  it('between two steps of closing a QP frees no memory that another object has by then', () => {
+    const a = makeEnd(context)
+    const q = host.qpWord(a.qp.slot)
+    const bytes = host.segment.allocatedBytes(host.i32[q + Qp.sqRing]! * 4)
+    // The thread dies before its second critical section, and what reaps it begins again.
+    let sections = 0
+    host.control = (body) => {
+      if (++sections === 2) throw new Error('dead')
+      return Host.prototype.control.call(host, body) as never
+    }
+    try {
+      expect(() => destroyQp(host, q)).toThrow('dead')
+    } finally {
+      delete (host as Partial<Host>).control
+    }
+    const others = Array.from({ length: 64 }, () => context.alloc(bytes))
+    destroyQp(host, q)
+    for (const other of others) expect(host.segment.allocatedBytes(other.byteOffset)).toBe(bytes)
+    for (const other of others) context.free(other)
+    context.disownQp(a.qp as never)
+    a.mr.close()
+    a.cq.close()
+    a.recvCq.close()
+    a.pd.close()
+    context.free(a.buffer)
+  })
+
+  it('takes a CQ from its channel, and what completes to it at that moment makes no event anywhere', () => {
+    const channel = context.createCompChannel()
+    const cq = context.createCq(4, { channel })
+    const word = host.cqWord(cq.slot)
+    cq.reqNotify()
+    host.dropChannelEvents(word, cq.ref)
+    const beside = (): Int32Array => host.i32.slice(host.chanWord(-1), host.chanWord(0))
+    const before = beside()
+    host.fireIfArmed(word, true)
+    expect(beside()).toEqual(before)
+    host.i32[word + Cq.channel] = channel.slot
+    cq.close()
+    channel.close()
   })
 
   it('counts anew what a thread that was killed in between had not', async () => {

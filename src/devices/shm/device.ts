@@ -53,7 +53,7 @@ function attach(name: string | null, janitor = true): Attached {
   const { segment } = host
   host.control(() => initialise(host))
   for (const dead of segment.deadAttachments()) reapDead(host, dead)
-  const made = { host, executor: new Executor(host, activeMtu) }
+  const made = { host, executor: new Executor(host, activeMtu, adaptersPerSegment) }
   attached.set(name ?? '', made)
   if (name !== null && janitor && (isMainThread || !segment.hasJanitor())) startJanitor(name)
   return made

@@ -42,10 +42,13 @@ export class Executor {
   readonly #oneSided: OneSided
   readonly #datagrams: Datagrams
   readonly #graces: Grace[] = []
+  readonly #adapters: number
   #progressing = false
 
-  constructor(host: Host, mtu: number) {
+  /** `adapters`: how many devices of the segment, from the first on, are of this kind. */
+  constructor(host: Host, mtu: number, adapters: number) {
     this.#host = host
+    this.#adapters = adapters
     this.#i32 = host.i32
     const ranges = new Ranges(host)
     this.#failures = new Failures(host)
@@ -196,7 +199,8 @@ export class Executor {
     this.#host.lockSends(q)
     segment.enterNow()
     try {
-      if (i32[q + Qp.number] !== 0) this.run(q)
+      // The QP that was to go on may be gone, and the one that has come in its place another device's.
+      if (i32[q + Qp.number] !== 0 && i32[q + Qp.device]! < this.#adapters) this.run(q)
     } finally {
       segment.unlock(q + Qp.sqLock)
       segment.leave()

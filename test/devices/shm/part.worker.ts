@@ -47,6 +47,14 @@ const parts: Record<string, () => Promise<void>> = {
     process.exit()
   },
 
+  /** Closes a CQ and an SRQ, the one that it is told; whoever tells it lets that take long. */
+  async closer() {
+    const context = openDevice(data.device, data.options)
+    const objects = { cq: context.createCq(16), srq: context.allocPd().createSrq({ maxWr: 16 }) }
+    say({ cq: objects.cq.slot, srq: objects.srq.slot })
+    objects[(await hear()) as keyof typeof objects].close()
+  },
+
   /** Says what devices it sees; with `depth` left, so does a thread of its own. */
   async devices() {
     const list = getDeviceList().filter(({ name }) => /^shm[01]$/.test(name))

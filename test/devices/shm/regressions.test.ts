@@ -5,6 +5,7 @@ import {
   type Context,
   connectQp,
   endpointOf,
+  layout,
   Opcode,
   openDevice,
   QpType,
@@ -14,6 +15,8 @@ import {
   WcStatus,
   workCompletions,
 } from '../../../src/index.ts'
+import { withSlot } from '../../verbs/slots.ts'
+import { drain, until } from './rig.ts'
 
 const cap = { maxSendWr: 4, maxRecvWr: 4, maxSendSge: 2, maxRecvSge: 1, maxInlineData: 64 }
 const open: Disposable[] = []
@@ -26,6 +29,8 @@ afterEach(() => {
   for (const object of open.splice(0).reverse()) object[Symbol.dispose]()
 })
 
+type Side = ReturnType<typeof side>
+
 function side(name: string) {
   const context: Context = keep(openDevice(name))
   const pd = keep(context.allocPd())
@@ -35,6 +40,44 @@ function side(name: string) {
 }
 
 describe('shm regressions', () => {
+  it('a receive that a closed QP had waited for does not execute what a QP of another device in its place has posted', async () => {
+    const ends = ['shm0', 'shm0', 'roce:127.0.0.1', 'roce:127.0.0.1'].map(side)
+    const [a, b, c, d] = ends as [Side, Side, Side, Side]
+    const qpOf = ({ pd, cq }: Side) => pd.createQp({ type: QpType.RC, sendCq: cq, recvCq: cq, cap })
+    const join = (x: ReturnType<typeof qpOf>, y: ReturnType<typeof qpOf>): void => {
+      const [ex, ey] = [endpointOf(x), endpointOf(y)]
+      connectQp(x, ex, ey)
+      connectQp(y, ey, ex)
+    }
+    const send = (qp: ReturnType<typeof qpOf>, { mr }: Side): void =>
+      qp.postSend({
+        opcode: Opcode.Send,
+        sendFlags: SendFlag.Signaled,
+        sgList: [{ addr: mr.addr, length: 8, lkey: mr.lkey }],
+      })
+    const waits = qpOf(a)
+    const receiver = keep(qpOf(b))
+    join(waits, receiver)
+    send(waits, a)
+    const { slot } = waits
+    waits.close()
+    const next = keep(withSlot(slot, () => qpOf(c)))
+    const last = keep(qpOf(d))
+    join(next, last)
+    // Without a receive it stays at the front of its queue.
+    send(next, c)
+    const { host } = a.context.device
+    receiver.postRecv({ sgList: [{ addr: b.mr.addr, length: 64, lkey: b.mr.lkey }] })
+    expect(host.i32[host.qpWord(slot) + layout.Qp.pending]).toBe(0)
+    last.postRecv({ sgList: [{ addr: d.mr.addr, length: 64, lkey: d.mr.lkey }] })
+    const completed: { wrId: number; status: number }[] = []
+    await until('completion', () => {
+      drain(d.cq, completed)
+      return drain(c.cq, completed).length === 2
+    })
+    expect(completed.map(({ status }) => status)).toEqual([WcStatus.Success, WcStatus.Success])
+  })
+
   it('a QP that is destroyed while it waits for an SRQ leaves its list, also when its place is used again', () => {
     const a = side('shm0')
     const b = side('shm1')
