@@ -95,6 +95,8 @@ export const Tq = {
   deviation: 40 /* f64 */,
   /** The packet whose round trip is being measured. */
   timedPsn: 42,
+  /** 1 while it waits once more, since the thread that drives the device noticed late that it had waited long enough. */
+  heldUp: 43,
   /** 1 if the two ends have agreed on end-to-end credits: see credits.ts. Set by a connection manager, 0 else. */
   flowControl: 44,
   /** The number of the last request that was begun, and of the last that has credit. */

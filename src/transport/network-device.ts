@@ -21,13 +21,11 @@ import {
 import { countersOf } from './counters.ts'
 import { Area, maxResources, Tq } from './layout.ts'
 import type { PacketSink } from './sink.ts'
-import type { TransportOptions } from './state.ts'
+import { noticeableNs, type TransportOptions } from './state.ts'
 import { Transport } from './transport.ts'
 
 const { Dev, Qp } = layout
 
-/** A thread that takes longer for one turn was held up. */
-const noticeableNs = 1e6
 /** Batches of packets that are looked at before timers are served, at most. */
 const mostBatches = 256
 

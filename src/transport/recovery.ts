@@ -5,8 +5,13 @@
  * lost at the end of what is outstanding, and an ACK or NAK that is lost, would be noticed only then. So the requester
  * measures the round trip and goes back when nothing was heard for a mean and four deviations of it (the estimator of RFC
  * 6298), each time after twice as long until a round trip was measured again: what is sent twice cannot be measured, so
- * that a peer that has become slow would be asked again for ever. That costs none of the `retryCnt` retries: these are for the ACK timeout
- * and for NAKs.
+ * that a peer that has become slow would be asked again for ever. That costs none of the `retryCnt` retries: these are for
+ * the ACK timeout and for NAKs.
+ *
+ * Where nothing is lost nothing is to be sent twice. The peer is a thread, which the system may keep waiting, however
+ * steady the round trip was until now: so the allowance for deviation has a minimum, as in RFC 6298. It comes on top of the
+ * mean, so that it is there on a long path, too. And if this thread notices late that it has waited long enough, it was
+ * itself kept waiting: it waits once more.
  *
  *     sent ──── early ──── early ──────── early … ──── ACK timeout: one retry less
  *
@@ -16,8 +21,10 @@
 import { Tq } from './layout.ts'
 import { psnDiff } from './psn.ts'
 
-/** The longest wait before it goes back, in shortest ones, until a round trip was measured. */
+/** The wait before it goes back until a round trip was measured, in shortest ACK timeouts. */
 const firstWaits = 10
+/** What it waits for beyond the mean of the round trip, at least, in shortest ACK timeouts. */
+const leastAllowance = 3
 const mostDoublings = 10
 /** Packets that may always be outstanding. */
 const leastWindow = 64
@@ -27,7 +34,7 @@ export class Recovery {
   readonly #f64: Float64Array
   readonly #leastNs: number
 
-  /** It never goes back after less than `leastNs`. */
+  /** `leastNs` is the shortest ACK timeout. */
   constructor(i32: Int32Array, f64: Float64Array, leastNs: number) {
     this.#i32 = i32
     this.#f64 = f64
@@ -101,7 +108,8 @@ export class Recovery {
   waitNs(t: number): number {
     const mean = this.#f64[(t + Tq.roundTrip) >> 1]!
     const deviation = this.#f64[(t + Tq.deviation) >> 1]!
-    const wait = mean === 0 ? firstWaits * this.#leastNs : Math.max(this.#leastNs, mean + 4 * deviation)
+    const wait =
+      mean === 0 ? firstWaits * this.#leastNs : mean + Math.max(leastAllowance * this.#leastNs, 4 * deviation)
     return wait * 2 ** Math.min(mostDoublings, this.#i32[t + Tq.early]!)
   }
 

@@ -40,7 +40,7 @@ import { Sent, Tq } from './layout.ts'
 import { psnAdd, psnDiff } from './psn.ts'
 import { Recovery } from './recovery.ts'
 import type { PacketSink } from './sink.ts'
-import type { TransportState } from './state.ts'
+import { noticeableNs, type TransportState } from './state.ts'
 
 const { Qp, Sg, Wqe } = layout
 
@@ -244,6 +244,7 @@ export class Requester {
     }
     const wait = Math.max(this.#s.options.minTimeoutNs, ackTimeoutNs[timeout]!)
     this.#f64[(t + Tq.ackDeadline) >> 1] = nowNs + wait
+    i32[t + Tq.heldUp] = 0
     this.#armEarly(q, t, nowNs)
   }
 
@@ -605,6 +606,7 @@ export class Requester {
     const i32 = this.#i32
     this.#s.count(this.#s.counters.early_retransmits)
     i32[t + Tq.early] = i32[t + Tq.early]! + 1
+    i32[t + Tq.heldUp] = 0
     this.#recovery.restart(t, this.#window(i32[q + Qp.pathMtu]!), nowNs)
     this.#restart(q, t)
     this.#armEarly(q, t, nowNs)
@@ -728,6 +730,7 @@ export class Requester {
         return
       }
     }
+    const lateNs = nowNs - this.#f64[timer]!
     this.#f64[timer] = Number.POSITIVE_INFINITY
     if ((i32[t + Tq.ready]! & 2) === 0) return
     const state = i32[q + Qp.state]!
@@ -736,8 +739,12 @@ export class Requester {
       i32[t + Tq.rnrWaiting] = 0
       this.#s.schedule(q)
     } else if (i32[t + Tq.una] === i32[t + Tq.newPsn]) return
-    else if (nowNs < this.#f64[(t + Tq.ackDeadline) >> 1]!) this.#goBackEarly(q, t, nowNs)
-    else this.#goBack(q, t, nowNs, this.#s.counters.timeouts)
+    else if (nowNs >= this.#f64[(t + Tq.ackDeadline) >> 1]!) this.#goBack(q, t, nowNs, this.#s.counters.timeouts)
+    else if (lateNs > noticeableNs && i32[t + Tq.heldUp] === 0) {
+      // This thread was held up; so may have been the answer, by middleware or by a peer that the same thread drives.
+      i32[t + Tq.heldUp] = 1
+      this.#armEarly(q, t, nowNs)
+    } else this.#goBackEarly(q, t, nowNs)
   }
 }
 

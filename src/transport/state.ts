@@ -17,6 +17,9 @@ const { Qp, Rwqe, Srq } = layout
 export const noReceive = -1
 export const receiveTooShort = -2
 
+/** A thread that takes longer for one turn, or notices a timer so late, was held up. */
+export const noticeableNs = 1e6
+
 export interface TransportOptions {
   /** Bytes of one connection that may be under way without acknowledgement. */
   windowBytes: number

@@ -41,9 +41,8 @@ describe('what is not acknowledged', () => {
       send(s)
       send(s)
       expect(psns(s)).toEqual([1, 2])
-      s.wait(9 * ms)
-      s.expectSilence()
-      for (const waitMs of [1, 20, 40, 80]) {
+      // The mean, which is 1 ms, and 30 ms.
+      for (const waitMs of [31, 62, 124, 248]) {
         s.wait((waitMs - 0.5) * ms)
         s.expectSilence()
         s.wait(0.5 * ms)
@@ -67,13 +66,35 @@ describe('what is not acknowledged', () => {
       let asked = 0
       for (let i = 1; i < 20; i++) {
         send(s)
-        s.wait(50 * ms)
+        s.wait(150 * ms)
         asked += s.take().length - 1
         s.answer(ours + i)
         s.expectCompletion({ status: 'Success' })
       }
-      // Of the first after 10 and 30 ms, of the second after 40; then the wait is long enough to measure the round trip.
+      // Of the first after 31 and 93 ms, of the second after 124; then the wait is long enough to measure the round trip.
       expect(asked).toBe(3)
+    },
+    { connect },
+  )
+
+  scripted(
+    'is waited for once more by a thread that was held up, which may have held up the answer',
+    (s) => {
+      measured(s)
+      send(s)
+      expect(psns(s)).toEqual([1])
+      s.late(40 * ms)
+      s.expectSilence()
+      s.wait(30.5 * ms)
+      s.expectSilence()
+      s.late(40 * ms)
+      expect(psns(s)).toEqual([1])
+      // The wait is twice as long now.
+      s.late(70 * ms)
+      s.expectSilence()
+      s.wait(62 * ms)
+      expect(psns(s)).toEqual([1])
+      expect(s.counted()).toMatchObject({ early_retransmits: 2 })
     },
     { connect },
   )

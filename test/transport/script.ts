@@ -225,6 +225,12 @@ export class Script {
     this.drive()
   }
 
+  /** Lets time pass while nobody drives the device. */
+  late(ns: number): void {
+    link.nowNs += ns
+    this.drive()
+  }
+
   /** The next packet that the QP sent. */
   expect(expected: Partial<Seen>): Seen {
     const seen = this.#seen.shift()

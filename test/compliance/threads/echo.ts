@@ -7,7 +7,8 @@ const { remote, messages } = data<EchoData>()
 const context = open()
 const end = makeEnd(context)
 const local = end.endpoint()
-end.connect(local, remote)
+// As its peer: both must be as patient with a busy machine.
+end.connect(local, remote, { timeout: 14, retryCnt: 7 })
 for (let i = 0; i < messages; i++) end.qp.postRecv({ wrId: i, sgList: [end.sge()] })
 say({ endpoint: local, nodeGuid: context.queryDevice().nodeGuid })
 
