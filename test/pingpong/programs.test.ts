@@ -134,7 +134,7 @@ describe('what cannot be', { timeout: 60_000 }, () => {
     [['rc_pingpong', '-N'], /-N: posting goes one way here/],
     [['ud_pingpong', '-s', '5000'], /-s: a UD message is one packet, at most the active MTU of 4096/],
     [['rc_pingpong', '-i', '2'], /-i: .* has one port/],
-    [['rc_pingpong', '-g', '9'], /-g: .* has 1 GIDs/],
+    [['rc_pingpong', '-g', '9'], /-g: .* has one GID,/],
     [['srq_pingpong', '-q', '20', '-r', '10'], /-r: 10 receives are too few for 20 queue pairs/],
     [['rc_pingpong', 'a', 'b'], /too many arguments/],
   ])('verbena %j exits with 2 and says why', async (args, message) => {
