@@ -62,11 +62,13 @@ function newest(output: string, what: string): number {
  * tshark's UDP dissector that is illegal.
  */
 const zeroChecksum = 'Illegal checksum value (0)'
+/** It takes a message of a few bytes for a damaged call of an RPC. */
+const guessing = ['--disable-protocol', 'rpcordma']
 
 /** What tshark objects to in a capture: malformed packets and errors, one line for each. Empty when all is well. */
 export async function tsharkObjections(path: string): Promise<string[]> {
   const wanted = '_ws.malformed || _ws.expert.severity == "Error" || !infiniband'
   const fields = ['-T', 'fields', '-e', 'frame.number', '-e', '_ws.col.Info', '-e', '_ws.expert.message']
-  const output = await runProgram('tshark', ['-n', '-r', path, '-Y', wanted, ...fields], 60_000)
+  const output = await runProgram('tshark', ['-n', ...guessing, '-r', path, '-Y', wanted, ...fields], 60_000)
   return output.split('\n').filter((line) => line !== '' && line.split('\t')[2] !== zeroChecksum)
 }
