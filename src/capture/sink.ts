@@ -1,4 +1,5 @@
 /** Where a writer of captures puts its bytes. */
+import { randomBytes } from 'node:crypto'
 import {
   accessSync,
   closeSync,
@@ -11,9 +12,9 @@ import {
   readlinkSync,
   realpathSync,
   renameSync,
+  rmSync,
   type Stats,
   statSync,
-  unlinkSync,
   writeSync,
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -54,11 +55,12 @@ function descriptorSink(descriptor: number, ours = false): CaptureSink {
 
 function replacingSink(target: string, old: Stats | undefined): CaptureSink {
   if (old !== undefined) accessSync(target, constants.W_OK)
-  const temporary = `${target}.${process.pid}.part`
+  // In a container the process id may be that of a process which was killed and left its file.
+  const temporary = `${target}.${process.pid}-${randomBytes(4).toString('hex')}.part`
   const descriptor = openSync(temporary, 'wx')
   if (old !== undefined) fchmodSync(descriptor, old.mode & 0o777)
   const file = descriptorSink(descriptor, true)
-  const discard = (): void => unlinkSync(temporary)
+  const discard = (): void => rmSync(temporary, { force: true })
   let open = true
   const end = (): void => {
     open = false

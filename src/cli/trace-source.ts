@@ -1,7 +1,7 @@
 /** What the trace commands share: finding the file, saying what is wrong with it, Ctrl-C. */
 import { statSync } from 'node:fs'
-import { InvalidArgumentError, Option } from 'commander'
-import { type Damage, type DecodeAs, describeDamage, portUses } from '../trace/index.ts'
+import { type Command, InvalidArgumentError } from 'commander'
+import { type Damage, type DecodeAs, describeDamage, portUses, type TraceOptions } from '../trace/index.ts'
 import { exitCodes } from './failure.ts'
 import { type Interruption, interruptible } from './interrupt.ts'
 import { note } from './output.ts'
@@ -56,12 +56,17 @@ export function wholeNumber(text: string): number {
   return value
 }
 
-/** The option of all trace commands that read packets. */
-export function decodeAsOption(): Option {
+/** Adds what all trace commands have that read packets: the file, here called `name`, and --decode-as. */
+export function readsCapture(command: Command, name = '<file>'): Command {
   const uses = Object.keys(portUses).join(', ')
-  return new Option('-d, --decode-as <port=what>', `what another UDP port carries: ${uses}; may be repeated`).argParser(
-    decodeAs,
-  )
+  return command
+    .argument(name, 'pcap or pcapng, compressed or not; - for standard input')
+    .option('-d, --decode-as <port=what>', `what another UDP port carries: ${uses}; may be repeated`, decodeAs)
+}
+
+/** The options that `readsCapture` adds. */
+export interface ReadOptions {
+  decodeAs?: DecodeAs
 }
 
 function decodeAs(text: string, before: DecodeAs | undefined): DecodeAs {
@@ -72,6 +77,7 @@ function decodeAs(text: string, before: DecodeAs | undefined): DecodeAs {
   return new Map([...(before ?? []), [number, what as keyof typeof portUses]])
 }
 
-export function decodeAsOf({ decodeAs: ports }: { decodeAs?: DecodeAs }): { decodeAs?: DecodeAs } {
-  return ports === undefined ? {} : { decodeAs: ports }
+/** How to read, as these options and Ctrl-C say. */
+export function readingOf({ decodeAs: ports }: ReadOptions, { signal }: Interruption): TraceOptions {
+  return ports === undefined ? { signal } : { signal, decodeAs: ports }
 }

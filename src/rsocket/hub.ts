@@ -16,7 +16,11 @@ export interface CmOwner {
 const keepMs = 250
 /** How often an owner that does not keep the process alive is looked after. */
 const unheldMs = 10
-/** How often a channel is looked at while nobody follows it: the end of a connection may be told there. */
+/**
+ * How often a channel is looked at while there are sockets and nobody follows it. Nothing else would give it time: a peer
+ * gets no answer from a listener that the program does not watch, and none when it disconnects. To follow the channel
+ * instead would keep the process alive, since what waits for events there does (`CompletionChannel.whenEvent`).
+ */
 const idleMs = 50
 
 const hubs = new Map<string | Context, Hub>()

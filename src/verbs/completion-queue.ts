@@ -382,6 +382,13 @@ function ringSlots(cqe: number): number {
   return Math.max(2, 2 ** Math.ceil(Math.log2(cqe)))
 }
 
+/**
+ * Milliseconds after which a wait in the event loop looks for events although nothing woke it. A wake can be lost: a
+ * process that may not open this thread's pipe only notes that in the thread's record, and one that is killed between its
+ * event and the wake sends none. Nor does anything wake this thread for work that a killed one left pending on the device.
+ */
+const lookMs = 100
+
 export class CompletionChannel extends Handle {
   readonly context: Context
   readonly slot: number
@@ -478,7 +485,7 @@ export class CompletionChannel extends Handle {
       this.#giveTime()
       const left = end - performance.now()
       if (left <= 0 || wakes !== this.#wakes) return null
-      await this.#waitAsync(sequence, Math.min(left, i32[pendingCount] !== 0 ? 1 : 100))
+      await this.#waitAsync(sequence, Math.min(left, i32[pendingCount] !== 0 ? 1 : lookMs))
     }
     return null
   }

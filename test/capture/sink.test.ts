@@ -38,6 +38,22 @@ describe('a file', () => {
     expect(readdirSync(dir)).toEqual(['a'])
   })
 
+  it('is written although a process of the same number, which was killed, left its own', () => {
+    const path = join(dir, 'a')
+    fileSink(path).write(bytes)
+    const sink = fileSink(path)
+    sink.write(bytes)
+    sink.close!()
+    expect(readFileSync(path, 'utf8')).toBe('new')
+  })
+
+  it('that somebody else has removed meanwhile can be abandoned', () => {
+    const sink = fileSink(join(dir, 'a'))
+    for (const name of readdirSync(dir)) rmSync(join(dir, name))
+    sink.abandon!()
+    expect(readdirSync(dir)).toEqual([])
+  })
+
   it('is written behind symbolic links, to a file that exists or not', () => {
     writeFileSync(join(dir, 'a'), 'old')
     symlinkSync('a', join(dir, 'to-a'))

@@ -1,5 +1,7 @@
+import { EventEmitter } from 'node:events'
 import type { AddressInfo, DropArgument, Server, Socket } from 'node:net'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
+import { acceptConnection } from '../../src/rsocket/net/accepting.ts'
 import { describeNet, event, readAll, turns } from './implementations.ts'
 
 type Failure = NodeJS.ErrnoException & { address?: string; port?: number }
@@ -262,4 +264,16 @@ describeNet('what only rsockets refuse', (bench) => {
     expect(() => bench.net.connect({ path: '/tmp/never' })).toThrow(code as Error)
     expect(() => new bench.net.Socket({ fd: 3 })).toThrow(code as Error)
   })
+})
+
+it("a listener of 'drop' that throws leaves nothing of the connection open", () => {
+  const server = Object.assign(new EventEmitter(), { maxConnections: 1, _connections: 1 })
+  const close = vi.fn()
+  const rsocket = { getsockname: () => -1, getpeername: () => -1, close }
+  server.on('drop', () => {
+    throw new Error('of the program')
+  })
+  const accept = (): void => acceptConnection(server as never, rsocket as never, vi.fn() as never, vi.fn())
+  expect(accept).toThrow('of the program')
+  expect(close).toHaveBeenCalledOnce()
 })

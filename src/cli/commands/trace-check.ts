@@ -1,21 +1,15 @@
 /** `verbena trace check` */
 import type { Command } from 'commander'
-import {
-  type CheckResult,
-  checkCapture,
-  type DecodeAs,
-  longestList,
-  problemRules,
-  problemTexts,
-} from '../../trace/index.ts'
+import { type CheckResult, checkCapture, longestList, problemRules, problemTexts } from '../../trace/index.ts'
 import { note, paint, print } from '../output.ts'
 import {
   captureFile,
-  decodeAsOf,
-  decodeAsOption,
   exitCodeOf,
   mustBeCapture,
   noteDamage,
+  type ReadOptions,
+  readingOf,
+  readsCapture,
   stopOnInterrupt,
 } from '../trace-source.ts'
 
@@ -36,20 +30,14 @@ const nothingFound =
   'No RDMA packet was found, and nothing was checked. RoCEv2 on another UDP port than 4791: --decode-as PORT=roce'
 
 export function configure(command: Command): void {
-  command
+  readsCapture(command)
     .description('Check every packet of a capture by itself.')
-    .argument('<file>', 'pcap or pcapng, compressed or not; - for standard input')
     .option('--no-icrc', 'leave the ICRC out: lengths and headers only')
     .option('--json', 'print one JSON document')
-    .addOption(decodeAsOption())
     .addHelpText('after', help)
-    .action(async (file: string, options: { icrc: boolean; json?: boolean; decodeAs?: DecodeAs }) => {
+    .action(async (file: string, options: ReadOptions & { icrc: boolean; json?: boolean }) => {
       const stop = stopOnInterrupt()
-      const result = await checkCapture(captureFile(file), {
-        checkIcrc: options.icrc,
-        signal: stop.signal,
-        ...decodeAsOf(options),
-      })
+      const result = await checkCapture(captureFile(file), { checkIcrc: options.icrc, ...readingOf(options, stop) })
       stop.dispose()
       mustBeCapture(file, result)
       if (options.json) {

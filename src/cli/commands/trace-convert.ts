@@ -1,15 +1,16 @@
 /** `verbena trace convert` */
 import { type Command, Option } from 'commander'
-import { convertCapture, type DecodeAs, fileSink, gzipSink, isSameFile, parseFilter } from '../../trace/index.ts'
+import { convertCapture, fileSink, gzipSink, isSameFile, parseFilter } from '../../trace/index.ts'
 import { note } from '../output.ts'
 import { endIfClosedPipe } from '../pipe.ts'
 import {
   captureFile,
-  decodeAsOf,
-  decodeAsOption,
   exitCodeOf,
   mustBeCapture,
   noteDamage,
+  type ReadOptions,
+  readingOf,
+  readsCapture,
   stopOnInterrupt,
   UsageError,
 } from '../trace-source.ts'
@@ -24,22 +25,19 @@ Examples:
   verbena trace convert roce.pcap part.pcapng --filter 'conv == 2'
   verbena trace convert broken.pcap whole.pcap`
 
-interface Options {
+interface Options extends ReadOptions {
   format?: 'pcap' | 'pcapng'
   micro?: boolean
   filter?: string
-  decodeAs?: DecodeAs
 }
 
 export function configure(command: Command): void {
-  command
+  readsCapture(command, '<in>')
     .description('Write the packets of a capture, or some of them, in another format.')
-    .argument('<in>', 'pcap or pcapng, compressed or not; - for standard input')
     .argument('<out>', 'the file to write; - for standard output')
     .addOption(new Option('--format <name>', 'of the output').choices(['pcap', 'pcapng']))
     .option('--micro', 'pcap with microseconds instead of nanoseconds, for old readers')
     .option('-f, --filter <expr>', 'only packets for which this is true: see verbena trace show --help')
-    .addOption(decodeAsOption())
     .addHelpText('after', help)
     .action(async (input: string, output: string, options: Options) => {
       const filter = options.filter === undefined ? undefined : parseFilter(options.filter)
@@ -54,8 +52,7 @@ export function configure(command: Command): void {
       const result = await convertCapture(source, sink, {
         format,
         nanoseconds: options.micro !== true,
-        signal: stop.signal,
-        ...decodeAsOf(options),
+        ...readingOf(options, stop),
         ...(filter !== undefined && { filter }),
       }).catch((error: unknown) => {
         if (output === '-') endIfClosedPipe(error)

@@ -4,7 +4,6 @@ import {
   analyseCapture,
   type CaptureInfo,
   type ConversationInfo,
-  type DecodeAs,
   type DirectionInfo,
   duration,
   pairingText,
@@ -12,11 +11,12 @@ import {
 import { note, paint, print, table } from '../output.ts'
 import {
   captureFile,
-  decodeAsOf,
-  decodeAsOption,
   exitCodeOf,
   mustBeCapture,
   noteDamage,
+  type ReadOptions,
+  readingOf,
+  readsCapture,
   stopOnInterrupt,
   wholeNumber,
 } from '../trace-source.ts'
@@ -36,16 +36,14 @@ Examples:
   verbena trace info roce.pcap --json | jq '.conversations[] | select(.directions[].naks.psnSequence > 0)'`
 
 export function configure(command: Command): void {
-  command
+  readsCapture(command)
     .description('Follow the connections of a capture: messages, bytes, losses, NAKs, latencies.')
-    .argument('<file>', 'pcap or pcapng, compressed or not; - for standard input')
     .option('--top <count>', 'show so many conversations, those with most packets first', wholeNumber, 20)
     .option('--json', 'print one JSON document, with all conversations')
-    .addOption(decodeAsOption())
     .addHelpText('after', help)
-    .action(async (file: string, options: { top: number; json?: boolean; decodeAs?: DecodeAs }) => {
+    .action(async (file: string, options: ReadOptions & { top: number; json?: boolean }) => {
       const stop = stopOnInterrupt()
-      const info = await analyseCapture(captureFile(file), { signal: stop.signal, ...decodeAsOf(options) })
+      const info = await analyseCapture(captureFile(file), readingOf(options, stop))
       stop.dispose()
       mustBeCapture(file, info)
       if (options.json) process.stdout.write(`${JSON.stringify(info)}\n`)

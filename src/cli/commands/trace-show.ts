@@ -1,14 +1,15 @@
 /** `verbena trace show` */
 import type { Command } from 'commander'
-import { type DecodeAs, filterFields, LinePrinter, parseFilter, plainJson, showCapture } from '../../trace/index.ts'
+import { filterFields, LinePrinter, parseFilter, plainJson, showCapture } from '../../trace/index.ts'
 import { Lines } from '../lines.ts'
 import {
   captureFile,
-  decodeAsOf,
-  decodeAsOption,
   exitCodeOf,
   mustBeCapture,
   noteDamage,
+  type ReadOptions,
+  readingOf,
+  readsCapture,
   stopOnInterrupt,
   wholeNumber,
 } from '../trace-source.ts'
@@ -33,21 +34,18 @@ Examples:
   verbena trace show roce.pcap --filter 'op ~ write and addr == 10.0.0.7' --json
   verbena trace show roce.pcap --filter bad`
 
-interface Options {
+interface Options extends ReadOptions {
   filter?: string
   limit?: number
   json?: boolean
-  decodeAs?: DecodeAs
 }
 
 export function configure(command: Command): void {
-  command
+  readsCapture(command)
     .description('Show a line for each packet, with what it means in its connection.')
-    .argument('<file>', 'pcap or pcapng, compressed or not; - for standard input')
     .option('-f, --filter <expr>', 'only packets for which this is true')
     .option('-n, --limit <count>', 'end after so many lines', wholeNumber)
     .option('--json', 'print a JSON object for each packet, one on each line')
-    .addOption(decodeAsOption())
     .addHelpText('after', help)
     .action(async (file: string, options: Options) => {
       const filter = options.filter === undefined ? undefined : parseFilter(options.filter)
@@ -58,8 +56,7 @@ export function configure(command: Command): void {
         captureFile(file),
         (row) => out.add(options.json ? JSON.stringify(row, plainJson) : printer.line(row)),
         {
-          signal: stop.signal,
-          ...decodeAsOf(options),
+          ...readingOf(options, stop),
           onProgress: () => out.flush(),
           ...(filter !== undefined && { filter }),
           ...(options.limit !== undefined && { limit: options.limit }),

@@ -40,8 +40,9 @@ export function acceptConnection<S extends LinkedStream>(
   begin: (socket: S, attached: Attachment) => void,
 ): void {
   if (tooMany(server)) {
-    server.emit('drop', dropData(rsocket))
+    const data = dropData(rsocket)
     rsocket.close()
+    server.emit('drop', data)
     return
   }
   if (isBlocked(server.blockList, nodeAddress(rsocket.getpeername()).address)) {
