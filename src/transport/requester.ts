@@ -182,6 +182,7 @@ export class Requester {
     if (congestion !== null) this.#f64[timer] = congestion.unpace(t, this.#f64[timer]!)
     const head = Atomics.load(i32, q + Qp.sqHead)
     const rc = i32[q + Qp.type] === QpType.RC
+    const asked = this.#asks(t)
     let sent = 0
     let more = false
     let pacedNs = nowNs
@@ -227,7 +228,10 @@ export class Requester {
         }
       }
     }
-    if (sent > 0 && rc && this.#f64[timer] === Number.POSITIVE_INFINITY) this.#arm(q, nowNs)
+    if (sent > 0 && rc) {
+      if (this.#f64[timer] === Number.POSITIVE_INFINITY) this.#arm(q, nowNs)
+      else if (!asked && this.#asks(t)) this.#armEarly(q, t, nowNs)
+    }
     if (pacedNs > nowNs) s.arm(q, congestion!.pace(t, pacedNs, this.#f64[timer]!))
     if (state === QpState.Sqd) s.host.drained(q)
     return more
@@ -246,6 +250,12 @@ export class Requester {
     this.#f64[(t + Tq.ackDeadline) >> 1] = nowNs + wait
     i32[t + Tq.heldUp] = 0
     this.#armEarly(q, t, nowNs)
+  }
+
+  /** Whether anything that is outstanding asks for an ACK or a response: nothing is to be heard before. */
+  #asks(t: number): boolean {
+    const i32 = this.#i32
+    return i32[t + Tq.readsOut]! > 0 || psnDiff(i32[t + Tq.lastAckReq]!, i32[t + Tq.una]!) >= 0
   }
 
   /** Waits for the peer as long as it usually takes, or for the rest of the ACK timeout. */
@@ -604,6 +614,10 @@ export class Requester {
   /** Nothing was heard for longer than it usually takes: what is outstanding is sent again, at the cost of no retry. */
   #goBackEarly(q: number, t: number, nowNs: number): void {
     const i32 = this.#i32
+    if (!this.#asks(t)) {
+      this.#armEarly(q, t, nowNs)
+      return
+    }
     this.#s.count(this.#s.counters.early_retransmits)
     i32[t + Tq.early] = i32[t + Tq.early]! + 1
     i32[t + Tq.heldUp] = 0
@@ -724,9 +738,10 @@ export class Requester {
     const { congestion } = this.#s
     if (congestion !== null) {
       const deadline = congestion.unpace(t, this.#f64[timer]!)
+      // Whatever else the timer was for: the pause between two packets ends with it.
+      this.#s.schedule(q)
       if (deadline > nowNs) {
         this.#s.arm(q, deadline)
-        this.#s.schedule(q)
         return
       }
     }

@@ -133,6 +133,38 @@ describe('the sender', () => {
   )
 
   scripted(
+    'is not taken for a peer that does not answer while no packet has asked it to',
+    (s) => {
+      // A round trip of a microsecond was measured: what is lost is sent again soon.
+      s.post(Opcode.Send, { length: 8 })
+      s.take()
+      s.wait(1000)
+      s.answer(ours)
+      s.expectCompletion({ status: 'Success' })
+      for (let i = 0; i < 100; i++) {
+        s.send(cnp)
+        s.wait(1000)
+      }
+      // At 10 Mbit/s 64 packets, of which the last one asks for an ACK, take 54 ms.
+      s.post(Opcode.Write, { length: 1 << 16 })
+      let sent = 0
+      for (let ns = 0; sent < 64 && ns < 200e6; ns += 50_000) {
+        s.send(cnp)
+        s.wait(50_000)
+        for (const { op, psn, ackReq } of s.take()) {
+          if (op === 'RcAck') continue
+          sent++
+          if (ackReq) s.answer(psn)
+        }
+      }
+      s.expectCompletion({ status: 'Success' })
+      expect(s.counted()).not.toHaveProperty('early_retransmits')
+      expect(s.counted()).not.toHaveProperty('retransmitted_pkts')
+    },
+    { ...on, connect: { timeout: 19, pathMtu: 1024 } },
+  )
+
+  scripted(
     'UC is slowed down too',
     (s) => {
       for (let i = 0; i < 30; i++) s.send(cnp)

@@ -62,6 +62,10 @@ export class Connecting implements ConnectionOwner, Neighbour {
   #ended = false
   /** An event has told that nothing comes of it. */
   #failed = false
+  get failed(): boolean {
+    return this.#failed
+  }
+
   #unwatch: (() => void) | undefined
   /** Sends the REQ, with this code of a path MTU. */
   #ask: ((pathMtu: number) => Ib) | undefined

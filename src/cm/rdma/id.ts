@@ -336,6 +336,8 @@ export class CmId implements ConnectionHost, ListenerOwner {
    */
   accept(param: ConnParam = {}): void {
     const connecting = this.#connection('accept')
+    if (this.#sync && connecting.failed && ![...failures].some((type) => this.#channel.has(this, type)))
+      throw new RdmaCmError('EINVAL', 'accept', 'nothing came of this connection, as an event or an error has told')
     const ud = this.qpType === QpType.UD
     const room = ud ? privateDataBytes.acceptUd : privateDataBytes.accept
     const full = fullParam('accept', param, room, this.#agent!.context, ud ? {} : connecting.limits)

@@ -45,6 +45,20 @@ describe.each([places[0]!, places[2]!])('$name', (place) => {
     return id
   }
 
+  it('without a channel: accept of what came to nothing throws, and does not wait for ever', () => {
+    start()
+    const id = createId(Tcp, { device: place.client })
+    try {
+      id.resolveAddr(undefined, { address: place.address, port: 9 })
+      id.resolveRoute()
+      id.createQp()
+      expect(code(() => id.connect())).toBe('ECONNREFUSED')
+      expect(code(() => id.accept())).toBe('EINVAL')
+    } finally {
+      id.close()
+    }
+  })
+
   it('ports: taken once in each port space, given free by closing, any free one for 0', () => {
     start()
     const one = bind(t.server.createId(Tcp), 0)
