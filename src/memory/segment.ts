@@ -207,8 +207,13 @@ export class Segment {
   /** Bytes of a segment with room for so many bytes of pages, at most 2 GiB: beyond, offsets do not fit in a word. */
   static sizeFor(staticBytes: number, heapBytes: number): number {
     const heap = roundUp(heapBytes, granuleBytes)
-    for (let bytes = heap; ; bytes += granuleBytes)
-      if (bytes >= 2 ** 31 || heapStartOf(bytes, staticBytes) + heap <= bytes) return Math.min(bytes, 2 ** 31)
+    let bytes = heap
+    // What comes before the pages grows a little with them.
+    for (let needed = 0; bytes < 2 ** 31; bytes = needed) {
+      needed = heapStartOf(bytes, staticBytes) + heap
+      if (needed <= bytes) return bytes
+    }
+    return 2 ** 31
   }
 
   /** Makes a segment of zeros, which stays `fresh` until its creator is in it. */
