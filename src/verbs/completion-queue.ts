@@ -310,7 +310,8 @@ export class CompletionQueue extends Handle {
     const i32 = this.i32
     const cq = this.cq
     const slots = ringSlots(cqe)
-    const ring = host.allocate(slots * Cqe.words * 4, 'resize') / 4
+    // Whoever resizes it, the memory goes with its owner.
+    const ring = host.allocate(slots * Cqe.words * 4, 'resize', i32[cq + Cq.owner]!) / 4
     const { segment } = host
     // A QP that is the only producer of this CQ writes without the CQ's lock: not while it is resized.
     Atomics.store(i32, cq + Cq.resizing, 1)

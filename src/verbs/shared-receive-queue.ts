@@ -177,7 +177,8 @@ export class SharedReceiveQueue extends Handle {
     checkInteger('modify', 'maxWr', maxWr, 1, this.pd.context.device.attr.maxSrqWr)
     const stride = i32[srq + Srq.stride]!
     const slots = slotsFor(maxWr)
-    const ring = host.allocate(slots * stride * 4, 'modify') / 4
+    // Whoever resizes it, the memory goes with its owner.
+    const ring = host.allocate(slots * stride * 4, 'modify', i32[srq + Srq.owner]!) / 4
     segment.lock(srq + Srq.postLock)
     segment.lock(srq + Srq.lock)
     const gone = this.gone()

@@ -293,6 +293,19 @@ describe('the end of a thread', () => {
     expect(i32[state]).toBe(0)
   })
 
+  it('that has resized what another thread owns takes no memory from it', async () => {
+    const { i32, segment } = host
+    const [pd, cq] = [context.allocPd(), context.createCq(4)]
+    const srq = pd.createSrq({ maxWr: 4 })
+    await new Part({ part: 'resizer', device: 'shm0', cq: cq.handle, srq: srq.handle }).ended
+    expect([cq.cqe, srq.query().maxWr]).toEqual([64, 64])
+    for (const ring of [host.cqWord(cq.slot) + Cq.ring, host.srqWord(srq.slot) + layout.Srq.ring])
+      expect(segment.allocatedBytes(i32[ring]! * 4)).toBeGreaterThan(0)
+    srq.close()
+    cq.close()
+    pd.close()
+  })
+
   it('between two steps of closing a QP frees no memory that another object has by then', () => {
     const a = makeEnd(context)
     const q = host.qpWord(a.qp.slot)

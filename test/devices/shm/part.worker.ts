@@ -13,6 +13,7 @@ import {
   QpState,
   type QpType,
   SendFlag,
+  type SrqHandle,
   sendWr,
   VerbsError,
   workCompletions,
@@ -53,6 +54,13 @@ const parts: Record<string, () => Promise<void>> = {
     const objects = { cq: context.createCq(16), srq: context.allocPd().createSrq({ maxWr: 16 }) }
     say({ cq: objects.cq.slot, srq: objects.srq.slot })
     objects[(await hear()) as keyof typeof objects].close()
+  },
+
+  /** Resizes an imported CQ and SRQ, and ends. */
+  async resizer() {
+    const context = openDevice(data.device, data.options)
+    context.importCq(data.cq as CqHandle).resize(64)
+    context.importSrq(data.srq as SrqHandle).modify({ maxWr: 64 })
   },
 
   /** Says what devices it sees; with `depth` left, so does a thread of its own. */
