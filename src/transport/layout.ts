@@ -112,6 +112,8 @@ export const Tq = {
   ackDeadline: 182 /* f64 */,
   /** When it last went back, ns. */
   restartNs: 208 /* f64 */,
+  /** The response or ACK that showed the missing response for which it last went back, else the end of what was sent. */
+  gapPsn: 210,
   /** Congestion control: see congestion.ts. */
   congestion: 184,
   resources: 256,

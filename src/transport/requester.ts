@@ -528,7 +528,7 @@ export class Requester {
       const syndrome = this.#u8[aeth + Aeth.syndrome]!
       const kind = syndrome & aethKindBits
       if (kind === AethKind.Ack) {
-        if (!this.#acknowledge(q, t, psn, nowNs)) this.#goBack(q, t, nowNs, s.counters.completer_retry_err)
+        if (!this.#acknowledge(q, t, psn, nowNs)) this.#goBack(q, t, nowNs, s.counters.completer_retry_err, psn)
       } else if (kind === AethKind.RnrNak) this.#receiverNotReady(q, t, psn, syndrome & aethValueBits, nowNs)
       else if (kind === AethKind.Nak) this.#negative(q, t, psn, syndrome, nowNs)
       else s.count(s.counters.drops_malformed)
@@ -588,13 +588,19 @@ export class Requester {
     i32[t + Tq.lastAckReq] = psnAdd(psn, -1)
   }
 
-  /** Sends everything again from the oldest packet on, unless that is being done; `cause` is the counter. */
-  #goBack(q: number, t: number, nowNs: number, cause: number): void {
+  /**
+   * Sends everything again from the oldest packet on, unless that is being done; `cause` is the counter, `psn` what showed
+   * that a response is missing.
+   */
+  #goBack(q: number, t: number, nowNs: number, cause: number, psn: number): void {
     const i32 = this.#i32
     const s = this.#s
     // While the receiver is not ready the timer runs after which all is sent again anyway. What is being sent again may be
-    // lost as well; but a NAK that comes too soon is about what was sent before.
-    const known = i32[t + Tq.resending] !== 0 && cause !== s.counters.timeouts && !this.#recovery.isNews(t, nowNs)
+    // lost as well; but a NAK that comes too soon is about what was sent before, and the responses to a READ go on to come
+    // long after one was missing: only when they begin anew, and that one is missing again, it was lost again.
+    const begunAnew = cause !== s.counters.completer_retry_err || psnDiff(psn, i32[t + Tq.gapPsn]!) <= 0
+    const news = begunAnew && this.#recovery.isNews(t, nowNs)
+    const known = i32[t + Tq.resending] !== 0 && cause !== s.counters.timeouts && !news
     if (i32[t + Tq.rnrWaiting] !== 0 || known) {
       if (cause === s.counters.completer_retry_err) s.count(s.counters.drops_unexpected_ack)
       return
@@ -607,6 +613,7 @@ export class Requester {
     }
     i32[t + Tq.retriesLeft] = i32[t + Tq.retriesLeft]! - 1
     this.#recovery.restart(t, this.#window(i32[q + Qp.pathMtu]!), nowNs)
+    i32[t + Tq.gapPsn] = psn
     this.#restart(q, t)
     this.#arm(q, nowNs)
   }
@@ -622,6 +629,7 @@ export class Requester {
     i32[t + Tq.early] = i32[t + Tq.early]! + 1
     i32[t + Tq.heldUp] = 0
     this.#recovery.restart(t, this.#window(i32[q + Qp.pathMtu]!), nowNs)
+    i32[t + Tq.gapPsn] = i32[t + Tq.newPsn]!
     this.#restart(q, t)
     this.#armEarly(q, t, nowNs)
   }
@@ -641,7 +649,7 @@ export class Requester {
     if (i32[q + Qp.state] !== QpState.Rts && i32[q + Qp.state] !== QpState.Sqd) return
     s.count(s.counters.rcvd_rnr_err)
     if (!whole || i32[t + Tq.una] !== psn) {
-      this.#goBack(q, t, nowNs, s.counters.completer_retry_err)
+      this.#goBack(q, t, nowNs, s.counters.completer_retry_err, psn)
       return
     }
     if (i32[t + Tq.rnrWaiting] !== 0) return
@@ -667,7 +675,7 @@ export class Requester {
     const whole = this.#acknowledge(q, t, psnAdd(psn, -1), nowNs)
     if (i32[q + Qp.state] !== QpState.Rts && i32[q + Qp.state] !== QpState.Sqd) return
     if (!whole || syndrome === Syndrome.PsnSequence) {
-      this.#goBack(q, t, nowNs, s.counters.rcvd_seq_err)
+      this.#goBack(q, t, nowNs, s.counters.rcvd_seq_err, i32[t + Tq.newPsn]!)
       return
     }
     let status: WcStatus = WcStatus.RemOpErr
@@ -687,7 +695,7 @@ export class Requester {
     const state = i32[q + Qp.state]!
     if (state !== QpState.Rts && state !== QpState.Sqd) return
     if (!whole || i32[t + Tq.una] !== psn) {
-      this.#goBack(q, t, nowNs, s.counters.completer_retry_err)
+      this.#goBack(q, t, nowNs, s.counters.completer_retry_err, psn)
       return
     }
     const w = this.#wqe(q, i32[q + Qp.sqNext]!)
@@ -754,7 +762,8 @@ export class Requester {
       i32[t + Tq.rnrWaiting] = 0
       this.#s.schedule(q)
     } else if (i32[t + Tq.una] === i32[t + Tq.newPsn]) return
-    else if (nowNs >= this.#f64[(t + Tq.ackDeadline) >> 1]!) this.#goBack(q, t, nowNs, this.#s.counters.timeouts)
+    else if (nowNs >= this.#f64[(t + Tq.ackDeadline) >> 1]!)
+      this.#goBack(q, t, nowNs, this.#s.counters.timeouts, i32[t + Tq.newPsn]!)
     else if (lateNs > noticeableNs && i32[t + Tq.heldUp] === 0) {
       // This thread was held up; so may have been the answer, by middleware or by a peer that the same thread drives.
       i32[t + Tq.heldUp] = 1

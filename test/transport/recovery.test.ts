@@ -174,6 +174,30 @@ describe('a NAK', () => {
   })
 })
 
+describe('a missing response', () => {
+  const response = (i: number): Packet => ({ op: 'RcReadResponseMiddle', psn: ours + i, payload: bytes(mtu, i) })
+  scripted(
+    'is asked for again once, however long the others go on to come, and again when it is missing again',
+    (s) => {
+      measured(s)
+      s.post(Opcode.Read, { length: 20 * mtu, wrId: 2, sendFlags: SendFlag.Signaled })
+      expect(psns(s)).toEqual([1])
+      s.send(response(2))
+      expect(psns(s)).toEqual([1])
+      for (let i = 3; i < 20; i++) {
+        s.wait(ms)
+        s.send(response(i))
+      }
+      s.expectSilence()
+      s.send(response(2))
+      expect(psns(s)).toEqual([1])
+      expect(s.counted()).toMatchObject({ completer_retry_err: 2 })
+      expect(s.counted()).not.toHaveProperty('timeouts')
+    },
+    { connect: { ...connect, retryCnt: 7 }, bytes: 20 * mtu },
+  )
+})
+
 describe('what is sent behind a loss', () => {
   scripted(
     'is little while there are many losses, and as much as ever when there are none',
