@@ -34,6 +34,7 @@ describe.skipIf(!nativeAvailable)('the thread that drives devices', () => {
       Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 10, process.pid & 0xff, i),
     )
     for (const qp of qps) for (const group of groups) qp.attachMcast(group)
+    await until('an owner', () => Atomics.load(processHost().i32, word('serviceOwner')) !== 0)
     const owner = Atomics.load(processHost().i32, word('serviceOwner'))
     await turns()
     expect(Atomics.load(processHost().i32, word('serviceOwner'))).toBe(owner)
