@@ -231,8 +231,11 @@ export class Host {
     const offset = addr - f64[(entry + Key.iova) >> 1]!
     if (!(offset >= 0 && length >= 0 && offset + length <= f64[(entry + Key.length) >> 1]!)) return -1
     const at = f64[(entry + Key.addr) >> 1]! + offset
-    // A window may have been bound anew while it was read; that bumps the epoch first.
-    if (kind !== keyKind.region && Atomics.load(i32, segment.epochWord) !== epoch)
+    // A window may have been bound anew while it was read: that bumps the epoch first, and opens it to another key.
+    if (
+      kind !== keyKind.region &&
+      (Atomics.load(i32, segment.epochWord) !== epoch || Atomics.load(i32, entry + Key.key) !== key)
+    )
       return this.resolve(key, pd, addr, length, access, qp)
     return at
   }

@@ -5,6 +5,7 @@ import {
   type Context,
   type CqHandle,
   EventType,
+  incRkey,
   layout,
   type MrHandle,
   MwType,
@@ -23,6 +24,7 @@ import {
 import { NativeError } from '../../src/memory/index.ts'
 import { Host } from '../../src/verbs/host.ts'
 import { destroyQp } from '../../src/verbs/lifetime.ts'
+import { unbind } from '../../src/verbs/memory-region.ts'
 import { connect, drain, makeEnd, Part, until } from '../devices/shm/rig.ts'
 import { withSlot } from './slots.ts'
 
@@ -589,5 +591,37 @@ describe('misuse', () => {
     for (const bad of [undefined, null, 1, {}, 'x']) expect(() => cq.poll(bad as never)).toThrow(invalid)
     expect(() => cq.poll([], 1)).toThrow(invalid)
     cq.close()
+  })
+})
+
+describe('memory windows', () => {
+  it('do not open what they are bound to now to a key that they had before', () => {
+    const { i32, f64 } = host
+    const [a, b] = [makeEnd(context), makeEnd(context)]
+    connect(a, b)
+    const buffer = context.alloc(8192)
+    const mr = a.pd.regMr(buffer, Access.LocalWrite | Access.MwBind)
+    const mw = a.pd.allocMw(MwType.Type1)
+    a.qp.bindMw(mw, { mr, addr: mr.addr, length: 8192, accessFlags: Access.RemoteWrite })
+    const old = mw.rkey | 0
+    const resolve = (): number => host.resolve(old, a.pd.slot, mr.addr, 8, Access.RemoteWrite, a.qp.slot)
+    expect(resolve()).toBe(mr.addr)
+    const window = host.findKey(old)
+    // Another thread binds it anew: half before the epoch is read, half after the key was found.
+    unbind(host, window)
+    host.findKey = (key) => {
+      const found = Host.prototype.findKey.call(host, key)
+      delete (host as Partial<Host>).findKey
+      f64[(window + layout.Key.addr) >> 1] = mr.addr + 4096
+      i32[window + layout.Key.key] = incRkey(mw.rkey)
+      i32[window + layout.Key.valid] = 1
+      return found
+    }
+    expect(resolve()).toBe(-1)
+    mw.close()
+    mr.close()
+    a.close()
+    b.close()
+    context.free(buffer)
   })
 })
