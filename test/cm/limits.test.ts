@@ -59,6 +59,20 @@ test('all listeners together', () => {
   expect(s.dropped).toEqual({ tooMany: 2 })
 })
 
+test('nothing is kept where that is the limit', () => {
+  const s = new Script({ limits: { answers: 0, timewait: 0 } })
+  s.cm.listen(service)
+  const [rejected, accepted] = requests(s, 2)
+  s.cm.sendRej(rejected!, {}, 0)
+  expect(s.cm.size).toBe(1)
+  s.cm.sendRep(accepted!, { qpNum: 5 }, 0)
+  s.recvFor(accepted!, 'RTU', { localCommId: 2 })
+  s.recvFor(accepted!, 'DREQ', { localCommId: 2, remoteQpn: 5 })
+  s.cm.sendDrep(accepted!, {}, 0)
+  expect(s.events.map(({ type }) => type)).toEqual(['rtuReceived', 'dreqReceived', 'timewaitExit'])
+  expect(s.cm.size).toBe(0)
+})
+
 test('limits that are none throw', () => {
   expect(() => new Script({ limits: { halfOpen: -1 } })).toThrow(
     /the limit halfOpen is a whole number from 1, not -1 \(ERR_CM_VALUE\)/,

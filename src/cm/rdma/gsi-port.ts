@@ -18,6 +18,7 @@ import {
   QpType,
   type QueuePair,
   SendFlag,
+  VerbsError,
 } from '../../verbs/index.ts'
 import { gidOfIp, Mad } from '../../wire/index.ts'
 import { sameBytes } from './address.ts'
@@ -89,7 +90,8 @@ export class GsiPort {
 
   /** Puts a MAD on its way. */
   send(mad: Uint8Array, to: MadAddress): void {
-    if (this.#posted - this.#completed >= sends) {
+    const ah = this.full ? undefined : this.#handle(to)
+    if (ah === undefined) {
       // Whoever waits for it repeats what it answers.
       const { host, index } = this.#context.device
       host.count(index, 'cm_sends_dropped')
@@ -104,7 +106,7 @@ export class GsiPort {
       opcode: Opcode.Send,
       sendFlags: SendFlag.Signaled,
       sgList: [{ addr: this.#mr.addr + at, length: mad.length, lkey: this.#mr.lkey }],
-      ah: this.#handle(to),
+      ah,
       remoteQpn: gsiQpn,
       remoteQkey: gsiQkey,
     })
@@ -151,7 +153,8 @@ export class GsiPort {
     return this.#gids.findIndex((one) => sameBytes(one, gid))
   }
 
-  #handle(to: MadAddress): AddressHandle {
+  /** Undefined while programs have all address handles of the device: what a peer asked must not throw for that. */
+  #handle(to: MadAddress): AddressHandle | undefined {
     const known = this.#handles.get(to.key)
     if (known !== undefined) return known
     if (this.#handles.size >= maxHandles) {
@@ -161,9 +164,14 @@ export class GsiPort {
     }
     const grh = { dgid: to.gid, sgidIndex: to.sgidIndex, hopLimit: 64 }
     const attr: AhAttr = { dlid: to.lid, portNum: 1, grh }
-    const made = this.#pd.createAh(attr)
-    this.#handles.set(to.key, made)
-    return made
+    try {
+      const made = this.#pd.createAh(attr)
+      this.#handles.set(to.key, made)
+      return made
+    } catch (error) {
+      if (error instanceof VerbsError && error.code === 'ENOMEM') return undefined
+      throw error
+    }
   }
 
   close(): void {

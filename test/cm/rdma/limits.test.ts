@@ -6,6 +6,7 @@ import {
   createId,
   type EventChannel,
   type EventChannelOptions,
+  layout,
   openDevice,
   PortSpace,
 } from '../../../src/index.ts'
@@ -101,4 +102,22 @@ describe('limits', () => {
       /VERBENA_CM_LIMITS: the limit halfOpen is a whole number from 1, not NaN \(EINVAL\)/,
     )
   })
+})
+
+it('a device without a free address handle drops what the communication manager says, and throws nothing', async () => {
+  const channel = channelWith({})
+  const id = channel.createId(PortSpace.Tcp)
+  id.resolveAddr(null, { address: '127.0.0.1', port: 9 })
+  id.resolveRoute()
+  const { host, index, attr } = id.verbs!.device
+  const used = host.deviceWord(index) + layout.Dev.ahs
+  const dropped = (): number => id.verbs!.counters().cm_sends_dropped!
+  const before = dropped()
+  Atomics.add(host.i32, used, attr.maxAh)
+  try {
+    id.connect({ qpNum: 100 })
+  } finally {
+    Atomics.sub(host.i32, used, attr.maxAh)
+  }
+  expect(dropped()).toBe(before + 1)
 })
