@@ -57,7 +57,7 @@ function replacingSink(target: string, old: Stats | undefined): CaptureSink {
   if (old !== undefined) accessSync(target, constants.W_OK)
   // In a container the process id may be that of a process which was killed and left its file.
   const temporary = `${target}.${process.pid}-${randomBytes(4).toString('hex')}.part`
-  const descriptor = openSync(temporary, 'wx')
+  const descriptor = openNew(temporary, target)
   if (old !== undefined) fchmodSync(descriptor, old.mode & 0o777)
   const file = descriptorSink(descriptor, true)
   const discard = (): void => rmSync(temporary, { force: true })
@@ -89,6 +89,15 @@ function replacingSink(target: string, old: Stats | undefined): CaptureSink {
       end()
       discard()
     },
+  }
+}
+
+/** An error names the file that the caller knows. */
+function openNew(temporary: string, target: string): number {
+  try {
+    return openSync(temporary, 'wx')
+  } catch (error) {
+    throw Object.assign(error as Error, { message: (error as Error).message.replace(temporary, target), path: target })
   }
 }
 

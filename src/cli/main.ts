@@ -7,7 +7,7 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { describeFailure, exitCodes } from './failure.ts'
-import { endQuietlyOnClosedPipe } from './pipe.ts'
+import { endOnFailedOutput } from './pipe.ts'
 import { commands } from './registry.ts'
 
 const examples = `
@@ -46,7 +46,7 @@ async function buildProgram(argv: readonly string[]): Promise<Command> {
 }
 
 async function main(argv: readonly string[]): Promise<number> {
-  endQuietlyOnClosedPipe()
+  endOnFailedOutput()
   try {
     const program = await buildProgram(argv)
     if (argv.length === 0) {

@@ -1,11 +1,17 @@
-/** `verbena … | head` closes the pipe: that is no failure. */
-export function endQuietlyOnClosedPipe(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      endIfClosedPipe(error)
-      throw error
-    })
-  }
+import { describeFailure, exitCodes } from './failure.ts'
+
+/** What becomes of output that cannot be written: `verbena … | head` closes the pipe, and that is no failure. */
+export function endOnFailedOutput(): void {
+  process.stdout.on('error', (error) => {
+    endIfClosedPipe(error)
+    // Such as a full disk.
+    process.stderr.write(`verbena: standard output: ${describeFailure(error).message}\n`)
+    process.exit(exitCodes.failed)
+  })
+  process.stderr.on('error', (error) => {
+    endIfClosedPipe(error)
+    process.exit(exitCodes.failed)
+  })
 }
 
 /** Ends the process if this is what a write to a pipe says that nobody reads. */

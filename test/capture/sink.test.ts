@@ -47,6 +47,11 @@ describe('a file', () => {
     expect(readFileSync(path, 'utf8')).toBe('new')
   })
 
+  it('that cannot be made is named as it would be in the end', () => {
+    const path = join(dir, 'none', 'a')
+    expect(() => fileSink(path)).toThrow(`ENOENT: no such file or directory, open '${path}'`)
+  })
+
   it('that somebody else has removed meanwhile can be abandoned', () => {
     const sink = fileSink(join(dir, 'a'))
     for (const name of readdirSync(dir)) rmSync(join(dir, name))

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as zlib from 'node:zlib'
@@ -161,6 +161,17 @@ describe('trace show, info, convert', { timeout: 60_000 }, () => {
     const child = start(['trace', ...args])
     child.stdout!.once('data', () => child.stdout!.destroy())
     expect(await outcome(child)).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  it('output that cannot be written is said in a line', () => {
+    const full = openSync('/dev/full', 'w')
+    const { status, stderr } = spawnSync(process.execPath, [main, 'trace', 'show', capture('rping')], {
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+    })
+    closeSync(full)
+    expect(stderr).toMatch(/^verbena: standard output: ENOSPC: .*\n$/)
+    expect(status).toBe(1)
   })
 
   it.each([
