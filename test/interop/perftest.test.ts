@@ -31,10 +31,9 @@ const port = 18515
 const tests = ['send_bw', 'send_lat', 'write_bw', 'write_lat', 'read_bw', 'read_lat', 'atomic_bw', 'atomic_lat']
 
 /**
- * Of their options `-e` is none to test with: having re-armed one of two CQs they take what is in the other, or 16 entries,
- * and sleep though there are more.
- *
- * Few of many, since programs are slow in an emulated guest: each program, each kind of queue pair, both roles.
+ * Few of many, since programs are slow in an emulated guest: each program, each kind of queue pair, both roles. None with
+ * `-e`: their one channel serves two CQs, they poll one of them once for each event, at most 16 entries, and now and then
+ * they sleep for ever though their kernel has acknowledged all messages.
  */
 const cases: Case[] = [
   { test: 'send_bw', role: 'client', size: 10_001, iters: 100, theirs: '-r 16' },
