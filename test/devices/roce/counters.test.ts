@@ -1,11 +1,21 @@
 /** Counters: documented, and told to other processes. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { layout, nativeAvailable, openDevice, publishedCounters } from '../../../src/index.ts'
+import { threadStartTime } from '../../../src/memory/index.ts'
 import { loopbackDevice } from '../../loopback.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-counters-'))
@@ -51,6 +61,23 @@ describe.skipIf(!nativeAvailable)('counters of other processes', () => {
     expect(readFileSync(file, 'utf8')).toContain(name)
     expect(told()).toBeUndefined()
     expect(() => readFileSync(file)).toThrow('ENOENT')
+  })
+
+  it('are neither read nor written where others can write', () => {
+    const context = openDevice(loopbackDevice(8))
+    const own = join(folder, 'verbena')
+    const told = { pid: process.pid, startTime: threadStartTime(process.pid, process.pid), command: '', devices: [] }
+    writeFileSync(join(own, `counters-${process.pid}.json`), JSON.stringify(told))
+    expect(publishedCounters().some(({ pid }) => pid === process.pid)).toBe(true)
+    chmodSync(own, 0o770)
+    expect(publishedCounters()).toEqual([])
+    chmodSync(own, 0o700)
+    renameSync(own, `${own}-real`)
+    symlinkSync(`${own}-real`, own)
+    expect(publishedCounters()).toEqual([])
+    rmSync(own)
+    renameSync(`${own}-real`, own)
+    context.close()
   })
 
   it('what is no file of ours is passed over', () => {
