@@ -41,6 +41,7 @@ import {
   releaseShared,
   releaseWasm,
   type SharedMapping,
+  stopForGood,
   unlinkShared,
   unmap,
   whenStopped,
@@ -172,6 +173,8 @@ export class Segment {
   readonly #operation: number
   readonly #shared: boolean
   readonly #pages: Pages
+  /** This thread has given its attachment back. */
+  #left = false
   #bells: Bells | undefined
 
   private constructor(
@@ -412,8 +415,11 @@ export class Segment {
 
   /** Where this thread stops for good it counts as dead. */
   #endWhenStopped(): void {
-    const { i32, me } = this
-    whenStopped(() => Atomics.store(i32, attachmentWord(me) + A.stopped, 1))
+    const { i32, lockValue } = this
+    const a = attachmentWord(this.me)
+    whenStopped(() => {
+      if (Atomics.load(i32, a + A.state) === lockValue) Atomics.store(i32, a + A.stopped, 1)
+    })
   }
 
   /** Whether the thread behind an attachment still runs; a reading of /proc, so not for the data path. */
@@ -472,21 +478,36 @@ export class Segment {
     Atomics.compareExchange(i32, a + A.state, state, id | (i32[a + A.generation]! << ownerBits))
   }
 
-  /** The uses that this process makes of attachments: of this thread, and in the main thread of all, since they end with it. */
+  /**
+   * The uses that this process makes of attachments: of this thread, and in the main thread of all, since they end with it.
+   * This thread's is the last: whoever cleans up needs it until then, since locks of one who has none are anybody's.
+   */
   ownAttachments(): number[] {
     if (!isMainThread) return [this.lockValue]
     const own: number[] = []
     for (let id = 1; id <= this.i32[H.attachmentsHigh]!; id++) {
       const a = attachmentWord(id)
       const use = Atomics.load(this.i32, a + A.state)
-      if (isUse(use) && this.i32[a + A.pid] === process.pid) own.push(use)
+      if (isUse(use) && use !== this.lockValue && this.i32[a + A.pid] === process.pid) own.push(use)
     }
-    return own
+    return [...own, this.lockValue]
+  }
+
+  /**
+   * Runs no further if another thread has taken over what this one has: the main thread of a process that ends does so
+   * with all threads of the process, which run on for a moment. Under a lock, since they are taken over under one.
+   */
+  stopIfTakenOver(lock: number): void {
+    if (isMainThread || this.#left || Atomics.load(this.i32, attachmentWord(this.me) + A.state) === this.lockValue)
+      return
+    this.unlock(lock)
+    stopForGood()
   }
 
   /** Gives an attachment's number and memory back. The layer above has cleaned its tables before. */
   release(id: number): void {
     const { i32, name } = this
+    if (id === this.me) this.#left = true
     this.#freeRunsOf(id)
     Atomics.store(i32, attachmentWord(id) + A.state, attachmentState.free)
     if (name !== null) retire(i32, segmentFile(name), this.inode)

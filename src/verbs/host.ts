@@ -115,6 +115,7 @@ export class Host {
   control<T>(body: () => T): T {
     const { segment } = this
     segment.lock(segment.controlLock)
+    segment.stopIfTakenOver(segment.controlLock)
     try {
       return body()
     } finally {

@@ -33,7 +33,8 @@ export function processHost(): Host {
 
 /** Cleans up after a thread that ended without closing what it had, by its use of an attachment. */
 export function reapDead(host: Host, use: number): void {
-  const attachment = host.segment.claim(use)
+  // Under the lock, so that a thread of this process which still runs is not in the middle of a change, and begins no other.
+  const attachment = host.control(() => host.segment.claim(use))
   if (attachment === 0) return
   const objects = reapAttachment(host, attachment)
   for (let i = 0; i < objects; i++) host.count(0, 'stale_objects_reaped')

@@ -22,6 +22,7 @@ import {
   workCompletions,
 } from '../../src/index.ts'
 import { NativeError } from '../../src/memory/index.ts'
+import { reapAttachment } from '../../src/verbs/context.ts'
 import { Host } from '../../src/verbs/host.ts'
 import { destroyQp } from '../../src/verbs/lifetime.ts'
 import { unbind } from '../../src/verbs/memory-region.ts'
@@ -222,6 +223,24 @@ describe('the end of a thread', () => {
       })
     },
   )
+
+  it('that runs on while its process ends changes nothing any more once another has taken over what it had', async () => {
+    const counter = new Int32Array(new SharedArrayBuffer(4))
+    const part = new Part({ part: 'changer', device: 'shm0', counter: counter.buffer })
+    const use = await part.hear<number>()
+    await until('changes', () => Atomics.load(counter, 0) > 100)
+    // Nobody gives up its own before it has cleaned up after the others: its locks would be anybody's.
+    expect(host.segment.ownAttachments()).toContain(use)
+    expect(host.segment.ownAttachments().at(-1)).toBe(host.segment.lockValue)
+    const [attachment, seen] = host.control(() => [host.segment.claim(use), Atomics.load(counter, 0)] as const)
+    expect(attachment).toBeGreaterThan(0)
+    // It may have been outside of the lock; when it comes there, it goes no further.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(Atomics.load(counter, 0) - seen).toBeLessThanOrEqual(1)
+    await part.worker.terminate()
+    reapAttachment(host, attachment)
+    host.segment.release(attachment)
+  })
 
   it('leaves what others have in its protection domain, and the record until that is closed', async () => {
     await outlive((owned) => {

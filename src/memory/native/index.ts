@@ -31,7 +31,7 @@ export {
 } from './host.ts'
 export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'
-export { behind, closeGate, type Gate, gated, makeGate, whenStopped } from './loading.ts'
+export { behind, closeGate, type Gate, gated, makeGate, stopForGood, whenStopped } from './loading.ts'
 export {
   addressOf,
   commitShared,

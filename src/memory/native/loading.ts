@@ -70,8 +70,14 @@ export function gated<T>(load: () => T): T {
       Atomics.notify(gate, Gate.loaders)
     }
   }
+  return stopForGood()
+}
+
+/** This thread, which is about to be ended, runs no further. Not for the main thread, which nobody ends. */
+export function stopForGood(): never {
   for (const callback of stopped) callback()
-  for (;;) Atomics.wait(closed, Gate.closed, 1)
+  const never = makeGate()
+  for (;;) Atomics.wait(never, Gate.closed, 0)
 }
 
 /** Resolves when nobody loads behind the gate, and nobody will. */

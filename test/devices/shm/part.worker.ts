@@ -48,6 +48,17 @@ const parts: Record<string, () => Promise<void>> = {
     process.exit()
   },
 
+  /** Makes and destroys objects without end, and counts; says how others name its use of the segment. */
+  async changer() {
+    const context = openDevice(data.device, data.options)
+    const counter = new Int32Array(data.counter as SharedArrayBuffer)
+    say(context.device.host.segment.lockValue)
+    for (;;) {
+      context.allocPd().close()
+      Atomics.add(counter, 0, 1)
+    }
+  },
+
   /** Closes a CQ and an SRQ, the one that it is told; whoever tells it lets that take long. */
   async closer() {
     const context = openDevice(data.device, data.options)
