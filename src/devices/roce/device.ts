@@ -265,6 +265,7 @@ export class RoceDevice extends NetworkDevice {
   /** Opens a socket whose descriptor goes into the table. */
   #openSocket(local: number, address: HostAddress, kind: number, group: Uint8Array | null): void {
     const { i32 } = this
+    this.#closeAbandoned()
     let word = this.#table
     for (let slot = 0; i32[word + Slot.fd] !== 0; slot++, word += Slot.words)
       if (slot === maxSlots - 1)
@@ -276,11 +277,15 @@ export class RoceDevice extends NetworkDevice {
     const family = address.address.length === 4 ? 4 : 6
     const bound = group === null ? address.address : groupAddress(group, family)
     const options = { address: bound, port: rocePort, scopeId: address.scopeId || (group ? address.ifindex : 0) }
-    const socket = UdpSocket.open(this.host.segment.buffer, { ...options, reuseAddress: group !== null })
+    const opened = (fd: number): void => {
+      i32[this.#table + Slot.changing] = fd + 1
+    }
+    const socket = UdpSocket.open(this.host.segment.buffer, { ...options, reuseAddress: group !== null, opened })
     if (group !== null) {
       try {
         socket.joinGroup(bound, address.ifindex)
       } catch (error) {
+        opened(-1)
         socket.close()
         throw error
       }
@@ -291,6 +296,7 @@ export class RoceDevice extends NetworkDevice {
     i32[word + Slot.drops] = 0
     if (group !== null) new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).set(group)
     i32[word + Slot.fd] = socket.fd + 1
+    opened(-1)
     owned.set(socket.fd, socket)
     Atomics.add(i32, this.#dev + Dev.generation, 1)
   }
@@ -336,6 +342,7 @@ export class RoceDevice extends NetworkDevice {
   }
 
   #closeSockets(): void {
+    this.#closeAbandoned()
     for (let slot = 0; slot < maxSlots; slot++) this.#closeSlot(this.#table + slot * Slot.words)
   }
 
@@ -343,18 +350,36 @@ export class RoceDevice extends NetworkDevice {
     const { i32 } = this
     const fd = i32[word + Slot.fd]! - 1
     if (fd < 0) return
-    i32[word + Slot.fd] = 0
-    Atomics.add(i32, this.#dev + Dev.generation, 1)
-    if (!nativeAvailable) {
-      this.#awaitState(word, datagramState.bound)
+    if (nativeAvailable) {
+      i32[this.#table + Slot.changing] = fd + 1
+      i32[word + Slot.fd] = 0
+      this.#giveBack(fd)
       return
     }
+    i32[word + Slot.fd] = 0
+    Atomics.add(i32, this.#dev + Dev.generation, 1)
+    this.#awaitState(word, datagramState.bound)
+  }
+
+  /** Closes the socket that a thread was opening or closing when it ended, which holds the port. Under the control lock. */
+  #closeAbandoned(): void {
+    const fd = this.i32[this.#table + Slot.changing]! - 1
+    if (fd < 0) return
+    // It may be in the table already, or still.
+    for (let slot = 0; slot < maxSlots; slot++)
+      if (this.i32[this.#table + slot * Slot.words + Slot.fd] === fd + 1) return
+    this.#giveBack(fd)
+  }
+
+  #giveBack(fd: number): void {
+    Atomics.add(this.i32, this.#dev + Dev.generation, 1)
     // Whoever is sending or receiving with it finishes before the descriptor is given back.
     this.host.segment.quiesce()
     awaitService(this.host)
     this.#awaitSleeper()
     const socket = owned.get(fd)
     owned.delete(fd)
+    this.i32[this.#table + Slot.changing] = 0
     if (socket) socket.close()
     else closeFd(fd)
   }

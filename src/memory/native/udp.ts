@@ -69,6 +69,11 @@ export interface UdpOptions {
   readonly sendBufferBytes?: number
   /** Lets several sockets that all ask for it bind the same port: wanted for multicast groups. */
   readonly reuseAddress?: boolean
+  /**
+   * Called with the descriptor before it is bound, and with −1 before it is closed again because that failed: for those
+   * who remember it beyond the end of this thread, which may come at any moment.
+   */
+  readonly opened?: (fd: number) => void
 }
 
 export class UdpSocket {
@@ -122,9 +127,11 @@ export class UdpSocket {
     const family = familyOf(options.address)
     const fd = openUdp(family, options.receiveBufferBytes ?? 8 << 20, options.sendBufferBytes ?? 4 << 20)
     const socket = new UdpSocket(memory, fd, family, options.scopeId ?? 0, true)
+    options.opened?.(fd)
     try {
       socket.#bind(options)
     } catch (error) {
+      options.opened?.(-1)
       socket.close()
       throw error
     }

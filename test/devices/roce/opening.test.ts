@@ -3,8 +3,9 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { nativeAvailable, openDevice } from '../../../src/index.ts'
-import { startThread } from '../../../src/memory/index.ts'
+import { Slot } from '../../../src/devices/roce/socket-table.ts'
+import { layout, nativeAvailable, openDevice } from '../../../src/index.ts'
+import { startThread, UdpSocket } from '../../../src/memory/index.ts'
 import { deviceAt } from '../../../src/verbs/device.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
 import { type Churn, runChurn } from './churn.ts'
@@ -90,6 +91,26 @@ describe.skipIf(!nativeAvailable)('the sockets of a device', () => {
       giveBack = await takePort(6).catch(() => new Promise((resolve) => setTimeout(resolve, 5)))
     expect(giveBack).toBeDefined()
     await giveBack!()
+  })
+
+  it('are there after a thread ended in the middle of closing or opening one', async () => {
+    const name = loopbackDevice(6)
+    const first = openDevice(name)
+    const { host, index } = first.device
+    const { i32 } = host
+    const table = i32[host.deviceWord(index) + layout.Dev.sockets]!
+    // Between taking the descriptor out of the table and closing it.
+    i32[table + Slot.changing] = i32[table + Slot.fd]!
+    i32[table + Slot.fd] = 0
+    first.close()
+    await (await takePort(6))()
+    // Between binding it and entering the descriptor into the table.
+    const address = Uint8Array.from(loopbackAddress(6).split('.').map(Number))
+    i32[table + Slot.changing] = UdpSocket.open(host.segment.buffer, { address, port: 4791 }).fd + 1
+    const second = openDevice(name)
+    await expect(takePort(6)).rejects.toThrow('EADDRINUSE')
+    second.close()
+    await (await takePort(6))()
   })
 
   it('are there after threads were ended while they opened it', async () => {
