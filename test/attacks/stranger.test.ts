@@ -83,7 +83,7 @@ describe.skipIf(!nativeAvailable)('a stranger', { timeout }, () => {
     const bystanderGuid = guidOf(stage.bystander.host)
     const info = new Uint8Array(72)
     new DataView(info.buffer).setBigUint64(0, bystanderGuid)
-    const tries = 4000 * long(500)
+    const tries = 4000 * long(100)
     await stage.during(async () => {
       for (let i = 0; i < tries; i++) {
         // The ID begins with the place of the agent, which is 1 in most programs.
