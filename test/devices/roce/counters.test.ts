@@ -13,15 +13,15 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { layout, nativeAvailable, openDevice, publishedCounters } from '../../../src/index.ts'
 import { threadStartTime } from '../../../src/memory/index.ts'
 import { loopbackDevice } from '../../loopback.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-counters-'))
 process.env.XDG_RUNTIME_DIR = folder
-// The thread that drives devices may be writing its file at that moment.
-afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }))
+// The thread that drives devices may write its file between the listing of the folder and its removal (ENOTEMPTY).
+afterAll(() => vi.waitFor(() => rmSync(folder, { recursive: true, force: true }), 10_000))
 
 it('docs/roce.md has a line for each counter, and for nothing else', () => {
   const text = readFileSync(new URL('../../../docs/roce.md', import.meta.url), 'utf8')
