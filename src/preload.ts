@@ -1,6 +1,6 @@
 /**
  * `node --import verbena/preload app.js`, or `--require`: the program's connections go over RDMA where the rules say so.
- * See docs/preload.md.
+ * See docs/guide/preload.md.
  */
 import { createRequire } from 'node:module'
 import { settingsOfProcess } from './rsocket/preload/index.ts'

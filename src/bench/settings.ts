@@ -1,5 +1,5 @@
 /**
- * The settings of the latency benchmark (docs/bench-latency.md).
+ * The settings of the latency benchmark (docs/guide/bench-latency.md).
  *
  * `t_subm` is the payload: 8 bytes little endian with the `tv_nsec` of CLOCK_MONOTONIC, written right before the work
  * request is posted (`stamp: submit`), or rewritten by a thread until the adapter has read it (`stamp: send`).

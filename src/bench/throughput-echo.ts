@@ -1,5 +1,5 @@
 /**
- * The echo of docs/tutorial.md as two loops, one for arrivals that are seen in memory and one for arrivals that
+ * The echo of docs/guide/tutorial.md as two loops, one for arrivals that are seen in memory and one for arrivals that
  * make completions. Both ends run the same code:
  *
  *     client   posts all its messages once, then posts each again when it came back

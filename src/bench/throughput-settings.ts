@@ -1,5 +1,5 @@
 /**
- * The settings of the throughput benchmark: the techniques of docs/tutorial.md, in its order, each on top of
+ * The settings of the throughput benchmark: the techniques of docs/guide/tutorial.md, in its order, each on top of
  * its echo: a client keeps a number of messages under way to a server, which sends each back.
  */
 import type { Engine } from '../index.ts'

@@ -1,12 +1,12 @@
-/** docs/security.md: each promise names a test, which exists and can run. */
+/** docs/internals/security.md: each promise names a test, which exists and can run. */
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { layout } from '../../src/verbs/index.ts'
 
 const root = new URL('../../', import.meta.url)
-const text = readFileSync(new URL('docs/security.md', root), 'utf8')
+const text = readFileSync(new URL('docs/internals/security.md', root), 'utf8')
 
-it('the tests that docs/security.md names exist', () => {
+it('the tests that docs/internals/security.md names exist', () => {
   const rows = text
     .split('\n')
     .filter((line) => line.startsWith('| ') && /\| [^|]*`[a-z-]+\/[\w/-]+`[^|]* \|$/.test(line))

@@ -84,8 +84,8 @@ test('where a timer runs, it is known what happens when it ends', () => {
   }
 })
 
-test('docs/cm.md shows the diagrams of the table', () => {
-  const path = join(import.meta.dirname, '../../docs/cm.md')
+test('docs/internals/cm.md shows the diagrams of the table', () => {
+  const path = join(import.meta.dirname, '../../docs/internals/cm.md')
   const before = readFileSync(path, 'utf8')
   const after = before.replace(/(<!-- figure: ([\w, ]+) -->\n```mermaid\n)[^`]*(```)/g, (_, head, figures, tail) => {
     const names = figures.split(', ') as CmFigure[]
@@ -98,7 +98,7 @@ test('docs/cm.md shows the diagrams of the table', () => {
     expect(after).toMatch(new RegExp(`<!-- figure: [^>]*\\b${figure}\\b`))
 })
 
-test('docs/cm.md has every reason for a dropped message', () => {
-  const text = readFileSync(join(import.meta.dirname, '../../docs/cm.md'), 'utf8')
+test('docs/internals/cm.md has every reason for a dropped message', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../docs/internals/cm.md'), 'utf8')
   for (const [reason, words] of Object.entries(dropReasons)) expect(text).toContain(`| \`${reason}\` | ${words} |`)
 })

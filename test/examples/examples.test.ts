@@ -128,7 +128,7 @@ describe('what the examples show', () => {
 })
 
 it('the tutorial names every file', () => {
-  const tutorial = readFileSync(join(root, 'docs/tutorial.md'), 'utf8')
+  const tutorial = readFileSync(join(root, 'docs/guide/tutorial.md'), 'utf8')
   expect(files.filter((file) => !tutorial.includes(`examples/${file}`))).toEqual([])
   expect(Object.keys(small)).toEqual(examples)
 })

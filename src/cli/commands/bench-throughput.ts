@@ -43,7 +43,7 @@ interface Options {
 }
 
 export function configure(command: Command): void {
-  command.description('Measure messages and bytes per second of the techniques of docs/tutorial.md.')
+  command.description('Measure messages and bytes per second of the techniques of docs/guide/tutorial.md.')
   addSettings(command, throughputOptions)
   command
     .option('--seconds <time>', 'time of each measurement (default: 0.3)')

@@ -1,4 +1,4 @@
-/** Diagrams of the table of states, in Mermaid, for docs/cm.md. */
+/** Diagrams of the table of states, in Mermaid, for docs/internals/cm.md. */
 import { type CmFigure, type CmTransition, cmFigures, cmGuards } from './states.ts'
 
 /**

@@ -1,7 +1,7 @@
 /**
  * The states of a connection and what leads from one to the next, as data: InfiniBand Architecture Specification,
  * volume 1, 12.9 (figures of the active, the passive and the peer-to-peer side, of releasing, and of loading an alternate
- * path), with the states named as Linux names them. docs/cm.md has the diagram, which is made from this table.
+ * path), with the states named as Linux names them. docs/internals/cm.md has the diagram, which is made from this table.
  *
  * Where nothing is written, a message is dropped and counted, and a call throws.
  */

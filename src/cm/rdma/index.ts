@@ -1,4 +1,4 @@
-/** The RDMA CM: connections by IP address and port, with librdmacm's names. docs/rdma-cm.md shows how to use it. */
+/** The RDMA CM: connections by IP address and port, with librdmacm's names. docs/guide/rdma-cm.md shows how to use it. */
 export type { CmAddress, CmSocketAddress } from './address.ts'
 export { CmEventType, eventText, PortSpace, privateDataBytes, udpQkey } from './constants.ts'
 export { RdmaCmError, type RdmaCmErrorCode, rdmaCmErrorCodes } from './errors.ts'

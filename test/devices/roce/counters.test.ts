@@ -23,8 +23,8 @@ process.env.XDG_RUNTIME_DIR = folder
 // The thread that drives devices may write its file between the listing of the folder and its removal (ENOTEMPTY).
 afterAll(() => vi.waitFor(() => rmSync(folder, { recursive: true, force: true }), 10_000))
 
-it('docs/roce.md has a line for each counter, and for nothing else', () => {
-  const text = readFileSync(new URL('../../../docs/roce.md', import.meta.url), 'utf8')
+it('docs/internals/roce.md has a line for each counter, and for nothing else', () => {
+  const text = readFileSync(new URL('../../../docs/internals/roce.md', import.meta.url), 'utf8')
   const start = text.indexOf('| counter | counts |')
   const table = text.slice(start, text.indexOf('\n\n', start))
   const documented = [...table.matchAll(/^\| `(\w+)` \| .+ \|$/gm)].map((match) => match[1]!)
