@@ -11,8 +11,8 @@ registerDriver(shmDriver)
 registerDriver(roceDriver)
 
 export * from './cm/index.ts'
+export { faults, tap, trace } from './devices/middleware/index.ts'
 export { type PublishedCounters, type PublishedDevice, publishedCounters } from './devices/roce/index.ts'
 export { nativeAvailable, nativeReason, nowNs } from './memory/index.ts'
-export { faults, tap, trace } from './middleware/index.ts'
 export * from './rsocket/index.ts'
 export * from './verbs/index.ts'

@@ -1,17 +1,22 @@
 /** The verbs: objects, queues, state machines, and what a device must do. Names as in libibverbs. */
-export { AddressHandle } from './address.ts'
-export type * from './attributes.ts'
-export { WorkRequestBuilder } from './builder.ts'
+export { AddressHandle } from './api/address.ts'
+export { WorkRequestBuilder } from './api/builder.ts'
 export {
   CompletionChannel,
   CompletionQueue,
   type CqHandle,
   WorkCompletion,
   workCompletions,
-} from './completion-queue.ts'
-export { type ConnectOptions, connectQp, defaultQkey, endpointOf, pathTo, type QpEndpoint } from './connect.ts'
-export * from './constants.ts'
-export { type AsyncEvent, Context, openDevice, reapAttachment } from './context.ts'
+} from './api/completion-queue.ts'
+export { type ConnectOptions, connectQp, defaultQkey, endpointOf, pathTo, type QpEndpoint } from './api/connect.ts'
+export { type AsyncEvent, Context, openDevice, reapAttachment } from './api/context.ts'
+export { MemoryRegion, MemoryWindow, type MrHandle, type Registrable, unbind } from './api/memory-region.ts'
+export { processHost, reapDead, segmentOptions } from './api/process-host.ts'
+export { type PdHandle, ProtectionDomain } from './api/protection-domain.ts'
+export { defaultCap, type QpHandle, type QpInit, QueuePair, randomPsn } from './api/queue-pair.ts'
+export { SharedReceiveQueue, type SrqHandle } from './api/shared-receive-queue.ts'
+export type * from './provider/attributes.ts'
+export * from './provider/constants.ts'
 export {
   type Device,
   type DeviceDriver,
@@ -19,8 +24,8 @@ export {
   type FastPath,
   getDeviceList,
   registerDriver,
-} from './device.ts'
-export { VerbsError, type VerbsErrorCode, verbsErrorCodes } from './errors.ts'
+} from './provider/device.ts'
+export { VerbsError, type VerbsErrorCode, verbsErrorCodes } from './provider/errors.ts'
 export {
   agentAt,
   agentPlaceOf,
@@ -31,17 +36,12 @@ export {
   madDispatchBytes,
   registerService,
   unregisterService,
-} from './gsi.ts'
-export { elementKind, Host, srqTake } from './host.ts'
-export type { CounterName } from './layout.ts'
-export * as layout from './layout.ts'
-export { deviceAttr, portAttr } from './limits.ts'
-export { MemoryRegion, MemoryWindow, type MrHandle, type Registrable, unbind } from './memory-region.ts'
-export { givePort, listenOnPort, type PortRequest, type TakenPort, takePort } from './ports.ts'
-export { processHost, reapDead, segmentOptions } from './process-host.ts'
-export { type PdHandle, ProtectionDomain } from './protection-domain.ts'
-export { checkTransition, type QpAttrName, type QpTransition, qpTransitions } from './qp-state.ts'
-export { defaultCap, type QpHandle, type QpInit, QueuePair, randomPsn } from './queue-pair.ts'
-export { SharedReceiveQueue, type SrqHandle } from './shared-receive-queue.ts'
-export { bind, invalidable, localInvalidate } from './windows.ts'
-export { incRkey, RecvWorkRequest, recvWr, ScatterGather, SendWorkRequest, sendWr } from './work-request.ts'
+} from './provider/gsi.ts'
+export { elementKind, Host, srqTake } from './provider/host.ts'
+export type { CounterName } from './provider/layout.ts'
+export * as layout from './provider/layout.ts'
+export { deviceAttr, portAttr } from './provider/limits.ts'
+export { givePort, listenOnPort, type PortRequest, type TakenPort, takePort } from './provider/ports.ts'
+export { checkTransition, type QpAttrName, type QpTransition, qpTransitions } from './provider/qp-state.ts'
+export { bind, invalidable, localInvalidate } from './provider/windows.ts'
+export { incRkey, RecvWorkRequest, recvWr, ScatterGather, SendWorkRequest, sendWr } from './provider/work-request.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { CmConnection } from '../../src/cm/ib/index.ts'
 import { Access, QpState, QpType } from '../../src/verbs/index.ts'
-import { checkTransition, type QpAttrName } from '../../src/verbs/qp-state.ts'
+import { checkTransition, type QpAttrName } from '../../src/verbs/provider/qp-state.ts'
 import { cmPath } from '../../src/wire/index.ts'
 import { ourQpn, reqParams, Script, theirGid, theirQpn } from './script.ts'
 

@@ -19,7 +19,6 @@ import {
   UdpSocket,
   waitReadable,
 } from '../../memory/index.ts'
-import type { Chain } from '../../middleware/index.ts'
 import { NetworkDevice } from '../../transport/index.ts'
 import {
   type DeviceDriver,
@@ -34,6 +33,7 @@ import {
   type VerbsErrorCode,
 } from '../../verbs/index.ts'
 import { gidOfIp } from '../../wire/index.ts'
+import type { Chain } from '../middleware/index.ts'
 import { findAddress, guidOf, type HostAddress, hostAddresses, stateOfAddress } from './addresses.ts'
 import { advice } from './datagram-socket.ts'
 import { datagramState, portAt } from './datagram-table.ts'

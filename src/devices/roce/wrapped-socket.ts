@@ -1,7 +1,7 @@
 /** A socket under middleware: every packet goes through the chain by itself, on its way out and in. */
 import { errnos, nowNs } from '../../memory/index.ts'
-import { type Chain, Packet } from '../../middleware/index.ts'
 import { gidOfIp, IcrcFlow, ipOfGid } from '../../wire/index.ts'
+import { type Chain, Packet } from '../middleware/index.ts'
 import type { PacketSocket } from './packet-socket.ts'
 
 /** Packets that have come but were not taken yet, at most. */

@@ -5,8 +5,8 @@
 import { closeSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { BroadcastChannel } from 'node:worker_threads'
-import { Chain, checkWrap, wrapsOfEnvironment } from '../../middleware/index.ts'
 import { type Host, layout, type OpenOptions, VerbsError, type Wrap } from '../../verbs/index.ts'
+import { Chain, checkWrap, wrapsOfEnvironment } from '../middleware/index.ts'
 import type { WrappedSocket } from './wrapped-socket.ts'
 
 const { Dev, maxDevices } = layout

@@ -6,7 +6,6 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { isMainThread, type Worker } from 'node:worker_threads'
 import { Segment, SegmentError, segmentFilePrefix, startThread } from '../../memory/index.ts'
-import { warnOfWraps } from '../../middleware/index.ts'
 import {
   type AhAttr,
   type Device,
@@ -28,6 +27,7 @@ import {
   segmentOptions,
   VerbsError,
 } from '../../verbs/index.ts'
+import { warnOfWraps } from '../middleware/index.ts'
 import type { EngineData, EngineOrder } from './engine-thread.ts'
 import { Executor } from './executor.ts'
 import { ShmFastPath } from './fast-path.ts'

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { Slot } from '../../../src/devices/roce/socket-table.ts'
 import { layout, nativeAvailable, openDevice } from '../../../src/index.ts'
 import { startThread, UdpSocket } from '../../../src/memory/index.ts'
-import { deviceAt } from '../../../src/verbs/device.ts'
+import { deviceAt } from '../../../src/verbs/provider/device.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
 import { type Churn, runChurn } from './churn.ts'
 

@@ -20,14 +20,14 @@ import {
   VerbsError,
   WcStatus,
   workCompletions,
-} from '../../src/index.ts'
-import { NativeError } from '../../src/memory/index.ts'
-import { reapAttachment } from '../../src/verbs/context.ts'
-import { Host } from '../../src/verbs/host.ts'
-import { destroyQp } from '../../src/verbs/lifetime.ts'
-import { unbind } from '../../src/verbs/memory-region.ts'
-import { connect, drain, makeEnd, Part, until } from '../devices/shm/rig.ts'
-import { withSlot } from './slots.ts'
+} from '../../../src/index.ts'
+import { NativeError } from '../../../src/memory/index.ts'
+import { reapAttachment } from '../../../src/verbs/api/context.ts'
+import { unbind } from '../../../src/verbs/api/memory-region.ts'
+import { Host } from '../../../src/verbs/provider/host.ts'
+import { destroyQp } from '../../../src/verbs/provider/lifetime.ts'
+import { connect, drain, makeEnd, Part, until } from '../../devices/shm/rig.ts'
+import { withSlot } from '../slots.ts'
 
 const { Cq, Meta, Qp } = layout
 const context = openDevice('shm0')

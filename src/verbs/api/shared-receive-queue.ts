@@ -1,13 +1,13 @@
 /** Shared receive queues: one ring of receives for many QPs, with a limit event and resizing. */
-import type { RecvWrInit, SrqAttr, SrqInit } from './attributes.ts'
-import { VerbsError } from './errors.ts'
+import type { RecvWrInit, SrqAttr, SrqInit } from '../provider/attributes.ts'
+import { VerbsError } from '../provider/errors.ts'
+import type { Host } from '../provider/host.ts'
+import { Pd, Qp, Rwqe, recordState, Sg, Srq } from '../provider/layout.ts'
+import { destroySrq } from '../provider/lifetime.ts'
+import { createRecord, isStale, slotOf } from '../provider/records.ts'
+import { RecvWorkRequest, recvWr } from '../provider/work-request.ts'
 import { checkInteger, checkObject, Handle, plural } from './handle.ts'
-import type { Host } from './host.ts'
-import { Pd, Qp, Rwqe, recordState, Sg, Srq } from './layout.ts'
-import { destroySrq } from './lifetime.ts'
 import type { ProtectionDomain } from './protection-domain.ts'
-import { createRecord, isStale, slotOf } from './records.ts'
-import { RecvWorkRequest, recvWr } from './work-request.ts'
 
 export interface SrqHandle {
   kind: 'srq'

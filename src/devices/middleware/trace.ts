@@ -16,7 +16,7 @@ import {
   syndromeText,
   u24,
   u32,
-} from '../wire/index.ts'
+} from '../../wire/index.ts'
 import type { Layer, Next, Packet } from './packet.ts'
 
 export class TraceLayer implements Layer {

@@ -1,12 +1,12 @@
 /** Address vectors and address handles: the way to a port. */
-import type { AhAttr } from './attributes.ts'
-import { LinkLayer } from './constants.ts'
-import type { Device } from './device.ts'
-import { VerbsError } from './errors.ts'
+import type { AhAttr } from '../provider/attributes.ts'
+import { LinkLayer } from '../provider/constants.ts'
+import type { Device } from '../provider/device.ts'
+import { VerbsError } from '../provider/errors.ts'
+import { Av, avGlobal, avMulticast, Dev, Pd } from '../provider/layout.ts'
+import { isStale } from '../provider/records.ts'
 import { checkInteger, Handle } from './handle.ts'
-import { Av, avGlobal, avMulticast, Dev, Pd } from './layout.ts'
 import type { ProtectionDomain } from './protection-domain.ts'
-import { isStale } from './records.ts'
 
 /** IPv6 multicast, or the form that RoCEv2 gives a group of IPv4: ::ffff:224.0.0.0 and above. */
 export function isMulticastGid(gid: Uint8Array): boolean {

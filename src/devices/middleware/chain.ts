@@ -7,8 +7,8 @@
  * A device has one chain, in the one thread that drives it while it is wrapped.
  */
 import { writeSync } from 'node:fs'
-import { nowNs } from '../memory/index.ts'
-import type { Wrap } from '../verbs/index.ts'
+import { nowNs } from '../../memory/index.ts'
+import type { Wrap } from '../../verbs/index.ts'
 import { type FaultCounter, FaultLayer } from './faults.ts'
 import type { Layer, Next, Packet } from './packet.ts'
 import { TapLayer } from './tap.ts'

@@ -1,15 +1,15 @@
 /** Completion queues, completion channels, and what polling gives. */
 
-import { processorOrders } from '../memory/index.ts'
-import type { CqInit } from './attributes.ts'
-import { type WcFlag, WcOpcode, type WcStatus, wcStatusText } from './constants.ts'
+import { processorOrders } from '../../memory/index.ts'
+import type { CqInit } from '../provider/attributes.ts'
+import { type WcFlag, WcOpcode, type WcStatus, wcStatusText } from '../provider/constants.ts'
+import { VerbsError } from '../provider/errors.ts'
+import type { Host } from '../provider/host.ts'
+import { Chan, Cq, Cqe, cqState, Qp, statusPurged } from '../provider/layout.ts'
+import { destroyCq } from '../provider/lifetime.ts'
+import { createRecord, giveRecord, isStale, slotOf } from '../provider/records.ts'
 import type { Context } from './context.ts'
-import { VerbsError } from './errors.ts'
 import { checkInteger, checkObject, Handle, plural } from './handle.ts'
-import type { Host } from './host.ts'
-import { Chan, Cq, Cqe, cqState, Qp, statusPurged } from './layout.ts'
-import { destroyCq } from './lifetime.ts'
-import { createRecord, giveRecord, isStale, slotOf } from './records.ts'
 
 /** `ibv_wc`. Polling fills and reuses these. Keys, immediates and QP numbers are unsigned. */
 export class WorkCompletion {

@@ -3,7 +3,7 @@
  * from what the socket tells. Several devices may write to one file, each as an interface of its own.
  */
 import { openSync, writeSync } from 'node:fs'
-import { PcapngWriter } from '../capture/index.ts'
+import { PcapngWriter } from '../../capture/index.ts'
 import {
   Bth,
   Ethernet,
@@ -20,7 +20,7 @@ import {
   rocePort,
   Udp,
   udpChecksum,
-} from '../wire/index.ts'
+} from '../../wire/index.ts'
 import type { Layer, Next, Packet } from './packet.ts'
 
 /** A file that is being written in this thread, for all layers that have it. */

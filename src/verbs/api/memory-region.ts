@@ -1,10 +1,10 @@
 /** Memory regions and memory windows: rights to ranges of memory, behind random keys. */
-import { Access, MwType, ReregFlag } from './constants.ts'
-import { VerbsError } from './errors.ts'
+import { Access, MwType, ReregFlag } from '../provider/constants.ts'
+import { VerbsError } from '../provider/errors.ts'
+import type { Host } from '../provider/host.ts'
+import { Dev, Key, keyKind, keySlots, Meta, Pd } from '../provider/layout.ts'
+import { releasePd } from '../provider/lifetime.ts'
 import { checkInteger, checkObject, Handle, plural } from './handle.ts'
-import type { Host } from './host.ts'
-import { Dev, Key, keyKind, keySlots, Meta, Pd } from './layout.ts'
-import { releasePd } from './lifetime.ts'
 import type { ProtectionDomain } from './protection-domain.ts'
 
 /** What can be registered: bytes from `context.alloc`, or a range of device addresses. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkTransition, nameOf, type QpAttrName, QpState, QpType, qpTransitions } from '../../src/verbs/index.ts'
+import { checkTransition, nameOf, type QpAttrName, QpState, QpType, qpTransitions } from '../../../src/verbs/index.ts'
 
 const types = Object.values(QpType)
 const states = Object.values(QpState)

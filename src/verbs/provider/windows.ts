@@ -4,10 +4,11 @@
  *     type 1   opens to every QP of its protection domain; binding it again moves it, an empty length closes it
  *     type 2   opens to the QP that bound it; bound again only after LOCAL_INV or the peer's SEND_WITH_INV closed it
  */
+
+import { unbind } from '../api/memory-region.ts'
 import { Access, WcStatus } from './constants.ts'
 import type { Host } from './host.ts'
 import { Key, keyKind, Qp, Wqe } from './layout.ts'
-import { unbind } from './memory-region.ts'
 
 /** The window that a peer's SEND_WITH_INV may invalidate: only a bound one of type 2 of this very QP; else −1. */
 export function invalidable(host: Host, d: number, rkey: number): number {

@@ -1,9 +1,9 @@
 /** The segment that all threads of this process share, with its tables made ready: one `Host` for each thread. */
-import { Segment, type SegmentOptions } from '../memory/index.ts'
+import { Segment, type SegmentOptions } from '../../memory/index.ts'
+import { VerbsError } from '../provider/errors.ts'
+import { defaultSegmentMib, Host } from '../provider/host.ts'
+import { Tables, unorderedTables } from '../provider/layout.ts'
 import { reapAttachment } from './context.ts'
-import { VerbsError } from './errors.ts'
-import { defaultSegmentMib, Host } from './host.ts'
-import { Tables, unorderedTables } from './layout.ts'
 
 /**
  * What new segments are made with. VERBENA_SHM_MIB is how many MiB buffers and queues may take; the tables come on top.

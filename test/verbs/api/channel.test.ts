@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { openDevice } from '../../src/index.ts'
-import { layout } from '../../src/verbs/index.ts'
-import { withSlot } from './slots.ts'
+import { openDevice } from '../../../src/index.ts'
+import { layout } from '../../../src/verbs/index.ts'
+import { withSlot } from '../slots.ts'
 
 /** A count below zero would hide the next one who waits: its events would come without waking it. */
 it('a wait that ends after its channel was closed leaves the count of who waits on the next one alone', async () => {

@@ -2,7 +2,7 @@
  * Misuse of the verbs throws a `VerbsError`: a stable code (the errno that libibverbs returns), the verb, what was
  * wrong and what to do. What the network or the peer did never throws: it is a completion status or an event.
  */
-import { NativeError, SegmentError } from '../memory/index.ts'
+import { NativeError, SegmentError } from '../../memory/index.ts'
 
 export const verbsErrorCodes = {
   EINVAL: 'an argument or attribute is wrong',

@@ -12,7 +12,7 @@ import {
   type QpType,
   type QueuePair,
   type SendWrInit,
-} from '../../src/index.ts'
+} from '../../../src/index.ts'
 
 declare const rc: QueuePair<typeof QpType.RC>
 declare const uc: QueuePair<typeof QpType.UC>

@@ -6,7 +6,7 @@
  * the send queue lock of a second QP while holding one: what must happen to a peer's send queue is deferred.
  */
 import { randomInt } from 'node:crypto'
-import { randomKey, type Segment, signalEventFd } from '../memory/index.ts'
+import { randomKey, type Segment, signalEventFd } from '../../memory/index.ts'
 import { EventType, Opcode, QpState, SendFlag, WcOpcode, WcStatus } from './constants.ts'
 import { asVerbsError } from './errors.ts'
 import {

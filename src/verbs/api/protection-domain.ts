@@ -1,16 +1,17 @@
 /** Protection domains: what belongs together. */
+
+import type { AhAttr, SrqInit } from '../provider/attributes.ts'
+import { grhLength, type MwType, type QpType, WcFlag } from '../provider/constants.ts'
+import { VerbsError } from '../provider/errors.ts'
+import { Pd, recordState } from '../provider/layout.ts'
+import { destroyPd } from '../provider/lifetime.ts'
+import { createRecord, isStale, slotOf } from '../provider/records.ts'
 import { AddressHandle, isMappedGid, isMulticastGid, mappedGid } from './address.ts'
-import type { AhAttr, SrqInit } from './attributes.ts'
 import type { WorkCompletion } from './completion-queue.ts'
-import { grhLength, type MwType, type QpType, WcFlag } from './constants.ts'
 import type { Context } from './context.ts'
-import { VerbsError } from './errors.ts'
 import { checkInteger, checkObject, Handle, plural } from './handle.ts'
-import { Pd, recordState } from './layout.ts'
-import { destroyPd } from './lifetime.ts'
 import { MemoryRegion, MemoryWindow, type Registrable } from './memory-region.ts'
 import { type QpInit, QueuePair } from './queue-pair.ts'
-import { createRecord, isStale, slotOf } from './records.ts'
 import { SharedReceiveQueue } from './shared-receive-queue.ts'
 
 export interface PdHandle {

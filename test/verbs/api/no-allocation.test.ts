@@ -2,8 +2,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, describe, expect, it } from 'vitest'
-import { Opcode, openDevice, type QpType, recvWr, SendFlag, sendWr, workCompletions } from '../../src/index.ts'
-import { connect, makeEnd } from '../devices/shm/rig.ts'
+import { Opcode, openDevice, type QpType, recvWr, SendFlag, sendWr, workCompletions } from '../../../src/index.ts'
+import { connect, makeEnd } from '../../devices/shm/rig.ts'
 
 setFlagsFromString('--expose-gc')
 const gc = runInNewContext('gc') as () => void

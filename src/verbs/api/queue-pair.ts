@@ -3,25 +3,33 @@
  * imports the QP can post; a lock for each direction makes that safe.
  */
 import { randomInt } from 'node:crypto'
+import type { MwBind, QpAttr, QpCap, QpModify, RecvWrInit, SendWrInit } from '../provider/attributes.ts'
+import { Access, MwType, nameOf, Opcode, PathMtus, QpState, QpType, SendFlag } from '../provider/constants.ts'
+import type { FastPath } from '../provider/device.ts'
+import { VerbsError } from '../provider/errors.ts'
+import { nameAgent, takeAgent } from '../provider/gsi.ts'
+import type { Host } from '../provider/host.ts'
+import { Cq, Mcast, Meta, maxMcastEntries, Pd, Qp, Rwqe, Sg, Srq, Wqe } from '../provider/layout.ts'
+import { destroyQp } from '../provider/lifetime.ts'
+import { checkTransition, type QpAttrName } from '../provider/qp-state.ts'
+import { createRecord, isStale } from '../provider/records.ts'
+import {
+  describe,
+  fillBind,
+  incRkey,
+  RecvWorkRequest,
+  recvWr,
+  SendWorkRequest,
+  sendWr,
+} from '../provider/work-request.ts'
 import type { AddressHandle } from './address.ts'
 import { checkAhAttr, isMulticastGid, readAv, writeAv } from './address.ts'
-import type { MwBind, QpAttr, QpCap, QpModify, RecvWrInit, SendWrInit } from './attributes.ts'
 import { WorkRequestBuilder } from './builder.ts'
 import { CompletionQueue } from './completion-queue.ts'
-import { Access, MwType, nameOf, Opcode, PathMtus, QpState, QpType, SendFlag } from './constants.ts'
-import type { FastPath } from './device.ts'
-import { VerbsError } from './errors.ts'
-import { nameAgent, takeAgent } from './gsi.ts'
 import { checkInteger, checkObject, Handle } from './handle.ts'
-import type { Host } from './host.ts'
-import { Cq, Mcast, Meta, maxMcastEntries, Pd, Qp, Rwqe, Sg, Srq, Wqe } from './layout.ts'
-import { destroyQp } from './lifetime.ts'
 import type { MemoryWindow } from './memory-region.ts'
 import type { ProtectionDomain } from './protection-domain.ts'
-import { checkTransition, type QpAttrName } from './qp-state.ts'
-import { createRecord, isStale } from './records.ts'
 import { type SharedReceiveQueue, writeReceive } from './shared-receive-queue.ts'
-import { describe, fillBind, incRkey, RecvWorkRequest, recvWr, SendWorkRequest, sendWr } from './work-request.ts'
 
 export interface QpInit<T extends QpType> {
   type: T

@@ -8,12 +8,12 @@
  *     qp.wr.setSge(mr.lkey, mr.addr, 64)
  *     qp.wr.complete()
  */
-import type { AddressHandleLike, MwBind } from './attributes.ts'
-import { type FlushSelectivity, Opcode } from './constants.ts'
-import { VerbsError } from './errors.ts'
+import type { AddressHandleLike, MwBind } from '../provider/attributes.ts'
+import { type FlushSelectivity, Opcode } from '../provider/constants.ts'
+import { VerbsError } from '../provider/errors.ts'
+import { fillBind, ScatterGather, SendWorkRequest, sgesOf } from '../provider/work-request.ts'
 import type { MemoryWindow } from './memory-region.ts'
 import type { QueuePair } from './queue-pair.ts'
-import { fillBind, ScatterGather, SendWorkRequest, sgesOf } from './work-request.ts'
 
 /** For one thread at a time. */
 export class WorkRequestBuilder {

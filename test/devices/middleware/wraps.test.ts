@@ -1,8 +1,8 @@
 /** How middleware is named: by functions and by the environment. */
 import { once } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
-import { faults, openDevice, tap, trace, VerbsError } from '../../src/index.ts'
-import { parseFaults, wrapsOfEnvironment } from '../../src/middleware/index.ts'
+import { parseFaults, wrapsOfEnvironment } from '../../../src/devices/middleware/index.ts'
+import { faults, openDevice, tap, trace, VerbsError } from '../../../src/index.ts'
 
 describe('faults of the environment', () => {
   it.each([

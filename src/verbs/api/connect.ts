@@ -1,9 +1,9 @@
 /** The usual way of a QP from RESET to RTS, with what its peer told over any other channel. */
 
-import type { AhAttr, QpAttr, QpModify } from './attributes.ts'
-import { Access, defaultPkey, type PathMtu, QpState, QpType } from './constants.ts'
-import { VerbsError } from './errors.ts'
-import { gsiQkey } from './gsi.ts'
+import type { AhAttr, QpAttr, QpModify } from '../provider/attributes.ts'
+import { Access, defaultPkey, type PathMtu, QpState, QpType } from '../provider/constants.ts'
+import { VerbsError } from '../provider/errors.ts'
+import { gsiQkey } from '../provider/gsi.ts'
 import { checkObject } from './handle.ts'
 import { QueuePair, randomPsn } from './queue-pair.ts'
 

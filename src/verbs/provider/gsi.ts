@@ -15,12 +15,12 @@
  * The IDs that an agent chooses begin with its place in the table of agents (`commIdOf`). What belongs to nobody goes to
  * the first agent of the device, which rejects it as an adapter would; without any it is dropped and counted.
  */
-import { CmAttribute, Mad, MadMethod, MgmtClass, u16, u32 } from '../wire/index.ts'
+import { CmAttribute, Mad, MadMethod, MgmtClass, u16, u32 } from '../../wire/index.ts'
+import type { QueuePair } from '../api/queue-pair.ts'
 import { QpType } from './constants.ts'
 import { VerbsError } from './errors.ts'
 import type { Host } from './host.ts'
 import { Agent, Meta, maxAgents, maxServices, Qp, Service } from './layout.ts'
-import type { QueuePair } from './queue-pair.ts'
 
 export const gsiQpn = 1
 /** The Q_Key of QP 1 (10.2.5). */

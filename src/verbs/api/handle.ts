@@ -1,6 +1,6 @@
 /** What all verbs objects share: they are closed once, and used only before. */
-import { VerbsError } from './errors.ts'
-import { describe } from './work-request.ts'
+import { VerbsError } from '../provider/errors.ts'
+import { describe } from '../provider/work-request.ts'
 
 export abstract class Handle implements Disposable {
   readonly #what: string

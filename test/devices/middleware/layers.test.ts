@@ -1,11 +1,11 @@
 /** Faults, tap and trace by themselves: packets in, packets out. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { FaultRates } from '../../src/index.ts'
-import { type FaultCounter, FaultLayer } from '../../src/middleware/faults.ts'
-import { Packet } from '../../src/middleware/index.ts'
-import { writeFrame } from '../../src/middleware/tap.ts'
-import { lineOf } from '../../src/middleware/trace.ts'
+import { type FaultCounter, FaultLayer } from '../../../src/devices/middleware/faults.ts'
+import { Packet } from '../../../src/devices/middleware/index.ts'
+import { writeFrame } from '../../../src/devices/middleware/tap.ts'
+import { lineOf } from '../../../src/devices/middleware/trace.ts'
+import type { FaultRates } from '../../../src/index.ts'
 import {
   gidOfIp,
   IcrcFlow,
@@ -15,8 +15,8 @@ import {
   parseIp,
   put24,
   u32le,
-} from '../../src/wire/index.ts'
-import { holds } from '../verbs-model/repeat.ts'
+} from '../../../src/wire/index.ts'
+import { holds } from '../../verbs-model/repeat.ts'
 
 function packetOf(number: number, outbound = true, timeNs = 0, from = '10.0.0.1', to = '10.0.0.2'): Packet {
   const packet = new Packet()
