@@ -1,6 +1,6 @@
 /** `verbena/dgram`: the shape of `node:dgram`, over rsockets on any device. */
 import './index.ts'
-import dgram from './rsocket/dgram/index.ts'
+import dgram from './node/dgram/index.ts'
 
-export * from './rsocket/dgram/index.ts'
+export * from './node/dgram/index.ts'
 export default dgram

@@ -3,7 +3,7 @@
  * See docs/guide/preload.md.
  */
 import { createRequire } from 'node:module'
-import { settingsOfProcess } from './rsocket/preload/index.ts'
+import { settingsOfProcess } from './node/preload/index.ts'
 
 const settings = settingsOfProcess()
 if (settings) {
@@ -11,6 +11,6 @@ if (settings) {
   const load = createRequire(import.meta.url)
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   load(`./index.${extension}`)
-  const { install } = load(`./rsocket/preload/install.${extension}`) as typeof import('./rsocket/preload/install.ts')
+  const { install } = load(`./node/preload/install.${extension}`) as typeof import('./node/preload/install.ts')
   install(settings)
 }

@@ -16,8 +16,8 @@ import {
   type WorkCompletion,
   workCompletions,
 } from '../../src/index.ts'
-import { type ConnData, decodeConnData, encodeConnData } from '../../src/rsocket/conn-data.ts'
-import { message, Op } from '../../src/rsocket/messages.ts'
+import { type ConnData, decodeConnData, encodeConnData } from '../../src/rsocket/protocol/conn-data.ts'
+import { message, Op } from '../../src/rsocket/protocol/messages.ts'
 import { sleep } from './stage.ts'
 
 const bytes = 1 << 18

@@ -139,7 +139,7 @@ function named(functionName: string, url: string, caller: string): Omit<FlameNod
   return { name, module: moduleOf(url), component: componentOf(url) }
 }
 
-const folders: Readonly<Record<string, string>> = { bench: 'benchmark', toolkit: 'benchmark' }
+const folders: Readonly<Record<string, string>> = { bench: 'benchmark', toolkit: 'benchmark', node: 'rsocket' }
 
 function componentOf(url: string): string {
   if (url.endsWith('/memory/clock.js') || url.endsWith('/memory/clock.ts')) return 'clock'

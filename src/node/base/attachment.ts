@@ -1,0 +1,230 @@
+/**
+ * What joins a stream with the shape of `net.Socket` to its link, and the methods of such a stream that have to do with
+ * the link. They use only public parts of the stream, so that they serve two: `Socket` of this folder, and, under the
+ * preload, sockets of `node:net` themselves.
+ */
+import type { BlockList } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { RSocketLike, SocketAddress } from '../../rsocket/sockets/types.ts'
+import { setAsyncId } from './async-id.ts'
+import { codedError, errnoError } from './errors.ts'
+import { Link, type LinkOwner } from './link.ts'
+import { nodeAddress } from './transport.ts'
+
+/** Memory of the program's that received data goes into, as in the constructor's option `onread`. */
+export interface OnRead {
+  buffer: Uint8Array | (() => Uint8Array)
+  callback: (length: number, buffer: Uint8Array) => boolean | undefined
+}
+
+export interface NodeAddress {
+  address?: string
+  family?: string
+  port?: number
+}
+
+/** A socket of `node:net`, or of this folder. */
+export interface LinkedStream extends Duplex {
+  connecting: boolean
+  /** There once it is joined to a link. */
+  _verbena?: Attachment | undefined
+  _pendingData?: unknown
+  _pendingEncoding?: string
+  /** Addresses that it must not connect to. */
+  blockList?: BlockList | undefined
+  autoSelectFamilyAttemptedAddresses?: string[] | undefined
+  _unrefTimer(): void
+  _writeGeneric(many: boolean, data: unknown, encoding: string, done: (error?: Error | null) => void): unknown
+}
+
+export class Attachment implements LinkOwner {
+  readonly link: Link
+  readonly stream: LinkedStream
+  readonly #onread: OnRead | undefined
+  #memory: Uint8Array | undefined
+  #local: NodeAddress | undefined
+  #remote: NodeAddress | undefined
+  /** The next `destroy` throws away what has not been delivered. */
+  resetting = false
+
+  constructor(stream: LinkedStream, socket: RSocketLike, onread?: OnRead) {
+    this.stream = stream
+    this.link = new Link(socket, this)
+    this.#onread = onread
+    if (onread) this.into = this.#into
+  }
+
+  into?: () => Uint8Array | undefined
+
+  #into(): Uint8Array | undefined {
+    const { buffer } = this.#onread!
+    this.#memory ??= typeof buffer === 'function' ? buffer() : buffer
+    return this.#memory
+  }
+
+  filled(length: number): boolean {
+    const memory = this.#memory!
+    // A function gives new memory for each filling.
+    this.#memory = undefined
+    return this.#onread!.callback(length, memory) !== false
+  }
+
+  /** With `onread`, pausing and resuming start and stop the link itself: the stream never sees the data. */
+  get bypassesStream(): boolean {
+    return this.#onread !== undefined
+  }
+
+  received(chunk: Buffer): boolean {
+    return !this.stream.destroyed && this.stream.push(chunk)
+  }
+
+  ended(): void {
+    this.stream.push(null)
+    this.stream.read(0)
+  }
+
+  failed(errno: number, syscall: string): void {
+    this.stream.destroy(errnoError(errno, syscall, this.link.socket.reason))
+  }
+
+  active(): void {
+    this.stream._unrefTimer()
+  }
+
+  /** Our own address; as long as the socket is open, and afterwards what it was. */
+  get local(): NodeAddress {
+    if (!this.#local?.port)
+      this.#local = this.link.closed ? (this.#local ?? {}) : nodeAddress(this.link.socket.getsockname())
+    return this.#local
+  }
+
+  get remote(): NodeAddress {
+    if (this.#remote?.port) return this.#remote
+    if (this.stream.connecting || this.link.closed) return this.#remote ?? {}
+    this.#remote = nodeAddress(this.link.socket.getpeername())
+    return this.#remote
+  }
+
+  /** The peer's address, where the socket will not tell it any more. */
+  rememberPeer(address: SocketAddress): void {
+    this.#remote = {
+      address: address.address,
+      family: address.address.includes(':') ? 'IPv6' : 'IPv4',
+      port: address.port,
+    }
+  }
+}
+
+type Done = (error?: Error | null) => void
+interface PendingChunk {
+  chunk: Uint8Array | string
+  encoding: BufferEncoding
+}
+
+function bytesOf(chunk: Uint8Array | string, encoding: string): Uint8Array {
+  return typeof chunk === 'string' ? Buffer.from(chunk, encoding as BufferEncoding) : chunk
+}
+
+/** The chunks of a `_writev`; it says whether all are Buffers, bare or in objects. */
+function allBytesOf(data: readonly (PendingChunk | Uint8Array)[] & { allBuffers?: boolean }): Uint8Array[] {
+  return data.map((entry) => (entry instanceof Uint8Array ? entry : bytesOf(entry.chunk, entry.encoding)))
+}
+
+/**
+ * Methods of an attached stream. Each takes the place of the method of that name; `this` is the stream. Before the stream
+ * is attached it waits for 'connect'.
+ */
+export const linkedMethods = {
+  _read(this: LinkedStream): void {
+    const attached = this._verbena
+    if (this.connecting || !attached) this.once('connect', () => this._read(0))
+    else attached.link.readStart()
+  },
+
+  _writeGeneric(this: LinkedStream, many: boolean, data: unknown, encoding: string, done: Done): void {
+    if (this.connecting) {
+      // One write at a time comes here; it waits for the connection, and the stream keeps all that follow.
+      this._pendingData = data
+      this._pendingEncoding = encoding
+      const onClose = (): void =>
+        done(codedError('ERR_SOCKET_CLOSED_BEFORE_CONNECTION', 'Socket closed before the connection was established'))
+      this.once('connect', () => {
+        this.off('close', onClose)
+        this._writeGeneric(many, data, encoding, done)
+      })
+      this.once('close', onClose)
+      return
+    }
+    this._pendingData = null
+    this._pendingEncoding = ''
+    const attached = this._verbena
+    if (!attached || attached.link.closed) {
+      done(codedError('ERR_SOCKET_CLOSED', 'Socket is closed'))
+      return
+    }
+    this._unrefTimer()
+    const chunks = many ? allBytesOf(data as PendingChunk[]) : [bytesOf(data as Uint8Array, encoding)]
+    attached.link.write(chunks, (errno) =>
+      errno === 0 ? done() : done(errnoError(errno, 'write', attached.link.socket.reason)),
+    )
+  },
+
+  _final(this: LinkedStream, done: Done): void {
+    const attached = this._verbena
+    if (this.connecting || (!attached && !this.destroyed)) {
+      this.once('connect', () => this._final(done))
+      return
+    }
+    if (!attached) {
+      done()
+      return
+    }
+    attached.link.shutdown((errno) => (errno === 0 ? done() : done(errnoError(errno, 'shutdown'))))
+  },
+
+  pause(this: LinkedStream): void {
+    const attached = this._verbena
+    if (attached?.bypassesStream && !this.connecting) attached.link.readStop()
+  },
+
+  resume(this: LinkedStream): void {
+    const attached = this._verbena
+    if (attached?.bypassesStream && !this.connecting) attached.link.readStart()
+  },
+
+  /** Whether it was done, or will be once it is connected; if not, there is no connection. */
+  reset(this: LinkedStream): boolean {
+    if (this.connecting) {
+      this.once('connect', () => linkedMethods.reset.call(this))
+      return true
+    }
+    const attached = this._verbena
+    if (!attached) return false
+    attached.resetting = true
+    this.destroy()
+    return true
+  },
+}
+
+/** Whether it is joined to a link that is open, or opening. */
+export function isLive(stream: LinkedStream): boolean {
+  return stream._verbena !== undefined && !stream._verbena.link.closed
+}
+
+/** Joins them; from now on the stream's data comes and goes through `socket`. */
+export function attach(stream: LinkedStream, socket: RSocketLike, onread?: OnRead): Attachment {
+  const attached = new Attachment(stream, socket, onread)
+  // Not enumerable: whoever prints a socket does not want all of a device.
+  Object.defineProperty(stream, '_verbena', { value: attached, writable: true, configurable: true, enumerable: false })
+  setAsyncId(stream, attached.link.asyncId)
+  return attached
+}
+
+/** Of a connection that was made, or accepted: tells the program, and begins to read. */
+export function announceConnected(stream: LinkedStream): void {
+  stream.connecting = false
+  stream._unrefTimer()
+  stream.emit('connect')
+  stream.emit('ready')
+  if (!stream.destroyed && !stream.isPaused()) stream.read(0)
+}

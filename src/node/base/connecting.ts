@@ -1,0 +1,253 @@
+/**
+ * From a host name or address to a connection: the checks, the look-up, and one attempt after another, with the events
+ * that `node:net` emits on the way.
+ */
+import { ADDRCONFIG, type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns'
+import {
+  getDefaultAutoSelectFamily,
+  getDefaultAutoSelectFamilyAttemptTimeout,
+  isIP,
+  type LookupFunction,
+} from 'node:net'
+import { Errno, SOCK_STREAM } from '../../rsocket/protocol/constants.ts'
+import type { RSocketLike } from '../../rsocket/sockets/types.ts'
+import type { Context } from '../../verbs/index.ts'
+import { isBlocked } from './accepting.ts'
+import { type Attachment, attach, isLive, type LinkedStream, type OnRead } from './attachment.ts'
+import { addressError, badArgument, blockedError, checkPort, codedError, type SystemError } from './errors.ts'
+import { openSocket } from './transport.ts'
+
+/** What `connect` is told; the options of `net.Socket.connect`, and the device. */
+export interface ConnectOptions {
+  port: number | string
+  host?: string | undefined
+  localAddress?: string | undefined
+  localPort?: number | undefined
+  family?: number | string | undefined
+  hints?: number | undefined
+  lookup?: LookupFunction | undefined
+  noDelay?: boolean | undefined
+  keepAlive?: boolean | undefined
+  keepAliveInitialDelay?: number | undefined
+  autoSelectFamily?: boolean | undefined
+  autoSelectFamilyAttemptTimeout?: number | undefined
+  /** The device, or its name; without it the environment's VERBENA_DEVICE, else the device that has the address. */
+  device?: string | Context | undefined
+}
+
+export interface Candidate {
+  address: string
+  /** 4 or 6. */
+  family: number
+}
+
+/** Checked options. */
+export interface Target {
+  host: string
+  port: number
+  localAddress: string | undefined
+  localPort: number | undefined
+  device: string | Context | undefined
+  attemptTimeoutMs: number
+}
+
+/** Throws where `net.Socket.connect` would. */
+export function checkTarget(options: ConnectOptions): Target {
+  const { localAddress, localPort } = options
+  if (localAddress && !isIP(localAddress))
+    throw codedError('ERR_INVALID_IP_ADDRESS', `Invalid IP address: ${localAddress}`, TypeError)
+  if (localPort && typeof localPort !== 'number') throw badArgument('options.localPort', 'of type number', localPort)
+  if (options.lookup != null && typeof options.lookup !== 'function')
+    throw badArgument('options.lookup', 'of type function', options.lookup)
+  return {
+    host: options.host || 'localhost',
+    port: checkPort(options.port, 'options.port'),
+    localAddress: localAddress || undefined,
+    localPort: localPort || undefined,
+    device: options.device,
+    attemptTimeoutMs: Math.max(
+      10,
+      options.autoSelectFamilyAttemptTimeout ?? getDefaultAutoSelectFamilyAttemptTimeout(),
+    ),
+  }
+}
+
+const families: Readonly<Record<string, number>> = { IPv4: 4, IPv6: 6, '4': 4, '6': 6 }
+
+/**
+ * The addresses of a host, in the order to try them: one, or with `autoSelectFamily` all, families alternating. An IP
+ * address is its own. `found` is what the look-up gave, as 'lookup' tells it. Calls back from inside only if the program's
+ * own `lookup` does.
+ */
+export function lookUp(
+  options: ConnectOptions,
+  host: string,
+  done: (error: Error | null, candidates: Candidate[], found: Candidate[]) => void,
+): void {
+  const ip = isIP(host)
+  if (ip) {
+    process.nextTick(done, null, [{ address: host, family: ip }], [])
+    return
+  }
+  const family = families[String(options.family)] ?? 0
+  const hints = options.hints || (family === 0 && process.platform !== 'win32' ? ADDRCONFIG : 0)
+  const all = family === 0 && !options.localAddress && (options.autoSelectFamily ?? getDefaultAutoSelectFamily())
+  const query: LookupOptions = all ? { family, hints, all: true } : { family, hints }
+  const lookup = (options.lookup ?? systemLookup) as (
+    host: string,
+    options: LookupOptions,
+    callback: (error: Error | null, address: string | LookupAddress[], family?: number) => void,
+  ) => void
+  lookup(host, query, (error, found, itsFamily) => {
+    if (error) return done(error, [], [])
+    const list: Candidate[] = Array.isArray(found) ? found : [{ address: found, family: itsFamily ?? isIP(found) }]
+    const bad = list.find((entry) => isIP(entry.address) === 0)
+    if (list.length === 0 || (bad && list.length === 1))
+      return done(codedError('ERR_INVALID_IP_ADDRESS', `Invalid IP address: ${bad?.address}`, TypeError), [], list)
+    done(null, alternate(list.filter((entry) => isIP(entry.address) !== 0)), list)
+  })
+}
+
+/** The first family first, then in turns; no address twice. */
+function alternate(list: readonly Candidate[]): Candidate[] {
+  const once = list.filter((a, i) => list.findIndex((b) => b.address === a.address) === i)
+  const first = once[0]?.family
+  const sides = [once.filter((a) => a.family === first), once.filter((a) => a.family !== first)]
+  const result: Candidate[] = []
+  for (let i = 0; i < Math.max(sides[0]!.length, sides[1]!.length); i++)
+    for (const side of sides) if (side[i]) result.push(side[i]!)
+  return result
+}
+
+export interface AttemptEvents {
+  /** Connected; the stream is attached to the link. */
+  connected(attached: Attachment): void
+  /** Nothing answered; the stream has no link. One error for each candidate. */
+  failed(errors: SystemError[]): void
+}
+
+/** Tries the candidates in turn. Each but the last may take `attemptTimeoutMs`, or all of them `limitMs` if it is given. */
+export function connectInTurn(
+  stream: LinkedStream,
+  target: Target,
+  candidates: readonly Candidate[],
+  events: AttemptEvents,
+  settings: { onread?: OnRead | undefined; limitMs?: number } = {},
+): void {
+  const errors: SystemError[] = []
+  const several = candidates.length > 1
+  stream.autoSelectFamilyAttemptedAddresses = several ? [] : undefined
+  const tryNext = (index: number): void => {
+    const candidate = candidates[index]
+    if (!candidate) {
+      events.failed(errors)
+      return
+    }
+    const { address, family } = candidate
+    if (several && isBlocked(stream.blockList, address)) {
+      const error = blockedError(address)
+      errors.push(error)
+      stream.emit('connectionAttemptFailed', address, target.port, family, error)
+      if (stream.connecting && !stream.destroyed) tryNext(index + 1)
+      return
+    }
+    const last = index === candidates.length - 1
+    const timeoutMs = settings.limitMs ?? (last ? 0 : target.attemptTimeoutMs)
+    attempt(stream, target, candidate, timeoutMs, settings.onread, (error, attached) => {
+      if (!error) {
+        if (!stream.destroyed) events.connected(attached!)
+        return
+      }
+      errors.push(error)
+      if (stream.connecting && !stream.destroyed) tryNext(index + 1)
+    })
+  }
+  tryNext(0)
+}
+
+function attempt(
+  stream: LinkedStream,
+  target: Target,
+  { address, family }: Candidate,
+  timeoutMs: number,
+  onread: OnRead | undefined,
+  done: (error: SystemError | null, attached?: Attachment) => void,
+): void {
+  const { port } = target
+  const later = (error: SystemError): void => process.nextTick(done, error)
+  const live = isLive(stream) ? stream._verbena : undefined
+  const socket = live?.link.socket ?? openBound(target, family)
+  if (socket instanceof Error) {
+    later(socket)
+    return
+  }
+  stream.emit('connectionAttempt', address, port, family)
+  if (live) {
+    // What TCP says of a socket that is connected, or connecting.
+    if (live.link.connecting) later(connectError(-Errno.EALREADY, socket, target, address))
+    else process.nextTick(done, null, live)
+    return
+  }
+  if (stream.destroyed || isBlocked(stream.blockList, address)) {
+    socket.close()
+    if (!stream.destroyed) later(blockedError(address))
+    return
+  }
+  stream.autoSelectFamilyAttemptedAddresses?.push(`${address}:${port}`)
+  const attached = attach(stream, socket, onread)
+  const { link } = attached
+  const give = (error: SystemError, event: string): void => {
+    clearTimeout(timer)
+    link.close(true)
+    if (stream._verbena === attached) stream._verbena = undefined
+    stream.emit(event, address, port, family, error)
+    done(error)
+  }
+  const onTimeout = (): void => {
+    if (!link.closed) give(addressError(-Errno.ETIMEDOUT, 'connect', address, port), 'connectionAttemptTimeout')
+  }
+  let timer: NodeJS.Timeout | undefined
+  link.connect({ address, port }, (errno) => {
+    clearTimeout(timer)
+    if (stream.destroyed) return
+    if (errno < 0) return give(connectError(errno, socket, target, address), 'connectionAttemptFailed')
+    attached.rememberPeer({ address, port })
+    done(null, attached)
+  })
+  // Only now, because opening the device for the first socket of a process may take its time. The link holds the process
+  // open while it connects; after a `destroy` nothing shall.
+  if (timeoutMs > 0 && !link.closed) timer = setTimeout(onTimeout, timeoutMs).unref()
+}
+
+/** A socket for the attempt, bound if the program said where to; or why there is none. */
+function openBound(target: Target, family: number): RSocketLike | SystemError {
+  const { localAddress, localPort, device } = target
+  let socket: RSocketLike
+  try {
+    socket = openSocket(family, SOCK_STREAM, device === undefined ? {} : { device })
+  } catch (thrown) {
+    return thrown as SystemError
+  }
+  if (!localAddress && !localPort) return socket
+  const from = { address: localAddress ?? (family === 6 ? '::' : '0.0.0.0'), port: localPort ?? 0 }
+  const result = socket.bind(from)
+  if (result >= 0) return socket
+  socket.close()
+  return addressError(result, 'bind', from.address, from.port)
+}
+
+function connectError(errno: number, socket: RSocketLike, target: Target, address: string): SystemError {
+  const error = addressError(errno, 'connect', address, target.port, socket.reason)
+  if (target.localAddress && target.localPort) {
+    error.message += ` - Local (${target.localAddress}:${target.localPort})`
+    error.localAddress = target.localAddress
+    error.localPort = target.localPort
+  }
+  return error
+}
+
+/** What a socket is destroyed with when no candidate answered. */
+export function summary(errors: readonly SystemError[]): Error {
+  if (errors.length === 1) return errors[0]!
+  return Object.assign(new AggregateError(errors), { code: errors[0]?.code })
+}

@@ -1,0 +1,289 @@
+/**
+ * A connected rsocket under a stream: takes from it while the stream wants data, gives to it what the stream writes, and
+ * waits in the event loop when neither goes on.
+ *
+ *     stream._read   → readStart   POLLIN  → recv → push     until push says no, the end, or an error
+ *     stream._write  → write       send … EAGAIN → POLLOUT → send … done
+ *     stream._final  → shutdown    SHUT_WR; the peer receives all, then the end
+ *
+ * As with a handle of libuv it holds the process open while it reads or waits to write, unless `unref` was called. And as
+ * with a handle, what it calls runs in the asynchronous context in which it was made; a write and a shutdown are called back
+ * in the context of their caller.
+ */
+import { AsyncResource } from 'node:async_hooks'
+import { withContext } from '../../memory/index.ts'
+import {
+  Errno,
+  IPPROTO_TCP,
+  MSG_DONTWAIT,
+  POLLIN,
+  POLLOUT,
+  SHUT_WR,
+  SO_ERROR,
+  SO_KEEPALIVE,
+  SO_LINGER,
+  SOL_SOCKET,
+  TCP_KEEPIDLE,
+} from '../../rsocket/protocol/constants.ts'
+import type { RSocketLike, SocketAddress, Watch } from '../../rsocket/sockets/types.ts'
+import { again } from './transport.ts'
+
+/** The stream above. */
+export interface LinkOwner {
+  /** Data that came. False: no more for now. */
+  received(chunk: Buffer): boolean
+  /** The peer will send nothing more. */
+  ended(): void
+  /** `errno` is negative. */
+  failed(errno: number, syscall: string): void
+  /** Bytes went in or out: idle timers start anew. */
+  active(): void
+  /** Memory of the program's that data goes into, where it gave some (`onread`). */
+  into?(): Uint8Array | undefined
+  /** The first `length` bytes of that memory have been filled. False: no more for now. */
+  filled?(length: number): boolean
+}
+
+/** No chunk is longer; Node's own sockets read as much at a time. */
+const longestChunk = 65_536
+/** There is no connection any more whose end the peer could be told of. */
+const gone: ReadonlySet<number> = new Set([-Errno.ENOTCONN, -Errno.EPIPE, -Errno.ECONNRESET, -Errno.EBADF])
+/** After so many reads other things of the event loop have their turn. */
+const readsPerTurn = 16
+
+/**
+ * An idle connection asks so often whether its peer is there. With TCP the kernel says goodbye for a process that was
+ * killed; here nobody does.
+ */
+const probeSeconds = 15
+
+export class Link {
+  readonly socket: RSocketLike
+  connecting = false
+  bytesRead = 0
+  /** Counted when the stream gives them; of those, `inFlight` belong to the write that is under way. */
+  bytesWritten = 0
+  inFlight = 0
+  readonly #owner: LinkOwner
+  readonly #resource = new AsyncResource('VERBENASOCKET', { requireManualDestroy: true })
+  #reading: Watch | undefined
+  #writing: Watch | undefined
+  #connecting: Watch | undefined
+  #referenced = true
+  #ended = false
+  #closed = false
+  // What is being written: the rest of `#chunks` from `#next` on, the first of them from `#offset` on.
+  #chunks: readonly Uint8Array[] = []
+  #next = 0
+  #offset = 0
+  #written: ((errno: number) => void) | undefined
+
+  constructor(socket: RSocketLike, owner: LinkOwner) {
+    this.socket = socket
+    this.#owner = owner
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  get asyncId(): number {
+    return this.#resource.asyncId()
+  }
+
+  /** Calls it in the asynchronous context of this link. */
+  run<T>(work: () => T): T {
+    return this.#resource.runInAsyncScope(work)
+  }
+
+  // --- connecting --------------------------------------------------------------------------------------------------
+
+  /** Calls back once, never from inside: with 0, or with a negative error number. */
+  connect(address: SocketAddress, done: (errno: number) => void): void {
+    this.connecting = true
+    const result = this.socket.connect(address)
+    if (result !== -Errno.EINPROGRESS) {
+      process.nextTick(() => {
+        this.connecting = false
+        if (!this.#closed) this.run(() => done(result))
+      })
+      return
+    }
+    this.#connecting = this.#watch(POLLOUT, () => {
+      this.#connecting?.()
+      this.#connecting = undefined
+      this.connecting = false
+      const error = this.socket.getsockopt(SOL_SOCKET, SO_ERROR)
+      done(error > 0 ? -error : error)
+    })
+  }
+
+  #watch(events: number, callback: () => void): Watch {
+    // Set in this context too, or it would keep what the caller's holds for as long as it lasts.
+    const watch = this.run(() => this.socket.watch(events, () => this.run(callback)))
+    if (!this.#referenced) watch.unref()
+    return watch
+  }
+
+  // --- reading -----------------------------------------------------------------------------------------------------
+
+  readStart(): void {
+    if (this.#reading || this.#ended || this.#closed) return
+    this.#reading = this.#watch(POLLIN, this.#onReadable)
+  }
+
+  get reading(): boolean {
+    return this.#reading !== undefined
+  }
+
+  readStop(): void {
+    this.#reading?.()
+    this.#reading = undefined
+  }
+
+  #onReadable: () => void = () => {
+    // Nothing more there: the end, if that is what comes, makes the socket readable in the next turn.
+    for (let n = 0; n < readsPerTurn && this.#reading && (n === 0 || this.socket.readableBytes > 0); n++)
+      if (!this.#readOnce()) return
+  }
+
+  /** False when nothing more is to be had now. */
+  #readOnce(): boolean {
+    const owner = this.#owner
+    const own = owner.into?.()
+    // What is known to be there decides the size, so that small messages do not hold on to large buffers.
+    const size = Math.min(Math.max(this.socket.readableBytes, 64), longestChunk)
+    const buffer = own ?? Buffer.allocUnsafe(size)
+    const got = this.socket.recv(buffer, MSG_DONTWAIT)
+    if (got > 0) {
+      this.bytesRead += got
+      owner.active()
+      const more = own
+        ? owner.filled!(got)
+        : owner.received(got === size ? (buffer as Buffer) : (buffer as Buffer).subarray(0, got))
+      if (!more) this.readStop()
+      return more
+    }
+    if (got === again) return false
+    this.readStop()
+    if (got === 0) {
+      this.#ended = true
+      owner.active()
+      owner.ended()
+    } else owner.failed(got, 'read')
+    return false
+  }
+
+  // --- writing -----------------------------------------------------------------------------------------------------
+
+  /** One write at a time. Calls back with 0 or a negative error number, from inside if all could be sent at once. */
+  write(chunks: readonly Uint8Array[], done: (errno: number) => void): void {
+    this.#chunks = chunks.every((chunk) => chunk.length > 0) ? chunks : chunks.filter((chunk) => chunk.length > 0)
+    this.#next = 0
+    this.#offset = 0
+    this.#written = done
+    for (const chunk of chunks) this.inFlight += chunk.length
+    this.bytesWritten += this.inFlight
+    this.#flush()
+    if (this.#written === done) this.#written = withContext(done)
+  }
+
+  #onWritable: () => void = () => this.#flush()
+
+  #flush(): void {
+    while (this.#next < this.#chunks.length) {
+      const sent = this.#sendSome()
+      if (sent > 0) {
+        this.#owner.active()
+        this.#advance(sent)
+      } else if (sent === again || sent === 0) {
+        this.#writing ??= this.#watch(POLLOUT, this.#onWritable)
+        return
+      } else {
+        // Of a peer that has closed, what it sent before is read first, and the end or the error after it. TCP takes writes
+        // until then, and drops them; a program that writes its last words must not lose what it has not read yet.
+        this.#endWrite(this.#reading ? 0 : sent)
+        return
+      }
+    }
+    this.#endWrite(0)
+  }
+
+  #sendSome(): number {
+    const first = this.#chunks[this.#next]!
+    const rest = this.#offset > 0 ? first.subarray(this.#offset) : first
+    if (this.#next === this.#chunks.length - 1) return this.socket.send(rest, MSG_DONTWAIT)
+    return this.socket.sendv([rest, ...this.#chunks.slice(this.#next + 1)], MSG_DONTWAIT)
+  }
+
+  #advance(sent: number): void {
+    let left = sent
+    while (left > 0) {
+      const here = this.#chunks[this.#next]!.length - this.#offset
+      if (left < here) {
+        this.#offset += left
+        return
+      }
+      left -= here
+      this.#next++
+      this.#offset = 0
+    }
+  }
+
+  #endWrite(errno: number): void {
+    this.#writing?.()
+    this.#writing = undefined
+    this.#chunks = []
+    this.inFlight = 0
+    const done = this.#written
+    this.#written = undefined
+    done?.(errno)
+  }
+
+  /** Ends this direction. Calls back with 0 or a negative error number. */
+  shutdown(done: (errno: number) => void): void {
+    const result = this.#closed ? 0 : this.socket.shutdown(SHUT_WR)
+    if (result === again) {
+      const later = withContext(done)
+      const watch = this.#watch(POLLOUT, () => {
+        watch()
+        this.shutdown(later)
+      })
+    } else done(gone.has(result) ? 0 : result)
+  }
+
+  // --- the rest ----------------------------------------------------------------------------------------------------
+
+  /** Asks whether the peer is still there: every so many seconds if the program wishes it sooner than we do anyway. */
+  setKeepAlive(enable: boolean, initialDelaySeconds: number): void {
+    const seconds = enable && initialDelaySeconds > 0 ? Math.min(initialDelaySeconds, probeSeconds) : probeSeconds
+    this.socket.setsockopt(IPPROTO_TCP, TCP_KEEPIDLE, seconds)
+    this.socket.setsockopt(SOL_SOCKET, SO_KEEPALIVE, 1)
+  }
+
+  ref(): void {
+    this.#referenced = true
+    this.#reading?.ref()
+    this.#writing?.ref()
+    this.#connecting?.ref()
+  }
+
+  unref(): void {
+    this.#referenced = false
+    this.#reading?.unref()
+    this.#writing?.unref()
+    this.#connecting?.unref()
+  }
+
+  /** What was sent is still delivered, unless `reset`. A write that waits is over, as in Node without an error. */
+  close(reset: boolean): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.readStop()
+    this.#connecting?.()
+    this.#endWrite(0)
+    if (reset) this.socket.setsockopt(SOL_SOCKET, SO_LINGER, { onoff: 1, linger: 0 })
+    this.socket.close()
+    this.#resource.emitDestroy()
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * An rsocket that listens. It has the few methods of libuv's handles that `net.Server` calls, so that it can stand in the
+ * place of one.
+ */
+import { AsyncResource } from 'node:async_hooks'
+import {
+  Errno,
+  F_SETFL,
+  IPPROTO_IPV6,
+  IPV6_V6ONLY,
+  O_NONBLOCK,
+  POLLIN,
+  SO_REUSEADDR,
+  SOCK_STREAM,
+  SOL_SOCKET,
+} from '../../rsocket/protocol/constants.ts'
+import type { RSocketLike, Watch } from '../../rsocket/sockets/types.ts'
+import type { Context } from '../../verbs/index.ts'
+import { addressError, errnoError, type SystemError } from './errors.ts'
+import { again, nodeAddress, openSocket } from './transport.ts'
+
+export interface ListenTarget {
+  /** Null: all addresses. */
+  address: string | null
+  port: number
+  family: number
+  backlog: number
+  ipv6Only?: boolean
+  device?: string | Context | undefined
+}
+
+/** Connections that are accepted before other things of the event loop have their turn. */
+const acceptsPerTurn = 64
+
+export interface ListenerEvents {
+  connection(socket: RSocketLike): void
+  /** Nothing more can be accepted. */
+  failed(error: SystemError): void
+}
+
+export class Listener {
+  readonly #socket: RSocketLike
+  readonly #events: ListenerEvents
+  readonly #watch: Watch
+  /** Connections are told in the context of `listen`. */
+  readonly #resource = new AsyncResource('VERBENASERVER', { requireManualDestroy: true })
+  #closed = false
+
+  private constructor(socket: RSocketLike, events: ListenerEvents) {
+    this.#socket = socket
+    this.#events = events
+    this.#watch = socket.watch(POLLIN, () => this.#resource.runInAsyncScope(this.#accept, this))
+  }
+
+  /** A listener, or why there is none. */
+  static open(target: ListenTarget, events: ListenerEvents): Listener | SystemError {
+    if (target.address !== null) return Listener.#open(target, target.address, events)
+    // All addresses: those of IPv6, which take in IPv4's; where there is no IPv6, IPv4's.
+    const both = Listener.#open({ ...target, family: 6 }, '::', events)
+    if (both instanceof Listener || both.code === 'EADDRINUSE') return both
+    return Listener.#open({ ...target, family: 4 }, '0.0.0.0', events)
+  }
+
+  static #open(
+    { port, family, backlog, ipv6Only, device }: ListenTarget,
+    address: string,
+    events: ListenerEvents,
+  ): Listener | SystemError {
+    let socket: RSocketLike
+    try {
+      socket = openSocket(family, SOCK_STREAM, device === undefined ? {} : { device })
+    } catch (error) {
+      return error as SystemError
+    }
+    socket.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+    if (ipv6Only) socket.setsockopt(IPPROTO_IPV6, IPV6_V6ONLY, 1)
+    let result = socket.bind({ address, port })
+    if (result >= 0) result = socket.listen(backlog || 511)
+    if (result < 0) {
+      const { reason } = socket
+      socket.close()
+      return addressError(result, 'listen', address, port, reason)
+    }
+    return new Listener(socket, events)
+  }
+
+  #accept(): void {
+    for (let n = 0; n < acceptsPerTurn && !this.#closed; n++) {
+      const accepted = this.#socket.accept()
+      if (typeof accepted === 'number') {
+        // A connection that ended while it waited is not the server's concern.
+        if (accepted === -Errno.ECONNABORTED) continue
+        if (accepted !== again) this.#events.failed(errnoError(accepted, 'accept', this.#socket.reason))
+        return
+      }
+      accepted.fcntl(F_SETFL, O_NONBLOCK)
+      this.#events.connection(accepted)
+    }
+  }
+
+  get port(): number {
+    return nodeAddress(this.#socket.getsockname()).port ?? 0
+  }
+
+  getsockname(out: object): number {
+    Object.assign(out, nodeAddress(this.#socket.getsockname()))
+    return 0
+  }
+
+  ref(): void {
+    this.#watch.ref()
+  }
+
+  unref(): void {
+    this.#watch.unref()
+  }
+
+  close(done?: () => void): void {
+    if (!this.#closed) {
+      this.#closed = true
+      this.#watch()
+      this.#socket.close()
+      this.#resource.emitDestroy()
+    }
+    if (done) process.nextTick(done)
+  }
+
+  getAsyncId(): number {
+    return this.#resource.asyncId()
+  }
+}

@@ -1,0 +1,43 @@
+/** Where the sockets below come from: rsockets, unless a test puts something else in their place. */
+
+import { AF_INET, AF_INET6, Errno, F_SETFL, O_NONBLOCK } from '../../rsocket/protocol/constants.ts'
+import { UdpService } from '../../rsocket/runtime/udp-service.ts'
+import { rsocket } from '../../rsocket/sockets/api.ts'
+import type { RSocketLike, RSocketOptions } from '../../rsocket/sockets/types.ts'
+
+export type OpenSocket = (family: number, type: number, options: RSocketOptions) => RSocketLike
+
+const openRSocket: OpenSocket = (family, type, options) => rsocket(family, type, 0, options)
+let open: OpenSocket = openRSocket
+
+/** Replaces what opens sockets; gives back what did before. */
+export function replaceTransport(replacement: OpenSocket): OpenSocket {
+  const before = open
+  open = replacement
+  return before
+}
+
+/** A non-blocking socket for addresses of the family 4 or 6. Throws where the device cannot be opened. */
+export function openSocket(ipFamily: number, type: number, options: RSocketOptions): RSocketLike {
+  const socket = open(ipFamily === 6 ? AF_INET6 : AF_INET, type, options)
+  socket.fcntl(F_SETFL, O_NONBLOCK)
+  return socket
+}
+
+/** An address as Node's `address()` gives it; empty where there is none. */
+export function nodeAddress(name: ReturnType<RSocketLike['getsockname']>): {
+  address?: string
+  family?: string
+  port?: number
+} {
+  if (typeof name === 'number') return {}
+  return { address: name.address, family: name.family, port: name.port }
+}
+
+export const again: number = -Errno.EAGAIN
+
+/** Calls back as soon as datagram sockets can be bound without blocking, or with the reason why they cannot. */
+export function whenDatagramsGo(done: (failure?: string) => void): void {
+  if (open === openRSocket) UdpService.whenRunning(done)
+  else done()
+}

@@ -1,0 +1,223 @@
+/**
+ * `net.Socket.prototype` under the preload: each method that has to do with the handle asks first whether this socket is
+ * attached to a link, and only then is not Node's own.
+ *
+ * An attached socket has no handle. Node's HTTP reads such a socket as any stream; its TLS and HTTP/2 put a socket of their
+ * own around it, and find the peer's address through `_getpeername` here.
+ */
+import net from 'node:net'
+import { type Attachment, linkedMethods, type NodeAddress } from '../base/attachment.ts'
+import { type Method, type NodeSocket, socketMethods, tlsSocketMethods } from './node-net.ts'
+
+type Callable = (...args: unknown[]) => unknown
+
+/**
+ * The socket that this one is wrapped around. Under the preload it may have had no handle when it was wrapped, and then
+ * Node puts a socket between that takes options and keeps them.
+ */
+function socketBelow(socket: NodeSocket): NodeSocket | undefined {
+  const below = socket._parent ?? socket.stream
+  return below instanceof net.Socket ? (below as unknown as NodeSocket) : undefined
+}
+
+function replace(methods: Record<string, Method>, name: string, wrap: (original: Callable) => Callable): void {
+  const original = methods[name] as unknown as Callable
+  const replacement = wrap(original)
+  Object.defineProperty(replacement, 'name', { value: original.name })
+  Object.defineProperty(methods, name, { value: replacement, writable: true, configurable: true, enumerable: true })
+}
+
+/** `own` for attached sockets, the original for all others. */
+function divert(name: string, own: Callable): void {
+  replace(
+    socketMethods,
+    name,
+    (original) =>
+      function (this: NodeSocket, ...args: unknown[]) {
+        return (this._verbena ? own : original).apply(this as never, args)
+      } as Callable,
+  )
+}
+
+/** `own` first, then the original, which does the stream's part. */
+function precede(name: string, own: Callable): void {
+  replace(
+    socketMethods,
+    name,
+    (original) =>
+      function (this: NodeSocket, ...args: unknown[]) {
+        if (this._verbena) own.call(this as never)
+        return original.apply(this as never, args)
+      } as Callable,
+  )
+}
+
+/** What stands in for the handle while Node's `_destroy` closes it: that emits 'close' and counts. */
+function lastHandle(attached: Attachment): object {
+  const { bytesRead, bytesWritten } = attached.link
+  const close = (done: () => void): number => {
+    attached.link.run(() => setImmediate(done))
+    return 0
+  }
+  return { bytesRead, bytesWritten, close, reset: close }
+}
+
+/** Node counts in the handle; an attached socket counts in its link. */
+export function showFigures(socket: NodeSocket, attached: Attachment): void {
+  const figures = {
+    bytesRead: () => attached.link.bytesRead,
+    _bytesDispatched: () => attached.link.bytesWritten,
+  }
+  for (const [name, get] of Object.entries(figures))
+    Object.defineProperty(socket, name, { get, configurable: true, enumerable: false })
+}
+
+/** The socket goes on as one of Node's own. */
+export function hideFigures(socket: NodeSocket): void {
+  const own = socket as unknown as Record<string, unknown>
+  delete own.bytesRead
+  delete own._bytesDispatched
+}
+
+export function patchSockets(): void {
+  divert('_read', linkedMethods._read as Callable)
+  divert('_writeGeneric', linkedMethods._writeGeneric as Callable)
+  divert('_final', linkedMethods._final as Callable)
+  patchReset()
+  precede('pause', linkedMethods.pause as Callable)
+  precede('resume', linkedMethods.resume as Callable)
+  patchOptions()
+  patchDestroy()
+  patchReferences()
+  patchAddresses()
+  patchFigures()
+  patchTlsSockets()
+}
+
+/** A socket whose way is not decided yet has no handle; it is reset once it is connected, as others that connect. */
+function patchReset(): void {
+  replace(
+    socketMethods,
+    'resetAndDestroy',
+    (original) =>
+      function (this: NodeSocket) {
+        if (this._verbena) linkedMethods.reset.call(this)
+        else if (this.connecting && !this._handle) this.once('connect', () => this.resetAndDestroy())
+        else original.call(this as never)
+        return this
+      } as Callable,
+  )
+}
+
+function patchOptions(): void {
+  replace(
+    socketMethods,
+    'setNoDelay',
+    (original) =>
+      function (this: NodeSocket, enable: unknown) {
+        if (this._verbena) return this
+        socketBelow(this)?.setNoDelay(enable)
+        return original.call(this as never, enable)
+      } as Callable,
+  )
+  replace(
+    socketMethods,
+    'setKeepAlive',
+    (original) =>
+      function (this: NodeSocket, enable: unknown, delayMs: unknown) {
+        const attached = this._verbena
+        if (attached && !this.connecting && !attached.link.closed)
+          attached.link.setKeepAlive(Boolean(enable), Math.trunc(Number(delayMs ?? 0) / 1000) || 0)
+        socketBelow(this)?.setKeepAlive(enable, delayMs)
+        return original.call(this as never, enable, delayMs)
+      } as Callable,
+  )
+}
+
+function patchDestroy(): void {
+  replace(
+    socketMethods,
+    '_destroy',
+    (original) =>
+      function (this: NodeSocket, ...args: unknown[]) {
+        const attached = this._verbena
+        if (attached && !attached.link.closed) {
+          this._handle = lastHandle(attached)
+          attached.link.close(attached.resetting)
+          attached.resetting = false
+        }
+        return original.apply(this as never, args)
+      } as Callable,
+  )
+}
+
+/** Attached or not: it may change while the socket connects, so then it is done again when it is known. */
+function patchReferences(): void {
+  for (const name of ['ref', 'unref'] as const)
+    replace(
+      socketMethods,
+      name,
+      (original) =>
+        function (this: NodeSocket) {
+          const attached = this._verbena
+          if (!attached) {
+            socketBelow(this)?.[name]()
+            return original.call(this as never)
+          }
+          attached.link[name]()
+          if (this.connecting) this.once('connect', this[name])
+          return this
+        } as Callable,
+    )
+}
+
+function patchAddresses(): void {
+  for (const [name, side] of [
+    ['_getpeername', 'remote'],
+    ['_getsockname', 'local'],
+  ] as const)
+    replace(
+      socketMethods,
+      name,
+      (original) =>
+        function (this: NodeSocket): NodeAddress {
+          const attached = this._verbena
+          if (attached) return side === 'local' && attached.link.closed ? {} : attached[side]
+          const own = original.call(this as never) as NodeAddress
+          // A socket around a stream has no address; the stream may be a socket that has one.
+          return own.address === undefined ? (socketBelow(this)?.[name]() ?? own) : own
+        } as Callable,
+    )
+}
+
+function patchFigures(): void {
+  const pending = Object.getOwnPropertyDescriptor(socketMethods, 'pending')
+  if (pending?.configurable)
+    Object.defineProperty(socketMethods, 'pending', {
+      ...pending,
+      get(this: NodeSocket): boolean {
+        const attached = this._verbena
+        if (attached) return this.connecting || attached.link.closed
+        return pending.get!.call(this) as boolean
+      },
+    })
+}
+
+/**
+ * TLS waits for the 'connect' of a socket without a handle; one that is attached is connected already. And over a socket
+ * with a handle the peer's end is the TLS socket's to answer, when it has written its last: so the one below, which hears
+ * of the end first, must not answer it by itself.
+ */
+function patchTlsSockets(): void {
+  replace(
+    tlsSocketMethods,
+    '_init',
+    (original) =>
+      function (this: NodeSocket, socket: NodeSocket | undefined, wrap: unknown) {
+        const result = original.call(this as never, socket, wrap)
+        if (socket?._verbena && !socket.connecting) this.connecting = false
+        if (socket instanceof net.Socket && wrap !== socket) socket.allowHalfOpen = true
+        return result
+      } as Callable,
+  )
+}

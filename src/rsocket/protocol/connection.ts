@@ -1,0 +1,415 @@
+/**
+ * One stream on one connected RC queue pair: the protocol without connection management and without waiting.
+ *
+ *     sender                                                        receiver
+ *     send buffer ── WRITE with immediate (data, n) ──────────────> receive buffer, at the next place of the target SGL
+ *     target SGL <── WRITE with immediate (SGL, messages allowed) ── a part of the receive buffer that is free again
+ *
+ * Everything here is called by one thread. Nothing on the way of data allocates; requests are prepared once.
+ */
+import {
+  type CompletionQueue,
+  Opcode,
+  QpState,
+  RecvWorkRequest,
+  SendFlag,
+  SendWorkRequest,
+  WcOpcode,
+  WcStatus,
+  type WorkCompletion,
+  wcStatusText,
+  workCompletions,
+} from '../../verbs/index.ts'
+import { type ConnData, Feature } from './conn-data.ts'
+import { Errno } from './constants.ts'
+import { Counters, countProtocolError, type ProtocolError, protocolErrors } from './counters.ts'
+import type { StreamLink } from './link.ts'
+import { Mapped } from './mapped.ts'
+import { Control, hostBigEndian, message, messageOp, messageValue, Op } from './messages.ts'
+import { controlReserve, type StreamOptions, targetEntries } from './options.ts'
+import { ReceiveSide } from './receive-side.ts'
+import { completionBatch, SendSide } from './send-side.ts'
+import type { StreamMemory, StreamQueuePair } from './stream-memory.ts'
+
+/** Receives that are posted together. */
+const receiveBatch = 16
+/** Receives beyond the credits: for control messages, for updates, and for those that are still to be posted again. */
+export const extraReceives: number = receiveBatch + targetEntries + 2 * controlReserve
+
+export class StreamConnection implements StreamLink {
+  readonly qp: StreamQueuePair
+  readonly memory: StreamMemory
+  readonly counters: Counters = new Counters()
+  readonly mapped: Mapped
+  private readonly out: SendSide
+  private readonly in: ReceiveSide
+  private readonly cq: CompletionQueue
+  private readonly wc: WorkCompletion[] = workCompletions(completionBatch)
+  private readonly receives: RecvWorkRequest[]
+  private readonly rqSize: number
+  private readonly control: SendWorkRequest
+  private readonly empty: SendWorkRequest
+  /** Receives that were used and are not posted again. */
+  private owed = 0
+  private idle = 0
+  private flushedStatus: number = WcStatus.Success
+  /** Whether the peer knows only version 1. */
+  foreign = true
+  /** Both ends take this for a trunk of many streams. */
+  trunk = false
+  /** So much free send buffer makes it writable to `poll`, as in librdmacm. */
+  private readonly lowWater: number
+  /** The error that ended the connection, positive; 0 if there was none. */
+  error = 0
+  private started = false
+  /** The control message that is to be sent, −1 if there is none. */
+  private saying = -1
+  private goodbye = ''
+  /** This end has shut down for sending. */
+  closedHere = false
+  /** The peer's connection manager has ended the connection: what is not acknowledged yet never will be. */
+  peerLeft = false
+  /** What happened, in words. */
+  reason = ''
+
+  constructor(qp: StreamQueuePair, memory: StreamMemory, options: StreamOptions) {
+    this.qp = qp
+    this.memory = memory
+    this.cq = qp.recvCq
+    this.rqSize = options.rqSize
+    this.out = new SendSide(qp, memory, options, this.counters)
+    this.in = new ReceiveSide(memory, options, this.out, this.counters)
+    this.mapped = new Mapped(this.out)
+    this.lowWater = Math.min(2048, memory.sendBytes >> 1)
+    this.control = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [])
+    this.empty = new SendWorkRequest(0, Opcode.Write, SendFlag.Signaled, [])
+    this.receives = Array.from({ length: receiveBatch }, () => new RecvWorkRequest(0, []))
+    for (let i = 1; i < receiveBatch; i++) this.receives[i - 1]!.next = this.receives[i]!
+  }
+
+  /** What to tell the peer. */
+  static describe(memory: StreamMemory, options: StreamOptions): ConnData {
+    return {
+      bigEndian: hostBigEndian,
+      iomapSize: options.iomapSize,
+      credits: options.rqSize,
+      targetSgl: { addr: memory.targetSgl, key: memory.remote.rkey, length: targetEntries },
+      dataBuffer: { addr: memory.receiveBuffer, key: memory.remote.rkey, length: memory.halfBytes },
+      extension: options.extensions
+        ? {
+            features: Feature.EarlyBuffers | (options.share ? Feature.Trunk : 0),
+            moreBuffers: memory.receiveBytes / memory.halfBytes - 1,
+          }
+        : null,
+    }
+  }
+
+  /** Posts the first receives; the QP is in INIT, RTR or RTS, and the peer does not send yet. */
+  postReceives(): void {
+    for (let left = this.rqSize + extraReceives; left > 0; left -= Math.min(left, receiveBatch))
+      this.qp.postRecv(this.receives[receiveBatch - Math.min(left, receiveBatch)]!)
+  }
+
+  /** The connection is established: what this end told the peer, and what the peer told. */
+  start(mine: ConnData, theirs: ConnData): void {
+    this.foreign = mine.extension === null || theirs.extension === null
+    const features = this.foreign ? 0 : mine.extension!.features & theirs.extension!.features
+    this.trunk = (features & Feature.Trunk) !== 0
+    this.out.start(this.foreign ? { ...theirs, extension: null } : theirs)
+    this.mapped.start(theirs, this.foreign)
+    this.in.start(theirs, this.foreign)
+    this.started = true
+  }
+
+  // --- what can be done --------------------------------------------------------------------------------------------
+
+  /** Messages can be exchanged. */
+  get open(): boolean {
+    return this.out.connected
+  }
+
+  /** This end has not shut down, and the connection is open. */
+  get writable(): boolean {
+    return this.out.writable
+  }
+
+  /** More may come than has arrived. */
+  get readable(): boolean {
+    return this.in.readable
+  }
+
+  get readableBytes(): number {
+    return this.in.readableBytes
+  }
+
+  get writableBytes(): number {
+    return this.out.writableBytes
+  }
+
+  /** Room for the peer's sake is any: a peer of version 1 may never offer as much as the low-water mark. */
+  get pollsWritable(): boolean {
+    return this.out.canSend(this.lowWater)
+  }
+
+  get pendingBytes(): number {
+    return this.out.pendingBytes
+  }
+
+  /** Whether a control message has a place in the send queue. */
+  get controlFree(): boolean {
+    return this.out.controlFree
+  }
+
+  /** Whether anything can be written, be it in the stream or not. */
+  get spaceFree(): boolean {
+    return this.out.spaceFree
+  }
+
+  get allSent(): boolean {
+    return this.out.allDone && (this.saying < 0 || !this.open)
+  }
+
+  /** Nothing is left to wait for: it has arrived, or never will. */
+  get settled(): boolean {
+    return this.allSent || this.error !== 0 || this.peerLeft
+  }
+
+  // --- data --------------------------------------------------------------------------------------------------------
+
+  /**
+   * Sends what fits of `buffer` from `offset`; how much that was. 0 if something is missing: a buffer of the peer,
+   * credits, or places of the send queue, which `process` may bring.
+   */
+  send(buffer: Uint8Array, offset: number, length: number): number {
+    const n = this.out.send(buffer, offset, length)
+    if (this.out.failedStatus !== WcStatus.Success) this.sendFailed()
+    return n
+  }
+
+  /** The same from memory of the device; it must stay as it is until `isDone(lastPosted)`. */
+  sendDirect(addr: number, lkey: number, length: number): number {
+    const n = this.out.sendDirect(addr, lkey, length)
+    if (this.out.failedStatus !== WcStatus.Success) this.sendFailed()
+    return n
+  }
+
+  get lastPosted(): number {
+    return this.out.lastPosted
+  }
+
+  isDone(number: number): boolean {
+    return this.out.isDone(number) || !this.open
+  }
+
+  /** Copies what has arrived into `buffer` from `offset`, up to `length` bytes; how many. */
+  recv(buffer: Uint8Array, offset: number, length: number, peek = false): number {
+    return this.in.recv(buffer, offset, length, peek)
+  }
+
+  /** Takes all messages that have come; how many. */
+  process(): number {
+    // What comes before the RTU, which may be lost, stays in the completion queue until this end knows what it means.
+    if (!this.started) return 0
+    const total = this.takeAll()
+    if (this.saying >= 0) this.say()
+    if (total === 0) {
+      // Now and then: what failed is seen there first.
+      this.idle = (this.idle + 1) & 15
+      if (this.idle === 0) this.reap()
+      if (this.in.due) this.in.giveCredits()
+      return 0
+    }
+    if (this.owed >= receiveBatch) this.repost()
+    if (this.in.wantsToGive) this.in.giveCredits()
+    return total
+  }
+
+  /** Takes completions of what was sent that are there: call it after `process`, which gives the device time. */
+  reap(): void {
+    if (this.out.answered) this.out.reap()
+    if (this.out.failedStatus !== WcStatus.Success) this.sendFailed()
+  }
+
+  private repost(): void {
+    if (this.qp.state === QpState.Err) return
+    while (this.owed >= receiveBatch) {
+      this.qp.postRecv(this.receives[0]!)
+      this.owed -= receiveBatch
+    }
+  }
+
+  private takeAll(): number {
+    const { wc } = this
+    let total = 0
+    for (;;) {
+      const n = this.cq.poll(wc)
+      for (let i = 0; i < n; i++) this.take(wc[i]!)
+      total += n
+      if (n < completionBatch) break
+    }
+    if (this.flushedStatus !== WcStatus.Success && this.open) {
+      // Why the queue pair broke stands on the send side, if it was this end that found it.
+      this.out.reap()
+      if (this.out.failedStatus !== WcStatus.Success) this.endWith(this.out.failedStatus)
+      else this.end(Errno.ECONNRESET, `the connection was ended: ${wcStatusText(this.flushedStatus)}`)
+    }
+    return total
+  }
+
+  private take(wc: WorkCompletion): void {
+    if (wc.status !== WcStatus.Success) {
+      this.flushedStatus = wc.status
+      return
+    }
+    this.owed++
+    if (!this.open) return
+    this.counters.messagesReceived++
+    const immediate = wc.immData
+    let wrong: ProtocolError | null = null
+    if (wc.opcode !== WcOpcode.RecvRdmaWithImm) wrong = 'badReceive'
+    else if (immediate >>> 29 === Op.Data) wrong = this.in.takeData(immediate, wc.byteLen)
+    else wrong = this.takeMessage(messageOp(immediate), messageValue(immediate))
+    if (wrong !== null) this.breach(wrong)
+  }
+
+  private takeMessage(op: number, value: number): ProtocolError | null {
+    switch (op) {
+      case Op.Sgl:
+        return this.out.takeUpdate(value)
+      case Op.Iomap:
+        return value < this.memory.iomapSize ? this.in.takeCounted() : 'badIomap'
+      case Op.Control:
+        return this.takeControl(value)
+      default:
+        return 'badImmediate'
+    }
+  }
+
+  private takeControl(kind: number): ProtocolError | null {
+    switch (kind) {
+      case Control.Disconnect:
+        this.disconnected('the peer closed the connection')
+        return null
+      case Control.Shutdown:
+        this.in.readable = false
+        this.in.peerDone = true
+        if (this.writable) return null
+        if (this.saying < 0) this.disconnected('both sides were shut down')
+        else this.saying = Control.Disconnect
+        return null
+      case Control.Keepalive:
+        return null
+      default:
+        return 'badControl'
+    }
+  }
+
+  // --- the end -----------------------------------------------------------------------------------------------------
+
+  /** Says what is to be said, as soon as there is a place of the send queue for it. */
+  private say(): void {
+    if (this.saying < 0 || !this.open || !this.out.controlFree) return
+    const kind = this.saying
+    this.saying = -1
+    this.control.immData = message(Op.Control, kind)
+    this.out.postControl(this.control)
+    if (kind === Control.Disconnect) this.disconnected(this.goodbye)
+  }
+
+  /** An empty RDMA WRITE: its acknowledgement shows that the peer lives. True if it was sent or is not needed. */
+  sendKeepalive(): boolean {
+    if (!this.open) return true
+    if (!this.out.controlFree) return false
+    this.out.postControl(this.empty)
+    return true
+  }
+
+  /** Only some requests are signaled: an empty RDMA WRITE behind the others tells that they have completed. */
+  flush(): void {
+    if (this.open && this.out.endsUnsignaled && this.out.controlFree) this.out.postControl(this.empty)
+  }
+
+  /** Asks a peer that takes nothing more whether it still lives, as TCP probes a window of zero. */
+  probe(): void {
+    if (this.open && (this.writableBytes === 0 || !this.allSent)) this.sendKeepalive()
+    this.process()
+    this.reap()
+  }
+
+  /** Says that nothing more is sent. */
+  shutdownWrite(): void {
+    if (!this.open || !this.writable) return
+    this.out.writable = false
+    this.closedHere = true
+    this.goodbye = 'both sides were shut down'
+    this.saying = this.readable ? Control.Shutdown : Control.Disconnect
+    this.say()
+  }
+
+  /** What comes from now on is thrown away. */
+  shutdownRead(): void {
+    if (!this.open || !this.readable) return
+    this.in.readable = false
+    this.in.discard()
+    if (!this.writable) this.disconnect()
+  }
+
+  /** Ends both directions. What has arrived can still be read. */
+  disconnect(): void {
+    if (!this.open) return
+    this.out.writable = false
+    this.in.readable = false
+    this.closedHere = true
+    this.goodbye = 'this end closed the connection'
+    this.saying = Control.Disconnect
+    this.say()
+  }
+
+  private disconnected(reason: string): void {
+    this.out.connected = false
+    this.out.writable = false
+    this.in.readable = false
+    this.reason = reason
+  }
+
+  /** Ends the connection with an error. */
+  end(error: number, reason: string): void {
+    if (!this.open) return
+    this.error = error
+    this.disconnected(reason)
+  }
+
+  private sendFailed(): void {
+    if (!this.open) return
+    // A peer that said goodbye takes nothing more: that has to be heard first.
+    this.takeAll()
+    this.endWith(this.out.failedStatus)
+  }
+
+  private endWith(status: number): void {
+    if (status === WcStatus.WrFlushErr) this.end(Errno.ECONNRESET, 'the connection was ended')
+    else if (
+      status === WcStatus.RetryExcErr ||
+      status === WcStatus.RnrRetryExcErr ||
+      status === WcStatus.RespTimeoutErr
+    )
+      this.end(Errno.ETIMEDOUT, `the peer does not answer: ${wcStatusText(status)}`)
+    else this.end(Errno.ECONNRESET, wcStatusText(status))
+  }
+
+  /** The peer broke the protocol: it is counted, the peer is told, and the connection is over. */
+  private breach(what: ProtocolError): void {
+    countProtocolError(what)
+    this.goodbye = `${protocolErrors[what]} (${what})`
+    this.error = Errno.ECONNRESET
+    this.saying = Control.Disconnect
+    if (this.qp.state === QpState.Rts) this.say()
+    this.disconnected(this.goodbye)
+  }
+
+  /** Before sleeping: the next completion makes an event. Look once more afterwards. */
+  arm(): void {
+    this.cq.reqNotify()
+    this.qp.sendCq.reqNotify()
+  }
+}

@@ -1,0 +1,70 @@
+/** What is counted: of each connection, and of all that broke the protocol in this thread. */
+import type { RSocketCounters } from '../sockets/types.ts'
+
+/** Why a connection was ended by this end, and what is said about it. */
+export const protocolErrors = {
+  badConnData: 'the private data of the connection is not that of rsockets version 1',
+  badImmediate: 'the peer sent a message of an unknown kind',
+  badControl: 'the peer sent an unknown control message',
+  badReceive: 'the peer sent something else than an RDMA WRITE with immediate',
+  emptyData: 'the peer sent a data message without data',
+  dataOverrun: 'the peer wrote more than the receive buffers that it was given',
+  creditOverrun: 'the peer sent more messages than it had credits for',
+  creditOverflow: 'the peer granted more credits than its receive queue has places',
+  creditUnderflow: 'the peer took credits back that it had granted',
+  badSgl: 'the peer offered a buffer outside of what it registered',
+  sglOverflow: 'the peer offered more buffers than it has',
+  badIomap: 'the peer mapped a buffer at an entry or range that cannot be',
+  badFrame: 'the peer sent a frame that cannot be on a trunk',
+  framesNotTaken: 'the peer takes no frames of a trunk, and too many wait for it',
+  dataAfterShutdown: 'the peer sent data after it had shut down',
+} as const
+export type ProtocolError = keyof typeof protocolErrors
+
+const counts: Record<ProtocolError, number> = Object.fromEntries(
+  Object.keys(protocolErrors).map((name) => [name, 0]),
+) as Record<ProtocolError, number>
+
+export function countProtocolError(name: ProtocolError): void {
+  counts[name]++
+}
+
+/** Connections of this thread that were ended because the peer broke the protocol, by what it did. */
+export function rsocketProtocolErrors(): Record<ProtocolError, number> {
+  return { ...counts }
+}
+
+/** What this end would not take or keep, because there was enough of it. */
+const drops = {
+  /** Connections: more of them waited for `accept` than the backlog, or there was no memory for them. */
+  connectionsRefused: 0,
+  /** Streams of a trunk: more of them waited for `accept` than the backlog, or RDMA_STREAMS were open. */
+  streamsRefused: 0,
+  /** Addresses that a datagram socket forgot for others that came later. */
+  peersForgotten: 0,
+  /** Datagrams over UDP: more came than the program took in time. */
+  udpDropped: 0,
+}
+export type RSocketDrops = Record<keyof typeof drops, number>
+
+export function countDrop(name: keyof RSocketDrops, times = 1): void {
+  drops[name] += times
+}
+
+/** What sockets of this thread refused or forgot because a limit was reached. See docs/guide/rsocket.md. */
+export function rsocketDrops(): RSocketDrops {
+  return { ...drops }
+}
+
+/** Counters of one connection: fields of one shape, because they are written on the data path. */
+export class Counters implements RSocketCounters {
+  bytesSent = 0
+  bytesReceived = 0
+  messagesSent = 0
+  messagesReceived = 0
+  sleeps = 0
+  waitsForBuffer = 0
+  waitsForCredits = 0
+  bytesDirect = 0
+  datagramsDropped = 0
+}

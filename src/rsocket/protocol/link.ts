@@ -1,0 +1,52 @@
+/** What a stream socket uses of its connection, be it a queue pair of its own or a stream of a trunk. */
+import type { Adapter } from '../runtime/adapter.ts'
+import type { Counters } from './counters.ts'
+import type { Mapped } from './mapped.ts'
+
+export interface StreamLink {
+  readonly open: boolean
+  readonly writable: boolean
+  readonly readable: boolean
+  readonly readableBytes: number
+  readonly writableBytes: number
+  readonly pendingBytes: number
+  /** There is room enough for POLLOUT. */
+  readonly pollsWritable: boolean
+  /** Whether all that was sent has arrived, or is in hands that see to it. */
+  readonly allSent: boolean
+  /** Nothing is left to wait for: it has arrived, or never will. */
+  readonly settled: boolean
+  readonly controlFree: boolean
+  readonly spaceFree: boolean
+  /** The peer's connection manager has ended the connection. */
+  peerLeft: boolean
+  readonly error: number
+  readonly reason: string
+  readonly closedHere: boolean
+  readonly foreign: boolean
+  readonly counters: Counters
+  /** Null where buffers cannot be mapped, and nothing is sent from the caller's memory. */
+  readonly mapped: Mapped | null
+  readonly lastPosted: number
+  send(buffer: Uint8Array, offset: number, length: number): number
+  sendDirect(addr: number, lkey: number, length: number): number
+  isDone(number: number): boolean
+  recv(buffer: Uint8Array, offset: number, length: number, peek?: boolean): number
+  process(): number
+  reap(): void
+  /** Has the peer's device say how far it is with what was sent, where nothing else will. */
+  flush(): void
+  arm(): void
+  shutdownWrite(): void
+  shutdownRead(): void
+  disconnect(): void
+  sendKeepalive(): boolean
+  end(error: number, reason: string): void
+}
+
+/** A link with the adapter whose events tell of it. */
+export interface Line {
+  readonly adapter: Adapter
+  readonly connection: StreamLink
+  close(): void
+}

@@ -1,0 +1,87 @@
+/**
+ * Buffers that one end maps for the other: the target iomap, which the peer writes, says what of the peer's memory is at
+ * which offsets; `write` places data there directly. Nobody is told of it.
+ */
+import { Opcode, ScatterGather, SendFlag, SendWorkRequest } from '../../verbs/index.ts'
+import type { ConnData } from './conn-data.ts'
+import { iomapEntryBytes, message, Op, sgeAddr, sgeBytes, writeAddr } from './messages.ts'
+import type { SendSide } from './send-side.ts'
+
+export class Mapped {
+  private readonly out: SendSide
+  private readonly entry: SendWorkRequest
+  private readonly data: SendWorkRequest
+  private peerIomap = 0
+  private peerIomapSize = 0
+  private foreign = true
+
+  constructor(out: SendSide) {
+    const { lkey } = out.memory.local
+    this.out = out
+    this.entry = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [
+      new ScatterGather(0, iomapEntryBytes, lkey),
+    ])
+    this.data = new SendWorkRequest(0, Opcode.Write, SendFlag.Signaled, [new ScatterGather(0, 0, lkey)])
+  }
+
+  start(theirs: ConnData, foreign: boolean): void {
+    this.foreign = foreign
+    this.peerIomap = theirs.targetSgl.addr + theirs.targetSgl.length * sgeBytes
+    this.peerIomapSize = Math.max(0, theirs.iomapSize)
+    this.entry.rkey = theirs.targetSgl.key
+  }
+
+  /** Entries that the peer's target iomap has. */
+  get peerEntries(): number {
+    return this.peerIomapSize
+  }
+
+  /**
+   * Writes entry `index` of the peer's target iomap: `length` bytes at `addr` with `rkey` are at `offset`; no bytes undo
+   * it. False if something is missing for now.
+   */
+  tell(index: number, offset: number, addr: number, rkey: number, length: number): boolean {
+    const { out, entry } = this
+    if (!out.connected || !out.controlFree || !out.hasCredits) return false
+    const slot = out.outgoingSlot()
+    writeAddr(out.memory.i32, (slot - out.memory.base) >> 2, offset, out.swap)
+    out.writeEntry(slot + 8, addr, rkey, length)
+    entry.sgList[0]!.addr = slot
+    entry.immData = message(Op.Iomap, index)
+    entry.remoteAddr = this.peerIomap + index * iomapEntryBytes
+    // librdmacm counts these among the messages that it sends, but not among those that it receives.
+    out.postCounted(entry, !this.foreign)
+    return true
+  }
+
+  /** The word of the entry that holds `offset`, −1 if there is none. */
+  private find(offset: number): number {
+    const { targetIomap, base, iomapSize, i32 } = this.out.memory
+    for (let i = 0; i < iomapSize; i++) {
+      const w = (targetIomap - base + i * iomapEntryBytes) >> 2
+      const start = sgeAddr(i32, w)
+      if (offset >= start && offset < start + (i32[w + 5]! >>> 0)) return w
+    }
+    return -1
+  }
+
+  /** Writes into the peer's memory at `offset` of what it mapped; how much was taken, −1 if nothing is mapped there. */
+  write(buffer: Uint8Array, from: number, length: number, offset: number): number {
+    const { out, data } = this
+    const { i32 } = out.memory
+    let taken = 0
+    while (taken < length) {
+      const w = this.find(offset + taken)
+      if (w < 0) return taken > 0 ? taken : -1
+      const within = offset + taken - sgeAddr(i32, w)
+      data.remoteAddr = sgeAddr(i32, w + 2) + within
+      data.rkey = i32[w + 4]! >>> 0
+      if (!Number.isSafeInteger(data.remoteAddr)) return taken > 0 ? taken : -1
+      const left = (i32[w + 5]! >>> 0) - within
+      const n = out.postWrite(data, buffer, from + taken, Math.min(length - taken, left))
+      if (n === 0) break
+      taken += n
+    }
+    return taken
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * The receiving side of a stream. The receive buffer is a ring; the parts of it that the peer is offered follow each
+ * other, so that where data lies is known from how much came. Messages are counted when they are taken from the
+ * completion queue, because then their receive is posted again; bytes are free when the program has read them.
+ *
+ * A peer of version 1 is offered one half of the buffer at a time. A Verbena end has the whole buffer from the start and
+ * is offered what is free as soon as it is worth a message.
+ *
+ * Counts of bytes and messages wrap at 32 bits; only their differences are used.
+ */
+import { Opcode, ScatterGather, SendFlag, SendWorkRequest } from '../../verbs/index.ts'
+import { type ConnData, Feature } from './conn-data.ts'
+import type { Counters, ProtocolError } from './counters.ts'
+import { message, Op, sgeBytes } from './messages.ts'
+import type { StreamOptions } from './options.ts'
+import { loopBytes, type SendSide } from './send-side.ts'
+import type { StreamMemory } from './stream-memory.ts'
+
+/** Offers that can be remembered; a power of two. */
+const maxOffers = 256
+
+export class ReceiveSide {
+  private readonly memory: StreamMemory
+  private readonly out: SendSide
+  private readonly counters: Counters
+  private readonly u8: Uint8Array
+  private readonly rqSize: number
+  /** More may come. */
+  readable = false
+  /** The peer has shut down. */
+  peerDone = false
+  /** This end has: what comes is thrown away. */
+  discarding = false
+  /** Something is to be told to the peer, for which too many control messages were under way. */
+  due = false
+
+  // Messages: that came, and that may have come.
+  private received = 0
+  private granted = 0
+
+  // Bytes: that came, were read, and were offered; and places in the buffer.
+  private arrived = 0
+  private consumed = 0
+  private advertised = 0
+  private readAt = 0
+  private advertiseAt = 0
+  /** Bytes of the buffer that are used: two halves for a peer of version 1. */
+  private ringBytes = 0
+  /** Less is not worth a message. */
+  private granule = 0
+  private foreign = true
+  /** Ends of the parts that the peer was offered and has not filled. */
+  private readonly offerEnds: Int32Array = new Int32Array(maxOffers)
+  private offerHead = 0
+  private offerTail = 0
+  private mostOffers = 2
+
+  private peerSgl = 0
+  private peerEntry = 1
+  private peerEntries = 2
+  private readonly update: SendWorkRequest
+  private readonly updateSge: ScatterGather
+  private readonly plain: SendWorkRequest
+
+  constructor(memory: StreamMemory, options: StreamOptions, out: SendSide, counters: Counters) {
+    this.memory = memory
+    this.out = out
+    this.counters = counters
+    this.u8 = memory.u8
+    this.rqSize = options.rqSize
+    this.granted = options.rqSize
+    this.updateSge = new ScatterGather(0, sgeBytes, memory.local.lkey)
+    this.update = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [this.updateSge])
+    this.plain = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [])
+  }
+
+  start(theirs: ConnData, foreign: boolean): void {
+    const { receiveBytes, halfBytes } = this.memory
+    this.foreign = foreign
+    this.ringBytes = foreign ? 2 * halfBytes : receiveBytes
+    this.peerSgl = theirs.targetSgl.addr
+    this.update.rkey = theirs.targetSgl.key
+    this.peerEntries = theirs.targetSgl.length
+    this.mostOffers = Math.min(this.peerEntries, maxOffers - 1)
+    const early = !foreign && (theirs.extension!.features & Feature.EarlyBuffers) !== 0
+    this.granule = early ? receiveBytes >> 2 : halfBytes
+    this.offered(early ? receiveBytes : halfBytes)
+    this.readable = true
+    this.giveCredits()
+  }
+
+  get readableBytes(): number {
+    return (this.arrived - this.consumed) | 0
+  }
+
+  /** Copies what has arrived into `buffer` from `offset`, up to `length` bytes; how many. */
+  recv(buffer: Uint8Array, offset: number, length: number, peek: boolean): number {
+    let n = (this.arrived - this.consumed) | 0
+    if (n > length) n = length
+    if (n === 0) return 0
+    const { ringBytes } = this
+    const { receiveOffset } = this.memory
+    const { u8 } = this
+    const at = this.readAt
+    const from = receiveOffset + at
+    if (n > loopBytes && buffer.buffer === u8.buffer && at + n <= ringBytes)
+      this.memory.copy(buffer.byteOffset + offset, this.memory.receiveBuffer + at, n)
+    else if (at + n > ringBytes) {
+      const first = ringBytes - at
+      buffer.set(u8.subarray(from, from + first), offset)
+      buffer.set(u8.subarray(receiveOffset, receiveOffset + n - first), offset + first)
+    } else if (n <= loopBytes) for (let i = 0; i < n; i++) buffer[offset + i] = u8[from + i]!
+    else buffer.set(u8.subarray(from, from + n), offset)
+    if (!peek) this.consume(n)
+    return n
+  }
+
+  /** Throws away what has arrived and what will. */
+  discard(): void {
+    this.discarding = true
+    this.consume((this.arrived - this.consumed) | 0)
+  }
+
+  private consume(n: number): void {
+    const { ringBytes } = this
+    const at = this.readAt + n
+    this.readAt = at >= ringBytes ? at - ringBytes : at
+    this.consumed = (this.consumed + n) | 0
+    if (ringBytes - ((this.advertised - this.consumed) | 0) >= this.granule) this.giveCredits()
+  }
+
+  /** A data message of `length` bytes, with `byteLen` bytes written. What is wrong with it, if anything is. */
+  takeData(length: number, byteLen: number): ProtocolError | null {
+    this.received = (this.received + 1) | 0
+    if (((this.received - this.granted) | 0) > 0) return 'creditOverrun'
+    // What lies outside of what was offered cannot be read.
+    if (((this.advertised - this.arrived) | 0) < length) return 'dataOverrun'
+    if (length === 0) return 'emptyData'
+    if (byteLen !== length) return 'badImmediate'
+    if (this.peerDone) return 'dataAfterShutdown'
+    this.arrived = (this.arrived + length) | 0
+    this.counters.bytesReceived += length
+    if (this.discarding) this.consume((this.arrived - this.consumed) | 0)
+    return null
+  }
+
+  /** Another message that costs a credit. */
+  takeCounted(): ProtocolError | null {
+    this.received = (this.received + 1) | 0
+    return ((this.received - this.granted) | 0) > 0 ? 'creditOverrun' : null
+  }
+
+  /** Whether half of the credits have been used since the last that were given. */
+  private get creditsLow(): boolean {
+    return ((this.received - this.granted + this.rqSize) | 0) >= this.rqSize >> 1
+  }
+
+  get wantsToGive(): boolean {
+    return this.due || this.creditsLow
+  }
+
+  /** Offers free parts of the receive buffer, and lets the peer send more messages. */
+  giveCredits(): void {
+    const { out } = this
+    this.due = false
+    while (out.connected) {
+      const free = this.ringBytes - ((this.advertised - this.consumed) | 0)
+      while (
+        this.offerHead !== this.offerTail &&
+        ((this.arrived - this.offerEnds[this.offerTail & (maxOffers - 1)]!) | 0) >= 0
+      )
+        this.offerTail = (this.offerTail + 1) | 0
+      const entryFree = ((this.offerHead - this.offerTail) | 0) < this.mostOffers
+      const offer = entryFree && free >= this.granule
+      if (!offer && !this.creditsLow) return
+      if (!out.controlFree) {
+        this.due = true
+        return
+      }
+      this.granted = (this.received + this.rqSize) | 0
+      const immediate = message(Op.Sgl, this.granted & 0xffff)
+      if (offer) this.postOffer(immediate, free)
+      else if (entryFree && !this.foreign) {
+        // An entry of no bytes is none. A message with a payload takes the short way through the device.
+        this.postUpdate(immediate, 0, 0, 0)
+      } else {
+        this.plain.immData = immediate
+        out.postControl(this.plain)
+      }
+    }
+  }
+
+  private postOffer(immediate: number, free: number): void {
+    const { receiveBuffer, remote } = this.memory
+    const length = Math.min(this.foreign ? this.granule : free, this.ringBytes - this.advertiseAt)
+    this.postUpdate(immediate, receiveBuffer + this.advertiseAt, remote.rkey, length)
+    this.peerEntry = this.peerEntry + 1 === this.peerEntries ? 0 : this.peerEntry + 1
+    this.offered(length)
+  }
+
+  private offered(length: number): void {
+    this.advertised = (this.advertised + length) | 0
+    this.advertiseAt = (this.advertiseAt + length) % this.ringBytes
+    this.offerEnds[this.offerHead & (maxOffers - 1)] = this.advertised
+    this.offerHead = (this.offerHead + 1) | 0
+  }
+
+  private postUpdate(immediate: number, addr: number, key: number, length: number): void {
+    const { out, update } = this
+    const slot = out.outgoingSlot()
+    out.writeEntry(slot, addr, key, length)
+    this.updateSge.addr = slot
+    update.immData = immediate
+    update.remoteAddr = this.peerSgl + this.peerEntry * sgeBytes
+    out.postControl(update)
+  }
+}

@@ -1,0 +1,421 @@
+/**
+ * The sending side of a stream: the send queue with its places, the send buffer, the credits, and the parts of the peer's
+ * buffer that may be written to. Bytes leave when they are taken, so there is no queue besides the send queue.
+ *
+ * Requests are numbered from 1. What had been used when each was posted is kept until it completes, so that one
+ * completion tells for all before it, and only some have to be signaled.
+ *
+ * Counts of bytes and messages wrap at 32 bits; only their differences are used.
+ */
+import {
+  type CompletionQueue,
+  Opcode,
+  ScatterGather,
+  SendFlag,
+  SendWorkRequest,
+  WcStatus,
+  type WorkCompletion,
+  workCompletions,
+} from '../../verbs/index.ts'
+import { bufferBytes, type ConnData, Feature } from './conn-data.ts'
+import type { Counters, ProtocolError } from './counters.ts'
+import { hostBigEndian, sgeAddr, sgeBytes, writeSge } from './messages.ts'
+import { controlReserve, type StreamOptions, targetEntries } from './options.ts'
+import { outgoingSlots, type StreamMemory, type StreamQueuePair } from './stream-memory.ts'
+
+/** Shorter pieces are copied byte by byte: cheaper than making a view. */
+export const loopBytes = 32
+/** The longest data message. */
+const maxTransfer = 1 << 16
+/** Completions taken at a time. */
+export const completionBatch = 32
+/** Data messages between two signaled ones, at most. */
+const maxUnsignaled = 32
+
+export class SendSide {
+  readonly memory: StreamMemory
+  private readonly qp: StreamQueuePair
+  private readonly counters: Counters
+  private readonly cq: CompletionQueue
+  private readonly wc: WorkCompletion[] = workCompletions(completionBatch)
+  private readonly u8: Uint8Array
+  private readonly i32: Int32Array
+  /** Messages can be exchanged. */
+  connected = false
+  /** And this end has not shut down. */
+  writable = false
+  /** The status of the first request that failed. */
+  failedStatus: number = WcStatus.Success
+
+  // Places of the send queue.
+  private readonly mask: number
+  private readonly bytesAt: Int32Array
+  private readonly controlsAt: Int32Array
+  private readonly maxData: number
+  private readonly signalMessages: number
+  private readonly signalBytes: number
+  private posted = 0
+  private done = 0
+  private bytesPosted = 0
+  private bytesDone = 0
+  private controlsPosted = 0
+  private controlsDone = 0
+  private unsignaled = 0
+  private unsignaledBytes = 0
+  private sendAt = 0
+
+  // Credits: data messages that were sent, and that may have been sent in all.
+  private sent = 0
+  private allowed = 0
+  private peerCredits = 0
+
+  // Where the next data goes, and parts of the peer's buffer that come after that.
+  private partAddr = 0
+  private partLeft = 0
+  private readonly partsAddr: Float64Array = new Float64Array(targetEntries)
+  private readonly partsLength: Int32Array = new Int32Array(targetEntries)
+  private partsHead = 0
+  private partsTail = 0
+  private offered = 0
+  private bytesOut = 0
+  private sglEntry = 1
+  private peerKey = 0
+  private peerLow = 0
+  private peerHigh = 0
+
+  private readonly data: SendWorkRequest
+  private readonly dataSge: ScatterGather
+  private readonly inlineBytes: number
+  /** Sends shorter than the longest message go in messages of so many bytes. */
+  private pieceBytes = maxTransfer
+  private outgoing = 0
+  /** Whether the peer reads words in the other byte order. */
+  swap = false
+
+  constructor(qp: StreamQueuePair, memory: StreamMemory, options: StreamOptions, counters: Counters) {
+    this.qp = qp
+    this.memory = memory
+    this.counters = counters
+    this.cq = qp.sendCq
+    this.u8 = memory.u8
+    this.i32 = memory.i32
+    this.inlineBytes = qp.cap.maxInlineData
+    this.maxData = options.sqSize - controlReserve
+    this.signalMessages = Math.max(1, Math.min(maxUnsignaled, this.maxData >> 2))
+    this.signalBytes = memory.sendBytes >> 2
+    const places = 2 ** Math.ceil(Math.log2(options.sqSize + 1))
+    this.mask = places - 1
+    this.bytesAt = new Int32Array(places)
+    this.controlsAt = new Int32Array(places)
+    this.dataSge = new ScatterGather(0, 0, memory.local.lkey)
+    this.data = new SendWorkRequest(0, Opcode.WriteWithImm, 0, [this.dataSge])
+  }
+
+  start(theirs: ConnData): void {
+    this.swap = theirs.bigEndian !== hostBigEndian
+    this.peerCredits = theirs.credits
+    this.allowed = theirs.credits
+    this.peerKey = theirs.dataBuffer.key
+    this.peerLow = theirs.dataBuffer.addr
+    this.peerHigh = this.peerLow + bufferBytes(theirs)
+    this.partAddr = this.peerLow
+    const early = theirs.extension !== null && (theirs.extension.features & Feature.EarlyBuffers) !== 0
+    this.partLeft = early ? this.peerHigh - this.peerLow : theirs.dataBuffer.length
+    this.offered = this.partLeft
+    // On a network packets of one size leave together; those of a message of several differ in size.
+    if (early && this.memory.context.device.driven) this.pieceBytes = this.qp.query().attr.pathMtu
+    this.connected = true
+    this.writable = true
+  }
+
+  // --- how much is free --------------------------------------------------------------------------------------------
+
+  /** Bytes that can be sent at once. */
+  get writableBytes(): number {
+    if (!this.writable || this.sent === this.allowed || this.dataUnderWay >= this.maxData) return 0
+    return Math.min(this.free, (this.offered - this.bytesOut) | 0)
+  }
+
+  /** Whether something can be sent at once, and `freeBytes` of the send buffer are free. */
+  canSend(freeBytes: number): boolean {
+    return this.free >= freeBytes && this.writableBytes > 0
+  }
+
+  /** Whether the last request was not signaled, and no later one will tell that it has completed. */
+  get endsUnsignaled(): boolean {
+    return this.unsignaled > 0 && this.controlsPosted === this.controlsDone
+  }
+
+  /** Bytes of which it is not known that they arrived. */
+  get pendingBytes(): number {
+    return (this.bytesPosted - this.bytesDone) | 0
+  }
+
+  /** Whether all that was posted has arrived. */
+  get allDone(): boolean {
+    return this.posted === this.done
+  }
+
+  private get free(): number {
+    return this.memory.sendBytes - ((this.bytesPosted - this.bytesDone) | 0)
+  }
+
+  private get dataUnderWay(): number {
+    return (this.posted - this.done - this.controlsPosted + this.controlsDone) | 0
+  }
+
+  /** Whether a control message has a place; looks for completions if there is none. */
+  get controlFree(): boolean {
+    if (((this.controlsPosted - this.controlsDone) | 0) < controlReserve) return true
+    this.reap()
+    return ((this.controlsPosted - this.controlsDone) | 0) < controlReserve
+  }
+
+  get spaceFree(): boolean {
+    return this.free > 0 && this.dataUnderWay < this.maxData
+  }
+
+  get hasCredits(): boolean {
+    return this.sent !== this.allowed
+  }
+
+  // --- data --------------------------------------------------------------------------------------------------------
+
+  /** Whether a data message can go; counts what is missing. */
+  private ready(): boolean {
+    if (this.free <= this.signalBytes || this.dataUnderWay >= this.maxData) {
+      this.reap()
+      if (this.free === 0 || this.dataUnderWay >= this.maxData || this.failedStatus !== WcStatus.Success) return false
+    }
+    if (this.sent === this.allowed) {
+      this.counters.waitsForCredits++
+      return false
+    }
+    if (this.partLeft === 0 && !this.nextPart()) {
+      this.counters.waitsForBuffer++
+      return false
+    }
+    return true
+  }
+
+  /** Sends what fits of `buffer` from `offset`; how much that was. */
+  send(buffer: Uint8Array, offset: number, length: number): number {
+    const { sendBytes, sendOffset, sendBuffer } = this.memory
+    const { u8 } = this
+    let taken = 0
+    while (taken < length && this.writable && this.ready()) {
+      const at = this.sendAt
+      const left = length - taken
+      const most = left < maxTransfer ? this.pieceBytes : maxTransfer
+      const n = Math.min(left, most, this.partLeft, this.free, sendBytes - at)
+      const from = offset + taken
+      const to = sendOffset + at
+      if (n <= loopBytes) for (let i = 0; i < n; i++) u8[to + i] = buffer[from + i]!
+      else if (buffer.buffer === u8.buffer) this.memory.copy(sendBuffer + at, buffer.byteOffset + from, n)
+      else if (from === 0 && n === buffer.length) u8.set(buffer, to)
+      else u8.set(buffer.subarray(from, from + n), to)
+      this.sendAt = at + n === sendBytes ? 0 : at + n
+      this.dataSge.addr = sendBuffer + at
+      this.bytesPosted = (this.bytesPosted + n) | 0
+      this.postData(n)
+      taken += n
+    }
+    return taken
+  }
+
+  /**
+   * The same from memory of the device, without a copy: `addr` with `lkey`. The memory must stay as it is until
+   * `isDone(lastPosted)`.
+   */
+  sendDirect(addr: number, lkey: number, length: number): number {
+    let taken = 0
+    while (taken < length && this.writable && this.ready()) {
+      const n = Math.min(length - taken, maxTransfer, this.partLeft)
+      this.dataSge.addr = addr + taken
+      this.dataSge.lkey = lkey
+      // The last of it tells for all, and which is the last is not known here.
+      this.unsignaled = maxUnsignaled
+      this.postData(n)
+      taken += n
+    }
+    this.dataSge.lkey = this.memory.local.lkey
+    this.counters.bytesDirect += taken
+    return taken
+  }
+
+  /** The number of the last request, and whether request `number` and all before it are done. */
+  get lastPosted(): number {
+    return this.posted
+  }
+
+  isDone(number: number): boolean {
+    if (((this.done - number) | 0) < 0) this.reap()
+    return ((this.done - number) | 0) >= 0
+  }
+
+  private nextPart(): boolean {
+    if (this.partsHead === this.partsTail) return false
+    const i = this.partsTail & (targetEntries - 1)
+    this.partAddr = this.partsAddr[i]!
+    this.partLeft = this.partsLength[i]!
+    this.partsTail = (this.partsTail + 1) | 0
+    return true
+  }
+
+  private postData(n: number): void {
+    const { data } = this
+    this.dataSge.length = n
+    data.remoteAddr = this.partAddr
+    data.rkey = this.peerKey
+    // The operation of data is 0, so this is the whole message.
+    data.immData = n
+    this.partAddr += n
+    this.partLeft -= n
+    this.bytesOut = (this.bytesOut + n) | 0
+    this.sent = (this.sent + 1) | 0
+    this.unsignaledBytes += n
+    let flags = n <= this.inlineBytes ? SendFlag.Inline : 0
+    if (++this.unsignaled >= this.signalMessages || this.unsignaledBytes >= this.signalBytes) {
+      flags |= SendFlag.Signaled
+      this.unsignaled = 0
+      this.unsignaledBytes = 0
+    }
+    data.sendFlags = flags
+    this.counters.bytesSent += n
+    this.post(data)
+  }
+
+  private post(wr: SendWorkRequest): void {
+    const number = (this.posted + 1) | 0
+    this.posted = number
+    const i = number & this.mask
+    this.bytesAt[i] = this.bytesPosted
+    this.controlsAt[i] = this.controlsPosted
+    // Numbers of requests are unsigned to the verbs.
+    wr.wrId = number >>> 0
+    this.counters.messagesSent++
+    this.qp.postSend(wr)
+  }
+
+  // --- control messages and writes outside the stream ----------------------------------------------------------------
+
+  /** Posts a signaled request that takes a place of the reserve: `controlFree` was true. */
+  postControl(wr: SendWorkRequest): void {
+    this.controlsPosted = (this.controlsPosted + 1) | 0
+    this.unsignaled = 0
+    this.unsignaledBytes = 0
+    this.post(wr)
+  }
+
+  /** A control message that costs the peer a credit, where both ends count it so. */
+  postCounted(wr: SendWorkRequest, counted: boolean): void {
+    if (counted) this.sent = (this.sent + 1) | 0
+    this.postControl(wr)
+  }
+
+  /**
+   * A place, in memory to send from, for what a control message carries: device address. There are more places than
+   * control messages can be under way.
+   */
+  outgoingSlot(): number {
+    this.outgoing = (this.outgoing + 1) & (outgoingSlots - 1)
+    return this.memory.outgoing + this.outgoing * 64
+  }
+
+  /** Writes an entry for the peer's target SGL, in the peer's byte order, at a device address. */
+  writeEntry(at: number, addr: number, key: number, length: number): void {
+    writeSge(this.i32, (at - this.memory.base) >> 2, addr, key, length, this.swap)
+  }
+
+  /**
+   * Copies up to `length` bytes into the send buffer and posts `wr`, a signaled WRITE whose element and length this
+   * fills in; how many.
+   */
+  postWrite(wr: SendWorkRequest, buffer: Uint8Array, from: number, length: number): number {
+    if (this.free <= this.signalBytes || this.dataUnderWay >= this.maxData) this.reap()
+    if (this.dataUnderWay >= this.maxData || !this.writable) return 0
+    const { sendBytes, sendBuffer, sendOffset } = this.memory
+    const at = this.sendAt
+    const n = Math.min(length, maxTransfer, this.free, sendBytes - at)
+    if (n === 0) return 0
+    this.u8.set(buffer.subarray(from, from + n), sendOffset + at)
+    this.sendAt = at + n === sendBytes ? 0 : at + n
+    const sge = wr.sgList[0]!
+    sge.addr = sendBuffer + at
+    sge.length = n
+    this.bytesPosted = (this.bytesPosted + n) | 0
+    this.counters.bytesSent += n
+    this.post(wr)
+    return n
+  }
+
+  // --- what comes back ---------------------------------------------------------------------------------------------
+
+  /** Whether completions are there. */
+  get answered(): boolean {
+    return this.cq.filled
+  }
+
+  /** Gives the device time and takes completions. Afterwards `failedStatus` says whether one failed. */
+  reap(): void {
+    const { wc } = this
+    for (;;) {
+      const n = this.cq.poll(wc)
+      for (let i = 0; i < n; i++) {
+        const { status, wrId } = wc[i]!
+        if (status !== WcStatus.Success && this.failedStatus === WcStatus.Success) this.failedStatus = status
+        // What failed is done with too: nothing of this end is used by it any more.
+        this.done = wrId | 0
+      }
+      if (n < wc.length) break
+    }
+    const i = this.done & this.mask
+    this.bytesDone = this.bytesAt[i]!
+    this.controlsDone = this.controlsAt[i]!
+  }
+
+  /** The value of an SGL message: how many data messages may have been sent. What is wrong with it, if anything is. */
+  takeUpdate(value: number): ProtocolError | null {
+    // librdmacm does not cut the sum of two 16-bit numbers.
+    if (value > 0x1ffff) return 'badImmediate'
+    const more = (value - this.allowed) & 0xffff
+    if (more > this.peerCredits) return (-more & 0xffff) <= this.peerCredits ? 'creditUnderflow' : 'creditOverflow'
+    this.allowed = (this.allowed + more) | 0
+    if (((this.allowed - this.sent) | 0) > this.peerCredits) return 'creditOverflow'
+    return this.takeParts()
+  }
+
+  /** Takes the parts of its buffer that the peer has written into the target SGL. */
+  private takeParts(): ProtocolError | null {
+    const { i32, memory } = this
+    for (;;) {
+      const w = (memory.targetSgl - memory.base + this.sglEntry * sgeBytes) >> 2
+      const length = i32[w + 3]! >>> 0
+      if (length === 0) return null
+      const addr = sgeAddr(i32, w)
+      i32[w + 3] = 0
+      if (i32[w + 2]! >>> 0 !== this.peerKey || !(addr >= this.peerLow && addr + length <= this.peerHigh))
+        return 'badSgl'
+      this.offered = (this.offered + length) | 0
+      if (((this.offered - this.bytesOut) | 0) > this.peerHigh - this.peerLow) return 'sglOverflow'
+      this.sglEntry = this.sglEntry + 1 === targetEntries ? 0 : this.sglEntry + 1
+      if (!this.addPart(addr, length)) return 'sglOverflow'
+    }
+  }
+
+  /** Parts that touch become one. */
+  private addPart(addr: number, length: number): boolean {
+    const { partsAddr, partsLength } = this
+    const last = (this.partsHead - 1) & (targetEntries - 1)
+    const none = this.partsHead === this.partsTail
+    if (none && this.partLeft > 0 && this.partAddr + this.partLeft === addr) this.partLeft += length
+    else if (!none && partsAddr[last]! + partsLength[last]! === addr) partsLength[last] = partsLength[last]! + length
+    else {
+      if (((this.partsHead - this.partsTail) | 0) >= targetEntries) return false
+      partsAddr[this.partsHead & (targetEntries - 1)] = addr
+      partsLength[this.partsHead & (targetEntries - 1)] = length
+      this.partsHead = (this.partsHead + 1) | 0
+    }
+    return true
+  }
+}

@@ -1,0 +1,107 @@
+/** Trunks that lead from here: one for each address that sockets which share connect to. */
+import { inRootContext } from '../../memory/index.ts'
+import type { StreamConnection } from '../protocol/connection.ts'
+import { Trunk, type TrunkOwner } from '../protocol/trunk.ts'
+import type { SocketAddress, Watch } from '../sockets/types.ts'
+import type { Adapter } from './adapter.ts'
+
+/** A trunk without streams is kept so long. */
+const keepMs = 1000
+
+/** The socket below a trunk. */
+export interface Carrier {
+  /** Called when the connection is made (0), or not (the error). */
+  onSettled: ((errno: number) => void) | null
+  trunk: Trunk | null
+  readonly adapter: Adapter | null
+  readonly reason: string
+  /** Streams that it may carry. */
+  readonly maxStreams: number
+  /** Its connection, if the peer takes it for a trunk too. */
+  readonly trunkConnection: StreamConnection | null
+  connectPlain(addr: SocketAddress): number
+  watch(events: number, callback: (revents: number) => void): Watch
+  close(): number
+}
+
+/** A socket that wants a stream. */
+export interface Joining {
+  opened(trunk: Trunk, carrier: Carrier): void
+  /** The other end shares nothing: the socket takes the connection that was made, or needs one of its own. */
+  adopt(carrier: Carrier): boolean
+  alone(): void
+  failed(errno: number, reason: string): void
+}
+
+export class Route implements TrunkOwner {
+  readonly #carrier: Carrier
+  readonly #gone: () => void
+  #waiting: Joining[] = []
+  #trunk: Trunk | null = null
+  #timer: NodeJS.Timeout | undefined
+  #over = false
+
+  /** `gone` is called when the route is of no more use. */
+  constructor(carrier: Carrier, gone: (shares: boolean) => void) {
+    this.#carrier = carrier
+    this.#gone = () => gone(true)
+    carrier.onSettled = (errno) => {
+      carrier.onSettled = null
+      const connection = carrier.trunkConnection
+      const waiting = this.#waiting.splice(0)
+      if (errno !== 0) {
+        gone(true)
+        for (const one of waiting) one.failed(errno, carrier.reason)
+      } else if (connection === null) {
+        gone(false)
+        let adopted = false
+        for (const one of waiting) {
+          if (adopted) one.alone()
+          else adopted = one.adopt(carrier)
+        }
+        if (!adopted) carrier.close()
+      } else {
+        this.#trunk = keepTrunk(carrier, connection, this)
+        for (const one of waiting)
+          if (this.#trunk.full) one.alone()
+          else one.opened(this.#trunk, carrier)
+      }
+    }
+  }
+
+  /** After the first has joined: the connection may be made before this returns. */
+  connect(addr: SocketAddress): void {
+    const carrier = this.#carrier
+    const result = carrier.connectPlain(addr)
+    if (result < 0 && carrier.onSettled !== null && carrier.reason !== '') carrier.onSettled(-result)
+  }
+
+  join(socket: Joining): void {
+    clearTimeout(this.#timer)
+    if (this.#trunk === null) this.#waiting.push(socket)
+    else if (this.#trunk.full) socket.alone()
+    else socket.opened(this.#trunk, this.#carrier)
+  }
+
+  idle(trunk: Trunk): void {
+    if (this.#over) return
+    clearTimeout(this.#timer)
+    const end = (): void => {
+      if (this.#over || (trunk.streams.size > 0 && trunk.open)) return
+      this.#over = true
+      this.#gone()
+      this.#carrier.close()
+    }
+    if (!trunk.open) end()
+    else this.#timer = inRootContext(() => setTimeout(end, keepMs).unref())
+  }
+}
+
+/** Makes a trunk of a connected socket, and sees that it gets time. */
+export function keepTrunk(carrier: Carrier, connection: StreamConnection, owner: TrunkOwner): Trunk {
+  const trunk = new Trunk(connection, owner, carrier.maxStreams)
+  carrier.trunk = trunk
+  // Its streams keep the process alive, not this.
+  inRootContext(() => carrier.watch(0, () => trunk.process())).unref()
+  return trunk
+}

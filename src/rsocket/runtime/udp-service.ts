@@ -1,0 +1,245 @@
+/**
+ * The UDP side of datagram sockets: see udp-service-thread.ts. One service for all sockets of a thread.
+ *
+ * The thread of the service goes on while the program computes, and then what comes waits here. Of each socket no more may
+ * wait than a limit: beyond it the thread drops and counts, as a kernel does with a full receive buffer.
+ */
+import { closeSync, openSync } from 'node:fs'
+import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads'
+import { inRootContext, startThread, withContext } from '../../memory/index.ts'
+import { Errno } from '../protocol/constants.ts'
+
+export type ToUdp =
+  | {
+      what: 'bind'
+      id: number
+      family: 4 | 6
+      address: string
+      port: number
+      reuse: boolean
+      v6Only: boolean
+      room: Int32Array
+    }
+  | { what: 'send'; id: number; data: Uint8Array; address: string; port: number }
+  | { what: 'broadcast'; id: number; on: boolean }
+  | { what: 'close'; id: number }
+
+export type FromUdp =
+  /** The thread runs. */
+  | { what: 'ready' }
+  | { what: 'bound'; id: number; port: number }
+  | { what: 'failed'; id: number; errno: number; text: string }
+  | { what: 'data'; id: number; data: Uint8Array; address: string; port: number }
+
+/** Words of what is shared for each socket: bytes that wait for the program, how many may, datagrams that were dropped. */
+export const Room = { waiting: 0, limit: 1, dropped: 2 } as const
+/** What a datagram counts beyond its bytes. */
+export const datagramCost = 256
+
+export interface UdpOwner {
+  /** More than the socket may keep came. */
+  udpDropped(datagrams: number): void
+  udpData(data: Uint8Array, address: string, port: number): void
+}
+
+/** `bind` blocks its thread for so long at most. A thread starts in a fraction of a second, on a busy machine in two. */
+const answerMs = 5000
+
+/** Descriptors that a thread and its first socket need. */
+const threadDescriptors = 12
+
+let service: UdpService | undefined
+
+interface Bound {
+  owner: UdpOwner
+  room: Int32Array
+}
+
+export class UdpService {
+  readonly #port: MessagePort
+  readonly #worker: Worker
+  readonly #signal: Int32Array = new Int32Array(new SharedArrayBuffer(4))
+  readonly #bound = new Map<number, Bound>()
+  readonly #answers = new Map<number, FromUdp>()
+  readonly #starting = new Set<(failure?: string) => void>()
+  #next = 1
+  #holds = 0
+  #running = false
+  /** Why the thread is gone. */
+  #failure: string | undefined
+
+  constructor() {
+    const { port1, port2 } = new MessageChannel()
+    const entry = new URL(
+      import.meta.url.endsWith('.ts') ? './udp-service-thread.ts' : './udp-service-thread.js',
+      import.meta.url,
+    )
+    this.#worker = startThread(entry, { workerData: { port: port2, signal: this.#signal }, transferList: [port2] })
+    this.#worker.unref()
+    // Sockets that are there hear nothing more over UDP; the next one starts another thread.
+    this.#worker.on('error', (error) => {
+      this.#failure = `the thread of the UDP sockets failed: ${error.message}`
+      if (service === this) service = undefined
+      this.#started()
+    })
+    this.#port = port1
+    port1.on('message', (message: FromUdp) => this.#take(message))
+    port1.unref()
+  }
+
+  /** The error if there can be none: a thread that cannot start would tell only later, in the event loop. */
+  static get(): UdpService | { errno: number; text: string } {
+    if (service !== undefined) return service
+    const descriptors: number[] = []
+    try {
+      for (let i = 0; i < threadDescriptors; i++) descriptors.push(openSync('/dev/null', 'r'))
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      if (code === 'EMFILE' || code === 'ENFILE')
+        return { errno: Errno.EMFILE, text: `no descriptors for the thread of the UDP sockets: ${message}` }
+    } finally {
+      for (const descriptor of descriptors) closeSync(descriptor)
+    }
+    try {
+      service = inRootContext(() => new UdpService())
+    } catch (error) {
+      // The system, or Node's permission model, allows no more threads.
+      const text = `the thread of the UDP sockets cannot be started: ${(error as Error).message}`
+      return { errno: Errno.EAGAIN, text }
+    }
+    return service
+  }
+
+  /**
+   * For the event loop, where `bind` must not block until the thread has started: calls `done`, in the context of the
+   * caller, once the thread runs (now, if it does), or with the reason if it fails to. What `get` says of missing
+   * resources is left to `bind`.
+   */
+  static whenRunning(done: (failure?: string) => void): void {
+    const one = UdpService.get()
+    if (!(one instanceof UdpService) || one.#running) {
+      done()
+      return
+    }
+    one.#starting.add(withContext(done))
+    one.#worker.ref()
+  }
+
+  /** Whether the thread has started. */
+  get running(): boolean {
+    return this.#running
+  }
+
+  /** It runs now, or never will. */
+  #started(): void {
+    const all = [...this.#starting]
+    this.#starting.clear()
+    this.#worker.unref()
+    // Not from inside a call of the program that takes what has come.
+    for (const done of all) inRootContext(() => setImmediate(done, this.#failure))
+  }
+
+  #take(message: FromUdp): void {
+    if (message.what === 'ready') {
+      this.#running = true
+      this.#started()
+      return
+    }
+    if (message.what !== 'data') {
+      this.#answers.set(message.id, message)
+      return
+    }
+    const bound = this.#bound.get(message.id)
+    if (bound === undefined) return
+    const { owner, room } = bound
+    Atomics.sub(room, Room.waiting, message.data.length + datagramCost)
+    if (Atomics.load(room, Room.dropped) > 0) owner.udpDropped(Atomics.exchange(room, Room.dropped, 0))
+    owner.udpData(message.data, message.address, message.port)
+  }
+
+  /** Takes what has come, without the event loop. */
+  pump(): void {
+    for (let got = receiveMessageOnPort(this.#port); got !== undefined; got = receiveMessageOnPort(this.#port))
+      this.#take(got.message as FromUdp)
+  }
+
+  /** Blocks until something may have come, at most so long. */
+  sleep(ms: number): void {
+    const seen = Atomics.load(this.#signal, 0)
+    this.pump()
+    Atomics.wait(this.#signal, 0, seen, ms)
+    this.pump()
+  }
+
+  /** The socket's number and port, or the error. */
+  bind(
+    owner: UdpOwner,
+    family: 4 | 6,
+    address: string,
+    port: number,
+    options: { reuse: boolean; v6Only: boolean },
+    limitBytes: number,
+  ): { id: number; port: number } | { errno: number; text: string } {
+    const id = this.#next++
+    const room = new Int32Array(new SharedArrayBuffer(4 * Object.keys(Room).length))
+    room[Room.limit] = limitBytes
+    this.#say({ what: 'bind', id, family, address, port, ...options, room })
+    const end = performance.now() + answerMs
+    for (;;) {
+      const seen = Atomics.load(this.#signal, 0)
+      this.pump()
+      const answer = this.#answers.get(id)
+      if (answer?.what === 'bound') {
+        this.#answers.delete(id)
+        this.#bound.set(id, { owner, room })
+        return { id, port: answer.port }
+      }
+      if (answer?.what === 'failed') {
+        this.#answers.delete(id)
+        return { errno: answer.errno, text: answer.text }
+      }
+      const left = end - performance.now()
+      if (this.#failure !== undefined) return { errno: Errno.EIO, text: this.#failure }
+      if (left <= 0) {
+        // Or the port would be taken by nobody, should the thread still come.
+        this.close(id)
+        return {
+          errno: Errno.ETIMEDOUT,
+          text: `the thread of the UDP sockets has not answered for ${answerMs / 1000} s`,
+        }
+      }
+      Atomics.wait(this.#signal, 0, seen, left)
+    }
+  }
+
+  send(id: number, data: Uint8Array, address: string, port: number): void {
+    this.#say({ what: 'send', id, data, address, port })
+  }
+
+  setLimit(id: number, bytes: number): void {
+    const bound = this.#bound.get(id)
+    if (bound !== undefined) Atomics.store(bound.room, Room.limit, bytes)
+  }
+
+  setBroadcast(id: number, on: boolean): void {
+    this.#say({ what: 'broadcast', id, on })
+  }
+
+  close(id: number): void {
+    this.#bound.delete(id)
+    this.#say({ what: 'close', id })
+  }
+
+  /** While somebody holds it, what may come keeps the process alive. */
+  hold(): void {
+    if (this.#holds++ === 0) this.#port.ref()
+  }
+
+  unhold(): void {
+    if (--this.#holds === 0) this.#port.unref()
+  }
+
+  #say(message: ToUdp): void {
+    this.#port.postMessage(message)
+  }
+}

@@ -1,0 +1,63 @@
+/** Who wants to know of a socket's readiness in the event loop. */
+import { withContext } from '../../memory/index.ts'
+import { POLLERR, POLLHUP } from '../protocol/constants.ts'
+import type { Watch } from '../sockets/types.ts'
+
+interface One {
+  events: number
+  callback: (revents: number) => void
+  ref: boolean
+}
+
+export class Watches {
+  readonly #all = new Set<One>()
+  readonly #changed: () => void
+
+  /** `changed` is called when there are more or fewer, or others keep the process alive. */
+  constructor(changed: () => void) {
+    this.#changed = changed
+  }
+
+  get size(): number {
+    return this.#all.size
+  }
+
+  /** Whether one of them keeps the process alive. */
+  get held(): boolean {
+    for (const { ref } of this.#all) if (ref) return true
+    return false
+  }
+
+  /** `callback` runs in the asynchronous context that is the caller's now. */
+  add(events: number, callback: (revents: number) => void): Watch {
+    const one: One = { events, callback: withContext(callback), ref: true }
+    this.#all.add(one)
+    this.#changed()
+    const stop = (): void => {
+      if (this.#all.delete(one)) this.#changed()
+    }
+    const setRef = (ref: boolean): void => {
+      if (one.ref === ref) return
+      one.ref = ref
+      if (this.#all.has(one)) this.#changed()
+    }
+    return Object.assign(stop, { ref: () => setRef(true), unref: () => setRef(false) })
+  }
+
+  clear(): void {
+    this.#all.clear()
+    this.#changed()
+  }
+
+  /** Calls those for which something of `revents` is true; whether there were any. */
+  call(revents: number): boolean {
+    let any = false
+    for (const one of this.#all) {
+      const mine = revents & (one.events | POLLERR | POLLHUP)
+      if (mine === 0) continue
+      any = true
+      one.callback(mine)
+    }
+    return any
+  }
+}

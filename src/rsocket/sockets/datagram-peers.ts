@@ -1,0 +1,219 @@
+/**
+ * The addresses that a datagram socket talks with, and its queue pairs: one for each own address that leads to some.
+ *
+ * Anybody can send a datagram, from any address. So an address is little more than its text until something is sent to
+ * it, and there is a limit: then one is forgotten from which, and to which, nothing came lately. It is asked for its queue
+ * pair again when it is needed again.
+ */
+import { PortSpace } from '../../cm/index.ts'
+import type { AddressHandle } from '../../verbs/index.ts'
+import { Errno } from '../protocol/constants.ts'
+import { countDrop } from '../protocol/counters.ts'
+import { addressBytes, addressText } from '../protocol/datagram-headers.ts'
+import type { Hub } from '../runtime/hub.ts'
+import type { Member } from '../runtime/loop.ts'
+import { DatagramQp } from './datagram-qp.ts'
+import { errnoOf } from './errors.ts'
+import type { SocketAddress } from './types.ts'
+
+export interface Peer {
+  readonly address: string
+  readonly bytes: Uint8Array
+  readonly port: number
+  /** The own queue pair that leads there, once something was sent. */
+  qp: DatagramQp | undefined
+  /** The peer's queue pair, if that is known: its number, the address that it is at, and the path there. */
+  qpn: number
+  at: Uint8Array
+  handle: AddressHandle | undefined
+  /** Under which name datagrams of the queue pair come, if it is another than that of the socket. */
+  alias: string | undefined
+  /** When something came from there, and when it was asked for its queue pair. */
+  heardMs: number
+  askedMs: number
+  foreign: boolean
+  /** Something came from there or went there since forgetting came by. */
+  used: boolean
+}
+
+/** What a new queue pair needs of its socket. */
+export interface PeerSource {
+  hub: Hub
+  own: SocketAddress
+  /** Entries of each queue. */
+  slots: number
+  member: Member
+}
+
+type Found = { qp: DatagramQp; isNew: boolean } | { errno: number; text: string }
+
+const nameOf = (address: string, port: number): string => `${address} ${port}`
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, i) => byte === b[i])
+const isLoopback = (address: Uint8Array): boolean => address.length === 4 && address[0] === 127
+
+export class Peers {
+  readonly #peers = new Map<string, Peer>()
+  readonly #aliases = new Map<string, Peer>()
+  readonly #qps = new Map<string, DatagramQp>()
+  /** For addresses that something was sent to: the queue pair that leads there. */
+  readonly #ways = new Map<string, DatagramQp>()
+  /** Addresses that are kept at a time. */
+  limit: number
+  /** The one that is never forgotten. */
+  pinned: Peer | undefined
+
+  constructor(limit: number) {
+    this.limit = limit
+  }
+
+  get qps(): Iterable<DatagramQp> {
+    return this.#qps.values()
+  }
+
+  get count(): number {
+    return this.#peers.size
+  }
+
+  /** The peer at an address; a new one if it is not known. Undefined for what is no address. */
+  find(address: string, port: number): Peer | undefined {
+    const name = nameOf(address, port)
+    const known = this.#peers.get(name)
+    if (known !== undefined) return known
+    const bytes = addressBytes(address)
+    if (bytes === undefined) return undefined
+    while (this.#peers.size >= this.limit && this.#forgetOne());
+    const peer: Peer = {
+      address,
+      bytes,
+      port,
+      qp: undefined,
+      qpn: 0,
+      at: bytes,
+      handle: undefined,
+      alias: undefined,
+      heardMs: 0,
+      askedMs: 0,
+      foreign: false,
+      used: false,
+    }
+    this.#peers.set(name, peer)
+    return peer
+  }
+
+  /** The peer whose queue pair sends with this address and port; undefined if it is not known. */
+  from(address: string, port: number): Peer | undefined {
+    const name = nameOf(address, port)
+    return this.#peers.get(name) ?? this.#aliases.get(name)
+  }
+
+  /** The oldest goes unless it was used since it was looked at last: then it counts as the youngest. */
+  #forgetOne(): boolean {
+    let looks = 2 * this.#peers.size
+    for (const [name, peer] of this.#peers) {
+      if (looks-- === 0) break
+      if (!peer.used && peer !== this.pinned) {
+        countDrop('peersForgotten')
+        this.forget(peer)
+        return true
+      }
+      peer.used = false
+      this.#peers.delete(name)
+      this.#peers.set(name, peer)
+    }
+    return false
+  }
+
+  forget(peer: Peer): void {
+    this.#peers.delete(nameOf(peer.address, peer.port))
+    this.#dropAlias(peer)
+    peer.handle?.close()
+    peer.handle = undefined
+  }
+
+  #dropAlias(peer: Peer): void {
+    if (peer.alias !== undefined && this.#aliases.get(peer.alias) === peer) this.#aliases.delete(peer.alias)
+    peer.alias = undefined
+  }
+
+  /** The peer told its queue pair: a Verbena end at which address, too. */
+  tells(peer: Peer, qpn: number, address: Uint8Array, foreign: boolean): void {
+    peer.foreign = foreign
+    // One address of loopback leads to all, and another process may have the device of the one that UDP uses. Elsewhere
+    // a peer may only speak for itself.
+    const at = !foreign && isLoopback(address) && isLoopback(peer.bytes) ? address : peer.bytes
+    peer.qpn = qpn
+    if (sameBytes(at, peer.at)) return
+    peer.handle?.close()
+    peer.handle = undefined
+    peer.at = at
+    this.#dropAlias(peer)
+    if (at === peer.bytes) return
+    peer.alias = nameOf(addressText(at), peer.port)
+    this.#aliases.set(peer.alias, peer)
+  }
+
+  /** The path to the peer's queue pair, if that is known and there can be one. */
+  pathTo(peer: Peer): AddressHandle | undefined {
+    if (peer.handle !== undefined || peer.qpn === 0 || peer.qp === undefined) return peer.handle
+    try {
+      peer.handle = peer.qp.createHandle(peer.at)
+    } catch {
+      // The device has as many address handles as it can: UDP leads there, too.
+    }
+    return peer.handle
+  }
+
+  /** The own queue pair from which to reach a peer; `isNew`: it was not there. */
+  resolve(peer: Peer, source: PeerSource): Found {
+    const { address } = peer
+    let qp = this.#ways.get(address)
+    const before = this.#qps.size
+    try {
+      qp ??= this.#qpTo(address, peer.port, source)
+    } catch (error) {
+      const { errno, message } = errnoOf(error)
+      return { errno, text: message }
+    }
+    if (qp === undefined) return { errno: Errno.EHOSTUNREACH, text: `no RDMA device leads to ${address}` }
+    if (this.#ways.size >= this.limit) this.#ways.clear()
+    this.#ways.set(address, qp)
+    peer.qp = qp
+    return { qp, isNew: this.#qps.size > before }
+  }
+
+  #qpTo(address: string, port: number, source: PeerSource): DatagramQp | undefined {
+    const { own } = source
+    const any = own.address === '0.0.0.0' || own.address === '::'
+    try {
+      return this.#qpFrom(any ? undefined : own.address, address, port, source)
+    } catch (error) {
+      // Another process may have the device of an address of loopback: as for streams, any other address does.
+      if (any || errnoOf(error).errno !== Errno.EADDRINUSE || !own.address.startsWith('127.')) throw error
+      return this.#qpFrom(undefined, address, port, source)
+    }
+  }
+
+  #qpFrom(own: string | undefined, address: string, port: number, source: PeerSource): DatagramQp | undefined {
+    const { hub, slots, member } = source
+    const id = hub.channel.createId(PortSpace.Udp)
+    try {
+      id.resolveAddr(own === undefined ? undefined : { address: own, port: 0 }, { address, port })
+      if (id.verbs === undefined) return undefined
+      const local = id.localAddress.address
+      let qp = this.#qps.get(local)
+      if (qp === undefined) {
+        qp = new DatagramQp(id.verbs, addressBytes(local)!, source.own.port, slots, member)
+        this.#qps.set(local, qp)
+      }
+      return qp
+    } finally {
+      id.close()
+    }
+  }
+
+  close(): void {
+    for (const peer of [...this.#peers.values()]) this.forget(peer)
+    for (const qp of this.#qps.values()) qp.close()
+  }
+}

@@ -1,0 +1,107 @@
+/** `rpoll` and `rselect`: many sockets at once, in a thread that may block. */
+import { nowNs } from '../../memory/index.ts'
+import { Errno, POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLPRI } from '../protocol/constants.ts'
+import type { RSocketLike } from './types.ts'
+
+/** `struct pollfd`; `revents` is filled in. Null in place of a socket is passed over. */
+export interface PollFd {
+  fd: RSocketLike | null
+  events: number
+  revents: number
+}
+
+/** So long all are looked at again and again; then the thread sleeps between two looks. */
+const spinNs = 50e3
+/** The longest sleep, when sockets wait for several devices, or for connections. */
+const mixedMs = 2
+const sliceMs = 50
+
+/** What can block until something has happened to one of several sockets. */
+interface Sleeper {
+  sleep(ms: number): void
+}
+
+/** The part of a socket that waiting for several of them needs. */
+export interface Pollable {
+  /** From now on the sleeper wakes up for what comes; null if nobody does. Look once more afterwards. */
+  prepareSleep(): Sleeper | null
+}
+
+function look(fds: readonly PollFd[]): number {
+  let ready = 0
+  for (const one of fds) {
+    if (one.fd === null) {
+      one.revents = 0
+      continue
+    }
+    one.revents = one.fd.closed ? POLLNVAL : one.fd.poll(one.events)
+    if (one.revents !== 0) ready++
+  }
+  return ready
+}
+
+/**
+ * Waits until something of what is asked for is true of one of the sockets, at most `timeoutMs` (−1: for ever; 0: just
+ * looks). How many have something; their `revents` say what.
+ */
+export function rpoll(fds: PollFd[], timeoutMs = -1): number {
+  const end = timeoutMs < 0 ? Number.POSITIVE_INFINITY : performance.now() + timeoutMs
+  const began = nowNs()
+  do {
+    const ready = look(fds)
+    if (ready > 0 || timeoutMs === 0) return ready
+  } while (nowNs() - began < spinNs)
+  for (;;) {
+    const sleepers = new Set<Sleeper>()
+    for (const { fd } of fds) {
+      const sleeper = fd === null ? null : (fd as RSocketLike & Partial<Pollable>).prepareSleep?.()
+      if (sleeper) sleepers.add(sleeper)
+    }
+    const ready = look(fds)
+    const left = end - performance.now()
+    if (ready > 0 || left <= 0) return ready
+    const [first] = sleepers
+    const ms = Math.min(left, sleepers.size > 1 ? mixedMs : sliceMs)
+    if (first !== undefined) first.sleep(ms)
+    else Atomics.wait(nobody, 0, 0, ms)
+  }
+}
+
+const nobody = new Int32Array(new SharedArrayBuffer(4))
+
+/**
+ * `select` with sets of sockets: those that are not ready are taken out of the sets. How many are left in all of them;
+ * `-EBADF` if one is closed.
+ */
+export function rselect(
+  read: Set<RSocketLike> | null,
+  write: Set<RSocketLike> | null,
+  except: Set<RSocketLike> | null,
+  timeoutMs = -1,
+): number {
+  const fds = new Map<RSocketLike, PollFd>()
+  const ask = (set: Set<RSocketLike> | null, events: number): void => {
+    for (const fd of set ?? []) {
+      const one = fds.get(fd) ?? { fd, events: 0, revents: 0 }
+      one.events |= events
+      fds.set(fd, one)
+    }
+  }
+  ask(read, POLLIN)
+  ask(write, POLLOUT)
+  ask(except, POLLPRI)
+  const list = [...fds.values()]
+  rpoll(list, timeoutMs)
+  if (list.some(({ revents }) => (revents & POLLNVAL) !== 0)) return -Errno.EBADF
+  let ready = 0
+  const keep = (set: Set<RSocketLike> | null, events: number): void => {
+    for (const fd of set ?? []) {
+      if ((fds.get(fd)!.revents & events) !== 0) ready++
+      else set!.delete(fd)
+    }
+  }
+  keep(read, POLLIN | POLLHUP | POLLERR)
+  keep(write, POLLOUT | POLLERR)
+  keep(except, POLLPRI)
+  return ready
+}

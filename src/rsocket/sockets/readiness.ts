@@ -1,0 +1,235 @@
+import type { CmId } from '../../cm/index.ts'
+import { POLLERR, POLLHUP, POLLIN, POLLOUT, SOCK_STREAM } from '../protocol/constants.ts'
+import type { Line, StreamLink } from '../protocol/link.ts'
+import type { Mappings } from '../protocol/mappings.ts'
+import { SocketOptions } from '../protocol/socket-options.ts'
+import type { Trunk } from '../protocol/trunk.ts'
+import type { Adapter } from '../runtime/adapter.ts'
+import { Hub } from '../runtime/hub.ts'
+import { heat, type Member } from '../runtime/loop.ts'
+import type { Stream } from '../runtime/stream.ts'
+import { Patience } from '../runtime/waiting.ts'
+import { Watches } from '../runtime/watches.ts'
+import { errnoOf } from './errors.ts'
+import type { RSocketCounters, RSocketOptions, SocketAddress, Watch } from './types.ts'
+
+export type State = 'idle' | 'bound' | 'listening' | 'connecting' | 'connected' | 'failed' | 'closing' | 'closed'
+
+export abstract class Ready implements Member {
+  readonly family: number
+  readonly type: number = SOCK_STREAM
+  protected readonly device: RSocketOptions['device']
+  protected options: SocketOptions = new SocketOptions()
+  protected state: State = 'idle'
+  protected nonBlocking = false
+  protected descriptorFlags = 0
+  protected hub: Hub | undefined
+  protected id: CmId | undefined
+  protected pendingError = 0
+  protected why = ''
+  protected readonly watches: Watches = new Watches(() => this.hold())
+  protected heldBy: Hub | Adapter | null = null
+  protected heldRef = false
+  protected deadline: NodeJS.Timeout | undefined
+  protected keepAlive: NodeJS.Timeout | undefined
+  protected mappings: Mappings | undefined
+  protected lastCounters: RSocketCounters | undefined
+  /** The connection with a queue pair of its own; null for a stream of a trunk. */
+  protected own: Stream | null = null
+  /** Of a socket that carries others, and of one that opens a stream. */
+  trunk: Trunk | null = null
+  protected opening: Trunk | null = null
+  onSettled: ((errno: number) => void) | null = null
+  /** Names of the ends of a stream of a trunk. */
+  protected names: { own: Required<SocketAddress>; peer: Required<SocketAddress> } | undefined
+  // Plain fields: these are read with every byte.
+  protected stream: Line | null = null
+  protected connection: StreamLink | null = null
+  protected patience: Patience | null = null
+
+  /** Use `rsocket`. */
+  constructor(family: number, options: RSocketOptions = {}) {
+    this.family = family
+    this.device = options.device
+  }
+
+  /** Connections that wait for `accept`. */
+  protected abstract get acceptable(): number
+  /** Says that this end closes; true when that and all before it has arrived, or never will. */
+  protected abstract goodbye(): boolean
+  /** Ends the socket for good. */
+  protected abstract finish(): void
+  abstract close(): number
+
+  get closed(): boolean {
+    return this.state === 'closed' || this.state === 'closing'
+  }
+
+  get reason(): string {
+    return this.why !== '' ? this.why : (this.connection?.reason ?? '')
+  }
+
+  get adapter(): Adapter | null {
+    return this.stream?.adapter ?? null
+  }
+
+  /** Whether both ends are Verbena's and use more than version 1. */
+  get extended(): boolean {
+    return this.connection !== null && !this.connection.foreign
+  }
+
+  protected failWith(errno: number, reason: string): number {
+    this.why = reason
+    return -errno
+  }
+
+  protected caught(error: unknown): number {
+    const { errno, message } = errnoOf(error)
+    return this.failWith(errno, message)
+  }
+
+  /** The error that is to be told, once. */
+  protected takeError(): number {
+    const error = this.pendingError
+    this.pendingError = 0
+    return error === 0 ? 0 : -error
+  }
+
+  // --- connected ---------------------------------------------------------------------------------------------------
+
+  /** The only way to be connected, whatever the connection is and however it was made. */
+  protected becomeConnected(line: Line): void {
+    this.stream = line
+    this.connection = line.connection
+    this.patience = new Patience(line, this.hub!, this.options)
+    this.state = 'connected'
+    this.hold()
+    this.startKeepAlive()
+  }
+
+  /** Follows SO_KEEPALIVE and TCP_KEEPIDLE. */
+  protected startKeepAlive(): void {
+    clearInterval(this.keepAlive)
+    this.keepAlive = undefined
+    this.patience!.keepAliveMs = Number.POSITIVE_INFINITY
+    if (!this.options.keepAlive) return
+    const ms = Math.min(this.options.keepIdleSeconds * 1000, 0x7fffffff)
+    this.keepAlive = setInterval(() => {
+      this.connection?.sendKeepalive()
+      if (this.watches.size > 0) heat(this)
+    }, ms).unref()
+    this.patience!.keepAliveMs = ms
+  }
+
+  // --- readiness ---------------------------------------------------------------------------------------------------
+
+  poll(events: number): number {
+    if (this.state === 'connecting' || this.state === 'listening') {
+      this.hub!.pump()
+      this.opening?.process()
+    } else if (this.connection !== null) {
+      this.connection.process()
+      this.connection.reap()
+    }
+    const ready = this.ready()
+    const asked = events | POLLERR | POLLHUP
+    const attended = this.connection !== null && (ready & events) === 0 && this.patience?.attend() === true
+    return (attended ? this.ready() : ready) & asked
+  }
+
+  protected ready(): number {
+    switch (this.state) {
+      case 'listening':
+        return this.acceptable > 0 ? POLLIN : 0
+      case 'failed':
+        return POLLIN | POLLOUT | POLLHUP | (this.pendingError !== 0 ? POLLERR : 0)
+      case 'connected': {
+        const connection = this.connection!
+        let ready = 0
+        if (connection.readableBytes > 0 || !connection.readable) ready |= POLLIN
+        if (!connection.writable || connection.pollsWritable) ready |= POLLOUT
+        if (!connection.open) ready |= POLLHUP
+        if (connection.error !== 0) ready |= POLLERR
+        return ready
+      }
+      default:
+        return 0
+    }
+  }
+
+  watch(events: number, callback: (revents: number) => void): Watch {
+    const watch = this.watches.add(events, callback)
+    heat(this)
+    return watch
+  }
+
+  turn(): boolean {
+    const { connection } = this
+    if (connection === null) {
+      return this.watches.size > 0 && this.watches.call(this.ready())
+    }
+    const messages = connection.process() + (this.trunk?.process() ?? 0)
+    // What came may have been the end of a trunk, and of this socket.
+    if (this.connection !== connection) return true
+    connection.reap()
+    if (this.state === 'closing') {
+      if (this.goodbye()) this.finish()
+      return false
+    }
+    const called = this.watches.size > 0 && this.watches.call(this.ready())
+    return called || messages > 0
+  }
+
+  arm(): boolean {
+    this.connection?.arm()
+    // What came before that makes no event.
+    return this.turn()
+  }
+
+  /** For `rpoll`: from now on the one that is returned wakes up for this socket; null if nobody does. */
+  prepareSleep(): { sleep(ms: number): void } | null {
+    if (this.connection !== null && this.state === 'connected') {
+      this.connection.arm()
+      return this.stream!.adapter
+    }
+    return this.hub ?? null
+  }
+
+  /** Sees to it that the right one gives this socket time in the event loop: the device, or connection management. */
+  protected hold(): void {
+    const wanted = this.watches.size > 0 || this.state === 'closing'
+    const by = !wanted
+      ? null
+      : this.stream !== null && this.state !== 'connecting'
+        ? this.stream.adapter
+        : this.heldHub()
+    const ref = this.state === 'closing' || this.watches.held
+    if (by === this.heldBy && ref === this.heldRef) return
+    if (by === this.heldBy && by !== null && !(by instanceof Hub)) {
+      // HTTP clients do this with every request.
+      by.ref(ref ? 1 : -1)
+      this.heldRef = ref
+      return
+    }
+    this.heldDrop()
+    this.heldBy = by
+    this.heldRef = ref
+    if (by instanceof Hub) by.follow(ref)
+    else if (by !== null) {
+      by.addMember(ref)
+      // It may have been hot, and then no event tells of what comes.
+      heat(this)
+    }
+  }
+
+  protected heldHub(): Hub | null {
+    return this.state === 'connecting' || this.state === 'listening' ? this.hub! : null
+  }
+
+  protected heldDrop(): void {
+    const by = this.heldBy
+    this.heldBy = null
+    if (by instanceof Hub) by.unfollow(this.heldRef)
+    else by?.dropMember(this, this.heldRef)
+  }
+}

@@ -1,0 +1,152 @@
+import type { StreamConnection } from '../protocol/connection.ts'
+import { Errno } from '../protocol/constants.ts'
+import type { Trunk } from '../protocol/trunk.ts'
+import type { TrunkStream } from '../protocol/trunk-stream.ts'
+import { Adapter } from '../runtime/adapter.ts'
+import { Hub } from '../runtime/hub.ts'
+import { heat } from '../runtime/loop.ts'
+import { type Carrier, keepTrunk, Route } from '../runtime/sharing.ts'
+import { Establishing } from './establishing.ts'
+import { named } from './names.ts'
+import type { State } from './readiness.ts'
+import type { SocketAddress } from './types.ts'
+
+export abstract class Sharing extends Establishing implements Carrier {
+  protected abstract override another(): Sharing
+
+  protected override begin(addr: SocketAddress): number {
+    const { share, extensions } = this.options.stream
+    return share && extensions && this.state === 'idle' ? this.connectShared(addr) : this.connectPlain(addr)
+  }
+
+  protected becomesTrunk(listener: Establishing): boolean {
+    const connection = this.trunkConnection
+    if (connection === null) return false
+    this.nonBlocking = true
+    keepTrunk(this, connection, {
+      arrive: (stream) => (listener as Sharing).arriveShared(stream, this),
+      idle: (trunk) => {
+        if (!trunk.open && !this.closed) this.close()
+      },
+    })
+    return true
+  }
+
+  /** Over a trunk to that address, which is made if there is none. */
+  protected connectShared(addr: SocketAddress): number {
+    this.hub ??= Hub.acquire(this.device)
+    const { routes, alone } = this.hub
+    const key = `${addr.address} ${addr.port}`
+    if (alone.has(key)) return this.connectAlone(addr)
+    this.state = 'connecting'
+    const known = routes.get(key)
+    let route = known
+    if (route === undefined) {
+      const carrier = this.another()
+      carrier.options = this.options.inherit()
+      carrier.nonBlocking = true
+      route = new Route(carrier, (shares) => {
+        routes.delete(key)
+        if (!shares) alone.add(key)
+      })
+      routes.set(key, route)
+    }
+    route.join({
+      opened: (trunk, carrier) => this.openOn(trunk, carrier as Sharing),
+      adopt: (carrier) => this.state === 'connecting' && this.adopt(carrier as Sharing),
+      alone: () => {
+        if (this.state !== 'connecting') return
+        this.state = 'idle'
+        const result = this.connectAlone(addr)
+        if (result < 0 && result !== -Errno.EINPROGRESS) this.settle(-result)
+      },
+      failed: (errno, reason) => this.connectFailed(errno, reason),
+    })
+    if (known === undefined) route.connect(addr)
+    this.hold()
+    if ((this.state as State) === 'connected') return 0
+    return (this.state as State) === 'failed' ? this.takeError() : -Errno.EINPROGRESS
+  }
+
+  /** With a queue pair of its own, which the peer must not take for a trunk. */
+  private connectAlone(addr: SocketAddress): number {
+    this.options.stream.share = false
+    return this.connectPlain(addr)
+  }
+
+  /** What could not even be tried has failed. */
+  private settle(errno: number): void {
+    this.pendingError = errno
+    if (this.watches.size > 0) heat(this)
+  }
+
+  /** Takes the connection of another socket, which is closed then. */
+  private adopt(other: Sharing): boolean {
+    this.id = other.id
+    this.id!.context = this
+    const own = other.own!
+    this.own = own
+    own.member = this
+    other.id = undefined
+    other.own = null
+    other.stream = null
+    other.connection = null
+    other.close()
+    this.becomeConnected(own)
+    if (this.watches.size > 0) heat(this)
+    return true
+  }
+
+  private openOn(trunk: Trunk, carrier: Sharing): void {
+    if (this.state !== 'connecting') return
+    const stream = trunk.openStream()
+    this.opening = trunk
+    stream.onAnswer = (errno) => {
+      this.opening = null
+      if (this.state !== 'connecting') stream.disconnect()
+      else if (errno !== 0) this.connectFailed(errno, `${carrier.peerText()} refused the stream`)
+      else this.attach(stream, carrier, true)
+      if (this.watches.size > 0) heat(this)
+    }
+    if (!trunk.open) stream.carrierEnded(trunk.carrier.error || Errno.ECONNRESET, trunk.carrier.reason)
+  }
+
+  /** This socket is the end of a stream of a trunk. */
+  private attach(stream: TrunkStream, carrier: Sharing, connecting: boolean): void {
+    // The carrier may be gone before this socket is.
+    const adapter = Adapter.acquire(carrier.adapter!.context)
+    const close = (): void => {
+      stream.end(Errno.ECONNRESET, 'closed')
+      adapter.release()
+    }
+    stream.member = this
+    this.hub ??= Hub.acquire(this.device)
+    const own = named(carrier.id!.localAddress)
+    const peer = named(carrier.id!.peerAddress!)
+    if (connecting) own.port = stream.port
+    else peer.port = stream.port
+    this.names = { own, peer }
+    this.becomeConnected({ adapter, connection: stream, close })
+  }
+
+  /** A stream that the peer opens on a trunk to this listener; false if it is refused. */
+  private arriveShared(stream: TrunkStream, carrier: Sharing): boolean {
+    if (this.state !== 'listening' || this.acceptQueueFull || carrier.closed) return false
+    const socket = this.another()
+    socket.options = this.options.inherit()
+    socket.attach(stream, carrier, false)
+    this.accepted.push(socket)
+    if (this.watches.size > 0) heat(this)
+    return true
+  }
+
+  get maxStreams(): number {
+    return this.options.maxStreams
+  }
+
+  /** Of a socket that shall carry others: its connection, if the peer agrees. */
+  get trunkConnection(): StreamConnection | null {
+    const connection = this.own?.connection
+    return connection?.trunk === true ? connection : null
+  }
+}

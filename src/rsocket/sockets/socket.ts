@@ -1,0 +1,432 @@
+import {
+  AF_INET6,
+  Errno,
+  F_GETFD,
+  F_GETFL,
+  F_SETFD,
+  F_SETFL,
+  MSG_DONTWAIT,
+  MSG_PEEK,
+  MSG_WAITALL,
+  O_NONBLOCK,
+  O_RDWR,
+  POLLIN,
+  POLLOUT,
+  PROT_WRITE,
+  SHUT_RD,
+  SHUT_RDWR,
+  SHUT_WR,
+  SO_ACCEPTCONN,
+  SO_ERROR,
+  SO_LINGER,
+  SO_TYPE,
+  SOL_SOCKET,
+} from '../protocol/constants.ts'
+import { Counters } from '../protocol/counters.ts'
+import { Mappings } from '../protocol/mappings.ts'
+import { changesKeepAlive, getOption, setOption } from '../protocol/socket-options.ts'
+import { heat } from '../runtime/loop.ts'
+import { Wanted } from '../runtime/waiting.ts'
+import { RSocketError } from './errors.ts'
+import { named } from './names.ts'
+import { Sharing } from './sharing-socket.ts'
+import type { RSocketCounters, RSocketLike, SocketAddress } from './types.ts'
+
+/** What was sent has so long to arrive after `close`, unless SO_LINGER says something else. */
+const closeMs = 10_000
+/** Below this copying is cheaper than looking whether the memory is registered. */
+const directBytes = 4096
+/** On devices that work in this thread a direct send waits for the peer's acknowledgement: worth it for large ones. */
+const directBytesDriven = 1 << 18
+
+export class RSocket extends Sharing implements RSocketLike {
+  // --- data --------------------------------------------------------------------------------------------------------
+
+  send(buffer: Uint8Array, flags = 0): number {
+    return this.sendFrom(buffer, 0, (flags & MSG_DONTWAIT) !== 0 || this.nonBlocking)
+  }
+
+  protected sendFrom(buffer: Uint8Array, from: number, nonBlocking: boolean): number {
+    const { connection } = this
+    const length = buffer.length - from
+    if (connection === null || this.state !== 'connected') return this.notConnected()
+    if (this.mappings?.pending === true && !this.tellMappings(nonBlocking)) return this.sendError()
+    if (length >= directBytes && !nonBlocking && this.own?.adapter.hasPieces === true) {
+      const { adapter } = this.own
+      const lkey = length >= (adapter.driven ? directBytesDriven : directBytes) ? adapter.lkeyOf(buffer) : -1
+      if (lkey >= 0) return this.sendDirect(buffer, lkey)
+    }
+    let taken = connection.send(buffer, from, length)
+    while (taken < length && connection.writable) {
+      connection.process()
+      const n = connection.send(buffer, from + taken, length - taken)
+      taken += n
+      if (n === 0 && (nonBlocking || !this.patience!.wait(Wanted.Write))) break
+    }
+    return taken > 0 || length === 0 ? taken : this.sendError()
+  }
+
+  protected sendDirect(buffer: Uint8Array, lkey: number): number {
+    const connection = this.connection!
+    const { byteOffset, length } = buffer
+    let taken = 0
+    while (taken < length && connection.writable) {
+      const n = connection.sendDirect(byteOffset + taken, lkey, length - taken)
+      taken += n
+      if (n === 0) this.patience!.wait(Wanted.Write)
+    }
+    // The memory is the caller's again when this returns.
+    const last = connection.lastPosted
+    while (!connection.isDone(last)) this.patience!.wait(Wanted.Done)
+    return taken > 0 ? taken : this.sendError()
+  }
+
+  protected sendError(): number {
+    const { connection } = this
+    if (connection === null) return this.notConnected()
+    if (connection.error !== 0) return -connection.error
+    if (connection.writable) return -Errno.EAGAIN
+    return connection.closedHere ? -Errno.EPIPE : -Errno.ECONNRESET
+  }
+
+  protected notConnected(): number {
+    if (this.closed) return -Errno.EBADF
+    if (this.state === 'failed' && this.pendingError !== 0) return this.takeError()
+    return this.state === 'connecting' ? -Errno.EAGAIN : -Errno.ENOTCONN
+  }
+
+  recv(buffer: Uint8Array, flags = 0): number {
+    const { connection } = this
+    if (connection === null || this.state !== 'connected') return this.notConnected()
+    const peek = (flags & MSG_PEEK) !== 0
+    const { length } = buffer
+    let taken = connection.recv(buffer, 0, length, peek)
+    const enough = (flags & MSG_WAITALL) !== 0 && !peek ? length : Math.min(1, length)
+    while (taken < enough) {
+      const n = connection.process() > 0 ? connection.recv(buffer, taken, length - taken, peek) : 0
+      taken += n
+      if (n > 0) continue
+      if (!connection.readable) return taken > 0 ? taken : this.endOfStream()
+      if ((flags & MSG_DONTWAIT) !== 0 || this.nonBlocking) {
+        if (taken === 0) this.patience?.attend()
+        return taken > 0 ? taken : -Errno.EAGAIN
+      }
+      this.patience!.wait(Wanted.Read)
+      taken += connection.recv(buffer, taken, length - taken, peek)
+    }
+    return taken
+  }
+
+  protected endOfStream(): number {
+    const { error } = this.connection!
+    return error !== 0 ? -error : 0
+  }
+
+  sendv(buffers: readonly Uint8Array[], flags = 0): number {
+    let sum = 0
+    for (const buffer of buffers) {
+      if (buffer.length === 0) continue
+      const n = this.send(buffer, flags)
+      if (n < 0) return sum > 0 ? sum : n
+      sum += n
+      if (n < buffer.length) break
+    }
+    return sum
+  }
+
+  recvv(buffers: readonly Uint8Array[], flags = 0): number {
+    let sum = 0
+    for (const buffer of buffers) {
+      if (buffer.length === 0) continue
+      // Only the first is waited for.
+      const n = this.recv(buffer, sum > 0 && (flags & MSG_WAITALL) === 0 ? flags | MSG_DONTWAIT : flags)
+      if (n < 0) return sum > 0 ? sum : n
+      sum += n
+      if (n < buffer.length) break
+    }
+    return sum
+  }
+
+  get readableBytes(): number {
+    this.connection?.process()
+    return this.connection?.readableBytes ?? 0
+  }
+
+  get writableBytes(): number {
+    return this.connection?.writableBytes ?? 0
+  }
+
+  get pendingBytes(): number {
+    const { connection } = this
+    if (connection === null) return 0
+    connection.process()
+    connection.reap()
+    if (connection.pendingBytes > 0) connection.flush()
+    return connection.pendingBytes
+  }
+
+  // --- the end -----------------------------------------------------------------------------------------------------
+
+  shutdown(how: number): number {
+    const { connection } = this
+    if (how !== SHUT_RD && how !== SHUT_WR && how !== SHUT_RDWR) return -Errno.EINVAL
+    if (connection === null || this.state !== 'connected') return this.closed ? -Errno.EBADF : -Errno.ENOTCONN
+    if (how === SHUT_RDWR) connection.disconnect()
+    else if (how === SHUT_WR) connection.shutdownWrite()
+    else connection.shutdownRead()
+    return 0
+  }
+
+  close(): number {
+    if (this.closed) return -Errno.EBADF
+    const { connection } = this
+    const state = this.state
+    for (const socket of [...this.accepted.splice(0), ...this.arriving]) socket.close()
+    clearInterval(this.keepAlive)
+    this.state = 'closing'
+    if (this.watches.size > 0) this.watches.clear()
+    if (state !== 'connected' || connection === null) {
+      this.left()
+      this.finish()
+      return 0
+    }
+    connection.process()
+    const { lingerSeconds } = this.options
+    // What was sent before SHUT_RDWR is still to arrive; a peer that has closed takes nothing more.
+    const over = !connection.open && (!connection.closedHere || connection.settled)
+    if (over || lingerSeconds === 0) {
+      // With a linger of 0 what was sent is given up, and the peer sees a reset.
+      this.finish()
+      return 0
+    }
+    const limitMs = lingerSeconds > 0 ? lingerSeconds * 1000 : closeMs
+    if (this.goodbye()) this.finish()
+    else if (this.nonBlocking) {
+      this.deadline = setTimeout(() => this.finish(), limitMs)
+      this.hold()
+      heat(this)
+    } else {
+      const end = performance.now() + limitMs
+      while (!this.goodbye() && performance.now() < end) this.patience!.wait(Wanted.Done, end)
+      this.finish()
+    }
+    return 0
+  }
+
+  /** Says that this end closes; true when that and all before it has arrived, or never will. */
+  protected goodbye(): boolean {
+    const connection = this.connection!
+    connection.disconnect()
+    connection.process()
+    connection.reap()
+    return connection.settled
+  }
+
+  protected finish(): void {
+    if (this.state === 'closed') return
+    this.state = 'closed'
+    clearTimeout(this.deadline)
+    if (this.connection !== null) {
+      this.connection.end(0, 'closed')
+      try {
+        this.id?.disconnect()
+      } catch {
+        // There is no connection any more.
+      }
+    }
+    this.release()
+  }
+
+  protected another(): RSocket {
+    return new RSocket(this.family, this.device === undefined ? {} : { device: this.device })
+  }
+
+  accept(): RSocket | number {
+    return this.nextAccepted() as RSocket | number
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.closed) this.close()
+  }
+
+  // --- names and options -------------------------------------------------------------------------------------------
+
+  getpeername(): Required<SocketAddress> | number {
+    if (this.names !== undefined && this.state === 'connected') return { ...this.names.peer }
+    const peer = this.state === 'connected' ? this.id?.peerAddress : undefined
+    return peer === undefined ? -Errno.ENOTCONN : named(peer)
+  }
+
+  getsockname(): Required<SocketAddress> | number {
+    if (this.closed) return -Errno.EBADF
+    if (this.names !== undefined) return { ...this.names.own }
+    if (this.id !== undefined) return named(this.id.localAddress)
+    const six = this.family === AF_INET6
+    return { address: six ? '::' : '0.0.0.0', port: 0, family: six ? 'IPv6' : 'IPv4' }
+  }
+
+  setsockopt(level: number, name: number, value: number | { onoff: number; linger: number }): number {
+    if (this.closed) return -Errno.EBADF
+    if (typeof value === 'object' && (level !== SOL_SOCKET || name !== SO_LINGER)) return -Errno.EINVAL
+    const number = typeof value === 'object' ? (value.onoff !== 0 ? value.linger : -1) : value
+    const result = setOption(this.options, level, name, number)
+    if (result === 0 && this.state === 'connected' && changesKeepAlive(level, name)) this.startKeepAlive()
+    return result
+  }
+
+  getsockopt(level: number, name: number): number {
+    if (this.closed) return -Errno.EBADF
+    if (level === SOL_SOCKET) {
+      if (name === SO_TYPE) return this.type
+      if (name === SO_ACCEPTCONN) return this.state === 'listening' ? 1 : 0
+      if (name === SO_ERROR) return this.pendingError !== 0 ? -this.takeError() : (this.connection?.error ?? 0)
+    }
+    return getOption(this.options, level, name)
+  }
+
+  fcntl(command: number, value = 0): number {
+    if (this.closed) return -Errno.EBADF
+    switch (command) {
+      case F_GETFL:
+        return O_RDWR | (this.nonBlocking ? O_NONBLOCK : 0)
+      case F_SETFL:
+        this.nonBlocking = (value & O_NONBLOCK) !== 0
+        return 0
+      case F_GETFD:
+        return this.descriptorFlags
+      case F_SETFD:
+        this.descriptorFlags = value
+        return 0
+      default:
+        return -Errno.EINVAL
+    }
+  }
+
+  // --- mapped buffers ----------------------------------------------------------------------------------------------
+
+  riomap(buffer: Uint8Array, protection: number, flags = 0, offset = -1): number {
+    if (this.state !== 'connected') return this.notConnected()
+    if ((protection & ~PROT_WRITE) !== 0 || flags !== 0) return -Errno.EINVAL
+    if (!Number.isSafeInteger(offset) || offset < -1) return -Errno.EINVAL
+    const { mapped } = this.connection!
+    if (mapped === null) return this.failWith(Errno.EOPNOTSUPP, 'a stream that shares a queue pair maps no buffers')
+    this.mappings ??= new Mappings(this.stream!.adapter.pd)
+    try {
+      const at = this.mappings.map(buffer, (protection & PROT_WRITE) !== 0, offset, mapped)
+      return (
+        at ?? this.failWith(Errno.ENOMEM, 'the peer has no more entries for mapped buffers: set its RDMA_IOMAPSIZE')
+      )
+    } catch (error) {
+      return this.caught(error)
+    }
+  }
+
+  riounmap(buffer: Uint8Array): number {
+    if (this.state !== 'connected') return this.notConnected()
+    return this.mappings?.unmap(buffer) === true ? 0 : -Errno.EINVAL
+  }
+
+  /** Tells the peer what was mapped; in C it travels with the next data too. */
+  protected tellMappings(nonBlocking: boolean): boolean {
+    const connection = this.connection!
+    const mapped = connection.mapped!
+    while (!this.mappings!.tell(mapped)) {
+      connection.process()
+      if (!connection.writable || nonBlocking) return this.mappings!.tell(mapped)
+      this.patience!.wait(Wanted.Control)
+    }
+    return true
+  }
+
+  riowrite(buffer: Uint8Array, offset: number, flags = 0): number {
+    const { connection } = this
+    if (connection === null || this.state !== 'connected') return this.notConnected()
+    const nonBlocking = (flags & MSG_DONTWAIT) !== 0 || this.nonBlocking
+    if (this.mappings?.pending === true && !this.tellMappings(nonBlocking)) return this.sendError()
+    const { mapped } = connection
+    if (mapped === null) return -Errno.EOPNOTSUPP
+    let taken = 0
+    while (taken < buffer.length && connection.writable) {
+      const n = mapped.write(buffer, taken, buffer.length - taken, offset + taken)
+      if (n < 0) return taken > 0 ? taken : -Errno.EFAULT
+      taken += n
+      if (n > 0) continue
+      connection.process()
+      if (nonBlocking) break
+      this.patience!.wait(Wanted.Space)
+    }
+    return taken > 0 || buffer.length === 0 ? taken : this.sendError()
+  }
+
+  alloc(bytes: number): Uint8Array {
+    if (this.stream === null)
+      throw new RSocketError(Errno.ENOTCONN, 'alloc', 'connect first: the connection chooses the device')
+    return this.stream.adapter.alloc(bytes)
+  }
+
+  // --- promises ----------------------------------------------------------------------------------------------------
+
+  /** Resolves when one of `events` is true. */
+  protected when(events: number): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = this.watch(events, () => {
+        stop()
+        resolve()
+      })
+    })
+  }
+
+  protected asError(errno: number, syscall: string): RSocketError {
+    return new RSocketError(errno, syscall, this.reason || undefined)
+  }
+
+  async acceptAsync(): Promise<RSocket> {
+    for (;;) {
+      const socket = this.tryAccept()
+      if (typeof socket !== 'number') return socket as RSocket
+      if (socket !== -Errno.EAGAIN) throw this.asError(socket, 'accept')
+      await this.when(POLLIN)
+    }
+  }
+
+  async connectAsync(addr: SocketAddress): Promise<void> {
+    let result = this.startConnect(addr)
+    if (result === -Errno.EINPROGRESS) {
+      await this.when(POLLOUT)
+      result = this.takeError()
+    }
+    if (result >= 0) return
+    const error = this.asError(result, 'connect')
+    error.address = addr.address
+    error.port = addr.port
+    throw error
+  }
+
+  async sendAsync(buffer: Uint8Array): Promise<number> {
+    for (let taken = 0; taken < buffer.length; ) {
+      const n = this.sendFrom(buffer, taken, true)
+      if (n > 0) taken += n
+      else if (n === -Errno.EAGAIN) await this.when(POLLOUT)
+      else throw this.asError(n, 'send')
+    }
+    return buffer.length
+  }
+
+  async recvAsync(buffer: Uint8Array): Promise<number> {
+    for (;;) {
+      const n = this.recv(buffer, MSG_DONTWAIT)
+      if (n >= 0) return n
+      if (n !== -Errno.EAGAIN) throw this.asError(n, 'recv')
+      await this.when(POLLIN)
+    }
+  }
+
+  counters(): RSocketCounters {
+    return { ...(this.connection?.counters ?? this.lastCounters ?? new Counters()) }
+  }
+
+  /** Nanoseconds for which a blocking call polls before it sleeps, at present. */
+  get spinNs(): number {
+    return this.patience?.spinNs ?? 0
+  }
+}

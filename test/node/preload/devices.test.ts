@@ -1,0 +1,140 @@
+/**
+ * The same programs, client and server in processes of their own, over rsockets: `node --import verbena/preload`. A client
+ * has to print what it prints over TCP.
+ */
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { nativeAvailable } from '../../../src/index.ts'
+import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
+import { type How, overDevice, run, serve } from '../children.ts'
+
+const segment = `shm:net${process.pid}`
+
+const places: { name: string; host: string; server: How; client: How }[] = [
+  { name: 'shm', host: '127.0.0.1', server: overDevice(segment, 'local'), client: overDevice(segment, 'local') },
+  {
+    name: 'roce',
+    host: loopbackAddress(1),
+    server: overDevice(loopbackDevice(1), `${loopbackAddress(0)}/24`),
+    client: overDevice(loopbackDevice(2), `${loopbackAddress(0)}/24`),
+  },
+]
+
+/** Over TCP a client may come from another address of the loopback network. */
+const plain = (lines: string[]): string[] => lines.map((line) => line.replace(/\b127(\.\d+){3}\b/g, 'ADDRESS'))
+
+/** What the server did with a client over TCP; the address differs from place to place. */
+async function overTcp(app: string, host: string): Promise<string[]> {
+  const { port, stop } = await serve(app, host, {})
+  const { out } = await run([app, 'use', port, host])
+  await stop()
+  return plain(out)
+}
+
+for (const { name, host, server, client } of places)
+  describe.skipIf(!nativeAvailable)(`two processes over ${name}`, () => {
+    for (const app of ['echo.cjs', 'http.cjs', 'https.mjs', 'ws.mjs', 'redis.mjs'])
+      it(app, async () => {
+        const expected = await overTcp(app, host)
+        const { port, stop } = await serve(app, host, server)
+        const used = await run([app, 'use', port, host], client)
+        const served = await stop()
+        expect(used.err.filter((line) => !line.startsWith('verbena: '))).toEqual([])
+        expect(plain(used.out)).toEqual(expected)
+        expect(used.code).toBe(0)
+        // Every connection went over RDMA, but the one to a port where nobody listens.
+        const connects = used.err.filter((line) => line.startsWith('verbena: connect') && !/:1: TCP/.test(line))
+        expect(connects.length).toBeGreaterThan(0)
+        expect(connects.filter((line) => !line.includes(': RDMA ('))).toEqual([])
+        expect(served.out.at(-1)).toBe('closed')
+      })
+  })
+
+describe.skipIf(!nativeAvailable)('a peer without RDMA', () => {
+  const { host, client, server } = places[0]!
+
+  it('a server is reached over TCP', async () => {
+    const { port, stop } = await serve('echo.cjs', host, {})
+    const { out, err } = await run(['echo.cjs', 'use', port, host], client)
+    await stop()
+    expect(plain(out)).toEqual(await overTcp('echo.cjs', host))
+    expect(err.filter((line) => !/: TCP, because connect ECONNREFUSED/.test(line))).toEqual([])
+  })
+
+  it('a client reaches a server under the preload', async () => {
+    const { port, stop } = await serve('http.cjs', host, server)
+    const { out } = await run(['http.cjs', 'use', port, host])
+    const { err } = await stop()
+    expect(plain(out)).toEqual(await overTcp('http.cjs', host))
+    expect(err).toEqual([expect.stringMatching(/listen .*: RDMA and TCP/)])
+  })
+})
+
+describe.skipIf(!nativeAvailable)('threads', () => {
+  it("of the program obey the rules for the program; Verbena's own load nothing that is meant for those", async () => {
+    const host = loopbackAddress(1)
+    const { env, node } = overDevice(loopbackDevice(1), `program=worker.mjs ${host} rdma-only`)
+    const first = `--require ${fileURLToPath(new URL('../apps/loaded.cjs', import.meta.url))}`
+    const { out, err, code } = await run(['worker.mjs', host], { env: { ...env!, NODE_OPTIONS: first }, node: node! })
+    expect([out, code]).toEqual([['from a worker'], 0])
+    expect(err.filter((line) => line.startsWith('loaded'))).toEqual(['loaded by thread 0', 'loaded by thread 1'])
+    expect(err.filter((line) => /: RDMA \(/.test(line))).toHaveLength(2)
+  })
+})
+
+describe.skipIf(!nativeAvailable)('--require', () => {
+  it('does what --import does', async () => {
+    const { env } = overDevice(segment, 'program=refused.mjs local')
+    const { out, err, code } = await run(['refused.mjs'], { env: env!, node: ['--require', 'verbena/preload'] })
+    expect([out, code]).toEqual([['reached'], 0])
+    expect(err).toContainEqual(expect.stringMatching(/^verbena: connect .*: RDMA/))
+  })
+})
+
+describe.skipIf(!nativeAvailable)('a cluster', () => {
+  it('listens over RDMA in its first worker, and over TCP in all', async () => {
+    const { out, err, code } = await run(['cluster.mjs'], places[0]!.client)
+    expect(code).toBe(0)
+    expect(out).toEqual(Array(4).fill('from a worker'))
+    expect(err.filter((line) => /listen .*: RDMA and TCP/.test(line))).toHaveLength(1)
+    expect(err.filter((line) => /listen .*: TCP alone, because listen EADDRINUSE/.test(line))).toHaveLength(1)
+    expect(err.filter((line) => /connect .*: RDMA/.test(line))).toHaveLength(4)
+  })
+
+  it('that has no TCP says why its second worker does not listen', async () => {
+    const free = createServer().listen(0, '127.0.0.1')
+    await once(free, 'listening')
+    const { port } = free.address() as AddressInfo
+    await once(free.close(), 'close')
+    const { err, code } = await run(['cluster.mjs', String(port)], overDevice(segment, 'local rdma-only'))
+    expect(code).toBe(1)
+    const why = /listen EADDRINUSE .*workers of a cluster cannot share a port over RDMA.*VERBENA_PRELOAD_FALLBACK=tcp/
+    expect(err.filter((line) => line.startsWith('verbena: listen') && why.test(line))).toHaveLength(1)
+    expect(err.filter((line) => /listen .*: RDMA \(/.test(line))).toHaveLength(1)
+  })
+})
+
+describe.skipIf(!nativeAvailable)('a process that ends', () => {
+  const { host, client, server } = places[0]!
+
+  it('leaves what it has sent', async () => {
+    const { port, stop } = await serve('sink.cjs', host, server)
+    const { out } = await run(['sink.cjs', 'use', port, host], client)
+    const served = await stop()
+    expect(served.out).toContain(out[0])
+    expect(out[0]).toBe(`3000000 ${createHash('sha256').update(Buffer.alloc(3_000_000, 'verbena')).digest('hex')}`)
+  })
+
+  it('by a kill is noticed by its peer', async () => {
+    const { port, stop, child } = await serve('sink.cjs', host, server)
+    const using = run(['sink.cjs', 'wait', port, host], client)
+    await new Promise((resolve) => child.stdout!.on('data', (text: string) => text.includes('connected') && resolve(0)))
+    child.kill('SIGKILL')
+    const { out } = await using
+    await stop()
+    expect(out).toEqual([expect.stringMatching(/^(ECONNRESET|ETIMEDOUT) read$/)])
+  })
+})

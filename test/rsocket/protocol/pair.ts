@@ -1,0 +1,109 @@
+/** Two ends of a stream in one thread, without connection management. */
+import { type Context, connectQp, endpointOf, openDevice, type ProtectionDomain, QpType } from '../../../src/index.ts'
+import { type ConnData, decodeConnData, encodeConnData } from '../../../src/rsocket/protocol/conn-data.ts'
+import { extraReceives, StreamConnection } from '../../../src/rsocket/protocol/connection.ts'
+import { clampOptions, defaultOptions, type StreamOptions } from '../../../src/rsocket/protocol/options.ts'
+import { StreamMemory } from '../../../src/rsocket/protocol/stream-memory.ts'
+
+export interface End {
+  context: Context
+  pd: ProtectionDomain
+  memory: StreamMemory
+  connection: StreamConnection
+  mine: ConnData
+  close(): void
+}
+
+export function makeEnd(context: Context, given: Partial<StreamOptions> = {}): End {
+  const options = clampOptions({ ...defaultOptions, ...given })
+  const pd = context.allocPd()
+  const memory = new StreamMemory(pd, options)
+  const sendCq = context.createCq(options.sqSize, { singleThreaded: true })
+  const recvCq = context.createCq(options.rqSize + extraReceives, { singleThreaded: true })
+  const qp = pd.createQp({
+    type: QpType.RC,
+    sendCq,
+    recvCq,
+    cap: {
+      maxSendWr: options.sqSize,
+      maxRecvWr: options.rqSize + extraReceives,
+      maxSendSge: 2,
+      maxRecvSge: 1,
+      maxInlineData: options.inlineBytes,
+    },
+  })
+  const connection = new StreamConnection(qp, memory, options)
+  return {
+    context,
+    pd,
+    memory,
+    connection,
+    mine: StreamConnection.describe(memory, options),
+    close() {
+      qp.close()
+      sendCq.close()
+      recvCq.close()
+      memory.close()
+      pd.close()
+    },
+  }
+}
+
+/** The private data goes through its bytes, as on the wire. */
+export function through(data: ConnData): ConnData {
+  const decoded = decodeConnData(encodeConnData(data))
+  if (typeof decoded === 'string') throw new Error(decoded)
+  return decoded
+}
+
+/** Their queue pairs are connected; neither knows yet that it may begin. */
+export function joinEnds(a: End, b: End, connect: Parameters<typeof connectQp>[3] = {}): void {
+  const qa = a.connection.qp
+  const qb = b.connection.qp
+  const ea = endpointOf(qa)
+  const eb = endpointOf(qb)
+  connectQp(qa, ea, eb, connect)
+  connectQp(qb, eb, ea, connect)
+  a.connection.postReceives()
+  b.connection.postReceives()
+}
+
+export function connectEnds(a: End, b: End, connect: Parameters<typeof connectQp>[3] = {}): void {
+  joinEnds(a, b, connect)
+  a.connection.start(a.mine, through(b.mine))
+  b.connection.start(b.mine, through(a.mine))
+}
+
+export interface Pair {
+  a: End
+  b: End
+  close(): void
+}
+
+export function makePair(one: Partial<StreamOptions> = {}, other: Partial<StreamOptions> = one): Pair {
+  const context = openDevice('shm0')
+  const a = makeEnd(context, one)
+  const b = makeEnd(context, other)
+  connectEnds(a, b)
+  return {
+    a,
+    b,
+    close() {
+      a.close()
+      b.close()
+      context.close()
+    },
+  }
+}
+
+/** Lets both ends take what has come until nothing comes any more. */
+export function settle(...ends: End[]): void {
+  for (let quiet = 0; quiet < 3; ) {
+    let count = 0
+    for (const { connection } of ends) {
+      count += connection.process()
+      connection.reap()
+    }
+    quiet = count === 0 ? quiet + 1 : 0
+  }
+}
