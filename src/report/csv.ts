@@ -11,9 +11,9 @@
  */
 
 import { closeSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs'
+import { NSEC_PER_SEC } from '../stats/quantiles.ts'
 import { ReportError } from './errors.ts'
 import type { SocketSet } from './results.ts'
-import { NSEC_PER_SEC } from './statistics.ts'
 
 export const CSV_HEADER = 'number,t_subm,t_recv,t_comp'
 

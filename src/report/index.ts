@@ -3,6 +3,16 @@
  * no other part of Verbena, so that a run can be plotted again, compared with another, or checked by a program.
  */
 
+export { LogHistogram } from '../stats/log-histogram.ts'
+export {
+  type Histogram,
+  histogram,
+  latencies,
+  medianOf,
+  NSEC_PER_SEC,
+  nearestRank,
+  summarize,
+} from '../stats/quantiles.ts'
 export {
   CSV_HEADER,
   readTimestamps,
@@ -15,7 +25,6 @@ export {
 export { REPORT_ERRORS, ReportError, type ReportErrorCode } from './errors.ts'
 export { formatBytes, formatCount, formatNs, formatRate, formatShare } from './format.ts'
 export { type LoadedRun, loadFlame, loadResults, saveFlame, saveResults } from './load.ts'
-export { LogHistogram } from './log-histogram.ts'
 export { disturbance } from './page/page.ts'
 export { type Report, type ReportOptions, renderReport, writeReport } from './report.ts'
 export type {
@@ -35,5 +44,4 @@ export type {
   ThroughputSet,
 } from './results.ts'
 export { defaultPlotSettings } from './schema.ts'
-export { type Histogram, histogram, latencies, medianOf, NSEC_PER_SEC, nearestRank, summarize } from './statistics.ts'
 export { type TerminalHistogramOptions, terminalHistogram } from './terminal.ts'

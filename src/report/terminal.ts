@@ -8,8 +8,8 @@
  *           0 ns    2,000      4,000     6,000     10,000
  */
 
+import { type Histogram, histogram, summarize } from '../stats/quantiles.ts'
 import { formatCount, formatNs, formatShare } from './format.ts'
-import { type Histogram, histogram, summarize } from './statistics.ts'
 
 export interface TerminalHistogramOptions {
   /** Columns of the whole picture; 80, at least 40. */

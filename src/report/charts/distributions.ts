@@ -3,11 +3,11 @@
  */
 
 import { join } from 'node:path'
+import { histogram, latencies } from '../../stats/quantiles.ts'
 import { readTimestamps } from '../csv.ts'
 import { ReportError } from '../errors.ts'
 import type { PlotSettings } from '../results.ts'
 import { groupBy, keyOf, type LatencyEntry, labelOf, RUN, settingNames } from '../settings.ts'
-import { histogram, latencies } from '../statistics.ts'
 import { type HistogramChart, type HistogramPanel, type HistogramSeries, histogramChart } from './histogram.ts'
 import type { Chart } from './svg.ts'
 

@@ -5,8 +5,8 @@
  */
 
 import type { GraphicComponentOption, LineSeriesOption } from 'echarts'
+import type { Histogram } from '../../stats/quantiles.ts'
 import { formatCount, formatNs, formatNsTick, formatShare } from '../format.ts'
-import type { Histogram } from '../statistics.ts'
 import { type Chart, COLOURS, FAINT, FONT, GRID, INK, MEDIAN_RED, textWidth } from './svg.ts'
 
 export interface HistogramSeries {

@@ -2,10 +2,10 @@
  * Medians against one setting, a line for each combination of the others, error bars over the central 80 %.
  */
 
+import { medianOf } from '../../stats/quantiles.ts'
 import { formatBytes, formatCount, formatNsTick } from '../format.ts'
 import type { PlotSettings, Setting } from '../results.ts'
 import { groupBy, keyOf, type LatencyEntry, labelOf, RUN, settingNames, settingOf } from '../settings.ts'
-import { medianOf } from '../statistics.ts'
 import { type Line, type LineChart, lineChart, MAX_LINES } from './lines.ts'
 import type { Chart } from './svg.ts'
 

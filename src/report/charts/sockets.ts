@@ -2,10 +2,11 @@
  * The charts of the socket benchmark over the message size: throughput, and the cores that both ends kept busy; with
  * rsockets and TCP of the kernel in each. Repeats are one point: their median, and bars from the least to the most.
  */
+
+import { medianOf } from '../../stats/quantiles.ts'
 import { formatBytes, formatNs, formatRateTick } from '../format.ts'
 import type { PlotSettings } from '../results.ts'
 import { compareSettings, groupBy, keyOf, labelOf, type SocketEntry, settingNames } from '../settings.ts'
-import { medianOf } from '../statistics.ts'
 import { type Line, lineChart, MAX_LINES } from './lines.ts'
 import type { Chart } from './svg.ts'
 

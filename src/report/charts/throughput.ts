@@ -4,10 +4,10 @@
  * and the title says so.
  */
 
+import { medianOf } from '../../stats/quantiles.ts'
 import { formatBytes, formatRateTick } from '../format.ts'
 import type { PlotSettings } from '../results.ts'
 import { compareSettings, groupBy, keyOf, labelOf, settingNames, type ThroughputEntry } from '../settings.ts'
-import { medianOf } from '../statistics.ts'
 import { lineChart, MAX_LINES } from './lines.ts'
 import type { Chart } from './svg.ts'
 

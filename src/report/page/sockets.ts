@@ -1,4 +1,6 @@
 /** The page of the socket benchmark: headline, rsockets beside TCP, all sets, and where the time went. */
+
+import { medianOf } from '../../stats/quantiles.ts'
 import { componentColour, flameSvg } from '../charts/flame.ts'
 import { lineKeys, socketCharts, socketLabel } from '../charts/sockets.ts'
 import type { Chart } from '../charts/svg.ts'
@@ -7,7 +9,6 @@ import { escapeHtml, formatBytes, formatCount, formatNs, formatRate, formatShare
 import { type LoadedRun, loadFlame } from '../load.ts'
 import type { PlotSettings, SocketProfile, SocketSet } from '../results.ts'
 import { compareSettings, groupBy, keyOf, type SocketEntry, settingNames, settingOf } from '../settings.ts'
-import { medianOf } from '../statistics.ts'
 import type { Headline } from './headline.ts'
 import { folded, section } from './page.ts'
 import { type Cell, constantSettings, count, NONE, settingCell, settingHeads, table } from './tables.ts'

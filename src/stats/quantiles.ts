@@ -4,7 +4,7 @@
  * Percentiles are nearest-rank: every figure in a report is a latency that a message really had.
  */
 
-import type { LatencySummary } from './results.ts'
+import type { LatencySummary } from '../report/results.ts'
 
 /** `tv_nsec` counts nanoseconds from 0 to 999,999,999 and starts again each second. */
 export const NSEC_PER_SEC = 1_000_000_000
