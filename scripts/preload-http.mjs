@@ -9,6 +9,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { medianOf, percentile } from 'verbena/report'
 
 const self = fileURLToPath(import.meta.url)
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -66,9 +67,10 @@ async function load(port) {
   )
   agent.destroy()
   latencies.sort((a, b) => a - b)
-  const at = (part) => latencies[Math.floor(latencies.length * part)] ?? 0
   const requestsPerSecond = Math.round(latencies.length / Number(values.seconds))
-  console.log(JSON.stringify({ requestsPerSecond, medianMs: at(0.5), p99Ms: at(0.99) }))
+  console.log(
+    JSON.stringify({ requestsPerSecond, medianMs: percentile(latencies, 50), p99Ms: percentile(latencies, 99) }),
+  )
 }
 
 async function compare() {
@@ -83,7 +85,7 @@ async function compare() {
     `${values.connections} connections, ${values.bytes} bytes, ${values.rounds} rounds of ${values.seconds} s: medians`,
   )
   for (const [device, rounds] of Object.entries(results)) {
-    const median = (name) => rounds.map((r) => r[name]).sort((a, b) => a - b)[rounds.length >> 1]
+    const median = (name) => medianOf(rounds.map((r) => r[name]))
     console.log(
       `${device.padEnd(20)} ${String(median('requestsPerSecond')).padStart(8)} requests/s   median ${median('medianMs').toFixed(2)} ms   p99 ${median('p99Ms').toFixed(2)} ms`,
     )

@@ -9,6 +9,7 @@ import {
   readTimestamps,
   terminalHistogram,
 } from '../report/index.ts'
+import { rankOf } from '../stats/index.ts'
 import { measure, settingText } from './measurement.ts'
 import { paint, print, table, terminalWidth, wantsColour } from './output.ts'
 
@@ -54,7 +55,7 @@ function representative(sets: readonly LatencySet[]): LatencySet[] {
   }
   return [...groups.values()].map((group) => {
     const sorted = group.sort((a, b) => a.lat.median - b.lat.median)
-    return sorted[(sorted.length - 1) >> 1]!
+    return sorted[rankOf(sorted.length, 50) - 1]!
   })
 }
 

@@ -2,7 +2,7 @@
  * Keeps latencies while they are measured. With a number of iterations that is known and not huge, every one is kept and
  * the percentiles are exact; otherwise they go into a histogram of bounded size. No sample is dropped either way.
  */
-import { LogHistogram } from '../report/index.ts'
+import { LogHistogram, percentile } from '../stats/index.ts'
 import type { LatencyStatistics } from './protocol.ts'
 
 /** 128 MiB of samples. */
@@ -41,9 +41,9 @@ export class Recorder {
   }
 }
 
-/** Nearest rank, from 1 on: computed with integers, because 0.999 · 1000 and its like must not round up. */
-function rankOf(name: PercentileName, count: number): number {
-  return Math.max(1, Math.ceil((count * Math.round(Number(name.slice(1)) * 1000)) / 100_000))
+/** "p99.9" is 99.9 per cent. */
+function percentOf(name: PercentileName): number {
+  return Number(name.slice(1))
 }
 
 function exactStatistics(samples: Float64Array, scale: number): Kept {
@@ -60,9 +60,7 @@ function exactStatistics(samples: Float64Array, scale: number): Kept {
     max: (sorted[count - 1] ?? 0) * scale,
     mean: mean * scale,
     stdev: count > 1 ? Math.sqrt(squares / (count - 1)) * scale : 0,
-    percentiles: Object.fromEntries(
-      percentileNames.map((name) => [name, (sorted[rankOf(name, count) - 1] ?? 0) * scale]),
-    ),
+    percentiles: Object.fromEntries(percentileNames.map((name) => [name, percentile(sorted, percentOf(name)) * scale])),
     exact: true,
   }
 }
@@ -76,7 +74,7 @@ function histogramStatistics(histogram: LogHistogram, scale: number): Kept {
     mean: mean * scale,
     stdev: stdev * scale,
     percentiles: Object.fromEntries(
-      percentileNames.map((name) => [name, histogram.atRank(rankOf(name, count)) * scale]),
+      percentileNames.map((name) => [name, histogram.percentile(percentOf(name)) * scale]),
     ),
     exact: false,
   }

@@ -11,8 +11,8 @@
  */
 
 import { closeSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs'
-import { NSEC_PER_SEC } from '../stats/quantiles.ts'
 import { ReportError } from './errors.ts'
+import { NSEC_PER_SEC } from './latencies.ts'
 import type { SocketSet } from './results.ts'
 
 export const CSV_HEADER = 'number,t_subm,t_recv,t_comp'

@@ -3,16 +3,7 @@
  * no other part of Verbena, so that a run can be plotted again, compared with another, or checked by a program.
  */
 
-export { LogHistogram } from '../stats/log-histogram.ts'
-export {
-  type Histogram,
-  histogram,
-  latencies,
-  medianOf,
-  NSEC_PER_SEC,
-  nearestRank,
-  summarize,
-} from '../stats/quantiles.ts'
+export { type Histogram, histogram, medianOf, percentile, summarize } from '../stats/index.ts'
 export {
   CSV_HEADER,
   readTimestamps,
@@ -24,6 +15,7 @@ export {
 } from './csv.ts'
 export { REPORT_ERRORS, ReportError, type ReportErrorCode } from './errors.ts'
 export { formatBytes, formatCount, formatNs, formatRate, formatShare } from './format.ts'
+export { latencies, NSEC_PER_SEC } from './latencies.ts'
 export { type LoadedRun, loadFlame, loadResults, saveFlame, saveResults } from './load.ts'
 export { disturbance } from './page/page.ts'
 export { type Report, type ReportOptions, renderReport, writeReport } from './report.ts'

@@ -11,17 +11,10 @@
  * each second; an empty field is a message that was lost or not signaled. Latencies are nanoseconds.
  */
 
-/** Order statistics of one latency sample, nanoseconds. `count` is the number of samples; all others are 0 when it is 0. */
-export interface LatencySummary {
-  count: number
-  min: number
-  p10: number
-  median: number
-  p90: number
-  p99: number
-  p999: number
-  max: number
-}
+import type { Summary } from '../stats/index.ts'
+
+/** Order statistics of one latency sample, nanoseconds. */
+export type LatencySummary = Summary
 
 /** One value of a setting; every setting is a flat scalar so that tables and axes can use it. */
 export type Setting = string | number | boolean

@@ -8,7 +8,7 @@
  *           0 ns    2,000      4,000     6,000     10,000
  */
 
-import { type Histogram, histogram, summarize } from '../stats/quantiles.ts'
+import { type Histogram, histogram, summarize } from '../stats/index.ts'
 import { formatCount, formatNs, formatShare } from './format.ts'
 
 export interface TerminalHistogramOptions {

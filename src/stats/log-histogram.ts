@@ -1,26 +1,41 @@
 /**
- * A histogram of bounded size with a bounded relative error, after HdrHistogram: values below 2048 have a bucket each,
- * every octave above has 1024. So a percentile is at most 1/1024 above the true one, whatever the range; count, minimum,
- * maximum, mean and standard deviation are exact.
+ * A histogram of bounded size with a bounded relative error, after HdrHistogram: with `precision` bits, values below
+ * 2^(precision + 1) have a bucket each, and every octave above has 2^precision of them. So a percentile is at most
+ * 1/2^precision above the true one, whatever the range; count, minimum, maximum, mean and standard deviation are exact.
  */
-const linear = 2048
-const perOctave = 1024
-/** 2^32 − 1; larger values share its bucket, but not the maximum. */
-const largest = 0xffffffff
-const buckets = linear + 21 * perOctave
+
+import { rankOf } from './quantiles.ts'
+
+export interface LogHistogramOptions {
+  /** Bits of a value that tell buckets apart, 1 to 20; 10 (at most 1/1024 too high). */
+  precision?: number
+  /** Values from 2^bits on share the last bucket, but not the maximum: precision + 1 to 53; 32. */
+  bits?: number
+}
 
 export class LogHistogram {
   count = 0
   min: number = Number.POSITIVE_INFINITY
   max = 0
   mean = 0
-  readonly #counts = new Float64Array(buckets)
+  readonly #counts: Float64Array
+  readonly #precision: number
+  readonly #perOctave: number
+  /** The largest value with a bucket of its own. */
+  readonly #largest: number
   /** Sum of squared distances from the mean (Welford). */
   #squares = 0
 
+  constructor({ precision = 10, bits = 32 }: LogHistogramOptions = {}) {
+    this.#precision = precision
+    this.#perOctave = 2 ** precision
+    this.#largest = 2 ** bits - 1
+    this.#counts = new Float64Array((bits - precision + 1) * 2 ** precision)
+  }
+
   /** `value`: a number from 0 on, nanoseconds or whatever is counted; its fraction is dropped for the bucket only. */
   add(value: number): void {
-    const index = bucketOf(value)
+    const index = this.#bucketOf(value)
     this.#counts[index] = this.#counts[index]! + 1
     const count = this.count + 1
     this.count = count
@@ -36,28 +51,39 @@ export class LogHistogram {
     return this.count > 1 ? Math.sqrt(this.#squares / (this.count - 1)) : 0
   }
 
+  /** The percentile by nearest rank (see quantiles.ts), as the limit of its bucket; 0 when there are no values. */
+  percentile(percent: number): number {
+    return this.count === 0 ? 0 : this.atRank(rankOf(this.count, percent))
+  }
+
   /** The limit of the bucket in which the value of this rank lies: 1 is the smallest, `count` the largest. */
   atRank(rank: number): number {
+    const counts = this.#counts
     let seen = 0
-    for (let index = 0; index < buckets; index++) {
-      seen += this.#counts[index]!
-      if (seen >= rank) return Math.max(this.min, Math.min(this.max, limitOf(index)))
+    for (let index = 0; index < counts.length; index++) {
+      seen += counts[index]!
+      if (seen >= rank) return Math.max(this.min, Math.min(this.max, this.#limitOf(index)))
     }
     return this.max
   }
-}
 
-function bucketOf(value: number): number {
-  const whole = value < largest ? value >>> 0 : largest
-  if (whole < linear) return whole
-  const shift = 21 - Math.clz32(whole)
-  return linear + (shift - 1) * perOctave + ((whole >>> shift) - perOctave)
-}
+  #bucketOf(value: number): number {
+    const whole = value > 0 ? Math.min(Math.floor(value), this.#largest) : 0
+    // The value's head of precision + 1 bits stays; the rest is shifted out. Doubles above 32 bits have no shift.
+    const high = Math.floor(whole / 2 ** 32)
+    const width = high > 0 ? 64 - Math.clz32(high) : 32 - Math.clz32(whole)
+    const shift = width - this.#precision - 1
+    if (shift <= 0) return whole
+    const head = high > 0 ? Math.floor(whole / 2 ** shift) : whole >>> shift
+    return shift * this.#perOctave + head
+  }
 
-/** The largest whole value of a bucket. */
-function limitOf(index: number): number {
-  if (index < linear) return index
-  const shift = Math.floor((index - linear) / perOctave) + 1
-  const head = ((index - linear) % perOctave) + perOctave
-  return (head + 1) * 2 ** shift - 1
+  /** The largest whole value of a bucket. */
+  #limitOf(index: number): number {
+    const perOctave = this.#perOctave
+    if (index < 2 * perOctave) return index
+    const shift = Math.floor(index / perOctave) - 1
+    const head = (index % perOctave) + perOctave
+    return (head + 1) * 2 ** shift - 1
+  }
 }

@@ -50,7 +50,7 @@ describe('a row of the comparison', () => {
       theirs: 4,
       ratio: 0.5,
     })
-    expect(compare('rate', [10], 'other', [2, 4], 'MB/s', 'more is better')).toMatchObject({ theirs: 3, ratio: 0.3 })
+    expect(compare('rate', [10], 'other', [2, 4], 'MB/s', 'more is better')).toMatchObject({ theirs: 2, ratio: 0.2 })
     expect(compare('rate', [10], null, [], 'MB/s', 'more is better')).toMatchObject({ theirs: null, ratio: null })
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { LogHistogram } from '../../src/report/index.ts'
+import { LogHistogram } from '../../src/stats/index.ts'
 import { holds } from '../verbs-model/repeat.ts'
 
 const values = fc.array(fc.integer({ min: 0, max: 0xffffffff }), { minLength: 1, maxLength: 300 })
@@ -46,5 +46,25 @@ describe('a histogram of bounded size', () => {
     const histogram = filled([1, 2, 3, 1e13])
     expect(histogram.max).toBe(1e13)
     expect(histogram.atRank(3)).toBe(3)
+  })
+
+  it('takes the range and the precision that it is given', () => {
+    const wide = fc.array(fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }), { minLength: 1, maxLength: 100 })
+    holds(
+      fc.property(wide, fc.integer({ min: 1, max: 12 }), (sample, precision) => {
+        const histogram = new LogHistogram({ precision, bits: 53 })
+        for (const value of sample) histogram.add(value)
+        const sorted = sample.toSorted((a, b) => a - b)
+        for (const [index, exact] of sorted.entries()) {
+          const shown = histogram.atRank(index + 1)
+          expect(shown).toBeGreaterThanOrEqual(exact)
+          expect(shown).toBeLessThanOrEqual(exact * (1 + 1 / 2 ** precision))
+        }
+      }),
+    )
+  })
+
+  it('of nothing is nothing', () => {
+    expect(new LogHistogram().percentile(50)).toBe(0)
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { histogram, latencies, NSEC_PER_SEC, nearestRank, summarize } from '../../src/report/index.ts'
+import { medianOf, percentile, rankOf, summarize } from '../../src/stats/index.ts'
 
 describe('summarize', () => {
   it('is all zero for no values', () => {
@@ -43,46 +43,32 @@ describe('summarize', () => {
         expect(summary.p99).toBe(naive(990))
         expect(summary.p999).toBe(naive(999))
         expect([summary.min, summary.max]).toEqual([sorted[0], sorted.at(-1)])
-        expect(nearestRank(sorted, 1000)).toBe(sorted.at(-1))
+        expect(percentile(sorted, 100)).toBe(sorted.at(-1))
+        expect(medianOf(values)).toBe(summary.median)
       }),
     )
   })
 })
 
-describe('latencies', () => {
-  it('adds a second where tv_nsec has wrapped', () => {
-    expect([...latencies([999_999_900, 5, 7], [100, 5, 9])]).toEqual([200, 0, 2])
-  })
-
-  it('skips messages with a missing timestamp', () => {
-    expect([...latencies([1, Number.NaN, 3], [Number.NaN, 5, 8])]).toEqual([5])
-  })
-
-  it('finds every latency below a second again, wherever the second ends', () => {
-    const nsec = fc.integer({ min: 0, max: NSEC_PER_SEC - 1 })
-    fc.assert(
-      fc.property(nsec, nsec, (start, latency) => {
-        expect([...latencies([start], [(start + latency) % NSEC_PER_SEC])]).toEqual([latency])
-      }),
-    )
+describe('a rank', () => {
+  it('is not rounded up by the way 99.9 is written in binary', () => {
+    expect(rankOf(1000, 99.9)).toBe(999)
+    expect(rankOf(100_000, 99.999)).toBe(99_999)
+    expect(rankOf(10, 28)).toBe(3)
+    expect([rankOf(0, 50), rankOf(1, 0), rankOf(7, 100)]).toEqual([1, 1, 7])
   })
 })
 
-describe('histogram', () => {
-  it('puts both limits inside and counts what lies beyond', () => {
-    const counted = histogram([0, 9, 10, 99.9, 100, 101, -1, Number.NaN], [0, 100], 10)
-    expect([...counted.counts]).toEqual([2, 1, 0, 0, 0, 0, 0, 0, 0, 2])
-    expect(counted).toMatchObject({ above: 1, below: 1, total: 7, max: 101 })
+describe('the median', () => {
+  it('is a value that was measured: of two the lower one', () => {
+    expect(medianOf([4, 2])).toBe(2)
+    expect(medianOf([3, 1, 2])).toBe(2)
+    expect(medianOf([])).toBeNaN()
   })
 
-  it('loses no value', () => {
-    const sample = fc.array(fc.integer({ min: 0, max: 20_000 }))
-    fc.assert(
-      fc.property(sample, fc.integer({ min: 1, max: 300 }), (values, bins) => {
-        const { counts, above, below, total } = histogram(values, [100, 10_000], bins)
-        expect(counts.reduce((sum, count) => sum + count, above + below)).toBe(values.length)
-        expect(total).toBe(values.length)
-      }),
-    )
+  it('sorts numbers, and leaves its argument as it is', () => {
+    const values = [10, 9, 100]
+    expect(medianOf(values)).toBe(10)
+    expect(values).toEqual([10, 9, 100])
   })
 })

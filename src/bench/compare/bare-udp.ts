@@ -3,6 +3,7 @@
  * sizes of a SEND of 8 bytes and its ACK in one call, as the adapter sends them, and no protocol.
  */
 import { nowNs, UdpSocket } from '../../memory/index.ts'
+import { medianOf } from '../../stats/index.ts'
 import type { PingPongResult, RunRequest } from './loops.ts'
 
 /** BTH, 8 bytes, ICRC; and BTH, AETH, ICRC. */
@@ -50,8 +51,7 @@ export function pingPongBare({ client, iterations }: RunRequest): PingPongResult
     times[i] = now - before
     before = now
   }
-  times.sort()
-  return { averageNs: (before - start) / iterations / 2, medianNs: times[iterations >> 1]! / 2 }
+  return { averageNs: (before - start) / iterations / 2, medianNs: medianOf(times) / 2 }
 }
 
 function bounce(): void {

@@ -1,5 +1,7 @@
 /** A row of the comparison: medians of both sides, and their ratio. */
 
+import { medianOf } from '../../stats/index.ts'
+
 export interface Comparison {
   name: string
   ours: number
@@ -27,12 +29,6 @@ export function compare(
   const their = medianOf(theirs)
   const ratio = order === 'less is better' ? our / their : their / our
   return { name, ours: rounded(our), peer, theirs: rounded(their), unit, ratio: Math.round(ratio * 1000) / 1000 }
-}
-
-export function medianOf(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
 function rounded(value: number): number {

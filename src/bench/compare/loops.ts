@@ -14,6 +14,7 @@ import {
   type WorkCompletion,
 } from '../../index.ts'
 import { nowNs } from '../../memory/index.ts'
+import { medianOf } from '../../stats/index.ts'
 import { Control } from '../control.ts'
 
 export interface RunRequest {
@@ -123,8 +124,7 @@ export function pingPong(e: End, { client, iterations }: RunRequest): PingPongRe
   const averageNs = (nowNs() - start) / iterations / 2
   whole &&= bounceTimed(e, new Float64Array(warmup)) && bounceTimed(e, times)
   if (!whole) throw new Error('stopped')
-  times.sort()
-  return { averageNs, medianNs: times[timed >> 1]! / 2 }
+  return { averageNs, medianNs: medianOf(times) / 2 }
 }
 
 /** A stream of SENDs from the client, at most a window of them under way. */

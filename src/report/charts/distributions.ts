@@ -3,9 +3,10 @@
  */
 
 import { join } from 'node:path'
-import { histogram, latencies } from '../../stats/quantiles.ts'
+import { histogram } from '../../stats/index.ts'
 import { readTimestamps } from '../csv.ts'
 import { ReportError } from '../errors.ts'
+import { latencies } from '../latencies.ts'
 import type { PlotSettings } from '../results.ts'
 import { groupBy, keyOf, type LatencyEntry, labelOf, RUN, settingNames } from '../settings.ts'
 import { type HistogramChart, type HistogramPanel, type HistogramSeries, histogramChart } from './histogram.ts'

@@ -5,7 +5,7 @@
  */
 
 import type { GraphicComponentOption, LineSeriesOption } from 'echarts'
-import type { Histogram } from '../../stats/quantiles.ts'
+import type { Histogram } from '../../stats/index.ts'
 import { formatCount, formatNs, formatNsTick, formatShare } from '../format.ts'
 import { type Chart, COLOURS, FAINT, FONT, GRID, INK, MEDIAN_RED, textWidth } from './svg.ts'
 

@@ -2,7 +2,7 @@
  * Medians against one setting, a line for each combination of the others, error bars over the central 80 %.
  */
 
-import { medianOf } from '../../stats/quantiles.ts'
+import { medianOf } from '../../stats/index.ts'
 import { formatBytes, formatCount, formatNsTick } from '../format.ts'
 import type { PlotSettings, Setting } from '../results.ts'
 import { groupBy, keyOf, type LatencyEntry, labelOf, RUN, settingNames, settingOf } from '../settings.ts'

@@ -3,7 +3,7 @@
  * rsockets and TCP of the kernel in each. Repeats are one point: their median, and bars from the least to the most.
  */
 
-import { medianOf } from '../../stats/quantiles.ts'
+import { medianOf } from '../../stats/index.ts'
 import { formatBytes, formatNs, formatRateTick } from '../format.ts'
 import type { PlotSettings } from '../results.ts'
 import { compareSettings, groupBy, keyOf, labelOf, type SocketEntry, settingNames } from '../settings.ts'

@@ -4,7 +4,7 @@
  * and the title says so.
  */
 
-import { medianOf } from '../../stats/quantiles.ts'
+import { medianOf } from '../../stats/index.ts'
 import { formatBytes, formatRateTick } from '../format.ts'
 import type { PlotSettings } from '../results.ts'
 import { compareSettings, groupBy, keyOf, labelOf, settingNames, type ThroughputEntry } from '../settings.ts'

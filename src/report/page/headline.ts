@@ -1,5 +1,6 @@
 /** The first sentence of a report and the figures below it. */
 
+import { medianOf } from '../../stats/index.ts'
 import { formatBytes, formatCount, formatNs, formatRate } from '../format.ts'
 import {
   type Entry,
@@ -92,8 +93,6 @@ function comparison<E extends Entry>(entries: readonly E[], figure: (entry: E) =
     if (of(first) > 0 && of(second) > 0) ratios.push(of(second) / of(first))
   }
   if (ratios.length === 0) return `${first} and ${second} have no settings in common.`
-  ratios.sort((a, b) => a - b)
-  const middle = ratios[Math.floor((ratios.length - 1) / 2)]!
   const sets = ratios.length === 1 ? 'the set' : `${ratios.length} sets`
-  return `${second} has ${middle.toFixed(2)} times the ${what} of ${first} (median over ${sets} that both have).`
+  return `${second} has ${medianOf(ratios).toFixed(2)} times the ${what} of ${first} (median over ${sets} that both have).`
 }

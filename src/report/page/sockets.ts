@@ -1,6 +1,6 @@
 /** The page of the socket benchmark: headline, rsockets beside TCP, all sets, and where the time went. */
 
-import { medianOf } from '../../stats/quantiles.ts'
+import { medianOf } from '../../stats/index.ts'
 import { componentColour, flameSvg } from '../charts/flame.ts'
 import { lineKeys, socketCharts, socketLabel } from '../charts/sockets.ts'
 import type { Chart } from '../charts/svg.ts'

@@ -1,0 +1,23 @@
+/** Latencies from raw timestamps. */
+
+/** `tv_nsec` counts nanoseconds from 0 to 999,999,999 and starts again each second. */
+export const NSEC_PER_SEC = 1_000_000_000
+
+/**
+ * Latencies t − t_subm in nanoseconds, of the messages that have both timestamps (NaN is a missing one).
+ *
+ * Both are `tv_nsec`, which wraps. No message travels for a second, so a later timestamp that is the smaller one has
+ * wrapped once and gets 1e9 added.
+ */
+export function latencies(tSubm: ArrayLike<number>, t: ArrayLike<number>): Float64Array {
+  const length = Math.min(tSubm.length, t.length)
+  const result = new Float64Array(length)
+  let count = 0
+  for (let i = 0; i < length; i++) {
+    const from = tSubm[i]!
+    const to = t[i]!
+    if (Number.isNaN(from) || Number.isNaN(to)) continue
+    result[count++] = to < from ? to + NSEC_PER_SEC - from : to - from
+  }
+  return count === length ? result : result.slice(0, count)
+}

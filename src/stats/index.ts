@@ -1,0 +1,8 @@
+/**
+ * Order statistics and histograms: one definition of each, for results, reports, benchmarks and captures.
+ * Pure: imports nothing.
+ */
+
+export { type Histogram, histogram } from './histogram.ts'
+export { LogHistogram, type LogHistogramOptions } from './log-histogram.ts'
+export { medianOf, percentile, rankOf, type Summary, summarize } from './quantiles.ts'
