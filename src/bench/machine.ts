@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
 import { pathToFileURL } from 'node:url'
-import { lockMemory, nativeAvailable, systemCrc32 } from '../memory/index.ts'
+import { lockMemory, nativeAvailable, nativeCrc32 } from '../memory/index.ts'
 import type { Machine } from '../report/index.ts'
 
 export function describeMachine(): Machine {
@@ -27,7 +27,7 @@ export function versions(): Record<string, string> {
     node,
     v8,
     // What computes the CRC of packets.
-    crc32: systemCrc32()?.name ?? 'zlib',
+    crc32: nativeCrc32().name,
     ...(nativeAvailable ? { koffi: versionIn(pathToFileURL(require.resolve('koffi'))) } : {}),
   }
 }

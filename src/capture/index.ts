@@ -1,9 +1,9 @@
-/** Capture files: pcap and pcapng, in and out. Other folders import from here only. */
+/** Capture formats: pcap and pcapng, in and out. Pure: files and streams are in `src/files`. Other folders import from here only. */
 export { type Damage, DamageLog, describeDamage } from './damage.ts'
 export { LinkType, linkTypeName } from './format.ts'
 export { LinkLayer, type Located, locate, located } from './link-layer.ts'
 export { CapturedPacket, type CaptureFormat, CaptureParser, type InterfaceInfo, Step } from './parser.ts'
-export { type CaptureSource, openCaptureSource, type ReadOptions, readCapture } from './read.ts'
-export { type CaptureSink, fileSink, gzipSink, isSameFile } from './sink.ts'
+export type { CaptureSink } from './sink.ts'
+export { bytesSource, type CaptureSource, drain, type PacketHandler, type ReadOptions } from './source.ts'
 export { type CaptureWriter, PcapWriter, type PcapWriterOptions } from './write-pcap.ts'
 export { type InterfaceOptions, type PacketOptions, PcapngWriter, type PcapngWriterOptions } from './write-pcapng.ts'

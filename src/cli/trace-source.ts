@@ -1,7 +1,17 @@
 /** What the trace commands share: finding the file, saying what is wrong with it, Ctrl-C. */
 import { statSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
-import { type Damage, type DecodeAs, describeDamage, portUses, type TraceOptions } from '../trace/index.ts'
+import { fileSource } from '../files/index.ts'
+import { nativeCrc32 } from '../memory/index.ts'
+import {
+  type CaptureSource,
+  type Damage,
+  type DecodeAs,
+  describeDamage,
+  portUses,
+  type TraceOptions,
+  useCrc32,
+} from '../trace/index.ts'
 import { exitCodes } from './failure.ts'
 import { type Interruption, interruptible } from './interrupt.ts'
 import { note } from './output.ts'
@@ -10,14 +20,15 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** The file's name, if there is such a file. */
-export function captureFile(file: string): string {
-  if (file === '-') return file
+/** The capture in that file. A packet's CRC is computed as fast as this machine can. */
+export function captureFile(file: string): CaptureSource {
+  useCrc32(nativeCrc32())
+  if (file === '-') return fileSource(file)
   const info = statSync(file, { throwIfNoEntry: false })
   if (info === undefined)
     throw new UsageError(`${file}: there is no such file. A capture is wanted, or - for standard input`)
   if (info.isDirectory()) throw new UsageError(`${file} is a directory. A capture is wanted, or - for standard input`)
-  return file
+  return fileSource(file)
 }
 
 /** Ends with an error if the file was no capture at all. */

@@ -1,5 +1,5 @@
 /** `verbena trace check`: every packet by itself, at the speed of the disk. */
-import { type CaptureSource, type Damage, type InterfaceInfo, readCapture } from '../capture/index.ts'
+import type { CaptureSource, Damage, InterfaceInfo } from '../capture/index.ts'
 import { Dissection, dissect, IcrcState, Kind, type TraceOptions } from './dissect.ts'
 
 export interface CheckOptions extends TraceOptions {
@@ -43,28 +43,24 @@ export async function checkCapture(source: CaptureSource, options: CheckOptions 
   const malformed: number[] = []
   const examples: CheckResult['examples'] = []
   const started = performance.now()
-  const parser = await readCapture(
-    source,
-    (packet) => {
-      dissect(packet, d, checkIcrc)
-      if (d.kind === Kind.Other) return
-      counts.roce++
-      if (d.kind === Kind.RoceV1) counts.roceV1++
-      else if (d.kind === Kind.InfiniBand) counts.infiniBand++
-      if (d.icrc === IcrcState.Valid) counts.icrcValid++
-      else if (d.icrc === IcrcState.Invalid) {
-        counts.icrcInvalid++
-        if (icrcInvalid.length < longestList) icrcInvalid.push(packet.number)
-      }
-      if (d.cut) counts.cut++
-      if (d.problems !== 0) {
-        counts.malformed++
-        if (malformed.length < longestList) malformed.push(packet.number)
-        if (examples.length < longestExamples) examples.push({ packet: packet.number, problems: d.problems })
-      }
-    },
-    options,
-  )
+  const parser = await source.read((packet) => {
+    dissect(packet, d, checkIcrc)
+    if (d.kind === Kind.Other) return
+    counts.roce++
+    if (d.kind === Kind.RoceV1) counts.roceV1++
+    else if (d.kind === Kind.InfiniBand) counts.infiniBand++
+    if (d.icrc === IcrcState.Valid) counts.icrcValid++
+    else if (d.icrc === IcrcState.Invalid) {
+      counts.icrcInvalid++
+      if (icrcInvalid.length < longestList) icrcInvalid.push(packet.number)
+    }
+    if (d.cut) counts.cut++
+    if (d.problems !== 0) {
+      counts.malformed++
+      if (malformed.length < longestList) malformed.push(packet.number)
+      if (examples.length < longestExamples) examples.push({ packet: packet.number, problems: d.problems })
+    }
+  }, options)
   return {
     packets: parser.packet.number,
     roce: counts.roce,

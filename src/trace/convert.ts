@@ -6,7 +6,6 @@ import {
   type Damage,
   PcapngWriter,
   PcapWriter,
-  readCapture,
 } from '../capture/index.ts'
 import { Analysis } from './analysis.ts'
 import { Dissection, dissect, type TraceOptions } from './dissect.ts'
@@ -60,39 +59,35 @@ async function convert(source: CaptureSource, sink: CaptureSink, options: Conver
   let written = 0
   /** Interfaces of the source, in the numbers of the written file. */
   const interfaces: number[] = []
-  const parser = await readCapture(
-    source,
-    (packet, { interfaces: known }) => {
-      if (filter !== undefined) {
-        dissect(packet, d, true)
-        analysis.packet(packet, d, v)
-        if (!filter(rowOf(packet, d, v, analysis))) return
-      }
-      let id = 0
-      if (format === 'pcapng') {
-        writer ??= new PcapngWriter(sink, { application: 'verbena' })
-        for (let next = interfaces.length; next < known.length; next++) {
-          const { name, description, linkType: type, snapLength } = known[next]!
-          const named = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) }
-          // Packets are cut as they were, not again.
-          interfaces.push(
-            (writer as PcapngWriter).addInterface({ linkType: type, ...named, snapLength: Math.max(0, snapLength) }),
-          )
-        }
-        id = interfaces[packet.interfaceId]!
-      } else if (writer === undefined) {
-        linkType = packet.linkType
-        writer = new PcapWriter(sink, { linkType, nanoseconds })
-      } else if (packet.linkType !== linkType)
-        throw new LinkTypeError(
-          `packet ${packet.number} has another link type than those before: a pcap file has only one; write pcapng`,
+  const parser = await source.read((packet, { interfaces: known }) => {
+    if (filter !== undefined) {
+      dissect(packet, d, true)
+      analysis.packet(packet, d, v)
+      if (!filter(rowOf(packet, d, v, analysis))) return
+    }
+    let id = 0
+    if (format === 'pcapng') {
+      writer ??= new PcapngWriter(sink, { application: 'verbena' })
+      for (let next = interfaces.length; next < known.length; next++) {
+        const { name, description, linkType: type, snapLength } = known[next]!
+        const named = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) }
+        // Packets are cut as they were, not again.
+        interfaces.push(
+          (writer as PcapngWriter).addInterface({ linkType: type, ...named, snapLength: Math.max(0, snapLength) }),
         )
-      const { bytes, offset, length, seconds, nanoseconds: rest, originalLength } = packet
-      writer.packet(bytes, offset, length, seconds, rest, originalLength, id)
-      written++
-    },
-    options,
-  )
+      }
+      id = interfaces[packet.interfaceId]!
+    } else if (writer === undefined) {
+      linkType = packet.linkType
+      writer = new PcapWriter(sink, { linkType, nanoseconds })
+    } else if (packet.linkType !== linkType)
+      throw new LinkTypeError(
+        `packet ${packet.number} has another link type than those before: a pcap file has only one; write pcapng`,
+      )
+    const { bytes, offset, length, seconds, nanoseconds: rest, originalLength } = packet
+    writer.packet(bytes, offset, length, seconds, rest, originalLength, id)
+    written++
+  }, options)
   const { packet, format: read, damage } = parser
   const result = { packets: packet.number, written, format: read, damage: damage.list, damageCount: damage.count }
   if (read === undefined) {

@@ -6,7 +6,6 @@
  * bytes which the capture cut off is not checked.
  */
 import { type CapturedPacket, LinkLayer, locate, located, type ReadOptions } from '../capture/index.ts'
-import { systemCrc32 } from '../memory/index.ts'
 import {
   Aeth,
   AethKind,
@@ -37,7 +36,6 @@ import {
   u24,
   u32,
   u32le,
-  useCrc32,
   Vlan,
   vcrc,
 } from '../wire/index.ts'
@@ -120,7 +118,6 @@ export class Dissection {
 
   constructor({ decodeAs }: TraceOptions = {}) {
     this.ports = portTable(decodeAs)
-    useCrc32(systemCrc32()?.update)
   }
 }
 

@@ -1,13 +1,13 @@
 /** Looking at RDMA traffic in captures: check, show, info, convert. Other folders import from here only. */
 export {
+  bytesSource,
   type CaptureSink,
+  type CaptureSource,
   type Damage,
   describeDamage,
-  fileSink,
-  gzipSink,
-  isSameFile,
   linkTypeName,
 } from '../capture/index.ts'
+export { useCrc32 } from '../wire/index.ts'
 export { Analysis, type Hints } from './analysis.ts'
 export { type CheckOptions, type CheckResult, checkCapture, longestList } from './check.ts'
 export { type ConvertOptions, type ConvertResult, convertCapture } from './convert.ts'

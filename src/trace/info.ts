@@ -1,5 +1,5 @@
 /** `verbena trace info`: what a capture has of each conversation. The result is plain data, for JSON as it is. */
-import { type CaptureSource, type Damage, linkTypeName, readCapture } from '../capture/index.ts'
+import { type CaptureSource, type Damage, linkTypeName } from '../capture/index.ts'
 import { Analysis } from './analysis.ts'
 import { Dissection, dissect, type TraceOptions } from './dissect.ts'
 import { type Basis, basisTexts, type Flow, serviceNames } from './flow.ts'
@@ -98,15 +98,11 @@ export async function analyseCapture(source: CaptureSource, options: TraceOption
   const analysis = new Analysis()
   const d = new Dissection(options)
   const v = new Verdict()
-  const parser = await readCapture(
-    source,
-    (packet) => {
-      dissect(packet, d, true)
-      analysis.packet(packet, d, v)
-      return undefined
-    },
-    options,
-  )
+  const parser = await source.read((packet) => {
+    dissect(packet, d, true)
+    analysis.packet(packet, d, v)
+    return undefined
+  }, options)
   analysis.finish()
   return {
     format: parser.format ?? null,

@@ -1,6 +1,5 @@
 /** The first of two readings: what a capture tells about its connections, for a second one to know from its start. */
-import { statSync } from 'node:fs'
-import { type CaptureSource, readCapture } from '../capture/index.ts'
+import type { CaptureSource } from '../capture/index.ts'
 import { Analysis, type Hints } from './analysis.ts'
 import { Dissection, dissect, type TraceOptions } from './dissect.ts'
 import { Verdict } from './verdict.ts'
@@ -10,19 +9,15 @@ const most = 2_000_000
 
 /** Undefined for what can be read only once. */
 export async function learnHints(source: CaptureSource, options: TraceOptions): Promise<Hints | undefined> {
-  if (typeof source !== 'string' || source === '-' || !statSync(source).isFile()) return undefined
+  if (!source.repeatable) return undefined
   const analysis = new Analysis()
   const d = new Dissection(options)
   const v = new Verdict()
-  await readCapture(
-    source,
-    (packet) => {
-      dissect(packet, d, true)
-      analysis.packet(packet, d, v)
-      return packet.number < most
-    },
-    options,
-  )
+  await source.read((packet) => {
+    dissect(packet, d, true)
+    analysis.packet(packet, d, v)
+    return packet.number < most
+  }, options)
   analysis.finish()
   return analysis.hints()
 }

@@ -169,6 +169,6 @@ function copyMessage(message: CmMessage): CmMessage {
 /** For JSON.stringify: 64-bit numbers as hexadecimal strings, bytes as hexadecimal digits. */
 export function plainJson(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return `0x${value.toString(16)}`
-  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
+  if (value instanceof Uint8Array) return Array.from(value, (byte) => byte.toString(16).padStart(2, '0')).join('')
   return value
 }

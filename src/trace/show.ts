@@ -1,5 +1,5 @@
 /** `verbena trace show`: packet after packet, with what the whole capture tells about each. */
-import { type CaptureSource, type Damage, readCapture } from '../capture/index.ts'
+import type { CaptureSource, Damage } from '../capture/index.ts'
 import { Analysis } from './analysis.ts'
 import { Dissection, dissect, type TraceOptions } from './dissect.ts'
 import type { Filter } from './filter.ts'
@@ -37,18 +37,14 @@ export async function showCapture(
   const v = new Verdict()
   let shown = 0
   if (limit <= 0) return { packets: 0, shown, format: undefined, damage: [], damageCount: 0 }
-  const parser = await readCapture(
-    source,
-    (packet) => {
-      dissect(packet, d, true)
-      analysis.packet(packet, d, v)
-      const row = rowOf(packet, d, v, analysis)
-      if (filter !== undefined && !filter(row)) return undefined
-      onRow(row)
-      return ++shown < limit
-    },
-    options,
-  )
+  const parser = await source.read((packet) => {
+    dissect(packet, d, true)
+    analysis.packet(packet, d, v)
+    const row = rowOf(packet, d, v, analysis)
+    if (filter !== undefined && !filter(row)) return undefined
+    onRow(row)
+    return ++shown < limit
+  }, options)
   const { damage, format, packet } = parser
   return { packets: packet.number, shown, format, damage: damage.list, damageCount: damage.count }
 }

@@ -2,9 +2,8 @@
  * CRC-32 as Ethernet's and the ICRC's: polynomial 0x04c11db7, bits reflected (0xedb88320). The state here is the
  * register, an int32 before the final inversion; it starts as -1.
  *
- * Short ranges run through tables, eight bytes a step (slicing-by-8); for long ones zlib is faster although calling it
- * costs 100 ns and a subarray, and libraries that the system may have are faster still (`useCrc32`). Measured on Node 20,
- * two cores, nanoseconds:
+ * Tables compute it, eight bytes a step (slicing-by-8). For long ranges native code is faster although it costs a call;
+ * this folder is pure, so a program on Node hands it in (`useCrc32`). Measured on Node 20, two cores, nanoseconds:
  *
  *     bytes      16   56  120  184  248  1024  4096
  *     tables      8   43   87  131  170   710  2817
@@ -16,24 +15,25 @@
  * The register is also a polynomial over GF(2) modulo the generator: bit 31 is the coefficient of x^0, bit 0 that of
  * x^31. One more zero byte multiplies it by x^8; that can be undone, too.
  */
-import * as zlib from 'node:zlib'
-
 const generator = 0xedb88320 | 0
-/** The CRC of b[start, end) after others whose CRC is `crc`, both inverted as zlib has them, but as int32. */
-export type LongCrc32 = (crc: number, b: Uint8Array, start: number, end: number) => number
 
-// Node before 20.15 has none.
-const zlibCrc32 = (zlib as { crc32?: (data: Uint8Array, value: number) => number }).crc32
-let long: LongCrc32 | null =
-  zlibCrc32 === undefined ? null : (crc, b, start, end) => zlibCrc32(b.subarray(start, end), crc >>> 0)
-/** From this length on it is asked. */
-let longFrom = 256
+/** Native code that computes CRC-32 faster than the tables do, from a length on. */
+export interface LongCrc32 {
+  /** The shortest range that it is asked for, in bytes. */
+  readonly fromBytes: number
+  /** The CRC of b[start, end) after others whose CRC is `crc`; both inverted as zlib has them, as int32 or uint32. */
+  update(crc: number, b: Uint8Array, start: number, end: number): number
+}
 
-/** From now on ranges of 80 bytes or more are computed by `crc32`, which is faster than zlib; without it all stays. */
-export function useCrc32(crc32: LongCrc32 | undefined): void {
-  if (crc32 === undefined) return
-  long = crc32
-  longFrom = 80
+/** No packet is as long; a small integer, since comparing with one is fastest. */
+const never = 2 ** 30
+let long: LongCrc32['update'] | null = null
+let longFrom = never
+
+/** From now on `crc32` computes the long ranges; null: tables compute all of them, as they do from the start. */
+export function useCrc32(crc32: LongCrc32 | null): void {
+  long = crc32 === null ? null : crc32.update
+  longFrom = crc32 === null ? never : crc32.fromBytes
 }
 
 /** Eight tables of 256: T[256 * k + v] is what byte v does to the register k bytes later. */

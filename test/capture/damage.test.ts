@@ -4,7 +4,8 @@ import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { PcapngWriter, PcapWriter, readCapture } from '../../src/capture/index.ts'
+import { PcapngWriter, PcapWriter } from '../../src/capture/index.ts'
+import { streamSource } from '../../src/files/index.ts'
 import { concat, memorySink, readBytes } from './files.ts'
 
 const rping = readFileSync(new URL('../captures/rping.pcap', import.meta.url))
@@ -158,7 +159,7 @@ describe('garbage', () => {
     flipped.fill(0x55, zipped.length - 1000, zipped.length - 900)
     for (const broken of [cut, flipped]) {
       const numbers: number[] = []
-      const parser = await readCapture(Readable.from([broken]), ({ number }) => void numbers.push(number))
+      const parser = await streamSource(Readable.from([broken])).read(({ number }) => void numbers.push(number))
       expect(numbers.length).toBeGreaterThan(20)
       expect(numbers.length).toBeLessThan(100)
       expect(parser.damage.list[0]!.what).toContain('gzip stream is damaged')

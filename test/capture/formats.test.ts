@@ -3,7 +3,8 @@ import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { LinkType, PcapngWriter, PcapWriter, readCapture } from '../../src/capture/index.ts'
+import { bytesSource, LinkType, PcapngWriter, PcapWriter } from '../../src/capture/index.ts'
+import { fileSource, streamSource } from '../../src/files/index.ts'
 import { block, concat, memorySink, readBytes, sectionHeader, words } from './files.ts'
 
 const captures = new URL('../captures/', import.meta.url)
@@ -211,7 +212,7 @@ describe('pcapng', () => {
 describe('files and streams', () => {
   const names = readdirSync(captures).filter((name) => name.endsWith('.pcap'))
 
-  it.each(names)('%s is the same from a file, a stream, and compressed in several members', async (name) => {
+  it.each(names)('%s is the same from a file, memory, a stream, and compressed in several members', async (name) => {
     const url = new URL(name, captures)
     const file = readFileSync(url)
     const whole = readBytes(file)
@@ -219,14 +220,15 @@ describe('files and streams', () => {
     expect(whole.packets.length).toBeGreaterThan(5)
     const half = file.length >> 1
     const sources = [
-      url.pathname,
-      Readable.from([file.subarray(0, 1), file.subarray(1)]),
-      Readable.from([gzipSync(file)]),
-      Readable.from([gzipSync(file.subarray(0, half)), gzipSync(file.subarray(half))]),
+      fileSource(url.pathname),
+      bytesSource(file),
+      streamSource(Readable.from([file.subarray(0, 1), file.subarray(1)])),
+      streamSource(Readable.from([gzipSync(file)])),
+      streamSource(Readable.from([gzipSync(file.subarray(0, half)), gzipSync(file.subarray(half))])),
     ]
     for (const source of sources) {
       const lengths: number[] = []
-      const parser = await readCapture(source, (packet) => void lengths.push(packet.length), { chunkSize: 8192 })
+      const parser = await source.read((packet) => void lengths.push(packet.length), { chunkSize: 8192 })
       expect(parser.damage.list).toEqual([])
       expect(lengths).toEqual(whole.packets.map(({ bytes }) => bytes.length))
     }
@@ -234,15 +236,18 @@ describe('files and streams', () => {
 
   it('stops where the handler says so, and where the signal does', async () => {
     const { pathname } = new URL('rping.pcap', captures)
-    for (const source of [() => pathname, () => Readable.from([readFileSync(pathname)])]) {
+    const bytes = readFileSync(pathname)
+    for (const source of [fileSource(pathname), bytesSource(bytes), streamSource(Readable.from([bytes]))]) {
       const seen: number[] = []
-      await readCapture(source(), ({ number }) => {
+      await source.read(({ number }) => {
         seen.push(number)
         return number < 3
       })
       expect(seen).toEqual([1, 2, 3])
     }
-    const parser = await readCapture(pathname, () => undefined, { signal: AbortSignal.abort() })
-    expect(parser.packet.number).toBe(0)
+    for (const source of [fileSource(pathname), bytesSource(bytes), streamSource(Readable.from([bytes]))]) {
+      const parser = await source.read(() => undefined, { signal: AbortSignal.abort() })
+      expect(parser.packet.number).toBe(0)
+    }
   })
 })

@@ -2,9 +2,10 @@
 import { Writable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { Lines } from '../../src/cli/lines.ts'
+import { fileSource } from '../../src/files/index.ts'
 import { showCapture } from '../../src/trace/index.ts'
 
-const capture = new URL('../captures/rstream.pcap', import.meta.url).pathname
+const capture = fileSource(new URL('../captures/rstream.pcap', import.meta.url).pathname)
 
 it.each([
   ['with back-pressure', true],

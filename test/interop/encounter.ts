@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest'
+import { fileSource } from '../../src/files/index.ts'
 import { analyseCapture, type CaptureInfo } from '../../src/trace/index.ts'
 import { countersOf, dropsAfterLoss, faultsOf } from './judges.ts'
 import {
@@ -126,7 +127,7 @@ export class Stage {
       this.#drops(),
       guest.complaints(),
       tsharkObjections(capture.path),
-      analyseCapture(capture.path),
+      analyseCapture(fileSource(capture.path)),
     ])
     return {
       lossy: (impairment.lossPercent ?? 0) > 0,

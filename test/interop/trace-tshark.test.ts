@@ -3,7 +3,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { fileSink, LinkType, PcapngWriter, PcapWriter, readCapture } from '../../src/capture/index.ts'
+import { LinkType, PcapngWriter, PcapWriter } from '../../src/capture/index.ts'
+import { fileSink, fileSource } from '../../src/files/index.ts'
 import { connectQp, endpointOf, nativeAvailable, Opcode, openDevice, SendFlag, sendWr, tap } from '../../src/index.ts'
 import { Dissection, dissect, IcrcState } from '../../src/trace/index.ts'
 import { isMalformed, opcodeTable, parseCm, parsePacket, u16, u32, u32le, WireOpcode } from '../../src/wire/index.ts'
@@ -33,7 +34,7 @@ type Values = Record<string, number | bigint | string | boolean | undefined>
 async function ours(file: string): Promise<Values[]> {
   const all: Values[] = []
   const d = new Dissection()
-  const parser = await readCapture(file, (packet) => {
+  const parser = await fileSource(file).read((packet) => {
     dissect(packet, d, true)
     const { bytes: b } = packet
     const values: Values = {
@@ -231,7 +232,7 @@ describe.skipIf(tsharkVersion === undefined)(title, () => {
           ? new PcapWriter(sink, { littleEndian: little })
           : new PcapngWriter(sink, { littleEndian: little, application: 'verbena', comment: 'written again' })
       if (writer instanceof PcapngWriter) writer.addInterface({ name: 'eth0', resolution: little ? 9 : 6 })
-      await readCapture(new URL(name, captures).pathname, (p) => {
+      await fileSource(new URL(name, captures).pathname).read((p) => {
         writer.packet(p.bytes, p.offset, p.length, p.seconds, p.nanoseconds, p.originalLength)
         return undefined
       })

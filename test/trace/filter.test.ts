@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { fileSource } from '../../src/files/index.ts'
 import { FilterError, filterFields, parseFilter, type Row, showCapture } from '../../src/trace/index.ts'
 
-const capture = (name: string) => new URL(`../captures/${name}.pcap`, import.meta.url).pathname
+const capture = (name: string) => fileSource(new URL(`../captures/${name}.pcap`, import.meta.url).pathname)
 
 async function numbers(name: string, filter: string, limit?: number): Promise<number[]> {
   const rows: Row[] = []

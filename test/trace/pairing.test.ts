@@ -1,11 +1,12 @@
 /** Which two directions belong together, and how that is known. */
 import { describe, expect, it } from 'vitest'
+import { fileSource } from '../../src/files/index.ts'
 import { analyseCapture, type Basis, type Row, showCapture } from '../../src/trace/index.ts'
 import { type CmMessage, cmMessage, emitCm, put16, WireOpcode } from '../../src/wire/index.ts'
 import { deth, ethernet, roceFrame } from './packets.ts'
 import { A, B, Script } from './script.ts'
 
-const capture = (name: string) => new URL(`../captures/${name}.pcap`, import.meta.url).pathname
+const capture = (name: string) => fileSource(new URL(`../captures/${name}.pcap`, import.meta.url).pathname)
 
 describe('captures of Soft-RoCE', () => {
   it.each<[string, (Basis | null)[]]>([

@@ -1,6 +1,7 @@
 /** `verbena trace convert` */
 import { type Command, Option } from 'commander'
-import { convertCapture, fileSink, gzipSink, isSameFile, parseFilter } from '../../trace/index.ts'
+import { fileSink, gzipSink, isSameFile } from '../../files/index.ts'
+import { convertCapture, parseFilter } from '../../trace/index.ts'
 import { note } from '../output.ts'
 import { endIfClosedPipe } from '../pipe.ts'
 import {
@@ -43,7 +44,7 @@ export function configure(command: Command): void {
       const filter = options.filter === undefined ? undefined : parseFilter(options.filter)
       const format = options.format ?? (/\.pcap(\.gz)?$/.test(output) ? 'pcap' : 'pcapng')
       const source = captureFile(input)
-      if (isSameFile(source, output))
+      if (isSameFile(input, output))
         throw new UsageError(
           `${named(input, 'standard input')} and ${named(output, 'standard output')} are the same file`,
         )

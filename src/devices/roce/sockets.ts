@@ -5,7 +5,7 @@
  * Sending collects packets of one destination and one size in a burst that the kernel cuts (UDP_SEGMENT): they lie one
  * behind the other, and only the last may be shorter. Receiving takes bursts that the kernel has put together (UDP_GRO).
  */
-import { systemCrc32 } from '../../memory/index.ts'
+import { nativeCrc32 } from '../../memory/index.ts'
 import { type Counters, countersOf, type PacketSink, type Transport } from '../../transport/index.ts'
 import { type Host, layout } from '../../verbs/index.ts'
 import { Bth, gidOfIp, Icrc, IcrcFlow, ipOfGid, useCrc32 } from '../../wire/index.ts'
@@ -91,7 +91,7 @@ export class Sockets implements PacketSink {
   #fullTurns = 0
 
   constructor(host: Host, device: number, table: number, locals: readonly LocalGid[], attach: Attach) {
-    useCrc32(systemCrc32()?.update)
+    useCrc32(nativeCrc32())
     this.#host = host
     this.#device = device
     this.#table = table

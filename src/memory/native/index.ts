@@ -9,13 +9,13 @@
  *     udp.ts       UDP sockets over one memory (udp-options.ts, udp-batch.ts, sockaddr.ts)
  *     kernel-socket.ts   TCP and UDP sockets of the kernel, as C programs use them
  *     poll.ts      waiting until one of several descriptors can be read
- *     crc32.ts     libraries for the CRC that use more of the processor than zlib
+ *     crc32.ts     CRC-32 in native code
  *     error.ts     what all of it throws
  *
  * It needs the optional package koffi on 64-bit Linux; look at `nativeAvailable` first. VERBENA_NO_NATIVE=1 turns it
  * off, for tests of everything that has to work without it.
  */
-export { type SystemCrc32, systemCrc32 } from './crc32.ts'
+export { type NativeCrc32, nativeCrc32 } from './crc32.ts'
 export { errnoName, errnos, NativeError } from './error.ts'
 export { type FutexResult, futexWait, futexWaitAsync, futexWake } from './futex.ts'
 export {

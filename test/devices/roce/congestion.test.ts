@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readCapture } from '../../../src/capture/index.ts'
+import { fileSource } from '../../../src/files/index.ts'
 import {
   connectQp,
   endpointOf,
@@ -26,7 +26,7 @@ const ethernetHeader = 14
 /** ECN bits of all IPv4 packets in a capture. */
 async function ecnBits(path: string): Promise<number[]> {
   const found: number[] = []
-  await readCapture(path, ({ bytes, offset }) => {
+  await fileSource(path).read(({ bytes, offset }) => {
     found.push(bytes[offset + ethernetHeader + 1]! & 3)
     return true
   })

@@ -1,9 +1,10 @@
 /** Two adapters under middleware, on real sockets: what arrives is intact, and file, lines and counters agree. */
 import { execFileSync } from 'node:child_process'
-import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { fileSource } from '../../../src/files/index.ts'
 import {
   type Context,
   connectQp,
@@ -118,7 +119,7 @@ describe.skipIf(!nativeAvailable)('roce under middleware', () => {
     const wrapA = [trace((line) => lines.push(line)), tap(path)]
     // Of b's packets, which are sixty at least, some are damaged whatever their order is.
     const { a, b } = await traffic(wrapA, [faults({ loss: 0.02, corruption: 0.25, direction: 'out', seed: 3 })])
-    const result = await checkCapture(createReadStream(path))
+    const result = await checkCapture(fileSource(path))
     expect(result).toMatchObject({ damage: [], packets: result.roce })
     // Damage may make an opcode that there is not.
     expect(result.malformed.every((number) => result.icrcInvalid.includes(number))).toBe(true)
@@ -174,7 +175,7 @@ describe.skipIf(!nativeAvailable)('roce under middleware', () => {
     const env = { ...process.env, VERBENA_TAP: path, VERBENA_TRACE: '1', VERBENA_FAULTS: 'delay=1ms' }
     const stdio: ['ignore', 'ignore', 'pipe'] = ['ignore', 'ignore', 'pipe']
     execFileSync(process.execPath, [script, loopbackDevice(5), loopbackDevice(6)], { env, stdio })
-    const result = await checkCapture(createReadStream(path))
+    const result = await checkCapture(fileSource(path))
     // A SEND and its ACK, each on two interfaces.
     expect(result).toMatchObject({ packets: 4, roce: 4, icrcInvalid: [], malformed: [], damage: [] })
     expect(result.interfaces.map(({ name }) => name)).toEqual([loopbackDevice(5), loopbackDevice(6)])

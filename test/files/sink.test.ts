@@ -3,7 +3,7 @@ import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, sym
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { fileSink, isSameFile } from '../../src/capture/index.ts'
+import { fileSink, isSameFile } from '../../src/files/index.ts'
 
 let dir: string
 beforeEach(() => {

@@ -1,51 +1,40 @@
 /**
- * Feeds a parser from a file, from standard input or from any stream, compressed with gzip or zstd or not.
- * Plain files are read in large pieces without a stream; between pieces the event loop gets its turn.
+ * Feeds a parser from a file, from standard input or from any stream, uncompressed or compressed with gzip or zstd.
+ * Plain files are read in large chunks without a stream; between chunks the event loop gets its turn.
  */
-import { closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, createReadStream, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import type { Readable, Transform } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import * as zlib from 'node:zlib'
-import { type CapturedPacket, CaptureParser, Step } from './parser.ts'
+import { CaptureParser, type CaptureSource, drain, type PacketHandler, type ReadOptions } from '../capture/index.ts'
 
-/** Handles one packet; `false` ends the reading. The packet is valid only until it returns. */
-export type PacketHandler = (packet: CapturedPacket, parser: CaptureParser) => boolean | undefined
-
-export interface ReadOptions {
-  /** Called between chunks with the bytes of the file that are used up. Reading waits for the promise that it returns. */
-  onProgress?: (fileOffset: number) => Promise<void> | void
-  /** Ends the reading early, as if the file ended there. */
-  signal?: AbortSignal
-  /** Bytes that are read at once. */
-  chunkSize?: number
+/** The capture in a file, compressed or not; `-` is standard input. Reading throws the system's error if there is none. */
+export function fileSource(path: string): CaptureSource {
+  if (path === '-') return streamSource(process.stdin)
+  return {
+    get repeatable() {
+      return statSync(path).isFile()
+    },
+    async read(onPacket, options = {}) {
+      const opened = open(path)
+      if (typeof opened !== 'number') return await readStream(opened, onPacket, options)
+      try {
+        return await readDescriptor(opened, onPacket, options)
+      } finally {
+        closeSync(opened)
+      }
+    },
+  }
 }
 
-/** A file name, `-` for standard input, or a stream of bytes. */
-export type CaptureSource = string | Readable
-
-/** Reads a capture to its end, or until the handler says false. What was wrong with the file is in `damage`. */
-export async function readCapture(
-  source: CaptureSource,
-  onPacket: PacketHandler,
-  options: ReadOptions = {},
-): Promise<CaptureParser> {
-  const parser = new CaptureParser(options.chunkSize === undefined ? undefined : options.chunkSize * 2)
-  const opened = openCaptureSource(source)
-  if (typeof opened === 'number') {
-    try {
-      await readDescriptor(opened, parser, onPacket, options)
-    } finally {
-      closeSync(opened)
-    }
-  } else await readStream(opened, parser, onPacket, options)
-  return parser
+/** The capture that comes through a stream, which can be read once. */
+export function streamSource(stream: Readable): CaptureSource {
+  return { repeatable: false, read: (onPacket, options = {}) => readStream(stream, onPacket, options) }
 }
 
-/** A descriptor for an uncompressed plain file, else a stream. Throws the system's error if there is no such file. */
-export function openCaptureSource(source: CaptureSource): number | Readable {
-  if (typeof source !== 'string') return source
-  if (source === '-') return process.stdin
-  const descriptor = openSync(source, 'r')
+/** A descriptor for an uncompressed plain file, else a stream. */
+function open(path: string): number | Readable {
+  const descriptor = openSync(path, 'r')
   try {
     if (fstatSync(descriptor).isFile()) {
       const magic = new Uint8Array(magicLength)
@@ -76,29 +65,19 @@ function decompressor(compression: 'gzip' | 'zstd'): Transform | undefined {
 
 const compressedPiece = 4096
 
-/** Hands on what is there. False if the reading is over. */
-function drain(parser: CaptureParser, onPacket: PacketHandler): boolean {
-  for (;;) {
-    const step = parser.next()
-    if (step === Step.More) return true
-    if (step === Step.End) return false
-    if (onPacket(parser.packet, parser) === false) return false
-  }
-}
-
 async function readDescriptor(
   descriptor: number,
-  parser: CaptureParser,
   onPacket: PacketHandler,
   { onProgress, signal, chunkSize = 1 << 19 }: ReadOptions,
-): Promise<void> {
+): Promise<CaptureParser> {
+  const parser = new CaptureParser(chunkSize * 2)
   for (;;) {
-    if (signal?.aborted) return
+    if (signal?.aborted) return parser
     const room = parser.room(chunkSize)
     const count = readSync(descriptor, room, 0, room.length, null)
     if (count === 0) parser.end()
     else parser.filled(count)
-    if (!drain(parser, onPacket) || count === 0) return
+    if (!drain(parser, onPacket) || count === 0) return parser
     await onProgress?.(parser.fileOffset)
     await nextTurn()
   }
@@ -106,10 +85,11 @@ async function readDescriptor(
 
 async function readStream(
   stream: Readable,
-  parser: CaptureParser,
   onPacket: PacketHandler,
-  { onProgress, signal }: ReadOptions,
-): Promise<void> {
+  { onProgress, signal, chunkSize }: ReadOptions,
+): Promise<CaptureParser> {
+  const parser = new CaptureParser(chunkSize === undefined ? undefined : chunkSize * 2)
+  if (signal?.aborted) return parser
   const taken = (chunk: Uint8Array): boolean => {
     parser.push(chunk)
     return drain(parser, onPacket) && !signal?.aborted
@@ -128,6 +108,7 @@ async function readStream(
     signal?.removeEventListener('abort', stop)
     stream.destroy()
   }
+  return parser
 }
 
 /** True at the end of the stream, false if the reading was over before. */
