@@ -2,11 +2,11 @@
 
 import { medianOf } from '../../stats/index.ts'
 import { componentColour, flameSvg } from '../charts/flame.ts'
-import { lineKeys, socketCharts, socketLabel } from '../charts/sockets.ts'
 import type { Chart } from '../charts/svg.ts'
 import { ReportError } from '../errors.ts'
 import { escapeHtml, formatBytes, formatCount, formatNs, formatRate, formatShare } from '../format.ts'
 import { type LoadedRun, loadFlame } from '../load.ts'
+import { lineKeys, socketCharts, socketLabel } from '../plots/sockets.ts'
 import type { PlotSettings, SocketProfile, SocketSet } from '../results.ts'
 import { compareSettings, groupBy, keyOf, type SocketEntry, settingNames, settingOf } from '../settings.ts'
 import type { Headline } from './headline.ts'

@@ -1,7 +1,7 @@
 /** Tables of the report: all sets, two runs side by side, Δ inline. */
 
-import type { InlinePair } from '../charts/inline.ts'
 import { escapeHtml, formatBytes, formatCount, formatRate } from '../format.ts'
+import type { InlinePair } from '../plots/inline.ts'
 import type { Setting } from '../results.ts'
 import {
   type Entry,

@@ -5,10 +5,10 @@
  * t_send is later than t_subm, so the first median is the smaller one; the time saved is the difference the other way.
  */
 
+import { type Chart, COLOURS, FAINT, fitted, GRID, INK, textWidth } from '../charts/svg.ts'
 import { formatCount } from '../format.ts'
 import type { PlotSettings } from '../results.ts'
 import { groupBy, keyOf, type LatencyEntry, labelOf, RUN, settingNames } from '../settings.ts'
-import { type Chart, COLOURS, FAINT, fitted, GRID, INK, textWidth } from './svg.ts'
 
 export interface InlinePair {
   label: string

@@ -3,11 +3,11 @@
  */
 
 import { medianOf } from '../../stats/index.ts'
+import { type Line, type LineChart, lineChart, MAX_LINES } from '../charts/lines.ts'
+import type { Chart } from '../charts/svg.ts'
 import { formatBytes, formatCount, formatNsTick } from '../format.ts'
 import type { PlotSettings, Setting } from '../results.ts'
 import { groupBy, keyOf, type LatencyEntry, labelOf, RUN, settingNames, settingOf } from '../settings.ts'
-import { type Line, type LineChart, lineChart, MAX_LINES } from './lines.ts'
-import type { Chart } from './svg.ts'
 
 /** Settings by which a crowded chart is taken apart, in this order. */
 const SPLIT_ORDER = ['op', 'service', 'device', 'stamp', 'inline', 'poll', RUN]

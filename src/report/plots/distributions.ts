@@ -4,13 +4,13 @@
 
 import { join } from 'node:path'
 import { histogram } from '../../stats/index.ts'
+import { type HistogramChart, type HistogramPanel, type HistogramSeries, histogramChart } from '../charts/histogram.ts'
+import type { Chart } from '../charts/svg.ts'
 import { readTimestamps } from '../csv.ts'
 import { ReportError } from '../errors.ts'
 import { latencies } from '../latencies.ts'
 import type { PlotSettings } from '../results.ts'
 import { groupBy, keyOf, type LatencyEntry, labelOf, RUN, settingNames } from '../settings.ts'
-import { type HistogramChart, type HistogramPanel, type HistogramSeries, histogramChart } from './histogram.ts'
-import type { Chart } from './svg.ts'
 
 /** Panels that are shown at once; the others are below, folded. */
 export const MAX_PANELS = 8

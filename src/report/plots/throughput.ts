@@ -5,11 +5,11 @@
  */
 
 import { medianOf } from '../../stats/index.ts'
+import { lineChart, MAX_LINES } from '../charts/lines.ts'
+import type { Chart } from '../charts/svg.ts'
 import { formatBytes, formatRateTick } from '../format.ts'
 import type { PlotSettings } from '../results.ts'
 import { compareSettings, groupBy, keyOf, labelOf, settingNames, type ThroughputEntry } from '../settings.ts'
-import { lineChart, MAX_LINES } from './lines.ts'
-import type { Chart } from './svg.ts'
 
 const SIZE = 8
 const CONCURRENT = 64

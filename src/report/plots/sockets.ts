@@ -4,11 +4,11 @@
  */
 
 import { medianOf } from '../../stats/index.ts'
+import { type Line, lineChart, MAX_LINES } from '../charts/lines.ts'
+import type { Chart } from '../charts/svg.ts'
 import { formatBytes, formatNs, formatRateTick } from '../format.ts'
 import type { PlotSettings } from '../results.ts'
 import { compareSettings, groupBy, keyOf, labelOf, type SocketEntry, settingNames } from '../settings.ts'
-import { type Line, lineChart, MAX_LINES } from './lines.ts'
-import type { Chart } from './svg.ts'
 
 export function socketCharts(entries: readonly SocketEntry[], plot: PlotSettings): Chart[] {
   const measured = entries.filter((entry) => entry.set.messages > 0)
