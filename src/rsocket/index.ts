@@ -1,10 +1,13 @@
-/** Sockets over RDMA: the protocol of rsockets, and its calls by their names in rsocket.h. */
-
+/**
+ * Sockets over RDMA.
+ *
+ *     sockets/     the calls of rsocket.h, and the sockets behind them
+ *     runtime/     who waits and who wakes
+ *     protocol/    streams and headers of datagrams; pure
+ */
 export * from './protocol/constants.ts'
-export { type RSocketDrops, rsocketDrops, rsocketProtocolErrors } from './protocol/counters.ts'
-export * from './sockets/api.ts'
-export { RDatagram } from './sockets/datagram.ts'
-export { RSocketError } from './sockets/errors.ts'
-export { type PollFd, rpoll, rselect } from './sockets/poll.ts'
-export { RSocket } from './sockets/socket.ts'
-export type { RSocketCounters, RSocketLike, RSocketOptions, SocketAddress, Watch } from './sockets/types.ts'
+export { type RSocketCounters, type RSocketDrops, rsocketDrops, rsocketProtocolErrors } from './protocol/counters.ts'
+export { Errno, type ErrnoName, errnoName, errnoText } from './protocol/errno.ts'
+export type { SocketAddress } from './runtime/address.ts'
+export type { Watch } from './runtime/watches.ts'
+export * from './sockets/index.ts'

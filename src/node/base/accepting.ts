@@ -2,7 +2,7 @@
 import { channel } from 'node:diagnostics_channel'
 import { type BlockList, type DropArgument, isIP, type Server } from 'node:net'
 import { inRootContext } from '../../memory/index.ts'
-import type { RSocketLike } from '../../rsocket/sockets/types.ts'
+import type { RSocketLike } from '../../rsocket/index.ts'
 import { type Attachment, attach, type LinkedStream } from './attachment.ts'
 import { nodeAddress } from './transport.ts'
 

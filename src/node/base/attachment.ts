@@ -5,7 +5,8 @@
  */
 import type { BlockList } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { RSocketLike, SocketAddress } from '../../rsocket/sockets/types.ts'
+import type { RSocketLike } from '../../rsocket/index.ts'
+import type { SocketAddress } from '../../rsocket/runtime/index.ts'
 import { setAsyncId } from './async-id.ts'
 import { codedError, errnoError } from './errors.ts'
 import { Link, type LinkOwner } from './link.ts'

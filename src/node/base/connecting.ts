@@ -9,8 +9,7 @@ import {
   isIP,
   type LookupFunction,
 } from 'node:net'
-import { Errno, SOCK_STREAM } from '../../rsocket/protocol/constants.ts'
-import type { RSocketLike } from '../../rsocket/sockets/types.ts'
+import { Errno, type RSocketLike, SOCK_STREAM } from '../../rsocket/index.ts'
 import type { Context } from '../../verbs/index.ts'
 import { isBlocked } from './accepting.ts'
 import { type Attachment, attach, isLive, type LinkedStream, type OnRead } from './attachment.ts'

@@ -18,14 +18,15 @@ import {
   MSG_DONTWAIT,
   POLLIN,
   POLLOUT,
+  type RSocketLike,
   SHUT_WR,
   SO_ERROR,
   SO_KEEPALIVE,
   SO_LINGER,
   SOL_SOCKET,
   TCP_KEEPIDLE,
-} from '../../rsocket/protocol/constants.ts'
-import type { RSocketLike, SocketAddress, Watch } from '../../rsocket/sockets/types.ts'
+} from '../../rsocket/index.ts'
+import type { SocketAddress, Watch } from '../../rsocket/runtime/index.ts'
 import { again } from './transport.ts'
 
 /** The stream above. */

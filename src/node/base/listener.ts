@@ -10,11 +10,12 @@ import {
   IPV6_V6ONLY,
   O_NONBLOCK,
   POLLIN,
+  type RSocketLike,
   SO_REUSEADDR,
   SOCK_STREAM,
   SOL_SOCKET,
-} from '../../rsocket/protocol/constants.ts'
-import type { RSocketLike, Watch } from '../../rsocket/sockets/types.ts'
+} from '../../rsocket/index.ts'
+import type { Watch } from '../../rsocket/runtime/index.ts'
 import type { Context } from '../../verbs/index.ts'
 import { addressError, errnoError, type SystemError } from './errors.ts'
 import { again, nodeAddress, openSocket } from './transport.ts'

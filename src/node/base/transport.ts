@@ -1,9 +1,16 @@
 /** Where the sockets below come from: rsockets, unless a test puts something else in their place. */
 
-import { AF_INET, AF_INET6, Errno, F_SETFL, O_NONBLOCK } from '../../rsocket/protocol/constants.ts'
-import { UdpService } from '../../rsocket/runtime/udp-service.ts'
-import { rsocket } from '../../rsocket/sockets/api.ts'
-import type { RSocketLike, RSocketOptions } from '../../rsocket/sockets/types.ts'
+import {
+  AF_INET,
+  AF_INET6,
+  Errno,
+  F_SETFL,
+  O_NONBLOCK,
+  type RSocketLike,
+  type RSocketOptions,
+  rsocket,
+} from '../../rsocket/index.ts'
+import { UdpService } from '../../rsocket/runtime/index.ts'
 
 export type OpenSocket = (family: number, type: number, options: RSocketOptions) => RSocketLike
 

@@ -10,6 +10,9 @@ import {
   POLLIN,
   POLLOUT,
   RDMA_PEERS,
+  type RSocketCounters,
+  type RSocketLike,
+  type RSocketOptions,
   SO_BROADCAST,
   SO_RCVBUF,
   SO_REUSEADDR,
@@ -17,8 +20,8 @@ import {
   SOCK_DGRAM,
   SOL_RDMA,
   SOL_SOCKET,
-} from '../../rsocket/protocol/constants.ts'
-import type { RSocketCounters, RSocketLike, RSocketOptions, SocketAddress, Watch } from '../../rsocket/sockets/types.ts'
+} from '../../rsocket/index.ts'
+import type { SocketAddress, Watch } from '../../rsocket/runtime/index.ts'
 import { errnoError } from '../base/errors.ts'
 import { again, nodeAddress, openSocket, whenDatagramsGo } from '../base/transport.ts'
 

@@ -4,7 +4,7 @@
  * of libuv's handle.
  */
 import dgram from 'node:dgram'
-import type { RSocketCounters } from '../../rsocket/sockets/types.ts'
+import type { RSocketCounters } from '../../rsocket/index.ts'
 import type { Context } from '../../verbs/index.ts'
 import { setAsyncId } from '../base/async-id.ts'
 import { fillable } from '../base/callable.ts'

@@ -3,7 +3,7 @@
  * its connections and closes is Node's own code. What it listens with is ours, in the place of libuv's handle.
  */
 import net, { type ListenOptions } from 'node:net'
-import type { RSocketLike } from '../../rsocket/sockets/types.ts'
+import type { RSocketLike } from '../../rsocket/index.ts'
 import type { Context } from '../../verbs/index.ts'
 import { type AcceptingServer, acceptConnection } from '../base/accepting.ts'
 import { setAsyncId } from '../base/async-id.ts'

@@ -4,7 +4,7 @@
  */
 import cluster from 'node:cluster'
 import net from 'node:net'
-import type { RSocketLike } from '../../rsocket/sockets/types.ts'
+import type { RSocketLike } from '../../rsocket/index.ts'
 import { acceptConnection } from '../base/accepting.ts'
 import { setAsyncId } from '../base/async-id.ts'
 import type { SystemError } from '../base/errors.ts'

@@ -21,8 +21,8 @@ import {
   workCompletions,
 } from '../../verbs/index.ts'
 import { type ConnData, Feature } from './conn-data.ts'
-import { Errno } from './constants.ts'
 import { Counters, countProtocolError, type ProtocolError, protocolErrors } from './counters.ts'
+import { Errno } from './errno.ts'
 import type { StreamLink } from './link.ts'
 import { Mapped } from './mapped.ts'
 import { Control, hostBigEndian, message, messageOp, messageValue, Op } from './messages.ts'

@@ -1,8 +1,7 @@
 /**
  * The names and numbers of sockets that rsockets use. Families, levels, options and flags have the numbers of Linux on
- * every platform: they never leave this library. Errors have the numbers of the system, as `os.constants.errno` has them.
+ * every platform: they never leave this library. For errors see errno.ts.
  */
-import { constants } from 'node:os'
 
 export const AF_INET = 2
 export const AF_INET6 = 10
@@ -96,89 +95,3 @@ export const RDMA_PEERS = 0x104
 export const PROT_NONE = 0
 export const PROT_READ = 1
 export const PROT_WRITE = 2
-
-const errnoNames = [
-  'EAGAIN',
-  'EALREADY',
-  'EADDRINUSE',
-  'EADDRNOTAVAIL',
-  'EAFNOSUPPORT',
-  'EBADF',
-  'EBUSY',
-  'ECONNABORTED',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EDESTADDRREQ',
-  'EFAULT',
-  'EHOSTUNREACH',
-  'EINPROGRESS',
-  'EINTR',
-  'EINVAL',
-  'EIO',
-  'EISCONN',
-  'EMFILE',
-  'EMSGSIZE',
-  'ENETUNREACH',
-  'ENOBUFS',
-  'ENODEV',
-  'ENOMEM',
-  'ENOPROTOOPT',
-  'ENOTCONN',
-  'EOPNOTSUPP',
-  'EPIPE',
-  'EPROTO',
-  'EPROTONOSUPPORT',
-  'ETIMEDOUT',
-] as const
-export type ErrnoName = (typeof errnoNames)[number]
-
-/** Numbers of the errors that rsockets give; a call that fails returns one, negative. */
-export const Errno: Readonly<Record<ErrnoName, number>> = Object.fromEntries(
-  errnoNames.map((name) => [name, constants.errno[name]]),
-) as Record<ErrnoName, number>
-
-const names = new Map<number, ErrnoName>(Object.entries(Errno).map(([name, n]) => [n, name as ErrnoName]))
-
-/** `ECONNRESET` for 104 or −104; `EIO` for a number that has no name here. */
-export function errnoName(number: number): ErrnoName {
-  return names.get(Math.abs(number)) ?? 'EIO'
-}
-
-const texts: Readonly<Record<ErrnoName, string>> = {
-  EAGAIN: 'it would have to wait: try again when the socket is ready',
-  EALREADY: 'a connection is being made already',
-  EADDRINUSE: 'another socket has the address and port: choose another port',
-  EADDRNOTAVAIL: 'the address is not one of this machine and its RDMA devices',
-  EAFNOSUPPORT: 'the address is of another family than the socket',
-  EBADF: 'the socket is closed',
-  EBUSY: 'something else uses it',
-  ECONNABORTED: 'the connection ended before it was accepted',
-  ECONNREFUSED: 'nobody listens there, or the peer refused the connection',
-  ECONNRESET: 'the peer ended the connection, or broke the protocol',
-  EDESTADDRREQ: 'there is no address to send to: connect first, or give one',
-  EFAULT: 'the buffer lies outside the memory that was given',
-  EHOSTUNREACH: 'no RDMA device leads to this address',
-  EINPROGRESS: 'the connection is being made',
-  EINTR: 'the call was interrupted',
-  EINVAL: 'an argument is wrong, or the socket is not in a state for this',
-  EIO: 'the device failed',
-  EISCONN: 'the socket is connected already',
-  EMFILE: 'the process has as many descriptors as it may',
-  EMSGSIZE: 'the message is longer than a datagram can be',
-  ENETUNREACH: 'there is no route to this address',
-  ENOBUFS: 'no buffer is free',
-  ENODEV: 'there is no such device',
-  ENOMEM: 'there is no memory left for this',
-  ENOPROTOOPT: 'there is no such option',
-  ENOTCONN: 'the socket is not connected',
-  EOPNOTSUPP: 'this kind of socket cannot do that',
-  EPIPE: 'this side of the connection was shut down for sending',
-  EPROTO: 'the peer broke the protocol',
-  EPROTONOSUPPORT: 'there is no such protocol for this type of socket',
-  ETIMEDOUT: 'the peer does not answer',
-}
-
-/** What an error number means, and what to do. */
-export function errnoText(number: number): string {
-  return texts[errnoName(number)]
-}

@@ -1,5 +1,21 @@
 /** What is counted: of each connection, and of all that broke the protocol in this thread. */
-import type { RSocketCounters } from '../sockets/types.ts'
+/** Figures of one connection. `protocolErrors` counts what ended it, by its reason. */
+export interface RSocketCounters {
+  bytesSent: number
+  bytesReceived: number
+  /** Messages of the protocol, data and control. */
+  messagesSent: number
+  messagesReceived: number
+  /** How often a send or a receive found nothing to do and the thread slept. */
+  sleeps: number
+  /** Times that data waited for a receive buffer of the peer, and for credits. */
+  waitsForBuffer: number
+  waitsForCredits: number
+  /** Bytes that went from the caller's memory into the peer's without a copy on this side. */
+  bytesDirect: number
+  /** Datagrams that came and were not kept: no header, not from the peer of `connect`, no way back, or nobody read in time. */
+  datagramsDropped: number
+}
 
 /** Why a connection was ended by this end, and what is said about it. */
 export const protocolErrors = {

@@ -18,8 +18,6 @@
  *      2  port       of the sender's socket
  *      4  address    4 bytes; or flow information, 4 bytes, and 16 bytes
  */
-import { isIPv4, SocketAddress as NodeAddress } from 'node:net'
-
 const tag = 0x55555555
 
 export const UdpOp = { Data: 0, Control: 7 } as const
@@ -34,36 +32,6 @@ export interface UdpHeader {
 export interface DatagramHeader {
   port: number
   address: Uint8Array
-}
-
-/** 4 or 16 bytes; undefined for what is no address. */
-export function addressBytes(text: string): Uint8Array | undefined {
-  const plain = text.split('%', 1)[0]!
-  if (isIPv4(plain)) return Uint8Array.from(plain.split('.'), Number)
-  let normal: string
-  try {
-    normal = new NodeAddress({ address: plain, family: 'ipv6' }).address
-  } catch {
-    return undefined
-  }
-  const dotted = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(normal)
-  if (dotted) {
-    const [a, b, c, d] = dotted[2]!.split('.').map(Number) as [number, number, number, number]
-    normal = `${dotted[1]}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
-  }
-  const [head = '', tail] = normal.split('::')
-  const words = (part: string): number[] =>
-    part === '' ? [] : part.split(':').map((word) => Number.parseInt(word, 16))
-  const first = words(head)
-  const last = tail === undefined ? [] : words(tail)
-  const all = [...first, ...new Array<number>(8 - first.length - last.length).fill(0), ...last]
-  return Uint8Array.from(all.flatMap((word) => [word >> 8, word & 0xff]))
-}
-
-export function addressText(bytes: Uint8Array): string {
-  if (bytes.length === 4) return bytes.join('.')
-  const words = Array.from({ length: 8 }, (_, i) => ((bytes[2 * i]! << 8) | bytes[2 * i + 1]!).toString(16))
-  return new NodeAddress({ address: words.join(':'), family: 'ipv6' }).address
 }
 
 export function udpHeaderBytes(address: Uint8Array): number {

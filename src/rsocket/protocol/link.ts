@@ -1,5 +1,4 @@
 /** What a stream socket uses of its connection, be it a queue pair of its own or a stream of a trunk. */
-import type { Adapter } from '../runtime/adapter.ts'
 import type { Counters } from './counters.ts'
 import type { Mapped } from './mapped.ts'
 
@@ -42,11 +41,4 @@ export interface StreamLink {
   disconnect(): void
   sendKeepalive(): boolean
   end(error: number, reason: string): void
-}
-
-/** A link with the adapter whose events tell of it. */
-export interface Line {
-  readonly adapter: Adapter
-  readonly connection: StreamLink
-  close(): void
 }

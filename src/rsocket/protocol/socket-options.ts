@@ -1,6 +1,6 @@
 /** The options of stream sockets: what `setsockopt` and `getsockopt` know, and what is kept for each. */
+
 import {
-  Errno,
   IP_TOS,
   IPPROTO_IP,
   IPPROTO_IPV6,
@@ -34,6 +34,7 @@ import {
   TCP_MAXSEG,
   TCP_NODELAY,
 } from './constants.ts'
+import { Errno } from './errno.ts'
 import { defaultMaxPeers, defaultMaxStreams, defaultOptions, defaultPollingUs, type StreamOptions } from './options.ts'
 
 /** Of `tcp_keepalive_time`. */

@@ -1,10 +1,8 @@
 /** A stream of a trunk: what a socket has of it. See trunk.ts. */
 
-import { heat, type Member } from '../runtime/loop.ts'
-import { Errno } from './constants.ts'
 import { Counters } from './counters.ts'
+import { Errno } from './errno.ts'
 import type { StreamLink } from './link.ts'
-import type { Trunk } from './trunk.ts'
 import { Frame, windowBytes } from './trunk-frames.ts'
 
 /** Ports that clients' ends show: those that nobody binds. */
@@ -16,16 +14,40 @@ interface Source {
   recv(buffer: Uint8Array, offset: number, length: number): number
 }
 
+/** What a stream uses of its trunk. */
+export interface Mux {
+  /** Bytes of data that a frame could carry now. */
+  readonly room: number
+  /** Whether nothing waits to be sent. */
+  readonly flushed: boolean
+  readonly streams: ReadonlyMap<number, TrunkStream>
+  /** Memory for a window, and back. */
+  borrow(): Uint8Array
+  giveBack(window: Uint8Array): void
+  /** Sends data; how much was taken. */
+  write(id: number, buffer: Uint8Array, from: number, length: number): number
+  /** Sends a frame without data, as soon as it can be. */
+  say(kind: number, id: number, value?: number): void
+  sayCredit(id: number): void
+  /** All streams are told when there is room again. */
+  awaitRoom(): void
+  process(): number
+  reap(): void
+  arm(): void
+  sendKeepalive(): boolean
+  drop(stream: TrunkStream): void
+}
+
 export class TrunkStream implements StreamLink {
-  readonly trunk: Trunk
+  readonly trunk: Mux
   readonly id: number
   port: number
   readonly counters: Counters = new Counters()
   readonly foreign = false
   readonly mapped = null
   readonly lastPosted = 0
-  /** Who is told when something has come. */
-  member: Member | null = null
+  /** Called when something has changed: something came, there is room, it is over. */
+  onNews: (() => void) | null = null
   /** Called once, when the peer has accepted (0) or refused. */
   onAnswer: ((errno: number) => void) | null = null
   open: boolean
@@ -47,7 +69,7 @@ export class TrunkStream implements StreamLink {
   /** A credit frame waits to be sent. */
   #crediting = false
 
-  constructor(trunk: Trunk, id: number, accepted: boolean) {
+  constructor(trunk: Mux, id: number, accepted: boolean) {
     this.trunk = trunk
     this.id = id
     this.port = firstPort + (id % ports)
@@ -58,7 +80,7 @@ export class TrunkStream implements StreamLink {
 
   /** Tells the socket that something has changed. */
   news(): void {
-    if (this.member !== null) heat(this.member)
+    this.onNews?.()
   }
 
   // --- from the trunk ----------------------------------------------------------------------------------------------

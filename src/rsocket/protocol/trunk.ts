@@ -8,11 +8,12 @@
  * have their streams. So the trunk lets go of the carrier first, and has one that is closed in its place. The end of the
  * carrier is told once, to all streams and to the owner.
  */
-import { Errno } from './constants.ts'
+
 import { countDrop, countProtocolError, type ProtocolError, protocolErrors } from './counters.ts'
+import { Errno } from './errno.ts'
 import { defaultMaxStreams } from './options.ts'
 import { type Carried, ClosedCarrier, Frame, headBytes, windowBytes } from './trunk-frames.ts'
-import { TrunkStream } from './trunk-stream.ts'
+import { type Mux, TrunkStream } from './trunk-stream.ts'
 
 /** Data of one frame: then others have their turn. */
 const maxData = 1 << 14
@@ -38,7 +39,7 @@ export interface TrunkOwner {
   idle(trunk: Trunk): void
 }
 
-export class Trunk {
+export class Trunk implements Mux {
   #carrier: Carried
   readonly streams: Map<number, TrunkStream> = new Map()
   owner: TrunkOwner

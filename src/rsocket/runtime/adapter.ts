@@ -11,7 +11,8 @@ import {
   type ProtectionDomain,
   reapDead,
 } from '../../verbs/index.ts'
-import { forget, givesTurns, heat, leave, type Member, use } from './loop.ts'
+import type { StreamLink } from '../protocol/index.ts'
+import { type EventSource, forget, givesTurns, heat, leave, type Member, use } from './loop.ts'
 
 /** Longest time without a look around, for what makes no event. */
 const sliceMs = 100
@@ -40,7 +41,14 @@ interface Piece {
   region: MemoryRegion
 }
 
-export class Adapter {
+/** A link with the adapter whose events report what comes on it. */
+export interface Line {
+  readonly adapter: Adapter
+  readonly connection: StreamLink
+  close(): void
+}
+
+export class Adapter implements EventSource {
   readonly context: Context
   readonly pd: ProtectionDomain
   readonly channel: CompletionChannel

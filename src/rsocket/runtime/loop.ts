@@ -5,15 +5,20 @@
  * their completion channel instead. So thousands of idle connections cost nothing, and busy ones no sleep.
  */
 import { inRootContext, nowNs } from '../../memory/index.ts'
-import type { Adapter } from './adapter.ts'
 
 export interface Member {
-  /** The adapter whose events tell of this member; null if there is none (yet). */
-  readonly adapter: Adapter | null
-  /** Looks what has come and calls who waits for it; true if anything happened. */
+  /** Takes what has come and calls those that wait for it; true if anything happened. */
   turn(): boolean
-  /** From now on an event tells of what comes; what has come already is told now, and true returned. */
+  /** Arms the completion event; what has come already is reported now, and true returned. */
   arm(): boolean
+}
+
+/** Where completion events come from: a completion channel that members are armed on. */
+export interface EventSource {
+  /** Takes the events that are there: their members become hot. */
+  collect(): void
+  /** Waits in the event loop for the next one. */
+  wait(): void
 }
 
 /** So long the loop goes on looking after something has happened. A sleep and its end cost about as much. */
@@ -22,7 +27,7 @@ const spinNs = 100e3
 const collectEvery = 8
 
 const hot = new Set<Member>()
-const adapters = new Set<Adapter>()
+const sources = new Set<EventSource>()
 let running = false
 let lastActiveNs = 0
 let turns = 0
@@ -33,7 +38,7 @@ export function heat(member: Member): void {
   run()
 }
 
-/** Whether the loop gives turns, and will tell adapters to wait when it ends. */
+/** Whether the loop gives turns, and will have the sources wait when it ends. */
 export function givesTurns(): boolean {
   return running
 }
@@ -42,13 +47,14 @@ export function forget(member: Member): void {
   hot.delete(member)
 }
 
-/** For adapters: members of theirs are watched, or not any more. */
-export function use(adapter: Adapter): void {
-  adapters.add(adapter)
+/** A source has members that are watched. */
+export function use(source: EventSource): void {
+  sources.add(source)
 }
 
-export function leave(adapter: Adapter): void {
-  adapters.delete(adapter)
+/** It has none any more. */
+export function leave(source: EventSource): void {
+  sources.delete(source)
 }
 
 function run(): void {
@@ -80,12 +86,12 @@ function turn(): void {
 function round(): boolean {
   let active = false
   turns = (turns + 1) % collectEvery
-  if (turns === 0) for (const adapter of adapters) adapter.collect()
+  if (turns === 0) for (const source of sources) source.collect()
   for (const member of hot) if (member.turn()) active = true
   return active && hot.size > 0
 }
 
-/** From now on events tell of what comes. */
+/** Leaves what comes to events. */
 function rest(): void {
   running = false
   const resting = [...hot]
@@ -101,6 +107,6 @@ function rest(): void {
     // A callback that throws stops nobody else.
     for (const member of resting.slice(armed)) hot.add(member)
     if (hot.size > 0) run()
-    for (const adapter of adapters) adapter.wait()
+    for (const source of sources) source.wait()
   }
 }

@@ -1,9 +1,9 @@
 /** Trunks that lead from here: one for each address that sockets which share connect to. */
 import { inRootContext } from '../../memory/index.ts'
-import type { StreamConnection } from '../protocol/connection.ts'
-import { Trunk, type TrunkOwner } from '../protocol/trunk.ts'
-import type { SocketAddress, Watch } from '../sockets/types.ts'
+import { type StreamConnection, Trunk, type TrunkOwner } from '../protocol/index.ts'
 import type { Adapter } from './adapter.ts'
+import type { SocketAddress } from './address.ts'
+import type { Watch } from './watches.ts'
 
 /** A trunk without streams is kept so long. */
 const keepMs = 1000

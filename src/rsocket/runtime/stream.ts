@@ -1,13 +1,19 @@
 /** What a stream socket has of a device while it is connected: made for an id of the RDMA CM, and given back with it. */
 import type { CmId } from '../../cm/index.ts'
 import type { CompletionQueue } from '../../verbs/index.ts'
-import { type ConnData, decodeConnData, encodeConnData } from '../protocol/conn-data.ts'
-import { extraReceives, StreamConnection } from '../protocol/connection.ts'
-import type { Line } from '../protocol/link.ts'
-import { clampOptions, optionsFor } from '../protocol/options.ts'
-import type { SocketOptions } from '../protocol/socket-options.ts'
-import { StreamMemory, type StreamQueuePair } from '../protocol/stream-memory.ts'
-import { Adapter, type CqOwner, type Watched } from './adapter.ts'
+import {
+  type ConnData,
+  clampOptions,
+  decodeConnData,
+  encodeConnData,
+  extraReceives,
+  optionsFor,
+  type SocketOptions,
+  StreamConnection,
+  StreamMemory,
+  type StreamQueuePair,
+} from '../protocol/index.ts'
+import { Adapter, type CqOwner, type Line, type Watched } from './adapter.ts'
 import { heat, type Member } from './loop.ts'
 
 /** What every connection of rsockets asks for: no READs, repetitions as often as there are, no limit to RNR. */

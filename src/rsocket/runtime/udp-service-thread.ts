@@ -5,8 +5,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import type { MessagePort } from 'node:worker_threads'
 import { threadData } from '../../memory/index.ts'
-import { Errno, type ErrnoName } from '../protocol/constants.ts'
-import { datagramCost, type FromUdp, Room, type ToUdp } from './udp-service.ts'
+import { datagramCost, type FromUdp, Room, type ToUdp } from './udp-messages.ts'
 
 const { port, signal } = threadData<{ port: MessagePort; signal: Int32Array }>()
 const sockets = new Map<number, Socket>()
@@ -24,7 +23,7 @@ function bind(message: Extract<ToUdp, { what: 'bind' }>): void {
   socket.once('error', (error: NodeJS.ErrnoException) => {
     sockets.delete(id)
     socket.close()
-    say({ what: 'failed', id, errno: Errno[error.code as ErrnoName] ?? Errno.EIO, text: error.message })
+    say({ what: 'failed', id, code: error.code ?? '', text: error.message })
   })
   socket.bind({ port: message.port, address }, () => {
     socket.removeAllListeners('error')

@@ -7,34 +7,8 @@
 import { closeSync, openSync } from 'node:fs'
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads'
 import { inRootContext, startThread, withContext } from '../../memory/index.ts'
-import { Errno } from '../protocol/constants.ts'
-
-export type ToUdp =
-  | {
-      what: 'bind'
-      id: number
-      family: 4 | 6
-      address: string
-      port: number
-      reuse: boolean
-      v6Only: boolean
-      room: Int32Array
-    }
-  | { what: 'send'; id: number; data: Uint8Array; address: string; port: number }
-  | { what: 'broadcast'; id: number; on: boolean }
-  | { what: 'close'; id: number }
-
-export type FromUdp =
-  /** The thread runs. */
-  | { what: 'ready' }
-  | { what: 'bound'; id: number; port: number }
-  | { what: 'failed'; id: number; errno: number; text: string }
-  | { what: 'data'; id: number; data: Uint8Array; address: string; port: number }
-
-/** Words of what is shared for each socket: bytes that wait for the program, how many may, datagrams that were dropped. */
-export const Room = { waiting: 0, limit: 1, dropped: 2 } as const
-/** What a datagram counts beyond its bytes. */
-export const datagramCost = 256
+import { Errno, type ErrnoName } from '../protocol/index.ts'
+import { datagramCost, type FromUdp, Room, type ToUdp } from './udp-messages.ts'
 
 export interface UdpOwner {
   /** More than the socket may keep came. */
@@ -196,7 +170,7 @@ export class UdpService {
       }
       if (answer?.what === 'failed') {
         this.#answers.delete(id)
-        return { errno: answer.errno, text: answer.text }
+        return { errno: Errno[answer.code as ErrnoName] ?? Errno.EIO, text: answer.text }
       }
       const left = end - performance.now()
       if (this.#failure !== undefined) return { errno: Errno.EIO, text: this.#failure }

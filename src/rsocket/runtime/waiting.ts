@@ -4,9 +4,8 @@
  * and one that does not is slept for. Sleeping makes waits longer, so now and then it is tried whether polling does again.
  */
 import { nowNs } from '../../memory/index.ts'
-import type { Line, StreamLink } from '../protocol/link.ts'
-import type { SocketOptions } from '../protocol/socket-options.ts'
-import { watchMs } from './adapter.ts'
+import type { SocketOptions, StreamLink } from '../protocol/index.ts'
+import { type Line, watchMs } from './adapter.ts'
 import type { Hub } from './hub.ts'
 
 export const Wanted = { Read: 0, Write: 1, Done: 2, Control: 3, Space: 4 } as const

@@ -1,7 +1,13 @@
 /** Who wants to know of a socket's readiness in the event loop. */
 import { withContext } from '../../memory/index.ts'
-import { POLLERR, POLLHUP } from '../protocol/constants.ts'
-import type { Watch } from '../sockets/types.ts'
+import { POLLERR, POLLHUP } from '../protocol/index.ts'
+
+/** Ends a watch; `unref` lets the event loop end although it goes on, as with a timer. */
+export interface Watch {
+  (): void
+  ref(): void
+  unref(): void
+}
 
 interface One {
   events: number

@@ -13,11 +13,12 @@ import {
   SOCK_DGRAM,
   SOCK_NONBLOCK,
   SOCK_STREAM,
-} from '../protocol/constants.ts'
+} from '../protocol/index.ts'
+import type { SocketAddress } from '../runtime/index.ts'
 import { RDatagram } from './datagram.ts'
 import { RSocketError } from './errors.ts'
 import { RSocket } from './socket.ts'
-import type { RSocketLike, RSocketOptions, SocketAddress } from './types.ts'
+import type { RSocketLike, RSocketOptions } from './types.ts'
 
 /**
  * Makes a socket: AF_INET or AF_INET6, SOCK_STREAM or SOCK_DGRAM, perhaps with SOCK_NONBLOCK. Throws an RSocketError with

@@ -5,16 +5,14 @@
  * it, and there is a limit: then one is forgotten from which, and to which, nothing came lately. It is asked for its queue
  * pair again when it is needed again.
  */
+
 import { PortSpace } from '../../cm/index.ts'
 import type { AddressHandle } from '../../verbs/index.ts'
-import { Errno } from '../protocol/constants.ts'
-import { countDrop } from '../protocol/counters.ts'
-import { addressBytes, addressText } from '../protocol/datagram-headers.ts'
-import type { Hub } from '../runtime/hub.ts'
-import type { Member } from '../runtime/loop.ts'
+import { formatIp } from '../../wire/index.ts'
+import { countDrop, Errno } from '../protocol/index.ts'
+import { addressBytes, type Hub, type Member, type SocketAddress } from '../runtime/index.ts'
 import { DatagramQp } from './datagram-qp.ts'
 import { errnoOf } from './errors.ts'
-import type { SocketAddress } from './types.ts'
 
 export interface Peer {
   readonly address: string
@@ -149,7 +147,7 @@ export class Peers {
     peer.at = at
     this.#dropAlias(peer)
     if (at === peer.bytes) return
-    peer.alias = nameOf(addressText(at), peer.port)
+    peer.alias = nameOf(formatIp(at), peer.port)
     this.#aliases.set(peer.alias, peer)
   }
 

@@ -20,9 +20,8 @@ import {
   type WorkCompletion,
   workCompletions,
 } from '../../verbs/index.ts'
-import { encodeDatagramHeader } from '../protocol/datagram-headers.ts'
-import { Adapter } from '../runtime/adapter.ts'
-import type { Member } from '../runtime/loop.ts'
+import { encodeDatagramHeader } from '../protocol/index.ts'
+import { Adapter, type Member } from '../runtime/index.ts'
 
 /** Bytes of a datagram with its header, as in librdmacm. */
 const slotBytes = 2048

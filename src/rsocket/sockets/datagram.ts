@@ -6,45 +6,56 @@
  * Nobody tells that a peer is gone or has come back with another queue pair. So an address from which nothing came for a
  * second is asked again.
  */
-import { isIPv4, isIPv6 } from 'node:net'
+import { formatIp } from '../../wire/index.ts'
 import {
   AF_INET6,
+  Counters,
+  countDrop,
+  decodeDatagramHeader,
+  decodeUdpHeader,
   Errno,
+  encodeUdpHeader,
   F_GETFD,
   F_GETFL,
   F_SETFD,
   F_SETFL,
+  getOption,
   MSG_DONTWAIT,
   MSG_PEEK,
   O_NONBLOCK,
   O_RDWR,
   POLLIN,
   POLLOUT,
+  type RSocketCounters,
   SO_BROADCAST,
   SO_ERROR,
   SO_TYPE,
   SOCK_DGRAM,
   SOL_SOCKET,
-} from '../protocol/constants.ts'
-import { Counters, countDrop } from '../protocol/counters.ts'
-import {
-  addressText,
-  decodeDatagramHeader,
-  decodeUdpHeader,
-  encodeUdpHeader,
+  SocketOptions,
+  setOption,
   UdpOp,
   udpHeaderBytes,
-} from '../protocol/datagram-headers.ts'
-import { getOption, SocketOptions, setOption } from '../protocol/socket-options.ts'
-import type { Adapter } from '../runtime/adapter.ts'
-import { Hub } from '../runtime/hub.ts'
-import { forget, heat, type Member } from '../runtime/loop.ts'
-import { type UdpOwner, UdpService } from '../runtime/udp-service.ts'
-import { Watches } from '../runtime/watches.ts'
+} from '../protocol/index.ts'
+import {
+  type Adapter,
+  addressError,
+  familyName,
+  forget,
+  Hub,
+  heat,
+  type Member,
+  notAnAddress,
+  type SocketAddress,
+  type UdpOwner,
+  UdpService,
+  type Watch,
+  Watches,
+} from '../runtime/index.ts'
 import { type Peer, Peers } from './datagram-peers.ts'
 import type { DatagramQp } from './datagram-qp.ts'
 import { RSocketError } from './errors.ts'
-import type { RSocketCounters, RSocketLike, RSocketOptions, SocketAddress, Watch } from './types.ts'
+import type { RSocketLike, RSocketOptions } from './types.ts'
 
 /** Longest datagram of UDP. */
 const longestUdp = 65_507
@@ -100,18 +111,14 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   // --- addresses ---------------------------------------------------------------------------------------------------
 
   #wrong(addr: SocketAddress): number {
-    if (typeof addr !== 'object' || addr === null || typeof addr.address !== 'string')
-      throw new TypeError('addr must be { address, port }')
+    const error = addressError(this.family, addr)
     const { port } = addr
     if (!(Number.isInteger(port) && port >= 0 && port <= 65535)) {
       this.reason = `addr.port must be an integer from 0 to 65535, not ${port}`
       return -Errno.EINVAL
     }
-    const plain = addr.address.split('%', 1)[0]!
-    if (this.family === AF_INET6 ? isIPv6(plain) : isIPv4(plain)) return 0
-    if (isIPv4(plain) || isIPv6(plain)) return -Errno.EAFNOSUPPORT
-    this.reason = `'${addr.address}' is no address: look names up with dns.lookup first`
-    return -Errno.EINVAL
+    if (error === -Errno.EINVAL) this.reason = notAnAddress(addr.address)
+    return error
   }
 
   bind(addr: SocketAddress): number {
@@ -288,7 +295,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
       this.#counters.datagramsDropped++
       return
     }
-    const address = addressText(header.address)
+    const address = formatIp(header.address)
     const peer = this.#peers.from(address, header.port)
     if (peer !== undefined) {
       peer.heardMs = performance.now()
@@ -340,7 +347,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     }
     const n = Math.min(buffer.length, data.length)
     buffer.set(n === data.length ? data : data.subarray(0, n))
-    if (from !== undefined) Object.assign(from, { address, port, family: isIPv4(address) ? 'IPv4' : 'IPv6' })
+    if (from !== undefined) Object.assign(from, { address, port, family: familyName(address) })
     return n
   }
 
@@ -438,7 +445,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   getpeername(): Required<SocketAddress> | number {
     if (this.#peer === undefined) return -Errno.ENOTCONN
     const { address, port } = this.#peer
-    return { address, port, family: isIPv4(address) ? 'IPv4' : 'IPv6' }
+    return { address, port, family: familyName(address) }
   }
 
   getsockname(): Required<SocketAddress> | number {

@@ -1,5 +1,5 @@
 /** Errors of the promise forms, with Node's codes. */
-import { Errno, type ErrnoName, errnoName, errnoText } from '../protocol/constants.ts'
+import { Errno, type ErrnoName, errnoName, errnoText } from '../protocol/index.ts'
 
 /** What failed, as Node's system errors say it: `code` is the name, `errno` the negative number, `syscall` the call. */
 export class RSocketError extends Error {

@@ -5,17 +5,20 @@
  *       └────────── connect ─ connecting ────────────────┴─ connected ─ close ─ closing ─ closed
  *                                └─ failed
  */
-import { isIPv4, isIPv6 } from 'node:net'
 import { type CmEvent, CmEventType, type CmId, PortSpace } from '../../cm/index.ts'
-import { decodeConnData, Feature } from '../protocol/conn-data.ts'
-import { AF_INET6, Errno } from '../protocol/constants.ts'
-import { countDrop, countProtocolError } from '../protocol/counters.ts'
-import { type CmOwner, Hub } from '../runtime/hub.ts'
-import { heat } from '../runtime/loop.ts'
-import { connectionParam, Stream } from '../runtime/stream.ts'
+import { AF_INET6, countDrop, countProtocolError, decodeConnData, Errno, Feature } from '../protocol/index.ts'
+import {
+  addressError,
+  type CmOwner,
+  connectionParam,
+  Hub,
+  heat,
+  notAnAddress,
+  type SocketAddress,
+  Stream,
+} from '../runtime/index.ts'
 import { errnoOf } from './errors.ts'
 import { Ready, type State } from './readiness.ts'
-import type { SocketAddress } from './types.ts'
 
 /** Of `listen` without a number. */
 const defaultBacklog = 511
@@ -46,13 +49,8 @@ export abstract class Establishing extends Ready implements CmOwner {
   // --- addresses and listening -------------------------------------------------------------------------------------
 
   protected checkAddress(addr: SocketAddress): number {
-    if (typeof addr !== 'object' || addr === null || typeof addr.address !== 'string')
-      throw new TypeError('addr must be { address, port }')
-    const { address } = addr
-    const plain = address.split('%', 1)[0]!
-    if (this.family === AF_INET6 ? isIPv6(plain) : isIPv4(plain)) return 0
-    if (isIPv4(plain) || isIPv6(plain)) return -Errno.EAFNOSUPPORT
-    return this.failWith(Errno.EINVAL, `'${address}' is no address: look names up with dns.lookup first`)
+    const error = addressError(this.family, addr)
+    return error === -Errno.EINVAL ? this.failWith(Errno.EINVAL, notAnAddress(addr.address)) : error
   }
 
   protected makeId(): CmId {

@@ -1,6 +1,6 @@
 /** `rpoll` and `rselect`: many sockets at once, in a thread that may block. */
 import { nowNs } from '../../memory/index.ts'
-import { Errno, POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLPRI } from '../protocol/constants.ts'
+import { Errno, POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLPRI } from '../protocol/index.ts'
 import type { RSocketLike } from './types.ts'
 
 /** `struct pollfd`; `revents` is filled in. Null in place of a socket is passed over. */

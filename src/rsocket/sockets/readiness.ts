@@ -1,17 +1,30 @@
 import type { CmId } from '../../cm/index.ts'
-import { POLLERR, POLLHUP, POLLIN, POLLOUT, SOCK_STREAM } from '../protocol/constants.ts'
-import type { Line, StreamLink } from '../protocol/link.ts'
-import type { Mappings } from '../protocol/mappings.ts'
-import { SocketOptions } from '../protocol/socket-options.ts'
-import type { Trunk } from '../protocol/trunk.ts'
-import type { Adapter } from '../runtime/adapter.ts'
-import { Hub } from '../runtime/hub.ts'
-import { heat, type Member } from '../runtime/loop.ts'
-import type { Stream } from '../runtime/stream.ts'
-import { Patience } from '../runtime/waiting.ts'
-import { Watches } from '../runtime/watches.ts'
+import {
+  type Mappings,
+  POLLERR,
+  POLLHUP,
+  POLLIN,
+  POLLOUT,
+  type RSocketCounters,
+  SOCK_STREAM,
+  SocketOptions,
+  type StreamLink,
+  type Trunk,
+} from '../protocol/index.ts'
+import {
+  type Adapter,
+  Hub,
+  heat,
+  type Line,
+  type Member,
+  Patience,
+  type SocketAddress,
+  type Stream,
+  type Watch,
+  Watches,
+} from '../runtime/index.ts'
 import { errnoOf } from './errors.ts'
-import type { RSocketCounters, RSocketOptions, SocketAddress, Watch } from './types.ts'
+import type { RSocketOptions } from './types.ts'
 
 export type State = 'idle' | 'bound' | 'listening' | 'connecting' | 'connected' | 'failed' | 'closing' | 'closed'
 

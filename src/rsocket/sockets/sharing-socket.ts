@@ -1,15 +1,7 @@
-import type { StreamConnection } from '../protocol/connection.ts'
-import { Errno } from '../protocol/constants.ts'
-import type { Trunk } from '../protocol/trunk.ts'
-import type { TrunkStream } from '../protocol/trunk-stream.ts'
-import { Adapter } from '../runtime/adapter.ts'
-import { Hub } from '../runtime/hub.ts'
-import { heat } from '../runtime/loop.ts'
-import { type Carrier, keepTrunk, Route } from '../runtime/sharing.ts'
+import { Errno, type StreamConnection, type Trunk, type TrunkStream } from '../protocol/index.ts'
+import { Adapter, type Carrier, Hub, heat, keepTrunk, named, Route, type SocketAddress } from '../runtime/index.ts'
 import { Establishing } from './establishing.ts'
-import { named } from './names.ts'
 import type { State } from './readiness.ts'
-import type { SocketAddress } from './types.ts'
 
 export abstract class Sharing extends Establishing implements Carrier {
   protected abstract override another(): Sharing
@@ -119,7 +111,7 @@ export abstract class Sharing extends Establishing implements Carrier {
       stream.end(Errno.ECONNRESET, 'closed')
       adapter.release()
     }
-    stream.member = this
+    stream.onNews = () => heat(this)
     this.hub ??= Hub.acquire(this.device)
     const own = named(carrier.id!.localAddress)
     const peer = named(carrier.id!.peerAddress!)

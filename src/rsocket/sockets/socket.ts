@@ -1,10 +1,14 @@
 import {
   AF_INET6,
+  Counters,
+  changesKeepAlive,
   Errno,
   F_GETFD,
   F_GETFL,
   F_SETFD,
   F_SETFL,
+  getOption,
+  Mappings,
   MSG_DONTWAIT,
   MSG_PEEK,
   MSG_WAITALL,
@@ -13,6 +17,7 @@ import {
   POLLIN,
   POLLOUT,
   PROT_WRITE,
+  type RSocketCounters,
   SHUT_RD,
   SHUT_RDWR,
   SHUT_WR,
@@ -21,16 +26,12 @@ import {
   SO_LINGER,
   SO_TYPE,
   SOL_SOCKET,
-} from '../protocol/constants.ts'
-import { Counters } from '../protocol/counters.ts'
-import { Mappings } from '../protocol/mappings.ts'
-import { changesKeepAlive, getOption, setOption } from '../protocol/socket-options.ts'
-import { heat } from '../runtime/loop.ts'
-import { Wanted } from '../runtime/waiting.ts'
+  setOption,
+} from '../protocol/index.ts'
+import { heat, named, type SocketAddress, Wanted } from '../runtime/index.ts'
 import { RSocketError } from './errors.ts'
-import { named } from './names.ts'
 import { Sharing } from './sharing-socket.ts'
-import type { RSocketCounters, RSocketLike, SocketAddress } from './types.ts'
+import type { RSocketLike } from './types.ts'
 
 /** What was sent has so long to arrive after `close`, unless SO_LINGER says something else. */
 const closeMs = 10_000

@@ -1,6 +1,6 @@
 /**
- * What an rsocket is to those who build on it. `RSocket` (rsocket.ts) implements this for streams, `RDatagram` for
- * datagrams.
+ * What an rsocket is to those who build on it. `RSocket` (socket.ts) implements this for streams, `RDatagram`
+ * (datagram.ts) for datagrams.
  *
  * Calls that do the network's work return a number: zero or more if all went well, else an error number of the system,
  * negative (`-Errno.EAGAIN`). They throw only for misuse: arguments of a wrong type. A blocking socket (the default, as in
@@ -8,13 +8,8 @@
  * and `watch`, which never block whatever the socket's mode.
  */
 import type { Context } from '../../verbs/index.ts'
-
-/** An address of a socket. Of a name the caller gets the family too; to give it is optional. */
-export interface SocketAddress {
-  address: string
-  port: number
-  family?: 'IPv4' | 'IPv6'
-}
+import type { RSocketCounters } from '../protocol/index.ts'
+import type { SocketAddress, Watch } from '../runtime/index.ts'
 
 export interface RSocketOptions {
   /**
@@ -22,31 +17,6 @@ export interface RSocketOptions {
    * Sockets of one thread share what can be shared of a device.
    */
   device?: string | Context
-}
-
-/** Ends a watch; `unref` lets the event loop end although it goes on, as with a timer. */
-export interface Watch {
-  (): void
-  ref(): void
-  unref(): void
-}
-
-/** Figures of one connection. `protocolErrors` counts what ended it, by its reason. */
-export interface RSocketCounters {
-  bytesSent: number
-  bytesReceived: number
-  /** Messages of the protocol, data and control. */
-  messagesSent: number
-  messagesReceived: number
-  /** How often a send or a receive found nothing to do and the thread slept. */
-  sleeps: number
-  /** Times that data waited for a receive buffer of the peer, and for credits. */
-  waitsForBuffer: number
-  waitsForCredits: number
-  /** Bytes that went from the caller's memory into the peer's without a copy on this side. */
-  bytesDirect: number
-  /** Datagrams that came and were not kept: no header, not from the peer of `connect`, no way back, or nobody read in time. */
-  datagramsDropped: number
 }
 
 export interface RSocketLike extends Disposable {

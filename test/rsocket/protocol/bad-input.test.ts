@@ -1,8 +1,8 @@
 /** A peer that breaks the protocol ends its own connection: with a counter and words, and nothing else. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Opcode, SendFlag, WcStatus, workCompletions } from '../../../src/index.ts'
-import { Errno } from '../../../src/rsocket/protocol/constants.ts'
 import { protocolErrors, rsocketProtocolErrors } from '../../../src/rsocket/protocol/counters.ts'
+import { Errno } from '../../../src/rsocket/protocol/errno.ts'
 import { Control, message, Op, writeSge } from '../../../src/rsocket/protocol/messages.ts'
 import { makePair, type Pair, settle } from './pair.ts'
 

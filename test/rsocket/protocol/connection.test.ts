@@ -1,7 +1,7 @@
 /** One stream between two ends in one thread: data, buffers, credits, the end. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { nativeAvailable, openDevice, QpState } from '../../../src/index.ts'
-import { Errno } from '../../../src/rsocket/protocol/constants.ts'
+import { Errno } from '../../../src/rsocket/protocol/errno.ts'
 import type { StreamOptions } from '../../../src/rsocket/protocol/options.ts'
 import { loopbackDevice } from '../../loopback.ts'
 import { type End, joinEnds, makeEnd, makePair, type Pair, settle, through } from './pair.ts'

@@ -27,14 +27,14 @@ import {
   type SocketAddress,
 } from '../../../src/index.ts'
 import {
-  addressBytes,
-  addressText,
   decodeDatagramHeader,
   decodeUdpHeader,
   encodeDatagramHeader,
   encodeUdpHeader,
   UdpOp,
 } from '../../../src/rsocket/protocol/datagram-headers.ts'
+import { addressBytes } from '../../../src/rsocket/runtime/address.ts'
+import { formatIp } from '../../../src/wire/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
 import { holds } from '../../verbs-model/repeat.ts'
 
@@ -76,10 +76,10 @@ describe('headers', () => {
   test('addresses as text and bytes', () => {
     holds(
       fc.property(address, (bytes) => {
-        expect(addressBytes(addressText(bytes))).toEqual(bytes)
+        expect(addressBytes(formatIp(bytes))).toEqual(bytes)
       }),
     )
-    expect(addressText(addressBytes('::1')!)).toBe('::1')
+    expect(formatIp(addressBytes('::1')!)).toBe('::1')
     expect([...addressBytes('::ffff:10.0.0.7')!.subarray(10)]).toEqual([255, 255, 10, 0, 0, 7])
     expect(addressBytes('localhost')).toBeUndefined()
   })

@@ -1,0 +1,22 @@
+/** The protocol of rsockets, without event loop and system: streams on a queue pair, streams on one stream, headers of datagrams. */
+
+export { type ConnData, decodeConnData, encodeConnData, Feature } from './conn-data.ts'
+export { extraReceives, StreamConnection } from './connection.ts'
+export * from './constants.ts'
+export { Counters, countDrop, countProtocolError, type RSocketCounters } from './counters.ts'
+export {
+  decodeDatagramHeader,
+  decodeUdpHeader,
+  encodeDatagramHeader,
+  encodeUdpHeader,
+  UdpOp,
+  udpHeaderBytes,
+} from './datagram-headers.ts'
+export * from './errno.ts'
+export type { StreamLink } from './link.ts'
+export { Mappings } from './mappings.ts'
+export { clampOptions, optionsFor } from './options.ts'
+export { changesKeepAlive, getOption, SocketOptions, setOption } from './socket-options.ts'
+export { StreamMemory, type StreamQueuePair } from './stream-memory.ts'
+export { Trunk, type TrunkOwner } from './trunk.ts'
+export { TrunkStream } from './trunk-stream.ts'

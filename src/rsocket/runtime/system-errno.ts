@@ -1,0 +1,5 @@
+/** Error numbers are those of this system. */
+import { constants } from 'node:os'
+import { useErrno } from '../protocol/index.ts'
+
+useErrno(constants.errno)
