@@ -5,7 +5,7 @@
  */
 import { roceDriver } from './devices/roce/index.ts'
 import { shmDriver } from './devices/shm/index.ts'
-import { registerDriver } from './verbs/index.ts'
+import { registerDriver } from './verbs/provider/index.ts'
 
 registerDriver(shmDriver)
 registerDriver(roceDriver)

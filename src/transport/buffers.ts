@@ -2,7 +2,7 @@
  * Registered memory as the transport reads and writes it, a packet at a time: keys looked up through a small memory that
  * is void when the epoch of the segment changes, lists of scatter/gather elements entered at any offset.
  */
-import { Access, type Host, layout, SendFlag, WcStatus } from '../verbs/index.ts'
+import { Access, type Host, layout, SendFlag, WcStatus } from '../verbs/provider/index.ts'
 import { maxReceiveSges } from './layout.ts'
 
 const { Key, keyKind, Rwqe, Sg, Wqe } = layout

@@ -11,7 +11,7 @@
  *
  * Requests of RC and UC are slowed down, answers to READs are not: they go at the pace in which they are asked for.
  */
-import type { Host } from '../verbs/index.ts'
+import type { Host } from '../verbs/provider/index.ts'
 import { Tq } from './layout.ts'
 
 /** Words from `Tq.congestion` on, all but the last three f64. */

@@ -1,5 +1,5 @@
 /** Counters of a device, as positions in `f64`, so that counting costs an addition. */
-import { type Host, layout } from '../verbs/index.ts'
+import { type Host, layout } from '../verbs/provider/index.ts'
 
 const { counterNames, Dev } = layout
 

@@ -10,7 +10,7 @@
  *
  * InfiniBand Architecture volume 1, 9.7.7.2.
  */
-import { layout, Opcode } from '../verbs/index.ts'
+import { layout, Opcode } from '../verbs/provider/index.ts'
 import { AethKind, aethKindBits, aethValueBits, creditCode, creditsOf, noCreditCode, Syndrome } from '../wire/index.ts'
 import { Sent, Tq } from './layout.ts'
 import { psnAdd, psnDiff } from './psn.ts'

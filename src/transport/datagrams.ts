@@ -15,7 +15,7 @@ import {
   WcFlag,
   WcOpcode,
   WcStatus,
-} from '../verbs/index.ts'
+} from '../verbs/provider/index.ts'
 import {
   Bth,
   BthFlag,

@@ -6,7 +6,7 @@
  *     responder   epsn ── expected next │ the message that is arriving │ a receive taken from an SRQ
  *     resources   READs and atomics of the peer, in the order they came, kept for answers and for duplicates
  */
-import { layout } from '../verbs/index.ts'
+import { layout } from '../verbs/provider/index.ts'
 
 const { Sg, Wqe } = layout
 

@@ -17,7 +17,7 @@ import {
   type OpenOptions,
   type PortAttr,
   portAttr,
-} from '../verbs/index.ts'
+} from '../verbs/provider/index.ts'
 import { countersOf } from './counters.ts'
 import { Area, maxResources, Tq } from './layout.ts'
 import type { PacketSink } from './sink.ts'

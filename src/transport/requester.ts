@@ -11,7 +11,7 @@
  *
  * InfiniBand Architecture volume 1, 9.7.3 and 9.7.5; C9-… in comments are its compliance statements.
  */
-import { bind, layout, localInvalidate, Opcode, QpState, QpType, SendFlag, WcStatus } from '../verbs/index.ts'
+import { bind, layout, localInvalidate, Opcode, QpState, QpType, SendFlag, WcStatus } from '../verbs/provider/index.ts'
 import {
   Aeth,
   AethKind,

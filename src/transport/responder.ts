@@ -17,11 +17,11 @@ import {
   invalidable,
   layout,
   QpType,
-  unbind,
+  unbindWindow,
   WcFlag,
   WcOpcode,
   WcStatus,
-} from '../verbs/index.ts'
+} from '../verbs/provider/index.ts'
 import {
   Aeth,
   AtomicEth,
@@ -220,7 +220,7 @@ export class Responder {
     if ((bits & (OpBit.Imm | OpBit.Ieth)) !== 0) {
       data = u32(this.#u8, at + Bth.length) | 0
       flags = window >= 0 ? WcFlag.WithInv : WcFlag.WithImm
-      if (window >= 0) unbind(s.host, window)
+      if (window >= 0) unbindWindow(s.host, window)
     }
     return this.#complete(q, t, r, WcOpcode.Recv, flags, offset + bytes, data, at)
   }

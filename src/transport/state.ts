@@ -5,7 +5,7 @@
  * A thread that runs the transport holds the device's lock (`Area.lock`) and is in an operation of the segment. So after a
  * change of a QP's state and a grace period the transport no longer touches that QP.
  */
-import { EventType, type Host, layout, QpState, QpType, srqTake, WcOpcode, WcStatus } from '../verbs/index.ts'
+import { EventType, type Host, layout, QpState, QpType, srqTake, WcOpcode, WcStatus } from '../verbs/provider/index.ts'
 import { Buffers } from './buffers.ts'
 import { Congestion } from './congestion.ts'
 import { type Counters, countersOf } from './counters.ts'

@@ -9,7 +9,7 @@
  *     acknowledge()                sends ACKs that were put off in the hope of something to send them with
  *     nextDeadline                 may become earlier with every one of these calls
  */
-import { EventType, gsiQpn, type Host, layout, QpState, QpType } from '../verbs/index.ts'
+import { EventType, gsiQpn, type Host, layout, QpState, QpType } from '../verbs/provider/index.ts'
 import { Bth, BthEcn, BthFlag, headerLength, OpBit, opcodeBits, u16, u24, WireOpcode } from '../wire/index.ts'
 import { Datagrams, multicastQpn } from './datagrams.ts'
 import { Area, listed, Tq } from './layout.ts'

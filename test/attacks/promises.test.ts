@@ -1,7 +1,7 @@
 /** docs/internals/security.md: each promise names a test, which exists and can run. */
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { layout } from '../../src/verbs/index.ts'
+import { layout } from '../../src/verbs/provider/index.ts'
 
 const root = new URL('../../', import.meta.url)
 const text = readFileSync(new URL('docs/internals/security.md', root), 'utf8')

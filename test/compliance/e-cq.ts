@@ -4,13 +4,13 @@ import {
   type CompletionChannel,
   type CqHandle,
   EventType,
-  layout,
   Opcode,
   QpState,
   QpType,
   SendFlag,
   workCompletions,
 } from '../../src/index.ts'
+import { layout } from '../../src/verbs/provider/index.ts'
 import { defaults, type End } from './end.ts'
 import { expectSame, expectThrow, type Group, type Setup } from './rig.ts'
 import { start } from './threads/start.ts'

@@ -1,6 +1,7 @@
 /** QP 1: queue pairs of type GSI, and to which of several a message of the communication manager goes. */
 import { expect } from 'vitest'
-import { commIdOf, gsiQkey, gsiQpn, Opcode, QpType, registerService, unregisterService } from '../../src/index.ts'
+import { Opcode, QpType } from '../../src/index.ts'
+import { commIdOf, gsiQkey, gsiQpn, registerService, unregisterService } from '../../src/verbs/provider/index.ts'
 import { type CmBodies, type CmMessage, type CmType, cmMessage, emitCm } from '../../src/wire/index.ts'
 import { type End, expectBytes } from './end.ts'
 import { expectThrow, type Group, type Setup } from './rig.ts'

@@ -5,8 +5,9 @@
  */
 import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { Access, connectQp, layout, Opcode, QpState, QpType, type QueuePair, workCompletions } from '../../src/index.ts'
+import { Access, connectQp, Opcode, QpState, QpType, type QueuePair, workCompletions } from '../../src/index.ts'
 import { Tq } from '../../src/transport/index.ts'
+import { layout } from '../../src/verbs/provider/index.ts'
 import { Bth, put16, put24, put32, put64, u16 } from '../../src/wire/index.ts'
 import { captureNames, packetsOf, placesOf } from '../wire/captures.ts'
 import { mtu, ours, peerQp, type Script, theirs, withScript } from './script.ts'

@@ -19,7 +19,6 @@ import {
   connectQp,
   EventType as Events,
   type EventType,
-  layout,
   nameOf,
   type Opcode,
   openDevice,
@@ -29,6 +28,7 @@ import {
   workCompletions,
 } from '../../src/index.ts'
 import { Tq } from '../../src/transport/index.ts'
+import { layout } from '../../src/verbs/provider/index.ts'
 import {
   type BthFields,
   type Extensions,

@@ -14,7 +14,6 @@ import {
   FlushPlacement,
   FlushSelectivity,
   incRkey,
-  layout,
   type MemoryRegion,
   MwType,
   nameOf,
@@ -31,6 +30,7 @@ import {
   workCompletions,
 } from '../../src/index.ts'
 import { Tq } from '../../src/transport/index.ts'
+import { layout } from '../../src/verbs/provider/index.ts'
 import { type Faults, link, seeded } from './virtual.ts'
 
 const bufferBytes = 24 << 20

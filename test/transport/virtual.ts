@@ -3,17 +3,10 @@
  * link's faults will have it. Time is virtual: it stands still while somebody works, and jumps to what happens next when
  * nobody has anything to do.
  */
-import {
-  type DeviceDriver,
-  type DeviceInfo,
-  type GidEntry,
-  GidType,
-  layout,
-  openDevice,
-  registerDriver,
-} from '../../src/index.ts'
+import { type DeviceInfo, type GidEntry, GidType, openDevice } from '../../src/index.ts'
 import { NetworkDevice, type PacketSink, type TransportOptions } from '../../src/transport/index.ts'
-import type { Host } from '../../src/verbs/index.ts'
+import type { Host } from '../../src/verbs/provider/index.ts'
+import { type DeviceDriver, layout, registerDriver } from '../../src/verbs/provider/index.ts'
 import { Bth, gidOfIp, IcrcFlow, OpBit, opcodeBits } from '../../src/wire/index.ts'
 
 const { Av, Dev } = layout

@@ -1,5 +1,5 @@
 /** What the communication manager knows of one connection, and of one listener. */
-import { QpType } from '../../verbs/index.ts'
+import { QpType } from '../../verbs/provider/index.ts'
 import { type CmPath, type CmType, cmPath } from '../../wire/index.ts'
 import type { Timed } from './deadlines.ts'
 import type { ListenOptions } from './parameters.ts'

@@ -2,7 +2,7 @@
  * The communication manager of one agent: connections over MADs on QP 1, without I/O. Messages and the time go in;
  * messages, events and the next deadline come out. Each call of `ib_cm` has its method here.
  */
-import { type QpAttr, type QpState, QpType } from '../../verbs/index.ts'
+import { type QpAttr, type QpState, QpType } from '../../verbs/provider/index.ts'
 import { type CmConnection, type CmListener, Connection, type Listener } from './connection.ts'
 import type { CmCounters } from './counters.ts'
 import { Engine } from './engine.ts'

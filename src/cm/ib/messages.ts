@@ -1,5 +1,5 @@
 /** The messages as bytes, from what a call gives and from what the connection knows. What does not fit throws a CmError. */
-import { QpType } from '../../verbs/index.ts'
+import { QpType } from '../../verbs/provider/index.ts'
 import {
   type CmBodies,
   type CmMessage,

@@ -3,7 +3,7 @@
  * (`CmReq`, `CmRep`, … of wire/) and of the kernel's `ib_cm`; times within messages are codes (timeouts.ts), times of
  * calls nanoseconds. `A` is an address that MADs go to and come from; what it is, only the caller knows.
  */
-import type { QpType } from '../../verbs/index.ts'
+import type { QpType } from '../../verbs/provider/index.ts'
 import type { CmMessage, CmPath, CmRej, CmReq, CmType } from '../../wire/index.ts'
 import type { CmConnection, CmListener } from './connection.ts'
 import type { DropReason } from './errors.ts'

@@ -1,5 +1,5 @@
 /** The attributes that take a queue pair through its states for a connection, as `ib_cm_init_qp_attr` gives them. */
-import { Access, type AhAttr, type PathMtu, type QpAttr, QpState, QpType } from '../../verbs/index.ts'
+import { Access, type AhAttr, type PathMtu, type QpAttr, QpState, QpType } from '../../verbs/provider/index.ts'
 import type { CmPath } from '../../wire/index.ts'
 import type { CmConnection } from './connection.ts'
 import { CmError } from './errors.ts'

@@ -2,7 +2,7 @@
  * What becomes of a message: which connection it belongs to, what the connection learns from it, and what is answered
  * where there is none. Nothing in a message makes anything here throw.
  */
-import { QpType } from '../../verbs/index.ts'
+import { QpType } from '../../verbs/provider/index.ts'
 import { type CmMessage, CmRejReason, type CmReq, get64Big, isMalformed, Mad, parseCm } from '../../wire/index.ts'
 import { Connection, type Listener } from './connection.ts'
 import { type Engine, halfOpenStates } from './engine.ts'

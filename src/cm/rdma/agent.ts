@@ -11,22 +11,24 @@
  */
 import { inRootContext, nowNs } from '../../memory/index.ts'
 import {
-  agentAt,
-  agentPlaceOf,
   type CompletionChannel,
   type CompletionQueue,
   type Context,
-  type CounterName,
   LinkLayer,
   openDevice,
   type ProtectionDomain,
   reapDead,
-  registerService,
-  unregisterService,
   WcOpcode,
   WcStatus,
   workCompletions,
 } from '../../verbs/index.ts'
+import {
+  agentAt,
+  agentSlotOfCommId,
+  type CounterName,
+  registerService,
+  unregisterService,
+} from '../../verbs/provider/index.ts'
 import { CmRejReason, Mad } from '../../wire/index.ts'
 import {
   allLimits,
@@ -281,7 +283,7 @@ export class Agent {
    * stops it.
    */
   watchPeer(remoteCommId: number, connection: Neighbour): () => void {
-    const place = agentPlaceOf(remoteCommId)
+    const place = agentSlotOfCommId(remoteCommId)
     if (this.ethernet || place === 0) return () => {}
     let known = this.#neighbours.get(place)
     if (known === undefined) {

@@ -7,11 +7,8 @@ import {
   type AhAttr,
   type CompletionQueue,
   type Context,
-  commIdOf,
   connectQp,
   grhLength,
-  gsiQkey,
-  gsiQpn,
   type MemoryRegion,
   Opcode,
   type ProtectionDomain,
@@ -20,6 +17,7 @@ import {
   SendFlag,
   VerbsError,
 } from '../../verbs/index.ts'
+import { commIdOf, gsiQkey, gsiQpn } from '../../verbs/provider/index.ts'
 import { gidOfIp, Mad } from '../../wire/index.ts'
 import { sameBytes } from './address.ts'
 

@@ -1,5 +1,6 @@
 /** What an id has while it is bound or listens: a port, and a listener on every device that its address stands for. */
-import { givePort, type Host, listenOnPort, QpType, type TakenPort, takePort, VerbsError } from '../../verbs/index.ts'
+import { QpType, VerbsError } from '../../verbs/index.ts'
+import { givePort, type Host, listenOnPort, type TakenPort, takePort } from '../../verbs/provider/index.ts'
 import { gidOfIp, isMalformed, parseCma, rdmaServiceId } from '../../wire/index.ts'
 import type { CmListener, CmMessageOf } from '../ib/index.ts'
 import { isAny, sameBytes } from './address.ts'

@@ -8,7 +8,7 @@
  */
 import { writeSync } from 'node:fs'
 import { nowNs } from '../../memory/index.ts'
-import type { Wrap } from '../../verbs/index.ts'
+import type { Wrap } from '../../verbs/provider/index.ts'
 import { type FaultCounter, FaultLayer } from './faults.ts'
 import type { Layer, Next, Packet } from './packet.ts'
 import { TapLayer } from './tap.ts'

@@ -2,7 +2,7 @@
  * Seeded faults. A packet meets them in this order: lost, doubled, damaged, late, overtaken. Each direction has random
  * numbers of its own, so that what is sent does not change what happens to what comes.
  */
-import type { FaultRates } from '../../verbs/index.ts'
+import type { FaultRates } from '../../verbs/provider/index.ts'
 import type { Layer, Next, Packet } from './packet.ts'
 
 /** Names of the counters of a device. */

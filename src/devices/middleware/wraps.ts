@@ -14,7 +14,7 @@ import {
   type TraceWrap,
   VerbsError,
   type Wrap,
-} from '../../verbs/index.ts'
+} from '../../verbs/provider/index.ts'
 
 const probabilities = ['loss', 'duplication', 'reordering', 'corruption'] as const
 const times = ['reorderMs', 'delayMs', 'jitterMs'] as const

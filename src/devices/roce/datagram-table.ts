@@ -5,7 +5,7 @@
  *     asked ──► bound          asked ──► −errno          bound ──► (fd is 0) ──► free
  */
 import { errnos } from '../../memory/index.ts'
-import { type Host, layout } from '../../verbs/index.ts'
+import { type Host, layout } from '../../verbs/provider/index.ts'
 import type { HostAddress } from './addresses.ts'
 import { DatagramPort } from './datagram-port.ts'
 import { DatagramSocket } from './datagram-socket.ts'

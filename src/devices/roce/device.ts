@@ -20,6 +20,7 @@ import {
   waitReadable,
 } from '../../memory/index.ts'
 import { NetworkDevice } from '../../transport/index.ts'
+import { processHost } from '../../verbs/index.ts'
 import {
   type DeviceDriver,
   type DeviceInfo,
@@ -28,10 +29,9 @@ import {
   type Host,
   layout,
   type OpenOptions,
-  processHost,
   VerbsError,
   type VerbsErrorCode,
-} from '../../verbs/index.ts'
+} from '../../verbs/provider/index.ts'
 import { gidOfIp } from '../../wire/index.ts'
 import type { Chain } from '../middleware/index.ts'
 import { findAddress, guidOf, type HostAddress, hostAddresses, stateOfAddress } from './addresses.ts'

@@ -5,7 +5,8 @@
 import { basename } from 'node:path'
 import { isMainThread, type Worker } from 'node:worker_threads'
 import { makeEventFd, nativeAvailable, signalEventFd, startThread } from '../../memory/index.ts'
-import { EventType, type Host, layout, processHost } from '../../verbs/index.ts'
+import { processHost } from '../../verbs/index.ts'
+import { EventType, type Host, layout } from '../../verbs/provider/index.ts'
 import { unpublish } from './published.ts'
 
 const { Ctx, Dev, Meta, maxDevices } = layout

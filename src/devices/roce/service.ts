@@ -6,7 +6,8 @@
  *     nobody polls        it waits for packets, a doorbell or a timer, in the kernel: an idle device costs nothing
  */
 import { drainEventFd, nativeAvailable, nowNs, threadData, waitReadable } from '../../memory/index.ts'
-import { layout, processHost } from '../../verbs/index.ts'
+import { processHost } from '../../verbs/index.ts'
+import { layout } from '../../verbs/provider/index.ts'
 import { closeAll, followTable, lookForDrops } from './datagram-table.ts'
 import { openDevices, openTables, type RoceDevice } from './device.ts'
 import { type PublishedDevice, Publisher } from './published.ts'

@@ -7,7 +7,7 @@
  */
 import { nativeCrc32 } from '../../memory/index.ts'
 import { type Counters, countersOf, type PacketSink, type Transport } from '../../transport/index.ts'
-import { type Host, layout } from '../../verbs/index.ts'
+import { type Host, layout } from '../../verbs/provider/index.ts'
 import { Bth, gidOfIp, Icrc, IcrcFlow, ipOfGid, useCrc32 } from '../../wire/index.ts'
 import type { PacketSocket } from './packet-socket.ts'
 import { groupAddress, type Path, Paths } from './paths.ts'

@@ -5,7 +5,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { BroadcastChannel } from 'node:worker_threads'
-import { type Host, layout, type OpenOptions, VerbsError, type Wrap } from '../../verbs/index.ts'
+import { type Host, layout, type OpenOptions, VerbsError, type Wrap } from '../../verbs/provider/index.ts'
 import { Chain, checkWrap, wrapsOfEnvironment } from '../middleware/index.ts'
 import type { WrappedSocket } from './wrapped-socket.ts'
 

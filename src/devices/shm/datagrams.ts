@@ -18,7 +18,7 @@ import {
   WcFlag,
   WcOpcode,
   WcStatus,
-} from '../../verbs/index.ts'
+} from '../../verbs/provider/index.ts'
 import type { Failures } from './failures.ts'
 import { canRespond } from './peer.ts'
 import type { Ranges } from './ranges.ts'

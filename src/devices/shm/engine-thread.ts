@@ -4,21 +4,11 @@
  */
 import { parentPort } from 'node:worker_threads'
 import { currentCores, nowNs, pinThread, threadData } from '../../memory/index.ts'
-import { layout } from '../../verbs/index.ts'
-import { attachSegment } from './device.ts'
+import { layout } from '../../verbs/provider/index.ts'
+import { attachSegment } from './segments.ts'
+import type { EngineData, EngineOrder } from './thread-data.ts'
 
 const { Ctx, Meta, Qp } = layout
-
-export interface EngineData {
-  /** Name of the segment, null for that of the process. */
-  segment: string | null
-}
-
-/** What the thread is told when it gets a context to serve. */
-export interface EngineOrder {
-  context: number
-  cores: number[]
-}
 
 /** How long it polls for the next doorbell before it sleeps. */
 const spinNs = 50_000
@@ -54,13 +44,13 @@ function serve(): void {
     if (head !== i32[c + Ctx.doorbellTail] && head !== Atomics.load(i32, c + Ctx.doorbellTail)) {
       const slot = i32[c + Ctx.doorbells + (head & (Ctx.doorbellSlots - 1))]!
       Atomics.store(i32, c + Ctx.doorbellHead, (head + 1) | 0)
-      carryOut(slot)
+      execute(slot)
       idleSince = 0
       continue
     }
     if ((spins & 63) !== 0) continue
     if (Atomics.load(i32, c + Ctx.doorbellStop) === 1) return
-    if (Atomics.exchange(i32, c + Ctx.doorbellMissed, 0) === 1) carryOutAll()
+    if (Atomics.exchange(i32, c + Ctx.doorbellMissed, 0) === 1) executeAll()
     if (i32[host.pendingCount] !== 0) executor.progress()
     const now = nowNs()
     if (idleSince === 0) idleSince = now
@@ -82,16 +72,16 @@ function sleep(timeoutMs: number): void {
   Atomics.store(i32, c + Ctx.doorbellSleeping, 0)
 }
 
-function carryOut(slot: number): void {
+function execute(slot: number): void {
   // Cleared before the queue is read: a request posted from now on rings again.
   Atomics.store(i32, host.qpWord(slot) + Qp.rung, 0)
   executor.kick(slot)
 }
 
 /** The doorbell ring was full: look at every queue of the context. */
-function carryOutAll(): void {
+function executeAll(): void {
   for (let slot = 0; slot < i32[host.at.meta + Meta.qpsUsed]!; slot++) {
     const q = host.qpWord(slot)
-    if (i32[q + Qp.number] !== 0 && i32[q + Qp.context] === context) carryOut(slot)
+    if (i32[q + Qp.number] !== 0 && i32[q + Qp.context] === context) execute(slot)
   }
 }

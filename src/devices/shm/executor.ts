@@ -14,7 +14,16 @@
  * In all of them `q` is the first word of the requester's QP, `d` that of the responder's, `w` that of the request in its
  * queue, and `r` that of a receive. What executes a request returns a `WcStatus`, or `waits` if it must be tried again.
  */
-import { bind, type Host, layout, localInvalidate, Opcode, QpState, QpType, WcStatus } from '../../verbs/index.ts'
+import {
+  bind,
+  type Host,
+  layout,
+  localInvalidate,
+  Opcode,
+  QpState,
+  QpType,
+  WcStatus,
+} from '../../verbs/provider/index.ts'
 import { Datagrams } from './datagrams.ts'
 import { Failures } from './failures.ts'
 import { Messages } from './messages.ts'

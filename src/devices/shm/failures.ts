@@ -4,7 +4,7 @@
  * The thread that finds the failure holds the requester's send lock and must not take that of a second QP. So it changes
  * states, makes the completion and the event, and flushes only a queue whose lock it holds; the rest is for `settle`.
  */
-import { EventType, type Host, layout, QpState, QpType, WcStatus } from '../../verbs/index.ts'
+import { EventType, type Host, layout, QpState, QpType, WcStatus } from '../../verbs/provider/index.ts'
 import { canRespond } from './peer.ts'
 
 const { Qp } = layout

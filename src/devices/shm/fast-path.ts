@@ -28,7 +28,7 @@ import {
   WcFlag,
   WcOpcode,
   WcStatus,
-} from '../../verbs/index.ts'
+} from '../../verbs/provider/index.ts'
 import type { Executor } from './executor.ts'
 
 const { Cq, Cqe, Key, Qp, Rwqe, Sg } = layout

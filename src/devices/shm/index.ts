@@ -1,2 +1,2 @@
 /** The device in shared memory: `shm0`, `shm1`, `shm:NAME`. */
-export { shmDriver } from './device.ts'
+export { shmDriver } from './driver.ts'

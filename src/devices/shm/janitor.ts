@@ -4,11 +4,8 @@
  */
 import { threadData } from '../../memory/index.ts'
 import { reapDead } from '../../verbs/index.ts'
-import { attachSegment } from './device.ts'
-
-export interface JanitorData {
-  name: string
-}
+import { attachSegment } from './segments.ts'
+import type { JanitorData } from './thread-data.ts'
 
 const intervalMs = 20
 

@@ -10,11 +10,11 @@ import {
   Opcode,
   QpType,
   SendFlag,
-  unbind,
+  unbindWindow,
   WcFlag,
   WcOpcode,
   WcStatus,
-} from '../../verbs/index.ts'
+} from '../../verbs/provider/index.ts'
 import type { Failures } from './failures.ts'
 import { canRespond, peerOf, remoteRange } from './peer.ts'
 import { maxMessageBytes, type Ranges } from './ranges.ts'
@@ -103,7 +103,7 @@ export class Messages {
     const e = host.reserve(cq)
     if (e < 0) return this.#noCompletion(d, rc)
     if (total <= copyLockedBytes) ranges.copyLists()
-    if (window >= 0) unbind(host, window)
+    if (window >= 0) unbindWindow(host, window)
     receives.consume(d, r)
     host.commit(cq, e, wrId, WcStatus.Success, WcOpcode.Recv, flags, total, immData, d, 0, solicited)
     segment.unlock(d + Qp.rqLock)

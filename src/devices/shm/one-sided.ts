@@ -2,7 +2,15 @@
  * Requests of RC that the responder's program does not notice: READ, the atomics, ATOMIC_WRITE and FLUSH. The requester's
  * thread does them on the responder's memory itself, within the rights of the responder's QP and key.
  */
-import { Access, FlushPlacement, FlushSelectivity, type Host, layout, Opcode, WcStatus } from '../../verbs/index.ts'
+import {
+  Access,
+  FlushPlacement,
+  FlushSelectivity,
+  type Host,
+  layout,
+  Opcode,
+  WcStatus,
+} from '../../verbs/provider/index.ts'
 import type { Failures } from './failures.ts'
 import { peerOf, remoteRange } from './peer.ts'
 import { maxMessageBytes, type Ranges } from './ranges.ts'

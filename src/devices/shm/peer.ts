@@ -1,5 +1,5 @@
 /** The other end of a connection: which QP it is, and what of its memory a request may touch. */
-import { type Host, layout, QpState } from '../../verbs/index.ts'
+import { type Host, layout, QpState } from '../../verbs/provider/index.ts'
 
 const { Qp, Wqe } = layout
 

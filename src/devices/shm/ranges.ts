@@ -4,7 +4,7 @@
  *
  * There is one object of these for all requests of a thread: a list holds until the next request resolves its own.
  */
-import { type Host, layout, SendFlag } from '../../verbs/index.ts'
+import { type Host, layout, SendFlag } from '../../verbs/provider/index.ts'
 
 const { Qp, Sg, Wqe } = layout
 

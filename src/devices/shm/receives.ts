@@ -2,7 +2,7 @@
  * The receive that a message takes, from the peer's own receive queue or from its SRQ. Its place `r` is the word in the
  * queue; a receive of an SRQ is copied out, and `fromSrq` stands for it.
  */
-import { Access, type Host, layout, QpState, srqTake, WcOpcode, WcStatus } from '../../verbs/index.ts'
+import { Access, type Host, layout, QpState, srqTake, WcOpcode, WcStatus } from '../../verbs/provider/index.ts'
 import type { Failures } from './failures.ts'
 import type { Ranges } from './ranges.ts'
 

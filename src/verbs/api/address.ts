@@ -3,29 +3,11 @@ import type { AhAttr } from '../provider/attributes.ts'
 import { LinkLayer } from '../provider/constants.ts'
 import type { Device } from '../provider/device.ts'
 import { VerbsError } from '../provider/errors.ts'
+import { isMulticastGid } from '../provider/gid.ts'
 import { Av, avGlobal, avMulticast, Dev, Pd } from '../provider/layout.ts'
 import { isStale } from '../provider/records.ts'
 import { checkInteger, Handle } from './handle.ts'
 import type { ProtectionDomain } from './protection-domain.ts'
-
-/** IPv6 multicast, or the form that RoCEv2 gives a group of IPv4: ::ffff:224.0.0.0 and above. */
-export function isMulticastGid(gid: Uint8Array): boolean {
-  return gid[0] === 0xff || (isMappedGid(gid) && gid[12]! >> 4 === 0xe)
-}
-
-/** Whether a GID is an IPv4 address: ::ffff:a.b.c.d. */
-export function isMappedGid(gid: Uint8Array): boolean {
-  if (gid[10] !== 0xff || gid[11] !== 0xff) return false
-  for (let i = 0; i < 10; i++) if (gid[i] !== 0) return false
-  return true
-}
-
-/** The GID of an IPv4 address. */
-export function mappedGid(ipv4: Uint8Array): Uint8Array {
-  const gid = new Uint8Array(16).fill(0xff, 10, 12)
-  gid.set(ipv4, 12)
-  return gid
-}
 
 /** Throws EINVAL that names the field, unless the address vector is well formed. */
 export function checkAhAttr(verb: string, name: string, device: Device, attr: AhAttr): void {

@@ -1,17 +1,15 @@
 /** An opened device, as seen by one thread: its limits, its memory, its events, and everything made from it. */
 import type { CqInit, DeviceAttr, Engine, GidEntry, OpenOptions, PortAttr } from '../provider/attributes.ts'
 import { EventType, nameOf, type QpType } from '../provider/constants.ts'
-import { type Device, deviceAt, findDevice } from '../provider/device.ts'
+import { type Device, findDevice } from '../provider/device.ts'
 import { asVerbsError, VerbsError } from '../provider/errors.ts'
 import { elementKind, type Host } from '../provider/host.ts'
-import { Chan, Cq, Ctx, Dev, Key, keyKind, keySlots, Meta, Pd, Qp, Srq } from '../provider/layout.ts'
-import { destroyCq, destroyPd, destroyQp, destroySrq, recount } from '../provider/lifetime.ts'
-import { reapPorts } from '../provider/ports.ts'
+import { Ctx, Dev, Key, keyKind, Pd, Qp, Srq } from '../provider/layout.ts'
 import { createRecord, giveRecord, recordOf, recordOfHandle, slotOf, stale } from '../provider/records.ts'
 import { describe } from '../provider/work-request.ts'
 import { CompletionChannel, CompletionQueue, type CqHandle } from './completion-queue.ts'
 import { checkInteger, checkObject, Handle, plural } from './handle.ts'
-import { destroyKey, MemoryRegion, type MrHandle } from './memory-region.ts'
+import { MemoryRegion, type MrHandle } from './memory-region.ts'
 import { type PdHandle, ProtectionDomain } from './protection-domain.ts'
 import { type QpHandle, QueuePair } from './queue-pair.ts'
 import { SharedReceiveQueue, type SrqHandle } from './shared-receive-queue.ts'
@@ -410,59 +408,4 @@ export class Context extends Handle {
     this.#host.control(() => giveRecord(this.#host, 'context', this.#word))
     segment.notify(this.#word + Ctx.eventTail)
   }
-}
-
-/**
- * Destroys everything that a thread owned, as the kernel destroys what a process leaves behind; how many objects there
- * were.
- */
-export function reapAttachment(host: Host, owner: number): number {
-  const { i32, at } = host
-  let reaped = 0
-  const each = (
-    table: number,
-    words: number,
-    used: number,
-    stateWord: number,
-    ownerWord: number,
-    destroy: (word: number) => void,
-  ): void => {
-    for (let slot = 0; slot < i32[at.meta + used]!; slot++) {
-      const word = table + slot * words
-      if (i32[word + stateWord] !== 0 && i32[word + ownerWord] === owner) {
-        destroy(word)
-        reaped++
-      }
-    }
-  }
-  each(at.qps, Qp.words, Meta.qpsUsed, Qp.number, Qp.owner, (q) => destroyQp(host, q))
-  each(at.srqs, Srq.words, Meta.srqsUsed, Srq.state, Srq.owner, (srq) => destroySrq(host, srq, true))
-  each(at.cqs, Cq.words, Meta.cqsUsed, Cq.state, Cq.owner, (cq) => destroyCq(host, cq, true))
-  if (i32[at.meta + Meta.keysUsed]! > 0) {
-    for (let slot = 0; slot < keySlots; slot++) {
-      const entry = at.keys + slot * Key.words
-      const kind = i32[entry + Key.kind]!
-      if (kind !== keyKind.free && kind !== keyKind.deleted && i32[entry + Key.owner] === owner) {
-        destroyKey(host, entry)
-        reaped++
-      }
-    }
-  }
-  each(at.channels, Chan.words, Meta.channelsUsed, Chan.state, Chan.owner, (chan) =>
-    host.control(() => giveRecord(host, 'channel', chan)),
-  )
-  each(at.pds, Pd.words, Meta.pdsUsed, Pd.state, Pd.owner, (pd) => {
-    const device = i32[host.ctxWord(i32[pd + Pd.context]!) + Ctx.device]!
-    Atomics.sub(i32, host.deviceWord(device) + Dev.ahs, i32[pd + Pd.ahs]!)
-    destroyPd(host, pd, true)
-  })
-  const devices = new Set<number>()
-  each(at.contexts, Ctx.words, Meta.contextsUsed, Ctx.state, Ctx.owner, (c) => {
-    devices.add(i32[c + Ctx.device]!)
-    host.control(() => giveRecord(host, 'context', c))
-  })
-  recount(host)
-  for (const index of devices) deviceAt(host, index)?.closeUnused?.()
-  reaped += reapPorts(host, owner)
-  return reaped
 }

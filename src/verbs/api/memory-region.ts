@@ -2,7 +2,8 @@
 import { Access, MwType, ReregFlag } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
 import type { Host } from '../provider/host.ts'
-import { Dev, Key, keyKind, keySlots, Meta, Pd } from '../provider/layout.ts'
+import { addKey, destroyKey, removeKey, withdrawKey } from '../provider/keys.ts'
+import { Dev, Key, keyKind, Pd } from '../provider/layout.ts'
 import { releasePd } from '../provider/lifetime.ts'
 import { checkInteger, checkObject, Handle, plural } from './handle.ts'
 import type { ProtectionDomain } from './protection-domain.ts'
@@ -86,19 +87,28 @@ export class MemoryRegion extends Handle {
       throw new VerbsError('EINVAL', 'regMr', `${length} bytes are more than maxMrSize ${attr.maxMrSize}`)
     const iova = (access & Access.ZeroBased) !== 0 ? 0 : (options.iova ?? addr)
     checkInteger('regMr', 'iova', iova, 0, Number.MAX_SAFE_INTEGER - length)
-    const entry = addKeyEntry(pd, 'regMr', Dev.mrs, attr.maxMr, 'memory regions', (entry) => {
-      const { i32, f64 } = host
-      i32[entry + Key.pd] = pd.slot
-      i32[entry + Key.access] = access
-      f64[(entry + Key.addr) >> 1] = addr
-      f64[(entry + Key.length) >> 1] = length
-      f64[(entry + Key.iova) >> 1] = iova
-      i32[entry + Key.owner] = host.segment.me
-      i32[entry + Key.device] = index
-      i32[entry + Key.valid] = 1
-      Atomics.add(i32, pd.word + Pd.mrs, 1)
-      Atomics.store(i32, entry + Key.kind, keyKind.region)
-    })
+    const entry = addKey(
+      host,
+      index,
+      Dev.mrs,
+      attr.maxMr,
+      'regMr',
+      'memory regions',
+      () => pd.assertOpen('regMr'),
+      (entry) => {
+        const { i32, f64 } = host
+        i32[entry + Key.pd] = pd.slot
+        i32[entry + Key.access] = access
+        f64[(entry + Key.addr) >> 1] = addr
+        f64[(entry + Key.length) >> 1] = length
+        f64[(entry + Key.iova) >> 1] = iova
+        i32[entry + Key.owner] = host.segment.me
+        i32[entry + Key.device] = index
+        i32[entry + Key.valid] = 1
+        Atomics.add(i32, pd.word + Pd.mrs, 1)
+        Atomics.store(i32, entry + Key.kind, keyKind.region)
+      },
+    )
     const mr = new MemoryRegion(pd, entry, true)
     pd.context.adopt('mrs', mr)
     return mr
@@ -155,7 +165,7 @@ export class MemoryRegion extends Handle {
       pd.assertOpen('rereg')
       if (pd.context !== this.#pd.context) throw new VerbsError('EINVAL', 'rereg', 'pd belongs to another context')
     }
-    withdraw(host, entry)
+    withdrawKey(host, entry)
     if (i32[entry + Key.region]! > 0) {
       // Another thread has bound a window after the first look.
       Atomics.store(i32, entry + Key.valid, 1)
@@ -195,7 +205,7 @@ export class MemoryRegion extends Handle {
       )
     }
     check()
-    withdraw(this.#host, this.#entry)
+    withdrawKey(this.#host, this.#entry)
     check()
     this.markClosed()
     removeKey(this.#host, this.#entry)
@@ -221,16 +231,25 @@ export class MemoryWindow extends Handle {
     this.#host = pd.context.device.host
     const { i32 } = this.#host
     const { attr, index } = pd.context.device
-    this.#entry = addKeyEntry(pd, 'allocMw', Dev.mws, attr.maxMw, 'memory windows', (entry) => {
-      i32[entry + Key.pd] = pd.slot
-      i32[entry + Key.region] = -1
-      i32[entry + Key.qp] = -1
-      i32[entry + Key.owner] = this.#host.segment.me
-      i32[entry + Key.device] = index
-      i32[entry + Key.valid] = 0
-      Atomics.add(i32, pd.word + Pd.mws, 1)
-      Atomics.store(i32, entry + Key.kind, type === MwType.Type1 ? keyKind.window1 : keyKind.window2)
-    })
+    this.#entry = addKey(
+      this.#host,
+      index,
+      Dev.mws,
+      attr.maxMw,
+      'allocMw',
+      'memory windows',
+      () => pd.assertOpen('allocMw'),
+      (entry) => {
+        i32[entry + Key.pd] = pd.slot
+        i32[entry + Key.region] = -1
+        i32[entry + Key.qp] = -1
+        i32[entry + Key.owner] = this.#host.segment.me
+        i32[entry + Key.device] = index
+        i32[entry + Key.valid] = 0
+        Atomics.add(i32, pd.word + Pd.mws, 1)
+        Atomics.store(i32, entry + Key.kind, type === MwType.Type1 ? keyKind.window1 : keyKind.window2)
+      },
+    )
     this.rkey = i32[this.#entry + Key.key]! >>> 0
     pd.context.adopt('mws', this)
   }
@@ -241,76 +260,4 @@ export class MemoryWindow extends Handle {
     destroyKey(this.#host, this.#entry)
     this.pd.context.disown('mws', this)
   }
-}
-
-function addKeyEntry(
-  pd: ProtectionDomain,
-  verb: string,
-  counter: number,
-  max: number,
-  what: string,
-  fill: (entry: number) => void,
-): number {
-  const { host, index } = pd.context.device
-  const { i32 } = host
-  const used = host.deviceWord(index) + counter
-  return host.control(() => {
-    pd.assertOpen(verb)
-    if (i32[used]! >= max) throw new VerbsError('ENOMEM', verb, `all ${max} ${what} of the device are in use`)
-    i32[used] = i32[used]! + 1
-    i32[host.at.meta + Meta.keysUsed] = i32[host.at.meta + Meta.keysUsed]! + 1
-    const entry = host.addKey()
-    fill(entry)
-    return entry
-  })
-}
-
-/** Takes a region or window out of the key table; afterwards nobody uses it. Windows that are bound to the region are unbound. */
-export function destroyKey(host: Host, entry: number): void {
-  withdraw(host, entry)
-  if (host.i32[entry + Key.kind] === keyKind.region && host.i32[entry + Key.region]! > 0) {
-    const { i32, at } = host
-    const region = (entry - at.keys) / Key.words
-    for (let slot = 0; slot < keySlots; slot++) {
-      const window = at.keys + slot * Key.words
-      const kind = i32[window + Key.kind]
-      if ((kind === keyKind.window1 || kind === keyKind.window2) && i32[window + Key.region] === region)
-        unbind(host, window)
-    }
-    host.segment.quiesce()
-  }
-  removeKey(host, entry)
-}
-
-/** Ends the rights of a region or window; nobody uses them any more, but it is still there. */
-function withdraw(host: Host, entry: number): void {
-  Atomics.store(host.i32, entry + Key.valid, 0)
-  host.segment.bumpEpoch()
-  host.segment.quiesce()
-}
-
-function removeKey(host: Host, entry: number): void {
-  const { i32 } = host
-  host.control(() => {
-    const isRegion = i32[entry + Key.kind] === keyKind.region
-    const used = host.deviceWord(i32[entry + Key.device]!) + (isRegion ? Dev.mrs : Dev.mws)
-    i32[used] = i32[used]! - 1
-    i32[host.at.meta + Meta.keysUsed] = i32[host.at.meta + Meta.keysUsed]! - 1
-    if (!isRegion) unbind(host, entry)
-    const pd = i32[entry + Key.pd]!
-    host.removeKey(entry)
-    releasePd(host, pd, isRegion ? Pd.mrs : Pd.mws)
-  })
-}
-
-/** Ends a window's binding. */
-export function unbind(host: Host, entry: number): void {
-  const { i32 } = host
-  const region = Atomics.exchange(i32, entry + Key.region, -1)
-  i32[entry + Key.valid] = 0
-  i32[entry + Key.qp] = -1
-  host.segment.bumpEpoch()
-  if (region < 0) return
-  const bound = host.at.keys + region * Key.words
-  if (i32[bound + Key.key] === i32[entry + Key.regionKey]) Atomics.sub(i32, bound + Key.region, 1)
 }

@@ -1,9 +1,21 @@
 /** The segment that all threads of this process share, with its tables made ready: one `Host` for each thread. */
-import { Segment, type SegmentOptions } from '../../memory/index.ts'
+import { randomInt } from 'node:crypto'
+import { Segment, type SegmentOptions, signalEventFd } from '../../memory/index.ts'
 import { VerbsError } from '../provider/errors.ts'
-import { defaultSegmentMib, Host } from '../provider/host.ts'
+import { Host } from '../provider/host.ts'
 import { Tables, unorderedTables } from '../provider/layout.ts'
-import { reapAttachment } from './context.ts'
+import type { Platform } from '../provider/platform.ts'
+import { reapAttachment } from '../provider/reap.ts'
+
+/** MiB of a segment for buffers and queues, unless VERBENA_SHM_MIB says otherwise. */
+const defaultSegmentMib = 1024
+
+const platform: Platform = { randomInt, signalEventFd }
+
+/** The tables of a segment, for this thread. */
+export function hostOf(segment: Segment): Host {
+  return new Host(segment, platform)
+}
 
 /**
  * What new segments are made with. VERBENA_SHM_MIB is how many MiB buffers and queues may take; the tables come on top.
@@ -25,7 +37,7 @@ let own: Host | null = null
 
 export function processHost(): Host {
   if (own === null) {
-    own = new Host(Segment.ofProcess(segmentOptions()))
+    own = hostOf(Segment.ofProcess(segmentOptions()))
     for (const dead of own.segment.deadAttachments()) reapDead(own, dead)
   }
   return own

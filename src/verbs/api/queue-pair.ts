@@ -7,10 +7,12 @@ import type { MwBind, QpAttr, QpCap, QpModify, RecvWrInit, SendWrInit } from '..
 import { Access, MwType, nameOf, Opcode, PathMtus, QpState, QpType, SendFlag } from '../provider/constants.ts'
 import type { FastPath } from '../provider/device.ts'
 import { VerbsError } from '../provider/errors.ts'
+import { isMulticastGid, sameGid, writeGid } from '../provider/gid.ts'
 import { nameAgent, takeAgent } from '../provider/gsi.ts'
 import type { Host } from '../provider/host.ts'
 import { Cq, Mcast, Meta, maxMcastEntries, Pd, Qp, Rwqe, Sg, Srq, Wqe } from '../provider/layout.ts'
 import { destroyQp } from '../provider/lifetime.ts'
+import { assignQpNumber } from '../provider/qp-numbers.ts'
 import { checkTransition, type QpAttrName } from '../provider/qp-state.ts'
 import { createRecord, isStale } from '../provider/records.ts'
 import {
@@ -23,7 +25,7 @@ import {
   sendWr,
 } from '../provider/work-request.ts'
 import type { AddressHandle } from './address.ts'
-import { checkAhAttr, isMulticastGid, readAv, writeAv } from './address.ts'
+import { checkAhAttr, readAv, writeAv } from './address.ts'
 import { WorkRequestBuilder } from './builder.ts'
 import { CompletionQueue } from './completion-queue.ts'
 import { checkInteger, checkObject, Handle } from './handle.ts'
@@ -229,7 +231,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       Atomics.add(i32, host.cqWord(init.recvCq.slot) + Cq.refs, 1)
       if (init.srq) Atomics.add(i32, host.srqWord(init.srq.slot) + Srq.refs, 1)
       Atomics.add(i32, pd.word + Pd.qps, 1)
-      host.nameQp(host.qpSlot(q))
+      assignQpNumber(host, host.qpSlot(q))
       if (init.type === QpType.GSI) nameAgent(host, q)
     })
     // Whoever was the only producer of one of these CQs is so no longer.
@@ -853,15 +855,6 @@ const plainAttributes = [
   'altPort',
   'altTimeout',
 ] as const
-
-export function sameGid(i32: Int32Array, word: number, gid: Uint8Array): boolean {
-  const bytes = new Uint8Array(i32.buffer, word * 4, 16)
-  return bytes.every((byte, i) => byte === gid[i])
-}
-
-export function writeGid(i32: Int32Array, word: number, gid: Uint8Array): void {
-  new Uint8Array(i32.buffer, word * 4, 16).set(gid)
-}
 
 /** A random 24-bit packet sequence number. */
 export function randomPsn(): number {

@@ -2,7 +2,6 @@
  * Misuse of the verbs throws a `VerbsError`: a stable code (the errno that libibverbs returns), the verb, what was
  * wrong and what to do. What the network or the peer did never throws: it is a completion status or an event.
  */
-import { NativeError, SegmentError } from '../../memory/index.ts'
 
 export const verbsErrorCodes = {
   EINVAL: 'an argument or attribute is wrong',
@@ -40,9 +39,12 @@ export class VerbsError extends Error {
   }
 }
 
+/** Errors of memory and of the system, told by their names: this folder imports nothing that calls the system. */
+const systemErrors: readonly string[] = ['SegmentError', 'NativeError']
+
 /** What memory or the system said, as an error of `verb`; other errors as they are. */
 export function asVerbsError(error: unknown, verb: string): unknown {
-  if (!(error instanceof SegmentError) && !(error instanceof NativeError)) return error
-  const code = Object.hasOwn(verbsErrorCodes, error.code) ? (error.code as VerbsErrorCode) : 'ENXIO'
-  return new VerbsError(code, verb, error.message)
+  if (!(error instanceof Error) || !systemErrors.includes(error.name)) return error
+  const { code } = error as Error & { code: string }
+  return new VerbsError(Object.hasOwn(verbsErrorCodes, code) ? (code as VerbsErrorCode) : 'ENXIO', verb, error.message)
 }

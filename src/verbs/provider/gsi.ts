@@ -5,19 +5,19 @@
  *     out    a message says that it comes from QP 1 (DETH on the wire, `wc.srcQp`), with the Q_Key of QP 1
  *     in     a message for QP 1 of a device goes to the GSI queue pair that it is meant for
  *
- * Whose it is stands in the message (InfiniBand Architecture volume 1, 12.6):
+ * The message itself determines its recipient (InfiniBand Architecture volume 1, 12.6):
  *
- *     REQ, SIDR_REQ       service ID: who has registered it (`registerService`)
- *     SIDR_REP            the request ID, which the asker has chosen
+ *     REQ, SIDR_REQ       service ID: the agent that has registered it (`registerService`)
+ *     SIDR_REP            the request ID, which the requester has chosen
  *     all others          the communication ID of the receiving side
- *     REJ without that    to all: it ends an attempt whose REQ may not have arrived
+ *     REJ without that    all agents: it ends an attempt whose REQ may not have arrived
  *
- * The IDs that an agent chooses begin with its place in the table of agents (`commIdOf`). What belongs to nobody goes to
- * the first agent of the device, which rejects it as an adapter would; without any it is dropped and counted.
+ * The IDs that an agent chooses begin with its slot in the table of agents (`commIdOf`). A message for no agent goes to the
+ * first agent of the device, which rejects it as an adapter would; without any agent it is dropped and counted.
  */
 import { CmAttribute, Mad, MadMethod, MgmtClass, u16, u32 } from '../../wire/index.ts'
-import type { QueuePair } from '../api/queue-pair.ts'
 import { QpType } from './constants.ts'
+import type { Device } from './device.ts'
 import { VerbsError } from './errors.ts'
 import type { Host } from './host.ts'
 import { Agent, Meta, maxAgents, maxServices, Qp, Service } from './layout.ts'
@@ -26,10 +26,10 @@ export const gsiQpn = 1
 /** The Q_Key of QP 1 (10.2.5). */
 export const gsiQkey = 0x80010000
 
-/** Bits of a communication ID below the place of its agent. */
+/** Bits of a communication ID below the slot of its agent. */
 const idBits = 22
 
-/** Bytes of a MAD that decide whose it is. */
+/** Bytes of a MAD that determine its recipient. */
 export const madDispatchBytes: number = Mad.length + 16
 
 /** Offsets behind the MAD header. */
@@ -42,7 +42,7 @@ const requestIdAt = Mad.length
 export function takeAgent(host: Host): number {
   const { i32, at } = host
   const used = at.meta + Meta.agentsUsed
-  // Place 0 stays free, so that no communication ID is 0.
+  // Slot 0 stays free, so that no communication ID is 0.
   for (let slot = 1; slot < Math.max(1, i32[used]!); slot++) if (i32[agentWord(host, slot)] === 0) return slot
   const slot = Math.max(1, i32[used]!)
   if (slot >= maxAgents)
@@ -60,7 +60,7 @@ export function nameAgent(host: Host, q: number): void {
   Atomics.store(i32, agent + Agent.qpNum, i32[q + Qp.number]!)
 }
 
-/** Takes it and all its services away. */
+/** Removes the agent and all its services from the tables. */
 export function dropAgent(host: Host, q: number): void {
   const { i32, at } = host
   const slot = i32[q + Qp.agent]! - 1
@@ -79,9 +79,17 @@ function agentWord(host: Host, slot: number): number {
 
 // --- what an agent registers -----------------------------------------------------------------------------------------
 
-type Gsi = QueuePair<typeof QpType.GSI>
+/** What is needed here of a queue pair of type GSI. */
+export interface GsiQueuePair {
+  readonly type: QpType
+  readonly qpNum: number
+  readonly slot: number
+  readonly pd: { readonly context: { readonly device: Device } }
+  assertOpen(verb: string): void
+}
 
-function slotOf(verb: string, qp: Gsi): number {
+/** The slot of the agent that this queue pair is. */
+function agentSlotOf(verb: string, qp: GsiQueuePair): number {
   qp.assertOpen(verb)
   const { host } = qp.pd.context.device
   if (qp.type !== QpType.GSI) throw new VerbsError('EINVAL', verb, 'qp must be a queue pair of type QpType.GSI')
@@ -92,28 +100,28 @@ function slotOf(verb: string, qp: Gsi): number {
  * The communication ID number `serial` of this agent: 32 bits, never 0. Messages that name it come to `qp`. Only the
  * lower 22 bits of `serial` count.
  */
-export function commIdOf(qp: Gsi, serial: number): number {
-  return ((slotOf('commIdOf', qp) << idBits) | (serial & ((1 << idBits) - 1))) >>> 0
+export function commIdOf(qp: GsiQueuePair, serial: number): number {
+  return ((agentSlotOf('commIdOf', qp) << idBits) | (serial & ((1 << idBits) - 1))) >>> 0
 }
 
-/** The place of the agent that chose a communication ID. */
-export function agentPlaceOf(commId: number): number {
+/** The slot of the agent that chose a communication ID. */
+export function agentSlotOfCommId(commId: number): number {
   return commId >>> idBits
 }
 
-/** What tells the agent at a place of this segment from others that had it before; 0 if there is none. */
-export function agentAt(qp: Gsi, place: number): number {
+/** What distinguishes the agent in a slot of this segment from those that had the slot before; 0 if there is none. */
+export function agentAt(qp: GsiQueuePair, slot: number): number {
   const { host } = qp.pd.context.device
-  return place < maxAgents ? Atomics.load(host.i32, agentWord(host, place) + Agent.qpNum) : 0
+  return slot < maxAgents ? Atomics.load(host.i32, agentWord(host, slot) + Agent.qpNum) : 0
 }
 
 /**
  * REQs and SIDR_REQs whose service ID agrees with this one in the bits of `mask` come to `qp`. EADDRINUSE if another
  * agent of the device has one that agrees.
  */
-export function registerService(qp: Gsi, serviceId: bigint, mask: bigint = 0xffffffffffffffffn): void {
+export function registerService(qp: GsiQueuePair, serviceId: bigint, mask: bigint = 0xffffffffffffffffn): void {
   const verb = 'registerService'
-  const slot = slotOf(verb, qp)
+  const slot = agentSlotOf(verb, qp)
   const { host, index } = qp.pd.context.device
   const { i32, at } = host
   const [idHigh, idLow, maskHigh, maskLow] = [...words(serviceId & mask), ...words(mask)]
@@ -134,7 +142,11 @@ export function registerService(qp: Gsi, serviceId: bigint, mask: bigint = 0xfff
       const q = host.qpWord(i32[at.agents + i32[s + Service.agent]! * Agent.words + Agent.qpSlot]!)
       const taken = i32[q + Qp.number] === i32[s + Service.qpNum]
       if (taken && host.segment.attachmentAlive(i32[q + Qp.owner]!))
-        throw new VerbsError('EADDRINUSE', verb, `somebody listens for service ID 0x${serviceId.toString(16)} already`)
+        throw new VerbsError(
+          'EADDRINUSE',
+          verb,
+          `another agent listens for service ID 0x${serviceId.toString(16)} already`,
+        )
       // Its thread ended without closing it.
       Atomics.store(i32, s + Service.state, 0)
       if (free < 0) free = s
@@ -157,9 +169,9 @@ export function registerService(qp: Gsi, serviceId: bigint, mask: bigint = 0xfff
 }
 
 /** Ends what `registerService` began; EINVAL if it did not. */
-export function unregisterService(qp: Gsi, serviceId: bigint, mask: bigint = 0xffffffffffffffffn): void {
+export function unregisterService(qp: GsiQueuePair, serviceId: bigint, mask: bigint = 0xffffffffffffffffn): void {
   const verb = 'unregisterService'
-  const slot = slotOf(verb, qp)
+  const slot = agentSlotOf(verb, qp)
   const { host } = qp.pd.context.device
   const { i32, at } = host
   const wanted = [...words(serviceId & mask), ...words(mask)]
@@ -180,7 +192,7 @@ function words(value: bigint): [number, number] {
   return [Number((value >> 32n) & 0xffffffffn) | 0, Number(value & 0xffffffffn) | 0]
 }
 
-// --- whose a message is ----------------------------------------------------------------------------------------------
+// --- the recipient of a message ----------------------------------------------------------------------------------------------
 
 /** Finds for a device the queue pairs that a message for QP 1 is meant for. */
 export class GsiDispatch {

@@ -1,27 +1,20 @@
 /**
- * The tables of a segment, seen from one thread: what all adapters of that segment have in common. Completions, events,
- * key look-up and flushing are here, so that every device that keeps its queues in the segment shares them.
+ * What all adapters of a segment have in common, seen from one thread: completions, events, key look-up and flushing, so that
+ * every device that keeps its queues in the segment shares them.
  *
  * Lock order: send queue, then receive queue or SRQ, then CQ; channel and event locks are taken last, alone. Nobody takes
  * the send queue lock of a second QP while holding one: what must happen to a peer's send queue is deferred.
  */
-import { randomInt } from 'node:crypto'
-import { randomKey, type Segment, signalEventFd } from '../../memory/index.ts'
 import { EventType, Opcode, QpState, SendFlag, WcOpcode, WcStatus } from './constants.ts'
-import { asVerbsError } from './errors.ts'
 import {
   Chan,
-  type CounterName,
   Cq,
   Cqe,
   Ctx,
-  counterNames,
   cqState,
-  Dev,
   Key,
   keyKind,
   keySlots,
-  Pend,
   packWhat,
   Qp,
   qpNumberSlots,
@@ -30,10 +23,10 @@ import {
   Sg,
   Srq,
   statusPurged,
-  Tables,
   Wqe,
 } from './layout.ts'
 import { slotOf } from './records.ts'
+import { SegmentTables } from './tables.ts'
 
 export const elementKind = { none: 0, qp: 1, cq: 2, srq: 3, port: 4 } as const
 
@@ -55,110 +48,10 @@ export const completionOpcode: Readonly<Record<number, WcOpcode>> = {
 const completionOpcodes = new Uint8Array(16)
 for (const [opcode, wc] of Object.entries(completionOpcode)) completionOpcodes[Number(opcode)] = wc
 
-const tombstone = -1
-
 /** What became of an attempt to take a receive of an SRQ. */
 export const srqTake = { taken: 0, empty: 1, tooShort: 2 } as const
 
-/** Where each counter is. */
-const counterIndex = Object.fromEntries(counterNames.map((name, i) => [name, i])) as Record<CounterName, number>
-/** A double and its bits. */
-const asNumber = new Float64Array(1)
-const asBits = new BigInt64Array(asNumber.buffer)
-
-export const defaultSegmentMib = 1024
-
-export class Host {
-  readonly segment: Segment
-  readonly i32: Int32Array
-  readonly f64: Float64Array
-  readonly u8: Uint8Array
-  /** First word of each table. */
-  readonly at: Readonly<typeof Tables>
-  readonly pendingCount: number
-
-  constructor(segment: Segment) {
-    this.segment = segment
-    this.i32 = segment.i32
-    this.f64 = segment.f64
-    this.u8 = segment.u8
-    const base = segment.staticStart / 4
-    const at = {} as Record<string, number>
-    for (const [name, offset] of Object.entries(Tables)) at[name] = base + offset
-    this.at = at as unknown as typeof Tables
-    this.pendingCount = this.at.pending + Pend.count
-  }
-
-  qpWord(slot: number): number {
-    return this.at.qps + slot * Qp.words
-  }
-  qpSlot(q: number): number {
-    return (q - this.at.qps) / Qp.words
-  }
-  cqWord(slot: number): number {
-    return this.at.cqs + slot * Cq.words
-  }
-  srqWord(slot: number): number {
-    return this.at.srqs + slot * Srq.words
-  }
-  ctxWord(slot: number): number {
-    return this.at.contexts + slot * Ctx.words
-  }
-  chanWord(slot: number): number {
-    return this.at.channels + slot * Chan.words
-  }
-  deviceWord(index: number): number {
-    return this.at.devices + index * Dev.words
-  }
-
-  /** Runs `body` under the control lock. */
-  control<T>(body: () => T): T {
-    const { segment } = this
-    segment.lock(segment.controlLock)
-    segment.stopIfTakenOver(segment.controlLock)
-    try {
-      return body()
-    } finally {
-      segment.unlock(segment.controlLock)
-    }
-  }
-
-  /** Memory for a record that is used for the first time. */
-  commitMemory(word: number, words: number, verb: string): void {
-    try {
-      this.segment.commit(word * 4, words * 4)
-    } catch (error) {
-      throw asVerbsError(error, verb)
-    }
-  }
-
-  /** `owner` is the attachment whose end frees it: this thread's, unless told; 0 is nobody's. */
-  allocate(bytes: number, verb: string, owner: number = this.segment.me): number {
-    try {
-      return this.segment.allocate(bytes, owner)
-    } catch (error) {
-      throw asVerbsError(error, verb)
-    }
-  }
-
-  /** Counts one more of what happens seldom; any thread may. Devices that hold a lock of their own count without this. */
-  count(device: number, name: CounterName): void {
-    const { b64 } = this.segment
-    const at = (this.deviceWord(device) + Dev.counters) / 2 + counterIndex[name]
-    for (;;) {
-      const before = Atomics.load(b64, at)
-      asBits[0] = before
-      asNumber[0] = asNumber[0]! + 1
-      if (Atomics.compareExchange(b64, at, before, asBits[0]) === before) return
-    }
-  }
-
-  /** All counters of a device, by name. */
-  counters(device: number): Record<string, number> {
-    const at = (this.deviceWord(device) + Dev.counters) / 2
-    return Object.fromEntries(counterNames.map((name, i) => [name, this.f64[at + i]!]))
-  }
-
+export class Host extends SegmentTables {
   // --- keys --------------------------------------------------------------------------------------------------------
 
   /** The entry with this key, or −1. */
@@ -173,48 +66,6 @@ export class Host {
       slot = (slot + 1) & (keySlots - 1)
     }
     return -1
-  }
-
-  /** A new entry with a random key whose upper 24 bits are unique, under the control lock. `kind` is written by the caller, last. */
-  addKey(): number {
-    const i32 = this.i32
-    for (;;) {
-      const key = randomKey()
-      let slot = (key >>> 8) & (keySlots - 1)
-      let place = -1
-      let unique = true
-      // At most half of the entries are used, so that there is a place, and `free` entries remain between the others.
-      for (let probes = 0; probes < keySlots; probes++) {
-        const entry = this.at.keys + slot * Key.words
-        const kind = i32[entry + Key.kind]!
-        if (kind === keyKind.free || kind === keyKind.deleted) {
-          if (place < 0) place = entry
-          if (kind === keyKind.free) break
-        } else if (i32[entry + Key.key]! >>> 8 === key >>> 8) {
-          unique = false
-          break
-        }
-        slot = (slot + 1) & (keySlots - 1)
-      }
-      if (!unique) continue
-      i32.fill(0, place + 2, place + Key.words)
-      i32[place + Key.key] = key
-      return place
-    }
-  }
-
-  /** Frees an entry; where nothing follows it in its chain, tombstones before it go too, so that chains stay short. */
-  removeKey(entry: number): void {
-    const { i32 } = this
-    const base = this.at.keys
-    const next = (slot: number, step: number): number => (slot + step + keySlots) & (keySlots - 1)
-    let slot = (entry - base) / Key.words
-    Atomics.store(i32, entry + Key.kind, keyKind.deleted)
-    if (i32[base + next(slot, 1) * Key.words + Key.kind] !== keyKind.free) return
-    while (i32[base + slot * Key.words + Key.kind] === keyKind.deleted) {
-      i32[base + slot * Key.words + Key.kind] = keyKind.free
-      slot = next(slot, -1)
-    }
   }
 
   /**
@@ -241,22 +92,6 @@ export class Host {
     return at
   }
 
-  // --- QP numbers --------------------------------------------------------------------------------------------------
-
-  /** Gives a QP an unpredictable number, under the control lock. */
-  nameQp(slot: number): number {
-    const { i32 } = this
-    for (;;) {
-      const number = randomInt(16, 0xffffff)
-      if (this.findQp(number) >= 0) continue
-      let at = number & (qpNumberSlots - 1)
-      while (i32[this.at.qpNumbers + at]! > 0) at = (at + 1) & (qpNumberSlots - 1)
-      i32[this.at.qpNumbers + at] = slot + 1
-      Atomics.store(i32, this.qpWord(slot) + Qp.number, number)
-      return number
-    }
-  }
-
   /** First word of the QP with this number, or −1. */
   findQp(number: number): number {
     const { i32 } = this
@@ -271,24 +106,6 @@ export class Host {
       at = (at + 1) & (qpNumberSlots - 1)
     }
     return -1
-  }
-
-  forgetQp(slot: number): void {
-    const { i32 } = this
-    const number = i32[this.qpWord(slot) + Qp.number]!
-    const base = this.at.qpNumbers
-    let at = number & (qpNumberSlots - 1)
-    while (i32[base + at] !== slot + 1) {
-      if (i32[base + at] === 0) return
-      at = (at + 1) & (qpNumberSlots - 1)
-    }
-    i32[base + at] = tombstone
-    if (i32[base + ((at + 1) & (qpNumberSlots - 1))] === 0) {
-      while (i32[base + at] === tombstone) {
-        i32[base + at] = 0
-        at = (at - 1 + qpNumberSlots) & (qpNumberSlots - 1)
-      }
-    }
   }
 
   // --- completions -------------------------------------------------------------------------------------------------
@@ -432,7 +249,7 @@ export class Host {
     if (Atomics.load(i32, channel + Chan.waiters) > 0) segment.notify(channel + Chan.sequence)
     if (Atomics.load(i32, channel + Chan.bellWaiters) > 0) segment.ring(i32[channel + Chan.owner]!)
     const fd = Atomics.load(i32, channel + Chan.wakeFd) - 1
-    if (fd >= 0) signalEventFd(fd)
+    if (fd >= 0) this.platform.signalEventFd(fd)
   }
 
   /** Takes the next event of a channel: a reference to its CQ, or 0 if there is none. */

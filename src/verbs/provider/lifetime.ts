@@ -37,6 +37,7 @@ import {
   recordState,
   Srq,
 } from './layout.ts'
+import { forgetQpNumber } from './qp-numbers.ts'
 import { giveRecord, repairRecords, retire } from './records.ts'
 
 /** The owner of what is only kept for others. */
@@ -53,7 +54,7 @@ export function destroyQp(host: Host, q: number): void {
     // From now on nobody finds it, neither by its number nor by a reference.
     retire(host, q)
     if (i32[q + Qp.type] === QpType.GSI) dropAgent(host, q)
-    host.forgetQp(slot)
+    forgetQpNumber(host, slot)
     for (let i = 0; i < i32[host.at.meta + Meta.mcastHigh]!; i++) {
       const m = host.at.mcast + i * Mcast.words
       if (i32[m + Mcast.state] !== 1 || i32[m + Mcast.qpSlot] !== slot) continue

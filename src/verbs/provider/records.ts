@@ -15,8 +15,8 @@
  * told (`repairRecords`).
  */
 import { VerbsError } from './errors.ts'
-import type { Host } from './host.ts'
 import { type RecordKind, Records } from './layout.ts'
+import type { SegmentTables } from './tables.ts'
 
 /** Word of each record that holds its reference. */
 const refWord = 1
@@ -45,34 +45,34 @@ export function slotOf(ref: number): number {
 }
 
 /** Whether the record at `word` is not, or no more, that of the object that `ref` names. */
-export function isStale(host: Host, word: number, ref: number): boolean {
-  return host.i32[word + refWord] !== ref || (ref & 0x10000) === 0
+export function isStale(tables: SegmentTables, word: number, ref: number): boolean {
+  return tables.i32[word + refWord] !== ref || (ref & 0x10000) === 0
 }
 
 /** First word of the record that `ref` names, or `stale`. */
-export function recordOf(host: Host, kind: RecordKind, ref: number): number {
+export function recordOf(tables: SegmentTables, kind: RecordKind, ref: number): number {
   const { table, words } = Records[kind]
-  const word = host.at[table] + slotOf(ref) * words
-  return isStale(host, word, ref) ? stale : word
+  const word = tables.at[table] + slotOf(ref) * words
+  return isStale(tables, word, ref) ? stale : word
 }
 
 /** The record that a handle names, perhaps another thread's; EINVAL if it is none, or its object is gone. */
-export function recordOfHandle(host: Host, verb: string, kind: RecordKind, handle: unknown): number {
+export function recordOfHandle(tables: SegmentTables, verb: string, kind: RecordKind, handle: unknown): number {
   const given = handle as { kind?: unknown; ref?: unknown } | null
   if (typeof given !== 'object' || given === null || given.kind !== kind)
     throw new VerbsError('EINVAL', verb, `this is not a handle of kind '${kind}'`)
   const { ref } = given
   // A slot that was never in use may have no memory yet, which only `commitMemory` may ask for.
-  const used = host.i32[host.at.meta + Records[kind].high]!
+  const used = tables.i32[tables.at.meta + Records[kind].high]!
   const wellFormed = typeof ref === 'number' && (ref | 0) === ref && slotOf(ref) < used
-  const word = wellFormed ? recordOf(host, kind, ref) : stale
+  const word = wellFormed ? recordOf(tables, kind, ref) : stale
   if (word === stale) throw new VerbsError('EINVAL', verb, `the object of this handle is closed, or never was`)
   return word
 }
 
 /** Takes a free record of a table, cleared but for its locks; its first word. ENOMEM if all are in use. */
-export function takeRecord(host: Host, kind: RecordKind, verb: string): number {
-  const { i32, at } = host
+export function takeRecord(tables: SegmentTables, kind: RecordKind, verb: string): number {
+  const { i32, at } = tables
   const { table, words, max, high, hint, bits, locks } = Records[kind]
   const first = at.slots + bits
   const used = i32[at.meta + high]!
@@ -80,7 +80,7 @@ export function takeRecord(host: Host, kind: RecordKind, verb: string): number {
   if (slot < 0) slot = freeBit(i32, first, max, used)
   if (slot < 0) throw new VerbsError('ENOMEM', verb, `all ${max} ${whats[kind]} of the segment are in use`)
   const word = at[table] + slot * words
-  if (slot >= used) host.commitMemory(at[table] + used * words, (slot + 1 - used) * words, verb)
+  if (slot >= used) tables.commitMemory(at[table] + used * words, (slot + 1 - used) * words, verb)
   const ref = slot | ((((i32[word + refWord]! >>> 16) + 1) | 1) << 16)
   for (let i = 0; i < words; i++) if (!locks.includes(i)) i32[word + i] = 0
   i32[word + refWord] = ref
@@ -95,21 +95,21 @@ export function takeRecord(host: Host, kind: RecordKind, verb: string): number {
  * anything throws, nothing stays.
  */
 export function createRecord(
-  host: Host,
+  tables: SegmentTables,
   kind: RecordKind,
   verb: string,
   ringBytes: number,
   fill: (word: number, ring: number) => void,
 ): number {
-  const { segment } = host
-  const ring = ringBytes > 0 ? host.allocate(ringBytes, verb) : 0
+  const { segment } = tables
+  const ring = ringBytes > 0 ? tables.allocate(ringBytes, verb) : 0
   try {
-    return host.control(() => {
-      const word = takeRecord(host, kind, verb)
+    return tables.control(() => {
+      const word = takeRecord(tables, kind, verb)
       try {
         fill(word, ring / 4)
       } catch (error) {
-        giveRecord(host, kind, word)
+        giveRecord(tables, kind, word)
         throw error
       }
       return word
@@ -121,26 +121,26 @@ export function createRecord(
 }
 
 /** Makes all references to a record stale. The record stays in use until `giveRecord`. */
-export function retire(host: Host, word: number): void {
-  const { i32 } = host
+export function retire(tables: SegmentTables, word: number): void {
+  const { i32 } = tables
   const ref = i32[word + refWord]!
   if ((ref & 0x10000) !== 0) Atomics.store(i32, word + refWord, (ref + 0x10000) | 0)
 }
 
 /** Frees a record. */
-export function giveRecord(host: Host, kind: RecordKind, word: number): void {
-  const { i32, at } = host
+export function giveRecord(tables: SegmentTables, kind: RecordKind, word: number): void {
+  const { i32, at } = tables
   const { table, words, bits } = Records[kind]
   const slot = (word - at[table]) / words
-  retire(host, word)
+  retire(tables, word)
   Atomics.store(i32, word, 0)
   const bit = at.slots + bits + (slot >>> 5)
   i32[bit] = i32[bit]! & ~(1 << (slot & 31))
 }
 
 /** Takes back the records that threads had taken which died before they could use them. */
-export function repairRecords(host: Host): void {
-  const { i32, at } = host
+export function repairRecords(tables: SegmentTables): void {
+  const { i32, at } = tables
   for (const { table, words, high, bits } of Object.values(Records)) {
     for (let slot = 0; slot < i32[at.meta + high]!; slot++) {
       const bit = at.slots + bits + (slot >>> 5)

@@ -4,10 +4,9 @@
  *     type 1   opens to every QP of its protection domain; binding it again moves it, an empty length closes it
  *     type 2   opens to the QP that bound it; bound again only after LOCAL_INV or the peer's SEND_WITH_INV closed it
  */
-
-import { unbind } from '../api/memory-region.ts'
 import { Access, WcStatus } from './constants.ts'
 import type { Host } from './host.ts'
+import { unbindWindow } from './keys.ts'
 import { Key, keyKind, Qp, Wqe } from './layout.ts'
 
 /** The window that a peer's SEND_WITH_INV may invalidate: only a bound one of type 2 of this very QP; else −1. */
@@ -22,7 +21,7 @@ export function localInvalidate(host: Host, q: number, w: number): number {
   const { i32 } = host
   const entry = host.findKey(i32[w + Wqe.immData]!)
   if (entry < 0 || !isBoundType2(i32, entry, i32[q + Qp.pd]!)) return WcStatus.LocQpOpErr
-  unbind(host, entry)
+  unbindWindow(host, entry)
   return WcStatus.Success
 }
 
@@ -46,7 +45,7 @@ export function bind(host: Host, q: number, w: number): number {
   } else {
     if ((access & Access.ZeroBased) !== 0) return WcStatus.MwBindErr
     if (length === 0) {
-      unbind(host, window)
+      unbindWindow(host, window)
       i32[window + Key.key] = newKey
       return WcStatus.Success
     }
@@ -66,7 +65,7 @@ export function bind(host: Host, q: number, w: number): number {
   const addr = f64[(w + Wqe.remoteAddr) >> 1]!
   const offset = addr - f64[(region + Key.iova) >> 1]!
   if (!(offset >= 0 && offset + length <= f64[(region + Key.length) >> 1]!)) return WcStatus.MwBindErr
-  unbind(host, window)
+  unbindWindow(host, window)
   f64[(window + Key.addr) >> 1] = f64[(region + Key.addr) >> 1]! + offset
   f64[(window + Key.length) >> 1] = length
   f64[(window + Key.iova) >> 1] = (access & Access.ZeroBased) !== 0 ? 0 : addr

@@ -6,10 +6,10 @@ import {
   createId,
   type EventChannel,
   type EventChannelOptions,
-  layout,
   openDevice,
   PortSpace,
 } from '../../../src/index.ts'
+import { layout } from '../../../src/verbs/provider/index.ts'
 
 const channels: EventChannel[] = []
 afterEach(() => {

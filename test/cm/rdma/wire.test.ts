@@ -11,17 +11,15 @@ import {
   connectQp,
   createEventChannel,
   type EventChannel,
-  gsiQkey,
-  gsiQpn,
   Opcode,
   openDevice,
   PortSpace,
   QpState,
   QpType,
-  registerService,
   SendFlag,
   workCompletions,
 } from '../../../src/index.ts'
+import { gsiQkey, gsiQpn, registerService } from '../../../src/verbs/provider/index.ts'
 import {
   type CmMessage,
   CmRejReason,

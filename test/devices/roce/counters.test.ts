@@ -14,8 +14,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { layout, nativeAvailable, openDevice, publishedCounters } from '../../../src/index.ts'
+import { nativeAvailable, openDevice, publishedCounters } from '../../../src/index.ts'
 import { threadStartTime } from '../../../src/memory/index.ts'
+import { layout } from '../../../src/verbs/provider/index.ts'
 import { loopbackDevice } from '../../loopback.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-counters-'))

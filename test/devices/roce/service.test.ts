@@ -2,7 +2,8 @@
 import { once } from 'node:events'
 import { afterAll, describe, expect, it } from 'vitest'
 import { connectQp, nativeAvailable, openDevice, QpType } from '../../../src/index.ts'
-import { layout, processHost } from '../../../src/verbs/index.ts'
+import { processHost } from '../../../src/verbs/index.ts'
+import { layout } from '../../../src/verbs/provider/index.ts'
 import { loopbackDevice } from '../../loopback.ts'
 import { until } from '../shm/rig.ts'
 

@@ -13,7 +13,7 @@ import {
   sendWr,
 } from '../../../src/index.ts'
 import { startThread } from '../../../src/memory/index.ts'
-import { layout } from '../../../src/verbs/index.ts'
+import { layout } from '../../../src/verbs/provider/index.ts'
 import { loopbackDevice } from '../../loopback.ts'
 import { access, makeEnd, patienceMs } from '../shm/rig.ts'
 import type { SleeperData } from './sleeper.worker.ts'

@@ -5,7 +5,6 @@ import {
   type Context,
   connectQp,
   endpointOf,
-  layout,
   Opcode,
   openDevice,
   QpType,
@@ -15,6 +14,7 @@ import {
   WcStatus,
   workCompletions,
 } from '../../../src/index.ts'
+import { layout } from '../../../src/verbs/provider/index.ts'
 import { withSlot } from '../../verbs/slots.ts'
 import { drain, until } from './rig.ts'
 

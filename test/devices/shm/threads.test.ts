@@ -5,7 +5,6 @@ import {
   endpointOf,
   getDeviceList,
   incRkey,
-  layout,
   MwType,
   Opcode,
   openDevice,
@@ -17,6 +16,7 @@ import {
   WcStatus,
   workCompletions,
 } from '../../../src/index.ts'
+import { layout } from '../../../src/verbs/provider/index.ts'
 import { access, connect, connectQpTo, drain, endParts, makeEnd, Part, until } from './rig.ts'
 
 afterEach(endParts)

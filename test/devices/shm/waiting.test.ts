@@ -1,7 +1,8 @@
 /** Senders that wait for a receive, at the moments at which a receive could be missed. */
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { receiveCame, Waiting, waits } from '../../../src/devices/shm/waiting.ts'
-import { layout, Opcode, openDevice, QpState, SendFlag, WcStatus } from '../../../src/index.ts'
+import { Opcode, openDevice, QpState, SendFlag, WcStatus } from '../../../src/index.ts'
+import { layout } from '../../../src/verbs/provider/index.ts'
 import { connect, drain, type End, makeEnd } from './rig.ts'
 
 const { Qp, Srq } = layout

@@ -10,7 +10,6 @@ import {
   AF_INET6,
   Errno,
   F_SETFL,
-  layout,
   MSG_DONTWAIT,
   O_NONBLOCK,
   openDevice,
@@ -34,6 +33,7 @@ import {
   UdpOp,
 } from '../../../src/rsocket/protocol/datagram-headers.ts'
 import { addressBytes } from '../../../src/rsocket/runtime/address.ts'
+import { layout } from '../../../src/verbs/provider/index.ts'
 import { formatIp } from '../../../src/wire/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
 import { holds } from '../../verbs-model/repeat.ts'

@@ -1,6 +1,6 @@
 /** Stream sockets in one event loop: promises, readiness, options, the end. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { layout, openDevice } from '../../../src/index.ts'
+import { openDevice } from '../../../src/index.ts'
 import {
   AF_INET,
   Errno,
@@ -39,6 +39,7 @@ import {
   TCP_NODELAY,
 } from '../../../src/rsocket/index.ts'
 import { Hub } from '../../../src/rsocket/runtime/hub.ts'
+import { layout } from '../../../src/verbs/provider/index.ts'
 
 const open: RSocket[] = []
 const device = 'shm0'

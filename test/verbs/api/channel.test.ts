@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { openDevice } from '../../../src/index.ts'
-import { layout } from '../../../src/verbs/index.ts'
+import { layout } from '../../../src/verbs/provider/index.ts'
 import { withSlot } from '../slots.ts'
 
 /** A count below zero would hide the next one who waits: its events would come without waking it. */

@@ -6,7 +6,6 @@ import {
   type CqHandle,
   EventType,
   incRkey,
-  layout,
   type MrHandle,
   MwType,
   Opcode,
@@ -14,7 +13,6 @@ import {
   type PdHandle,
   QpState,
   QpType,
-  registerDriver,
   SendFlag,
   type SrqHandle,
   VerbsError,
@@ -22,10 +20,11 @@ import {
   workCompletions,
 } from '../../../src/index.ts'
 import { NativeError } from '../../../src/memory/index.ts'
-import { reapAttachment } from '../../../src/verbs/api/context.ts'
-import { unbind } from '../../../src/verbs/api/memory-region.ts'
 import { Host } from '../../../src/verbs/provider/host.ts'
+import { layout, registerDriver } from '../../../src/verbs/provider/index.ts'
+import { unbindWindow } from '../../../src/verbs/provider/keys.ts'
 import { destroyQp } from '../../../src/verbs/provider/lifetime.ts'
+import { reapAttachment } from '../../../src/verbs/provider/reap.ts'
 import { connect, drain, makeEnd, Part, until } from '../../devices/shm/rig.ts'
 import { withSlot } from '../slots.ts'
 
@@ -627,7 +626,7 @@ describe('memory windows', () => {
     expect(resolve()).toBe(mr.addr)
     const window = host.findKey(old)
     // Another thread binds it anew: half before the epoch is read, half after the key was found.
-    unbind(host, window)
+    unbindWindow(host, window)
     host.findKey = (key) => {
       const found = Host.prototype.findKey.call(host, key)
       delete (host as Partial<Host>).findKey

@@ -1,0 +1,91 @@
+/**
+ * Adapters in shared memory, by name. Each segment has two, so that a program finds a pair to talk between: `shm0` and `shm1`
+ * in the segment of this process, `shm:NAME` and `shm:NAME/1` in a named segment between processes.
+ */
+import { isMainThread, type Worker } from 'node:worker_threads'
+import { Segment, SegmentError } from '../../memory/index.ts'
+import { type DeviceDriver, type DeviceInfo, type Host, VerbsError } from '../../verbs/provider/index.ts'
+import { ShmDevice } from './device.ts'
+import { type Attached, attachSegment, deviceGuid, guidIn, namedSegments, removeStaleSegments } from './segments.ts'
+import { startDeviceThread } from './thread-data.ts'
+
+const janitors = new Map<string, Worker>()
+
+/** Between processes a thread has to notice that one died, even while all others compute. */
+function startJanitor(name: string): void {
+  const worker = startDeviceThread('janitor', { name })
+  worker.on('error', (error) => {
+    janitors.delete(name)
+    const { message } = error as Error
+    process.emitWarning(`this process no longer notices when others of shm:${name} die: ${message}`, 'VerbenaWarning')
+  })
+  janitors.set(name, worker)
+}
+
+/** Named segments of this thread whose deaths a janitor, here or in another thread of the process, notices. */
+const watched = new Set<string>()
+
+function attach(name: string | null): Attached {
+  const attached = attachSegment(name)
+  if (name !== null && !watched.has(name)) {
+    watched.add(name)
+    if (isMainThread || !attached.host.segment.hasJanitor()) startJanitor(name)
+  }
+  return attached
+}
+
+const devices = new Map<string, ShmDevice>()
+
+/** Segment and adapter that a name means; null if it is not a name of this driver. */
+function parse(name: string): { segment: string | null; index: number } | null {
+  const own = /^shm([01])$/.exec(name)
+  if (own) return { segment: null, index: Number(own[1]) }
+  if (!name.startsWith('shm:')) return null
+  const named = /^shm:([A-Za-z0-9._-]{1,64})(?:\/([01]))?$/.exec(name)
+  if (!named)
+    throw new VerbsError(
+      'ENODEV',
+      'openDevice',
+      `'${name}' is not a segment's name: shm:NAME or shm:NAME/1, with up to 64 letters, digits, dots, dashes or underscores`,
+    )
+  return { segment: named[1]!, index: Number(named[2] ?? 0) }
+}
+
+function open(name: string): ShmDevice | null {
+  const parsed = parse(name)
+  if (!parsed) return null
+  const canonical = parsed.segment === null ? name : `shm:${parsed.segment}/${parsed.index}`
+  let device = devices.get(canonical)
+  if (!device) {
+    device = new ShmDevice(name, attach(parsed.segment), parsed.index)
+    devices.set(canonical, device)
+  }
+  return device
+}
+
+function list(): DeviceInfo[] {
+  const info = (name: string, host: Host, index: number): DeviceInfo => ({
+    name,
+    guid: deviceGuid(host, index),
+    kind: 'shm',
+  })
+  const own = attach(null).host
+  const found = [info('shm0', own, 0), info('shm1', own, 1)]
+  removeStaleSegments()
+  for (const name of namedSegments()) {
+    try {
+      const guids = Segment.peek(name, (i32, tables) => [guidIn(i32, tables, 0), guidIn(i32, tables, 1)] as const)
+      if (!guids) continue
+      found.push(
+        { name: `shm:${name}`, guid: guids[0], kind: 'shm' },
+        { name: `shm:${name}/1`, guid: guids[1], kind: 'shm' },
+      )
+    } catch (error) {
+      // A segment of another version, or without the rights to open it, is not a device of ours.
+      if (!(error instanceof SegmentError) && !(error instanceof Error && 'errno' in error)) throw error
+    }
+  }
+  return found
+}
+
+export const shmDriver: DeviceDriver = { kind: 'shm', list, open }

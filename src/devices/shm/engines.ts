@@ -1,0 +1,54 @@
+/** Engine threads of this process: which context each serves, and those that serve none at the moment. */
+import type { Worker } from 'node:worker_threads'
+import { type Host, layout, VerbsError } from '../../verbs/provider/index.ts'
+import { type EngineOrder, startDeviceThread } from './thread-data.ts'
+
+const { Ctx } = layout
+
+/** By segment and context. */
+const engines = new Map<string, Worker>()
+const idleEngines = new Map<string | null, Worker[]>()
+const engineFailures = new WeakMap<Worker, unknown>()
+
+function startEngine(segment: string | null): Worker {
+  const worker = startDeviceThread('engine-thread', { segment })
+  worker.on('error', (error) => engineFailures.set(worker, error))
+  return worker
+}
+
+/** Gives a context an engine thread, pinned to `cores` if there are any, and waits until it serves. */
+export function serveContext(host: Host, context: number, cores: number[]): void {
+  const { i32, segment } = host
+  const c = host.ctxWord(context)
+  const idle = idleEngines.get(segment.name) ?? []
+  idleEngines.set(segment.name, idle)
+  const worker = idle.pop() ?? startEngine(segment.name)
+  engines.set(`${segment.name}/${context}`, worker)
+  worker.postMessage({ context, cores } satisfies EngineOrder)
+  for (let waited = 0; Atomics.load(i32, c + Ctx.doorbellReady) === 0; waited++) {
+    if (waited > 1000)
+      throw new VerbsError(
+        'ETIMEDOUT',
+        'openDevice',
+        `the engine thread did not start within 10 s${engineFailures.has(worker) ? `: ${engineFailures.get(worker)}` : ''}`,
+      )
+    segment.wait(c + Ctx.doorbellReady, 0, 10)
+  }
+}
+
+/** Takes a context from its engine thread, which can serve another one then. */
+export function releaseContext(host: Host, context: number): void {
+  const { i32, segment } = host
+  const key = `${segment.name}/${context}`
+  const worker = engines.get(key)
+  if (!engines.delete(key) || !worker) return
+  const c = host.ctxWord(context)
+  Atomics.store(i32, c + Ctx.doorbellStop, 1)
+  Atomics.add(i32, c + Ctx.doorbellWake, 1)
+  segment.notify(c + Ctx.doorbellWake)
+  for (let waited = 0; Atomics.load(i32, c + Ctx.doorbellReady) === 1; waited++) {
+    if (waited > 200) return
+    segment.wait(c + Ctx.doorbellReady, 1, 10)
+  }
+  idleEngines.get(segment.name)?.push(worker)
+}

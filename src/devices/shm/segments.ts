@@ -1,0 +1,84 @@
+/** The segments that this thread is attached to, with their tables made ready for two adapters each. */
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { Segment, segmentFilePrefix } from '../../memory/index.ts'
+import { hostOf, processHost, reapDead, segmentOptions } from '../../verbs/index.ts'
+import { type Host, layout } from '../../verbs/provider/index.ts'
+import { Executor } from './executor.ts'
+
+const { Dev, Meta, Tables } = layout
+
+export const adaptersPerSegment = 2
+export const activeMtu = 4096
+
+/** A segment with its tables made ready; the same for all devices of the segment in this thread. */
+export interface Attached {
+  host: Host
+  executor: Executor
+}
+
+const attached = new Map<string, Attached>()
+
+/** Attaches this thread to a segment, of this process if `name` is null, and makes the tables ready; once. */
+export function attachSegment(name: string | null): Attached {
+  const known = attached.get(name ?? '')
+  if (known) return known
+  if (name !== null) removeStaleSegments()
+  const host = name === null ? processHost() : hostOf(Segment.named(name, segmentOptions()))
+  host.control(() => initialise(host))
+  for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
+  const made = { host, executor: new Executor(host, activeMtu, adaptersPerSegment) }
+  attached.set(name ?? '', made)
+  return made
+}
+
+process.on('exit', () => {
+  for (const [name, { host }] of attached)
+    if (name !== '') for (const own of host.segment.ownAttachments()) reapDead(host, own)
+})
+
+function initialise(host: Host): void {
+  const { i32, at } = host
+  if (i32[at.meta + Meta.initialised] === 1) return
+  const guid = randomBytes(4).readInt32BE()
+  for (let index = 0; index < adaptersPerSegment; index++) {
+    const dev = host.deviceWord(index)
+    i32[dev + Dev.guidHigh] = guidHigh
+    i32[dev + Dev.guidLow] = (guid & ~1) | index
+    i32[dev + Dev.lid] = index + 1
+    i32[dev + Dev.state] = 1
+  }
+  i32[at.meta + Meta.initialised] = 1
+}
+
+/** Locally administered, so that it is nobody's; "VBN". */
+const guidHigh = 0x0256424e
+
+export function deviceGuid(host: Host, index: number): bigint {
+  return guidIn(host.i32, host.at.meta, index)
+}
+
+/** The GUID of an adapter, from the words of a segment whose tables begin at `tables`. */
+export function guidIn(i32: Int32Array, tables: number, index: number): bigint {
+  const dev = tables + Tables.devices + index * Dev.words
+  return (BigInt(i32[dev + Dev.guidHigh]! >>> 0) << 32n) | BigInt(i32[dev + Dev.guidLow]! >>> 0)
+}
+
+/** Takes away what processes that were killed left of named segments. */
+export function removeStaleSegments(): void {
+  for (const name of namedSegments()) {
+    try {
+      Segment.removeStale(name)
+    } catch {
+      // Another user's, or gone meanwhile: not ours to remove.
+    }
+  }
+}
+
+export function namedSegments(): string[] {
+  const directory = '/dev/shm'
+  if (!existsSync(directory)) return []
+  return readdirSync(directory)
+    .filter((file) => file.startsWith(segmentFilePrefix))
+    .map((file) => file.slice(segmentFilePrefix.length))
+}

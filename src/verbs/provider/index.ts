@@ -1,0 +1,42 @@
+/**
+ * What a device implements (`Device`, `DeviceDriver`, `FastPath`) and what it needs for that: the layout of the tables of a
+ * segment, and what all devices of a segment have in common. Pure: nothing here, nor anything that it imports, is of Node.
+ * Devices, `transport` and the connection manager import this; programs import `verbs/index.ts`.
+ */
+export type * from './attributes.ts'
+export * from './constants.ts'
+export {
+  type Device,
+  type DeviceDriver,
+  type DeviceInfo,
+  deviceAt,
+  type FastPath,
+  findDevice,
+  getDeviceList,
+  registerDriver,
+} from './device.ts'
+export { asVerbsError, VerbsError, type VerbsErrorCode, verbsErrorCodes } from './errors.ts'
+export { isMappedGid, isMulticastGid, mappedGid } from './gid.ts'
+export {
+  agentAt,
+  agentSlotOfCommId,
+  commIdOf,
+  GsiDispatch,
+  type GsiQueuePair,
+  gsiQkey,
+  gsiQpn,
+  madDispatchBytes,
+  registerService,
+  unregisterService,
+} from './gsi.ts'
+export { elementKind, Host, srqTake } from './host.ts'
+export { unbindWindow } from './keys.ts'
+export type { CounterName } from './layout.ts'
+export * as layout from './layout.ts'
+export { deviceAttr, portAttr } from './limits.ts'
+export type { Platform } from './platform.ts'
+export { givePort, listenOnPort, type PortRequest, type TakenPort, takePort } from './ports.ts'
+export { checkTransition, type QpAttrName, type QpTransition, qpTransitions } from './qp-state.ts'
+export { reapAttachment } from './reap.ts'
+export { bind, invalidable, localInvalidate } from './windows.ts'
+export { incRkey, RecvWorkRequest, recvWr, ScatterGather, SendWorkRequest, sendWr } from './work-request.ts'

@@ -1,0 +1,63 @@
+/** What a thread leaves behind that ended without closing its objects. */
+import { deviceAt } from './device.ts'
+import type { Host } from './host.ts'
+import { destroyKey } from './keys.ts'
+import { Chan, Cq, Ctx, Dev, Key, keyKind, keySlots, Meta, Pd, Qp, Srq } from './layout.ts'
+import { destroyCq, destroyPd, destroyQp, destroySrq, recount } from './lifetime.ts'
+import { reapPorts } from './ports.ts'
+import { giveRecord } from './records.ts'
+
+/**
+ * Destroys everything that a thread owned, as the kernel destroys what a process leaves behind; how many objects there
+ * were.
+ */
+export function reapAttachment(host: Host, owner: number): number {
+  const { i32, at } = host
+  let reaped = 0
+  const each = (
+    table: number,
+    words: number,
+    used: number,
+    stateWord: number,
+    ownerWord: number,
+    destroy: (word: number) => void,
+  ): void => {
+    for (let slot = 0; slot < i32[at.meta + used]!; slot++) {
+      const word = table + slot * words
+      if (i32[word + stateWord] !== 0 && i32[word + ownerWord] === owner) {
+        destroy(word)
+        reaped++
+      }
+    }
+  }
+  each(at.qps, Qp.words, Meta.qpsUsed, Qp.number, Qp.owner, (q) => destroyQp(host, q))
+  each(at.srqs, Srq.words, Meta.srqsUsed, Srq.state, Srq.owner, (srq) => destroySrq(host, srq, true))
+  each(at.cqs, Cq.words, Meta.cqsUsed, Cq.state, Cq.owner, (cq) => destroyCq(host, cq, true))
+  if (i32[at.meta + Meta.keysUsed]! > 0) {
+    for (let slot = 0; slot < keySlots; slot++) {
+      const entry = at.keys + slot * Key.words
+      const kind = i32[entry + Key.kind]!
+      if (kind !== keyKind.free && kind !== keyKind.deleted && i32[entry + Key.owner] === owner) {
+        destroyKey(host, entry)
+        reaped++
+      }
+    }
+  }
+  each(at.channels, Chan.words, Meta.channelsUsed, Chan.state, Chan.owner, (chan) =>
+    host.control(() => giveRecord(host, 'channel', chan)),
+  )
+  each(at.pds, Pd.words, Meta.pdsUsed, Pd.state, Pd.owner, (pd) => {
+    const device = i32[host.ctxWord(i32[pd + Pd.context]!) + Ctx.device]!
+    Atomics.sub(i32, host.deviceWord(device) + Dev.ahs, i32[pd + Pd.ahs]!)
+    destroyPd(host, pd, true)
+  })
+  const devices = new Set<number>()
+  each(at.contexts, Ctx.words, Meta.contextsUsed, Ctx.state, Ctx.owner, (c) => {
+    devices.add(i32[c + Ctx.device]!)
+    host.control(() => giveRecord(host, 'context', c))
+  })
+  recount(host)
+  for (const index of devices) deviceAt(host, index)?.closeUnused?.()
+  reaped += reapPorts(host, owner)
+  return reaped
+}

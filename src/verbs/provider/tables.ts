@@ -1,0 +1,106 @@
+/** The tables of a segment, seen from one thread: where each record is, memory for new ones, and the counters of devices. */
+import type { Segment } from '../../memory/index.ts'
+import { asVerbsError } from './errors.ts'
+import { Chan, type CounterName, Cq, Ctx, counterNames, Dev, Pend, Qp, Srq, Tables } from './layout.ts'
+import type { Platform } from './platform.ts'
+
+/** Where each counter is. */
+const counterIndex = Object.fromEntries(counterNames.map((name, i) => [name, i])) as Record<CounterName, number>
+/** A double and its bits. */
+const asNumber = new Float64Array(1)
+const asBits = new BigInt64Array(asNumber.buffer)
+
+export class SegmentTables {
+  readonly segment: Segment
+  readonly platform: Platform
+  readonly i32: Int32Array
+  readonly f64: Float64Array
+  readonly u8: Uint8Array
+  /** First word of each table. */
+  readonly at: Readonly<typeof Tables>
+  /** The word that counts the QPs whose requests wait for a time or for their peer. */
+  readonly pendingCount: number
+
+  constructor(segment: Segment, platform: Platform) {
+    this.segment = segment
+    this.platform = platform
+    this.i32 = segment.i32
+    this.f64 = segment.f64
+    this.u8 = segment.u8
+    const base = segment.staticStart / 4
+    const at = {} as Record<string, number>
+    for (const [name, offset] of Object.entries(Tables)) at[name] = base + offset
+    this.at = at as unknown as typeof Tables
+    this.pendingCount = this.at.pending + Pend.count
+  }
+
+  qpWord(slot: number): number {
+    return this.at.qps + slot * Qp.words
+  }
+  qpSlot(q: number): number {
+    return (q - this.at.qps) / Qp.words
+  }
+  cqWord(slot: number): number {
+    return this.at.cqs + slot * Cq.words
+  }
+  srqWord(slot: number): number {
+    return this.at.srqs + slot * Srq.words
+  }
+  ctxWord(slot: number): number {
+    return this.at.contexts + slot * Ctx.words
+  }
+  chanWord(slot: number): number {
+    return this.at.channels + slot * Chan.words
+  }
+  deviceWord(index: number): number {
+    return this.at.devices + index * Dev.words
+  }
+
+  /** Runs `body` under the control lock. */
+  control<T>(body: () => T): T {
+    const { segment } = this
+    segment.lock(segment.controlLock)
+    segment.stopIfTakenOver(segment.controlLock)
+    try {
+      return body()
+    } finally {
+      segment.unlock(segment.controlLock)
+    }
+  }
+
+  /** Memory for a record that is used for the first time. */
+  commitMemory(word: number, words: number, verb: string): void {
+    try {
+      this.segment.commit(word * 4, words * 4)
+    } catch (error) {
+      throw asVerbsError(error, verb)
+    }
+  }
+
+  /** `owner` is the attachment whose end frees it: this thread's, unless told; 0 is nobody's. */
+  allocate(bytes: number, verb: string, owner: number = this.segment.me): number {
+    try {
+      return this.segment.allocate(bytes, owner)
+    } catch (error) {
+      throw asVerbsError(error, verb)
+    }
+  }
+
+  /** Counts one more of what happens seldom; any thread may. Devices that hold a lock of their own count without this. */
+  count(device: number, name: CounterName): void {
+    const { b64 } = this.segment
+    const at = (this.deviceWord(device) + Dev.counters) / 2 + counterIndex[name]
+    for (;;) {
+      const before = Atomics.load(b64, at)
+      asBits[0] = before
+      asNumber[0] = asNumber[0]! + 1
+      if (Atomics.compareExchange(b64, at, before, asBits[0]) === before) return
+    }
+  }
+
+  /** All counters of a device, by name. */
+  counters(device: number): Record<string, number> {
+    const at = (this.deviceWord(device) + Dev.counters) / 2
+    return Object.fromEntries(counterNames.map((name, i) => [name, this.f64[at + i]!]))
+  }
+}
