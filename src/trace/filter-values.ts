@@ -1,16 +1,22 @@
 /** What the fields of a filter can be compared with. A value that no packet can have is an error, not a silent mismatch. */
-import { CmAttribute, formatIp, opcodeTable, parseIp } from '../wire/index.ts'
+import { CmAttribute, formatIp, type OpcodeInfo, opcodeTable, parseGid, parseIp, syndromeText } from '../wire/index.ts'
 import { operationText } from './describe.ts'
+import { kindNames } from './dissect.ts'
 import { serviceNames } from './flow.ts'
 import { problemRules } from './problems.ts'
-import type { Row } from './row.ts'
+import { hexOf, type Row } from './row.ts'
 import { tunnelNames } from './tunnels.ts'
 
-export type Value = string | number | bigint | boolean | undefined
+type Epoch = NonNullable<Row['epoch']>
 
-/** How one value of a packet compares with the one that is wanted. */
+export type Value = string | number | bigint | boolean | Uint8Array | Epoch | undefined
+
+/** Says of the value of a packet whether it fits. */
+export type Test = (have: Value) => boolean
+
+/** How the value of a packet compares with the one that is wanted. */
 interface Wanted {
-  equals(have: Value): boolean
+  equals: Test
   /** Below zero if the packet's value is lower. Only of kinds with an order. */
   compare?(have: Value): number
 }
@@ -21,8 +27,8 @@ export interface ValueKind {
   ordered: boolean
   /** Undefined if no packet can have such a value. */
   read(text: string): Wanted | undefined
-  /** For the operator `~`: can any value contain this? Without it, the operator has no meaning. */
-  mayContain?(text: string): boolean
+  /** For the operator `~`; undefined if no value can contain this. Without it, the operator has no meaning. */
+  contains?(part: string): Test | undefined
 }
 
 /** @param most the largest value that the packet's field can hold */
@@ -59,6 +65,91 @@ export function duration(unit: 'ns' | 's'): ValueKind {
   }
 }
 
+/** Powers of 1024 as the tools of RDMA have them, unless the unit says otherwise. */
+const unitsBytes: ReadonlyMap<string, number> = new Map([
+  ['', 1],
+  ['b', 1],
+  ...[...'kmg'].flatMap((letter, i) => [
+    [letter, 1024 ** (i + 1)] as const,
+    [`${letter}i`, 1024 ** (i + 1)] as const,
+    [`${letter}ib`, 1024 ** (i + 1)] as const,
+    [`${letter}b`, 1000 ** (i + 1)] as const,
+  ]),
+])
+
+/** Bytes. @param most the largest value that the packet's field can hold */
+export function size(most: number = Number.MAX_SAFE_INTEGER): ValueKind {
+  const limit = most === Number.MAX_SAFE_INTEGER ? '' : `, at most ${most}`
+  return {
+    wants: `a number of bytes such as 4096, 0x1000, 4k, 4KiB or 4kB (1000)${limit}`,
+    ordered: true,
+    read(text) {
+      const match = /^(?:(0x[\da-f]+)|(\d+(?:\.\d+)?)([a-z]*))$/i.exec(text)
+      const unit = unitsBytes.get((match?.[3] ?? '').toLowerCase())
+      if (match === null || unit === undefined) return undefined
+      const wanted = Number(match[1] ?? match[2]) * unit
+      if (!Number.isInteger(wanted) || wanted > most) return undefined
+      return { equals: (have) => have === wanted, compare: (have) => (have as number) - wanted }
+    },
+  }
+}
+
+/** Digits of a fraction of a second as nanoseconds. */
+function fraction(digits = ''): number {
+  return Number(digits.slice(0, 9).padEnd(9, '0'))
+}
+
+/** A time of the day's clock: seconds since 1970, or a date. */
+export const moment: ValueKind = {
+  wants: 'a date such as 2026-11-21, 2026-11-21T04:29:46.5Z (UTC; without Z: local time), or seconds since 1970',
+  ordered: true,
+  read(text) {
+    const number = /^(\d+)(?:\.(\d+))?$/.exec(text)
+    const date = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?(Z|[-+]\d\d:\d\d)?)?$/i.exec(text)
+    let wanted: Epoch
+    if (number !== null) wanted = { seconds: Number(number[1]), nanoseconds: fraction(number[2]) }
+    else if (date !== null) {
+      const [, day, time = '00:00', digits, zone = ''] = date
+      const ms = Date.parse(`${day}T${time}${zone.toUpperCase()}`)
+      if (Number.isNaN(ms)) return undefined
+      wanted = { seconds: ms / 1000, nanoseconds: fraction(digits) }
+    } else return undefined
+    const compare = (have: Value): number => {
+      const { seconds, nanoseconds } = have as Epoch
+      return seconds - wanted.seconds || nanoseconds - wanted.nanoseconds
+    }
+    return { equals: (have) => compare(have) === 0, compare }
+  },
+}
+
+/** Bytes of private data and of GIDs. @param most how many the packet's field has */
+export function byteString(most: number): ValueKind {
+  const digits = (text: string): string | undefined => {
+    const plain = text.toLowerCase().replace(/^0x/, '').replaceAll(/[:-]/g, '')
+    return /^([\da-f]{2})+$/.test(plain) && plain.length <= 2 * most ? plain : undefined
+  }
+  return {
+    wants: `${most === 16 ? 'a GID such as fe80::1, or ' : ''}hexadecimal digits, two for each of at most ${most} bytes,`,
+    ordered: false,
+    read(text) {
+      const gid = most === 16 ? parseGid(text) : undefined
+      const wanted = gid === undefined ? digits(text) : hexOf(gid)
+      return wanted === undefined ? undefined : { equals: (have) => hexOf(have as Uint8Array) === wanted }
+    },
+    contains(text) {
+      const part = digits(text)
+      if (part === undefined) return undefined
+      return (have) => {
+        const all = hexOf(have as Uint8Array)
+        let at = all.indexOf(part)
+        // Not from the middle of a byte.
+        while (at % 2 === 1) at = all.indexOf(part, at + 1)
+        return at >= 0
+      }
+    },
+  }
+}
+
 const truth: ReadonlyMap<string, boolean> = new Map([
   ...['true', 'yes', '1'].map((word) => [word, true] as const),
   ...['false', 'no', '0'].map((word) => [word, false] as const),
@@ -73,7 +164,12 @@ export const flag: ValueKind = {
   },
 }
 
-/** One of the names, in any case, or what `also` describes. `list` is asked when it is needed. */
+/** @param part in lower case */
+function has(part: string): Test {
+  return (have) => String(have).toLowerCase().includes(part)
+}
+
+/** One of the names, in any case, or what `also` describes. `list` is called when it is needed. */
 export function oneOf(list: () => readonly string[], also?: RegExp): ValueKind {
   let names: readonly string[] | undefined
   const lower = (): readonly string[] => {
@@ -90,9 +186,9 @@ export function oneOf(list: () => readonly string[], also?: RegExp): ValueKind {
       if (!lower().includes(wanted) && also?.test(text) !== true) return undefined
       return { equals: (have) => String(have).toLowerCase() === wanted }
     },
-    mayContain(text) {
+    contains(text) {
       const part = text.toLowerCase()
-      return lower().some((name) => name.includes(part)) || also?.test(text) === true
+      return lower().some((name) => name.includes(part)) || also?.test(text) === true ? has(part) : undefined
     },
   }
 }
@@ -114,7 +210,7 @@ export const address: ValueKind = {
     if (!/^\d+$/.test(bits) || length > wanted.length * 8) return undefined
     return { equals: (have) => isInNetwork(parseIp(String(have)), wanted, length) }
   },
-  mayContain: (text) => /^([\da-f.:]+|lid( \d*)?)$/i.test(text),
+  contains: (text) => (/^([\da-f.:]+|lid( \d*)?)$/i.test(text) ? has(text.toLowerCase()) : undefined),
 }
 
 function isInNetwork(have: Uint8Array | undefined, network: Uint8Array, bits: number): boolean {
@@ -128,6 +224,11 @@ function isInNetwork(have: Uint8Array | undefined, network: Uint8Array, bits: nu
 
 export const service: ValueKind = oneOf(() => serviceNames.slice(0, 6))
 export const tunnel: ValueKind = oneOf(() => tunnelNames.slice(1))
+export const packetKind: ValueKind = oneOf(() => kindNames)
+export const place: ValueKind = oneOf(() => [...new Set(opcodes().map((info) => info.place))])
+/** The name without its place in the message. */
+export const verb: ValueKind = oneOf(() => [...new Set(opcodes().map((info) => info.operation))])
+export const answer: ValueKind = oneOf(() => [...new Set(Array.from({ length: 256 }, (_, code) => syndromeText(code)))])
 export const icrcState: ValueKind = oneOf(() => ['valid', 'invalid', 'unknown'])
 export const cmType: ValueKind = oneOf(() => Object.keys(CmAttribute))
 export const brokenRule: ValueKind = oneOf(() => problemRules.map(({ name }) => name))
@@ -135,9 +236,13 @@ export const operation: ValueKind = oneOf(operationNames, /^opcode 0x[\da-f]{1,2
 
 /** All that `operationText` can say of opcodes that exist. */
 function operationNames(): string[] {
-  const rows = opcodeTable
-    .filter((info) => info !== undefined)
-    .map(({ opcode, operation: does, place }) => ({ opcode, operation: does, place }) as Row)
+  const rows = opcodes().map(
+    ({ opcode, operation: does, place: at }) => ({ opcode, operation: does, place: at }) as Row,
+  )
   const messages = Object.keys(CmAttribute).map((type) => `CM ${type}`)
   return [...new Set(rows.map(operationText)), 'NAK', 'RNR NAK', ...messages, 'opcode 0x15']
+}
+
+function opcodes(): OpcodeInfo[] {
+  return opcodeTable.filter((info) => info !== undefined)
 }

@@ -9,21 +9,8 @@
  *
  * A comparison with a field that the packet does not have is false, with != too.
  */
-import { isBad, operationText } from './describe.ts'
-import {
-  address,
-  brokenRule,
-  cmType,
-  duration,
-  flag,
-  icrcState,
-  operation,
-  service,
-  tunnel,
-  type Value,
-  type ValueKind,
-  whole,
-} from './filter-values.ts'
+import { fieldNamed, filterFields } from './filter-fields.ts'
+import type { Test, Value, ValueKind } from './filter-values.ts'
 import type { Row } from './row.ts'
 
 export class FilterError extends Error {
@@ -31,84 +18,6 @@ export class FilterError extends Error {
 }
 
 export type Filter = (row: Row) => boolean
-
-interface FilterField {
-  text: string
-  kind: ValueKind
-  /** Of several values, one has to fit. */
-  get(row: Row): Value | readonly Value[]
-}
-
-const bits = (count: number): ValueKind => whole(2 ** count - 1)
-const mark = (text: string, get: (row: Row) => boolean | undefined): FilterField => ({
-  text,
-  kind: flag,
-  get: (row) => get(row) === true,
-})
-
-/** All fields, in the order of the help. */
-export const filterFields: Readonly<Record<string, FilterField>> = {
-  number: { text: 'packet number, from 1', kind: whole(), get: (row) => row.number },
-  time: { text: 'since the first packet; in s, or units ns, us, ms', kind: duration('s'), get: (row) => row.time },
-  length: { text: 'bytes on the wire', kind: whole(), get: (row) => row.length },
-  src: { text: 'source address, or its network', kind: address, get: (row) => row.source },
-  dst: { text: 'destination address, or its network', kind: address, get: (row) => row.destination },
-  addr: { text: 'either address, or its network', kind: address, get: (row) => [row.source, row.destination] },
-  conv: { text: 'number of the conversation', kind: whole(), get: (row) => row.conversation },
-  srcqp: { text: 'sending QP, where known', kind: bits(24), get: (row) => row.srcQp },
-  dstqp: { text: 'destination QP', kind: bits(24), get: (row) => row.destQp },
-  qp: { text: 'either QP', kind: bits(24), get: (row) => [row.srcQp, row.destQp] },
-  service: { text: 'RC, UC, RD, UD, XRC, CNP', kind: service, get: (row) => row.service },
-  opcode: { text: 'the BTH opcode as a number', kind: bits(8), get: (row) => row.opcode },
-  op: {
-    text: 'the operation as shown, such as "SEND Last"',
-    kind: operation,
-    get: (row) => (row.destQp === undefined ? undefined : operationText(row)),
-  },
-  psn: { text: 'packet sequence number', kind: bits(24), get: (row) => row.psn },
-  payload: { text: 'payload bytes', kind: whole(), get: (row) => row.payload },
-  ackreq: mark('asks for an ACK', (row) => row.ackReq),
-  solicited: mark('solicited event', (row) => row.solicited),
-  va: {
-    text: 'address in RETH or AtomicETH',
-    kind: whole(2n ** 64n - 1n),
-    get: (row) => row.headers?.reth?.va ?? row.headers?.atomicEth?.va,
-  },
-  rkey: {
-    text: 'key in RETH, AtomicETH or IETH',
-    kind: bits(32),
-    get: (row) => row.headers?.reth?.rkey ?? row.headers?.atomicEth?.rkey ?? row.headers?.ieth?.rkey,
-  },
-  dmalen: { text: 'length in the RETH', kind: bits(32), get: (row) => row.headers?.reth?.dmaLength },
-  imm: { text: 'immediate data', kind: bits(32), get: (row) => row.headers?.immDt?.data },
-  qkey: { text: 'Q_Key of a datagram', kind: bits(32), get: (row) => row.headers?.deth?.qkey },
-  msn: { text: 'message sequence number of an answer', kind: bits(24), get: (row) => row.headers?.aeth?.msn },
-  syndrome: { text: 'syndrome of an answer', kind: bits(8), get: (row) => row.headers?.aeth?.syndrome },
-  latency: {
-    text: 'from request to answer; in ns, or units us, ms, s',
-    kind: duration('ns'),
-    get: (row) => row.latencyNs,
-  },
-  refers: { text: 'number of the packet it repeats or answers', kind: whole(), get: (row) => row.refersTo },
-  request: mark('is a request', (row) => row.operation !== undefined && row.answer === undefined && !row.cnp),
-  response: mark('is an answer', (row) => row.answer !== undefined),
-  retransmission: mark('sent again', (row) => row.retransmission),
-  duplicate: mark('sent again although acknowledged', (row) => row.duplicate),
-  repeat: mark('an answer given before', (row) => row.repeat),
-  gap: mark('PSNs are missing before it', (row) => row.missing !== undefined),
-  late: mark('fills a gap', (row) => row.late),
-  nak: mark('a NAK that is no RNR NAK', (row) => row.nak),
-  rnr: mark('an RNR NAK', (row) => row.rnr),
-  cnp: mark('a congestion notification', (row) => row.cnp),
-  ecn: mark('marked "congestion experienced"', (row) => row.marked),
-  cm: { text: 'a connection message; cm == REQ, REP, …', kind: cmType, get: (row) => row.cm?.type },
-  icrc: { text: 'valid, invalid, unknown', kind: icrcState, get: (row) => row.icrc },
-  malformed: { text: 'breaks a rule; malformed ~ NAME', kind: brokenRule, get: (row) => row.malformed },
-  bad: mark('ICRC wrong or malformed', isBad),
-  tunnel: { text: 'VXLAN, Geneve, GRE, ERSPAN, IP, MPLS around it', kind: tunnel, get: (row) => row.tunnel },
-  cut: mark('cut by the capture', (row) => row.cut),
-  roce: mark('is RDMA at all', (row) => row.kind !== 'other'),
-}
 
 /** Throws a FilterError that points at the place. */
 export function parseFilter(text: string): Filter {
@@ -154,15 +63,16 @@ export function parseFilter(text: string): Filter {
   }
   const comparison = (): Filter => {
     const name = tokens[at++] ?? fail('here the expression ends too early', text.length)
-    const known = name.text.toLowerCase()
-    const field = Object.hasOwn(filterFields, known) ? filterFields[known] : undefined
-    if (field === undefined || name.quoted)
-      return fail(`there is no field "${name.text}"; the fields are ${Object.keys(filterFields).join(', ')}`, name.at)
+    const field = name.quoted ? undefined : fieldNamed(name.text)
+    if (field === undefined)
+      return fail(
+        `there is no field "${name.text}"; the fields are ${Object.keys(filterFields).join(', ')}, and those of headers and connection messages, such as reth.va and cm.localQpn`,
+        name.at,
+      )
     const operator = peek()
-    if (operator === undefined || operator.quoted) return (row) => any(field.get(row), Boolean)
     let test: Test
     if (accept('in')) test = set(name.text, field.kind)
-    else if (operators.has(operator.text)) {
+    else if (operator !== undefined && !operator.quoted && operators.has(operator.text)) {
       at++
       test = single(name.text, field.kind, operator)
     } else return (row) => any(field.get(row), Boolean)
@@ -173,12 +83,12 @@ export function parseFilter(text: string): Filter {
   const single = (field: string, kind: ValueKind, operator: Token): Test => {
     const wanted = tokens[at++] ?? fail('here a value is missing', text.length)
     if (operator.text === '~') {
-      if (kind.mayContain === undefined)
+      if (kind.contains === undefined)
         return fail(`${field} is no text to look into with ~: ${kind.wants} is wanted`, operator.at)
-      if (!kind.mayContain(wanted.text))
-        return fail(`no ${field} contains "${wanted.text}": ${kind.wants} is wanted, or a part`, wanted.at)
-      const part = wanted.text.toLowerCase()
-      return (have) => String(have).toLowerCase().includes(part)
+      return (
+        kind.contains(wanted.text) ??
+        fail(`no ${field} contains "${wanted.text}": ${kind.wants} is wanted, or a part`, wanted.at)
+      )
     }
     if (!kind.ordered && operator.text !== '==' && operator.text !== '!=')
       return fail(`${field} has no order: ==, != or in is wanted`, operator.at)
@@ -226,8 +136,6 @@ export function parseFilter(text: string): Filter {
 function any(value: Value | readonly Value[], test: (value: Value) => boolean): boolean {
   return Array.isArray(value) ? value.some(test) : test(value as Value)
 }
-
-type Test = (have: Value) => boolean
 
 const operators: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>=', '~'])
 

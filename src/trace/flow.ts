@@ -2,6 +2,7 @@
  * A flow is what goes from one address to one QP of another: the requests of the QP at the sending end, and its answers to
  * the requests that come the other way. Two flows make a pair. Which two, the packets do not say: see pairing.ts.
  */
+import { psnDiff } from '../wire/index.ts'
 import { Latencies } from './latencies.ts'
 import { Outstanding } from './outstanding.ts'
 
@@ -138,8 +139,3 @@ export class Flow {
 
 /** A PSN farther off than this is no gap and no retransmission: the QP was connected anew. */
 export const farthest = 65_536
-
-/** a - b in the circle of 24 bits: from -2^23 to 2^23 - 1. */
-export function psnDiff(a: number, b: number): number {
-  return ((a - b) << 8) >> 8
-}

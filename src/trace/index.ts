@@ -13,7 +13,8 @@ export { type CheckOptions, type CheckResult, checkCapture, longestList } from '
 export { type ConvertOptions, type ConvertResult, convertCapture } from './convert.ts'
 export { duration, LinePrinter, notesOf, operationText } from './describe.ts'
 export { type DecodeAs, Dissection, dissect, IcrcState, Kind, kindNames, type TraceOptions } from './dissect.ts'
-export { type Filter, FilterError, filterFields, parseFilter } from './filter.ts'
+export { type Filter, FilterError, parseFilter } from './filter.ts'
+export { type FilterField, fieldNamed, filterFields } from './filter-fields.ts'
 export { type Basis, basisTexts } from './flow.ts'
 export {
   analyseCapture,

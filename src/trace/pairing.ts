@@ -8,9 +8,9 @@
  *   ack       an answer fits to a request: of all flows in the other direction, exactly one has this PSN outstanding
  *   only      nothing else goes in either direction (for UC, which has no answers)
  */
-import { Syndrome } from '../wire/index.ts'
+import { psnDiff, Syndrome } from '../wire/index.ts'
 import type { Dissection } from './dissect.ts'
-import { type Basis, type Flow, psnDiff, Service } from './flow.ts'
+import { type Basis, type Flow, Service } from './flow.ts'
 import type { FlowTable } from './flow-table.ts'
 
 /** So many answers in a row that fit no request end an inferred pair. */

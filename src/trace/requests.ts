@@ -2,9 +2,9 @@
  * Follows the requester: which PSN comes next, what is left out, sent again, or sent although it is acknowledged.
  * RC and XRC number requests and leave room for the responses of a READ; UC numbers packets.
  */
-import { Aeth, Bth, OpBit, Reth, u32 } from '../wire/index.ts'
+import { Aeth, Bth, OpBit, psnDiff, Reth, u32 } from '../wire/index.ts'
 import { type Dissection, rethOffset } from './dissect.ts'
-import { type Flow, farthest, psnDiff, Service } from './flow.ts'
+import { type Flow, farthest, Service } from './flow.ts'
 import { RequestFlag } from './outstanding.ts'
 import { Mark, type Verdict } from './verdict.ts'
 

@@ -1,7 +1,7 @@
 /** Follows the responder: what its answers acknowledge, refuse or repeat, and how long they took. */
-import { AethKind, aethKindBits, aethValueBits, OpBit } from '../wire/index.ts'
+import { AethKind, aethKindBits, aethValueBits, OpBit, psnDiff } from '../wire/index.ts'
 import type { Dissection } from './dissect.ts'
-import { type Flow, farthest, psnDiff } from './flow.ts'
+import { type Flow, farthest } from './flow.ts'
 import { RequestFlag } from './outstanding.ts'
 import { Mark, type Verdict } from './verdict.ts'
 

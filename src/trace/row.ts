@@ -21,6 +21,8 @@ export interface Row {
   number: number
   /** Seconds since the first packet. */
   time: number
+  /** Since 1970, UTC; absent if the file has no time stamps. */
+  epoch?: { seconds: number; nanoseconds: number }
   /** Bytes on the wire. */
   length: number
   /** RoCEv2, RoCEv1, InfiniBand, or other. */
@@ -87,6 +89,7 @@ export function rowOf(packet: CapturedPacket, d: Dissection, v: Verdict, analysi
     length: packet.originalLength,
     kind: kindNames[d.kind]!,
   }
+  if (packet.hasTime) row.epoch = { seconds: packet.seconds, nanoseconds: packet.nanoseconds }
   if (d.kind === Kind.Other) return row
   if (d.tunnel !== Tunnel.None) row.tunnel = tunnelNames[d.tunnel]!
   if (d.ipVersion !== 0 || d.kind === Kind.InfiniBand) {
@@ -169,6 +172,11 @@ function copyMessage(message: CmMessage): CmMessage {
 /** For JSON.stringify: 64-bit numbers as hexadecimal strings, bytes as hexadecimal digits. */
 export function plainJson(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return `0x${value.toString(16)}`
-  if (value instanceof Uint8Array) return Array.from(value, (byte) => byte.toString(16).padStart(2, '0')).join('')
-  return value
+  return value instanceof Uint8Array ? hexOf(value) : value
+}
+
+export function hexOf(bytes: Uint8Array): string {
+  let text = ''
+  for (const byte of bytes) text += byte.toString(16).padStart(2, '0')
+  return text
 }

@@ -76,10 +76,11 @@ export interface RocePacket extends Extensions {
   payload: Uint8Array
 }
 
-type Extension = { [K in keyof Extensions]-?: [K, HeaderCodec<NonNullable<Extensions[K]>>] }[keyof Extensions]
+/** Where a header is in a RocePacket, and its codec. */
+export type Extension = { [K in keyof Extensions]-?: [K, HeaderCodec<NonNullable<Extensions[K]>>] }[keyof Extensions]
 
 /** For each header of the opcode table: where it is in a RocePacket and how it is read and written. */
-const extensions: Record<HeaderName, Extension> = {
+export const extensionCodecs: Readonly<Record<HeaderName, Extension>> = {
   RDETH: ['rdeth', new HeaderCodec('RDETH', Rdeth.length, { eeContext: u24Field(Rdeth.eeContext) })],
   DETH: ['deth', new HeaderCodec('DETH', Deth.length, { qkey: u32Field(Deth.qkey), srcQp: u24Field(Deth.srcQp) })],
   XRCETH: ['xrceth', new HeaderCodec('XRCETH', Xrceth.length, { srqn: u24Field(Xrceth.srqn) })],
@@ -175,7 +176,7 @@ export function parsePacket(b: Uint8Array, start: number, end: number): RocePack
   const packet: RocePacket = { bth: bthCodec.read(b, start), payload }
   let at = start + Bth.length
   for (const name of opcodeTable[opcode]!.headers) {
-    const [key, codec] = extensions[name]
+    const [key, codec] = extensionCodecs[name]
     Object.assign(packet, { [key]: codec.read(b, at) })
     at += codec.length
   }
@@ -210,15 +211,15 @@ export function emitPacket(packet: RocePacket, b: Uint8Array, at: number): numbe
 }
 
 function emitExtension(packet: RocePacket, name: HeaderName, b: Uint8Array, at: number): number {
-  const [key, codec] = extensions[name]
+  const [key, codec] = extensionCodecs[name]
   return (codec as HeaderCodec<object>).emit(packet[key]!, b, at)
 }
 
 function checkExtensions(packet: RocePacket, headers: readonly HeaderName[], opcode: string): void {
-  for (const name of Object.keys(extensions) as HeaderName[]) {
-    const given = packet[extensions[name][0]] !== undefined
+  for (const name of Object.keys(extensionCodecs) as HeaderName[]) {
+    const given = packet[extensionCodecs[name][0]] !== undefined
     if (given === headers.includes(name)) continue
-    const what = given ? `has no ${name}, but one is given` : `needs a ${name} (\`${extensions[name][0]}\`)`
+    const what = given ? `has no ${name}, but one is given` : `needs a ${name} (\`${extensionCodecs[name][0]}\`)`
     throw new WireError('ERR_WIRE_HEADER', `${opcode} ${what}`)
   }
 }

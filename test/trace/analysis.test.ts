@@ -1,8 +1,7 @@
 /** What the history of a connection says about a packet. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { psnDiff } from '../../src/trace/flow.ts'
-import { WireOpcode } from '../../src/wire/index.ts'
+import { psnDiff, WireOpcode } from '../../src/wire/index.ts'
 import { deth, roceFrame } from './packets.ts'
 import { A, B, Script } from './script.ts'
 

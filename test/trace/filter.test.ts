@@ -1,6 +1,9 @@
+import { readdirSync } from 'node:fs'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fileSource } from '../../src/files/index.ts'
-import { FilterError, filterFields, parseFilter, type Row, showCapture } from '../../src/trace/index.ts'
+import { FilterError, fieldNamed, filterFields, parseFilter, type Row, showCapture } from '../../src/trace/index.ts'
+import { holds } from '../verbs-model/repeat.ts'
 
 const capture = (name: string) => fileSource(new URL(`../captures/${name}.pcap`, import.meta.url).pathname)
 
@@ -40,6 +43,20 @@ describe('filters', () => {
     ['cm in { req, REJ } or op in {"CM DREP"}', [1, 65]],
     ['va in {0x5637586868b0} and number < 12', [6]],
     ['retransmission == false and number < 3', [1, 2]],
+    ['payload == 16 and number < 5 or length == 0.0k', [4]],
+    ['dmalen >= 0.0625k and dmalen <= 0.1kB and number < 10', [6]],
+    ['reth.va == 0x5637586868b0 and number < 12 and headers.reth.rkey == 0x10c2', [6]],
+    ['RETH.DMALENGTH in { 1..0x64 } and number < 10', [6]],
+    ['aeth.msn == 1 and number < 8', [5, 7]],
+    ['cm.localQpn == 0x1a', [1, 2]],
+    ['cm.primary.localGid == ::ffff:10.77.0.3 or cm.primary.remoteGid ~ 0a4d00aa', [1]],
+    ['cm.privateData ~ 0a:4d:00:03 and not cm.privateData ~ a4d0', [1]],
+    ['covers.packets and covers.from == 5476080', [5]],
+    ['covers.to != 5476080 and number < 6', []],
+    ['operation == read_request and place == ONLY and number < 10', [6]],
+    ['kind != RoCEv2 or fecn or becn or pad == 3', []],
+    ['pkey == 0xffff and number < 3', [1, 2]],
+    ['answer ~ ack and number < 6', [5]],
   ])('%s', async (filter, expected) => {
     const found = await numbers('rping', filter)
     if (filter.startsWith('latency >')) expect(found).toContain(5)
@@ -65,6 +82,107 @@ describe('filters', () => {
     }
   })
 
+  it('the time of the day, as a date and as a number', async () => {
+    const rows: Row[] = []
+    await showCapture(capture('rping'), (row) => rows.push(row), { limit: 3 })
+    const { seconds, nanoseconds } = rows[1]!.epoch!
+    const digits = String(nanoseconds).padStart(9, '0')
+    const second = `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${digits}`
+    const local = new Date(seconds * 1000 - new Date(seconds * 1000).getTimezoneOffset() * 60_000).toISOString()
+    for (const same of [`${second}Z`, `${second}+00:00`, `${seconds}.${digits}`, `${local.slice(0, 19)}.${digits}`])
+      expect(await numbers('rping', `epoch == "${same}"`), same).toEqual([2])
+    expect(await numbers('rping', `epoch < ${second}Z`)).toEqual([1])
+    expect(await numbers('rping', `epoch in { 2000-01-01..${second}Z }`)).toEqual([1, 2])
+    expect(await numbers('rping', `epoch < 2000-01-01`)).toEqual([])
+  })
+
+  it('every value in the JSON can be asked for by its name there', async () => {
+    const missing = new Set<string>()
+    const look = (value: unknown, path: string, row: Row): void => {
+      if (
+        typeof value === 'object' &&
+        value !== null &&
+        !(value instanceof Uint8Array) &&
+        path !== 'epoch' &&
+        !Array.isArray(value)
+      ) {
+        for (const [key, inner] of Object.entries(value)) look(inner, path === '' ? key : `${path}.${key}`, row)
+        return
+      }
+      const field = fieldNamed(path)
+      if (field === undefined) missing.add(path)
+      else if (!(field.get(row) === value || (field.get(row) as unknown[]).includes(value))) {
+        // `op` and `operation` are two fields; all others are the value itself.
+        missing.add(`${path} is another one`)
+      }
+    }
+    let looked = 0
+    for (const name of readdirSync(new URL('../captures/', import.meta.url))) {
+      if (!name.endsWith('.pcap')) continue
+      const each = (row: Row): void => {
+        looked++
+        look(row, '', row)
+      }
+      await showCapture(capture(name.slice(0, -5)), each, { limit: 100 })
+    }
+    expect([...missing]).toEqual([])
+    expect(looked).toBeGreaterThan(500)
+  })
+
+  it('no expression does anything but filter or fail with a place', async () => {
+    const rows: Row[] = []
+    await showCapture(capture('rping'), (row) => rows.push(row), { limit: 8 })
+    const values = [
+      '1',
+      '0x15',
+      '1ms',
+      '4k',
+      '10.0.0.0/8',
+      'fe80::1',
+      'RC',
+      'REQ',
+      '2026-11-21',
+      '5f00',
+      'valid',
+      'other',
+    ]
+    const word = fc.oneof(
+      fc.constantFrom(...Object.keys(filterFields), 'reth.va', 'cm.primary.localGid', 'covers.to', 'cm.privateData'),
+      fc.constantFrom('==', '!=', '<', '>=', '~', 'in', '{', '}', ',', '(', ')', 'and', 'or', 'not', '!', '..'),
+      fc.constantFrom(...values, '1..3', '""', "'"),
+      fc.string({ maxLength: 6 }),
+    )
+    // Whole expressions are rare among random words, so some are built of values that the field may have.
+    const operators = fc.constantFrom('==', '!=', '<', '~')
+    const comparison = fc
+      .tuple(fc.constantFrom(...Object.keys(filterFields)), operators, fc.nat())
+      .map(([name, is, n]) => {
+        const possible = values.filter((text) => filterFields[name]!.kind.read(text) !== undefined)
+        return `${name} ${is} ${possible[n % possible.length] ?? 'no'}`
+      })
+    const text = fc.oneof(
+      fc.array(word, { maxLength: 12 }).map((words) => words.join(' ')),
+      comparison,
+    )
+    let accepted = 0
+    holds(
+      fc.property(text, (expression) => {
+        let filter: ReturnType<typeof parseFilter>
+        try {
+          filter = parseFilter(expression)
+        } catch (error) {
+          expect(error).toBeInstanceOf(FilterError)
+          expect((error as Error).message).toMatch(/\^$/)
+          return
+        }
+        accepted++
+        for (const row of rows) expect(typeof filter(row)).toBe('boolean')
+      }),
+      1000,
+    )
+    expect(accepted).toBeGreaterThan(100)
+  })
+
   it.each([
     ['', 'the expression is empty', 0],
     ['psn == ', 'here a value is missing', 7],
@@ -78,7 +196,20 @@ describe('filters', () => {
     ['ackreq == constructor', 'true or false is wanted', 10],
     ['psn == abc', 'psn is compared with "abc": a whole number such as 21 or 0x15, at most 16777215', 7],
     ['psn == 0x1000000', 'at most 16777215 is wanted', 7],
-    ['payload > 1k', 'a whole number', 10],
+    ['payload > 1x', 'payload is compared with "1x": a number of bytes such as 4096, 0x1000, 4k', 10],
+    ['payload > 1ms', 'a number of bytes', 10],
+    ['payload == 1.5', 'a number of bytes', 11],
+    ['latency > 1k', 'a time such as', 10],
+    ['dmalen == 4g', 'at most 4294967295 is wanted', 10],
+    ['epoch > yesterday', 'a date such as 2026-11-21', 8],
+    ['epoch > 2026-13-40', 'a date such as 2026-11-21', 8],
+    ['reth.va == x', 'reth.va is compared with "x": a whole number', 11],
+    ['aeth.msn > 0x1000000', 'at most 16777215', 11],
+    ['place == frist', 'one of first, ', 9],
+    ['operation == WIRTE', 'one of SEND, ', 13],
+    ['cm.privateData ~ 5f0', 'hexadecimal digits', 17],
+    ['cm.primary.localGid == fe80::g', 'a GID such as fe80::1', 23],
+    ['reth.constructor', 'there is no field "reth.constructor"', 0],
     ['service == XX', 'one of RC, UC, RD, UD, CNP, XRC is wanted', 11],
     ['icrc == bogus', 'one of valid, invalid, unknown is wanted', 8],
     ['cm == REQQ', 'one of REQ, ', 6],

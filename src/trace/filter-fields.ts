@@ -1,0 +1,193 @@
+/**
+ * The fields of a filter: those that have a name of their own, and every value of a row by its place in the JSON, such as
+ * `reth.va` (or `headers.reth.va`), `covers.packets` and `cm.localQpn`.
+ */
+import { cmCodecs, extensionCodecs } from '../wire/index.ts'
+import { isBad, operationText } from './describe.ts'
+import {
+  address,
+  answer,
+  brokenRule,
+  byteString,
+  cmType,
+  duration,
+  flag,
+  icrcState,
+  moment,
+  operation,
+  packetKind,
+  place,
+  service,
+  size,
+  tunnel,
+  type Value,
+  type ValueKind,
+  verb,
+  whole,
+} from './filter-values.ts'
+import type { Row } from './row.ts'
+
+export interface FilterField {
+  text: string
+  kind: ValueKind
+  /** Its name in the rows of --json, where that is another one. */
+  json?: string
+  /** Of several values, one has to fit. */
+  get(row: Row): Value | readonly Value[]
+}
+
+const bits = (count: number): ValueKind => whole(2 ** count - 1)
+const mark = (text: string, get: (row: Row) => boolean | undefined): FilterField => ({
+  text,
+  kind: flag,
+  get: (row) => get(row) === true,
+})
+
+/** The fields with names of their own, in the order of the help. */
+export const filterFields: Readonly<Record<string, FilterField>> = {
+  number: { text: 'packet number, from 1', kind: whole(), get: (row) => row.number },
+  time: { text: 'since the first packet; in s, or units ns, us, ms', kind: duration('s'), get: (row) => row.time },
+  epoch: { text: "time of the day's clock: a date, or seconds since 1970", kind: moment, get: (row) => row.epoch },
+  length: { text: 'bytes on the wire', kind: size(), get: (row) => row.length },
+  kind: { text: 'RoCEv2, RoCEv1, InfiniBand, other', kind: packetKind, get: (row) => row.kind },
+  src: { text: 'source address, or its network', json: 'source', kind: address, get: (row) => row.source },
+  dst: {
+    text: 'destination address, or its network',
+    json: 'destination',
+    kind: address,
+    get: (row) => row.destination,
+  },
+  addr: { text: 'either address, or its network', kind: address, get: (row) => [row.source, row.destination] },
+  conv: { text: 'number of the conversation', json: 'conversation', kind: whole(), get: (row) => row.conversation },
+  srcqp: { text: 'sending QP, where known', json: 'srcQp', kind: bits(24), get: (row) => row.srcQp },
+  dstqp: { text: 'destination QP', json: 'destQp', kind: bits(24), get: (row) => row.destQp },
+  qp: { text: 'either QP', kind: bits(24), get: (row) => [row.srcQp, row.destQp] },
+  service: { text: 'RC, UC, RD, UD, XRC, CNP', kind: service, get: (row) => row.service },
+  opcode: { text: 'the BTH opcode as a number', kind: bits(8), get: (row) => row.opcode },
+  op: {
+    text: 'the operation as shown, such as "SEND Last"',
+    kind: operation,
+    get: (row) => (row.destQp === undefined ? undefined : operationText(row)),
+  },
+  operation: { text: 'the operation alone, such as SEND or READ_REQUEST', kind: verb, get: (row) => row.operation },
+  place: { text: 'first, middle, last or only packet of its message', kind: place, get: (row) => row.place },
+  psn: { text: 'packet sequence number', kind: bits(24), get: (row) => row.psn },
+  payload: { text: 'payload bytes', kind: size(), get: (row) => row.payload },
+  pad: { text: 'pad bytes', kind: bits(2), get: (row) => row.pad },
+  ackreq: mark('asks for an ACK', (row) => row.ackReq),
+  solicited: mark('solicited event', (row) => row.solicited),
+  migreq: mark('MigReq, the migration bit', (row) => row.migReq),
+  fecn: mark('FECN, congestion on the way of this packet', (row) => row.fecn),
+  becn: mark('BECN, congestion on the way back', (row) => row.becn),
+  pkey: { text: 'P_Key', kind: bits(16), get: (row) => row.pkey },
+  va: {
+    text: 'address in RETH or AtomicETH',
+    kind: whole(2n ** 64n - 1n),
+    get: (row) => row.headers?.reth?.va ?? row.headers?.atomicEth?.va,
+  },
+  rkey: {
+    text: 'key in RETH, AtomicETH or IETH',
+    kind: bits(32),
+    get: (row) => row.headers?.reth?.rkey ?? row.headers?.atomicEth?.rkey ?? row.headers?.ieth?.rkey,
+  },
+  dmalen: { text: 'length in the RETH, in bytes', kind: size(2 ** 32 - 1), get: (row) => row.headers?.reth?.dmaLength },
+  imm: { text: 'immediate data', kind: bits(32), get: (row) => row.headers?.immDt?.data },
+  qkey: { text: 'Q_Key of a datagram', kind: bits(32), get: (row) => row.headers?.deth?.qkey },
+  msn: { text: 'message sequence number of an answer', kind: bits(24), get: (row) => row.headers?.aeth?.msn },
+  syndrome: { text: 'syndrome of an answer', kind: bits(8), get: (row) => row.headers?.aeth?.syndrome },
+  latency: {
+    text: 'from request to answer; in ns, or units us, ms, s',
+    json: 'latencyNs',
+    kind: duration('ns'),
+    get: (row) => row.latencyNs,
+  },
+  refers: {
+    text: 'number of the packet it repeats or answers',
+    json: 'refersTo',
+    kind: whole(),
+    get: (row) => row.refersTo,
+  },
+  answer: { text: 'what the AETH says, such as ~ "PSN sequence"', kind: answer, get: (row) => row.answer },
+  request: mark('is a request', (row) => row.operation !== undefined && row.answer === undefined && !row.cnp),
+  response: mark('is an answer', (row) => row.answer !== undefined),
+  retransmission: mark('sent again', (row) => row.retransmission),
+  duplicate: mark('sent again although acknowledged', (row) => row.duplicate),
+  repeat: mark('an answer given before', (row) => row.repeat),
+  gap: mark('PSNs are missing before it', (row) => row.missing !== undefined),
+  missing: { text: 'how many PSNs are missing before it', kind: bits(24), get: (row) => row.missing },
+  late: mark('fills a gap', (row) => row.late),
+  restart: mark('the QP begins anew', (row) => row.restart),
+  unseen: mark('acknowledges requests that the capture does not have', (row) => row.unseen),
+  unpaired: mark('an answer to nobody knows whom', (row) => row.unpaired),
+  nak: mark('a NAK that is no RNR NAK', (row) => row.nak),
+  rnr: mark('an RNR NAK', (row) => row.rnr),
+  cnp: mark('a congestion notification', (row) => row.cnp),
+  ecn: { ...mark('marked "congestion experienced"', (row) => row.marked), json: 'marked' },
+  cm: { text: 'a connection message; cm == REQ, REP, …', json: 'cm.type', kind: cmType, get: (row) => row.cm?.type },
+  icrc: { text: 'valid, invalid, unknown', kind: icrcState, get: (row) => row.icrc },
+  malformed: { text: 'breaks a rule; malformed ~ NAME', kind: brokenRule, get: (row) => row.malformed },
+  bad: mark('ICRC wrong or malformed', isBad),
+  tunnel: { text: 'VXLAN, Geneve, GRE, ERSPAN, IP, MPLS around it', kind: tunnel, get: (row) => row.tunnel },
+  cut: mark('cut by the capture', (row) => row.cut),
+  roce: mark('is RDMA at all', (row) => row.kind !== 'other'),
+}
+
+const named: ReadonlyMap<string, FilterField> = new Map(
+  Object.entries(filterFields).flatMap(([name, field]) => [
+    [name, field] as const,
+    ...(field.json === undefined ? [] : [[field.json.toLowerCase(), field] as const]),
+  ]),
+)
+
+let nested: ReadonlyMap<string, FilterField> | undefined
+
+/** The field of that name or of that place in the JSON, in any case; undefined if there is none. */
+export function fieldNamed(name: string): FilterField | undefined {
+  const wanted = name.toLowerCase().replace(/^headers\./, '')
+  nested ??= nestedFields()
+  return named.get(wanted) ?? nested.get(wanted)
+}
+
+/** The fields of extension headers and CM messages, as their codecs have them, and of `covers`. */
+function nestedFields(): ReadonlyMap<string, FilterField> {
+  const fields = new Map<string, FilterField>()
+  for (const key of ['from', 'to'] as const)
+    fields.set(`covers.${key}`, { text: 'a PSN', kind: bits(24), get: (row) => row.covers?.[key] })
+  for (const key of ['packets', 'messages'] as const)
+    fields.set(`covers.${key}`, { text: 'a count', kind: whole(), get: (row) => row.covers?.[key] })
+  /** How much each can hold: of two messages that have a field of the same name, the wider one counts. */
+  const limits = new Map<string, number>()
+  const add = (name: string, path: readonly string[], most: unknown): void => {
+    if (typeof most === 'object' && !(most instanceof Uint8Array)) {
+      for (const [key, inner] of Object.entries(most as object)) add(`${name}.${key}`, [...path, key], inner)
+      return
+    }
+    const limit = most instanceof Uint8Array ? most.length : Number(most)
+    const known = name.toLowerCase()
+    if (limit <= (limits.get(known) ?? -1)) return
+    limits.set(known, limit)
+    fields.set(known, { text: path.at(-1)!, kind: kindOf(most), get: (row) => valueAt(row, path) })
+  }
+  for (const [header, codec] of Object.values(extensionCodecs))
+    add(header, ['headers', header], codec.read(ones(codec.length), 0))
+  for (const codec of Object.values(cmCodecs)) add('cm', ['cm'], codec.read(ones(codec.length), 0))
+  add('cm.transactionId', ['cm', 'transactionId'], 2n ** 64n - 1n)
+  return fields
+}
+
+/** What a codec makes of these are the largest values that its fields can have. */
+function ones(length: number): Uint8Array {
+  return new Uint8Array(length).fill(0xff)
+}
+
+function kindOf(most: unknown): ValueKind {
+  if (typeof most === 'boolean') return flag
+  if (most instanceof Uint8Array) return byteString(most.length)
+  return whole(most as number | bigint)
+}
+
+function valueAt(row: Row, path: readonly string[]): Value {
+  let value: unknown = row
+  for (const key of path) value = (value as Record<string, unknown> | undefined)?.[key]
+  return value as Value
+}
