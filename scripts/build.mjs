@@ -1,32 +1,170 @@
-// Builds src/ into dist/ and drops outputs whose source is gone. `npm install` runs it through `prepare`;
-// where the compiler is not installed (a production install of a packed release) dist/ is already there.
-import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, rmSync } from 'node:fs'
+/**
+ * Builds the package (src/ -> dist/), and the comparison with peers, which is not published (build/bench/).
+ *
+ * rolldown bundles the JavaScript into one flat folder: entry points, and chunks of what several of them need. Modules that
+ * threads and processes start with (calls of `entryModule`) become entry points by themselves. Packages that only commands
+ * need are bundled, minified, and their licences collected. tsc writes the declarations that the entry points reach.
+ *
+ * `npm install` runs this through `prepare`; where the compilers are not installed, dist/ is already there.
+ */
+import { spawn } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const require = createRequire(import.meta.url)
-let tsc
+
+const entryPoints = {
+  index: 'src/index.ts',
+  net: 'src/net.ts',
+  dgram: 'src/dgram.ts',
+  preload: 'src/preload.ts',
+  report: 'src/report/index.ts',
+  wire: 'src/wire/index.ts',
+}
+const command = { verbena: 'src/cli/main.ts' }
+const comparison = { bench: 'src/bench/compare/main.ts' }
+
+/** Makes an entry point of each module that a thread or a process starts with. */
+function startedModules(entries) {
+  const files = new Map(Object.entries(entries).map(([name, file]) => [name, join(root, file)]))
+  return {
+    name: 'started modules',
+    transform: {
+      filter: { id: /\/src\/.*\.ts$/, code: /\bentryModule\(/ },
+      handler(code, id) {
+        if (basename(id) === 'entry-module.ts') return
+        for (const [call, path] of code.matchAll(/\bentryModule\((?:import\.meta\.url, '([^']+)')?/g)) {
+          if (path === undefined)
+            this.error(`${id}: the build understands entryModule(import.meta.url, 'path') only: ${call}`)
+          const file = resolve(dirname(id), `${path}.ts`)
+          const name = basename(path)
+          if (!existsSync(file)) this.error(`${id}: there is no module ${file} to start with`)
+          const other = files.get(name)
+          if (other === file) continue
+          if (other !== undefined) this.error(`${id}: ${file} and ${other} would both be ${name}.js`)
+          files.set(name, file)
+          this.emitFile({ type: 'chunk', id: file, fileName: `${name}.js` })
+        }
+      },
+    },
+  }
+}
+
+/** The package of a module: its folder, and its name without scope; undefined if it is ours. */
+function packageOf(id) {
+  const [folder, name] = /^.*\/node_modules\/(?:@[^/]+\/)?([^/]+)/.exec(id) ?? []
+  return folder === undefined ? undefined : { folder, name }
+}
+
+/** The licences of all packages that `modules` are of. */
+function licences(modules) {
+  const folders = new Set(modules.flatMap((id) => packageOf(id)?.folder ?? []))
+  const parts = [...folders].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
+      .filter((file) => /^(licen[cs]e|notice|copying)/i.test(file))
+    if (!files.some((file) => /^(licen[cs]e|copying)/i.test(file))) throw new Error(`${folder} has no licence`)
+    const texts = files.sort().map((file) => readFileSync(join(folder, file), 'utf8').trim())
+    return [`${name} ${version} (${license})`, ...texts].join('\n\n')
+  })
+  return ["Verbena's files contain code of these packages.", ...parts].join(`\n\n${'-'.repeat(80)}\n\n`) + '\n'
+}
+
+/** Chunks of other packages are minified; ours stay readable, and their `#region` comments tell the module of a line. */
+const minifyThirdParty = {
+  name: 'minify third party',
+  async renderChunk(code, chunk) {
+    const { minify } = await import('rolldown/utils')
+    if (chunk.moduleIds.every(packageOf)) return { code: (await minify(chunk.fileName, code)).code, map: null }
+  },
+}
+
+/** Bundles `entries` (names, and files below the root) into the flat `folder`; resolves with the modules that went in. */
+async function bundle(entries, folder) {
+  const { rolldown } = await import('rolldown')
+  const build = await rolldown({
+    cwd: root,
+    input: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(root, file)])),
+    platform: 'node',
+    external: [/^node:/, 'koffi'],
+    plugins: [startedModules(entries), minifyThirdParty],
+    onLog(level, log) {
+      // A bundle with a warning is not published.
+      if (level === 'warn') throw new Error(log.message)
+    },
+  })
+  const { output } = await build.write({
+    dir: folder,
+    // `const` stays (topLevelVar: false): V8 relies on it, where it compiles what reads a constant, that it never changes.
+    topLevelVar: false,
+    minifyInternalExports: false,
+    comments: { legal: true, annotation: true, jsdoc: false },
+    chunkFileNames: 'chunk-[name]-[hash].js',
+    codeSplitting: { groups: [{ debugName: 'packages', name: (id) => packageOf(id)?.name ?? null }] },
+  })
+  await build.close()
+  return output.flatMap(({ modules }) => Object.keys(modules ?? {}))
+}
+
+/** Runs tsc, which checks the types of everything, and tells what is wrong. */
+async function declare(folder) {
+  const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc')
+  const options = ['-p', join(root, 'tsconfig.json'), '--emitDeclarationOnly', '--outDir', folder]
+  const child = spawn(process.execPath, [tsc, ...options], { stdio: 'inherit' })
+  const code = await new Promise((done) => child.on('close', done))
+  if (code !== 0) throw new Error('the types do not check')
+}
+
+/** Moves the declarations that those of `entries` reach from one folder to another. */
+function moveReached(from, to, entries) {
+  const reach = (file) => {
+    const place = join(to, relative(from, file))
+    if (existsSync(place)) return
+    mkdirSync(dirname(place), { recursive: true })
+    renameSync(file, place)
+    for (const [, path] of readFileSync(place, 'utf8').matchAll(/\b(?:from|import|import\()\s*'(\.[^']+)\.ts'/g))
+      reach(resolve(dirname(file), `${path}.d.ts`))
+  }
+  for (const file of Object.values(entries)) reach(join(from, relative('src', file).replace(/\.ts$/, '.d.ts')))
+  rmSync(from, { recursive: true })
+}
+
+/** `make` fills a new folder, which takes the place of `folder` once it is complete. */
+async function replace(folder, make) {
+  const fresh = join(root, 'build', `${basename(folder)}.${process.pid}`)
+  try {
+    mkdirSync(fresh, { recursive: true })
+    await make(fresh)
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(fresh, folder)
+  } finally {
+    rmSync(fresh, { recursive: true, force: true })
+  }
+}
+
+async function buildPackage(dist) {
+  await replace(dist, async (fresh) => {
+    const declarations = join(fresh, 'declarations')
+    const [modules] = await Promise.all([bundle({ ...entryPoints, ...command }, fresh), declare(declarations)])
+    moveReached(declarations, join(fresh, 'types'), entryPoints)
+    writeFileSync(join(fresh, 'THIRD-PARTY-LICENSES.txt'), licences(modules))
+    chmodSync(join(fresh, 'verbena.js'), 0o755)
+  })
+}
+
+const dist = join(root, 'dist')
 try {
-  tsc = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc')
+  require.resolve('typescript/package.json')
+  require.resolve('rolldown')
 } catch {
-  if (existsSync(join(root, 'dist', 'index.js'))) process.exit(0)
-  console.error('verbena: typescript is not installed and dist/ is missing: run `npm install --include=dev`')
+  if (existsSync(join(dist, 'index.js'))) process.exit(0)
+  console.error('verbena: the compilers are not installed and dist/ is missing: run `npm install --include=dev`')
   process.exit(1)
 }
-const fresh = join(root, `dist.${process.pid}`)
-const result = spawnSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.json'), '--outDir', fresh], {
-  stdio: 'inherit',
-})
-if (result.status !== 0) {
-  rmSync(fresh, { recursive: true, force: true })
-  process.exit(result.status ?? 1)
-}
-const dist = join(root, 'dist')
-rmSync(dist, { recursive: true, force: true })
-cpSync(fresh, dist, { recursive: true })
-rmSync(fresh, { recursive: true, force: true })
-const bin = join(dist, 'cli', 'main.js')
-if (existsSync(bin)) chmodSync(bin, 0o755)
+await buildPackage(dist)
+await replace(join(root, 'build', 'bench'), (fresh) => bundle(comparison, fresh))

@@ -3,14 +3,19 @@
  * See docs/guide/preload.md.
  */
 import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { entryModule } from './memory/entry-module.ts'
 import { settingsOfProcess } from './node/preload/index.ts'
 
 const settings = settingsOfProcess()
 if (settings) {
   // Loaded only if a rule calls for it, and at once: `--require` takes no module that waits for another.
   const load = createRequire(import.meta.url)
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  load(`./index.${extension}`)
-  const { install } = load(`./node/preload/install.${extension}`) as typeof import('./node/preload/install.ts')
+  const [index, installer] = [
+    entryModule(import.meta.url, './index'),
+    entryModule(import.meta.url, './node/preload/install'),
+  ]
+  load(fileURLToPath(index))
+  const { install } = load(fileURLToPath(installer)) as typeof import('./node/preload/install.ts')
   install(settings)
 }

@@ -9,6 +9,7 @@
  * Each set is saved when it is done, so that whatever ends a run leaves what it had measured.
  */
 import { join } from 'node:path'
+import { entryModule } from '../memory/index.ts'
 import {
   type LatencyResults,
   type LatencySet,
@@ -17,7 +18,7 @@ import {
   summarize,
   writeTimestamps,
 } from '../report/index.ts'
-import { type Peer, Peers, siblingModule } from '../toolkit/index.ts'
+import { type Peer, Peers } from '../toolkit/index.ts'
 import { Control, newControl, resetControl, Stop, stopText } from './control.ts'
 import type { Prepared, ReceiverReport, SenderReport, SetRequest } from './latency-set.ts'
 import { slotsOf } from './latency-set.ts'
@@ -51,6 +52,12 @@ export interface SetTimestamps {
   tSubm: Float64Array
   tRecv: Float64Array
   tComp: Float64Array
+}
+
+const threads = {
+  sender: entryModule(import.meta.url, './latency-sender'),
+  receiver: entryModule(import.meta.url, './latency-receiver'),
+  stamper: entryModule(import.meta.url, './latency-stamper'),
 }
 
 const callTimeoutMs = 20_000
@@ -123,8 +130,8 @@ class LatencyThreads {
     await this.#peers.terminate()
   }
 
-  #peer(role: 'sender' | 'receiver' | 'stamper'): Peer {
-    return this.#peers.get(role, siblingModule(import.meta.url, `latency-${role}`), { control: this.#control })
+  #peer(role: keyof typeof threads): Peer {
+    return this.#peers.get(role, threads[role], { control: this.#control })
   }
 
   /**

@@ -5,6 +5,7 @@ import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem 
 import { pathToFileURL } from 'node:url'
 import { lockMemory, nativeAvailable, nativeCrc32 } from '../memory/index.ts'
 import type { Machine } from '../report/index.ts'
+import { version } from '../toolkit/index.ts'
 
 export function describeMachine(): Machine {
   return {
@@ -21,21 +22,19 @@ const require = createRequire(import.meta.url)
 
 export function versions(): Record<string, string> {
   const { node, v8 } = process.versions
-  const verbena = versionIn(new URL('../../', import.meta.url))
   return {
-    verbena,
+    verbena: version,
     node,
     v8,
     // What computes the CRC of packets.
     crc32: nativeCrc32().name,
-    ...(nativeAvailable ? { koffi: versionIn(pathToFileURL(require.resolve('koffi'))) } : {}),
+    ...(nativeAvailable ? { koffi: koffiVersion() } : {}),
   }
 }
 
-/** The version of the package whose root folder this is, or a file in it. */
-function versionIn(root: URL): string {
+function koffiVersion(): string {
   try {
-    const text = readFileSync(new URL('package.json', root), 'utf8')
+    const text = readFileSync(new URL('package.json', pathToFileURL(require.resolve('koffi'))), 'utf8')
     return (JSON.parse(text) as { version: string }).version
   } catch {
     return 'unknown'

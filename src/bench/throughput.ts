@@ -2,8 +2,9 @@
  * The throughput benchmark: the tutorial's echo between a client's and a server's thread, for each technique and
  * number of concurrent messages. A message counts when it is back at the client; rates are of one direction.
  */
+import { entryModule } from '../memory/index.ts'
 import { saveResults, type ThroughputResults, type ThroughputSet } from '../report/index.ts'
-import { type Peer, Peers, siblingModule } from '../toolkit/index.ts'
+import { type Peer, Peers } from '../toolkit/index.ts'
 import { Control, newControl, resetControl, Stop, stopText } from './control.ts'
 import { throughputPlot } from './plots.ts'
 import type { Plan, PlannedSet } from './product.ts'
@@ -79,7 +80,7 @@ class EchoEnds {
   }
 
   #peer(role: 'client' | 'server'): Peer {
-    return this.#peers.get(role, siblingModule(import.meta.url, 'throughput-end'), { control: this.#control, role })
+    return this.#peers.get(role, entryModule(import.meta.url, './throughput-end'), { control: this.#control, role })
   }
 
   async measure(

@@ -4,8 +4,9 @@
  *
  * Exit codes: 0 done, 1 failed, 2 usage error, 130 and 143 interrupted by SIGINT and SIGTERM.
  */
-import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
+// biome-ignore lint/style/noRestrictedImports: behind the door comes the library, which `--help` does not need
+import { version } from '../toolkit/version.ts'
 import { describeFailure, exitCodes } from './failure.ts'
 import { endOnFailedOutput } from './pipe.ts'
 import { commands } from './registry.ts'
@@ -22,8 +23,6 @@ Examples:
   verbena devinfo shm0 -v
 
 A setting may be a list; the run is the product of all lists. --json prints one JSON document and nothing else.`
-
-const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
 
 async function buildProgram(argv: readonly string[]): Promise<Command> {
   const program = new Command('verbena')

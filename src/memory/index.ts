@@ -1,6 +1,7 @@
 /** Memory that adapters reach: segments, locks, waiting, copying; threads and the clock. Knows nothing of verbs. */
 export { inRootContext, withContext } from './async-context.ts'
 export { nowNs, sleepUntilNs, spinUntilNs } from './clock.ts'
+export { entryModule } from './entry-module.ts'
 export {
   addressText,
   closeFd,

@@ -2,6 +2,7 @@
  * One end of `verbena perf`: it finds the other over TCP, agrees with it, and has its data thread measure one size after
  * the other. Both ends get the reports of both.
  */
+import { entryModule } from '../memory/index.ts'
 import {
   apart,
   connectTo,
@@ -11,7 +12,6 @@ import {
   listenOnce,
   Peer,
   PeerError,
-  siblingModule,
   UsageError,
   type Wire,
 } from '../toolkit/index.ts'
@@ -70,7 +70,7 @@ const forever = Number.POSITIVE_INFINITY
 export async function runPerf(run: PerfRun): Promise<PerfResults> {
   const client = run.end.host !== undefined
   const control = newControl()
-  const thread = new Peer('data', siblingModule(import.meta.url, 'data-end'), { control })
+  const thread = new Peer('data', entryModule(import.meta.url, './data-end'), { control })
   let wire: Wire | null = null
   try {
     const opened = await callThread<Opened>(thread, 'open', { end: run.end, client } satisfies OpenRequest, callMs)

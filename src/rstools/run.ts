@@ -1,5 +1,6 @@
 /** From the main thread: a program on rsockets in a thread of its own. */
-import { Peer, siblingModule } from '../toolkit/index.ts'
+import { entryModule } from '../memory/index.ts'
+import { Peer } from '../toolkit/index.ts'
 import type { CommonResult, Notice, Tell } from './settings.ts'
 
 export type ToolName = 'rstream' | 'riostream' | 'rcopy' | 'udpong'
@@ -18,7 +19,7 @@ export async function runTool<R extends CommonResult>(
 ): Promise<R> {
   const { tell, signal } = options
   const stop = new Int32Array(new SharedArrayBuffer(4))
-  const peer = new Peer(tool, siblingModule(import.meta.url, 'thread'))
+  const peer = new Peer(tool, entryModule(import.meta.url, './thread'))
   peer.onNotice = (notice) => tell(notice as Notice)
   let grace: NodeJS.Timeout | undefined
   let killed = false

@@ -75,7 +75,7 @@ export class Peer {
   onNotice: ((value: unknown) => void) | null = null
   #ended = false
 
-  /** `entry` is the thread's module: see `siblingModule`. */
+  /** `entry` is the thread's module: see `entryModule`. */
   constructor(name: string, entry: URL, data?: unknown) {
     this.name = name
     this.#worker = startThread(entry, { workerData: data, name: `verbena ${name}` })
@@ -137,9 +137,4 @@ export class Peer {
     }
     this.#pending.clear()
   }
-}
-
-/** The module `name` (without suffix) beside the one whose `import.meta.url` this is, as source or as built. */
-export function siblingModule(metaUrl: string, name: string): URL {
-  return new URL(`./${name}${metaUrl.endsWith('.ts') ? '.ts' : '.js'}`, metaUrl)
 }

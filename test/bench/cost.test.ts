@@ -21,7 +21,7 @@ function profile(nodes: ProfileNode[], samples: number[]): CpuProfile {
 }
 
 const costIn = (of: CpuProfile, name: string, source: (url: string, line: number) => string, asleep = 0) =>
-  costOf(of, name, source, asleep, `${base}/`)
+  costOf(of, name, (url) => /^file:\/\/\/app\/node_modules\/verbena\/dist\/(.*)\.js$/.exec(url)?.[1], source, asleep)
 const shares = (of: CpuProfile, source: (url: string, line: number) => string = () => '', asleep = 0) =>
   Object.fromEntries(costIn(of, 'thread', source, asleep).components.map(({ component, share }) => [component, share]))
 

@@ -1,17 +1,15 @@
 /** `npm run bench` on a network: here between two processes that share memory, so that it needs no network. */
 import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../src/memory/index.ts'
+import { comparison } from '../built.ts'
 import { outcome, startScript } from '../cli/run.ts'
-
-const bench = fileURLToPath(new URL('../../dist/bench/compare/main.js', import.meta.url))
 
 describe.skipIf(!nativeAvailable)('the comparison between two processes', () => {
   it('measures a stream over one connection and over many, and leaves no segment behind', async () => {
     const name = `bench-test-${process.pid}`
     const args = ['--device', `shm:${name}`, '--only', 'message-rate,connections', '--rounds', '1', '--json']
-    const { code, stdout, stderr } = await outcome(startScript(bench, args))
+    const { code, stdout, stderr } = await outcome(startScript(comparison, args))
     expect(code, stderr).toBe(0)
     const { comparisons } = JSON.parse(stdout) as { comparisons: { ours: number; theirs: number | null }[] }
     expect(comparisons).toMatchObject([
@@ -27,7 +25,9 @@ describe.skipIf(!nativeAvailable)('the comparison between two processes', () => 
   })
 
   it('measures HTTP that knows nothing of RDMA under the preload, beside TCP', async () => {
-    const { code, stdout, stderr } = await outcome(startScript(bench, ['--only', 'http-1', '--rounds', '1', '--json']))
+    const { code, stdout, stderr } = await outcome(
+      startScript(comparison, ['--only', 'http-1', '--rounds', '1', '--json']),
+    )
     expect(code, stderr).toBe(0)
     const { comparisons } = JSON.parse(stdout) as { comparisons: { ours: number; theirs: number }[] }
     expect(comparisons).toMatchObject([{ peer: 'the same over TCP', unit: 'requests/s' }])
@@ -36,14 +36,14 @@ describe.skipIf(!nativeAvailable)('the comparison between two processes', () => 
   })
 
   it('says what it needs for adapters that two processes cannot share', async () => {
-    const { code, stderr } = await outcome(startScript(bench, ['--device', 'shm0']))
+    const { code, stderr } = await outcome(startScript(comparison, ['--device', 'shm0']))
     expect(code).toBe(2)
     expect(stderr).toMatch(/--device: 'shm0' is not valid. Expected two adapters that two processes can reach/)
   })
 
   it('says why an end failed', async () => {
     const { code, stderr } = await outcome(
-      startScript(bench, ['--device', 'nothing0,nothing1', '--only', 'message-rate']),
+      startScript(comparison, ['--device', 'nothing0,nothing1', '--only', 'message-rate']),
     )
     expect(code).toBe(1)
     expect(stderr).toMatch(/^message-rate: openDevice: there is no device 'nothing/m)

@@ -1,9 +1,7 @@
 /** Runs the built command line, as a person would. `npm test` builds dist/ first. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-
-export const main: string = process.env.VERBENA_CLI ?? fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+import { command } from '../built.ts'
 
 export interface Outcome {
   code: number | null
@@ -12,7 +10,7 @@ export interface Outcome {
 }
 
 export function start(args: string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): ChildProcess {
-  return startScript(main, args, options)
+  return startScript(command, args, options)
 }
 
 export function startScript(

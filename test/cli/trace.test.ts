@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as zlib from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
-import { main, outcome, start, verbena } from './run.ts'
+import { command } from '../built.ts'
+import { outcome, start, verbena } from './run.ts'
 
 const capture = (name: string) => new URL(`../captures/${name}.pcap`, import.meta.url).pathname
 const dir = mkdtempSync(join(tmpdir(), 'verbena-trace-'))
@@ -73,7 +74,7 @@ describe('trace check', { timeout: 60_000 }, () => {
   })
 
   it('reads standard input, compressed too', async () => {
-    const child = spawn(process.execPath, [main, 'trace', 'check', '-', '--json'])
+    const child = spawn(process.execPath, [command, 'trace', 'check', '-', '--json'])
     const ended = outcome(child)
     child.stdin.end(zlib.gzipSync(readFileSync(capture('udaddy'))))
     const { code, stdout } = await ended
@@ -165,7 +166,7 @@ describe('trace show, info, convert', { timeout: 60_000 }, () => {
 
   it('output that cannot be written is said in a line', () => {
     const full = openSync('/dev/full', 'w')
-    const { status, stderr } = spawnSync(process.execPath, [main, 'trace', 'show', capture('rping')], {
+    const { status, stderr } = spawnSync(process.execPath, [command, 'trace', 'show', capture('rping')], {
       stdio: ['ignore', full, 'pipe'],
       encoding: 'utf8',
     })
@@ -178,7 +179,7 @@ describe('trace show, info, convert', { timeout: 60_000 }, () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const)('%s ends the reading with what there is, and exit code %d', async (signal, code) => {
-    const child = spawn(process.execPath, [main, 'trace', 'show', '-'])
+    const child = spawn(process.execPath, [command, 'trace', 'show', '-'])
     const ended = outcome(child)
     // It has shown what it got, and waits for more.
     child.stdin.write(readFileSync(capture('rping')))

@@ -3,10 +3,11 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { CmConnection } from '../../src/cm/ib/index.ts'
 import { type CmBodies, CmRejReason, cmPath } from '../../src/wire/index.ts'
-import { holds } from '../property.ts'
+import { repeatable } from '../verbs-model/repeat.ts'
 import { ourGid, ourQpn, Script, service, theirGid, theirGuid, theirId, theirQpn } from './script.ts'
 import { World } from './world.ts'
 
+const file = 'test/cm/stranger.test.ts'
 const ms = 1e6
 const from = 'stranger'
 /** The additional information of a REJ for a timeout: the GUID of the peer. */
@@ -138,7 +139,8 @@ afterAll(() => {
   expect(strange).toBeGreaterThan(0)
 })
 
-test('a message from a foreign source never changes a connection', () => {
+const title = 'a message from a foreign source never changes a connection'
+test(title, async () => {
   const worlds = fc.record({
     seed: fc.nat(2 ** 31 - 1),
     loss: fc.double({ min: 0, max: 0.5, noNaN: true }),
@@ -148,12 +150,9 @@ test('a message from a foreign source never changes a connection', () => {
     peerToPeer: fc.boolean(),
     sameGuid: fc.boolean(),
   })
-  holds(
-    fc.property(worlds, (options) => {
-      const world = new World({ ...options, faultsUntilNs: 700 * ms, stranger: true })
-      world.run(30_000 * ms)
-      strange += world.strange
-    }),
-    100,
-  )
+  await repeatable({ ms: 1500, file, title }, worlds, async (options) => {
+    const world = new World({ ...options, faultsUntilNs: 700 * ms, stranger: true })
+    world.run(30_000 * ms)
+    strange += world.strange
+  })
 })

@@ -1,6 +1,6 @@
 // A process that holds a lock and is in an operation, for segment.test.ts: lock-holder.mjs NAME STATIC-BYTES LOCK. When the word
 // behind the lock is 1, it sets the one behind that to 1, and lets go.
-import { Segment } from '../../dist/memory/index.js'
+import { Segment } from '../../src/memory/index.ts'
 
 const [name, staticBytes, lock] = process.argv.slice(2)
 const at = Number(lock)

@@ -2,7 +2,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Backing, granulePages, P, Pages, type PagesLayout, pageBytes } from '../../src/memory/pages.ts'
-import { holds } from '../property.ts'
 
 const heapPages = 6 * 1024
 const first = 2 * granulePages
@@ -144,7 +143,7 @@ function step(machine: Machine, pages: Pages, runs: readonly Run[], each: Comman
 
 describe('pages', () => {
   it('are handed out low first, without overlap, with memory and zero; nothing is lost', () => {
-    holds(
+    fc.assert(
       fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
         const machine = new Machine()
         const pages = machine.pages()
@@ -158,13 +157,13 @@ describe('pages', () => {
         expect(machine.givenGranules).toBeLessThanOrEqual(1024 / granulePages + 1)
         step(machine, pages, [], { take: heapPages, owner: 1 })
       }),
-      200,
+      { numRuns: 200 },
     )
   })
 
   it('a process may be killed between any two stores: what it had is found, what others have stays', () => {
     let kills = 0
-    holds(
+    fc.assert(
       fc.property(fc.array(command, { maxLength: 20 }), command, fc.boolean(), (commands, last, inRelease) => {
         const machine = new Machine()
         let runs: Run[] = []
@@ -200,7 +199,7 @@ describe('pages', () => {
           if (!again) break
         }
       }),
-      12,
+      { numRuns: 12 },
     )
     expect(kills).toBeGreaterThan(10)
   })

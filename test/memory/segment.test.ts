@@ -15,12 +15,12 @@ import {
 } from '../../src/memory/index.ts'
 import { mapShared, unmap } from '../../src/memory/native/index.ts'
 import type { Order, SegmentWorkerData } from '../devices/shm/segment.worker.ts'
-import { holds } from '../property.ts'
 
 /** The smallest segment that a process makes. */
 const processOptions = { staticBytes: pageBytes, sizeBytes: 1 << 27 }
 const namedOptions = { staticBytes: pageBytes, sizeBytes: 4 << 20 }
 const name = `segment-test-${process.pid}`
+const lockHolder = new URL('./lock-holder.mjs', import.meta.url)
 const file = `/dev/shm/${segmentFilePrefix}${name}`
 
 interface Kind {
@@ -110,7 +110,7 @@ describe.each(kinds)('segment $title', (kind) => {
       { weight: 3, arbitrary: fc.record({ take: fc.integer({ min: 1, max: Math.floor(heapPages / 6) * pageBytes }) }) },
       { weight: 2, arbitrary: fc.record({ give: fc.nat() }) },
     )
-    holds(
+    fc.assert(
       fc.property(fc.array(command, { maxLength: 40 }), (commands) => {
         const live: { at: number; bytes: number }[] = []
         for (const each of commands) {
@@ -150,7 +150,7 @@ describe.each(kinds)('segment $title', (kind) => {
         }
         segment.free(segment.allocate(Math.floor(heapPages / 2) * pageBytes))
       }),
-      30,
+      { numRuns: 30 },
     )
   })
 
@@ -306,7 +306,7 @@ describe.skipIf(!nativeAvailable)('a process that is stopped, by a debugger for 
     const kind = kinds[1]!
     const { segment } = kind
     const at = segment.allocate(pageBytes) / 4
-    const holder = fork(new URL('./lock-holder.mjs', import.meta.url), [name, `${namedOptions.staticBytes}`, `${at}`])
+    const holder = fork(lockHolder, [name, `${namedOptions.staticBytes}`, `${at}`], { execArgv: ['--import', 'tsx'] })
     await once(holder, 'message')
     const [thread, waiting] = [await Thread.start(kind), await Thread.start(kind)]
     holder.kill('SIGSTOP')

@@ -5,14 +5,16 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { entryModule } from '../../memory/index.ts'
 import { type Comparison, compare } from './comparison.ts'
 import { finished, startProgram } from './programs.ts'
 
 const seconds = 3
 const connectionCounts = [1, 16] as const
 
-const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
-const pathOf = (name: string): string => fileURLToPath(new URL(`${name}${extension}`, import.meta.url))
+const preloadModule = fileURLToPath(entryModule(import.meta.url, '../../preload'))
+const serverModule = fileURLToPath(entryModule(import.meta.url, './http-server'))
+const loadModule = fileURLToPath(entryModule(import.meta.url, './http-load'))
 
 export interface HttpJob {
   name: string
@@ -33,14 +35,14 @@ export const httpJobs: HttpJob[] = connectionCounts.map((connections) => ({
 }))
 
 async function requestsPerSecond(connections: number, device: string | null): Promise<number> {
-  const preload = device === null ? [] : ['--import', pathOf('../../preload')]
+  const preload = device === null ? [] : ['--import', preloadModule]
   const environment = device === null ? {} : { VERBENA_DEVICE: device, VERBENA_PRELOAD: 'local rdma-only' }
-  const server = startProgram(process.execPath, [...preload, pathOf('http-server')], environment, 'pipe')
+  const server = startProgram(process.execPath, [...preload, serverModule], environment, 'pipe')
   try {
     const lines = createInterface({ input: server.stdout! })
     const [port] = (await Promise.race([once(lines, 'line'), once(server, 'close').then(() => [''])])) as [string]
     if (!/^\d+$/.test(port)) throw new Error('the HTTP server did not start')
-    const args = [...preload, pathOf('http-load'), port, `${connections}`, `${seconds}`]
+    const args = [...preload, loadModule, port, `${connections}`, `${seconds}`]
     const { code, output } = await finished(startProgram(process.execPath, args, environment))
     if (code !== 0) throw new Error(`the HTTP load ended with ${code}: ${output.trim()}`)
     return Number(output)

@@ -1,8 +1,8 @@
 /** Our side of the comparison: two threads, each with one end of a connection. */
 
 import type { QpEndpoint } from '../../index.ts'
-import { currentCores } from '../../memory/index.ts'
-import { Peer, siblingModule } from '../../toolkit/index.ts'
+import { currentCores, entryModule } from '../../memory/index.ts'
+import { Peer } from '../../toolkit/index.ts'
 import { Control, newControl, resetControl, Stop } from '../control.ts'
 import type { PingPongResult, RunRequest, StreamResult } from './loops.ts'
 import type { EndRequest } from './pingpong.ts'
@@ -36,7 +36,7 @@ export class Ours {
   }
 
   async polling(qpCount: number): Promise<PollResult> {
-    const peer = new Peer('polling', siblingModule(import.meta.url, 'polling'))
+    const peer = new Peer('polling', entryModule(import.meta.url, './polling'))
     try {
       return await peer.call<PollResult>('measure', qpCount, callTimeoutMs)
     } finally {
@@ -48,8 +48,8 @@ export class Ours {
     resetControl(this.#control)
     Atomics.store(this.#control, Control.stop, Stop.run)
     const cores = twoCores()
-    this.#client ??= new Peer('client', siblingModule(import.meta.url, 'pingpong'), { control: this.#control })
-    this.#server ??= new Peer('server', siblingModule(import.meta.url, 'pingpong'), { control: this.#control })
+    this.#client ??= new Peer('client', entryModule(import.meta.url, './pingpong'), { control: this.#control })
+    this.#server ??= new Peer('server', entryModule(import.meta.url, './pingpong'), { control: this.#control })
     const client = this.#client
     const server = this.#server
     const request: EndRequest = { device: 'shm0', sizeBytes, core: cores?.[0] ?? null }

@@ -1,4 +1,5 @@
 /** Our side of the comparison on a network: two processes, each with an adapter of its own. */
+import { entryModule } from '../../memory/index.ts'
 import type { BareAddress } from './bare-udp.ts'
 import type { PingPongResult, RunRequest } from './loops.ts'
 import { twoCores } from './ours.ts'
@@ -53,7 +54,7 @@ export class WireEnds {
     request: Omit<WireEndRequest, 'device' | 'core'>,
     work: (client: ProcessPeer, server: ProcessPeer) => Promise<T>,
   ): Promise<T> {
-    const module = new URL(`./wire-end${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+    const module = entryModule(import.meta.url, './wire-end')
     this.#client ??= new ProcessPeer('client', module)
     this.#server ??= new ProcessPeer('server', module)
     const client = this.#client

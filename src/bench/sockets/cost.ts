@@ -23,34 +23,30 @@ export interface Cost {
   root: FlameNode
 }
 
-/** Text of a line of a module, counted from 1; empty if it cannot be read. */
+/** Text of a line of a file, counted from 1; empty if it cannot be read. */
 export type SourceLine = (url: string, line: number) => string
+
+/** `rsocket/send-side` for a line of that module of ours; undefined for a line of another program. */
+export type ModuleAt = (url: string, line: number) => string | undefined
 
 const mostFunctions = 15
 
-/** Where our own modules are, below `node_modules` or not: the folder that `bench/` is in. */
-const home = new URL('../../', import.meta.url).href
+/** `url` names the module of ours, as `verbena:/rsocket/send-side`; `file` is where its lines are. */
+type Located = ProfileNode & { file: string }
 
-/** Stands for that folder in the URLs below. */
-const own = 'verbena:/'
-
-/**
- * `asleep` is the share of the time that the thread slept in system calls; 0 where it did not sleep there. Modules below
- * `folder` are Verbena's.
- */
+/** `asleep` is the share of the time that the thread slept in system calls; 0 where it did not sleep there. */
 export function costOf(
   profile: CpuProfile,
   name: string,
-  readLine: SourceLine,
+  moduleAt: ModuleAt,
+  sourceLine: SourceLine,
   asleep: number = 0,
-  folder: string = home,
 ): Cost {
-  const nodes = new Map(profile.nodes.map((node) => [node.id, ours(node, folder)]))
-  const sourceLine: SourceLine = (url, line) => readLine(url.replace(own, folder), line)
+  const nodes = new Map(profile.nodes.map((node) => [node.id, located(node, moduleAt)]))
   const counts = new Map<number, number>()
   for (const id of profile.samples) counts.set(id, (counts.get(id) ?? 0) + 1)
   const root: FlameNode = { name, module: '', component: 'benchmark', samples: 0, children: [] }
-  const walk = (node: ProfileNode, parent: FlameNode, waiting: boolean, caller: string): void => {
+  const walk = (node: Located, parent: FlameNode, waiting: boolean, caller: string): void => {
     const waits = waiting || isWait(node)
     const frame = frameOf(node, waits, caller)
     const into = isRoot(node) ? parent : child(parent, frame)
@@ -86,10 +82,15 @@ export function costOf(
   }
 }
 
-function ours(node: ProfileNode, folder: string): ProfileNode {
-  const { callFrame } = node
-  if (!callFrame.url.startsWith(folder)) return node
-  return { ...node, callFrame: { ...callFrame, url: own + callFrame.url.slice(folder.length) } }
+function located(node: ProfileNode, moduleAt: ModuleAt): Located {
+  const { url, lineNumber } = node.callFrame
+  // The profiler counts lines of functions from 0, but lines with samples from 1.
+  const module = moduleAt(url, lineNumber + 1)
+  return {
+    ...node,
+    file: url,
+    callFrame: { ...node.callFrame, url: module === undefined ? url : `verbena:/${module}` },
+  }
 }
 
 function shift(counts: Map<string, number>, from: string, to: string, most: number): void {
@@ -102,7 +103,7 @@ function shift(counts: Map<string, number>, from: string, to: string, most: numb
 /** The same at the foot of every profile: what brings the thread to its loop. */
 function isRoot({ callFrame }: ProfileNode): boolean {
   const { functionName, url } = callFrame
-  return functionName === '(root)' || /^node:(internal|events)|\/toolkit\/peer\.|\/sockets\/end\./.test(url)
+  return functionName === '(root)' || /^node:(internal|events)|\/toolkit\/peer$|\/sockets\/end$/.test(url)
 }
 
 /** A function of ours that polls or sleeps until something comes. */
@@ -125,8 +126,8 @@ function named(functionName: string, url: string, caller: string): Omit<FlameNod
   const name = functionName || '(anonymous)'
   // All functions of an addon share one entry, which V8 calls by the name that it met first.
   if (url === '' && /\/memory\/native\//.test(caller)) {
-    if (/\/crc32\./.test(caller)) return { name: 'CRC-32', module: 'library of the system', component: 'CRC' }
-    const component = /\/poll\./.test(caller) ? 'waiting' : 'system calls'
+    if (/\/crc32$/.test(caller)) return { name: 'CRC-32', module: 'library of the system', component: 'CRC' }
+    const component = /\/poll$/.test(caller) ? 'waiting' : 'system calls'
     return { name: 'system call', module: 'C library', component }
   }
   if (url.startsWith('wasm:')) return { name: 'memory.copy', module: 'WebAssembly', component: 'copies' }
@@ -142,25 +143,24 @@ function named(functionName: string, url: string, caller: string): Omit<FlameNod
 const folders: Readonly<Record<string, string>> = { bench: 'benchmark', toolkit: 'benchmark', node: 'rsocket' }
 
 function componentOf(url: string): string {
-  if (url.endsWith('/memory/clock.js') || url.endsWith('/memory/clock.ts')) return 'clock'
+  if (url === 'verbena:/memory/clock') return 'clock'
   const folder = /^verbena:\/(?:devices\/)?(\w+)\//.exec(url)?.[1]
   return folder === undefined ? 'other' : (folders[folder] ?? folder)
 }
 
-/** `rsocket/send-side` of a file of ours. */
+/** The module of ours, or the name of another file. */
 function moduleOf(url: string): string {
-  const path = /^verbena:\/(.+)\.[jt]s$/.exec(url)?.[1]
-  return path ?? url.slice(url.lastIndexOf('/') + 1)
+  return /^verbena:\/(.+)$/.exec(url)?.[1] ?? url.slice(url.lastIndexOf('/') + 1)
 }
 
 /** The share of a function's own samples that fell into lines which copy typed arrays. */
-function copyShare({ callFrame, positionTicks }: ProfileNode, sourceLine: SourceLine): number {
+function copyShare({ callFrame, file, positionTicks }: Located, sourceLine: SourceLine): number {
   if (!positionTicks || !/\/(rsocket|verbs|devices|memory|transport)\//.test(callFrame.url)) return 0
   let all = 0
   let copies = 0
   for (const { line, ticks } of positionTicks) {
     all += ticks
-    if (/\.(set|fill|copyWithin)\(/.test(sourceLine(callFrame.url, line))) copies += ticks
+    if (/\.(set|fill|copyWithin)\(/.test(sourceLine(file, line))) copies += ticks
   }
   return all > 0 ? copies / all : 0
 }

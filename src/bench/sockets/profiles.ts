@@ -2,12 +2,12 @@
  * What is kept of a profiled measurement, for each end: the cost breakdown in run.json, the tree of calls for the flame
  * graph, and the profile itself, which Chrome's developer tools and other programs can open.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type SocketProfile, type SocketSet, saveFlame } from '../../report/index.ts'
-import { costOf, type SourceLine } from './cost.ts'
+import { costOf } from './cost.ts'
 import type { EndResult } from './end.ts'
+import { moduleAt, sourceLine } from './modules.ts'
 
 export function saveProfiles(
   dir: string,
@@ -22,26 +22,11 @@ export function saveProfiles(
     // A thread that sleeps in the kernel is sampled there; how long it slept only its clock tells.
     const sleepsInCalls = set.settings.transport === 'tcp' && set.settings.poll === 'event'
     const asleep = sleepsInCalls && !Number.isNaN(result.cpu.thread) ? Math.max(0, 1 - result.cpu.thread) : 0
-    const { samples, components, functions, root } = costOf(profile, `${end} thread`, sourceLine, asleep)
+    const { samples, components, functions, root } = costOf(profile, `${end} thread`, moduleAt, sourceLine, asleep)
     writeFileSync(join(dir, `${set.id}-${end}.cpuprofile`), JSON.stringify(profile))
     saveFlame(dir, set.id, end, root)
     const { id, settings, messagesPerSecond, bytesPerSecond } = set
     profiles.push({ id, end, settings, messagesPerSecond, bytesPerSecond, samples, components, functions })
   }
   return profiles
-}
-
-const files = new Map<string, string[]>()
-
-const sourceLine: SourceLine = (url, line) => {
-  let lines = files.get(url)
-  if (lines === undefined) {
-    try {
-      lines = readFileSync(fileURLToPath(url), 'utf8').split('\n')
-    } catch {
-      lines = []
-    }
-    files.set(url, lines)
-  }
-  return lines[line - 1] ?? ''
 }

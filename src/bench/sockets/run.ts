@@ -1,6 +1,6 @@
 /** The socket benchmark: TCP_RR and TCP_STREAM between a client's and a server's thread, over rsockets and TCP. */
 import { join } from 'node:path'
-import { nativeAvailable } from '../../memory/index.ts'
+import { entryModule, nativeAvailable } from '../../memory/index.ts'
 import {
   type SocketResults,
   type SocketSet,
@@ -9,7 +9,7 @@ import {
   writeRoundTrips,
   writeSocketTable,
 } from '../../report/index.ts'
-import { type Peer, Peers, siblingModule } from '../../toolkit/index.ts'
+import { type Peer, Peers } from '../../toolkit/index.ts'
 import { Control, newControl, resetControl, Stop } from '../control.ts'
 import { socketPlot } from '../plots.ts'
 import type { Plan, PlannedSet } from '../product.ts'
@@ -123,7 +123,7 @@ export class SocketEnds {
   }
 
   #peer(transport: string, role: 'client' | 'server'): Peer {
-    return this.#peers.get(`${transport} ${role}`, siblingModule(import.meta.url, 'end'), { control: this.#control })
+    return this.#peers.get(`${transport} ${role}`, entryModule(import.meta.url, './end'), { control: this.#control })
   }
 
   async measure(planned: PlannedSet<SocketSettings>, run: Timing, profile: boolean): Promise<Measured> {

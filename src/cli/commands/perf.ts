@@ -1,5 +1,4 @@
 /** `verbena perf send_lat | send_bw | write_lat | …`: perftest's measurements, both ends Verbena. */
-import { createRequire } from 'node:module'
 import { type Command, Option } from 'commander'
 import {
   allSizes,
@@ -25,7 +24,15 @@ import {
   title,
   verbOf,
 } from '../../perf/index.ts'
-import { defaultPort, meetingPlaceText, oneOf, parseInteger, parseNumber, UsageError } from '../../toolkit/index.ts'
+import {
+  defaultPort,
+  meetingPlaceText,
+  oneOf,
+  parseInteger,
+  parseNumber,
+  UsageError,
+  version,
+} from '../../toolkit/index.ts'
 import { exitCodes } from '../failure.ts'
 import { interruptible } from '../interrupt.ts'
 import { note, print } from '../output.ts'
@@ -67,8 +74,6 @@ interface Options {
   rdma_cm?: boolean
   comm_rdma_cm?: boolean
 }
-
-const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string }
 
 const overview = `
 Start a test without a host at one end, and with the first one's host at the other. The client's options hold; give

@@ -4,7 +4,7 @@
  */
 import { basename } from 'node:path'
 import { isMainThread, type Worker } from 'node:worker_threads'
-import { makeEventFd, nativeAvailable, signalEventFd, startThread } from '../../memory/index.ts'
+import { entryModule, makeEventFd, nativeAvailable, signalEventFd, startThread } from '../../memory/index.ts'
 import { processHost } from '../../verbs/index.ts'
 import { EventType, type Host, layout } from '../../verbs/provider/index.ts'
 import { unpublish } from './published.ts'
@@ -68,8 +68,7 @@ function start(host: Host): void {
   const data: ServiceData = {
     command: [basename(process.argv[1] ?? ''), ...process.argv.slice(2)].join(' ').slice(0, 500),
   }
-  const url = new URL(`./service${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
-  const worker = startThread(url, { workerData: data, name: 'verbena roce' })
+  const worker = startThread(entryModule(import.meta.url, './service'), { workerData: data, name: 'verbena roce' })
   service = worker
   worker.unref()
   worker.on('error', (error) => failed(host, error))

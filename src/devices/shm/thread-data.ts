@@ -1,6 +1,6 @@
 /** What the threads of this device are started with, and how they are started. */
 import type { Worker } from 'node:worker_threads'
-import { startThread } from '../../memory/index.ts'
+import { entryModule, startThread } from '../../memory/index.ts'
 
 export interface JanitorData {
   name: string
@@ -17,14 +17,17 @@ export interface EngineOrder {
   cores: number[]
 }
 
+const threads = {
+  janitor: { entry: entryModule(import.meta.url, './janitor'), name: 'verbena janitor' },
+  'engine-thread': { entry: entryModule(import.meta.url, './engine-thread'), name: 'verbena engine' },
+}
+
 /** Starts `./janitor.ts` or `./engine-thread.ts`, which does not keep the process alive. */
 export function startDeviceThread(module: 'janitor', data: JanitorData): Worker
 export function startDeviceThread(module: 'engine-thread', data: EngineData): Worker
-export function startDeviceThread(module: 'janitor' | 'engine-thread', data: JanitorData | EngineData): Worker {
-  // Beside this module, as source or as built.
-  const url = new URL(`./${module}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
-  const name = module === 'janitor' ? 'verbena janitor' : 'verbena engine'
-  const worker = startThread(url, { workerData: data, name })
+export function startDeviceThread(module: keyof typeof threads, data: JanitorData | EngineData): Worker {
+  const { entry, name } = threads[module]
+  const worker = startThread(entry, { workerData: data, name })
   worker.unref()
   return worker
 }

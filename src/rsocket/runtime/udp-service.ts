@@ -6,7 +6,7 @@
  */
 import { closeSync, openSync } from 'node:fs'
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads'
-import { inRootContext, startThread, withContext } from '../../memory/index.ts'
+import { entryModule, inRootContext, startThread, withContext } from '../../memory/index.ts'
 import { Errno, type ErrnoName } from '../protocol/index.ts'
 import { datagramCost, type FromUdp, Room, type ToUdp } from './udp-messages.ts'
 
@@ -44,10 +44,7 @@ export class UdpService {
 
   constructor() {
     const { port1, port2 } = new MessageChannel()
-    const entry = new URL(
-      import.meta.url.endsWith('.ts') ? './udp-service-thread.ts' : './udp-service-thread.js',
-      import.meta.url,
-    )
+    const entry = entryModule(import.meta.url, './udp-service-thread')
     this.#worker = startThread(entry, { workerData: { port: port2, signal: this.#signal }, transferList: [port2] })
     this.#worker.unref()
     // Sockets that are there hear nothing more over UDP; the next one starts another thread.

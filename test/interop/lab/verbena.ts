@@ -1,10 +1,9 @@
 /** The built `verbena` command, and whether it has what is tested here. */
 import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { command } from '../../built.ts'
 import { Program } from './program.ts'
 
-export const verbena: string =
-  process.env.VERBENA_CLI ?? fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
+export const verbena: string = command
 
 /** Why ping-pongs of ours cannot be tested; null if they can. */
 export async function withoutPingPong(): Promise<string | null> {

@@ -1,0 +1,9 @@
+/** The files of the built programs. `npm test` builds them first. */
+import { fileURLToPath } from 'node:url'
+
+const file = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))
+
+/** The command line. */
+export const command: string = process.env.VERBENA_CLI ?? file('dist/verbena.js')
+/** The comparison with peers. */
+export const comparison: string = file('build/bench/bench.js')
