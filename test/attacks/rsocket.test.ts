@@ -13,7 +13,7 @@ import { nativeAvailable } from '../../src/memory/index.ts'
 import { encodeUdpHeader, UdpOp } from '../../src/rsocket/protocol/datagram-headers.ts'
 import { message, Op } from '../../src/rsocket/protocol/messages.ts'
 import { Frame } from '../../src/rsocket/protocol/trunk-frames.ts'
-import { repeatable } from '../verbs-model/repeat.ts'
+import { holds } from '../property.ts'
 import { BadPeer, frames } from './bad-rsocket.ts'
 import { long, openStage, type Stage, sleep, until } from './stage.ts'
 
@@ -106,23 +106,25 @@ describe.skipIf(!nativeAvailable)('peers of rsockets that lie or die', { timeout
       features: fc.constantFrom(0, 1, 2, 3, 3, 3, undefined),
       steps: fc.array(step, { minLength: 1, maxLength: 5 }),
     })
-    const title = 'says at random what trunks and streams can say, and more'
     await on.during(() =>
-      repeatable({ ms: 2000, file: 'test/attacks/rsocket.test.ts', title }, session, async ({ features, steps }) => {
-        const peer = await connected(on, features)
-        for (const one of steps) {
-          if (Array.isArray(one)) {
-            await peer.send(frames(...one.map(([kind, id, value]) => [kind, id, value] as const)), 200)
-            continue
+      holds(
+        fc.asyncProperty(session, async ({ features, steps }) => {
+          const peer = await connected(on, features)
+          for (const one of steps) {
+            if (Array.isArray(one)) {
+              await peer.send(frames(...one.map(([kind, id, value]) => [kind, id, value] as const)), 200)
+              continue
+            }
+            const { addr } = peer.theirs.dataBuffer
+            peer.write(one.immediate >>> 0, new Uint8Array(one.bytes), addr + (one.at & 0xffff))
+            peer.poll()
           }
-          const { addr } = peer.theirs.dataBuffer
-          peer.write(one.immediate >>> 0, new Uint8Array(one.bytes), addr + (one.at & 0xffff))
-          peer.poll()
-        }
-        peers.splice(peers.indexOf(peer), 1)
-        peer.close()
-        expect((await on.victim.ask<{ uncaught: string[] }>('stats')).uncaught).toEqual([])
-      }),
+          peers.splice(peers.indexOf(peer), 1)
+          peer.close()
+          expect((await on.victim.ask<{ uncaught: string[] }>('stats')).uncaught).toEqual([])
+        }),
+        20,
+      ),
     )
     await on.judge()
   })

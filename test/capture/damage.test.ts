@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { PcapngWriter, PcapWriter } from '../../src/capture/index.ts'
 import { streamSource } from '../../src/files/index.ts'
+import { holds } from '../property.ts'
 import { concat, memorySink, readBytes } from './files.ts'
 
 const rping = readFileSync(new URL('../captures/rping.pcap', import.meta.url))
@@ -81,7 +82,7 @@ describe('garbage', () => {
       files['pcapng, big endian'].subarray(0, 100),
       new Uint8Array(0),
     ]
-    fc.assert(
+    holds(
       fc.property(
         fc.constantFrom(...heads),
         fc.uint8Array({ maxLength: 3000 }),
@@ -92,12 +93,12 @@ describe('garbage', () => {
           for (const { bytes } of packets) expect(bytes.length).toBeLessThanOrEqual(tail.length)
         },
       ),
-      { numRuns: 500 },
+      500,
     )
   })
 
   it('mutations of real files never throw', () => {
-    fc.assert(
+    holds(
       fc.property(
         fc.constantFrom(...Object.values(files)),
         fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 30 }),
@@ -107,7 +108,7 @@ describe('garbage', () => {
           readBytes(broken, 1000, 64)
         },
       ),
-      { numRuns: 300 },
+      300,
     )
   })
 

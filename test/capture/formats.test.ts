@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { bytesSource, LinkType, PcapngWriter, PcapWriter } from '../../src/capture/index.ts'
 import { fileSource, streamSource } from '../../src/files/index.ts'
+import { holds } from '../property.ts'
 import { block, concat, memorySink, readBytes, sectionHeader, words } from './files.ts'
 
 const captures = new URL('../captures/', import.meta.url)
@@ -20,7 +21,7 @@ const packetArbitrary = fc.record({
 
 describe('pcap', () => {
   it('reads back what it wrote, in both byte orders and resolutions, whatever the pieces', () => {
-    fc.assert(
+    holds(
       fc.property(
         fc.array(packetArbitrary, { maxLength: 20 }),
         fc.boolean(),
@@ -94,7 +95,7 @@ describe('pcapng', () => {
       { minLength: 1, maxLength: 4 },
     )
     const chosen = fc.array(fc.tuple(packetArbitrary, fc.nat(), fc.boolean()), { maxLength: 20 })
-    fc.assert(
+    holds(
       fc.property(
         interfaces,
         chosen,

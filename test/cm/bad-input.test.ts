@@ -4,12 +4,11 @@ import { afterAll, expect, test } from 'vitest'
 import { type CmEvent, CommunicationManager } from '../../src/cm/ib/index.ts'
 import { QpState } from '../../src/verbs/index.ts'
 import { CmAttribute, type CmMessage, type CmType, cmMessage, cmPath, emitCm, Mad } from '../../src/wire/index.ts'
-import { repeatable } from '../verbs-model/repeat.ts'
+import { holds, seeds } from '../property.ts'
 import { generator } from './random.ts'
 import { req, reqParams, Script, service, theirId } from './script.ts'
 import { World } from './world.ts'
 
-const file = 'test/cm/bad-input.test.ts'
 const types = Object.keys(CmAttribute) as CmType[]
 let received = 0
 
@@ -106,54 +105,58 @@ function invent(random: (below: number) => number, target: Target): Uint8Array {
   return random(50) === 0 ? mad.subarray(0, random(257)) : mad
 }
 
-const title = 'invented and damaged messages'
-test(title, async () => {
-  await repeatable({ ms: 1500, file, title }, fc.nat(2 ** 31 - 1), async (seed) => {
-    const next = generator(seed)
-    const random = (below: number): number => Math.floor(next() * below)
-    const target = new Target(random)
-    const { cm } = target
-    for (let i = 0; i < 200; i++) {
-      const choice = random(12)
-      if (choice === 0) target.ask()
-      else if (choice === 1 && cm.deadline() < Number.POSITIVE_INFINITY) {
-        target.now = Math.max(target.now, cm.deadline())
-        cm.expire(target.now)
-      } else {
-        received++
-        cm.receive(invent(random, target), random(3), target.now)
+test('invented and damaged messages', () => {
+  holds(
+    fc.property(seeds, (seed) => {
+      const next = generator(seed)
+      const random = (below: number): number => Math.floor(next() * below)
+      const target = new Target(random)
+      const { cm } = target
+      for (let i = 0; i < 200; i++) {
+        const choice = random(12)
+        if (choice === 0) target.ask()
+        else if (choice === 1 && cm.deadline() < Number.POSITIVE_INFINITY) {
+          target.now = Math.max(target.now, cm.deadline())
+          cm.expire(target.now)
+        } else {
+          received++
+          cm.receive(invent(random, target), random(3), target.now)
+        }
+        expect(cm.size).toBeLessThanOrEqual(10)
+        expect(cm.deadline()).toBeGreaterThan(0)
       }
-      expect(cm.size).toBeLessThanOrEqual(10)
-      expect(cm.deadline()).toBeGreaterThan(0)
-    }
-    for (const c of [...cm.connections()]) cm.close(c, target.now)
-    for (let rounds = 0; cm.deadline() < Number.POSITIVE_INFINITY; rounds++) {
-      expect(rounds).toBeLessThan(1000)
-      target.now = cm.deadline()
-      cm.expire(target.now)
-    }
-    expect(cm.size).toBe(0)
-    expect(cm.halfOpen).toBe(0)
-  })
+      for (const c of [...cm.connections()]) cm.close(c, target.now)
+      for (let rounds = 0; cm.deadline() < Number.POSITIVE_INFINITY; rounds++) {
+        expect(rounds).toBeLessThan(1000)
+        target.now = cm.deadline()
+        cm.expire(target.now)
+      }
+      expect(cm.size).toBe(0)
+      expect(cm.halfOpen).toBe(0)
+    }),
+    50,
+  )
 })
 
-const bytes = 'bytes at random'
-test(bytes, async () => {
+test('bytes at random', () => {
   const heads = fc.constantFrom('', '01070203', '0107020300000000', ...types.map((t) => headOf(t)))
   const inputs = fc.tuple(heads, fc.uint8Array({ maxLength: 300 }))
-  await repeatable({ ms: 500, file, title: bytes }, inputs, async ([head, tail]) => {
-    const s = new Script()
-    const c = s.reqSent()
-    s.cm.listen(service)
-    const mad = Uint8Array.from([...Buffer.from(head, 'hex'), ...tail])
-    received++
-    s.cm.receive(mad, 'peer', 0)
-    const { dropped, received: taken } = s.cm.counters
-    const count = (record: Record<string, number>): number => Object.values(record).reduce((sum, n) => sum + n, 0)
-    expect(count(dropped) + count(taken)).toBeGreaterThan(0)
-    if (mad.length < 256) expect(dropped.tooShort).toBe(1)
-    expect(c.localCommId).toBe(100)
-  })
+  holds(
+    fc.property(inputs, ([head, tail]) => {
+      const s = new Script()
+      const c = s.reqSent()
+      s.cm.listen(service)
+      const mad = Uint8Array.from([...Buffer.from(head, 'hex'), ...tail])
+      received++
+      s.cm.receive(mad, 'peer', 0)
+      const { dropped, received: taken } = s.cm.counters
+      const count = (record: Record<string, number>): number => Object.values(record).reduce((sum, n) => sum + n, 0)
+      expect(count(dropped) + count(taken)).toBeGreaterThan(0)
+      if (mad.length < 256) expect(dropped.tooShort).toBe(1)
+      expect(c.localCommId).toBe(100)
+    }),
+    600,
+  )
 })
 
 const headOf = (type: CmType): string => `0107020300000000000000000000000000${CmAttribute[type].toString(16)}`
@@ -183,13 +186,15 @@ test('what cannot be read is counted by reason', () => {
   s.quiet()
 })
 
-const corrupt = 'a link that also flips bits'
-test(corrupt, async () => {
-  await repeatable({ ms: 800, file, title: corrupt }, fc.nat(2 ** 31 - 1), async (seed) => {
-    const options = { seed, loss: 0.2, duplication: 0.2, delayNs: 2e7, connections: 4, peerToPeer: seed % 2 === 0 }
-    const world = new World({ ...options, corruption: 0.3, faultsUntilNs: 1e9, sameGuid: false, trusting: true })
-    world.run(60e9)
-    received += world.carried
-    world.checkNoLeaks()
-  })
+test('a link that also flips bits', () => {
+  holds(
+    fc.property(seeds, (seed) => {
+      const options = { seed, loss: 0.2, duplication: 0.2, delayNs: 2e7, connections: 4, peerToPeer: seed % 2 === 0 }
+      const world = new World({ ...options, corruption: 0.3, faultsUntilNs: 1e9, sameGuid: false, trusting: true })
+      world.run(60e9)
+      received += world.carried
+      world.checkNoLeaks()
+    }),
+    60,
+  )
 })

@@ -1,10 +1,9 @@
 /** Two ends on a bad link: they agree in the end, nobody is connected without the other's consent, and nothing is left. */
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { repeatable } from '../verbs-model/repeat.ts'
+import { holds } from '../property.ts'
 import { World } from './world.ts'
 
-const file = 'test/cm/lossy.test.ts'
 const ms = 1e6
 let established = 0
 let carried = 0
@@ -28,17 +27,19 @@ const worlds = (loss: number) =>
     sameGuid: fc.boolean(),
   })
 
-const agree = 'both ends agree in the end'
-test(agree, async () => {
-  await repeatable({ ms: 2000, file, title: agree }, worlds(0.5), async (options) => {
-    // Sixteen tries of 67 ms: no repetition is used up before the link becomes good.
-    const world = new World({ ...options, faultsUntilNs: 700 * ms })
-    world.run(30_000 * ms)
-    world.checkAgreement()
-    established += [...world.sides[0].connections].filter(({ state }) => state === 'ESTABLISHED').length
-    carried += world.carried
-    world.checkNoLeaks()
-  })
+test('both ends agree in the end', () => {
+  holds(
+    fc.property(worlds(0.5), (options) => {
+      // Sixteen tries of 67 ms: no repetition is used up before the link becomes good.
+      const world = new World({ ...options, faultsUntilNs: 700 * ms })
+      world.run(30_000 * ms)
+      world.checkAgreement()
+      established += [...world.sides[0].connections].filter(({ state }) => state === 'ESTABLISHED').length
+      carried += world.carried
+      world.checkNoLeaks()
+    }),
+    150,
+  )
 })
 
 test('a refusal that comes when a repetition of the request has been accepted is of the past', () => {
@@ -50,12 +51,14 @@ test('a refusal that comes when a repetition of the request has been accepted is
   world.checkNoLeaks()
 })
 
-const outage = 'nothing is left and nobody is connected alone, however bad the link'
-test(outage, async () => {
-  await repeatable({ ms: 1200, file, title: outage }, worlds(1), async (options) => {
-    const world = new World({ ...options, faultsUntilNs: Number.POSITIVE_INFINITY })
-    world.run(30_000 * ms)
-    carried += world.carried
-    world.checkNoLeaks()
-  })
+test('nothing is left and nobody is connected alone, however bad the link', () => {
+  holds(
+    fc.property(worlds(1), (options) => {
+      const world = new World({ ...options, faultsUntilNs: Number.POSITIVE_INFINITY })
+      world.run(30_000 * ms)
+      carried += world.carried
+      world.checkNoLeaks()
+    }),
+    80,
+  )
 })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Deadlines, type Timed } from '../../src/cm/ib/deadlines.ts'
 import { ackTimeoutCode, timeoutCode, timeoutNs } from '../../src/cm/ib/index.ts'
-import { repeatable } from '../verbs-model/repeat.ts'
+import { holds } from '../property.ts'
 
 test('codes', () => {
   expect(timeoutNs(0)).toBe(4096)
@@ -29,30 +29,32 @@ test('the local ACK timeout is as Linux rounds it', () => {
       expect(ackTimeoutCode(delay, lifeTime), `${delay}, ${lifeTime}`).toBe(compared(delay, lifeTime))
 })
 
-const title = 'the heap gives what is due first'
-test(title, async () => {
+test('the heap gives what is due first', () => {
   const steps = fc.array(fc.tuple(fc.nat(20), fc.option(fc.nat(50))), { maxLength: 200 })
-  await repeatable({ ms: 500, file: 'test/cm/time.test.ts', title }, steps, async (all) => {
-    const heap = new Deadlines<Timed & { name: number }>()
-    const items = Array.from({ length: 21 }, (_, name) => ({ name, deadlineNs: 0, place: -1 }))
-    const model = new Map<number, number>()
-    for (const [name, deadline] of all) {
-      if (deadline === null) {
-        heap.remove(items[name]!)
-        model.delete(name)
-      } else {
-        heap.set(items[name]!, deadline)
-        model.set(name, deadline)
+  holds(
+    fc.property(steps, (all) => {
+      const heap = new Deadlines<Timed & { name: number }>()
+      const items = Array.from({ length: 21 }, (_, name) => ({ name, deadlineNs: 0, place: -1 }))
+      const model = new Map<number, number>()
+      for (const [name, deadline] of all) {
+        if (deadline === null) {
+          heap.remove(items[name]!)
+          model.delete(name)
+        } else {
+          heap.set(items[name]!, deadline)
+          model.set(name, deadline)
+        }
+        expect(heap.size).toBe(model.size)
+        expect(heap.first?.deadlineNs).toBe(model.size === 0 ? undefined : Math.min(...model.values()))
       }
-      expect(heap.size).toBe(model.size)
-      expect(heap.first?.deadlineNs).toBe(model.size === 0 ? undefined : Math.min(...model.values()))
-    }
-    while (heap.first) {
-      const { first } = heap
-      expect(first.deadlineNs).toBe(Math.min(...model.values()))
-      model.delete(first.name)
-      heap.remove(first)
-    }
-    expect(model.size).toBe(0)
-  })
+      while (heap.first) {
+        const { first } = heap
+        expect(first.deadlineNs).toBe(Math.min(...model.values()))
+        model.delete(first.name)
+        heap.remove(first)
+      }
+      expect(model.size).toBe(0)
+    }),
+    200,
+  )
 })

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { nativeCrc32 as find } from '../../src/memory/index.ts'
 import { crcByTables, crcUpdate, useCrc32 } from '../../src/wire/crc32.ts'
-import { holds } from '../verbs-model/repeat.ts'
+import { holds } from '../property.ts'
 
 const native = find()
 const index = new URL('../../src/memory/index.ts', import.meta.url).href

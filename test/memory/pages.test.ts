@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Backing, granulePages, P, Pages, type PagesLayout, pageBytes } from '../../src/memory/pages.ts'
+import { holds } from '../property.ts'
 
 const heapPages = 6 * 1024
 const first = 2 * granulePages
@@ -143,7 +144,7 @@ function step(machine: Machine, pages: Pages, runs: readonly Run[], each: Comman
 
 describe('pages', () => {
   it('are handed out low first, without overlap, with memory and zero; nothing is lost', () => {
-    fc.assert(
+    holds(
       fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
         const machine = new Machine()
         const pages = machine.pages()
@@ -157,13 +158,13 @@ describe('pages', () => {
         expect(machine.givenGranules).toBeLessThanOrEqual(1024 / granulePages + 1)
         step(machine, pages, [], { take: heapPages, owner: 1 })
       }),
-      { numRuns: 200 },
+      200,
     )
   })
 
   it('a process may be killed between any two stores: what it had is found, what others have stays', () => {
     let kills = 0
-    fc.assert(
+    holds(
       fc.property(fc.array(command, { maxLength: 20 }), command, fc.boolean(), (commands, last, inRelease) => {
         const machine = new Machine()
         let runs: Run[] = []
@@ -199,7 +200,7 @@ describe('pages', () => {
           if (!again) break
         }
       }),
-      { numRuns: 12 },
+      12,
     )
     expect(kills).toBeGreaterThan(10)
   })

@@ -15,6 +15,7 @@ import {
 } from '../../src/memory/index.ts'
 import { mapShared, unmap } from '../../src/memory/native/index.ts'
 import type { Order, SegmentWorkerData } from '../devices/shm/segment.worker.ts'
+import { holds } from '../property.ts'
 
 /** The smallest segment that a process makes. */
 const processOptions = { staticBytes: pageBytes, sizeBytes: 1 << 27 }
@@ -110,7 +111,7 @@ describe.each(kinds)('segment $title', (kind) => {
       { weight: 3, arbitrary: fc.record({ take: fc.integer({ min: 1, max: Math.floor(heapPages / 6) * pageBytes }) }) },
       { weight: 2, arbitrary: fc.record({ give: fc.nat() }) },
     )
-    fc.assert(
+    holds(
       fc.property(fc.array(command, { maxLength: 40 }), (commands) => {
         const live: { at: number; bytes: number }[] = []
         for (const each of commands) {
@@ -150,7 +151,7 @@ describe.each(kinds)('segment $title', (kind) => {
         }
         segment.free(segment.allocate(Math.floor(heapPages / 2) * pageBytes))
       }),
-      { numRuns: 30 },
+      30,
     )
   })
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { maxExact, Recorder } from '../../src/perf/recorder.ts'
-import { holds } from '../verbs-model/repeat.ts'
+import { holds } from '../property.ts'
 
 function recorded(values: readonly number[], expected: number): Recorder {
   const recorder = new Recorder(expected)

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { exchangeAsClient, exchangeAsServer } from '../../src/pingpong/exchange.ts'
 import { formatRecord, parseRecord, recordBytes } from '../../src/pingpong/index.ts'
 import { Wire } from '../../src/toolkit/index.ts'
-import { holds } from '../verbs-model/repeat.ts'
+import { holds } from '../property.ts'
 
 const gid = new Uint8Array([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 1])
 const golden = '0000:00001b:9abcde:00000000000000000000ffff0a4d0001\0'

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { CSV_HEADER, NSEC_PER_SEC, ReportError, readTimestamps, writeTimestamps } from '../../src/report/index.ts'
+import { holds } from '../property.ts'
 import { temporaryDirectory } from './synthetic.ts'
 
 const directory = temporaryDirectory()
@@ -28,14 +29,14 @@ describe('raw timestamps', () => {
   it('reads what it wrote', () => {
     const nsec = fc.oneof(fc.constant(Number.NaN), fc.integer({ min: 0, max: NSEC_PER_SEC - 1 }))
     const row = fc.tuple(fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }), nsec, nsec, nsec)
-    fc.assert(
+    holds(
       fc.property(fc.array(row), (rows) => {
         const column = (i: number) => Float64Array.from(rows, (values) => values[i]!)
         const columns = { number: column(0), tSubm: column(1), tRecv: column(2), tComp: column(3) }
         writeTimestamps(path, columns)
         expect(readTimestamps(path)).toEqual(columns)
       }),
-      { numRuns: 50 },
+      50,
     )
   })
 
@@ -72,7 +73,7 @@ describe('raw timestamps', () => {
   it('never reads a damaged file as something else than numbers in range', () => {
     writeTimestamps(path, { tSubm: [1, 999999999, 3], tRecv: [4, Number.NaN, 6], tComp: [7, 8, 9] })
     const good = readFileSync(path)
-    fc.assert(
+    holds(
       fc.property(fc.nat(good.length - 1), fc.nat(255), fc.boolean(), (at, byte, cut) => {
         const bad = cut ? good.subarray(0, at) : Uint8Array.from(good, (old, i) => (i === at ? byte : old))
         writeFileSync(path, bad)
@@ -83,7 +84,7 @@ describe('raw timestamps', () => {
           expect(error).toMatchObject({ code: 'ERR_REPORT_CSV' })
         }
       }),
-      { numRuns: 200 },
+      200,
     )
   })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { terminalHistogram } from '../../src/report/index.ts'
+import { holds } from '../property.ts'
 import { random, sampleLatency } from './synthetic.ts'
 
 const next = random(7)
@@ -52,7 +53,7 @@ describe('terminalHistogram', () => {
 
   it('is never wider than asked for', () => {
     const sample = fc.array(fc.integer({ min: 0, max: 30_000 }), { minLength: 1 })
-    fc.assert(
+    holds(
       fc.property(sample, fc.integer({ min: 40, max: 200 }), fc.integer({ min: 1, max: 20 }), (list, width, height) => {
         const lines = terminalHistogram(list, { width, height }).split('\n')
         for (const line of lines) expect([...line].length).toBeLessThanOrEqual(width)

@@ -12,6 +12,7 @@ import {
   streamRow,
 } from '../../src/rstools/figures.ts'
 import { emitHeader, openMessage, parseHeader, writeMessage } from '../../src/rstools/rcopy-message.ts'
+import { holds } from '../property.ts'
 
 describe('figures', () => {
   it.each([
@@ -84,14 +85,14 @@ describe('messages of rcopy', () => {
       data: fc.integer({ min: 0, max: 0xffffffff }),
       id: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
     })
-    fc.assert(
+    holds(
       fc.property(header, (one) => {
         const bytes = new Uint8Array(16)
         emitHeader(one, bytes)
         expect(parseHeader(bytes)).toEqual(one)
       }),
     )
-    fc.assert(
+    holds(
       fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => {
         const valid = bytes[0] === 0 && bytes[2]! + 256 * bytes[3]! >= 16
         expect(typeof parseHeader(bytes)).toBe(valid ? 'object' : 'string')

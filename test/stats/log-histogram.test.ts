@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { LogHistogram } from '../../src/stats/index.ts'
-import { holds } from '../verbs-model/repeat.ts'
+import { holds } from '../property.ts'
 
 const values = fc.array(fc.integer({ min: 0, max: 0xffffffff }), { minLength: 1, maxLength: 300 })
 

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { psnDiff, WireOpcode } from '../../src/wire/index.ts'
+import { holds } from '../property.ts'
 import { deth, roceFrame } from './packets.ts'
 import { A, B, Script } from './script.ts'
 
@@ -81,7 +82,7 @@ describe('requests', () => {
   })
 
   it('in any order are none of them a repetition', () => {
-    fc.assert(
+    holds(
       fc.property(
         fc.uniqueArray(fc.nat(60), { minLength: 1 }),
         fc.boolean(),
@@ -216,7 +217,7 @@ describe('answers', () => {
   })
 
   it('any order of requests, losses and ACKs keeps the books straight', () => {
-    fc.assert(
+    holds(
       fc.property(fc.array(fc.tuple(fc.constantFrom('send', 'again', 'ack', 'skip'), fc.nat(40))), (steps) => {
         const s = new Script()
         let next = 0
@@ -284,7 +285,7 @@ describe('datagrams', () => {
 })
 
 it('PSNs are compared in a circle', () => {
-  fc.assert(
+  holds(
     fc.property(fc.nat(0xffffff), fc.integer({ min: -0x800000, max: 0x7fffff }), (psn, d) => {
       expect(psnDiff((psn + d) & 0xffffff, psn)).toBe(d)
     }),

@@ -13,6 +13,7 @@ import {
   tunnelNames,
 } from '../../src/trace/index.ts'
 import { checkAll, opcodeTable, WireOpcode } from '../../src/wire/index.ts'
+import { holds } from '../property.ts'
 import { encapsulations, gre, ipv4, udp } from './encapsulate.ts'
 import {
   aeth,
@@ -228,7 +229,7 @@ describe('finds what is wrong', () => {
 
   it('in agreement with the rules of the wire', () => {
     const opcodes = opcodeTable.filter((info) => info !== undefined).map(({ opcode }) => opcode)
-    fc.assert(
+    holds(
       fc.property(
         fc.constantFrom(...opcodes, 0x15, 0x3f, 0x66),
         fc.oneof(fc.nat(40), fc.constantFrom(256, 512, 1024, 4096, 4100)),
@@ -265,11 +266,11 @@ it('garbage and mutations never throw, whatever the link type', () => {
         return b
       }),
   )
-  fc.assert(
+  holds(
     fc.property(bytes, fc.constantFrom(...Object.values(LinkType), 999), fc.nat(3000), (b, linkType, more) => {
       const d = look(b, linkType, b.length + more)
       if (d.complete) expect(d.payload).toBeLessThanOrEqual(b.length)
     }),
-    { numRuns: 2000 },
+    2000,
   )
 })

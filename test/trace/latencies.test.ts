@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { Latencies } from '../../src/trace/index.ts'
+import { holds } from '../property.ts'
 
 it('percentiles are exact for few, and within one percent for many', () => {
   const times = fc.array(fc.oneof(fc.nat(200), fc.nat(1_000_000), fc.nat(2 ** 40)), { minLength: 1, maxLength: 3000 })
-  fc.assert(
+  holds(
     fc.property(times, fc.constantFrom(0, 50, 90, 99, 99.9, 100), (values, q) => {
       const latencies = new Latencies()
       for (const value of values) latencies.add(value)

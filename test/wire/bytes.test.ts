@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import * as wire from '../../src/wire/index.ts'
-import { holds } from '../verbs-model/repeat.ts'
+import { holds } from '../property.ts'
 import { u64, uint } from './arbitraries.ts'
 
 const integers = 'numbers of 16 to 64 bits lie in network order, as DataView has them'

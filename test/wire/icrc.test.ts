@@ -26,7 +26,7 @@ import {
   vcrc,
   WireError,
 } from '../../src/wire/index.ts'
-import { holds } from '../verbs-model/repeat.ts'
+import { holds } from '../property.ts'
 import { anyFrame, anyPacket, bytes, uint } from './arbitraries.ts'
 
 const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.replaceAll(/\s/g, ''), 'hex'))

@@ -51,7 +51,7 @@ import {
   WireError,
   WireOpcode,
 } from '../../src/wire/index.ts'
-import { holds } from '../verbs-model/repeat.ts'
+import { holds } from '../property.ts'
 import { anyCmMessage, anyFrame, anyPacket, bytes, uint } from './arbitraries.ts'
 
 const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.replaceAll(/\s/g, ''), 'hex'))

@@ -16,7 +16,7 @@ import {
   put24,
   u32le,
 } from '../../../src/wire/index.ts'
-import { holds } from '../../verbs-model/repeat.ts'
+import { holds } from '../../property.ts'
 
 function packetOf(number: number, outbound = true, timeNs = 0, from = '10.0.0.1', to = '10.0.0.2'): Packet {
   const packet = new Packet()

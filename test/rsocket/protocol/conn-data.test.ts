@@ -20,7 +20,7 @@ import {
   writeSge,
 } from '../../../src/rsocket/protocol/messages.ts'
 import { isMalformed, parsePacket, type RocePacket } from '../../../src/wire/index.ts'
-import { holds } from '../../verbs-model/repeat.ts'
+import { holds } from '../../property.ts'
 import { packetsOf, placesOf } from '../../wire/captures.ts'
 
 const key = fc.integer({ min: 0, max: 0xffffffff })

@@ -10,8 +10,8 @@ import type { StreamLink } from '../../../src/rsocket/protocol/link.ts'
 import type { StreamOptions } from '../../../src/rsocket/protocol/options.ts'
 import { Trunk } from '../../../src/rsocket/protocol/trunk.ts'
 import type { TrunkStream } from '../../../src/rsocket/protocol/trunk-stream.ts'
+import { holds } from '../../property.ts'
 import { link, registerVirtual, seeded } from '../../transport/virtual.ts'
-import { repeatable } from '../../verbs-model/repeat.ts'
 import { connectEnds, type End, makeEnd } from './pair.ts'
 
 type Action = 'send' | 'recv' | 'process' | 'shutdownWrite' | 'shutdownRead' | 'disconnect' | 'keepalive'
@@ -177,63 +177,66 @@ function runOn(open: () => readonly [End, End], onward: () => void, program: Pro
   }
 }
 
-const file = 'test/rsocket/protocol/model.test.ts'
-
-test('two streams on shared memory', { timeout: 120_000 }, async () => {
+test('two streams on shared memory', { timeout: 120_000 }, () => {
   const context = openDevice('shm0')
-  await repeatable({ ms: 3000, file, title: 'two streams on shared memory' }, program, async (given) => {
-    runOn(
-      () => [makeEnd(context, given.one), makeEnd(context, given.other)],
-      () => {},
-      given,
-    )
-  })
+  holds(
+    fc.property(program, (given) => {
+      runOn(
+        () => [makeEnd(context, given.one), makeEnd(context, given.other)],
+        () => {},
+        given,
+      )
+    }),
+    100,
+  )
   context.close()
 })
 
 const streamCount = 3
 
-test('streams of a trunk on shared memory', { timeout: 120_000 }, async () => {
+test('streams of a trunk on shared memory', { timeout: 120_000 }, () => {
   const context = openDevice('shm0')
   const steps = fc.array(
     step.chain((one) => fc.integer({ min: 0, max: streamCount - 1 }).map((stream) => ({ ...one, stream }))),
     { minLength: 1, maxLength: 400, size: 'max' },
   )
   const property = fc.record({ one: options, other: options, steps })
-  const title = 'streams of a trunk on shared memory'
-  await repeatable({ ms: 3000, file, title }, property, async (given) => {
-    // A trunk is between two Verbena ends.
-    const ends = [
-      makeEnd(context, { ...given.one, extensions: true }),
-      makeEnd(context, { ...given.other, extensions: true }),
-    ] as const
-    try {
-      connectEnds(ends[0], ends[1])
-      const arrived: TrunkStream[] = []
-      const idle = (): void => {}
-      const near = new Trunk(ends[0].connection, { idle })
-      const far = new Trunk(ends[1].connection, { idle, arrive: (stream) => arrived.push(stream) > 0 })
-      const opened = Array.from({ length: streamCount }, () => near.openStream())
-      for (const stream of opened) stream.onAnswer = () => {}
-      for (let i = 0; i < 20; i++) {
-        near.process()
-        far.process()
+  holds(
+    fc.property(property, (given) => {
+      // A trunk is between two Verbena ends.
+      const ends = [
+        makeEnd(context, { ...given.one, extensions: true }),
+        makeEnd(context, { ...given.other, extensions: true }),
+      ] as const
+      try {
+        connectEnds(ends[0], ends[1])
+        const arrived: TrunkStream[] = []
+        const idle = (): void => {}
+        const near = new Trunk(ends[0].connection, { idle })
+        const far = new Trunk(ends[1].connection, { idle, arrive: (stream) => arrived.push(stream) > 0 })
+        const opened = Array.from({ length: streamCount }, () => near.openStream())
+        for (const stream of opened) stream.onAnswer = () => {}
+        for (let i = 0; i < 20; i++) {
+          near.process()
+          far.process()
+        }
+        const runs = opened.map((stream, i) => new Run([{ connection: stream }, { connection: arrived[i]! }]))
+        for (const { stream, ...one } of given.steps) runs[stream]!.do(one)
+        // What is left of one is not read before the others' turn: none waits for another.
+        for (const run of runs) run.finish(() => {})
+        expect(ends[0].connection.error + ends[1].connection.error).toBe(0)
+      } finally {
+        for (const end of ends) end.close()
       }
-      const runs = opened.map((stream, i) => new Run([{ connection: stream }, { connection: arrived[i]! }]))
-      for (const { stream, ...one } of given.steps) runs[stream]!.do(one)
-      // What is left of one is not read before the others' turn: none waits for another.
-      for (const run of runs) run.finish(() => {})
-      expect(ends[0].connection.error + ends[1].connection.error).toBe(0)
-    } finally {
-      for (const end of ends) end.close()
-    }
-  })
+    }),
+    100,
+  )
   context.close()
 })
 
 registerVirtual()
 
-test('two streams on a link with faults', { timeout: 300_000 }, async () => {
+test('two streams on a link with faults', { timeout: 300_000 }, () => {
   const contexts = [openDevice('virtual0'), openDevice('virtual1')] as const
   const faults = fc.record({
     seed: fc.integer(),
@@ -243,10 +246,8 @@ test('two streams on a link with faults', { timeout: 300_000 }, async () => {
     corruption: fc.constantFrom(0, 0.02),
   })
   const property = fc.record({ given: program, faults })
-  await repeatable(
-    { ms: 5000, file, title: 'two streams on a link with faults' },
-    property,
-    async ({ given, faults: { seed, ...rates } }) => {
+  holds(
+    fc.property(property, ({ given, faults: { seed, ...rates } }) => {
       link.random = seeded(seed)
       link.faults = {}
       const open = (): readonly [End, End] => [makeEnd(contexts[0], given.one), makeEnd(contexts[1], given.other)]
@@ -263,7 +264,8 @@ test('two streams on a link with faults', { timeout: 300_000 }, async () => {
       } finally {
         link.faults = {}
       }
-    },
+    }),
+    100,
   )
   for (const context of contexts) context.close()
 })

@@ -36,7 +36,7 @@ import { addressBytes } from '../../../src/rsocket/runtime/address.ts'
 import { layout } from '../../../src/verbs/provider/index.ts'
 import { formatIp } from '../../../src/wire/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
-import { holds } from '../../verbs-model/repeat.ts'
+import { holds } from '../../property.ts'
 
 const address = fc.oneof(fc.uint8Array({ minLength: 4, maxLength: 4 }), fc.uint8Array({ minLength: 16, maxLength: 16 }))
 
