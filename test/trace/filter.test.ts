@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fileSource } from '../../src/files/index.ts'
 import { FilterError, fieldNamed, filterFields, parseFilter, type Row, showCapture } from '../../src/trace/index.ts'
-import { holds } from '../verbs-model/repeat.ts'
+import { holds } from '../property.ts'
 
 const capture = (name: string) => fileSource(new URL(`../captures/${name}.pcap`, import.meta.url).pathname)
 
