@@ -2,22 +2,34 @@
  * The verbs, for programs: objects, queues, work requests, completions and events. Names as in libibverbs. What a device
  * implements is behind the door of `provider/`.
  */
-export { AddressHandle } from './api/address.ts'
 export { WorkRequestBuilder } from './api/builder.ts'
-export {
+export { type ConnectOptions, connectQp, defaultQkey, endpointOf, pathTo, type QpEndpoint } from './api/connect.ts'
+export { openDevice } from './api/context.ts'
+export type {
+  AddressHandle,
+  AsyncEvent,
   CompletionChannel,
   CompletionQueue,
-  type CqHandle,
-  WorkCompletion,
-  workCompletions,
-} from './api/completion-queue.ts'
-export { type ConnectOptions, connectQp, defaultQkey, endpointOf, pathTo, type QpEndpoint } from './api/connect.ts'
-export { type AsyncEvent, Context, openDevice } from './api/context.ts'
-export { MemoryRegion, MemoryWindow, type MrHandle, type Registrable } from './api/memory-region.ts'
+  Context,
+  CqHandle,
+  CqOptions,
+  MemoryRegion,
+  MemoryWindow,
+  MrHandle,
+  PdHandle,
+  ProtectionDomain,
+  QpHandle,
+  QpInit,
+  QpQuery,
+  QueuePair,
+  Registrable,
+  SharedReceiveQueue,
+  SrqHandle,
+  VerbsObject,
+} from './api/objects.ts'
 export { hostOf, processHost, reapDead, segmentOptions } from './api/process-host.ts'
-export { type PdHandle, ProtectionDomain } from './api/protection-domain.ts'
-export { defaultCap, type QpHandle, type QpInit, QueuePair, randomPsn } from './api/queue-pair.ts'
-export { SharedReceiveQueue, type SrqHandle } from './api/shared-receive-queue.ts'
+export { defaultCap, randomPsn } from './api/queue-pair.ts'
+export { WorkCompletion, workCompletions } from './api/work-completion.ts'
 export type * from './provider/attributes.ts'
 export * from './provider/constants.ts'
 export { type DeviceInfo, getDeviceList } from './provider/device.ts'

@@ -1,4 +1,5 @@
 /** Address vectors and address handles: the way to a port. */
+import { checkInteger } from '../provider/arguments.ts'
 import type { AhAttr } from '../provider/attributes.ts'
 import { LinkLayer } from '../provider/constants.ts'
 import type { Device } from '../provider/device.ts'
@@ -6,8 +7,8 @@ import { VerbsError } from '../provider/errors.ts'
 import { isMulticastGid } from '../provider/gid.ts'
 import { Av, avGlobal, avMulticast, Dev, Pd } from '../provider/layout.ts'
 import { isStale } from '../provider/records.ts'
-import { checkInteger, Handle } from './handle.ts'
-import type { ProtectionDomain } from './protection-domain.ts'
+import { Handle } from './handle.ts'
+import type { AddressHandle, ProtectionDomain } from './objects.ts'
 
 /** Throws EINVAL that names the field, unless the address vector is well formed. */
 export function checkAhAttr(verb: string, name: string, device: Device, attr: AhAttr): void {
@@ -62,10 +63,8 @@ export function readAv(i32: Int32Array, av: number): AhAttr {
   return attr
 }
 
-/** `ibv_ah`. */
-export class AddressHandle extends Handle {
+export class AddressHandleObject extends Handle implements AddressHandle {
   readonly pd: ProtectionDomain
-  /** A reference to the protection domain. */
   readonly pdRef: number
   readonly #words: Int32Array
   #attr: AhAttr
@@ -85,7 +84,7 @@ export class AddressHandle extends Handle {
       throw new VerbsError('ENOMEM', 'createAh', `all ${limits.maxAh} address handles of the device are in use`)
     }
     Atomics.add(host.i32, pd.word + Pd.ahs, 1)
-    pd.context.adopt('ahs', this)
+    pd.context.adopt('ah', this)
   }
 
   #set(verb: string, attr: AhAttr): void {
@@ -99,19 +98,16 @@ export class AddressHandle extends Handle {
     return this.#attr
   }
 
-  /** From now on it leads elsewhere; requests that were posted keep their path. */
   modify(attr: AhAttr): void {
     this.assertOpen('modifyAh')
     this.#set('modifyAh', attr)
   }
 
-  /** The address vector as it is now. */
   query(): AhAttr {
     this.assertOpen('queryAh')
     return readAv(this.#words, 0)
   }
 
-  /** Copies the address vector into a work request. */
   copyTo(i32: Int32Array, av: number): void {
     const words = this.#words
     for (let i = 0; i < Av.words; i++) i32[av + i] = words[i]!
@@ -126,6 +122,6 @@ export class AddressHandle extends Handle {
       Atomics.sub(host.i32, host.deviceWord(index) + Dev.ahs, 1)
       Atomics.sub(host.i32, this.pd.word + Pd.ahs, 1)
     }
-    this.pd.context.disown('ahs', this)
+    this.pd.context.disown('ah', this)
   }
 }

@@ -9,15 +9,13 @@
  *     qp.wr.complete()
  */
 import type { AddressHandleLike, MwBind } from '../provider/attributes.ts'
-import { type FlushSelectivity, Opcode } from '../provider/constants.ts'
+import { type FlushSelectivity, type MwType, Opcode } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
 import { fillBind, ScatterGather, SendWorkRequest, sgesOf } from '../provider/work-request.ts'
-import type { MemoryWindow } from './memory-region.ts'
-import type { QueuePair } from './queue-pair.ts'
 
 /** For one thread at a time. */
 export class WorkRequestBuilder {
-  readonly #qp: QueuePair
+  readonly #post: (wr: SendWorkRequest) => void
   #first: SendWorkRequest | null = null
   #last: SendWorkRequest | null = null
   #started = false
@@ -27,8 +25,9 @@ export class WorkRequestBuilder {
   /** Of the requests that follow: bits of `SendFlag`. */
   wrFlags = 0
 
-  constructor(qp: QueuePair) {
-    this.#qp = qp
+  /** @internal `post` posts a list of requests. */
+  constructor(post: (wr: SendWorkRequest) => void) {
+    this.#post = post
   }
 
   start(): void {
@@ -99,7 +98,7 @@ export class WorkRequestBuilder {
   localInv(invalidateRkey: number): void {
     this.#add('wr.localInv', Opcode.LocalInv).invalidateRkey = invalidateRkey
   }
-  bindMw(mw: MemoryWindow, rkey: number, info: MwBind): void {
+  bindMw(mw: { rkey: number; type: MwType }, rkey: number, info: MwBind): void {
     const wr = this.#add('wr.bindMw', Opcode.BindMw)
     this.#keep(() => fillBind(wr, mw, rkey, info.mr.lkey, info.addr, info.length, info.accessFlags, 'wr.bindMw'))
   }
@@ -133,7 +132,7 @@ export class WorkRequestBuilder {
     if (!this.#started) throw new VerbsError('EINVAL', 'wr.complete', 'call wr.start first')
     this.#started = false
     if (this.#error) throw this.#error
-    if (this.#first) this.#qp.postSend(this.#first)
+    if (this.#first) this.#post(this.#first)
   }
 
   /** Forgets what was collected since `start`. */

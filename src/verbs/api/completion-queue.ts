@@ -1,46 +1,16 @@
-/** Completion queues, completion channels, and what polling gives. */
+/** Completion queues: rings that devices write and programs poll. */
 
 import { processorOrders } from '../../memory/index.ts'
-import type { CqInit } from '../provider/attributes.ts'
-import { type WcFlag, WcOpcode, type WcStatus, wcStatusText } from '../provider/constants.ts'
+import { checkInteger, checkObject, plural } from '../provider/arguments.ts'
+import { type WcFlag, WcOpcode, type WcStatus } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
 import type { Host } from '../provider/host.ts'
-import { Chan, Cq, Cqe, cqState, Qp, statusPurged } from '../provider/layout.ts'
+import { Cq, Cqe, cqState, Qp, statusPurged } from '../provider/layout.ts'
 import { destroyCq } from '../provider/lifetime.ts'
-import { createRecord, giveRecord, isStale, slotOf } from '../provider/records.ts'
-import type { Context } from './context.ts'
-import { checkInteger, checkObject, Handle, plural } from './handle.ts'
-
-/** `ibv_wc`. Polling fills and reuses these. Keys, immediates and QP numbers are unsigned. */
-export class WorkCompletion {
-  wrId = 0
-  status: WcStatus = 0
-  opcode: WcOpcode = 0
-  /** Bytes received, or read by READ and atomics; with a GRH its 40 bytes count. */
-  byteLen = 0
-  immData = 0
-  invalidatedRkey = 0
-  qpNum = 0
-  /** UD: number of the QP that sent the message. */
-  srcQp = 0
-  /** Bits of `WcFlag`. */
-  wcFlags = 0
-  pkeyIndex = 0
-  slid = 0
-  sl = 0
-  dlidPathBits = 0
-  vendorErr = 0
-
-  get statusText(): string {
-    return wcStatusText(this.status)
-  }
-}
-
-/** `count` work completions for `poll`. */
-export function workCompletions(count: number): WorkCompletion[] {
-  checkInteger('workCompletions', 'count', count, 0, 65536)
-  return Array.from({ length: count }, () => new WorkCompletion())
-}
+import { createRecord, isStale, slotOf } from '../provider/records.ts'
+import { Handle } from './handle.ts'
+import type { CompletionChannel, CompletionQueue, Context, CqHandle, CqOptions } from './objects.ts'
+import { WorkCompletion } from './work-completion.ts'
 
 function badCompletions(): VerbsError {
   return new VerbsError('EINVAL', 'poll', 'wc must be an array of WorkCompletions, and max at most its length')
@@ -48,23 +18,11 @@ function badCompletions(): VerbsError {
 
 const withInv: (typeof WcFlag)['WithInv'] = 8
 
-/** A handle that another thread, or another process on the same named segment, can import. */
-export interface CqHandle {
-  kind: 'cq'
-  ref: number
-}
-
-/**
- * Any thread that has it, or an import of it, may poll and arm it, also several at a time. One that is `singleThreaded` is
- * polled by one thread only, which also resets and closes its QPs.
- */
-export class CompletionQueue extends Handle {
+export class CompletionQueueObject extends Handle implements CompletionQueue {
   readonly context: Context
   readonly channel: CompletionChannel | null
   readonly cqContext: unknown
-  /** Number of its record in the table of CQs. */
   readonly slot: number
-  /** The completion that extended polling (`startPoll`, `nextPoll`) stands at. */
   readonly current: WorkCompletion = new WorkCompletion()
   // Plain private fields: polling is the hottest loop of all, and a #private name costs a nanosecond each time.
   private readonly host: Host
@@ -76,7 +34,6 @@ export class CompletionQueue extends Handle {
   private readonly single: boolean
   /** Whether something arrives only when this thread gives the device time. */
   private readonly driven: boolean
-  /** A reference to its record. */
   readonly ref: number
   readonly #owned: boolean
   readonly #one: WorkCompletion[]
@@ -102,11 +59,7 @@ export class CompletionQueue extends Handle {
     this.#one = [this.current]
   }
 
-  static create(
-    context: Context,
-    cqe: number,
-    init: CqInit & { channel?: CompletionChannel; cqContext?: unknown },
-  ): CompletionQueue {
+  static create(context: Context, cqe: number, init: CqOptions): CompletionQueue {
     checkObject('createCq', 'init', init)
     const { host, index, attr } = context.device
     checkInteger('createCq', 'cqe', cqe, 1, attr.maxCqe)
@@ -128,8 +81,8 @@ export class CompletionQueue extends Handle {
       i32[cq + Cq.singleThreaded] = init.singleThreaded ? 1 : 0
       i32[cq + Cq.state] = cqState.live
     })
-    const created = new CompletionQueue(context, cq, true, channel, init.cqContext)
-    context.adopt('cqs', created)
+    const created = new CompletionQueueObject(context, cq, true, channel, init.cqContext)
+    context.adopt('cq', created)
     if (channel) channel.attached(created)
     return created
   }
@@ -147,21 +100,10 @@ export class CompletionQueue extends Handle {
     this.live = 0
   }
 
-  /** Completions that fit; at least what was asked for. */
   get cqe(): number {
     return this.i32[this.cq + Cq.cqe]!
   }
 
-  /** Completions of QPs that use this CQ keep it alive. */
-  get references(): number {
-    return this.i32[this.cq + Cq.refs]!
-  }
-
-  /**
-   * Takes up to `max` completions into `wc`; how many it took, 0 if there are none, −1 if the CQ overran and all that it
-   * had kept was taken. EBADF if the CQ is closed, here or, of an import, by its owner. Allocates nothing. Any thread may
-   * poll, also several at a time, unless the CQ is `singleThreaded`.
-   */
   poll(wc: WorkCompletion[], max?: number): number {
     const { i32, cq } = this
     if (!Array.isArray(wc)) throw badCompletions()
@@ -209,7 +151,6 @@ export class CompletionQueue extends Handle {
     return filled
   }
 
-  /** Whether `poll` would find something without giving the device time first. */
   get filled(): boolean {
     const { i32, cq } = this
     const tail = i32[cq + Cq.tail]!
@@ -263,23 +204,16 @@ export class CompletionQueue extends Handle {
     return 0
   }
 
-  /** Extended polling: true if there is a completion; then it is in `current`. */
   startPoll(): boolean {
     return this.poll(this.#one, 1) > 0
   }
 
-  /** The same for the next completion. */
   nextPoll(): boolean {
     return this.poll(this.#one, 1) > 0
   }
 
-  /** Kept for those who know `ibv_end_poll`: nothing is to be ended here. */
   endPoll(): void {}
 
-  /**
-   * Arms the CQ: the next completion (with `solicitedOnly`: the next solicited one, or one with an error) makes an event
-   * on the channel. Poll once more after arming. An armed "any" is not weakened to "solicited".
-   */
   reqNotify(solicitedOnly = false): void {
     this.assertOpen('reqNotify')
     if (this.channel === null && this.i32[this.cq + Cq.channel]! < 0)
@@ -291,7 +225,6 @@ export class CompletionQueue extends Handle {
     if (i32[this.cq + Cq.state] === cqState.overrun) this.host.wakeChannel(this.cq)
   }
 
-  /** Acknowledges events taken from the channel; all must be before the CQ is closed. */
   ackEvents(count: number): void {
     this.assertOpen('ackEvents')
     checkInteger('ackEvents', 'count', count, 0, 0x7fffffff)
@@ -301,7 +234,6 @@ export class CompletionQueue extends Handle {
     Atomics.sub(this.i32, this.cq + Cq.unacknowledged, count)
   }
 
-  /** Changes the size; completions that are in the CQ stay. EINVAL if they would not fit. */
   resize(cqe: number): void {
     this.assertOpen('resize')
     const { attr } = this.context.device
@@ -355,7 +287,6 @@ export class CompletionQueue extends Handle {
       )
   }
 
-  /** EBUSY while QPs use it; waits until all its events are acknowledged. */
   close(): void {
     if (this.endsImport(this.#owned)) return
     this.assertOpen('close')
@@ -374,168 +305,11 @@ export class CompletionQueue extends Handle {
     const refs = destroyCq(host, cq, false)
     if (refs > 0) throw busy(refs)
     this.channel?.detached(this)
-    this.context.disown('cqs', this)
+    this.context.disown('cq', this)
     this.markClosed()
   }
 }
 
 function ringSlots(cqe: number): number {
   return Math.max(2, 2 ** Math.ceil(Math.log2(cqe)))
-}
-
-/**
- * Milliseconds after which a wait in the event loop looks for events although nothing woke it. A wake can be lost: a
- * process that may not open this thread's pipe only notes that in the thread's record, and one that is killed between its
- * event and the wake sends none. Nor does anything wake this thread for work that a killed one left pending on the device.
- */
-const lookMs = 100
-
-export class CompletionChannel extends Handle {
-  readonly context: Context
-  readonly slot: number
-  readonly #host: Host
-  readonly #chan: number
-  #wakes = 0
-  readonly #cqs = new Map<number, CompletionQueue>()
-
-  /** Use `context.createCompChannel`. */
-  constructor(context: Context) {
-    super('CompletionChannel')
-    this.context = context
-    const { host } = context.device
-    this.#host = host
-    this.#chan = createRecord(host, 'channel', 'createCompChannel', 0, (chan) => {
-      host.i32[chan + Chan.context] = context.slot
-      host.i32[chan + Chan.owner] = host.segment.me
-      host.i32[chan + Chan.state] = 1
-    })
-    this.slot = slotOf(host.i32[this.#chan + Chan.ref]!)
-    context.adopt('channels', this)
-  }
-
-  attached(cq: CompletionQueue): void {
-    this.#cqs.set(cq.ref, cq)
-    Atomics.add(this.#host.i32, this.#chan + Chan.cqs, 1)
-  }
-
-  detached(cq: CompletionQueue): void {
-    this.#cqs.delete(cq.ref)
-  }
-
-  /** The CQ of the next event, or null if there is none now. */
-  tryGetEvent(): CompletionQueue | null {
-    this.assertOpen('tryGetEvent')
-    const { device } = this.context
-    if (this.#host.i32[this.#host.pendingCount] !== 0 || device.driven) device.progress()
-    for (;;) {
-      const ref = this.#host.takeChannelEvent(this.#chan)
-      if (ref === 0) return null
-      const cq = this.#cqs.get(ref)
-      if (cq) return cq
-    }
-  }
-
-  /** Blocks this thread until there is an event, at most `timeoutMs`; then null. For worker threads. */
-  getEvent(timeoutMs: number = Number.POSITIVE_INFINITY): CompletionQueue | null {
-    const { segment, i32, pendingCount } = this.#host
-    const { device } = this.context
-    const end = performance.now() + timeoutMs
-    for (;;) {
-      const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
-      const cq = this.tryGetEvent()
-      if (cq) return cq
-      if (i32[pendingCount] !== 0) device.progress()
-      const left = end - performance.now()
-      const ms = Math.min(left, i32[pendingCount] !== 0 ? 1 : 1000)
-      if (left > 0 && device.sleep(this.#chan, sequence, ms)) continue
-      device.rest()
-      if (left <= 0) return null
-      Atomics.add(i32, this.#chan + Chan.waiters, 1)
-      segment.wait(this.#chan + Chan.sequence, sequence, ms)
-      Atomics.sub(i32, this.#chan + Chan.waiters, 1)
-    }
-  }
-
-  /** `getEvent` for the event loop: it goes on meanwhile. Null also when somebody calls `wake` or the channel closes. */
-  async nextEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<CompletionQueue | null> {
-    return (await this.#until(timeoutMs, true)) as CompletionQueue | null
-  }
-
-  /**
-   * The same, but the event is left where it is: take it with `tryGetEvent`. Use it if the CQ may be closed meanwhile:
-   * `close` blocks until every event that was taken has been acknowledged.
-   */
-  async whenEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<void> {
-    await this.#until(timeoutMs, false)
-  }
-
-  async #until(timeoutMs: number, take: boolean): Promise<CompletionQueue | null> {
-    const { i32, pendingCount } = this.#host
-    const { device } = this.context
-    const end = performance.now() + timeoutMs
-    const wakes = this.#wakes
-    while (!this.closed) {
-      const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
-      if (take) {
-        const cq = this.tryGetEvent()
-        if (cq) return cq
-      } else {
-        if (i32[pendingCount] !== 0 || device.driven) device.progress()
-        if (i32[this.#chan + Chan.head] !== 0) return null
-      }
-      this.#giveTime()
-      const left = end - performance.now()
-      if (left <= 0 || wakes !== this.#wakes) return null
-      await this.#waitAsync(sequence, Math.min(left, i32[pendingCount] !== 0 ? 1 : lookMs))
-    }
-    return null
-  }
-
-  /** Waits in the event loop until there have been other than `sequence` events, at most `timeoutMs`. */
-  async #waitAsync(sequence: number, timeoutMs: number): Promise<void> {
-    const { segment, i32 } = this.#host
-    const rings = segment.hearsBells
-    const waiters = this.#chan + (rings ? Chan.bellWaiters : Chan.waiters)
-    const word = this.#chan + Chan.sequence
-    Atomics.add(i32, waiters, 1)
-    try {
-      await (rings ? segment.bells.wait(word, sequence, timeoutMs) : segment.waitAsync(word, sequence, timeoutMs))
-    } finally {
-      // The record of a closed channel may be another's already.
-      if (!this.closed) Atomics.sub(i32, waiters, 1)
-    }
-  }
-
-  /** Makes `nextEvent` and `whenEvent` of this thread end. */
-  wake(): void {
-    this.#wakes++
-    this.#host.wakeWaiters(this.#chan)
-  }
-
-  /** Events as they come, without blocking the event loop: `for await (const cq of channel)`. Ends when the channel closes. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<CompletionQueue, void, undefined> {
-    while (!this.closed) {
-      const cq = await this.#until(Number.POSITIVE_INFINITY, true)
-      if (cq) yield cq
-    }
-  }
-
-  /** Before waiting: carries on with what can go on, and leaves the rest to others. */
-  #giveTime(): void {
-    const { device } = this.context
-    if (this.#host.i32[this.#host.pendingCount] !== 0) device.progress()
-    device.rest()
-  }
-
-  /** EBUSY while CQs use it. */
-  close(): void {
-    this.assertOpen('close')
-    const { i32 } = this.#host
-    if (i32[this.#chan + Chan.cqs]! > 0)
-      throw new VerbsError('EBUSY', 'close', `it is in use by ${plural(i32[this.#chan + Chan.cqs]!, 'CQ')}`)
-    this.markClosed()
-    this.#host.wakeWaiters(this.#chan)
-    this.#host.control(() => giveRecord(this.#host, 'channel', this.#chan))
-    this.context.disown('channels', this)
-  }
 }

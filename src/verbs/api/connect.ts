@@ -1,11 +1,12 @@
 /** The usual way of a QP from RESET to RTS, with what its peer told over any other channel. */
 
+import { checkObject } from '../provider/arguments.ts'
 import type { AhAttr, QpAttr, QpModify } from '../provider/attributes.ts'
 import { Access, defaultPkey, type PathMtu, QpState, QpType } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
 import { gsiQkey } from '../provider/gsi.ts'
-import { checkObject } from './handle.ts'
-import { QueuePair, randomPsn } from './queue-pair.ts'
+import type { QueuePair } from './objects.ts'
+import { QueuePairObject, randomPsn } from './queue-pair.ts'
 
 /** What a peer must know of a QP; can be posted to another thread or sent as JSON by other means. */
 export interface QpEndpoint {
@@ -18,7 +19,7 @@ export interface QpEndpoint {
 
 /** The endpoint of a QP, with a random start PSN unless one is given. */
 export function endpointOf(qp: QueuePair, options: { psn?: number; gidIndex?: number } = {}): QpEndpoint {
-  if (!(qp instanceof QueuePair)) throw new VerbsError('EINVAL', 'endpointOf', 'qp must be a QueuePair')
+  if (!(qp instanceof QueuePairObject)) throw new VerbsError('EINVAL', 'endpointOf', 'qp must be a QueuePair')
   checkObject('endpointOf', 'options', options)
   const { context } = qp.pd
   return {

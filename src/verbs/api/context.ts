@@ -1,49 +1,48 @@
 /** An opened device, as seen by one thread: its limits, its memory, its events, and everything made from it. */
-import type { CqInit, DeviceAttr, Engine, GidEntry, OpenOptions, PortAttr } from '../provider/attributes.ts'
+import { checkInteger, checkObject, describe, plural } from '../provider/arguments.ts'
+import type { DeviceAttr, Engine, GidEntry, OpenOptions, PortAttr } from '../provider/attributes.ts'
 import { EventType, nameOf, type QpType } from '../provider/constants.ts'
 import { type Device, findDevice } from '../provider/device.ts'
 import { asVerbsError, VerbsError } from '../provider/errors.ts'
 import { elementKind, type Host } from '../provider/host.ts'
 import { Ctx, Dev, Key, keyKind, Pd, Qp, Srq } from '../provider/layout.ts'
 import { createRecord, giveRecord, recordOf, recordOfHandle, slotOf, stale } from '../provider/records.ts'
-import { describe } from '../provider/work-request.ts'
-import { CompletionChannel, CompletionQueue, type CqHandle } from './completion-queue.ts'
-import { checkInteger, checkObject, Handle, plural } from './handle.ts'
-import { MemoryRegion, type MrHandle } from './memory-region.ts'
-import { type PdHandle, ProtectionDomain } from './protection-domain.ts'
-import { type QpHandle, QueuePair } from './queue-pair.ts'
-import { SharedReceiveQueue, type SrqHandle } from './shared-receive-queue.ts'
+import { CompletionChannelObject } from './completion-channel.ts'
+import { CompletionQueueObject } from './completion-queue.ts'
+import { Handle } from './handle.ts'
+import { MemoryRegionObject } from './memory-region.ts'
+import type {
+  AsyncEvent,
+  CompletionChannel,
+  CompletionQueue,
+  Context,
+  CqHandle,
+  CqOptions,
+  MemberKind,
+  MemoryRegion,
+  MrHandle,
+  PdHandle,
+  ProtectionDomain,
+  QpHandle,
+  QueuePair,
+  SharedReceiveQueue,
+  SrqHandle,
+  VerbsObject,
+} from './objects.ts'
+import { ProtectionDomainObject } from './protection-domain.ts'
+import { QueuePairObject } from './queue-pair.ts'
+import { SharedReceiveQueueObject } from './shared-receive-queue.ts'
 
-/** `ibv_async_event`: what happened, and to which object of this context. */
-export interface AsyncEvent {
-  type: EventType
-  /** The name of `type`, as in `EventType`. */
-  name: string
-  qp?: QueuePair
-  qpNum?: number
-  cq?: CompletionQueue
-  srq?: SharedReceiveQueue
-  portNum?: number
-}
-
-interface Members {
-  pds: Set<ProtectionDomain>
-  cqs: Set<CompletionQueue>
-  channels: Set<CompletionChannel>
-  srqs: Set<SharedReceiveQueue>
-  mrs: Set<Handle>
-  mws: Set<Handle>
-  ahs: Set<Handle>
-}
-
-const memberNames: Readonly<Record<keyof Members, string>> = {
-  pds: 'protection domain',
-  cqs: 'completion queue',
-  channels: 'completion channel',
-  srqs: 'shared receive queue',
-  mrs: 'memory region',
-  mws: 'memory window',
-  ahs: 'address handle',
+const memberNames: Readonly<Record<MemberKind, string>> = {
+  pd: 'protection domain',
+  cq: 'completion queue',
+  channel: 'completion channel',
+  srq: 'shared receive queue',
+  mr: 'memory region',
+  mw: 'memory window',
+  ah: 'address handle',
+  // Those in protection domains and with CQs that were imported.
+  qp: 'queue pair',
 }
 
 /** Opens a device by name: `shm0`, `shm1`, `shm:NAME`, …; see `getDeviceList`. */
@@ -55,30 +54,32 @@ export function openDevice(name = 'shm0', options: OpenOptions = {}): Context {
   if (options.wrap !== undefined && !Array.isArray(options.wrap))
     throw new VerbsError('EINVAL', 'openDevice', `wrap must be a list of layers, not ${describe(options.wrap)}`)
   try {
-    return new Context(findDevice(name), options)
+    return new ContextObject(findDevice(name), options)
   } catch (error) {
     throw asVerbsError(error, 'openDevice')
   }
 }
 
-export class Context extends Handle {
+export class ContextObject extends Handle implements Context {
   readonly device: Device
   readonly engine: Engine
   readonly slot: number
   readonly #host: Host
   readonly #word: number
-  /** Those made in this context, by reference. */
-  readonly #qps = new Map<number, QueuePair>()
   readonly #buffers = new Set<number>()
-  readonly #members: Members = {
-    pds: new Set(),
-    cqs: new Set(),
-    channels: new Set(),
-    srqs: new Set(),
-    mrs: new Set(),
-    mws: new Set(),
-    ahs: new Set(),
+  /** What was made in this context and is open, by kind. */
+  readonly #members: Readonly<Record<MemberKind, Set<VerbsObject>>> = {
+    pd: new Set(),
+    cq: new Set(),
+    channel: new Set(),
+    srq: new Set(),
+    mr: new Set(),
+    mw: new Set(),
+    ah: new Set(),
+    qp: new Set(),
   }
+  /** Queue pairs by reference, for events. */
+  readonly #qps = new Map<number, QueuePair>()
 
   /** Use `openDevice`. */
   constructor(device: Device, options: OpenOptions) {
@@ -109,7 +110,6 @@ export class Context extends Handle {
 
   // --- queries -----------------------------------------------------------------------------------------------------
 
-  /** `ibv_query_device_ex`: limits and identity of the device. */
   queryDevice(): DeviceAttr {
     this.assertOpen('queryDevice')
     return { ...this.device.attr }
@@ -120,7 +120,6 @@ export class Context extends Handle {
     checkInteger(verb, 'port', port, 1, this.device.attr.physPortCnt)
   }
 
-  /** `ibv_query_port`; ports count from 1. */
   queryPort(port: number): PortAttr {
     this.#port('queryPort', port)
     const { i32 } = this.#host
@@ -128,12 +127,10 @@ export class Context extends Handle {
     return { ...this.device.port, qkeyViolCntr: i32[dev + Dev.qkeyViolations]!, badPkeyCntr: i32[dev + Dev.badPkeys]! }
   }
 
-  /** The 16 bytes of an entry of the GID table; ENODATA if there is no entry `index`. */
   queryGid(port: number, index: number): Uint8Array {
     return this.#gid('queryGid', port, index).gid
   }
 
-  /** ENODATA if the table has no entry `index`. */
   queryGidEx(port: number, index: number): GidEntry {
     return this.#gid('queryGidEx', port, index)
   }
@@ -152,20 +149,17 @@ export class Context extends Handle {
     return { ...entry, gid: entry.gid.slice() }
   }
 
-  /** All entries of the GID tables of all ports. */
   queryGidTable(): GidEntry[] {
     this.assertOpen('queryGidTable')
     return this.device.gids.map((entry) => ({ ...entry, gid: entry.gid.slice() }))
   }
 
-  /** An entry of the P_Key table; EINVAL if there is no entry `index`. */
   queryPkey(port: number, index: number): number {
     this.#port('queryPkey', port)
     checkInteger('queryPkey', 'index', index, 0, this.device.pkeys.length - 1)
     return this.device.pkeys[index]!
   }
 
-  /** Index of a P_Key in the table; EINVAL if it is not there. */
   getPkeyIndex(port: number, pkey: number): number {
     this.#port('getPkeyIndex', port)
     checkInteger('getPkeyIndex', 'pkey', pkey, 0, 0xffff)
@@ -174,7 +168,6 @@ export class Context extends Handle {
     return index
   }
 
-  /** Counters of the device by name: messages, errors, and everything that was dropped. */
   counters(): Record<string, number> {
     this.assertOpen('counters')
     return this.#host.counters(this.device.index)
@@ -182,7 +175,6 @@ export class Context extends Handle {
 
   // --- memory ------------------------------------------------------------------------------------------------------
 
-  /** Memory that the device can reach: page aligned, zeroed, shared with every thread of the segment. */
   alloc(bytes: number): Uint8Array {
     this.assertOpen('alloc')
     checkInteger('alloc', 'bytes', bytes, 1, this.#host.segment.sizeBytes)
@@ -191,7 +183,6 @@ export class Context extends Handle {
     return new Uint8Array(this.#host.segment.buffer, at, bytes)
   }
 
-  /** The bytes at a device address, wherever they were allocated. */
   view(addr: number, length: number): Uint8Array {
     this.assertOpen('view')
     const { segment } = this.#host
@@ -200,7 +191,6 @@ export class Context extends Handle {
     return new Uint8Array(segment.buffer, addr, length)
   }
 
-  /** Gives memory from `alloc` back. Deregister it first: the pages are handed out again. */
   free(buffer: Uint8Array): void {
     this.assertOpen('free')
     if (
@@ -214,35 +204,30 @@ export class Context extends Handle {
 
   // --- objects -----------------------------------------------------------------------------------------------------
 
-  /** `ibv_alloc_pd`. ENOMEM if the segment has no record left. */
   allocPd(): ProtectionDomain {
     this.assertOpen('allocPd')
-    return new ProtectionDomain(this)
+    return new ProtectionDomainObject(this)
   }
 
-  /** `ibv_create_comp_channel`. Used by the thread that creates it. */
   createCompChannel(): CompletionChannel {
     this.assertOpen('createCompChannel')
-    return new CompletionChannel(this)
+    return new CompletionChannelObject(this)
   }
 
-  /** `ibv_create_cq`. `cqe`: completions that must fit, 1 to `maxCqe`. ENOMEM if the table of CQs or the segment is full. */
-  createCq(cqe: number, init: CqInit & { channel?: CompletionChannel; cqContext?: unknown } = {}): CompletionQueue {
+  createCq(cqe: number, init: CqOptions = {}): CompletionQueue {
     this.assertOpen('createCq')
-    return CompletionQueue.create(this, cqe, init)
+    return CompletionQueueObject.create(this, cqe, init)
   }
 
   // Objects of other threads of the segment, by their `handle`. An import is this thread's view of the same object: it is
   // used as the original. Closing it destroys nothing. When the owner closes the object, or ends, every verb of the import
   // throws EBADF, also when another object has come in its place. Only the owner's context gets asynchronous events.
 
-  /** EINVAL if the protection domain is closed. */
   importPd(handle: PdHandle): ProtectionDomain {
     this.assertOpen('importPd')
-    return new ProtectionDomain(this, recordOfHandle(this.#host, 'importPd', 'pd', handle))
+    return new ProtectionDomainObject(this, recordOfHandle(this.#host, 'importPd', 'pd', handle))
   }
 
-  /** EINVAL if the region is deregistered. */
   importMr(handle: MrHandle): MemoryRegion {
     this.assertOpen('importMr')
     if (handle?.kind !== 'mr' || typeof handle.lkey !== 'number')
@@ -251,24 +236,21 @@ export class Context extends Handle {
     const entry = this.#host.findKey(handle.lkey | 0)
     if (entry < 0 || i32[entry + Key.kind] !== keyKind.region)
       throw new VerbsError('EINVAL', 'importMr', 'there is no such memory region any more')
-    return new MemoryRegion(this.#importedPd(i32[entry + Key.pd]!), entry, false)
+    return new MemoryRegionObject(this.#importedPd(i32[entry + Key.pd]!), entry, false)
   }
 
-  /** EINVAL if the CQ is closed. */
   importCq(handle: CqHandle): CompletionQueue {
     this.assertOpen('importCq')
     const cq = recordOfHandle(this.#host, 'importCq', 'cq', handle)
-    return new CompletionQueue(this, cq, false, null, undefined)
+    return new CompletionQueueObject(this, cq, false, null, undefined)
   }
 
-  /** EINVAL if the SRQ is closed. */
   importSrq(handle: SrqHandle): SharedReceiveQueue {
     this.assertOpen('importSrq')
     const srq = recordOfHandle(this.#host, 'importSrq', 'srq', handle)
-    return new SharedReceiveQueue(this.#importedPd(this.#host.i32[srq + Srq.pd]!), srq, false)
+    return new SharedReceiveQueueObject(this.#importedPd(this.#host.i32[srq + Srq.pd]!), srq, false)
   }
 
-  /** A QP with its protection domain, CQs and SRQ. EINVAL if the QP is closed, or was made on another device. */
   importQp<T extends QpType = QpType>(handle: QpHandle & { type: T }): QueuePair<T> {
     this.assertOpen('importQp')
     const host = this.#host
@@ -280,41 +262,35 @@ export class Context extends Handle {
     if (i32[q + Qp.device] !== this.device.index)
       throw new VerbsError('EINVAL', 'importQp', `this QP was made on another device than ${this.device.name}`)
     const pd = this.#importedPd(i32[q + Qp.pd]!)
-    const cq = (slot: number): CompletionQueue => new CompletionQueue(this, host.cqWord(slot), false, null, undefined)
+    const cq = (slot: number): CompletionQueue =>
+      new CompletionQueueObject(this, host.cqWord(slot), false, null, undefined)
     const sendCq = cq(i32[q + Qp.sendCq]!)
     const recvCq = i32[q + Qp.recvCq] === i32[q + Qp.sendCq] ? sendCq : cq(i32[q + Qp.recvCq]!)
     const srq = i32[q + Qp.srq]!
-    return new QueuePair<T>(pd, q, handle.type, false, {
+    return new QueuePairObject<T>(pd, q, handle.type, false, {
       sendCq,
       recvCq,
-      ...(srq >= 0 ? { srq: new SharedReceiveQueue(pd, host.srqWord(srq), false) } : {}),
+      ...(srq >= 0 ? { srq: new SharedReceiveQueueObject(pd, host.srqWord(srq), false) } : {}),
       qpContext: undefined,
     })
   }
 
   #importedPd(slot: number): ProtectionDomain {
-    return new ProtectionDomain(this, this.#host.at.pds + slot * Pd.words)
+    return new ProtectionDomainObject(this, this.#host.at.pds + slot * Pd.words)
   }
 
-  adopt<K extends keyof Members>(kind: K, member: Members[K] extends Set<infer M> ? M : never): void {
-    ;(this.#members[kind] as Set<unknown>).add(member)
+  adopt(kind: MemberKind, member: VerbsObject): void {
+    this.#members[kind].add(member)
+    if (kind === 'qp') this.#qps.set((member as QueuePair).ref, member as QueuePair)
   }
 
-  disown<K extends keyof Members>(kind: K, member: Members[K] extends Set<infer M> ? M : never): void {
-    ;(this.#members[kind] as Set<unknown>).delete(member)
-  }
-
-  adoptQp(qp: QueuePair): void {
-    this.#qps.set(qp.ref, qp)
-  }
-
-  disownQp(qp: QueuePair): void {
-    this.#qps.delete(qp.ref)
+  disown(kind: MemberKind, member: VerbsObject): void {
+    this.#members[kind].delete(member)
+    if (kind === 'qp') this.#qps.delete((member as QueuePair).ref)
   }
 
   // --- asynchronous events -----------------------------------------------------------------------------------------
 
-  /** The next asynchronous event, or null if there is none now. Events of objects that were closed meanwhile are dropped. */
   pollAsyncEvent(): AsyncEvent | null {
     this.assertOpen('pollAsyncEvent')
     const { i32, segment } = this.#host
@@ -344,16 +320,15 @@ export class Context extends Handle {
       event.qp = qp
       event.qpNum = number
     } else if (kind === elementKind.cq) {
-      for (const cq of this.#members.cqs) if (cq.ref === ref) event.cq = cq
+      for (const cq of this.#members.cq as Set<CompletionQueue>) if (cq.ref === ref) event.cq = cq
       if (!event.cq) return null
     } else if (kind === elementKind.srq) {
-      for (const srq of this.#members.srqs) if (srq.ref === ref) event.srq = srq
+      for (const srq of this.#members.srq as Set<SharedReceiveQueue>) if (srq.ref === ref) event.srq = srq
       if (!event.srq) return null
     } else if (kind === elementKind.port) event.portNum = ref
     return event
   }
 
-  /** Blocks this thread until there is an event, at most `timeoutMs`; then null. */
   getAsyncEvent(timeoutMs: number = Number.POSITIVE_INFINITY): AsyncEvent | null {
     const { i32, segment, pendingCount } = this.#host
     const end = performance.now() + timeoutMs
@@ -382,21 +357,16 @@ export class Context extends Handle {
     }
   }
 
-  /** Kept for those who know `ibv_ack_async_event`: events need no acknowledgement here. */
   ackAsyncEvent(_event: AsyncEvent): void {}
 
   // --- the end -----------------------------------------------------------------------------------------------------
 
-  /** EBUSY while anything that was made from it is open; memory from `alloc` is freed. */
   close(): void {
     this.assertOpen('close')
-    for (const [kind, members] of Object.entries(this.#members) as [keyof Members, Set<unknown>][]) {
+    for (const [kind, members] of Object.entries(this.#members) as [MemberKind, Set<VerbsObject>][]) {
       if (members.size > 0)
         throw new VerbsError('EBUSY', 'close', `still open in this context: ${plural(members.size, memberNames[kind])}`)
     }
-    // Those in protection domains and with CQs that were imported.
-    if (this.#qps.size > 0)
-      throw new VerbsError('EBUSY', 'close', `still open in this context: ${plural(this.#qps.size, 'queue pair')}`)
     this.markClosed()
     for (const at of this.#buffers) this.#host.segment.free(at)
     this.#end()

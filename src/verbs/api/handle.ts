@@ -1,8 +1,8 @@
-/** What all verbs objects share: they are closed once, and used only before. */
+/** How all objects end: they are closed once, and used only before. */
 import { VerbsError } from '../provider/errors.ts'
-import { describe } from '../provider/work-request.ts'
+import type { VerbsObject } from './objects.ts'
 
-export abstract class Handle implements Disposable {
+export abstract class Handle implements VerbsObject {
   readonly #what: string
   #closed = false
 
@@ -45,21 +45,4 @@ export abstract class Handle implements Disposable {
   [Symbol.dispose](): void {
     if (!this.#closed) this.close()
   }
-}
-
-/** Throws EINVAL unless `value` is an object. */
-export function checkObject(verb: string, name: string, value: unknown): void {
-  if (typeof value !== 'object' || value === null)
-    throw new VerbsError('EINVAL', verb, `${name} must be an object, not ${describe(value)}`)
-}
-
-/** Throws EINVAL unless `value` is an integer from `min` to `max`. */
-export function checkInteger(verb: string, name: string, value: unknown, min: number, max: number): void {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max)
-    throw new VerbsError('EINVAL', verb, `${name} must be an integer from ${min} to ${max}, not ${describe(value)}`)
-}
-
-/** "1 entry", "2 entries". */
-export function plural(count: number, one: string, many: string = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`
 }

@@ -1,20 +1,13 @@
 /** Memory regions and memory windows: rights to ranges of memory, behind random keys. */
+import { checkInteger, checkObject, plural } from '../provider/arguments.ts'
 import { Access, MwType, ReregFlag } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
 import type { Host } from '../provider/host.ts'
 import { addKey, destroyKey, removeKey, withdrawKey } from '../provider/keys.ts'
 import { Dev, Key, keyKind, Pd } from '../provider/layout.ts'
 import { releasePd } from '../provider/lifetime.ts'
-import { checkInteger, checkObject, Handle, plural } from './handle.ts'
-import type { ProtectionDomain } from './protection-domain.ts'
-
-/** What can be registered: bytes from `context.alloc`, or a range of device addresses. */
-export type Registrable = Uint8Array | { addr: number; length: number }
-
-export interface MrHandle {
-  kind: 'mr'
-  lkey: number
-}
+import { Handle } from './handle.ts'
+import type { MemoryRegion, MemoryWindow, MrHandle, ProtectionDomain, Registrable } from './objects.ts'
 
 const allAccess =
   Access.LocalWrite |
@@ -57,14 +50,12 @@ function rangeOf(verb: string, host: Host, buffer: Registrable): { addr: number;
   return { addr: buffer.addr, length: buffer.length }
 }
 
-export class MemoryRegion extends Handle {
+export class MemoryRegionObject extends Handle implements MemoryRegion {
   #pd: ProtectionDomain
   readonly #host: Host
   readonly #entry: number
   readonly #owned: boolean
-  /** The key of local accesses, in scatter/gather elements. */
   readonly lkey: number
-  /** The key that peers need. */
   readonly rkey: number
 
   /** Use `pd.regMr` or `context.importMr`. */
@@ -109,8 +100,8 @@ export class MemoryRegion extends Handle {
         Atomics.store(i32, entry + Key.kind, keyKind.region)
       },
     )
-    const mr = new MemoryRegion(pd, entry, true)
-    pd.context.adopt('mrs', mr)
+    const mr = new MemoryRegionObject(pd, entry, true)
+    pd.context.adopt('mr', mr)
     return mr
   }
 
@@ -123,7 +114,6 @@ export class MemoryRegion extends Handle {
     return i32[this.#entry + Key.key] !== (this.lkey | 0) || i32[this.#entry + Key.kind] !== keyKind.region
   }
 
-  /** First address of the region, as work requests name it; 0 for a zero-based one. */
   get addr(): number {
     return this.#host.f64[(this.#entry + Key.iova) >> 1]!
   }
@@ -140,7 +130,6 @@ export class MemoryRegion extends Handle {
     return { kind: 'mr', lkey: this.lkey }
   }
 
-  /** Changes what `flags` (of `ReregFlag`) say; the keys stay. Nothing is changed if anything is wrong. */
   rereg(flags: number, changes: { pd?: ProtectionDomain; buffer?: Registrable; access?: number }): void {
     this.assertOpen('rereg')
     checkObject('rereg', 'changes', changes)
@@ -188,7 +177,6 @@ export class MemoryRegion extends Handle {
     Atomics.store(i32, entry + Key.valid, 1)
   }
 
-  /** Deregisters; when it returns no adapter touches the memory any more. EBUSY while windows are bound to the region. */
   close(): void {
     if (this.endsImport(this.#owned)) return
     this.assertOpen('close')
@@ -209,14 +197,13 @@ export class MemoryRegion extends Handle {
     check()
     this.markClosed()
     removeKey(this.#host, this.#entry)
-    this.#pd.context.disown('mrs', this)
+    this.#pd.context.disown('mr', this)
   }
 }
 
-export class MemoryWindow extends Handle {
+export class MemoryWindowObject extends Handle implements MemoryWindow {
   readonly pd: ProtectionDomain
   readonly type: MwType
-  /** The present key. For a type 2 window set it to the key that the last bind gave. */
   rkey: number
   readonly #host: Host
   readonly #entry: number
@@ -251,13 +238,13 @@ export class MemoryWindow extends Handle {
       },
     )
     this.rkey = i32[this.#entry + Key.key]! >>> 0
-    pd.context.adopt('mws', this)
+    pd.context.adopt('mw', this)
   }
 
   close(): void {
     this.assertOpen('close')
     this.markClosed()
     destroyKey(this.#host, this.#entry)
-    this.pd.context.disown('mws', this)
+    this.pd.context.disown('mw', this)
   }
 }

@@ -1,5 +1,6 @@
 /** Protection domains: what belongs together. */
 
+import { checkInteger, checkObject, plural } from '../provider/arguments.ts'
 import type { AhAttr, SrqInit } from '../provider/attributes.ts'
 import { grhLength, type MwType, type QpType, WcFlag } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
@@ -7,18 +8,24 @@ import { isMappedGid, isMulticastGid, mappedGid } from '../provider/gid.ts'
 import { Pd, recordState } from '../provider/layout.ts'
 import { destroyPd } from '../provider/lifetime.ts'
 import { createRecord, isStale, slotOf } from '../provider/records.ts'
-import { AddressHandle } from './address.ts'
-import type { WorkCompletion } from './completion-queue.ts'
-import type { Context } from './context.ts'
-import { checkInteger, checkObject, Handle, plural } from './handle.ts'
-import { MemoryRegion, MemoryWindow, type Registrable } from './memory-region.ts'
-import { type QpInit, QueuePair } from './queue-pair.ts'
-import { SharedReceiveQueue } from './shared-receive-queue.ts'
-
-export interface PdHandle {
-  kind: 'pd'
-  ref: number
-}
+import { AddressHandleObject } from './address.ts'
+import { Handle } from './handle.ts'
+import { MemoryRegionObject, MemoryWindowObject } from './memory-region.ts'
+import type {
+  AddressHandle,
+  Context,
+  MemoryRegion,
+  MemoryWindow,
+  PdHandle,
+  ProtectionDomain,
+  QpInit,
+  QueuePair,
+  Registrable,
+  SharedReceiveQueue,
+} from './objects.ts'
+import { QueuePairObject } from './queue-pair.ts'
+import { SharedReceiveQueueObject } from './shared-receive-queue.ts'
+import type { WorkCompletion } from './work-completion.ts'
 
 const members = [
   ['mrs', Pd.mrs, 'memory region'],
@@ -28,13 +35,10 @@ const members = [
   ['ahs', Pd.ahs, 'address handle'],
 ] as const
 
-export class ProtectionDomain extends Handle {
+export class ProtectionDomainObject extends Handle implements ProtectionDomain {
   readonly context: Context
-  /** Number of its record in the table of protection domains. */
   readonly slot: number
-  /** A reference to its record. */
   readonly ref: number
-  /** First word of its record. */
   readonly word: number
   readonly #owned: boolean
 
@@ -54,7 +58,7 @@ export class ProtectionDomain extends Handle {
       })
     this.ref = i32[this.word + Pd.ref]!
     this.slot = slotOf(this.ref)
-    if (this.#owned) context.adopt('pds', this)
+    if (this.#owned) context.adopt('pd', this)
   }
 
   get handle(): PdHandle {
@@ -65,47 +69,31 @@ export class ProtectionDomain extends Handle {
     return isStale(this.context.device.host, this.word, this.ref)
   }
 
-  /**
-   * Registers memory from `context.alloc`. `access` has bits of `Access`; `iova` is the address that work requests use
-   * for its first byte (default: its address in the segment; with `ZeroBased`: 0).
-   */
   regMr(buffer: Registrable, access: number, options: { iova?: number } = {}): MemoryRegion {
     this.assertOpen('regMr')
-    return MemoryRegion.register(this, buffer, access, options)
+    return MemoryRegionObject.register(this, buffer, access, options)
   }
 
-  /** A window without rights until it is bound. ENOMEM if the device has `maxMw` of them. */
   allocMw(type: MwType): MemoryWindow {
     this.assertOpen('allocMw')
-    return new MemoryWindow(this, type)
+    return new MemoryWindowObject(this, type)
   }
 
-  /**
-   * A queue pair in RESET. EINVAL names what is wrong with `init`: its CQs and SRQ must be of this context. ENOMEM if the table
-   * of QPs, or the segment, is full; EBADF if a CQ or SRQ is closed.
-   */
   createQp<T extends QpType>(init: QpInit<T>): QueuePair<T> {
     this.assertOpen('createQp')
-    return QueuePair.create(this, init)
+    return QueuePairObject.create(this, init)
   }
 
-  /** A shared receive queue for QPs of any type. ENOMEM if the table of SRQs, or the segment, is full. */
   createSrq(init: SrqInit): SharedReceiveQueue {
     this.assertOpen('createSrq')
-    return SharedReceiveQueue.create(this, init)
+    return SharedReceiveQueueObject.create(this, init)
   }
 
-  /** The path to a port for UD requests; EINVAL names the field that is wrong, ENOMEM if the device has `maxAh` of them. */
   createAh(attr: AhAttr): AddressHandle {
     this.assertOpen('createAh')
-    return new AddressHandle(this, attr)
+    return new AddressHandleObject(this, attr)
   }
 
-  /**
-   * The path back to the sender of a UD message: from its completion and the GRH at the start of its buffer. It begins at the
-   * address that the message was sent to, as with `ibv_init_ah_from_wc`; EINVAL if the port has no such GID. What came over a
-   * multicast group is answered from the first GID of the sender's kind.
-   */
   createAhFromWc(port: number, wc: WorkCompletion, grh: Uint8Array): AddressHandle {
     const verb = 'createAhFromWc'
     checkObject(verb, 'wc', wc)
@@ -153,7 +141,6 @@ export class ProtectionDomain extends Handle {
     return own.gidIndex
   }
 
-  /** EBUSY while anything belongs to it. Of an import it ends only the import. */
   close(): void {
     if (this.endsImport(this.#owned)) return
     this.assertOpen('close')
@@ -165,6 +152,6 @@ export class ProtectionDomain extends Handle {
     if (!destroyPd(host, this.word, false))
       throw new VerbsError('EBUSY', 'close', 'another thread has just begun to use it')
     this.markClosed()
-    this.context.disown('pds', this)
+    this.context.disown('pd', this)
   }
 }

@@ -2,7 +2,9 @@
  * Queue pairs: creation, the state machine, posting. The queues are rings in the segment, so that any thread that
  * imports the QP can post; a lock for each direction makes that safe.
  */
+
 import { randomInt } from 'node:crypto'
+import { checkInteger, checkObject, describe } from '../provider/arguments.ts'
 import type { MwBind, QpAttr, QpCap, QpModify, RecvWrInit, SendWrInit } from '../provider/attributes.ts'
 import { Access, MwType, nameOf, Opcode, PathMtus, QpState, QpType, SendFlag } from '../provider/constants.ts'
 import type { FastPath } from '../provider/device.ts'
@@ -15,42 +17,23 @@ import { destroyQp } from '../provider/lifetime.ts'
 import { assignQpNumber } from '../provider/qp-numbers.ts'
 import { checkTransition, type QpAttrName } from '../provider/qp-state.ts'
 import { createRecord, isStale } from '../provider/records.ts'
-import {
-  describe,
-  fillBind,
-  incRkey,
-  RecvWorkRequest,
-  recvWr,
-  SendWorkRequest,
-  sendWr,
-} from '../provider/work-request.ts'
-import type { AddressHandle } from './address.ts'
+import { fillBind, incRkey, RecvWorkRequest, recvWr, SendWorkRequest, sendWr } from '../provider/work-request.ts'
 import { checkAhAttr, readAv, writeAv } from './address.ts'
 import { WorkRequestBuilder } from './builder.ts'
-import { CompletionQueue } from './completion-queue.ts'
-import { checkInteger, checkObject, Handle } from './handle.ts'
-import type { MemoryWindow } from './memory-region.ts'
-import type { ProtectionDomain } from './protection-domain.ts'
-import { type SharedReceiveQueue, writeReceive } from './shared-receive-queue.ts'
-
-export interface QpInit<T extends QpType> {
-  type: T
-  sendCq: CompletionQueue
-  recvCq: CompletionQueue
-  srq?: SharedReceiveQueue
-  cap?: Partial<QpCap>
-  /** Every send work request makes a completion, signaled or not. */
-  sqSigAll?: boolean
-  qpContext?: unknown
-}
-
-/** A handle that another thread, or another process on the same named segment, can import. */
-export interface QpHandle {
-  kind: 'qp'
-  ref: number
-  qpNum: number
-  type: QpType
-}
+import { CompletionQueueObject } from './completion-queue.ts'
+import { Handle } from './handle.ts'
+import type {
+  AddressHandle,
+  CompletionQueue,
+  MemoryWindow,
+  ProtectionDomain,
+  QpHandle,
+  QpInit,
+  QpQuery,
+  QueuePair,
+  SharedReceiveQueue,
+} from './objects.ts'
+import { writeReceive } from './shared-receive-queue.ts'
 
 /** Bit of each opcode that a QP type can carry out. */
 const bit = (...opcodes: Opcode[]): number => opcodes.reduce<number>((mask, opcode) => mask | (1 << opcode), 0)
@@ -90,17 +73,11 @@ export const defaultCap: Readonly<QpCap> = {
 
 const powerOfTwo = (n: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, n)))
 
-/**
- * Any thread that has it, or an import of it, may post, modify and query it, also several at a time; the order of their
- * requests is that in which they post. Only the thread that created it closes it.
- */
-export class QueuePair<T extends QpType = QpType> extends Handle {
+export class QueuePairObject<T extends QpType = QpType> extends Handle implements QueuePair<T> {
   readonly pd: ProtectionDomain
   readonly type: T
   readonly qpNum: number
-  /** Number of its record in the table of QPs. */
   readonly slot: number
-  /** A reference to its record. */
   readonly ref: number
   readonly sendCq: CompletionQueue
   readonly recvCq: CompletionQueue
@@ -176,7 +153,8 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       )
     for (const name of ['sendCq', 'recvCq'] as const) {
       const cq = init[name]
-      if (!(cq instanceof CompletionQueue)) throw new VerbsError('EINVAL', verb, `${name} must be a CompletionQueue`)
+      if (!(cq instanceof CompletionQueueObject))
+        throw new VerbsError('EINVAL', verb, `${name} must be a CompletionQueue`)
       cq.assertOpen(verb)
       if (cq.context !== context) throw new VerbsError('EINVAL', verb, `${name} belongs to another context`)
     }
@@ -237,8 +215,8 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     // Whoever was the only producer of one of these CQs is so no longer.
     host.segment.bumpEpoch()
     host.segment.quiesce()
-    const qp = new QueuePair<T>(pd, q, init.type, true, init)
-    context.adoptQp(qp as unknown as QueuePair)
+    const qp = new QueuePairObject<T>(pd, q, init.type, true, init)
+    context.adopt('qp', qp)
     return qp
   }
 
@@ -250,21 +228,12 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     return isStale(this.#host, this.#q, this.ref)
   }
 
-  /** The state now; errors change it. */
   get state(): QpState {
     return Atomics.load(this.#i32, this.#q + Qp.state) as QpState
   }
 
   // --- modify and query --------------------------------------------------------------------------------------------
 
-  /**
-   * Changes attributes and, with `state`, the state. Which attributes each transition requires and takes is in
-   * `qpTransitions`. Throws EINVAL naming the attribute.
-   *
-   * RESET forgets all requests and completions of the QP; with a `singleThreaded` CQ only the thread that polls it may do
-   * that. A path that is changed in SQD or RTS may mix with the old one in a packet that is sent again just then; the peer
-   * drops it as it drops any that went astray, and it is sent once more.
-   */
   modify(attr: QpModify<T>): void {
     this.assertOpen('modify')
     checkObject('modify', 'attr', attr)
@@ -431,18 +400,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
       this.#host.purgeCompletions(this.#host.cqWord(i32[q + Qp.recvCq]!), this.qpNum)
   }
 
-  /** `ibv_query_qp`: what the attributes are now. */
-  query(): {
-    attr: QpAttr
-    initAttr: {
-      type: T
-      cap: QpCap
-      sqSigAll: boolean
-      sendCq: CompletionQueue
-      recvCq: CompletionQueue
-      srq: SharedReceiveQueue | null
-    }
-  } {
+  query(): QpQuery<T> {
     this.assertOpen('query')
     const i32 = this.#i32
     const q = this.#q
@@ -469,10 +427,6 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
 
   // --- posting -----------------------------------------------------------------------------------------------------
 
-  /**
-   * Posts a send work request and all that are linked to it. Throws EINVAL or ENOMEM for the first that cannot be posted
-   * (`badWr`); those before it are posted. Outcomes are completions on `sendCq`.
-   */
   postSend(wr: SendWorkRequest | SendWrInit<T>): void {
     let request: SendWorkRequest | null = wr instanceof SendWorkRequest ? wr : sendWr(wr)
     const fast = this.#fast
@@ -638,7 +592,6 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     return error
   }
 
-  /** Posts a receive work request and all that are linked to it; refused in RESET, and on a QP with an SRQ. */
   postRecv(wr: RecvWorkRequest | RecvWrInit): void {
     const i32 = this.#i32
     const q = this.#q
@@ -696,7 +649,6 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     }
   }
 
-  /** Binds a window of type 1 (`ibv_bind_mw`); an empty length unbinds. Afterwards `mw.rkey` is the new key. */
   bindMw(mw: MemoryWindow, info: MwBind, options: { wrId?: number; sendFlags?: number } = {}): void {
     checkObject('bindMw', 'mw', mw)
     checkObject('bindMw', 'info', info)
@@ -711,19 +663,13 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     mw.rkey = rkey
   }
 
-  /** `ibv_wr_start` and its companions. */
   get wr(): WorkRequestBuilder {
-    this.#builder ??= new WorkRequestBuilder(this as unknown as QueuePair)
+    this.#builder ??= new WorkRequestBuilder((wr) => this.postSend(wr))
     return this.#builder
   }
 
   // --- multicast ---------------------------------------------------------------------------------------------------
 
-  /**
-   * Lets this UD QP receive what is sent to the multicast group `gid` (16 bytes, first byte 0xff). EINVAL if it is attached
-   * already, ENOMEM if the group or the table is full, and what the device says if it cannot join the group: then the QP
-   * is not attached.
-   */
   attachMcast(gid: Uint8Array, lid = 0): void {
     this.#checkMcast('attachMcast', gid, lid)
     const { device } = this.pd.context
@@ -771,7 +717,6 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     })
   }
 
-  /** Ends what `attachMcast` began; EINVAL if the QP is not attached. */
   detachMcast(gid: Uint8Array, lid = 0): void {
     this.#checkMcast('detachMcast', gid, lid)
     const host = this.#host
@@ -805,7 +750,6 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
 
   // --- the end -----------------------------------------------------------------------------------------------------
 
-  /** Destroys the QP; its outstanding completions vanish from the CQs. EBUSY while it is attached to a multicast group. */
   close(): void {
     if (this.endsImport(this.#owned)) return
     this.assertOpen('close')
@@ -820,7 +764,7 @@ export class QueuePair<T extends QpType = QpType> extends Handle {
     }
     this.markClosed()
     destroyQp(this.#host, this.#q)
-    this.pd.context.disownQp(this as unknown as QueuePair)
+    this.pd.context.disown('qp', this)
   }
 }
 

@@ -1,4 +1,5 @@
 /** Shared receive queues: one ring of receives for many QPs, with a limit event and resizing. */
+import { checkInteger, checkObject, plural } from '../provider/arguments.ts'
 import type { RecvWrInit, SrqAttr, SrqInit } from '../provider/attributes.ts'
 import { VerbsError } from '../provider/errors.ts'
 import type { Host } from '../provider/host.ts'
@@ -6,13 +7,8 @@ import { Pd, Qp, Rwqe, recordState, Sg, Srq } from '../provider/layout.ts'
 import { destroySrq } from '../provider/lifetime.ts'
 import { createRecord, isStale, slotOf } from '../provider/records.ts'
 import { RecvWorkRequest, recvWr } from '../provider/work-request.ts'
-import { checkInteger, checkObject, Handle, plural } from './handle.ts'
-import type { ProtectionDomain } from './protection-domain.ts'
-
-export interface SrqHandle {
-  kind: 'srq'
-  ref: number
-}
+import { Handle } from './handle.ts'
+import type { ProtectionDomain, SharedReceiveQueue, SrqHandle } from './objects.ts'
 
 /** Writes one receive request into a ring. */
 export function writeReceive(i32: Int32Array, f64: Float64Array, r: number, wr: RecvWorkRequest): void {
@@ -29,12 +25,9 @@ export function writeReceive(i32: Int32Array, f64: Float64Array, r: number, wr: 
 
 const slotsFor = (maxWr: number): number => 2 ** Math.ceil(Math.log2(Math.max(2, maxWr)))
 
-/** Any thread that has it, or an import of it, may post to it, also several at a time. */
-export class SharedReceiveQueue extends Handle {
+export class SharedReceiveQueueObject extends Handle implements SharedReceiveQueue {
   readonly pd: ProtectionDomain
-  /** Number of its record in the table of SRQs. */
   readonly slot: number
-  /** A reference to its record. */
   readonly ref: number
   readonly #host: Host
   readonly #srq: number
@@ -76,8 +69,8 @@ export class SharedReceiveQueue extends Handle {
       i32[srq + Srq.state] = recordState.live
       Atomics.add(i32, pd.word + Pd.srqs, 1)
     })
-    const srq = new SharedReceiveQueue(pd, word, true)
-    pd.context.adopt('srqs', srq)
+    const srq = new SharedReceiveQueueObject(pd, word, true)
+    pd.context.adopt('srq', srq)
     return srq
   }
 
@@ -89,7 +82,6 @@ export class SharedReceiveQueue extends Handle {
     return isStale(this.#host, this.#srq, this.ref)
   }
 
-  /** Posts a receive request and all that are linked to it; ENOMEM when `maxWr` are posted, EBADF once the SRQ is closed. */
   postRecv(wr: RecvWorkRequest | RecvWrInit): void {
     this.assertOpen('postRecv')
     const { i32, f64, segment } = this.#host
@@ -155,7 +147,6 @@ export class SharedReceiveQueue extends Handle {
     for (const slot of waiting) this.pd.context.device.retry(slot)
   }
 
-  /** `srqLimit` arms the limit event (it fires once), `maxWr` resizes; what is posted stays. */
   modify(attr: SrqAttr): void {
     this.assertOpen('modify')
     checkObject('modify', 'attr', attr)
@@ -210,7 +201,6 @@ export class SharedReceiveQueue extends Handle {
       )
   }
 
-  /** `ibv_query_srq`. `srqLimit` is 0 when no limit event is armed. */
   query(): Required<SrqAttr> & { maxSge: number } {
     this.assertOpen('query')
     const { i32 } = this.#host
@@ -221,13 +211,12 @@ export class SharedReceiveQueue extends Handle {
     }
   }
 
-  /** EBUSY while QPs use it. Of an import it ends only the import. */
   close(): void {
     if (this.endsImport(this.#owned)) return
     this.assertOpen('close')
     const refs = destroySrq(this.#host, this.#srq, false)
     if (refs > 0) throw new VerbsError('EBUSY', 'close', `it is in use by ${plural(refs, 'QP')}`)
     this.markClosed()
-    this.pd.context.disown('srqs', this)
+    this.pd.context.disown('srq', this)
   }
 }

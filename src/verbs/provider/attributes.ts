@@ -299,6 +299,7 @@ type UcOperation = Extract<
 /** What an address handle looks like to a work request. */
 export interface AddressHandleLike {
   readonly attr: Readonly<AhAttr>
+  /** @internal A reference to the protection domain. */
   readonly pdRef: number
 }
 

@@ -2,6 +2,7 @@
  * Work requests as objects of one shape, so that posting them is fast. Prepare one with `sendWr` or `recvWr`, post it as
  * often as you like and change its fields in between; a literal given to `postSend` is turned into one first.
  */
+import { describe } from './arguments.ts'
 import type { AddressHandleLike, RecvWrInit, SendWrInit, Sge } from './attributes.ts'
 import { Access, FlushPlacement, MwType, nameOf, Opcode, type QpType, SendFlag } from './constants.ts'
 import { VerbsError } from './errors.ts'
@@ -85,12 +86,6 @@ function long(verb: string, name: string, value: unknown): bigint {
   if (typeof value !== 'bigint')
     throw new VerbsError('EINVAL', verb, `${name} must be a bigint of 64 bits, not ${describe(value)}`)
   return BigInt.asUintN(64, value)
-}
-
-export function describe(value: unknown): string {
-  if (typeof value === 'bigint') return `${value}n`
-  if (value === null || typeof value !== 'object') return String(value)
-  return Array.isArray(value) ? 'an array' : 'an object'
 }
 
 /** A checked copy of a scatter/gather list. */

@@ -345,7 +345,7 @@ describe('the end of a thread', () => {
     destroyQp(host, q)
     for (const other of others) expect(host.segment.allocatedBytes(other.byteOffset)).toBe(bytes)
     for (const other of others) context.free(other)
-    context.disownQp(a.qp as never)
+    context.disown('qp', a.qp)
     a.mr.close()
     a.cq.close()
     a.recvCq.close()

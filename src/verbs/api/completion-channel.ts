@@ -1,0 +1,156 @@
+/** Completion channels: where a program waits for events of completion queues. */
+import { plural } from '../provider/arguments.ts'
+import { VerbsError } from '../provider/errors.ts'
+import type { Host } from '../provider/host.ts'
+import { Chan } from '../provider/layout.ts'
+import { createRecord, giveRecord, slotOf } from '../provider/records.ts'
+import { Handle } from './handle.ts'
+import type { CompletionChannel, CompletionQueue, Context } from './objects.ts'
+
+/**
+ * Milliseconds after which a wait in the event loop looks for events although nothing woke it. A wake can be lost: a
+ * process that may not open this thread's pipe only notes that in the thread's record, and one that is killed between its
+ * event and the wake sends none. Nor does anything wake this thread for work that a killed one left pending on the device.
+ */
+const lookMs = 100
+
+export class CompletionChannelObject extends Handle implements CompletionChannel {
+  readonly context: Context
+  readonly slot: number
+  readonly #host: Host
+  readonly #chan: number
+  #wakes = 0
+  readonly #cqs = new Map<number, CompletionQueue>()
+
+  /** Use `context.createCompChannel`. */
+  constructor(context: Context) {
+    super('CompletionChannel')
+    this.context = context
+    const { host } = context.device
+    this.#host = host
+    this.#chan = createRecord(host, 'channel', 'createCompChannel', 0, (chan) => {
+      host.i32[chan + Chan.context] = context.slot
+      host.i32[chan + Chan.owner] = host.segment.me
+      host.i32[chan + Chan.state] = 1
+    })
+    this.slot = slotOf(host.i32[this.#chan + Chan.ref]!)
+    context.adopt('channel', this)
+  }
+
+  attached(cq: CompletionQueue): void {
+    this.#cqs.set(cq.ref, cq)
+    Atomics.add(this.#host.i32, this.#chan + Chan.cqs, 1)
+  }
+
+  detached(cq: CompletionQueue): void {
+    this.#cqs.delete(cq.ref)
+  }
+
+  tryGetEvent(): CompletionQueue | null {
+    this.assertOpen('tryGetEvent')
+    const { device } = this.context
+    if (this.#host.i32[this.#host.pendingCount] !== 0 || device.driven) device.progress()
+    for (;;) {
+      const ref = this.#host.takeChannelEvent(this.#chan)
+      if (ref === 0) return null
+      const cq = this.#cqs.get(ref)
+      if (cq) return cq
+    }
+  }
+
+  getEvent(timeoutMs: number = Number.POSITIVE_INFINITY): CompletionQueue | null {
+    const { segment, i32, pendingCount } = this.#host
+    const { device } = this.context
+    const end = performance.now() + timeoutMs
+    for (;;) {
+      const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
+      const cq = this.tryGetEvent()
+      if (cq) return cq
+      if (i32[pendingCount] !== 0) device.progress()
+      const left = end - performance.now()
+      const ms = Math.min(left, i32[pendingCount] !== 0 ? 1 : 1000)
+      if (left > 0 && device.sleep(this.#chan, sequence, ms)) continue
+      device.rest()
+      if (left <= 0) return null
+      Atomics.add(i32, this.#chan + Chan.waiters, 1)
+      segment.wait(this.#chan + Chan.sequence, sequence, ms)
+      Atomics.sub(i32, this.#chan + Chan.waiters, 1)
+    }
+  }
+
+  async nextEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<CompletionQueue | null> {
+    return (await this.#until(timeoutMs, true)) as CompletionQueue | null
+  }
+
+  async whenEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<void> {
+    await this.#until(timeoutMs, false)
+  }
+
+  async #until(timeoutMs: number, take: boolean): Promise<CompletionQueue | null> {
+    const { i32, pendingCount } = this.#host
+    const { device } = this.context
+    const end = performance.now() + timeoutMs
+    const wakes = this.#wakes
+    while (!this.closed) {
+      const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
+      if (take) {
+        const cq = this.tryGetEvent()
+        if (cq) return cq
+      } else {
+        if (i32[pendingCount] !== 0 || device.driven) device.progress()
+        if (i32[this.#chan + Chan.head] !== 0) return null
+      }
+      this.#giveTime()
+      const left = end - performance.now()
+      if (left <= 0 || wakes !== this.#wakes) return null
+      await this.#waitAsync(sequence, Math.min(left, i32[pendingCount] !== 0 ? 1 : lookMs))
+    }
+    return null
+  }
+
+  /** Waits in the event loop until there have been other than `sequence` events, at most `timeoutMs`. */
+  async #waitAsync(sequence: number, timeoutMs: number): Promise<void> {
+    const { segment, i32 } = this.#host
+    const rings = segment.hearsBells
+    const waiters = this.#chan + (rings ? Chan.bellWaiters : Chan.waiters)
+    const word = this.#chan + Chan.sequence
+    Atomics.add(i32, waiters, 1)
+    try {
+      await (rings ? segment.bells.wait(word, sequence, timeoutMs) : segment.waitAsync(word, sequence, timeoutMs))
+    } finally {
+      // The record of a closed channel may be another's already.
+      if (!this.closed) Atomics.sub(i32, waiters, 1)
+    }
+  }
+
+  wake(): void {
+    this.#wakes++
+    this.#host.wakeWaiters(this.#chan)
+  }
+
+  /** Events as they come, without blocking the event loop: `for await (const cq of channel)`. Ends when the channel closes. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<CompletionQueue, void, undefined> {
+    while (!this.closed) {
+      const cq = await this.#until(Number.POSITIVE_INFINITY, true)
+      if (cq) yield cq
+    }
+  }
+
+  /** Before waiting: carries on with what can go on, and leaves the rest to others. */
+  #giveTime(): void {
+    const { device } = this.context
+    if (this.#host.i32[this.#host.pendingCount] !== 0) device.progress()
+    device.rest()
+  }
+
+  close(): void {
+    this.assertOpen('close')
+    const { i32 } = this.#host
+    if (i32[this.#chan + Chan.cqs]! > 0)
+      throw new VerbsError('EBUSY', 'close', `it is in use by ${plural(i32[this.#chan + Chan.cqs]!, 'CQ')}`)
+    this.markClosed()
+    this.#host.wakeWaiters(this.#chan)
+    this.#host.control(() => giveRecord(this.#host, 'channel', this.#chan))
+    this.context.disown('channel', this)
+  }
+}

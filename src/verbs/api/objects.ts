@@ -1,0 +1,501 @@
+/**
+ * The objects of the verbs as programs see them. They name each other in circles (a queue pair its protection domain, that its
+ * context, the context the queue pairs that it imports), so their declarations stand together in this file; each class beside
+ * it implements one of them and knows the others only by these.
+ *
+ * Every object belongs to the thread that made it. Another thread, or another process on the same named segment, makes an
+ * *import* from its `handle`:
+ *
+ *   - An import is used as the original, in the thread that imported it.
+ *   - Closing an import ends the import only.
+ *   - When the owner closes the object, or ends, every verb of its imports throws EBADF, also when another object has taken its
+ *     record by then.
+ *   - Asynchronous events go to the context of the owner only.
+ *
+ * Members that are marked as internal are left out of the package's declarations (`stripInternal`).
+ */
+import type {
+  AhAttr,
+  CqInit,
+  DeviceAttr,
+  Engine,
+  GidEntry,
+  MwBind,
+  PortAttr,
+  QpAttr,
+  QpCap,
+  QpModify,
+  RecvWrInit,
+  SendWrInit,
+  SrqAttr,
+  SrqInit,
+} from '../provider/attributes.ts'
+import type { EventType, MwType, QpState, QpType } from '../provider/constants.ts'
+import type { Device } from '../provider/device.ts'
+import type { RecvWorkRequest, SendWorkRequest } from '../provider/work-request.ts'
+import type { WorkRequestBuilder } from './builder.ts'
+import type { WorkCompletion } from './work-completion.ts'
+
+/** What all objects share: they are closed once and used only before. */
+export interface VerbsObject extends Disposable {
+  /** Whether `close` was called here. */
+  readonly closed: boolean
+  /** Ends the object. EBADF if it is closed already, EBUSY while others need it. */
+  close(): void
+  /** @internal Throws EBADF if the object is closed, here or by the thread that made it. */
+  assertOpen(verb: string): void
+}
+
+// --- handles: what another thread or process imports; plain data, to be posted or sent as JSON -----------------------
+
+/** Of a protection domain, for `context.importPd`. */
+export interface PdHandle {
+  kind: 'pd'
+  ref: number
+}
+
+/** Of a memory region, for `context.importMr`. */
+export interface MrHandle {
+  kind: 'mr'
+  lkey: number
+}
+
+/** Of a completion queue, for `context.importCq`. */
+export interface CqHandle {
+  kind: 'cq'
+  ref: number
+}
+
+/** Of a shared receive queue, for `context.importSrq`. */
+export interface SrqHandle {
+  kind: 'srq'
+  ref: number
+}
+
+/** Of a queue pair, for `context.importQp`. */
+export interface QpHandle {
+  kind: 'qp'
+  ref: number
+  qpNum: number
+  type: QpType
+}
+
+// --- context ---------------------------------------------------------------------------------------------------------
+
+/** `ibv_async_event`: what happened, and to which object of this context. */
+export interface AsyncEvent {
+  /** What happened. */
+  type: EventType
+  /** The name of `type`, as in `EventType`. */
+  name: string
+  /** The queue pair to which it happened. */
+  qp?: QueuePair
+  /** Its number. */
+  qpNum?: number
+  /** The completion queue to which it happened. */
+  cq?: CompletionQueue
+  /** The shared receive queue to which it happened. */
+  srq?: SharedReceiveQueue
+  /** The port to which it happened, counted from 1. */
+  portNum?: number
+}
+
+/** How `createCq` makes a completion queue. */
+export interface CqOptions extends CqInit {
+  /** Where the events of the queue go (`reqNotify`); without one it can only be polled. */
+  channel?: CompletionChannel
+  /** Any value of the program, kept as `cq.cqContext`. */
+  cqContext?: unknown
+}
+
+/** The kinds of objects that a context counts. */
+export type MemberKind = 'pd' | 'cq' | 'channel' | 'srq' | 'mr' | 'mw' | 'ah' | 'qp'
+
+/**
+ * `ibv_context`: an opened device, its limits, its memory, its events, and everything made from it. Used by the thread that
+ * opened it; other threads open the device too.
+ */
+export interface Context extends VerbsObject {
+  /** The name that the device was opened by. */
+  readonly name: string
+  /** Whether the posting thread or a thread of the adapter executes requests. */
+  readonly engine: Engine
+
+  /** `ibv_query_device_ex`: limits and identity of the device. EBADF if the context is closed. */
+  queryDevice(): DeviceAttr
+  /** `ibv_query_port`; ports count from 1. EINVAL if there is no such port. */
+  queryPort(port: number): PortAttr
+  /** `ibv_query_gid`: the 16 bytes of an entry of the GID table. ENODATA if there is no entry `index`. */
+  queryGid(port: number, index: number): Uint8Array
+  /** `ibv_query_gid_ex`: an entry of the GID table. ENODATA if there is no entry `index`. */
+  queryGidEx(port: number, index: number): GidEntry
+  /** `ibv_query_gid_table`: all entries of the GID tables of all ports. */
+  queryGidTable(): GidEntry[]
+  /** `ibv_query_pkey`: an entry of the P_Key table. EINVAL if there is no entry `index`. */
+  queryPkey(port: number, index: number): number
+  /** `ibv_get_pkey_index`: the index of a P_Key in the table. EINVAL if it is not there. */
+  getPkeyIndex(port: number, pkey: number): number
+  /** Counters of the device by name, since it was made: messages, errors, and everything that was dropped. */
+  counters(): Record<string, number>
+
+  /**
+   * `bytes` of memory that the device can reach: page aligned, zeroed, shared with every thread of the segment. ENOMEM or ENOSPC
+   * if the segment, or the system, has no more.
+   */
+  alloc(bytes: number): Uint8Array
+  /** The `length` bytes at a device address, in whatever thread they were allocated. EINVAL outside of the segment's heap. */
+  view(addr: number, length: number): Uint8Array
+  /** Gives memory from `alloc` back. Deregister it first: the pages are handed out again. EINVAL if it is not of this context. */
+  free(buffer: Uint8Array): void
+
+  /** `ibv_alloc_pd`. ENOMEM if the segment has no record left. */
+  allocPd(): ProtectionDomain
+  /** `ibv_create_comp_channel`. ENOMEM if the segment has no record left. */
+  createCompChannel(): CompletionChannel
+  /**
+   * `ibv_create_cq` for at least `cqe` completions, 1 to `maxCqe`. ENOMEM if the table of CQs or the segment is full, EINVAL if
+   * the channel is of another context.
+   */
+  createCq(cqe: number, init?: CqOptions): CompletionQueue
+
+  /** An import of a protection domain; EINVAL if it is closed. */
+  importPd(handle: PdHandle): ProtectionDomain
+  /** An import of a memory region; EINVAL if it is deregistered. */
+  importMr(handle: MrHandle): MemoryRegion
+  /** An import of a CQ: both threads poll the same completions. EINVAL if the CQ is closed. */
+  importCq(handle: CqHandle): CompletionQueue
+  /** An import of an SRQ; EINVAL if it is closed. */
+  importSrq(handle: SrqHandle): SharedReceiveQueue
+  /** An import of a QP with its protection domain, CQs and SRQ. EINVAL if it is closed, or was made on another device. */
+  importQp<T extends QpType = QpType>(handle: QpHandle & { type: T }): QueuePair<T>
+
+  /** The next asynchronous event, or null if there is none now. Events of objects that were closed meanwhile are dropped. */
+  pollAsyncEvent(): AsyncEvent | null
+  /** `ibv_get_async_event`: blocks this thread until there is an event, at most `timeoutMs`; then null. */
+  getAsyncEvent(timeoutMs?: number): AsyncEvent | null
+  /** Events as they come: `for await (const event of context.asyncEvents())`. Ends when the context closes. */
+  asyncEvents(): AsyncGenerator<AsyncEvent, void, undefined>
+  /** Kept for those who know `ibv_ack_async_event`: events need no acknowledgement here. */
+  ackAsyncEvent(event: AsyncEvent): void
+
+  /** `ibv_close_device`: frees memory from `alloc`. EBUSY while anything that was made from it is open. */
+  close(): void
+
+  /** @internal */
+  readonly device: Device
+  /** @internal Number of its record. */
+  readonly slot: number
+  /** @internal Counts `member` as one of this context, which cannot be closed before it. */
+  adopt(kind: MemberKind, member: VerbsObject): void
+  /** @internal */
+  disown(kind: MemberKind, member: VerbsObject): void
+}
+
+// --- protection domain, memory ---------------------------------------------------------------------------------------
+
+/** What can be registered: bytes from `context.alloc`, or a range of device addresses, in bytes. */
+export type Registrable = Uint8Array | { addr: number; length: number }
+
+/** How `createQp` makes a queue pair. */
+export interface QpInit<T extends QpType> {
+  type: T
+  /** Gets the completions of sends. Of the context of the protection domain. */
+  sendCq: CompletionQueue
+  /** Gets the completions of receives; may be `sendCq`. */
+  recvCq: CompletionQueue
+  /** Receives are taken from it, and none are posted to the QP itself. */
+  srq?: SharedReceiveQueue
+  /** Sizes of the queues; what is missing is as in `defaultCap`. */
+  cap?: Partial<QpCap>
+  /** Every send work request makes a completion, signaled or not. */
+  sqSigAll?: boolean
+  /** Any value of the program, kept as `qp.qpContext`. */
+  qpContext?: unknown
+}
+
+/** `ibv_pd`: what may be used together. Used by the thread that made or imported it. */
+export interface ProtectionDomain extends VerbsObject {
+  readonly context: Context
+  /** For `context.importPd` in another thread. */
+  readonly handle: PdHandle
+
+  /**
+   * `ibv_reg_mr`: registers memory from `context.alloc`. `access` has bits of `Access`; `iova` is the address that work requests
+   * use for its first byte (default: its address in the segment; with `ZeroBased`: 0). EINVAL if the device cannot reach the
+   * memory or the rights contradict each other, ENOMEM if the device has `maxMr` regions, EOPNOTSUPP for `FlushPersistent`.
+   */
+  regMr(buffer: Registrable, access: number, options?: { iova?: number }): MemoryRegion
+  /** `ibv_alloc_mw`: a window without rights until it is bound. ENOMEM if the device has `maxMw` of them. */
+  allocMw(type: MwType): MemoryWindow
+  /**
+   * `ibv_create_qp`: a queue pair in RESET. EINVAL names what is wrong with `init`: its CQs and SRQ must be of this context.
+   * ENOMEM if the table of QPs, or the segment, is full; EBADF if a CQ or SRQ is closed.
+   */
+  createQp<T extends QpType>(init: QpInit<T>): QueuePair<T>
+  /** `ibv_create_srq`: receives for QPs of any type. ENOMEM if the table of SRQs, or the segment, is full. */
+  createSrq(init: SrqInit): SharedReceiveQueue
+  /**
+   * `ibv_create_ah`: the path to a port for UD requests. EINVAL names the field that is wrong, ENOMEM if the device has `maxAh`
+   * of them.
+   */
+  createAh(attr: AhAttr): AddressHandle
+  /**
+   * `ibv_create_ah_from_wc`: the return path to the sender of a UD message, from its completion and the GRH in the first 40 bytes
+   * of its buffer. It begins at the address that the message was sent to; EINVAL if the port has no such GID. A message that came
+   * over a multicast group is answered from the first GID of the sender's kind.
+   */
+  createAhFromWc(port: number, wc: WorkCompletion, grh: Uint8Array): AddressHandle
+  /** `ibv_dealloc_pd`. EBUSY while anything belongs to it. */
+  close(): void
+
+  /** @internal Number of its record in the table of protection domains. */
+  readonly slot: number
+  /** @internal A reference to its record. */
+  readonly ref: number
+  /** @internal First word of its record. */
+  readonly word: number
+}
+
+/**
+ * `ibv_mr`: rights to a range of memory, behind a random key. Any thread of the segment uses the keys; the thread that registered
+ * it changes and closes it.
+ */
+export interface MemoryRegion extends VerbsObject {
+  readonly pd: ProtectionDomain
+  /** The key of local accesses, in scatter/gather elements; 32 bits, unsigned. */
+  readonly lkey: number
+  /** The key that peers need; 32 bits, unsigned. */
+  readonly rkey: number
+  /** First address of the region, as work requests name it; 0 for a zero-based one. */
+  readonly addr: number
+  /** Bytes. */
+  readonly length: number
+  /** Bits of `Access`. */
+  readonly access: number
+  /** For `context.importMr` in another thread. */
+  readonly handle: MrHandle
+
+  /**
+   * `ibv_rereg_mr`: changes what `flags` (of `ReregFlag`) say; the keys stay. EINVAL if anything is wrong, EBUSY while windows
+   * are bound to the region: nothing is changed then.
+   */
+  rereg(flags: number, changes: { pd?: ProtectionDomain; buffer?: Registrable; access?: number }): void
+  /**
+   * `ibv_dereg_mr`. When it returns no adapter touches the memory any more. EBUSY while windows are bound to the region.
+   */
+  close(): void
+}
+
+/**
+ * `ibv_mw`: remote rights to a part of a memory region, given and taken by work requests. Used by the thread that allocated it.
+ */
+export interface MemoryWindow extends VerbsObject {
+  readonly pd: ProtectionDomain
+  readonly type: MwType
+  /** The present key. Of a type 2 window: set it to the key that the last bind gave. */
+  rkey: number
+  /** `ibv_dealloc_mw`; a bound window is unbound. */
+  close(): void
+}
+
+/** `ibv_ah`: the path to a port, for UD requests. Used by the thread that created it. */
+export interface AddressHandle extends VerbsObject {
+  readonly pd: ProtectionDomain
+  /** What it was made or modified with. */
+  readonly attr: Readonly<AhAttr>
+  /** From now on it leads elsewhere; requests that were posted keep their path. EINVAL names the field that is wrong. */
+  modify(attr: AhAttr): void
+  /** The address vector as it is now. */
+  query(): AhAttr
+  /** `ibv_destroy_ah`; requests that were posted with it keep their path. */
+  close(): void
+
+  /** @internal A reference to the protection domain. */
+  readonly pdRef: number
+  /** @internal Copies the address vector into a work request. */
+  copyTo(i32: Int32Array, av: number): void
+}
+
+// --- completion queue and channel ------------------------------------------------------------------------------------
+
+/**
+ * `ibv_cq`. Any thread that has it, or an import of it, may poll and arm it, also several at a time. One that is
+ * `singleThreaded` is polled by one thread only, which also resets and closes its QPs.
+ */
+export interface CompletionQueue extends VerbsObject {
+  readonly context: Context
+  readonly channel: CompletionChannel | null
+  /** What `createCq` was given. */
+  readonly cqContext: unknown
+  /** The completion that extended polling (`startPoll`, `nextPoll`) stands at. */
+  readonly current: WorkCompletion
+  /** For `context.importCq` in another thread. */
+  readonly handle: CqHandle
+  /** Completions that fit. */
+  readonly cqe: number
+  /** Whether `poll` would find something without giving the device time first. */
+  readonly filled: boolean
+
+  /**
+   * `ibv_poll_cq`: takes up to `max` completions (default: all that fit) into `wc`; how many it took, 0 if there are none, −1 if
+   * the CQ overran and all that it had kept was taken. EBADF if the CQ is closed. Allocates nothing.
+   */
+  poll(wc: WorkCompletion[], max?: number): number
+  /** `ibv_start_poll`: true if there is a completion; then it is in `current`. */
+  startPoll(): boolean
+  /** `ibv_next_poll`: the same for the next completion. */
+  nextPoll(): boolean
+  /** Kept for those who know `ibv_end_poll`: nothing is to be ended here. */
+  endPoll(): void
+  /**
+   * `ibv_req_notify_cq`: the next completion (with `solicitedOnly`: the next solicited one, or one with an error) makes an event
+   * on the channel. Poll once more after arming. An armed "any" is not weakened to "solicited". EINVAL without a channel.
+   */
+  reqNotify(solicitedOnly?: boolean): void
+  /** `ibv_ack_cq_events`: acknowledges events taken from the channel; all must be before the CQ is closed. EINVAL if `count` is more. */
+  ackEvents(count: number): void
+  /** `ibv_resize_cq` to at least `cqe`; completions that are in the CQ stay. EINVAL if they would not fit. */
+  resize(cqe: number): void
+  /** `ibv_destroy_cq`. EBUSY while QPs use it; blocks until all events that were taken are acknowledged. */
+  close(): void
+
+  /** @internal Number of its record in the table of CQs. */
+  readonly slot: number
+  /** @internal A reference to its record. */
+  readonly ref: number
+}
+
+/**
+ * `ibv_comp_channel`: events of completion queues that were armed. Used by the thread that created it; `wake` too.
+ */
+export interface CompletionChannel extends VerbsObject {
+  readonly context: Context
+  /** The CQ of the next event, or null if there is none now. */
+  tryGetEvent(): CompletionQueue | null
+  /** `ibv_get_cq_event`: blocks this thread until there is an event, at most `timeoutMs`; then null. For worker threads. */
+  getEvent(timeoutMs?: number): CompletionQueue | null
+  /** `getEvent` for the event loop, which goes on meanwhile. Null also after `wake`, or when the channel closes. */
+  nextEvent(timeoutMs?: number): Promise<CompletionQueue | null>
+  /**
+   * Like `nextEvent`, but the event is left where it is: take it with `tryGetEvent`. Use it if the CQ may be closed meanwhile:
+   * `close` blocks until every event that was taken has been acknowledged.
+   */
+  whenEvent(timeoutMs?: number): Promise<void>
+  /** Makes `nextEvent` and `whenEvent` of this thread end. */
+  wake(): void
+  /** Events as they come, without blocking the event loop: `for await (const cq of channel)`. Ends when the channel closes. */
+  [Symbol.asyncIterator](): AsyncGenerator<CompletionQueue, void, undefined>
+  /** `ibv_destroy_comp_channel`. EBUSY while CQs use it. */
+  close(): void
+
+  /** @internal Number of its record in the table of channels. */
+  readonly slot: number
+  /** @internal A CQ that sends its events here was made. */
+  attached(cq: CompletionQueue): void
+  /** @internal */
+  detached(cq: CompletionQueue): void
+}
+
+// --- queues of work requests -----------------------------------------------------------------------------------------
+
+/** `ibv_srq`. Any thread that has it, or an import of it, may post to it, also several at a time. */
+export interface SharedReceiveQueue extends VerbsObject {
+  readonly pd: ProtectionDomain
+  /** For `context.importSrq` in another thread. */
+  readonly handle: SrqHandle
+  /**
+   * `ibv_post_srq_recv`: posts a receive request and all that are linked to it. ENOMEM when `maxWr` are posted, EINVAL for more
+   * than `maxSge` elements; `badWr` of the error is the first that was not posted.
+   */
+  postRecv(wr: RecvWorkRequest | RecvWrInit): void
+  /** `ibv_modify_srq`: `srqLimit` arms the limit event (it fires once), `maxWr` resizes; what is posted stays. EINVAL if that does not fit. */
+  modify(attr: SrqAttr): void
+  /** `ibv_query_srq`. `srqLimit` is 0 when no limit event is armed. */
+  query(): Required<SrqAttr> & { maxSge: number }
+  /** `ibv_destroy_srq`. EBUSY while QPs use it. */
+  close(): void
+
+  /** @internal Number of its record in the table of SRQs. */
+  readonly slot: number
+  /** @internal A reference to its record. */
+  readonly ref: number
+}
+
+/** What `qp.query` gives. */
+export interface QpQuery<T extends QpType = QpType> {
+  attr: QpAttr
+  initAttr: {
+    type: T
+    cap: QpCap
+    sqSigAll: boolean
+    sendCq: CompletionQueue
+    recvCq: CompletionQueue
+    srq: SharedReceiveQueue | null
+  }
+}
+
+/**
+ * `ibv_qp`. Any thread that has it, or an import of it, may post, modify and query it, also several at a time; the order of their
+ * requests is that in which they post. Only the thread that created it closes it.
+ */
+export interface QueuePair<T extends QpType = QpType> extends VerbsObject {
+  readonly pd: ProtectionDomain
+  readonly type: T
+  /** The number that peers send to; 24 bits. */
+  readonly qpNum: number
+  readonly sendCq: CompletionQueue
+  readonly recvCq: CompletionQueue
+  readonly srq: SharedReceiveQueue | null
+  /** The sizes of its queues. */
+  readonly cap: Readonly<QpCap>
+  /** What `createQp` was given. */
+  readonly qpContext: unknown
+  /** For `context.importQp` in another thread. */
+  readonly handle: QpHandle
+  /** The state now; errors change it. */
+  readonly state: QpState
+  /** `ibv_wr_start` and its companions. */
+  readonly wr: WorkRequestBuilder
+
+  /**
+   * `ibv_modify_qp`: changes attributes and, with `state`, the state. Which attributes each transition requires and takes is in
+   * `qpTransitions`. EINVAL names the attribute that is missing, superfluous or wrong; EPERM for a Q_Key with its highest bit set.
+   *
+   * RESET forgets all requests and completions of the QP; with a `singleThreaded` CQ only the thread that polls it may do
+   * that. A path that is changed in SQD or RTS may mix with the old one in a packet that is sent again just then; the peer
+   * drops it as it drops any that went astray, and it is sent once more.
+   */
+  modify(attr: QpModify<T>): void
+  /** `ibv_query_qp`: what the attributes are now. */
+  query(): QpQuery<T>
+  /**
+   * `ibv_post_send`: posts a send work request and all that are linked to it. ENOMEM if the send queue is full, EINVAL for the
+   * first that cannot be posted (`badWr`); those before it are posted. Outcomes are completions on `sendCq`.
+   */
+  postSend(wr: SendWorkRequest | SendWrInit<T>): void
+  /**
+   * `ibv_post_recv`: posts a receive work request and all that are linked to it. EINVAL in RESET and on a QP with an SRQ, ENOMEM if
+   * the receive queue is full; `badWr` of the error is the first that was not posted. Outcomes are completions on `recvCq`.
+   */
+  postRecv(wr: RecvWorkRequest | RecvWrInit): void
+  /** `ibv_bind_mw`: binds a window of type 1; an empty length unbinds. Afterwards `mw.rkey` is the new key. Errors as of `postSend`. */
+  bindMw(mw: MemoryWindow, info: MwBind, options?: { wrId?: number; sendFlags?: number }): void
+  /**
+   * `ibv_attach_mcast`: lets this UD QP receive what is sent to the multicast group `gid` (16 bytes: ff…, or an IPv4 group as
+   * ::ffff:224.0.0.0 and above). EINVAL if it is attached already, ENOMEM if the group or the table is full, and what the device
+   * says if it cannot join the group: then the QP is not attached.
+   */
+  attachMcast(gid: Uint8Array, lid?: number): void
+  /** `ibv_detach_mcast`: ends what `attachMcast` began; EINVAL if the QP is not attached. */
+  detachMcast(gid: Uint8Array, lid?: number): void
+  /**
+   * `ibv_destroy_qp`; outstanding requests vanish without completions, and completions from the CQs. EBUSY while it is attached
+   * to a multicast group.
+   */
+  close(): void
+
+  /** @internal Number of its record in the table of QPs. */
+  readonly slot: number
+  /** @internal A reference to its record. */
+  readonly ref: number
+}
