@@ -25,7 +25,7 @@ const entryPoints = {
   wire: 'src/wire/index.ts',
 }
 const command = { verbena: 'src/cli/main.ts' }
-const comparison = { bench: 'src/bench/compare/main.ts' }
+const comparison = { bench: 'bench/main.ts' }
 
 /** Makes an entry point of each module that a thread or a process starts with. */
 function startedModules(entries) {
@@ -33,7 +33,7 @@ function startedModules(entries) {
   return {
     name: 'started modules',
     transform: {
-      filter: { id: /\/src\/.*\.ts$/, code: /\bentryModule\(/ },
+      filter: { id: /\/(src|bench)\/.*\.ts$/, code: /\bentryModule\(/ },
       handler(code, id) {
         if (basename(id) === 'entry-module.ts') return
         for (const [call, path] of code.matchAll(/\bentryModule\((?:import\.meta\.url, '([^']+)')?/g)) {

@@ -1,15 +1,12 @@
 #!/usr/bin/env node
 /**
- * The `verbena` command. Each command is a file under commands/ and is loaded only when it is asked for.
+ * The `verbena` command. Each command is a folder under tools/ and is loaded only when it is asked for.
  *
  * Exit codes: 0 done, 1 failed, 2 usage error, 130 and 143 interrupted by SIGINT and SIGTERM.
  */
 import { Command, CommanderError } from 'commander'
-// biome-ignore lint/style/noRestrictedImports: behind the door comes the library, which `--help` does not need
-import { version } from '../toolkit/version.ts'
-import { describeFailure, exitCodes } from './failure.ts'
-import { endOnFailedOutput } from './pipe.ts'
 import { commands } from './registry.ts'
+import { describeFailure, endOnFailedOutput, exitCodes, version } from './terminal/index.ts'
 
 const examples = `
 Examples:

@@ -9,41 +9,53 @@ export interface CommandFile {
 export const commands: Readonly<Record<string, { summary: string; load(): Promise<CommandFile> }>> = {
   start: {
     summary: 'measure with good defaults in under a minute, then write the report',
-    load: () => import('./commands/start.ts'),
+    load: () => import('../tools/start/index.ts'),
   },
   bench: {
     summary: 'measure: one-way latency, throughput, or rsockets beside TCP',
-    load: () => import('./commands/bench.ts'),
+    load: () => import('../tools/bench/index.ts'),
   },
-  report: { summary: 'make a report from saved results', load: () => import('./commands/report.ts') },
+  report: { summary: 'make a report from saved results', load: () => import('../tools/report/index.ts') },
   trace: {
     summary: 'look at captures of RDMA traffic: check, show, info, convert',
-    load: () => import('./commands/trace.ts'),
+    load: () => import('../tools/trace/index.ts'),
   },
   perf: {
     summary: 'perftest: bandwidth and latency between two processes',
-    load: () => import('./commands/perf.ts'),
+    load: () => import('../tools/perf/index.ts'),
   },
   rc_pingpong: { summary: 'ibv_rc_pingpong: messages to and fro, RC', load: pingPong('rc') },
   uc_pingpong: { summary: 'ibv_uc_pingpong: the same, UC', load: pingPong('uc') },
   ud_pingpong: { summary: 'ibv_ud_pingpong: the same, UD', load: pingPong('ud') },
   srq_pingpong: { summary: 'ibv_srq_pingpong: many RC queue pairs, one receive queue', load: pingPong('srq') },
-  rping: { summary: 'rping: RDMA READ and WRITE to and fro, RDMA CM', load: () => import('./commands/rping.ts') },
-  ucmatose: { summary: 'ucmatose: messages on RC connections, RDMA CM', load: () => import('./commands/ucmatose.ts') },
-  udaddy: { summary: 'udaddy: datagrams, RDMA CM', load: () => import('./commands/udaddy.ts') },
-  mckey: { summary: 'mckey: datagrams to a multicast group, RDMA CM', load: () => import('./commands/mckey.ts') },
-  cmtime: { summary: 'cmtime: how long connections of the RDMA CM take', load: () => import('./commands/cmtime.ts') },
-  rstream: { summary: 'rstream: streams over rsockets, or kernel TCP', load: () => import('./commands/rstream.ts') },
+  rping: { summary: 'rping: RDMA READ and WRITE to and fro, RDMA CM', load: () => import('../tools/rping/index.ts') },
+  ucmatose: {
+    summary: 'ucmatose: messages on RC connections, RDMA CM',
+    load: () => import('../tools/ucmatose/index.ts'),
+  },
+  udaddy: { summary: 'udaddy: datagrams, RDMA CM', load: () => import('../tools/udaddy/index.ts') },
+  mckey: { summary: 'mckey: datagrams to a multicast group, RDMA CM', load: () => import('../tools/mckey/index.ts') },
+  cmtime: {
+    summary: 'cmtime: how long connections of the RDMA CM take',
+    load: () => import('../tools/cmtime/index.ts'),
+  },
+  rstream: {
+    summary: 'rstream: streams over rsockets, or kernel TCP',
+    load: () => import('../tools/rstream/index.ts'),
+  },
   riostream: {
     summary: 'riostream: writes into mapped memory over rsockets',
-    load: () => import('./commands/riostream.ts'),
+    load: () => import('../tools/riostream/index.ts'),
   },
-  rcopy: { summary: 'rcopy: files over rsockets', load: () => import('./commands/rcopy.ts') },
-  udpong: { summary: 'udpong: datagrams over rsockets, or kernel UDP', load: () => import('./commands/udpong.ts') },
-  devices: { summary: 'list the adapters of this host', load: () => import('./commands/devices.ts') },
-  devinfo: { summary: 'show what an adapter can do', load: () => import('./commands/devinfo.ts') },
+  rcopy: { summary: 'rcopy: files over rsockets', load: () => import('../tools/rcopy/index.ts') },
+  udpong: {
+    summary: 'udpong: datagrams over rsockets, or kernel UDP',
+    load: () => import('../tools/udpong/index.ts'),
+  },
+  devices: { summary: 'list the adapters of this host', load: () => import('../tools/devices/index.ts') },
+  devinfo: { summary: 'show what an adapter can do', load: () => import('../tools/devinfo/index.ts') },
 }
 
 function pingPong(kind: 'rc' | 'uc' | 'ud' | 'srq'): () => Promise<CommandFile> {
-  return async () => (await import('./commands/pingpong.ts')).pingPongCommand(kind)
+  return async () => (await import('../tools/pingpong/index.ts')).pingPongCommand(kind)
 }

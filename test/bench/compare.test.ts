@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { compare } from '../../src/bench/compare/comparison.ts'
-import { SocketComparisons, socketJobs, wireSocketJobs } from '../../src/bench/compare/socket-jobs.ts'
-import { parseIperf, parseSockperf } from '../../src/bench/compare/tcp.ts'
-import { parseUcx } from '../../src/bench/compare/ucx.ts'
+import { compare } from '../../bench/comparison.ts'
+import { SocketComparisons, socketJobs, wireSocketJobs } from '../../bench/socket-jobs.ts'
+import { parseIperf, parseSockperf } from '../../bench/tcp.ts'
+import { parseUcx } from '../../bench/ucx.ts'
 
 import { loopbackDevice } from '../loopback.ts'
 

@@ -5,7 +5,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { CmtimeResult, MessageResult, RpingResult } from '../../src/cmtools/index.ts'
+import type { MessageResult } from '../../src/tools/cm-kit/run.ts'
+import type { CmtimeResult } from '../../src/tools/cmtime/run.ts'
+import type { RpingResult } from '../../src/tools/rping/run.ts'
 import {
   type Case,
   dropsAtEnd,

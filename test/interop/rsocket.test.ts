@@ -7,7 +7,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import type { RcopyResult, StreamResult } from '../../src/rstools/index.ts'
+import type { RcopyResult } from '../../src/tools/rcopy/run.ts'
+import type { StreamResult } from '../../src/tools/rs-kit/stream.ts'
 import {
   type Case,
   type Family,

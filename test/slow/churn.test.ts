@@ -1,7 +1,7 @@
 /** A connection between two processes goes on while others come to their segment, leave it, and are killed in it. */
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import type { RpingResult } from '../../src/cmtools/index.ts'
+import type { RpingResult } from '../../src/tools/rping/run.ts'
 import { canShare, segment } from '../cli/ends.ts'
 import { outcome, start, startScript } from '../cli/run.ts'
 

@@ -1,0 +1,36 @@
+/** A row of the comparison: medians of both sides, and their ratio. */
+
+import { medianOf } from '../src/stats/index.ts'
+
+export interface Comparison {
+  name: string
+  ours: number
+  /** Null when there is nothing to compare with, or it is not installed. */
+  peer: string | null
+  theirs: number | null
+  unit: string
+  /** Below 1 we are ahead; null without a peer. */
+  ratio: number | null
+}
+
+export type Order = 'less is better' | 'more is better'
+
+/** The medians of the rounds; `theirs` is not looked at without a peer. */
+export function compare(
+  name: string,
+  ours: readonly number[],
+  peer: string | null,
+  theirs: readonly number[],
+  unit: string,
+  order: Order,
+): Comparison {
+  const our = medianOf(ours)
+  if (peer === null) return { name, ours: rounded(our), peer: null, theirs: null, unit, ratio: null }
+  const their = medianOf(theirs)
+  const ratio = order === 'less is better' ? our / their : their / our
+  return { name, ours: rounded(our), peer, theirs: rounded(their), unit, ratio: Math.round(ratio * 1000) / 1000 }
+}
+
+function rounded(value: number): number {
+  return Number(value.toPrecision(4))
+}

@@ -1,0 +1,270 @@
+#!/usr/bin/env node
+/**
+ * `npm run bench`: Verbena side by side with other programs, in one run, in alternating rounds (ours, theirs, ours, …)
+ * because a machine changes from minute to minute. Of the rounds the median counts, on both sides. On shared memory:
+ *
+ *     latency     RC SEND, ping-pong, both sides busy polling, half a round trip    ucx_perftest -t tag_lat
+ *     bandwidth   stream of RC SENDs of 64 KiB                                      ucx_perftest -t tag_bw
+ *     figures without another program: heap per message, cost of polling
+ *
+ * and on a network, which is loopback, what wire-jobs.ts says; rsockets on both, what socket-jobs.ts says.
+ *
+ * Two latencies are compared, each with its like: `average`, the whole run over its messages ("overall" of
+ * ucx_perftest), and `median`, of single round trips ("50.0%ile").
+ */
+import { parseArgs } from 'node:util'
+import { getDeviceList, nativeAvailable } from '../src/index.ts'
+import { formatCount } from '../src/report/index.ts'
+import { devicePair } from '../src/tools/bench-kit/index.ts'
+import { parseInteger, UsageError } from '../src/tools/kit/index.ts'
+import { type Comparison, compare } from './comparison.ts'
+import { type HttpJob, httpJobs } from './http-jobs.ts'
+import { Ours, twoCores } from './ours.ts'
+import { endPrograms, isInstalled } from './programs.ts'
+import { SocketComparisons, type SocketJob, socketJobs, wireSocketJobs } from './socket-jobs.ts'
+import { runUcx, ucxInstalled } from './ucx.ts'
+import { WireEnds } from './wire-ends.ts'
+import { type WireJob, wireJobs } from './wire-jobs.ts'
+
+const latencySizes = [
+  { sizeBytes: 8, iterations: 1_000_000 },
+  { sizeBytes: 4096, iterations: 400_000 },
+  { sizeBytes: 32768, iterations: 100_000 },
+] as const
+const bandwidth = { sizeBytes: 65536, iterations: 50_000 } as const
+const manyQps = 1000
+const messagesForHeap = 1_000_000
+
+const help = `Usage: npm run bench -- [--json] [--only NAME] [--rounds N] [--device PAIR]
+
+Compares Verbena in one run with UCX (ucx_perftest, Debian package ucx-utils) on shared memory, and with UCX, iperf3 and
+sockperf over TCP on loopback; rsockets with TCP of the kernel, in the same loops and by iperf3 and sockperf. A program
+that is not installed is left out.
+
+  --only NAME    several with commas: latency-8, latency-4096, latency-32768, bandwidth, allocation, polling,
+                 rsocket-rr, rsocket-stream-4096, rsocket-stream-65536, rsocket-stream-1048576, http-1 or http-16 (under
+                 verbena/preload) on shared memory;
+                 write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections,
+                 rsocket-wire-rr or rsocket-wire-stream-65536 on a network; rsocket stands for all of its own
+  --rounds N     rounds of each comparison, of which the median counts (default: 7)
+  --device PAIR  only the comparisons on a network, between these two adapters, each in a process of its own, for
+                 rsockets in a thread (default: roce:127.0.0.1,roce:127.0.0.2; roce and shm:NAME stand for
+                 a pair)
+  --json         print one JSON document: {"comparisons":[{"name","ours","peer","theirs","unit","ratio"}]}
+`
+
+interface Job {
+  name: string
+  run(ours: Ours, rounds: number, peer: string | null, cores: readonly [number, number] | null): Promise<Comparison[]>
+}
+
+/** What an interrupt must end. */
+let ends: WireEnds | undefined
+
+const wirePair = 'roce:127.0.0.1,roce:127.0.0.2'
+
+const memoryJobs: Job[] = [
+  ...latencySizes.map(({ sizeBytes, iterations }) => ({
+    name: `latency-${sizeBytes}`,
+    run: async (ours: Ours, rounds: number, peer: string | null, cores: readonly [number, number] | null) => {
+      const our = { average: [] as number[], median: [] as number[] }
+      const their = { average: [] as number[], median: [] as number[] }
+      for (let round = 0; round < rounds; round++) {
+        const mine = await ours.pingPong(sizeBytes, iterations)
+        our.average.push(mine.averageNs)
+        our.median.push(mine.medianNs)
+        if (peer === null) continue
+        const other = await runUcx({ test: 'tag_lat', transport: 'posix', sizeBytes, iterations, cores })
+        their.average.push(other.averageNs)
+        their.median.push(other.medianNs)
+      }
+      const name = (statistic: string) => `one-way latency, RC SEND, ${formatCount(sizeBytes)} bytes, ${statistic}`
+      return [
+        compare(name('average'), our.average, peer, their.average, 'ns', 'less is better'),
+        compare(name('median'), our.median, peer, their.median, 'ns', 'less is better'),
+      ]
+    },
+  })),
+  {
+    name: 'bandwidth',
+    run: async (ours, rounds, peer, cores) => {
+      const our: number[] = []
+      const their: number[] = []
+      for (let round = 0; round < rounds; round++) {
+        our.push((await ours.stream(bandwidth.sizeBytes, bandwidth.iterations)).bytesPerSecond / 1e6)
+        if (peer === null) continue
+        const other = await runUcx({ test: 'tag_bw', transport: 'posix', ...bandwidth, cores })
+        their.push(other.bytesPerSecond / 1e6)
+      }
+      return [compare('bandwidth, RC SEND, 64 KiB', our, peer, their, 'MB/s', 'more is better')]
+    },
+  },
+  {
+    name: 'allocation',
+    run: async (ours) => {
+      const bytes = await ours.allocation(messagesForHeap)
+      return [
+        compare(
+          `heap growth per message, ${formatCount(messagesForHeap)} ping-pongs`,
+          [bytes],
+          null,
+          [],
+          'bytes',
+          'less is better',
+        ),
+      ]
+    },
+  },
+  {
+    name: 'polling',
+    run: async (ours, rounds) => {
+      const one = { empty: [] as number[], completion: [] as number[] }
+      const many = { empty: [] as number[], completion: [] as number[] }
+      for (let round = 0; round < rounds; round++) {
+        for (const [into, qps] of [
+          [one, 1],
+          [many, manyQps],
+        ] as const) {
+          const { emptyNs, completionNs } = await ours.polling(qps)
+          into.empty.push(emptyNs)
+          into.completion.push(completionNs)
+        }
+      }
+      const baseline = 'Verbena with 1 QP'
+      const qps = `${formatCount(manyQps)} QPs on one CQ`
+      return [
+        compare('poll of an empty CQ, 1 QP', one.empty, null, [], 'ns', 'less is better'),
+        compare(`poll of an empty CQ, ${qps}`, many.empty, baseline, one.empty, 'ns', 'less is better'),
+        compare(`poll, for each completion, ${qps}`, many.completion, baseline, one.completion, 'ns', 'less is better'),
+      ]
+    },
+  },
+]
+
+async function main(): Promise<number> {
+  const { values } = readArguments()
+  if (values.help) {
+    process.stdout.write(help)
+    return 0
+  }
+  const rounds = parseInteger('--rounds', values.rounds, 7, 1, 1000)
+  const chosen = choose(values.only, values.device !== undefined)
+  const wire = new WireEnds(pairOf(values.device))
+  ends = wire
+  const peer = ucxInstalled() ? 'UCX (posix shared memory)' : null
+  const say = (text: string) => {
+    if (!values.json) process.stdout.write(`${text}\n`)
+  }
+  for (const [program, name] of Object.entries({ ucx_perftest: 'ucx-utils', iperf3: 'iperf3', sockperf: 'sockperf' }))
+    if (!isInstalled(program))
+      process.stderr.write(`${program} is not installed, so it is not compared with: apt install ${name}\n`)
+  const ours = new Ours()
+  const sockets = new SocketComparisons(wire.devices)
+  const comparisons: Comparison[] = []
+  let failed = 0
+  const run = (job: Chosen): Promise<Comparison[]> => {
+    if ('sockets' in job) return job.sockets.run(sockets, rounds)
+    if ('http' in job) return job.http.run(rounds)
+    return 'wire' in job ? job.wire.run(wire, rounds, twoCores()) : job.memory.run(ours, rounds, peer, twoCores())
+  }
+  try {
+    for (const job of chosen) {
+      try {
+        for (const comparison of await run(job)) {
+          comparisons.push(comparison)
+          say(line(comparison))
+        }
+      } catch (error) {
+        failed++
+        process.stderr.write(`${job.name}: ${(error as Error).message}\n`)
+      }
+    }
+  } finally {
+    await Promise.all([ours.end(), wire.end(), sockets.end()])
+  }
+  if (values.json) process.stdout.write(`${JSON.stringify({ comparisons })}\n`)
+  else say(`\nMedians of ${rounds} alternating rounds. A ratio below 1 means that Verbena is ahead.`)
+  return failed === 0 ? 0 : 1
+}
+
+function line({ name, ours, theirs, peer, unit, ratio }: Comparison): string {
+  const figure = (value: number) => `${value >= 1000 ? formatCount(value) : value} ${unit}`
+  const theirText = theirs === null ? '' : `   ${peer}: ${figure(theirs)}   ratio ${ratio}`
+  return `${name.padEnd(62)} ${figure(ours).padStart(12)}${theirText}`
+}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      options: {
+        json: { type: 'boolean' },
+        only: { type: 'string' },
+        rounds: { type: 'string' },
+        device: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    })
+  } catch (error) {
+    throw new UsageError('npm run bench', `${(error as Error).message}\n\n${help}`)
+  }
+}
+
+type Chosen = { name: string } & (
+  | { memory: Job }
+  | { wire: WireJob }
+  | { sockets: SocketJob; network: boolean }
+  | { http: HttpJob }
+)
+
+/** Comparisons on shared memory come first: the machine is quiet then. */
+function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
+  const known: Chosen[] = [
+    ...(wireOnly ? [] : memoryJobs.map((memory) => ({ name: memory.name, memory }))),
+    ...(wireOnly ? [] : socketJobs.map((sockets) => ({ name: sockets.name, sockets, network: false }))),
+    ...(wireOnly || !nativeAvailable ? [] : httpJobs.map((http) => ({ name: http.name, http }))),
+    ...wireJobs.map((wire) => ({ name: wire.name, wire })),
+    ...wireSocketJobs.map((sockets) => ({ name: sockets.name, sockets, network: true })),
+  ]
+  if (only === undefined) {
+    if (wireOnly || getDeviceList().some(({ name }) => name.startsWith('roce'))) return known
+    return known.filter((job) => !('wire' in job) && !('network' in job && job.network))
+  }
+  return only.split(',').flatMap((name) => {
+    const found = known.filter((job) => job.name === name || job.name.startsWith(`${name}-`))
+    if (found.length === 0)
+      throw new UsageError(
+        '--only',
+        `'${name}' is not valid. Expected ${known.map((job) => job.name).join(', ')}, for example: --only ${known[0]!.name}`,
+      )
+    return found
+  })
+}
+
+function pairOf(text: string | undefined): readonly [string, string] {
+  const pair = text === undefined || text === 'roce' ? wirePair : devicePair(text)
+  const [first, second] = pair?.split(',') ?? []
+  if (first === undefined || second === undefined || first === second || /^shm\d/.test(first))
+    throw new UsageError(
+      '--device',
+      `'${text}' is not valid. Expected two adapters that two processes can reach, for example: --device ${wirePair}`,
+    )
+  return [first, second]
+}
+
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  process.once(signal, () => {
+    endPrograms()
+    ends?.kill()
+    process.exit(code)
+  })
+}
+try {
+  process.exitCode = await main()
+} catch (error) {
+  const usage = error instanceof UsageError
+  process.stderr.write(`${usage ? error.message : ((error as Error).stack ?? error)}\n`)
+  process.exitCode = usage ? 2 : 1
+}

@@ -1,0 +1,50 @@
+/** The machine and the versions, as a results document keeps them. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
+import { pathToFileURL } from 'node:url'
+import { version } from '../../cli/terminal/index.ts'
+import { lockMemory, nativeAvailable, nativeCrc32 } from '../../memory/index.ts'
+import type { Machine } from '../../report/index.ts'
+
+export function describeMachine(): Machine {
+  return {
+    cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: availableParallelism(),
+    memoryBytes: totalmem(),
+    os: `${platform()} ${release()} ${arch()}`,
+    load: loadavg()[0] ?? 0,
+    permitted: {},
+  }
+}
+
+const require = createRequire(import.meta.url)
+
+export function versions(): Record<string, string> {
+  const { node, v8 } = process.versions
+  return {
+    verbena: version,
+    node,
+    v8,
+    // What computes the CRC of packets.
+    crc32: nativeCrc32().name,
+    ...(nativeAvailable ? { koffi: koffiVersion() } : {}),
+  }
+}
+
+function koffiVersion(): string {
+  try {
+    const text = readFileSync(new URL('package.json', pathToFileURL(require.resolve('koffi'))), 'utf8')
+    return (JSON.parse(text) as { version: string }).version
+  } catch {
+    return 'unknown'
+  }
+}
+
+let locked: boolean | undefined
+
+/** `mlockall` for this process, once; whether it was permitted. */
+export function lockProcessMemory(): boolean {
+  locked ??= nativeAvailable && lockMemory()
+  return locked
+}

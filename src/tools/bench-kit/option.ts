@@ -1,0 +1,78 @@
+/**
+ * One table row for each setting of a benchmark: how the command line spells it, what it may be, and what it is when
+ * nobody says. Parsing, help and error messages all come from the row, so that they cannot disagree.
+ *
+ * A setting may be a list (`--size 8,64`), and an option may be repeated, which makes the list longer. Where one value
+ * has a comma in it (`--device shm0,shm1`, `--pin 0,1`), only repetition makes a list.
+ */
+import { integer, UsageError } from '../kit/index.ts'
+
+export interface SettingOption<V> {
+  /** `--size`, or `--inline` for one that also stands alone. */
+  flag: string
+  /** `<bytes>`, or `[on|off]` for one that also stands alone. */
+  argument: string
+  description: string
+  /** What a value must be, to complete "expected …". */
+  expected: string
+  example: string
+  fallback: readonly V[]
+  /** The value, or undefined if `text` is none. */
+  parse(text: string): V | undefined
+  /** The comma belongs to the value. */
+  whole?: boolean
+}
+
+/** The values that an option was given, in order and without doubles; `fallback` when it was not given. */
+export function parseList<V>(option: SettingOption<V>, texts: readonly (string | true)[] | undefined): V[] {
+  if (texts === undefined || texts.length === 0) return [...option.fallback]
+  const values: V[] = []
+  for (const given of texts) {
+    const text = given === true ? 'on' : given
+    for (const part of option.whole ? [text] : text.split(',')) {
+      const value = option.parse(part.trim())
+      if (value === undefined) throw new UsageError(option.flag, `'${part}' is not valid. ${expectation(option)}`)
+      if (!values.includes(value)) values.push(value)
+    }
+  }
+  return values
+}
+
+function expectation(option: SettingOption<unknown>): string {
+  return `Expected ${option.expected}, for example: ${option.flag} ${option.example}`
+}
+
+export function onOff(text: string): boolean | undefined {
+  return { on: true, true: true, yes: true, off: false, false: false, no: false }[text.toLowerCase()]
+}
+
+/** `shm0` stands for shm0 and its neighbour shm1: the two adapters between which a message travels. */
+export function devicePair(text: string): string | undefined {
+  const names = text.split(',').map((name) => name.trim())
+  if (names.some((name) => name === '') || names.length > 2) return undefined
+  return names.length === 2 ? names.join(',') : `${names[0]},${partnerOf(names[0]!)}`
+}
+
+/**
+ * The other adapter of the same host: shm0 ↔ shm1, shm:lab ↔ shm:lab/1, roce:127.0.0.1 ↔ roce:127.0.0.2. One without a
+ * neighbour talks to itself.
+ */
+function partnerOf(name: string): string {
+  if (name === 'shm0') return 'shm1'
+  if (name === 'shm1') return 'shm0'
+  const segment = /^(shm:[^/]+)(?:\/([01]))?$/.exec(name)
+  if (segment) return segment[2] === '1' ? segment[1]! : `${segment[1]}/1`
+  const loopback = /^(roce:127\.\d+\.\d+\.)([12])$/.exec(name)
+  if (loopback) return `${loopback[1]}${loopback[2] === '1' ? 2 : 1}`
+  return name
+}
+
+/** `auto`, `none`, or cores: `0,1`. */
+export function coreList(text: string): string | undefined {
+  if (text === 'auto' || text === 'none') return text
+  const cores = text.split(',').map((core) => integer(0, 8191)(core.trim()))
+  return cores.includes(undefined) ? undefined : cores.join(',')
+}
+
+/** What the command line parser hands over: each option's texts, `true` for one that stands alone. */
+export type GivenOptions = Record<string, readonly (string | true)[] | undefined>

@@ -1,0 +1,31 @@
+/** What the results of every benchmark begin with, and how they are saved while they grow. */
+import { currentCores, pinThread } from '../../memory/index.ts'
+import { type Results, type ResultsHead, saveResults } from '../../report/index.ts'
+import { describeMachine, lockProcessMemory, versions } from './machine.ts'
+
+/** Of a run that begins now; what the process needs to measure well is asked for, and what was permitted noted. */
+export function beginResults(command: string[]): ResultsHead {
+  const machine = describeMachine()
+  machine.permitted.lockedMemory = lockProcessMemory()
+  machine.permitted.pinnedThreads = pinThread(currentCores())
+  return {
+    format: 'verbena-results',
+    version: 1,
+    command,
+    startedAt: new Date().toISOString(),
+    durationSeconds: 0,
+    complete: false,
+    machine,
+    versions: versions(),
+  }
+}
+
+/** Saves them as they are then, with the time since now, the sets in the order of the plan. */
+export function saverOf(results: Results, outDir: string): () => void {
+  const started = performance.now()
+  return () => {
+    results.durationSeconds = (performance.now() - started) / 1000
+    results.sets.sort((a, b) => Number(a.id) - Number(b.id))
+    saveResults(outDir, results)
+  }
+}

@@ -1,0 +1,50 @@
+/** Options that come from a benchmark's table of settings. */
+import { type Command, Option } from 'commander'
+import { note } from '../../cli/terminal/index.ts'
+import { openDevice } from '../../index.ts'
+import { UsageError } from '../kit/index.ts'
+import type { SettingOption } from './option.ts'
+import type { LeftOut, Limits } from './product.ts'
+
+/** Every option may be repeated; its texts are collected and parsed later, where a wrong one can be explained. */
+export function addSettings(command: Command, options: object): void {
+  for (const option of Object.values(options) as SettingOption<unknown>[]) {
+    const fallback = option.fallback
+      .map((value) => (typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value)))
+      .join(',')
+    const text = fallback === '' ? option.description : `${option.description} (default: ${fallback})`
+    const defined = new Option(`${option.flag} ${option.argument}`, text)
+    defined.argParser((text: string, before: string[] | undefined) => [...(before ?? []), text])
+    if (option.argument.startsWith('[')) defined.preset('on')
+    command.addOption(defined)
+  }
+}
+
+/** The limits that hold for all adapters of the run, asked of the adapters themselves. */
+export function limitsOf(pairs: readonly string[]): Limits {
+  let mtu = Number.POSITIVE_INFINITY
+  let maxInlineData = Number.POSITIVE_INFINITY
+  for (const name of new Set(pairs.flatMap((pair) => pair.split(',')))) {
+    const context = open(name)
+    mtu = Math.min(mtu, context.queryPort(1).activeMtu)
+    maxInlineData = Math.min(maxInlineData, context.queryDevice().maxInlineData)
+    context.close()
+  }
+  return { mtu, maxInlineData }
+}
+
+function open(name: string): ReturnType<typeof openDevice> {
+  try {
+    return openDevice(name)
+  } catch (error) {
+    const { code, message } = error as Error & { code?: string }
+    // It says which there are. What else is wrong is not the name: the environment, perhaps.
+    if (code !== 'ENODEV') throw error
+    throw new UsageError('--device', `'${name}' cannot be used: ${message.replace(/^openDevice: /, '')}`)
+  }
+}
+
+export function tellLeftOut(leftOut: readonly LeftOut[]): void {
+  for (const { reason, combinations } of leftOut)
+    note(`left out ${combinations} ${combinations === 1 ? 'combination' : 'combinations'}: ${reason}`)
+}

@@ -1,0 +1,287 @@
+/**
+ * The one-way latency benchmark: a sending and a receiving thread, one set of settings after the other.
+ *
+ *     main thread   plans the sets, tells both threads to prepare and connect, saves what they measured
+ *     sender        stamps and posts messages, notes t_comp       latency-sender.ts
+ *     receiver      notes t_recv                                  latency-receiver.ts
+ *     stamper       with `stamp: send`, rewrites the stamps       latency-stamper.ts
+ *
+ * Each set is saved when it is done, so that whatever ends a run leaves what it had measured.
+ */
+import { join } from 'node:path'
+import { entryModule } from '../../memory/index.ts'
+import {
+  type LatencyResults,
+  type LatencySet,
+  latencies,
+  saveResults,
+  summarize,
+  writeTimestamps,
+} from '../../report/index.ts'
+import { beginResults, clearTimestamps, latencyPlot, type Plan, type PlannedSet, saverOf } from '../bench-kit/index.ts'
+import { Control, newControl, resetControl, Stop, stopText } from '../bench-thread/index.ts'
+import { type Peer, Peers } from '../kit/index.ts'
+import { type Prepared, type ReceiverReport, type SenderReport, type SetRequest, slotsOf } from './latency-set.ts'
+import type { StampRequest } from './latency-stamper.ts'
+import { type LatencySettings, maxBurst } from './settings.ts'
+import { receiverStamps } from './stamps.ts'
+
+export interface LatencyRun {
+  plan: Plan<LatencySettings>
+  /** Messages before each burst that are not recorded. */
+  warmup: number
+  seed: number
+  /** The command line, for the record. */
+  command: string[]
+  outDir: string
+  /** Aborting stops the threads; what was measured until then is saved. */
+  signal?: AbortSignal
+  /** Both ends are connected and begin with this set. */
+  onBegin?(settings: LatencySettings): void
+  onSet?(set: LatencySet, measured: number): void
+  /** What a person should know but that does not stop the run. */
+  onNote?(note: string): void
+}
+
+/** tv_nsec by message number; NaN where there is none. */
+export interface SetTimestamps {
+  tSubm: Float64Array
+  tRecv: Float64Array
+  tComp: Float64Array
+}
+
+const threads = {
+  sender: entryModule(import.meta.url, './latency-sender'),
+  receiver: entryModule(import.meta.url, './latency-receiver'),
+  stamper: entryModule(import.meta.url, './latency-stamper'),
+}
+
+const callTimeoutMs = 20_000
+const primingRounds = 3
+const primingPauseNs = 500
+
+/** Measures all sets of the plan and saves them in `outDir`; the results say whether all went well (`complete`). */
+export async function runLatency(run: LatencyRun): Promise<LatencyResults> {
+  const results: LatencyResults = {
+    ...beginResults(run.command),
+    tool: 'latency',
+    unit: 'ns',
+    sets: [],
+  }
+  const { permitted } = results.machine
+  const threads = new LatencyThreads()
+  const onAbort = () => threads.stop(Stop.interrupted)
+  run.signal?.addEventListener('abort', onAbort)
+  const save = saverOf(results, run.outDir)
+  clearTimestamps(run.outDir)
+  saveResults(run.outDir, results, latencyPlot(run.plan.sets.map(({ settings }) => settings)))
+  try {
+    await threads.prime(run)
+    let failed = false
+    for (const index of run.plan.order) {
+      if (run.signal?.aborted) break
+      const planned = run.plan.sets[index]!
+      const { set, timestamps, hugePages, note } = await threads.measure(planned, run)
+      permitted.hugePages = hugePages
+      if (note) run.onNote?.(note)
+      failed ||= set.error !== undefined
+      if (set.sent > 0 || !run.signal?.aborted) {
+        writeTimestamps(join(run.outDir, `${set.id}.csv`), timestamps)
+        results.sets.push(set)
+        save()
+        run.onSet?.(set, results.sets.length)
+      }
+    }
+    results.complete = !failed && results.sets.length === run.plan.sets.length
+  } finally {
+    run.signal?.removeEventListener('abort', onAbort)
+    await threads.end()
+    save()
+  }
+  return results
+}
+
+interface Measured {
+  set: LatencySet
+  timestamps: SetTimestamps
+  hugePages: boolean
+  note?: string
+}
+
+/** The threads, kept from one set to the next so that their code stays compiled; replaced when one fails. */
+class LatencyThreads {
+  readonly #control = newControl()
+  readonly #peers = new Peers()
+  #interrupted = false
+
+  /** Makes the threads leave their loops. */
+  stop(why: number): void {
+    if (why === Stop.interrupted) this.#interrupted = true
+    Atomics.store(this.#control, Control.stop, why)
+    Atomics.store(this.#control, Control.stamping, 0)
+    Atomics.notify(this.#control, Control.stop)
+  }
+
+  async end(): Promise<void> {
+    await this.#peers.terminate()
+  }
+
+  #peer(role: keyof typeof threads): Peer {
+    return this.#peers.get(role, threads[role], { control: this.#control })
+  }
+
+  /**
+   * Compiled code is tens of thousands of messages away from interpreted code, far more than a warm-up sends. So each
+   * kind of set is run a few times before the first one counts.
+   */
+  async prime({ plan, warmup, seed }: LatencyRun): Promise<void> {
+    const messages = Math.min(maxBurst, 8 * warmup)
+    const kinds = new Map<string, LatencySettings>()
+    for (const { settings } of plan.sets) {
+      const { service, op, poll, pollComp, engine } = settings
+      kinds.set([service, op, poll, pollComp, engine].join(), {
+        ...settings,
+        size: 8,
+        burst: messages,
+        pause: primingPauseNs,
+      })
+    }
+    for (let round = 0; round < primingRounds && messages > 0; round++) {
+      for (const settings of kinds.values()) {
+        if (this.#interrupted) return
+        await this.measure({ id: '000', settings, repeat: 0 }, { warmup: messages, seed })
+      }
+    }
+  }
+
+  async measure(
+    planned: PlannedSet<LatencySettings>,
+    { warmup, seed, onBegin }: Pick<LatencyRun, 'warmup' | 'seed' | 'onBegin'>,
+  ): Promise<Measured> {
+    const { settings, id, repeat } = planned
+    const request: SetRequest = { settings, warmup, seed, timeoutNs: timeoutNsOf(settings, warmup) }
+    resetControl(this.#control)
+    Atomics.store(this.#control, Control.stop, this.#interrupted ? Stop.interrupted : Stop.run)
+    const sender = this.#peer('sender')
+    const receiver = this.#peer('receiver')
+    let sent: SenderReport | undefined
+    let got: ReceiverReport | undefined
+    let prepared: [Prepared, Prepared] | undefined
+    let error: string | undefined
+    try {
+      prepared = await both(
+        sender.call<Prepared>('prepare', request, callTimeoutMs),
+        receiver.call<Prepared>('prepare', request, callTimeoutMs),
+      )
+      await both(
+        sender.call('connect', prepared[1], callTimeoutMs),
+        receiver.call('connect', prepared[0], callTimeoutMs),
+      )
+      onBegin?.(settings)
+      ;[sent, got] = await this.#run(sender, receiver, request, prepared[0])
+    } catch (failure) {
+      error = (failure as Error).message
+    }
+    error ??= sent?.error ?? got?.error ?? stopText(this.#control[Control.stop]!)
+    error ??= sent && sent.posted < settings.burst ? stopText(Stop.timeout) : undefined
+    // A thread that cannot give its QPs and buffers back is replaced before the next set.
+    for (const peer of [sender, receiver]) await peer.close(callTimeoutMs)
+    const timestamps = merge(sent, got)
+    const pinFailure = prepared?.[0].pinFailure || prepared?.[1].pinFailure
+    return {
+      set: summarizeSet(id, { ...settings, repeat }, timestamps, error),
+      timestamps,
+      hugePages: prepared?.every((end) => end.hugePages) ?? false,
+      ...(pinFailure ? { note: `--pin ${settings.pin} was not possible: ${pinFailure}` } : {}),
+    }
+  }
+
+  /** Both ends until both are through; when one fails, the other is told to stop. */
+  async #run(
+    sender: Peer,
+    receiver: Peer,
+    request: SetRequest,
+    prepared: Prepared,
+  ): Promise<[SenderReport, ReceiverReport]> {
+    const timeoutMs = (2 * request.timeoutNs) / 1e6 + 5000
+    const stopOthers = (failure: unknown): never => {
+      this.stop(Stop.timeout)
+      throw failure
+    }
+    let stamping: Promise<unknown> = Promise.resolve()
+    if (request.settings.stamp === 'send' && !receiverStamps(request.settings)) {
+      Atomics.store(this.#control, Control.stamping, 1)
+      stamping = this.#peer('stamper').call('stamp', this.#stampRequest(request, prepared), timeoutMs)
+    }
+    try {
+      return await both(
+        sender.call<SenderReport>('run', null, timeoutMs).catch(stopOthers),
+        receiver.call<ReceiverReport>('run', null, timeoutMs).catch(stopOthers),
+      )
+    } finally {
+      Atomics.store(this.#control, Control.stamping, 0)
+      await stamping
+    }
+  }
+
+  #stampRequest(request: SetRequest, { addr, strideBytes }: Prepared): StampRequest {
+    const { device, pin } = request.settings
+    const lengthBytes = slotsOf(request) * strideBytes
+    return { device: device.split(',')[0]!, pin, addr, lengthBytes, strideBytes, timeoutNs: 2 * request.timeoutNs }
+  }
+}
+
+/** Waits for both, also when one fails: neither may still run when the next step begins. */
+async function both<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
+  const settled = await Promise.allSettled([a, b])
+  for (const result of settled) if (result.status === 'rejected') throw result.reason
+  return settled.map((result) => (result as PromiseFulfilledResult<unknown>).value) as [A, B]
+}
+
+/** A generous bound for one phase, so that nothing hangs: what the pauses take, and a millisecond for each message. */
+function timeoutNsOf(settings: LatencySettings, warmup: number): number {
+  return 5e9 + Math.max(settings.burst, warmup) * (settings.pause + 1e6)
+}
+
+/** Brings what the two ends noted together, by message number. A message that did not arrive has no t_recv. */
+export function merge(sent: SenderReport | undefined, got: ReceiverReport | undefined): SetTimestamps {
+  const posted = sent?.posted ?? 0
+  const tSubm = new Float64Array(posted)
+  const tRecv = new Float64Array(posted).fill(Number.NaN)
+  const tComp = new Float64Array(posted)
+  for (let i = 0; i < posted; i++) {
+    tSubm[i] = sent!.stamps[i]!
+    const comp = sent!.comps[i]!
+    tComp[i] = comp < 0 ? Number.NaN : comp
+  }
+  for (let k = 0; k < (got?.received ?? 0); k++) {
+    const number = got!.numbers[k]!
+    if (number < 0 || number >= posted) continue
+    tSubm[number] = got!.stamps[k]!
+    tRecv[number] = got!.times[k]!
+  }
+  return { tSubm, tRecv, tComp }
+}
+
+/** The saved form of one set. Of unsignaled messages the few completions that drain the queue are no sample. */
+export function summarizeSet(
+  id: string,
+  settings: LatencySettings & { repeat: number },
+  timestamps: SetTimestamps,
+  error: string | undefined,
+): LatencySet {
+  const { tSubm, tRecv, tComp } = timestamps
+  if (settings.unsignaled) tComp.fill(Number.NaN)
+  const lat = summarize(latencies(tSubm, tRecv))
+  const comp = settings.unsignaled ? null : summarize(latencies(tSubm, tComp))
+  const set: LatencySet = {
+    id,
+    settings: { ...settings },
+    lat,
+    comp,
+    sent: tSubm.length,
+    lost: tSubm.length - lat.count,
+  }
+  if (error !== undefined) set.error = error
+  return set
+}

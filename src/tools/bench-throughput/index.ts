@@ -1,0 +1,2 @@
+/** Echo throughput: `verbena bench throughput`. */
+export { configure } from './command.ts'

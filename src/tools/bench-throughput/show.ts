@@ -1,0 +1,35 @@
+/** Runs a plan of throughput sets at the terminal: progress, then the table, or one JSON document. */
+
+import { paint, print, table } from '../../cli/terminal/index.ts'
+import { formatRate, type ThroughputResults } from '../../report/index.ts'
+import { measure, varying } from '../bench-kit/index.ts'
+import { runThroughput, type ThroughputRun } from './run.ts'
+
+/** The exit code. */
+export async function measureThroughput(run: Omit<ThroughputRun, 'command'>, json: boolean): Promise<number> {
+  return await measure({
+    ...{ outDir: run.outDir, json, plannedSets: run.plan.sets.length },
+    run: (hooks) => runThroughput({ ...run, ...hooks }),
+    describe: ({ settings }) => `${settings.technique}, ${settings.concurrent} under way`,
+    ...{ document: throughputDocument, show },
+  })
+}
+
+/** What --json prints. */
+export function throughputDocument(results: ThroughputResults): object {
+  return { runs: results.sets.map(({ id: _, ...set }) => set), unit: results.unit }
+}
+
+function show({ sets }: ThroughputResults, outDir: string): void {
+  const vary = varying(sets.map(({ settings }) => settings)).filter((key) => key !== 'qps')
+  const keys = vary.length > 0 ? vary : ['technique', 'concurrent', 'size']
+  const rows = sets.map(({ settings, messagesPerSecond, bytesPerSecond }) => [
+    ...keys.map((key) => String(settings[key] ?? '–')),
+    formatRate(messagesPerSecond),
+    formatRate(bytesPerSecond),
+  ])
+  print(paint('bold', 'Echo throughput') + paint('dim', ' (one direction)'))
+  if (rows.length > 0) print(table([...keys, 'messages/s', 'bytes/s'], rows))
+  print(`\nResults: ${outDir}`)
+  print(paint('dim', `Report:  verbena report ${outDir}`))
+}

@@ -1,0 +1,99 @@
+/** What the commands on the RDMA CM share: options, Ctrl-C, and the end. */
+import type { Command } from 'commander'
+import { exitCodes, interruptible } from '../../cli/terminal/index.ts'
+import { PortSpace } from '../../index.ts'
+import { oneOf, parseInteger, UsageError } from '../kit/index.ts'
+import type { CommonResult, Output } from './settings.ts'
+
+/** Those of `ucmatose`, `udaddy` and `mckey`. */
+export interface CountOptions {
+  c?: string
+  C?: string
+  S?: string
+}
+
+export function addCountOptions(command: Command): Command {
+  return command
+    .option('-c <number>', 'connections (default: 1)')
+    .option('-C <number>', 'messages on each connection (default: 10)')
+    .option('-S <bytes>', 'size of each message (default: 100)')
+}
+
+export function countSettings({ c, C, S }: CountOptions): {
+  connections: number
+  messageCount: number
+  messageSize: number
+} {
+  return {
+    connections: parseInteger('-c', c, 1, 1, 16_000),
+    messageCount: parseInteger('-C', C, 10, 0, 1_000_000),
+    messageSize: parseInteger('-S', S, 100, 0, 0x40000000),
+  }
+}
+
+export interface MessageOptions extends CountOptions {
+  s?: string
+  b?: string
+}
+
+export function addMessageOptions(command: Command): Command {
+  return addCountOptions(
+    command
+      .option('-s <server>', 'be the client of the server with this address or name')
+      .option('-b <address>', 'own address or name to bind to'),
+  )
+}
+
+export function messageSettings(options: MessageOptions): ReturnType<typeof countSettings> & {
+  server: string | undefined
+  bind: string | undefined
+} {
+  return { ...countSettings(options), server: options.s, bind: options.b }
+}
+
+/** `-f`: an address is known by its looks here. */
+export function checkFormat(format: string | undefined): void {
+  if (format !== undefined && oneOf('name', 'ip', 'ipv6', 'gid')(format) === undefined)
+    throw new UsageError('-f', `'${format}' is not valid. Expected name, ip, ipv6 or gid`)
+}
+
+const datagramSpaces = { udp: PortSpace.Udp, ipoib: PortSpace.IpOIb } as const
+
+/** `-P` of `udaddy`. */
+export function datagramSpace(name: 'udp' | 'ipoib'): PortSpace {
+  return datagramSpaces[name]
+}
+
+/** `-p` of `udaddy` and `mckey`: a port space by its number. */
+export function portSpaceOf(text: string | undefined): PortSpace {
+  const value = text === undefined ? PortSpace.Udp : Number(text)
+  if (value === PortSpace.Udp || value === PortSpace.IpOIb) return value
+  throw new UsageError('-p', `'${text}' is not valid. Expected 0x111 for UDP or 0x2 for IPoIB: it is no port number`)
+}
+
+const quiet: Output = { line: () => {}, error: () => {} }
+const terminal: Output = {
+  line: (text) => process.stdout.write(`${text}\n`),
+  error: (text) => process.stderr.write(`${text}\n`),
+}
+
+/** Runs a program to its end; the exit code. With `--json` only the result is printed. */
+export async function runTool<R extends CommonResult>(
+  json: boolean,
+  run: (options: { output: Output; signal: AbortSignal }) => Promise<R>,
+  last?: (result: R, output: Output) => void,
+): Promise<number> {
+  const interruption = interruptible('Stopping. Once more ends at once.')
+  try {
+    const result = await run({ output: json ? quiet : terminal, signal: interruption.signal })
+    if (json) process.stdout.write(`${JSON.stringify(result)}\n`)
+    else last?.(result, terminal)
+    const interrupted = interruption.exitCode()
+    if (interrupted !== undefined) return interrupted
+    if (result.failure === undefined) return exitCodes.done
+    process.stderr.write(`verbena: ${result.failure.message}\n`)
+    return exitCodes.failed
+  } finally {
+    interruption.dispose()
+  }
+}

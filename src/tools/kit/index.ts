@@ -1,0 +1,22 @@
+/** What the tools share: options and their errors, threads, and how two processes of one run find and tell each other. */
+export {
+  addressVector,
+  gidFromHex,
+  gidHex,
+  gidText,
+  isZero,
+  type LocalPort,
+  localPort,
+  type PortAddress,
+} from './address.ts'
+export { openInBrowser, wantsBrowser } from './browser.ts'
+export { pinApart } from './cores.ts'
+export { apart, checkShared, meetingPlace, meetingPlaceText, openNamed } from './device.ts'
+export { fullGidText, hexGuid } from './hex.ts'
+export { hostAddress, isOwnAddress } from './host-address.ts'
+export { integer, oneOf, parseInteger, parseNumber } from './option.ts'
+export { type Handlers, notify, Peer, PeerError, serve } from './peer.ts'
+export { Peers } from './peers.ts'
+export { addCommonOptions, type CommonOptions, commonSettings } from './rdma-options.ts'
+export { UsageError } from './usage.ts'
+export { connectTo, defaultPort, EndError, type EndErrorCode, listenOnce, quoted, Wire } from './wire.ts'

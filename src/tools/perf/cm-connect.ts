@@ -1,0 +1,199 @@
+/**
+ * `-R`: the queue pairs of both ends are connected by the RDMA CM. The ends still agree over TCP; the server tells there
+ * at which address and port it listens. A request says in its private data which queue pair it is for, and of UD which
+ * queue pair it comes from:  index u32 | number u32, big-endian.
+ *
+ * It blocks the data thread, which has nothing else to do then.
+ */
+import {
+  type AhAttr,
+  type CmEvent,
+  CmEventType,
+  type CmId,
+  type Context,
+  createEventChannel,
+  defaultQkey,
+  type EventChannel,
+  type PathMtu,
+  PortSpace,
+  type QpModify,
+  QpState,
+  QpType,
+  type QueuePair,
+} from '../../index.ts'
+import { EndError, gidText } from '../kit/index.ts'
+
+export interface CmAddressOfServer {
+  address: string
+  port: number
+}
+
+/** What the test wants of its queue pairs. */
+export interface CmWishes {
+  mtu: PathMtu
+  /** READs and atomics that may be outstanding. */
+  outs: number
+  accessFlags: number
+  /** Code of the local ACK timeout. */
+  qpTimeout: number
+  trafficClass: number
+}
+
+/** Of a UD queue pair: where its datagrams go. */
+export interface CmPeer {
+  ahAttr: AhAttr
+  qpNum: number
+}
+
+const privateBytes = 8
+/** Long enough for a peer that is still making its objects. */
+const patienceMs = 20_000
+
+export class CmEnd {
+  readonly #channel: EventChannel
+  readonly #context: Context
+  readonly #type: QpType
+  readonly #ids: CmId[] = []
+  readonly #kept: CmEvent[] = []
+
+  constructor(context: Context, type: QpType) {
+    this.#channel = createEventChannel({ device: context })
+    this.#context = context
+    this.#type = type
+  }
+
+  #createId(): CmId {
+    const id = this.#channel.createId(this.#type === QpType.UD ? PortSpace.Udp : PortSpace.Tcp, { qpType: this.#type })
+    this.#ids.push(id)
+    return id
+  }
+
+  /** The server listens on a port that is free. */
+  listen(gidIndex: number): CmAddressOfServer {
+    const id = this.#createId()
+    id.bindAddr({})
+    id.listen(0)
+    return { address: ipText(gidText(this.#context.queryGid(1, Math.max(0, gidIndex)))), port: id.localAddress.port }
+  }
+
+  /** The client's part: connects all of them; of UD their peers, by queue pair. */
+  connectAll(qps: readonly QueuePair[], server: CmAddressOfServer, wishes: CmWishes): CmPeer[] {
+    const connecting = new Map<CmId, number>()
+    for (const [i, qp] of qps.entries()) {
+      const id = this.#createId()
+      connecting.set(id, i)
+      id.resolveAddr(undefined, server)
+      this.#event(id, CmEventType.AddrResolved)
+      id.setOption('tos', wishes.trafficClass)
+      id.resolveRoute()
+      this.#event(id, CmEventType.RouteResolved)
+      const privateData = new Uint8Array(privateBytes)
+      const view = new DataView(privateData.buffer)
+      view.setUint32(0, i)
+      view.setUint32(4, qp.qpNum)
+      id.connect({ privateData, ...this.#param(qp, wishes) })
+    }
+    const peers: CmPeer[] = []
+    while (connecting.size > 0) {
+      const event = this.#next()
+      const i = connecting.get(event.id)
+      if (i === undefined) continue
+      const established = event.type === CmEventType.Established
+      if (!established && event.type !== CmEventType.ConnectResponse) throw failure(event)
+      if (this.#type === QpType.UD) peers[i] = { ahAttr: event.param.ahAttr!, qpNum: event.param.qpNum! }
+      else if (!established) {
+        this.#ready(event.id, qps[i]!, wishes)
+        event.id.establish()
+      }
+      connecting.delete(event.id)
+    }
+    return peers
+  }
+
+  /**
+   * The server's part: accepts as many. It does not wait until they are established: its queue pairs are ready, and the
+   * client says over TCP when its own are.
+   */
+  acceptAll(qps: readonly QueuePair[], wishes: CmWishes): CmPeer[] {
+    const peers: CmPeer[] = []
+    const asked = new Set<number>()
+    while (asked.size < qps.length) {
+      const event = this.#next()
+      if (event.type === CmEventType.Established) continue
+      if (event.type !== CmEventType.ConnectRequest) throw failure(event)
+      const { id, param } = event
+      this.#ids.push(id)
+      const { privateData } = param
+      const view = new DataView(privateData.buffer, privateData.byteOffset, privateData.byteLength)
+      const i = privateData.length >= privateBytes ? view.getUint32(0) : -1
+      const qp = qps[i]
+      if (qp === undefined || asked.has(i)) {
+        // Somebody else's.
+        id.reject()
+        continue
+      }
+      asked.add(i)
+      if (this.#type === QpType.UD) {
+        peers[i] = { ahAttr: param.ahAttr!, qpNum: view.getUint32(4) & 0xffffff }
+        id.accept({ qpNum: qp.qpNum, qkey: defaultQkey })
+      } else {
+        this.#ready(id, qp, wishes)
+        id.accept(this.#param(qp, wishes))
+      }
+    }
+    return peers
+  }
+
+  #param(qp: QueuePair, { outs }: CmWishes): { qpNum: number; responderResources?: number; initiatorDepth?: number } {
+    return this.#type === QpType.RC
+      ? { qpNum: qp.qpNum, responderResources: outs, initiatorDepth: outs }
+      : { qpNum: qp.qpNum }
+  }
+
+  /** To RTS with what the RDMA CM says, and what the test wants otherwise. */
+  #ready(id: CmId, qp: QueuePair, { mtu, outs, accessFlags, qpTimeout }: CmWishes): void {
+    const reliable = this.#type === QpType.RC
+    const rtr = id.initQpAttr(QpState.Rtr)
+    const modify = (attr: object): void => qp.modify(attr as QpModify<QpType>)
+    modify({ ...id.initQpAttr(QpState.Init), accessFlags })
+    modify({
+      ...rtr,
+      pathMtu: Math.min(mtu, rtr.pathMtu ?? mtu),
+      ...(reliable ? { maxDestRdAtomic: outs } : {}),
+    })
+    modify({ ...id.initQpAttr(QpState.Rts), ...(reliable ? { maxRdAtomic: outs, timeout: qpTimeout } : {}) })
+  }
+
+  /** Waits for an event of one id; those of others are kept. */
+  #event(id: CmId, type: CmEventType): void {
+    const others: CmEvent[] = []
+    for (;;) {
+      const event = this.#next()
+      if (event.id !== id) others.push(event)
+      else if (event.type === type) break
+      else throw failure(event)
+    }
+    this.#kept.push(...others)
+  }
+
+  #next(): CmEvent {
+    const event = this.#kept.shift() ?? this.#channel.getEvent(patienceMs)
+    if (event === undefined)
+      throw new EndError('PEER_SILENT', `waited ${patienceMs / 1000} s for the other end's RDMA CM, and nothing came`)
+    return event
+  }
+
+  close(): void {
+    for (const id of this.#ids) if (!id.closed) id.close()
+    this.#channel.close()
+  }
+}
+
+function failure(event: CmEvent): EndError {
+  return new EndError('CM', `-R: ${event.name}, error ${event.status}: the RDMA CM made no connection`)
+}
+
+/** An IPv4 address as such. */
+function ipText(gid: string): string {
+  return gid.replace(/^::ffff:(?=\d+\.)/, '')
+}

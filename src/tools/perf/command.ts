@@ -1,0 +1,360 @@
+/** `verbena perf send_lat | send_bw | write_lat | …`: perftest's measurements, both ends Verbena. */
+import { type Command, Option } from 'commander'
+import { exitCodes, interruptible, note, print, version } from '../../cli/terminal/index.ts'
+import { defaultPort, meetingPlaceText, oneOf, parseInteger, parseNumber, UsageError } from '../kit/index.ts'
+import { brokenLimits, type Limits, parseLatencyLimits } from './limits.ts'
+import { type Measured, type PerfResults, runPerf } from './session.ts'
+import {
+  allSizes,
+  atomicTypes,
+  checkSettings,
+  connections,
+  defaultIters,
+  type EndSettings,
+  isLatency,
+  maxQps,
+  type PerfSettings,
+  type PerfTest,
+  perfTests,
+  verbOf,
+} from './settings.ts'
+import { banner, heading, rows, title } from './table.ts'
+
+interface Options {
+  ibDev?: string
+  ibPort?: string
+  gidIndex?: string
+  port?: string
+  size?: string
+  all?: boolean
+  iters?: string
+  duration?: string
+  margin?: string
+  warmup?: string
+  qp?: string
+  txDepth?: string
+  rxDepth?: string
+  post_list?: string
+  connection?: string
+  mtu?: string
+  outs?: string
+  inline_size?: string
+  events?: boolean
+  bidirectional?: boolean
+  cqMod?: string
+  atomic_type?: string
+  sl?: string
+  qpTimeout?: string
+  rate?: string
+  report_gbits?: boolean
+  limit_bw?: string
+  limit_msgrate?: string
+  limit?: string[]
+  limit_lost?: string
+  wait?: string
+  timeout?: string
+  json?: boolean
+  rdma_cm?: boolean
+  comm_rdma_cm?: boolean
+}
+
+const overview = `
+Start a test without a host at one end, and with the first one's host at the other. The client's options hold; give
+the server only what concerns it alone (-d, -i, -x, -p, --json, limits). What it is given beyond that must agree.
+
+Examples:
+  verbena perf send_lat -d shm:lab                     the server,
+  verbena perf send_lat -d shm:lab localhost           and its client: half a round trip of SENDs
+  verbena perf write_bw -a --report_gbits localhost    all sizes from 2 bytes to 8 MiB
+  verbena perf send_lat --rate 50000 -D 10 localhost   latency under a load of 50,000 messages a second
+  verbena perf read_lat --limit p99=20,max=500 --json localhost
+                                                       exit code 1 if a percentile is above its limit`
+
+export function configure(command: Command): void {
+  command
+    .description('Measure bandwidth and latency between two processes, with the options and columns of perftest.')
+    .addHelpText('after', overview)
+  for (const test of perfTests) configureTest(test, command.command(test).summary(summaryOf(test)).exitOverride())
+}
+
+function summaryOf(test: PerfTest): string {
+  const what = {
+    send: 'SEND',
+    write: 'RDMA WRITE',
+    read: 'RDMA READ',
+    atomic: 'atomics',
+  }[verbOf(test)]
+  if (!isLatency(test)) return `bandwidth and message rate of ${what}`
+  return verbOf(test) === 'send' || verbOf(test) === 'write'
+    ? `half the round trip of ${what}`
+    : `time to completion of ${what}`
+}
+
+function configureTest(test: PerfTest, command: Command): void {
+  const latency = isLatency(test)
+  const verb = verbOf(test)
+  command
+    .description(`${title(test)}: ${summaryOf(test)}.`)
+    .argument('[host]', 'the server; without it this is the server')
+    .option('-d, --ib-dev <dev>', `adapter (default: ${meetingPlaceText})`)
+    .option('-i, --ib-port <port>', 'port of the adapter (default: 1)')
+    .option('-x, --gid-index <index>', 'GID of the port (default: none on InfiniBand, on Ethernet one that fits)')
+    .option('-p, --port <port>', `TCP port (default: ${defaultPort})`)
+  if (verb !== 'atomic')
+    command
+      .option('-s, --size <bytes>', `size of messages (default: ${latency ? 2 : 65536})`)
+      .option('-a, --all', 'sizes 2, 4, … 2^23')
+  command
+    .option('-n, --iters <number>', `messages${latency ? '' : ' of each queue pair'} (default: ${defaultIters(test)})`)
+    .option('-D, --duration <seconds>', 'end the test after this time instead')
+    .option(
+      '-f, --margin <seconds>',
+      'with -D: begin and end that are not measured (default: 2, at most a fifth of -D)',
+    )
+    .option(
+      '--warmup <number>',
+      `messages before the measurement (default: ${latency ? 'up to 10000, at most 1 s' : 'up to 5000 or 64 MiB'})`,
+    )
+    .option('-t, --tx-depth <number>', `send queue${latency ? ', used with --rate' : ''} (default: 128)`)
+  if (verb === 'send') command.option('-r, --rx-depth <number>', 'receive queue (default: 512)')
+  command
+    .option(
+      '-c, --connection <type>',
+      `${verb === 'send' ? 'RC, UC or UD' : verb === 'write' ? 'RC or UC' : 'RC'} (default: RC)`,
+    )
+    .option('-m, --mtu <bytes>', 'path MTU (default: what both ports can do)')
+  if (verb === 'read' || verb === 'atomic') command.option('-o, --outs <number>', 'outstanding requests (default: 16)')
+  else command.option('-I, --inline_size <bytes>', `largest message that is inline (default: ${latency ? 220 : 0})`)
+  if (verb === 'atomic')
+    command.option('-A, --atomic_type <type>', `${atomicTypes.join(' or ')} (default: FETCH_AND_ADD)`)
+  const events = new Option('-e, --events', 'sleep until a completion makes an event (default: poll)')
+  command.addOption(events.hideHelp(test === 'write_lat'))
+  if (!latency)
+    command
+      .option('-q, --qp <number>', 'queue pairs (default: 1)')
+      .option('-l, --post_list <number>', 'work requests that are posted together (default: 1)')
+      .option('-b, --bidirectional', 'both ends send; the columns are the sum')
+      .option('-Q, --cq-mod <number>', 'one of so many requests makes a completion (default: 100)')
+      .option('--report_gbits', 'Gb/sec instead of MiB/sec')
+      .option('-w, --limit_bw <value>', 'fail below this average bandwidth, in the unit of the report')
+      .option('-y, --limit_msgrate <value>', 'fail below this message rate, Mpps')
+  else
+    command
+      .option('-y, --limit_msgrate <value>', 'fail below this rate, Mpps')
+      .option(
+        '--limit <name=usec,…>',
+        'fail above: min, avg, stdev, max, p10 to p99.999',
+        (text: string, before: string[] = []) => [...before, text],
+      )
+      .option('--limit_lost <number>', 'fail if more messages are lost (UC, UD)')
+  command
+    .option(
+      '--rate <messages/s>',
+      latency
+        ? 'open loop: send at this rate, and count latency from the intended send time'
+        : 'each sender sends at this rate (default: as fast as it goes)',
+    )
+    .option('-S, --sl <level>', 'service level (default: 0)')
+    .option('-u, --qp-timeout <exponent>', 'ACK timeout of 4.096 µs · 2^exponent (default: 14)')
+    .option('-F, --CPU-freq', 'accepted as by perftest; the CPU frequency is not looked at')
+    .option('--wait <seconds>', 'client: try so long to connect while nobody listens (default: 0)')
+    .option('--timeout <seconds>', 'give up when nothing comes for so long; 0 waits for ever (default: 10)')
+    .option('--json', 'print one JSON document and nothing else')
+    .option('-R, --rdma_cm', 'let the RDMA CM connect the queue pairs')
+    .addOption(new Option('-z, --comm_rdma_cm').hideHelp())
+    .addHelpText('after', explanation(test))
+    .action(async (host: string | undefined, options: Options) => {
+      process.exitCode = await measure(test, host, options)
+    })
+}
+
+function explanation(test: PerfTest): string {
+  const verb = verbOf(test)
+  if (!isLatency(test))
+    return `
+Bandwidth is counted by the senders' completions; BW peak is the fastest window of a twentieth of the iterations, or
+with -D of 10 ms. MiB are 2^20 bytes, Gb 10^9 bits. Both ends print the figures of both.
+
+Examples:
+  verbena perf ${test} -d shm:lab                     the server,
+  verbena perf ${test} -d shm:lab localhost           and its client
+  verbena perf ${test} -q 4 -b -D 5 localhost         four queue pairs, both directions, 5 seconds`
+  const what =
+    verb === 'send' || verb === 'write'
+      ? 'Times are half the round trip; with --rate the whole of it, from the moment the message should have gone.'
+      : 'Times are from posting to the completion; with --rate from the moment the request should have gone.'
+  return `
+${what} No sample is dropped: t_max is the largest, t_typical the median. With -n percentiles are exact, with -D at most 0.1 %
+too high.
+
+Examples:
+  verbena perf ${test} -d shm:lab                     the server,
+  verbena perf ${test} -d shm:lab localhost           and its client
+  verbena perf ${test} --rate 10000 -D 5 localhost    under an open-loop load
+  verbena perf ${test} --limit p99=20,max=500 localhost`
+}
+
+interface Parsed {
+  settings: PerfSettings
+  given: Partial<PerfSettings>
+  end: EndSettings
+  limits: Limits
+  gbits: boolean
+}
+
+function parse(test: PerfTest, host: string | undefined, options: Options): Parsed {
+  if (options.comm_rdma_cm)
+    throw new UsageError('-z', 'the ends always agree over TCP here, and -R connects the queue pairs: leave it out')
+  const given: Partial<PerfSettings> = { test }
+  const latency = isLatency(test)
+  const verb = verbOf(test)
+  /** A setting that both ends share; remembered as given if it was. */
+  const shared = <K extends keyof PerfSettings>(key: K, text: unknown, value: PerfSettings[K]): PerfSettings[K] => {
+    if (text !== undefined) given[key] = value
+    return value
+  }
+  const integer = (flag: string, text: string | undefined, fallback: number, min: number, max: number): number =>
+    parseInteger(flag, text, fallback, min, max)
+  const choice = <V extends string>(flag: string, text: string | undefined, all: readonly V[]): V => {
+    const value = text === undefined ? all[0] : oneOf(...all)(text)
+    if (value === undefined)
+      throw new UsageError(flag, `'${text}' is not valid. Expected ${all.join(', ')}, for example: ${flag} ${all[0]}`)
+    return value
+  }
+  if (options.all && options.size !== undefined) throw new UsageError('-a', 'gives all sizes: leave out -s')
+  if (options.duration !== undefined && options.iters !== undefined)
+    throw new UsageError('-D', 'ends the test by time: leave out -n')
+  if (options.margin !== undefined && options.duration === undefined)
+    throw new UsageError('-f', 'is the margin of a test that time ends: give -D')
+  const duration = shared('duration', options.duration, parseNumber('-D', options.duration, 0, 0.1, 86_400))
+  const sizes =
+    verb === 'atomic'
+      ? [8]
+      : options.all
+        ? [...allSizes]
+        : [integer('-s', options.size, latency ? 2 : 65536, 1, 2 ** 30)]
+  const iters = duration > 0 ? 0 : integer('-n', options.iters, defaultIters(test), 1, 2 ** 40)
+  const txDepth = shared('txDepth', options.txDepth, integer('-t', options.txDepth, 128, 1, 16_000))
+  const settings: PerfSettings = {
+    test,
+    sizes: shared('sizes', options.size ?? options.all, sizes),
+    iters: shared('iters', options.iters, iters),
+    duration,
+    margin: shared('margin', options.margin, parseNumber('-f', options.margin, Math.min(2, duration / 5), 0, 3600)),
+    warmup: shared(
+      'warmup',
+      options.warmup,
+      options.warmup === undefined ? -1 : integer('--warmup', options.warmup, 1000, 0, 1e9),
+    ),
+    txDepth,
+    rxDepth: shared('rxDepth', options.rxDepth, integer('-r', options.rxDepth, 512, 2, 16_000)),
+    postList: shared('postList', options.post_list, integer('-l', options.post_list, 1, 1, 16_000)),
+    qps: shared('qps', options.qp, integer('-q', options.qp, 1, 1, maxQps)),
+    connection: shared('connection', options.connection, choice('-c', options.connection, connections)),
+    mtu: shared('mtu', options.mtu, integer('-m', options.mtu, 0, 0, 65536)),
+    outs: shared('outs', options.outs, integer('-o', options.outs, 16, 1, 128)),
+    inlineSize: shared(
+      'inlineSize',
+      options.inline_size,
+      integer('-I', options.inline_size, latency ? 220 : 0, 0, 65536),
+    ),
+    events: shared('events', options.events, options.events === true),
+    bidirectional: shared('bidirectional', options.bidirectional, options.bidirectional === true),
+    rate: shared('rate', options.rate, parseNumber('--rate', options.rate, 0, 0.01, 1e9)),
+    cqMod: shared('cqMod', options.cqMod, integer('-Q', options.cqMod, 100, 1, 16_000)),
+    atomicType: shared('atomicType', options.atomic_type, choice('-A', options.atomic_type, atomicTypes)),
+    qpTimeout: shared('qpTimeout', options.qpTimeout, integer('-u', options.qpTimeout, 14, 1, 31)),
+    rdmaCm: shared('rdmaCm', options.rdma_cm, options.rdma_cm === true),
+  }
+  checkSettings(settings)
+  const end: EndSettings = {
+    ...(host === undefined ? {} : { host }),
+    port: integer('-p', options.port, defaultPort, 1, 65535),
+    ...(options.ibDev === undefined ? {} : { device: options.ibDev }),
+    ibPort: integer('-i', options.ibPort, 1, 1, 255),
+    gidIndex: options.gidIndex === '-1' ? -1 : integer('-x', options.gidIndex, -1, 0, 65535),
+    sl: integer('-S', options.sl, 0, 0, 15),
+    waitMs: parseNumber('--wait', options.wait, 0, 0, 86_400) * 1000,
+    stallMs: parseNumber('--timeout', options.timeout, 10, 0, 86_400) * 1000,
+  }
+  const gbits = options.report_gbits === true
+  const limits: Limits = { latency: parseLatencyLimits(options.limit ?? []) }
+  if (options.limit_bw !== undefined)
+    limits.bandwidth = parseNumber('-w', options.limit_bw, 1, 0, 1e9) * (gbits ? 1e9 / 8 : 2 ** 20)
+  if (options.limit_msgrate !== undefined)
+    limits.messageRate = parseNumber('-y', options.limit_msgrate, 1, 0, 1e6) * 1e6
+  if (options.limit_lost !== undefined) limits.lost = integer('--limit_lost', options.limit_lost, 0, 0, 2 ** 40)
+  return { settings, given, end, limits, gbits }
+}
+
+/** The exit code. */
+async function measure(test: PerfTest, host: string | undefined, options: Options): Promise<number> {
+  const { settings, given, end, limits, gbits } = parse(test, host, options)
+  const json = options.json === true
+  const shown = { gbits }
+  const broken: string[] = []
+  const interruption = interruptible('Stopping; what was measured so far is shown. Once more ends at once.')
+  let results: PerfResults
+  let session: PerfResults | null = null
+  try {
+    results = await runPerf({
+      settings,
+      given,
+      end,
+      version,
+      signal: interruption.signal,
+      onListening: () => {
+        if (!json) note(`waiting for a client on TCP port ${end.port}`)
+      },
+      onBegin: (begun) => {
+        session = { ...begun, runs: [] }
+        if (!json) print(`${banner(begun)}\n${heading(begun, shown)}`)
+      },
+      onSize: (measured) => {
+        broken.push(...brokenLimits(limits, measured))
+        if (!json && hasFigures(measured)) for (const line of rows(session!, measured, shown)) print(line)
+      },
+    })
+  } catch (error) {
+    if (interruption.exitCode() !== undefined) return interruption.exitCode()!
+    throw error
+  } finally {
+    interruption.dispose()
+  }
+  if (json) process.stdout.write(`${JSON.stringify(document(results, broken))}\n`)
+  else print('-'.repeat(91))
+  for (const sentence of broken) process.stderr.write(`verbena: limit: ${sentence}\n`)
+  if (interruption.exitCode() !== undefined) {
+    if (!results.runs.some(hasFigures)) note('interrupted before anything was measured')
+    return interruption.exitCode()!
+  }
+  if (results.error !== undefined) {
+    process.stderr.write(`verbena: ${results.error}\n`)
+    return exitCodes.failed
+  }
+  return broken.length > 0 ? exitCodes.failed : exitCodes.done
+}
+
+/** Interrupted or failed before the measurement began, an end has nothing but zeros to show. */
+function hasFigures({ client, server }: Measured): boolean {
+  return [client, server].some(({ sent, received, latency }) =>
+    [sent?.messages, received?.messages, latency?.count].some((count) => count !== undefined && count > 0),
+  )
+}
+
+/** What `--json` prints. */
+function document({ role, settings, mtu, local, peer, runs, error }: PerfResults, brokenLimits: string[]): object {
+  return {
+    tool: 'perf',
+    test: settings.test,
+    role,
+    settings,
+    mtu,
+    local,
+    peer,
+    units: { latency: 'ns', rate: 'messages/s', size: 'bytes', time: 's' },
+    runs,
+    brokenLimits,
+    ...(error === undefined ? {} : { error }),
+  }
+}

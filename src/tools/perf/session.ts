@@ -1,0 +1,241 @@
+/**
+ * One end of `verbena perf`: it finds the other over TCP, agrees with it, and has its data thread measure one size after
+ * the other. Both ends get the reports of both.
+ */
+import { entryModule } from '../../memory/index.ts'
+import {
+  apart,
+  connectTo,
+  EndError,
+  gidFromHex,
+  gidText,
+  listenOnce,
+  Peer,
+  PeerError,
+  UsageError,
+  type Wire,
+} from '../kit/index.ts'
+import type { Opened, OpenRequest, PrepareRequest } from './data-end.ts'
+import { type EndReport, expect, hear, type Prepared, protocolVersion, say } from './protocol.ts'
+import { disagreement, type EndSettings, type PerfSettings } from './settings.ts'
+import { Control, newControl, resetControl, Stop, storePeerSent } from './state.ts'
+
+export interface PerfRun {
+  /** All of it at the client; what was given explicitly at the server. */
+  settings: PerfSettings
+  given: Partial<PerfSettings>
+  end: EndSettings
+  version: string
+  signal?: AbortSignal
+  onListening?(): void
+  /** Both ends have agreed. */
+  onBegin?(session: PerfSession): void
+  onSize?(measured: Measured): void
+}
+
+export interface PortShown {
+  device: string
+  lid: number
+  gid: string
+  gidIndex: number
+}
+
+export interface PerfSession {
+  role: 'client' | 'server'
+  settings: PerfSettings
+  /** Bytes: what both ports can do. */
+  mtu: number
+  local: PortShown
+  peer: string
+}
+
+/** What both ends measured with messages of one size. */
+export interface Measured {
+  /** Bytes. */
+  size: number
+  client: EndReport
+  server: EndReport
+}
+
+export interface PerfResults extends PerfSession {
+  runs: Measured[]
+  /** Why it ended early, if it did. */
+  error?: string
+}
+
+const callMs = 30_000
+const answerMs = 30_000
+const forever = Number.POSITIVE_INFINITY
+
+export async function runPerf(run: PerfRun): Promise<PerfResults> {
+  const client = run.end.host !== undefined
+  const control = newControl()
+  const thread = new Peer('data', entryModule(import.meta.url, './data-end'), { control })
+  let wire: Wire | null = null
+  try {
+    const opened = await callThread<Opened>(thread, 'open', { end: run.end, client } satisfies OpenRequest, callMs)
+    wire = await meet(run)
+    const agreed = client ? await hello(wire, run, opened) : await welcome(wire, run, opened)
+    const session: PerfSession = {
+      role: client ? 'client' : 'server',
+      settings: agreed.settings,
+      mtu: agreed.mtu,
+      local: {
+        device: opened.device,
+        lid: opened.lid,
+        gid: gidText(gidFromHex(opened.gid)!),
+        gidIndex: opened.gidIndex,
+      },
+      peer: wire.peer,
+    }
+    run.onBegin?.(session)
+    const results: PerfResults = { ...session, runs: [] }
+    for (const size of agreed.settings.sizes) {
+      const measured = await measure(thread, wire, control, { run, session, size, client })
+      results.runs.push(measured)
+      run.onSize?.(measured)
+      const error = measured.client.error ?? measured.server.error
+      if (error !== undefined) {
+        results.error = error
+        break
+      }
+    }
+    await callThread(thread, 'shut', null, callMs)
+    return results
+  } catch (error) {
+    if (wire && !wire.ended && !(error instanceof EndError && error.code === 'PEER_FAILED'))
+      await say(wire, { type: 'error', message: (error as Error).message.slice(0, 2000) }).catch(() => {})
+    throw error
+  } finally {
+    wire?.close()
+    await thread.terminate()
+  }
+}
+
+async function meet({ end, signal, onListening }: PerfRun): Promise<Wire> {
+  const options = signal ? { signal } : {}
+  if (end.host !== undefined) return await connectTo(end.host, end.port, { ...options, waitMs: end.waitMs })
+  return await listenOnce(end.port, { ...options, ...(onListening ? { onListening } : {}) })
+}
+
+interface Agreed {
+  settings: PerfSettings
+  mtu: number
+}
+
+async function hello(wire: Wire, run: PerfRun, { activeMtu, maxInlineData, device }: Opened): Promise<Agreed> {
+  const settings = { ...run.settings, inlineSize: Math.min(run.settings.inlineSize, maxInlineData) }
+  await say(wire, { type: 'hello', protocol: protocolVersion, verbena: run.version, activeMtu, device, settings })
+  const answer = await expect(wire, 'welcome', answerMs)
+  return agree(settings, activeMtu, answer.activeMtu)
+}
+
+async function welcome(wire: Wire, run: PerfRun, { activeMtu, device }: Opened): Promise<Agreed> {
+  const asked = await expect(wire, 'hello', answerMs)
+  if (asked.protocol !== protocolVersion)
+    throw new EndError(
+      'PEER_TEXT',
+      `the ends speak different versions of the protocol: Verbena ${asked.verbena} at the client, ${run.version} at the server`,
+    )
+  checkReach(device, asked.device)
+  const wrong = disagreement(run.given, asked.settings)
+  if (wrong !== null) throw new UsageError('the ends disagree', wrong)
+  const agreed = agree(asked.settings, activeMtu, asked.activeMtu)
+  await say(wire, { type: 'welcome', protocol: protocolVersion, verbena: run.version, activeMtu, device })
+  return agreed
+}
+
+function checkReach(here: string, there: string | undefined): void {
+  const why = there === undefined ? undefined : apart(here, there)
+  if (why !== undefined) throw new UsageError('-d', why)
+}
+
+function agree(settings: PerfSettings, here: number, there: number): Agreed {
+  const most = Math.min(here, there)
+  const mtu = settings.mtu === 0 ? most : settings.mtu
+  if (mtu > most) throw new UsageError('-m', `${mtu} is more than the active MTU of both ports: at most ${most}`)
+  if (settings.connection !== 'UD') return { settings, mtu }
+  const sizes = settings.sizes.filter((size) => size <= mtu)
+  if (sizes.length === 0) throw new UsageError('-s', `a UD message is one packet, at most the MTU of ${mtu} bytes`)
+  return { settings: { ...settings, sizes }, mtu }
+}
+
+interface Round {
+  run: PerfRun
+  session: PerfSession
+  size: number
+  client: boolean
+}
+
+async function measure(thread: Peer, wire: Wire, control: Int32Array, round: Round): Promise<Measured> {
+  const { settings, mtu } = round.session
+  resetControl(control)
+  const request: PrepareRequest = { settings, size: round.size, mtu, sameHost: wire.sameHost }
+  const mine = await callThread<Prepared>(thread, 'prepare', request, callMs)
+  await say(wire, { type: 'prepared', ...mine })
+  const theirs = await expect(wire, 'prepared', answerMs)
+  await callThread(thread, 'connect', theirs, callMs)
+  await say(wire, { type: 'ready' })
+  await expect(wire, 'ready', answerMs)
+
+  thread.onNotice = (value) => {
+    const { sent } = value as { sent: number }
+    // If it fails, the end of the connection is seen below.
+    say(wire, { type: 'sent', messages: sent }).catch(() => {})
+  }
+  const stop = (why: number) => () => {
+    Atomics.compareExchange(control, Control.stop, Stop.run, why)
+    Atomics.notify(control, Control.stop)
+  }
+  const interrupted = stop(Stop.interrupted)
+  round.run.signal?.addEventListener('abort', interrupted)
+  if (round.run.signal?.aborted) interrupted()
+  const forgetEnd = wire.onEnd(stop(Stop.peerGone))
+  const listening = listen(wire, control).catch((error: unknown) => {
+    stop(error instanceof EndError && error.code === 'PEER_FAILED' ? Stop.peerFailed : Stop.peerGone)()
+    return error as Error
+  })
+  const report = await callThread<EndReport>(thread, 'run', null, forever)
+  round.run.signal?.removeEventListener('abort', interrupted)
+  forgetEnd()
+  if (!wire.ended) await say(wire, { type: 'done', report })
+  const heard = await listening
+  thread.onNotice = null
+  await callThread(thread, 'close', null, callMs)
+  if (heard instanceof Error) {
+    // What this end found out itself says more than that the other one went away.
+    if (report.error !== undefined && Atomics.load(control, Control.stop) === Stop.run)
+      throw new EndError('WC_STATUS', report.error)
+    throw heard
+  }
+  return round.client
+    ? { size: round.size, client: report, server: heard }
+    : { size: round.size, client: heard, server: report }
+}
+
+/** What the peer says during a measurement; ends with its report. */
+async function listen(wire: Wire, control: Int32Array): Promise<EndReport> {
+  for (;;) {
+    const heard = await hear(wire, forever, 'its results')
+    if (heard.type === 'sent') storePeerSent(control, heard.messages)
+    else if (heard.type === 'done') {
+      // Nothing more will come from it.
+      if (heard.report.error !== undefined) Atomics.compareExchange(control, Control.stop, Stop.run, Stop.peerFailed)
+      return heard.report
+    } else throw new EndError('PEER_TEXT', `the peer said '${heard.type}' during a measurement`)
+  }
+}
+
+/** Calls the data thread; what it refuses as misuse is said as that. */
+async function callThread<T>(thread: Peer, name: string, argument: unknown, timeoutMs: number): Promise<T> {
+  try {
+    return await thread.call<T>(name, argument, timeoutMs)
+  } catch (error) {
+    const thrown = error instanceof PeerError ? error.thrown : null
+    const { message } = error as Error
+    const colon = message.indexOf(': ')
+    if (thrown?.name === 'UsageError') throw new UsageError(message.slice(0, colon), message.slice(colon + 2))
+    if (thrown?.code !== undefined) throw new EndError(thrown.code, message)
+    throw error
+  }
+}

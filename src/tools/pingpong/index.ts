@@ -1,0 +1,1 @@
+export { pingPongCommand } from './command.ts'

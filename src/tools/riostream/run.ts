@@ -1,0 +1,171 @@
+/**
+ * `riostream`: like rstream, but the data goes straight into the peer's memory (`riomap`, `riowrite`), which looks at the
+ * last byte of it until that changes. Tests, defaults and output are those of rdma-core's program.
+ *
+ *     client ↔ server   both map their buffer at offset 0; 16 bytes each way by send and recv; then for each iteration
+ *     client → server   `transfers` writes of the buffer; the last byte of the last one is the number of the turn
+ *     server → client   as many back, with the next number
+ */
+import { MSG_DONTWAIT, POLLERR, POLLHUP, POLLIN, PROT_WRITE } from '../../rsocket/index.ts'
+import { EndError } from '../kit/index.ts'
+import {
+  errorText,
+  failureOf,
+  finish,
+  isEagain,
+  Pattern,
+  type Run,
+  recvAll,
+  Session,
+  type SocketSettings,
+  type StreamResult,
+  type StreamRow,
+  type StreamSettings,
+  type StreamTest,
+  sendAll,
+  streamHeading,
+  streamLine,
+  streamOptions,
+  streamRow,
+  type ToolSocket,
+  type TransferOptions,
+  testsOf,
+  Waiter,
+} from '../rs-kit/index.ts'
+
+/** No turn has this number when a test begins. */
+const nobodysTurn = 255
+/** Looks at the byte between two looks at the connection. */
+const looks = 16
+
+export async function runRiostream(settings: StreamSettings, { stop, tell }: Run): Promise<StreamResult> {
+  const role = settings.server === undefined ? 'server' : 'client'
+  const result: StreamResult = { tool: 'riostream', role, socket: 'rsocket', rows: [] }
+  const waiter = new Waiter(stop, settings.stallMs)
+  const session = new Session(settings, waiter)
+  const connections = testsOf(settings)
+  const largest = Math.max(16, ...connections.flat().map(({ size }) => size))
+  const purposes = connections.length === 1 ? (['mixed'] as const) : (['latency', 'bandwidth'] as const)
+  const options = (i: number): SocketSettings => ({ ...streamOptions(settings, purposes[i]!), mappings: 1 })
+  try {
+    await session.open(options(0))
+    tell({ line: streamHeading })
+    for (const [i, tests] of connections.entries()) {
+      const socket = session.next(options(i))
+      try {
+        const stream = new MappedStream(settings, waiter, socket, largest)
+        for (const test of tests) {
+          const row = stream.run(test)
+          result.rows.push(row)
+          tell({ line: streamLine(row) })
+        }
+      } finally {
+        finish(socket)
+      }
+    }
+  } catch (error) {
+    result.failure = failureOf(error)
+  } finally {
+    session.close()
+  }
+  return result
+}
+
+class MappedStream {
+  readonly #client: boolean
+  readonly #waiter: Waiter
+  readonly #socket: ToolSocket
+  readonly #options: TransferOptions
+  readonly #buffer: Uint8Array
+  readonly #sync: Uint8Array = new Uint8Array(16)
+  readonly #sent: Pattern | undefined
+  readonly #received: Pattern | undefined
+
+  constructor(
+    { server, async, blocking, verify }: StreamSettings,
+    waiter: Waiter,
+    socket: ToolSocket,
+    largest: number,
+  ) {
+    this.#client = server !== undefined
+    this.#waiter = waiter
+    this.#socket = socket
+    this.#options = { flags: blocking ? 0 : MSG_DONTWAIT, async }
+    this.#buffer = socket.rsocket!.alloc(largest)
+    this.#sent = verify ? new Pattern() : undefined
+    this.#received = verify ? new Pattern() : undefined
+  }
+
+  run({ name, size, transfers, iterations }: StreamTest): StreamRow {
+    const { rsocket } = this.#socket
+    const bytes = this.#buffer.subarray(0, size)
+    const last = size - 1
+    bytes[last] = nobodysTurn
+    const offset = rsocket!.riomap(bytes, PROT_WRITE, 0, 0)
+    if (offset !== 0) throw this.#failed('riomap', offset)
+    const [first, second] = this.#client ? [sendAll, recvAll] : [recvAll, sendAll]
+    first(this.#waiter, this.#socket, this.#sync, this.#options)
+    second(this.#waiter, this.#socket, this.#sync, this.#options)
+    let turn = 0
+    const start = performance.now()
+    for (let i = 0; i < iterations; i++) {
+      if (!this.#client) this.#await(bytes, turn++ & 255)
+      for (let t = 1; t < transfers; t++) this.#write(bytes, 0, size)
+      this.#sent?.fill(bytes.subarray(0, last))
+      bytes[last] = turn++ & 255
+      this.#writeLast(bytes)
+      if (this.#client) this.#await(bytes, turn++ & 255)
+      if (this.#waiter.stopped) throw new EndError('INTERRUPTED', 'interrupted')
+    }
+    const row = streamRow(name, size, transfers, iterations, performance.now() - start)
+    rsocket!.riounmap(bytes)
+    return row
+  }
+
+  /** With a check the last byte goes by itself: one write need not place its bytes in order. */
+  #writeLast(bytes: Uint8Array): void {
+    const last = bytes.length - 1
+    if (this.#sent !== undefined && last > 0) {
+      this.#write(bytes, 0, last)
+      this.#write(bytes, last, bytes.length)
+    } else this.#write(bytes, 0, bytes.length)
+  }
+
+  #write(bytes: Uint8Array, from: number, to: number): void {
+    const { rsocket } = this.#socket
+    for (let at = from; at < to; ) {
+      const n = rsocket!.riowrite(bytes.subarray(at, to), at, this.#options.flags)
+      if (n > 0) {
+        at += n
+        this.#waiter.progress()
+      } else if (isEagain(n) || n === 0) this.#rest('room to write')
+      else throw this.#failed('riowrite', n)
+    }
+  }
+
+  /** Looks at the last byte until it is the peer's turn's. */
+  #await(bytes: Uint8Array, turn: number): void {
+    const last = bytes.length - 1
+    for (let i = 1; Atomics.load(bytes, last) !== turn; i++) {
+      if (i % looks !== 0) continue
+      // The device gets time, and the end of the connection is seen.
+      const revents = this.#socket.poll(POLLIN, 0)
+      if ((revents & (POLLERR | POLLHUP)) !== 0 && Atomics.load(bytes, last) !== turn)
+        throw new EndError('PEER_GONE', `riostream: ${this.#socket.reason() || 'the peer ended the connection'}`)
+      this.#waiter.nap('the peer to write')
+    }
+    this.#waiter.progress()
+    const wrong = this.#received?.wrongByte(bytes.subarray(0, last)) ?? -1
+    if (wrong >= 0) throw new EndError('DATA', `data verification failed byte ${wrong}`)
+  }
+
+  /** What was written before gets done, which makes room. */
+  #rest(what: string): void {
+    this.#socket.poll(POLLIN, 0)
+    this.#waiter.nap(what)
+  }
+
+  #failed(what: string, result: number): EndError {
+    return new EndError('PEER_GONE', `${what}: ${this.#socket.reason() || errorText(result)}`)
+  }
+}

@@ -1,0 +1,61 @@
+/** What the commands on rsockets share: options, Ctrl-C, and the end. */
+
+import { exitCodes, interruptible } from '../../cli/terminal/index.ts'
+import { PeerError, parseInteger, UsageError } from '../kit/index.ts'
+import { runTool, type Tool } from './run.ts'
+import type { CommonResult, Notice } from './settings.ts'
+
+/** Letters and words of `-T`; it may be given several times. */
+export function testOptions<K extends string>(given: readonly string[] | undefined, known: readonly K[]): Set<K> {
+  const chosen = new Set<K>()
+  for (const text of given ?? []) {
+    const lower = text.toLowerCase()
+    const found = known.find((name) => (text.length === 1 ? name[0] === lower : name.startsWith(lower)))
+    if (found === undefined || lower === '')
+      throw new UsageError(
+        '-T',
+        `'${text}' is not valid. Expected ${known.map((name) => `${name[0]} or ${name}`).join(', ')}`,
+      )
+    chosen.add(found)
+  }
+  return chosen
+}
+
+export function collect(text: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), text]
+}
+
+export function portOf(text: string | undefined, fallback: number): number {
+  return parseInteger('-p', text, fallback, 1, 65535)
+}
+
+/** Runs a program to its end; the exit code. With `--json` only the result is printed. */
+export async function runRsTool(
+  tool: Tool,
+  settings: object,
+  role: CommonResult['role'],
+  json: boolean,
+): Promise<number> {
+  const interruption = interruptible('Stopping. Once more ends at once.')
+  const tell = ({ line, part, error }: Notice): void => {
+    if (json) return
+    if (line !== undefined) process.stdout.write(`${line}\n`)
+    if (part !== undefined) process.stdout.write(part)
+    if (error !== undefined) process.stderr.write(`${error}\n`)
+  }
+  try {
+    const result = await runTool(tool, settings, role, { tell, signal: interruption.signal })
+    if (json) process.stdout.write(`${JSON.stringify(result)}\n`)
+    const interrupted = interruption.exitCode()
+    if (interrupted !== undefined) return interrupted
+    if (result.failure === undefined) return exitCodes.done
+    process.stderr.write(`verbena: ${result.failure.message}\n`)
+    return exitCodes.failed
+  } catch (error) {
+    // Thrown in the thread: what it was decides what it means.
+    if (!(error instanceof PeerError) || error.thrown === null) throw error
+    throw Object.assign(new Error(error.message), error.thrown)
+  } finally {
+    interruption.dispose()
+  }
+}

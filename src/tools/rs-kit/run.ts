@@ -1,0 +1,49 @@
+/** From the main thread: a program on rsockets in a thread of its own. */
+import { Peer } from '../kit/index.ts'
+import type { CommonResult, Notice, Tell } from './settings.ts'
+
+/** A thread that hangs in a call is ended after so long. */
+const graceMs = 2000
+/** Programs run for as long as they run. */
+const longestMs = 24 * 86_400_000
+
+/** A program and the module of its thread, which calls `serveTool`. */
+export interface Tool {
+  name: string
+  thread: URL
+}
+
+/** The result, also when it was interrupted. Throws PeerError with the name and code of what was thrown in the thread. */
+export async function runTool<R extends CommonResult>(
+  { name, thread }: Tool,
+  settings: object,
+  role: CommonResult['role'],
+  options: { tell: Tell; signal?: AbortSignal | undefined },
+): Promise<R> {
+  const { tell, signal } = options
+  const stop = new Int32Array(new SharedArrayBuffer(4))
+  const peer = new Peer(name, thread)
+  peer.onNotice = (notice) => tell(notice as Notice)
+  let grace: NodeJS.Timeout | undefined
+  let killed = false
+  const halt = (): void => {
+    Atomics.store(stop, 0, 1)
+    Atomics.notify(stop, 0)
+    grace = setTimeout(() => {
+      killed = true
+      void peer.terminate()
+    }, graceMs)
+  }
+  if (signal?.aborted) halt()
+  signal?.addEventListener('abort', halt)
+  try {
+    return await peer.call<R>('run', { settings, stop }, longestMs)
+  } catch (error) {
+    if (!killed) throw error
+    return { tool: name, role, failure: { code: 'INTERRUPTED', message: 'interrupted' } } as R
+  } finally {
+    signal?.removeEventListener('abort', halt)
+    clearTimeout(grace)
+    await peer.terminate()
+  }
+}

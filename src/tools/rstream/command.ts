@@ -1,0 +1,55 @@
+/** `verbena rstream`: rdma-core's rstream with Verbena's adapters. */
+import type { Command } from 'commander'
+import { entryModule } from '../../memory/index.ts'
+import { addCommonOptions, UsageError } from '../kit/index.ts'
+import {
+  addStreamOptions,
+  collect,
+  rstreamPort,
+  runRsTool,
+  type StreamOptions,
+  streamSettings,
+  testOptions,
+} from '../rs-kit/index.ts'
+
+const tool = { name: 'rstream', thread: entryModule(import.meta.url, './rstream-thread') }
+
+const examples = `
+Without -s it is the server. The client sends messages and the server sends as many back, over rsockets: first single
+ones of several sizes (latency), then many at a time (bandwidth). With -I, -C or -S SIZE there is one test only. Options,
+messages and output are those of rstream of librdmacm, which can be the peer in either role. -I, -C, -S and the v of -T
+must be the same at both ends.
+
+  -T s  sockets        TCP of the kernel instead of rsockets, by the same loops and system calls
+  -T a  async          poll before every call
+  -T b  blocking       calls that wait (default: they return at once and are tried again)
+  -T n  nonblocking    the default
+  -T r  resolve        nothing changes: addresses are always resolved by the RDMA CM
+  -T v  verify         check every byte; exit code 1 if one is wrong
+
+Examples:
+  verbena rstream -b 127.0.0.1                              a server in one terminal,
+  verbena rstream -s 127.0.0.1                              its client in another
+  verbena rstream --device shm:lab                          in shared memory,
+  verbena rstream --device shm:lab -s localhost -S 4096 -I 1000 -C 1 -T v
+  verbena rstream -T s                                      kernel TCP, to compare with,
+  verbena rstream -T s -s localhost --json
+
+Not here, with the reason when asked for: -T f`
+
+export function configure(command: Command): void {
+  command.description('Latency and bandwidth of streams over rsockets, as rstream measures them.')
+  addStreamOptions(command, rstreamPort)
+    .option('-k <seconds>', 'keepalives after so long a silence')
+    .option('-T <option>', 'what and how to test, see below; may be repeated', collect)
+  addCommonOptions(command)
+    .addHelpText('after', examples)
+    .action(async (options: StreamOptions) => {
+      const chosen = testOptions(options.T, ['socket', 'async', 'blocking', 'fork', 'nonblocking', 'resolve', 'verify'])
+      if (chosen.has('fork'))
+        throw new UsageError('-T f', 'a Node.js program cannot fork: leave it out, -T s alone is TCP')
+      const role = options.s === undefined ? 'server' : 'client'
+      const settings = streamSettings(options, chosen)
+      process.exitCode = await runRsTool(tool, settings, role, options.json === true)
+    })
+}

@@ -1,0 +1,28 @@
+/** `verbena trace`: looking at what is on the wire, each a command of its own. */
+import type { Command } from 'commander'
+
+const examples = `
+A capture is a pcap or pcapng file of any size, compressed with gzip or not; - reads standard input. Link types: Ethernet
+with VLAN tags, Linux cooked (v1, v2), raw IP, ERF, InfiniBand. RoCEv2 over IPv4 and IPv6, RoCEv1, and native InfiniBand;
+also inside VXLAN, Geneve, GRE, ERSPAN, IP and MPLS. zstd needs Node.js 22.15.
+
+Examples:
+  tcpdump -i eth0 -w roce.pcap udp port 4791         make a capture
+  verbena trace check roce.pcap                      is every packet sound?
+  verbena trace info roce.pcap                       who talks to whom, what is lost, how long it takes
+  verbena trace show roce.pcap --filter 'retransmission or nak'
+  verbena trace convert roce.pcap.gz roce.pcapng`
+
+export async function configure(command: Command): Promise<void> {
+  command
+    .description('Look at captures of RDMA traffic: check each packet, show them, follow the connections.')
+    .addHelpText('after', examples)
+  const check = await import('./check.ts')
+  check.configure(command.command('check').summary('ICRC, lengths and headers of every packet'))
+  const show = await import('./show.ts')
+  show.configure(command.command('show').summary('a line for each packet, with what it means in its connection'))
+  const info = await import('./info.ts')
+  info.configure(command.command('info').summary('the conversations: messages, losses, NAKs, latencies'))
+  const convert = await import('./convert.ts')
+  convert.configure(command.command('convert').summary('write the packets, or some of them, in another format'))
+}

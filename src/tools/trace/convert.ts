@@ -1,0 +1,71 @@
+/** `verbena trace convert` */
+import { type Command, Option } from 'commander'
+import { endIfClosedPipe, note } from '../../cli/terminal/index.ts'
+import { fileSink, gzipSink, isSameFile } from '../../files/index.ts'
+import { convertCapture, parseFilter } from '../../trace/index.ts'
+import {
+  captureFile,
+  exitCodeOf,
+  mustBeCapture,
+  noteDamage,
+  type ReadOptions,
+  readingOf,
+  readsCapture,
+  stopOnInterrupt,
+  UsageError,
+} from './source.ts'
+
+const help = `
+The format is that of the output's name, .pcap or .pcapng, and compressed if .gz follows; --format decides otherwise.
+The output takes its name when it is whole; until then, an older file of that name is kept.
+A damaged capture is written as far as it can be read, which makes a sound one of it.
+
+Examples:
+  verbena trace convert roce.pcapng.gz roce.pcap
+  verbena trace convert roce.pcap part.pcapng --filter 'conv == 2'
+  verbena trace convert broken.pcap whole.pcap`
+
+interface Options extends ReadOptions {
+  format?: 'pcap' | 'pcapng'
+  micro?: boolean
+  filter?: string
+}
+
+export function configure(command: Command): void {
+  readsCapture(command, '<in>')
+    .description('Write the packets of a capture, or some of them, in another format.')
+    .argument('<out>', 'the file to write; - for standard output')
+    .addOption(new Option('--format <name>', 'of the output').choices(['pcap', 'pcapng']))
+    .option('--micro', 'pcap with microseconds instead of nanoseconds, for old readers')
+    .option('-f, --filter <expr>', 'only packets for which this is true: see verbena trace show --help')
+    .addHelpText('after', help)
+    .action(async (input: string, output: string, options: Options) => {
+      const filter = options.filter === undefined ? undefined : parseFilter(options.filter)
+      const format = options.format ?? (/\.pcap(\.gz)?$/.test(output) ? 'pcap' : 'pcapng')
+      const source = captureFile(input)
+      if (isSameFile(input, output))
+        throw new UsageError(
+          `${named(input, 'standard input')} and ${named(output, 'standard output')} are the same file`,
+        )
+      const sink = output.endsWith('.gz') ? gzipSink(fileSink(output)) : fileSink(output)
+      const stop = stopOnInterrupt()
+      const result = await convertCapture(source, sink, {
+        format,
+        nanoseconds: options.micro !== true,
+        ...readingOf(options, stop),
+        ...(filter !== undefined && { filter }),
+      }).catch((error: unknown) => {
+        if (output === '-') endIfClosedPipe(error)
+        throw error
+      })
+      stop.dispose()
+      mustBeCapture(input, result)
+      noteDamage(result)
+      note(`${result.written} of ${result.packets} packets written`)
+      process.exitCode = exitCodeOf(stop, result.damageCount > 0)
+    })
+}
+
+function named(file: string, standard: string): string {
+  return file === '-' ? standard : file
+}

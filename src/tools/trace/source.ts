@@ -1,0 +1,92 @@
+/** What the trace commands share: finding the file, saying what is wrong with it, Ctrl-C. */
+import { statSync } from 'node:fs'
+import { type Command, InvalidArgumentError } from 'commander'
+import { exitCodes, type Interruption, interruptible, note } from '../../cli/terminal/index.ts'
+import { fileSource } from '../../files/index.ts'
+import { nativeCrc32 } from '../../memory/index.ts'
+import {
+  type CaptureSource,
+  type Damage,
+  type DecodeAs,
+  describeDamage,
+  portUses,
+  type TraceOptions,
+  useCrc32,
+} from '../../trace/index.ts'
+
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** The capture in that file. A packet's CRC is computed as fast as this machine can. */
+export function captureFile(file: string): CaptureSource {
+  useCrc32(nativeCrc32())
+  if (file === '-') return fileSource(file)
+  const info = statSync(file, { throwIfNoEntry: false })
+  if (info === undefined)
+    throw new UsageError(`${file}: there is no such file. A capture is wanted, or - for standard input`)
+  if (info.isDirectory()) throw new UsageError(`${file} is a directory. A capture is wanted, or - for standard input`)
+  return fileSource(file)
+}
+
+/** Ends with an error if the file was no capture at all. */
+export function mustBeCapture(
+  file: string,
+  read: { format?: string | null | undefined; damage: readonly Damage[] },
+): void {
+  if (read.format) return
+  const why = read.damage[0]?.what ?? 'nothing was read'
+  throw new UsageError(
+    `${file === '-' ? 'standard input' : file}: ${why}. A pcap or pcapng file is wanted, compressed with gzip or zstd or not`,
+  )
+}
+
+/** Says on stderr what is wrong with the file. */
+export function noteDamage(read: { damage: readonly Damage[]; damageCount: number }, most = 10): void {
+  if (read.damageCount === 0) return
+  note(`The file is damaged in ${read.damageCount === 1 ? 'one place' : `${read.damageCount} places`}:`)
+  for (const damage of read.damage.slice(0, most)) note(`  ${describeDamage(damage)}`)
+  if (read.damageCount > most) note(`  … and ${read.damageCount - most} more`)
+}
+
+/** The first Ctrl-C ends the reading, so that what was read is summed up; the second ends the process. */
+export function stopOnInterrupt(): Interruption {
+  return interruptible('')
+}
+
+/** The exit code of a command that has read a capture. */
+export function exitCodeOf(interruption: Interruption, bad: boolean): number {
+  return interruption.exitCode() ?? (bad ? exitCodes.failed : exitCodes.done)
+}
+
+export function wholeNumber(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('A whole number is wanted.')
+  return value
+}
+
+/** Adds what all trace commands have that read packets: the file, here called `name`, and --decode-as. */
+export function readsCapture(command: Command, name = '<file>'): Command {
+  const uses = Object.keys(portUses).join(', ')
+  return command
+    .argument(name, 'pcap or pcapng, compressed or not; - for standard input')
+    .option('-d, --decode-as <port=what>', `what another UDP port carries: ${uses}; may be repeated`, decodeAs)
+}
+
+/** The options that `readsCapture` adds. */
+export interface ReadOptions {
+  decodeAs?: DecodeAs
+}
+
+function decodeAs(text: string, before: DecodeAs | undefined): DecodeAs {
+  const [port = '', what = ''] = text.split('=')
+  const number = Number(port)
+  if (!/^\d+$/.test(port) || number < 1 || number > 65_535 || !Object.hasOwn(portUses, what))
+    throw new InvalidArgumentError('A port and what it carries is wanted, such as 4792=roce or 8472=vxlan.')
+  return new Map([...(before ?? []), [number, what as keyof typeof portUses]])
+}
+
+/** How to read, as these options and Ctrl-C say. */
+export function readingOf({ decodeAs: ports }: ReadOptions, { signal }: Interruption): TraceOptions {
+  return ports === undefined ? { signal } : { signal, decodeAs: ports }
+}

@@ -1,0 +1,60 @@
+/** `verbena udaddy`: rdma-core's udaddy with Verbena's adapters. */
+import type { Command } from 'commander'
+import {
+  addMessageOptions,
+  checkFormat,
+  datagramSpace,
+  type MessageOptions,
+  messageSettings,
+  portSpaceOf,
+  runTool,
+} from '../cm-kit/index.ts'
+import { addCommonOptions, type CommonOptions, commonSettings, oneOf, parseInteger, UsageError } from '../kit/index.ts'
+import { runUdaddy, type UdaddySettings, udaddyPort } from './run.ts'
+
+const examples = `
+Without -s it is the server. The client asks for the server's UD queue pair and sends it datagrams; when all have come
+the server answers with as many. Options, messages and output are those of udaddy of librdmacm, which can be the peer
+in either role. -c, -C and -S must be the same at both ends; nobody repeats a datagram that is lost.
+
+Examples:
+  verbena udaddy -b 127.0.0.1                               a server in one terminal,
+  verbena udaddy -s 127.0.0.1                               its client in another
+  verbena udaddy --device shm:lab -C 1000 -S 2048           in shared memory,
+  verbena udaddy --device shm:lab -C 1000 -S 2048 -s localhost --json
+  verbena udaddy --device roce:10.77.0.1 -s 10.77.0.2       against a machine with udaddy`
+
+interface Options extends CommonOptions, MessageOptions {
+  f?: string
+  P?: string
+  p?: string
+  t?: string
+}
+
+export function configure(command: Command): void {
+  command.description('Datagrams between UD queue pairs that the RDMA CM finds, as udaddy does it.')
+  addMessageOptions(command)
+    .option('-f <format>', 'what -s and -b are: name, ip, ipv6 or gid (default: found out)')
+    .option('-P <space>', 'port space: udp or ipoib (default: udp)')
+    .option('-p <number>', 'port space by its number: 0x111 or 0x2')
+    .option('-t <tos>', 'type of service, 0 to 255 (default: 0)')
+  addCommonOptions(command)
+    .addHelpText('after', `${examples}\n\nThe port is ${udaddyPort}, as there is no option for it.`)
+    .action(async (options: Options) => {
+      process.exitCode = await runTool(options.json === true, (run) => runUdaddy(settingsOf(options), run))
+    })
+}
+
+function settingsOf(options: Options): UdaddySettings {
+  checkFormat(options.f)
+  const space = options.P === undefined ? undefined : oneOf('udp', 'ipoib')(options.P)
+  if (options.P !== undefined && space === undefined)
+    throw new UsageError('-P', `'${options.P}' is not valid. Expected udp or ipoib`)
+  return {
+    ...commonSettings(options),
+    ...messageSettings(options),
+    portSpace: space === undefined ? portSpaceOf(options.p) : datagramSpace(space),
+    port: udaddyPort,
+    tos: options.t === undefined ? undefined : parseInteger('-t', options.t, 0, 0, 255),
+  }
+}

@@ -1,0 +1,289 @@
+/**
+ * `udpong`: datagrams over rsockets, or over UDP of the kernel by the same loops: echoes (latency), then as many as go
+ * one way (bandwidth), of which the server says how many came. Tests, defaults and output are those of rdma-core's
+ * program (`udpong-message.ts` has what is sent).
+ */
+import { MSG_DONTWAIT, POLLIN, POLLOUT } from '../../rsocket/index.ts'
+import { EndError, isOwnAddress, pinApart } from '../kit/index.ts'
+import {
+  type CommonResult,
+  type CommonSettings,
+  countOf,
+  countText,
+  errorText,
+  failureOf,
+  isEagain,
+  openDatagram,
+  type Run,
+  resolveHost,
+  sizeText,
+  type Tell,
+  type ToolDatagram,
+  Waiter,
+} from '../rs-kit/index.ts'
+import { controlBytes, emitUdpong, maxMessageBytes, Op, parseUdpong } from './message.ts'
+
+export const udpongPort = 7174
+
+export interface UdpongSettings extends CommonSettings {
+  /** Undefined: this is the server, which goes on until it is interrupted. */
+  server?: string | undefined
+  bind?: string | undefined
+  port: number
+  /** Sockets of the kernel instead of rsockets. */
+  kernel: boolean
+  /** `poll` before every call. */
+  async: boolean
+  blocking: boolean
+  /** Of a test of one's own: the server sends everything back. */
+  echo: boolean
+  /** One test with these; undefined: the usual ones. */
+  custom?: { size: number; count: number } | undefined
+  bufferBytes: number
+}
+
+export interface UdpongRow {
+  name: string
+  /** Bytes of each datagram. */
+  size: number
+  /** That were sent one way; of echoes both ways. */
+  sent: number
+  /** That came: of echoes all, because what is lost is sent again. */
+  transfers: number
+  bytes: number
+  seconds: number
+  gbitPerSec: number
+  usecPerTransfer: number
+}
+
+export interface UdpongResult extends CommonResult {
+  tool: 'udpong'
+  socket: 'rsocket' | 'udp'
+  rows: UdpongRow[]
+  /** Of the server. */
+  logins?: number
+}
+
+const sizes = [64, 128, 192, 256, 384, 512, 768, 1024, 1536]
+/** So long the answer to a LOGIN, START may take; to an ECHO or END, before it is sent again. */
+const slowMs = 1000
+const quickMs = 1
+
+export const udpongHeading: string = [
+  'name'.padEnd(10),
+  ...['bytes', 'xfers', 'total'].map((text) => text.padEnd(8)),
+  'time'.padStart(8),
+  ' ',
+  'Gb/sec'.padStart(10),
+  'usec/xfer'.padStart(13),
+].join('')
+
+export function udpongLine({ name, size, transfers, bytes, seconds, gbitPerSec, usecPerTransfer }: UdpongRow): string {
+  return [
+    name.padEnd(10),
+    ...[sizeText(size), countText(transfers), sizeText(bytes)].map((text) => text.padEnd(8)),
+    `${seconds.toFixed(2).padStart(8)}s`,
+    gbitPerSec.toFixed(2).padStart(10),
+    usecPerTransfer.toFixed(2).padStart(11),
+  ].join('')
+}
+
+export async function runUdpong(settings: UdpongSettings, { stop, tell }: Run): Promise<UdpongResult> {
+  const { server, bind, port, kernel, bufferBytes, blocking, stallMs } = settings
+  const role = server === undefined ? 'server' : 'client'
+  const result: UdpongResult = { tool: 'udpong', role, socket: kernel ? 'udp' : 'rsocket', rows: [] }
+  const waiter = new Waiter(stop, stallMs)
+  const options = { bufferBytes: bufferBytes === 0 ? 1 << 19 : bufferBytes, blocking }
+  let socket: ToolDatagram | undefined
+  try {
+    if (role === 'server') {
+      socket = openDatagram(settings, { address: await resolveHost(bind), port }, undefined, options)
+      serve(settings, socket, waiter, tell, result)
+    } else {
+      const own = bind === undefined ? undefined : { address: await resolveHost(bind), port: 0 }
+      const peer = { address: await resolveHost(server), port }
+      tell({ line: udpongHeading })
+      socket = openDatagram(settings, own, peer, options)
+      if (isOwnAddress(peer.address)) pinApart('client')
+      new Client(settings, socket, waiter).run(tell, result)
+    }
+  } catch (error) {
+    result.failure = failureOf(error)
+  } finally {
+    socket?.close()
+  }
+  return result
+}
+
+/** Before a call, with `-T a`: until it can be done. */
+function ready(
+  waiter: Waiter,
+  { async }: UdpongSettings,
+  socket: ToolDatagram,
+  events: number,
+  forever: boolean,
+): void {
+  if (async) waiter.ready(socket, events, events === POLLIN ? 'a datagram' : 'room to send', forever)
+}
+
+function callFlags({ blocking }: UdpongSettings): number {
+  return blocking ? 0 : MSG_DONTWAIT
+}
+
+function failed(what: string, socket: ToolDatagram, result: number): EndError {
+  return new EndError('SOCKET', `${what}: ${socket.reason() || errorText(result)}`)
+}
+
+// --- the server ------------------------------------------------------------------------------------------------------
+
+function serve(settings: UdpongSettings, socket: ToolDatagram, waiter: Waiter, tell: Tell, result: UdpongResult): void {
+  const counts = new Float64Array(256)
+  const buffer = new Uint8Array(maxMessageBytes)
+  result.logins = 0
+  const flags = callFlags(settings)
+  for (;;) {
+    ready(waiter, settings, socket, POLLIN, true)
+    // Also where calls block: so that somebody can end it.
+    if (settings.blocking) waiter.ready(socket, POLLIN, 'a datagram', true)
+    const n = socket.receive(buffer, flags)
+    if (isEagain(n)) {
+      waiter.idle(socket, POLLIN, 'a datagram', true)
+      continue
+    }
+    if (n < 0) throw failed('receive', socket, n)
+    waiter.progress()
+    const header = parseUdpong(buffer, n)
+    if (header === undefined) continue
+    const { op } = header
+    let { id, data } = header
+    if (op === Op.Login) {
+      tell({ line: `client login from ${socket.sender()}` })
+      if (isOwnAddress(socket.sender())) pinApart('server')
+      id = result.logins++ & 255
+    }
+    if (op === Op.Login || op === Op.Start) counts[id] = 0
+    else if (op === Op.End) data = counts[id]! >>> 0
+    else counts[id] = counts[id]! + 1
+    if (op !== Op.Login && op !== Op.Start && op !== Op.Echo && op !== Op.End) continue
+    emitUdpong({ ...header, id, data }, buffer)
+    answer(settings, socket, waiter, buffer.subarray(0, n))
+  }
+}
+
+/** An answer that cannot be sent is lost, like any datagram: the client asks again. */
+function answer(settings: UdpongSettings, socket: ToolDatagram, waiter: Waiter, bytes: Uint8Array): void {
+  for (;;) {
+    ready(waiter, settings, socket, POLLOUT, false)
+    if (!isEagain(socket.reply(bytes, callFlags(settings)))) return
+    waiter.idle(socket, POLLOUT, 'room to send')
+  }
+}
+
+// --- the client ------------------------------------------------------------------------------------------------------
+
+class Client {
+  readonly #settings: UdpongSettings
+  readonly #socket: ToolDatagram
+  readonly #waiter: Waiter
+  readonly #flags: number
+  readonly #out: Uint8Array = new Uint8Array(maxMessageBytes)
+  readonly #in: Uint8Array = new Uint8Array(maxMessageBytes)
+  #id = 0
+  #seqno = 0
+
+  constructor(settings: UdpongSettings, socket: ToolDatagram, waiter: Waiter) {
+    this.#settings = settings
+    this.#socket = socket
+    this.#waiter = waiter
+    this.#flags = callFlags(settings)
+  }
+
+  run(tell: Tell, result: UdpongResult): void {
+    const { custom, echo } = this.#settings
+    this.#ask(Op.Login, controlBytes, slowMs)
+    this.#id = this.#in[1]!
+    const tests =
+      custom !== undefined
+        ? [{ name: 'custom', ...custom, echo }]
+        : [
+            ...sizes.map((size) => ({ name: `${sizeName(size)}_lat`, size, count: countOf(size) / 10, echo: true })),
+            ...sizes.map((size) => ({ name: `${sizeName(size)}_bw`, size, count: countOf(size), echo: false })),
+          ]
+    for (const test of tests) {
+      const row = this.#test(test)
+      result.rows.push(row)
+      tell({ line: udpongLine(row) })
+    }
+  }
+
+  #test({ name, size, count, echo }: { name: string; size: number; count: number; echo: boolean }): UdpongRow {
+    this.#ask(Op.Start, controlBytes, slowMs)
+    const start = performance.now()
+    if (echo) for (let i = 0; i < count; i++) this.#ask(Op.Echo, size, quickMs)
+    else for (let i = 0; i < count; i++) this.#send(Op.Data, size)
+    this.#ask(Op.End, controlBytes, quickMs)
+    const ms = performance.now() - start
+    const transfers = echo ? count * 2 : parseUdpong(this.#in, controlBytes)!.data
+    const bytes = transfers * size
+    return {
+      name,
+      size,
+      sent: echo ? count * 2 : count,
+      transfers,
+      bytes,
+      seconds: ms / 1000,
+      gbitPerSec: (bytes * 8) / (ms * 1e6),
+      usecPerTransfer: transfers === 0 ? 0 : (ms * 1000) / transfers,
+    }
+  }
+
+  #send(op: Op, size: number): void {
+    const bytes = this.#out.subarray(0, size)
+    emitUdpong({ op, id: this.#id, seqno: this.#seqno, data: 0 }, bytes)
+    for (;;) {
+      ready(this.#waiter, this.#settings, this.#socket, POLLOUT, false)
+      const n = this.#socket.send(bytes, this.#flags)
+      if (n === size) break
+      if (!isEagain(n)) throw failed('send', this.#socket, n)
+      this.#waiter.idle(this.#socket, POLLOUT, 'room to send')
+    }
+    this.#waiter.progress()
+    if (this.#waiter.stopped) throw new EndError('INTERRUPTED', 'interrupted')
+  }
+
+  /** Sends until the answer comes, which is then in `#in`. */
+  #ask(op: Op, size: number, againMs: number): void {
+    // Nobody says whether a server is there but the server: waiting for one is asking it again.
+    const stallMs = this.#settings.stallMs === 0 ? 0 : Math.max(this.#settings.stallMs, this.#settings.waitMs)
+    const start = performance.now()
+    for (;;) {
+      this.#send(op, size)
+      if (this.#answered(againMs)) break
+      if (stallMs > 0 && performance.now() - start > stallMs)
+        throw new EndError(
+          'PEER_SILENT',
+          `waited ${stallMs / 1000} s for an answer, and nothing came: is a server running there? (--timeout)`,
+        )
+    }
+    this.#seqno = (this.#seqno + 1) & 255
+  }
+
+  #answered(waitMs: number): boolean {
+    const until = performance.now() + waitMs
+    for (;;) {
+      const n = this.#socket.recv(this.#in, MSG_DONTWAIT)
+      if (n > 0 && parseUdpong(this.#in, n)?.seqno === this.#seqno) return true
+      if (n > 0) continue
+      const left = until - performance.now()
+      if (left <= 0) return false
+      // A refusal of the kernel means that nobody listens, yet.
+      if (!isEagain(n)) this.#waiter.pause(Math.min(left, 50))
+      else this.#socket.poll(POLLIN, Math.min(left, 50))
+      if (this.#waiter.stopped) throw new EndError('INTERRUPTED', 'interrupted')
+    }
+  }
+}
+
+function sizeName(size: number): string {
+  return sizeText(size).slice(0, 4)
+}
