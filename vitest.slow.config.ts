@@ -1,20 +1,14 @@
 import { defineConfig } from 'vitest/config'
 
-// The slower suites: pages in a real browser, long property tests, processes that are killed.
+// The slower suites: the whole matrix of compliance, attacks, processes that are killed, pages in a real browser
+// (`.slow.test.ts`); and the random tests of `npm test` once more, with many times as many runs (`.random.test.ts`).
 export default defineConfig({
   test: {
     include: [
+      'test/**/*.slow.test.ts',
+      'test/**/*.random.test.ts',
       'test/browser/**/*.test.ts',
       'test/slow/**/*.test.ts',
-      'test/attacks/**/*.test.ts',
-      'test/devices/roce/churn.test.ts',
-      'test/verbs-model/**/*.test.ts',
-      'test/cm/bad-input.test.ts',
-      'test/cm/lossy.test.ts',
-      'test/wire/mutations.test.ts',
-      'test/transport/traffic.test.ts',
-      'test/transport/bad-input.test.ts',
-      'test/transport/model.test.ts',
     ],
     env: { VERBENA_SLOW: '1' },
     maxWorkers: 2,

@@ -5,6 +5,7 @@
  *
  *     await holds(fc.asyncProperty(fc.nat(), async (n) => …), 200)
  *
+ * A test file whose budgets matter is called `.random.test.ts`, and belongs to both; `.slow.test.ts` to the slower ones only.
  * VERBENA_SEED chooses the seed, VERBENA_PATH the failing example within it. Without them the seed is random.
  */
 import { randomInt } from 'node:crypto'
@@ -61,7 +62,8 @@ function fail<T>(seed: number, first: fc.RunDetails<T>, shrunk: fc.RunDetails<T>
   const { testPath = '', currentTestName = '' } = expect.getState()
   const title = (currentTestName.split(' > ').at(-1) ?? '').replaceAll("'", "'\\''")
   const file = relative(process.cwd(), testPath)
-  const command = `VERBENA_SEED=${seed} VERBENA_PATH=${counterexamplePath} npx vitest run ${file} -t '${title}'`
+  const config = file.includes('.slow.') ? '--config vitest.slow.config.ts ' : ''
+  const command = `VERBENA_SEED=${seed} VERBENA_PATH=${counterexamplePath} npx vitest run ${config}${file} -t '${title}'`
   const after = fc.stringify(counterexample).slice(0, longest)
   throw new Error(
     `${textOf(errorInstance)}\nafter ${after}\nrepeat with: ${command}\nfirst seen as ${textOf(first.errorInstance)}`,

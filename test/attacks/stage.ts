@@ -5,7 +5,7 @@
  *     … attack stage.victim.host …
  *     await stage.judge()      // the bystander goes on, with right data; memory and descriptors are what they were
  *
- * A short attack runs in `npm test`; with VERBENA_SLOW the same attacks run `long()` times as long.
+ * The attacks belong to the slower suites, where they run `long()` times as long; `npm test` has a short version of some.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { createSocket, type Socket } from 'node:dgram'

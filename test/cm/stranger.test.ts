@@ -1,13 +1,9 @@
 /** Who is not the peer of a connection does not end it, delay it or change it, whatever it knows of it and says. */
-import fc from 'fast-check'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { CmConnection } from '../../src/cm/ib/index.ts'
 import { type CmBodies, CmRejReason, cmPath } from '../../src/wire/index.ts'
-import { holds } from '../property.ts'
 import { ourGid, ourQpn, Script, service, theirGid, theirGuid, theirId, theirQpn } from './script.ts'
-import { World } from './world.ts'
 
-const ms = 1e6
 const from = 'stranger'
 /** The additional information of a REJ for a timeout: the GUID of the peer. */
 const guid = Uint8Array.from([0, 0, 0, 0, 0, 0, 0x22, 0x22])
@@ -130,30 +126,4 @@ test('a peer may use any address that is on the primary or the alternate path', 
     s.recv('RTU', { localCommId: theirId, remoteCommId: c.localCommId }, { from: address })
     expect(c.state).toBe('ESTABLISHED')
   }
-})
-
-let strange = 0
-afterAll(() => {
-  console.log(`${strange.toLocaleString('en')} messages of a stranger`)
-  expect(strange).toBeGreaterThan(0)
-})
-
-test('a message from a foreign source never changes a connection', () => {
-  const worlds = fc.record({
-    seed: fc.nat(2 ** 31 - 1),
-    loss: fc.double({ min: 0, max: 0.5, noNaN: true }),
-    duplication: fc.double({ min: 0, max: 0.5, noNaN: true }),
-    delayNs: fc.constantFrom(1 * ms, 20 * ms, 120 * ms),
-    connections: fc.integer({ min: 1, max: 6 }),
-    peerToPeer: fc.boolean(),
-    sameGuid: fc.boolean(),
-  })
-  holds(
-    fc.property(worlds, (options) => {
-      const world = new World({ ...options, faultsUntilNs: 700 * ms, stranger: true })
-      world.run(30_000 * ms)
-      strange += world.strange
-    }),
-    100,
-  )
 })

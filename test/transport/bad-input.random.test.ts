@@ -12,7 +12,7 @@ import { Bth, put16, put24, put32, put64, u16 } from '../../src/wire/index.ts'
 import { holds, seeds } from '../property.ts'
 import { captureNames, packetsOf, placesOf } from '../wire/captures.ts'
 import { mtu, ours, peerQp, type Script, theirs, withScript } from './script.ts'
-import { link, seeded } from './virtual.ts'
+import { seeded } from './virtual.ts'
 
 const guard = 4096
 
@@ -185,7 +185,6 @@ describe('bad input', () => {
       fc.asyncProperty(seeds, async (seed) => {
         await withScript(
           (s) => {
-            link.nowNs = 1e9
             const range = new Range(s, seeded(seed))
             for (let round = 0; round < 10; round++) {
               for (let i = 0; i < 40; i++) range.step(range.next())

@@ -4,13 +4,9 @@ import { canShare, segment } from '../../cli/ends.ts'
 import { loopbackDevice } from '../../loopback.ts'
 import { type Churn, runChurn } from './churn.ts'
 
-const slow = process.env.VERBENA_SLOW === '1'
 const seed = Number(process.env.VERBENA_SEED ?? Date.now() % 1e6)
-
-const ms = Number(process.env.VERBENA_CHURN_MS ?? (slow ? 60_000 : 1500))
-const { VERBENA_CHURN_MS: length } = process.env
-const setting = length === undefined ? (slow ? 'VERBENA_SLOW=1 ' : '') : `VERBENA_CHURN_MS=${length} `
-const again = `${setting}VERBENA_SEED=${seed} npx vitest run test/devices/roce/churn.test.ts`
+const ms = Number(process.env.VERBENA_CHURN_MS ?? 60_000)
+const again = `VERBENA_CHURN_MS=${ms} VERBENA_SEED=${seed} npx vitest run --config vitest.slow.config.ts test/devices/roce/churn.slow.test.ts`
 
 describe.skipIf(!canShare)('devices that come and go can be reached while they are open', () => {
   const churn = (i: number, others: string[], lasts: number): Churn => {
@@ -23,7 +19,7 @@ describe.skipIf(!canShare)('devices that come and go can be reached while they a
     const { reached, failures } = await runChurn([0, 1].map((i) => churn(i, [shared, `${shared}/1`], ms)))
     expect(failures, again).toEqual([])
     expect(reached).toBeGreaterThanOrEqual(4)
-    if (slow) console.log(`${reached} devices were opened and reached`)
+    console.log(`${reached} devices were opened and reached`)
   })
 
   it('without them', async () => {
