@@ -19,7 +19,8 @@ const { Qp, Wqe } = layout
 
 /** The most receives that a credit code stands for; more are not said. */
 const mostCredits = creditsOf(noCreditCode - 1)
-const codes: Uint8Array = Uint8Array.from({ length: 1024 }, (_, n) => creditCode(n))
+const codes: Uint8Array = new Uint8Array(1024)
+for (let code = 0; code < noCreditCode; code++) codes.fill(code, creditsOf(code))
 
 function takesReceive(opcode: number): boolean {
   return (

@@ -38,11 +38,11 @@ export function useCrc32(crc32: LongCrc32 | null): void {
 
 /** Eight tables of 256: T[256 * k + v] is what byte v does to the register k bytes later. */
 export const crcTable: Int32Array = new Int32Array(8 * 256)
-for (let v = 0; v < 256; v++) {
-  let r = v
-  for (let bit = 0; bit < 8; bit++) r = r & 1 ? (r >>> 1) ^ generator : r >>> 1
-  crcTable[v] = r
+for (let bit = 128, r = generator; bit > 0; bit >>= 1) {
+  crcTable[bit] = r
+  r = r & 1 ? (r >>> 1) ^ generator : r >>> 1
 }
+fromSingleBits(crcTable)
 for (let i = 256; i < crcTable.length; i++) {
   const r = crcTable[i - 256]!
   crcTable[i] = crcTable[r & 255]! ^ (r >>> 8)
@@ -97,8 +97,18 @@ export function crcWord(r: number, word: number): number {
 /** 256 entries: what each value of a byte adds to the register `behind` bytes after it. */
 export function contributions(behind: number): Int32Array {
   const table = T.slice(0, 256)
-  for (let i = 0; i < behind; i++) for (let v = 0; v < 256; v++) table[v] = T[table[v]! & 255]! ^ (table[v]! >>> 8)
+  for (let i = 0; i < behind; i++)
+    for (let v = 1; v < 256; v <<= 1) table[v] = T[table[v]! & 255]! ^ (table[v]! >>> 8)
+  fromSingleBits(table)
   return table
+}
+
+/**
+ * The other of the first 256 entries, where those of single bits are known: all is linear. Computing each by itself took
+ * milliseconds whenever a program started.
+ */
+function fromSingleBits(table: Int32Array): void {
+  for (let v = 1; v < 256; v++) table[v] = table[v & (v - 1)]! ^ table[v & -v]!
 }
 
 /** The product of two polynomials, modulo the generator. */
