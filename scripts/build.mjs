@@ -93,6 +93,8 @@ async function bundle(entries, folder) {
     platform: 'node',
     external: [/^node:/, 'koffi'],
     plugins: [startedModules(entries), minifyThirdParty],
+    // A door by itself does nothing: who imports one thing through it does not load all that is behind it.
+    treeshake: { moduleSideEffects: [{ test: /\/src\/(cli|report|tools)\/(.+\/)?index\.ts$/, sideEffects: false }] },
     onLog(level, log) {
       // A bundle with a warning is not published.
       if (level === 'warn') throw new Error(log.message)
