@@ -4,6 +4,7 @@
  *
  * Exit codes: 0 done, 1 failed, 2 usage error, 130 and 143 interrupted by SIGINT and SIGTERM.
  */
+import module from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { commands } from './registry.ts'
 import { describeFailure, endOnFailedOutput, exitCodes, version } from './terminal/index.ts'
@@ -41,7 +42,14 @@ async function buildProgram(argv: readonly string[]): Promise<Command> {
   return program
 }
 
+/** Keeps compiled code for the next command, where Node can (from 22.1 on). */
+function keepCompiledCode(): void {
+  const { enableCompileCache } = module as { enableCompileCache?: () => unknown }
+  enableCompileCache?.()
+}
+
 async function main(argv: readonly string[]): Promise<number> {
+  keepCompiledCode()
   endOnFailedOutput()
   try {
     const program = await buildProgram(argv)

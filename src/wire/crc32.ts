@@ -97,8 +97,7 @@ export function crcWord(r: number, word: number): number {
 /** 256 entries: what each value of a byte adds to the register `behind` bytes after it. */
 export function contributions(behind: number): Int32Array {
   const table = T.slice(0, 256)
-  for (let i = 0; i < behind; i++)
-    for (let v = 1; v < 256; v <<= 1) table[v] = T[table[v]! & 255]! ^ (table[v]! >>> 8)
+  for (let i = 0; i < behind; i++) for (let v = 1; v < 256; v <<= 1) table[v] = T[table[v]! & 255]! ^ (table[v]! >>> 8)
   fromSingleBits(table)
   return table
 }
