@@ -68,3 +68,8 @@ export function put32le(b: Uint8Array, at: number, v: number): void {
   b[at + 2] = v >>> 16
   b[at + 3] = v >>> 24
 }
+
+/** Whether two ranges of bytes, such as GIDs or addresses, are the same. */
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i])
+}

@@ -4,7 +4,7 @@ import { type CmPath, type CmType, cmPath } from '../../wire/index.ts'
 import type { Timed } from './deadlines.ts'
 import type { ListenOptions } from './parameters.ts'
 import type { Shares } from './shares.ts'
-import type { CmState } from './states.ts'
+import type { CmState } from './state-names.ts'
 
 /**
  * A connection, or the asking for a QP of a service (SIDR). For all but the manager it is read-only except `context`.

@@ -3,20 +3,21 @@ export type { CmConnection, CmListener } from './connection.ts'
 export type { CmCounters } from './counters.ts'
 export { cmDiagram } from './diagram.ts'
 export { CmError, type CmErrorCode, cmErrorCodes, type DropReason, dropReasons } from './errors.ts'
-export { allLimits, parseLimits, wrongLimits } from './limits.ts'
+export type * from './events.ts'
+export { allLimits, type CmLimits, parseLimits, wrongLimits } from './limits.ts'
 export { CommunicationManager } from './manager.ts'
+export { acceptedMtu, mtuBytes, mtuCode, mtuInfo } from './mtu.ts'
 export * from './parameters.ts'
 export { ahOf, alternatePath, type QpAttrPlace, qpAttrOf } from './qp-attr.ts'
 export { Shares } from './shares.ts'
+export { type CmState, cmStates } from './state-names.ts'
 export {
   type CmFigure,
   type CmGuard,
-  type CmState,
   type CmTransition,
   type CmTrigger,
   cmFigures,
   cmGuards,
-  cmStates,
   cmTransitions,
   cmTriggers,
 } from './states.ts'

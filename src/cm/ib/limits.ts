@@ -4,8 +4,27 @@
  *
  *     VERBENA_CM_LIMITS=halfOpen=1000,exchangeNs=20e9
  */
-import type { CmLimits } from './parameters.ts'
 import { timeoutNs } from './timeouts.ts'
+
+export interface CmLimits {
+  /** Connections in all states, with requests that nobody has answered yet. Default 65,536. */
+  connections: number
+  /** Requests of all listeners that are not yet a connection. Default 16,384. */
+  halfOpen: number
+  /** Answers (REJ, SIDR_REP) that are kept for peers that repeat their request. Default 4096. */
+  answers: number
+  /** Connections in TIMEWAIT. Default 16,384. */
+  timewait: number
+  /** No wait for an answer is longer than this, whatever a message says; default 68.7 s. */
+  waitNs: number
+  /**
+   * Nor are all repetitions of a REP until its RTU comes, or of a DREQ until its DREP comes, nor what the program takes to
+   * answer a request; default 137 s, more than the defaults of Linux want.
+   */
+  exchangeNs: number
+  /** Where there is no more room for requests, those wait at least so long for their RTU; default 1 s. */
+  rtuNs: number
+}
 
 export const defaultLimits: Readonly<CmLimits> = {
   connections: 65_536,

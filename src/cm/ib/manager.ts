@@ -7,6 +7,7 @@ import { type CmConnection, type CmListener, Connection, type Listener } from '.
 import type { CmCounters } from './counters.ts'
 import { Engine } from './engine.ts'
 import { CmError } from './errors.ts'
+import type { CmOptions } from './events.ts'
 import {
   buildApr,
   buildDreq,
@@ -23,7 +24,6 @@ import {
 import {
   type AprParams,
   AprStatus,
-  type CmOptions,
   type LapParams,
   type ListenOptions,
   type MraParams,

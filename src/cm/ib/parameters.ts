@@ -1,12 +1,10 @@
 /**
- * What the calls of the communication manager take and what its events give. Names are those of the messages
+ * What the calls of the communication manager take; events.ts has what its events give. Names are those of the messages
  * (`CmReq`, `CmRep`, … of wire/) and of the kernel's `ib_cm`; times within messages are codes (timeouts.ts), times of
  * calls nanoseconds. `A` is an address that MADs go to and come from; what it is, only the caller knows.
  */
 import type { QpType } from '../../verbs/provider/index.ts'
-import type { CmMessage, CmPath, CmRej, CmReq, CmType } from '../../wire/index.ts'
-import type { CmConnection, CmListener } from './connection.ts'
-import type { DropReason } from './errors.ts'
+import type { CmMessage, CmPath, CmType } from '../../wire/index.ts'
 
 /** A message of one type, as it was received. */
 export type CmMessageOf<T extends CmType> = Extract<CmMessage, { type: T }>
@@ -171,94 +169,4 @@ export interface ListenOptions<A> {
   /** More than one may listen to a service id if each says what is meant for it. */
   matches?: (request: CmMessageOf<'REQ'> | CmMessageOf<'SIDR_REQ'>, from: A) => boolean
   context?: unknown
-}
-
-/** What each event brings; `message` is the one that caused it. Its bytes are a copy and may be kept. */
-export type CmEvent<A> = { connection: CmConnection<A> } & (
-  | { type: 'reqReceived'; message: CmMessageOf<'REQ'>; listener: CmListener<A> | undefined; from: A }
-  | { type: 'repReceived'; message: CmMessageOf<'REP'> }
-  | { type: 'rtuReceived'; message: CmMessageOf<'RTU'> }
-  | { type: 'mraReceived'; message: CmMessageOf<'MRA'> }
-  | { type: 'rejReceived'; message: CmMessageOf<'REJ'> }
-  | { type: 'dreqReceived'; message: CmMessageOf<'DREQ'> }
-  | { type: 'drepReceived'; message: CmMessageOf<'DREP'> }
-  | { type: 'lapReceived'; message: CmMessageOf<'LAP'> }
-  | { type: 'aprReceived'; message: CmMessageOf<'APR'> }
-  | { type: 'sidrReqReceived'; message: CmMessageOf<'SIDR_REQ'>; listener: CmListener<A>; from: A }
-  | { type: 'sidrRepReceived'; message: CmMessageOf<'SIDR_REP'> }
-  /** The QP of a passive side got data before the RTU came (`ib_cm_notify`, IB_EVENT_COMM_EST). */
-  | { type: 'userEstablished' }
-  /** No answer to any repetition; what was asked for has failed, but DREQ, which goes on in TIMEWAIT. */
-  | { type: 'reqError' | 'repError' | 'dreqError' | 'lapError' | 'sidrReqError' }
-  /** A request is no more: the program took too long to answer it, or a request of another sender needed its room. */
-  | { type: 'reqDropped' }
-  /** The peer has forgotten this connection: it asks for another one with the same QP. */
-  | { type: 'staleConnection' }
-  /** The QP number may be used again; the connection is gone. */
-  | { type: 'timewaitExit' }
-)
-export type CmEventType = CmEvent<unknown>['type']
-
-export interface CmOptions<A> {
-  /** GUID of the adapter. */
-  caGuid: bigint
-  /** A number from 0 to below 1, not to be guessed: PSNs and transaction ids are made with it. */
-  random: () => number
-  /** A communication id, 32 bits and not 0, that is not easily guessed. Asked again if it is in use. Random without it. */
-  commIds?: () => number
-  /** Puts a MAD of 256 bytes on its way to QP 1. It must not call `receive` before it returns. */
-  send: (mad: Uint8Array, to: A) => void
-  event: (event: CmEvent<A>) => void
-  /** The same string for the same sender. Messages about a connection count only if its peer is their sender. */
-  addressKey: (address: A) => string
-  /** Whether MADs of the peer at the far end of `path` may come from `address`: for peers that use another path for them. */
-  addressOnPath?: (address: A, path: CmPath) => boolean
-  /** Told of each message that is dropped, and of what ends before its time; `CmCounters` has the sums. */
-  count?: (what: DropReason | 'evicted' | 'expired') => void
-  /** What to refuse a REQ with, before any listener sees it: wrong GID, P_Key, … */
-  check?: (request: CmReq, from: A) => RejParams | undefined
-  /** Code of the adapter's delay in answering; default 15 (134 ms). */
-  caAckDelay?: number
-  limits?: Partial<CmLimits>
-}
-
-export interface CmLimits {
-  /** Connections in all states, with requests that nobody has answered yet. Default 65,536. */
-  connections: number
-  /** Requests of all listeners that are not yet a connection. Default 16,384. */
-  halfOpen: number
-  /** Answers (REJ, SIDR_REP) that are kept for peers that repeat their request. Default 4096. */
-  answers: number
-  /** Connections in TIMEWAIT. Default 16,384. */
-  timewait: number
-  /** No wait for an answer is longer than this, whatever a message says; default 68.7 s. */
-  waitNs: number
-  /**
-   * Nor are all repetitions of a REP until its RTU comes, or of a DREQ until its DREP comes, nor what the program takes to
-   * answer a request; default 137 s, more than the defaults of Linux want.
-   */
-  exchangeNs: number
-  /** Where there is no more room for requests, those wait at least so long for their RTU; default 1 s. */
-  rtuNs: number
-}
-
-/** The additional information of a REJ for an invalid path MTU: the code of the greatest that is accepted, in four bits. */
-export function mtuInfo(code: number): Uint8Array {
-  return Uint8Array.of(code << 4)
-}
-
-/** What such a REJ accepts; undefined if it does not say. Senders that put the bits at the other end are understood. */
-export function acceptedMtu({ additionalInfo, additionalInfoLength }: CmRej): number | undefined {
-  if (additionalInfoLength < 1) return undefined
-  const [byte = 0] = additionalInfo
-  return [byte >> 4, byte & 15].find((code) => code >= 1 && code <= 5)
-}
-
-/** Codes of path MTUs, 1 for 256 bytes to 5 for 4096. */
-export function mtuCode(bytes: number): number {
-  return Math.log2(bytes) - 7
-}
-
-export function mtuBytes(code: number): number {
-  return 128 << code
 }

@@ -3,7 +3,7 @@ import { Access, type AhAttr, type PathMtu, type QpAttr, QpState, QpType } from 
 import type { CmPath } from '../../wire/index.ts'
 import type { CmConnection } from './connection.ts'
 import { CmError } from './errors.ts'
-import { mtuBytes } from './parameters.ts'
+import { mtuBytes } from './mtu.ts'
 
 /** What the messages do not tell: which port, and which entries of its tables. */
 export interface QpAttrPlace {

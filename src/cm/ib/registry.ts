@@ -1,5 +1,5 @@
 /** Who is found how: connections by their own id, by the peer's id and by the peer's QP; listeners by service id. */
-import type { CmReq } from '../../wire/index.ts'
+import { type CmReq, sameBytes } from '../../wire/index.ts'
 import type { Connection, Listener } from './connection.ts'
 import { CmError } from './errors.ts'
 import type { CmMessageOf, ListenOptions } from './parameters.ts'
@@ -154,8 +154,4 @@ export function remoteKeyOf(caGuid: bigint, commId: number, source: string): str
 
 export function sidrKeyOf(requestId: number, serviceId: bigint, source: string): string {
   return `sidr ${requestId} ${serviceId} ${source}`
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i])
 }

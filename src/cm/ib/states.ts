@@ -6,33 +6,8 @@
  * Where nothing is written, a message is dropped and counted, and a call throws.
  */
 import type { CmType } from '../../wire/index.ts'
-import type { CmEventType } from './parameters.ts'
-
-export const cmStates = [
-  'IDLE',
-  'LISTEN',
-  'REQ_SENT',
-  'REQ_RCVD',
-  'MRA_REQ_SENT',
-  'MRA_REQ_RCVD',
-  'REP_SENT',
-  'REP_RCVD',
-  'MRA_REP_SENT',
-  'MRA_REP_RCVD',
-  'ESTABLISHED',
-  'LAP_SENT',
-  'LAP_RCVD',
-  'MRA_LAP_SENT',
-  'MRA_LAP_RCVD',
-  'DREQ_SENT',
-  'DREQ_RCVD',
-  'TIMEWAIT',
-  'SIDR_REQ_SENT',
-  'SIDR_REQ_RCVD',
-  /** No state of the standard: a request was refused, or a SIDR_REQ answered, and a repeated one gets the same answer. */
-  'ANSWERED',
-] as const
-export type CmState = (typeof cmStates)[number]
+import type { CmEventType } from './events.ts'
+import { type CmState, cmStates } from './state-names.ts'
 
 /** What makes a connection move: calls, messages of the peer, and time. */
 export const cmTriggers = [

@@ -1,5 +1,5 @@
 /** IP addresses with ports, as programs give them and as messages carry them. */
-import { networkInterfaces } from 'node:os'
+import { hostInterfaces, isOwnAddress } from '../../memory/index.ts'
 import { formatIp, gidOfIp, ipOfGid, parseIp } from '../../wire/index.ts'
 import { RdmaCmError } from './errors.ts'
 
@@ -66,41 +66,15 @@ export function isMulticast(bytes: Uint8Array): boolean {
   return bytes.length === 4 ? bytes[0]! >> 4 === 0xe : bytes[0] === 0xff
 }
 
-export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i])
-}
-
-export interface HostInterface {
-  readonly name: string
-  readonly bytes: Uint8Array
-  readonly mask: Uint8Array
-}
-
-let known: HostInterface[] = []
-let knownAt = Number.NEGATIVE_INFINITY
-
-/** The addresses of this host; looked up again after a second. */
-export function hostInterfaces(): readonly HostInterface[] {
-  const now = performance.now()
-  if (now - knownAt < 1000) return known
-  knownAt = now
-  known = []
-  for (const [name, infos] of Object.entries(networkInterfaces()))
-    for (const { address, netmask } of infos ?? []) {
-      const [bytes, mask] = [parseIp(address), parseIp(netmask)]
-      if (bytes !== undefined && mask !== undefined) known.push({ name, bytes, mask })
-    }
-  return known
-}
-
 /** Whether this host has the address. */
 export function isOwn(bytes: Uint8Array): boolean {
-  return isLoopback(bytes) || hostInterfaces().some((one) => sameBytes(one.bytes, bytes))
+  return isOwnAddress(formatIp(bytes))
 }
 
-/** Whether `a` and `b` are in one network of an interface of this host. */
+/** Whether `a` and `b` are in one network of an interface of this host, of which `a` is an address. */
 export function sameNetwork(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false
-  const own = hostInterfaces().find((one) => sameBytes(one.bytes, a))
-  return own?.mask.every((bits, i) => (bits & a[i]!) === (bits & b[i]!)) ?? false
+  const own = formatIp(a)
+  const mask = parseIp(hostInterfaces().find(({ address }) => address === own)?.netmask ?? '')
+  return mask?.every((bits, i) => (bits & a[i]!) === (bits & b[i]!)) ?? false
 }

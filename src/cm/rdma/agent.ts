@@ -15,23 +15,14 @@ import {
   type CompletionQueue,
   type Context,
   LinkLayer,
-  openDevice,
   type ProtectionDomain,
-  reapDead,
   WcOpcode,
   WcStatus,
   workCompletions,
 } from '../../verbs/index.ts'
+import { type CounterName, registerService, unregisterService } from '../../verbs/provider/index.ts'
+import { CmRejReason, Mad, sameBytes } from '../../wire/index.ts'
 import {
-  agentAt,
-  agentSlotOfCommId,
-  type CounterName,
-  registerService,
-  unregisterService,
-} from '../../verbs/provider/index.ts'
-import { CmRejReason, Mad } from '../../wire/index.ts'
-import {
-  allLimits,
   type CmLimits,
   type CmListener,
   CommunicationManager,
@@ -41,14 +32,10 @@ import {
   mtuBytes,
   mtuCode,
   mtuInfo,
-  parseLimits,
   Shares,
-  wrongLimits,
 } from '../ib/index.ts'
-import { sameBytes } from './address.ts'
-import { RdmaCmError } from './errors.ts'
 import { GsiPort, type MadAddress } from './gsi-port.ts'
-import { randomNumber } from './random.ts'
+import { type SegmentConnection, SegmentPeers } from './segment-peers.ts'
 
 /** Whom events of a connection go to: what its `context` is. */
 export interface ConnectionOwner {
@@ -90,15 +77,6 @@ const counterOf: Partial<Record<DropReason | 'evicted' | 'expired', CounterName>
   evicted: 'cm_requests_evicted',
   expired: 'cm_timeouts',
 }
-/** How often it looks whether those on the other side of a segment are still there. */
-const lookMs = 100
-
-/** A connection whose peer is an agent of the same segment. */
-export interface Neighbour {
-  /** The agent of the peer is gone: its thread or process has ended. */
-  peerGone(): void
-}
-
 export class Agent {
   readonly context: Context
   readonly name: string
@@ -121,9 +99,7 @@ export class Agent {
   readonly #spare: Uint8Array[] = []
   readonly #services = new Map<bigint, number>()
   readonly #followers = new Set<object>()
-  /** Of connections in a segment: the peers' agents by place, and who is connected to each. */
-  readonly #neighbours = new Map<number, { agent: number; connections: Set<Neighbour> }>()
-  #lookedNs = 0
+  readonly #segmentPeers: SegmentPeers
   #events = 0
   #background: NodeJS.Timeout | undefined
   #following = false
@@ -142,6 +118,7 @@ export class Agent {
     this.#gsiPd = context.allocPd()
     const port = new GsiPort(this.#gsiPd, this.#cq, random)
     this.#port = port
+    this.#segmentPeers = new SegmentPeers(port.qp)
     const { activeMtu } = context.queryPort(1)
     this.cm = new CommunicationManager<MadAddress>({
       caGuid: context.queryDevice().nodeGuid,
@@ -226,10 +203,7 @@ export class Agent {
         served++
       }
       const now = nowNs()
-      if (this.#neighbours.size > 0 && now - this.#lookedNs > lookMs * 1e6) {
-        this.#lookedNs = now
-        served += this.#lookForNeighbours()
-      }
+      served += this.#segmentPeers.look(now)
       served += this.cm.expire(now, turnEvents)
       this.#inBackground()
       return served
@@ -282,32 +256,8 @@ export class Agent {
    * No kernel disconnects for a process that dies on `shm`, so connected ids look for dead peers. Returns a function that
    * stops it.
    */
-  watchPeer(remoteCommId: number, connection: Neighbour): () => void {
-    const place = agentSlotOfCommId(remoteCommId)
-    if (this.ethernet || place === 0) return () => {}
-    let known = this.#neighbours.get(place)
-    if (known === undefined) {
-      known = { agent: agentAt(this.#port.qp, place), connections: new Set() }
-      this.#neighbours.set(place, known)
-    }
-    const { connections } = known
-    connections.add(connection)
-    return () => {
-      connections.delete(connection)
-      if (connections.size === 0 && this.#neighbours.get(place)?.connections === connections)
-        this.#neighbours.delete(place)
-    }
-  }
-
-  #lookForNeighbours(): number {
-    let gone = 0
-    for (const [place, { agent, connections }] of this.#neighbours) {
-      if (agentAt(this.#port.qp, place) === agent) continue
-      this.#neighbours.delete(place)
-      for (const connection of connections) connection.peerGone()
-      gone += connections.size
-    }
-    return gone
+  watchPeer(remoteCommId: number, connection: SegmentConnection): () => void {
+    return this.ethernet ? () => {} : this.#segmentPeers.watch(remoteCommId, connection)
   }
 
   #complete(i: number): void {
@@ -334,7 +284,7 @@ export class Agent {
   }
 
   #millisecondsLeft(timeoutMs: number): number {
-    const longest = this.#neighbours.size > 0 ? Math.min(timeoutMs, lookMs) : timeoutMs
+    const longest = Math.min(timeoutMs, this.#segmentPeers.longestWaitMs)
     return Math.max(0, Math.min(longest, Math.ceil((this.cm.deadline() - nowNs()) / 1e6)))
   }
 
@@ -422,79 +372,4 @@ export class Agent {
       // The program still has objects of this context: it goes with the thread.
     }
   }
-}
-
-/** The agents of this thread, by device, or by the context that the program has opened itself. */
-const agents = new Map<string | Context, Agent>()
-
-/** For all agents of this thread; see `Agent.collect`. */
-export function collectAll(): void {
-  for (const agent of agents.values()) agent.collect()
-}
-
-/** Gives all agents of this thread time; how much happened. */
-export function processAll(): number {
-  let messages = 0
-  for (const agent of agents.values()) messages += agent.process()
-  return messages
-}
-
-// Before queue pairs are destroyed, which is done by a listener that was there first.
-process.prependListener('exit', () => {
-  for (const agent of agents.values()) {
-    try {
-      agent.farewell()
-    } catch {
-      // What it had may be in any state: peers find out by themselves, then.
-    }
-  }
-})
-
-export function agentsOfThread(): number {
-  return agents.size
-}
-
-/**
- * The agent of a device in this thread, made if there is none. Each call wants one `releaseAgent`. The call that makes it
- * decides on its limits: EBUSY if `limits` names others then.
- */
-export function acquireAgent(device: string | Context, limits?: Partial<CmLimits>): Agent {
-  let agent = agents.get(device)
-  if (agent === undefined) {
-    const all = allLimits(limitsOfEnvironment(), limits)
-    const context = typeof device === 'string' ? openDevice(device) : device
-    // What threads left that ended without closing it would take messages that are for others.
-    const { host } = context.device
-    for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
-    agent = inRootContext(() => new Agent(context, typeof device === 'string', all, randomNumber))
-    agents.set(device, agent)
-  } else if (limits !== undefined) {
-    for (const [name, value] of Object.entries(limits)) {
-      const inForce = agent.limits[name as keyof CmLimits]
-      if (value !== undefined && value !== inForce)
-        throw new RdmaCmError(
-          'EBUSY',
-          'createEventChannel',
-          `${agent.name} is in use in this thread with the limit ${name} ${inForce}, not ${value}: who uses it first decides`,
-        )
-    }
-  }
-  return agent.acquire()
-}
-
-/** EINVAL if limits are none that a communication manager can have. */
-export function checkLimits(limits: unknown, where = ''): void {
-  const wrong = wrongLimits(limits)
-  if (wrong !== undefined) throw new RdmaCmError('EINVAL', 'createEventChannel', `${where}${wrong}`)
-}
-
-function limitsOfEnvironment(): Partial<CmLimits> {
-  const limits = parseLimits(process.env.VERBENA_CM_LIMITS ?? '')
-  checkLimits(limits, 'VERBENA_CM_LIMITS: ')
-  return limits
-}
-
-export function releaseAgent(agent: Agent): void {
-  if (!agent.release()) return
-  for (const [device, one] of agents) if (one === agent) agents.delete(device)
 }

@@ -19,7 +19,7 @@ import {
   SidrStatus,
   timeoutNs,
 } from '../ib/index.ts'
-import type { Agent, ConnectionOwner, Neighbour } from './agent.ts'
+import type { Agent, ConnectionOwner } from './agent.ts'
 import { CmEventType, errno, type PortSpace, udpQkey } from './constants.ts'
 import type { Path } from './devices.ts'
 import { RdmaCmError } from './errors.ts'
@@ -27,6 +27,7 @@ import type { CmEventParam } from './event.ts'
 import { type MadAddress, madAddress } from './gsi-port.ts'
 import type { IdQp } from './id-qp.ts'
 import type { FullParam, IdOptionValues, IdQpType } from './params.ts'
+import type { SegmentConnection } from './segment-peers.ts'
 
 /** What a connection sees of its id. */
 export interface ConnectionHost {
@@ -49,7 +50,7 @@ type Manager = CommunicationManager<MadAddress>
 const packetLifeTime = 16
 const noLid = 0xffff
 
-export class Connecting implements ConnectionOwner, Neighbour {
+export class Connecting implements ConnectionOwner, SegmentConnection {
   readonly #host: ConnectionHost
   readonly #agent: Agent
   #ib: Ib | undefined

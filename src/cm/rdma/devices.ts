@@ -7,19 +7,11 @@
  *                          as an IPv6 address, is that one
  */
 import { type Context, VerbsError } from '../../verbs/index.ts'
-import { formatIp, gidOfIp, ipOfGid } from '../../wire/index.ts'
+import { formatIp, gidOfIp, ipOfGid, sameBytes } from '../../wire/index.ts'
 import type { CmLimits } from '../ib/index.ts'
-import {
-  isAny,
-  isLinkLocal,
-  isLoopback,
-  isMulticast,
-  isOwn,
-  type ParsedAddress,
-  sameBytes,
-  sameNetwork,
-} from './address.ts'
-import { type Agent, acquireAgent, releaseAgent } from './agent.ts'
+import { isAny, isLinkLocal, isLoopback, isMulticast, isOwn, type ParsedAddress, sameNetwork } from './address.ts'
+import type { Agent } from './agent.ts'
+import { acquireAgent, releaseAgent } from './agents.ts'
 import { RdmaCmError } from './errors.ts'
 
 /** An address of a device. */

@@ -2,7 +2,8 @@
  * Misuse of the RDMA CM throws an `RdmaCmError`. What the network or the peer did is an event with a status; only ids
  * without a channel, whose calls wait for their event, throw for that too (`event` is then what came).
  */
-import type { CmEvent } from './event.ts'
+
+import type { CmEvent, EventId } from './event.ts'
 
 export const rdmaCmErrorCodes = {
   EINVAL: 'an argument is wrong, or the id is in a state in which this call is not possible',
@@ -24,9 +25,9 @@ export class RdmaCmError extends Error {
   /** The call, by its name here: `connect`, `bindAddr`, … */
   readonly call: string
   /** What came, if an id without a channel waited for it. */
-  declare readonly event: CmEvent | undefined
+  declare readonly event: CmEvent<EventId> | undefined
 
-  constructor(code: RdmaCmErrorCode, call: string, message: string, event?: CmEvent) {
+  constructor(code: RdmaCmErrorCode, call: string, message: string, event?: CmEvent<EventId>) {
     super(`${call}: ${message} (${code})`)
     this.code = code
     this.call = call

@@ -2,7 +2,6 @@
 import { type AddressHandle, type AhAttr, QpType } from '../../verbs/index.ts'
 import { CmRejReason, rejReasonText } from '../../wire/index.ts'
 import { CmEventType, errno, eventText } from './constants.ts'
-import type { CmId } from './id.ts'
 
 /** What came with an event: `param.conn` and `param.ud` in one. Fields that mean nothing for the event are absent. */
 export interface CmEventParam {
@@ -27,16 +26,25 @@ export interface CmEventParam {
   context?: unknown
 }
 
-export class CmEvent {
+/** What an event says of its id in words. */
+export interface EventId {
+  readonly qpType: QpType
+  readonly peerAddress: { readonly address: string; readonly port: number } | undefined
+  /** What a rejection by a missing listener means. */
+  readonly nobodyListens: string
+}
+
+/** An event of an id of type `Id`: for programs, of a CmId. */
+export class CmEvent<Id extends EventId> {
   readonly type: CmEventType
-  readonly id: CmId
+  readonly id: Id
   /** Of a ConnectRequest: the id that listens; `id` is then the new one. */
-  readonly listenId: CmId | undefined
+  readonly listenId: Id | undefined
   /** 0, a negative errno, or the reason of a rejection (`CmRejReason`) or of a SIDR_REP. */
   readonly status: number
   readonly param: CmEventParam
 
-  constructor(type: CmEventType, id: CmId, status: number, param: CmEventParam, listenId?: CmId) {
+  constructor(type: CmEventType, id: Id, status: number, param: CmEventParam, listenId?: Id) {
     this.type = type
     this.id = id
     this.status = status

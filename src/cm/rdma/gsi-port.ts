@@ -18,8 +18,7 @@ import {
   VerbsError,
 } from '../../verbs/index.ts'
 import { commIdOf, gsiQkey, gsiQpn } from '../../verbs/provider/index.ts'
-import { gidOfIp, Mad } from '../../wire/index.ts'
-import { sameBytes } from './address.ts'
+import { gidOfIp, Mad, sameBytes } from '../../wire/index.ts'
 
 /** Where MADs go and come from. `key` is the same for the same place, `source` for the same peer. */
 export interface MadAddress {

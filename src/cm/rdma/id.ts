@@ -1,16 +1,17 @@
 /**
- * Communication ids: `rdma_cm_id`, the sockets of RDMA.
+ * Communication ids: `rdma_cm_id`, the sockets of RDMA, and the channels on which their events arrive.
  *
  *     active    resolveAddr ─ AddrResolved ─ resolveRoute ─ RouteResolved ─ createQp ─ connect ─ Established
  *     passive   bindAddr ─ listen ─ ConnectRequest (with a new id) ─ createQp ─ accept ─ Established
  *     both      Disconnected ─ disconnect ─ close
  *
- * The id moves its queue pair through its states by itself. An id without a channel works synchronously: its calls wait
- * for the event that belongs to them, and throw if it is not the good one.
+ * The id moves its queue pair through its states by itself. A program learns in one of three ways what became of a call:
+ *
+ *     id.connect()               by an event on the id's channel
+ *     id.connect()               of an id without a channel: the call blocks, and throws if it fails
+ *     await id.connectAsync()    the event loop goes on; rejects if it fails. The event is not seen on the channel.
  */
 import {
-  type AddressHandle,
-  type AhAttr,
   type CompletionChannel,
   type CompletionQueue,
   type Context,
@@ -22,25 +23,18 @@ import {
 } from '../../verbs/index.ts'
 import { CmaHdr, isMalformed, parseCma } from '../../wire/index.ts'
 import type { CmEvent as IbEvent } from '../ib/index.ts'
-import {
-  type CmAddress,
-  type CmSocketAddress,
-  isAny,
-  isMulticast,
-  parseAddress,
-  sameBytes,
-  socketAddress,
-} from './address.ts'
+import { type CmAddress, type CmSocketAddress, isMulticast, parseAddress, socketAddress } from './address.ts'
 import type { Agent, ListenerOwner } from './agent.ts'
 import { Connecting, type ConnectionHost } from './connecting.ts'
 import { CmEventType, errno, PortSpace, privateDataBytes, qpTypeOf, udpQkey } from './constants.ts'
-import type { Local, Path } from './devices.ts'
 import { RdmaCmError } from './errors.ts'
-import { CmEvent, type CmEventParam } from './event.ts'
-import type { EventChannel, IdOptions } from './event-channel.ts'
+import { type CmEventParam, CmEvent as EventOf } from './event.ts'
+import { type EventChannelOptions, EventQueue } from './event-queue.ts'
 import type { MadAddress } from './gsi-port.ts'
+import { EventHandles } from './handles.ts'
+import { IdAddress } from './id-address.ts'
 import { IdQp } from './id-qp.ts'
-import { BoundPort, Listening } from './listening.ts'
+import { Listening } from './listening.ts'
 import { Groups } from './multicast.ts'
 import {
   type ConnParam,
@@ -52,7 +46,17 @@ import {
   type IdQpInit,
   type IdQpType,
 } from './params.ts'
-import { failureOf, failures } from './waiting.ts'
+import { endsCall, failures, outcome } from './waiting.ts'
+
+export interface IdOptions {
+  /** Default: RC for the port spaces TCP and IB, UD for UDP and IPOIB. UC gives unreliable connections. */
+  qpType?: QpType
+  /** Anything of the program's: `id.context`. */
+  context?: unknown
+}
+
+export type CmEvent = EventOf<CmId>
+export const CmEvent: typeof EventOf = EventOf
 
 export type CmIdState = 'idle' | 'bound' | 'addrResolved' | 'routeResolved' | 'connecting' | 'listening' | 'closed'
 
@@ -61,24 +65,17 @@ export class CmId implements ConnectionHost, ListenerOwner {
   readonly qpType: IdQpType
   /** Anything of the program's. */
   context: unknown
-  /** Of an id without a channel: the event that its last call waited for. */
+  /** The event that the last call waited for, of an id without a channel or in an `Async` form. */
   event: CmEvent | undefined
   readonly options: IdOptionValues = { ...defaultOptions }
+  readonly #address: IdAddress
   #channel: EventChannel
   #sync: boolean
   #state: CmIdState = 'idle'
-  #agent: Agent | undefined
   #idQp: IdQp | undefined
   #connecting: Connecting | undefined
-  /** The own address; its `ip` is all zeros for a wildcard. */
-  #ip: Uint8Array = new Uint8Array(4)
-  #local: Local | undefined
-  #port: BoundPort | undefined
-  #portNumber = 0
-  #path: Path | undefined
-  #peer: CmSocketAddress | undefined
   #listening: Listening | undefined
-  readonly #handles: AddressHandle[] = []
+  readonly #handles: EventHandles = new EventHandles((attr) => this.pd!.createAh(attr))
   readonly #groups: Groups = new Groups()
 
   /** Use `channel.createId` or `createId`. */
@@ -90,6 +87,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
       throw new RdmaCmError('EINVAL', 'createId', 'qpType must be QpType.RC, UC or UD')
     this.portSpace = portSpace
     this.qpType = qpType
+    this.#address = new IdAddress(portSpace, this.options)
     this.context = options.context
     this.#channel = channel
     this.#sync = sync
@@ -111,12 +109,12 @@ export class CmId implements ConnectionHost, ListenerOwner {
 
   /** The context of the device; undefined until an address has chosen one. */
   get verbs(): Context | undefined {
-    return this.#agent?.context
+    return this.#address.agent?.context
   }
 
   /** That of `createQp`, before it one that all ids of the device share. */
   get pd(): ProtectionDomain | undefined {
-    return this.#idQp?.qp.pd ?? this.#agent?.pd
+    return this.#idQp?.qp.pd ?? this.#address.agent?.pd
   }
 
   get qp(): QueuePair | undefined {
@@ -145,26 +143,22 @@ export class CmId implements ConnectionHost, ListenerOwner {
   }
 
   get portNum(): number {
-    return this.#agent === undefined ? 0 : 1
+    return this.#address.agent === undefined ? 0 : 1
   }
 
   /** `rdma_get_local_addr`. */
   get localAddress(): CmSocketAddress {
-    return socketAddress(this.#ip, this.#port?.number ?? this.#portNumber)
+    return this.#address.own
   }
 
   /** `rdma_get_peer_addr`; undefined until it is known. */
   get peerAddress(): CmSocketAddress | undefined {
-    return this.#peer
+    return this.#address.peer
   }
 
   /** What a rejection by a missing listener means, with a hint where an address may mean another adapter than expected. */
   get nobodyListens(): string {
-    const path = this.#path
-    if (path === undefined || path.agent.ethernet || !sameBytes(path.dgid, path.gid)) return 'nobody listens there'
-    const { name } = path.agent
-    const own = `nobody listens on this adapter, ${name}, to which all addresses of the host lead`
-    return `${own}; another one of the segment is reached by its GID, written as an IPv6 address`
+    return this.#address.nobodyListens
   }
 
   // --- addresses ---------------------------------------------------------------------------------------------------
@@ -172,24 +166,8 @@ export class CmId implements ConnectionHost, ListenerOwner {
   /** `rdma_bind_addr`: an address of this host and a port; 0 takes a free one. EADDRINUSE, EADDRNOTAVAIL. */
   bindAddr(address: CmAddress): void {
     this.#expect('bindAddr', 'idle')
-    const parsed = parseAddress('bindAddr', 'address', address)
-    this.#bind('bindAddr', parsed)
+    this.#address.bind('bindAddr', this.#channel.devices, address)
     this.#state = 'bound'
-  }
-
-  #bind(call: string, parsed: ReturnType<typeof parseAddress>): void {
-    const { devices } = this.#channel
-    const any = isAny(parsed.bytes)
-    const local = any ? undefined : devices.local(call, parsed)
-    const agent = local?.agent ?? devices.only
-    this.#takePort(call, agent ?? devices.all()[0]!, parsed.bytes, parsed.port)
-    this.#local = local
-    this.#ip = parsed.bytes
-    this.#agent = agent
-  }
-
-  #takePort(call: string, agent: Agent, ip: Uint8Array, port: number): void {
-    this.#port = new BoundPort(call, agent, this.portSpace, ip, port, this.options)
   }
 
   /**
@@ -197,6 +175,20 @@ export class CmId implements ConnectionHost, ListenerOwner {
    * AddrResolved or AddrError follows.
    */
   resolveAddr(source: CmAddress | undefined | null, destination: CmAddress, timeoutMs = 2000): void {
+    this.#resolveAddr(source, destination, timeoutMs)
+    this.#finish('resolveAddr', CmEventType.AddrResolved)
+  }
+
+  async resolveAddrAsync(
+    source: CmAddress | undefined | null,
+    destination: CmAddress,
+    timeoutMs = 2000,
+  ): Promise<void> {
+    this.#resolveAddr(source, destination, timeoutMs)
+    await this.#finished('resolveAddr', CmEventType.AddrResolved)
+  }
+
+  #resolveAddr(source: CmAddress | undefined | null, destination: CmAddress, timeoutMs: number): void {
     this.#expect('resolveAddr', 'idle', 'bound')
     checkTimeout('resolveAddr', timeoutMs)
     const to = parseAddress('resolveAddr', 'destination', destination)
@@ -204,30 +196,28 @@ export class CmId implements ConnectionHost, ListenerOwner {
       if (this.#state === 'bound') throw new RdmaCmError('EINVAL', 'resolveAddr', 'this id is bound: give no source')
       this.bindAddr(source)
     }
-    // As with sockets, all zeros as a destination is this host.
-    const bytes = isAny(to.bytes) ? (to.bytes.length === 4 ? Uint8Array.of(127, 0, 0, 1) : loopback6) : to.bytes
-    const from = this.#local
-    const path = this.#channel.devices.path({ ...to, bytes }, from)
-    this.#peer = socketAddress(bytes, to.port, to.zone)
-    if (path === undefined) this.emit(CmEventType.AddrError, -errno.ENODEV, {})
-    else {
-      if (this.#port === undefined) this.#takePort('resolveAddr', path.agent, path.ip, 0)
-      this.#path = path
-      this.#agent = path.agent
-      this.#ip = path.ip
+    if (this.#address.resolve(this.#channel.devices, to)) {
       this.#state = 'addrResolved'
       this.emit(CmEventType.AddrResolved, 0, {})
-    }
-    this.#finish('resolveAddr', CmEventType.AddrResolved)
+    } else this.emit(CmEventType.AddrError, -errno.ENODEV, {})
   }
 
   /** `rdma_resolve_route`: RouteResolved follows. */
   resolveRoute(timeoutMs = 2000): void {
+    this.#resolveRoute(timeoutMs)
+    this.#finish('resolveRoute', CmEventType.RouteResolved)
+  }
+
+  async resolveRouteAsync(timeoutMs = 2000): Promise<void> {
+    this.#resolveRoute(timeoutMs)
+    await this.#finished('resolveRoute', CmEventType.RouteResolved)
+  }
+
+  #resolveRoute(timeoutMs: number): void {
     this.#expect('resolveRoute', 'addrResolved')
     checkTimeout('resolveRoute', timeoutMs)
     this.#state = 'routeResolved'
     this.emit(CmEventType.RouteResolved, 0, {})
-    this.#finish('resolveRoute', CmEventType.RouteResolved)
   }
 
   // --- the queue pair ----------------------------------------------------------------------------------------------
@@ -236,7 +226,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
   createQp(init: IdQpInit = {}): QueuePair {
     this.#assertOpen('createQp')
     if (this.#idQp !== undefined) throw new RdmaCmError('EINVAL', 'createQp', 'this id has a queue pair already')
-    const agent = this.#agent
+    const { agent } = this.#address
     if (agent === undefined)
       throw new RdmaCmError('EINVAL', 'createQp', 'no device is chosen yet: bind or resolve an address first')
     this.#idQp = new IdQp(agent.context, init?.pd ?? agent.pd, this.qpType, init, udpQkey)
@@ -266,10 +256,10 @@ export class CmId implements ConnectionHost, ListenerOwner {
       throw new RdmaCmError('EINVAL', 'listen', `backlog must be a whole number, not ${String(backlog)}`)
     if (this.#state === 'idle') this.bindAddr({})
     const { devices } = this.#channel
-    const agents = this.#agent === undefined ? devices.all() : [this.#agent]
+    const { agent, ip, port } = this.#address
+    const agents = agent === undefined ? devices.all() : [agent]
     const { portSpace, qpType, options } = this
-    const port = this.#port!
-    this.#listening = new Listening(this, agents, portSpace, qpType, this.#ip, port, backlog, options.afOnly)
+    this.#listening = new Listening(this, agents, portSpace, qpType, ip, port!, backlog, options.afOnly)
     this.#state = 'listening'
   }
 
@@ -281,15 +271,12 @@ export class CmId implements ConnectionHost, ListenerOwner {
     if (isMalformed(cma)) return
     const id = new CmId(this.#channel, this.portSpace, { qpType: this.qpType }, false)
     Object.assign(id.options, this.options)
-    id.#agent = agent
-    id.#ip = cma.destination
-    id.#portNumber = this.#port!.number
-    id.#peer = socketAddress(cma.source, cma.port)
+    id.#address.requested(agent, cma.destination, this.#address.own.port, socketAddress(cma.source, cma.port))
     id.#state = 'connecting'
     id.#connecting = new Connecting(id, agent)
     id.#connecting.requested(event.connection, event.from)
     const param = id.#connecting.requestParam(privateData.slice(CmaHdr.length))
-    this.#channel.push(new CmEvent(CmEventType.ConnectRequest, id, 0, id.#withAh(param), this))
+    this.#channel.push(new EventOf(CmEventType.ConnectRequest, id, 0, id.#handles.complete(param), this))
   }
 
   /** `rdma_get_request`: an id without a channel waits for a ConnectRequest; the new id has no channel either. */
@@ -297,10 +284,20 @@ export class CmId implements ConnectionHost, ListenerOwner {
     this.#expect('getRequest', 'listening')
     if (!this.#sync)
       throw new RdmaCmError('EINVAL', 'getRequest', 'requests of an id with a channel are events of that channel')
-    const event = this.#channel.waitFor((one) => one.listenId === this)
+    return this.#takeRequest(this.#channel.waitFor((one) => one.listenId === this))
+  }
+
+  /** The same in the event loop, also for an id with a channel, which the new id then has too. EBADF when this id closes. */
+  async getRequestAsync(): Promise<CmId> {
+    this.#expect('getRequest', 'listening')
+    const event = await this.#channel.claim(this, (one) => one.listenId === this)
+    return this.#takeRequest(outcome('getRequest', event, [CmEventType.ConnectRequest]))
+  }
+
+  #takeRequest(event: CmEvent): CmId {
     this.event = event
     const { id } = event
-    id.migrateId(undefined)
+    if (this.#sync) id.migrateId(undefined)
     id.event = event
     return id
   }
@@ -312,8 +309,19 @@ export class CmId implements ConnectionHost, ListenerOwner {
    * follows.
    */
   connect(param: ConnParam = {}): void {
+    this.#connect(param)
+    this.#finish('connect', CmEventType.Established, CmEventType.ConnectResponse)
+  }
+
+  /** ConnectResponse, which `establish` answers, if the queue pair is not the id's; else Established. */
+  async connectAsync(param: ConnParam = {}): Promise<CmEvent> {
+    this.#connect(param)
+    return this.#finished('connect', CmEventType.Established, CmEventType.ConnectResponse)
+  }
+
+  #connect(param: ConnParam): void {
     this.#expect('connect', 'routeResolved')
-    const path = this.#path!
+    const path = this.#address.path!
     if (isMulticast(path.remoteIp)) throw new RdmaCmError('EINVAL', 'connect', 'a group is joined, not connected to')
     const ud = this.qpType === QpType.UD
     const full = fullParam(
@@ -323,11 +331,10 @@ export class CmId implements ConnectionHost, ListenerOwner {
       path.agent.context,
     )
     const connecting = new Connecting(this, path.agent)
-    connecting.connect(path, this.#port!.number, this.#peer!.port, full)
+    connecting.connect(path, this.#address.own.port, this.#address.peer!.port, full)
     this.#connecting = connecting
     this.#state = 'connecting'
     this.#channel.makeRoom()
-    this.#finish('connect', CmEventType.Established, CmEventType.ConnectResponse)
   }
 
   /**
@@ -335,15 +342,23 @@ export class CmId implements ConnectionHost, ListenerOwner {
    * gave up.
    */
   accept(param: ConnParam = {}): void {
+    this.#accept(param, this.#sync)
+    if (this.qpType !== QpType.UD) this.#finish('accept', CmEventType.Established)
+  }
+
+  async acceptAsync(param: ConnParam = {}): Promise<void> {
+    this.#accept(param, true)
+    if (this.qpType !== QpType.UD) await this.#finished('accept', CmEventType.Established)
+  }
+
+  #accept(param: ConnParam, waits: boolean): void {
     const connecting = this.#connection('accept')
-    if (this.#sync && connecting.failed && ![...failures].some((type) => this.#channel.has(this, type)))
+    if (waits && connecting.failed && ![...failures].some((type) => this.#channel.has(this, type)))
       throw new RdmaCmError('EINVAL', 'accept', 'nothing came of this connection, as an event or an error has told')
     const ud = this.qpType === QpType.UD
     const room = ud ? privateDataBytes.acceptUd : privateDataBytes.accept
-    const full = fullParam('accept', param, room, this.#agent!.context, ud ? {} : connecting.limits)
-    connecting.accept(full)
+    connecting.accept(fullParam('accept', param, room, this.verbs!, ud ? {} : connecting.limits))
     this.#channel.makeRoom()
-    if (!ud) this.#finish('accept', CmEventType.Established)
   }
 
   /** `rdma_reject`: the peer gets Rejected with status 28 and the private data; of UD Unreachable with status 2. */
@@ -365,11 +380,20 @@ export class CmId implements ConnectionHost, ListenerOwner {
 
   /** `rdma_disconnect`: the queue pair goes to ERR, and the peer is told. Disconnected follows, if it has not come yet. */
   disconnect(): void {
+    if (this.#disconnect()) this.#finish('disconnect', CmEventType.Disconnected)
+  }
+
+  async disconnectAsync(): Promise<void> {
+    if (this.#disconnect()) await this.#finished('disconnect', CmEventType.Disconnected)
+  }
+
+  /** Whether Disconnected is still to be seen. */
+  #disconnect(): boolean {
     const connecting = this.#connection('disconnect')
     const over = connecting.phase === 'over' && !this.#channel.has(this, CmEventType.Disconnected)
     connecting.disconnect()
     this.#channel.makeRoom()
-    if (!over) this.#finish('disconnect', CmEventType.Disconnected)
+    return !over
   }
 
   #connection(call: string): Connecting {
@@ -383,18 +407,26 @@ export class CmId implements ConnectionHost, ListenerOwner {
 
   /** `rdma_join_multicast`: a UD id that is bound or resolved; MulticastJoin follows, with what to send with. */
   joinMulticast(address: CmAddress, context?: unknown): void {
+    this.#joinMulticast(address, context)
+    this.#finish('joinMulticast', CmEventType.MulticastJoin)
+  }
+
+  /** The event of the group: `param` has what to send with. */
+  async joinMulticastAsync(address: CmAddress, context?: unknown): Promise<CmEvent> {
+    this.#joinMulticast(address, context)
+    return this.#finished('joinMulticast', CmEventType.MulticastJoin)
+  }
+
+  #joinMulticast(address: CmAddress, context: unknown): void {
     this.#assertOpen('joinMulticast')
     const { bytes } = parseAddress('joinMulticast', 'address', address)
     if (this.qpType !== QpType.UD)
       throw new RdmaCmError('EINVAL', 'joinMulticast', 'groups are for UD ids: create it with PortSpace.Udp')
-    const agent = this.#agent
-    if (agent === undefined)
+    if (this.verbs === undefined)
       throw new RdmaCmError('EINVAL', 'joinMulticast', 'no device is chosen yet: bind or resolve an address first')
-    const sgidIndex = this.#path?.sgidIndex ?? this.#local?.sgidIndex ?? 0
-    const join = this.#groups.join(bytes, this.#idQp?.qp, sgidIndex, this.options.tos)
+    const join = this.#groups.join(bytes, this.#idQp?.qp, this.#address.sgidIndex, this.options.tos)
     if (join.failure === undefined) this.emit(CmEventType.MulticastJoin, 0, { ...join.param, context })
     else this.emit(CmEventType.MulticastError, join.failure, { context })
-    this.#finish('joinMulticast', CmEventType.MulticastJoin)
   }
 
   /** `rdma_leave_multicast`. */
@@ -430,7 +462,8 @@ export class CmId implements ConnectionHost, ListenerOwner {
 
   #agents(): Agent[] {
     const listening = this.#listening?.agents ?? []
-    return this.#agent === undefined ? listening : [this.#agent, ...listening]
+    const { agent } = this.#address
+    return agent === undefined ? listening : [agent, ...listening]
   }
 
   /** `rdma_destroy_id`: with its queue pair; whatever is under way ends as politely as it can. */
@@ -442,8 +475,8 @@ export class CmId implements ConnectionHost, ListenerOwner {
     this.#groups.leaveAll()
     this.#connecting?.close()
     this.#idQp?.close()
-    for (const handle of this.#handles) if (!handle.closed) handle.close()
-    this.#port?.close()
+    this.#handles.close()
+    this.#address.port?.close()
     this.#channel.disown(this)
     if (this.#sync) this.#channel.close()
   }
@@ -454,7 +487,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
 
   /** For the connection: an event of this id. */
   emit(type: CmEventType, status: number, param: Partial<CmEventParam>): void {
-    if (this.#state !== 'closed') this.#channel.push(new CmEvent(type, this, status, this.#withAh(param)))
+    if (this.#state !== 'closed') this.#channel.push(new EventOf(type, this, status, this.#handles.complete(param)))
   }
 
   /** For the connection: nothing comes of a request. */
@@ -464,29 +497,17 @@ export class CmId implements ConnectionHost, ListenerOwner {
     return true
   }
 
-  /** With an address handle that is made when it is asked for. */
-  #withAh(param: Partial<CmEventParam>): CmEventParam {
-    const whole = { privateData: new Uint8Array(0), ...param }
-    const { ahAttr } = param
-    if (ahAttr === undefined) return whole
-    let handle: AddressHandle | undefined
-    const make = (): AddressHandle => (handle ??= this.#makeAh(ahAttr))
-    return Object.defineProperty(whole, 'ah', { get: make, enumerable: false })
-  }
-
-  #makeAh(attr: AhAttr): AddressHandle {
-    const handle = this.pd!.createAh(attr)
-    this.#handles.push(handle)
-    return handle
-  }
-
   /** An id without a channel waits here for what it asked for. */
   #finish(call: string, ...wanted: CmEventType[]): void {
     if (!this.#sync) return
-    const event = this.#channel.waitFor(({ id, type }) => id === this && (wanted.includes(type) || failures.has(type)))
-    this.event = event
-    if (wanted.includes(event.type)) return
-    throw failureOf(call, event)
+    this.event = this.#channel.waitFor(endsCall<CmId>(this, wanted))
+    outcome(call, this.event, wanted)
+  }
+
+  /** The same in the event loop, with a channel and without. */
+  async #finished(call: string, ...wanted: CmEventType[]): Promise<CmEvent> {
+    this.event = await this.#channel.claim(this, endsCall<CmId>(this, wanted))
+    return outcome(call, this.event, wanted)
   }
 
   #assertOpen(call: string): void {
@@ -504,9 +525,40 @@ export class CmId implements ConnectionHost, ListenerOwner {
   }
 }
 
-const loopback6 = new Uint8Array(16).fill(1, 15)
-
 function checkTimeout(call: string, timeoutMs: number): void {
   if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0))
     throw new RdmaCmError('EINVAL', call, `timeoutMs must be a number of milliseconds, not ${String(timeoutMs)}`)
+}
+
+/** `rdma_event_channel`: see event-queue.ts. */
+export class EventChannel extends EventQueue<CmId> {
+  /** Use `createEventChannel`. */
+  constructor(options: EventChannelOptions = {}) {
+    super(options)
+  }
+
+  /** `rdma_create_id`, and with `qpType` `rdma_create_id2`. */
+  createId(portSpace: PortSpace, options: IdOptions = {}): CmId {
+    this.assertOpen('createId')
+    return new CmId(this, portSpace, options, false)
+  }
+
+  /** For ids: another channel on the same devices. */
+  another(): EventChannel {
+    const { device, limits } = this.devices
+    return new EventChannel({ device, ...(limits === undefined ? {} : { limits }) })
+  }
+}
+
+/** `rdma_create_event_channel`. */
+export function createEventChannel(options: EventChannelOptions = {}): EventChannel {
+  return new EventChannel(options)
+}
+
+/**
+ * An id without a channel: `rdma_create_id` with channel NULL. Each call waits, blocking the thread, until what it asks for
+ * has happened, and throws an RdmaCmError if it fails; the `Async` forms wait in the event loop.
+ */
+export function createId(portSpace: PortSpace, options: IdOptions & EventChannelOptions = {}): CmId {
+  return new CmId(new EventChannel(options), portSpace, options, true)
 }

@@ -2,13 +2,7 @@
 export type { CmAddress, CmSocketAddress } from './address.ts'
 export { CmEventType, eventText, PortSpace, privateDataBytes, udpQkey } from './constants.ts'
 export { RdmaCmError, type RdmaCmErrorCode, rdmaCmErrorCodes } from './errors.ts'
-export { CmEvent, type CmEventParam } from './event.ts'
-export {
-  createEventChannel,
-  createId,
-  EventChannel,
-  type EventChannelOptions,
-  type IdOptions,
-} from './event-channel.ts'
-export { CmId, type CmIdState } from './id.ts'
+export type { CmEventParam } from './event.ts'
+export type { EventChannelOptions } from './event-queue.ts'
+export { CmEvent, CmId, type CmIdState, createEventChannel, createId, EventChannel, type IdOptions } from './id.ts'
 export type { ConnParam, IdOptionValues, IdQpInit } from './params.ts'

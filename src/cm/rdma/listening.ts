@@ -1,9 +1,9 @@
 /** What an id has while it is bound or listens: a port, and a listener on every device that its address stands for. */
 import { QpType, VerbsError } from '../../verbs/index.ts'
 import { givePort, type Host, listenOnPort, type TakenPort, takePort } from '../../verbs/provider/index.ts'
-import { gidOfIp, isMalformed, parseCma, rdmaServiceId } from '../../wire/index.ts'
+import { gidOfIp, isMalformed, parseCma, rdmaServiceId, sameBytes } from '../../wire/index.ts'
 import type { CmListener, CmMessageOf } from '../ib/index.ts'
-import { isAny, sameBytes } from './address.ts'
+import { isAny } from './address.ts'
 import type { Agent, ListenerOwner } from './agent.ts'
 import type { PortSpace } from './constants.ts'
 import { RdmaCmError } from './errors.ts'

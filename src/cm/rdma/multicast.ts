@@ -1,7 +1,7 @@
 /** The multicast groups of a UD id. The GID of a group is its IP address, like that of a host. */
 import { multicastQpn, type QpType, type QueuePair, VerbsError } from '../../verbs/index.ts'
-import { formatIp, gidOfIp } from '../../wire/index.ts'
-import { isMulticast, sameBytes } from './address.ts'
+import { formatIp, gidOfIp, sameBytes } from '../../wire/index.ts'
+import { isMulticast } from './address.ts'
 import { errno, udpQkey } from './constants.ts'
 import { RdmaCmError } from './errors.ts'
 import type { CmEventParam } from './event.ts'

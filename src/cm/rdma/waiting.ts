@@ -1,7 +1,7 @@
-/** Ids without a channel: which event a call waits for, and what it throws when another one comes. */
+/** Calls that wait: which event ends one, and what it throws when another one comes. */
 import { CmEventType, errno } from './constants.ts'
 import { RdmaCmError, type RdmaCmErrorCode } from './errors.ts'
-import type { CmEvent } from './event.ts'
+import type { CmEvent, EventId } from './event.ts'
 
 /** Events that end the waiting: what it waits for may come no more. */
 export const failures: ReadonlySet<CmEventType> = new Set([
@@ -14,17 +14,33 @@ export const failures: ReadonlySet<CmEventType> = new Set([
   CmEventType.MulticastError,
 ])
 
-export function failureOf(call: string, event: CmEvent): RdmaCmError {
+/** Whether an event ends a call of this id that waits for one of these. */
+export function endsCall<Id extends EventId>(id: Id, wanted: readonly CmEventType[]): (event: CmEvent<Id>) => boolean {
+  return (event) => event.id === id && (wanted.includes(event.type) || failures.has(event.type))
+}
+
+/** The event that a call waited for; throws if it is one of a failure, or if it never comes. */
+export function outcome<Id extends EventId>(
+  call: string,
+  event: CmEvent<Id> | undefined,
+  wanted: readonly CmEventType[],
+): CmEvent<Id> {
+  if (event === undefined) throw new RdmaCmError('EBADF', call, 'the id was closed, or went to another channel')
+  if (!wanted.includes(event.type)) throw failureOf(call, event)
+  return event
+}
+
+function failureOf(call: string, event: CmEvent<EventId>): RdmaCmError {
   return new RdmaCmError(codeOf(event), call, textOf(event), event)
 }
 
-function codeOf({ type, status }: CmEvent): RdmaCmErrorCode {
+function codeOf({ type, status }: CmEvent<EventId>): RdmaCmErrorCode {
   if (type === CmEventType.AddrError) return 'ENODEV'
   if (type === CmEventType.Rejected) return 'ECONNREFUSED'
   return status === -errno.ETIMEDOUT ? 'ETIMEDOUT' : 'EIO'
 }
 
-function textOf(event: CmEvent): string {
+function textOf(event: CmEvent<EventId>): string {
   const { type, status, id } = event
   const peer = id.peerAddress === undefined ? 'the peer' : `${id.peerAddress.address} port ${id.peerAddress.port}`
   if (type === CmEventType.Rejected) return `${peer} rejected the connection (${event.statusText})`

@@ -5,7 +5,7 @@
  *     loading.ts   how threads load that, and end
  *     mapping.ts   named shared segments, private memory on huge pages
  *     futex.ts     waiting on a word of a mapping, across processes
- *     host.ts      clock, cores, locked memory
+ *     host.ts      clock, cores, locked memory, addresses
  *     udp.ts       UDP sockets over one memory (udp-options.ts, udp-batch.ts, sockaddr.ts)
  *     kernel-socket.ts   TCP and UDP sockets of the kernel, as C programs use them
  *     poll.ts      waiting until one of several descriptors can be read
@@ -22,6 +22,8 @@ export {
   clockMonotonicNs,
   cpuCount,
   currentCores,
+  hostInterfaces,
+  isOwnAddress,
   lastError,
   lockMemory,
   membarrier,

@@ -9,6 +9,7 @@ import { acceptConnection } from '../base/accepting.ts'
 import { setAsyncId } from '../base/async-id.ts'
 import type { SystemError } from '../base/errors.ts'
 import { Listener } from '../base/listener.ts'
+import { decide } from './decide.ts'
 import { inWords, log, sayOnce, where } from './log.ts'
 import {
   createServerHandle,
@@ -18,7 +19,7 @@ import {
   type ServerHandle,
   serverMethods,
 } from './node-net.ts'
-import { decide, type Rule } from './rules.ts'
+import type { Rule } from './rules.ts'
 import type { Settings } from './settings.ts'
 import { showFigures } from './sockets.ts'
 

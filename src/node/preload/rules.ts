@@ -9,8 +9,7 @@
  *
  * Rules are tried in order and the first that fits decides; where none fits it is TCP.
  */
-import { BlockList, isIP, isIPv4 } from 'node:net'
-import { networkInterfaces } from 'node:os'
+import { BlockList, isIP } from 'node:net'
 import { basename } from 'node:path'
 
 /** `rdma`: with TCP for peers that have no RDMA. `rdma-only`: without. */
@@ -151,40 +150,4 @@ export function fitsProgram(rule: Rule, program: string): boolean {
   if (rule.program === undefined) return true
   const parts = rule.program.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${parts.join('.*')}$`).test(basename(program))
-}
-
-function fitsAddress(rule: Rule, address: string | null): boolean {
-  const { addresses } = rule
-  if (addresses === undefined) return true
-  // Listening on all addresses takes in those of the rule; that a rule keeps some on TCP does not keep the others there.
-  if (address === null || address === '::' || address === '0.0.0.0') return rule.transport !== 'tcp'
-  const plain = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '').replace(/%.*/, '')
-  if (addresses === 'local') return isLocal(plain)
-  return addresses.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6')
-}
-
-function isLocal(address: string): boolean {
-  if (address === '::1' || /^127\./.test(address)) return true
-  return Object.values(networkInterfaces()).some((list) => list?.some((entry) => entry.address === address))
-}
-
-/** The first rule that fits; undefined: TCP. `address` null means all addresses, `port` 0 one that is still to be found. */
-export function decide(rules: readonly Rule[], role: Role, address: string | null, port: number): Rule | undefined {
-  return rules.find(
-    (rule) =>
-      (rule.role === undefined || rule.role === role) &&
-      (port === 0 ? rule.fromPort === 0 : port >= rule.fromPort && port <= rule.toPort) &&
-      fitsAddress(rule, address),
-  )
-}
-
-/** Whether any address of this port could go over RDMA. */
-export function mayUseRdma(rules: readonly Rule[], role: Role, port: number): boolean {
-  return rules.some(
-    (rule) =>
-      rule.transport !== 'tcp' &&
-      (rule.role === undefined || rule.role === role) &&
-      port >= rule.fromPort &&
-      port <= rule.toPort,
-  )
 }

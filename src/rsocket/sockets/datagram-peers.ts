@@ -8,7 +8,7 @@
 
 import { PortSpace } from '../../cm/index.ts'
 import type { AddressHandle } from '../../verbs/index.ts'
-import { formatIp } from '../../wire/index.ts'
+import { formatIp, sameBytes } from '../../wire/index.ts'
 import { countDrop, Errno } from '../protocol/index.ts'
 import { addressBytes, type Hub, type Member, type SocketAddress } from '../runtime/index.ts'
 import { DatagramQp } from './datagram-qp.ts'
@@ -46,8 +46,6 @@ export interface PeerSource {
 type Found = { qp: DatagramQp; isNew: boolean } | { errno: number; text: string }
 
 const nameOf = (address: string, port: number): string => `${address} ${port}`
-const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
-  a.length === b.length && a.every((byte, i) => byte === b[i])
 const isLoopback = (address: Uint8Array): boolean => address.length === 4 && address[0] === 127
 
 export class Peers {

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { decide, fitsProgram, mayUseRdma, parseRule, parseRules } from '../../../src/node/preload/rules.ts'
+import { decide, mayUseRdma } from '../../../src/node/preload/decide.ts'
+import { fitsProgram, parseRule, parseRules } from '../../../src/node/preload/rules.ts'
 import { readSettings } from '../../../src/node/preload/settings.ts'
 
 const how = (rules: string, role: 'listen' | 'connect', address: string | null, port: number): string =>

@@ -8,14 +8,14 @@
  * Each of them also gives the devices of this thread time, so that peers get their answers.
  */
 import { inRootContext, nowNs, sleepUntilNs, withContext } from '../../memory/index.ts'
-import type { Context, QpType } from '../../verbs/index.ts'
+import type { Context } from '../../verbs/index.ts'
 import type { CmLimits } from '../ib/index.ts'
-import { type Agent, agentsOfThread, checkLimits, collectAll, processAll } from './agent.ts'
-import type { CmEventType, PortSpace } from './constants.ts'
+import type { Agent } from './agent.ts'
+import { agentsOfThread, checkLimits, collectAll, processAll } from './agents.ts'
+import type { CmEventType } from './constants.ts'
 import { DeviceSet } from './devices.ts'
 import { RdmaCmError } from './errors.ts'
-import type { CmEvent } from './event.ts'
-import { CmId } from './id.ts'
+import type { CmEvent, EventId } from './event.ts'
 
 export interface EventChannelOptions {
   /** Default: the environment variable VERBENA_DEVICE, else `roce`, all addresses of this host. */
@@ -28,23 +28,30 @@ export interface EventChannelOptions {
   limits?: Partial<CmLimits>
 }
 
-export interface IdOptions {
-  /** Default: RC for the port spaces TCP and IB, UD for UDP and IPOIB. UC gives unreliable connections. */
-  qpType?: QpType
-  /** Anything of the program's: `id.context`. */
-  context?: unknown
-}
-
 /** Several devices are looked at in turn while one of them is waited for. */
 const sliceMs = 2
 /** How long a program finds ever more events, if it takes one after the other. */
 const turnNs = 8e6
 const longestTimerMs = 2 ** 31 - 1
 
-export class EventChannel {
+/** What a queue knows of the ids whose events it has. */
+export interface QueuedId extends EventId {
+  close(): void
+}
+
+/** A call of an id that waits for its event in the event loop. */
+interface Claim<Id extends QueuedId> {
+  readonly id: Id
+  readonly wanted: (event: CmEvent<Id>) => boolean
+  /** Undefined: it never comes. */
+  readonly resolve: (event: CmEvent<Id> | undefined) => void
+}
+
+export class EventQueue<Id extends QueuedId> {
   readonly devices: DeviceSet
-  #queue: CmEvent[] = []
-  readonly #ids = new Set<CmId>()
+  #queue: CmEvent<Id>[] = []
+  readonly #ids = new Set<Id>()
+  #claims: Claim<Id>[] = []
   readonly #readers = new Set<() => void>()
   readonly #waiting = new Set<() => void>()
   readonly #follows = new Map<Agent, () => void>()
@@ -54,8 +61,7 @@ export class EventChannel {
   #takingNs = 0
   #closed = false
 
-  /** Use `createEventChannel`. */
-  constructor(options: EventChannelOptions = {}) {
+  constructor(options: EventChannelOptions) {
     if (typeof options !== 'object' || options === null)
       throw new RdmaCmError('EINVAL', 'createEventChannel', 'options must be an object such as { device: "shm0" }')
     checkLimits(options.limits)
@@ -68,17 +74,11 @@ export class EventChannel {
     return this.#closed
   }
 
-  /** `rdma_create_id`, and with `qpType` `rdma_create_id2`. */
-  createId(portSpace: PortSpace, options: IdOptions = {}): CmId {
-    this.#assertOpen('createId')
-    return new CmId(this, portSpace, options, false)
-  }
-
   // --- events ------------------------------------------------------------------------------------------------------
 
   /** The next event, or undefined if there is none now. Never waits. */
-  tryGetEvent(): CmEvent | undefined {
-    this.#assertOpen('tryGetEvent')
+  tryGetEvent(): CmEvent<Id> | undefined {
+    this.assertOpen('tryGetEvent')
     const now = nowNs()
     if (this.#takingNs === 0) this.#takingNs = now
     // However fast messages come, a program that takes all events comes to an end.
@@ -89,8 +89,8 @@ export class EventChannel {
   }
 
   /** `rdma_get_cm_event`: blocks this thread until there is an event, at most `timeoutMs`; then undefined. */
-  getEvent(timeoutMs: number = Number.POSITIVE_INFINITY): CmEvent | undefined {
-    this.#assertOpen('getEvent')
+  getEvent(timeoutMs: number = Number.POSITIVE_INFINITY): CmEvent<Id> | undefined {
+    this.assertOpen('getEvent')
     const end = performance.now() + timeoutMs
     for (;;) {
       const event = this.#queue.shift() ?? this.tryGetEvent()
@@ -111,8 +111,8 @@ export class EventChannel {
   }
 
   /** `getEvent` for the event loop, which goes on meanwhile. Undefined also when the channel closes. */
-  async nextEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<CmEvent | undefined> {
-    this.#assertOpen('nextEvent')
+  async nextEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<CmEvent<Id> | undefined> {
+    this.assertOpen('nextEvent')
     const stop = this.#followAll()
     const end = performance.now() + timeoutMs
     try {
@@ -143,7 +143,7 @@ export class EventChannel {
   }
 
   /** Events as they come, without blocking the event loop. Ends when the channel closes. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<CmEvent, void, undefined> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<CmEvent<Id>, void, undefined> {
     const stop = this.#followAll()
     try {
       while (!this.#closed) {
@@ -161,7 +161,7 @@ export class EventChannel {
    * wait: take them with `tryGetEvent` until there are none. What is returned ends that.
    */
   onReadable(reader: () => void): () => void {
-    this.#assertOpen('onReadable')
+    this.assertOpen('onReadable')
     const stop = this.#followAll()
     const inContext = withContext(reader)
     this.#readers.add(inContext)
@@ -182,26 +182,31 @@ export class EventChannel {
   }
 
   /** For ids: an event of theirs. */
-  push(event: CmEvent): void {
+  push(event: CmEvent<Id>): void {
+    const at = this.#claims.findIndex(({ wanted }) => wanted(event))
+    if (at >= 0) {
+      this.#claims.splice(at, 1)[0]!.resolve(event)
+      return
+    }
     this.#queue.push(event)
     if (this.#readers.size > 0 || this.#waiting.size > 0) this.#tell()
   }
 
   /** For ids: takes the events of one that closes or goes to another channel, its requests among them. */
-  takeEventsOf(id: CmId): CmEvent[] {
-    const isOf = (event: CmEvent): boolean => event.id === id || event.listenId === id
+  takeEventsOf(id: Id): CmEvent<Id>[] {
+    const isOf = (event: CmEvent<Id>): boolean => event.id === id || event.listenId === id
     const taken = this.#queue.filter(isOf)
     if (taken.length > 0) this.#queue = this.#queue.filter((event) => !isOf(event))
     return taken
   }
 
   /** For ids: whether such an event waits. */
-  has(id: CmId, type: CmEventType): boolean {
+  has(id: Id, type: CmEventType): boolean {
     return this.#queue.some((event) => event.id === id && event.type === type)
   }
 
   /** For ids without a channel: blocks until there is such an event. */
-  waitFor(wanted: (event: CmEvent) => boolean): CmEvent {
+  waitFor(wanted: (event: CmEvent<Id>) => boolean): CmEvent<Id> {
     for (;;) {
       const at = this.#queue.findIndex(wanted)
       if (at >= 0) return this.#queue.splice(at, 1)[0]!
@@ -209,10 +214,20 @@ export class EventChannel {
     }
   }
 
-  /** For ids: another channel on the same devices. */
-  another(): EventChannel {
-    const { device, limits } = this.devices
-    return new EventChannel({ device, ...(limits === undefined ? {} : { limits }) })
+  /**
+   * For ids: the next event that is `wanted`, which nobody else gets. The event loop goes on meanwhile. Undefined if `id`
+   * is closed, or goes to another channel, before it comes.
+   */
+  async claim(id: Id, wanted: (event: CmEvent<Id>) => boolean): Promise<CmEvent<Id> | undefined> {
+    // Before the queue is looked at: to follow devices serves what has come, which may be what is wanted.
+    const stop = this.#followAll()
+    try {
+      const at = this.#queue.findIndex(wanted)
+      if (at >= 0) return this.#queue.splice(at, 1)[0]
+      return await new Promise((resolve) => this.#claims.push({ id, wanted, resolve }))
+    } finally {
+      stop()
+    }
   }
 
   #tell(): void {
@@ -252,17 +267,21 @@ export class EventChannel {
 
   // --- ids and the end ---------------------------------------------------------------------------------------------
 
-  adopt(id: CmId): void {
+  adopt(id: Id): void {
     this.#ids.add(id)
   }
 
-  disown(id: CmId): void {
+  disown(id: Id): void {
     this.#ids.delete(id)
+    const over = this.#claims.filter((claim) => claim.id === id)
+    if (over.length === 0) return
+    this.#claims = this.#claims.filter((claim) => claim.id !== id)
+    for (const { resolve } of over) resolve(undefined)
   }
 
   /** `rdma_destroy_event_channel`. Ids that are still open are closed. */
   close(): void {
-    this.#assertOpen('close')
+    this.assertOpen('close')
     for (const id of [...this.#ids]) id.close()
     this.#closed = true
     this.#queue = []
@@ -276,20 +295,7 @@ export class EventChannel {
     if (!this.#closed) this.close()
   }
 
-  #assertOpen(call: string): void {
+  protected assertOpen(call: string): void {
     if (this.#closed) throw new RdmaCmError('EBADF', call, 'this event channel is closed')
   }
-}
-
-/** `rdma_create_event_channel`. */
-export function createEventChannel(options: EventChannelOptions = {}): EventChannel {
-  return new EventChannel(options)
-}
-
-/**
- * An id without a channel: `rdma_create_id` with channel NULL. Each call waits, blocking the thread, until what it asks for
- * has happened, and throws an RdmaCmError if it fails.
- */
-export function createId(portSpace: PortSpace, options: IdOptions & EventChannelOptions = {}): CmId {
-  return new CmId(new EventChannel(options), portSpace, options, true)
 }

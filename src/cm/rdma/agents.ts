@@ -1,0 +1,82 @@
+/** The agents of this thread: one for each device that channels use, made when the first does and closed after the last. */
+import { inRootContext } from '../../memory/index.ts'
+import { type Context, openDevice, reapDead } from '../../verbs/index.ts'
+import { allLimits, type CmLimits, parseLimits, wrongLimits } from '../ib/index.ts'
+import { Agent } from './agent.ts'
+import { RdmaCmError } from './errors.ts'
+import { randomNumber } from './random.ts'
+
+/** By device, or by the context that the program has opened itself. */
+const agents = new Map<string | Context, Agent>()
+
+/** For all agents of this thread; see `Agent.collect`. */
+export function collectAll(): void {
+  for (const agent of agents.values()) agent.collect()
+}
+
+/** Gives all agents of this thread time; how much happened. */
+export function processAll(): number {
+  let messages = 0
+  for (const agent of agents.values()) messages += agent.process()
+  return messages
+}
+
+// Before queue pairs are destroyed, which is done by a listener that was there first.
+process.prependListener('exit', () => {
+  for (const agent of agents.values()) {
+    try {
+      agent.farewell()
+    } catch {
+      // What it had may be in any state: peers find out by themselves, then.
+    }
+  }
+})
+
+export function agentsOfThread(): number {
+  return agents.size
+}
+
+/**
+ * The agent of a device in this thread, made if there is none. Each call wants one `releaseAgent`. The call that makes it
+ * decides on its limits: EBUSY if `limits` names others then.
+ */
+export function acquireAgent(device: string | Context, limits?: Partial<CmLimits>): Agent {
+  let agent = agents.get(device)
+  if (agent === undefined) {
+    const all = allLimits(limitsOfEnvironment(), limits)
+    const context = typeof device === 'string' ? openDevice(device) : device
+    // What threads left that ended without closing it would take messages that are for others.
+    const { host } = context.device
+    for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
+    agent = inRootContext(() => new Agent(context, typeof device === 'string', all, randomNumber))
+    agents.set(device, agent)
+  } else if (limits !== undefined) {
+    for (const [name, value] of Object.entries(limits)) {
+      const inForce = agent.limits[name as keyof CmLimits]
+      if (value !== undefined && value !== inForce)
+        throw new RdmaCmError(
+          'EBUSY',
+          'createEventChannel',
+          `${agent.name} is in use in this thread with the limit ${name} ${inForce}, not ${value}: the first to use it decides`,
+        )
+    }
+  }
+  return agent.acquire()
+}
+
+/** EINVAL if limits are none that a communication manager can have. */
+export function checkLimits(limits: unknown, where = ''): void {
+  const wrong = wrongLimits(limits)
+  if (wrong !== undefined) throw new RdmaCmError('EINVAL', 'createEventChannel', `${where}${wrong}`)
+}
+
+function limitsOfEnvironment(): Partial<CmLimits> {
+  const limits = parseLimits(process.env.VERBENA_CM_LIMITS ?? '')
+  checkLimits(limits, 'VERBENA_CM_LIMITS: ')
+  return limits
+}
+
+export function releaseAgent(agent: Agent): void {
+  if (!agent.release()) return
+  for (const [device, one] of agents) if (one === agent) agents.delete(device)
+}

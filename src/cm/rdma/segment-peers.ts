@@ -1,0 +1,60 @@
+/**
+ * The peers of connections in a segment. No kernel disconnects for a process that dies on `shm`, so connected ids look for
+ * dead peers: for agents whose slot in the segment another one has, or none.
+ */
+import type { QpType, QueuePair } from '../../verbs/index.ts'
+import { agentAt, agentSlotOfCommId } from '../../verbs/provider/index.ts'
+
+const lookMs = 100
+
+export interface SegmentConnection {
+  /** The agent of the peer is gone: its thread or process has ended. */
+  peerGone(): void
+}
+
+export class SegmentPeers {
+  readonly #qp: QueuePair<typeof QpType.GSI>
+  /** By the slot of the peer's agent: the agent, and the connections to it. */
+  readonly #peers = new Map<number, { agent: number; connections: Set<SegmentConnection> }>()
+  #lookedNs = 0
+
+  constructor(qp: QueuePair<typeof QpType.GSI>) {
+    this.#qp = qp
+  }
+
+  /** How long a wait may be without a look at the peers. */
+  get longestWaitMs(): number {
+    return this.#peers.size > 0 ? lookMs : Number.POSITIVE_INFINITY
+  }
+
+  /** Tells the connection when its peer is gone. Returns a function that stops it. */
+  watch(remoteCommId: number, connection: SegmentConnection): () => void {
+    const slot = agentSlotOfCommId(remoteCommId)
+    if (slot === 0) return () => {}
+    let known = this.#peers.get(slot)
+    if (known === undefined) {
+      known = { agent: agentAt(this.#qp, slot), connections: new Set() }
+      this.#peers.set(slot, known)
+    }
+    const { connections } = known
+    connections.add(connection)
+    return () => {
+      connections.delete(connection)
+      if (connections.size === 0 && this.#peers.get(slot)?.connections === connections) this.#peers.delete(slot)
+    }
+  }
+
+  /** Looks at the peers if it is time to; how many connections have lost theirs. */
+  look(now: number): number {
+    if (this.#peers.size === 0 || now - this.#lookedNs <= lookMs * 1e6) return 0
+    this.#lookedNs = now
+    let gone = 0
+    for (const [slot, { agent, connections }] of this.#peers) {
+      if (agentAt(this.#qp, slot) === agent) continue
+      this.#peers.delete(slot)
+      for (const connection of connections) connection.peerGone()
+      gone += connections.size
+    }
+    return gone
+  }
+}

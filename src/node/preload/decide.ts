@@ -1,0 +1,35 @@
+/** Which rule decides on a connection. */
+import { isIPv4 } from 'node:net'
+import { isOwnAddress } from '../../memory/index.ts'
+import type { Role, Rule } from './rules.ts'
+
+function fitsAddress(rule: Rule, address: string | null): boolean {
+  const { addresses } = rule
+  if (addresses === undefined) return true
+  // Listening on all addresses takes in those of the rule; that a rule keeps some on TCP does not keep the others there.
+  if (address === null || address === '::' || address === '0.0.0.0') return rule.transport !== 'tcp'
+  const plain = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '').replace(/%.*/, '')
+  if (addresses === 'local') return isOwnAddress(plain)
+  return addresses.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6')
+}
+
+/** The first rule that fits; undefined: TCP. `address` null means all addresses, `port` 0 one that is still to be found. */
+export function decide(rules: readonly Rule[], role: Role, address: string | null, port: number): Rule | undefined {
+  return rules.find(
+    (rule) =>
+      (rule.role === undefined || rule.role === role) &&
+      (port === 0 ? rule.fromPort === 0 : port >= rule.fromPort && port <= rule.toPort) &&
+      fitsAddress(rule, address),
+  )
+}
+
+/** Whether any address of this port could go over RDMA. */
+export function mayUseRdma(rules: readonly Rule[], role: Role, port: number): boolean {
+  return rules.some(
+    (rule) =>
+      rule.transport !== 'tcp' &&
+      (rule.role === undefined || rule.role === role) &&
+      port >= rule.fromPort &&
+      port <= rule.toPort,
+  )
+}
