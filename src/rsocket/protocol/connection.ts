@@ -7,8 +7,8 @@
  *
  * Everything here is called by one thread. Nothing on the way of data allocates; requests are prepared once.
  */
+import type { CompletionQueue } from '../../verbs/index.ts'
 import {
-  type CompletionQueue,
   Opcode,
   QpState,
   RecvWorkRequest,
@@ -19,7 +19,7 @@ import {
   type WorkCompletion,
   wcStatusText,
   workCompletions,
-} from '../../verbs/index.ts'
+} from '../../verbs/provider/index.ts'
 import { type ConnData, Feature } from './conn-data.ts'
 import { Counters, countProtocolError, type ProtocolError, protocolErrors } from './counters.ts'
 import { Errno } from './errno.ts'

@@ -2,7 +2,7 @@
  * Buffers that one end maps for the other: the target iomap, which the peer writes, says what of the peer's memory is at
  * which offsets; `write` places data there directly. Nobody is told of it.
  */
-import { Opcode, ScatterGather, SendFlag, SendWorkRequest } from '../../verbs/index.ts'
+import { Opcode, ScatterGather, SendFlag, SendWorkRequest } from '../../verbs/provider/index.ts'
 import type { ConnData } from './conn-data.ts'
 import { iomapEntryBytes, message, Op, sgeAddr, sgeBytes, writeAddr } from './messages.ts'
 import type { SendSide } from './send-side.ts'

@@ -1,5 +1,6 @@
 /** What a program has mapped for its peer with `riomap`, and the entries of the peer's target iomap that say so. */
-import { Access, type MemoryRegion, type ProtectionDomain } from '../../verbs/index.ts'
+import type { MemoryRegion, ProtectionDomain } from '../../verbs/index.ts'
+import { Access } from '../../verbs/provider/index.ts'
 import type { Mapped } from './mapped.ts'
 
 interface Mapping {

@@ -8,7 +8,7 @@
  *
  * Counts of bytes and messages wrap at 32 bits; only their differences are used.
  */
-import { Opcode, ScatterGather, SendFlag, SendWorkRequest } from '../../verbs/index.ts'
+import { Opcode, ScatterGather, SendFlag, SendWorkRequest } from '../../verbs/provider/index.ts'
 import { type ConnData, Feature } from './conn-data.ts'
 import type { Counters, ProtocolError } from './counters.ts'
 import { message, Op, sgeBytes } from './messages.ts'

@@ -7,8 +7,8 @@
  *
  * Counts of bytes and messages wrap at 32 bits; only their differences are used.
  */
+import type { CompletionQueue } from '../../verbs/index.ts'
 import {
-  type CompletionQueue,
   Opcode,
   ScatterGather,
   SendFlag,
@@ -16,7 +16,7 @@ import {
   WcStatus,
   type WorkCompletion,
   workCompletions,
-} from '../../verbs/index.ts'
+} from '../../verbs/provider/index.ts'
 import { bufferBytes, type ConnData, Feature } from './conn-data.ts'
 import type { Counters, ProtocolError } from './counters.ts'
 import { hostBigEndian, sgeAddr, sgeBytes, writeSge } from './messages.ts'

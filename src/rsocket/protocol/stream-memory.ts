@@ -5,14 +5,8 @@
  *     remote   target SGL, target iomap, receive buffer        the peer writes here
  *     local    send buffer, entries of SGLs on their way out    this end sends from here
  */
-import {
-  Access,
-  type Context,
-  type MemoryRegion,
-  type ProtectionDomain,
-  type QpType,
-  type QueuePair,
-} from '../../verbs/index.ts'
+import type { Context, MemoryRegion, ProtectionDomain, QueuePair } from '../../verbs/index.ts'
+import { Access, type QpType } from '../../verbs/provider/index.ts'
 import { iomapEntryBytes, sgeBytes } from './messages.ts'
 import { controlReserve, type StreamOptions, targetEntries } from './options.ts'
 

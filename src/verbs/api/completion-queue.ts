@@ -8,9 +8,9 @@ import type { Host } from '../provider/host.ts'
 import { Cq, Cqe, cqState, Qp, statusPurged } from '../provider/layout.ts'
 import { destroyCq } from '../provider/lifetime.ts'
 import { createRecord, isStale, slotOf } from '../provider/records.ts'
+import { WorkCompletion } from '../provider/work-completion.ts'
 import { Handle } from './handle.ts'
 import type { CompletionChannel, CompletionQueue, Context, CqHandle, CqOptions } from './objects.ts'
-import { WorkCompletion } from './work-completion.ts'
 
 function badCompletions(): VerbsError {
   return new VerbsError('EINVAL', 'poll', 'wc must be an array of WorkCompletions, and max at most its length')

@@ -32,9 +32,9 @@ import type {
 } from '../provider/attributes.ts'
 import type { EventType, MwType, QpState, QpType } from '../provider/constants.ts'
 import type { Device } from '../provider/device.ts'
+import type { WorkCompletion } from '../provider/work-completion.ts'
 import type { RecvWorkRequest, SendWorkRequest } from '../provider/work-request.ts'
 import type { WorkRequestBuilder } from './builder.ts'
-import type { WorkCompletion } from './work-completion.ts'
 
 /** What all objects share: they are closed once and used only before. */
 export interface VerbsObject extends Disposable {

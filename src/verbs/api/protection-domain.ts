@@ -8,6 +8,7 @@ import { isMappedGid, isMulticastGid, mappedGid } from '../provider/gid.ts'
 import { Pd, recordState } from '../provider/layout.ts'
 import { destroyPd } from '../provider/lifetime.ts'
 import { createRecord, isStale, slotOf } from '../provider/records.ts'
+import type { WorkCompletion } from '../provider/work-completion.ts'
 import { AddressHandleObject } from './address.ts'
 import { Handle } from './handle.ts'
 import { MemoryRegionObject, MemoryWindowObject } from './memory-region.ts'
@@ -25,7 +26,6 @@ import type {
 } from './objects.ts'
 import { QueuePairObject } from './queue-pair.ts'
 import { SharedReceiveQueueObject } from './shared-receive-queue.ts'
-import type { WorkCompletion } from './work-completion.ts'
 
 const members = [
   ['mrs', Pd.mrs, 'memory region'],

@@ -39,4 +39,5 @@ export { givePort, listenOnPort, type PortRequest, type TakenPort, takePort } fr
 export { checkTransition, type QpAttrName, type QpTransition, qpTransitions } from './qp-state.ts'
 export { reapAttachment } from './reap.ts'
 export { bind, invalidable, localInvalidate } from './windows.ts'
+export { WorkCompletion, workCompletions } from './work-completion.ts'
 export { incRkey, RecvWorkRequest, recvWr, ScatterGather, SendWorkRequest, sendWr } from './work-request.ts'

@@ -1,6 +1,6 @@
 /** What polling gives. */
-import { checkInteger } from '../provider/arguments.ts'
-import { type WcOpcode, type WcStatus, wcStatusText } from '../provider/constants.ts'
+import { checkInteger } from './arguments.ts'
+import { type WcOpcode, type WcStatus, wcStatusText } from './constants.ts'
 
 /** `ibv_wc`. Polling fills and reuses these. Keys, immediates and QP numbers are unsigned. */
 export class WorkCompletion {
