@@ -6,7 +6,14 @@ export interface CommandFile {
   configure(command: Command): void | Promise<void>
 }
 
-export const commands: Readonly<Record<string, { summary: string; load(): Promise<CommandFile> }>> = {
+export interface CommandEntry {
+  summary: string
+  /** The name of the original, for those who type that. */
+  alias?: string
+  load(): Promise<CommandFile>
+}
+
+export const commands: Readonly<Record<string, CommandEntry>> = {
   start: {
     summary: 'measure with good defaults in under a minute, then write the report',
     load: () => import('../tools/start/index.ts'),

@@ -1,7 +1,14 @@
-import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
+import { type CommandDescription, describeCommandLine } from '../../src/cli/describe.ts'
 import { commands } from '../../src/cli/registry.ts'
-import { verbena } from './run.ts'
+import { begin, verbena } from './in-process.ts'
+import { outcome, start } from './run.ts'
+
+/** What limits, filters or adds something, and does nothing when it is not given. */
+const optional =
+  /^(-a|-b|-m|-M) <|^-s <server>|^-k <|^-T <|--(duration|limit|limit_\w+|filter|decode-as|title|messages|profile|dir) /
+/** Commands whose result is a file, or nothing. */
+const printsNothing = new Set(['trace convert'])
 
 describe('help', { timeout: 60_000 }, () => {
   it('teaches: commands, options and examples', async () => {
@@ -12,24 +19,9 @@ describe('help', { timeout: 60_000 }, () => {
       expect(stdout).toContain(word)
   })
 
-  it('is there for every command', async () => {
+  it('lists every command', async () => {
     const listed = (await verbena('--help')).stdout.split(/^Commands:$/m)[1]!.split(/^Examples:$/m)[0]!
-    expect(Object.keys(commands).filter((name) => !listed.includes(`\n  ${name} `))).toEqual([])
-    for (const [name, { load }] of Object.entries(commands)) {
-      const program = new Command('verbena').exitOverride()
-      const text: string[] = []
-      program.configureOutput({ writeOut: (part) => text.push(part) })
-      const command = program.command(name)
-      await (await load()).configure(command)
-      for (const one of [command, ...command.commands]) {
-        text.length = 0
-        one.outputHelp()
-        const help = text.join('')
-        expect(help, one.name()).toMatch(/^Usage: verbena .*\n\n\S/)
-        // What has subcommands may leave the examples to these.
-        if (one.commands.length === 0) expect(help, one.name()).toContain('Examples:')
-      }
-    }
+    expect(Object.keys(commands).filter((name) => !new RegExp(`^  ${name}[ |]`, 'm').test(listed))).toEqual([])
   })
 
   it('names every setting of the benchmark', async () => {
@@ -55,6 +47,58 @@ describe('help', { timeout: 60_000 }, () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
+})
+
+/** Every command that does something, as words of the command line. */
+const { program } = await describeCommandLine()
+const leaves = (command: CommandDescription): CommandDescription[] =>
+  command.commands.length === 0 ? [command] : command.commands.flatMap(leaves)
+const all = program.commands.flatMap(leaves).map((command) => [command.name, command] as const)
+
+describe.each(all)('verbena %s', (name, described) => {
+  const words = name.split(' ')
+
+  it('has help with a description, options with their defaults, and examples', async () => {
+    const { code, stdout, stderr } = await verbena(...words, '--help')
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(new RegExp(`^Usage: verbena ${name}[ |].*\\n\\n\\S`))
+    expect(stdout).toMatch(/^Examples:\n {2}verbena /m)
+    expect(described.description).toMatch(/\.$/)
+    expect(described.examples.length).toBeGreaterThan(0)
+    for (const { command } of described.examples) expect(command).toMatch(new RegExp(`^verbena ${name}\\b`))
+    expect(await verbena('help', ...words)).toEqual(words.length === 1 ? { code, stdout, stderr } : expect.anything())
+  })
+
+  it('has a default, in words, for every option that takes a value', () => {
+    const without = described.options.filter(
+      ({ argument, hidden, default: fallback }) => argument !== undefined && !hidden && fallback === undefined,
+    )
+    expect(without.map(({ flags }) => flags).filter((flags) => !optional.test(flags))).toEqual([])
+  })
+
+  it('refuses an option that it does not know, with code 2', async () => {
+    const { code, stdout, stderr } = await verbena(...words, '--no-such-option')
+    expect(stderr).toMatch(/unknown option '--no-such-option'/)
+    expect(stderr).toContain(`Run \`verbena ${name} --help\``)
+    expect([code, stdout]).toEqual([2, ''])
+  })
+
+  it.skipIf(printsNothing.has(name))('prints results as JSON', () => {
+    expect(described.options.map(({ long }) => long)).toContain('--json')
+  })
+})
+
+it('runs as a process: output, errors and exit codes', async () => {
+  expect(await outcome(start(['devinfo', '--list']))).toEqual(await verbena('devinfo', '--list'))
+  const wrong = await outcome(start(['devinfo', 'nothing0']))
+  expect(wrong).toEqual(await verbena('devinfo', 'nothing0'))
+  expect(wrong.code).toBe(2)
+})
+
+it('keeps the output of commands that run at the same time apart', async () => {
+  const [help, list] = [begin(['--help']), begin(['devinfo', '--list'])]
+  expect(await help.outcome).toEqual(await verbena('--help'))
+  expect(await list.outcome).toEqual(await verbena('devinfo', '--list'))
 })
 
 describe('what cannot be', { timeout: 60_000 }, () => {

@@ -2,7 +2,7 @@
  * What a failure looks like to the person at the terminal, and to the program that looks at the exit code. Errors are
  * known by their names, so that this file, which every command loads, loads nothing.
  */
-export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const
+import { exitCodes } from './exit-codes.ts'
 
 export function describeFailure(error: unknown): { message: string; exitCode: number } {
   if (!(error instanceof Error)) return { message: String(error), exitCode: exitCodes.failed }

@@ -2,7 +2,10 @@
  * Ctrl-C. The first one asks the measurement to stop, so that partial results are saved; the second ends the process.
  * Whatever happens, the cursor is visible afterwards.
  */
-const signals = { SIGINT: 130, SIGTERM: 143 } as const
+import { exitCodes } from './exit-codes.ts'
+import { currentRun } from './io.ts'
+
+const signals = { SIGINT: exitCodes.interrupted, SIGTERM: exitCodes.terminated } as const
 
 export interface Interruption {
   signal: AbortSignal
@@ -15,28 +18,44 @@ export interface Interruption {
 export function interruptible(
   announcement = 'Stopping; what was measured is being saved. Once more ends at once.',
 ): Interruption {
+  const { stderr, signal: outer } = currentRun().io
   const controller = new AbortController()
   let exitCode: number | undefined
-  const handlers = Object.entries(signals).map(([name, code]) => {
-    const handler = () => {
-      if (exitCode !== undefined) process.exit(exitCode)
-      exitCode = code
-      if (announcement !== '') process.stderr.write(`\n${announcement}\n`)
-      controller.abort()
-    }
-    process.on(name, handler)
-    return [name, handler] as const
-  })
+  const interrupt = (code: number): void => {
+    if (exitCode !== undefined) process.exit(exitCode)
+    exitCode = code
+    if (announcement !== '') stderr.write(`\n${announcement}\n`)
+    controller.abort()
+  }
+  const release = outer === undefined ? onSignals(interrupt) : onAbort(outer, interrupt)
   const showCursor = () => {
-    if (process.stderr.isTTY) process.stderr.write('\u001b[?25h')
+    if (stderr.isTTY) stderr.write('\u001b[?25h')
   }
   process.on('exit', showCursor)
   return {
     signal: controller.signal,
     exitCode: () => exitCode,
     dispose: () => {
-      for (const [name, handler] of handlers) process.off(name, handler)
+      release()
       process.off('exit', showCursor)
     },
   }
+}
+
+function onSignals(interrupt: (code: number) => void): () => void {
+  const handlers = Object.entries(signals).map(([name, code]) => {
+    const handler = () => interrupt(code)
+    process.on(name, handler)
+    return [name, handler] as const
+  })
+  return () => {
+    for (const [name, handler] of handlers) process.off(name, handler)
+  }
+}
+
+function onAbort(outer: AbortSignal, interrupt: (code: number) => void): () => void {
+  const handler = () => interrupt(outer.reason === 'SIGTERM' ? exitCodes.terminated : exitCodes.interrupted)
+  if (outer.aborted) handler()
+  else outer.addEventListener('abort', handler, { once: true })
+  return () => outer.removeEventListener('abort', handler)
 }

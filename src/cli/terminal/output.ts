@@ -1,60 +1,74 @@
-/** Writing to the terminal: colour where it is wanted, and tables. */
-import { styleText } from 'node:util'
-import Table from 'cli-table3'
+/** What a command writes: results on stdout, words for the person on stderr. Colour where it is wanted. */
+import { stripVTControlCharacters, styleText } from 'node:util'
+import { currentRun, type OutputStream } from './io.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
 /** Colours for a terminal that has them; plain text elsewhere, and where NO_COLOR is set. */
-export function wantsColour(stream: NodeJS.WriteStream): boolean {
-  return stream.isTTY === true && !process.env.NO_COLOR && stream.hasColors()
+export function wantsColour(stream: OutputStream = currentRun().io.stdout): boolean {
+  return stream.isTTY === true && !process.env.NO_COLOR && stream.hasColors?.() === true
 }
 
-export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
+export function paint(style: Style, text: string, stream?: OutputStream): string {
   return wantsColour(stream) ? styleText(style, text) : text
 }
 
 export function print(text: string): void {
-  process.stdout.write(`${text}\n`)
+  printPart(`${text}\n`)
+}
+
+/** Without an end of line: more follows on it. */
+export function printPart(text: string): void {
+  currentRun().io.stdout.write(text)
+}
+
+/** The one document of `--json`. */
+export function printJson(document: unknown, replacer?: (key: string, value: unknown) => unknown): void {
+  print(JSON.stringify(document, replacer))
 }
 
 /** For the person, never for the program that reads stdout. */
 export function note(text: string): void {
-  process.stderr.write(`${paint('dim', text, process.stderr)}\n`)
+  const { stderr } = currentRun().io
+  stderr.write(`${paint('dim', text, stderr)}\n`)
+}
+
+/** Why the command fails, or what is wrong with its result. */
+export function printFailure(text: string): void {
+  currentRun().io.stderr.write(`verbena: ${text}\n`)
 }
 
 export type Cell = string | number
 
-/** A table without vertical lines; columns of numbers are aligned right. */
+const columnGap = 2
+
+/** A table without lines; columns of numbers are aligned right. */
 export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const texts = rows.map((row) => row.map(String))
   const numeric = head.map(
-    (_, column) => rows.length > 0 && rows.every((row) => /^[-\d,.]+( [kMG])?$|^–?$/.test(String(row[column] ?? ''))),
+    (_, column) => texts.length > 0 && texts.every((row) => /^[-\d,.]+( [kMG])?$|^–?$/.test(row[column] ?? '')),
   )
-  const drawn = new Table({
-    head: head.map((text) => paint('bold', text)),
-    colAligns: numeric.map((right) => (right ? 'right' : 'left')),
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },
-    chars: {
-      ...{
-        top: '',
-        'top-mid': '',
-        'top-left': '',
-        'top-right': '',
-        bottom: '',
-        'bottom-mid': '',
-        'bottom-left': '',
-        'bottom-right': '',
-      },
-      ...{ left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '' },
-    },
-  })
-  drawn.push(...rows.map((row) => row.map(String)))
-  return drawn
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
+  const lines = [head.map((text) => paint('bold', text)), ...texts]
+  const widths = head.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))))
+  return lines
+    .map((line) =>
+      widths
+        .map((width, column) => aligned(line[column] ?? '', width, numeric[column]!))
+        .join(' '.repeat(columnGap))
+        .trimEnd(),
+    )
     .join('\n')
 }
 
+function aligned(text: string, width: number, right: boolean): string {
+  const padding = ' '.repeat(width - widthOf(text))
+  return right ? padding + text : text + padding
+}
+
+function widthOf(text: string): number {
+  return stripVTControlCharacters(text).length
+}
+
 export function terminalWidth(): number {
-  return Math.max(60, Math.min(120, process.stdout.columns ?? 80))
+  return Math.max(60, Math.min(120, currentRun().io.stdout.columns ?? 80))
 }

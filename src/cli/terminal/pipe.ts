@@ -1,4 +1,6 @@
-import { describeFailure, exitCodes } from './failure.ts'
+import { exitCodes } from './exit-codes.ts'
+import { describeFailure } from './failure.ts'
+import { currentRun } from './io.ts'
 
 /** What becomes of output that cannot be written: `verbena … | head` closes the pipe, and that is no failure. */
 export function endOnFailedOutput(): void {
@@ -16,5 +18,5 @@ export function endOnFailedOutput(): void {
 
 /** Ends the process if this is what a write to a pipe says that nobody reads. */
 export function endIfClosedPipe(error: unknown): void {
-  if ((error as NodeJS.ErrnoException).code === 'EPIPE') process.exit(Number(process.exitCode ?? 0))
+  if ((error as NodeJS.ErrnoException).code === 'EPIPE') process.exit(currentRun().exitCode)
 }

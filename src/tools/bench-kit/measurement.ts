@@ -1,6 +1,6 @@
 /** Runs a plan of sets at the terminal: progress, then what `show` prints, or one JSON document. */
 
-import { exitCodes, interruptible, note, paint, print } from '../../cli/terminal/index.ts'
+import { currentRun, exitCodes, interruptible, note, paint, print, printJson } from '../../cli/terminal/index.ts'
 import { disturbance, type Machine } from '../../report/index.ts'
 import { Progress } from './progress.ts'
 
@@ -42,7 +42,7 @@ export async function measure<Set, Results extends Measurable>(
   let results: Results
   try {
     results = await measurement.run({
-      command: ['verbena', ...process.argv.slice(2)],
+      command: ['verbena', ...currentRun().argv],
       signal: interruption.signal,
       onSet: (set, measured) => progress.update(measured, measurement.describe(set)),
       onNote: (text) => notes.add(text),
@@ -53,7 +53,7 @@ export async function measure<Set, Results extends Measurable>(
   }
   for (const text of notes) note(text)
   const disturbed = disturbance(results.machine)
-  if (json) process.stdout.write(`${JSON.stringify(measurement.document(results))}\n`)
+  if (json) printJson(measurement.document(results))
   else {
     measurement.show(results, outDir)
     if (disturbed !== undefined) print(paint('yellow', disturbed))

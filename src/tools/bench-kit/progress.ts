@@ -1,5 +1,6 @@
 /** A progress bar on stderr: only where a person looks, and only for runs that last longer than a moment. */
 import { Presets, SingleBar } from 'cli-progress'
+import { currentRun, type OutputStream } from '../../cli/terminal/index.ts'
 
 const patienceMs = 2000
 
@@ -10,7 +11,7 @@ export class Progress {
   #done = 0
   readonly #timer: NodeJS.Timeout | null
 
-  constructor(total: number, stream: NodeJS.WriteStream = process.stderr) {
+  constructor(total: number, stream: OutputStream = currentRun().io.stderr) {
     this.#total = total
     this.#timer = stream.isTTY ? setTimeout(() => this.#show(stream), patienceMs) : null
     this.#timer?.unref()
@@ -28,7 +29,7 @@ export class Progress {
     this.#bar = null
   }
 
-  #show(stream: NodeJS.WriteStream): void {
+  #show(stream: OutputStream): void {
     this.#bar = new SingleBar(
       {
         stream,

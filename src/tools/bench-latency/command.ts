@@ -1,5 +1,6 @@
 /** `verbena bench latency` */
 import type { Command } from 'commander'
+import { endWith } from '../../cli/terminal/index.ts'
 import { addSettings, datedDirectory, type GivenOptions, limitsOf, tellLeftOut } from '../bench-kit/index.ts'
 import { parseInteger } from '../kit/index.ts'
 import { planLatency } from './plan.ts'
@@ -49,6 +50,6 @@ export function configure(command: Command): void {
       const plan = planLatency(lists, limitsOf(lists.device), repeat, seed)
       tellLeftOut(plan.leftOut)
       const outDir = options.out ?? datedDirectory('latency')
-      process.exitCode = await measureLatency({ plan, seed, warmup, outDir }, options.json === true)
+      endWith(await measureLatency({ plan, seed, warmup, outDir }, options.json === true))
     })
 }

@@ -95,7 +95,7 @@ function showHistogram(sets: readonly LatencySet[], outDir: string): void {
   const { service, op, size, poll } = set.settings
   const title = `\n${service} ${op}, ${size} bytes, ${poll} polling: set ${set.id}`
   const limit = histogramLimit(set.lat)
-  const options = { title, width: terminalWidth(), rangeNs: [0, limit] as const, colour: wantsColour(process.stdout) }
+  const options = { title, width: terminalWidth(), rangeNs: [0, limit] as const, colour: wantsColour() }
   print(terminalHistogram(latencies(tSubm, tRecv), options))
 }
 

@@ -1,5 +1,6 @@
 /** `verbena bench rsocket` */
 import type { Command } from 'commander'
+import { endWith } from '../../cli/terminal/index.ts'
 import { addSettings, datedDirectory, type GivenOptions, limitsOf, makePlan, tellLeftOut } from '../bench-kit/index.ts'
 import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
 import {
@@ -81,7 +82,7 @@ export function configure(command: Command): void {
       const measured = all.filter((settings) => socketExclusion(settings) === null)
       const profiles = options.profile === undefined ? [] : profileCombinations(measured, sizes)
       const outDir = options.out ?? datedDirectory('rsocket')
-      process.exitCode = await measureSockets({ plan, profiles, seconds, warmup, outDir }, options.json === true)
+      endWith(await measureSockets({ plan, profiles, seconds, warmup, outDir }, options.json === true))
     })
 }
 

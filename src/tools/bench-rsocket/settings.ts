@@ -80,7 +80,7 @@ export const socketOptions: { readonly [K in keyof SocketSettings]: SettingOptio
   size: {
     flag: '--size',
     argument: '<bytes>',
-    description: `message size: 1 to ${maxSocketSizeBytes}; without it rr takes 1 byte, stream 1 byte to 1 MiB`,
+    description: `message size: 1 to ${maxSocketSizeBytes} (default: 1 for rr, 1 byte to 1 MiB for stream)`,
     expected: `a whole number of bytes from 1 to ${maxSocketSizeBytes}`,
     example: '1,4096,65536',
     fallback: [],

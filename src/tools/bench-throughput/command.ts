@@ -1,5 +1,6 @@
 /** `verbena bench throughput` */
 import type { Command } from 'commander'
+import { endWith } from '../../cli/terminal/index.ts'
 import { addSettings, datedDirectory, type GivenOptions, limitsOf, makePlan, tellLeftOut } from '../bench-kit/index.ts'
 import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
 import {
@@ -69,6 +70,6 @@ export function configure(command: Command): void {
         )
       tellLeftOut(plan.leftOut)
       const outDir = options.out ?? datedDirectory('throughput')
-      process.exitCode = await measureThroughput({ plan, seconds, messages, warmup, outDir }, options.json === true)
+      endWith(await measureThroughput({ plan, seconds, messages, warmup, outDir }, options.json === true))
     })
 }

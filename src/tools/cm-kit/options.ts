@@ -1,6 +1,6 @@
 /** What the commands on the RDMA CM share: options, Ctrl-C, and the end. */
 import type { Command } from 'commander'
-import { exitCodes, interruptible } from '../../cli/terminal/index.ts'
+import { currentRun, exitCodes, interruptible, print, printFailure, printJson } from '../../cli/terminal/index.ts'
 import { PortSpace } from '../../index.ts'
 import { oneOf, parseInteger, UsageError } from '../kit/index.ts'
 import type { CommonResult, Output } from './settings.ts'
@@ -73,8 +73,8 @@ export function portSpaceOf(text: string | undefined): PortSpace {
 
 const quiet: Output = { line: () => {}, error: () => {} }
 const terminal: Output = {
-  line: (text) => process.stdout.write(`${text}\n`),
-  error: (text) => process.stderr.write(`${text}\n`),
+  line: print,
+  error: (text) => currentRun().io.stderr.write(`${text}\n`),
 }
 
 /** Runs a program to its end; the exit code. With `--json` only the result is printed. */
@@ -86,12 +86,12 @@ export async function runTool<R extends CommonResult>(
   const interruption = interruptible('Stopping. Once more ends at once.')
   try {
     const result = await run({ output: json ? quiet : terminal, signal: interruption.signal })
-    if (json) process.stdout.write(`${JSON.stringify(result)}\n`)
+    if (json) printJson(result)
     else last?.(result, terminal)
     const interrupted = interruption.exitCode()
     if (interrupted !== undefined) return interrupted
     if (result.failure === undefined) return exitCodes.done
-    process.stderr.write(`verbena: ${result.failure.message}\n`)
+    printFailure(result.failure.message)
     return exitCodes.failed
   } finally {
     interruption.dispose()

@@ -1,8 +1,9 @@
 /** `verbena cmtime`: rdma-core's cmtime with Verbena's adapters. */
 import type { Command } from 'commander'
-import { runTool } from '../cm-kit/index.ts'
+import { endWith } from '../../cli/terminal/index.ts'
+import { type Output, runTool } from '../cm-kit/index.ts'
 import { addCommonOptions, type CommonOptions, commonSettings, parseInteger } from '../kit/index.ts'
-import { type CmtimeSettings, cmtimePort, cmtimeTable, runCmtime } from './run.ts'
+import { type CmtimeResult, type CmtimeSettings, cmtimePort, cmtimeTable, runCmtime } from './run.ts'
 
 const examples = `
 Without -s it is the server, which accepts connections until Ctrl-C. The client makes all its connections at once, step
@@ -37,13 +38,10 @@ export function configure(command: Command): void {
   addCommonOptions(command)
     .addHelpText('after', examples)
     .action(async (options: Options) => {
-      process.exitCode = await runTool(
-        options.json === true,
-        (run) => runCmtime(settingsOf(options), run),
-        ({ role, steps }, output) => {
-          if (role === 'client' && steps.length > 0) output.line(cmtimeTable(steps))
-        },
-      )
+      const tellSteps = ({ role, steps }: CmtimeResult, output: Output): void => {
+        if (role === 'client' && steps.length > 0) output.line(cmtimeTable(steps))
+      }
+      endWith(await runTool(options.json === true, (run) => runCmtime(settingsOf(options), run), tellSteps))
     })
 }
 

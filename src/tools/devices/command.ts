@@ -1,6 +1,6 @@
 /** `verbena devices`: what ibv_devices shows, and of which kind each adapter is; `--counters` adds theirs. */
 import type { Command } from 'commander'
-import { note, print, table } from '../../cli/terminal/index.ts'
+import { note, print, printJson, table } from '../../cli/terminal/index.ts'
 import { getDeviceList, openDevice, type PublishedCounters, publishedCounters } from '../../index.ts'
 import { hexGuid } from '../kit/index.ts'
 
@@ -30,8 +30,7 @@ export function configure(command: Command): void {
         ...(options.counters && name.startsWith('shm:') ? { counters: countersOf(name) } : {}),
       }))
       const processes = options.counters ? publishedCounters() : []
-      if (options.json)
-        process.stdout.write(`${JSON.stringify(options.counters ? { devices, processes } : { devices })}\n`)
+      if (options.json) printJson(options.counters ? { devices, processes } : { devices })
       else {
         print(
           table(

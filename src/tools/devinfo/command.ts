@@ -1,6 +1,6 @@
 /** `verbena devinfo`: what ibv_devinfo shows, of Verbena's adapters. */
 import type { Command } from 'commander'
-import { note, paint, print } from '../../cli/terminal/index.ts'
+import { note, paint, print, printJson } from '../../cli/terminal/index.ts'
 import { type Context, GidType, getDeviceList, LinkLayer, nameOf, openDevice, PortState } from '../../index.ts'
 import { fullGidText, hexGuid, parseInteger, UsageError } from '../kit/index.ts'
 
@@ -8,7 +8,7 @@ export function configure(command: Command): void {
   command
     .description('Show what adapters can do, as ibv_devinfo does.')
     .argument('[device]', 'name of an adapter (default: all)')
-    .option('-d, --ib-dev <dev>', 'the same, as ibv_devinfo takes it')
+    .option('-d, --ib-dev <dev>', 'the same, as ibv_devinfo takes it (default: all)')
     .option('-i, --ib-port <port>', 'only this port (default: all)')
     .option('-l, --list', 'only the names')
     .option('-v, --verbose', 'all attributes, and the GID and P_Key tables')
@@ -24,7 +24,7 @@ export function configure(command: Command): void {
       }
       const infos = device === undefined ? inspectAll() : [inspect(device)]
       checkPort(options.ibPort, infos)
-      if (options.json) process.stdout.write(`${JSON.stringify({ devices: infos }, plainJson)}\n`)
+      if (options.json) printJson({ devices: infos }, plainJson)
       else for (const info of infos) show(info, options.verbose === true)
     })
 }
@@ -45,7 +45,7 @@ interface Options {
 
 function listNames(json: boolean): void {
   const names = getDeviceList().map(({ name }) => name)
-  if (json) process.stdout.write(`${JSON.stringify({ devices: names.map((name) => ({ name })) })}\n`)
+  if (json) printJson({ devices: names.map((name) => ({ name })) })
   else {
     print(`${names.length} HCA${names.length === 1 ? '' : 's'} found:`)
     for (const name of names) print(`    ${name}`)

@@ -1,6 +1,7 @@
 /** `verbena mckey`: rdma-core's mckey with Verbena's adapters. */
 import { isIPv6 } from 'node:net'
 import { type Command, Option } from 'commander'
+import { endWith } from '../../cli/terminal/index.ts'
 import { addCountOptions, type CountOptions, countSettings, portSpaceOf, runTool } from '../cm-kit/index.ts'
 import { addCommonOptions, type CommonOptions, commonSettings, parseNumber, UsageError } from '../kit/index.ts'
 import { type MckeySettings, runMckey } from './run.ts'
@@ -44,7 +45,7 @@ export function configure(command: Command): void {
   addCommonOptions(command)
     .addHelpText('after', examples)
     .action(async (options: Options) => {
-      process.exitCode = await runTool(options.json === true, (run) => runMckey(settingsOf(options), run))
+      endWith(await runTool(options.json === true, (run) => runMckey(settingsOf(options), run)))
     })
 }
 

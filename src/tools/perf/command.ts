@@ -1,6 +1,15 @@
 /** `verbena perf send_lat | send_bw | write_lat | …`: perftest's measurements, both ends Verbena. */
 import { type Command, Option } from 'commander'
-import { exitCodes, interruptible, note, print, version } from '../../cli/terminal/index.ts'
+import {
+  endWith,
+  exitCodes,
+  interruptible,
+  note,
+  print,
+  printFailure,
+  printJson,
+  version,
+} from '../../cli/terminal/index.ts'
 import { defaultPort, meetingPlaceText, oneOf, parseInteger, parseNumber, UsageError } from '../kit/index.ts'
 import { brokenLimits, type Limits, parseLatencyLimits } from './limits.ts'
 import { type Measured, type PerfResults, runPerf } from './session.ts'
@@ -151,7 +160,7 @@ function configureTest(test: PerfTest, command: Command): void {
     .option(
       '--rate <messages/s>',
       latency
-        ? 'open loop: send at this rate, and count latency from the intended send time'
+        ? 'open loop: send at this rate, and count latency from the intended send time (default: closed loop)'
         : 'each sender sends at this rate (default: as fast as it goes)',
     )
     .option('-S, --sl <level>', 'service level (default: 0)')
@@ -164,7 +173,7 @@ function configureTest(test: PerfTest, command: Command): void {
     .addOption(new Option('-z, --comm_rdma_cm').hideHelp())
     .addHelpText('after', explanation(test))
     .action(async (host: string | undefined, options: Options) => {
-      process.exitCode = await measure(test, host, options)
+      endWith(await measure(test, host, options))
     })
 }
 
@@ -321,15 +330,15 @@ async function measure(test: PerfTest, host: string | undefined, options: Option
   } finally {
     interruption.dispose()
   }
-  if (json) process.stdout.write(`${JSON.stringify(document(results, broken))}\n`)
+  if (json) printJson(document(results, broken))
   else print('-'.repeat(91))
-  for (const sentence of broken) process.stderr.write(`verbena: limit: ${sentence}\n`)
+  for (const sentence of broken) printFailure(`limit: ${sentence}`)
   if (interruption.exitCode() !== undefined) {
     if (!results.runs.some(hasFigures)) note('interrupted before anything was measured')
     return interruption.exitCode()!
   }
   if (results.error !== undefined) {
-    process.stderr.write(`verbena: ${results.error}\n`)
+    printFailure(results.error)
     return exitCodes.failed
   }
   return broken.length > 0 ? exitCodes.failed : exitCodes.done

@@ -1,6 +1,6 @@
 /** `verbena rc_pingpong`, `uc_pingpong`, `ud_pingpong`, `srq_pingpong`: ibv_*_pingpong with Verbena's adapters. */
 import { type Command, Option } from 'commander'
-import { exitCodes, note, print } from '../../cli/terminal/index.ts'
+import { endWith, exitCodes, note, print, printJson } from '../../cli/terminal/index.ts'
 import { PathMtus } from '../../index.ts'
 import { defaultPort, EndError, meetingPlaceText, parseInteger, parseNumber, UsageError } from '../kit/index.ts'
 import { runPingPong, type Shown } from './run.ts'
@@ -87,7 +87,7 @@ function configure(kind: Kind, command: Command): void {
   for (const [flags] of refused[kind] ?? []) command.addOption(new Option(flags).hideHelp())
   command.addHelpText('after', examples(kind)).action(async (host: string | undefined, options: Options) => {
     const settings = settingsOf(kind, host, options)
-    process.exitCode = await play(settings, options.json === true)
+    endWith(await play(settings, options.json === true))
   })
 }
 
@@ -137,7 +137,7 @@ async function play(settings: PingPongSettings, json: boolean): Promise<number> 
     onRemote: line('remote address:'),
   })
   const { failure } = result
-  if (json) process.stdout.write(`${JSON.stringify(result)}\n`)
+  if (json) printJson(result)
   if (failure) throw new EndError(failure.code, failure.message)
   if (!json) {
     const { bytes, seconds, mbitPerSec, iters, usecPerIter, invalidPages = [] } = result

@@ -1,5 +1,6 @@
 /** `verbena rcopy`: rdma-core's rcopy with Verbena's adapters. */
 import type { Command } from 'commander'
+import { endWith } from '../../cli/terminal/index.ts'
 import { entryModule } from '../../memory/index.ts'
 import { addCommonOptions, type CommonOptions, commonSettings, UsageError } from '../kit/index.ts'
 import { portOf, runRsTool } from '../rs-kit/index.ts'
@@ -37,7 +38,7 @@ export function configure(command: Command): void {
     .action(async (file: string | undefined, target: string | undefined, options: Options) => {
       const settings = settingsOf(file, target, options)
       const role = file === undefined ? 'server' : 'client'
-      process.exitCode = await runRsTool(tool, settings, role, options.json === true)
+      endWith(await runRsTool(tool, settings, role, options.json === true))
     })
 }
 

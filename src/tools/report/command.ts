@@ -1,6 +1,6 @@
 /** `verbena report` */
 import type { Command } from 'commander'
-import { print } from '../../cli/terminal/index.ts'
+import { print, printJson } from '../../cli/terminal/index.ts'
 import { type ReportOptions, writeReport } from '../../report/index.ts'
 import { datedDirectory } from '../bench-kit/index.ts'
 import { openInBrowser, parseNumber, wantsBrowser } from '../kit/index.ts'
@@ -42,7 +42,7 @@ export function configure(command: Command): void {
       if (options.title !== undefined) chosen.title = options.title
       if (options.range !== undefined) chosen.rangeNs = [0, parseNumber('--range', options.range, 10_000, 1, 1e12)]
       const files = writeReport(dirs, outDir, chosen)
-      if (options.json) process.stdout.write(`${JSON.stringify({ files })}\n`)
+      if (options.json) printJson({ files })
       else print(files.join('\n'))
       if (files[0]) openInBrowser(options.open, files[0])
     })

@@ -1,5 +1,6 @@
 /** `verbena riostream`: rdma-core's riostream with Verbena's adapters. */
 import type { Command } from 'commander'
+import { endWith } from '../../cli/terminal/index.ts'
 import { entryModule } from '../../memory/index.ts'
 import { addCommonOptions } from '../kit/index.ts'
 import {
@@ -44,6 +45,6 @@ export function configure(command: Command): void {
       const chosen = testOptions(options.T, ['async', 'blocking', 'nonblocking', 'resolve', 'verify'])
       const settings = streamSettings(options, chosen)
       const role = options.s === undefined ? 'server' : 'client'
-      process.exitCode = await runRsTool(tool, settings, role, options.json === true)
+      endWith(await runRsTool(tool, settings, role, options.json === true))
     })
 }

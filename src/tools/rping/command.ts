@@ -1,5 +1,6 @@
 /** `verbena rping`: rdma-core's rping with Verbena's adapters. */
 import type { Command } from 'commander'
+import { endWith } from '../../cli/terminal/index.ts'
 import { runTool } from '../cm-kit/index.ts'
 import { addCommonOptions, type CommonOptions, commonSettings, parseInteger, UsageError } from '../kit/index.ts'
 import { maxPingBytes, minPingBytes } from './message.ts'
@@ -49,7 +50,7 @@ export function configure(command: Command): void {
   addCommonOptions(command)
     .addHelpText('after', examples)
     .action(async (options: Options) => {
-      process.exitCode = await runTool(options.json === true, (run) => runRping(settingsOf(options), run))
+      endWith(await runTool(options.json === true, (run) => runRping(settingsOf(options), run)))
     })
 }
 

@@ -1,6 +1,14 @@
 /** What the commands on rsockets share: options, Ctrl-C, and the end. */
 
-import { exitCodes, interruptible } from '../../cli/terminal/index.ts'
+import {
+  currentRun,
+  exitCodes,
+  interruptible,
+  print,
+  printFailure,
+  printJson,
+  printPart,
+} from '../../cli/terminal/index.ts'
 import { PeerError, parseInteger, UsageError } from '../kit/index.ts'
 import { runTool, type Tool } from './run.ts'
 import type { CommonResult, Notice } from './settings.ts'
@@ -36,20 +44,21 @@ export async function runRsTool(
   role: CommonResult['role'],
   json: boolean,
 ): Promise<number> {
+  const output = currentRun().io
   const interruption = interruptible('Stopping. Once more ends at once.')
   const tell = ({ line, part, error }: Notice): void => {
     if (json) return
-    if (line !== undefined) process.stdout.write(`${line}\n`)
-    if (part !== undefined) process.stdout.write(part)
-    if (error !== undefined) process.stderr.write(`${error}\n`)
+    if (line !== undefined) print(line)
+    if (part !== undefined) printPart(part)
+    if (error !== undefined) output.stderr.write(`${error}\n`)
   }
   try {
     const result = await runTool(tool, settings, role, { tell, signal: interruption.signal })
-    if (json) process.stdout.write(`${JSON.stringify(result)}\n`)
+    if (json) printJson(result)
     const interrupted = interruption.exitCode()
     if (interrupted !== undefined) return interrupted
     if (result.failure === undefined) return exitCodes.done
-    process.stderr.write(`verbena: ${result.failure.message}\n`)
+    printFailure(result.failure.message)
     return exitCodes.failed
   } catch (error) {
     // Thrown in the thread: what it was decides what it means.

@@ -28,7 +28,7 @@ export function addStreamOptions(command: Command, port: number): Command {
     .option('-i <bytes>', 'messages up to this size go inside a work request in latency tests (default: 64)')
     .option('-I <iterations>', 'iterations of one test of your own (default: 1)')
     .option('-C <number>', 'messages each way in an iteration of it (default: 1000)')
-    .option('-S <bytes>', 'size of its messages (default: 1000); or "all" for tests of all sizes')
+    .option('-S <bytes>', 'size of its messages, or "all" for tests of all sizes (default: 1000)')
     .option('-p <port>', `port (default: ${port})`)
 }
 

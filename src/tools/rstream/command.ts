@@ -1,5 +1,6 @@
 /** `verbena rstream`: rdma-core's rstream with Verbena's adapters. */
 import type { Command } from 'commander'
+import { endWith } from '../../cli/terminal/index.ts'
 import { entryModule } from '../../memory/index.ts'
 import { addCommonOptions, UsageError } from '../kit/index.ts'
 import {
@@ -50,6 +51,6 @@ export function configure(command: Command): void {
         throw new UsageError('-T f', 'a Node.js program cannot fork: leave it out, -T s alone is TCP')
       const role = options.s === undefined ? 'server' : 'client'
       const settings = streamSettings(options, chosen)
-      process.exitCode = await runRsTool(tool, settings, role, options.json === true)
+      endWith(await runRsTool(tool, settings, role, options.json === true))
     })
 }

@@ -8,7 +8,7 @@
  */
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { print } from '../../cli/terminal/index.ts'
+import { endWith, print } from '../../cli/terminal/index.ts'
 import { writeReport } from '../../report/index.ts'
 import { combinations, datedDirectory, limitsOf, makePlan } from '../bench-kit/index.ts'
 import {
@@ -82,6 +82,6 @@ export function configure(command: Command): void {
       const [page] = writeReport([outDir], outDir)
       if (options.json !== true) print(`Report:  ${page ?? join(outDir, 'report.html')}`)
       if (page) openInBrowser(options.open, page)
-      process.exitCode = exitCode
+      endWith(exitCode)
     })
 }

@@ -1,6 +1,6 @@
 /** `verbena trace check` */
 import type { Command } from 'commander'
-import { note, paint, print } from '../../cli/terminal/index.ts'
+import { endWith, note, paint, print, printJson } from '../../cli/terminal/index.ts'
 import { type CheckResult, checkCapture, longestList, problemRules, problemTexts } from '../../trace/index.ts'
 import {
   captureFile,
@@ -42,14 +42,14 @@ export function configure(command: Command): void {
       mustBeCapture(file, result)
       if (options.json) {
         const { packets, roce, icrcValid, icrcInvalid, malformed } = result
-        process.stdout.write(`${JSON.stringify({ packets, roce, icrcValid, icrcInvalid, malformed })}\n`)
+        printJson({ packets, roce, icrcValid, icrcInvalid, malformed })
       } else report(result, options.icrc)
       noteLimits(result, options.json === true)
       if (result.roce === 0) note(nothingFound)
       noteDamage(result)
       if (stop.signal.aborted) note(`Interrupted after packet ${result.packets}: the rest of the file was not read.`)
       const bad = result.icrcInvalidCount + result.malformedCount + result.damageCount > 0
-      process.exitCode = exitCodeOf(stop, bad)
+      endWith(exitCodeOf(stop, bad))
     })
 }
 

@@ -1,6 +1,6 @@
 /** `verbena trace convert` */
 import { type Command, Option } from 'commander'
-import { endIfClosedPipe, note } from '../../cli/terminal/index.ts'
+import { endIfClosedPipe, endWith, note } from '../../cli/terminal/index.ts'
 import { fileSink, gzipSink, isSameFile } from '../../files/index.ts'
 import { convertCapture, parseFilter } from '../../trace/index.ts'
 import {
@@ -35,7 +35,9 @@ export function configure(command: Command): void {
   readsCapture(command, '<in>')
     .description('Write the packets of a capture, or some of them, in another format.')
     .argument('<out>', 'the file to write; - for standard output')
-    .addOption(new Option('--format <name>', 'of the output').choices(['pcap', 'pcapng']))
+    .addOption(
+      new Option('--format <name>', 'format of the output (default: that of its name)').choices(['pcap', 'pcapng']),
+    )
     .option('--micro', 'pcap with microseconds instead of nanoseconds, for old readers')
     .option('-f, --filter <expr>', 'only packets for which this is true: see verbena trace show --help')
     .addHelpText('after', help)
@@ -62,7 +64,7 @@ export function configure(command: Command): void {
       mustBeCapture(input, result)
       noteDamage(result)
       note(`${result.written} of ${result.packets} packets written`)
-      process.exitCode = exitCodeOf(stop, result.damageCount > 0)
+      endWith(exitCodeOf(stop, result.damageCount > 0))
     })
 }
 

@@ -1,6 +1,6 @@
 /** `verbena trace info` */
 import type { Command } from 'commander'
-import { note, paint, print, table } from '../../cli/terminal/index.ts'
+import { endWith, note, paint, print, printJson, table } from '../../cli/terminal/index.ts'
 import {
   analyseCapture,
   type CaptureInfo,
@@ -46,11 +46,11 @@ export function configure(command: Command): void {
       const info = await analyseCapture(captureFile(file), readingOf(options, stop))
       stop.dispose()
       mustBeCapture(file, info)
-      if (options.json) process.stdout.write(`${JSON.stringify(info)}\n`)
+      if (options.json) printJson(info)
       else show(info, options.top)
       noteDamage(info)
       if (stop.signal.aborted) note(`Interrupted after packet ${info.packets}: the rest of the file was not read.`)
-      process.exitCode = exitCodeOf(stop, info.damageCount > 0)
+      endWith(exitCodeOf(stop, info.damageCount > 0))
     })
 }
 

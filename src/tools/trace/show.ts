@@ -1,6 +1,6 @@
 /** `verbena trace show` */
 import type { Command } from 'commander'
-import { Lines } from '../../cli/terminal/index.ts'
+import { currentRun, endWith, Lines } from '../../cli/terminal/index.ts'
 import { filterFields, LinePrinter, parseFilter, plainJson, showCapture } from '../../trace/index.ts'
 import {
   captureFile,
@@ -44,14 +44,14 @@ export function configure(command: Command): void {
   readsCapture(command)
     .description('Show a line for each packet, with what it means in its connection.')
     .option('-f, --filter <expr>', 'only packets for which this is true')
-    .option('-n, --limit <count>', 'end after so many lines', wholeNumber)
+    .option('-n, --limit <count>', 'end after so many lines (default: all)', wholeNumber)
     .option('--json', 'print a JSON object for each packet, one on each line')
     .addHelpText('after', help)
     .action(async (file: string, options: Options) => {
       const filter = options.filter === undefined ? undefined : parseFilter(options.filter)
       const stop = stopOnInterrupt()
       const printer = new LinePrinter()
-      const out = new Lines(process.stdout)
+      const out = new Lines(currentRun().io.stdout)
       const result = await showCapture(
         captureFile(file),
         (row) => out.add(options.json ? JSON.stringify(row, plainJson) : printer.line(row)),
@@ -66,6 +66,6 @@ export function configure(command: Command): void {
       stop.dispose()
       if (options.limit !== 0) mustBeCapture(file, result)
       noteDamage(result)
-      process.exitCode = exitCodeOf(stop, result.damageCount > 0)
+      endWith(exitCodeOf(stop, result.damageCount > 0))
     })
 }

@@ -1,5 +1,6 @@
 /** `verbena ucmatose`: rdma-core's ucmatose with Verbena's adapters. */
 import type { Command } from 'commander'
+import { endWith } from '../../cli/terminal/index.ts'
 import { PortSpace } from '../../index.ts'
 import { addMessageOptions, checkFormat, type MessageOptions, messageSettings, runTool } from '../cm-kit/index.ts'
 import { addCommonOptions, type CommonOptions, commonSettings, oneOf, parseInteger, UsageError } from '../kit/index.ts'
@@ -38,7 +39,7 @@ export function configure(command: Command): void {
   addCommonOptions(command)
     .addHelpText('after', examples)
     .action(async (options: Options) => {
-      process.exitCode = await runTool(options.json === true, (run) => runUcmatose(settingsOf(options), run))
+      endWith(await runTool(options.json === true, (run) => runUcmatose(settingsOf(options), run)))
     })
 }
 

@@ -1,5 +1,6 @@
 /** `verbena udaddy`: rdma-core's udaddy with Verbena's adapters. */
 import type { Command } from 'commander'
+import { endWith } from '../../cli/terminal/index.ts'
 import {
   addMessageOptions,
   checkFormat,
@@ -36,12 +37,12 @@ export function configure(command: Command): void {
   addMessageOptions(command)
     .option('-f <format>', 'what -s and -b are: name, ip, ipv6 or gid (default: found out)')
     .option('-P <space>', 'port space: udp or ipoib (default: udp)')
-    .option('-p <number>', 'port space by its number: 0x111 or 0x2')
+    .option('-p <number>', 'port space by its number: 0x111 for UDP, 0x2 for IPoIB (default: 0x111)')
     .option('-t <tos>', 'type of service, 0 to 255 (default: 0)')
   addCommonOptions(command)
     .addHelpText('after', `${examples}\n\nThe port is ${udaddyPort}, as there is no option for it.`)
     .action(async (options: Options) => {
-      process.exitCode = await runTool(options.json === true, (run) => runUdaddy(settingsOf(options), run))
+      endWith(await runTool(options.json === true, (run) => runUdaddy(settingsOf(options), run)))
     })
 }
 

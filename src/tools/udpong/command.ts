@@ -1,5 +1,6 @@
 /** `verbena udpong`: rdma-core's udpong with Verbena's adapters. */
 import type { Command } from 'commander'
+import { endWith } from '../../cli/terminal/index.ts'
 import { entryModule } from '../../memory/index.ts'
 import { addCommonOptions, type CommonOptions, commonSettings, parseInteger } from '../kit/index.ts'
 import { collect, portOf, runRsTool, testOptions } from '../rs-kit/index.ts'
@@ -52,7 +53,7 @@ export function configure(command: Command): void {
     .addHelpText('after', examples)
     .action(async (options: Options) => {
       const role = options.s === undefined ? 'server' : 'client'
-      process.exitCode = await runRsTool(tool, settingsOf(options), role, options.json === true)
+      endWith(await runRsTool(tool, settingsOf(options), role, options.json === true))
     })
 }
 

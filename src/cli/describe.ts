@@ -1,0 +1,138 @@
+/**
+ * All commands and their options as data, from the definitions that parse them: reference pages, man pages and shell
+ * completion are made of it.
+ */
+import type { Argument, Command, Option } from 'commander'
+import { buildProgram, fullName } from './program.ts'
+import { exitCodeTexts, type Io } from './terminal/index.ts'
+
+export interface ArgumentDescription {
+  name: string
+  description: string
+  required: boolean
+  /** Takes all words that follow. */
+  variadic: boolean
+}
+
+export interface OptionDescription {
+  /** As help shows them: `-d, --ib-dev <dev>`. */
+  flags: string
+  short?: string
+  long?: string
+  /** The value: its name, and whether the option may stand without one. */
+  argument?: { name: string; optional: boolean }
+  /** Without the default. */
+  description: string
+  /** In words, what counts if the option is not given. */
+  default?: string
+  /** The environment variable that gives a default. */
+  env?: string
+  choices?: readonly string[]
+  /** Accepted, but left out of help: another spelling, or an option of the original with a reason why it is not here. */
+  hidden: boolean
+}
+
+export interface CommandDescription {
+  /** As it is typed behind `verbena`: `bench latency`; empty for `verbena` itself. */
+  name: string
+  aliases: readonly string[]
+  summary: string
+  description: string
+  /** `[options] [host]`. */
+  usage: string
+  arguments: ArgumentDescription[]
+  options: OptionDescription[]
+  /** What help says behind the options, without the examples. */
+  notes: string
+  examples: { command: string; comment: string }[]
+  /** Its subcommands. */
+  commands: CommandDescription[]
+}
+
+export interface CommandLineDescription {
+  program: CommandDescription
+  /** The same for all commands. */
+  exitCodes: { code: number; meaning: string }[]
+}
+
+export async function describeCommandLine(): Promise<CommandLineDescription> {
+  const program = await buildProgram(process satisfies Io, () => true)
+  const exitCodes = Object.entries(exitCodeTexts).map(([code, meaning]) => ({ code: Number(code), meaning }))
+  return { program: describeCommand(program), exitCodes }
+}
+
+function describeCommand(command: Command): CommandDescription {
+  return {
+    name: fullName(command),
+    aliases: command.aliases(),
+    summary: command.summary(),
+    description: command.description(),
+    usage: command.usage(),
+    arguments: command.registeredArguments.map(describeArgument),
+    options: optionsOf(command).map(describeOption),
+    ...splitHelp(helpAfter(command)),
+    commands: command.commands.map(describeCommand),
+  }
+}
+
+/** With `--help`, which every command has. */
+function optionsOf(command: Command): Option[] {
+  const help = command.createHelp()
+  const hidden = command.options.filter((option) => option.hidden)
+  return [...help.visibleOptions(command), ...hidden]
+}
+
+function describeArgument(argument: Argument): ArgumentDescription {
+  const { description, required, variadic } = argument
+  return { name: argument.name(), description, required, variadic }
+}
+
+function describeOption(option: Option): OptionDescription {
+  const { flags, short, long, envVar, argChoices, hidden } = option
+  const [, description = '', fallback] = /^(.*?)(?: \(default: (.*)\))?$/s.exec(option.description) ?? []
+  const value = /[<[]([^>\]]+)[>\]]/.exec(flags)?.[1]
+  return {
+    flags,
+    ...(short === undefined ? {} : { short }),
+    ...(long === undefined ? {} : { long }),
+    ...(value === undefined ? {} : { argument: { name: value, optional: option.optional } }),
+    description,
+    ...defaultOf(option, fallback),
+    ...(envVar === undefined ? {} : { env: envVar }),
+    ...(argChoices === undefined ? {} : { choices: argChoices }),
+    hidden,
+  }
+}
+
+/** Of the value that commander knows, or in the words of the description. */
+function defaultOf({ defaultValue, defaultValueDescription }: Option, words: string | undefined): { default?: string } {
+  const text = words ?? defaultValueDescription ?? (defaultValue === undefined ? undefined : String(defaultValue))
+  return text === undefined ? {} : { default: text }
+}
+
+/** What `addHelpText('after', …)` added. */
+function helpAfter(command: Command): string {
+  let text = ''
+  command.configureOutput({ writeOut: (part) => (text += part) }).outputHelp()
+  return text.slice(command.helpInformation().length)
+}
+
+/**
+ * Examples stand below `Examples:`, one on each line, the comment behind two blanks or alone on the next line, deeply
+ * indented. A paragraph that follows belongs to the notes.
+ */
+function splitHelp(text: string): Pick<CommandDescription, 'notes' | 'examples'> {
+  const [before = '', rest = ''] = text.split(/^Examples:\n/m)
+  const [list = '', ...after] = rest.split(/\n\n/)
+  const examples: CommandDescription['examples'] = []
+  for (const line of list.split('\n')) {
+    const [, command, comment = ''] = /^ {2}(verbena\b.*?)(?: {2,}(.*))?$/.exec(line) ?? []
+    if (command !== undefined) examples.push({ command, comment })
+    else if (line.trim() !== '' && examples.length > 0) examples.at(-1)!.comment += ` ${line.trim()}`
+  }
+  for (const example of examples) example.comment = example.comment.trim()
+  return {
+    notes: [before.trim(), ...after.map((part) => part.trim())].filter((part) => part !== '').join('\n\n'),
+    examples,
+  }
+}

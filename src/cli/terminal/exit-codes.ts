@@ -1,0 +1,11 @@
+/** How a command ends. */
+export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130, terminated: 143 } as const
+
+/** What each of them means, for help and documentation. */
+export const exitCodeTexts: Readonly<Record<number, string>> = {
+  [exitCodes.done]: 'done',
+  [exitCodes.failed]: 'failed: the message on standard error says why',
+  [exitCodes.usage]: 'usage error: nothing was done',
+  [exitCodes.interrupted]: 'interrupted by Ctrl-C (SIGINT)',
+  [exitCodes.terminated]: 'ended by SIGTERM',
+}

@@ -1,0 +1,61 @@
+/** Runs commands in this process: without the start of one, which takes longer than most commands. */
+import { Writable } from 'node:stream'
+import { run } from '../../src/cli/run.ts'
+import type { Outcome } from './run.ts'
+
+/** A command that runs. */
+export interface Running {
+  outcome: Promise<Outcome>
+  /** As Ctrl-C or `kill`. */
+  interrupt(signal?: 'SIGINT' | 'SIGTERM'): void
+  /** Resolves when it has written something that matches, to either of its outputs. */
+  says(what: RegExp): Promise<void>
+}
+
+class Text extends Writable {
+  text = ''
+  readonly #onText: () => void
+
+  constructor(onText: () => void) {
+    super()
+    this.#onText = onText
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString()
+    this.#onText()
+    done()
+  }
+}
+
+export function begin(args: readonly string[]): Running {
+  const interrupter = new AbortController()
+  const waiting = new Set<() => void>()
+  const look = (): void => {
+    for (const check of waiting) check()
+  }
+  const stdout = new Text(look)
+  const stderr = new Text(look)
+  const outcome = run(args, { stdout, stderr, signal: interrupter.signal }).then((code) => ({
+    ...{ code, stdout: stdout.text, stderr: stderr.text },
+  }))
+  return {
+    outcome,
+    interrupt: (signal = 'SIGINT') => interrupter.abort(signal),
+    says: (what) =>
+      new Promise((resolve, reject) => {
+        const check = (): void => {
+          if (!what.test(stdout.text) && !what.test(stderr.text)) return
+          waiting.delete(check)
+          resolve()
+        }
+        waiting.add(check)
+        check()
+        outcome.then(({ stdout, stderr }) => reject(new Error(`it ended without ${what}: ${stdout}${stderr}`)), reject)
+      }),
+  }
+}
+
+export async function verbena(...args: string[]): Promise<Outcome> {
+  return await begin(args).outcome
+}
