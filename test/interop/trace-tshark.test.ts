@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { LinkType, PcapngWriter, PcapWriter } from '../../src/capture/index.ts'
 import { fileSink, fileSource } from '../../src/files/index.ts'
 import { connectQp, endpointOf, nativeAvailable, Opcode, openDevice, SendFlag, sendWr, tap } from '../../src/index.ts'
@@ -260,7 +260,8 @@ describe.skipIf(tsharkVersion === undefined)(title, () => {
     for (const end of [x, y]) end.close()
     a.close()
     b.close()
-    expect(await compare(file)).toBeGreaterThan(8 * 15)
+    // The thread that drives the devices writes the file; closing does not wait for it.
+    await vi.waitFor(async () => expect(await compare(file)).toBeGreaterThan(8 * 15), 20_000)
   })
 
   // Opcodes of later annexes, and the transports that no adapter has, are unknown to it.
