@@ -261,7 +261,10 @@ export function ranks(layers: Layers): string[][] {
     return own
   }
   const rows: string[][] = []
-  for (const name of Object.keys(layers)) (rows[rankOf(name)] ??= []).push(name)
+  for (const name of Object.keys(layers)) {
+    const at = rankOf(name)
+    rows[at] = [...(rows[at] ?? []), name]
+  }
   return rows.reverse()
 }
 
