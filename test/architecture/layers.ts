@@ -119,7 +119,7 @@ export function violations(layers: Layers, graph: Graph): string[] {
       const target = layerOf(layers, to)
       if (target === from) continue
       if (target === undefined || !graph.has(to)) found.push(`${file}: ${to} is no file of a layer`)
-      else if (!allows(layers, rule, target, type))
+      else if (!allows(rule, target, type))
         found.push(`${file}: ${from} may not import ${type ? 'types of ' : ''}${target} (${to})`)
       else if (!isDoor(layers, from, target, to)) found.push(`${file}: ${to} is not a door of ${target}`)
     }
@@ -127,7 +127,7 @@ export function violations(layers: Layers, graph: Graph): string[] {
   return found
 }
 
-function allows(layers: Layers, rule: Layer, target: string, type: boolean): boolean {
+function allows(rule: Layer, target: string, type: boolean): boolean {
   const names = [target, `${posix.dirname(target)}/*`]
   return names.some((name) => rule.imports.includes(name) || (type && rule.imports.includes(`type ${name}`)))
 }
