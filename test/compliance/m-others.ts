@@ -1,9 +1,13 @@
 /** Group M of the conformance list: access flags, sharing of objects, threads. */
 import { expect } from 'vitest'
 import { Access, Opcode, type QpEndpoint, QpState, QpType, WcStatus, workCompletions } from '../../src/index.ts'
+import { slow } from '../property.ts'
 import { type End, expectBytes, fullAccess, pattern } from './end.ts'
 import { copyOf, expectThrow, type Group } from './rig.ts'
 import { type ChurnData, type PollerData, type PosterData, start, type VictimData } from './threads/start.ts'
+
+/** How much of it: all in the slower suites. */
+const share = (n: number): number => (slow ? n : n / 5)
 
 export const groupM: Group = (it) => {
   it('122 relaxed ordering is accepted, alone and with everything else', async (t) => {
@@ -68,7 +72,7 @@ export const groupM: Group = (it) => {
   })
 
   it('126 thread churn: QPs, CQs and MRs are made, used and destroyed in parallel', async (t) => {
-    const rounds = 60
+    const rounds = share(60)
     const options = t.rig.options ?? {}
     const [a, b] = t.pair(QpType.RC)
     const threads = t.rig.names.map((name) => start<ChurnData>(t, 'churn', { name, options, rounds }))
@@ -88,7 +92,7 @@ export const groupM: Group = (it) => {
   })
 
   it('126 a QP destroyed while its peer sends: every request completes once, in order, the last with RETRY_EXC_ERR', async (t) => {
-    const rounds = 10
+    const rounds = share(10)
     const victim = start<VictimData>(t, 'victim', { name: t.rig.names[1], options: t.rig.options ?? {}, rounds })
     for (let round = 0; round < rounds; round++) {
       const a = t.end(0, QpType.RC)
@@ -122,7 +126,7 @@ export const groupM: Group = (it) => {
   })
 
   it('126 three threads post to one QP: every message arrives once, and those of each thread in order', async (t) => {
-    const count = 600
+    const count = share(600)
     const slots = 32
     const [a, b] = t.pair(QpType.RC, { cap: { maxSendWr: slots, maxRecvWr: slots } })
     const options = t.rig.options ?? {}
@@ -171,7 +175,7 @@ export const groupM: Group = (it) => {
   })
 
   it('126 the place of a receive is free as soon as its completion can be polled', async (t) => {
-    const count = 3000
+    const count = share(3000)
     const [a, b] = t.pair(QpType.RC, { b: { cap: { maxRecvWr: 8 } }, connect: { minRnrTimer: 1 } })
     const options = t.rig.options ?? {}
     const data = { name: t.rig.names[0], options, qp: a.qp.handle, sge: a.sge(0, 64), first: 0, count }
@@ -195,7 +199,7 @@ export const groupM: Group = (it) => {
   })
 
   it('126 three threads poll one CQ: every completion is taken once', async (t) => {
-    const count = 3000
+    const count = share(3000)
     const [a, b] = t.pair(QpType.RC)
     const options = t.rig.options ?? {}
     const elsewhere = new Int32Array(new SharedArrayBuffer(4))

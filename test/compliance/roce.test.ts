@@ -10,7 +10,7 @@ verbsCompliance('roce', {
   names,
   open: (side) => openDevice(names[side]),
   patienceMs: 10_000,
-  quietMs: 40,
+  quietMs: 15,
   settle() {},
   skip: sameTables,
 })

@@ -12,7 +12,7 @@ verbsCompliance('the transport on a virtual link', {
   names: ['virtual0', 'virtual1'],
   open: (side) => openDevice(`virtual${side}`),
   patienceMs: 5_000,
-  quietMs: 15,
+  quietMs: 2,
   settle() {
     link.step()
   },

@@ -261,8 +261,10 @@ export class VirtualDevice extends NetworkDevice {
     return !this.oneTurn
   }
   rest(): void {}
+  /** A thread that blocks has nothing to do, so that time goes on. */
   sleep(): boolean {
-    return false
+    link.step()
+    return true
   }
   joinGroup(): void {}
   leaveGroup(): void {}
