@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { bundle } from '../bundle.ts'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -13,7 +14,9 @@ export interface How {
 }
 
 /** The preload from the sources, over the fake transport. */
-export const overFake: How = { node: ['--import', 'tsx', '--import', `${here}fake-preload.ts`] }
+export async function overFake(): Promise<How> {
+  return { node: ['--import', await bundle(new URL('./fake-preload.ts', import.meta.url))] }
+}
 
 /** The preload as users start it, over a device. A slow machine is no reason to fall back. */
 export function overDevice(device: string, rules: string): How {
@@ -81,4 +84,18 @@ export async function finished(child: ChildProcess): Promise<Ran> {
 
 export function run(command: string[], how: How = {}): Promise<Ran> {
   return finished(start(command, how))
+}
+
+const plainRuns = new Map<string, Promise<string[]>>()
+
+/** What a program of `apps/` prints as it is, over TCP. It prints the same every time, so it runs once. */
+export function plainOutput(app: string): Promise<string[]> {
+  const known = plainRuns.get(app)
+  if (known) return known
+  const running = run([app]).then(({ out, err, code }) => {
+    if (code !== 0) throw new Error(`${app} alone ended with ${code}: ${err.join(' ')}`)
+    return out
+  })
+  plainRuns.set(app, running)
+  return running
 }

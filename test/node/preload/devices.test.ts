@@ -1,7 +1,4 @@
-/**
- * The same programs, client and server in processes of their own, over rsockets: `node --import verbena/preload`. A client
- * has to print what it prints over TCP.
- */
+/** Programs, client and server in processes of their own, over rsockets: `node --import verbena/preload`. More in devices.slow.test.ts. */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
@@ -9,49 +6,10 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../../src/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
-import { type How, overDevice, run, serve } from '../children.ts'
+import { overDevice, run, serve } from '../children.ts'
+import { places, plain, printedOverTcp, printTheSame, segment } from './on-devices.ts'
 
-const segment = `shm:net${process.pid}`
-
-const places: { name: string; host: string; server: How; client: How }[] = [
-  { name: 'shm', host: '127.0.0.1', server: overDevice(segment, 'local'), client: overDevice(segment, 'local') },
-  {
-    name: 'roce',
-    host: loopbackAddress(1),
-    server: overDevice(loopbackDevice(1), `${loopbackAddress(0)}/24`),
-    client: overDevice(loopbackDevice(2), `${loopbackAddress(0)}/24`),
-  },
-]
-
-/** Over TCP a client may come from another address of the loopback network. */
-const plain = (lines: string[]): string[] => lines.map((line) => line.replace(/\b127(\.\d+){3}\b/g, 'ADDRESS'))
-
-/** What the server did with a client over TCP; the address differs from place to place. */
-async function overTcp(app: string, host: string): Promise<string[]> {
-  const { port, stop } = await serve(app, host, {})
-  const { out } = await run([app, 'use', port, host])
-  await stop()
-  return plain(out)
-}
-
-for (const { name, host, server, client } of places)
-  describe.skipIf(!nativeAvailable)(`two processes over ${name}`, () => {
-    for (const app of ['echo.cjs', 'http.cjs', 'https.mjs', 'ws.mjs', 'redis.mjs'])
-      it(app, async () => {
-        const expected = await overTcp(app, host)
-        const { port, stop } = await serve(app, host, server)
-        const used = await run([app, 'use', port, host], client)
-        const served = await stop()
-        expect(used.err.filter((line) => !line.startsWith('verbena: '))).toEqual([])
-        expect(plain(used.out)).toEqual(expected)
-        expect(used.code).toBe(0)
-        // Every connection went over RDMA, but the one to a port where nobody listens.
-        const connects = used.err.filter((line) => line.startsWith('verbena: connect') && !/:1: TCP/.test(line))
-        expect(connects.length).toBeGreaterThan(0)
-        expect(connects.filter((line) => !line.includes(': RDMA ('))).toEqual([])
-        expect(served.out.at(-1)).toBe('closed')
-      })
-  })
+printTheSame(['echo.cjs', 'http.cjs'])
 
 describe.skipIf(!nativeAvailable)('a peer without RDMA', () => {
   const { host, client, server } = places[0]!
@@ -60,7 +18,7 @@ describe.skipIf(!nativeAvailable)('a peer without RDMA', () => {
     const { port, stop } = await serve('echo.cjs', host, {})
     const { out, err } = await run(['echo.cjs', 'use', port, host], client)
     await stop()
-    expect(plain(out)).toEqual(await overTcp('echo.cjs', host))
+    expect(plain(out)).toEqual(await printedOverTcp('echo.cjs'))
     expect(err.filter((line) => !/: TCP, because connect ECONNREFUSED/.test(line))).toEqual([])
   })
 
@@ -68,7 +26,7 @@ describe.skipIf(!nativeAvailable)('a peer without RDMA', () => {
     const { port, stop } = await serve('http.cjs', host, server)
     const { out } = await run(['http.cjs', 'use', port, host])
     const { err } = await stop()
-    expect(plain(out)).toEqual(await overTcp('http.cjs', host))
+    expect(plain(out)).toEqual(await printedOverTcp('http.cjs'))
     expect(err).toEqual([expect.stringMatching(/listen .*: RDMA and TCP/)])
   })
 })
