@@ -7,7 +7,7 @@ import { Bth, type CmMessage, Deth, Ipv4, Ipv6, Lrh, OpBit, u16, u24 } from '../
 import { AddressTable } from './addresses.ts'
 import { type Claim, Connections } from './connections.ts'
 import { type Dissection, IcrcState, Kind } from './dissect.ts'
-import { type Basis, type Flow, Service } from './flow.ts'
+import { type Flow, Service } from './flow.ts'
 import { FlowTable } from './flow-table.ts'
 import { inferPair, join, joinDatagrams, joinRest } from './pairing.ts'
 import { trackRequest } from './requests.ts'
@@ -15,16 +15,6 @@ import { trackResponse } from './responses.ts'
 import { Mark, type Verdict } from './verdict.ts'
 
 const gsiQp = 1
-
-/** What a first reading of a capture found out, for a second one: flows come in the same order. By flow number. */
-export interface Hints {
-  peers: Int32Array
-  srcQps: Int32Array
-  mtus: Int32Array
-  bases: (Basis | undefined)[]
-  /** The number of the conversation, from 1. */
-  numbers: Int32Array
-}
 
 export class Analysis {
   readonly addresses: AddressTable = new AddressTable()
@@ -43,15 +33,15 @@ export class Analysis {
   source = 0
   destination = 0
   lastNs = 0
-  readonly #hints: Hints | undefined
+  readonly #ahead: Analysis | undefined
   readonly #connections: Connections
   #numbers = 0
   #firstSeconds = -1
   #firstNanoseconds = 0
 
-  constructor(hints?: Hints) {
-    this.#hints = hints
-    this.#numbers = hints?.numbers.reduce((most, number) => Math.max(most, number), 0) ?? 0
+  /** @param ahead that of another reading of the same capture, which is farther on: its flows have the same numbers */
+  constructor(ahead?: Analysis) {
+    this.#ahead = ahead
     this.#connections = new Connections((destination, qpn, claim) => this.#claimed(destination, qpn, claim))
   }
 
@@ -106,8 +96,8 @@ export class Analysis {
     joinRest(this.table)
   }
 
-  /** What a second reading should know from its start. */
-  hints(): Hints {
+  /** The number of the conversation of each flow, by flow number, once all is read. */
+  conversationNumbers(): Int32Array {
     const { flows } = this.table
     const numbers = new Int32Array(flows.length)
     let count = 0
@@ -116,22 +106,14 @@ export class Analysis {
       numbers[flow.index] = ++count
       if (flow.peer !== undefined) numbers[flow.peer.index] = count
     }
-    return {
-      peers: Int32Array.from(flows, ({ peer }) => peer?.index ?? -1),
-      srcQps: Int32Array.from(flows, ({ srcQp }) => srcQp),
-      mtus: Int32Array.from(flows, ({ mtu }) => mtu),
-      bases: flows.map(({ basis }) => basis),
-      numbers,
-    }
+    return numbers
   }
 
   /**
    * The conversation of a flow, from 1; both directions have the same. Numbers are given when they are first asked for;
-   * without hints, two directions that turn out later to belong together keep different ones.
+   * two directions of which it turns out later that they belong together keep different ones.
    */
   numberOf(flow: Flow): number {
-    const hint = this.#hints?.numbers[flow.index]
-    if (hint !== undefined) return hint
     if (flow.number === 0) flow.number = flow.peer?.number || ++this.#numbers
     return flow.number
   }
@@ -155,7 +137,7 @@ export class Analysis {
     else if (flow.service === Service.RD) return
     else if ((bits & OpBit.Request) !== 0) trackRequest(flow, packet.bytes, packet.number, d, v)
     else if ((bits & OpBit.Response) !== 0) {
-      if (!this.#isHinted(flow)) inferPair(flow, d, this.table)
+      if (!flow.foreseen) inferPair(flow, d, this.table)
       trackResponse(flow, d, v)
     }
   }
@@ -213,28 +195,26 @@ export class Analysis {
 
   /** A flow that is seen for the first time: what is known of it already? */
   #begin(flow: Flow): void {
-    const hints = this.#hints
-    if (hints !== undefined) {
-      flow.srcQp = hints.srcQps[flow.index] ?? -1
-      flow.mtu = hints.mtus[flow.index] ?? 0
-      flow.basis = hints.bases[flow.index]
-      const peer = this.table.flows[hints.peers[flow.index] ?? -1]
+    const known = this.#ahead?.table.flows[flow.index]
+    if (known !== undefined) {
+      flow.srcQp = known.srcQp
+      flow.mtu = known.mtu
+      flow.basis = known.basis
+      flow.foreseen = known.peer !== undefined
+      const peer = this.table.flows[known.peer?.index ?? -1]
       if (peer !== undefined) {
         flow.peer = peer
         peer.peer = flow
+        peer.basis ??= known.basis
+        if (peer.srcQp < 0) peer.srcQp = flow.destQp
       }
     }
     if (flow.service === Service.UD) {
-      if (!this.#isHinted(flow)) joinDatagrams(flow, this.table)
+      if (!flow.foreseen) joinDatagrams(flow, this.table)
       return
     }
     const claim = this.#connections.claimOf(flow.destination, flow.destQp)
     if (claim !== undefined && claim.source === flow.source) this.#apply(flow, claim)
-  }
-
-  /** Has the first reading found the other direction? It may have ended before the flow began. */
-  #isHinted(flow: Flow): boolean {
-    return (this.#hints?.peers[flow.index] ?? -1) >= 0
   }
 
   /** The capture tells who sends to a QP; if that has begun already, it begins anew. */
@@ -248,7 +228,7 @@ export class Analysis {
   #apply(flow: Flow, claim: Claim): void {
     if (claim.mtu > 0) flow.mtu = claim.mtu
     if (claim.startPsn >= 0) flow.begin(claim.startPsn, false)
-    if (this.#isHinted(flow)) return
+    if (flow.foreseen) return
     const back = this.table.find(flow.destination, flow.source, claim.srcQp, flow.service, -1)
     if (back !== undefined) join(flow, back, claim.basis)
     else {

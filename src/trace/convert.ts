@@ -4,13 +4,13 @@ import {
   type CaptureSource,
   type CaptureWriter,
   type Damage,
+  type PacketHandler,
   PcapngWriter,
   PcapWriter,
 } from '../capture/index.ts'
-import { Analysis } from './analysis.ts'
 import { Dissection, dissect, type TraceOptions } from './dissect.ts'
 import type { Filter } from './filter.ts'
-import { learnHints } from './learn.ts'
+import { type AnalysedHandler, readAhead } from './look-ahead.ts'
 import { rowOf } from './row.ts'
 import { Verdict } from './verdict.ts'
 
@@ -51,7 +51,6 @@ export async function convertCapture(
 
 async function convert(source: CaptureSource, sink: CaptureSink, options: ConvertOptions): Promise<ConvertResult> {
   const { format, filter, nanoseconds = true } = options
-  const analysis = new Analysis(filter === undefined ? undefined : await learnHints(source, options))
   const d = new Dissection(options)
   const v = new Verdict()
   let writer: CaptureWriter | undefined
@@ -59,12 +58,7 @@ async function convert(source: CaptureSource, sink: CaptureSink, options: Conver
   let written = 0
   /** Interfaces of the source, in the numbers of the written file. */
   const interfaces: number[] = []
-  const parser = await source.read((packet, { interfaces: known }) => {
-    if (filter !== undefined) {
-      dissect(packet, d, true)
-      analysis.packet(packet, d, v)
-      if (!filter(rowOf(packet, d, v, analysis))) return
-    }
+  const write: PacketHandler = (packet, { interfaces: known }) => {
     let id = 0
     if (format === 'pcapng') {
       writer ??= new PcapngWriter(sink, { application: 'verbena' })
@@ -87,7 +81,14 @@ async function convert(source: CaptureSource, sink: CaptureSink, options: Conver
     const { bytes, offset, length, seconds, nanoseconds: rest, originalLength } = packet
     writer.packet(bytes, offset, length, seconds, rest, originalLength, id)
     written++
-  }, options)
+    return undefined
+  }
+  const ifWanted: AnalysedHandler = (packet, analysis, parser) => {
+    dissect(packet, d, true)
+    analysis.packet(packet, d, v)
+    return filter!(rowOf(packet, d, v, analysis)) ? write(packet, parser) : undefined
+  }
+  const parser = filter === undefined ? await source.read(write, options) : await readAhead(source, ifWanted, options)
   const { packet, format: read, damage } = parser
   const result = { packets: packet.number, written, format: read, damage: damage.list, damageCount: damage.count }
   if (read === undefined) {

@@ -66,6 +66,8 @@ export type DecodeAs = ReadonlyMap<number, keyof typeof portUses>
 /** What all readings of a capture take. */
 export interface TraceOptions extends ReadOptions {
   decodeAs?: DecodeAs
+  /** So many packets ahead of the one that is shown a second reading goes, of a source that can be read twice. */
+  lookAheadPackets?: number
 }
 
 function portTable(decodeAs: DecodeAs = new Map()): Uint8Array {

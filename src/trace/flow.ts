@@ -35,6 +35,8 @@ export class Flow {
   strangers = 0
   /** Number of the conversation, from 1; 0 while it has none. */
   number = 0
+  /** Another reading, which was ahead, had found the peer when this flow began. */
+  foreseen = false
   /** How often a peer was looked for. */
   tries = 0
 

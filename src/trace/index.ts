@@ -8,7 +8,7 @@ export {
   linkTypeName,
 } from '../capture/index.ts'
 export { useCrc32 } from '../wire/index.ts'
-export { Analysis, type Hints } from './analysis.ts'
+export { Analysis } from './analysis.ts'
 export { type CheckOptions, type CheckResult, checkCapture, longestList } from './check.ts'
 export { type ConvertOptions, type ConvertResult, convertCapture } from './convert.ts'
 export { duration, LinePrinter, notesOf, operationText } from './describe.ts'

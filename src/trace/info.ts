@@ -131,7 +131,7 @@ export async function analyseCapture(source: CaptureSource, options: TraceOption
 export const mostConversations: number = mostFlows
 
 function conversationsOf(analysis: Analysis): ConversationInfo[] {
-  const { numbers } = analysis.hints()
+  const numbers = analysis.conversationNumbers()
   const conversations: ConversationInfo[] = []
   for (const flow of analysis.table.flows) {
     const number = numbers[flow.index]!

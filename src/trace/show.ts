@@ -1,9 +1,8 @@
 /** `verbena trace show`: packet after packet, with what the whole capture tells about each. */
 import type { CaptureSource, Damage } from '../capture/index.ts'
-import { Analysis } from './analysis.ts'
 import { Dissection, dissect, type TraceOptions } from './dissect.ts'
 import type { Filter } from './filter.ts'
-import { learnHints } from './learn.ts'
+import { readAhead } from './look-ahead.ts'
 import { type Row, rowOf } from './row.ts'
 import { Verdict } from './verdict.ts'
 
@@ -22,8 +21,8 @@ export interface ShowResult {
 }
 
 /**
- * Hands each packet that the filter lets through to `onRow`. A file is read twice, so that the first packets know already
- * what later ones tell about their connection; what comes through a pipe is read once.
+ * Hands each packet that the filter lets through to `onRow`. A file is read twice at once, so that the first packets of a
+ * connection know what later ones tell about it; what comes through a pipe is read once.
  */
 export async function showCapture(
   source: CaptureSource,
@@ -31,20 +30,22 @@ export async function showCapture(
   options: ShowOptions = {},
 ): Promise<ShowResult> {
   const { filter, limit = Number.POSITIVE_INFINITY } = options
-  const hints = await learnHints(source, options)
-  const analysis = new Analysis(hints)
   const d = new Dissection(options)
   const v = new Verdict()
   let shown = 0
   if (limit <= 0) return { packets: 0, shown, format: undefined, damage: [], damageCount: 0 }
-  const parser = await source.read((packet) => {
-    dissect(packet, d, true)
-    analysis.packet(packet, d, v)
-    const row = rowOf(packet, d, v, analysis)
-    if (filter !== undefined && !filter(row)) return undefined
-    onRow(row)
-    return ++shown < limit
-  }, options)
+  const parser = await readAhead(
+    source,
+    (packet, analysis) => {
+      dissect(packet, d, true)
+      analysis.packet(packet, d, v)
+      const row = rowOf(packet, d, v, analysis)
+      if (filter !== undefined && !filter(row)) return undefined
+      onRow(row)
+      return ++shown < limit
+    },
+    options,
+  )
   const { damage, format, packet } = parser
   return { packets: packet.number, shown, format, damage: damage.list, damageCount: damage.count }
 }

@@ -1,0 +1,109 @@
+/**
+ * A second reading of the same capture that goes ahead of the one that shows packets, so that the first packets of a
+ * connection know what later ones tell about it. It stays a fixed number of packets ahead: the first line of a large file
+ * need not wait for its end, and only the flows stay in memory.
+ */
+import type { CapturedPacket, CaptureParser, CaptureSource, PacketHandler } from '../capture/index.ts'
+import { Analysis } from './analysis.ts'
+import { Dissection, dissect, type TraceOptions } from './dissect.ts'
+import { Verdict } from './verdict.ts'
+
+/** By default: a connection that says who it is says so within its first packets. */
+const defaultPackets = 131_072
+
+/** Handles one packet, with all that is known of its connection. */
+export type AnalysedHandler = (packet: CapturedPacket, analysis: Analysis, parser: CaptureParser) => boolean | undefined
+
+/** Reads `source`, with an analysis that knows what is ahead if the source can be read twice. */
+export async function readAhead(
+  source: CaptureSource,
+  onPacket: AnalysedHandler,
+  options: TraceOptions,
+): Promise<CaptureParser> {
+  if (!source.repeatable) {
+    const analysis = new Analysis()
+    return await source.read((packet, parser) => onPacket(packet, analysis, parser), options)
+  }
+  const { lookAheadPackets = defaultPackets } = options
+  const ahead = new LookAhead(source, options, lookAheadPackets)
+  const analysis = new Analysis(ahead.analysis)
+  let number = 0
+  const handler: PacketHandler = (packet, parser) => {
+    number = packet.number
+    return onPacket(packet, analysis, parser)
+  }
+  const onProgress = async (offset: number): Promise<void> => {
+    await options.onProgress?.(offset)
+    await ahead.reaches(number + lookAheadPackets)
+  }
+  try {
+    await ahead.reaches(lookAheadPackets)
+    return await source.read(handler, { ...options, onProgress })
+  } finally {
+    await ahead.stop()
+  }
+}
+
+class LookAhead {
+  /** What is known so far. */
+  readonly analysis: Analysis = new Analysis()
+  readonly #reading: Promise<void>
+  #goal: number
+  #ended = false
+  #goOn: (() => void) | undefined
+  #reached: (() => void) | undefined
+
+  /** @param first where it stops for the first time */
+  constructor(source: CaptureSource, options: TraceOptions, first: number) {
+    this.#goal = first
+    this.#reading = this.#read(source, options, first).finally(() => {
+      this.#ended = true
+      this.#reached?.()
+    })
+    // `reaches` throws it.
+    this.#reading.catch(() => {})
+  }
+
+  /** Resolves when the reading is behind packet `number`, or has ended. Throws what the reading threw. */
+  async reaches(number: number): Promise<void> {
+    this.#goal = number
+    if (!this.#ended && this.analysis.packets < number) {
+      await new Promise<void>((resolve) => {
+        this.#reached = resolve
+        this.#goOn?.()
+      })
+    }
+    if (this.#ended) await this.#reading
+  }
+
+  /** Ends the reading; resolves when the source is closed. */
+  async stop(): Promise<void> {
+    this.#ended = true
+    this.#goOn?.()
+    await this.#reading.catch(() => {})
+  }
+
+  async #read(source: CaptureSource, options: TraceOptions, first: number): Promise<void> {
+    const { analysis } = this
+    const d = new Dissection(options)
+    const v = new Verdict()
+    const handler: PacketHandler = (packet) => {
+      if (this.#ended) return false
+      dissect(packet, d, true)
+      analysis.packet(packet, d, v)
+      // What is alone in both directions so far is taken for a pair, as it is at the end.
+      if (packet.number === first) analysis.finish()
+      return undefined
+    }
+    await source.read(handler, { ...options, onProgress: () => this.#pause() })
+    analysis.finish()
+  }
+
+  #pause(): Promise<void> | undefined {
+    if (this.#ended || this.analysis.packets < this.#goal) return undefined
+    return new Promise((resolve) => {
+      this.#goOn = resolve
+      this.#reached?.()
+    })
+  }
+}
