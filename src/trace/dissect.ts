@@ -408,12 +408,11 @@ export function rethOffset(bits: number, bth: number): number {
 }
 
 function compareIcrc(b: Uint8Array, out: Dissection): void {
-  const { end } = out
-  const computed =
-    out.kind === Kind.RoceV2
-      ? icrcOfRoceV2(b, out.ip, out.bth, end)
-      : out.ipVersion === 6
-        ? icrcOfGlobalPacket(b, out.ip, end)
-        : icrcOfLocalPacket(b, out.lrh, end)
-  out.icrc = computed === u32le(b, end) ? IcrcState.Valid : IcrcState.Invalid
+  out.icrc = computeIcrc(b, out) === u32le(b, out.end) ? IcrcState.Valid : IcrcState.Invalid
+}
+
+/** The ICRC that the packet should have, which was captured whole. */
+export function computeIcrc(b: Uint8Array, { kind, ip, ipVersion, lrh, bth, end }: Dissection): number {
+  if (kind === Kind.RoceV2) return icrcOfRoceV2(b, ip, bth, end)
+  return ipVersion === 6 ? icrcOfGlobalPacket(b, ip, end) : icrcOfLocalPacket(b, lrh, end)
 }

@@ -24,6 +24,8 @@ export {
   pairingText,
 } from './info.ts'
 export { Latencies, type LatencySummary } from './latencies.ts'
+export type { Layer, LayerField } from './layers.ts'
+export { layersOf } from './network-layers.ts'
 export { Problem, problemNames, problemRules, problemTexts } from './problems.ts'
 export { plainJson, type Row } from './row.ts'
 export { type ShowOptions, type ShowResult, showCapture } from './show.ts'
