@@ -32,7 +32,9 @@ export class Analysis {
   /** Numbers of the last packet's addresses. */
   source = 0
   destination = 0
+  /** The latest time stamp; that of the packet before may be earlier. */
   lastNs = 0
+  #beforeNs = 0
   readonly #ahead: Analysis | undefined
   readonly #connections: Connections
   #numbers = 0
@@ -68,6 +70,8 @@ export class Analysis {
       v.timeNs = (packet.seconds - this.#firstSeconds) * 1e9 + packet.nanoseconds - this.#firstNanoseconds
       if (v.timeNs > this.lastNs) this.lastNs = v.timeNs
     } else v.timeNs = this.lastNs
+    v.deltaNs = this.packets === 1 ? 0 : v.timeNs - this.#beforeNs
+    this.#beforeNs = v.timeNs
     if (d.kind === Kind.Other) {
       if (d.tcp >= 0) this.#tcp(packet, d)
       return

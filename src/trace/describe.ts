@@ -12,30 +12,62 @@ import {
 } from '../wire/index.ts'
 import { problemRules } from './problems.ts'
 import type { Row } from './row.ts'
+import { type LinePart, type Paint, plain } from './style.ts'
+import { type TimeFormat, TimeTexts } from './time-text.ts'
+
+export interface LineOptions {
+  /** Default: relative. */
+  time?: TimeFormat
+  paint?: Paint
+}
 
 /** Columns grow with what they hold, so that lines stay aligned without knowing the capture beforehand. */
 export class LinePrinter {
+  readonly #times: TimeTexts
+  readonly #paint: Paint
   #number = 5
+  #time = 11
   #ends = 21
   #qps = 14
 
+  constructor({ time, paint = plain }: LineOptions = {}) {
+    this.#times = new TimeTexts(time)
+    this.#paint = paint
+  }
+
   line(row: Row): string {
     const number = String(row.number)
+    const time = this.#times.of(row)
     this.#number = Math.max(this.#number, number.length)
-    const head = `${number.padStart(this.#number)} ${row.time.toFixed(6).padStart(11)}`
-    if (row.kind === 'other') return `${head}  ${row.length} B, no RDMA`
+    this.#time = Math.max(this.#time, time.length)
+    const head = `${number.padStart(this.#number)} ${time.padStart(this.#time)}`
+    if (row.kind === 'other') return this.#paint('dim', `${head}  ${row.length} B, no RDMA`)
     const ends = `${row.source ?? '?'} → ${row.destination ?? '?'}`
     this.#ends = Math.max(this.#ends, ends.length)
-    if (row.destQp === undefined)
-      return `${head}  ${ends.padEnd(this.#ends)}  ${row.kind}, ${row.length} B${tail(notesOf(row))}`
+    return `${head}  ${ends.padEnd(this.#ends)}  ${this.#what(row)}`.trimEnd()
+  }
+
+  #what(row: Row): string {
+    const part = partOf(row)
+    const painted = (text: string): string => (part === undefined ? text : this.#paint(part, text.trimEnd()))
+    if (row.destQp === undefined) return painted(`${row.kind}, ${row.length} B${tail(notesOf(row))}`)
     const conversation = row.conversation === undefined ? '' : `#${row.conversation} `
     const qps = `${conversation}${row.srcQp === undefined ? '' : qp(row.srcQp)}→${qp(row.destQp)}`
     this.#qps = Math.max(this.#qps, qps.length)
     const what = `${row.service} ${operationText(row)}`
     const numbers = row.operation === 'CNP' ? '' : `PSN ${row.psn}`
     const size = row.payload ? `${row.payload} B` : ''
-    return `${head}  ${ends.padEnd(this.#ends)}  ${qps.padEnd(this.#qps)}  ${what.padEnd(20)} ${numbers.padEnd(12)} ${size.padStart(6)}${tail(notesOf(row))}`.trimEnd()
+    const rest = `${what.padEnd(20)} ${numbers.padEnd(12)} ${size.padStart(6)}${tail(notesOf(row))}`
+    return `${qps.padEnd(this.#qps)}  ${painted(rest)}`
   }
+}
+
+/** What is worth a colour. */
+function partOf(row: Row): LinePart | undefined {
+  if (isBad(row)) return 'bad'
+  if (row.retransmission || row.missing || row.late || row.restart || row.nak || row.rnr) return 'warning'
+  if (row.cnp || row.marked) return 'congestion'
+  return row.cm === undefined ? undefined : 'connection'
 }
 
 function tail(notes: readonly string[]): string {

@@ -40,7 +40,7 @@ import {
   vcrc,
 } from '../wire/index.ts'
 import { Problem } from './problems.ts'
-import { Inner, isMpls, openIp, openMpls, openUdp, PortUse, portUses, Tunnel } from './tunnels.ts'
+import { Inner, openIp, openLink, openUdp, PortUse, portUses, Tunnel } from './tunnels.ts'
 
 export const Kind = { Other: 0, RoceV2: 1, RoceV1: 2, InfiniBand: 3 } as const
 export const kindNames = ['other', 'RoCEv2', 'RoCEv1', 'InfiniBand'] as const
@@ -178,7 +178,7 @@ function network(
   else if (etherType === EtherType.rocev1) {
     out.kind = Kind.RoceV1
     global(b, at, captured, wire, out)
-  } else if (isMpls(etherType) && openMpls(b, at, captured, inner)) decapsulate(b, captured, wire, out, depth)
+  } else if (openLink(b, etherType, at, captured, inner)) decapsulate(b, captured, wire, out, depth)
 }
 
 /** Goes on with the packet that `inner` tells of. What is behind the end of the outer one does not belong to it. */

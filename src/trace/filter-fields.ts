@@ -47,6 +47,7 @@ const mark = (text: string, get: (row: Row) => boolean | undefined): FilterField
 export const filterFields: Readonly<Record<string, FilterField>> = {
   number: { text: 'packet number, from 1', kind: whole(), get: (row) => row.number },
   time: { text: 'since the first packet; in s, or units ns, us, ms', kind: duration('s'), get: (row) => row.time },
+  delta: { text: 'since the packet before; in s, or units ns, us, ms', kind: duration('s'), get: (row) => row.delta },
   epoch: { text: "time of the day's clock: a date, or seconds since 1970", kind: moment, get: (row) => row.epoch },
   length: { text: 'bytes on the wire', kind: size(), get: (row) => row.length },
   kind: { text: 'RoCEv2, RoCEv1, InfiniBand, other', kind: packetKind, get: (row) => row.kind },
@@ -127,7 +128,7 @@ export const filterFields: Readonly<Record<string, FilterField>> = {
   icrc: { text: 'valid, invalid, unknown', kind: icrcState, get: (row) => row.icrc },
   malformed: { text: 'breaks a rule; malformed ~ NAME', kind: brokenRule, get: (row) => row.malformed },
   bad: mark('ICRC wrong or malformed', isBad),
-  tunnel: { text: 'VXLAN, Geneve, GRE, ERSPAN, IP, MPLS around it', kind: tunnel, get: (row) => row.tunnel },
+  tunnel: { text: 'VXLAN, Geneve, GRE, ERSPAN, IP, MPLS, PPPoE around it', kind: tunnel, get: (row) => row.tunnel },
   cut: mark('cut by the capture', (row) => row.cut),
   roce: mark('is RDMA at all', (row) => row.kind !== 'other'),
 }

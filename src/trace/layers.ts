@@ -62,6 +62,7 @@ const etherTypeNames = new Map<number, string>([
   [0x6558, 'Ethernet'],
   [0x8847, 'MPLS'],
   [0x8848, 'MPLS multicast'],
+  [0x8864, 'PPPoE session'],
   [0x88be, 'ERSPAN I or II'],
   [0x22eb, 'ERSPAN III'],
 ])

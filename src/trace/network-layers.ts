@@ -30,7 +30,7 @@ import type { Dissection } from './dissect.ts'
 import { etherTypeText, type FieldList, hexNumber, type Layer, LayerList } from './layers.ts'
 import { transportLayers } from './transport-layers.ts'
 import { tunnelLayer } from './tunnel-layers.ts'
-import { Inner, isMpls, openIp, openMpls, openUdp, PortUse, TunnelProtocol } from './tunnels.ts'
+import { Inner, isMpls, openIp, openLink, openMpls, openUdp, PortUse, TunnelProtocol } from './tunnels.ts'
 
 /** Of the packet that `d` was filled with. */
 export function layersOf(packet: CapturedPacket, d: Dissection): Layer[] {
@@ -126,6 +126,7 @@ class Walk {
     else if (etherType === EtherType.ipv6) this.#ipv6(at)
     else if (etherType === EtherType.rocev1) this.#global(at)
     else if (isMpls(etherType)) this.#mpls(at)
+    else if (openLink(b, etherType, at, end, this.#inner)) this.#decapsulate(at)
   }
 
   infiniBand(at: number): void {
@@ -245,8 +246,9 @@ class Walk {
 
   /** The header of a tunnel, which begins at `at`, and what is in it. */
   #decapsulate(at: number): void {
-    const { b } = this.#list
+    const { b, end } = this.#list
     const { tunnel, at: inside, etherType, truncated } = this.#inner
+    if (inside > end) return
     // IP in IP has no header of its own.
     if (inside > at) this.#list.add(...tunnelLayer(b, tunnel, at, inside, truncated))
     if (etherType === 0) this.ethernet(inside)

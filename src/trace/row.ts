@@ -21,6 +21,8 @@ export interface Row {
   number: number
   /** Seconds since the first packet. */
   time: number
+  /** Seconds since the packet before, whether that is shown or not. */
+  delta: number
   /** Since 1970, UTC; absent if the file has no time stamps. */
   epoch?: { seconds: number; nanoseconds: number }
   /** Bytes on the wire. */
@@ -86,6 +88,7 @@ export function rowOf(packet: CapturedPacket, d: Dissection, v: Verdict, analysi
   const row: Row = {
     number: packet.number,
     time: v.timeNs / 1e9,
+    delta: v.deltaNs / 1e9,
     length: packet.originalLength,
     kind: kindNames[d.kind]!,
   }

@@ -1,5 +1,5 @@
 /** `verbena trace show`: packet after packet, with what the whole capture tells about each. */
-import type { CaptureSource, Damage } from '../capture/index.ts'
+import type { CapturedPacket, CaptureSource, Damage } from '../capture/index.ts'
 import { Dissection, dissect, type TraceOptions } from './dissect.ts'
 import type { Filter } from './filter.ts'
 import { readAhead } from './look-ahead.ts'
@@ -21,12 +21,12 @@ export interface ShowResult {
 }
 
 /**
- * Hands each packet that the filter lets through to `onRow`. A file is read twice at once, so that the first packets of a
+ * Hands each packet that the filter lets through to `onRow`, with what it was made of, valid until that returns. A file is read twice at once, so that the first packets of a
  * connection know what later ones tell about it; what comes through a pipe is read once.
  */
 export async function showCapture(
   source: CaptureSource,
-  onRow: (row: Row) => void,
+  onRow: (row: Row, packet: CapturedPacket, d: Dissection) => void,
   options: ShowOptions = {},
 ): Promise<ShowResult> {
   const { filter, limit = Number.POSITIVE_INFINITY } = options
@@ -41,7 +41,7 @@ export async function showCapture(
       analysis.packet(packet, d, v)
       const row = rowOf(packet, d, v, analysis)
       if (filter !== undefined && !filter(row)) return undefined
-      onRow(row)
+      onRow(row, packet, d)
       return ++shown < limit
     },
     options,

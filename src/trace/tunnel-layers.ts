@@ -38,6 +38,18 @@ export function tunnelLayer(
       ],
     ]
   }
+  if (tunnel === Tunnel.Pppoe) {
+    return [
+      `${name}, session ${u16(b, at + 2)}`,
+      at,
+      inside,
+      [
+        ['Session', u16(b, at + 2)],
+        ['Length', `${u16(b, at + 4)} bytes`],
+        ['PPP protocol', hexNumber(u16(b, at + 6), 4)],
+      ],
+    ]
+  }
   return [name, at, inside, greFields(b, at, inside, truncated)]
 }
 

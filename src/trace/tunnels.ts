@@ -4,12 +4,13 @@
  *
  *     UDP   VXLAN (RFC 7348), Geneve (RFC 8926), MPLS (RFC 7510)
  *     IP    IPv4 or IPv6 (RFC 2003, 2473), MPLS (RFC 4023), GRE (RFC 2784, 2890)
+ *     link  MPLS (RFC 3032), PPPoE (RFC 2516)
  *     GRE   IP, MPLS, Ethernet, ERSPAN type I, II and III (draft-foschiano-erspan)
  */
 import { EtherType, u16 } from '../wire/index.ts'
 
-export const tunnelNames = ['', 'VXLAN', 'Geneve', 'GRE', 'ERSPAN', 'IP', 'MPLS'] as const
-export const Tunnel = { None: 0, Vxlan: 1, Geneve: 2, Gre: 3, Erspan: 4, Ip: 5, Mpls: 6 } as const
+export const tunnelNames = ['', 'VXLAN', 'Geneve', 'GRE', 'ERSPAN', 'IP', 'MPLS', 'PPPoE'] as const
+export const Tunnel = { None: 0, Vxlan: 1, Geneve: 2, Gre: 3, Erspan: 4, Ip: 5, Mpls: 6, Pppoe: 7 } as const
 
 /** What a UDP port carries. */
 export const PortUse = { Other: 0, Roce: 1, Vxlan: 2, Geneve: 3, Mpls: 4 } as const
@@ -24,6 +25,11 @@ const erspan12 = 0x88be
 const erspan3 = 0x22eb
 const mplsUnicast = 0x8847
 const mplsMulticast = 0x8848
+const pppoeSession = 0x8864
+/** Version 1, type 1. */
+const pppoeVersionType = 0x11
+const pppIpv4 = 0x0021
+const pppIpv6 = 0x0057
 
 /** More labels than this are not read. */
 const mostLabels = 16
@@ -48,6 +54,15 @@ export class Inner {
 
 export function isMpls(etherType: number): boolean {
   return etherType === mplsUnicast || etherType === mplsMulticast
+}
+
+/** Behind an Ethernet header, or what stands for one. */
+export function openLink(b: Uint8Array, etherType: number, at: number, end: number, inner: Inner): boolean {
+  if (isMpls(etherType)) return openMpls(b, at, end, inner)
+  if (etherType !== pppoeSession || end - at < 8 || b[at] !== pppoeVersionType) return false
+  const protocol = u16(b, at + 6)
+  if (protocol === pppIpv4) return inner.set(Tunnel.Pppoe, at + 8, EtherType.ipv4)
+  return protocol === pppIpv6 && inner.set(Tunnel.Pppoe, at + 8, EtherType.ipv6)
 }
 
 /** Behind the IP header. */

@@ -34,6 +34,8 @@ export class Verdict {
   marks = 0
   /** Time since 1970 as nanoseconds after the first packet of the capture. */
   timeNs = 0
+  /** Nanoseconds since the packet before it. */
+  deltaNs = 0
   /** PSNs left out before this packet. */
   missing = 0
   /** The packet that carried this PSN first, or the request that an answer belongs to; 0 if the capture does not have it. */

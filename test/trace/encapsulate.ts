@@ -64,11 +64,24 @@ export function mpls(labels: readonly number[], payload: Uint8Array): Uint8Array
 export function gre(
   protocol: number,
   payload: Uint8Array,
-  options: { key?: boolean; sequence?: boolean } = {},
+  options: { checksum?: boolean; key?: boolean; sequence?: boolean } = {},
 ): Uint8Array {
-  const flags = (options.key ? 0x2000 : 0) | (options.sequence ? 0x1000 : 0)
-  const words = [...(options.key ? [0, 0, 0, 7] : []), ...(options.sequence ? [0, 0, 0, 9] : [])]
-  return behind([flags >> 8, flags & 255, protocol >> 8, protocol & 255, ...words], payload)
+  const flags = (options.checksum ? 0x8000 : 0) | (options.key ? 0x2000 : 0) | (options.sequence ? 0x1000 : 0)
+  const words = [
+    ...(options.checksum ? [0, 0, 0, 0] : []),
+    ...(options.key ? [0, 0, 0, 7] : []),
+    ...(options.sequence ? [0, 0, 0, 9] : []),
+  ]
+  const b = behind([flags >> 8, flags & 255, protocol >> 8, protocol & 255, ...words], payload)
+  if (options.checksum) put16(b, 4, checksum(b, b.length))
+  return b
+}
+
+/** A session that carries IP. */
+function pppoe(packet: Uint8Array): Uint8Array {
+  const length = packet.length + 2
+  const protocol = typeOf(packet) === EtherType.ipv4 ? 0x21 : 0x57
+  return behind([0x11, 0, 0, 1, length >> 8, length & 255, 0, protocol], packet)
 }
 
 /** A whole Ethernet frame around an IP packet (`packet`), or around the frame that it is in. */
@@ -77,6 +90,8 @@ export const encapsulations: Readonly<Record<string, (packet: Uint8Array) => Uin
   Geneve: (p) => onWire(ipv6(17, udp(6081, behind([1, 0, 0x65, 0x58, 0, 0, 5, 0, 1, 2, 0x80, 0], onWire(p))))),
   'GRE, IP': (p) => onWire(ipv4(47, gre(typeOf(p), p))),
   'GRE, Ethernet': (p) => onWire(ipv6(47, gre(bridging, onWire(p), { key: true, sequence: true }))),
+  'GRE, NVGRE': (p) => onWire(ipv4(47, gre(bridging, onWire(p), { key: true }))),
+  'GRE, checksum': (p) => onWire(ipv4(47, gre(typeOf(p), p, { checksum: true, key: true }))),
   'ERSPAN I': (p) => onWire(ipv4(47, gre(0x88be, onWire(p)))),
   'ERSPAN II': (p) => onWire(ipv4(47, gre(0x88be, behind([0x10, 5, 0, 1, 0, 0, 0, 3], onWire(p)), { sequence: true }))),
   'ERSPAN III': (p) =>
@@ -85,6 +100,8 @@ export const encapsulations: Readonly<Record<string, (packet: Uint8Array) => Uin
   'IP in IPv6': (p) => onWire(ipv6(typeOf(p) === EtherType.ipv4 ? 4 : 41, p)),
   MPLS: (p) => ethernet(0x8847, mpls([100, 200], p)),
   'MPLS, Ethernet': (p) => ethernet(0x8847, mpls([wireLabel], behind([0, 0, 0, 0], onWire(p)))),
+  'IP in IP in PPPoE in VLANs': (p) => ethernet(0x8864, pppoe(ipv4(typeOf(p) === EtherType.ipv4 ? 4 : 41, p)), [5, 6]),
+  PPPoE: (p) => ethernet(0x8864, pppoe(p)),
   'MPLS in UDP': (p) => onWire(ipv4(17, udp(6635, mpls([100], p)))),
   'VXLAN in ERSPAN': (p) =>
     onWire(ipv4(47, gre(0x88be, behind([0x10, 5, 0, 1, 0, 0, 0, 3], encapsulations.VXLAN!(p)), { sequence: true }))),

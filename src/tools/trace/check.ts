@@ -7,6 +7,7 @@ import {
   exitCodeOf,
   mustBeCapture,
   noteDamage,
+  noteIfNothing,
   type ReadOptions,
   readingOf,
   readsCapture,
@@ -17,7 +18,7 @@ const help = `
 Checked of every RDMA packet: its ICRC (and VCRC, where there is one), and that none of this is true:
 ${problemRules.map(({ name, text }) => `  ${name.padEnd(16)}${text}`).join('\n')}
 
-Exit code 1 if a packet or the file is damaged. A packet of which the capture has only the beginning is not bad; its ICRC
+Exit code 1 if a packet or the file is damaged, or if there is no RDMA packet at all. A packet of which the capture has only the beginning is not bad; its ICRC
 cannot be checked, and that is said. --json prints
   {"packets":…,"roce":…,"icrcValid":…,"icrcInvalid":[…],"malformed":[…]}
 where the lists have packet numbers from 1, as tshark's frame.number; each ends after ${longestList.toLocaleString('en')} of them.
@@ -25,9 +26,6 @@ where the lists have packet numbers from 1, as tshark's frame.number; each ends 
 Examples:
   verbena trace check roce.pcap
   ssh host tcpdump -i eth0 -c 100000 -w - udp port 4791 | verbena trace check - --json`
-
-const nothingFound =
-  'No RDMA packet was found, and nothing was checked. RoCEv2 on another UDP port than 4791: --decode-as PORT=roce'
 
 export function configure(command: Command): void {
   readsCapture(command)
@@ -45,11 +43,11 @@ export function configure(command: Command): void {
         printJson({ packets, roce, icrcValid, icrcInvalid, malformed })
       } else report(result, options.icrc)
       noteLimits(result, options.json === true)
-      if (result.roce === 0) note(nothingFound)
+      noteIfNothing(result)
       noteDamage(result)
       if (stop.signal.aborted) note(`Interrupted after packet ${result.packets}: the rest of the file was not read.`)
       const bad = result.icrcInvalidCount + result.malformedCount + result.damageCount > 0
-      endWith(exitCodeOf(stop, bad))
+      endWith(exitCodeOf(stop, bad || result.roce === 0))
     })
 }
 

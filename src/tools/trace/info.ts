@@ -14,6 +14,7 @@ import {
   exitCodeOf,
   mustBeCapture,
   noteDamage,
+  noteIfNothing,
   type ReadOptions,
   readingOf,
   readsCapture,
@@ -48,6 +49,7 @@ export function configure(command: Command): void {
       mustBeCapture(file, info)
       if (options.json) printJson(info)
       else show(info, options.top)
+      noteIfNothing(info)
       noteDamage(info)
       if (stop.signal.aborted) note(`Interrupted after packet ${info.packets}: the rest of the file was not read.`)
       endWith(exitCodeOf(stop, info.damageCount > 0))

@@ -49,6 +49,13 @@ export function noteDamage(read: { damage: readonly Damage[]; damageCount: numbe
   if (read.damageCount > most) note(`  … and ${read.damageCount - most} more`)
 }
 
+/** Says on stderr that there was no RDMA, and what may be done about it. */
+export function noteIfNothing({ packets, roce }: { packets: number; roce: number }): void {
+  if (roce > 0) return
+  const none = packets === 0 ? 'There is no packet in the capture.' : 'No RDMA packet was found in the capture.'
+  note(`${none} RoCEv2 on another UDP port than 4791: --roce-port PORT`)
+}
+
 /** The first Ctrl-C ends the reading, so that what was read is summed up; the second ends the process. */
 export function stopOnInterrupt(): Interruption {
   return interruptible('')
@@ -71,11 +78,13 @@ export function readsCapture(command: Command, name = '<file>'): Command {
   return command
     .argument(name, 'pcap or pcapng, compressed or not; - for standard input')
     .option('-d, --decode-as <port=what>', `what another UDP port carries: ${uses}; may be repeated`, decodeAs)
+    .option('--roce-port <port>', 'another UDP port of RoCEv2, as --decode-as PORT=roce', rocePort)
 }
 
 /** The options that `readsCapture` adds. */
 export interface ReadOptions {
   decodeAs?: DecodeAs
+  rocePort?: DecodeAs
 }
 
 function decodeAs(text: string, before: DecodeAs | undefined): DecodeAs {
@@ -86,7 +95,11 @@ function decodeAs(text: string, before: DecodeAs | undefined): DecodeAs {
   return new Map([...(before ?? []), [number, what as keyof typeof portUses]])
 }
 
+function rocePort(text: string, before: DecodeAs | undefined): DecodeAs {
+  return decodeAs(`${text}=roce`, before)
+}
+
 /** How to read, as these options and Ctrl-C say. */
-export function readingOf({ decodeAs: ports }: ReadOptions, { signal }: Interruption): TraceOptions {
-  return ports === undefined ? { signal } : { signal, decodeAs: ports }
+export function readingOf({ decodeAs: ports, rocePort: roce }: ReadOptions, { signal }: Interruption): TraceOptions {
+  return { signal, decodeAs: new Map([...(ports ?? []), ...(roce ?? [])]) }
 }

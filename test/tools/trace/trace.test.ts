@@ -56,8 +56,12 @@ describe('trace check', { timeout: 60_000 }, () => {
     const file = join(dir, 'elsewhere.pcap')
     writeFileSync(file, bytes)
     const none = await verbena('trace', 'check', file, '--json')
-    expect([none.code, JSON.parse(none.stdout)]).toEqual([0, expect.objectContaining({ packets: 12, roce: 0 })])
-    expect(none.stderr).toMatch(/No RDMA packet was found.*--decode-as PORT=roce/)
+    expect([none.code, JSON.parse(none.stdout)]).toEqual([1, expect.objectContaining({ packets: 12, roce: 0 })])
+    expect(none.stderr).toMatch(/No RDMA packet was found.*--roce-port PORT/)
+    const info = await verbena('trace', 'info', file)
+    expect([info.code, info.stderr]).toEqual([0, none.stderr])
+    const same = await verbena('trace', 'check', file, '--json', '--no-icrc', '--roce-port', '4792')
+    expect([same.code, same.stderr, JSON.parse(same.stdout).roce]).toEqual([0, '', 12])
     const found = await verbena('trace', 'check', file, '--json', '--no-icrc', '--decode-as', '4792=roce')
     expect([found.stderr, JSON.parse(found.stdout).roce]).toEqual(['', 12])
     const wrong = await verbena('trace', 'check', file, '-d', '4792=rdma')
@@ -113,6 +117,34 @@ describe('trace show, info, convert', { timeout: 60_000 }, () => {
     const wrong = await verbena('trace', 'show', capture('rping'), '--filter', 'psn > ')
     expect(wrong.code).toBe(2)
     expect(wrong.stderr).toMatch(/here a value is missing\n {2}psn > \n {8}\^/)
+  })
+
+  it('every header, the bytes, and the time of the day', async () => {
+    const show = (...args: string[]) => verbena('trace', 'show', capture('rping'), '-f', 'number in {4, 6}', ...args)
+    const verbose = await show('-V', '-x', '--time', 'utc')
+    expect([verbose.code, verbose.stderr]).toEqual([0, ''])
+    const [first, second, ...rest] = verbose.stdout.split('\n\n')
+    expect(rest).toEqual([''])
+    expect(first).toMatch(/^Packet 4, .*\n {4}Captured: 2026-11-21 04:19:48\.759886000 UTC\n/)
+    expect(second).toMatch(/\nRETH, 100 bytes at 0x5637586868b0 {2}\[54, 70\)\n {4}VA: 0x5637586868b0\n/)
+    expect(second).toMatch(/\nICRC, right .*\n.*\nAnalysis, conversation 2\n(.|\n)*\n0000 {2}52 54 00 12 34 02 /)
+    const lines = await show('-t', 'u', '--limit', '1')
+    expect(lines.stdout).toMatch(/^ {4}4 04:19:48\.759886 {2}10\.77\.0\.3 → .*\n$/)
+    expect((await show('-x', '--limit', '1')).stdout).toMatch(/^ {4}4 .*\n0000 (.*\n)+\n$/)
+    expect((await show('-t', 'noon')).stderr).toMatch(/One of relative, delta, .*epoch is wanted/)
+    expect((await show('-V', '--json')).stderr).toMatch(/'--json' cannot be used with option '-V, --verbose'/)
+  })
+
+  it('a reader that has enough ends it', async () => {
+    const child = start(['trace', 'show', capture('rstream'), '-V', '-x'])
+    const ended = once(child, 'close')
+    // `head` reads what it wants and closes the pipe; as text this capture has several times as much as a pipe holds.
+    child.stdout!.once('data', () => child.stdout!.destroy())
+    let stderr = ''
+    child.stderr!.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString()
+    })
+    expect([await ended, stderr]).toEqual([[0, null], ''])
   })
 
   it('conversations', async () => {

@@ -1,0 +1,9 @@
+/** What the parts of a line are, for those who print it in colours. */
+export type LinePart = 'bad' | 'warning' | 'congestion' | 'connection' | 'title' | 'dim'
+
+export type Paint = (part: LinePart, text: string) => string
+
+/** Without colours. */
+export function plain(_part: LinePart, text: string): string {
+  return text
+}
