@@ -6,7 +6,7 @@ import { outcome, start } from './run.ts'
 
 /** What limits, filters or adds something, and does nothing when it is not given. */
 const optional =
-  /^(-a|-b|-m|-M) <|^-s <server>|^-k <|^-T <|--(duration|limit|limit_\w+|filter|decode-as|title|messages|profile|dir) /
+  /^(-a|-b|-m|-M) <|^-s <server>|^-k <|^-T <|--(duration|limit|limit_\w+|filter|decode-as|roce-port|title|messages|profile|dir) /
 /** Commands whose result is a file, or nothing. */
 const printsNothing = new Set(['trace convert'])
 
