@@ -3,7 +3,8 @@
  *
  * rolldown bundles the JavaScript into one flat folder: entry points, and chunks of what several of them need. Modules that
  * threads and processes start with (calls of `entryModule`) become entry points by themselves. Packages that only commands
- * need are bundled, minified, and their licences collected. tsc writes the declarations that the entry points reach.
+ * need are bundled, minified, and their licences collected. tsc writes the declarations that the entry points reach. The script
+ * of the report's page is a bundle of its own (report-page.mjs).
  *
  * `npm install` runs this through `prepare`; where the compilers are not installed, dist/ is already there.
  */
@@ -12,6 +13,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildReportPage } from './report-page.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const require = createRequire(import.meta.url)
@@ -152,7 +154,11 @@ async function replace(folder, make) {
 async function buildPackage(dist) {
   await replace(dist, async (fresh) => {
     const declarations = join(fresh, 'declarations')
-    const [modules] = await Promise.all([bundle({ ...entryPoints, ...command }, fresh), declare(declarations)])
+    const [modules] = await Promise.all([
+      bundle({ ...entryPoints, ...command }, fresh),
+      buildReportPage(root, join(fresh, 'report-page.js')),
+      declare(declarations),
+    ])
     moveReached(declarations, join(fresh, 'types'), entryPoints)
     writeFileSync(join(fresh, 'THIRD-PARTY-LICENSES.txt'), licences(modules))
     chmodSync(join(fresh, 'verbena.js'), 0o755)

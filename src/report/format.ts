@@ -55,6 +55,44 @@ export function formatBytes(bytes: number): string {
   return `${formatCount(bytes)} B`
 }
 
+/** What an axis counts. */
+export type Quantity = 'ns' | 'messages/s' | 'bit/s' | 'bytes' | 'cores' | 'plain'
+
+/** For ticks of an axis: short, with a scaled unit. */
+export function formatTick(quantity: Quantity, value: number): string {
+  if (quantity === 'ns') return formatNsTick(value)
+  if (quantity === 'bytes') return formatBytesTick(value)
+  if (quantity === 'messages/s' || quantity === 'bit/s') return formatRateTick(value)
+  return quantity === 'cores' ? String(Number(value.toFixed(2))) : formatPlain(value)
+}
+
+/** A value in full, with its unit. */
+export function formatExact(quantity: Quantity, value: number): string {
+  if (quantity === 'ns') return value < 100_000 ? formatNs(value) : `${formatNs(value)} (${formatCount(value)} ns)`
+  if (quantity === 'bytes') return formatBytes(value)
+  if (quantity === 'messages/s') return `${formatCount(value)} messages/s`
+  if (quantity === 'bit/s') return `${formatRate(value)}bit/s (${formatCount(value)})`
+  return quantity === 'cores' ? `${value.toFixed(3)} cores` : formatPlain(value)
+}
+
+function formatPlain(value: number): string {
+  return Math.abs(value) >= 10_000 && Number.isInteger(value)
+    ? formatCount(value)
+    : String(Number(value.toPrecision(6)))
+}
+
+/** "4 KiB", "1.5 MiB". */
+function formatBytesTick(bytes: number): string {
+  for (const [factor, unit] of [
+    [2 ** 30, 'GiB'],
+    [2 ** 20, 'MiB'],
+    [2 ** 10, 'KiB'],
+  ] as const) {
+    if (bytes >= factor) return `${Number((bytes / factor).toPrecision(3))} ${unit}`
+  }
+  return `${Number(bytes.toPrecision(3))} B`
+}
+
 /** A share from 0 to 1 as per cent, never rounded to a 0 or 100 that it is not. */
 export function formatShare(share: number): string {
   const percent = share * 100

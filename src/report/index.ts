@@ -17,7 +17,7 @@ export { REPORT_ERRORS, ReportError, type ReportErrorCode } from './errors.ts'
 export { formatBytes, formatCount, formatNs, formatRate, formatShare } from './format.ts'
 export { latencies, NSEC_PER_SEC } from './latencies.ts'
 export { type LoadedRun, loadFlame, loadResults, saveFlame, saveResults } from './load.ts'
-export { disturbance } from './page/page.ts'
+export { disturbance } from './machine.ts'
 export { type Report, type ReportOptions, renderReport, writeReport } from './report.ts'
 export type {
   FlameNode,

@@ -4,20 +4,40 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Chart, renderSvg } from './charts/svg.ts'
+import { pageCode } from './asset.ts'
+import type { PageData } from './browser/data.ts'
+import { type ChartSpec, chartOf } from './charts/index.ts'
 import { ReportError } from './errors.ts'
 import { escapeHtml, formatCount } from './format.ts'
 import { type LoadedRun, loadResults } from './load.ts'
 import { latencyHeadline, throughputHeadline } from './page/headline.ts'
-import { factsHtml, figure, folded, headlineHtml, notesHtml, page, runNotes, section } from './page/page.ts'
+import {
+  disturbances,
+  factsHtml,
+  figure,
+  folded,
+  headlineHtml,
+  notesHtml,
+  page,
+  runNotes,
+  section,
+} from './page/page.ts'
 import { socketHeadline, socketSections } from './page/sockets.ts'
 import { comparisonTable, constantSettings, inlineTable, latencyTable, throughputTable } from './page/tables.ts'
 import { distributions } from './plots/distributions.ts'
 import { inlineChart, inlinePairs } from './plots/inline.ts'
 import { horizontalSetting, medianCharts } from './plots/medians.ts'
 import { throughputCharts } from './plots/throughput.ts'
-import type { PlotSettings } from './results.ts'
-import { type LatencyEntry, type SocketEntry, settingNames, type ThroughputEntry } from './settings.ts'
+import type { PlotSettings, Setting } from './results.ts'
+import {
+  compareSettings,
+  type Entry,
+  type LatencyEntry,
+  type SocketEntry,
+  settingNames,
+  settingOf,
+  type ThroughputEntry,
+} from './settings.ts'
 
 export interface ReportOptions {
   /** The setting on the horizontal axis of the median chart, instead of the one in plot.json. */
@@ -43,9 +63,11 @@ export interface Report {
  * Makes the report of saved results. With several directories their sets are compared, told apart by the directory's
  * name; plot.json is that of the first.
  *
+ * The chart library is loaded here and nowhere else.
+ *
  * @throws ReportError for results that cannot be read (see loadResults), and ERR_REPORT_OPTION for an option that fits none
  */
-export function renderReport(dirs: readonly string[], options: ReportOptions = {}): Report {
+export async function renderReport(dirs: readonly string[], options: ReportOptions = {}): Promise<Report> {
   const runs = distinctLabels(dirs.map((dir) => loadResults(dir)))
   const [first] = runs
   if (!first) throw new ReportError('ERR_REPORT_OPTION', 'no directory was given; name at least one with results')
@@ -58,14 +80,22 @@ export function renderReport(dirs: readonly string[], options: ReportOptions = {
     else if (run.results.tool === 'rsocket') sockets.push(...run.results.sets.map((set) => ({ run, set })))
     else throughput.push(...run.results.sets.map((set) => ({ run, set })))
   }
+  const { renderSvg, standalone } = await import('./charts/svg.ts')
   const svgs = new Map<string, string>()
   const keep = (name: string, svg: string): string => {
-    svgs.set(name, svg)
+    svgs.set(name, standalone(svg))
     return figure(svg, name)
   }
-  const draw = (charts: readonly Chart[]): string =>
-    charts.map((chart) => keep(chart.name, renderSvg(chart))).join('\n')
+  const data: PageData = { charts: [], settings: choices([...latency, ...throughput, ...sockets]) }
+  const draw = (charts: readonly ChartSpec[]): string =>
+    charts
+      .map((spec) => {
+        data.charts.push(spec)
+        return keep(spec.name, renderSvg(chartOf(spec)))
+      })
+      .join('\n')
 
+  const disturbed = disturbances(runs)
   const notes = runNotes(runs)
   const sections: string[] = []
   if (latency.length > 0) sections.push(...latencySections(latency, plot, options, draw, notes))
@@ -82,13 +112,14 @@ export function renderReport(dirs: readonly string[], options: ReportOptions = {
   const empty = headlines.length === 0 ? '<p class="headline">No set was measured.</p>' : ''
   const body = [
     `<h1>${escapeHtml(title)}</h1>`,
-    ...headlines.map(headlineHtml),
+    ...headlines.map((headline, index) => headlineHtml(headline, index === 0 ? disturbed : [])),
     empty,
     notesHtml(notes),
     ...sections,
     section('machine', runs.length > 1 ? 'Machines and versions' : 'Machine and versions', ...facts),
   ]
-  return { html: page(title, body.filter((part) => part !== '').join('\n')), svgs, notes }
+  const html = page(title, body.filter((part) => part !== '').join('\n'), { data, code: pageCode() })
+  return { html, svgs, notes: [...disturbed, ...notes] }
 }
 
 /**
@@ -96,8 +127,12 @@ export function renderReport(dirs: readonly string[], options: ReportOptions = {
  *
  * @returns the paths of all files, report.html first
  */
-export function writeReport(dirs: readonly string[], outDir: string, options: ReportOptions = {}): string[] {
-  const { html, svgs } = renderReport(dirs, options)
+export async function writeReport(
+  dirs: readonly string[],
+  outDir: string,
+  options: ReportOptions = {},
+): Promise<string[]> {
+  const { html, svgs } = await renderReport(dirs, options)
   mkdirSync(outDir, { recursive: true })
   const files = new Map([['report.html', html], ...[...svgs].map(([name, svg]) => [`${name}.svg`, svg] as const)])
   return [...files].map(([name, text]) => {
@@ -107,7 +142,15 @@ export function writeReport(dirs: readonly string[], outDir: string, options: Re
   })
 }
 
-type Draw = (charts: readonly Chart[]) => string
+type Draw = (charts: readonly ChartSpec[]) => string
+
+/** The settings by which a reader may choose sets. */
+function choices(entries: readonly Entry[]): Record<string, Setting[]> {
+  const keys = settingNames(entries).varying.filter((key) => key !== 'repeat')
+  const valuesOf = (key: string): Setting[] =>
+    [...new Set(entries.flatMap((entry) => settingOf(entry, key) ?? []))].sort(compareSettings)
+  return Object.fromEntries(keys.map((key) => [key, valuesOf(key)] as const).filter(([, values]) => values.length > 1))
+}
 
 function latencySections(
   entries: LatencyEntry[],

@@ -97,6 +97,11 @@ export interface Machine {
   os: string
   /** One minute load average when the run began. */
   load: number
+  /** Shares of the time of all cores during the run, 0 to 1: what the host of a virtual machine took, and what other programs used. */
+  stolen?: number
+  others?: number
+  /** The most threads that poll without pause at the same time. */
+  pollingThreads?: number
   /** What the run was permitted: huge pages, locked memory, pinned threads. */
   permitted: Record<string, boolean>
 }

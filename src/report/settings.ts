@@ -83,6 +83,28 @@ export function labelOf(entry: Entry, keys: readonly string[]): string {
   return [words.join(' '), ...parts].filter((part) => part !== '').join(', ')
 }
 
+/** What all entries share, in words; settings that are off are not named. */
+export function sharedLabel(entries: readonly Entry[], except: readonly string[] = []): string {
+  const [first] = entries
+  if (!first) return ''
+  const { constant } = settingNames(entries)
+  const keys = [...constant].filter(([key, value]) => value !== false && key !== 'repeat' && !except.includes(key))
+  return labelOf(
+    first,
+    keys.map(([key]) => key),
+  )
+}
+
+/** The values of these settings, as far as the entry has them. */
+export function settingsOf(entry: Entry, keys: readonly string[]): Record<string, Setting> {
+  return Object.fromEntries(
+    keys.flatMap((key) => {
+      const value = settingOf(entry, key)
+      return value === undefined ? [] : [[key, value]]
+    }),
+  )
+}
+
 /** Equal for entries that agree in these settings. */
 export function keyOf(entry: Entry, keys: readonly string[]): string {
   return JSON.stringify(keys.map((key) => settingOf(entry, key) ?? null))

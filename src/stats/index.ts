@@ -3,6 +3,7 @@
  * Pure: imports nothing.
  */
 
+export { binned, Cumulative, type Distribution, distributionOf } from './distribution.ts'
 export { type Histogram, histogram } from './histogram.ts'
 export { LogHistogram, type LogHistogramOptions } from './log-histogram.ts'
 export { medianOf, percentile, rankOf, type Summary, summarize } from './quantiles.ts'

@@ -58,13 +58,30 @@ export class LogHistogram {
 
   /** The limit of the bucket in which the value of this rank lies: 1 is the smallest, `count` the largest. */
   atRank(rank: number): number {
-    const counts = this.#counts
     let seen = 0
-    for (let index = 0; index < counts.length; index++) {
-      seen += counts[index]!
-      if (seen >= rank) return Math.max(this.min, Math.min(this.max, this.#limitOf(index)))
+    for (const { index, count } of this.filled()) {
+      seen += count
+      if (seen >= rank) {
+        const [, limit] = LogHistogram.limitsOf(index, this.#precision)
+        return Math.max(this.min, Math.min(this.max, limit))
+      }
     }
     return this.max
+  }
+
+  /** The buckets with values, in ascending order. */
+  *filled(): Generator<{ index: number; count: number }, void> {
+    const counts = this.#counts
+    for (let index = 0; index < counts.length; index++) if (counts[index]! > 0) yield { index, count: counts[index]! }
+  }
+
+  /** The least and the largest whole value of a bucket. */
+  static limitsOf(index: number, precision: number): [number, number] {
+    const perOctave = 2 ** precision
+    if (index < 2 * perOctave) return [index, index]
+    const width = 2 ** (Math.floor(index / perOctave) - 1)
+    const head = (index % perOctave) + perOctave
+    return [head * width, (head + 1) * width - 1]
   }
 
   #bucketOf(value: number): number {
@@ -76,14 +93,5 @@ export class LogHistogram {
     if (shift <= 0) return whole
     const head = high > 0 ? Math.floor(whole / 2 ** shift) : whole >>> shift
     return shift * this.#perOctave + head
-  }
-
-  /** The largest whole value of a bucket. */
-  #limitOf(index: number): number {
-    const perOctave = this.#perOctave
-    if (index < 2 * perOctave) return index
-    const shift = Math.floor(index / perOctave) - 1
-    const head = (index % perOctave) + perOctave
-    return (head + 1) * 2 ** shift - 1
   }
 }

@@ -1,8 +1,9 @@
 /** What makes a chart readable: ticks with units, text that has room, words for a machine that was not quiet. */
 import { afterAll, describe, expect, it } from 'vitest'
-import { decadeTicks, fitted, textWidth } from '../../src/report/charts/svg.ts'
+import { fitted, textWidth, wrapped } from '../../src/report/charts/text.ts'
+import { decadeTicks } from '../../src/report/charts/ticks.ts'
 import { formatNsTick } from '../../src/report/format.ts'
-import { renderReport } from '../../src/report/index.ts'
+import { type Machine, renderReport } from '../../src/report/index.ts'
 import { largeRun, smallRun, temporaryDirectory, writeLatencyRun } from './synthetic.ts'
 
 const directory = temporaryDirectory()
@@ -30,8 +31,8 @@ describe('ticks', () => {
     ])
   })
 
-  it('of slow medians are short', () => {
-    const { svgs } = renderReport([largeRun(directory.path, 'slow', 400_000)])
+  it('of slow medians are short', async () => {
+    const { svgs } = await renderReport([largeRun(directory.path, 'slow', 400_000)])
     const medians = [...svgs].filter(([name]) => name.startsWith('medians')).map(([, svg]) => svg)
     expect(medians.length).toBeGreaterThan(0)
     for (const svg of medians) {
@@ -50,30 +51,49 @@ describe('text', () => {
     expect(textWidth(cut)).toBeLessThanOrEqual(100)
   })
 
-  it('of a box is whole', () => {
-    const { svgs } = renderReport([smallRun(directory.path, 'boxes', 12)])
+  it('is broken between words', () => {
+    const lines = wrapped('RC send-imm, size 8, poll busy, no inline', 100)
+    expect(lines.join(' ')).toBe('RC send-imm, size 8, poll busy, no inline')
+    expect(lines.length).toBeGreaterThan(1)
+    for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(100)
+  })
+
+  it('of a box is whole', async () => {
+    const { svgs } = await renderReport([smallRun(directory.path, 'boxes', 12)])
     const text = [...svgs.values()].join('')
     expect(text).toMatch(/above 10,000 ns, max. [\d.]+ ms</)
     expect(text).not.toMatch(/max\. [^<]*(…|\.\.\.)/)
   })
 
-  it('beside the bars has what tells them apart', () => {
+  it('beside the bars has what tells them apart', async () => {
     const settings = { service: 'RC', op: 'send', engine: 'thread', pause: 300_000, poll: 'busy' }
     const other = { ...settings, engine: 'poster', pause: 2000, poll: 'event', size: 8, stamp: 'submit' }
     const specs = [8, 64].flatMap((size) =>
       ['submit', 'send'].map((stamp) => ({ settings: { ...settings, size, stamp }, typicalNs: 900, messages: 50 })),
     )
     specs.push({ settings: other, typicalNs: 900, messages: 50 })
-    const { svgs } = renderReport([writeLatencyRun(directory.path, 'pairs', specs)])
+    const { svgs } = await renderReport([writeLatencyRun(directory.path, 'pairs', specs)])
     expect(svgs.get('inline')).toMatch(/>size 8<[\s\S]*>size 64</)
   })
 })
 
-it('a machine that others kept busy is named at the top', () => {
+it('a machine that others kept busy is named at the top', async () => {
   const machine = { cpu: 'x', cores: 2, memoryBytes: 1, os: 'x', permitted: {} }
   const spec = [{ settings: { service: 'RC', size: 8 }, typicalNs: 900, messages: 50 }]
-  const run = (load: number) =>
-    renderReport([writeLatencyRun(directory.path, `load-${load}`, spec, { machine: { ...machine, load } })]).notes
-  expect(run(2)).toEqual([])
-  expect(run(44.51)).toEqual([expect.stringMatching(/machine was busy .*load 44.5 on 2 cores.*disturbed/)])
+  const run = (name: string, figures: Partial<Machine>) =>
+    renderReport([writeLatencyRun(directory.path, name, spec, { machine: { ...machine, load: 1, ...figures } })])
+  const quiet = await run('quiet', { load: 2, stolen: 0.005, others: 0.05, pollingThreads: 2 })
+  expect(quiet.notes).toEqual([])
+  expect(quiet.html).not.toContain('<p class="disturbed"')
+  for (const [figures, words] of [
+    [{ load: 44.51 }, 'load 44.5 on 2 cores at the start'],
+    [{ stolen: 0.123 }, '12.3 % of the time stolen by the host'],
+    [{ others: 0.4 }, 'other programs used 40.0 % of the time of 2 cores'],
+    [{ pollingThreads: 3 }, '3 polling threads on 2 cores'],
+  ] as const) {
+    const { html, notes } = await run(Object.keys(figures)[0]!, figures)
+    expect(notes).toEqual([`Measured on a disturbed machine: ${words}.`])
+    // Right below the first sentence, before the figures.
+    expect(html).toMatch(new RegExp(`class="headline">[^<]*</p>\\s*<p class="disturbed" role="note">[^<]*${words}`))
+  }
 })

@@ -5,7 +5,8 @@
  */
 import { escapeHtml, formatShare } from '../format.ts'
 import type { FlameNode } from '../results.ts'
-import { COLOURS, FAINT, FONT, INK } from './svg.ts'
+import { COLOURS, FAINT, INK, PAPER } from './colours.ts'
+import { FONT } from './text.ts'
 
 export interface FlameGraph {
   name: string
@@ -73,7 +74,7 @@ export function flameSvg({ name, title, width, root }: FlameGraph): string {
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" id="${escapeHtml(name)}" class="flame" role="img" aria-label="${escapeHtml(title)}" ` +
     `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="${FONT}" font-size="12">` +
-    `<rect width="${width}" height="${height}" fill="#ffffff"/>` +
+    `<rect width="${width}" height="${height}" fill="${PAPER}"/>` +
     `<text x="${SIDE}" y="24" font-size="15" font-weight="bold" fill="${INK}">${escapeHtml(title)}</text>` +
     legend([...KNOWN, ...Object.keys(PALE), ...found].filter((c, i, all) => found.has(c) && all.indexOf(c) === i)) +
     `<svg class="frames" x="${SIDE}" width="${width - 2 * SIDE}" height="${height}">${frames.join('')}</svg></svg>`

@@ -2,123 +2,169 @@
  * Lines over one setting, with error bars where a point has them: the form of the median and the throughput charts.
  */
 
-import type { CustomSeriesOption, LegendComponentOption, LineSeriesOption, XAXisComponentOption } from 'echarts'
+import type {
+  CustomSeriesOption,
+  EChartsOption,
+  LegendComponentOption,
+  LineSeriesOption,
+  XAXisComponentOption,
+} from 'echarts'
+import { formatExact, formatTick } from '../format.ts'
 import type { Setting } from '../results.ts'
 import { compareSettings } from '../settings.ts'
-import { type Chart, COLOURS, decadeTicks, FAINT, GRID, INK, SYMBOLS, textWidth } from './svg.ts'
-
-export interface Point {
-  x: Setting
-  y: number
-  /** Ends of the error bar. */
-  low?: number
-  high?: number
-}
-
-export interface Line {
-  label: string
-  points: Point[]
-}
-
-export interface LineChart {
-  name: string
-  title: string
-  subtitle?: string
-  xName: string
-  yName: string
-  width: number
-  /** Pixels of the whole picture, without the legend below. */
-  height: number
-  lines: Line[]
-  /** Both axes where their values allow it; x in powers of two. */
-  logarithmic: boolean
-  /** Keep y linear from 0, so that heights can be compared. */
-  linearY?: boolean
-  formatX: (x: number) => string
-  formatY: (y: number) => string
-}
+import { type Chart, header, SYMBOLS } from './chart.ts'
+import { COLOURS, FAINT, GRID, INK } from './colours.ts'
+import type { Line, LineSpec, View } from './spec.ts'
+import { textWidth } from './text.ts'
+import { decadeTicks, thinned } from './ticks.ts'
+import { type TipItem, tipHtml, tooltip } from './tooltip.ts'
 
 /** Lines in one chart that a reader can still follow. */
 export const MAX_LINES = 8
 
 const LEGEND_ROW = 20
 const X_TITLE = 62
+const RIGHT = 28
 
-export function lineChart(spec: LineChart): Chart {
-  const { lines, width } = spec
-  const points = lines.flatMap((line) => line.points)
+interface Shown {
+  line: Line
+  /** Of its colour and symbol, whatever else is shown. */
+  index: number
+}
+
+/** With a view the chart is one of the page, which has the title and the legend beside it. */
+export function lineChart(spec: LineSpec, view?: View): Chart {
+  const width = view?.width ?? spec.width
+  const shown = visible(spec, view)
+  const points = shown.flatMap(({ line }) => line.points)
   const xs = [...new Set(points.map((point) => point.x))].sort(compareSettings)
-  const numeric = xs.every((x): x is number => typeof x === 'number')
-  const logX = numeric && spec.logarithmic && xs.every((x) => x > 0) && xs.length > 1
-  const category = !numeric || xs.length === 1
+  const { category, logX, logY } = scales(spec, view)
+  const zoom = category ? undefined : view?.zoom
+  const inZoom = zoom === undefined ? points : points.filter(({ x }) => Number(x) >= zoom[0] && Number(x) <= zoom[1])
 
-  const values = points.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y])
-  const logY = spec.logarithmic && !spec.linearY && values.every((y) => y > 0)
-  const y = logY ? decadeTicks(Math.min(...values), Math.max(...values)) : null
-
-  const perColumn = legendColumns(lines, width)
-  const rows = Math.ceil(lines.length / perColumn)
-  const legendHeight = lines.length > 1 ? rows * LEGEND_ROW + 6 : 0
-  const height = spec.height + legendHeight
+  const values = inZoom.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y])
+  const y = logY && values.length > 0 ? decadeTicks(Math.min(...values), Math.max(...values)) : null
+  const top = view ? { bottom: 0 } : header(spec.title, spec.subtitle, width)
+  const legend = view ? { columns: 1, height: 0 } : legendSize(spec.lines, width)
+  const height = view ? spec.height - 20 : spec.height + legend.height + top.bottom - 52
   const axisLabel = { color: FAINT, fontSize: 12 }
   const splitLine = { show: true, lineStyle: { color: GRID } }
-  const ticks = logX ? thinned(xs as number[], Math.floor(width / 70)) : []
+  const room = width - 76 - RIGHT
+  const ticks = logX
+    ? thinned(
+        (xs as number[]).filter((x) => !zoom || (x >= zoom[0] && x <= zoom[1])),
+        Math.floor(room / 66),
+      )
+    : []
+  const limits = zoom ?? (logX && xs.length > 0 ? [(xs[0] as number) / 1.2, (xs.at(-1) as number) * 1.2] : undefined)
 
-  return {
-    name: spec.name,
-    title: spec.title,
-    width,
-    height,
-    option: {
-      title: {
-        text: spec.title,
-        ...(spec.subtitle ? { subtext: spec.subtitle } : {}),
-        left: 16,
-        top: 10,
-        itemGap: 5,
-        textStyle: { fontSize: 15, color: INK, width: width - 40, overflow: 'truncate' },
-        subtextStyle: { fontSize: 12, color: FAINT, width: width - 40, overflow: 'truncate' },
-      },
-      legend: legends(lines, perColumn, spec.height, width),
-      grid: { left: 76, right: 28, top: spec.subtitle ? 92 : 70, bottom: X_TITLE + legendHeight, containLabel: false },
-      xAxis: {
-        ...(category
-          ? { type: 'category' as const, data: xs.map((x) => (typeof x === 'number' ? spec.formatX(x) : String(x))) }
-          : logX
-            ? { type: 'log' as const, logBase: 2, min: (xs[0] as number) / 1.2, max: (xs.at(-1) as number) * 1.2 }
-            : { type: 'value' as const, scale: true }),
-        name: spec.xName,
-        nameLocation: 'middle',
-        nameGap: 30,
-        nameTextStyle: { color: INK, fontSize: 12 },
-        axisLine: { onZero: false, lineStyle: { color: FAINT } },
-        axisLabel: {
-          ...axisLabel,
-          ...(category ? {} : { formatter: spec.formatX }),
-          ...(logX ? { customValues: ticks, hideOverlap: true } : {}),
-        },
-        axisTick: logX ? { customValues: ticks } : {},
-        splitLine: { show: false },
-      } as XAXisComponentOption,
-      yAxis: {
-        ...(y ? { type: 'log' as const, min: y.min, max: y.max } : { type: 'value' as const, min: 0 }),
-        name: spec.yName,
-        nameLocation: 'end',
-        nameGap: 10,
-        nameTextStyle: { color: FAINT, fontSize: 12, align: 'left', padding: [0, 0, 0, -58] },
-        axisLine: { show: false },
-        axisTick: { show: false },
-        axisLabel: { ...axisLabel, formatter: spec.formatY, ...(y ? { customValues: y.ticks } : {}) },
-        splitLine: y ? ({ ...splitLine, customValues: y.ticks } as typeof splitLine) : splitLine,
-      },
-      series: lines.flatMap((line, index) => lineSeries(line, index, category ? xs : null)),
+  const xAxis = {
+    ...(category
+      ? { type: 'category' as const, data: xs.map((x) => settingText(spec, x)) }
+      : logX
+        ? { type: 'log' as const, logBase: 2 }
+        : { type: 'value' as const, scale: true, splitNumber: Math.max(2, Math.floor(room / 110)) }),
+    ...(limits ? { min: limits[0], max: limits[1] } : {}),
+    name: spec.xName,
+    nameLocation: 'middle',
+    nameGap: 30,
+    nameTextStyle: { color: INK, fontSize: 12 },
+    axisLine: { onZero: false, lineStyle: { color: FAINT } },
+    axisLabel: {
+      ...axisLabel,
+      ...(category ? {} : { formatter: (x: number) => formatTick(spec.x, x), hideOverlap: true }),
+      // Ends of a zoomed axis are where the pointer was, not round numbers.
+      ...(zoom && ticks.length < 2 ? { showMinLabel: false, showMaxLabel: false } : {}),
+      ...(ticks.length > 1 ? { customValues: ticks } : {}),
     },
+    axisTick: ticks.length > 1 ? { customValues: ticks } : {},
+    splitLine: { show: false },
+  } as XAXisComponentOption
+  const option: EChartsOption = {
+    ...('title' in top ? { title: top.title } : {}),
+    ...(view ? {} : { legend: legends(spec.lines, legend.columns, height - legend.height, width) }),
+    grid: { left: 76, right: RIGHT, top: top.bottom + 30, bottom: X_TITLE + legend.height, containLabel: false },
+    xAxis,
+    yAxis: {
+      ...(y ? { type: 'log' as const, min: y.min, max: y.max } : { type: 'value' as const, min: 0 }),
+      name: spec.yName,
+      nameLocation: 'end',
+      nameGap: 10,
+      nameTextStyle: { color: FAINT, fontSize: 12, align: 'left', padding: [0, 0, 0, -58] },
+      axisLine: { show: false },
+      axisTick: { show: false },
+      axisLabel: {
+        ...axisLabel,
+        formatter: (value: number) => formatTick(spec.y, value),
+        ...(y ? { customValues: y.ticks } : {}),
+      },
+      splitLine: y ? ({ ...splitLine, customValues: y.ticks } as typeof splitLine) : splitLine,
+    },
+    ...(view ? { tooltip: tooltip((items) => tip(spec, shown, xs, items)) } : {}),
+    series: shown.flatMap((line) => lineSeries(line, category ? xs : null)),
+  }
+  return { name: spec.name, title: spec.title, width, height, option }
+}
+
+/** Which scales the chart has: those of the specification, or of the view, where the values allow them. */
+export function scales(spec: LineSpec, view?: View): { category: boolean; logX: boolean; logY: boolean } {
+  const points = spec.lines.flatMap((line) => line.points)
+  const xs = new Set(points.map((point) => point.x))
+  const numeric = [...xs].every((x) => typeof x === 'number')
+  const { x: canLogX, y: canLogY } = logarithmicAxes(spec)
+  return {
+    category: !numeric || xs.size === 1,
+    logX: canLogX && (view?.logX ?? spec.logarithmic),
+    logY: canLogY && (view?.logY ?? (spec.logarithmic && !spec.linearY)),
   }
 }
 
+/** Which axes can be logarithmic. */
+export function logarithmicAxes({ lines }: LineSpec): { x: boolean; y: boolean } {
+  const points = lines.flatMap((line) => line.points)
+  const xs = new Set(points.map((point) => point.x))
+  return {
+    x: xs.size > 1 && [...xs].every((x) => typeof x === 'number' && x > 0),
+    y: points.every(({ y, low = y }) => y > 0 && low > 0),
+  }
+}
+
+function visible(spec: LineSpec, view: View | undefined): Shown[] {
+  const all = spec.lines.map((line, index) => ({ line, index }))
+  if (!view) return all
+  return all
+    .filter(({ line }) => !view.hidden.has(line.label) && view.chosen(line.settings))
+    .map(({ line, index }) => ({
+      index,
+      line: { ...line, points: line.points.filter(({ x }) => view.chosen({ [spec.over]: x })) },
+    }))
+    .filter(({ line }) => line.points.length > 0)
+}
+
+function settingText(spec: LineSpec, x: Setting): string {
+  return typeof x === 'number' ? formatTick(spec.x, x) : String(x)
+}
+
+function tip(spec: LineSpec, shown: readonly Shown[], xs: readonly Setting[], items: readonly TipItem[]): string {
+  const points = items.filter((item) => item.seriesType === 'line')
+  const [first] = points
+  if (!first) return ''
+  const [at = 0] = first.value as number[]
+  const x = xs.includes(at) ? at : (xs[at] ?? at)
+  const exact = (value: number): string => formatExact(spec.y, value)
+  const rows = points.flatMap((item) => {
+    const found = shown.find(({ line }) => line.label === item.seriesName)
+    const point = found?.line.points.find((candidate) => candidate.x === x)
+    if (!found || !point) return []
+    const { y, low, high } = point
+    const bars = low === undefined || high === undefined ? '' : `, ${exact(low)} to ${exact(high)}`
+    return [{ colour: COLOURS[found.index % COLOURS.length]!, label: found.line.label, text: `${exact(y)}${bars}` }]
+  })
+  return tipHtml(`${spec.xName} ${typeof x === 'number' ? formatExact(spec.x, x) : String(x)}`, rows)
+}
+
 function lineSeries(
-  line: Line,
-  index: number,
+  { line, index }: Shown,
   categories: readonly Setting[] | null,
 ): (LineSeriesOption | CustomSeriesOption)[] {
   const colour = COLOURS[index % COLOURS.length]!
@@ -131,9 +177,12 @@ function lineSeries(
     type: 'custom',
     name: line.label,
     data: bars,
+    clip: true,
+    tooltip: { show: false },
     // Both ends count for the extent of the axis.
     encode: { x: 0, y: [1, 2] },
     z: 1,
+    silent: true,
     itemStyle: { color: colour },
     renderItem: (_params, api) => {
       const x = api.value(0)
@@ -164,15 +213,18 @@ function lineSeries(
     color: colour,
     lineStyle: { width: 2, color: colour },
     itemStyle: { color: colour },
+    emphasis: { disabled: true },
     silent: true,
   }
   return bars.length > 0 ? [curve, errorBars] : [curve]
 }
 
-/** How many labels fit side by side. */
-function legendColumns(lines: readonly Line[], width: number): number {
+/** How many labels fit side by side, and how many pixels all need. */
+function legendSize(lines: readonly Line[], width: number): { columns: number; height: number } {
+  if (lines.length < 2) return { columns: 1, height: 0 }
   const widest = Math.max(...lines.map((line) => textWidth(line.label))) + 50
-  return Math.max(1, Math.min(4, lines.length, Math.floor((width - 32) / widest)))
+  const columns = Math.max(1, Math.min(4, lines.length, Math.floor((width - 32) / widest)))
+  return { columns, height: Math.ceil(lines.length / columns) * LEGEND_ROW + 6 }
 }
 
 /** One legend for each column, because a legend that wraps by itself cannot be given room beforehand. */
@@ -190,9 +242,4 @@ function legends(lines: readonly Line[], columns: number, top: number, width: nu
     data: lines.filter((_line, index) => index % columns === column).map((line) => line.label),
     textStyle: { color: INK, fontSize: 12, width: step - 50, overflow: 'truncate' as const },
   }))
-}
-
-function thinned(values: readonly number[], most: number): number[] {
-  const step = Math.ceil(values.length / Math.max(2, most))
-  return values.filter((_, index) => index % step === 0)
 }

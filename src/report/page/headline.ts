@@ -40,7 +40,12 @@ export function latencyHeadline(entries: readonly LatencyEntry[]): Headline {
     figures: [
       [measured.length === 1 ? 'Median latency' : 'Best median', formatNs(lat.median)],
       ['Its central 80 %', `${formatCount(lat.p10)} to ${formatNs(lat.p90)}`],
-      ['Its p99 / p99.9', `${formatNs(lat.p99)} / ${formatNs(lat.p999)}`],
+      [
+        'Its p99 / p99.9',
+        lat.p999 < 100_000
+          ? `${formatCount(lat.p99)} / ${formatNs(lat.p999)}`
+          : `${formatNs(lat.p99)} / ${formatNs(lat.p999)}`,
+      ],
       ['Messages', formatCount(sent)],
       ['Lost', formatCount(lost)],
     ],

@@ -1,18 +1,31 @@
 /** The page around charts and tables: head, notes, machines, and the frame of each section. */
 
+import { createHash } from 'node:crypto'
+import { type PageData, packed } from '../browser/data.ts'
 import { escapeHtml, formatBytes } from '../format.ts'
 import type { LoadedRun } from '../load.ts'
-import type { Machine } from '../results.ts'
+import { disturbance, machineFacts } from '../machine.ts'
 import type { Headline } from './headline.ts'
-import { SCRIPT, STYLE } from './style.ts'
+import { STYLE } from './style.ts'
 
-export function page(title: string, body: string): string {
+export interface PageScript {
+  /** What the page's script is given, as JSON. */
+  data: PageData
+  /** The script, without imports. */
+  code: string
+}
+
+/** The whole document. Its policy permits this one script, by its hash, and no request at all. */
+export function page(title: string, body: string, { data, code }: PageScript): string {
+  const hash = createHash('sha256').update(code).digest('base64')
+  // In a script element only "</script" and "<!--" mean something: neither is in JSON without "<".
+  const json = packed(data).replaceAll('<', '\\u003c')
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}'; img-src data:">
 <link rel="icon" href="data:,">
 <title>${escapeHtml(title)}</title>
 <style>${STYLE}</style>
@@ -21,15 +34,18 @@ export function page(title: string, body: string): string {
 <main>
 ${body}
 </main>
-<script>${SCRIPT}</script>
+<script type="application/json" id="data">${json}</script>
+<script>${code}</script>
 </body>
 </html>
 `
 }
 
-export function headlineHtml({ sentence, figures }: Headline): string {
+/** `disturbed`: why the figures are not those of a quiet machine; empty when they are. */
+export function headlineHtml({ sentence, figures }: Headline, disturbed: readonly string[] = []): string {
   const items = figures.map(([name, figure]) => `<div><dt>${escapeHtml(name)}</dt><dd>${escapeHtml(figure)}</dd></div>`)
-  return `<p class="headline">${escapeHtml(sentence)}</p>\n<dl class="figures">${items.join('')}</dl>`
+  const marks = disturbed.map((text) => `\n<p class="disturbed" role="note">${escapeHtml(text)}</p>`).join('')
+  return `<p class="headline">${escapeHtml(sentence)}</p>${marks}\n<dl class="figures">${items.join('')}</dl>`
 }
 
 /** Text must be escaped already; it may hold markup. */
@@ -40,7 +56,8 @@ export function section(id: string, title: string, ...parts: string[]): string {
 }
 
 export function figure(svg: string, name: string): string {
-  return `<figure id="chart-${name}"><div class="chart" tabindex="0">${svg}</div></figure>`
+  const kind = svg.includes('class="flame"') ? 'flame' : 'plain'
+  return `<figure id="chart-${name}" class="${kind}"><div class="chart" tabindex="0">${svg}</div></figure>`
 }
 
 export function folded(summary: string, content: string): string {
@@ -53,18 +70,17 @@ export function notesHtml(notes: readonly string[]): string {
   return `<div class="note" role="note"><ul>${notes.map((note) => `<li>${escapeHtml(note)}</li>`).join('')}</ul></div>`
 }
 
-/** What is to be said of figures that were taken while other programs wanted the cores; undefined if none did. */
-export function disturbance({ load, cores }: Machine): string | undefined {
-  if (load <= cores) return undefined
-  const of = cores === 1 ? 'one core' : `${cores} cores`
-  return `The machine was busy when this was measured (load ${load.toFixed(1)} on ${of}): the figures are those of a disturbed machine.`
+/** For each run on a disturbed machine what disturbed it. */
+export function disturbances(runs: readonly LoadedRun[]): string[] {
+  return runs.flatMap(({ label, results }) => {
+    const text = disturbance(results.machine)
+    return text === undefined ? [] : [runs.length > 1 ? `${label}: ${text}` : text]
+  })
 }
 
 export function runNotes(runs: readonly LoadedRun[]): string[] {
   const notes: string[] = []
   for (const { label, results } of runs) {
-    const disturbed = disturbance(results.machine)
-    if (disturbed !== undefined) notes.push(runs.length > 1 ? `${label}: ${disturbed}` : disturbed)
     if (!results.complete) {
       const sets = results.sets.length === 1 ? 'the one set' : `the ${results.sets.length} sets`
       notes.push(`The run ${label} did not finish: this report shows ${sets} measured before.`)
@@ -87,6 +103,7 @@ export function factsHtml({ label, results }: LoadedRun, several: boolean): stri
     ['Memory', memoryText(machine.memoryBytes)],
     ['System', escapeHtml(machine.os)],
     ['Load at the start', machine.load.toFixed(2)],
+    ...machineFacts(machine),
     ...(permitted.length > 0 ? [['Permitted', escapeHtml(permitted.join(', '))] as [string, string]] : []),
     [
       'Versions',

@@ -2,18 +2,28 @@
 
 import { medianOf } from '../../stats/index.ts'
 import { componentColour, flameSvg } from '../charts/flame.ts'
-import type { Chart } from '../charts/svg.ts'
+import type { ChartSpec } from '../charts/index.ts'
 import { ReportError } from '../errors.ts'
 import { escapeHtml, formatBytes, formatCount, formatNs, formatRate, formatShare } from '../format.ts'
 import { type LoadedRun, loadFlame } from '../load.ts'
 import { lineKeys, socketCharts, socketLabel } from '../plots/sockets.ts'
 import type { PlotSettings, SocketProfile, SocketSet } from '../results.ts'
-import { compareSettings, groupBy, keyOf, type SocketEntry, settingNames, settingOf } from '../settings.ts'
+import { compareSettings, groupBy, keyOf, type SocketEntry, settingNames, settingOf, settingsOf } from '../settings.ts'
 import type { Headline } from './headline.ts'
 import { folded, section } from './page.ts'
-import { type Cell, constantSettings, count, NONE, settingCell, settingHeads, table } from './tables.ts'
+import {
+  type Cell,
+  constantSettings,
+  count,
+  type Head,
+  NONE,
+  setCell,
+  settingCell,
+  settingHeads,
+  table,
+} from './tables.ts'
 
-type Draw = (charts: readonly Chart[]) => string
+type Draw = (charts: readonly ChartSpec[]) => string
 /** Puts a picture that is drawn already beside the charts. */
 type Keep = (name: string, svg: string) => string
 
@@ -75,7 +85,7 @@ export function socketSections(
   ]
 }
 
-function grouped(charts: readonly Chart[], draw: Draw): string[] {
+function grouped(charts: readonly ChartSpec[], draw: Draw): string[] {
   const of = (name: string): string => draw(charts.filter((chart) => chart.name.startsWith(name)))
   return [of('socket-throughput'), of('socket-cpu'), of('socket-round-trips')]
 }
@@ -136,28 +146,30 @@ function sizeCell(size: unknown): Cell {
 
 function socketTable(entries: readonly SocketEntry[]): string {
   const { varying } = settingNames(entries)
-  const heads = [
+  const number = (text: string): Head => ({ text, number: true })
+  const heads: Head[] = [
     { text: 'set' },
+    ...['messages/s', 'Gbit/s', 'round trip', 'p99', 'CPU s/GB'].map(number),
     ...settingHeads(entries, varying),
-    ...['messages/s', 'Gbit/s', 'round trip', 'p99', 'CPU client', 'server', 'process', 'CPU s/GB'].map((text) => ({
-      text,
-      number: true,
-    })),
+    ...['CPU client', 'server', 'process'].map((text) => ({ ...number(text), extra: true })),
   ]
   const rows = entries.map((entry) => {
-    const { id, messagesPerSecond, bytesPerSecond, roundTrip, cpu } = entry.set
+    const { messagesPerSecond, bytesPerSecond, roundTrip, cpu } = entry.set
     const gbit = (bytesPerSecond * 8) / 1e9
     const ends = cpu.client === null || cpu.server === null ? null : cpu.client + cpu.server
-    return [
-      { text: id },
-      ...varying.map((key) => settingCell(settingOf(entry, key))),
-      count(messagesPerSecond),
-      { text: gbit >= 10 ? gbit.toFixed(1) : gbit.toFixed(3), value: gbit, number: true },
-      time(roundTrip?.median),
-      time(roundTrip?.p99),
-      ...[cpu.client, cpu.server, cpu.process].map(cores),
-      cores(ends === null || bytesPerSecond === 0 ? null : (ends * 1e9) / bytesPerSecond),
-    ]
+    return {
+      settings: settingsOf(entry, varying),
+      cells: [
+        setCell(entry, varying),
+        count(messagesPerSecond),
+        { text: gbit >= 10 ? gbit.toFixed(1) : gbit.toFixed(3), value: gbit, number: true },
+        time(roundTrip?.median),
+        time(roundTrip?.p99),
+        cores(ends === null || bytesPerSecond === 0 ? null : (ends * 1e9) / bytesPerSecond),
+        ...varying.map((key) => settingCell(settingOf(entry, key))),
+        ...[cpu.client, cpu.server, cpu.process].map(cores),
+      ],
+    }
   })
   return table(heads, rows, 'socket-table')
 }

@@ -1,33 +1,76 @@
-/** Style sheet and script of report.html, inside the file so that it needs nothing else. */
+/** The style sheet of report.html, inside the file so that it needs nothing else. */
 
-export const STYLE = `
-:root { color-scheme: light dark; --page: #f6f7f9; --card: #ffffff; --ink: #1f2328; --faint: #59636e; --line: #d9dee4; --accent: #0b62a4; --warn: #fff4d6; --warn-ink: #5b4300; --row: #eef3f8; }
-@media (prefers-color-scheme: dark) {
-  :root { --page: #14171b; --card: #1d2126; --ink: #e6e9ed; --faint: #9aa4af; --line: #363d45; --accent: #6cb6ff; --warn: #453600; --warn-ink: #ffe9b0; --row: #262c33; }
-}
+import { colourRules, FAINT, INK, PAPER } from '../charts/colours.ts'
+
+/** Charts follow the page: light or dark as `color-scheme` is. Flame graphs keep the colours of their frames. */
+const chartColours =
+  colourRules('figure.plain ', (light, dark) => `light-dark(${light},${dark})`) +
+  colourRules('svg.flame>', (light, dark) => `light-dark(${light},${dark})`, [INK, FAINT, PAPER])
+
+export const STYLE: string = `
+:root { color-scheme: light dark; --page: light-dark(#f6f7f9, #14171b); --card: light-dark(#ffffff, #1d2126); --ink: light-dark(#1f2328, #e6e9ed); --faint: light-dark(#59636e, #9aa4af); --line: light-dark(#d9dee4, #363d45); --accent: light-dark(#0b62a4, #6cb6ff); --warn: light-dark(#fff4d6, #453600); --warn-ink: light-dark(#5b4300, #ffe9b0); --row: light-dark(#eef3f8, #262c33); --on: light-dark(#dcebf8, #223a52); }
+:root[data-theme="light"] { color-scheme: light; }
+:root[data-theme="dark"] { color-scheme: dark; }
 * { box-sizing: border-box; }
+[hidden] { display: none !important; }
 body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", "Liberation Sans", "DejaVu Sans", sans-serif; }
 main { max-width: 1160px; margin: 0 auto; padding: 28px 24px 64px; }
-h1 { font-size: 1rem; font-weight: 600; color: var(--faint); margin: 0 0 6px; }
+h1 { font-size: 1rem; font-weight: 600; color: var(--faint); margin: 0 0 6px; overflow-wrap: anywhere; }
 h2 { font-size: 1.2rem; margin: 44px 0 10px; }
 p { max-width: 75ch; margin: 0 0 12px; }
 .headline { font-size: 1.5rem; line-height: 1.35; font-weight: 600; max-width: 44ch; margin-bottom: 8px; text-wrap: pretty; }
-.faint, figcaption { color: var(--faint); font-size: .9rem; }
+.faint { color: var(--faint); font-size: .9rem; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(160px, 1fr)); gap: 12px; margin: 20px 0 8px; padding: 0; }
 .figures div { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 10px 14px; }
 .figures dt { color: var(--faint); font-size: .82rem; }
 .figures dd { margin: 0; font-size: 1.3rem; font-weight: 600; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
-.note { background: var(--warn); color: var(--warn-ink); border-radius: 8px; padding: 10px 14px; margin: 14px 0; overflow-wrap: anywhere; }
+.note, .disturbed { background: var(--warn); color: var(--warn-ink); border-radius: 8px; padding: 10px 14px; margin: 14px 0; overflow-wrap: anywhere; max-width: none; }
+.disturbed { font-weight: 600; }
 .note ul { margin: 0; padding-left: 1.1em; }
 figure { margin: 14px 0; }
-.chart { background: #fff; border: 1px solid var(--line); border-radius: 8px; overflow-x: auto; }
-.chart svg { display: block; width: 100%; min-width: 720px; height: auto; }
+.chart { background: var(--card); border: 1px solid var(--line); border-radius: 8px; overflow-x: auto; }
+.chart > svg { display: block; width: 100%; min-width: 720px; height: auto; }
 svg.flame .frame { cursor: zoom-in; overflow: hidden; }
+button, select { font: inherit; font-size: .82rem; color: var(--ink); background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: 2px 9px; cursor: pointer; }
+button:hover, select:hover { border-color: var(--accent); }
+button[aria-pressed="true"] { background: var(--on); border-color: var(--accent); }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
+#controls { display: flex; flex-wrap: wrap; gap: 8px 18px; align-items: start; justify-content: space-between; margin-bottom: 10px; }
+#controls .theme { order: 2; color: var(--faint); font-size: .82rem; margin-left: auto; }
+#choice { margin: 0; font-size: .9rem; }
+#choice[open] { flex-basis: 100%; order: 3; }
+#choice fieldset { border: 0; margin: 6px 0 0; padding: 0; display: flex; flex-wrap: wrap; gap: 5px; align-items: center; }
+#choice legend { float: left; min-width: 6.5em; padding: 0; color: var(--faint); font-size: .82rem; }
+[data-live] .chart { overflow: hidden; padding: 12px 0 6px; }
+figcaption { padding: 0 16px 6px; overflow-wrap: anywhere; line-height: 1.4; }
+figcaption b { display: block; font-size: .98rem; }
+figcaption span { color: var(--faint); font-size: .82rem; }
+.tools { display: flex; flex-wrap: wrap; gap: 6px 14px; align-items: center; padding: 0 16px 4px; }
+.group { display: flex; gap: 4px; }
+.hint { font-size: .78rem; }
+.plot { position: relative; touch-action: pan-y; user-select: none; }
+.plot svg { display: block; }
+.brush { position: absolute; top: 0; bottom: 0; background: var(--accent); opacity: .18; pointer-events: none; }
+.nothing { padding: 30px 16px; margin: 0; }
+.legend { display: flex; flex-wrap: wrap; gap: 5px; padding: 4px 16px 8px; }
+.legend:empty { display: none; }
+.legend button { display: inline-flex; gap: 7px; align-items: center; text-align: left; background: none; }
+.legend button[aria-pressed="false"] { color: var(--faint); text-decoration: line-through; border-style: dashed; }
+.legend button[aria-pressed="false"] .swatch { opacity: .3; }
+.swatch { width: 10px; height: 10px; flex: none; display: inline-block !important; }
+.tip { max-width: min(34rem, 92%); white-space: normal !important; }
+.tip-head { font-weight: 600; margin-bottom: 3px; }
+.tip-row { display: flex; gap: 7px; align-items: baseline; line-height: 1.45; }
+.tip-row b { margin-left: auto; padding-left: 12px; font-variant-numeric: tabular-nums; font-weight: 600; }
+.table .more { display: inline-block; font-size: .85rem; color: var(--faint); margin-bottom: 6px; cursor: pointer; }
+.table:not(:has(.more input:checked)) .extra { display: none; }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
 table { border-collapse: collapse; width: 100%; font-size: .86rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 6px 9px; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line); }
+th:first-child, td:first-child { position: sticky; left: 0; z-index: 1; background: var(--card); white-space: normal; min-width: 8em; max-width: min(30em, 45vw); overflow-wrap: anywhere; box-shadow: 1px 0 var(--line); }
+.number:first-child { min-width: 0; }
 tbody tr:last-child td { border-bottom: 0; }
-tbody tr:hover { background: var(--row); }
+tbody tr:hover td { background: var(--row); }
 .number { text-align: right; }
 th { color: var(--faint); font-weight: 600; }
 th button { all: unset; cursor: pointer; }
@@ -43,50 +86,6 @@ details { margin: 14px 0; }
 summary { cursor: pointer; color: var(--accent); }
 .settings { margin: 0 0 12px; max-width: none; }
 .settings span { display: inline-block; margin: 0 14px 2px 0; }
-@media (max-width: 600px) { main { padding: 18px 12px 40px; } .headline { font-size: 1.2rem; } dl.facts { grid-template-columns: 1fr; gap: 0; } dl.facts dd { margin-bottom: 6px; } }
-@media print { body { background: #fff; } .chart, .scroll { border: 0; overflow: visible; break-inside: avoid; } }
-`
-
-/** Sorts a table by the column whose heading is pressed, again to turn it round; figures by value, empty cells last. */
-export const SCRIPT = `
-for (const table of document.querySelectorAll('table.sortable')) {
-  const heads = [...table.tHead.rows[0].cells]
-  heads.forEach((head, column) => head.querySelector('button').addEventListener('click', () => {
-    const up = head.getAttribute('aria-sort') !== 'ascending'
-    heads.forEach((other) => other.removeAttribute('aria-sort'))
-    head.setAttribute('aria-sort', up ? 'ascending' : 'descending')
-    const key = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent
-    const compare = (a, b) => {
-      if (a === '' || b === '') return (a === '') - (b === '')
-      const order = isNaN(a) || isNaN(b) ? a.localeCompare(b) : a - b
-      return up ? order : -order
-    }
-    const body = table.tBodies[0]
-    body.append(...[...body.rows].sort((a, b) => compare(key(a), key(b))))
-  }))
-}
-
-/* A frame of a flame graph that is pressed fills the width, again to go back: places are per cents of the root. */
-for (const flame of document.querySelectorAll('svg.flame')) {
-  const frames = [...flame.querySelectorAll('svg.frame')].map((frame) => ({
-    frame,
-    left: parseFloat(frame.getAttribute('x')),
-    width: parseFloat(frame.getAttribute('width')),
-    row: parseFloat(frame.getAttribute('y')),
-  }))
-  let zoomed = null
-  const show = (to) => {
-    zoomed = to
-    const left = to ? to.left : 0
-    const width = to ? to.width : 100
-    for (const item of frames) {
-      const caller = to !== null && item.row < to.row && item.left <= left + 0.001 && item.left + item.width >= left + width - 0.001
-      const inside = item.left >= left - 0.001 && item.left + item.width <= left + width + 0.001
-      item.frame.style.display = caller || inside ? '' : 'none'
-      item.frame.setAttribute('x', caller ? '0%' : (item.left - left) * 100 / width + '%')
-      item.frame.setAttribute('width', caller ? '100%' : item.width * 100 / width + '%')
-    }
-  }
-  for (const item of frames) item.frame.addEventListener('click', () => show(zoomed === item || item === frames[0] ? null : item))
-}
-`
+@media (max-width: 600px) { main { padding: 18px 12px 40px; } .headline { font-size: 1.2rem; } .hint { display: none; } dl.facts { grid-template-columns: 1fr; gap: 0; } dl.facts dd { margin-bottom: 6px; } }
+@media print { :root { color-scheme: light; } body { background: #fff; } .chart, .scroll { border: 0; overflow: visible; break-inside: avoid; } #controls, .tools, .more { display: none; } .legend button { border: 0; } }
+${chartColours}`

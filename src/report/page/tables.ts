@@ -1,8 +1,9 @@
 /** Tables of the report: all sets, two runs side by side, Δ inline. */
 
+import type { Settings } from '../charts/spec.ts'
 import { escapeHtml, formatBytes, formatCount, formatRate } from '../format.ts'
 import type { InlinePair } from '../plots/inline.ts'
-import type { Setting } from '../results.ts'
+import type { LatencySummary, Setting } from '../results.ts'
 import {
   type Entry,
   groupBy,
@@ -12,6 +13,7 @@ import {
   RUN,
   settingNames,
   settingOf,
+  settingsOf,
   type ThroughputEntry,
 } from '../settings.ts'
 
@@ -20,32 +22,50 @@ export interface Cell {
   /** For sorting, where it is not the text. */
   value?: number | ''
   number?: boolean
+  /** Behind the text, less prominent. */
+  note?: string
   /** A bar behind the text, of this share of the cell. */
   bar?: { share: number; colour: string }
 }
 
-/** A table that its headings sort. */
-export function table(
-  heads: readonly { text: string; number?: boolean }[],
-  rows: readonly Cell[][],
-  id: string,
-): string {
-  const number = (is: boolean | undefined): string => (is ? ' class="number"' : '')
-  const head = heads.map(
-    (cell) => `<th scope="col"${number(cell.number)}><button>${escapeHtml(cell.text)}</button></th>`,
-  )
+export interface Head {
+  text: string
+  number?: boolean
+  /** Shown only with all columns. */
+  extra?: boolean
+}
+
+export interface Row {
+  cells: Cell[]
+  /** By which the reader of the page may choose rows. */
+  settings?: Settings
+}
+
+/** A table that its headings sort; its first column stays in sight. */
+export function table(heads: readonly Head[], rows: readonly (Row | Cell[])[], id: string): string {
+  const classes = ({ number, extra }: Head, isNumber = number): string => {
+    const names = [...(isNumber ? ['number'] : []), ...(extra ? ['extra'] : [])]
+    return names.length > 0 ? ` class="${names.join(' ')}"` : ''
+  }
+  const head = heads.map((cell) => `<th scope="col"${classes(cell)}><button>${escapeHtml(cell.text)}</button></th>`)
   const body = rows.map((row) => {
-    const cells = row.map((cell) => {
+    const { cells, settings } = 'cells' in row ? row : { cells: row, settings: undefined }
+    const parts = cells.map((cell, column) => {
       const value = cell.value === undefined ? '' : ` data-value="${cell.value}"`
-      return `<td${number(cell.number)}${value}${barStyle(cell)}>${escapeHtml(cell.text)}</td>`
+      const note = cell.note ? ` <span class="faint">${escapeHtml(cell.note)}</span>` : ''
+      return `<td${classes(heads[column]!, cell.number)}${value}${barStyle(cell)}>${escapeHtml(cell.text)}${note}</td>`
     })
-    return `<tr>${cells.join('')}</tr>`
+    const chosenBy = settings ? ` data-settings="${escapeHtml(JSON.stringify(settings))}"` : ''
+    return `<tr${chosenBy}>${parts.join('')}</tr>`
   })
-  return `<div class="scroll" tabindex="0"><table class="sortable" id="${id}">
+  const more = heads.some(({ extra }) => extra)
+    ? '<label class="more"><input type="checkbox"> All columns</label>\n'
+    : ''
+  return `<div class="table">${more}<div class="scroll" tabindex="0"><table class="sortable" id="${id}">
 <thead><tr>${head.join('')}</tr></thead>
 <tbody>
 ${body.join('\n')}
-</tbody></table></div>`
+</tbody></table></div></div>`
 }
 
 function barStyle({ bar }: Cell): string {
@@ -66,8 +86,18 @@ export function settingCell(value: Setting | undefined): Cell {
   return { text: typeof value === 'boolean' ? (value ? 'yes' : 'no') : value }
 }
 
-export function settingHeads(entries: readonly Entry[], keys: readonly string[]): { text: string; number: boolean }[] {
-  return keys.map((key) => ({ text: key, number: entries.every((entry) => typeof settingOf(entry, key) === 'number') }))
+/** Settings have columns for those who want to sort by them; the first column says them in words. */
+export function settingHeads(entries: readonly Entry[], keys: readonly string[]): Head[] {
+  return keys.map((key) => ({
+    text: key,
+    number: entries.every((entry) => typeof settingOf(entry, key) === 'number'),
+    extra: true,
+  }))
+}
+
+/** The set's number, and how it differs from the others. */
+export function setCell(entry: Entry, varying: readonly string[]): Cell {
+  return { text: entry.set.id, value: Number(entry.set.id), note: labelOf(entry, varying) }
 }
 
 /** The settings that all sets share, once. */
@@ -84,60 +114,64 @@ export function constantSettings(entries: readonly Entry[]): string {
   return `<p class="settings faint">The same in all sets: ${items.join(' ')}</p>`
 }
 
-const FIGURES = ['min', 'p10', 'median', 'p90', 'p99', 'p999', 'max'] as const
-const FIGURE_NAMES: Record<(typeof FIGURES)[number], string> = {
-  min: 'min',
-  p10: 'p10',
-  median: 'median',
-  p90: 'p90',
-  p99: 'p99',
-  p999: 'p99.9',
-  max: 'max',
-}
+const FIGURES = { median: 'median', p90: 'p90', p99: 'p99', p999: 'p99.9', max: 'max' } as const
+const MORE_FIGURES = { min: 'min', p10: 'p10' } as const
 
 export function latencyTable(entries: readonly LatencyEntry[]): string {
   const { varying } = settingNames(entries)
   const withComp = entries.some((entry) => entry.set.comp)
-  const number = (text: string) => ({ text, number: true })
+  const number = (text: string): Head => ({ text, number: true })
+  const extra = (text: string): Head => ({ text, number: true, extra: true })
   const heads = [
     { text: 'set' },
+    ...[...Object.values(FIGURES), 'lost'].map(number),
     ...settingHeads(entries, varying),
-    ...['n', 'lost', ...FIGURES.map((key) => FIGURE_NAMES[key])].map(number),
-    ...(withComp ? [number('t_comp median')] : []),
+    ...['n', ...Object.values(MORE_FIGURES)].map(extra),
+    ...(withComp ? [extra('t_comp median')] : []),
   ]
-  const rows = entries.map((entry) => {
-    const { lat, comp, lost, id } = entry.set
-    return [
-      { text: id },
-      ...varying.map((key) => settingCell(settingOf(entry, key))),
-      count(lat.count),
-      count(lost),
-      ...FIGURES.map((key) => count(lat.count > 0 ? lat[key] : null)),
-      ...(withComp ? [count(comp && comp.count > 0 ? comp.median : null)] : []),
-    ]
+  const rows = entries.map((entry): Row => {
+    const { lat, comp, lost } = entry.set
+    const figures = (names: object): Cell[] =>
+      Object.keys(names).map((key) => count(lat.count > 0 ? lat[key as keyof LatencySummary] : null))
+    return {
+      settings: settingsOf(entry, varying),
+      cells: [
+        setCell(entry, varying),
+        ...figures(FIGURES),
+        count(lost),
+        ...varying.map((key) => settingCell(settingOf(entry, key))),
+        count(lat.count),
+        ...figures(MORE_FIGURES),
+        ...(withComp ? [count(comp && comp.count > 0 ? comp.median : null)] : []),
+      ],
+    }
   })
   return table(heads, rows, 'sets-table')
 }
 
 export function throughputTable(entries: readonly ThroughputEntry[]): string {
   const { varying } = settingNames(entries)
-  const heads = [
+  const heads: Head[] = [
     { text: 'set' },
+    ...['messages/s', 'bytes/s', 'Gbit/s'].map((text) => ({ text, number: true })),
     ...settingHeads(entries, varying),
-    ...['messages', 'seconds', 'messages/s', 'bytes/s', 'Gbit/s'].map((text) => ({ text, number: true })),
+    ...['messages', 'seconds'].map((text) => ({ text, number: true, extra: true })),
   ]
-  const rows = entries.map((entry) => {
-    const { id, messages, seconds, messagesPerSecond, bytesPerSecond } = entry.set
+  const rows = entries.map((entry): Row => {
+    const { messages, seconds, messagesPerSecond, bytesPerSecond } = entry.set
     const gbit = (bytesPerSecond * 8) / 1e9
-    return [
-      { text: id },
-      ...varying.map((key) => settingCell(settingOf(entry, key))),
-      count(messages),
-      { text: seconds.toFixed(2), value: seconds, number: true },
-      count(messagesPerSecond),
-      { text: `${formatRate(bytesPerSecond)}B`, value: bytesPerSecond, number: true },
-      { text: gbit >= 10 ? gbit.toFixed(1) : gbit.toFixed(3), value: gbit, number: true },
-    ]
+    return {
+      settings: settingsOf(entry, varying),
+      cells: [
+        setCell(entry, varying),
+        count(messagesPerSecond),
+        { text: `${formatRate(bytesPerSecond)}B`, value: bytesPerSecond, number: true },
+        { text: gbit >= 10 ? gbit.toFixed(1) : gbit.toFixed(3), value: gbit, number: true },
+        ...varying.map((key) => settingCell(settingOf(entry, key))),
+        count(messages),
+        { text: seconds.toFixed(2), value: seconds, number: true },
+      ],
+    }
   })
   return table(heads, rows, 'throughput-sets')
 }
@@ -163,7 +197,12 @@ export function comparisonTable<E extends Entry>(
       if (!value || !first) return NONE
       return { text: `× ${(value / first).toFixed(2)}`, value: value / first, number: true }
     })
-    return [[{ text: labelOf(group[0]!, keys) || 'all' }, ...values.map((value) => count(value || null)), ...ratios]]
+    const cells = [
+      { text: labelOf(group[0]!, keys) || 'all' },
+      ...values.map((value) => count(value || null)),
+      ...ratios,
+    ]
+    return [{ cells, settings: settingsOf(group[0]!, keys) }]
   })
   if (rows.length === 0) return ''
   const heads = [
@@ -182,12 +221,15 @@ export function inlineTable(pairs: readonly InlinePair[]): string {
     ...['median, stamp submit', 'median, stamp send', 'Δt inline'].map(number),
     ...(measured ? [number('median, sent inline'), number('saved in fact')] : []),
   ]
-  const rows = pairs.map((pair) => [
-    { text: pair.label },
-    count(pair.submit),
-    count(pair.send),
-    count(pair.saved),
-    ...(measured ? [count(pair.inline), count(pair.inline === null ? null : pair.submit - pair.inline)] : []),
-  ])
+  const rows = pairs.map((pair) => ({
+    settings: pair.settings,
+    cells: [
+      { text: pair.label },
+      count(pair.submit),
+      count(pair.send),
+      count(pair.saved),
+      ...(measured ? [count(pair.inline), count(pair.inline === null ? null : pair.submit - pair.inline)] : []),
+    ],
+  }))
   return table(heads, rows, 'inline')
 }

@@ -3,14 +3,13 @@
  */
 
 import { join } from 'node:path'
-import { histogram } from '../../stats/index.ts'
-import { type HistogramChart, type HistogramPanel, type HistogramSeries, histogramChart } from '../charts/histogram.ts'
-import type { Chart } from '../charts/svg.ts'
+import { distributionOf, histogram } from '../../stats/index.ts'
+import type { HistogramPanel, HistogramSeries, HistogramSpec } from '../charts/spec.ts'
 import { readTimestamps } from '../csv.ts'
 import { ReportError } from '../errors.ts'
 import { latencies } from '../latencies.ts'
 import type { PlotSettings } from '../results.ts'
-import { groupBy, keyOf, type LatencyEntry, labelOf, RUN, settingNames } from '../settings.ts'
+import { groupBy, keyOf, type LatencyEntry, labelOf, RUN, settingNames, settingsOf, sharedLabel } from '../settings.ts'
 
 /** Panels that are shown at once; the others are below, folded. */
 export const MAX_PANELS = 8
@@ -33,11 +32,11 @@ const CHOICE_ORDER = [
 
 export interface Distributions {
   /** Shown at once. */
-  main: Chart[]
+  main: HistogramSpec[]
   /** The same panels up to the slowest usual message, when the range is much wider than that. */
-  zoomed: Chart[]
+  zoomed: HistogramSpec[]
   /** All others; empty when `main` shows all. */
-  all: Chart[]
+  all: HistogramSpec[]
   /** What could not be drawn and why. */
   notes: string[]
 }
@@ -51,49 +50,54 @@ export function distributions(entries: readonly LatencyEntry[], plot: PlotSettin
   const groups = [...groupBy(measured, (entry) => keyOf(entry, own)).values()]
   const chosen = choose(groups)
   const zoom = zoomRange(chosen, plot)
-  const drawn = new Map<LatencyEntry[], { full: HistogramPanel; zoomed: HistogramPanel | null }>()
+  const drawn = new Map<LatencyEntry[], HistogramSeries[]>()
+  const again = new Map<LatencyEntry[], HistogramSeries[]>()
   for (const group of groups) {
-    const title = labelOf(group[0]!, own)
-    const ranges = zoom && chosen.includes(group) ? [plot.histogram.range, zoom] : [plot.histogram.range]
-    const [full, zoomed] = ranges.map((range) => ({ title, series: [] as HistogramSeries[], range }))
-    for (const entry of group) {
-      for (const part of read(entry, group, plot, notes)) {
-        for (const panel of [full!, zoomed]) {
-          if (!panel) continue
-          const { label, median } = part
-          panel.series.push({
-            label,
-            median,
-            histogram: histogram(part.values, panel.range, binsFor(panel.range, plot)),
-          })
-        }
-      }
-    }
-    if (full!.series.length > 0) drawn.set(group, { full: full!, zoomed: zoomed ?? null })
+    const parts = group.flatMap((entry) => read(entry, group, plot, notes, varying))
+    if (parts.length === 0) continue
+    const within = (range: [number, number]): HistogramSeries[] =>
+      parts.map(({ values, ...part }) => ({ ...part, histogram: histogram(values, range, binsFor(range, plot)) }))
+    drawn.set(group, within(plot.histogram.range))
+    if (zoom && chosen.includes(group)) again.set(group, within(zoom))
   }
-  const panels = (list: readonly LatencyEntry[][]) => list.flatMap((group) => drawn.get(group) ?? [])
-  const title = plot.histogram.title
-  const mainPanels = panels(chosen)
-  const zoomedPanels = mainPanels.flatMap((panel) => panel.zoomed ?? [])
+  const { title } = plot.histogram
+  const pictures = (
+    name: string,
+    text: string,
+    list: LatencyEntry[][],
+    from: typeof drawn,
+    most: number,
+  ): HistogramSpec[] => {
+    const some = list.filter((group) => from.has(group))
+    const count = Math.ceil(some.length / most)
+    return Array.from({ length: count }, (_, index) => {
+      const part = some.slice(index * most, (index + 1) * most)
+      // What all panels of this picture share is said once.
+      const apart = settingNames(part.flat()).varying
+      const keys = own.filter((key) => apart.includes(key))
+      const panels: HistogramPanel[] = part.map((group) => ({
+        title: labelOf(group[0]!, keys),
+        series: from.get(group)!,
+      }))
+      const { range, counts } = panels[0]!.series[0]!.histogram
+      return {
+        kind: 'histogram',
+        name: count > 1 ? `${name}-${index + 1}` : name,
+        title: count > 1 ? `${text} (${index + 1} of ${count})` : text,
+        subtitle: sharedLabel(part.flat()),
+        width: plot.figure.width,
+        height: plot.figure.height,
+        range,
+        bins: counts.length,
+        panels,
+      }
+    })
+  }
+  const all = chosen.length === groups.length ? [] : groups
   return {
-    main: pictures(
-      'histogram',
-      title,
-      mainPanels.map((panel) => panel.full),
-      plot,
-      MAX_PANELS,
-    ),
-    zoomed: pictures('histogram-zoom', `${title}, enlarged`, zoomedPanels, plot, MAX_PANELS),
-    all:
-      chosen.length === groups.length
-        ? []
-        : pictures(
-            'histograms',
-            `${title}, all sets`,
-            panels(groups).map((panel) => panel.full),
-            plot,
-            PANELS_PER_PICTURE,
-          ),
+    main: pictures('histogram', title, chosen, drawn, MAX_PANELS),
+    zoomed: pictures('histogram-zoom', `${title}, enlarged`, chosen, again, MAX_PANELS),
+    all: pictures('histograms', `${title}, all sets`, all, drawn, PANELS_PER_PICTURE),
     notes,
   }
 }
@@ -136,18 +140,22 @@ function binsFor(range: readonly [number, number], plot: PlotSettings): number {
   return bins
 }
 
-interface Part {
-  label: string
-  median: number
+interface Part extends Omit<HistogramSeries, 'histogram'> {
   values: Float64Array
 }
 
-function read(entry: LatencyEntry, group: readonly LatencyEntry[], plot: PlotSettings, notes: string[]): Part[] {
+function read(
+  entry: LatencyEntry,
+  group: readonly LatencyEntry[],
+  plot: PlotSettings,
+  notes: string[],
+  varying: readonly string[],
+): Part[] {
   const { run, set } = entry
   const path = join(run.dir, `${set.id}.csv`)
   try {
     const { tSubm, tRecv, tComp } = readTimestamps(path)
-    const name = (value: string): string => (group.length > 1 ? `${run.label}, ${value}` : value)
+    const name = (value: string): string => (group.length > 1 ? `${value}, ${run.label}` : value)
     const parts: Part[] = []
     for (const value of plot.histogram.values) {
       const summary = set[value]
@@ -156,7 +164,13 @@ function read(entry: LatencyEntry, group: readonly LatencyEntry[], plot: PlotSet
       if (values.length !== summary.count) {
         notes.push(`${path} holds ${values.length} latencies (${value}), run.json says ${summary.count}.`)
       }
-      parts.push({ label: name(`t_${value}`), median: summary.median, values })
+      parts.push({
+        label: name(`t_${value}`),
+        settings: settingsOf(entry, varying),
+        median: summary.median,
+        values,
+        distribution: distributionOf(values),
+      })
     }
     return parts
   } catch (error) {
@@ -164,18 +178,4 @@ function read(entry: LatencyEntry, group: readonly LatencyEntry[], plot: PlotSet
     notes.push(`No histogram of set ${set.id}: ${error.message}.`)
     return []
   }
-}
-
-function pictures(name: string, title: string, panels: HistogramPanel[], plot: PlotSettings, most: number): Chart[] {
-  const count = Math.ceil(panels.length / most)
-  return Array.from({ length: count }, (_, index) => {
-    const spec: HistogramChart = {
-      name: count > 1 ? `${name}-${index + 1}` : name,
-      title: count > 1 ? `${title} (${index + 1} of ${count})` : title,
-      width: plot.figure.width,
-      height: plot.figure.height,
-      panels: panels.slice(index * most, (index + 1) * most),
-    }
-    return histogramChart(spec)
-  })
 }

@@ -5,13 +5,13 @@
  * t_send is later than t_subm, so the first median is the smaller one; the time saved is the difference the other way.
  */
 
-import { type Chart, COLOURS, FAINT, fitted, GRID, INK, textWidth } from '../charts/svg.ts'
-import { formatCount } from '../format.ts'
+import type { BarSpec, Settings } from '../charts/spec.ts'
 import type { PlotSettings } from '../results.ts'
-import { groupBy, keyOf, type LatencyEntry, labelOf, RUN, settingNames } from '../settings.ts'
+import { groupBy, keyOf, type LatencyEntry, labelOf, RUN, settingNames, settingsOf } from '../settings.ts'
 
 export interface InlinePair {
   label: string
+  settings: Settings
   /** Median latencies, nanoseconds. */
   submit: number
   send: number
@@ -46,6 +46,7 @@ export function inlinePairs(entries: readonly LatencyEntry[]): InlinePair[] {
         : undefined
     return {
       label: labelOf(submit, named) || 'this set',
+      settings: settingsOf(submit, named),
       submit: submit.set.lat.median,
       send: send.set.lat.median,
       saved: submit.set.lat.median - send.set.lat.median,
@@ -54,75 +55,23 @@ export function inlinePairs(entries: readonly LatencyEntry[]): InlinePair[] {
   })
 }
 
+/** A picture with more rows is not read; the table has all. */
 const MAX_BARS = 16
-const BAR_ROW = 40
 
-export function inlineChart(pairs: readonly InlinePair[], plot: PlotSettings): Chart {
-  const shown = pairs.slice(0, MAX_BARS)
-  const { width } = plot.figure
-  const labelWidth = Math.min(width * 0.45, Math.max(60, ...shown.map(({ label }) => textWidth(label))))
-  const title = 'Median latency with the timestamp taken at submission and at sending'
-  const bar = (name: string, colour: string, values: number[]) => ({
-    type: 'bar' as const,
-    name,
-    data: values,
-    itemStyle: { color: colour },
-    barGap: '10%',
-    barWidth: 12,
-    silent: true,
-    label: {
-      show: true,
-      position: 'right' as const,
-      color: INK,
-      fontSize: 11,
-      formatter: (item: { value?: unknown }) => formatCount(Number(item.value)),
-    },
-  })
-  const names = ['stamp submit', 'stamp send']
+export function inlineChart(pairs: readonly InlinePair[], plot: PlotSettings): BarSpec {
+  const left = pairs.length > MAX_BARS ? `The first ${MAX_BARS} of ${pairs.length} pairs; the table has all` : ''
   return {
+    kind: 'bars',
     name: 'inline',
-    title,
-    width,
-    height: 130 + shown.length * BAR_ROW,
-    option: {
-      title: {
-        text: title,
-        left: 16,
-        top: 10,
-        textStyle: { fontSize: 15, color: INK, width: width - 40, overflow: 'truncate' },
-      },
-      legend: { data: names, left: 16, top: 36, padding: 0, itemHeight: 10, textStyle: { color: INK, fontSize: 12 } },
-      grid: { left: labelWidth + 28, right: 70, top: 66, bottom: 54, containLabel: false },
-      xAxis: {
-        type: 'value',
-        min: 0,
-        name: 'median latency, ns',
-        nameLocation: 'middle',
-        nameGap: 28,
-        nameTextStyle: { color: INK },
-        axisLabel: { color: FAINT, formatter: formatCount },
-        splitLine: { lineStyle: { color: GRID } },
-      },
-      yAxis: {
-        type: 'category',
-        inverse: true,
-        data: shown.map((pair) => fitted(pair.label, labelWidth)),
-        axisTick: { show: false },
-        axisLine: { lineStyle: { color: FAINT } },
-        axisLabel: { color: INK, fontSize: 12, interval: 0 },
-      },
-      series: [
-        bar(
-          names[0]!,
-          COLOURS[0]!,
-          shown.map((pair) => pair.submit),
-        ),
-        bar(
-          names[1]!,
-          COLOURS[1]!,
-          shown.map((pair) => pair.send),
-        ),
-      ],
-    },
+    title: 'Median latency with the timestamp taken at submission and at sending',
+    subtitle: left,
+    width: plot.figure.width,
+    height: plot.figure.height,
+    xName: 'median latency',
+    x: 'ns',
+    names: ['stamp submit', 'stamp send'],
+    rows: pairs
+      .slice(0, MAX_BARS)
+      .map(({ label, settings, submit, send }) => ({ label, settings, values: [submit, send] })),
   }
 }

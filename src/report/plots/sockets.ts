@@ -4,13 +4,22 @@
  */
 
 import { medianOf } from '../../stats/index.ts'
-import { type Line, lineChart, MAX_LINES } from '../charts/lines.ts'
-import type { Chart } from '../charts/svg.ts'
-import { formatBytes, formatNs, formatRateTick } from '../format.ts'
+import { MAX_LINES } from '../charts/lines.ts'
+import type { Line, LineSpec } from '../charts/spec.ts'
+import type { Quantity } from '../format.ts'
 import type { PlotSettings } from '../results.ts'
-import { compareSettings, groupBy, keyOf, labelOf, type SocketEntry, settingNames } from '../settings.ts'
+import {
+  compareSettings,
+  groupBy,
+  keyOf,
+  labelOf,
+  type SocketEntry,
+  settingNames,
+  settingsOf,
+  sharedLabel,
+} from '../settings.ts'
 
-export function socketCharts(entries: readonly SocketEntry[], plot: PlotSettings): Chart[] {
+export function socketCharts(entries: readonly SocketEntry[], plot: PlotSettings): LineSpec[] {
   const measured = entries.filter((entry) => entry.set.messages > 0)
   const streams = measured.filter((entry) => entry.set.settings.test === 'stream')
   const requests = measured.filter((entry) => entry.set.settings.test === 'rr')
@@ -19,7 +28,7 @@ export function socketCharts(entries: readonly SocketEntry[], plot: PlotSettings
       name: 'socket-throughput',
       title: 'TCP_STREAM: throughput over message size',
       yName: 'bit/s',
-      formatY: formatRateTick,
+      y: 'bit/s',
       values: [{ label: '', of: ({ set }) => set.bytesPerSecond * 8 }],
     }),
     ...(plot.medians.logarithmic
@@ -28,7 +37,7 @@ export function socketCharts(entries: readonly SocketEntry[], plot: PlotSettings
           title: 'TCP_STREAM: throughput over message size, linear',
           yName: 'bit/s',
           linear: true,
-          formatY: formatRateTick,
+          y: 'bit/s',
           values: [{ label: '', of: ({ set }) => set.bytesPerSecond * 8 }],
         })
       : []),
@@ -37,7 +46,7 @@ export function socketCharts(entries: readonly SocketEntry[], plot: PlotSettings
       title: 'TCP_STREAM: CPU use of both ends over message size',
       yName: 'cores',
       linear: true,
-      formatY: (y) => String(Number(y.toFixed(2))),
+      y: 'cores',
       values: [
         { label: 'client', of: ({ set }) => set.cpu.client },
         { label: 'server', of: ({ set }) => set.cpu.server },
@@ -46,8 +55,8 @@ export function socketCharts(entries: readonly SocketEntry[], plot: PlotSettings
     ...charts(requests, plot, {
       name: 'socket-round-trips',
       title: 'TCP_RR: time of a transaction over message size',
-      yName: '',
-      formatY: formatNs,
+      yName: 'time',
+      y: 'ns',
       values: [{ label: '', of: ({ set }) => 1e9 / set.messagesPerSecond }],
     }),
   ]
@@ -58,11 +67,11 @@ interface Spec {
   title: string
   yName: string
   linear?: boolean
-  formatY: (y: number) => string
+  y: Quantity
   values: { label: string; of: (entry: SocketEntry) => number | null }[]
 }
 
-function charts(entries: readonly SocketEntry[], plot: PlotSettings, spec: Spec): Chart[] {
+function charts(entries: readonly SocketEntry[], plot: PlotSettings, spec: Spec): LineSpec[] {
   if (new Set(entries.map((entry) => entry.set.settings.size)).size < 2) return []
   const keys = lineKeys(entries)
   const lines: Line[] = []
@@ -70,26 +79,27 @@ function charts(entries: readonly SocketEntry[], plot: PlotSettings, spec: Spec)
     for (const { label, of } of spec.values) {
       const points = pointsOf(group, of)
       const name = [socketLabel(group[0]!, keys), label].filter((part) => part !== '').join(', ')
-      if (points.length > 0) lines.push({ label: name, points })
+      if (points.length > 0) lines.push({ label: name, settings: settingsOf(group[0]!, keys), points })
     }
   }
   const count = Math.ceil(lines.length / MAX_LINES)
   const each = Math.ceil(lines.length / count)
-  return Array.from({ length: count }, (_, index) =>
-    lineChart({
-      name: count > 1 ? `${spec.name}-${index + 1}` : spec.name,
-      title: count > 1 ? `${spec.title} (${index + 1} of ${count})` : spec.title,
-      xName: 'message size',
-      yName: spec.yName,
-      width: plot.figure.width,
-      height: plot.figure.height,
-      lines: lines.slice(index * each, (index + 1) * each),
-      logarithmic: plot.medians.logarithmic,
-      linearY: spec.linear === true,
-      formatX: formatBytes,
-      formatY: spec.formatY,
-    }),
-  )
+  return Array.from({ length: count }, (_, index) => ({
+    kind: 'lines',
+    name: count > 1 ? `${spec.name}-${index + 1}` : spec.name,
+    title: count > 1 ? `${spec.title} (${index + 1} of ${count})` : spec.title,
+    subtitle: sharedLabel(entries, ['test', 'size', 'transport']),
+    over: 'size',
+    xName: 'message size',
+    yName: spec.yName,
+    x: 'bytes',
+    y: spec.y,
+    width: plot.figure.width,
+    height: plot.figure.height,
+    lines: lines.slice(index * each, (index + 1) * each),
+    logarithmic: plot.medians.logarithmic,
+    linearY: spec.linear === true,
+  }))
 }
 
 /** Settings that tell lines apart; the transport always. */

@@ -5,18 +5,27 @@
  */
 
 import { medianOf } from '../../stats/index.ts'
-import { lineChart, MAX_LINES } from '../charts/lines.ts'
-import type { Chart } from '../charts/svg.ts'
-import { formatBytes, formatRateTick } from '../format.ts'
+import { MAX_LINES } from '../charts/lines.ts'
+import type { LineSpec } from '../charts/spec.ts'
+import { formatBytes } from '../format.ts'
 import type { PlotSettings } from '../results.ts'
-import { compareSettings, groupBy, keyOf, labelOf, settingNames, type ThroughputEntry } from '../settings.ts'
+import {
+  compareSettings,
+  groupBy,
+  keyOf,
+  labelOf,
+  settingNames,
+  settingsOf,
+  sharedLabel,
+  type ThroughputEntry,
+} from '../settings.ts'
 
 const SIZE = 8
 const CONCURRENT = 64
 /** The batch of the first chart. */
 const BATCH = 4
 
-export function throughputCharts(entries: readonly ThroughputEntry[], plot: PlotSettings): Chart[] {
+export function throughputCharts(entries: readonly ThroughputEntry[], plot: PlotSettings): LineSpec[] {
   const measured = entries.filter((entry) => entry.set.messages > 0)
   const size = nearest(measured, 'size', SIZE)
   const small = measured.filter((entry) => size === null || entry.set.settings.size === size)
@@ -85,37 +94,50 @@ function charts(
   name: string,
   title: string,
   plot: PlotSettings,
-): Chart[] {
+): LineSpec[] {
   const placed = entries.filter((entry) => entry.set.settings[over] !== undefined)
   if (new Set(placed.map((entry) => entry.set.settings[over])).size < 2) return []
   const { varying } = settingNames(placed)
   const keys = varying.filter((key) => key !== over && key !== 'batch' && key !== 'repeat')
-  const lines = [...groupBy(placed, (entry) => keyOf(entry, keys)).values()].map((group) => ({
+  const groups = [...groupBy(placed, (entry) => keyOf(entry, keys)).values()].map((group) => ({
+    group,
     label: labelOf(group[0]!, keys) || technique(group[0]!) || 'throughput',
-    points: [...groupBy(group, (entry) => keyOf(entry, [over])).values()].map((sets) => ({
-      x: sets[0]!.set.settings[over]!,
-      y: medianOf(sets.map((entry) => entry.set.messagesPerSecond)),
-    })),
   }))
   // Lines of one technique in several runs stand side by side and stay in one chart.
-  lines.sort((a, b) => compareSettings(a.label, b.label))
+  groups.sort((a, b) => compareSettings(a.label, b.label))
   const runs = new Set(placed.map((entry) => entry.run.label)).size
-  const least = Math.ceil(lines.length / MAX_LINES)
-  const each = Math.ceil(lines.length / least / runs) * runs
-  const count = Math.ceil(lines.length / each)
-  return Array.from({ length: count }, (_, index) =>
-    lineChart({
+  const least = Math.ceil(groups.length / MAX_LINES)
+  const each = Math.ceil(groups.length / least / runs) * runs
+  const count = Math.ceil(groups.length / each)
+  return Array.from({ length: count }, (_, index) => {
+    const part = groups.slice(index * each, (index + 1) * each)
+    const apart = settingNames(part.flatMap(({ group }) => group)).varying
+    const own = keys.filter((key) => apart.includes(key))
+    return {
+      kind: 'lines',
       name: count > 1 ? `${name}-${index + 1}` : name,
       title: count > 1 ? `${title} (${index + 1} of ${count})` : title,
+      subtitle: sharedLabel(
+        part.flatMap(({ group }) => group),
+        [over, 'size', 'concurrent', 'batch', ...(part.length === 1 ? ['technique'] : [])],
+      ),
+      over,
       xName: over === 'concurrent' ? 'concurrent messages' : 'messages in a batch',
       yName: 'messages/s',
+      x: 'plain',
+      y: 'messages/s',
       width: plot.figure.width,
       height: plot.figure.height,
-      lines: lines.slice(index * each, (index + 1) * each),
+      lines: part.map(({ group, label }) => ({
+        label: labelOf(group[0]!, own) || label,
+        settings: settingsOf(group[0]!, keys),
+        points: [...groupBy(group, (entry) => keyOf(entry, [over])).values()].map((sets) => ({
+          x: sets[0]!.set.settings[over]!,
+          y: medianOf(sets.map((entry) => entry.set.messagesPerSecond)),
+        })),
+      })),
       logarithmic: plot.medians.logarithmic,
       linearY: true,
-      formatX: (x) => String(x),
-      formatY: formatRateTick,
-    }),
-  )
+    }
+  })
 }

@@ -34,14 +34,14 @@ export function configure(command: Command): void {
     .option('--open [yes|no]', 'open it in the browser (default: no)')
     .option('--json', 'print the paths of the files as one JSON document')
     .addHelpText('after', examples)
-    .action((dirs: string[], options: Options) => {
+    .action(async (dirs: string[], options: Options) => {
       wantsBrowser(options.open)
       const outDir = options.out ?? (dirs.length === 1 ? dirs[0]! : datedDirectory('report'))
       const chosen: ReportOptions = {}
       if (options.over !== undefined) chosen.over = options.over
       if (options.title !== undefined) chosen.title = options.title
       if (options.range !== undefined) chosen.rangeNs = [0, parseNumber('--range', options.range, 10_000, 1, 1e12)]
-      const files = writeReport(dirs, outDir, chosen)
+      const files = await writeReport(dirs, outDir, chosen)
       if (options.json) printJson({ files })
       else print(files.join('\n'))
       if (files[0]) openInBrowser(options.open, files[0])

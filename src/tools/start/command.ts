@@ -79,7 +79,7 @@ export function configure(command: Command): void {
       const plan = makePlan(all, (settings) => exclusion(settings, limits), repeat, seed)
       const outDir = options.out ?? datedDirectory('start')
       const exitCode = await measureLatency({ plan, seed, warmup: 1000, outDir }, options.json === true, true)
-      const [page] = writeReport([outDir], outDir)
+      const [page] = await writeReport([outDir], outDir)
       if (options.json !== true) print(`Report:  ${page ?? join(outDir, 'report.html')}`)
       if (page) openInBrowser(options.open, page)
       endWith(exitCode)

@@ -74,7 +74,7 @@ describe('TCP_RR and TCP_STREAM', () => {
     const table = readFileSync(join(outDir, 'sets.csv'), 'utf8').trimEnd().split('\n')
     expect(table).toHaveLength(sets.length + 1)
     expect(table[0]).toMatch(/^set,test,transport,/)
-    const { html, notes, svgs } = renderReport([outDir])
+    const { html, notes, svgs } = await renderReport([outDir])
     expect(notes).toEqual(ofLoad((await results).machine))
     expect([...svgs.keys()]).toEqual([
       ...['socket-throughput', 'socket-throughput-linear', 'socket-cpu', 'socket-round-trips'],
@@ -147,12 +147,12 @@ describe('a profile', () => {
       expect(loadFlame(outDir, id, end).samples).toBe(samples)
       expect(existsSync(join(outDir, `${id}-${end}.cpuprofile`))).toBe(true)
     }
-    const { html, svgs, notes } = renderReport([outDir])
+    const { html, svgs, notes } = await renderReport([outDir])
     expect(notes).toEqual(ofLoad((await results).machine))
     expect([...svgs.keys()].filter((name) => name.startsWith('flame-'))).toHaveLength(4)
     expect(html).toContain('Where the time went')
     rmSync(join(outDir, `${taken[0]!.id}-client.flame.json`))
-    expect(renderReport([outDir]).notes.join()).toMatch(/No flame graph of TCP_STREAM, 64 KiB, rsocket, client/)
+    expect((await renderReport([outDir])).notes.join()).toMatch(/No flame graph of TCP_STREAM, 64 KiB, rsocket, client/)
   })
 })
 

@@ -1,0 +1,52 @@
+/** Which of the settings that differ between the sets the reader wants to see: for all charts and tables of the page. */
+
+import type { Settings } from '../charts/index.ts'
+import { formatBytes } from '../format.ts'
+import type { Setting } from '../results.ts'
+import { button, element, pressed } from './dom.ts'
+
+export interface Choice {
+  /** Settings that are not among those to choose from are chosen. */
+  chosen(settings: Settings): boolean
+}
+
+/** Adds the buttons to `place`; `changed` is called after each press. */
+export function settingChoice(
+  place: HTMLElement,
+  settings: Readonly<Record<string, readonly Setting[]>>,
+  changed: () => void,
+): Choice {
+  const dropped = new Map(Object.keys(settings).map((key) => [key, new Set<Setting>()]))
+  if (dropped.size > 0) {
+    const fold = element('details')
+    fold.id = 'choice'
+    fold.append(element('summary', 'Choose what to show'))
+    for (const [key, values] of Object.entries(settings)) fold.append(setting(key, values, dropped.get(key)!, changed))
+    place.append(fold)
+  }
+  return {
+    chosen: (of) => Object.entries(of).every(([key, value]) => !dropped.get(key)?.has(value)),
+  }
+}
+
+function setting(key: string, values: readonly Setting[], dropped: Set<Setting>, changed: () => void): HTMLElement {
+  const made = element('fieldset', '', [element('legend', key)])
+  const buttons = values.map((value) => {
+    const one = button(valueText(key, value), `Show or hide ${key} ${value}`, () => {
+      if (!dropped.delete(value)) dropped.add(value)
+      // With none left everything would be gone: that means all.
+      if (dropped.size === values.length) dropped.clear()
+      for (const [index, other] of buttons.entries()) pressed(other, !dropped.has(values[index]!))
+      changed()
+    })
+    pressed(one, true)
+    return one
+  })
+  made.append(...buttons)
+  return made
+}
+
+function valueText(key: string, value: Setting): string {
+  if (key === 'size' && typeof value === 'number') return formatBytes(value)
+  return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
+}

@@ -1,0 +1,51 @@
+/** What a report gives its page's script, as JSON. */
+
+import type { Distribution } from '../../stats/index.ts'
+import type { ChartSpec, HistogramSpec } from '../charts/spec.ts'
+import type { Setting } from '../results.ts'
+
+export interface PageData {
+  charts: ChartSpec[]
+  /** What differs between the sets, with its values in the order in which they are offered. */
+  settings: Record<string, Setting[]>
+}
+
+/** Several charts show the same distributions: each is kept once, and charts have its number. */
+interface Packed extends PageData {
+  distributions: Distribution[]
+}
+
+export function packed({ charts, settings }: PageData): string {
+  const numbers = new Map<Distribution, number>()
+  const numberOf = (distribution: Distribution): number => {
+    const number = numbers.get(distribution) ?? numbers.size
+    numbers.set(distribution, number)
+    return number
+  }
+  const replaced = charts.map((chart) =>
+    // The page draws from distributions; the bins of the picture stay behind.
+    eachSeries(chart, ({ distribution, histogram, ...rest }) => ({
+      ...rest,
+      histogram: { ...histogram, counts: [] },
+      distribution: numberOf(distribution),
+    })),
+  )
+  return JSON.stringify({ charts: replaced, settings, distributions: [...numbers.keys()] })
+}
+
+export function unpacked(json: string): PageData {
+  const { charts, settings, distributions } = JSON.parse(json) as Packed
+  const numbered = (of: unknown): Distribution => distributions[of as number]!
+  const replaced = charts.map((chart) =>
+    eachSeries(chart, (series) => ({ ...series, distribution: numbered(series.distribution) })),
+  )
+  return { charts: replaced as ChartSpec[], settings }
+}
+
+function eachSeries(
+  chart: ChartSpec,
+  change: (series: HistogramSpec['panels'][number]['series'][number]) => object,
+): object {
+  if (chart.kind !== 'histogram') return chart
+  return { ...chart, panels: chart.panels.map((panel) => ({ ...panel, series: panel.series.map(change) })) }
+}

@@ -1,0 +1,48 @@
+/**
+ * The colours of all charts. A chart is drawn in the light ones; where the page is dark, style rules replace each by its
+ * dark one (`colourRules`), so that one picture serves both, and programs that know no style sheets see the light one.
+ */
+
+/** Okabe and Ito's colours, which people with any colour vision can tell apart; without the red of the medians. */
+export const COLOURS: readonly string[] = [
+  ...['#0072b2', '#e69f00', '#009e73', '#aa4499', '#56b4e9', '#444444', '#8c6d1f', '#88cc88'],
+]
+export const MEDIAN_RED = '#d01c2b'
+export const INK = '#24292f'
+export const FAINT = '#667080'
+export const GRID = '#e5e7eb'
+export const PAPER = '#ffffff'
+export const BOX_LINE = '#c9ced6'
+
+/** Dark instead of light. What is not named stays. */
+export const DARK: Readonly<Record<string, string>> = {
+  [INK]: '#e6e9ed',
+  [FAINT]: '#9aa4af',
+  [GRID]: '#343b43',
+  [PAPER]: '#1d2126',
+  [BOX_LINE]: '#4a525b',
+  [MEDIAN_RED]: '#ff6b70',
+  '#0072b2': '#3a93d6',
+  '#009e73': '#2cc295',
+  '#aa4499': '#d67fc6',
+  '#56b4e9': '#9bdcff',
+  '#444444': '#c3c8ce',
+  '#8c6d1f': '#c2a14d',
+}
+
+/**
+ * Style rules that give a picture's colours their dark ones: below a selector ("" for a picture that stands alone), each
+ * pair turned into a colour of the style sheet.
+ */
+export function colourRules(
+  selector: string,
+  colour: (light: string, dark: string) => string,
+  only: readonly string[] = Object.keys(DARK),
+): string {
+  return only
+    .flatMap((light) => {
+      const value = colour(light, DARK[light]!)
+      return ['fill', 'stroke'].map((name) => `${selector}[${name}="${light}"]{${name}:${value}}`)
+    })
+    .join('')
+}

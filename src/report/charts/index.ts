@@ -1,0 +1,18 @@
+/** From what a chart shows to how it is drawn: the same for the pictures of a report and for its page. Pure. */
+
+import { barChart } from './bars.ts'
+import type { Chart } from './chart.ts'
+import { histogramChart } from './histogram.ts'
+import { lineChart } from './lines.ts'
+import type { ChartSpec, View } from './spec.ts'
+
+export type { Chart } from './chart.ts'
+export { extentOf, limitsOf } from './histogram.ts'
+export { logarithmicAxes, scales } from './lines.ts'
+export type { ChartSpec, HistogramForm, LineSpec, Settings, View } from './spec.ts'
+
+/** Without a view: the still picture. */
+export function chartOf(spec: ChartSpec, view?: View): Chart {
+  if (spec.kind === 'lines') return lineChart(spec, view)
+  return spec.kind === 'histogram' ? histogramChart(spec, view) : barChart(spec, view)
+}

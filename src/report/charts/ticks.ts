@@ -1,0 +1,23 @@
+/** Ticks of logarithmic axes. */
+
+/** 1, 2, 5, 10, 20, 50 … within the limits; the limits themselves are rounded outwards to such numbers. */
+export function decadeTicks(low: number, high: number): { min: number; max: number; ticks: number[] } {
+  const ticksOf = (digits: readonly number[]): number[] => {
+    const series: number[] = []
+    for (let e = Math.floor(Math.log10(low)) - 1; e <= Math.ceil(Math.log10(high)) + 1; e++)
+      for (const digit of digits) series.push(Number(`${digit}e${e}`))
+    const min = series.findLast((tick) => tick <= low)!
+    const max = series.find((tick) => tick >= high && tick > min)!
+    return series.filter((tick) => tick >= min && tick <= max)
+  }
+  // Above three decades the powers of ten are enough.
+  const fine = ticksOf([1, 2, 5])
+  const ticks = fine.length > 10 ? ticksOf([1]) : fine
+  return { min: ticks[0]!, max: ticks.at(-1)!, ticks }
+}
+
+/** As many of the values as there is room for, evenly chosen. */
+export function thinned(values: readonly number[], most: number): number[] {
+  const step = Math.ceil(values.length / Math.max(2, most))
+  return values.filter((_, index) => index % step === 0)
+}

@@ -1,0 +1,35 @@
+/** Whether the machine had its cores for what was measured. */
+
+import { formatShare } from './format.ts'
+import type { Machine } from './results.ts'
+
+/** Shares of the machine's time above which a measurement counts as disturbed. */
+const STOLEN = 0.01
+const OTHERS = 0.1
+
+/**
+ * What is to be said of figures that were taken while other programs, or other machines of the same host, had the cores, or
+ * while there were fewer cores than threads that poll; undefined if nothing.
+ */
+export function disturbance(machine: Machine): string | undefined {
+  const { load, cores, pollingThreads = 0, stolen = 0, others = 0 } = machine
+  const of = cores === 1 ? 'one core' : `${cores} cores`
+  const reasons = [
+    ...(load > cores ? [`load ${load.toFixed(1)} on ${of} at the start`] : []),
+    ...(stolen > STOLEN ? [`${formatShare(stolen)} of the time stolen by the host`] : []),
+    ...(others > OTHERS ? [`other programs used ${formatShare(others)} of the time of ${of}`] : []),
+    ...(pollingThreads > cores ? [`${pollingThreads} polling threads on ${of}`] : []),
+  ]
+  return reasons.length === 0 ? undefined : `Measured on a disturbed machine: ${reasons.join('; ')}.`
+}
+
+/** What was recorded about that, by name. */
+export function machineFacts({ stolen, others, pollingThreads }: Machine): [string, string][] {
+  return [
+    ...(stolen === undefined ? [] : [['Time stolen by the host', formatShare(stolen)] as [string, string]]),
+    ...(others === undefined ? [] : [['Time used by other programs', formatShare(others)] as [string, string]]),
+    ...(pollingThreads === undefined
+      ? []
+      : [['Threads that poll at once', String(pollingThreads)] as [string, string]]),
+  ]
+}
