@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { binned, Cumulative, distributionOf, histogram } from '../../src/stats/index.ts'
-import { holds } from '../verbs-model/repeat.ts'
+import { holds } from '../property.ts'
 
 const times = fc.array(fc.oneof(fc.nat(3000), fc.nat(50_000), fc.nat(1e9)), { minLength: 1, maxLength: 600 })
 
