@@ -2,7 +2,7 @@
  * Sockets over RDMA.
  *
  *     sockets/     the calls of rsocket.h, and the sockets behind them
- *     runtime/     who waits and who wakes
+ *     runtime/     how sockets wait and are woken
  *     protocol/    streams and headers of datagrams; pure
  */
 export * from './protocol/constants.ts'

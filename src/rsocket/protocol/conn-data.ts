@@ -1,5 +1,5 @@
 /**
- * What the two ends of a stream tell each other in the private data of REQ and REP (`rs_conn_data` of librdmacm,
+ * What the two ends of a stream exchange in the private data of REQ and REP (`rs_conn_data` of librdmacm,
  * version 1). All fields are big endian:
  *
  *      0  version        1

@@ -2,10 +2,10 @@
  * One stream on one connected RC queue pair: the protocol without connection management and without waiting.
  *
  *     sender                                                        receiver
- *     send buffer ── WRITE with immediate (data, n) ──────────────> receive buffer, at the next place of the target SGL
+ *     send buffer ── WRITE with immediate (data, n) ──────────────> receive buffer, at the next entry of the target SGL
  *     target SGL <── WRITE with immediate (SGL, messages allowed) ── a part of the receive buffer that is free again
  *
- * Everything here is called by one thread. Nothing on the way of data allocates; requests are prepared once.
+ * One thread makes all calls. Nothing on the data path allocates; requests are prepared once.
  */
 import type { CompletionQueue } from '../../verbs/index.ts'
 import {
@@ -23,17 +23,17 @@ import {
 import { type ConnData, Feature } from './conn-data.ts'
 import { Counters, countProtocolError, type ProtocolError, protocolErrors } from './counters.ts'
 import { Errno } from './errno.ts'
-import type { StreamLink } from './link.ts'
 import { Mapped } from './mapped.ts'
 import { Control, hostBigEndian, message, messageOp, messageValue, Op } from './messages.ts'
 import { controlReserve, type StreamOptions, targetEntries } from './options.ts'
 import { ReceiveSide } from './receive-side.ts'
 import { completionBatch, SendSide } from './send-side.ts'
+import type { StreamLink } from './stream-link.ts'
 import type { StreamMemory, StreamQueuePair } from './stream-memory.ts'
 
 /** Receives that are posted together. */
 const receiveBatch = 16
-/** Receives beyond the credits: for control messages, for updates, and for those that are still to be posted again. */
+/** Receives beyond the credits: for control messages, for updates, and for those not yet posted again. */
 export const extraReceives: number = receiveBatch + targetEntries + 2 * controlReserve
 
 export class StreamConnection implements StreamLink {
@@ -57,7 +57,7 @@ export class StreamConnection implements StreamLink {
   foreign = true
   /** Both ends take this for a trunk of many streams. */
   trunk = false
-  /** So much free send buffer makes it writable to `poll`, as in librdmacm. */
+  /** Free bytes of the send buffer that make it writable to `poll`, as in librdmacm. */
   private readonly lowWater: number
   /** The error that ended the connection, positive; 0 if there was none. */
   error = 0
@@ -87,7 +87,7 @@ export class StreamConnection implements StreamLink {
     for (let i = 1; i < receiveBatch; i++) this.receives[i - 1]!.next = this.receives[i]!
   }
 
-  /** What to tell the peer. */
+  /** What this end tells the peer. */
   static describe(memory: StreamMemory, options: StreamOptions): ConnData {
     return {
       bigEndian: hostBigEndian,
@@ -146,7 +146,7 @@ export class StreamConnection implements StreamLink {
     return this.out.writableBytes
   }
 
-  /** Room for the peer's sake is any: a peer of version 1 may never offer as much as the low-water mark. */
+  /** Any room at the peer will do: a peer of version 1 may never offer as much as the low-water mark. */
   get pollsWritable(): boolean {
     return this.out.canSend(this.lowWater)
   }
@@ -155,7 +155,7 @@ export class StreamConnection implements StreamLink {
     return this.out.pendingBytes
   }
 
-  /** Whether a control message has a place in the send queue. */
+  /** Whether the send queue has an entry for a control message. */
   get controlFree(): boolean {
     return this.out.controlFree
   }
@@ -178,7 +178,7 @@ export class StreamConnection implements StreamLink {
 
   /**
    * Sends what fits of `buffer` from `offset`; how much that was. 0 if something is missing: a buffer of the peer,
-   * credits, or places of the send queue, which `process` may bring.
+   * credits, or send queue entries, which `process` may bring.
    */
   send(buffer: Uint8Array, offset: number, length: number): number {
     const n = this.out.send(buffer, offset, length)
@@ -213,7 +213,7 @@ export class StreamConnection implements StreamLink {
     const total = this.takeAll()
     if (this.saying >= 0) this.say()
     if (total === 0) {
-      // Now and then: what failed is seen there first.
+      // Now and then, because failures show there first.
       this.idle = (this.idle + 1) & 15
       if (this.idle === 0) this.reap()
       if (this.in.due) this.in.giveCredits()
@@ -224,7 +224,7 @@ export class StreamConnection implements StreamLink {
     return total
   }
 
-  /** Takes completions of what was sent that are there: call it after `process`, which gives the device time. */
+  /** Takes completions of what was sent. Call it after `process`, which drives the device. */
   reap(): void {
     if (this.out.answered) this.out.reap()
     if (this.out.failedStatus !== WcStatus.Success) this.sendFailed()
@@ -248,7 +248,7 @@ export class StreamConnection implements StreamLink {
       if (n < completionBatch) break
     }
     if (this.flushedStatus !== WcStatus.Success && this.open) {
-      // Why the queue pair broke stands on the send side, if it was this end that found it.
+      // If this end found the error, the send side has the reason.
       this.out.reap()
       if (this.out.failedStatus !== WcStatus.Success) this.endWith(this.out.failedStatus)
       else this.end(Errno.ECONNRESET, `the connection was ended: ${wcStatusText(this.flushedStatus)}`)
@@ -306,7 +306,7 @@ export class StreamConnection implements StreamLink {
 
   // --- the end -----------------------------------------------------------------------------------------------------
 
-  /** Says what is to be said, as soon as there is a place of the send queue for it. */
+  /** Sends the pending control message as soon as the send queue has an entry for it. */
   private say(): void {
     if (this.saying < 0 || !this.open || !this.out.controlFree) return
     const kind = this.saying
@@ -324,19 +324,19 @@ export class StreamConnection implements StreamLink {
     return true
   }
 
-  /** Only some requests are signaled: an empty RDMA WRITE behind the others tells that they have completed. */
+  /** Only some requests are signaled: the completion of an empty RDMA WRITE behind the others shows that they are done. */
   flush(): void {
     if (this.open && this.out.endsUnsignaled && this.out.controlFree) this.out.postControl(this.empty)
   }
 
-  /** Asks a peer that takes nothing more whether it still lives, as TCP probes a window of zero. */
+  /** Probes a peer that offers no buffer, as TCP probes a zero window. */
   probe(): void {
     if (this.open && (this.writableBytes === 0 || !this.allSent)) this.sendKeepalive()
     this.process()
     this.reap()
   }
 
-  /** Says that nothing more is sent. */
+  /** Tells the peer that nothing more will be sent. */
   shutdownWrite(): void {
     if (!this.open || !this.writable) return
     this.out.writable = false
@@ -346,7 +346,7 @@ export class StreamConnection implements StreamLink {
     this.say()
   }
 
-  /** What comes from now on is thrown away. */
+  /** Discards what comes from now on. */
   shutdownRead(): void {
     if (!this.open || !this.readable) return
     this.in.readable = false
@@ -381,7 +381,7 @@ export class StreamConnection implements StreamLink {
 
   private sendFailed(): void {
     if (!this.open) return
-    // A peer that said goodbye takes nothing more: that has to be heard first.
+    // A peer that disconnected takes nothing more: its message has to be processed first.
     this.takeAll()
     this.endWith(this.out.failedStatus)
   }
@@ -407,7 +407,7 @@ export class StreamConnection implements StreamLink {
     this.disconnected(this.goodbye)
   }
 
-  /** Before sleeping: the next completion makes an event. Look once more afterwards. */
+  /** Before sleeping: arms the completion queues. Poll once more afterwards. */
   arm(): void {
     this.cq.reqNotify()
     this.qp.sendCq.reqNotify()

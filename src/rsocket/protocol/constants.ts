@@ -69,26 +69,26 @@ export const IPV6_TCLASS = 67
 
 /** Options of rsockets themselves, of rsocket.h; to be set before the socket connects or listens. */
 export const SOL_RDMA = 0x10000
-/** Places of the send queue. */
+/** Send queue entries. */
 export const RDMA_SQSIZE = 0
-/** Places of the receive queue: the credits that the peer gets. */
+/** Receive queue entries: the credits that the peer gets. */
 export const RDMA_RQSIZE = 1
-/** Bytes that go inside a work request. */
+/** Inline data of a work request, bytes. */
 export const RDMA_INLINE = 2
 /** Buffers that the peer may map with `riomap` at a time. */
 export const RDMA_IOMAPSIZE = 3
 /** The path records; not supported. */
 export const RDMA_ROUTE = 4
-/** Ours: whether the socket offers what is better than version 1 to a peer that offers it too; 1 unless told. */
+/** Ours: whether the socket offers extensions of version 1 to a peer that offers them too; default 1. */
 export const RDMA_EXTENSIONS = 0x100
 /** Ours: microseconds to poll before sleeping. */
 export const RDMA_POLLING_TIME = 0x101
 
-/** Ours: sockets that connect to the same address share a queue pair, if the peer is a Verbena end; 0 unless told. */
+/** Ours: sockets that connect to the same address share a queue pair, if the peer is a Verbena end; default 0. */
 export const RDMA_SHARE = 0x102
-/** Of ours: streams on one trunk at most. Beyond that connecting sockets get queue pairs of their own. */
+/** Ours: the most streams on one trunk. Beyond that connecting sockets get queue pairs of their own. */
 export const RDMA_STREAMS = 0x103
-/** Of ours: addresses that a datagram socket remembers at most. */
+/** Ours: the most addresses that a datagram socket remembers. */
 export const RDMA_PEERS = 0x104
 
 /** Protection of a mapped buffer. */

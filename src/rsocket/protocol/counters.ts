@@ -1,5 +1,6 @@
-/** What is counted: of each connection, and of all that broke the protocol in this thread. */
-/** Figures of one connection. `protocolErrors` counts what ended it, by its reason. */
+/** Counters: of each connection, and of protocol errors and drops in this thread. */
+
+/** Counters of one connection. */
 export interface RSocketCounters {
   bytesSent: number
   bytesReceived: number
@@ -13,25 +14,28 @@ export interface RSocketCounters {
   waitsForCredits: number
   /** Bytes that went from the caller's memory into the peer's without a copy on this side. */
   bytesDirect: number
-  /** Datagrams that came and were not kept: no header, not from the peer of `connect`, no way back, or nobody read in time. */
+  /**
+   * Datagrams that came and were dropped: without a header, not from the peer of `connect`, without a path back, or not read
+   * in time.
+   */
   datagramsDropped: number
 }
 
-/** Why a connection was ended by this end, and what is said about it. */
+/** Protocol errors for which this end ends a connection, with the reason in words. */
 export const protocolErrors = {
   badConnData: 'the private data of the connection is not that of rsockets version 1',
   badImmediate: 'the peer sent a message of an unknown kind',
   badControl: 'the peer sent an unknown control message',
-  badReceive: 'the peer sent something else than an RDMA WRITE with immediate',
+  badReceive: 'the peer sent something other than an RDMA WRITE with immediate',
   emptyData: 'the peer sent a data message without data',
   dataOverrun: 'the peer wrote more than the receive buffers that it was given',
   creditOverrun: 'the peer sent more messages than it had credits for',
-  creditOverflow: 'the peer granted more credits than its receive queue has places',
+  creditOverflow: 'the peer granted more credits than its receive queue has entries',
   creditUnderflow: 'the peer took credits back that it had granted',
   badSgl: 'the peer offered a buffer outside of what it registered',
   sglOverflow: 'the peer offered more buffers than it has',
-  badIomap: 'the peer mapped a buffer at an entry or range that cannot be',
-  badFrame: 'the peer sent a frame that cannot be on a trunk',
+  badIomap: 'the peer mapped a buffer at an invalid entry or range',
+  badFrame: 'the peer sent an invalid frame on a trunk',
   framesNotTaken: 'the peer takes no frames of a trunk, and too many wait for it',
   dataAfterShutdown: 'the peer sent data after it had shut down',
 } as const
@@ -50,7 +54,7 @@ export function rsocketProtocolErrors(): Record<ProtocolError, number> {
   return { ...counts }
 }
 
-/** What this end would not take or keep, because there was enough of it. */
+/** What this end dropped because a limit was reached. */
 const drops = {
   /** Connections: more of them waited for `accept` than the backlog, or there was no memory for them. */
   connectionsRefused: 0,

@@ -5,7 +5,7 @@
  *
  *      0  tag        0x55555555
  *      4  version    4 or 6, of the address
- *      5  operation  0 data, 7 control: this is only to say the queue pair
+ *      5  operation  0 data, 7 control: only tells the queue pair
  *      6  length     of this header: 16 or 28
  *      7  reserved
  *      8  QP number  24 bits; the upper 8 are reserved
@@ -51,7 +51,7 @@ export function encodeUdpHeader({ op, qpn, address }: UdpHeader): Uint8Array {
   return bytes
 }
 
-/** The header and its length; undefined if it is none. */
+/** The header and its length; undefined if there is none. */
 export function decodeUdpHeader(bytes: Uint8Array): (UdpHeader & { length: number }) | undefined {
   if (bytes.length < 16) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)

@@ -1,4 +1,4 @@
-/** The protocol of rsockets, without event loop and system: streams on a queue pair, streams on one stream, headers of datagrams. */
+/** The protocol of rsockets, without event loop or system: streams on a queue pair, streams on a trunk, datagram headers. */
 
 export { type ConnData, decodeConnData, encodeConnData, Feature } from './conn-data.ts'
 export { extraReceives, StreamConnection } from './connection.ts'
@@ -13,10 +13,10 @@ export {
   udpHeaderBytes,
 } from './datagram-headers.ts'
 export * from './errno.ts'
-export type { StreamLink } from './link.ts'
 export { Mappings } from './mappings.ts'
 export { clampOptions, optionsFor } from './options.ts'
 export { changesKeepAlive, getOption, SocketOptions, setOption } from './socket-options.ts'
+export type { StreamLink } from './stream-link.ts'
 export { StreamMemory, type StreamQueuePair } from './stream-memory.ts'
 export { Trunk, type TrunkOwner } from './trunk.ts'
 export { TrunkStream } from './trunk-stream.ts'

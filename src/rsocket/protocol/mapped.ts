@@ -1,6 +1,6 @@
 /**
- * Buffers that one end maps for the other: the target iomap, which the peer writes, says what of the peer's memory is at
- * which offsets; `write` places data there directly. Nobody is told of it.
+ * Buffers that one end maps for the other: the target iomap, which the peer writes, says which of the peer's memory is at
+ * which offsets; `write` writes there directly, without notice to the peer's program.
  */
 import { Opcode, ScatterGather, SendFlag, SendWorkRequest } from '../../verbs/provider/index.ts'
 import type { ConnData } from './conn-data.ts'

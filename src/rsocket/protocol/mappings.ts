@@ -9,7 +9,7 @@ interface Mapping {
   offset: number
   /** The peer's entry; −1 for memory that is mapped for this end alone. */
   index: number
-  /** What the peer is still to be told. */
+  /** The update that the peer has not got yet. */
   pending: 'map' | 'unmap' | null
 }
 
@@ -23,7 +23,7 @@ export class Mappings {
     this.#pd = pd
   }
 
-  /** Whether the peer is still to be told of something. */
+  /** Whether an update for the peer is pending. */
   get pending(): boolean {
     return this.#all.some(({ pending }) => pending !== null)
   }

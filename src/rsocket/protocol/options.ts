@@ -1,11 +1,11 @@
 /** What can be set before a socket connects, with the values of librdmacm. */
 
 export interface StreamOptions {
-  /** Places of the send queue; 4 of them are kept for control messages. */
+  /** Send queue entries; 4 of them are kept for control messages. */
   sqSize: number
-  /** Places of the receive queue: the credits that the peer gets. */
+  /** Receive queue entries: the credits that the peer gets. */
   rqSize: number
-  /** Bytes that go inside a work request. */
+  /** Inline data of a work request, bytes. */
   inlineBytes: number
   sendBufferBytes: number
   /** Of two halves, for a peer of version 1. */
@@ -32,7 +32,7 @@ export const defaultOptions: Readonly<StreamOptions> = {
   share: false,
 }
 
-/** Places of the send queue that data must not take. */
+/** Send queue entries that data must not take. */
 export const controlReserve = 4
 export const minQueueSize = 16
 export const maxQueueSize = 0xfffe

@@ -29,16 +29,16 @@ export class ReceiveSide {
   readable = false
   /** The peer has shut down. */
   peerDone = false
-  /** This end has: what comes is thrown away. */
+  /** This end has: what comes is discarded. */
   discarding = false
-  /** Something is to be told to the peer, for which too many control messages were under way. */
+  /** An update for the peer waits, because too many control messages are outstanding. */
   due = false
 
-  // Messages: that came, and that may have come.
+  // Messages: received, and allowed in all.
   private received = 0
   private granted = 0
 
-  // Bytes: that came, were read, and were offered; and places in the buffer.
+  // Bytes: received, read, and offered; and positions in the buffer.
   private arrived = 0
   private consumed = 0
   private advertised = 0
@@ -115,7 +115,7 @@ export class ReceiveSide {
     return n
   }
 
-  /** Throws away what has arrived and what will. */
+  /** Discards what has arrived and what will. */
   discard(): void {
     this.discarding = true
     this.consume((this.arrived - this.consumed) | 0)
@@ -181,7 +181,7 @@ export class ReceiveSide {
       const immediate = message(Op.Sgl, this.granted & 0xffff)
       if (offer) this.postOffer(immediate, free)
       else if (entryFree && !this.foreign) {
-        // An entry of no bytes is none. A message with a payload takes the short way through the device.
+        // An entry without bytes counts as none. A message with a payload takes the device's fast path.
         this.postUpdate(immediate, 0, 0, 0)
       } else {
         this.plain.immData = immediate

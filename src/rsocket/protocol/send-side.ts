@@ -1,9 +1,9 @@
 /**
- * The sending side of a stream: the send queue with its places, the send buffer, the credits, and the parts of the peer's
+ * The sending side of a stream: the entries of the send queue, the send buffer, the credits, and the parts of the peer's
  * buffer that may be written to. Bytes leave when they are taken, so there is no queue besides the send queue.
  *
- * Requests are numbered from 1. What had been used when each was posted is kept until it completes, so that one
- * completion tells for all before it, and only some have to be signaled.
+ * Requests are numbered from 1. What was in use when each was posted is recorded until it completes, so that one
+ * completion stands for all before it, and only some have to be signaled.
  *
  * Counts of bytes and messages wrap at 32 bits; only their differences are used.
  */
@@ -23,7 +23,7 @@ import { hostBigEndian, sgeAddr, sgeBytes, writeSge } from './messages.ts'
 import { controlReserve, type StreamOptions, targetEntries } from './options.ts'
 import { outgoingSlots, type StreamMemory, type StreamQueuePair } from './stream-memory.ts'
 
-/** Shorter pieces are copied byte by byte: cheaper than making a view. */
+/** Shorter ranges are copied byte by byte: cheaper than making a view. */
 export const loopBytes = 32
 /** The longest data message. */
 const maxTransfer = 1 << 16
@@ -47,7 +47,7 @@ export class SendSide {
   /** The status of the first request that failed. */
   failedStatus: number = WcStatus.Success
 
-  // Places of the send queue.
+  // Send queue entries.
   private readonly mask: number
   private readonly bytesAt: Int32Array
   private readonly controlsAt: Int32Array
@@ -86,7 +86,7 @@ export class SendSide {
   private readonly data: SendWorkRequest
   private readonly dataSge: ScatterGather
   private readonly inlineBytes: number
-  /** Sends shorter than the longest message go in messages of so many bytes. */
+  /** Sends shorter than the longest message go in messages of this size. */
   private pieceBytes = maxTransfer
   private outgoing = 0
   /** Whether the peer reads words in the other byte order. */
@@ -141,12 +141,12 @@ export class SendSide {
     return this.free >= freeBytes && this.writableBytes > 0
   }
 
-  /** Whether the last request was not signaled, and no later one will tell that it has completed. */
+  /** Whether the last request was not signaled, so that no completion will show when it is done. */
   get endsUnsignaled(): boolean {
     return this.unsignaled > 0 && this.controlsPosted === this.controlsDone
   }
 
-  /** Bytes of which it is not known that they arrived. */
+  /** Bytes that are not known to have arrived. */
   get pendingBytes(): number {
     return (this.bytesPosted - this.bytesDone) | 0
   }
@@ -164,7 +164,7 @@ export class SendSide {
     return (this.posted - this.done - this.controlsPosted + this.controlsDone) | 0
   }
 
-  /** Whether a control message has a place; looks for completions if there is none. */
+  /** Whether a control message has an entry; polls for completions if it has none. */
   get controlFree(): boolean {
     if (((this.controlsPosted - this.controlsDone) | 0) < controlReserve) return true
     this.reap()
@@ -233,7 +233,7 @@ export class SendSide {
       const n = Math.min(length - taken, maxTransfer, this.partLeft)
       this.dataSge.addr = addr + taken
       this.dataSge.lkey = lkey
-      // The last of it tells for all, and which is the last is not known here.
+      // The last one stands for all, and which one that is is not known here.
       this.unsignaled = maxUnsignaled
       this.postData(n)
       taken += n
@@ -299,7 +299,7 @@ export class SendSide {
 
   // --- control messages and writes outside the stream ----------------------------------------------------------------
 
-  /** Posts a signaled request that takes a place of the reserve: `controlFree` was true. */
+  /** Posts a signaled request that takes an entry of the reserve: `controlFree` was true. */
   postControl(wr: SendWorkRequest): void {
     this.controlsPosted = (this.controlsPosted + 1) | 0
     this.unsignaled = 0
@@ -314,8 +314,8 @@ export class SendSide {
   }
 
   /**
-   * A place, in memory to send from, for what a control message carries: device address. There are more places than
-   * control messages can be under way.
+   * The device address of a slot to send the payload of a control message from. There are more slots than outstanding
+   * control messages.
    */
   outgoingSlot(): number {
     this.outgoing = (this.outgoing + 1) & (outgoingSlots - 1)
@@ -356,7 +356,7 @@ export class SendSide {
     return this.cq.filled
   }
 
-  /** Gives the device time and takes completions. Afterwards `failedStatus` says whether one failed. */
+  /** Drives the device and takes completions. Afterwards `failedStatus` says whether one failed. */
   reap(): void {
     const { wc } = this
     for (;;) {
@@ -364,7 +364,7 @@ export class SendSide {
       for (let i = 0; i < n; i++) {
         const { status, wrId } = wc[i]!
         if (status !== WcStatus.Success && this.failedStatus === WcStatus.Success) this.failedStatus = status
-        // What failed is done with too: nothing of this end is used by it any more.
+        // A failed request is done, too: the device uses nothing of this end for it any more.
         this.done = wrId | 0
       }
       if (n < wc.length) break

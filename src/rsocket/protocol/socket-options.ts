@@ -1,4 +1,4 @@
-/** The options of stream sockets: what `setsockopt` and `getsockopt` know, and what is kept for each. */
+/** The options of sockets: those that `setsockopt` and `getsockopt` know, and the values of each socket. */
 
 import {
   IP_TOS,
@@ -63,7 +63,7 @@ export class SocketOptions {
   /** Addresses that a datagram socket remembers. */
   maxPeers: number = defaultMaxPeers
 
-  /** For an accepted socket: what it has of the one that listens. */
+  /** For an accepted socket: the options of the listening one. */
   inherit(): SocketOptions {
     const copy = Object.assign(new SocketOptions(), this)
     copy.stream = { ...this.stream }
@@ -74,7 +74,7 @@ export class SocketOptions {
 
 interface Option {
   get(options: SocketOptions): number
-  /** An error number, negative, if the value cannot be. */
+  /** An error number, negative, if the value is invalid. */
   set(options: SocketOptions, value: number): number | undefined
 }
 
@@ -154,7 +154,7 @@ const table = new Map<number, Option>([
       },
     },
   ],
-  // What is not acknowledged is repeated by the transport.
+  // The transport repeats what is not acknowledged.
   [key(IPPROTO_TCP, TCP_KEEPINTVL), fixed(75)],
   [key(IPPROTO_TCP, TCP_KEEPCNT), fixed(9)],
   [key(IPPROTO_TCP, TCP_CONGESTION), fixed(0)],

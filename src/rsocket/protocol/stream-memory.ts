@@ -1,9 +1,9 @@
 /**
- * The memory of one stream: one piece of the device's memory with two registrations, so that the peer can write only
+ * The memory of one stream: one range of the device's memory with two registrations, so that the peer can write only
  * where it must.
  *
  *     remote   target SGL, target iomap, receive buffer        the peer writes here
- *     local    send buffer, entries of SGLs on their way out    this end sends from here
+ *     local    send buffer, outgoing entries of SGLs            this end sends from here
  */
 import type { Context, MemoryRegion, ProtectionDomain, QueuePair } from '../../verbs/index.ts'
 import { Access, type QpType } from '../../verbs/provider/index.ts'
@@ -13,7 +13,7 @@ import { controlReserve, type StreamOptions, targetEntries } from './options.ts'
 const line = 64
 const align = (n: number): number => Math.ceil(n / line) * line
 
-/** Places for entries on their way out: one for each control message that can be under way, each in a line of its own. */
+/** Slots for outgoing entries: one for each outstanding control message, each in a cache line of its own. */
 export const outgoingSlots: number = 2 * controlReserve
 
 export type StreamQueuePair = QueuePair<typeof QpType.RC>

@@ -1,17 +1,17 @@
 /**
- * Frames of a trunk. Each has a head of 8 bytes, big endian, and data frames the data behind it:
+ * Frames of a trunk. Each has a header of 8 bytes, big endian; in data frames the data follow:
  *
  *      0  kind      1 open    value: the port that the client's end shows
  *                   2 accept
  *                   3 data    value: bytes that follow
- *                   4 credit  value: bytes that may be sent more
+ *                   4 credit  value: further bytes that may be sent
  *                   5 shut    nothing more is sent
- *                   6 close   neither is anything taken any more
+ *                   6 close   and nothing more is taken
  *                   7 reset
  *      1  stream    24 bits, chosen by the end that connected
  *      4  value
  */
-import type { StreamLink } from './link.ts'
+import type { StreamLink } from './stream-link.ts'
 
 export const Frame = { Open: 1, Accept: 2, Data: 3, Credit: 4, Shut: 5, Close: 6, Reset: 7 } as const
 
@@ -36,7 +36,7 @@ export type Carried = Pick<
   | 'end'
 >
 
-/** A carrier that has ended: nothing comes, and nothing is taken. */
+/** A carrier that has ended: it delivers nothing and takes nothing. */
 export class ClosedCarrier implements Carried {
   readonly open = false
   readonly readableBytes = 0

@@ -1,11 +1,11 @@
-/** A stream of a trunk: what a socket has of it. See trunk.ts. */
+/** A stream of a trunk, as a socket uses it. See trunk.ts. */
 
 import { Counters } from './counters.ts'
 import { Errno } from './errno.ts'
-import type { StreamLink } from './link.ts'
+import type { StreamLink } from './stream-link.ts'
 import { Frame, windowBytes } from './trunk-frames.ts'
 
-/** Ports that clients' ends show: those that nobody binds. */
+/** Ports that clients' ends show: from the ephemeral range. */
 const firstPort = 32_768
 const ports = 28_000
 
@@ -29,7 +29,7 @@ export interface Mux {
   /** Sends a frame without data, as soon as it can be. */
   say(kind: number, id: number, value?: number): void
   sayCredit(id: number): void
-  /** All streams are told when there is room again. */
+  /** Notifies all streams when there is room again. */
   awaitRoom(): void
   process(): number
   reap(): void
@@ -46,7 +46,7 @@ export class TrunkStream implements StreamLink {
   readonly foreign = false
   readonly mapped = null
   readonly lastPosted = 0
-  /** Called when something has changed: something came, there is room, it is over. */
+  /** Called when data came, there is room again, or the stream ended. */
   onNews: (() => void) | null = null
   /** Called once, when the peer has accepted (0) or refused. */
   onAnswer: ((errno: number) => void) | null = null
@@ -78,7 +78,7 @@ export class TrunkStream implements StreamLink {
     this.readable = accepted
   }
 
-  /** Tells the socket that something has changed. */
+  /** Notifies the socket. */
   news(): void {
     this.onNews?.()
   }
@@ -95,7 +95,7 @@ export class TrunkStream implements StreamLink {
     answer(0)
   }
 
-  /** Whether so many bytes may come; they count as come then. */
+  /** Whether a frame of this size may come; its bytes count as granted no more. */
   takes(bytes: number): boolean {
     if (bytes > this.#granted || (!this.readable && !this.#discarding)) return false
     this.#granted -= bytes
@@ -169,7 +169,7 @@ export class TrunkStream implements StreamLink {
     return 0
   }
 
-  /** The trunk stays, and sees to what it has taken. */
+  /** The trunk outlives the stream, and sends what it has taken. */
   get allSent(): boolean {
     return this.trunk.flushed
   }
@@ -238,7 +238,7 @@ export class TrunkStream implements StreamLink {
     this.trunk.sayCredit(this.id)
   }
 
-  /** Bytes that were read: the peer may send as many more, and a credit frame that leaves now tells it. */
+  /** Bytes that were read, which a credit frame that leaves now grants the peer again. */
   takeOwed(): number {
     const owed = this.#owed
     this.#crediting = false
@@ -298,7 +298,7 @@ export class TrunkStream implements StreamLink {
     return this.trunk.sendKeepalive()
   }
 
-  /** The socket gives it up: with an error the peer gets a reset. */
+  /** The socket gives the stream up: the peer gets a reset. */
   end(error: number, reason: string): void {
     if (!this.open) return
     this.error = error

@@ -5,8 +5,8 @@
  * others. Memory for the window is borrowed while there is something in it: an idle stream has none.
  *
  * The carrier may end at any moment, and its socket then gives back queue pair and completion queues, while sockets still
- * have their streams. So the trunk lets go of the carrier first, and has one that is closed in its place. The end of the
- * carrier is told once, to all streams and to the owner.
+ * have their streams. So the trunk drops the carrier first, and has a closed one in its place. The end of the carrier is
+ * reported once, to all streams and to the owner.
  */
 
 import { countDrop, countProtocolError, type ProtocolError, protocolErrors } from './counters.ts'
@@ -15,15 +15,15 @@ import { defaultMaxStreams } from './options.ts'
 import { type Carried, ClosedCarrier, Frame, headBytes, windowBytes } from './trunk-frames.ts'
 import { type Mux, TrunkStream } from './trunk-stream.ts'
 
-/** Data of one frame: then others have their turn. */
+/** The most data of one frame, before other streams have their turn. */
 const maxData = 1 << 14
 /** Windows that are kept for the next stream that needs one. */
 const spareWindows = 64
-/** With so many frames that the peer has not taken, the end that accepts streams takes no more of the peer's. */
+/** With this many frames waiting for the peer, the end that accepts streams takes no more of the peer's. */
 const heldFrames = 256
 /**
- * Frames that wait to be sent, beyond those that each stream may cause: open, credit, shut and close. More wait only for
- * a peer that takes none.
+ * Frames that may wait to be sent, beyond those that each stream may cause: open, credit, shut and close. Only a peer that
+ * takes no frames makes more wait.
  */
 const spareFrames = 1024
 const framesPerStream = 4
@@ -33,7 +33,7 @@ const frameWords = 3
 const owed = -1
 
 export interface TrunkOwner {
-  /** A stream that the peer opens; false if it is refused. Without this the peer may open none. */
+  /** The peer opens a stream; false rejects it. Without this the peer may open none. */
   arrive?(stream: TrunkStream, port: number): boolean
   /** There are no streams any more, or the carrier is gone. */
   idle(trunk: Trunk): void
@@ -102,7 +102,7 @@ export class Trunk implements Mux {
     if (this.streams.get(stream.id) !== stream) return
     this.streams.delete(stream.id)
     if (this.streams.size > 0) return
-    // Frames behind this one may open others: the owner is told when all have been taken.
+    // Frames behind this one may open others: the owner is notified when all have been taken.
     if (this.#processing) this.#unused = true
     else this.owner.idle(this)
   }
@@ -134,7 +134,7 @@ export class Trunk implements Mux {
     return this.flushed ? Math.max(0, Math.min(maxData, this.#carrier.writableBytes - headBytes)) : 0
   }
 
-  /** All streams are told when there is room again. */
+  /** Notifies all streams when there is room again. */
   awaitRoom(): void {
     this.#blocked = true
   }
@@ -228,7 +228,7 @@ export class Trunk implements Mux {
   }
 
   /**
-   * Whether the peer has to take answers before it is listened to again. Only the end that accepts streams waits, so the
+   * Whether the peer has to take answers before its frames are taken again. Only the end that accepts streams waits, so the
    * two never wait for each other.
    */
   get #held(): boolean {
@@ -308,7 +308,7 @@ export class Trunk implements Mux {
     }
   }
 
-  /** The peer broke the protocol: that is counted once, and nothing more of it is looked at. */
+  /** The peer broke the protocol: that is counted once, and the rest of its frames is ignored. */
   #breach(what: ProtocolError): boolean {
     if (this.#over) return false
     countProtocolError(what)

@@ -1,12 +1,12 @@
-/** Who waits and who wakes: what the sockets of a thread share of a device, the event loop, blocking calls, UDP. */
+/** How sockets wait and are woken: what those of a thread share of a device, the event loop, blocking calls, UDP. */
 import './system-errno.ts'
 
-export { Adapter, type Line } from './adapter.ts'
 export { addressBytes, addressError, familyName, named, notAnAddress, type SocketAddress } from './address.ts'
-export { type CmOwner, Hub } from './hub.ts'
-export { forget, heat, type Member } from './loop.ts'
+export { type CmOwner, CmService } from './cm-service.ts'
+export { type BoundLink, IoContext } from './io-context.ts'
+export { activate, forget, type Member } from './reactor.ts'
 export { type Carrier, keepTrunk, Route } from './sharing.ts'
+export { SpinWaiter, Wanted } from './spin-waiter.ts'
 export { connectionParam, Stream } from './stream.ts'
 export { type UdpOwner, UdpService } from './udp-service.ts'
-export { Patience, Wanted } from './waiting.ts'
 export { type Watch, Watches } from './watches.ts'

@@ -1,11 +1,11 @@
-/** Trunks that lead from here: one for each address that sockets which share connect to. */
+/** Trunks to peers: one for each address to which sockets with RDMA_SHARE connect. */
 import { inRootContext } from '../../memory/index.ts'
 import { type StreamConnection, Trunk, type TrunkOwner } from '../protocol/index.ts'
-import type { Adapter } from './adapter.ts'
 import type { SocketAddress } from './address.ts'
+import type { IoContext } from './io-context.ts'
 import type { Watch } from './watches.ts'
 
-/** A trunk without streams is kept so long. */
+/** How long a trunk without streams is kept. */
 const keepMs = 1000
 
 /** The socket below a trunk. */
@@ -13,7 +13,7 @@ export interface Carrier {
   /** Called when the connection is made (0), or not (the error). */
   onSettled: ((errno: number) => void) | null
   trunk: Trunk | null
-  readonly adapter: Adapter | null
+  readonly io: IoContext | null
   readonly reason: string
   /** Streams that it may carry. */
   readonly maxStreams: number
@@ -27,7 +27,7 @@ export interface Carrier {
 /** A socket that wants a stream. */
 export interface Joining {
   opened(trunk: Trunk, carrier: Carrier): void
-  /** The other end shares nothing: the socket takes the connection that was made, or needs one of its own. */
+  /** The peer does not share: the socket takes over the connection that was made, or needs one of its own. */
   adopt(carrier: Carrier): boolean
   alone(): void
   failed(errno: number, reason: string): void
@@ -41,7 +41,7 @@ export class Route implements TrunkOwner {
   #timer: NodeJS.Timeout | undefined
   #over = false
 
-  /** `gone` is called when the route is of no more use. */
+  /** `gone` is called when no socket can use the route any more. */
   constructor(carrier: Carrier, gone: (shares: boolean) => void) {
     this.#carrier = carrier
     this.#gone = () => gone(true)
@@ -69,7 +69,7 @@ export class Route implements TrunkOwner {
     }
   }
 
-  /** After the first has joined: the connection may be made before this returns. */
+  /** Called after the first socket has joined, because the connection may be made before this returns. */
   connect(addr: SocketAddress): void {
     const carrier = this.#carrier
     const result = carrier.connectPlain(addr)
@@ -97,7 +97,7 @@ export class Route implements TrunkOwner {
   }
 }
 
-/** Makes a trunk of a connected socket, and sees that it gets time. */
+/** Makes a trunk of a connected socket, and drives it in the event loop. */
 export function keepTrunk(carrier: Carrier, connection: StreamConnection, owner: TrunkOwner): Trunk {
   const trunk = new Trunk(connection, owner, carrier.maxStreams)
   carrier.trunk = trunk

@@ -1,4 +1,4 @@
-/** What a stream socket has of a device while it is connected: made for an id of the RDMA CM, and given back with it. */
+/** The resources of a connected stream socket on its device: made for an id of the RDMA CM, and released with it. */
 import type { CmId } from '../../cm/index.ts'
 import type { CompletionQueue } from '../../verbs/index.ts'
 import {
@@ -13,10 +13,10 @@ import {
   StreamMemory,
   type StreamQueuePair,
 } from '../protocol/index.ts'
-import { Adapter, type CqOwner, type Line, type Watched } from './adapter.ts'
-import { heat, type Member } from './loop.ts'
+import { type BoundLink, type CqOwner, IoContext, type Watched } from './io-context.ts'
+import { activate, type Member } from './reactor.ts'
 
-/** What every connection of rsockets asks for: no READs, repetitions as often as there are, no limit to RNR. */
+/** Parameters of every connection: no READs, the most retries, RNR retries without limit. */
 export const connectionParam = {
   responderResources: 0,
   initiatorDepth: 0,
@@ -25,30 +25,30 @@ export const connectionParam = {
   rnrRetryCount: 7,
 } as const
 
-export class Stream implements Watched, CqOwner, Line {
-  readonly adapter: Adapter
+export class Stream implements Watched, CqOwner, BoundLink {
+  readonly io: IoContext
   readonly connection: StreamConnection
   readonly #memory: StreamMemory
   readonly #cqs: CompletionQueue[] = []
   readonly #mine: ConnData
-  /** Whose it is. */
+  /** The socket that it belongs to. */
   member: Member
 
-  /** `id` has a device. Throws a VerbsError if something cannot be had. */
+  /** `id` has a device. Throws a VerbsError if a resource cannot be had. */
   constructor(id: CmId, given: SocketOptions, member: Member) {
     const context = id.verbs!
     this.member = member
     const { attr, host } = context.device
     const { maxQpWr } = attr
-    this.adapter = Adapter.acquire(context)
-    const { streams } = this.adapter
+    this.io = IoContext.acquire(context)
+    const { streams } = this.io
     const clamped = clampOptions(optionsFor(given.stream, given.chosen, streams, host.segment.sizeBytes))
     const options = {
       ...clamped,
       sqSize: Math.min(clamped.sqSize, maxQpWr),
       rqSize: Math.min(clamped.rqSize, maxQpWr - extraReceives),
     }
-    const { pd } = this.adapter
+    const { pd } = this.io
     let memory: StreamMemory | undefined
     try {
       memory = new StreamMemory(pd, options)
@@ -69,15 +69,15 @@ export class Stream implements Watched, CqOwner, Line {
       if (id.qp !== undefined) id.destroyQp()
       for (const cq of this.#cqs) cq.close()
       memory?.close()
-      this.adapter.release()
+      this.io.release()
       throw error
     }
     this.#mine = StreamConnection.describe(memory, options)
-    this.adapter.keep(this)
+    this.io.keep(this)
   }
 
   #cq(size: number): CompletionQueue {
-    const cq = this.adapter.createCq(size, this)
+    const cq = this.io.createCq(size, this)
     this.#cqs.push(cq)
     return cq
   }
@@ -86,7 +86,7 @@ export class Stream implements Watched, CqOwner, Line {
     return encodeConnData(this.#mine)
   }
 
-  /** The peer's private data came and the connection is made; false if the data makes no sense. */
+  /** The peer's private data came and the connection is made; false if the data is invalid. */
   start(privateData: Uint8Array): boolean {
     const theirs = decodeConnData(privateData)
     if (typeof theirs === 'string') return false
@@ -94,19 +94,19 @@ export class Stream implements Watched, CqOwner, Line {
     return true
   }
 
-  /** Looks whether the peer still lives. */
+  /** Checks whether the peer is still alive. */
   probe(): void {
     const { connection } = this
     const { open } = connection
     connection.probe()
-    if (open && !connection.open) heat(this.member)
+    if (open && !connection.open) activate(this.member)
   }
 
-  /** After the id was closed, and with it the queue pair. */
+  /** Called after the id, and with it the queue pair, was closed. */
   close(): void {
-    this.adapter.drop(this)
+    this.io.drop(this)
     for (const cq of this.#cqs) cq.close()
     this.#memory.close()
-    this.adapter.release()
+    this.io.release()
   }
 }

@@ -1,4 +1,4 @@
-/** Error numbers are those of this system. */
+/** Sets the error numbers to those of this system. */
 import { constants } from 'node:os'
 import { useErrno } from '../protocol/index.ts'
 

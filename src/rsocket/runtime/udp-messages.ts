@@ -22,7 +22,7 @@ export type FromUdp =
   | { what: 'failed'; id: number; code: string; text: string }
   | { what: 'data'; id: number; data: Uint8Array; address: string; port: number }
 
-/** Words of what is shared for each socket: bytes that wait for the program, how many may, datagrams that were dropped. */
+/** Shared words of each socket: bytes that wait for the program, their limit, and datagrams that were dropped. */
 export const Room = { waiting: 0, limit: 1, dropped: 2 } as const
-/** What a datagram counts beyond its bytes. */
+/** What a datagram counts beside its bytes. */
 export const datagramCost = 256

@@ -1,6 +1,6 @@
 /**
- * The thread that has the UDP sockets of datagram rsockets, as librdmacm has one: so that UDP works while the thread of
- * the sockets blocks, and a socket's port is known as soon as it is bound.
+ * The thread that owns the UDP sockets of datagram rsockets, as librdmacm has one: UDP works while the thread of the
+ * sockets blocks, and a socket's port is known as soon as it is bound.
  */
 import { createSocket, type Socket } from 'node:dgram'
 import type { MessagePort } from 'node:worker_threads'
@@ -27,7 +27,7 @@ function bind(message: Extract<ToUdp, { what: 'bind' }>): void {
   })
   socket.bind({ port: message.port, address }, () => {
     socket.removeAllListeners('error')
-    // A refusal of the peer's system comes here: datagrams may be lost.
+    // An ICMP error arrives here: datagrams may be lost.
     socket.on('error', () => {})
     say({ what: 'bound', id, port: socket.address().port })
   })

@@ -1,8 +1,8 @@
 /**
  * The UDP side of datagram sockets: see udp-service-thread.ts. One service for all sockets of a thread.
  *
- * The thread of the service goes on while the program computes, and then what comes waits here. Of each socket no more may
- * wait than a limit: beyond it the thread drops and counts, as a kernel does with a full receive buffer.
+ * The thread receives while the program computes, and what it receives waits here, for each socket up to a limit. Beyond
+ * that the thread drops and counts, as a kernel does with a full receive buffer.
  */
 import { closeSync, openSync } from 'node:fs'
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads'
@@ -11,12 +11,12 @@ import { Errno, type ErrnoName } from '../protocol/index.ts'
 import { datagramCost, type FromUdp, Room, type ToUdp } from './udp-messages.ts'
 
 export interface UdpOwner {
-  /** More than the socket may keep came. */
+  /** The thread dropped datagrams because the socket's limit was reached. */
   udpDropped(datagrams: number): void
   udpData(data: Uint8Array, address: string, port: number): void
 }
 
-/** `bind` blocks its thread for so long at most. A thread starts in a fraction of a second, on a busy machine in two. */
+/** How long `bind` blocks at most. A thread starts in a fraction of a second, on a busy machine in two. */
 const answerMs = 5000
 
 /** Descriptors that a thread and its first socket need. */
@@ -47,7 +47,7 @@ export class UdpService {
     const entry = entryModule(import.meta.url, './udp-service-thread')
     this.#worker = startThread(entry, { workerData: { port: port2, signal: this.#signal }, transferList: [port2] })
     this.#worker.unref()
-    // Sockets that are there hear nothing more over UDP; the next one starts another thread.
+    // Existing sockets receive nothing more over UDP; the next one starts another thread.
     this.#worker.on('error', (error) => {
       this.#failure = `the thread of the UDP sockets failed: ${error.message}`
       if (service === this) service = undefined
@@ -58,7 +58,7 @@ export class UdpService {
     port1.unref()
   }
 
-  /** The error if there can be none: a thread that cannot start would tell only later, in the event loop. */
+  /** An error if the thread cannot be started: the thread itself would report that only later, in the event loop. */
   static get(): UdpService | { errno: number; text: string } {
     if (service !== undefined) return service
     const descriptors: number[] = []
@@ -83,8 +83,8 @@ export class UdpService {
 
   /**
    * For the event loop, where `bind` must not block until the thread has started: calls `done`, in the context of the
-   * caller, once the thread runs (now, if it does), or with the reason if it fails to. What `get` says of missing
-   * resources is left to `bind`.
+   * caller, once the thread runs (now, if it does), or with the reason if it fails to. Missing resources
+   * are left to `bind`, which reports them.
    */
   static whenRunning(done: (failure?: string) => void): void {
     const one = UdpService.get()
@@ -101,12 +101,12 @@ export class UdpService {
     return this.#running
   }
 
-  /** It runs now, or never will. */
+  /** The thread runs now, or never will. */
   #started(): void {
     const all = [...this.#starting]
     this.#starting.clear()
     this.#worker.unref()
-    // Not from inside a call of the program that takes what has come.
+    // Not from inside a call of the program.
     for (const done of all) inRootContext(() => setImmediate(done, this.#failure))
   }
 
@@ -134,7 +134,7 @@ export class UdpService {
       this.#take(got.message as FromUdp)
   }
 
-  /** Blocks until something may have come, at most so long. */
+  /** Blocks until something may have come, at most `ms`. */
   sleep(ms: number): void {
     const seen = Atomics.load(this.#signal, 0)
     this.pump()
@@ -172,7 +172,7 @@ export class UdpService {
       const left = end - performance.now()
       if (this.#failure !== undefined) return { errno: Errno.EIO, text: this.#failure }
       if (left <= 0) {
-        // Or the port would be taken by nobody, should the thread still come.
+        // Should the thread still start, nobody would own the port.
         this.close(id)
         return {
           errno: Errno.ETIMEDOUT,
@@ -201,7 +201,7 @@ export class UdpService {
     this.#say({ what: 'close', id })
   }
 
-  /** While somebody holds it, what may come keeps the process alive. */
+  /** While a socket holds it, the service keeps the process alive. */
   hold(): void {
     if (this.#holds++ === 0) this.#port.ref()
   }

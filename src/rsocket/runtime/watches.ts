@@ -1,4 +1,4 @@
-/** Who wants to know of a socket's readiness in the event loop. */
+/** Callbacks that the event loop runs while a socket is ready. */
 import { withContext } from '../../memory/index.ts'
 import { POLLERR, POLLHUP } from '../protocol/index.ts'
 
@@ -19,7 +19,7 @@ export class Watches {
   readonly #all = new Set<One>()
   readonly #changed: () => void
 
-  /** `changed` is called when there are more or fewer, or others keep the process alive. */
+  /** `changed` is called when the number of watches changes, or of those that keep the process alive. */
   constructor(changed: () => void) {
     this.#changed = changed
   }

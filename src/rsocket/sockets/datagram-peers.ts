@@ -1,16 +1,16 @@
 /**
  * The addresses that a datagram socket talks with, and its queue pairs: one for each own address that leads to some.
  *
- * Anybody can send a datagram, from any address. So an address is little more than its text until something is sent to
- * it, and there is a limit: then one is forgotten from which, and to which, nothing came lately. It is asked for its queue
- * pair again when it is needed again.
+ * Anybody can send a datagram, from any address. So an address costs little more than its text until something is sent to
+ * it, and their number has a limit. Beyond it, one that was not used lately is forgotten; when it is needed again, it is
+ * asked for its queue pair again.
  */
 
 import { PortSpace } from '../../cm/index.ts'
 import type { AddressHandle } from '../../verbs/index.ts'
 import { formatIp, sameBytes } from '../../wire/index.ts'
 import { countDrop, Errno } from '../protocol/index.ts'
-import { addressBytes, type Hub, type Member, type SocketAddress } from '../runtime/index.ts'
+import { addressBytes, type CmService, type Member, type SocketAddress } from '../runtime/index.ts'
 import { DatagramQp } from './datagram-qp.ts'
 import { errnoOf } from './errors.ts'
 
@@ -18,7 +18,7 @@ export interface Peer {
   readonly address: string
   readonly bytes: Uint8Array
   readonly port: number
-  /** The own queue pair that leads there, once something was sent. */
+  /** Our queue pair that leads there, once something was sent. */
   qp: DatagramQp | undefined
   /** The peer's queue pair, if that is known: its number, the address that it is at, and the path there. */
   qpn: number
@@ -30,13 +30,13 @@ export interface Peer {
   heardMs: number
   askedMs: number
   foreign: boolean
-  /** Something came from there or went there since forgetting came by. */
+  /** It was used since it was last considered for forgetting. */
   used: boolean
 }
 
 /** What a new queue pair needs of its socket. */
 export interface PeerSource {
-  hub: Hub
+  cm: CmService
   own: SocketAddress
   /** Entries of each queue. */
   slots: number
@@ -132,11 +132,11 @@ export class Peers {
     peer.alias = undefined
   }
 
-  /** The peer told its queue pair: a Verbena end at which address, too. */
+  /** The peer told its queue pair; a Verbena end tells its address, too. */
   tells(peer: Peer, qpn: number, address: Uint8Array, foreign: boolean): void {
     peer.foreign = foreign
-    // One address of loopback leads to all, and another process may have the device of the one that UDP uses. Elsewhere
-    // a peer may only speak for itself.
+    // On loopback every address leads to every other, and another process may have the device of the one that UDP uses.
+    // Elsewhere a peer may only speak for itself.
     const at = !foreign && isLoopback(address) && isLoopback(peer.bytes) ? address : peer.bytes
     peer.qpn = qpn
     if (sameBytes(at, peer.at)) return
@@ -155,7 +155,7 @@ export class Peers {
     try {
       peer.handle = peer.qp.createHandle(peer.at)
     } catch {
-      // The device has as many address handles as it can: UDP leads there, too.
+      // The device has no more address handles. UDP leads there, too.
     }
     return peer.handle
   }
@@ -184,15 +184,15 @@ export class Peers {
     try {
       return this.#qpFrom(any ? undefined : own.address, address, port, source)
     } catch (error) {
-      // Another process may have the device of an address of loopback: as for streams, any other address does.
+      // Another process may have the device of a loopback address: as for streams, any other address will do.
       if (any || errnoOf(error).errno !== Errno.EADDRINUSE || !own.address.startsWith('127.')) throw error
       return this.#qpFrom(undefined, address, port, source)
     }
   }
 
   #qpFrom(own: string | undefined, address: string, port: number, source: PeerSource): DatagramQp | undefined {
-    const { hub, slots, member } = source
-    const id = hub.channel.createId(PortSpace.Udp)
+    const { cm, slots, member } = source
+    const id = cm.channel.createId(PortSpace.Udp)
     try {
       id.resolveAddr(own === undefined ? undefined : { address: own, port: 0 }, { address, port })
       if (id.verbs === undefined) return undefined

@@ -21,7 +21,7 @@ import {
   workCompletions,
 } from '../../verbs/index.ts'
 import { encodeDatagramHeader } from '../protocol/index.ts'
-import { Adapter, type Member } from '../runtime/index.ts'
+import { IoContext, type Member } from '../runtime/index.ts'
 
 /** Bytes of a datagram with its header, as in librdmacm. */
 const slotBytes = 2048
@@ -29,7 +29,7 @@ const grhBytes = 40
 const receiveStride = 2112
 
 export class DatagramQp {
-  readonly adapter: Adapter
+  readonly io: IoContext
   /** Own address, 4 or 16 bytes. */
   readonly address: Uint8Array
   /** Longest datagram. */
@@ -48,7 +48,7 @@ export class DatagramQp {
   readonly #free: number[] = []
   readonly #sendAt: number
 
-  /** `count`: places of each queue. */
+  /** `count`: entries of each queue. */
   constructor(context: Context, address: Uint8Array, port: number, count: number, member: Member) {
     this.#context = context
     this.address = address
@@ -56,10 +56,10 @@ export class DatagramQp {
     const { linkLayer, activeMtu } = context.queryPort(1)
     this.#ethernet = linkLayer === LinkLayer.Ethernet
     this.longest = Math.min(slotBytes, activeMtu) - this.#header.length
-    this.adapter = Adapter.acquire(context)
-    const { pd } = this.adapter
-    this.#sendCq = this.adapter.createCq(count, { member })
-    this.#recvCq = this.adapter.createCq(count, { member })
+    this.io = IoContext.acquire(context)
+    const { pd } = this.io
+    this.#sendCq = this.io.createCq(count, { member })
+    this.#recvCq = this.io.createCq(count, { member })
     this.#qp = pd.createQp({
       type: QpType.UD,
       sendCq: this.#sendCq,
@@ -92,10 +92,10 @@ export class DatagramQp {
 
   /** The path to an address. Throws a VerbsError if the device has no more address handles. */
   createHandle(address: Uint8Array): AddressHandle {
-    return this.adapter.pd.createAh(this.#attr(address))
+    return this.io.pd.createAh(this.#attr(address))
   }
 
-  #attr(address: Uint8Array): Parameters<Adapter['pd']['createAh']>[0] {
+  #attr(address: Uint8Array): Parameters<IoContext['pd']['createAh']>[0] {
     const context = this.#context
     if (!this.#ethernet) {
       // In a segment every address of the host is this adapter; another one is named by its GID.
@@ -168,7 +168,7 @@ export class DatagramQp {
     this.#recvCq.close()
     this.#region.close()
     this.#context.free(this.#memory)
-    this.adapter.release()
+    this.io.release()
   }
 }
 

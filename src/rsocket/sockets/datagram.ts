@@ -1,10 +1,10 @@
 /**
  * A datagram socket: `rsocket(AF_INET, SOCK_DGRAM)`. The first datagrams to an address go over UDP, with a header that
- * tells the sender's queue pair; the peer answers with its own, and from then on datagrams go from one UD queue pair to
+ * carries the sender's queue pair; the peer answers with its own, and from then on datagrams go from one UD queue pair to
  * the other. One that is longer than a slot of a queue pair stays on UDP, between two Verbena ends.
  *
- * Nobody tells that a peer is gone or has come back with another queue pair. So an address from which nothing came for a
- * second is asked again.
+ * A peer that is gone, or has come back with another queue pair, does not say so. So an address from which nothing came for
+ * a second is asked again.
  */
 import { formatIp } from '../../wire/index.ts'
 import {
@@ -38,12 +38,12 @@ import {
   udpHeaderBytes,
 } from '../protocol/index.ts'
 import {
-  type Adapter,
+  activate,
   addressError,
+  CmService,
   familyName,
   forget,
-  Hub,
-  heat,
+  type IoContext,
   type Member,
   notAnAddress,
   type SocketAddress,
@@ -60,11 +60,11 @@ import type { RSocketLike, RSocketOptions } from './types.ts'
 /** Longest datagram of UDP. */
 const longestUdp = 65_507
 const slotBytes = 2048
-/** What a datagram that waits to be read counts beyond its bytes: empty ones take memory, too. */
+/** What a datagram that waits to be read counts beside its bytes: empty ones take memory, too. */
 const waitingCost = 64
-/** So long a peer may say nothing before it is asked for its queue pair again. */
+/** How long a peer may be silent before it is asked for its queue pair again. */
 const silenceMs = 1000
-/** What a blocking call waits for comes from two sides: it looks at each so often. */
+/** A blocking call waits for the UDP thread and for the device: it polls each this often. */
 const sliceMs = 2
 /** In the reserved byte of the UDP header: a Verbena end takes longer datagrams over UDP than librdmacm. */
 const mark = 0x56
@@ -78,7 +78,7 @@ interface Received {
 export class RDatagram implements RSocketLike, Member, UdpOwner {
   readonly family: number
   readonly type: number = SOCK_DGRAM
-  readonly adapter: Adapter | null = null
+  readonly io: IoContext | null = null
   readonly #device: RSocketOptions['device']
   readonly #options: SocketOptions = new SocketOptions()
   readonly #watches: Watches = new Watches(() => this.#hold())
@@ -86,7 +86,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   readonly #counters: Counters = new Counters()
   #queue: Received[] = []
   #queueBytes = 0
-  #hub: Hub | undefined
+  #cm: CmService | undefined
   #service: UdpService | undefined
   #id = 0
   #name: Required<SocketAddress> | undefined
@@ -142,7 +142,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     this.#service = service
     this.#id = bound.id
     if (broadcast) service.setBroadcast(this.#id, true)
-    this.#hub = Hub.acquire(this.#device, true)
+    this.#cm = CmService.acquire(this.#device, true)
     this.#name = { address: addr.address, port: bound.port, family: six ? 'IPv6' : 'IPv4' }
     this.#hold()
     return 0
@@ -159,7 +159,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     return this.bind({ address: this.family === AF_INET6 ? '::' : '0.0.0.0', port: 0 })
   }
 
-  /** Chooses the address for `send`, from which alone datagrams are received; an empty address takes it away. */
+  /** Chooses the address for `send`, from which alone datagrams are received; an empty address removes it. */
   connect(addr: SocketAddress): number {
     if (addr.address === '') {
       this.#choose(undefined)
@@ -186,13 +186,13 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     if (peer.qp !== undefined) return peer.qp
     const { receiveBufferBytes, sqSize, rqSize } = this.#options.stream
     const slots = Math.max(4, Math.min(sqSize, rqSize, Math.floor(receiveBufferBytes / slotBytes)))
-    const found = this.#peers.resolve(peer, { hub: this.#hub!, own: this.#name!, slots, member: this })
+    const found = this.#peers.resolve(peer, { cm: this.#cm!, own: this.#name!, slots, member: this })
     if ('errno' in found) {
       this.#peers.forget(peer)
       this.reason = found.text
       return -found.errno
     }
-    if (found.isNew && this.#held) found.qp.adapter.addMember(this.#heldRef)
+    if (found.isNew && this.#held) found.qp.io.addMember(this.#heldRef)
     return found.qp
   }
 
@@ -233,7 +233,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     while (!qp.send(buffer, handle, peer.qpn)) {
       if ((flags & MSG_DONTWAIT) !== 0 || this.#nonBlocking) return -Errno.EAGAIN
       qp.arm()
-      if (!qp.sendable) qp.adapter.sleep(sliceMs)
+      if (!qp.sendable) qp.io.sleep(sliceMs)
     }
     return this.#sent(buffer)
   }
@@ -259,7 +259,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
 
   // --- receiving ---------------------------------------------------------------------------------------------------
 
-  /** From the service: so many datagrams were dropped. */
+  /** From the service: datagrams were dropped. */
   udpDropped(datagrams: number): void {
     this.#counters.datagramsDropped += datagrams
     countDrop('udpDropped', datagrams)
@@ -268,7 +268,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   /** From the service: a datagram came over UDP. */
   udpData(bytes: Uint8Array, address: string, port: number): void {
     const header = decodeUdpHeader(bytes)
-    // Nobody could answer what comes from port 0.
+    // Port 0 cannot be answered.
     const peer = header === undefined || port === 0 ? undefined : this.#peers.find(address, port)
     if (header === undefined || peer === undefined) {
       this.#counters.datagramsDropped++
@@ -277,7 +277,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     this.#peers.tells(peer, header.qpn, header.address, bytes[7] !== mark)
     peer.heardMs = performance.now()
     if (header.op === UdpOp.Data) {
-      // Without a path back nobody could answer it.
+      // Without a path back it cannot be answered.
       const qp = this.#qpTo(peer)
       if (typeof qp === 'number') {
         this.#counters.datagramsDropped++
@@ -286,7 +286,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
       this.#sendUdp(peer, qp, UdpOp.Control, new Uint8Array(0))
       this.#arrived(bytes.slice(header.length), address, port)
     }
-    if (this.#watches.size > 0) heat(this)
+    if (this.#watches.size > 0) activate(this)
   }
 
   readonly #takeDatagram = (bytes: Uint8Array): void => {
@@ -307,7 +307,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   #arrived(data: Uint8Array, address: string, port: number): void {
     const only = this.#peer
     const wrong = only !== undefined && (only.address !== address || only.port !== port)
-    // As with UDP, what nobody reads in time is lost.
+    // As with UDP, what is not read in time is lost.
     const bytes = data.length + waitingCost
     const full = this.#queueBytes + bytes > this.#options.stream.receiveBufferBytes && this.#queue.length > 0
     if (wrong || full) {
@@ -355,7 +355,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     for (const qp of this.#peers.qps) qp.arm()
     if (this.#process() > 0) return
     const [qp] = this.#peers.qps
-    if (qp !== undefined) qp.adapter.sleep(sliceMs)
+    if (qp !== undefined) qp.io.sleep(sliceMs)
     else this.#service!.sleep(sliceMs)
     this.#process()
   }
@@ -400,7 +400,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
 
   watch(events: number, callback: (revents: number) => void): Watch {
     const watch = this.#watches.add(events, callback)
-    heat(this)
+    activate(this)
     return watch
   }
 
@@ -414,7 +414,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   arm(): boolean {
     if (this.#closed) return false
     for (const qp of this.#peers.qps) qp.arm()
-    // What came before that makes no event, nor does what another socket has taken from the service for this one.
+    // What came before makes no event, nor does what another socket has taken from the service for this one.
     return this.turn()
   }
 
@@ -429,15 +429,15 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     const ref = this.#watches.held
     if (held === this.#held && ref === this.#heldRef) return
     if (this.#held) {
-      for (const qp of this.#peers.qps) qp.adapter.dropMember(this, this.#heldRef)
+      for (const qp of this.#peers.qps) qp.io.dropMember(this, this.#heldRef)
       if (this.#heldRef) this.#service!.unhold()
     }
     this.#held = held
     this.#heldRef = held && ref
     if (!held) return
-    for (const qp of this.#peers.qps) qp.adapter.addMember(ref)
+    for (const qp of this.#peers.qps) qp.io.addMember(ref)
     if (ref) this.#service!.hold()
-    heat(this)
+    activate(this)
   }
 
   // --- names, options, the end -------------------------------------------------------------------------------------
@@ -493,7 +493,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     this.#closed = true
     this.#service?.close(this.#id)
     this.#peers.close()
-    this.#hub?.release(true)
+    this.#cm?.release(true)
     this.#queue = []
     return 0
   }

@@ -1,7 +1,7 @@
 /** Errors of the promise forms, with Node's codes. */
 import { Errno, type ErrnoName, errnoName, errnoText } from '../protocol/index.ts'
 
-/** What failed, as Node's system errors say it: `code` is the name, `errno` the negative number, `syscall` the call. */
+/** What failed, in the form of Node's system errors: `code` is the name, `errno` the negative number, `syscall` the call. */
 export class RSocketError extends Error {
   override readonly name = 'RSocketError'
   readonly code: ErrnoName

@@ -8,11 +8,11 @@
 import { type CmEvent, CmEventType, type CmId, PortSpace } from '../../cm/index.ts'
 import { AF_INET6, countDrop, countProtocolError, decodeConnData, Errno, Feature } from '../protocol/index.ts'
 import {
+  activate,
   addressError,
   type CmOwner,
+  CmService,
   connectionParam,
-  Hub,
-  heat,
   notAnAddress,
   type SocketAddress,
   Stream,
@@ -25,7 +25,7 @@ const defaultBacklog = 511
 
 export abstract class Establishing extends Ready implements CmOwner {
   protected backlog: number = defaultBacklog
-  /** Connections that wait for `accept`, and for those under way the one who asked. */
+  /** Connections that wait for `accept`, and those that are being made; of the latter `listener` is this socket. */
   protected readonly accepted: Establishing[] = []
   protected readonly arriving: Set<Establishing> = new Set()
   protected listener: Establishing | undefined
@@ -34,14 +34,14 @@ export abstract class Establishing extends Ready implements CmOwner {
   /** A socket of the same kind for a connection that arrives. */
   protected abstract another(): Establishing
 
-  /** Of a connection that was asked for as a trunk: it is one from now on, and no connection for `accept`. */
+  /** Makes a trunk of a connection that the peer asked for as one: it is not for `accept`. False if it is none. */
   protected abstract becomesTrunk(listener: Establishing): boolean
 
   protected get acceptable(): number {
     return this.accepted.length
   }
 
-  /** Whether as many connections wait for `accept`, or are being made, as may. */
+  /** Whether the backlog is reached by connections that wait for `accept` or are being made. */
   protected get acceptQueueFull(): boolean {
     return this.accepted.length + this.arriving.size >= this.backlog
   }
@@ -54,9 +54,9 @@ export abstract class Establishing extends Ready implements CmOwner {
   }
 
   protected makeId(): CmId {
-    this.hub ??= Hub.acquire(this.device)
+    this.cm ??= CmService.acquire(this.device)
     if (this.id === undefined) {
-      this.id = this.hub.channel.createId(PortSpace.Tcp, { context: this })
+      this.id = this.cm.channel.createId(PortSpace.Tcp, { context: this })
       if (this.options.reuseAddr) this.id.setOption('reuseAddr', true)
       if (this.options.v6Only) this.id.setOption('afOnly', true)
       if (this.options.tos !== 0) this.id.setOption('tos', this.options.tos)
@@ -100,13 +100,13 @@ export abstract class Establishing extends Ready implements CmOwner {
   protected nextAccepted(): Establishing | number {
     const socket = this.tryAccept()
     if (socket !== -Errno.EAGAIN || this.nonBlocking) return socket
-    while (this.accepted.length === 0) this.hub!.sleep(Number.POSITIVE_INFINITY)
+    while (this.accepted.length === 0) this.cm!.sleep(Number.POSITIVE_INFINITY)
     return this.accepted.shift()!
   }
 
   protected tryAccept(): Establishing | number {
     if (this.state !== 'listening') return this.closed ? -Errno.EBADF : -Errno.EINVAL
-    if (this.accepted.length === 0) this.hub!.pump()
+    if (this.accepted.length === 0) this.cm!.pump()
     return this.accepted.shift() ?? -Errno.EAGAIN
   }
 
@@ -123,9 +123,9 @@ export abstract class Establishing extends Ready implements CmOwner {
     }
     const socket = this.another()
     socket.options = this.options.inherit()
-    // Who asks for a trunk gets one.
+    // A peer that asks for a trunk gets one.
     socket.options.stream.share = ((data.extension?.features ?? 0) & Feature.Trunk) !== 0
-    socket.hub = Hub.acquire(this.device)
+    socket.cm = CmService.acquire(this.device)
     socket.id = id
     socket.listener = this
     socket.state = 'connecting'
@@ -136,7 +136,7 @@ export abstract class Establishing extends Ready implements CmOwner {
       socket.make(id)
       id.accept({ ...connectionParam, privateData: socket.own!.privateData })
     } catch (error) {
-      // Nothing is left for one more: the peer is refused, and those that are there go on.
+      // Resources are exhausted: the peer is rejected, and existing connections go on.
       socket.caught(error)
       countDrop('connectionsRefused')
       try {
@@ -155,7 +155,7 @@ export abstract class Establishing extends Ready implements CmOwner {
     if (result !== -Errno.EINPROGRESS || this.nonBlocking) return result
     while (this.state === 'connecting') {
       this.opening?.process()
-      if ((this.state as State) === 'connecting') this.hub!.sleep(this.opening === null ? Number.POSITIVE_INFINITY : 1)
+      if ((this.state as State) === 'connecting') this.cm!.sleep(this.opening === null ? Number.POSITIVE_INFINITY : 1)
     }
     return this.takeError()
   }
@@ -185,8 +185,8 @@ export abstract class Establishing extends Ready implements CmOwner {
       return this.caught(error)
     }
     this.hold()
-    this.hub!.pump()
-    // What could not even be tried fails at once.
+    this.cm!.pump()
+    // What cannot be tried fails at once.
     return (this.state as State) === 'failed' ? this.takeError() : -Errno.EINPROGRESS
   }
 
@@ -203,7 +203,7 @@ export abstract class Establishing extends Ready implements CmOwner {
       const { errno, message } = errnoOf(error)
       this.connectFailed(errno, message)
     }
-    if (this.watches.size > 0) heat(this)
+    if (this.watches.size > 0) activate(this)
   }
 
   private handleCm(event: CmEvent): void {
@@ -262,7 +262,7 @@ export abstract class Establishing extends Ready implements CmOwner {
     listener.arriving.delete(this)
     if (this.becomesTrunk(listener)) return
     listener.accepted.push(this)
-    if (listener.watches.size > 0) heat(listener)
+    if (listener.watches.size > 0) activate(listener)
   }
 
   protected connectFailed(errno: number, reason: string): void {
@@ -282,13 +282,13 @@ export abstract class Establishing extends Ready implements CmOwner {
     }
   }
 
-  /** The one who listens expects this connection no more. */
+  /** The listener no longer expects this connection. */
   protected left(): void {
     const listener = this.listener
     if (listener !== undefined) listener.arriving.delete(this)
   }
 
-  /** Of an arriving connection that comes to nothing. */
+  /** Gives up an arriving connection. */
   protected abandon(): void {
     this.left()
     this.state = 'closed'
@@ -302,21 +302,21 @@ export abstract class Establishing extends Ready implements CmOwner {
     if (connection === null || (this.state !== 'connected' && this.state !== 'closing')) return
     connection.process()
     connection.peerLeft = true
-    if (this.state === 'closing') heat(this)
-    connection.end(Errno.ECONNRESET, 'the peer is gone without a goodbye')
+    if (this.state === 'closing') activate(this)
+    connection.end(Errno.ECONNRESET, 'the peer ended without disconnecting')
   }
 
   protected dropId(): void {
     this.id?.close()
     this.id = undefined
-    this.hub?.release()
-    this.hub = undefined
+    this.cm?.release()
+    this.cm = undefined
   }
 
-  /** Gives everything of the device back. */
+  /** Releases everything of the device. */
   protected release(): void {
     this.heldDrop()
-    // The streams that others have on this connection end before what it consists of is given back.
+    // Streams of other sockets on this connection end before its resources are released.
     this.trunk?.end(this.connection?.error ?? 0, this.reason)
     this.trunk = null
     this.lastCounters = this.connection?.counters
@@ -327,8 +327,8 @@ export abstract class Establishing extends Ready implements CmOwner {
     this.stream = null
     this.own = null
     this.connection = null
-    this.patience = null
-    this.hub?.release()
-    this.hub = undefined
+    this.waiter = null
+    this.cm?.release()
+    this.cm = undefined
   }
 }

@@ -3,14 +3,14 @@ import { nowNs } from '../../memory/index.ts'
 import { Errno, POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLPRI } from '../protocol/index.ts'
 import type { RSocketLike } from './types.ts'
 
-/** `struct pollfd`; `revents` is filled in. Null in place of a socket is passed over. */
+/** `struct pollfd`; `revents` is filled in. A null socket is ignored. */
 export interface PollFd {
   fd: RSocketLike | null
   events: number
   revents: number
 }
 
-/** So long all are looked at again and again; then the thread sleeps between two looks. */
+/** How long all sockets are polled; then the thread sleeps between two polls. */
 const spinNs = 50e3
 /** The longest sleep, when sockets wait for several devices, or for connections. */
 const mixedMs = 2
@@ -23,7 +23,7 @@ interface Sleeper {
 
 /** The part of a socket that waiting for several of them needs. */
 export interface Pollable {
-  /** From now on the sleeper wakes up for what comes; null if nobody does. Look once more afterwards. */
+  /** What to sleep on: it is armed for this socket; null if there is none. Poll once more afterwards. */
   prepareSleep(): Sleeper | null
 }
 
@@ -41,8 +41,8 @@ function look(fds: readonly PollFd[]): number {
 }
 
 /**
- * Waits until something of what is asked for is true of one of the sockets, at most `timeoutMs` (−1: for ever; 0: just
- * looks). How many have something; their `revents` say what.
+ * Waits until something of what is asked for is true of one of the sockets, at most `timeoutMs` (−1: no limit; 0:
+ * polls once). How many have something; their `revents` say what.
  */
 export function rpoll(fds: PollFd[], timeoutMs = -1): number {
   const end = timeoutMs < 0 ? Number.POSITIVE_INFINITY : performance.now() + timeoutMs

@@ -12,13 +12,13 @@ import {
   type Trunk,
 } from '../protocol/index.ts'
 import {
-  type Adapter,
-  Hub,
-  heat,
-  type Line,
+  activate,
+  type BoundLink,
+  CmService,
+  type IoContext,
   type Member,
-  Patience,
   type SocketAddress,
+  SpinWaiter,
   type Stream,
   type Watch,
   Watches,
@@ -36,12 +36,12 @@ export abstract class Ready implements Member {
   protected state: State = 'idle'
   protected nonBlocking = false
   protected descriptorFlags = 0
-  protected hub: Hub | undefined
+  protected cm: CmService | undefined
   protected id: CmId | undefined
   protected pendingError = 0
   protected why = ''
   protected readonly watches: Watches = new Watches(() => this.hold())
-  protected heldBy: Hub | Adapter | null = null
+  protected heldBy: CmService | IoContext | null = null
   protected heldRef = false
   protected deadline: NodeJS.Timeout | undefined
   protected keepAlive: NodeJS.Timeout | undefined
@@ -49,16 +49,16 @@ export abstract class Ready implements Member {
   protected lastCounters: RSocketCounters | undefined
   /** The connection with a queue pair of its own; null for a stream of a trunk. */
   protected own: Stream | null = null
-  /** Of a socket that carries others, and of one that opens a stream. */
+  /** The trunk of a socket that carries others, and the one on which this socket is opening a stream. */
   trunk: Trunk | null = null
   protected opening: Trunk | null = null
   onSettled: ((errno: number) => void) | null = null
   /** Names of the ends of a stream of a trunk. */
   protected names: { own: Required<SocketAddress>; peer: Required<SocketAddress> } | undefined
   // Plain fields: these are read with every byte.
-  protected stream: Line | null = null
+  protected stream: BoundLink | null = null
   protected connection: StreamLink | null = null
-  protected patience: Patience | null = null
+  protected waiter: SpinWaiter | null = null
 
   /** Use `rsocket`. */
   constructor(family: number, options: RSocketOptions = {}) {
@@ -68,7 +68,7 @@ export abstract class Ready implements Member {
 
   /** Connections that wait for `accept`. */
   protected abstract get acceptable(): number
-  /** Says that this end closes; true when that and all before it has arrived, or never will. */
+  /** Tells the peer that this end closes; true when that and all before it has arrived, or never will. */
   protected abstract goodbye(): boolean
   /** Ends the socket for good. */
   protected abstract finish(): void
@@ -82,8 +82,8 @@ export abstract class Ready implements Member {
     return this.why !== '' ? this.why : (this.connection?.reason ?? '')
   }
 
-  get adapter(): Adapter | null {
-    return this.stream?.adapter ?? null
+  get io(): IoContext | null {
+    return this.stream?.io ?? null
   }
 
   /** Whether both ends are Verbena's and use more than version 1. */
@@ -101,7 +101,7 @@ export abstract class Ready implements Member {
     return this.failWith(errno, message)
   }
 
-  /** The error that is to be told, once. */
+  /** The pending error, which is reported once. */
   protected takeError(): number {
     const error = this.pendingError
     this.pendingError = 0
@@ -111,10 +111,10 @@ export abstract class Ready implements Member {
   // --- connected ---------------------------------------------------------------------------------------------------
 
   /** The only way to be connected, whatever the connection is and however it was made. */
-  protected becomeConnected(line: Line): void {
+  protected becomeConnected(line: BoundLink): void {
     this.stream = line
     this.connection = line.connection
-    this.patience = new Patience(line, this.hub!, this.options)
+    this.waiter = new SpinWaiter(line, this.cm!, this.options)
     this.state = 'connected'
     this.hold()
     this.startKeepAlive()
@@ -124,21 +124,21 @@ export abstract class Ready implements Member {
   protected startKeepAlive(): void {
     clearInterval(this.keepAlive)
     this.keepAlive = undefined
-    this.patience!.keepAliveMs = Number.POSITIVE_INFINITY
+    this.waiter!.keepAliveMs = Number.POSITIVE_INFINITY
     if (!this.options.keepAlive) return
     const ms = Math.min(this.options.keepIdleSeconds * 1000, 0x7fffffff)
     this.keepAlive = setInterval(() => {
       this.connection?.sendKeepalive()
-      if (this.watches.size > 0) heat(this)
+      if (this.watches.size > 0) activate(this)
     }, ms).unref()
-    this.patience!.keepAliveMs = ms
+    this.waiter!.keepAliveMs = ms
   }
 
   // --- readiness ---------------------------------------------------------------------------------------------------
 
   poll(events: number): number {
     if (this.state === 'connecting' || this.state === 'listening') {
-      this.hub!.pump()
+      this.cm!.pump()
       this.opening?.process()
     } else if (this.connection !== null) {
       this.connection.process()
@@ -146,7 +146,7 @@ export abstract class Ready implements Member {
     }
     const ready = this.ready()
     const asked = events | POLLERR | POLLHUP
-    const attended = this.connection !== null && (ready & events) === 0 && this.patience?.attend() === true
+    const attended = this.connection !== null && (ready & events) === 0 && this.waiter?.attend() === true
     return (attended ? this.ready() : ready) & asked
   }
 
@@ -172,7 +172,7 @@ export abstract class Ready implements Member {
 
   watch(events: number, callback: (revents: number) => void): Watch {
     const watch = this.watches.add(events, callback)
-    heat(this)
+    activate(this)
     return watch
   }
 
@@ -195,31 +195,31 @@ export abstract class Ready implements Member {
 
   arm(): boolean {
     this.connection?.arm()
-    // What came before that makes no event.
+    // What came before makes no event.
     return this.turn()
   }
 
-  /** For `rpoll`: from now on the one that is returned wakes up for this socket; null if nobody does. */
+  /** For `rpoll`: what to sleep on, armed for this socket; null if there is none. */
   prepareSleep(): { sleep(ms: number): void } | null {
     if (this.connection !== null && this.state === 'connected') {
       this.connection.arm()
-      return this.stream!.adapter
+      return this.stream!.io
     }
-    return this.hub ?? null
+    return this.cm ?? null
   }
 
-  /** Sees to it that the right one gives this socket time in the event loop: the device, or connection management. */
+  /** Chooses what drives this socket in the event loop: the device, or connection management. */
   protected hold(): void {
     const wanted = this.watches.size > 0 || this.state === 'closing'
     const by = !wanted
       ? null
       : this.stream !== null && this.state !== 'connecting'
-        ? this.stream.adapter
-        : this.heldHub()
+        ? this.stream.io
+        : this.heldService()
     const ref = this.state === 'closing' || this.watches.held
     if (by === this.heldBy && ref === this.heldRef) return
-    if (by === this.heldBy && by !== null && !(by instanceof Hub)) {
-      // HTTP clients do this with every request.
+    if (by === this.heldBy && by !== null && !(by instanceof CmService)) {
+      // HTTP clients take this path with every request.
       by.ref(ref ? 1 : -1)
       this.heldRef = ref
       return
@@ -227,22 +227,22 @@ export abstract class Ready implements Member {
     this.heldDrop()
     this.heldBy = by
     this.heldRef = ref
-    if (by instanceof Hub) by.follow(ref)
+    if (by instanceof CmService) by.follow(ref)
     else if (by !== null) {
       by.addMember(ref)
-      // It may have been hot, and then no event tells of what comes.
-      heat(this)
+      // It may have been active, and then no event reports what comes.
+      activate(this)
     }
   }
 
-  protected heldHub(): Hub | null {
-    return this.state === 'connecting' || this.state === 'listening' ? this.hub! : null
+  protected heldService(): CmService | null {
+    return this.state === 'connecting' || this.state === 'listening' ? this.cm! : null
   }
 
   protected heldDrop(): void {
     const by = this.heldBy
     this.heldBy = null
-    if (by instanceof Hub) by.unfollow(this.heldRef)
+    if (by instanceof CmService) by.unfollow(this.heldRef)
     else by?.dropMember(this, this.heldRef)
   }
 }

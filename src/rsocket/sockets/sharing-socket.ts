@@ -1,5 +1,14 @@
 import { Errno, type StreamConnection, type Trunk, type TrunkStream } from '../protocol/index.ts'
-import { Adapter, type Carrier, Hub, heat, keepTrunk, named, Route, type SocketAddress } from '../runtime/index.ts'
+import {
+  activate,
+  type Carrier,
+  CmService,
+  IoContext,
+  keepTrunk,
+  named,
+  Route,
+  type SocketAddress,
+} from '../runtime/index.ts'
 import { Establishing } from './establishing.ts'
 import type { State } from './readiness.ts'
 
@@ -24,10 +33,10 @@ export abstract class Sharing extends Establishing implements Carrier {
     return true
   }
 
-  /** Over a trunk to that address, which is made if there is none. */
+  /** Connects over the trunk to that address, which is made if there is none. */
   protected connectShared(addr: SocketAddress): number {
-    this.hub ??= Hub.acquire(this.device)
-    const { routes, alone } = this.hub
+    this.cm ??= CmService.acquire(this.device)
+    const { routes, alone } = this.cm
     const key = `${addr.address} ${addr.port}`
     if (alone.has(key)) return this.connectAlone(addr)
     this.state = 'connecting'
@@ -60,16 +69,16 @@ export abstract class Sharing extends Establishing implements Carrier {
     return (this.state as State) === 'failed' ? this.takeError() : -Errno.EINPROGRESS
   }
 
-  /** With a queue pair of its own, which the peer must not take for a trunk. */
+  /** Connects with a queue pair of its own, which the peer must not take for a trunk. */
   private connectAlone(addr: SocketAddress): number {
     this.options.stream.share = false
     return this.connectPlain(addr)
   }
 
-  /** What could not even be tried has failed. */
+  /** What cannot be tried has failed. */
   private settle(errno: number): void {
     this.pendingError = errno
-    if (this.watches.size > 0) heat(this)
+    if (this.watches.size > 0) activate(this)
   }
 
   /** Takes the connection of another socket, which is closed then. */
@@ -85,7 +94,7 @@ export abstract class Sharing extends Establishing implements Carrier {
     other.connection = null
     other.close()
     this.becomeConnected(own)
-    if (this.watches.size > 0) heat(this)
+    if (this.watches.size > 0) activate(this)
     return true
   }
 
@@ -98,37 +107,37 @@ export abstract class Sharing extends Establishing implements Carrier {
       if (this.state !== 'connecting') stream.disconnect()
       else if (errno !== 0) this.connectFailed(errno, `${carrier.peerText()} refused the stream`)
       else this.attach(stream, carrier, true)
-      if (this.watches.size > 0) heat(this)
+      if (this.watches.size > 0) activate(this)
     }
     if (!trunk.open) stream.carrierEnded(trunk.carrier.error || Errno.ECONNRESET, trunk.carrier.reason)
   }
 
-  /** This socket is the end of a stream of a trunk. */
+  /** Makes this socket the end of a stream of a trunk. */
   private attach(stream: TrunkStream, carrier: Sharing, connecting: boolean): void {
     // The carrier may be gone before this socket is.
-    const adapter = Adapter.acquire(carrier.adapter!.context)
+    const io = IoContext.acquire(carrier.io!.context)
     const close = (): void => {
       stream.end(Errno.ECONNRESET, 'closed')
-      adapter.release()
+      io.release()
     }
-    stream.onNews = () => heat(this)
-    this.hub ??= Hub.acquire(this.device)
+    stream.onNews = () => activate(this)
+    this.cm ??= CmService.acquire(this.device)
     const own = named(carrier.id!.localAddress)
     const peer = named(carrier.id!.peerAddress!)
     if (connecting) own.port = stream.port
     else peer.port = stream.port
     this.names = { own, peer }
-    this.becomeConnected({ adapter, connection: stream, close })
+    this.becomeConnected({ io, connection: stream, close })
   }
 
-  /** A stream that the peer opens on a trunk to this listener; false if it is refused. */
+  /** The peer opens a stream on a trunk to this listener; false rejects it. */
   private arriveShared(stream: TrunkStream, carrier: Sharing): boolean {
     if (this.state !== 'listening' || this.acceptQueueFull || carrier.closed) return false
     const socket = this.another()
     socket.options = this.options.inherit()
     socket.attach(stream, carrier, false)
     this.accepted.push(socket)
-    if (this.watches.size > 0) heat(this)
+    if (this.watches.size > 0) activate(this)
     return true
   }
 
@@ -136,7 +145,7 @@ export abstract class Sharing extends Establishing implements Carrier {
     return this.options.maxStreams
   }
 
-  /** Of a socket that shall carry others: its connection, if the peer agrees. */
+  /** The connection of a socket that may carry others, if the peer agrees. */
   get trunkConnection(): StreamConnection | null {
     const connection = this.own?.connection
     return connection?.trunk === true ? connection : null

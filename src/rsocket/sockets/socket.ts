@@ -28,16 +28,16 @@ import {
   SOL_SOCKET,
   setOption,
 } from '../protocol/index.ts'
-import { heat, named, type SocketAddress, Wanted } from '../runtime/index.ts'
+import { activate, named, type SocketAddress, Wanted } from '../runtime/index.ts'
 import { RSocketError } from './errors.ts'
 import { Sharing } from './sharing-socket.ts'
 import type { RSocketLike } from './types.ts'
 
-/** What was sent has so long to arrive after `close`, unless SO_LINGER says something else. */
+/** How long what was sent may take to arrive after `close`, unless SO_LINGER says otherwise. */
 const closeMs = 10_000
-/** Below this copying is cheaper than looking whether the memory is registered. */
+/** Below this, copying is cheaper than looking up whether the memory is registered. */
 const directBytes = 4096
-/** On devices that work in this thread a direct send waits for the peer's acknowledgement: worth it for large ones. */
+/** On devices that this thread drives, a direct send waits for the peer's acknowledgement: worth it for large ones. */
 const directBytesDriven = 1 << 18
 
 export class RSocket extends Sharing implements RSocketLike {
@@ -52,9 +52,9 @@ export class RSocket extends Sharing implements RSocketLike {
     const length = buffer.length - from
     if (connection === null || this.state !== 'connected') return this.notConnected()
     if (this.mappings?.pending === true && !this.tellMappings(nonBlocking)) return this.sendError()
-    if (length >= directBytes && !nonBlocking && this.own?.adapter.hasPieces === true) {
-      const { adapter } = this.own
-      const lkey = length >= (adapter.driven ? directBytesDriven : directBytes) ? adapter.lkeyOf(buffer) : -1
+    if (length >= directBytes && !nonBlocking && this.own?.io.hasPieces === true) {
+      const { io } = this.own
+      const lkey = length >= (io.driven ? directBytesDriven : directBytes) ? io.lkeyOf(buffer) : -1
       if (lkey >= 0) return this.sendDirect(buffer, lkey)
     }
     let taken = connection.send(buffer, from, length)
@@ -62,7 +62,7 @@ export class RSocket extends Sharing implements RSocketLike {
       connection.process()
       const n = connection.send(buffer, from + taken, length - taken)
       taken += n
-      if (n === 0 && (nonBlocking || !this.patience!.wait(Wanted.Write))) break
+      if (n === 0 && (nonBlocking || !this.waiter!.wait(Wanted.Write))) break
     }
     return taken > 0 || length === 0 ? taken : this.sendError()
   }
@@ -74,11 +74,11 @@ export class RSocket extends Sharing implements RSocketLike {
     while (taken < length && connection.writable) {
       const n = connection.sendDirect(byteOffset + taken, lkey, length - taken)
       taken += n
-      if (n === 0) this.patience!.wait(Wanted.Write)
+      if (n === 0) this.waiter!.wait(Wanted.Write)
     }
     // The memory is the caller's again when this returns.
     const last = connection.lastPosted
-    while (!connection.isDone(last)) this.patience!.wait(Wanted.Done)
+    while (!connection.isDone(last)) this.waiter!.wait(Wanted.Done)
     return taken > 0 ? taken : this.sendError()
   }
 
@@ -109,10 +109,10 @@ export class RSocket extends Sharing implements RSocketLike {
       if (n > 0) continue
       if (!connection.readable) return taken > 0 ? taken : this.endOfStream()
       if ((flags & MSG_DONTWAIT) !== 0 || this.nonBlocking) {
-        if (taken === 0) this.patience?.attend()
+        if (taken === 0) this.waiter?.attend()
         return taken > 0 ? taken : -Errno.EAGAIN
       }
-      this.patience!.wait(Wanted.Read)
+      this.waiter!.wait(Wanted.Read)
       taken += connection.recv(buffer, taken, length - taken, peek)
     }
     return taken
@@ -193,10 +193,10 @@ export class RSocket extends Sharing implements RSocketLike {
     }
     connection.process()
     const { lingerSeconds } = this.options
-    // What was sent before SHUT_RDWR is still to arrive; a peer that has closed takes nothing more.
+    // What was sent before SHUT_RDWR must still arrive; a peer that has closed takes nothing more.
     const over = !connection.open && (!connection.closedHere || connection.settled)
     if (over || lingerSeconds === 0) {
-      // With a linger of 0 what was sent is given up, and the peer sees a reset.
+      // With a linger of 0, unsent data is discarded, and the peer sees a reset.
       this.finish()
       return 0
     }
@@ -205,16 +205,16 @@ export class RSocket extends Sharing implements RSocketLike {
     else if (this.nonBlocking) {
       this.deadline = setTimeout(() => this.finish(), limitMs)
       this.hold()
-      heat(this)
+      activate(this)
     } else {
       const end = performance.now() + limitMs
-      while (!this.goodbye() && performance.now() < end) this.patience!.wait(Wanted.Done, end)
+      while (!this.goodbye() && performance.now() < end) this.waiter!.wait(Wanted.Done, end)
       this.finish()
     }
     return 0
   }
 
-  /** Says that this end closes; true when that and all before it has arrived, or never will. */
+  /** Tells the peer that this end closes; true when that and all before it has arrived, or never will. */
   protected goodbye(): boolean {
     const connection = this.connection!
     connection.disconnect()
@@ -311,7 +311,7 @@ export class RSocket extends Sharing implements RSocketLike {
     if (!Number.isSafeInteger(offset) || offset < -1) return -Errno.EINVAL
     const { mapped } = this.connection!
     if (mapped === null) return this.failWith(Errno.EOPNOTSUPP, 'a stream that shares a queue pair maps no buffers')
-    this.mappings ??= new Mappings(this.stream!.adapter.pd)
+    this.mappings ??= new Mappings(this.stream!.io.pd)
     try {
       const at = this.mappings.map(buffer, (protection & PROT_WRITE) !== 0, offset, mapped)
       return (
@@ -334,7 +334,7 @@ export class RSocket extends Sharing implements RSocketLike {
     while (!this.mappings!.tell(mapped)) {
       connection.process()
       if (!connection.writable || nonBlocking) return this.mappings!.tell(mapped)
-      this.patience!.wait(Wanted.Control)
+      this.waiter!.wait(Wanted.Control)
     }
     return true
   }
@@ -354,7 +354,7 @@ export class RSocket extends Sharing implements RSocketLike {
       if (n > 0) continue
       connection.process()
       if (nonBlocking) break
-      this.patience!.wait(Wanted.Space)
+      this.waiter!.wait(Wanted.Space)
     }
     return taken > 0 || buffer.length === 0 ? taken : this.sendError()
   }
@@ -362,7 +362,7 @@ export class RSocket extends Sharing implements RSocketLike {
   alloc(bytes: number): Uint8Array {
     if (this.stream === null)
       throw new RSocketError(Errno.ENOTCONN, 'alloc', 'connect first: the connection chooses the device')
-    return this.stream.adapter.alloc(bytes)
+    return this.stream.io.alloc(bytes)
   }
 
   // --- promises ----------------------------------------------------------------------------------------------------
@@ -428,6 +428,6 @@ export class RSocket extends Sharing implements RSocketLike {
 
   /** Nanoseconds for which a blocking call polls before it sleeps, at present. */
   get spinNs(): number {
-    return this.patience?.spinNs ?? 0
+    return this.waiter?.spinNs ?? 0
   }
 }

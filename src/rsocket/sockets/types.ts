@@ -1,5 +1,5 @@
 /**
- * What an rsocket is to those who build on it. `RSocket` (socket.ts) implements this for streams, `RDatagram`
+ * The interface of an rsocket for layers above it. `RSocket` (socket.ts) implements this for streams, `RDatagram`
  * (datagram.ts) for datagrams.
  *
  * Calls that do the network's work return a number: zero or more if all went well, else an error number of the system,
@@ -65,7 +65,7 @@ export interface RSocketLike extends Disposable {
   poll(events: number): number
   /**
    * Calls back from the event loop while any of `events`, POLLHUP or POLLERR is true: once a turn, until it is stopped, as
-   * with a level-triggered epoll. Stop it while nothing shall be read or written. Several watches may be set at a time.
+   * with a level-triggered epoll. Stop it while the program does not want to read or write. Several watches may be set at a time.
    */
   watch(events: number, callback: (revents: number) => void): Watch
 
@@ -84,7 +84,7 @@ export interface RSocketLike extends Disposable {
    */
   riomap(buffer: Uint8Array, protection: number, flags?: number, offset?: number): number
   riounmap(buffer: Uint8Array): number
-  /** Writes into the peer's mapped memory at `offset`; bytes that were taken. The peer is not told. */
+  /** Writes into the peer's mapped memory at `offset`; bytes that were taken. The peer gets no notice. */
   riowrite(buffer: Uint8Array, offset: number, flags?: number): number
   /** Memory that the device reaches: what is sent from it is not copied on the way into the device. */
   alloc(bytes: number): Uint8Array

@@ -38,7 +38,7 @@ import {
   TCP_KEEPIDLE,
   TCP_NODELAY,
 } from '../../../src/rsocket/index.ts'
-import { Hub } from '../../../src/rsocket/runtime/hub.ts'
+import { CmService } from '../../../src/rsocket/runtime/cm-service.ts'
 import { layout } from '../../../src/verbs/provider/index.ts'
 
 const open: RSocket[] = []
@@ -75,7 +75,7 @@ describe('who only polls', () => {
     ['recv', (s) => s.recv(new Uint8Array(1)), -Errno.EAGAIN],
   ])('gives connection management time: %s', async (_, look, nothing) => {
     const { client } = await connected()
-    const pump = vi.spyOn(Hub.prototype, 'pump')
+    const pump = vi.spyOn(CmService.prototype, 'pump')
     try {
       // Without the event loop, for a peer that missed the last message of the handshake for example.
       for (const end = performance.now() + 10_000; performance.now() < end && pump.mock.calls.length < 3; )
@@ -355,22 +355,22 @@ describe('connection management', () => {
 
   test('is looked at now and then only while nobody is told of it, and something may come', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-    const looks = vi.spyOn(Hub.prototype, 'pump').mockReturnValue(false)
+    const looks = vi.spyOn(CmService.prototype, 'pump').mockReturnValue(false)
     const looksIn = (ms: number): number => {
       looks.mockClear()
       vi.advanceTimersByTime(ms)
       return looks.mock.calls.length
     }
     const key = openDevice(device)
-    const quiet = Hub.acquire(key, true)
+    const quiet = CmService.acquire(key, true)
     expect(looksIn(1000)).toBe(0)
-    const hub = Hub.acquire(key)
+    const cm = CmService.acquire(key)
     expect(looksIn(1000)).toBe(20)
-    hub.follow(true)
+    cm.follow(true)
     expect(looksIn(1000)).toBe(0)
-    hub.unfollow(true)
+    cm.unfollow(true)
     expect(looksIn(1000)).toBe(20)
-    hub.release()
+    cm.release()
     expect(looksIn(1000)).toBe(0)
     quiet.release(true)
   })

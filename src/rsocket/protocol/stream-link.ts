@@ -9,9 +9,9 @@ export interface StreamLink {
   readonly readableBytes: number
   readonly writableBytes: number
   readonly pendingBytes: number
-  /** There is room enough for POLLOUT. */
+  /** There is enough room for POLLOUT. */
   readonly pollsWritable: boolean
-  /** Whether all that was sent has arrived, or is in hands that see to it. */
+  /** Whether all that was sent has arrived, or a trunk has taken it. */
   readonly allSent: boolean
   /** Nothing is left to wait for: it has arrived, or never will. */
   readonly settled: boolean
@@ -33,7 +33,7 @@ export interface StreamLink {
   recv(buffer: Uint8Array, offset: number, length: number, peek?: boolean): number
   process(): number
   reap(): void
-  /** Has the peer's device say how far it is with what was sent, where nothing else will. */
+  /** Makes a completion show how much has arrived, where nothing else will. */
   flush(): void
   arm(): void
   shutdownWrite(): void

@@ -1,6 +1,6 @@
 /**
- * The event channels of connection management in this thread, one for each device that sockets were opened for. Who has
- * ids on one gives it time: in blocking calls, by `pump`, and in the event loop while somebody listens or connects.
+ * Connection management of this thread's sockets: an event channel for each device that sockets were opened for. Its users
+ * drive it: in blocking calls, by `pump`, and in the event loop while a socket listens or connects.
  */
 import { type CmEvent, createEventChannel, type EventChannel } from '../../cm/index.ts'
 import { inRootContext } from '../../memory/index.ts'
@@ -12,27 +12,27 @@ export interface CmOwner {
   cmEvent(event: CmEvent): void
 }
 
-/** An unused channel is kept so long: programs often open the next socket soon, and last messages need somebody. */
+/** How long an unused channel is kept: programs often open the next socket soon, and last messages must still be served. */
 const keepMs = 250
-/** How often an owner that does not keep the process alive is looked after. */
+/** How often the channel is served for users that do not keep the process alive. */
 const unheldMs = 10
 /**
- * How often a channel is looked at while there are sockets and nobody follows it. Nothing else would give it time: a peer
- * gets no answer from a listener that the program does not watch, and none when it disconnects. To follow the channel
- * instead would keep the process alive, since what waits for events there does (`CompletionChannel.whenEvent`).
+ * How often a channel is served while there are sockets and none follows it. Nothing else would serve it: a peer
+ * gets no answer from a listener that the program does not watch, and none when it disconnects. Following the channel
+ * instead would keep the process alive, since waiting for its events does (`CompletionChannel.whenEvent`).
  */
 const idleMs = 50
 
-const hubs = new Map<string | Context, Hub>()
+const services = new Map<string | Context, CmService>()
 
-export class Hub {
+export class CmService {
   readonly channel: EventChannel
-  /** Trunks, and addresses whose end shares nothing. */
+  /** Trunks by the address that they lead to, and addresses whose peers do not share. */
   readonly routes: Map<string, Route> = new Map()
   readonly alone: Set<string> = new Set()
   readonly #key: string | Context
   #uses = 0
-  /** Of these, users to whom connection management tells nothing. */
+  /** Of these, users that await no events. */
   #quiet = 0
   #follows = 0
   #unheld = 0
@@ -46,19 +46,19 @@ export class Hub {
     this.channel = inRootContext(() => createEventChannel({ device: key }))
   }
 
-  /** The channel for a device; each call wants one `release`. A `quiet` user awaits no events. */
-  static acquire(device: string | Context | undefined, quiet = false): Hub {
+  /** The channel for a device; each call is paired with a `release`. A `quiet` user awaits no events. */
+  static acquire(device: string | Context | undefined, quiet = false): CmService {
     const key = device ?? (process.env.VERBENA_DEVICE || 'roce')
-    let hub = hubs.get(key)
-    if (hub === undefined) {
-      hub = new Hub(key)
-      hubs.set(key, hub)
+    let cm = services.get(key)
+    if (cm === undefined) {
+      cm = new CmService(key)
+      services.set(key, cm)
     }
-    hub.#uses++
-    if (quiet) hub.#quiet++
-    clearTimeout(hub.#closing)
-    hub.#update()
-    return hub
+    cm.#uses++
+    if (quiet) cm.#quiet++
+    clearTimeout(cm.#closing)
+    cm.#update()
+    return cm
   }
 
   release(quiet = false): void {
@@ -71,14 +71,14 @@ export class Hub {
   }
 
   #close(): void {
-    hubs.delete(this.#key)
+    services.delete(this.#key)
     this.#stop?.()
     clearInterval(this.#timer)
     clearInterval(this.#idle)
     this.channel.close()
   }
 
-  /** Serves all events that have come; whether there were any. */
+  /** Dispatches all events that have come; whether there were any. */
   pump(): boolean {
     let any = false
     for (let event = this.channel.tryGetEvent(); event !== undefined; event = this.channel.tryGetEvent()) {
@@ -88,7 +88,7 @@ export class Hub {
     return any
   }
 
-  /** Blocks until an event has come, at most so long. */
+  /** Blocks until an event has come, at most `ms`. */
   sleep(ms: number): void {
     const event = this.channel.getEvent(ms)
     if (event === undefined) return
@@ -102,7 +102,7 @@ export class Hub {
     else event.id.close()
   }
 
-  /** From now on events are served in the event loop; with `ref` that keeps the process alive. */
+  /** Serves events in the event loop until `unfollow`; with `ref` that keeps the process alive. */
   follow(ref: boolean): void {
     if (ref) this.#follows++
     else this.#unheld++
@@ -131,7 +131,7 @@ export class Hub {
       clearInterval(this.#timer)
       this.#timer = undefined
     }
-    // Whoever follows is told.
+    // A follower gets events as they come.
     const idles = this.#follows === 0 && this.#uses > this.#quiet
     if (idles && this.#idle === undefined) this.#idle = setInterval(() => this.pump(), idleMs).unref()
     if (!idles && this.#idle !== undefined) {

@@ -1,27 +1,28 @@
 /**
  * How a blocking call waits: it polls for a while, and then sleeps until the completion channel has an event. How long it
- * polls depends on what polling has brought before: a peer that answers within the time that a sleep costs is polled for,
- * and one that does not is slept for. Sleeping makes waits longer, so now and then it is tried whether polling does again.
+ * polls depends on earlier waits: while peers answer within the time that a sleep costs, polling goes on; otherwise the
+ * thread sleeps soon. Sleeping makes waits longer, so every sixteenth wait polls all the same, to find out whether it pays
+ * again.
  */
 import { nowNs } from '../../memory/index.ts'
 import type { SocketOptions, StreamLink } from '../protocol/index.ts'
-import { type Line, watchMs } from './adapter.ts'
-import type { Hub } from './hub.ts'
+import type { CmService } from './cm-service.ts'
+import { type BoundLink, watchMs } from './io-context.ts'
 
 export const Wanted = { Read: 0, Write: 1, Done: 2, Control: 3, Space: 4 } as const
 
-/** Falling asleep and waking up takes about so long: polling for as long costs at most twice what is best. */
+/** What sleeping and waking cost together. Polling for as long costs at most twice the best choice. */
 const sleepCostNs = 100e3
-/** One wait of so many polls as long as a sleep costs, whatever the others brought. */
+/** One wait in this many polls for as long as a sleep costs, whatever the others brought. */
 const tryEvery = 16
-/** Looks between two looks at the clock. */
+/** Polls between two readings of the clock. */
 const looks = 32
-/** A sleeper looks around so often, for what makes no event. */
+/** A sleeping thread polls this often, for what makes no event. */
 const sliceMs = 50
 
-export class Patience {
-  private readonly line: Line
-  private readonly hub: Hub
+export class SpinWaiter {
+  private readonly line: BoundLink
+  private readonly cm: CmService
   private readonly connection: StreamLink
   private readonly options: SocketOptions
   spinNs: number
@@ -30,23 +31,23 @@ export class Patience {
   private waits = 0
   private attendedAt = 0
 
-  constructor(line: Line, hub: Hub, options: SocketOptions) {
+  constructor(line: BoundLink, cm: CmService, options: SocketOptions) {
     this.line = line
-    this.hub = hub
+    this.cm = cm
     this.connection = line.connection
     this.options = options
     this.spinNs = sleepCostNs
   }
 
   /**
-   * For who only polls and never waits here: gives connection management time now and then. A peer that missed the last
-   * message of the handshake asks for it again, and one that is gone may say so there. True if anything came.
+   * For callers that only poll: services connection management every 50 ms. A peer that missed the last message of the
+   * handshake asks for it again, and a peer that disconnects may say so only there. True if anything came.
    */
   attend(): boolean {
     const now = performance.now()
     if (now - this.attendedAt < sliceMs) return false
     this.attendedAt = now
-    return this.hub.pump()
+    return this.cm.pump()
   }
 
   private ready(wanted: number): boolean {
@@ -92,12 +93,12 @@ export class Patience {
       const left = endMs - performance.now()
       if (left <= 0) return false
       this.connection.counters.sleeps++
-      this.line.adapter.sleep(Math.min(left, sliceMs))
-      this.hub.pump()
+      this.line.io.sleep(Math.min(left, sliceMs))
+      this.cm.pump()
       this.keepAlive(wanted)
       this.connection.reap()
       if (!this.look(wanted)) continue
-      // A short sleep was a mistake, and so is polling before a long one.
+      // A short sleep cost more than polling would have; before a long one polling is wasted.
       const waited = nowNs() - began
       if (waited < 2 * sleepCostNs) this.spinNs = Math.max(least, sleepCostNs)
       else this.spinNs = Math.max(least, this.spinNs / 2)

@@ -1,6 +1,6 @@
 /**
- * What the streams of one thread share of one device: protection domain, completion channel, memory of the program that
- * is registered.
+ * What the streams of one thread share of one device: the protection domain, the completion channel, and memory that is
+ * registered for the program.
  */
 import { inRootContext } from '../../memory/index.ts'
 import {
@@ -12,20 +12,20 @@ import {
   reapDead,
 } from '../../verbs/index.ts'
 import type { StreamLink } from '../protocol/index.ts'
-import { type EventSource, forget, givesTurns, heat, leave, type Member, use } from './loop.ts'
+import { activate, type EventSource, forget, givesTurns, leave, type Member, use } from './reactor.ts'
 
-/** Longest time without a look around, for what makes no event. */
+/** Longest wait without polling, for what makes no event. */
 const sliceMs = 100
-/** The same while no member keeps the process alive: then nothing may wait that would. */
+/** The same while no member keeps the process alive: then a timer waits, which does not either. */
 const unheldMs = 10
 
 /**
- * How often streams that wait for their peer ask whether it still lives, and threads of this process are looked for that
- * ended without closing anything.
+ * How often streams that wait for their peer probe it, and threads of this process that ended without closing anything are
+ * cleaned up after.
  */
 export const watchMs = 1000
 
-/** Who is given time when a completion queue has an event. */
+/** The owner of a completion queue: its member gets a turn when the queue has an event. */
 export interface CqOwner {
   readonly member: Member
 }
@@ -34,32 +34,32 @@ export interface Watched {
   probe(): void
 }
 
-const adapters = new Map<Context, Adapter>()
+const contexts = new Map<Context, IoContext>()
 
 interface Piece {
   bytes: Uint8Array
   region: MemoryRegion
 }
 
-/** A link with the adapter whose events report what comes on it. */
-export interface Line {
-  readonly adapter: Adapter
+/** A link with the device context whose events report what comes on it. */
+export interface BoundLink {
+  readonly io: IoContext
   readonly connection: StreamLink
   close(): void
 }
 
-export class Adapter implements EventSource {
+export class IoContext implements EventSource {
   readonly context: Context
   readonly pd: ProtectionDomain
   readonly channel: CompletionChannel
-  /** A device that does its work only when a thread gives it time. */
+  /** A device that works only while a thread polls it. */
   readonly driven: boolean
   #uses = 0
   #members = 0
   #refs = 0
   #waiting = false
   #timer: NodeJS.Timeout | undefined
-  /** Soon it is looked whether still nobody keeps the process alive. */
+  /** A check is scheduled whether still nothing keeps the process alive. */
   #letsGo = false
   readonly #pieces: Piece[] = []
   readonly #streams = new Set<Watched>()
@@ -74,20 +74,20 @@ export class Adapter implements EventSource {
     this.#watchdog = inRootContext(() => setInterval(() => this.#watch(), watchMs).unref())
   }
 
-  /** The adapter of a context in this thread; each call wants one `release`. */
-  static acquire(context: Context): Adapter {
-    let adapter = adapters.get(context)
-    if (adapter === undefined) {
-      adapter = new Adapter(context)
-      adapters.set(context, adapter)
+  /** The one of a context in this thread. Each call is paired with a `release`. */
+  static acquire(context: Context): IoContext {
+    let io = contexts.get(context)
+    if (io === undefined) {
+      io = new IoContext(context)
+      contexts.set(context, io)
     }
-    adapter.#uses++
-    return adapter
+    io.#uses++
+    return io
   }
 
   release(): void {
     if (--this.#uses > 0) return
-    adapters.delete(this.context)
+    contexts.delete(this.context)
     leave(this)
     clearInterval(this.#watchdog)
     for (const { bytes, region } of this.#pieces) {
@@ -99,12 +99,12 @@ export class Adapter implements EventSource {
     this.pd.close()
   }
 
-  /** From now on, until `drop`, the stream is asked now and then whether it has to look after its peer. */
+  /** Probes the stream once a second until `drop`. */
   keep(stream: Watched): void {
     this.#streams.add(stream)
   }
 
-  /** How many there are. */
+  /** How many streams are probed. */
   get streams(): number {
     return this.#streams.size
   }
@@ -133,14 +133,14 @@ export class Adapter implements EventSource {
 
   // --- memory of the program ---------------------------------------------------------------------------------------
 
-  /** Memory that is registered for sending; it lives as long as the adapter. */
+  /** Memory that is registered for sending; it lives as long as this object. */
   alloc(bytes: number): Uint8Array {
     const piece = this.context.alloc(bytes)
     this.#pieces.push({ bytes: piece, region: this.pd.regMr(piece, 0) })
     return piece
   }
 
-  /** The key with which `buffer` can be sent from where it is, −1 if it is no memory from `alloc`. */
+  /** The key with which `buffer` can be sent from where it is, −1 if it is not memory from `alloc`. */
   lkeyOf(buffer: Uint8Array): number {
     for (const { bytes, region } of this.#pieces)
       if (
@@ -160,15 +160,15 @@ export class Adapter implements EventSource {
 
   #took(cq: CompletionQueue): void {
     cq.ackEvents(1)
-    heat((cq.cqContext as CqOwner).member)
+    activate((cq.cqContext as CqOwner).member)
   }
 
-  /** Takes events: their members are hot. */
+  /** Takes events: their members become active. */
   collect(): void {
     for (let cq = this.channel.tryGetEvent(); cq !== null; cq = this.channel.tryGetEvent()) this.#took(cq)
   }
 
-  /** Blocks this thread until there is an event, at most so long. */
+  /** Blocks this thread until there is an event, at most `ms`. */
   sleep(ms: number): void {
     const cq = this.channel.getEvent(ms)
     if (cq === null) {
@@ -176,10 +176,10 @@ export class Adapter implements EventSource {
       return
     }
     cq.ackEvents(1)
-    if (this.#members > 0) heat((cq.cqContext as CqOwner).member)
+    if (this.#members > 0) activate((cq.cqContext as CqOwner).member)
   }
 
-  /** A member more is watched in the event loop; with `ref` it keeps the process alive. */
+  /** One more member is watched in the event loop; with `ref` it keeps the process alive. */
   addMember(ref: boolean): void {
     this.#members++
     if (ref) this.#refs++
@@ -200,10 +200,10 @@ export class Adapter implements EventSource {
     this.#changed()
   }
 
-  /** Whether the process is kept alive may be different now. */
+  /** Whether the process is kept alive may have changed. */
   #changed(): void {
     if (!this.#waiting) {
-      // While sockets get turns, their end begins the waiting.
+      // While members get turns, the reactor begins the wait when they rest.
       if (this.#members > 0 && !givesTurns()) this.wait()
       return
     }
@@ -222,7 +222,7 @@ export class Adapter implements EventSource {
   wait(): void {
     if (this.#members === 0 || this.channel.closed) return
     if (this.#waiting) {
-      // Sockets have been given turns since the waiting began: the device is left to others again.
+      // Members got turns since the wait began: other threads may drive the device again.
       this.context.device.rest()
       return
     }

@@ -1,0 +1,112 @@
+/**
+ * Drives sockets in the event loop of a thread. Sockets that a program watches, or that have work left, are members. A
+ * member is *active* while it is polled: it gets a turn in each iteration of the event loop. When nothing has happened for
+ * a while, active members are armed, and the reactor waits for an event of their completion channel instead. So thousands
+ * of idle connections cost nothing, and busy ones never sleep.
+ */
+import { inRootContext, nowNs } from '../../memory/index.ts'
+
+export interface Member {
+  /** Takes what has come and calls those that wait for it; true if anything happened. */
+  turn(): boolean
+  /** Arms the completion event; what has come already is reported now, and true returned. */
+  arm(): boolean
+}
+
+/** Where completion events come from: a completion channel that members are armed on. */
+export interface EventSource {
+  /** Takes the events that are there: their members become active. */
+  collect(): void
+  /** Waits in the event loop for the next one. */
+  wait(): void
+}
+
+/** How long members are polled after something has happened. Sleeping and waking cost about as much. */
+const spinNs = 100e3
+/** Iterations between two polls of the completion channel while there are active members. */
+const collectEvery = 8
+
+const active = new Set<Member>()
+const sources = new Set<EventSource>()
+let running = false
+let lastActiveNs = 0
+let turns = 0
+
+/** Polls the member from the next iteration on. */
+export function activate(member: Member): void {
+  active.add(member)
+  run()
+}
+
+/** Whether members get turns; when that ends, the sources wait. */
+export function givesTurns(): boolean {
+  return running
+}
+
+export function forget(member: Member): void {
+  active.delete(member)
+}
+
+/** A source has members that are watched. */
+export function use(source: EventSource): void {
+  sources.add(source)
+}
+
+/** It has none any more. */
+export function leave(source: EventSource): void {
+  sources.delete(source)
+}
+
+function run(): void {
+  if (running) return
+  running = true
+  lastActiveNs = nowNs()
+  inRootContext(soon)
+}
+
+function soon(): void {
+  setImmediate(turn)
+}
+
+function turn(): void {
+  let happened = true
+  try {
+    happened = round()
+  } finally {
+    // A callback that throws must not stop the others.
+    if (happened) {
+      lastActiveNs = nowNs()
+      setImmediate(turn)
+    } else if (active.size > 0 && nowNs() - lastActiveNs < spinNs) setImmediate(turn)
+    else rest()
+  }
+}
+
+/** Gives each active member a turn; whether anything happened. */
+function round(): boolean {
+  let happened = false
+  turns = (turns + 1) % collectEvery
+  if (turns === 0) for (const source of sources) source.collect()
+  for (const member of active) if (member.turn()) happened = true
+  return happened && active.size > 0
+}
+
+/** Arms all members, so that events report what comes. */
+function rest(): void {
+  running = false
+  const resting = [...active]
+  active.clear()
+  let armed = 0
+  try {
+    // Arming one may bring something for another: that one is active again, whether it was armed before or not.
+    for (const member of resting) {
+      armed++
+      if (member.arm()) active.add(member)
+    }
+  } finally {
+    // A callback that throws must not stop the others.
+    for (const member of resting.slice(armed)) active.add(member)
+    if (active.size > 0) run()
+    for (const source of sources) source.wait()
+  }
+}
