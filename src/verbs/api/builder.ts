@@ -13,14 +13,14 @@ import { type FlushSelectivity, type MwType, Opcode } from '../provider/constant
 import { VerbsError } from '../provider/errors.ts'
 import { fillBind, ScatterGather, SendWorkRequest, sgesOf } from '../provider/work-request.ts'
 
-/** For one thread at a time. */
+/** The builder of a queue pair, `qp.wr`; for one thread at a time. */
 export class WorkRequestBuilder {
   readonly #post: (wr: SendWorkRequest) => void
   #first: SendWorkRequest | null = null
   #last: SendWorkRequest | null = null
   #started = false
   #error: VerbsError | null = null
-  /** Of the requests that follow. */
+  /** `wrId` of the requests that follow. */
   wrId = 0
   /** Of the requests that follow: bits of `SendFlag`. */
   wrFlags = 0
@@ -30,6 +30,7 @@ export class WorkRequestBuilder {
     this.#post = post
   }
 
+  /** `ibv_wr_start`: begins a list. EINVAL if one was begun and not ended. */
   start(): void {
     if (this.#started) throw new VerbsError('EINVAL', 'wr.start', 'already started: complete or abort first')
     this.#started = true
@@ -59,59 +60,73 @@ export class WorkRequestBuilder {
     return wr
   }
 
+  /** `ibv_wr_send`. */
   send(): void {
     this.#add('wr.send', Opcode.Send)
   }
+  /** `ibv_wr_send_imm`; the immediate has 32 bits. */
   sendImm(immData: number): void {
     this.#add('wr.sendImm', Opcode.SendWithImm).immData = immData
   }
+  /** `ibv_wr_send_inv`: SEND that invalidates a window of the peer. */
   sendInv(invalidateRkey: number): void {
     this.#add('wr.sendInv', Opcode.SendWithInv).invalidateRkey = invalidateRkey
   }
+  /** `ibv_wr_rdma_write`. */
   rdmaWrite(rkey: number, remoteAddr: number): void {
     this.#remote('wr.rdmaWrite', Opcode.Write, rkey, remoteAddr)
   }
+  /** `ibv_wr_rdma_write_imm`. */
   rdmaWriteImm(rkey: number, remoteAddr: number, immData: number): void {
     this.#remote('wr.rdmaWriteImm', Opcode.WriteWithImm, rkey, remoteAddr).immData = immData
   }
+  /** `ibv_wr_rdma_read`. */
   rdmaRead(rkey: number, remoteAddr: number): void {
     this.#remote('wr.rdmaRead', Opcode.Read, rkey, remoteAddr)
   }
+  /** `ibv_wr_atomic_cmp_swp`, of 8 bytes. */
   atomicCmpSwp(rkey: number, remoteAddr: number, compare: bigint, swap: bigint): void {
     const wr = this.#remote('wr.atomicCmpSwp', Opcode.AtomicCmpAndSwp, rkey, remoteAddr)
     wr.compareAdd = compare
     wr.swap = swap
   }
+  /** `ibv_wr_atomic_fetch_add`, of 8 bytes. */
   atomicFetchAdd(rkey: number, remoteAddr: number, add: bigint): void {
     this.#remote('wr.atomicFetchAdd', Opcode.AtomicFetchAndAdd, rkey, remoteAddr).compareAdd = add
   }
-  /** The scatter/gather element (or inline data) holds the 8 bytes. */
+  /** `ibv_wr_atomic_write`: the scatter/gather element (or inline data) holds the 8 bytes. */
   atomicWrite(rkey: number, remoteAddr: number): void {
     this.#remote('wr.atomicWrite', Opcode.AtomicWrite, rkey, remoteAddr)
   }
+  /** `ibv_wr_flush`: `length` bytes; `placement` has bits of `FlushPlacement`. */
   flush(rkey: number, remoteAddr: number, length: number, placement: number, selectivity: FlushSelectivity): void {
     const wr = this.#remote('wr.flush', Opcode.Flush, rkey, remoteAddr)
     wr.flushLength = length
     wr.placement = placement
     wr.selectivity = selectivity
   }
+  /** `ibv_wr_local_inv`. */
   localInv(invalidateRkey: number): void {
     this.#add('wr.localInv', Opcode.LocalInv).invalidateRkey = invalidateRkey
   }
+  /** `ibv_wr_bind_mw`: binds a window of type 2, which gets the key `rkey`. */
   bindMw(mw: { rkey: number; type: MwType }, rkey: number, info: MwBind): void {
     const wr = this.#add('wr.bindMw', Opcode.BindMw)
     this.#keep(() => fillBind(wr, mw, rkey, info.mr.lkey, info.addr, info.length, info.accessFlags, 'wr.bindMw'))
   }
 
+  /** `ibv_wr_set_sge`: the only element of the present request; `length` in bytes. */
   setSge(lkey: number, addr: number, length: number): void {
     this.#current('wr.setSge').sgList = [new ScatterGather(addr, length, lkey)]
   }
+  /** `ibv_wr_set_sge_list`. */
   setSgeList(list: readonly { addr: number; length: number; lkey: number }[]): void {
     const wr = this.#current('wr.setSgeList')
     this.#keep(() => {
       wr.sgList = sgesOf('wr.setSgeList', list)
     })
   }
+  /** `ibv_wr_set_ud_addr`: the destination of the present UD request. */
   setUdAddr(ah: AddressHandleLike, remoteQpn: number, remoteQkey: number): void {
     const wr = this.#current('wr.setUdAddr')
     wr.ah = ah
@@ -127,7 +142,7 @@ export class WorkRequestBuilder {
     }
   }
 
-  /** Posts what was collected, in one list. If a call since `start` was wrong it throws the first error, and posts nothing. */
+  /** `ibv_wr_complete`: posts what was collected, in one list. If a call since `start` was wrong it throws the first error, and posts nothing. */
   complete(): void {
     if (!this.#started) throw new VerbsError('EINVAL', 'wr.complete', 'call wr.start first')
     this.#started = false
@@ -135,7 +150,7 @@ export class WorkRequestBuilder {
     if (this.#first) this.#post(this.#first)
   }
 
-  /** Forgets what was collected since `start`. */
+  /** `ibv_wr_abort`: forgets what was collected since `start`. */
   abort(): void {
     this.#started = false
   }

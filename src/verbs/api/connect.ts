@@ -1,5 +1,4 @@
-/** The usual way of a QP from RESET to RTS, with what its peer told over any other channel. */
-
+/** The usual transitions of a QP from RESET to RTS, with what its peer told over any other channel. */
 import { checkObject } from '../provider/arguments.ts'
 import type { AhAttr, QpAttr, QpModify } from '../provider/attributes.ts'
 import { Access, defaultPkey, type PathMtu, QpState, QpType } from '../provider/constants.ts'
@@ -10,8 +9,11 @@ import { QueuePairObject, randomPsn } from './queue-pair.ts'
 
 /** What a peer must know of a QP; can be posted to another thread or sent as JSON by other means. */
 export interface QpEndpoint {
+  /** QP number. */
   qpn: number
+  /** PSN of its first packet. */
   psn: number
+  /** LID of its port; 0 on Ethernet. */
   lid: number
   /** 16 bytes. */
   gid: Uint8Array
@@ -30,20 +32,27 @@ export function endpointOf(qp: QueuePair, options: { psn?: number; gidIndex?: nu
   }
 }
 
+/** What `connectQp` sets, where it is not the usual. */
 export interface ConnectOptions {
   /** The address vector, where it is not `pathTo(remote)`; its `portNum` is the port of this end. */
   ah?: AhAttr
+  /** Bytes; default: the port's active MTU. */
   pathMtu?: PathMtu
+  /** Bits of `Access` that the peer gets; default: all remote rights but FLUSH. */
   accessFlags?: number
-  /** Local ACK timeout 4.096 µs · 2^timeout; 0 waits for ever. */
+  /** Local ACK timeout 4.096 µs · 2^timeout; 0 waits for ever; default 14. */
   timeout?: number
+  /** Retries after time-outs and sequence errors, 0 to 7; default 7. */
   retryCnt?: number
-  /** 7 waits for ever for the peer to post a receive. */
+  /** Retries after RNR NAKs, 0 to 7; 7, the default, waits for ever for the peer to post a receive. */
   rnrRetry?: number
+  /** Time that RNR NAKs ask the peer to wait, encoded; default 12. */
   minRnrTimer?: number
+  /** READs and atomics outstanding here; default 16. */
   maxRdAtomic?: number
+  /** READs and atomics that the peer may have outstanding; default 16. */
   maxDestRdAtomic?: number
-  /** UD. */
+  /** UD: default `defaultQkey`. */
   qkey?: number
   /** Which of the port's own GIDs is the source; 0 unless told. */
   gidIndex?: number
@@ -57,9 +66,13 @@ export function pathTo(remote: QpEndpoint, gidIndex = 0): AhAttr {
   return { dlid: remote.lid, portNum: 1, grh: { dgid: remote.gid, sgidIndex: gidIndex, hopLimit: 64 } }
 }
 
+/** The Q_Key of UD queue pairs, unless told. */
 export const defaultQkey = 0x11111111
 
-/** RESET → INIT → RTR → RTS. `remote` is null for UD. */
+/**
+ * Takes a QP through RESET → INIT → RTR → RTS. `local` is its own endpoint, `remote` the peer's, null for UD. Errors as of
+ * `qp.modify`.
+ */
 export function connectQp(
   qp: QueuePair,
   local: Pick<QpEndpoint, 'psn'>,

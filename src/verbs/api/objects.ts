@@ -50,33 +50,45 @@ export interface VerbsObject extends Disposable {
 
 /** Of a protection domain, for `context.importPd`. */
 export interface PdHandle {
+  /** Tells what it is a handle of. */
   kind: 'pd'
+  /** Names the object, also after another has taken its slot. */
   ref: number
 }
 
 /** Of a memory region, for `context.importMr`. */
 export interface MrHandle {
+  /** Tells what it is a handle of. */
   kind: 'mr'
+  /** The key of the region. */
   lkey: number
 }
 
 /** Of a completion queue, for `context.importCq`. */
 export interface CqHandle {
+  /** Tells what it is a handle of. */
   kind: 'cq'
+  /** Names the object, also after another has taken its slot. */
   ref: number
 }
 
 /** Of a shared receive queue, for `context.importSrq`. */
 export interface SrqHandle {
+  /** Tells what it is a handle of. */
   kind: 'srq'
+  /** Names the object, also after another has taken its slot. */
   ref: number
 }
 
 /** Of a queue pair, for `context.importQp`. */
 export interface QpHandle {
+  /** Tells what it is a handle of. */
   kind: 'qp'
+  /** Names the object, also after another has taken its slot. */
   ref: number
+  /** The number that peers send to. */
   qpNum: number
+  /** Its type. */
   type: QpType
 }
 
@@ -198,6 +210,7 @@ export type Registrable = Uint8Array | { addr: number; length: number }
 
 /** How `createQp` makes a queue pair. */
 export interface QpInit<T extends QpType> {
+  /** RC, UC, UD or GSI. */
   type: T
   /** Gets the completions of sends. Of the context of the protection domain. */
   sendCq: CompletionQueue
@@ -215,6 +228,7 @@ export interface QpInit<T extends QpType> {
 
 /** `ibv_pd`: what may be used together. Used by the thread that made or imported it. */
 export interface ProtectionDomain extends VerbsObject {
+  /** The context that it was made or imported in. */
   readonly context: Context
   /** For `context.importPd` in another thread. */
   readonly handle: PdHandle
@@ -261,6 +275,7 @@ export interface ProtectionDomain extends VerbsObject {
  * it changes and closes it.
  */
 export interface MemoryRegion extends VerbsObject {
+  /** The protection domain that it belongs to. */
   readonly pd: ProtectionDomain
   /** The key of local accesses, in scatter/gather elements; 32 bits, unsigned. */
   readonly lkey: number
@@ -290,7 +305,9 @@ export interface MemoryRegion extends VerbsObject {
  * `ibv_mw`: remote rights to a part of a memory region, given and taken by work requests. Used by the thread that allocated it.
  */
 export interface MemoryWindow extends VerbsObject {
+  /** The protection domain that it belongs to. */
   readonly pd: ProtectionDomain
+  /** 1: bound by `qp.bindMw`; 2: by a work request. */
   readonly type: MwType
   /** The present key. Of a type 2 window: set it to the key that the last bind gave. */
   rkey: number
@@ -300,6 +317,7 @@ export interface MemoryWindow extends VerbsObject {
 
 /** `ibv_ah`: the path to a port, for UD requests. Used by the thread that created it. */
 export interface AddressHandle extends VerbsObject {
+  /** The protection domain that it belongs to. */
   readonly pd: ProtectionDomain
   /** What it was made or modified with. */
   readonly attr: Readonly<AhAttr>
@@ -323,7 +341,9 @@ export interface AddressHandle extends VerbsObject {
  * `singleThreaded` is polled by one thread only, which also resets and closes its QPs.
  */
 export interface CompletionQueue extends VerbsObject {
+  /** The context that it was made or imported in. */
   readonly context: Context
+  /** Where its events go, null if it can only be polled. */
   readonly channel: CompletionChannel | null
   /** What `createCq` was given. */
   readonly cqContext: unknown
@@ -369,6 +389,7 @@ export interface CompletionQueue extends VerbsObject {
  * `ibv_comp_channel`: events of completion queues that were armed. Used by the thread that created it; `wake` too.
  */
 export interface CompletionChannel extends VerbsObject {
+  /** The context that it was made or imported in. */
   readonly context: Context
   /** The CQ of the next event, or null if there is none now. */
   tryGetEvent(): CompletionQueue | null
@@ -400,6 +421,7 @@ export interface CompletionChannel extends VerbsObject {
 
 /** `ibv_srq`. Any thread that has it, or an import of it, may post to it, also several at a time. */
 export interface SharedReceiveQueue extends VerbsObject {
+  /** The protection domain that it belongs to. */
   readonly pd: ProtectionDomain
   /** For `context.importSrq` in another thread. */
   readonly handle: SrqHandle
@@ -423,7 +445,9 @@ export interface SharedReceiveQueue extends VerbsObject {
 
 /** What `qp.query` gives. */
 export interface QpQuery<T extends QpType = QpType> {
+  /** The attributes as they are now. */
   attr: QpAttr
+  /** What it was made with. */
   initAttr: {
     type: T
     cap: QpCap
@@ -439,12 +463,17 @@ export interface QpQuery<T extends QpType = QpType> {
  * requests is that in which they post. Only the thread that created it closes it.
  */
 export interface QueuePair<T extends QpType = QpType> extends VerbsObject {
+  /** The protection domain that it belongs to. */
   readonly pd: ProtectionDomain
+  /** RC, UC, UD or GSI. */
   readonly type: T
   /** The number that peers send to; 24 bits. */
   readonly qpNum: number
+  /** Gets the completions of sends. */
   readonly sendCq: CompletionQueue
+  /** Gets the completions of receives. */
   readonly recvCq: CompletionQueue
+  /** Where receives are taken from, null if they are posted to the QP itself. */
   readonly srq: SharedReceiveQueue | null
   /** The sizes of its queues. */
   readonly cap: Readonly<QpCap>

@@ -17,42 +17,73 @@ import type {
 
 /** `ibv_device_attr`(`_ex`). Every limit is enforced. */
 export interface DeviceAttr {
+  /** Version of the firmware, as text. */
   fwVer: string
+  /** GUID of the node. */
   nodeGuid: bigint
+  /** GUID of the system image. */
   sysImageGuid: bigint
+  /** IEEE number of the vendor. */
   vendorId: number
+  /** The kind of adapter: 1 shared memory, 2 network. */
   vendorPartId: number
+  /** Version of the hardware. */
   hwVer: number
   /** Largest registered region, bytes. */
   maxMrSize: number
+  /** Bit mask of supported page sizes. */
   pageSizeCap: number
+  /** Queue pairs. */
   maxQp: number
+  /** Outstanding work requests of one queue. */
   maxQpWr: number
   /** Bit mask of supported access flags beyond the basic ones; see `Access`. */
   deviceCapFlags: number
+  /** Scatter/gather elements of a work request. */
   maxSge: number
+  /** Scatter/gather elements of a READ. */
   maxSgeRd: number
+  /** Completion queues. */
   maxCq: number
+  /** Completions of one completion queue. */
   maxCqe: number
+  /** Memory regions. */
   maxMr: number
+  /** Protection domains. */
   maxPd: number
+  /** READs and atomics of a peer that a QP takes at a time. */
   maxQpRdAtom: number
+  /** READs and atomics that a QP may have outstanding. */
   maxQpInitRdAtom: number
+  /** READs and atomics of peers that the device takes at a time. */
   maxResRdAtom: number
   /** `none`, `hca` (atomic among operations of this device) or `glob` (also with the processor). */
   atomicCap: 'none' | 'hca' | 'glob'
+  /** Memory windows. */
   maxMw: number
+  /** Multicast groups. */
   maxMcastGrp: number
+  /** QPs attached to one multicast group. */
   maxMcastQpAttach: number
+  /** QPs attached to multicast groups, together. */
   maxTotalMcastQpAttach: number
+  /** Address handles. */
   maxAh: number
+  /** Shared receive queues. */
   maxSrq: number
+  /** Outstanding requests of a shared receive queue. */
   maxSrqWr: number
+  /** Scatter/gather elements of a receive in a shared receive queue. */
   maxSrqSge: number
+  /** Entries of the P_Key table. */
   maxPkeys: number
+  /** Bytes of inline data in a send work request. */
   maxInlineData: number
+  /** Longest time until this end acknowledges: 4.096 µs · 2^localCaAckDelay. */
   localCaAckDelay: number
+  /** Ports; they count from 1. */
   physPortCnt: number
+  /** Completion channels. */
   maxCompChannels: number
   /** The bits of a completion timestamp that are valid; 0: completions have none. */
   completionTimestampMask: number
@@ -60,29 +91,51 @@ export interface DeviceAttr {
 
 /** `ibv_port_attr`. */
 export interface PortAttr {
+  /** The logical state. */
   state: PortState
+  /** Largest MTU that the port supports, bytes. */
   maxMtu: PathMtu
+  /** MTU in force, bytes. */
   activeMtu: PathMtu
+  /** Entries of the GID table. */
   gidTblLen: number
+  /** Largest message, bytes. */
   maxMsgSz: number
+  /** Packets with a wrong P_Key. */
   badPkeyCntr: number
+  /** Packets with a wrong Q_Key. */
   qkeyViolCntr: number
+  /** Entries of the P_Key table. */
   pkeyTblLen: number
+  /** Local identifier; 0 on Ethernet. */
   lid: number
+  /** LID of the subnet manager. */
   smLid: number
+  /** LID mask control: low bits of the LID that select a path. */
   lmc: number
+  /** Virtual lanes, encoded as in PortInfo. */
   maxVlNum: number
+  /** Service level towards the subnet manager. */
   smSl: number
+  /** Link width, encoded: 1, 2, 4, 8 for 1x, 4x, 8x, 12x. */
   activeWidth: number
+  /** Link speed per lane, encoded as in PortInfo. */
   activeSpeed: number
+  /** Physical state; 5 is link up. */
   physState: number
+  /** InfiniBand or Ethernet. */
   linkLayer: LinkLayer
 }
 
+/** `ibv_gid_entry`. */
 export interface GidEntry {
+  /** 16 bytes. */
   gid: Uint8Array
+  /** Its index in the table. */
   gidIndex: number
+  /** Its port, counted from 1. */
   portNum: number
+  /** InfiniBand, RoCE v1 or RoCE v2. */
   gidType: GidType
   /** Interface index of the network device, 0 if there is none. */
   ndevIfindex: number
@@ -90,26 +143,40 @@ export interface GidEntry {
 
 /** `ibv_ah_attr`, flattened: `grh` present means `isGlobal`. */
 export interface AhAttr {
+  /** Destination LID; of InfiniBand. */
   dlid?: number
+  /** Service level, 0 to 15. */
   sl?: number
+  /** Low bits of the source LID, 0 to 127. */
   srcPathBits?: number
+  /** Limit of the rate, encoded; 0 is none. */
   staticRate?: number
+  /** The port of this end, counted from 1. */
   portNum?: number
+  /** The global route: `dgid` is the destination's GID, 16 bytes; `sgidIndex` is that of the source in the port's table. */
   grh?: { dgid: Uint8Array; sgidIndex?: number; flowLabel?: number; hopLimit?: number; trafficClass?: number }
 }
 
+/** `ibv_qp_cap`: sizes of a queue pair. */
 export interface QpCap {
+  /** Outstanding send work requests. */
   maxSendWr: number
+  /** Outstanding receive work requests. */
   maxRecvWr: number
+  /** Scatter/gather elements of a send. */
   maxSendSge: number
+  /** Scatter/gather elements of a receive. */
   maxRecvSge: number
+  /** Bytes that a send work request can carry itself. */
   maxInlineData: number
 }
 
-/** `poster`: the thread that posts carries the request out. `thread`: a thread of its own plays the adapter. */
+/** `poster`: the thread that posts executes the request. `thread`: a thread of its own plays the adapter. */
 export type Engine = 'poster' | 'thread'
 
+/** How a device is opened. */
 export interface OpenOptions {
+  /** Default `poster`. */
   engine?: Engine
   /** Cores that the engine thread is pinned to, where permitted. */
   engineCores?: number[]
@@ -131,10 +198,13 @@ export type Wrap = FaultsWrap | TapWrap | TraceWrap
 
 /** What happens to packets, each with its probability from 0 to 1; times in milliseconds. */
 export interface FaultRates {
+  /** The packet is dropped. */
   loss?: number
+  /** The packet comes twice. */
   duplication?: number
   /** The packet is held until the next one of its direction has passed, or `reorderMs` (default 2). */
   reordering?: number
+  /** Milliseconds after which a held packet goes on alone. */
   reorderMs?: number
   /** One bit is flipped. */
   corruption?: number
@@ -148,62 +218,99 @@ export interface FaultRates {
   seed?: number
 }
 
+/** A layer that damages traffic; see `faults`. */
 export interface FaultsWrap extends FaultRates {
+  /** Which layer this is. */
   kind: 'faults'
 }
+/** A layer that records all packets in a file; see `tap`. */
 export interface TapWrap {
+  /** Which layer this is. */
   kind: 'tap'
   /** A pcapng file, made new. */
   path: string
 }
+/** A layer that describes each packet in a line; see `trace`. */
 export interface TraceWrap {
+  /** Which layer this is. */
   kind: 'trace'
   /** Called in the thread that opened the device; standard error without it. */
   onLine?: (line: string) => void
 }
 
+/** `ibv_cq_init_attr_ex`. */
 export interface CqInit {
+  /** Completion vector; there is only 0. */
   compVector?: number
-  /** Caller promises that one thread at a time polls; `IBV_CREATE_CQ_ATTR_SINGLE_THREADED`. */
+  /** The caller promises that one thread at a time polls; `IBV_CREATE_CQ_ATTR_SINGLE_THREADED`. */
   singleThreaded?: boolean
 }
 
+/** `ibv_srq_init_attr`. */
 export interface SrqInit {
+  /** Outstanding receives. */
   maxWr: number
+  /** Scatter/gather elements of a receive; default 1. */
   maxSge?: number
+  /** The limit event comes when fewer receives are left; 0 (the default) for none. */
   srqLimit?: number
 }
 
 /** What `srq.modify` can change; `srqLimit` arms the limit event, `maxWr` resizes. */
 export interface SrqAttr {
+  /** Outstanding receives. */
   maxWr?: number
+  /** The limit event comes when fewer receives are left; 0 for none. */
   srqLimit?: number
 }
 
 /** All attributes of `ibv_qp_attr` that modify takes; which are required and optional is in `qpTransitions`. */
 export interface QpAttr {
+  /** The state to move to. */
   state: QpState
+  /** EINVAL unless the QP is in this state. */
   curState: QpState
+  /** Bytes. */
   pathMtu: PathMtu
+  /** State of automatic path migration. */
   pathMigState: PathMigState
+  /** Of UD; 32 bits. */
   qkey: number
+  /** PSN of the first packet that is expected; 24 bits. */
   rqPsn: number
+  /** PSN of the first packet that is sent; 24 bits. */
   sqPsn: number
+  /** QP number of the peer; 24 bits. */
   destQpNum: number
+  /** Bits of `Access` that peers get. */
   accessFlags: number
+  /** The path to the peer. */
   ah: AhAttr
+  /** The alternate path. */
   altAh: AhAttr
+  /** Index in the P_Key table. */
   pkeyIndex: number
+  /** The same for the alternate path. */
   altPkeyIndex: number
+  /** Makes the event SqDrained when the send queue has drained. */
   enSqdAsyncNotify: boolean
+  /** READs and atomics that may be outstanding here. */
   maxRdAtomic: number
+  /** READs and atomics that the peer may have outstanding. */
   maxDestRdAtomic: number
+  /** Time that RNR NAKs ask the peer to wait; encoded, 0 to 31. */
   minRnrTimer: number
+  /** The port of this end, counted from 1. */
   port: number
+  /** Local ACK timeout, 4.096 µs · 2^timeout; 0 waits for ever. */
   timeout: number
+  /** Retries after time-outs and sequence errors, 0 to 7. */
   retryCnt: number
+  /** Retries after RNR NAKs, 0 to 6; 7 retries for ever. */
   rnrRetry: number
+  /** The port of the alternate path. */
   altPort: number
+  /** Local ACK timeout of the alternate path. */
   altTimeout: number
 }
 
@@ -232,28 +339,43 @@ export type QpAttrOf<T extends QpType> = T extends DatagramType
     ? Pick<QpAttr, Common | Connected>
     : Pick<QpAttr, Common | Connected | Reliable>
 
+/** What `qp.modify` takes. */
 export type QpModify<T extends QpType> = Partial<QpAttrOf<T>>
 
 /** `ibv_sge`: `addr` in the device's address space, `length` in bytes. */
 export interface Sge {
+  /** Device address of the first byte. */
   addr: number
+  /** Bytes. */
   length: number
+  /** The local key of the region that holds them. */
   lkey: number
 }
 
 /** `ibv_recv_wr`. */
 export interface RecvWrInit {
+  /** Comes back in the completion; an integer from 0 to 2^53 − 1. */
   wrId?: number
+  /** Where the message goes. */
   sgList?: readonly Sge[]
+  /** The next request of a list that is posted together. */
   next?: RecvWrInit | null
 }
 
 interface SendWrCommon {
+  /** Comes back in the completion; an integer from 0 to 2^53 − 1. */
   wrId?: number
+  /** Bits of `SendFlag`. */
   sendFlags?: number
+  /** What is sent, or where a response goes. */
   sgList?: readonly Sge[]
 }
-type Remote = { remoteAddr: number; rkey: number }
+type Remote = {
+  /** Address in the peer's memory region. */
+  remoteAddr: number
+  /** The key of the peer's region or window. */
+  rkey: number
+}
 type O = typeof Opcode
 
 /** The fields that each operation needs, `ibv_send_wr` with its unions resolved. */
@@ -271,9 +393,13 @@ export type SendOperation =
 
 /** `ibv_mw_bind_info`: an empty `length` unbinds. */
 export interface MwBind {
+  /** The region that the window opens, with `Access.MwBind`. */
   mr: { lkey: number }
+  /** First address of the window, in the region. */
   addr: number
+  /** Bytes. */
   length: number
+  /** Remote rights of `Access`. */
   accessFlags: number
 }
 
@@ -298,6 +424,7 @@ type UcOperation = Extract<
 
 /** What an address handle looks like to a work request. */
 export interface AddressHandleLike {
+  /** Where it leads. */
   readonly attr: Readonly<AhAttr>
   /** @internal A reference to the protection domain. */
   readonly pdRef: number

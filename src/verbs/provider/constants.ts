@@ -7,9 +7,11 @@
 export const QpType = { GSI: 1, RC: 2, UC: 3, UD: 4 } as const
 export type QpType = (typeof QpType)[keyof typeof QpType]
 
+/** `ibv_qp_state`. */
 export const QpState = { Reset: 0, Init: 1, Rtr: 2, Rts: 3, Sqd: 4, Sqe: 5, Err: 6 } as const
 export type QpState = (typeof QpState)[keyof typeof QpState]
 
+/** `ibv_mig_state`. */
 export const PathMigState = { Migrated: 0, Rearm: 1, Armed: 2 } as const
 export type PathMigState = (typeof PathMigState)[keyof typeof PathMigState]
 
@@ -51,11 +53,13 @@ export const Access = {
 /** `ibv_rereg_mr_flags`. */
 export const ReregFlag = { ChangeTranslation: 1, ChangePd: 2, ChangeAccess: 4 } as const
 
+/** `ibv_mw_type`. */
 export const MwType = { Type1: 1, Type2: 2 } as const
 export type MwType = (typeof MwType)[keyof typeof MwType]
 
-/** Placement types and selectivity of FLUSH (InfiniBand 1.5, Annex A19). */
+/** Placement types of FLUSH (InfiniBand 1.5, Annex A19): visible to all, or persistent. */
 export const FlushPlacement = { Global: 1, Persistent: 2 } as const
+/** What FLUSH is for: a range, or the whole memory region. */
 export const FlushSelectivity = { Range: 0, Mr: 1 } as const
 export type FlushSelectivity = (typeof FlushSelectivity)[keyof typeof FlushSelectivity]
 
@@ -137,10 +141,11 @@ export type PortState = (typeof PortState)[keyof typeof PortState]
 export const GidType = { Ib: 0, RoceV1: 1, RoceV2: 2 } as const
 export type GidType = (typeof GidType)[keyof typeof GidType]
 
+/** Link layer of a port (`IBV_LINK_LAYER_…`). */
 export const LinkLayer = { InfiniBand: 1, Ethernet: 2 } as const
 export type LinkLayer = (typeof LinkLayer)[keyof typeof LinkLayer]
 
-/** Names of the values of each table, once somebody has asked for one. */
+/** Names of the values of each table, made when one is asked for. */
 const names = new Map<object, Map<number, string>>()
 
 /** The key of `value` in one of the objects above, as in `nameOf(QpState, 3) === 'Rts'`; the number itself if there is none. */
@@ -156,15 +161,15 @@ export function nameOf(table: Readonly<Record<string, number>>, value: number): 
 const statusTexts = [
   'success',
   'local length error: the message does not fit the request, the receive buffer or the MTU',
-  'local QP operation error: this QP type cannot carry out the operation',
+  'local QP operation error: this QP type cannot execute the operation',
   'local EE context operation error',
   'local protection error: a scatter/gather element has a wrong lkey, protection domain, bounds or access',
   'work request flushed: the QP is in the error state',
   'memory window bind error',
   'bad response',
   'local access error',
-  'remote invalid request error: the responder refused the operation, its length or its alignment',
-  'remote access error: rkey, bounds or permission refused by the responder',
+  'remote invalid request error: the responder rejected the operation, its length or its alignment',
+  'remote access error: rkey, bounds or permission rejected by the responder',
   'remote operation error: the responder could not complete the operation (look at its own completions)',
   'transport retry counter exceeded: the peer does not answer',
   'RNR retry counter exceeded: the peer had no receive work request posted',

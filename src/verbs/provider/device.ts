@@ -1,27 +1,37 @@
 /**
  * What a device must do. A device keeps its queues and tables in a segment (see layout.ts); the objects of this folder
- * write requests into the queues, and the device carries them out and completes them through the `Host`.
+ * write requests into the queues, and the device executes them and completes them through the `Host`.
  */
 import type { AhAttr, DeviceAttr, GidEntry, OpenOptions, PortAttr } from './attributes.ts'
 import { VerbsError } from './errors.ts'
 import type { Host } from './host.ts'
 import type { SendWorkRequest } from './work-request.ts'
 
+/** A device that can be opened. */
 export interface DeviceInfo {
+  /** The name that `openDevice` takes. */
   name: string
+  /** GUID of the node. */
   guid: bigint
-  /** Which driver serves it: `shm`, … */
+  /** The driver that serves it: `shm`, `roce`, … */
   kind: string
 }
 
+/** A device that this thread has open. */
 export interface Device {
+  /** The name that it was opened by. */
   readonly name: string
+  /** The tables of its segment. */
   readonly host: Host
   /** Number of its record in the segment. */
   readonly index: number
+  /** Limits and identity. */
   readonly attr: DeviceAttr
+  /** The only port. */
   readonly port: PortAttr
+  /** The GID table of the port. */
   readonly gids: readonly GidEntry[]
+  /** The P_Key table of the port. */
   readonly pkeys: readonly number[]
   /** Words that the device keeps for each QP, zeroed when it is created or reset; at `Qp.wire`. */
   readonly qpWords: number
@@ -34,28 +44,30 @@ export interface Device {
   /** For the QP whose record begins at `q`; null if the device has none. */
   fastPath(q: number): FastPath | null
   /**
-   * Requests are in the send queue of `q`, whose send lock is held: executes them or sees that somebody does. A `driven`
+   * Requests are in the send queue of `q`, whose send lock is held: executes them or sees that another thread does. A `driven`
    * device is also told, without the lock, of a QP that its owner has moved to ERR or is about to close.
    */
   doorbell(q: number): void
-  /** Called after the send lock was released: what `doorbell` had to put off. */
+  /** Called after the send lock was released: does what `doorbell` had to defer. */
   settle(): void
   /** A receive was posted to a queue on which the QP with this slot waits. */
   retry(qpSlot: number): void
-  /** Carries on with requests that wait for a time or for their peer; called when a poll finds nothing and by waits. */
+  /** Continues requests that wait for a time or for their peer; called when a poll finds nothing and by waits. */
   progress(): void
-  /** A QP was attached to a multicast group, or the last one detached, in the GID's form. */
+  /** A QP was attached to a multicast group; throws if the device cannot join it. */
   joinGroup(gid: Uint8Array): void
+  /** What one `joinGroup` began is over. */
   leaveGroup(gid: Uint8Array): void
-  /** This thread is going to wait: from now on somebody else must see that things go on. */
+  /** This thread is going to wait: from now on another one must see that things go on. */
   rest(): void
   /**
    * Blocks this thread until something may have come for the device, or the channel has counted other than
    * `expected` events; at most `timeoutMs`. False, at once, if the device leaves its work to others while threads wait.
    */
   sleep(channel: number, expected: number, timeoutMs: number): boolean
-  /** Begins or ends a context: an engine thread, membership, … */
+  /** Begins a context, by the slot of its record; throws if `options` cannot be fulfilled. */
   open(context: number, options: OpenOptions): void
+  /** Ends what `open` began. */
   close(context: number): void
   /** A thread that had contexts of this device has ended without closing them; they are gone already. */
   closeUnused?(): void
@@ -66,14 +78,17 @@ export interface Device {
  * leaves to the queue.
  */
 export interface FastPath {
-  /** Carries one request out completely, without those linked to it, or returns false and has done nothing. */
+  /** Executes one request completely, without those linked to it, or returns false and has done nothing. */
   post(wr: SendWorkRequest): boolean
-  /** Looks up anew what `post` remembers; the send lock is held and the queue was served. */
+  /** Looks up again what `post` remembers; the send lock is held and the queue was served. */
   prepare(): void
 }
 
+/** What makes devices of one kind. */
 export interface DeviceDriver {
+  /** The kind, as in `DeviceInfo`. */
   readonly kind: string
+  /** The devices that there are now. */
   list(): DeviceInfo[]
   /** Null if the name is not one of this driver's. */
   open(name: string): Device | null
@@ -88,7 +103,7 @@ export function registerDriver(driver: DeviceDriver): void {
   if (!drivers.includes(driver)) drivers.push(driver)
 }
 
-/** `ibv_get_device_list`. */
+/** `ibv_get_device_list`: the devices that there are now. A name that is not listed may be opened all the same: `shm:NAME` makes a segment. */
 export function getDeviceList(): DeviceInfo[] {
   return drivers.flatMap((driver) => driver.list())
 }
@@ -102,6 +117,7 @@ export function deviceAt(host: Host, index: number): Device | null {
   return null
 }
 
+/** Opens a device by name; ENODEV with the names that there are. */
 export function findDevice(name: string): Device {
   for (const driver of drivers) {
     const device = driver.open(name)

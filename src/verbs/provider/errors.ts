@@ -3,6 +3,7 @@
  * wrong and what to do. What the network or the peer did never throws: it is a completion status or an event.
  */
 
+/** What the codes of errors mean. */
 export const verbsErrorCodes = {
   EINVAL: 'an argument or attribute is wrong',
   ENOMEM: 'a queue is full or a limit of the device is reached',
@@ -17,13 +18,16 @@ export const verbsErrorCodes = {
   ENOSPC: 'no shared memory is left',
   EMFILE: 'too many files are open',
   ENXIO: 'the shared segment is not usable',
-  ETIMEDOUT: 'another thread holds a lock and does not answer',
+  ETIMEDOUT: 'another thread holds a lock and does not respond',
 } as const
 
+/** A code of `verbsErrorCodes`. */
 export type VerbsErrorCode = keyof typeof verbsErrorCodes
 
+/** Misuse of a verb; its message says what is wrong and what to do. */
 export class VerbsError extends Error {
   override readonly name = 'VerbsError'
+  /** What kind of error it is; stable. */
   readonly code: VerbsErrorCode
   /** The verb that was called, by its name here: `postSend`, `modify`, … */
   readonly verb: string

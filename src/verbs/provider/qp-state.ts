@@ -11,6 +11,7 @@
 import type { QpAttr } from './attributes.ts'
 import { nameOf, QpState, QpType } from './constants.ts'
 
+/** The name of an attribute of `qp.modify`. */
 export type QpAttrName = keyof QpAttr
 
 interface Attributes {
@@ -20,8 +21,11 @@ interface Attributes {
 
 /** One legal transition and its attributes for each QP type. `state` may always be given. */
 export interface QpTransition {
+  /** The state that it leaves. */
   from: QpState
+  /** The state that it leads to. */
   to: QpState
+  /** What each QP type requires and takes. */
   attributes: Readonly<Record<QpType, Attributes>>
 }
 
@@ -45,6 +49,7 @@ const inRts = {
   [GSI]: { required: [], optional: inRtsUd },
 }
 
+/** All legal transitions (`ib_modify_qp_is_ok`). */
 export const qpTransitions: readonly QpTransition[] = [
   {
     from: Reset,

@@ -9,8 +9,11 @@ import { VerbsError } from './errors.ts'
 
 /** A scatter/gather element: `length` bytes at device address `addr`, in the region with this lkey. */
 export class ScatterGather implements Sge {
+  /** Device address of the first byte. */
   addr: number
+  /** Bytes. */
   length: number
+  /** The local key of the region that holds them. */
   lkey: number
   constructor(addr: number, length: number, lkey: number) {
     this.addr = addr
@@ -19,9 +22,13 @@ export class ScatterGather implements Sge {
   }
 }
 
+/** `ibv_recv_wr`, prepared. */
 export class RecvWorkRequest {
+  /** Comes back in the completion. */
   wrId: number
+  /** Where the message goes. */
   sgList: ScatterGather[]
+  /** The next request of a list that is posted together. */
   next: RecvWorkRequest | null = null
 
   constructor(wrId: number, sgList: ScatterGather[]) {
@@ -30,33 +37,55 @@ export class RecvWorkRequest {
   }
 }
 
-/** Fields of operations that a request does not have keep their neutral value. */
+/** `ibv_send_wr`, prepared. Fields that its operation does not have keep their neutral value. */
 export class SendWorkRequest {
+  /** Comes back in the completion. */
   wrId: number
+  /** The operation. */
   opcode: Opcode
+  /** Bits of `SendFlag`. */
   sendFlags: number
+  /** What is sent, or where a response goes. */
   sgList: ScatterGather[]
+  /** SEND and WRITE with immediate: 32 bits. */
   immData = 0
+  /** SEND with invalidate, LOCAL_INV: the key that ends. */
   invalidateRkey = 0
+  /** Address in the peer's memory region. */
   remoteAddr = 0
+  /** The key of the peer's region or window. */
   rkey = 0
+  /** Atomics: the value to compare with, or to add; 64 bits. */
   compareAdd = 0n
+  /** Compare and swap: the new value; 64 bits. */
   swap = 0n
+  /** UD: the path. */
   ah: AddressHandleLike | null = null
+  /** UD: the QP number of the destination. */
   remoteQpn = 0
+  /** UD: the destination's Q_Key. */
   remoteQkey = 0
-  /** FLUSH: bytes from remoteAddr, placement type and selectivity. */
+  /** FLUSH: bytes from remoteAddr. */
   flushLength = 0
+  /** FLUSH: bits of `FlushPlacement`. */
   placement = 0
+  /** FLUSH: of `FlushSelectivity`. */
   selectivity = 0
-  /** BIND_MW: the window's present key and the key it gets, and what it is bound to. */
+  /** BIND_MW: the window's present key. */
   mwRkey = 0
+  /** BIND_MW: the type of the window. */
   mwType = 0
+  /** BIND_MW: the key that the window gets. */
   mwNewRkey = 0
+  /** BIND_MW: the local key of the region. */
   mrLkey = 0
+  /** BIND_MW: first address of the window. */
   bindAddr = 0
+  /** BIND_MW: bytes of the window. */
   bindLength = 0
+  /** BIND_MW: bits of `Access`. */
   bindAccess = 0
+  /** The next request of a list that is posted together. */
   next: SendWorkRequest | null = null
 
   constructor(wrId: number, opcode: Opcode, sendFlags: number, sgList: ScatterGather[]) {
