@@ -12,9 +12,9 @@
  * Requests of RC and UC are slowed down, answers to READs are not: they go at the pace in which they are asked for.
  */
 import type { Host } from '../verbs/provider/index.ts'
-import { Tq } from './layout.ts'
+import { TransportQp } from './layout.ts'
 
-/** Words from `Tq.congestion` on, all but the last three f64. */
+/** Words from `TransportQp.congestion` on, all but the last three f64. */
 const At = {
   /** When the last CNP was sent, ns. */
   cnpNs: 0,
@@ -60,7 +60,7 @@ export class Congestion {
   }
 
   #at(t: number, field: number): number {
-    return (t + Tq.congestion + field) >> 1
+    return (t + TransportQp.congestion + field) >> 1
   }
 
   /** A packet came marked: whether a CNP is due. */
@@ -89,8 +89,8 @@ export class Congestion {
     f64[this.#at(t, At.alphaNs)] = nowNs
     f64[this.#at(t, At.increaseNs)] = nowNs
     f64[this.#at(t, At.bytes)] = 0
-    this.#i32[t + Tq.congestion + At.timeStage] = 0
-    this.#i32[t + Tq.congestion + At.byteStage] = 0
+    this.#i32[t + TransportQp.congestion + At.timeStage] = 0
+    this.#i32[t + TransportQp.congestion + At.byteStage] = 0
   }
 
   /** The rate now, bits a second; Infinity without a limit. */
@@ -141,7 +141,7 @@ export class Congestion {
   #increase(t: number, stage: number): void {
     const f64 = this.#f64
     const i32 = this.#i32
-    const at = t + Tq.congestion
+    const at = t + TransportQp.congestion
     i32[at + stage] = i32[at + stage]! + 1
     const most = Math.max(i32[at + At.timeStage]!, i32[at + At.byteStage]!)
     const least = Math.min(i32[at + At.timeStage]!, i32[at + At.byteStage]!)
@@ -158,7 +158,7 @@ export class Congestion {
 
   /** The QP waits until `nextNs`: gives what its timer is to be set to, and keeps what it was. */
   pace(t: number, nextNs: number, deadlineNs: number): number {
-    this.#i32[t + Tq.congestion + At.paced] = 1
+    this.#i32[t + TransportQp.congestion + At.paced] = 1
     this.#f64[this.#at(t, At.deadlineNs)] = deadlineNs
     this.#f64[this.#at(t, At.pacedNs)] = Math.min(nextNs, deadlineNs)
     return Math.min(nextNs, deadlineNs)
@@ -166,7 +166,7 @@ export class Congestion {
 
   /** What the QP's timer is without the wait, which ends with this; `deadlineNs` is what it is set to. */
   unpace(t: number, deadlineNs: number): number {
-    const at = t + Tq.congestion
+    const at = t + TransportQp.congestion
     if (this.#i32[at + At.paced] === 0) return deadlineNs
     this.#i32[at + At.paced] = 0
     // It was set anew meanwhile, by an acknowledgement.

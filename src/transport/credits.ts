@@ -1,6 +1,6 @@
 /**
  * End-to-end flow control of RC: with each acknowledgement the responder says how many receives it has, so that a
- * requester does not send what would find none. Off unless a connection manager has set `Tq.flowControl` at both ends
+ * requester does not send what would find none. Off unless a connection manager has set `TransportQp.flowControl` at both ends
  * (CM REQ and REP agree on it); then ACKs say "no credits" and are not asked about them.
  *
  * Requests are numbered in the order they are sent (SSN, from 1); the responder counts those it has completed (MSN). It
@@ -12,7 +12,7 @@
  */
 import { layout, Opcode } from '../verbs/provider/index.ts'
 import { AethKind, aethKindBits, aethValueBits, creditCode, creditsOf, noCreditCode, Syndrome } from '../wire/index.ts'
-import { Sent, Tq } from './layout.ts'
+import { SendProgress, TransportQp } from './layout.ts'
 import { psnAdd, psnDiff } from './psn.ts'
 
 const { Qp, Wqe } = layout
@@ -33,41 +33,41 @@ function takesReceive(opcode: number): boolean {
 
 /** Numbers a request that travels as `messages` of them: a READ is asked for in pieces. */
 export function numberRequest(i32: Int32Array, t: number, w: number, messages: number): void {
-  const ssn = psnAdd(i32[t + Tq.ssn]!, messages)
-  i32[t + Tq.ssn] = ssn
-  i32[w + Sent.ssn] = ssn
+  const ssn = psnAdd(i32[t + TransportQp.ssn]!, messages)
+  i32[t + TransportQp.ssn] = ssn
+  i32[w + SendProgress.ssn] = ssn
 }
 
 /** Whether the request at `w` takes a receive for which there is no credit. */
 export function isLimited(i32: Int32Array, t: number, w: number): boolean {
-  if (i32[t + Tq.flowControl] === 0 || i32[t + Tq.unlimited] === 1) return false
-  return takesReceive(i32[w + Wqe.opcode]!) && psnDiff(i32[w + Sent.ssn]!, i32[t + Tq.limit]!) > 0
+  if (i32[t + TransportQp.flowControl] === 0 || i32[t + TransportQp.unlimited] === 1) return false
+  return takesReceive(i32[w + Wqe.opcode]!) && psnDiff(i32[w + SendProgress.ssn]!, i32[t + TransportQp.limit]!) > 0
 }
 
 /** Whether the packet `txPsn` of a limited request at `w` has to wait for an ACK. */
 export function lacksCredit(i32: Int32Array, t: number, w: number): boolean {
   if (!isLimited(i32, t, w)) return false
-  const first = i32[w + Sent.firstPsn]!
-  if (i32[t + Tq.txPsn] === first) return i32[t + Tq.una] !== first
-  return psnDiff(i32[t + Tq.una]!, first) <= 0
+  const first = i32[w + SendProgress.firstPsn]!
+  if (i32[t + TransportQp.txPsn] === first) return i32[t + TransportQp.una] !== first
+  return psnDiff(i32[t + TransportQp.una]!, first) <= 0
 }
 
 /** What an ACK's AETH says of credits; late ones say nothing new. Whether it grants more than those before it. */
 export function grant(i32: Int32Array, t: number, syndrome: number, msn: number): boolean {
-  if (i32[t + Tq.flowControl] === 0 || (syndrome & aethKindBits) !== AethKind.Ack) return false
+  if (i32[t + TransportQp.flowControl] === 0 || (syndrome & aethKindBits) !== AethKind.Ack) return false
   const code = syndrome & aethValueBits
-  const before = i32[t + Tq.unlimited]!
-  i32[t + Tq.unlimited] = code === noCreditCode ? 1 : 0
+  const before = i32[t + TransportQp.unlimited]!
+  i32[t + TransportQp.unlimited] = code === noCreditCode ? 1 : 0
   if (code === noCreditCode) return before === 0
   const limit = psnAdd(msn, creditsOf(code))
-  if (psnDiff(limit, i32[t + Tq.limit]!) <= 0) return false
-  i32[t + Tq.limit] = limit
+  if (psnDiff(limit, i32[t + TransportQp.limit]!) <= 0) return false
+  i32[t + TransportQp.limit] = limit
   return true
 }
 
 /** The syndrome of an ACK of QP `q`. An SRQ's receives are nobody's in particular: nothing is said of them. */
 export function ackSyndrome(i32: Int32Array, q: number, t: number): number {
-  if (i32[t + Tq.flowControl] === 0 || i32[q + Qp.srq]! >= 0) return Syndrome.AckNoCredits
+  if (i32[t + TransportQp.flowControl] === 0 || i32[q + Qp.srq]! >= 0) return Syndrome.AckNoCredits
   const credits = (Atomics.load(i32, q + Qp.rqHead) - i32[q + Qp.rqTail]!) | 0
   return credits < codes.length ? codes[credits]! : creditCode(Math.min(credits, mostCredits))
 }

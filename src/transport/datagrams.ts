@@ -30,7 +30,7 @@ import {
   u32,
   WireOpcode,
 } from '../wire/index.ts'
-import { Tq } from './layout.ts'
+import { TransportQp } from './layout.ts'
 import type { Origin } from './origin.ts'
 import { psnAdd } from './psn.ts'
 import { putBth } from './requester.ts'
@@ -74,9 +74,9 @@ export class Datagrams {
       if ((state !== QpState.Rts && state !== QpState.Sqd) || draining) return false
       if (next === Atomics.load(i32, q + Qp.sqHead)) return false
       if (sent >= budget) return true
-      if ((i32[t + Tq.ready]! & 2) === 0) {
-        i32[t + Tq.ready] = i32[t + Tq.ready]! | 2
-        i32[t + Tq.newPsn] = i32[q + Qp.sqPsn]!
+      if ((i32[t + TransportQp.ready]! & 2) === 0) {
+        i32[t + TransportQp.ready] = i32[t + TransportQp.ready]! | 2
+        i32[t + TransportQp.newPsn] = i32[q + Qp.sqPsn]!
       }
       const w = i32[q + Qp.sqRing]! + (next & i32[q + Qp.sqMask]!) * i32[q + Qp.sqStride]!
       const status = this.#send(q, t, w, sink)
@@ -105,7 +105,7 @@ export class Datagrams {
     const pad = -bytes & 3
     const at = sink.open(av, header + bytes + pad)
     if (at < 0) return -1
-    const psn = i32[t + Tq.newPsn]!
+    const psn = i32[t + TransportQp.newPsn]!
     const solicited = (i32[w + Wqe.flags]! & SendFlag.Solicited) !== 0
     const flags = (solicited ? BthFlag.solicited : 0) | (pad << BthFlag.padShift)
     const group = (i32[av + Av.flags]! & avMulticast) !== 0
@@ -120,7 +120,7 @@ export class Datagrams {
     if (!s.buffers.read(pd, w, 0, bytes, at + header)) return WcStatus.LocProtErr
     for (let i = 0; i < pad; i++) u8[at + header + bytes + i] = 0
     sink.close(header + bytes + pad)
-    i32[t + Tq.newPsn] = psnAdd(psn, 1)
+    i32[t + TransportQp.newPsn] = psnAdd(psn, 1)
     s.count(s.counters.rdma_sends)
     return WcStatus.Success
   }

@@ -1,8 +1,8 @@
 /** The transport layer of InfiniBand: requester and responder of RC, UC and UD, without I/O. */
 export { Congestion, Dcqcn } from './congestion.ts'
 export { type Counters, countersOf } from './counters.ts'
-export { Area, maxResources, Tq } from './layout.ts'
-export { areaOf, NetworkDevice, type NetworkDeviceInit } from './network-device.ts'
+export { maxResources, TransportDevice, TransportQp } from './layout.ts'
+export { NetworkDevice, type NetworkDeviceInit, transportDeviceOf } from './network-device.ts'
 export { Origin } from './origin.ts'
 export { psnAdd, psnDiff, psnMask } from './psn.ts'
 export { maxMessageBytes } from './requester.ts'

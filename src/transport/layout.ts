@@ -16,7 +16,7 @@ export const maxResources = 64
 export const maxReceiveSges = 32
 
 /** Words of one entry of the resource ring. */
-export const Res = {
+export const Resource = {
   words: 16,
   first: 0,
   last: 1,
@@ -37,7 +37,7 @@ export const Res = {
 /** What a resource is. Zero: nothing was ever there. */
 export const resourceKind = { none: 0, read: 1, atomic: 2, plain: 3 } as const
 
-export const Tq = {
+export const TransportQp = {
   ready: 0,
   txIndex: 1,
   txPsn: 2,
@@ -121,7 +121,7 @@ export const Tq = {
 } as const
 
 /** What the requester adds to a request in the send queue of a connected QP, where UD has its address vector. */
-export const Sent = {
+export const SendProgress = {
   /** 1 for a request that needed no packet and is done: it completes when its turn comes. */
   settled: 20,
   firstPsn: 21,
@@ -131,7 +131,7 @@ export const Sent = {
 } as const
 
 /** What the transport keeps for each device. */
-export const Area = {
+export const TransportDevice = {
   lock: 0,
   txHead: 16,
   txTail: 17,
@@ -140,13 +140,13 @@ export const Area = {
   timers: 20,
   nextDeadline: 22 /* f64 */,
   /** QPs that other threads want served: written by whoever posts. */
-  bellLock: 32,
-  bellTail: 33,
-  bellHead: 48,
+  doorbellLock: 32,
+  doorbellTail: 33,
+  doorbellHead: 48,
   txRing: 64,
   ackRing: 65600,
   timerList: 131136,
-  bellRing: 196672,
+  doorbellRing: 196672,
   /** One byte for each QP: bits of `listed`. */
   flags: 262208,
   words: 278592,
@@ -157,12 +157,12 @@ export const Area = {
 export const listed = { tx: 1, ack: 2, timer: 4 } as const
 
 if (
-  Tq.srqCopy + 4 + maxReceiveSges * Sg.words > Tq.timedNs ||
-  Tq.congestion + 24 > Tq.restartNs ||
-  Tq.resources + maxResources * Res.words !== Tq.words ||
-  Sent.settled !== Wqe.av ||
-  Area.slots !== layout.maxQps ||
-  Area.flags !== Area.txRing + 4 * Area.slots ||
-  Area.words !== Area.flags + Area.slots / 4
+  TransportQp.srqCopy + 4 + maxReceiveSges * Sg.words > TransportQp.timedNs ||
+  TransportQp.congestion + 24 > TransportQp.restartNs ||
+  TransportQp.resources + maxResources * Resource.words !== TransportQp.words ||
+  SendProgress.settled !== Wqe.av ||
+  TransportDevice.slots !== layout.maxQps ||
+  TransportDevice.flags !== TransportDevice.txRing + 4 * TransportDevice.slots ||
+  TransportDevice.words !== TransportDevice.flags + TransportDevice.slots / 4
 )
   throw new Error('the layouts of transport and verbs do not fit together')

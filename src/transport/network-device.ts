@@ -19,7 +19,7 @@ import {
   portAttr,
 } from '../verbs/provider/index.ts'
 import { countersOf } from './counters.ts'
-import { Area, maxResources, Tq } from './layout.ts'
+import { maxResources, TransportDevice, TransportQp } from './layout.ts'
 import type { PacketSink } from './sink.ts'
 import { noticeableNs, type TransportOptions } from './state.ts'
 import { Transport } from './transport.ts'
@@ -39,14 +39,14 @@ export interface NetworkDeviceInit {
 }
 
 /** The area of device `index`, made by the thread that asks first; the first word of it. */
-export function areaOf(host: Host, index: number): number {
+export function transportDeviceOf(host: Host, index: number): number {
   const { i32 } = host
   const dev = host.deviceWord(index)
   // Once it is there it stays, and whoever holds the lock may wait for this thread.
   if (i32[dev + Dev.area] !== 0) return i32[dev + Dev.area]!
   return host.control(() => {
     if (i32[dev + Dev.area] === 0) {
-      const area = host.allocate(Area.words * 4, 'openDevice', 0) / 4
+      const area = host.allocate(TransportDevice.words * 4, 'openDevice', 0) / 4
       Transport.prepare(host, area)
       i32[dev + Dev.area] = area
     }
@@ -62,7 +62,7 @@ export abstract class NetworkDevice implements Device {
   readonly port: PortAttr
   readonly gids: readonly GidEntry[]
   readonly pkeys: readonly number[] = [0xffff]
-  readonly qpWords: number = Tq.words
+  readonly qpWords: number = TransportQp.words
   readonly driven: boolean = true
   protected readonly transport: Transport
   protected readonly i32: Int32Array
@@ -80,8 +80,8 @@ export abstract class NetworkDevice implements Device {
   /** How often the lock was found taken. */
   #looks = 0
   /** ACKs that wait for something to go with. */
-  #acksPutOff = false
-  readonly #acksDeferred: number
+  #acksDeferred = false
+  readonly #deferredCounter: number
 
   constructor(host: Host, init: NetworkDeviceInit, sink: PacketSink) {
     this.name = init.name
@@ -89,9 +89,9 @@ export abstract class NetworkDevice implements Device {
     this.index = init.index
     this.i32 = host.i32
     this.gids = init.gids
-    const area = areaOf(host, init.index)
-    this.#lock = area + Area.lock
-    this.#acksDeferred = countersOf(host, init.index).ack_deferred
+    const area = transportDeviceOf(host, init.index)
+    this.#lock = area + TransportDevice.lock
+    this.#deferredCounter = countersOf(host, init.index).ack_deferred
     this.transport = new Transport(host, init.index, area, init.activeMtu, sink, init.options)
     this.attr = deviceAttr(host, init.guid, { vendorPartId: 2, localCaAckDelay: 15, maxRdAtomic: maxResources })
     const { activeMtu } = init
@@ -145,8 +145,8 @@ export abstract class NetworkDevice implements Device {
       this.wakeThread()
     }
     if (this.#posted < 0) return
-    if (this.transport.mayWait(this.#posted)) {
-      this.#putOff()
+    if (this.transport.mayBatch(this.#posted)) {
+      this.#deferSend()
       return
     }
     this.drive(false)
@@ -161,7 +161,7 @@ export abstract class NetworkDevice implements Device {
    * Leaves what was posted to whoever looks next: the program's poll, or the end of what it is doing now; the thread that
    * drives devices finds it, too.
    */
-  #putOff(): void {
+  #deferSend(): void {
     this.transport.ring(this.#posted)
     this.#posted = -1
     if (this.#sendsLater) return
@@ -169,7 +169,7 @@ export abstract class NetworkDevice implements Device {
     queueMicrotask(this.#sendLater)
   }
 
-  retry(): void {}
+  resume(): void {}
 
   progress(): void {
     this.drive(true)
@@ -194,7 +194,7 @@ export abstract class NetworkDevice implements Device {
       // Rung first, tried again after: whoever has the lock looks for bells when it lets go.
       transport.ring(posted)
       if (Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) return 0
-    } else if (posted >= 0) transport.wants(posted)
+    } else if (posted >= 0) transport.schedule(posted)
     let received = 0
     do {
       segment.enterNow()
@@ -208,12 +208,12 @@ export abstract class NetworkDevice implements Device {
         transport.advance(now)
         const sends = transport.pending
         for (let more = sends; more; ) more = transport.transmit(now) && this.room()
-        if (this.#acksPutOff || received === 0 || !this.putsOff()) {
+        if (this.#acksDeferred || received === 0 || !this.defersAcks()) {
           transport.acknowledge()
-          this.#acksPutOff = false
+          this.#acksDeferred = false
         } else {
-          this.#acksPutOff = true
-          f64[this.#acksDeferred] = f64[this.#acksDeferred]! + 1
+          this.#acksDeferred = true
+          f64[this.#deferredCounter] = f64[this.#deferredCounter]! + 1
         }
         this.flush()
         // Timers run from when packets left; on a busy machine that may be long after the clock was read.
@@ -231,11 +231,11 @@ export abstract class NetworkDevice implements Device {
 
   /** Whether ACKs wait for a packet to go with. */
   protected get acksWait(): boolean {
-    return this.#acksPutOff
+    return this.#acksDeferred
   }
 
   /** Whether the packets that just came completed receives, so that their ACKs may wait for an answer to go with. */
-  protected abstract putsOff(): boolean
+  protected abstract defersAcks(): boolean
   /** Whether the sink takes more packets in this call. */
   protected abstract room(): boolean
 

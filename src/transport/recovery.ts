@@ -18,7 +18,7 @@
  * All that is sent behind a lost packet is sent in vain. Between two losses it gets so far, its run; four times as much may be
  * outstanding after a loss, and each acknowledged packet allows one more, so that without losses the limit is gone soon.
  */
-import { Tq } from './layout.ts'
+import { TransportQp } from './layout.ts'
 import { psnDiff } from './psn.ts'
 
 /** The wait before it goes back until a round trip was measured, in shortest ACK timeouts. */
@@ -43,36 +43,36 @@ export class Recovery {
 
   begin(t: number): void {
     const i32 = this.#i32
-    i32[t + Tq.window] = 0
-    i32[t + Tq.early] = 0
-    i32[t + Tq.runFrom] = i32[t + Tq.una]!
-    this.#f64[(t + Tq.roundTrip) >> 1] = 0
-    this.#f64[(t + Tq.timedNs) >> 1] = 0
+    i32[t + TransportQp.window] = 0
+    i32[t + TransportQp.early] = 0
+    i32[t + TransportQp.runFrom] = i32[t + TransportQp.una]!
+    this.#f64[(t + TransportQp.roundTrip) >> 1] = 0
+    this.#f64[(t + TransportQp.timedNs) >> 1] = 0
   }
 
   /** The packet `psn`, which the responder answers, is sent for the first time. */
   sent(t: number, psn: number, nowNs: number): void {
-    const timed = (t + Tq.timedNs) >> 1
+    const timed = (t + TransportQp.timedNs) >> 1
     if (this.#f64[timed] !== 0) return
     this.#f64[timed] = nowNs
-    this.#i32[t + Tq.timedPsn] = psn
+    this.#i32[t + TransportQp.timedPsn] = psn
   }
 
   /** `packets` more are acknowledged, of at most `most` outstanding ones. */
   progress(t: number, packets: number, most: number, nowNs: number): void {
     const i32 = this.#i32
     const f64 = this.#f64
-    if (i32[t + Tq.window] !== 0) {
-      const window = i32[t + Tq.window]! + packets
-      i32[t + Tq.window] = window < most ? window : 0
+    if (i32[t + TransportQp.window] !== 0) {
+      const window = i32[t + TransportQp.window]! + packets
+      i32[t + TransportQp.window] = window < most ? window : 0
     }
-    const timed = (t + Tq.timedNs) >> 1
-    if (f64[timed] === 0 || psnDiff(i32[t + Tq.una]!, i32[t + Tq.timedPsn]!) <= 0) return
+    const timed = (t + TransportQp.timedNs) >> 1
+    if (f64[timed] === 0 || psnDiff(i32[t + TransportQp.una]!, i32[t + TransportQp.timedPsn]!) <= 0) return
     const sample = nowNs - f64[timed]!
     f64[timed] = 0
-    i32[t + Tq.early] = 0
-    const mean = (t + Tq.roundTrip) >> 1
-    const deviation = (t + Tq.deviation) >> 1
+    i32[t + TransportQp.early] = 0
+    const mean = (t + TransportQp.roundTrip) >> 1
+    const deviation = (t + TransportQp.deviation) >> 1
     if (f64[mean] === 0) {
       f64[mean] = Math.max(1, sample)
       f64[deviation] = sample / 2
@@ -85,37 +85,37 @@ export class Recovery {
   /** It goes back, since something was lost. */
   restart(t: number, most: number, nowNs: number): void {
     const i32 = this.#i32
-    const run = psnDiff(i32[t + Tq.una]!, i32[t + Tq.runFrom]!)
+    const run = psnDiff(i32[t + TransportQp.una]!, i32[t + TransportQp.runFrom]!)
     const window = Math.max(leastWindow, 4 * run)
-    i32[t + Tq.window] = window < most ? window : 0
-    i32[t + Tq.runFrom] = i32[t + Tq.una]!
+    i32[t + TransportQp.window] = window < most ? window : 0
+    i32[t + TransportQp.runFrom] = i32[t + TransportQp.una]!
     this.pause(t)
-    this.#f64[(t + Tq.restartNs) >> 1] = nowNs
+    this.#f64[(t + TransportQp.restartNs) >> 1] = nowNs
   }
 
   /** What is sent again says nothing of the round trip. */
   pause(t: number): void {
-    this.#f64[(t + Tq.timedNs) >> 1] = 0
+    this.#f64[(t + TransportQp.timedNs) >> 1] = 0
   }
 
   /** Packets that may be outstanding, of `most`. */
   window(t: number, most: number): number {
-    const window = this.#i32[t + Tq.window]!
+    const window = this.#i32[t + TransportQp.window]!
     return window === 0 ? most : Math.min(window, most)
   }
 
   /** How long it waits for the peer before it goes back. */
   waitNs(t: number): number {
-    const mean = this.#f64[(t + Tq.roundTrip) >> 1]!
-    const deviation = this.#f64[(t + Tq.deviation) >> 1]!
+    const mean = this.#f64[(t + TransportQp.roundTrip) >> 1]!
+    const deviation = this.#f64[(t + TransportQp.deviation) >> 1]!
     const wait =
       mean === 0 ? firstWaits * this.#leastNs : mean + Math.max(leastAllowance * this.#leastNs, 4 * deviation)
-    return wait * 2 ** Math.min(mostDoublings, this.#i32[t + Tq.early]!)
+    return wait * 2 ** Math.min(mostDoublings, this.#i32[t + TransportQp.early]!)
   }
 
   /** Whether a NAK for the oldest packet can be about what was sent when it last went back: a round trip has passed. */
   isNews(t: number, nowNs: number): boolean {
-    const mean = this.#f64[(t + Tq.roundTrip) >> 1]!
-    return mean !== 0 && nowNs - this.#f64[(t + Tq.restartNs) >> 1]! >= mean * 0.75
+    const mean = this.#f64[(t + TransportQp.roundTrip) >> 1]!
+    return mean !== 0 && nowNs - this.#f64[(t + TransportQp.restartNs) >> 1]! >= mean * 0.75
   }
 }

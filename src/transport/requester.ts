@@ -36,7 +36,7 @@ import {
   WireOpcode,
 } from '../wire/index.ts'
 import { grant, isLimited, lacksCredit, numberRequest } from './credits.ts'
-import { Sent, Tq } from './layout.ts'
+import { SendProgress, TransportQp } from './layout.ts'
 import { psnAdd, psnDiff } from './psn.ts'
 import { Recovery } from './recovery.ts'
 import type { PacketSink } from './sink.ts'
@@ -71,7 +71,7 @@ const place = { first: 0, middle: 1, last: 2, only: 3 } as const
 const ucBase = 0x20
 
 /** Requests that the responder answers with data, one resource each. */
-function isAnswered(opcode: number): boolean {
+function hasResponse(opcode: number): boolean {
   return (
     opcode === Opcode.Read ||
     opcode === Opcode.AtomicCmpAndSwp ||
@@ -129,22 +129,22 @@ export class Requester {
   /** The state that a QP starts with in RTS. */
   #begin(q: number, t: number): void {
     const i32 = this.#i32
-    i32[t + Tq.ready] = i32[t + Tq.ready]! | 2
-    i32[t + Tq.txIndex] = i32[q + Qp.sqNext]!
-    i32[t + Tq.freshIndex] = i32[q + Qp.sqNext]!
+    i32[t + TransportQp.ready] = i32[t + TransportQp.ready]! | 2
+    i32[t + TransportQp.txIndex] = i32[q + Qp.sqNext]!
+    i32[t + TransportQp.freshIndex] = i32[q + Qp.sqNext]!
     const psn = i32[q + Qp.sqPsn]!
-    i32[t + Tq.txPsn] = psn
-    i32[t + Tq.newPsn] = psn
-    i32[t + Tq.una] = psn
-    i32[t + Tq.lastAckReq] = psnAdd(psn, -1)
+    i32[t + TransportQp.txPsn] = psn
+    i32[t + TransportQp.newPsn] = psn
+    i32[t + TransportQp.una] = psn
+    i32[t + TransportQp.lastAckReq] = psnAdd(psn, -1)
     this.#restartCounts(q, t)
     this.#recovery.begin(t)
     this.#s.arm(q, Number.POSITIVE_INFINITY)
   }
 
   #restartCounts(q: number, t: number): void {
-    this.#i32[t + Tq.retriesLeft] = this.#i32[q + Qp.retryCnt]!
-    this.#i32[t + Tq.rnrLeft] = this.#i32[q + Qp.rnrRetry]!
+    this.#i32[t + TransportQp.retriesLeft] = this.#i32[q + Qp.retryCnt]!
+    this.#i32[t + TransportQp.rnrLeft] = this.#i32[q + Qp.rnrRetry]!
   }
 
   #window(mtu: number): number {
@@ -154,10 +154,10 @@ export class Requester {
   // --- sending -----------------------------------------------------------------------------------------------------
 
   /** Whether what is still to be sent is little, and the last request of it one packet. */
-  hasLittle(q: number): boolean {
+  hasShortBacklog(q: number): boolean {
     const i32 = this.#i32
     const head = i32[q + Qp.sqHead]!
-    const waiting = (head - i32[this.#s.of(q) + Tq.txIndex]!) | 0
+    const waiting = (head - i32[this.#s.of(q) + TransportQp.txIndex]!) | 0
     if (waiting >= worthSending.requests) return false
     const w = this.#wqe(q, head - 1)
     if ((i32[w + Wqe.flags]! & SendFlag.Inline) !== 0) return true
@@ -176,19 +176,19 @@ export class Requester {
       return false
     }
     if (state !== QpState.Rts && state !== QpState.Sqd) return false
-    if ((i32[t + Tq.ready]! & 2) === 0) this.#begin(q, t)
+    if ((i32[t + TransportQp.ready]! & 2) === 0) this.#begin(q, t)
     const { congestion } = s
-    const timer = (t + Tq.deadline) >> 1
+    const timer = (t + TransportQp.deadline) >> 1
     if (congestion !== null) this.#f64[timer] = congestion.unpace(t, this.#f64[timer]!)
     const head = Atomics.load(i32, q + Qp.sqHead)
     const rc = i32[q + Qp.type] === QpType.RC
-    const asked = this.#asks(t)
+    const asked = this.#expectsAck(t)
     let sent = 0
     let more = false
     let pacedNs = nowNs
     for (;;) {
-      if (i32[t + Tq.rnrWaiting] !== 0) break
-      const index = i32[t + Tq.txIndex]!
+      if (i32[t + TransportQp.rnrWaiting] !== 0) break
+      const index = i32[t + TransportQp.txIndex]!
       if (state === QpState.Sqd && ((index - i32[q + Qp.sqDrainAt]!) | 0) >= 0) break
       if (index === head) break
       if (sent >= budget) {
@@ -196,15 +196,15 @@ export class Requester {
         break
       }
       const w = this.#wqe(q, index)
-      if (index === i32[t + Tq.freshIndex]) {
-        if (i32[t + Tq.localError] !== 0 || !this.#prepare(q, t, w, index)) break
-        if (i32[w + Sent.settled] === 1) {
-          i32[t + Tq.txIndex] = (index + 1) | 0
+      if (index === i32[t + TransportQp.freshIndex]) {
+        if (i32[t + TransportQp.localError] !== 0 || !this.#prepare(q, t, w, index)) break
+        if (i32[w + SendProgress.settled] === 1) {
+          i32[t + TransportQp.txIndex] = (index + 1) | 0
           this.#completeReady(q, t)
           continue
         }
-      } else if (i32[w + Sent.settled] === 1) {
-        i32[t + Tq.txIndex] = (index + 1) | 0
+      } else if (i32[w + SendProgress.settled] === 1) {
+        i32[t + TransportQp.txIndex] = (index + 1) | 0
         continue
       }
       if (congestion !== null) {
@@ -216,21 +216,21 @@ export class Requester {
       if (packetCount <= 0) break
       sent++
       congestion?.sent(t, this.#sentBytes, nowNs)
-      const psn = psnAdd(i32[t + Tq.txPsn]!, packetCount)
-      if (psnDiff(psn, i32[t + Tq.newPsn]!) > 0) i32[t + Tq.newPsn] = psn
+      const psn = psnAdd(i32[t + TransportQp.txPsn]!, packetCount)
+      if (psnDiff(psn, i32[t + TransportQp.newPsn]!) > 0) i32[t + TransportQp.newPsn] = psn
       else s.count(s.counters.retransmitted_pkts)
-      i32[t + Tq.txPsn] = psn
-      if (psnDiff(psn, i32[w + Sent.lastPsn]!) > 0) {
-        i32[t + Tq.txIndex] = (index + 1) | 0
+      i32[t + TransportQp.txPsn] = psn
+      if (psnDiff(psn, i32[w + SendProgress.lastPsn]!) > 0) {
+        i32[t + TransportQp.txIndex] = (index + 1) | 0
         if (!rc) {
-          i32[t + Tq.una] = psn
+          i32[t + TransportQp.una] = psn
           this.#completeReady(q, t)
         }
       }
     }
     if (sent > 0 && rc) {
       if (this.#f64[timer] === Number.POSITIVE_INFINITY) this.#arm(q, nowNs)
-      else if (!asked && this.#asks(t)) this.#armEarly(q, t, nowNs)
+      else if (!asked && this.#expectsAck(t)) this.#armEarly(q, t, nowNs)
     }
     if (pacedNs > nowNs) s.arm(q, congestion!.pace(t, pacedNs, this.#f64[timer]!))
     if (state === QpState.Sqd) s.host.drained(q)
@@ -242,25 +242,27 @@ export class Requester {
     const i32 = this.#i32
     const t = this.#s.of(q)
     const timeout = i32[q + Qp.timeout]!
-    if (timeout === 0 || i32[t + Tq.una] === i32[t + Tq.newPsn] || i32[q + Qp.type] !== QpType.RC) {
+    if (timeout === 0 || i32[t + TransportQp.una] === i32[t + TransportQp.newPsn] || i32[q + Qp.type] !== QpType.RC) {
       this.#s.arm(q, Number.POSITIVE_INFINITY)
       return
     }
     const wait = Math.max(this.#s.options.minTimeoutNs, ackTimeoutNs[timeout]!)
-    this.#f64[(t + Tq.ackDeadline) >> 1] = nowNs + wait
-    i32[t + Tq.heldUp] = 0
+    this.#f64[(t + TransportQp.ackDeadline) >> 1] = nowNs + wait
+    i32[t + TransportQp.heldUp] = 0
     this.#armEarly(q, t, nowNs)
   }
 
   /** Whether anything that is outstanding asks for an ACK or a response: nothing is to be heard before. */
-  #asks(t: number): boolean {
+  #expectsAck(t: number): boolean {
     const i32 = this.#i32
-    return i32[t + Tq.readsOut]! > 0 || psnDiff(i32[t + Tq.lastAckReq]!, i32[t + Tq.una]!) >= 0
+    return (
+      i32[t + TransportQp.readsOut]! > 0 || psnDiff(i32[t + TransportQp.lastAckReq]!, i32[t + TransportQp.una]!) >= 0
+    )
   }
 
   /** Waits for the peer as long as it usually takes, or for the rest of the ACK timeout. */
   #armEarly(q: number, t: number, nowNs: number): void {
-    const deadline = this.#f64[(t + Tq.ackDeadline) >> 1]!
+    const deadline = this.#f64[(t + TransportQp.ackDeadline) >> 1]!
     this.#s.arm(q, Math.min(deadline, nowNs + this.#recovery.waitNs(t)))
   }
 
@@ -269,54 +271,54 @@ export class Requester {
     const i32 = this.#i32
     const opcode = i32[w + Wqe.opcode]!
     const alone = i32[q + Qp.sqNext] === index
-    if ((i32[w + Wqe.flags]! & SendFlag.Fence) !== 0 && i32[t + Tq.readsOut]! > 0) return false
+    if ((i32[w + Wqe.flags]! & SendFlag.Fence) !== 0 && i32[t + TransportQp.readsOut]! > 0) return false
     if (opcode === Opcode.LocalInv || opcode === Opcode.BindMw) {
       if (opcode === Opcode.LocalInv && !alone) return false
       const { host } = this.#s
       // No grace period is needed: what peers write to this device is placed under the lock that this thread holds.
       const status = opcode === Opcode.BindMw ? bind(host, q, w) : localInvalidate(host, q, w)
-      if (status !== WcStatus.Success) return this.#cannot(q, t, status, alone)
-      i32[w + Sent.settled] = 1
-      i32[t + Tq.freshIndex] = (index + 1) | 0
+      if (status !== WcStatus.Success) return this.#failInTurn(q, t, status, alone)
+      i32[w + SendProgress.settled] = 1
+      i32[t + TransportQp.freshIndex] = (index + 1) | 0
       return true
     }
-    const answered = isAnswered(opcode)
+    const answered = hasResponse(opcode)
     const rc = i32[q + Qp.type] === QpType.RC
     // UC has no packets for these.
-    if (!rc && (answered || opcode === Opcode.SendWithInv)) return this.#cannot(q, t, WcStatus.LocQpOpErr, alone)
-    if (answered && i32[q + Qp.maxRdAtomic] === 0) return this.#cannot(q, t, WcStatus.LocQpOpErr, alone)
+    if (!rc && (answered || opcode === Opcode.SendWithInv)) return this.#failInTurn(q, t, WcStatus.LocQpOpErr, alone)
+    if (answered && i32[q + Qp.maxRdAtomic] === 0) return this.#failInTurn(q, t, WcStatus.LocQpOpErr, alone)
     let length = 0
     if (opcode !== Opcode.Flush) {
       const fills = answered && opcode !== Opcode.AtomicWrite
       length = this.#s.buffers.gather(i32[q + Qp.pd]!, w, fills ? 1 : 0)
-      if (length < 0) return this.#cannot(q, t, WcStatus.LocProtErr, alone)
+      if (length < 0) return this.#failInTurn(q, t, WcStatus.LocProtErr, alone)
       const wrong = answered && opcode !== Opcode.Read ? length !== 8 : length > maxMessageBytes
-      if (wrong) return this.#cannot(q, t, WcStatus.LocLenErr, alone)
+      if (wrong) return this.#failInTurn(q, t, WcStatus.LocLenErr, alone)
     }
     const single = answered && opcode !== Opcode.Read
     const count = single ? 1 : Math.max(1, Math.ceil(length / i32[q + Qp.pathMtu]!))
     // PSNs are compared around half of their circle: no two that are outstanding may be further apart. A message of 2 GiB
     // in packets of 256 bytes takes that half by itself.
-    if (rc && psnDiff(i32[t + Tq.newPsn]!, i32[t + Tq.una]!) + count > mostPsns) return false
-    i32[w + Sent.settled] = 0
-    i32[w + Sent.firstPsn] = i32[t + Tq.newPsn]!
-    i32[w + Sent.lastPsn] = psnAdd(i32[t + Tq.newPsn]!, count - 1)
-    this.#f64[(w + Sent.length) >> 1] = length
+    if (rc && psnDiff(i32[t + TransportQp.newPsn]!, i32[t + TransportQp.una]!) + count > mostPsns) return false
+    i32[w + SendProgress.settled] = 0
+    i32[w + SendProgress.firstPsn] = i32[t + TransportQp.newPsn]!
+    i32[w + SendProgress.lastPsn] = psnAdd(i32[t + TransportQp.newPsn]!, count - 1)
+    this.#f64[(w + SendProgress.length) >> 1] = length
     numberRequest(i32, t, w, opcode === Opcode.Read ? Math.ceil(count / this.#piece(i32[q + Qp.pathMtu]!)) : 1)
-    i32[t + Tq.freshIndex] = (index + 1) | 0
+    i32[t + TransportQp.freshIndex] = (index + 1) | 0
     return true
   }
 
   /** A request that fails here does so in its turn, after those before it. */
-  #cannot(q: number, t: number, status: number, alone: boolean): false {
-    this.#i32[t + Tq.localError] = status
+  #failInTurn(q: number, t: number, status: number, alone: boolean): false {
+    this.#i32[t + TransportQp.localError] = status
     if (alone) this.#failLocally(q, t)
     return false
   }
 
   #failLocally(q: number, t: number): void {
-    const status = this.#i32[t + Tq.localError]!
-    this.#i32[t + Tq.localError] = 0
+    const status = this.#i32[t + TransportQp.localError]!
+    this.#i32[t + TransportQp.localError] = 0
     this.#s.failRequest(q, status)
   }
 
@@ -328,26 +330,26 @@ export class Requester {
     const i32 = this.#i32
     const opcode = i32[w + Wqe.opcode]!
     const mtu = i32[q + Qp.pathMtu]!
-    const psn = i32[t + Tq.txPsn]!
-    const inFlight = psnDiff(psn, i32[t + Tq.una]!)
+    const psn = i32[t + TransportQp.txPsn]!
+    const inFlight = psnDiff(psn, i32[t + TransportQp.una]!)
     const window = this.#recovery.window(t, this.#window(mtu))
-    if (rc && isAnswered(opcode)) {
-      if (i32[t + Tq.readsOut]! >= i32[q + Qp.maxRdAtomic]!) return 0
+    if (rc && hasResponse(opcode)) {
+      if (i32[t + TransportQp.readsOut]! >= i32[q + Qp.maxRdAtomic]!) return 0
       const count = opcode === Opcode.Read ? this.#readPackets(w, mtu, psn) : 1
       if (inFlight > 0 && inFlight + count > window) return 0
-      const taken = this.#answeredRequest(q, t, w, opcode, mtu, psn, count, sink)
+      const taken = this.#requestWithResponse(q, t, w, opcode, mtu, psn, count, sink)
       if (taken > 0) {
-        i32[t + Tq.readsOut] = i32[t + Tq.readsOut]! + 1
-        if (psn === i32[t + Tq.newPsn]) this.#recovery.sent(t, psn, nowNs)
+        i32[t + TransportQp.readsOut] = i32[t + TransportQp.readsOut]! + 1
+        if (psn === i32[t + TransportQp.newPsn]) this.#recovery.sent(t, psn, nowNs)
       }
       return taken
     }
     if (rc && (inFlight >= window || lacksCredit(i32, t, w))) return 0
-    const length = this.#f64[(w + Sent.length) >> 1]!
-    const number = psnDiff(psn, i32[w + Sent.firstPsn]!)
+    const length = this.#f64[(w + SendProgress.length) >> 1]!
+    const number = psnDiff(psn, i32[w + SendProgress.firstPsn]!)
     const offset = number * mtu
     const bytes = Math.min(mtu, length - offset)
-    const last = psn === i32[w + Sent.lastPsn]
+    const last = psn === i32[w + SendProgress.lastPsn]
     const where = last ? (number === 0 ? place.only : place.last) : number === 0 ? place.first : place.middle
     const wire = packets[opcode * 4 + where]! + (rc ? 0 : ucBase)
     const header = headerLength[wire]!
@@ -358,12 +360,12 @@ export class Requester {
     let ackReq = last
     if (rc) {
       if (!last) {
-        const since = psnDiff(psn, i32[t + Tq.lastAckReq]!)
+        const since = psnDiff(psn, i32[t + TransportQp.lastAckReq]!)
         ackReq = since >= window >> 2 || inFlight + 1 === window || (number === 0 && isLimited(i32, t, w))
       }
       if (ackReq) {
-        i32[t + Tq.lastAckReq] = psn
-        if (psn === i32[t + Tq.newPsn]) this.#recovery.sent(t, psn, nowNs)
+        i32[t + TransportQp.lastAckReq] = psn
+        if (psn === i32[t + TransportQp.newPsn]) this.#recovery.sent(t, psn, nowNs)
       }
     } else ackReq = false
     const solicited = last && (i32[w + Wqe.flags]! & SendFlag.Solicited) !== 0 && opcode !== Opcode.Write
@@ -382,16 +384,16 @@ export class Requester {
     for (let i = 0; i < pad; i++) u8[h + bytes + i] = 0
     sink.close(header + bytes + pad)
     this.#sentBytes = header + bytes + pad
-    if (number === 0 && psn === i32[t + Tq.newPsn]) this.#s.count(this.#s.counters.rdma_sends)
+    if (number === 0 && psn === i32[t + TransportQp.newPsn]) this.#s.count(this.#s.counters.rdma_sends)
     return 1
   }
 
   /** The memory of the request at `txIndex` was deregistered after it had been posted. What is in the room is not sent. */
   #regionGone(q: number, t: number): 0 {
     const i32 = this.#i32
-    i32[t + Tq.localError] = WcStatus.LocProtErr
-    i32[t + Tq.freshIndex] = i32[t + Tq.txIndex]!
-    if (i32[q + Qp.sqNext] === i32[t + Tq.txIndex]) this.#failLocally(q, t)
+    i32[t + TransportQp.localError] = WcStatus.LocProtErr
+    i32[t + TransportQp.freshIndex] = i32[t + TransportQp.txIndex]!
+    if (i32[q + Qp.sqNext] === i32[t + TransportQp.txIndex]) this.#failLocally(q, t)
     return 0
   }
 
@@ -410,13 +412,13 @@ export class Requester {
   #readPackets(w: number, mtu: number, psn: number): number {
     const i32 = this.#i32
     const piece = this.#piece(mtu)
-    const number = psnDiff(psn, i32[w + Sent.firstPsn]!)
-    const left = psnDiff(i32[w + Sent.lastPsn]!, psn) + 1
+    const number = psnDiff(psn, i32[w + SendProgress.firstPsn]!)
+    const left = psnDiff(i32[w + SendProgress.lastPsn]!, psn) + 1
     return Math.min(left, piece - (number % piece))
   }
 
   /** READ, atomic, ATOMIC_WRITE or FLUSH, which takes `count` PSNs; returns as `#packet` does. */
-  #answeredRequest(
+  #requestWithResponse(
     q: number,
     t: number,
     w: number,
@@ -446,8 +448,8 @@ export class Requester {
     putBth(u8, at, wire, 0, destQp, true, psn)
     const h = at + Bth.length
     if (opcode === Opcode.Read) {
-      const offset = psnDiff(psn, i32[w + Sent.firstPsn]!) * mtu
-      this.#reth(h, w, offset, Math.min(count * mtu, this.#f64[(w + Sent.length) >> 1]! - offset))
+      const offset = psnDiff(psn, i32[w + SendProgress.firstPsn]!) * mtu
+      this.#reth(h, w, offset, Math.min(count * mtu, this.#f64[(w + SendProgress.length) >> 1]! - offset))
     } else if (opcode === Opcode.Flush) {
       put32(u8, h, i32[w + Wqe.access]!)
       this.#reth(h + Feth.length, w, 0, this.#f64[(w + Wqe.length) >> 1]!)
@@ -464,7 +466,8 @@ export class Requester {
     }
     sink.close(size)
     this.#sentBytes = size
-    if (psn === i32[w + Sent.firstPsn] && psn === i32[t + Tq.newPsn]) this.#s.count(this.#s.counters.rdma_sends)
+    if (psn === i32[w + SendProgress.firstPsn] && psn === i32[t + TransportQp.newPsn])
+      this.#s.count(this.#s.counters.rdma_sends)
     return count
   }
 
@@ -482,14 +485,14 @@ export class Requester {
     const { host } = this.#s
     for (;;) {
       const next = i32[q + Qp.sqNext]!
-      if (next === i32[t + Tq.freshIndex]) break
+      if (next === i32[t + TransportQp.freshIndex]) break
       const w = this.#wqe(q, next)
       let bytes = 0
-      if (i32[w + Sent.settled] === 0) {
-        if (psnDiff(i32[t + Tq.una]!, i32[w + Sent.lastPsn]!) <= 0) break
+      if (i32[w + SendProgress.settled] === 0) {
+        if (psnDiff(i32[t + TransportQp.una]!, i32[w + SendProgress.lastPsn]!) <= 0) break
         const opcode = i32[w + Wqe.opcode]!
-        if (isAnswered(opcode) && opcode !== Opcode.Flush && opcode !== Opcode.AtomicWrite)
-          bytes = this.#f64[(w + Sent.length) >> 1]!
+        if (hasResponse(opcode) && opcode !== Opcode.Flush && opcode !== Opcode.AtomicWrite)
+          bytes = this.#f64[(w + SendProgress.length) >> 1]!
       }
       if (!host.completeSend(q, WcStatus.Success, bytes)) {
         this.#s.flush(q)
@@ -497,8 +500,9 @@ export class Requester {
       }
     }
     // The one that cannot be sent is the first that was never begun; `txIndex` may have gone back.
-    if (i32[t + Tq.localError] !== 0 && i32[q + Qp.sqNext] === i32[t + Tq.freshIndex]) this.#failLocally(q, t)
-    else if (i32[t + Tq.txIndex] !== i32[q + Qp.sqHead]) this.#s.schedule(q)
+    if (i32[t + TransportQp.localError] !== 0 && i32[q + Qp.sqNext] === i32[t + TransportQp.freshIndex])
+      this.#failLocally(q, t)
+    else if (i32[t + TransportQp.txIndex] !== i32[q + Qp.sqHead]) this.#s.schedule(q)
   }
 
   // --- what comes back ---------------------------------------------------------------------------------------------
@@ -510,14 +514,14 @@ export class Requester {
     const t = s.of(q)
     const state = i32[q + Qp.state]!
     const bits = opcodeBits[op]!
-    if ((state !== QpState.Rts && state !== QpState.Sqd) || (i32[t + Tq.ready]! & 2) === 0) {
+    if ((state !== QpState.Rts && state !== QpState.Sqd) || (i32[t + TransportQp.ready]! & 2) === 0) {
       s.count(s.counters.drops_qp_state)
       return
     }
     const aeth = at + Bth.length
-    if (psnDiff(psn, i32[t + Tq.una]!) < 0 || psnDiff(psn, i32[t + Tq.newPsn]!) >= 0) {
+    if (psnDiff(psn, i32[t + TransportQp.una]!) < 0 || psnDiff(psn, i32[t + TransportQp.newPsn]!) >= 0) {
       // The newest ACK once more: it may bring credits.
-      const newest = (bits & OpBit.Ack) !== 0 && psn === psnAdd(i32[t + Tq.una]!, -1)
+      const newest = (bits & OpBit.Ack) !== 0 && psn === psnAdd(i32[t + TransportQp.una]!, -1)
       if (newest && grant(i32, t, this.#u8[aeth + Aeth.syndrome]!, u24(this.#u8, aeth + Aeth.msn))) s.schedule(q)
       else s.count(s.counters.drops_unexpected_ack)
       return
@@ -541,36 +545,36 @@ export class Requester {
    */
   #acknowledge(q: number, t: number, psn: number, nowNs: number): boolean {
     const i32 = this.#i32
-    let una = i32[t + Tq.una]!
+    let una = i32[t + TransportQp.una]!
     let whole = true
-    for (let index = i32[q + Qp.sqNext]!; index !== i32[t + Tq.freshIndex]; index = (index + 1) | 0) {
+    for (let index = i32[q + Qp.sqNext]!; index !== i32[t + TransportQp.freshIndex]; index = (index + 1) | 0) {
       const w = this.#wqe(q, index)
-      if (i32[w + Sent.settled] === 1) continue
-      const last = i32[w + Sent.lastPsn]!
+      if (i32[w + SendProgress.settled] === 1) continue
+      const last = i32[w + SendProgress.lastPsn]!
       if (psnDiff(last, una) < 0) continue
       if (psnDiff(psn, una) < 0) break
-      if (isAnswered(i32[w + Wqe.opcode]!)) {
+      if (hasResponse(i32[w + Wqe.opcode]!)) {
         whole = false
         break
       }
       una = psnAdd(psnDiff(last, psn) < 0 ? last : psn, 1)
     }
-    if (una !== i32[t + Tq.una]) this.#progress(q, t, una, nowNs)
+    if (una !== i32[t + TransportQp.una]) this.#progress(q, t, una, nowNs)
     return whole
   }
 
   /** The oldest packet that is not acknowledged is `una` now. */
   #progress(q: number, t: number, una: number, nowNs: number): void {
     const i32 = this.#i32
-    const packets = psnDiff(una, i32[t + Tq.una]!)
-    i32[t + Tq.una] = una
+    const packets = psnDiff(una, i32[t + TransportQp.una]!)
+    i32[t + TransportQp.una] = una
     this.#recovery.progress(t, packets, this.#window(i32[q + Qp.pathMtu]!), nowNs)
-    i32[t + Tq.resending] = 0
+    i32[t + TransportQp.resending] = 0
     // A copy of the packet for which there was no receive may have found one: there is nothing to wait for then.
-    i32[t + Tq.rnrWaiting] = 0
+    i32[t + TransportQp.rnrWaiting] = 0
     this.#restartCounts(q, t)
     // What was to be sent again may have arrived after all.
-    if (psnDiff(i32[t + Tq.txPsn]!, una) < 0) this.#sendFrom(q, t, una)
+    if (psnDiff(i32[t + TransportQp.txPsn]!, una) < 0) this.#sendFrom(q, t, una)
     this.#arm(q, nowNs)
     this.#completeReady(q, t)
   }
@@ -579,13 +583,13 @@ export class Requester {
   #sendFrom(q: number, t: number, psn: number): void {
     const i32 = this.#i32
     let index = i32[q + Qp.sqNext]!
-    for (; index !== i32[t + Tq.freshIndex]; index = (index + 1) | 0) {
+    for (; index !== i32[t + TransportQp.freshIndex]; index = (index + 1) | 0) {
       const w = this.#wqe(q, index)
-      if (i32[w + Sent.settled] === 0 && psnDiff(i32[w + Sent.lastPsn]!, psn) >= 0) break
+      if (i32[w + SendProgress.settled] === 0 && psnDiff(i32[w + SendProgress.lastPsn]!, psn) >= 0) break
     }
-    i32[t + Tq.txIndex] = index
-    i32[t + Tq.txPsn] = psn
-    i32[t + Tq.lastAckReq] = psnAdd(psn, -1)
+    i32[t + TransportQp.txIndex] = index
+    i32[t + TransportQp.txPsn] = psn
+    i32[t + TransportQp.lastAckReq] = psnAdd(psn, -1)
   }
 
   /**
@@ -598,22 +602,22 @@ export class Requester {
     // While the receiver is not ready the timer runs after which all is sent again anyway. What is being sent again may be
     // lost as well; but a NAK that comes too soon is about what was sent before, and the responses to a READ go on to come
     // long after one was missing: only when they begin anew, and that one is missing again, it was lost again.
-    const begunAnew = cause !== s.counters.completer_retry_err || psnDiff(psn, i32[t + Tq.gapPsn]!) <= 0
+    const begunAnew = cause !== s.counters.completer_retry_err || psnDiff(psn, i32[t + TransportQp.gapPsn]!) <= 0
     const news = begunAnew && this.#recovery.isNews(t, nowNs)
-    const known = i32[t + Tq.resending] !== 0 && cause !== s.counters.timeouts && !news
-    if (i32[t + Tq.rnrWaiting] !== 0 || known) {
+    const known = i32[t + TransportQp.resending] !== 0 && cause !== s.counters.timeouts && !news
+    if (i32[t + TransportQp.rnrWaiting] !== 0 || known) {
       if (cause === s.counters.completer_retry_err) s.count(s.counters.drops_unexpected_ack)
       return
     }
     s.count(cause)
-    if (i32[t + Tq.retriesLeft] === 0) {
+    if (i32[t + TransportQp.retriesLeft] === 0) {
       s.count(s.counters.retry_exceeded_err)
       s.failRequest(q, WcStatus.RetryExcErr)
       return
     }
-    i32[t + Tq.retriesLeft] = i32[t + Tq.retriesLeft]! - 1
+    i32[t + TransportQp.retriesLeft] = i32[t + TransportQp.retriesLeft]! - 1
     this.#recovery.restart(t, this.#window(i32[q + Qp.pathMtu]!), nowNs)
-    i32[t + Tq.gapPsn] = psn
+    i32[t + TransportQp.gapPsn] = psn
     this.#restart(q, t)
     this.#arm(q, nowNs)
   }
@@ -621,24 +625,24 @@ export class Requester {
   /** Nothing was heard for longer than it usually takes: what is outstanding is sent again, at the cost of no retry. */
   #goBackEarly(q: number, t: number, nowNs: number): void {
     const i32 = this.#i32
-    if (!this.#asks(t)) {
+    if (!this.#expectsAck(t)) {
       this.#armEarly(q, t, nowNs)
       return
     }
     this.#s.count(this.#s.counters.early_retransmits)
-    i32[t + Tq.early] = i32[t + Tq.early]! + 1
-    i32[t + Tq.heldUp] = 0
+    i32[t + TransportQp.early] = i32[t + TransportQp.early]! + 1
+    i32[t + TransportQp.heldUp] = 0
     this.#recovery.restart(t, this.#window(i32[q + Qp.pathMtu]!), nowNs)
-    i32[t + Tq.gapPsn] = i32[t + Tq.newPsn]!
+    i32[t + TransportQp.gapPsn] = i32[t + TransportQp.newPsn]!
     this.#restart(q, t)
     this.#armEarly(q, t, nowNs)
   }
 
   #restart(q: number, t: number): void {
     const i32 = this.#i32
-    i32[t + Tq.resending] = 1
-    i32[t + Tq.readsOut] = 0
-    this.#sendFrom(q, t, i32[t + Tq.una]!)
+    i32[t + TransportQp.resending] = 1
+    i32[t + TransportQp.readsOut] = 0
+    this.#sendFrom(q, t, i32[t + TransportQp.una]!)
     this.#s.schedule(q)
   }
 
@@ -648,23 +652,23 @@ export class Requester {
     const whole = this.#acknowledge(q, t, psnAdd(psn, -1), nowNs)
     if (i32[q + Qp.state] !== QpState.Rts && i32[q + Qp.state] !== QpState.Sqd) return
     s.count(s.counters.rcvd_rnr_err)
-    if (!whole || i32[t + Tq.una] !== psn) {
+    if (!whole || i32[t + TransportQp.una] !== psn) {
       this.#goBack(q, t, nowNs, s.counters.completer_retry_err, psn)
       return
     }
-    if (i32[t + Tq.rnrWaiting] !== 0) return
+    if (i32[t + TransportQp.rnrWaiting] !== 0) return
     if (i32[q + Qp.rnrRetry] !== forever) {
-      if (i32[t + Tq.rnrLeft] === 0) {
+      if (i32[t + TransportQp.rnrLeft] === 0) {
         s.count(s.counters.retry_rnr_exceeded_err)
         s.failRequest(q, WcStatus.RnrRetryExcErr)
         return
       }
-      i32[t + Tq.rnrLeft] = i32[t + Tq.rnrLeft]! - 1
+      i32[t + TransportQp.rnrLeft] = i32[t + TransportQp.rnrLeft]! - 1
     }
     this.#recovery.pause(t)
     this.#restart(q, t)
-    i32[t + Tq.resending] = 0
-    i32[t + Tq.rnrWaiting] = 1
+    i32[t + TransportQp.resending] = 0
+    i32[t + TransportQp.rnrWaiting] = 1
     s.arm(q, nowNs + rnrTimerNs[code]!)
   }
 
@@ -675,7 +679,7 @@ export class Requester {
     const whole = this.#acknowledge(q, t, psnAdd(psn, -1), nowNs)
     if (i32[q + Qp.state] !== QpState.Rts && i32[q + Qp.state] !== QpState.Sqd) return
     if (!whole || syndrome === Syndrome.PsnSequence) {
-      this.#goBack(q, t, nowNs, s.counters.rcvd_seq_err, i32[t + Tq.newPsn]!)
+      this.#goBack(q, t, nowNs, s.counters.rcvd_seq_err, i32[t + TransportQp.newPsn]!)
       return
     }
     let status: WcStatus = WcStatus.RemOpErr
@@ -694,14 +698,14 @@ export class Requester {
     const whole = this.#acknowledge(q, t, psnAdd(psn, -1), nowNs)
     const state = i32[q + Qp.state]!
     if (state !== QpState.Rts && state !== QpState.Sqd) return
-    if (!whole || i32[t + Tq.una] !== psn) {
+    if (!whole || i32[t + TransportQp.una] !== psn) {
       this.#goBack(q, t, nowNs, s.counters.completer_retry_err, psn)
       return
     }
     const w = this.#wqe(q, i32[q + Qp.sqNext]!)
     const opcode = i32[w + Wqe.opcode]!
     const atomic = opcode === Opcode.AtomicCmpAndSwp || opcode === Opcode.AtomicFetchAndAdd
-    if (!isAnswered(opcode) || atomic !== ((bits & OpBit.AtomicAck) !== 0)) {
+    if (!hasResponse(opcode) || atomic !== ((bits & OpBit.AtomicAck) !== 0)) {
       s.failRequest(q, WcStatus.BadRespErr)
       return
     }
@@ -717,8 +721,9 @@ export class Requester {
       filled = s.buffers.bringBack(pd, w, 0, 8, (w + Wqe.compareAdd) * 4)
     } else {
       const mtu = i32[q + Qp.pathMtu]!
-      const number = psnDiff(psn, i32[w + Sent.firstPsn]!)
-      const expected = opcode === Opcode.Read ? Math.min(mtu, this.#f64[(w + Sent.length) >> 1]! - number * mtu) : 0
+      const number = psnDiff(psn, i32[w + SendProgress.firstPsn]!)
+      const expected =
+        opcode === Opcode.Read ? Math.min(mtu, this.#f64[(w + SendProgress.length) >> 1]! - number * mtu) : 0
       const pad = (u8[at + Bth.flags]! & BthFlag.pad) >> BthFlag.padShift
       if (end - at - header - pad !== expected) {
         s.failRequest(q, WcStatus.BadRespErr)
@@ -727,14 +732,15 @@ export class Requester {
       filled = s.buffers.bringBack(pd, w, number * mtu, expected, at + header)
       if (opcode === Opcode.Read) {
         const piece = this.#piece(mtu)
-        chunkEnds = psn === i32[w + Sent.lastPsn] || (number + 1) % piece === 0
+        chunkEnds = psn === i32[w + SendProgress.lastPsn] || (number + 1) % piece === 0
       }
     }
     if (!filled) {
       s.failRequest(q, WcStatus.LocProtErr)
       return
     }
-    if (chunkEnds && i32[t + Tq.readsOut]! > 0) i32[t + Tq.readsOut] = i32[t + Tq.readsOut]! - 1
+    if (chunkEnds && i32[t + TransportQp.readsOut]! > 0)
+      i32[t + TransportQp.readsOut] = i32[t + TransportQp.readsOut]! - 1
     this.#progress(q, t, psnAdd(psn, 1), nowNs)
   }
 
@@ -742,7 +748,7 @@ export class Requester {
   expire(q: number, nowNs: number): void {
     const i32 = this.#i32
     const t = this.#s.of(q)
-    const timer = (t + Tq.deadline) >> 1
+    const timer = (t + TransportQp.deadline) >> 1
     const { congestion } = this.#s
     if (congestion !== null) {
       const deadline = congestion.unpace(t, this.#f64[timer]!)
@@ -755,18 +761,18 @@ export class Requester {
     }
     const lateNs = nowNs - this.#f64[timer]!
     this.#f64[timer] = Number.POSITIVE_INFINITY
-    if ((i32[t + Tq.ready]! & 2) === 0) return
+    if ((i32[t + TransportQp.ready]! & 2) === 0) return
     const state = i32[q + Qp.state]!
     if (state !== QpState.Rts && state !== QpState.Sqd) return
-    if (i32[t + Tq.rnrWaiting] !== 0) {
-      i32[t + Tq.rnrWaiting] = 0
+    if (i32[t + TransportQp.rnrWaiting] !== 0) {
+      i32[t + TransportQp.rnrWaiting] = 0
       this.#s.schedule(q)
-    } else if (i32[t + Tq.una] === i32[t + Tq.newPsn]) return
-    else if (nowNs >= this.#f64[(t + Tq.ackDeadline) >> 1]!)
-      this.#goBack(q, t, nowNs, this.#s.counters.timeouts, i32[t + Tq.newPsn]!)
-    else if (lateNs > noticeableNs && i32[t + Tq.heldUp] === 0) {
+    } else if (i32[t + TransportQp.una] === i32[t + TransportQp.newPsn]) return
+    else if (nowNs >= this.#f64[(t + TransportQp.ackDeadline) >> 1]!)
+      this.#goBack(q, t, nowNs, this.#s.counters.timeouts, i32[t + TransportQp.newPsn]!)
+    else if (lateNs > noticeableNs && i32[t + TransportQp.heldUp] === 0) {
       // This thread was held up; so may have been the answer, by middleware or by a peer that the same thread drives.
-      i32[t + Tq.heldUp] = 1
+      i32[t + TransportQp.heldUp] = 1
       this.#armEarly(q, t, nowNs)
     } else this.#goBackEarly(q, t, nowNs)
   }

@@ -41,7 +41,7 @@ import {
   WireOpcode,
 } from '../wire/index.ts'
 import { ackSyndrome } from './credits.ts'
-import { maxResources, Res, resourceKind, Tq } from './layout.ts'
+import { maxResources, Resource, resourceKind, TransportQp } from './layout.ts'
 import { psnAdd, psnDiff } from './psn.ts'
 import { maxMessageBytes, putBth } from './requester.ts'
 import type { PacketSink } from './sink.ts'
@@ -75,9 +75,9 @@ export class Responder {
 
   #begin(q: number, t: number): void {
     const i32 = this.#i32
-    i32[t + Tq.ready] = i32[t + Tq.ready]! | 1
-    i32[t + Tq.epsn] = i32[q + Qp.rqPsn]!
-    i32[t + Tq.plainPsn] = psnAdd(i32[q + Qp.rqPsn]!, -1)
+    i32[t + TransportQp.ready] = i32[t + TransportQp.ready]! | 1
+    i32[t + TransportQp.epsn] = i32[q + Qp.rqPsn]!
+    i32[t + TransportQp.plainPsn] = psnAdd(i32[q + Qp.rqPsn]!, -1)
   }
 
   /** A request packet for `q`: [at, end) from BTH to the end of the pad. */
@@ -86,12 +86,12 @@ export class Responder {
     const s = this.#s
     const t = s.of(q)
     this.completed = false
-    if ((i32[t + Tq.ready]! & 1) === 0) this.#begin(q, t)
+    if ((i32[t + TransportQp.ready]! & 1) === 0) this.#begin(q, t)
     const u8 = this.#u8
     const bits = opcodeBits[op]!
     const pad = (u8[at + Bth.flags]! & BthFlag.pad) >> BthFlag.padShift
     const bytes = end - at - headerLength[op]! - pad
-    const ahead = psnDiff(psn, i32[t + Tq.epsn]!)
+    const ahead = psnDiff(psn, i32[t + TransportQp.epsn]!)
     if (i32[q + Qp.type] === QpType.UC) {
       this.#unreliable(q, t, op, bits, at, bytes, psn, ahead)
       return
@@ -99,11 +99,11 @@ export class Responder {
     if (ahead > 0) {
       s.count(s.counters.out_of_seq_request)
       // A requester that has gone back sends again what showed the gap: the packet that it lacks was lost once more.
-      const again = i32[t + Tq.nakDue] === 0 && psnDiff(psn, i32[t + Tq.nakAhead]!) <= 0
-      if (i32[t + Tq.nakSent] !== 0 && !again) s.count(s.counters.drops_nak_pending)
+      const again = i32[t + TransportQp.nakDue] === 0 && psnDiff(psn, i32[t + TransportQp.nakAhead]!) <= 0
+      if (i32[t + TransportQp.nakSent] !== 0 && !again) s.count(s.counters.drops_nak_pending)
       else {
-        this.#nak(q, t, Syndrome.PsnSequence, i32[t + Tq.epsn]!, sink)
-        i32[t + Tq.nakAhead] = psn
+        this.#nak(q, t, Syndrome.PsnSequence, i32[t + TransportQp.epsn]!, sink)
+        i32[t + TransportQp.nakAhead] = psn
       }
       return
     }
@@ -111,32 +111,32 @@ export class Responder {
       this.#duplicate(q, t, bits, at, psn)
       return
     }
-    i32[t + Tq.nakSent] = 0
-    i32[t + Tq.nakDue] = 0
-    const syndrome = this.#carryOut(q, t, op, bits, at, bytes, psn)
+    i32[t + TransportQp.nakSent] = 0
+    i32[t + TransportQp.nakDue] = 0
+    const syndrome = this.#execute(q, t, op, bits, at, bytes, psn)
     if (syndrome !== 0) {
       this.#nak(q, t, syndrome, psn, sink)
-      i32[t + Tq.nakAhead] = psn
+      i32[t + TransportQp.nakAhead] = psn
       return
     }
     // A READ or atomic is acknowledged by its answer.
     if ((bits & (OpBit.Send | OpBit.Write)) === 0) return
-    i32[t + Tq.plainPsn] = psn
+    i32[t + TransportQp.plainPsn] = psn
     if ((u8[at + Bth.ackReq]! & bthAckReqBit) !== 0) this.#acknowledge(q, t)
   }
 
   #acknowledge(q: number, t: number): void {
-    this.#i32[t + Tq.ackDue] = 1
+    this.#i32[t + TransportQp.ackDue] = 1
     this.#s.scheduleAck(q)
   }
 
   // --- RC ----------------------------------------------------------------------------------------------------------
 
   /** Executes the packet with the expected PSN; 0, the syndrome of the NAK that it earns, or of UC `dropped`. */
-  #carryOut(q: number, t: number, op: number, bits: number, at: number, bytes: number, psn: number): number {
+  #execute(q: number, t: number, op: number, bits: number, at: number, bytes: number, psn: number): number {
     if ((bits & OpBit.Send) !== 0) return this.#send(q, t, op, bits, at, bytes)
     if ((bits & OpBit.Write) !== 0) return this.#write(q, t, op, bits, at, bytes)
-    if (this.#i32[t + Tq.rxKind] !== kind.none) return this.#invalid(q)
+    if (this.#i32[t + TransportQp.rxKind] !== kind.none) return this.#invalid(q)
     if ((bits & OpBit.ReadRequest) !== 0) return this.#read(q, t, at, psn)
     if ((bits & OpBit.Atomic) !== 0) return this.#atomic(q, t, op, at, psn)
     if ((bits & OpBit.AtomicWrite) !== 0) return this.#atomicWrite(q, t, op, at, bytes, psn)
@@ -146,13 +146,13 @@ export class Responder {
 
   /** The request breaks a rule: of UC the message is dropped. */
   #invalid(q: number): number {
-    if (this.#i32[q + Qp.type] === QpType.RC) this.#s.refuse(q, EventType.QpReqErr)
+    if (this.#i32[q + Qp.type] === QpType.RC) this.#s.failResponder(q, EventType.QpReqErr)
     return Syndrome.InvalidRequest
   }
 
   #forbidden(q: number): number {
     this.#s.count(this.#s.counters.resp_remote_access_errors)
-    if (this.#i32[q + Qp.type] === QpType.RC) this.#s.refuse(q, EventType.QpAccessErr)
+    if (this.#i32[q + Qp.type] === QpType.RC) this.#s.failResponder(q, EventType.QpAccessErr)
     return Syndrome.RemoteAccess
   }
 
@@ -161,15 +161,15 @@ export class Responder {
     const i32 = this.#i32
     const mtu = i32[q + Qp.pathMtu]!
     const begins = (bits & (OpBit.First | OpBit.Only)) !== 0
-    if (i32[t + Tq.rxKind] !== (begins ? kind.none : what)) return false
+    if (i32[t + TransportQp.rxKind] !== (begins ? kind.none : what)) return false
     if ((bits & (OpBit.First | OpBit.Middle)) !== 0) return bytes === mtu
     return bytes <= mtu && ((bits & OpBit.Only) !== 0 || bytes > 0)
   }
 
   #ended(t: number): void {
     const i32 = this.#i32
-    i32[t + Tq.rxKind] = kind.none
-    i32[t + Tq.msn] = psnAdd(i32[t + Tq.msn]!, 1)
+    i32[t + TransportQp.rxKind] = kind.none
+    i32[t + TransportQp.msn] = psnAdd(i32[t + TransportQp.msn]!, 1)
     this.#s.count(this.#s.counters.rdma_recvs)
   }
 
@@ -186,7 +186,7 @@ export class Responder {
       window = invalidable(s.host, q, u32(this.#u8, at + Bth.length) | 0)
       if (window < 0) return this.#forbidden(q)
     }
-    let r = i32[t + Tq.receive]!
+    let r = i32[t + TransportQp.receive]!
     let offset = 0
     if (begins) {
       if (r === 0) r = s.takeReceive(q, 0)
@@ -194,25 +194,25 @@ export class Responder {
         if (!rc) s.count(s.counters.uc_drops_no_receive)
         return rnrNak | i32[q + Qp.minRnrTimer]!
       }
-    } else offset = f64[(t + Tq.rxBytes) >> 1]!
+    } else offset = f64[(t + TransportQp.rxBytes) >> 1]!
     const status = s.buffers.scatter(s.receivePd(q), r, offset, bytes, at + headerLength[op]!)
     if (status === WcStatus.LocLenErr && !rc) {
       // Only the message is lost: nobody ends a QP of UC with a SEND that is too long. Its receive serves the next one.
-      i32[t + Tq.receive] = r
+      i32[t + TransportQp.receive] = r
       s.count(s.counters.uc_drops_length)
       return dropped
     }
     if (status !== WcStatus.Success) {
-      i32[t + Tq.receive] = 0
-      i32[t + Tq.rxKind] = kind.none
+      i32[t + TransportQp.receive] = 0
+      i32[t + TransportQp.rxKind] = kind.none
       s.failReceive(q, r, status, 0)
       return status === WcStatus.LocLenErr ? Syndrome.InvalidRequest : Syndrome.RemoteOperational
     }
-    i32[t + Tq.epsn] = psnAdd(i32[t + Tq.epsn]!, 1)
+    i32[t + TransportQp.epsn] = psnAdd(i32[t + TransportQp.epsn]!, 1)
     if (!ends) {
-      i32[t + Tq.rxKind] = kind.send
-      i32[t + Tq.receive] = r
-      f64[(t + Tq.rxBytes) >> 1] = offset + bytes
+      i32[t + TransportQp.rxKind] = kind.send
+      i32[t + TransportQp.receive] = r
+      f64[(t + TransportQp.rxBytes) >> 1] = offset + bytes
       return 0
     }
     let flags = 0
@@ -238,7 +238,7 @@ export class Responder {
   ): number {
     const s = this.#s
     this.#ended(t)
-    this.#i32[t + Tq.receive] = 0
+    this.#i32[t + TransportQp.receive] = 0
     this.completed = true
     const solicited = (this.#u8[at + Bth.flags]! & BthFlag.solicited) !== 0
     if (s.completeReceive(q, r, WcStatus.Success, opcode, flags, bytes, data, 0, solicited)) return 0
@@ -256,10 +256,10 @@ export class Responder {
     const ends = (bits & (OpBit.Last | OpBit.Only)) !== 0
     let h = at + Bth.length
     const pd = i32[q + Qp.pd]!
-    let va = f64[(t + Tq.va) >> 1]!
-    let left = f64[(t + Tq.remaining) >> 1]!
-    let total = f64[(t + Tq.rxBytes) >> 1]!
-    let rkey = i32[t + Tq.rkey]!
+    let va = f64[(t + TransportQp.va) >> 1]!
+    let left = f64[(t + TransportQp.remaining) >> 1]!
+    let total = f64[(t + TransportQp.rxBytes) >> 1]!
+    let rkey = i32[t + TransportQp.rkey]!
     if ((bits & OpBit.Reth) !== 0) {
       if ((i32[q + Qp.accessFlags]! & Access.RemoteWrite) === 0) return this.#invalid(q)
       va = get64(u8, h + Reth.va)
@@ -280,20 +280,20 @@ export class Responder {
     }
     let r = 0
     if ((bits & OpBit.Imm) !== 0) {
-      r = i32[t + Tq.receive] || s.takeReceive(q, 0)
+      r = i32[t + TransportQp.receive] || s.takeReceive(q, 0)
       if (r === noReceive) {
         if (i32[q + Qp.type] !== QpType.RC) s.count(s.counters.uc_drops_no_receive)
         return rnrNak | i32[q + Qp.minRnrTimer]!
       }
     }
     if (bytes > 0) s.host.segment.copyOrdered(to, at + headerLength[op]!, bytes)
-    i32[t + Tq.epsn] = psnAdd(i32[t + Tq.epsn]!, 1)
+    i32[t + TransportQp.epsn] = psnAdd(i32[t + TransportQp.epsn]!, 1)
     if (!ends) {
-      i32[t + Tq.rxKind] = kind.write
-      f64[(t + Tq.va) >> 1] = va + bytes
-      f64[(t + Tq.remaining) >> 1] = left - bytes
-      f64[(t + Tq.rxBytes) >> 1] = total
-      i32[t + Tq.rkey] = rkey
+      i32[t + TransportQp.rxKind] = kind.write
+      f64[(t + TransportQp.va) >> 1] = va + bytes
+      f64[(t + TransportQp.remaining) >> 1] = left - bytes
+      f64[(t + TransportQp.rxBytes) >> 1] = total
+      i32[t + TransportQp.rkey] = rkey
       return 0
     }
     if (r === 0) {
@@ -307,36 +307,36 @@ export class Responder {
   // --- READ, atomics and the like ----------------------------------------------------------------------------------
 
   #resource(t: number, index: number): number {
-    return t + Tq.resources + (index & (maxResources - 1)) * Res.words
+    return t + TransportQp.resources + (index & (maxResources - 1)) * Resource.words
   }
 
   /** A place for one more request that is answered; −1 if the peer has more under way than was agreed. */
   #newResource(q: number, t: number, what: number, psn: number, count: number): number {
     const i32 = this.#i32
     const agreed = Math.min(maxResources, i32[q + Qp.maxDestRdAtomic]!)
-    while (((i32[t + Tq.resTail]! - i32[t + Tq.resNext]!) | 0) >= agreed) {
+    while (((i32[t + TransportQp.resTail]! - i32[t + TransportQp.resNext]!) | 0) >= agreed) {
       // The peer asks for more although a duplicate is still to be answered: then it has the answer meanwhile.
-      if (agreed === 0 || i32[this.#resource(t, i32[t + Tq.resNext]!) + Res.answered] === 0) return -1
-      i32[t + Tq.resNext] = (i32[t + Tq.resNext]! + 1) | 0
+      if (agreed === 0 || i32[this.#resource(t, i32[t + TransportQp.resNext]!) + Resource.answered] === 0) return -1
+      i32[t + TransportQp.resNext] = (i32[t + TransportQp.resNext]! + 1) | 0
     }
-    const e = this.#resource(t, i32[t + Tq.resTail]!)
-    i32[e + Res.operation] = what
-    i32[e + Res.first] = psn
-    i32[e + Res.last] = psnAdd(psn, count - 1)
-    i32[e + Res.next] = psn
-    i32[e + Res.end] = i32[e + Res.last]!
-    i32[e + Res.begun] = 0
-    i32[e + Res.answered] = 0
+    const e = this.#resource(t, i32[t + TransportQp.resTail]!)
+    i32[e + Resource.operation] = what
+    i32[e + Resource.first] = psn
+    i32[e + Resource.last] = psnAdd(psn, count - 1)
+    i32[e + Resource.next] = psn
+    i32[e + Resource.end] = i32[e + Resource.last]!
+    i32[e + Resource.begun] = 0
+    i32[e + Resource.answered] = 0
     return e
   }
 
   /** The resource is complete: it is answered in its turn. */
   #enlist(q: number, t: number, e: number): void {
     const i32 = this.#i32
-    i32[t + Tq.resTail] = (i32[t + Tq.resTail]! + 1) | 0
-    i32[t + Tq.epsn] = psnAdd(i32[e + Res.last]!, 1)
+    i32[t + TransportQp.resTail] = (i32[t + TransportQp.resTail]! + 1) | 0
+    i32[t + TransportQp.epsn] = psnAdd(i32[e + Resource.last]!, 1)
     // The answer acknowledges what came before it, too.
-    i32[t + Tq.ackDue] = 0
+    i32[t + TransportQp.ackDue] = 0
     this.#ended(t)
     this.#s.schedule(q)
   }
@@ -357,11 +357,11 @@ export class Responder {
     const count = Math.max(1, Math.ceil(length / i32[q + Qp.pathMtu]!))
     const e = this.#newResource(q, t, resourceKind.read, psn, count)
     if (e < 0) return this.#invalid(q)
-    i32[e + Res.rkey] = rkey
-    f64[(e + Res.va) >> 1] = va
-    f64[(e + Res.length) >> 1] = length
-    f64[(e + Res.jobVa) >> 1] = va
-    f64[(e + Res.jobLeft) >> 1] = length
+    i32[e + Resource.rkey] = rkey
+    f64[(e + Resource.va) >> 1] = va
+    f64[(e + Resource.length) >> 1] = length
+    f64[(e + Resource.jobVa) >> 1] = va
+    f64[(e + Resource.jobLeft) >> 1] = length
     this.#enlist(q, t, e)
     return 0
   }
@@ -380,7 +380,7 @@ export class Responder {
     const e = this.#newResource(q, t, resourceKind.atomic, psn, 1)
     if (e < 0) return this.#invalid(q)
     const operand = big64(u8, h + AtomicEth.swapAdd)
-    b64[(e + Res.va) >> 1] =
+    b64[(e + Resource.va) >> 1] =
       op === WireOpcode.RcCompareSwap
         ? Atomics.compareExchange(b64, to / 8, big64(u8, h + AtomicEth.compare), operand)
         : Atomics.add(b64, to / 8, operand)
@@ -404,8 +404,8 @@ export class Responder {
     if (e < 0) return this.#invalid(q)
     // In memory order, as it stands in the packet; put together first, since a packet is not aligned.
     const from = at + headerLength[op]!
-    host.segment.copy((e + Res.va) * 4, from, 8)
-    Atomics.store(b64, to / 8, b64[(e + Res.va) >> 1]!)
+    host.segment.copy((e + Resource.va) * 4, from, 8)
+    Atomics.store(b64, to / 8, b64[(e + Resource.va) >> 1]!)
     this.#enlist(q, t, e)
     return 0
   }
@@ -433,7 +433,7 @@ export class Responder {
     const e = this.#newResource(q, t, resourceKind.plain, psn, 1)
     if (e < 0) return this.#invalid(q)
     // Stores of this thread are visible to all others after a full barrier; that is global placement.
-    Atomics.add(i32, t + Tq.msn, 0)
+    Atomics.add(i32, t + TransportQp.msn, 0)
     this.#enlist(q, t, e)
     return 0
   }
@@ -449,14 +449,14 @@ export class Responder {
     }
     const kept = Math.min(maxResources, i32[q + Qp.maxDestRdAtomic]!)
     for (let back = 1; back <= kept; back++) {
-      const index = (i32[t + Tq.resTail]! - back) | 0
+      const index = (i32[t + TransportQp.resTail]! - back) | 0
       const e = this.#resource(t, index)
-      if (i32[e + Res.operation] === resourceKind.none) break
-      if (psnDiff(psn, i32[e + Res.first]!) < 0 || psnDiff(psn, i32[e + Res.last]!) > 0) continue
+      if (i32[e + Resource.operation] === resourceKind.none) break
+      if (psnDiff(psn, i32[e + Resource.first]!) < 0 || psnDiff(psn, i32[e + Resource.last]!) > 0) continue
       if (!this.#again(q, e, bits, at, psn)) break
-      i32[e + Res.next] = psn
-      i32[e + Res.begun] = 0
-      if (((index - i32[t + Tq.resNext]!) | 0) < 0) i32[t + Tq.resNext] = index
+      i32[e + Resource.next] = psn
+      i32[e + Resource.begun] = 0
+      if (((index - i32[t + TransportQp.resNext]!) | 0) < 0) i32[t + TransportQp.resNext] = index
       // Later answers that had been sent are not sent again by this: their jobs are done.
       s.schedule(q)
       return
@@ -469,26 +469,26 @@ export class Responder {
     const i32 = this.#i32
     const f64 = this.#f64
     const u8 = this.#u8
-    const what = i32[e + Res.operation]
+    const what = i32[e + Resource.operation]
     if ((bits & OpBit.ReadRequest) === 0) {
       const atomic = (bits & OpBit.Atomic) !== 0
       if (what !== (atomic ? resourceKind.atomic : resourceKind.plain)) return false
-      i32[e + Res.end] = i32[e + Res.last]!
+      i32[e + Resource.end] = i32[e + Resource.last]!
       return true
     }
     if (what !== resourceKind.read) return false
     const h = at + Bth.length
     const va = get64(u8, h + Reth.va)
     const length = u32(u8, h + Reth.dmaLength)
-    const low = f64[(e + Res.va) >> 1]!
-    const high = low + f64[(e + Res.length) >> 1]!
-    if (length > 0 && (va < low || va + length > high || (u32(u8, h + Reth.rkey) | 0) !== i32[e + Res.rkey]))
+    const low = f64[(e + Resource.va) >> 1]!
+    const high = low + f64[(e + Resource.length) >> 1]!
+    if (length > 0 && (va < low || va + length > high || (u32(u8, h + Reth.rkey) | 0) !== i32[e + Resource.rkey]))
       return false
     const end = psnAdd(psn, Math.max(1, Math.ceil(length / i32[q + Qp.pathMtu]!)) - 1)
-    if (psnDiff(end, i32[e + Res.last]!) > 0) return false
-    i32[e + Res.end] = end
-    f64[(e + Res.jobVa) >> 1] = va
-    f64[(e + Res.jobLeft) >> 1] = length
+    if (psnDiff(end, i32[e + Resource.last]!) > 0) return false
+    i32[e + Resource.end] = end
+    f64[(e + Resource.jobVa) >> 1] = va
+    f64[(e + Resource.jobLeft) >> 1] = length
     return true
   }
 
@@ -496,7 +496,7 @@ export class Responder {
 
   /** Whether a QP in ERR has yet to send a NAK, and the responses before it. */
   owesNak(q: number): boolean {
-    return this.#i32[this.#s.of(q) + Tq.nakDue]! > Syndrome.PsnSequence
+    return this.#i32[this.#s.of(q) + TransportQp.nakDue]! > Syndrome.PsnSequence
   }
 
   /** Sends responses and the NAK that are due, at most `budget` packets; how many, −1 if there was no room. */
@@ -504,9 +504,9 @@ export class Responder {
     const i32 = this.#i32
     const t = this.#s.of(q)
     let sent = 0
-    while (i32[t + Tq.resNext] !== i32[t + Tq.resTail]) {
-      const e = this.#resource(t, i32[t + Tq.resNext]!)
-      while (psnDiff(i32[e + Res.next]!, i32[e + Res.end]!) <= 0) {
+    while (i32[t + TransportQp.resNext] !== i32[t + TransportQp.resTail]) {
+      const e = this.#resource(t, i32[t + TransportQp.resNext]!)
+      while (psnDiff(i32[e + Resource.next]!, i32[e + Resource.end]!) <= 0) {
         if (sent >= budget) return sent
         const bytes = this.#responseBytes(q, e)
         const from = bytes > 0 ? this.#source(q, e, bytes) : 0
@@ -517,25 +517,25 @@ export class Responder {
         if (!this.#answer(q, t, e, from, bytes, sink)) return -1
         sent++
       }
-      i32[e + Res.answered] = 1
-      i32[t + Tq.resNext] = (i32[t + Tq.resNext]! + 1) | 0
+      i32[e + Resource.answered] = 1
+      i32[t + TransportQp.resNext] = (i32[t + TransportQp.resNext]! + 1) | 0
     }
-    if (i32[t + Tq.nakDue] === 0 || sent >= budget) return sent
+    if (i32[t + TransportQp.nakDue] === 0 || sent >= budget) return sent
     return this.#sendNakDue(q, t, sink) ? sent + 1 : -1
   }
 
   /** Bytes of the next response packet for the resource `e`. */
   #responseBytes(q: number, e: number): number {
-    if (this.#i32[e + Res.operation] !== resourceKind.read) return 0
-    return Math.min(this.#i32[q + Qp.pathMtu]!, this.#f64[(e + Res.jobLeft) >> 1]!)
+    if (this.#i32[e + Resource.operation] !== resourceKind.read) return 0
+    return Math.min(this.#i32[q + Qp.pathMtu]!, this.#f64[(e + Resource.jobLeft) >> 1]!)
   }
 
   /** Where the next response to the READ `e` is read from; −1 if the peer may not read there any more. */
   #source(q: number, e: number, bytes: number): number {
     const { buffers, host } = this.#s
     const i32 = this.#i32
-    const va = this.#f64[(e + Res.jobVa) >> 1]!
-    return buffers.resolve(i32[e + Res.rkey]!, i32[q + Qp.pd]!, va, bytes, Access.RemoteRead, host.qpSlot(q))
+    const va = this.#f64[(e + Resource.jobVa) >> 1]!
+    return buffers.resolve(i32[e + Resource.rkey]!, i32[q + Qp.pd]!, va, bytes, Access.RemoteRead, host.qpSlot(q))
   }
 
   /**
@@ -545,13 +545,13 @@ export class Responder {
    */
   #gone(q: number, t: number, e: number): void {
     const i32 = this.#i32
-    const psn = i32[e + Res.next]!
-    i32[e + Res.end] = psnAdd(psn, -1)
-    if (i32[e + Res.answered] === 1) {
+    const psn = i32[e + Resource.next]!
+    i32[e + Resource.end] = psnAdd(psn, -1)
+    if (i32[e + Resource.answered] === 1) {
       this.#s.count(this.#s.counters.drops_duplicate_unknown)
       return
     }
-    i32[t + Tq.resNext] = (i32[t + Tq.resTail]! - 1) | 0
+    i32[t + TransportQp.resNext] = (i32[t + TransportQp.resTail]! - 1) | 0
     this.#oweNak(t, Syndrome.RemoteAccess, psn)
     this.#forbidden(q)
   }
@@ -562,13 +562,13 @@ export class Responder {
     const f64 = this.#f64
     const u8 = this.#u8
     const s = this.#s
-    const psn = i32[e + Res.next]!
+    const psn = i32[e + Resource.next]!
     let wire: number = WireOpcode.RcReadResponseOnly
-    const what = i32[e + Res.operation]
+    const what = i32[e + Resource.operation]
     if (what === resourceKind.atomic) wire = WireOpcode.RcAtomicAck
     else if (what === resourceKind.read) {
-      const first = i32[e + Res.begun] === 0
-      if (f64[(e + Res.jobLeft) >> 1]! > bytes)
+      const first = i32[e + Resource.begun] === 0
+      if (f64[(e + Resource.jobLeft) >> 1]! > bytes)
         wire = first ? WireOpcode.RcReadResponseFirst : WireOpcode.RcReadResponseMiddle
       else if (!first) wire = WireOpcode.RcReadResponseLast
     }
@@ -579,22 +579,22 @@ export class Responder {
     putBth(u8, at, wire, pad << BthFlag.padShift, i32[q + Qp.destQpNum]!, false, psn)
     if (wire !== WireOpcode.RcReadResponseMiddle) {
       u8[at + Bth.length + Aeth.syndrome] = ackSyndrome(i32, q, t)
-      put24(u8, at + Bth.length + Aeth.msn, i32[t + Tq.msn]!)
+      put24(u8, at + Bth.length + Aeth.msn, i32[t + TransportQp.msn]!)
     }
     if (what === resourceKind.atomic) {
       const h = at + Bth.length + Aeth.length
-      put32(u8, h, i32[e + Res.va + 1]!)
-      put32(u8, h + 4, i32[e + Res.va]!)
+      put32(u8, h, i32[e + Resource.va + 1]!)
+      put32(u8, h + 4, i32[e + Resource.va]!)
     }
     if (bytes > 0) {
       s.host.segment.copy(at + header, from, bytes)
       for (let i = 0; i < pad; i++) u8[at + header + bytes + i] = 0
-      f64[(e + Res.jobVa) >> 1] = f64[(e + Res.jobVa) >> 1]! + bytes
-      f64[(e + Res.jobLeft) >> 1] = f64[(e + Res.jobLeft) >> 1]! - bytes
+      f64[(e + Resource.jobVa) >> 1] = f64[(e + Resource.jobVa) >> 1]! + bytes
+      f64[(e + Resource.jobLeft) >> 1] = f64[(e + Resource.jobLeft) >> 1]! - bytes
     }
     sink.close(header + bytes + pad)
-    i32[e + Res.begun] = 1
-    i32[e + Res.next] = psnAdd(psn, 1)
+    i32[e + Resource.begun] = 1
+    i32[e + Resource.next] = psnAdd(psn, 1)
     return true
   }
 
@@ -607,9 +607,9 @@ export class Responder {
   acknowledge(q: number, sink: PacketSink): boolean {
     const i32 = this.#i32
     const t = this.#s.of(q)
-    if (i32[t + Tq.ackDue] === 0 || i32[t + Tq.resNext] !== i32[t + Tq.resTail]) return true
-    if (!this.#sendNak(q, t, ackSyndrome(i32, q, t), i32[t + Tq.plainPsn]!, sink)) return false
-    i32[t + Tq.ackDue] = 0
+    if (i32[t + TransportQp.ackDue] === 0 || i32[t + TransportQp.resNext] !== i32[t + TransportQp.resTail]) return true
+    if (!this.#sendNak(q, t, ackSyndrome(i32, q, t), i32[t + TransportQp.plainPsn]!, sink)) return false
+    i32[t + TransportQp.ackDue] = 0
     return true
   }
 
@@ -619,24 +619,25 @@ export class Responder {
    */
   #nak(q: number, t: number, syndrome: number, psn: number, sink: PacketSink): void {
     this.#oweNak(t, syndrome, psn)
-    if (this.#i32[t + Tq.resNext] === this.#i32[t + Tq.resTail] && this.#sendNakDue(q, t, sink)) return
+    if (this.#i32[t + TransportQp.resNext] === this.#i32[t + TransportQp.resTail] && this.#sendNakDue(q, t, sink))
+      return
     this.#s.schedule(q)
   }
 
   #oweNak(t: number, syndrome: number, psn: number): void {
     const i32 = this.#i32
-    i32[t + Tq.nakSent] = 1
-    i32[t + Tq.nakDue] = syndrome
-    i32[t + Tq.nakPsn] = psn
+    i32[t + TransportQp.nakSent] = 1
+    i32[t + TransportQp.nakDue] = syndrome
+    i32[t + TransportQp.nakPsn] = psn
   }
 
   #sendNakDue(q: number, t: number, sink: PacketSink): boolean {
     const i32 = this.#i32
     const s = this.#s
-    const syndrome = i32[t + Tq.nakDue]!
-    if (!this.#sendNak(q, t, syndrome, i32[t + Tq.nakPsn]!, sink)) return false
-    i32[t + Tq.nakDue] = 0
-    i32[t + Tq.ackDue] = 0
+    const syndrome = i32[t + TransportQp.nakDue]!
+    if (!this.#sendNak(q, t, syndrome, i32[t + TransportQp.nakPsn]!, sink)) return false
+    i32[t + TransportQp.nakDue] = 0
+    i32[t + TransportQp.ackDue] = 0
     s.count(syndrome < Syndrome.PsnSequence ? s.counters.send_rnr_err : s.counters.naks_sent)
     return true
   }
@@ -648,7 +649,7 @@ export class Responder {
     const u8 = this.#u8
     putBth(u8, at, WireOpcode.RcAck, 0, this.#i32[q + Qp.destQpNum]!, false, psn)
     u8[at + Bth.length + Aeth.syndrome] = syndrome
-    put24(u8, at + Bth.length + Aeth.msn, this.#i32[t + Tq.msn]!)
+    put24(u8, at + Bth.length + Aeth.msn, this.#i32[t + TransportQp.msn]!)
     sink.close(length)
     return true
   }
@@ -671,26 +672,26 @@ export class Responder {
     if (ahead !== 0) {
       // A gap: what was arriving is lost, and the next message begins with its first packet.
       s.count(s.counters.out_of_seq_request)
-      i32[t + Tq.dropRest] = 1
+      i32[t + TransportQp.dropRest] = 1
     }
-    i32[t + Tq.epsn] = psn
+    i32[t + TransportQp.epsn] = psn
     if (begins) {
-      i32[t + Tq.dropRest] = 0
-      i32[t + Tq.rxKind] = kind.none
+      i32[t + TransportQp.dropRest] = 0
+      i32[t + TransportQp.rxKind] = kind.none
     }
-    if (i32[t + Tq.dropRest] !== 0) {
+    if (i32[t + TransportQp.dropRest] !== 0) {
       s.count(s.counters.drops_uc_sequence)
-      i32[t + Tq.rxKind] = kind.none
-      i32[t + Tq.epsn] = psnAdd(psn, 1)
+      i32[t + TransportQp.rxKind] = kind.none
+      i32[t + TransportQp.epsn] = psnAdd(psn, 1)
       return
     }
     const plain = (bits & (OpBit.Send | OpBit.Write)) !== 0
-    const syndrome = plain ? this.#carryOut(q, t, op, bits, at, bytes, psn) : Syndrome.InvalidRequest
+    const syndrome = plain ? this.#execute(q, t, op, bits, at, bytes, psn) : Syndrome.InvalidRequest
     if (syndrome === 0) return
     if (syndrome === Syndrome.RemoteAccess || syndrome === Syndrome.InvalidRequest) s.count(s.counters.uc_drops_access)
-    i32[t + Tq.dropRest] = 1
-    i32[t + Tq.rxKind] = kind.none
-    i32[t + Tq.epsn] = psnAdd(psn, 1)
+    i32[t + TransportQp.dropRest] = 1
+    i32[t + TransportQp.rxKind] = kind.none
+    i32[t + TransportQp.epsn] = psnAdd(psn, 1)
   }
 }
 

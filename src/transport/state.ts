@@ -2,14 +2,14 @@
  * What all parts of the transport of one device share in one thread: views of the segment, the device's area with its
  * lists of QPs, and how a request or a QP fails.
  *
- * A thread that runs the transport holds the device's lock (`Area.lock`) and is in an operation of the segment. So after a
+ * A thread that runs the transport holds the device's lock (`TransportDevice.lock`) and is in an operation of the segment. So after a
  * change of a QP's state and a grace period the transport no longer touches that QP.
  */
 import { EventType, type Host, layout, QpState, QpType, srqTake, WcOpcode, WcStatus } from '../verbs/provider/index.ts'
 import { Buffers } from './buffers.ts'
 import { Congestion } from './congestion.ts'
 import { type Counters, countersOf } from './counters.ts'
-import { Area, listed, Tq } from './layout.ts'
+import { listed, TransportDevice, TransportQp } from './layout.ts'
 
 const { Qp, Rwqe, Srq } = layout
 
@@ -89,22 +89,22 @@ export class TransportState {
 
   /** The QP has something to send: its turn comes in `transmit`. */
   schedule(q: number): void {
-    this.#list(q, listed.tx, Area.txTail, Area.txRing)
+    this.#list(q, listed.tx, TransportDevice.txTail, TransportDevice.txRing)
   }
 
   /** The QP owes its peer an ACK. */
   scheduleAck(q: number): void {
-    this.#list(q, listed.ack, Area.ackTail, Area.ackRing)
+    this.#list(q, listed.ack, TransportDevice.ackTail, TransportDevice.ackRing)
   }
 
   #list(q: number, bit: number, tailWord: number, ring: number): void {
     const { i32, u8, area } = this
     const slot = this.host.qpSlot(q)
-    const flags = (area + Area.flags) * 4 + slot
+    const flags = (area + TransportDevice.flags) * 4 + slot
     if ((u8[flags]! & bit) !== 0) return
     u8[flags] = u8[flags]! | bit
     const tail = i32[area + tailWord]!
-    i32[area + ring + (tail & (Area.slots - 1))] = slot
+    i32[area + ring + (tail & (TransportDevice.slots - 1))] = slot
     i32[area + tailWord] = (tail + 1) | 0
   }
 
@@ -114,9 +114,9 @@ export class TransportState {
     for (;;) {
       const head = i32[area + headWord]!
       if (head === i32[area + tailWord]) return -1
-      const slot = i32[area + ring + (head & (Area.slots - 1))]!
+      const slot = i32[area + ring + (head & (TransportDevice.slots - 1))]!
       i32[area + headWord] = (head + 1) | 0
-      const flags = (area + Area.flags) * 4 + slot
+      const flags = (area + TransportDevice.flags) * 4 + slot
       u8[flags] = u8[flags]! & ~bit
       const q = this.host.qpWord(slot)
       if (i32[q + Qp.number] !== 0 && i32[q + Qp.device] === this.device) return q
@@ -126,17 +126,17 @@ export class TransportState {
   /** Lets the QP's timer expire at `deadline`, ns; Infinity stops it. */
   arm(q: number, deadline: number): void {
     const { i32, u8, f64, area } = this
-    f64[(this.of(q) + Tq.deadline) >> 1] = deadline
+    f64[(this.of(q) + TransportQp.deadline) >> 1] = deadline
     if (deadline === Number.POSITIVE_INFINITY) return
     const slot = this.host.qpSlot(q)
-    const flags = (area + Area.flags) * 4 + slot
+    const flags = (area + TransportDevice.flags) * 4 + slot
     if ((u8[flags]! & listed.timer) === 0) {
       u8[flags] = u8[flags]! | listed.timer
-      const count = i32[area + Area.timers]!
-      i32[area + Area.timerList + count] = slot
-      i32[area + Area.timers] = count + 1
+      const count = i32[area + TransportDevice.timers]!
+      i32[area + TransportDevice.timerList + count] = slot
+      i32[area + TransportDevice.timers] = count + 1
     }
-    const next = (area + Area.nextDeadline) >> 1
+    const next = (area + TransportDevice.nextDeadline) >> 1
     if (deadline < f64[next]!) f64[next] = deadline
   }
 
@@ -155,7 +155,7 @@ export class TransportState {
       const r = i32[q + Qp.rqRing]! + (tail & i32[q + Qp.rqMask]!) * i32[q + Qp.rqStride]!
       return host.receiveIsShort(r, bytes) ? receiveTooShort : r
     }
-    const to = this.of(q) + Tq.srqCopy
+    const to = this.of(q) + TransportQp.srqCopy
     const taken = host.takeFromSrq(srqSlot, i32, to, bytes)
     if (taken === srqTake.taken) return to
     return taken === srqTake.empty ? noReceive : receiveTooShort
@@ -205,7 +205,7 @@ export class TransportState {
   }
 
   /** The responder ends: its QP goes to ERR with an asynchronous event. */
-  refuse(q: number, event: EventType): void {
+  failResponder(q: number, event: EventType): void {
     const { host } = this
     if (!host.breakQp(q, QpState.Err)) return
     host.qpEvent(q, event)
@@ -214,7 +214,7 @@ export class TransportState {
 
   /** The receive CQ is full, so that its owner cannot learn of a message: a QP of any type ends with that. */
   overran(q: number): void {
-    this.refuse(q, EventType.QpFatal)
+    this.failResponder(q, EventType.QpFatal)
   }
 
   /** A receive ends with an error that its owner made, and the QP with it. */
@@ -230,12 +230,12 @@ export class TransportState {
     const { i32, host } = this
     const { segment } = host
     if (i32[q + Qp.state] === QpState.Err) {
-      const r = i32[this.of(q) + Tq.receive]!
+      const r = i32[this.of(q) + TransportQp.receive]!
       segment.lock(q + Qp.rqLock)
       // A receive that an unfinished message had taken from the SRQ is nobody else's any more.
       if (r !== 0 && i32[q + Qp.srq]! >= 0)
         this.completeReceive(q, r, WcStatus.WrFlushErr, WcOpcode.Recv, 0, 0, 0, 0, false)
-      i32[this.of(q) + Tq.receive] = 0
+      i32[this.of(q) + TransportQp.receive] = 0
       host.flushReceives(q)
       segment.unlock(q + Qp.rqLock)
     } else if (i32[q + Qp.state] !== QpState.Sqe) return
@@ -245,11 +245,11 @@ export class TransportState {
     this.arm(q, Number.POSITIVE_INFINITY)
     // From SQE a QP may go on: with the next PSN, and nothing under way.
     const t = this.of(q)
-    i32[t + Tq.txIndex] = i32[q + Qp.sqNext]!
-    i32[t + Tq.freshIndex] = i32[q + Qp.sqNext]!
-    i32[t + Tq.txPsn] = i32[t + Tq.newPsn]!
-    i32[t + Tq.una] = i32[t + Tq.newPsn]!
-    i32[t + Tq.readsOut] = 0
-    i32[t + Tq.localError] = 0
+    i32[t + TransportQp.txIndex] = i32[q + Qp.sqNext]!
+    i32[t + TransportQp.freshIndex] = i32[q + Qp.sqNext]!
+    i32[t + TransportQp.txPsn] = i32[t + TransportQp.newPsn]!
+    i32[t + TransportQp.una] = i32[t + TransportQp.newPsn]!
+    i32[t + TransportQp.readsOut] = 0
+    i32[t + TransportQp.localError] = 0
   }
 }

@@ -12,7 +12,7 @@
 import { EventType, gsiQpn, type Host, layout, QpState, QpType } from '../verbs/provider/index.ts'
 import { Bth, BthEcn, BthFlag, headerLength, OpBit, opcodeBits, u16, u24, WireOpcode } from '../wire/index.ts'
 import { Datagrams, multicastQpn } from './datagrams.ts'
-import { Area, listed, Tq } from './layout.ts'
+import { listed, TransportDevice, TransportQp } from './layout.ts'
 import { Origin } from './origin.ts'
 import { psnDiff } from './psn.ts'
 import { putBth, Requester } from './requester.ts'
@@ -33,7 +33,7 @@ const ucClass = 1
 const udClass = 3
 
 /** Packets of a QP that are outstanding while the next ones may wait. */
-const muchUnderWay = 8
+const manyOutstanding = 8
 
 /** The two ECN bits of a packet that met congestion. */
 const congestionExperienced = 3
@@ -50,7 +50,7 @@ export class Transport {
   readonly #sink: PacketSink
   readonly #area: number
 
-  /** `area` is the first word of `Area.words` words in the segment, zeroed, the same for all threads. */
+  /** `area` is the first word of `TransportDevice.words` words in the segment, zeroed, the same for all threads. */
   constructor(
     host: Host,
     device: number,
@@ -72,11 +72,11 @@ export class Transport {
 
   /** Makes a new area ready. */
   static prepare(host: Host, area: number): void {
-    host.f64[(area + Area.nextDeadline) >> 1] = Number.POSITIVE_INFINITY
+    host.f64[(area + TransportDevice.nextDeadline) >> 1] = Number.POSITIVE_INFINITY
   }
 
   get nextDeadlineNs(): number {
-    return this.#s.f64[(this.#area + Area.nextDeadline) >> 1]!
+    return this.#s.f64[(this.#area + TransportDevice.nextDeadline) >> 1]!
   }
 
   // --- posting -----------------------------------------------------------------------------------------------------
@@ -87,15 +87,15 @@ export class Transport {
     const area = this.#area
     if (Atomics.exchange(i32, q + Qp.rung, 1) === 1) return
     const { segment } = this.#s.host
-    segment.lock(area + Area.bellLock)
-    const tail = i32[area + Area.bellTail]!
-    i32[area + Area.bellRing + (tail & (Area.slots - 1))] = this.#s.host.qpSlot(q)
-    Atomics.store(i32, area + Area.bellTail, (tail + 1) | 0)
-    segment.unlock(area + Area.bellLock)
+    segment.lock(area + TransportDevice.doorbellLock)
+    const tail = i32[area + TransportDevice.doorbellTail]!
+    i32[area + TransportDevice.doorbellRing + (tail & (TransportDevice.slots - 1))] = this.#s.host.qpSlot(q)
+    Atomics.store(i32, area + TransportDevice.doorbellTail, (tail + 1) | 0)
+    segment.unlock(area + TransportDevice.doorbellLock)
   }
 
   /** As `ring`, for the thread that holds the device's lock. */
-  wants(q: number): void {
+  schedule(q: number): void {
     this.#s.schedule(q)
   }
 
@@ -103,27 +103,33 @@ export class Transport {
    * Whether what was posted to `q` last may wait for more: it is one packet, and so much is outstanding that the program
    * will look for completions soon. One system call then sends many packets instead of one.
    */
-  mayWait(q: number): boolean {
+  mayBatch(q: number): boolean {
     const { i32 } = this.#s
     const t = this.#s.of(q)
-    if (i32[q + Qp.type] !== QpType.RC || psnDiff(i32[t + Tq.newPsn]!, i32[t + Tq.una]!) < muchUnderWay) return false
-    return this.#requester.hasLittle(q)
+    if (
+      i32[q + Qp.type] !== QpType.RC ||
+      psnDiff(i32[t + TransportQp.newPsn]!, i32[t + TransportQp.una]!) < manyOutstanding
+    )
+      return false
+    return this.#requester.hasShortBacklog(q)
   }
 
   /** Whether somebody rang. */
   get rung(): boolean {
     const i32 = this.#i32
-    return Atomics.load(i32, this.#area + Area.bellTail) !== i32[this.#area + Area.bellHead]
+    return (
+      Atomics.load(i32, this.#area + TransportDevice.doorbellTail) !== i32[this.#area + TransportDevice.doorbellHead]
+    )
   }
 
-  #answerBells(): void {
+  #serveDoorbells(): void {
     const i32 = this.#i32
     const area = this.#area
     for (;;) {
-      const head = i32[area + Area.bellHead]!
-      if (head === Atomics.load(i32, area + Area.bellTail)) return
-      const q = this.#s.host.qpWord(i32[area + Area.bellRing + (head & (Area.slots - 1))]!)
-      i32[area + Area.bellHead] = (head + 1) | 0
+      const head = i32[area + TransportDevice.doorbellHead]!
+      if (head === Atomics.load(i32, area + TransportDevice.doorbellTail)) return
+      const q = this.#s.host.qpWord(i32[area + TransportDevice.doorbellRing + (head & (TransportDevice.slots - 1))]!)
+      i32[area + TransportDevice.doorbellHead] = (head + 1) | 0
       // Cleared before the queue is read: a request posted from now on rings again.
       Atomics.store(i32, q + Qp.rung, 0)
       if (i32[q + Qp.number] !== 0) this.#s.schedule(q)
@@ -140,16 +146,16 @@ export class Transport {
   /** Whether a call of `transmit` would find something to do. */
   get pending(): boolean {
     const i32 = this.#i32
-    return i32[this.#area + Area.txHead] !== i32[this.#area + Area.txTail] || this.rung
+    return i32[this.#area + TransportDevice.txHead] !== i32[this.#area + TransportDevice.txTail] || this.rung
   }
 
   transmit(nowNs: number): boolean {
     const s = this.#s
-    this.#answerBells()
-    const until = this.#i32[this.#area + Area.txTail]!
+    this.#serveDoorbells()
+    const until = this.#i32[this.#area + TransportDevice.txTail]!
     for (let turns = 0; turns < turnsPerCall; turns++) {
-      if (((this.#i32[this.#area + Area.txHead]! - until) | 0) >= 0) break
-      const q = s.next(listed.tx, Area.txHead, Area.txTail, Area.txRing)
+      if (((this.#i32[this.#area + TransportDevice.txHead]! - until) | 0) >= 0) break
+      const q = s.next(listed.tx, TransportDevice.txHead, TransportDevice.txTail, TransportDevice.txRing)
       if (q < 0) return false
       if (this.#serve(q, nowNs)) s.schedule(q)
     }
@@ -171,7 +177,7 @@ export class Transport {
       left -= answered
     }
     const more = this.#requester.transmit(q, nowNs, sink, left)
-    if (i32[this.#s.of(q) + Tq.ackDue] !== 0 && !this.#responder.acknowledge(q, sink)) return true
+    if (i32[this.#s.of(q) + TransportQp.ackDue] !== 0 && !this.#responder.acknowledge(q, sink)) return true
     return more
   }
 
@@ -179,9 +185,9 @@ export class Transport {
   acknowledge(): boolean {
     const s = this.#s
     for (;;) {
-      const q = s.next(listed.ack, Area.ackHead, Area.ackTail, Area.ackRing)
+      const q = s.next(listed.ack, TransportDevice.ackHead, TransportDevice.ackTail, TransportDevice.ackRing)
       if (q < 0) return true
-      if (this.#i32[s.of(q) + Tq.ackDue] === 0) continue
+      if (this.#i32[s.of(q) + TransportQp.ackDue] === 0) continue
       if (this.#responder.acknowledge(q, this.#sink)) continue
       s.scheduleAck(q)
       return false
@@ -299,7 +305,7 @@ export class Transport {
   /** The first request that reaches a QP in RTR says so. */
   #established(q: number, state: number): void {
     const t = this.#s.of(q)
-    if (state !== QpState.Rtr || (this.#i32[t + Tq.ready]! & 1) !== 0) return
+    if (state !== QpState.Rtr || (this.#i32[t + TransportQp.ready]! & 1) !== 0) return
     const { host } = this.#s
     host.qpEvent(q, EventType.CommEst)
   }
@@ -313,16 +319,16 @@ export class Transport {
     const area = this.#area
     // With congestion control the timer may be what a packet waits for before it is sent: that keeps its time.
     if (s.congestion !== null) return
-    for (let i = 0; i < i32[area + Area.timers]!; i++) {
-      const q = host.qpWord(i32[area + Area.timerList + i]!)
+    for (let i = 0; i < i32[area + TransportDevice.timers]!; i++) {
+      const q = host.qpWord(i32[area + TransportDevice.timerList + i]!)
       if (i32[q + Qp.number] === 0 || i32[q + Qp.device] !== s.device) continue
-      const deadline = (s.of(q) + Tq.deadline) >> 1
-      const ackDeadline = (s.of(q) + Tq.ackDeadline) >> 1
+      const deadline = (s.of(q) + TransportQp.deadline) >> 1
+      const ackDeadline = (s.of(q) + TransportQp.ackDeadline) >> 1
       // 0: of a QP that was reset.
       if (f64[deadline] !== 0) f64[deadline] = f64[deadline]! + ns
       f64[ackDeadline] = f64[ackDeadline]! + ns
     }
-    const next = (area + Area.nextDeadline) >> 1
+    const next = (area + TransportDevice.nextDeadline) >> 1
     f64[next] = f64[next]! + ns
   }
 
@@ -331,21 +337,21 @@ export class Transport {
     const s = this.#s
     const { i32, f64, u8, host } = s
     const area = this.#area
-    const next = (area + Area.nextDeadline) >> 1
+    const next = (area + TransportDevice.nextDeadline) >> 1
     if (nowNs < f64[next]!) return
     f64[next] = Number.POSITIVE_INFINITY
     let earliest = Number.POSITIVE_INFINITY
-    for (let i = 0; i < i32[area + Area.timers]!; ) {
-      const slot = i32[area + Area.timerList + i]!
+    for (let i = 0; i < i32[area + TransportDevice.timers]!; ) {
+      const slot = i32[area + TransportDevice.timerList + i]!
       const q = host.qpWord(slot)
       const gone = i32[q + Qp.number] === 0 || i32[q + Qp.device] !== s.device
-      const deadline = gone ? Number.POSITIVE_INFINITY : f64[(s.of(q) + Tq.deadline) >> 1]!
+      const deadline = gone ? Number.POSITIVE_INFINITY : f64[(s.of(q) + TransportQp.deadline) >> 1]!
       // A QP that was reset has zeros there: it is not waiting for anything.
       if (deadline === Number.POSITIVE_INFINITY || deadline === 0) {
-        const last = i32[area + Area.timers]! - 1
-        i32[area + Area.timerList + i] = i32[area + Area.timerList + last]!
-        i32[area + Area.timers] = last
-        const flags = (area + Area.flags) * 4 + slot
+        const last = i32[area + TransportDevice.timers]! - 1
+        i32[area + TransportDevice.timerList + i] = i32[area + TransportDevice.timerList + last]!
+        i32[area + TransportDevice.timers] = last
+        const flags = (area + TransportDevice.flags) * 4 + slot
         u8[flags] = u8[flags]! & ~listed.timer
         continue
       }

@@ -6,7 +6,7 @@
 import fc from 'fast-check'
 import { describe, it } from 'vitest'
 import { Access, connectQp, Opcode, QpState, QpType, type QueuePair, workCompletions } from '../../src/index.ts'
-import { Tq } from '../../src/transport/index.ts'
+import { TransportQp } from '../../src/transport/index.ts'
 import { layout } from '../../src/verbs/provider/index.ts'
 import { Bth, put16, put24, put32, put64, u16 } from '../../src/wire/index.ts'
 import { holds, seeds } from '../property.ts'
@@ -127,7 +127,7 @@ class Range {
   #words(which: number): { epsn: number; una: number } {
     const { host } = this.#s.device
     const t = host.i32[host.qpWord(this.#qps[which]!.slot) + layout.Qp.wire]!
-    return { epsn: host.i32[t + Tq.epsn]!, una: host.i32[t + Tq.una]! }
+    return { epsn: host.i32[t + TransportQp.epsn]!, una: host.i32[t + TransportQp.una]! }
   }
 
   #expected(which: number, opcode: number): number {

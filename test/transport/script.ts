@@ -27,7 +27,7 @@ import {
   QpType as Types,
   workCompletions,
 } from '../../src/index.ts'
-import { Tq } from '../../src/transport/index.ts'
+import { TransportQp } from '../../src/transport/index.ts'
 import { layout } from '../../src/verbs/provider/index.ts'
 import {
   type BthFields,
@@ -296,7 +296,7 @@ export class Script {
   /** As a connection manager does where both ends want end-to-end credits. */
   useCredits(): void {
     const { host } = this.device
-    host.i32[host.i32[host.qpWord(this.#qp.slot) + layout.Qp.wire]! + Tq.flowControl] = 1
+    host.i32[host.i32[host.qpWord(this.#qp.slot) + layout.Qp.wire]! + TransportQp.flowControl] = 1
   }
 
   reth(fields: { offset?: number; length?: number; rkey?: number } = {}): { reth: NonNullable<Seen['reth']> } {

@@ -29,7 +29,7 @@ import {
   WcStatus,
   workCompletions,
 } from '../../src/index.ts'
-import { Tq } from '../../src/transport/index.ts'
+import { TransportQp } from '../../src/transport/index.ts'
 import { layout } from '../../src/verbs/provider/index.ts'
 import { type Faults, link, seeded } from './virtual.ts'
 
@@ -291,7 +291,7 @@ export class Traffic {
       })
       if (!credits) continue
       const { host } = qps[side]!.pd.context.device
-      host.i32[host.i32[host.qpWord(qps[side]!.slot) + layout.Qp.wire]! + Tq.flowControl] = 1
+      host.i32[host.i32[host.qpWord(qps[side]!.slot) + layout.Qp.wire]! + TransportQp.flowControl] = 1
     }
   }
 

@@ -254,7 +254,7 @@ export class VirtualDevice extends NetworkDevice {
   protected wakeThread(): void {
     this.drive(true)
   }
-  protected putsOff(): boolean {
+  protected defersAcks(): boolean {
     return false
   }
   protected room(): boolean {

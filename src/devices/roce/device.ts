@@ -437,8 +437,8 @@ export class RoceDevice extends NetworkDevice {
     this.#sockets.flush()
   }
 
-  protected putsOff(): boolean {
-    return this.#sockets.putsOff
+  protected defersAcks(): boolean {
+    return this.#sockets.defersAcks
   }
 
   protected room(): boolean {

@@ -55,7 +55,7 @@ export type Attach = (fd: number, local: number, group: Uint8Array | null) => Pa
 export class Sockets implements PacketSink {
   transport!: Transport
   /** Whether what came last may be acknowledged later. */
-  putsOff = false
+  defersAcks = false
   /** Whether packets say that routers may mark them when there is congestion: ECT(0). */
   set ecnCapable(yes: boolean) {
     this.#ect = yes ? ecnCapableTransport : 0
@@ -280,7 +280,7 @@ export class Sockets implements PacketSink {
   /** Gives the transport what has come, a batch at most; how many packets. */
   receive(nowNs: number): number {
     let packets = 0
-    this.putsOff = false
+    this.defersAcks = false
     for (const open of this.#opens) {
       const { socket } = open
       let turns = 0
@@ -341,7 +341,7 @@ export class Sockets implements PacketSink {
       packets++
       if (end - start < Bth.length) this.#count(this.#counters.drops_malformed)
       else if (path.flow.check(u8, start, end) < 0) this.#count(this.#counters.icrc_errors)
-      else if (transport.receive(start, end, nowNs)) this.putsOff = true
+      else if (transport.receive(start, end, nowNs)) this.defersAcks = true
     }
     return packets
   }

@@ -95,8 +95,8 @@ export class ShmDevice implements Device {
     this.#executor.settle()
   }
 
-  retry(qpSlot: number): void {
-    this.#executor.kick(qpSlot)
+  resume(qpSlot: number): void {
+    this.#executor.resume(qpSlot)
   }
 
   progress(): void {

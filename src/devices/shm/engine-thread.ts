@@ -75,7 +75,7 @@ function sleep(timeoutMs: number): void {
 function execute(slot: number): void {
   // Cleared before the queue is read: a request posted from now on rings again.
   Atomics.store(i32, host.qpWord(slot) + Qp.rung, 0)
-  executor.kick(slot)
+  executor.resume(slot)
 }
 
 /** The doorbell ring was full: look at every queue of the context. */

@@ -96,7 +96,7 @@ export class Executor {
     this.#oneSided.byteLen = 0
     const status = this.#execute(q, w)
     if (status === waits) return false
-    this.#waiting.over(q)
+    this.#waiting.stopPending(q)
     if (status !== WcStatus.Success) this.#failures.fail(q, status)
     else if (!this.#host.completeSend(q, WcStatus.Success, this.#oneSided.byteLen)) this.#failures.defer(q)
     return true
@@ -178,7 +178,7 @@ export class Executor {
         // Another thread may have completed it already, or flushed the queue.
         const waiting = this.#waiting.inGrace(q) && i32[q + Qp.sqNext] === index
         if (waiting && (state === QpState.Rts || state === QpState.Sqd)) {
-          this.#waiting.over(q)
+          this.#waiting.stopPending(q)
           if (!host.completeSend(q, WcStatus.Success, 0)) this.#failures.defer(q)
         }
         this.run(q)
@@ -194,14 +194,14 @@ export class Executor {
     if (this.#progressing) return
     this.#progressing = true
     try {
-      for (const slot of this.#waiting.due()) this.kick(slot)
+      for (const slot of this.#waiting.due()) this.resume(slot)
     } finally {
       this.#progressing = false
     }
   }
 
   /** Lets the send queue of a QP go on, from any thread. */
-  kick(slot: number): void {
+  resume(slot: number): void {
     const i32 = this.#i32
     const { segment } = this.#host
     const q = this.#host.qpWord(slot)

@@ -36,7 +36,7 @@ export class Failures {
   }
 
   /** The responder `d` refuses: it goes to ERR with an asynchronous event. The receive lock is not held. */
-  refuse(d: number, event: EventType): void {
+  failResponder(d: number, event: EventType): void {
     const host = this.#host
     const { i32 } = host
     if (i32[d + Qp.type] !== QpType.RC || !canRespond(host, d) || !host.breakQp(d, QpState.Err)) return
@@ -61,7 +61,7 @@ export class Failures {
       host.count(device, 'uc_drops_access')
       return WcStatus.Success
     }
-    this.refuse(d, status === WcStatus.RemAccessErr ? EventType.QpAccessErr : EventType.QpReqErr)
+    this.failResponder(d, status === WcStatus.RemAccessErr ? EventType.QpAccessErr : EventType.QpReqErr)
     return status
   }
 

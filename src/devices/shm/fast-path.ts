@@ -34,7 +34,7 @@ import type { Executor } from './executor.ts'
 const { Cq, Cqe, Key, Qp, Rwqe, Sg } = layout
 
 /** What the last look-up of a key gave: addresses from `low` to `high` are at `delta` from the segment's. */
-class Known {
+class CachedRange {
   key = 0
   low = 0
   high = 0
@@ -96,9 +96,9 @@ export class ShmFastPath implements FastPath {
   private maxInline = 0
   private readonly sizeBytes: number
   private readonly heapStart: number
-  private readonly source: Known = new Known()
-  private readonly target: Known = new Known()
-  private readonly remote: Known = new Known()
+  private readonly source: CachedRange = new CachedRange()
+  private readonly target: CachedRange = new CachedRange()
+  private readonly remote: CachedRange = new CachedRange()
 
   constructor(host: Host, executor: Executor, q: number) {
     this.host = host
@@ -357,7 +357,7 @@ export class ShmFastPath implements FastPath {
 
   /** Looks a key up and remembers its range if it permits this access; as `Host.resolve` does. */
   private find(
-    known: Known,
+    known: CachedRange,
     key: number,
     pd: number,
     access: number,
@@ -386,7 +386,7 @@ export class ShmFastPath implements FastPath {
       i32[q + Qp.bias] = this.me
     } else if (epoch === this.epoch || epoch === this.unusualEpoch) return
     this.epoch = 0
-    if (!this.learn()) {
+    if (!this.refreshCache()) {
       this.unusualEpoch = epoch
       return
     }
@@ -399,7 +399,7 @@ export class ShmFastPath implements FastPath {
     this.epoch = epoch
   }
 
-  private learn(): boolean {
+  private refreshCache(): boolean {
     const { i32, q, host } = this
     const type = i32[q + Qp.type]
     const bias = i32[q + Qp.bias]!

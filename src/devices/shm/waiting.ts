@@ -10,7 +10,7 @@ import { nowNs } from '../../memory/index.ts'
 import { type Host, layout, QpType, WcStatus } from '../../verbs/provider/index.ts'
 import { rnrTimerNs } from '../../wire/index.ts'
 
-const { Pend, Qp, Srq } = layout
+const { PendingList, Qp, Srq } = layout
 
 /** Outcome of a request besides those of `WcStatus`. */
 export const waits = -1
@@ -137,20 +137,20 @@ export class Waiting {
     }
     i32[q + Qp.pending] = why
     const { segment, at, pendingCount } = this.#host
-    segment.lock(at.pending + Pend.lock)
+    segment.lock(at.pending + PendingList.lock)
     const slot = this.#host.qpSlot(q)
     const count = i32[pendingCount]!
     let listed = false
-    for (let i = 0; i < count; i++) if (i32[at.pending + Pend.list + i] === slot) listed = true
+    for (let i = 0; i < count; i++) if (i32[at.pending + PendingList.list + i] === slot) listed = true
     if (!listed) {
-      i32[at.pending + Pend.list + count] = slot
+      i32[at.pending + PendingList.list + count] = slot
       Atomics.store(i32, pendingCount, count + 1)
     }
-    segment.unlock(at.pending + Pend.lock)
+    segment.unlock(at.pending + PendingList.lock)
   }
 
   /** The request at the front of `q` waits no longer. Its place in the pending list is given back by `due`. */
-  over(q: number): void {
+  stopPending(q: number): void {
     const i32 = this.#i32
     if (i32[q + Qp.pending] !== pendingOn.nothing) i32[q + Qp.pending] = pendingOn.nothing
   }
@@ -162,24 +162,24 @@ export class Waiting {
     const i32 = this.#i32
     const { segment, at, pendingCount } = this.#host
     // Another thread holds it; but one that died there must not stop the clock for all.
-    if (Atomics.load(i32, at.pending + Pend.lock) !== 0 && ++this.#skipped < 1000) return nobody
+    if (Atomics.load(i32, at.pending + PendingList.lock) !== 0 && ++this.#skipped < 1000) return nobody
     this.#skipped = 0
     const now = nowNs()
     const due: number[] = []
-    segment.lock(at.pending + Pend.lock)
+    segment.lock(at.pending + PendingList.lock)
     for (let i = 0; i < i32[pendingCount]!; ) {
-      const slot = i32[at.pending + Pend.list + i]!
+      const slot = i32[at.pending + PendingList.list + i]!
       const q = this.#host.qpWord(slot)
       if (i32[q + Qp.number] === 0 || i32[q + Qp.pending] === pendingOn.nothing) {
         const last = i32[pendingCount]! - 1
-        i32[at.pending + Pend.list + i] = i32[at.pending + Pend.list + last]!
+        i32[at.pending + PendingList.list + i] = i32[at.pending + PendingList.list + last]!
         i32[pendingCount] = last
         continue
       }
       if (this.#f64[(q + Qp.deadline) >> 1]! <= now) due.push(slot)
       i++
     }
-    segment.unlock(at.pending + Pend.lock)
+    segment.unlock(at.pending + PendingList.lock)
     return due
   }
 }

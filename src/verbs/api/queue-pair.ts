@@ -634,7 +634,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     if (failed === badGone) throw this.closedError('postRecv')
     if (i32[q + Qp.rqWaiting] !== 0) {
       const waiting = Atomics.exchange(i32, q + Qp.rqWaiting, 0)
-      if (waiting !== 0) this.pd.context.device.retry(waiting - 1)
+      if (waiting !== 0) this.pd.context.device.resume(waiting - 1)
     }
     if (i32[q + Qp.state] === QpState.Err) {
       segment.quiesce()

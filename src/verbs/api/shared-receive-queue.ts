@@ -144,7 +144,7 @@ export class SharedReceiveQueueObject extends Handle implements SharedReceiveQue
     }
     i32[srq + Srq.waiting] = 0
     segment.unlock(srq + Srq.lock)
-    for (const slot of waiting) this.pd.context.device.retry(slot)
+    for (const slot of waiting) this.pd.context.device.resume(slot)
   }
 
   modify(attr: SrqAttr): void {

@@ -51,7 +51,7 @@ export interface Device {
   /** Called after the send lock was released: does what `doorbell` had to defer. */
   settle(): void
   /** A receive was posted to a queue on which the QP with this slot waits. */
-  retry(qpSlot: number): void
+  resume(qpSlot: number): void
   /** Continues requests that wait for a time or for their peer; called when a poll finds nothing and by waits. */
   progress(): void
   /** A QP was attached to a multicast group; throws if the device cannot join it. */

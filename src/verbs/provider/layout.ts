@@ -419,7 +419,7 @@ export const Port = {
 } as const
 
 /** The list of QPs whose head request waits for a time or for the peer. */
-export const Pend = { lock: 0, count: 16, list: 32 } as const
+export const PendingList = { lock: 0, count: 16, list: 32 } as const
 
 /** Words at the start of the tables. */
 export const Meta = {
@@ -532,7 +532,7 @@ function tables(): Record<Table | 'words', number> {
     services: place(maxServices, Service.words),
     portHeads: place(65536, 1),
     ports: place(maxPorts, Port.words),
-    pending: place(1, Pend.list + maxQps),
+    pending: place(1, PendingList.list + maxQps),
     /** A bit for each record of each table in `Records` that is in use. */
     slots: place(1, slotWords),
     /** All of them together. */

@@ -30,7 +30,7 @@ import {
   Meta,
   maxDevices,
   Pd,
-  Pend,
+  PendingList,
   Qp,
   type RecordKind,
   Records,
@@ -75,15 +75,15 @@ export function destroyQp(host: Host, q: number): void {
   segment.unlock(q + Qp.sqLock)
   host.stopWaiting(q)
   const pending = host.at.pending
-  segment.lock(pending + Pend.lock)
-  for (let i = 0; i < i32[pending + Pend.count]!; i++) {
-    if (i32[pending + Pend.list + i] !== slot) continue
-    const last = i32[pending + Pend.count]! - 1
-    i32[pending + Pend.list + i] = i32[pending + Pend.list + last]!
-    i32[pending + Pend.count] = last
+  segment.lock(pending + PendingList.lock)
+  for (let i = 0; i < i32[pending + PendingList.count]!; i++) {
+    if (i32[pending + PendingList.list + i] !== slot) continue
+    const last = i32[pending + PendingList.count]! - 1
+    i32[pending + PendingList.list + i] = i32[pending + PendingList.list + last]!
+    i32[pending + PendingList.count] = last
     break
   }
-  segment.unlock(pending + Pend.lock)
+  segment.unlock(pending + PendingList.lock)
   const sendCq = host.cqWord(i32[q + Qp.sendCq]!)
   const recvCq = host.cqWord(i32[q + Qp.recvCq]!)
   host.purgeCompletions(sendCq, qpNum)

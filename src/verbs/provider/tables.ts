@@ -1,7 +1,7 @@
 /** The tables of a segment, seen from one thread: where each record is, memory for new ones, and the counters of devices. */
 import type { Segment } from '../../memory/index.ts'
 import { asVerbsError } from './errors.ts'
-import { Chan, type CounterName, Cq, Ctx, counterNames, Dev, Pend, Qp, Srq, Tables } from './layout.ts'
+import { Chan, type CounterName, Cq, Ctx, counterNames, Dev, PendingList, Qp, Srq, Tables } from './layout.ts'
 import type { Platform } from './platform.ts'
 
 /** Where each counter is. */
@@ -31,7 +31,7 @@ export class SegmentTables {
     const at = {} as Record<string, number>
     for (const [name, offset] of Object.entries(Tables)) at[name] = base + offset
     this.at = at as unknown as typeof Tables
-    this.pendingCount = this.at.pending + Pend.count
+    this.pendingCount = this.at.pending + PendingList.count
   }
 
   qpWord(slot: number): number {

@@ -18,7 +18,7 @@ it.skipIf(!existsSync('/proc/net/udp'))('counts what came while nobody received'
   await once(socket, 'listening')
   const key = dropsKey(Uint8Array.from(address.split('.').map(Number)))
   expect(kernelDrops(4791).get(key)).toBe(0)
-  // Sent at once, all of them, so that the event loop has no turn to receive any.
+  // SendProgress at once, all of them, so that the event loop has no turn to receive any.
   for (let i = 0; i < 64; i++) sender.send(new Uint8Array(1024), 4791, address)
   await until('drops', () => kernelDrops(4791).get(key)! > 0)
   expect(kernelDrops(4790).has(key)).toBe(false)

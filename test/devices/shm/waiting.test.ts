@@ -72,11 +72,11 @@ describe('senders that wait for one SRQ', () => {
       a.qp.postSend({ wrId: i, opcode: Opcode.Send, sendFlags: SendFlag.Signaled, sgList: [a.sge()] })
     }
     const { device } = right
-    const { retry } = device
+    const { resume } = device
     const woken: number[] = []
-    const spy = vi.spyOn(device, 'retry').mockImplementation((slot) => {
+    const spy = vi.spyOn(device, 'resume').mockImplementation((slot) => {
       if (woken.push(slot) === 1) pairs[1]![0].qp.modify({ state: QpState.Reset })
-      retry.call(device, slot)
+      resume.call(device, slot)
     })
     const recv = (): void => srq.postRecv({ wrId: 9, sgList: [pairs[0]![1].sge()] })
     recv()
