@@ -11,9 +11,18 @@
  * InfiniBand Architecture volume 1, 9.7.7.2.
  */
 import { layout, Opcode } from '../verbs/provider/index.ts'
-import { AethKind, aethKindBits, aethValueBits, creditCode, creditsOf, noCreditCode, Syndrome } from '../wire/index.ts'
+import {
+  AethKind,
+  aethKindBits,
+  aethValueBits,
+  creditCode,
+  creditsOf,
+  noCreditCode,
+  psnAdd,
+  psnDiff,
+  Syndrome,
+} from '../wire/index.ts'
 import { SendProgress, TransportQp } from './layout.ts'
-import { psnAdd, psnDiff } from './psn.ts'
 
 const { Qp, Wqe } = layout
 

@@ -8,6 +8,8 @@ import {
   grhLength,
   gsiQpn,
   layout,
+  multicastQpn,
+  noReceive,
   Opcode,
   QpState,
   QpType,
@@ -23,6 +25,7 @@ import {
   headerLength,
   OpBit,
   opcodeBits,
+  psnAdd,
   put16,
   put24,
   put32,
@@ -30,17 +33,13 @@ import {
   u32,
   WireOpcode,
 } from '../wire/index.ts'
+import { putBth } from './bth.ts'
 import { TransportQp } from './layout.ts'
 import type { Origin } from './origin.ts'
-import { psnAdd } from './psn.ts'
-import { putBth } from './requester.ts'
 import type { PacketSink } from './sink.ts'
-import { noReceive, type TransportState } from './state.ts'
+import type { TransportState } from './state.ts'
 
 const { Av, avMulticast, Dev, Mcast, Meta, Qp, Wqe } = layout
-
-/** The QP number that means all QPs attached to the group. */
-export const multicastQpn = 0xffffff
 
 const ipv4HeaderLength = 20
 const udpLength = 8

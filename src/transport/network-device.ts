@@ -8,6 +8,7 @@ import {
   type AhAttr,
   type Device,
   type DeviceAttr,
+  defaultPkey,
   deviceAttr,
   type FastPath,
   type GidEntry,
@@ -61,7 +62,7 @@ export abstract class NetworkDevice implements Device {
   readonly attr: DeviceAttr
   readonly port: PortAttr
   readonly gids: readonly GidEntry[]
-  readonly pkeys: readonly number[] = [0xffff]
+  readonly pkeys: readonly number[] = [defaultPkey]
   readonly qpWords: number = TransportQp.words
   readonly driven: boolean = true
   protected readonly transport: Transport

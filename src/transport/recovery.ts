@@ -18,8 +18,8 @@
  * All that is sent behind a lost packet is sent in vain. Between two losses it gets so far, its run; four times as much may be
  * outstanding after a loss, and each acknowledged packet allows one more, so that without losses the limit is gone soon.
  */
+import { psnDiff } from '../wire/index.ts'
 import { TransportQp } from './layout.ts'
-import { psnDiff } from './psn.ts'
 
 /** The wait before it goes back until a round trip was measured, in shortest ACK timeouts. */
 const firstWaits = 10

@@ -16,6 +16,8 @@ import {
   FlushPlacement,
   invalidable,
   layout,
+  maxMessageBytes,
+  noReceive,
   QpType,
   unbindWindow,
   WcFlag,
@@ -30,9 +32,12 @@ import {
   bthAckReqBit,
   Feth,
   get64,
+  get64Big,
   headerLength,
   OpBit,
   opcodeBits,
+  psnAdd,
+  psnDiff,
   put24,
   put32,
   Reth,
@@ -40,12 +45,11 @@ import {
   u32,
   WireOpcode,
 } from '../wire/index.ts'
+import { putBth } from './bth.ts'
 import { ackSyndrome } from './credits.ts'
 import { maxResources, Resource, resourceKind, TransportQp } from './layout.ts'
-import { psnAdd, psnDiff } from './psn.ts'
-import { maxMessageBytes, putBth } from './requester.ts'
 import type { PacketSink } from './sink.ts'
-import { noReceive, type TransportState } from './state.ts'
+import type { TransportState } from './state.ts'
 
 const { Key, Qp } = layout
 
@@ -379,10 +383,10 @@ export class Responder {
     if (to % 8 !== 0) return this.#invalid(q)
     const e = this.#newResource(q, t, resourceKind.atomic, psn, 1)
     if (e < 0) return this.#invalid(q)
-    const operand = big64(u8, h + AtomicEth.swapAdd)
+    const operand = get64Big(u8, h + AtomicEth.swapAdd)
     b64[(e + Resource.va) >> 1] =
       op === WireOpcode.RcCompareSwap
-        ? Atomics.compareExchange(b64, to / 8, big64(u8, h + AtomicEth.compare), operand)
+        ? Atomics.compareExchange(b64, to / 8, get64Big(u8, h + AtomicEth.compare), operand)
         : Atomics.add(b64, to / 8, operand)
     this.#enlist(q, t, e)
     return 0
@@ -693,8 +697,4 @@ export class Responder {
     i32[t + TransportQp.rxKind] = kind.none
     i32[t + TransportQp.epsn] = psnAdd(psn, 1)
   }
-}
-
-function big64(b: Uint8Array, at: number): bigint {
-  return (BigInt(u32(b, at)) << 32n) | BigInt(u32(b, at + 4))
 }

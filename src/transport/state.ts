@@ -5,7 +5,17 @@
  * A thread that runs the transport holds the device's lock (`TransportDevice.lock`) and is in an operation of the segment. So after a
  * change of a QP's state and a grace period the transport no longer touches that QP.
  */
-import { EventType, type Host, layout, QpState, QpType, srqTake, WcOpcode, WcStatus } from '../verbs/provider/index.ts'
+import {
+  EventType,
+  type Host,
+  layout,
+  noReceive,
+  QpState,
+  QpType,
+  receiveTooShort,
+  WcOpcode,
+  WcStatus,
+} from '../verbs/provider/index.ts'
 import { Buffers } from './buffers.ts'
 import { Congestion } from './congestion.ts'
 import { type Counters, countersOf } from './counters.ts'
@@ -13,19 +23,15 @@ import { listed, TransportDevice, TransportQp } from './layout.ts'
 
 const { Qp, Rwqe, Srq } = layout
 
-/** What `takeReceive` gives if there is none, or none that is long enough. */
-export const noReceive = -1
-export const receiveTooShort = -2
-
 /** A thread that takes longer for one turn, or notices a timer so late, was held up. */
 export const noticeableNs = 1e6
 
 export interface TransportOptions {
-  /** Bytes of one connection that may be under way without acknowledgement. */
+  /** Bytes of one connection that may be outstanding. */
   windowBytes: number
-  /** Answers of this many bytes are asked for with one READ request. */
+  /** Bytes of the response that one READ request asks for. */
   readChunkBytes: number
-  /** The shortest ACK timeout, ns: a peer in software on a busy machine does not answer in 4 µs. */
+  /** The shortest ACK timeout, ns: a peer in software on a busy machine does not respond within 4 µs. */
   minTimeoutNs: number
   /** Answers packets that a switch marked with CNPs, and slows down when CNPs come: see congestion.ts. */
   congestionControl: boolean
@@ -156,9 +162,7 @@ export class TransportState {
       return host.receiveIsShort(r, bytes) ? receiveTooShort : r
     }
     const to = this.of(q) + TransportQp.srqCopy
-    const taken = host.takeFromSrq(srqSlot, i32, to, bytes)
-    if (taken === srqTake.taken) return to
-    return taken === srqTake.empty ? noReceive : receiveTooShort
+    return host.takeFromSrq(srqSlot, i32, to, bytes)
   }
 
   /** The receive is used up; its place is free. */
@@ -243,7 +247,7 @@ export class TransportState {
     host.flushSends(q)
     segment.unlock(q + Qp.sqLock)
     this.arm(q, Number.POSITIVE_INFINITY)
-    // From SQE a QP may go on: with the next PSN, and nothing under way.
+    // From SQE a QP may go on: with the next PSN, and nothing outstanding.
     const t = this.of(q)
     i32[t + TransportQp.txIndex] = i32[q + Qp.sqNext]!
     i32[t + TransportQp.freshIndex] = i32[q + Qp.sqNext]!

@@ -9,14 +9,16 @@
  *     acknowledge()                sends ACKs that were put off in the hope of something to send them with
  *     nextDeadline                 may become earlier with every one of these calls
  */
-import { EventType, gsiQpn, type Host, layout, QpState, QpType } from '../verbs/provider/index.ts'
-import { Bth, BthEcn, BthFlag, headerLength, OpBit, opcodeBits, u16, u24, WireOpcode } from '../wire/index.ts'
-import { Datagrams, multicastQpn } from './datagrams.ts'
+import { EventType, gsiQpn, type Host, layout, multicastQpn, QpState, QpType } from '../verbs/provider/index.ts'
+import { Bth, BthEcn, BthFlag, headerLength, OpBit, opcodeBits, psnDiff, u16, u24, WireOpcode } from '../wire/index.ts'
+import { putBth } from './bth.ts'
+import { Completer } from './completer.ts'
+import { Datagrams } from './datagrams.ts'
 import { listed, TransportDevice, TransportQp } from './layout.ts'
 import { Origin } from './origin.ts'
-import { psnDiff } from './psn.ts'
-import { putBth, Requester } from './requester.ts'
+import { Requester } from './requester.ts'
 import { Responder } from './responder.ts'
+import { SendQueue } from './send-queue.ts'
 import type { PacketSink } from './sink.ts'
 import { type TransportOptions, TransportState } from './state.ts'
 
@@ -45,6 +47,7 @@ export class Transport {
   readonly #i32: Int32Array
   readonly #u8: Uint8Array
   readonly #requester: Requester
+  readonly #completer: Completer
   readonly #responder: Responder
   readonly #datagrams: Datagrams
   readonly #sink: PacketSink
@@ -65,7 +68,9 @@ export class Transport {
     this.#u8 = host.u8
     this.#area = area
     this.#sink = sink
-    this.#requester = new Requester(state)
+    const queue = new SendQueue(state)
+    this.#requester = new Requester(state, queue)
+    this.#completer = new Completer(state, queue)
     this.#responder = new Responder(state)
     this.#datagrams = new Datagrams(state, mtu, host.segment.allocate(64))
   }
@@ -277,7 +282,7 @@ export class Transport {
     }
     const psn = u24(u8, at + Bth.psn)
     if ((bits & OpBit.Response) !== 0) {
-      this.#requester.receive(q, op, at, end, psn, nowNs)
+      this.#completer.receive(q, op, at, end, psn, nowNs)
       return false
     }
     this.#established(q, state)
@@ -355,7 +360,7 @@ export class Transport {
         u8[flags] = u8[flags]! & ~listed.timer
         continue
       }
-      if (deadline <= nowNs) this.#requester.expire(q, nowNs)
+      if (deadline <= nowNs) this.#completer.expire(q, nowNs)
       else if (deadline < earliest) earliest = deadline
       i++
     }

@@ -6,11 +6,12 @@
  */
 import { errnos } from '../../memory/index.ts'
 import { type Host, layout } from '../../verbs/provider/index.ts'
+import { rocePort } from '../../wire/index.ts'
 import type { HostAddress } from './addresses.ts'
 import { DatagramPort } from './datagram-port.ts'
 import { DatagramSocket } from './datagram-socket.ts'
 import { dropsKey, kernelDrops } from './socket-drops.ts'
-import { maxSlots, rocePort, Slot, slotKind } from './socket-table.ts'
+import { maxSlots, Slot, slotKind } from './socket-table.ts'
 
 export const datagramState = { free: 0, bound: 1, asked: 2 } as const
 

@@ -32,7 +32,7 @@ import {
   VerbsError,
   type VerbsErrorCode,
 } from '../../verbs/provider/index.ts'
-import { gidOfIp } from '../../wire/index.ts'
+import { gidOfIp, rocePort } from '../../wire/index.ts'
 import type { Chain } from '../middleware/index.ts'
 import { findAddress, guidOf, type HostAddress, hostAddresses, stateOfAddress } from './addresses.ts'
 import { advice } from './datagram-socket.ts'
@@ -50,7 +50,7 @@ import {
   usedRecords,
   wakeService,
 } from './service-handle.ts'
-import { maxSlots, rocePort, Slot, slotKind } from './socket-table.ts'
+import { maxSlots, Slot, slotKind } from './socket-table.ts'
 import { Sockets } from './sockets.ts'
 import { WrappedSocket, wrappedRoomBytes } from './wrapped-socket.ts'
 import { chainOf, closeChain, listenToLines, putWraps, wrapsWanted } from './wraps.ts'

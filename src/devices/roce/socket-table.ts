@@ -1,7 +1,5 @@
 /** The table of sockets of a device, in the segment: which there are, for all threads of the process. */
 
-export const rocePort = 4791
-
 /**
  * Words of one entry: descriptor plus one, what the socket is for, the index of its local GID, how many queue pairs are
  * attached to its group, the GID of that, the kernel's drops reported so far, and the state of a socket of node:dgram

@@ -8,10 +8,10 @@
 import { nativeCrc32 } from '../../memory/index.ts'
 import { type Counters, countersOf, type PacketSink, type Transport } from '../../transport/index.ts'
 import { type Host, layout } from '../../verbs/provider/index.ts'
-import { Bth, gidOfIp, Icrc, IcrcFlow, ipOfGid, useCrc32 } from '../../wire/index.ts'
+import { Bth, gidOfIp, Icrc, IcrcFlow, ipOfGid, rocePort, useCrc32 } from '../../wire/index.ts'
 import type { PacketSocket } from './packet-socket.ts'
 import { groupAddress, type Path, Paths } from './paths.ts'
-import { maxSlots, rocePort, Slot, slotKind } from './socket-table.ts'
+import { maxSlots, Slot, slotKind } from './socket-table.ts'
 
 const { Av, avMulticast, Dev } = layout
 

@@ -12,8 +12,10 @@ import {
   type Host,
   layout,
   madDispatchBytes,
+  noReceive,
   Opcode,
   QpType,
+  receiveTooShort,
   SendFlag,
   WcFlag,
   WcOpcode,
@@ -22,7 +24,7 @@ import {
 import type { Failures } from './failures.ts'
 import { canRespond } from './peer.ts'
 import type { Ranges } from './ranges.ts'
-import { noReceive, type Receives, receiveTooShort } from './receives.ts'
+import type { Receives } from './receives.ts'
 
 const { Av, avGlobal, avMulticast, Cqe, Dev, Mcast, Meta, Qp, Wqe } = layout
 

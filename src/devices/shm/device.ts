@@ -3,6 +3,7 @@ import {
   type AhAttr,
   type Device,
   type DeviceAttr,
+  defaultPkey,
   deviceAttr,
   type FastPath,
   type GidEntry,
@@ -30,7 +31,7 @@ export class ShmDevice implements Device {
   readonly attr: DeviceAttr
   readonly port: PortAttr
   readonly gids: readonly GidEntry[]
-  readonly pkeys: readonly number[] = [0xffff]
+  readonly pkeys: readonly number[] = [defaultPkey]
   readonly qpWords = 0
   readonly driven = false
   readonly #executor: Executor

@@ -7,8 +7,11 @@ import {
   type Host,
   invalidable,
   layout,
+  maxMessageBytes,
+  noReceive,
   Opcode,
   QpType,
+  receiveTooShort,
   SendFlag,
   unbindWindow,
   WcFlag,
@@ -17,8 +20,8 @@ import {
 } from '../../verbs/provider/index.ts'
 import type { Failures } from './failures.ts'
 import { canRespond, peerOf, remoteRange } from './peer.ts'
-import { maxMessageBytes, type Ranges } from './ranges.ts'
-import { noReceive, type Receives, receiveTooShort } from './receives.ts'
+import type { Ranges } from './ranges.ts'
+import type { Receives } from './receives.ts'
 import { receiveCame, type Waiting } from './waiting.ts'
 
 const { Qp, Wqe } = layout

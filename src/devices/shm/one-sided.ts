@@ -8,12 +8,13 @@ import {
   FlushSelectivity,
   type Host,
   layout,
+  maxMessageBytes,
   Opcode,
   WcStatus,
 } from '../../verbs/provider/index.ts'
 import type { Failures } from './failures.ts'
 import { peerOf, remoteRange } from './peer.ts'
-import { maxMessageBytes, type Ranges } from './ranges.ts'
+import type { Ranges } from './ranges.ts'
 import type { Waiting } from './waiting.ts'
 
 const { Key, Qp, Wqe } = layout

@@ -8,9 +8,6 @@ import { type Host, layout, SendFlag } from '../../verbs/provider/index.ts'
 
 const { Qp, Sg, Wqe } = layout
 
-/** Longest message, bytes: the standard's 2^31. */
-export const maxMessageBytes = 0x80000000
-
 /** More than `maxSge` of the device, since a GRH may come in front. */
 const maxRanges = 64
 

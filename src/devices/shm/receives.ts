@@ -2,18 +2,23 @@
  * The receive that a message takes, from the peer's own receive queue or from its SRQ. Its place `r` is the word in the
  * queue; a receive of an SRQ is copied out, and `fromSrq` stands for it.
  */
-import { Access, type Host, layout, QpState, srqTake, WcOpcode, WcStatus } from '../../verbs/provider/index.ts'
+import {
+  Access,
+  type Host,
+  layout,
+  noReceive,
+  QpState,
+  receiveTooShort,
+  WcOpcode,
+  WcStatus,
+} from '../../verbs/provider/index.ts'
 import type { Failures } from './failures.ts'
 import type { Ranges } from './ranges.ts'
 
 const { Qp, Rwqe, Sg, Srq } = layout
 
-/** What `take` gives if there is no receive, or none that is long enough. */
-export const noReceive = -1
-export const receiveTooShort = -3
-
 /** Stands for a receive that was copied out of an SRQ. */
-const fromSrq = -2
+const fromSrq = -3
 
 export class Receives {
   readonly #host: Host
@@ -46,8 +51,7 @@ export class Receives {
       return this.#host.receiveIsShort(r, bytes) ? receiveTooShort : r
     }
     const taken = this.#host.takeFromSrq(srqSlot, this.#srqCopy, 0, bytes)
-    if (taken === srqTake.taken) return fromSrq
-    return taken === srqTake.empty ? noReceive : receiveTooShort
+    return taken < 0 ? taken : fromSrq
   }
 
   /** wr_id of a receive that `take` gave. */

@@ -1,10 +1,11 @@
 /** Protection domains: what belongs together. */
 
+import { gidOfIp, isIpv4Gid } from '../../wire/index.ts'
 import { checkInteger, checkObject, plural } from '../provider/arguments.ts'
 import type { AhAttr, SrqInit } from '../provider/attributes.ts'
 import { grhLength, type MwType, type QpType, WcFlag } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
-import { isMappedGid, isMulticastGid, mappedGid } from '../provider/gid.ts'
+import { isMulticastGid } from '../provider/gid.ts'
 import { Pd, recordState } from '../provider/layout.ts'
 import { destroyPd } from '../provider/lifetime.ts'
 import { createRecord, isStale, slotOf } from '../provider/records.ts'
@@ -107,8 +108,8 @@ export class ProtectionDomainObject extends Handle implements ProtectionDomain {
     const first = view.getUint32(0)
     if (first >>> 28 !== 6) {
       // RoCEv2 over IPv4: twenty bytes that say nothing, then the IPv4 header.
-      const dgid = mappedGid(grh.subarray(32, 36))
-      const sgidIndex = this.#gidIndex(verb, mappedGid(grh.subarray(36, 40)))
+      const dgid = gidOfIp(grh.subarray(32, 36))
+      const sgidIndex = this.#gidIndex(verb, gidOfIp(grh.subarray(36, 40)))
       return this.createAh({ portNum: port, grh: { dgid, sgidIndex, trafficClass: grh[21]!, hopLimit: 64 } })
     }
     return this.createAh({
@@ -130,7 +131,7 @@ export class ProtectionDomainObject extends Handle implements ProtectionDomain {
     const { gids } = this.context.device
     const own = isMulticastGid(gid)
       ? // An adapter without IP addresses has groups of both families, and one kind of GID.
-        (gids.find((entry) => isMappedGid(entry.gid) === isMappedGid(gid)) ?? gids[0])
+        (gids.find((entry) => isIpv4Gid(entry.gid) === isIpv4Gid(gid)) ?? gids[0])
       : gids.find((entry) => entry.gid.every((byte, i) => byte === gid[i]))
     if (own === undefined)
       throw new VerbsError(

@@ -1,22 +1,9 @@
-/** GIDs: 16 bytes, in form an IPv6 address. */
+/** GIDs (16 bytes) as addresses of multicast groups, and in the tables of a segment. */
+import { isIpv4Gid } from '../../wire/index.ts'
 
 /** IPv6 multicast, or the form that RoCEv2 gives a group of IPv4: ::ffff:224.0.0.0 and above. */
 export function isMulticastGid(gid: Uint8Array): boolean {
-  return gid[0] === 0xff || (isMappedGid(gid) && gid[12]! >> 4 === 0xe)
-}
-
-/** Whether a GID is an IPv4 address: ::ffff:a.b.c.d. */
-export function isMappedGid(gid: Uint8Array): boolean {
-  if (gid[10] !== 0xff || gid[11] !== 0xff) return false
-  for (let i = 0; i < 10; i++) if (gid[i] !== 0) return false
-  return true
-}
-
-/** The GID of an IPv4 address. */
-export function mappedGid(ipv4: Uint8Array): Uint8Array {
-  const gid = new Uint8Array(16).fill(0xff, 10, 12)
-  gid.set(ipv4, 12)
-  return gid
+  return gid[0] === 0xff || (isIpv4Gid(gid) && gid[12]! >> 4 === 0xe)
 }
 
 /** Whether the GID that begins at word `word` is `gid`. */

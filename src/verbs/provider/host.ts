@@ -48,8 +48,9 @@ export const completionOpcode: Readonly<Record<number, WcOpcode>> = {
 const completionOpcodes = new Uint8Array(16)
 for (const [opcode, wc] of Object.entries(completionOpcode)) completionOpcodes[Number(opcode)] = wc
 
-/** What became of an attempt to take a receive of an SRQ. */
-export const srqTake = { taken: 0, empty: 1, tooShort: 2 } as const
+/** What taking a receive gives if there is none, or none that is long enough. */
+export const noReceive = -1
+export const receiveTooShort = -2
 
 export class Host extends SegmentTables {
   // --- keys --------------------------------------------------------------------------------------------------------
@@ -373,8 +374,8 @@ export class Host extends SegmentTables {
   // --- receives ----------------------------------------------------------------------------------------------------
 
   /**
-   * Takes the next receive of an SRQ and copies it to `to[at]`, since its place may be used again at once; one of
-   * `srqTake`. A receive that holds less than `bytes` stays where it is. Makes the event for which a limit was set.
+   * Takes the next receive of an SRQ and copies it to `to[at]`, since its entry may be used again at once: `at`, or `noReceive`,
+   * or `receiveTooShort` if it holds less than `bytes`; then it stays. Makes the event for which a limit was set.
    */
   takeFromSrq(srqSlot: number, to: Int32Array, at: number, bytes: number): number {
     const { i32, segment } = this
@@ -384,13 +385,13 @@ export class Host extends SegmentTables {
     const head = Atomics.load(i32, srq + Srq.head)
     if (tail === head || i32[srq + Srq.state] !== recordState.live) {
       segment.unlock(srq + Srq.lock)
-      return srqTake.empty
+      return noReceive
     }
     const stride = i32[srq + Srq.stride]!
     const r = i32[srq + Srq.ring]! + (tail & i32[srq + Srq.mask]!) * stride
     if (this.receiveIsShort(r, bytes)) {
       segment.unlock(srq + Srq.lock)
-      return srqTake.tooShort
+      return receiveTooShort
     }
     for (let i = 0; i < stride; i++) to[at + i] = i32[r + i]!
     Atomics.store(i32, srq + Srq.tail, (tail + 1) | 0)
@@ -400,7 +401,7 @@ export class Host extends SegmentTables {
       this.srqEvent(srq, EventType.SrqLimitReached)
     }
     segment.unlock(srq + Srq.lock)
-    return srqTake.taken
+    return at
   }
 
   /** Whether the elements of the receive at `r` hold less than `bytes`. */

@@ -16,7 +16,7 @@ export {
   registerDriver,
 } from './device.ts'
 export { asVerbsError, VerbsError, type VerbsErrorCode, verbsErrorCodes } from './errors.ts'
-export { isMappedGid, isMulticastGid, mappedGid } from './gid.ts'
+export { isMulticastGid } from './gid.ts'
 export {
   agentAt,
   agentSlotOfCommId,
@@ -29,11 +29,11 @@ export {
   registerService,
   unregisterService,
 } from './gsi.ts'
-export { elementKind, Host, srqTake } from './host.ts'
+export { elementKind, Host, noReceive, receiveTooShort } from './host.ts'
 export { unbindWindow } from './keys.ts'
 export type { CounterName } from './layout.ts'
 export * as layout from './layout.ts'
-export { deviceAttr, portAttr } from './limits.ts'
+export { deviceAttr, maxMessageBytes, portAttr } from './limits.ts'
 export type { Platform } from './platform.ts'
 export { givePort, listenOnPort, type PortRequest, type TakenPort, takePort } from './ports.ts'
 export { checkTransition, type QpAttrName, type QpTransition, qpTransitions } from './qp-state.ts'

@@ -1,10 +1,14 @@
 /** What the query verbs say of every device that keeps its queues in a segment: the sizes of its tables, and what differs. */
+import { maxMessage } from '../../wire/index.ts'
 import type { DeviceAttr, PortAttr } from './attributes.ts'
 import { PortState } from './constants.ts'
 import type { Host } from './host.ts'
 import { maxChannels, maxCqs, maxKeys, maxMcastEntries, maxPds, maxQps, maxSrqs } from './layout.ts'
 
-/** `maxRdAtomic`: READs and atomics that one QP may have under way, on either side. */
+/** The longest message, bytes: the standard's 2^31. */
+export const maxMessageBytes: number = maxMessage
+
+/** `maxRdAtomic`: READs and atomics that one QP may have outstanding, on either side. */
 export function deviceAttr(
   host: Host,
   guid: bigint,
@@ -53,7 +57,7 @@ export function portAttr(own: Pick<PortAttr, 'activeMtu' | 'gidTblLen' | 'lid' |
   return {
     state: PortState.Active,
     maxMtu: 4096,
-    maxMsgSz: 0x80000000,
+    maxMsgSz: maxMessageBytes,
     badPkeyCntr: 0,
     qkeyViolCntr: 0,
     pkeyTblLen: 1,

@@ -1,0 +1,23 @@
+/** The base transport header of the packets that the transport sends. */
+import { defaultPkey } from '../verbs/provider/index.ts'
+import { Bth, BthFlag, bthAckReqBit, put16, put24 } from '../wire/index.ts'
+
+/** Writes a BTH; the address is that of QP `destQp`. */
+export function putBth(
+  b: Uint8Array,
+  at: number,
+  opcode: number,
+  flags: number,
+  destQp: number,
+  ackReq: boolean,
+  psn: number,
+): void {
+  b[at] = opcode
+  // MigReq is 1 in the state Migrated, which a QP without an alternate path is in; adapters expect it.
+  b[at + Bth.flags] = flags | BthFlag.migReq
+  put16(b, at + Bth.pkey, defaultPkey)
+  b[at + Bth.ecn] = 0
+  put24(b, at + Bth.destQp, destQp)
+  b[at + Bth.ackReq] = ackReq ? bthAckReqBit : 0
+  put24(b, at + Bth.psn, psn)
+}

@@ -1,0 +1,319 @@
+/**
+ * The completer of RC: what comes back from the responder, and what does not. ACKs and responses complete requests; NAKs and
+ * time-outs set the requester back.
+ *
+ * InfiniBand Architecture volume 1, 9.7.5.
+ */
+import { layout, Opcode, QpState, WcStatus } from '../verbs/provider/index.ts'
+import {
+  Aeth,
+  AethKind,
+  aethKindBits,
+  aethValueBits,
+  Bth,
+  BthFlag,
+  headerLength,
+  OpBit,
+  opcodeBits,
+  psnAdd,
+  psnDiff,
+  rnrTimerNs,
+  Syndrome,
+  u24,
+  u32,
+} from '../wire/index.ts'
+import { grant } from './credits.ts'
+import { SendProgress, TransportQp } from './layout.ts'
+import { hasResponse, type SendQueue } from './send-queue.ts'
+import { noticeableNs, type TransportState } from './state.ts'
+
+const { Qp, Wqe } = layout
+
+/** The `rnrRetry` that retries for ever. */
+const forever = 7
+
+export class Completer {
+  readonly #s: TransportState
+  readonly #queue: SendQueue
+  readonly #i32: Int32Array
+  readonly #f64: Float64Array
+  readonly #u8: Uint8Array
+
+  constructor(state: TransportState, queue: SendQueue) {
+    this.#s = state
+    this.#queue = queue
+    this.#i32 = state.i32
+    this.#f64 = state.f64
+    this.#u8 = state.u8
+  }
+
+  /** A packet from the responder of `q`: [at, end) from BTH to the end of the pad. */
+  receive(q: number, op: number, at: number, end: number, psn: number, nowNs: number): void {
+    const i32 = this.#i32
+    const s = this.#s
+    const t = s.of(q)
+    const state = i32[q + Qp.state]!
+    const bits = opcodeBits[op]!
+    if ((state !== QpState.Rts && state !== QpState.Sqd) || (i32[t + TransportQp.ready]! & 2) === 0) {
+      s.count(s.counters.drops_qp_state)
+      return
+    }
+    const aeth = at + Bth.length
+    if (psnDiff(psn, i32[t + TransportQp.una]!) < 0 || psnDiff(psn, i32[t + TransportQp.newPsn]!) >= 0) {
+      // The newest ACK once more: it may bring credits.
+      const newest = (bits & OpBit.Ack) !== 0 && psn === psnAdd(i32[t + TransportQp.una]!, -1)
+      if (newest && grant(i32, t, this.#u8[aeth + Aeth.syndrome]!, u24(this.#u8, aeth + Aeth.msn))) s.schedule(q)
+      else s.count(s.counters.drops_unexpected_ack)
+      return
+    }
+    if ((bits & OpBit.Aeth) !== 0) grant(i32, t, this.#u8[aeth + Aeth.syndrome]!, u24(this.#u8, aeth + Aeth.msn))
+    if ((bits & OpBit.Ack) === 0) this.#response(q, t, bits, at, end, psn, nowNs)
+    else {
+      const syndrome = this.#u8[aeth + Aeth.syndrome]!
+      const kind = syndrome & aethKindBits
+      if (kind === AethKind.Ack) {
+        if (!this.#acknowledge(q, t, psn, nowNs)) this.#goBack(q, t, nowNs, s.counters.completer_retry_err, psn)
+      } else if (kind === AethKind.RnrNak) this.#receiverNotReady(q, t, psn, syndrome & aethValueBits, nowNs)
+      else if (kind === AethKind.Nak) this.#negative(q, t, psn, syndrome, nowNs)
+      else s.count(s.counters.drops_malformed)
+    }
+    if (i32[q + Qp.state] === QpState.Sqd) s.host.drained(q)
+  }
+
+  /**
+   * All packets up to `psn` have arrived. False if a response that must have come before it is missing: an implied NAK.
+   */
+  #acknowledge(q: number, t: number, psn: number, nowNs: number): boolean {
+    const i32 = this.#i32
+    let una = i32[t + TransportQp.una]!
+    let whole = true
+    for (let index = i32[q + Qp.sqNext]!; index !== i32[t + TransportQp.freshIndex]; index = (index + 1) | 0) {
+      const w = this.#queue.wqe(q, index)
+      if (i32[w + SendProgress.settled] === 1) continue
+      const last = i32[w + SendProgress.lastPsn]!
+      if (psnDiff(last, una) < 0) continue
+      if (psnDiff(psn, una) < 0) break
+      if (hasResponse(i32[w + Wqe.opcode]!)) {
+        whole = false
+        break
+      }
+      una = psnAdd(psnDiff(last, psn) < 0 ? last : psn, 1)
+    }
+    if (una !== i32[t + TransportQp.una]) this.#progress(q, t, una, nowNs)
+    return whole
+  }
+
+  /** The oldest packet that is not acknowledged is `una` now. */
+  #progress(q: number, t: number, una: number, nowNs: number): void {
+    const i32 = this.#i32
+    const packets = psnDiff(una, i32[t + TransportQp.una]!)
+    i32[t + TransportQp.una] = una
+    this.#queue.recovery.progress(t, packets, this.#queue.window(i32[q + Qp.pathMtu]!), nowNs)
+    i32[t + TransportQp.resending] = 0
+    // A copy of the packet for which there was no receive may have found one: there is nothing to wait for then.
+    i32[t + TransportQp.rnrWaiting] = 0
+    this.#queue.restartCounts(q, t)
+    // What was to be sent again may have arrived after all.
+    if (psnDiff(i32[t + TransportQp.txPsn]!, una) < 0) this.#sendFrom(q, t, una)
+    this.#queue.arm(q, nowNs)
+    this.#queue.completeReady(q, t)
+  }
+
+  /** Sets the sender to the packet `psn`. */
+  #sendFrom(q: number, t: number, psn: number): void {
+    const i32 = this.#i32
+    let index = i32[q + Qp.sqNext]!
+    for (; index !== i32[t + TransportQp.freshIndex]; index = (index + 1) | 0) {
+      const w = this.#queue.wqe(q, index)
+      if (i32[w + SendProgress.settled] === 0 && psnDiff(i32[w + SendProgress.lastPsn]!, psn) >= 0) break
+    }
+    i32[t + TransportQp.txIndex] = index
+    i32[t + TransportQp.txPsn] = psn
+    i32[t + TransportQp.lastAckReq] = psnAdd(psn, -1)
+  }
+
+  /**
+   * Sends everything again from the oldest packet on, unless that is being done; `cause` is the counter, `psn` what showed
+   * that a response is missing.
+   */
+  #goBack(q: number, t: number, nowNs: number, cause: number, psn: number): void {
+    const i32 = this.#i32
+    const s = this.#s
+    // While the receiver is not ready the timer runs after which all is sent again anyway. What is being sent again may be
+    // lost as well; but a NAK that comes too soon is about what was sent before, and the responses to a READ go on to come
+    // long after one was missing: only when they begin anew, and that one is missing again, it was lost again.
+    const begunAnew = cause !== s.counters.completer_retry_err || psnDiff(psn, i32[t + TransportQp.gapPsn]!) <= 0
+    const news = begunAnew && this.#queue.recovery.isNews(t, nowNs)
+    const known = i32[t + TransportQp.resending] !== 0 && cause !== s.counters.timeouts && !news
+    if (i32[t + TransportQp.rnrWaiting] !== 0 || known) {
+      if (cause === s.counters.completer_retry_err) s.count(s.counters.drops_unexpected_ack)
+      return
+    }
+    s.count(cause)
+    if (i32[t + TransportQp.retriesLeft] === 0) {
+      s.count(s.counters.retry_exceeded_err)
+      s.failRequest(q, WcStatus.RetryExcErr)
+      return
+    }
+    i32[t + TransportQp.retriesLeft] = i32[t + TransportQp.retriesLeft]! - 1
+    this.#queue.recovery.restart(t, this.#queue.window(i32[q + Qp.pathMtu]!), nowNs)
+    i32[t + TransportQp.gapPsn] = psn
+    this.#restart(q, t)
+    this.#queue.arm(q, nowNs)
+  }
+
+  /** Nothing was heard for longer than it usually takes: what is outstanding is sent again, at the cost of no retry. */
+  #goBackEarly(q: number, t: number, nowNs: number): void {
+    const i32 = this.#i32
+    if (!this.#queue.expectsAck(t)) {
+      this.#queue.armEarly(q, t, nowNs)
+      return
+    }
+    this.#s.count(this.#s.counters.early_retransmits)
+    i32[t + TransportQp.early] = i32[t + TransportQp.early]! + 1
+    i32[t + TransportQp.heldUp] = 0
+    this.#queue.recovery.restart(t, this.#queue.window(i32[q + Qp.pathMtu]!), nowNs)
+    i32[t + TransportQp.gapPsn] = i32[t + TransportQp.newPsn]!
+    this.#restart(q, t)
+    this.#queue.armEarly(q, t, nowNs)
+  }
+
+  #restart(q: number, t: number): void {
+    const i32 = this.#i32
+    i32[t + TransportQp.resending] = 1
+    i32[t + TransportQp.readsOut] = 0
+    this.#sendFrom(q, t, i32[t + TransportQp.una]!)
+    this.#s.schedule(q)
+  }
+
+  #receiverNotReady(q: number, t: number, psn: number, code: number, nowNs: number): void {
+    const i32 = this.#i32
+    const s = this.#s
+    const whole = this.#acknowledge(q, t, psnAdd(psn, -1), nowNs)
+    if (i32[q + Qp.state] !== QpState.Rts && i32[q + Qp.state] !== QpState.Sqd) return
+    s.count(s.counters.rcvd_rnr_err)
+    if (!whole || i32[t + TransportQp.una] !== psn) {
+      this.#goBack(q, t, nowNs, s.counters.completer_retry_err, psn)
+      return
+    }
+    if (i32[t + TransportQp.rnrWaiting] !== 0) return
+    if (i32[q + Qp.rnrRetry] !== forever) {
+      if (i32[t + TransportQp.rnrLeft] === 0) {
+        s.count(s.counters.retry_rnr_exceeded_err)
+        s.failRequest(q, WcStatus.RnrRetryExcErr)
+        return
+      }
+      i32[t + TransportQp.rnrLeft] = i32[t + TransportQp.rnrLeft]! - 1
+    }
+    this.#queue.recovery.pause(t)
+    this.#restart(q, t)
+    i32[t + TransportQp.resending] = 0
+    i32[t + TransportQp.rnrWaiting] = 1
+    s.arm(q, nowNs + rnrTimerNs[code]!)
+  }
+
+  #negative(q: number, t: number, psn: number, syndrome: number, nowNs: number): void {
+    const i32 = this.#i32
+    const s = this.#s
+    s.count(s.counters.naks_rcvd)
+    const whole = this.#acknowledge(q, t, psnAdd(psn, -1), nowNs)
+    if (i32[q + Qp.state] !== QpState.Rts && i32[q + Qp.state] !== QpState.Sqd) return
+    if (!whole || syndrome === Syndrome.PsnSequence) {
+      this.#goBack(q, t, nowNs, s.counters.rcvd_seq_err, i32[t + TransportQp.newPsn]!)
+      return
+    }
+    let status: WcStatus = WcStatus.RemOpErr
+    if (syndrome === Syndrome.InvalidRequest || syndrome === Syndrome.InvalidRdRequest) status = WcStatus.RemInvReqErr
+    else if (syndrome === Syndrome.RemoteAccess) status = WcStatus.RemAccessErr
+    else if (syndrome !== Syndrome.RemoteOperational) status = WcStatus.BadRespErr
+    s.count(status === WcStatus.RemAccessErr ? s.counters.remote_access_errors : s.counters.remote_invalid_requests)
+    s.failRequest(q, status)
+  }
+
+  /** READ response or atomic acknowledgement: data for the oldest request that waits for a response. */
+  #response(q: number, t: number, bits: number, at: number, end: number, psn: number, nowNs: number): void {
+    const i32 = this.#i32
+    const u8 = this.#u8
+    const s = this.#s
+    const whole = this.#acknowledge(q, t, psnAdd(psn, -1), nowNs)
+    const state = i32[q + Qp.state]!
+    if (state !== QpState.Rts && state !== QpState.Sqd) return
+    if (!whole || i32[t + TransportQp.una] !== psn) {
+      this.#goBack(q, t, nowNs, s.counters.completer_retry_err, psn)
+      return
+    }
+    const w = this.#queue.wqe(q, i32[q + Qp.sqNext]!)
+    const opcode = i32[w + Wqe.opcode]!
+    const atomic = opcode === Opcode.AtomicCmpAndSwp || opcode === Opcode.AtomicFetchAndAdd
+    if (!hasResponse(opcode) || atomic !== ((bits & OpBit.AtomicAck) !== 0)) {
+      s.failRequest(q, WcStatus.BadRespErr)
+      return
+    }
+    const pd = i32[q + Qp.pd]!
+    const header = headerLength[u8[at]!]!
+    let filled = true
+    let chunkEnds = true
+    if (atomic) {
+      // The operand's words in the queue are free now: the old value goes through it to the caller's buffers.
+      const original = at + header - 8
+      i32[w + Wqe.compareAdd + 1] = u32(u8, original)
+      i32[w + Wqe.compareAdd] = u32(u8, original + 4)
+      filled = s.buffers.bringBack(pd, w, 0, 8, (w + Wqe.compareAdd) * 4)
+    } else {
+      const mtu = i32[q + Qp.pathMtu]!
+      const number = psnDiff(psn, i32[w + SendProgress.firstPsn]!)
+      const expected =
+        opcode === Opcode.Read ? Math.min(mtu, this.#f64[(w + SendProgress.length) >> 1]! - number * mtu) : 0
+      const pad = (u8[at + Bth.flags]! & BthFlag.pad) >> BthFlag.padShift
+      if (end - at - header - pad !== expected) {
+        s.failRequest(q, WcStatus.BadRespErr)
+        return
+      }
+      filled = s.buffers.bringBack(pd, w, number * mtu, expected, at + header)
+      if (opcode === Opcode.Read) {
+        const chunk = this.#queue.chunkPackets(mtu)
+        chunkEnds = psn === i32[w + SendProgress.lastPsn] || (number + 1) % chunk === 0
+      }
+    }
+    if (!filled) {
+      s.failRequest(q, WcStatus.LocProtErr)
+      return
+    }
+    if (chunkEnds && i32[t + TransportQp.readsOut]! > 0)
+      i32[t + TransportQp.readsOut] = i32[t + TransportQp.readsOut]! - 1
+    this.#progress(q, t, psnAdd(psn, 1), nowNs)
+  }
+
+  /** The QP's timer expired. */
+  expire(q: number, nowNs: number): void {
+    const i32 = this.#i32
+    const t = this.#s.of(q)
+    const timer = (t + TransportQp.deadline) >> 1
+    const { congestion } = this.#s
+    if (congestion !== null) {
+      const deadline = congestion.unpace(t, this.#f64[timer]!)
+      // Whatever else the timer was for: the pause between two packets ends with it.
+      this.#s.schedule(q)
+      if (deadline > nowNs) {
+        this.#s.arm(q, deadline)
+        return
+      }
+    }
+    const lateNs = nowNs - this.#f64[timer]!
+    this.#f64[timer] = Number.POSITIVE_INFINITY
+    if ((i32[t + TransportQp.ready]! & 2) === 0) return
+    const state = i32[q + Qp.state]!
+    if (state !== QpState.Rts && state !== QpState.Sqd) return
+    if (i32[t + TransportQp.rnrWaiting] !== 0) {
+      i32[t + TransportQp.rnrWaiting] = 0
+      this.#s.schedule(q)
+    } else if (i32[t + TransportQp.una] === i32[t + TransportQp.newPsn]) return
+    else if (nowNs >= this.#f64[(t + TransportQp.ackDeadline) >> 1]!)
+      this.#goBack(q, t, nowNs, this.#s.counters.timeouts, i32[t + TransportQp.newPsn]!)
+    else if (lateNs > noticeableNs && i32[t + TransportQp.heldUp] === 0) {
+      // This thread was held up; so may have been the response, by middleware or by a peer that the same thread drives.
+      i32[t + TransportQp.heldUp] = 1
+      this.#queue.armEarly(q, t, nowNs)
+    } else this.#goBackEarly(q, t, nowNs)
+  }
+}

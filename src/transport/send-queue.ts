@@ -1,0 +1,126 @@
+/**
+ * The send queue of a connected QP, as the requester, which sends from it, and the completer, which hears of what was sent,
+ * share it: its entries, its timer, and completions from its front.
+ */
+
+import { layout, Opcode, QpType, WcStatus } from '../verbs/provider/index.ts'
+import { psnDiff } from '../wire/index.ts'
+import { SendProgress, TransportQp } from './layout.ts'
+import { Recovery } from './recovery.ts'
+import type { TransportState } from './state.ts'
+
+const { Qp, Wqe } = layout
+
+/** Unacknowledged packets of one connection, at most. */
+const maxWindow = 256
+/** Local ACK timeouts, ns, by their code: 4.096 µs · 2^code (C9-140). */
+const ackTimeoutNs = Float64Array.from({ length: 32 }, (_, code) => 4096 * 2 ** code)
+
+/** Whether the responder answers a request with a response, for which it keeps a resource. */
+export function hasResponse(opcode: number): boolean {
+  return (
+    opcode === Opcode.Read ||
+    opcode === Opcode.AtomicCmpAndSwp ||
+    opcode === Opcode.AtomicFetchAndAdd ||
+    opcode === Opcode.Flush ||
+    opcode === Opcode.AtomicWrite
+  )
+}
+
+export class SendQueue {
+  readonly recovery: Recovery
+  readonly #s: TransportState
+  readonly #i32: Int32Array
+  readonly #f64: Float64Array
+
+  constructor(state: TransportState) {
+    this.#s = state
+    this.#i32 = state.i32
+    this.#f64 = state.f64
+    this.recovery = new Recovery(state.i32, state.f64, state.options.minTimeoutNs)
+  }
+
+  /** First word of the entry with this index. */
+  wqe(q: number, index: number): number {
+    const i32 = this.#i32
+    return i32[q + Qp.sqRing]! + (index & i32[q + Qp.sqMask]!) * i32[q + Qp.sqStride]!
+  }
+
+  /** Gives the retries back: something has progressed. */
+  restartCounts(q: number, t: number): void {
+    this.#i32[t + TransportQp.retriesLeft] = this.#i32[q + Qp.retryCnt]!
+    this.#i32[t + TransportQp.rnrLeft] = this.#i32[q + Qp.rnrRetry]!
+  }
+
+  /** Packets of this MTU that may be outstanding. */
+  window(mtu: number): number {
+    return Math.min(maxWindow, Math.max(16, Math.floor(this.#s.options.windowBytes / mtu)))
+  }
+
+  /** Starts the ACK timer anew if anything is outstanding, else stops it. */
+  arm(q: number, nowNs: number): void {
+    const i32 = this.#i32
+    const t = this.#s.of(q)
+    const timeout = i32[q + Qp.timeout]!
+    if (timeout === 0 || i32[t + TransportQp.una] === i32[t + TransportQp.newPsn] || i32[q + Qp.type] !== QpType.RC) {
+      this.#s.arm(q, Number.POSITIVE_INFINITY)
+      return
+    }
+    const wait = Math.max(this.#s.options.minTimeoutNs, ackTimeoutNs[timeout]!)
+    this.#f64[(t + TransportQp.ackDeadline) >> 1] = nowNs + wait
+    i32[t + TransportQp.heldUp] = 0
+    this.armEarly(q, t, nowNs)
+  }
+
+  /** Whether anything that is outstanding asks for an ACK or a response: nothing is to be heard before. */
+  expectsAck(t: number): boolean {
+    const i32 = this.#i32
+    return (
+      i32[t + TransportQp.readsOut]! > 0 || psnDiff(i32[t + TransportQp.lastAckReq]!, i32[t + TransportQp.una]!) >= 0
+    )
+  }
+
+  /** Waits for the peer as long as it usually takes, or for the rest of the ACK timeout. */
+  armEarly(q: number, t: number, nowNs: number): void {
+    const deadline = this.#f64[(t + TransportQp.ackDeadline) >> 1]!
+    this.#s.arm(q, Math.min(deadline, nowNs + this.recovery.waitNs(t)))
+  }
+
+  /** Ends the request at the front with the status in `localError`. */
+  failLocally(q: number, t: number): void {
+    const status = this.#i32[t + TransportQp.localError]!
+    this.#i32[t + TransportQp.localError] = 0
+    this.#s.failRequest(q, status)
+  }
+
+  /** Completes what is done at the front of the send queue, and sees what may go on because of that. */
+  completeReady(q: number, t: number): void {
+    const i32 = this.#i32
+    const { host } = this.#s
+    for (;;) {
+      const next = i32[q + Qp.sqNext]!
+      if (next === i32[t + TransportQp.freshIndex]) break
+      const w = this.wqe(q, next)
+      let bytes = 0
+      if (i32[w + SendProgress.settled] === 0) {
+        if (psnDiff(i32[t + TransportQp.una]!, i32[w + SendProgress.lastPsn]!) <= 0) break
+        const opcode = i32[w + Wqe.opcode]!
+        if (hasResponse(opcode) && opcode !== Opcode.Flush && opcode !== Opcode.AtomicWrite)
+          bytes = this.#f64[(w + SendProgress.length) >> 1]!
+      }
+      if (!host.completeSend(q, WcStatus.Success, bytes)) {
+        this.#s.flush(q)
+        return
+      }
+    }
+    // The one that cannot be sent is the first that was never begun; `txIndex` may have gone back.
+    if (i32[t + TransportQp.localError] !== 0 && i32[q + Qp.sqNext] === i32[t + TransportQp.freshIndex])
+      this.failLocally(q, t)
+    else if (i32[t + TransportQp.txIndex] !== i32[q + Qp.sqHead]) this.#s.schedule(q)
+  }
+
+  /** Packets of a READ response that one request asks for: the range between two multiples of this in which a PSN lies. */
+  chunkPackets(mtu: number): number {
+    return Math.max(1, Math.min(Math.floor(this.#s.options.readChunkBytes / mtu), this.window(mtu)))
+  }
+}
