@@ -53,7 +53,7 @@ import {
 import { maxSlots, Slot, slotKind } from './socket-table.ts'
 import { Sockets } from './sockets.ts'
 import { WrappedSocket, wrappedRoomBytes } from './wrapped-socket.ts'
-import { chainOf, closeChain, listenToLines, putWraps, wrapsWanted } from './wraps.ts'
+import { chainOf, closeChain, listenToLines, putWraps, wrapsWanted } from './middleware-relay.ts'
 
 const { Chan, Ctx, Dev, Meta, maxDevices } = layout
 

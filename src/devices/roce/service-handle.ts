@@ -7,7 +7,7 @@ import { isMainThread, type Worker } from 'node:worker_threads'
 import { entryModule, makeEventFd, nativeAvailable, signalEventFd, startThread } from '../../memory/index.ts'
 import { processHost } from '../../verbs/index.ts'
 import { EventType, type Host, layout } from '../../verbs/provider/index.ts'
-import { unpublish } from './published.ts'
+import { unpublish } from './published-counters.ts'
 
 const { Ctx, Dev, Meta, maxDevices } = layout
 

@@ -10,7 +10,7 @@ import { processHost } from '../../verbs/index.ts'
 import { layout } from '../../verbs/provider/index.ts'
 import { closeAll, followTable, lookForDrops } from './datagram-table.ts'
 import { openDevices, openTables, type RoceDevice } from './device.ts'
-import { type PublishedDevice, Publisher } from './published.ts'
+import { type PublishedDevice, Publisher } from './published-counters.ts'
 import { beginService, firstIndex, type ServiceData, serviceMode } from './service-handle.ts'
 import { maxSlots } from './socket-table.ts'
 
