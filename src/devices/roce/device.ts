@@ -37,6 +37,7 @@ import type { Chain } from '../middleware/index.ts'
 import { findAddress, guidOf, type HostAddress, hostAddresses, stateOfAddress } from './addresses.ts'
 import { advice } from './datagram-socket.ts'
 import { datagramState, portAt } from './datagram-table.ts'
+import { chainOf, closeChain, listenToLines, putWraps, wrapsWanted } from './middleware-relay.ts'
 import type { PacketSocket } from './packet-socket.ts'
 import { groupAddress } from './paths.ts'
 import {
@@ -53,7 +54,6 @@ import {
 import { maxSlots, Slot, slotKind } from './socket-table.ts'
 import { Sockets } from './sockets.ts'
 import { WrappedSocket, wrappedRoomBytes } from './wrapped-socket.ts'
-import { chainOf, closeChain, listenToLines, putWraps, wrapsWanted } from './middleware-relay.ts'
 
 const { Chan, Ctx, Dev, Meta, maxDevices } = layout
 

@@ -1,11 +1,10 @@
 /** Protection domains: what belongs together. */
 
-import { gidOfIp, isIpv4Gid } from '../../wire/index.ts'
 import { checkInteger, checkObject, plural } from '../provider/arguments.ts'
 import type { AhAttr, SrqInit } from '../provider/attributes.ts'
 import { grhLength, type MwType, type QpType, WcFlag } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
-import { isMulticastGid } from '../provider/gid.ts'
+import { gidOfIp, isIpv4Gid, isMulticastGid } from '../provider/gid.ts'
 import { Pd, recordState } from '../provider/layout.ts'
 import { destroyPd } from '../provider/lifetime.ts'
 import { createRecord, isStale, slotOf } from '../provider/records.ts'

@@ -1,6 +1,8 @@
 /** GIDs (16 bytes) as addresses of multicast groups, and in the tables of a segment. */
 import { isIpv4Gid } from '../../wire/index.ts'
 
+export { gidOfIp, isIpv4Gid } from '../../wire/index.ts'
+
 /** IPv6 multicast, or the form that RoCEv2 gives a group of IPv4: ::ffff:224.0.0.0 and above. */
 export function isMulticastGid(gid: Uint8Array): boolean {
   return gid[0] === 0xff || (isIpv4Gid(gid) && gid[12]! >> 4 === 0xe)
