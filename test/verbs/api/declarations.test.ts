@@ -45,7 +45,7 @@ it.each([
   'api/objects',
   'api/builder',
   'api/connect',
-  'api/work-completion',
+  'provider/work-completion',
   'provider/attributes',
   'provider/constants',
   'provider/device',
