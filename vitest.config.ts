@@ -16,6 +16,7 @@ const slower = ['test/**/*.slow.test.ts', 'test/browser/**', 'test/interop/**', 
 // threads that poll.
 export default defineConfig({
   test: {
+    globalSetup: ['./test/entries.ts'],
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,

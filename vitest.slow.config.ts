@@ -11,6 +11,7 @@ export default defineConfig({
       'test/slow/**/*.test.ts',
     ],
     env: { VERBENA_SLOW: '1' },
+    globalSetup: ['./test/entries.ts'],
     maxWorkers: 2,
     testTimeout: 600_000,
     hookTimeout: 120_000,

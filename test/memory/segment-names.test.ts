@@ -1,17 +1,16 @@
 /** Processes that open and leave a named segment all at once: who is in one is in the one that the name stands for. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../src/memory/index.ts'
+import { startable } from '../entries.ts'
 
-const part = fileURLToPath(new URL('./segment-names.process.ts', import.meta.url))
+const { file, execArgv } = startable(new URL('./segment-names.process.ts', import.meta.url))
 
 /** What three processes say that begin together, when all have started. */
 async function play(what: 'meet' | 'come-and-go'): Promise<{ rounds: number; wrong: number }[]> {
   const processes = [0, 1, 2].map((number) => {
-    const execArgv = ['--import', import.meta.resolve('tsx')]
-    return fork(part, [what, `names-${process.pid}`, `${number}`], { execArgv })
+    return fork(file, [what, `names-${process.pid}`, `${number}`], { execArgv })
   })
   await Promise.all(processes.map((child) => once(child, 'message')))
   const said = Promise.all(processes.map(async (child) => (await once(child, 'message'))[0]))

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { bundle } from '../bundle.ts'
+import { startable } from '../entries.ts'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -14,9 +14,8 @@ export interface How {
 }
 
 /** The preload from the sources, over the fake transport. */
-export async function overFake(): Promise<How> {
-  return { node: ['--import', await bundle(new URL('./fake-preload.ts', import.meta.url))] }
-}
+const { file, execArgv } = startable(new URL('./fake-preload.ts', import.meta.url))
+export const overFake: How = { node: [...execArgv, '--import', file] }
 
 /** The preload as users start it, over a device. A slow machine is no reason to fall back. */
 export function overDevice(device: string, rules: string): How {

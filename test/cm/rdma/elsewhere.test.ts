@@ -16,6 +16,7 @@ import {
   WcStatus,
 } from '../../../src/index.ts'
 import { startThread } from '../../../src/memory/index.ts'
+import { startable } from '../../entries.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
 import type { Part } from './part.ts'
 import { End, talk } from './rig.ts'
@@ -79,8 +80,8 @@ class Elsewhere {
         this.#failure = error
       })
     } else {
-      const execArgv = ['--import', import.meta.resolve('tsx')]
-      this.child = fork(new URL('./part.process.ts', import.meta.url), { execArgv })
+      const { file, execArgv } = startable(new URL('./part.process.ts', import.meta.url))
+      this.child = fork(file, { execArgv })
       this.child.on('message', hear)
       this.child.on('exit', (status) => {
         if (status !== 0) this.#failure = new Error(`the other process ended with ${status}`)

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { expect } from 'vitest'
 import { type Context, endpointOf, Opcode, type QpEndpoint, SendFlag, WcStatus } from '../../../src/index.ts'
+import { startable } from '../../entries.ts'
 import type { Role } from './peer.process.ts'
 import { connectQpTo, drain, type End, makeEnd, until } from './rig.ts'
 
@@ -13,11 +14,8 @@ export class Peer {
   readonly #arrived: unknown[] = []
 
   constructor(device: string) {
-    const tsx = import.meta.resolve('tsx')
-    this.child = fork(new URL('./peer.process.ts', import.meta.url), [device], {
-      execArgv: ['--import', tsx],
-      serialization: 'advanced',
-    })
+    const { file, execArgv } = startable(new URL('./peer.process.ts', import.meta.url))
+    this.child = fork(file, [device], { execArgv, serialization: 'advanced' })
     this.child.on('message', (message) => this.#arrived.push(message))
     this.ended = new Promise((resolve) => this.child.on('exit', () => resolve()))
     peers.push(this)

@@ -6,13 +6,12 @@ import { describe, expect, it } from 'vitest'
 import { overFake, plainOutput, run } from '../children.ts'
 
 const notSent = 'TypeError ERR_INVALID_HANDLE_TYPE'
-const fake = await overFake()
 const apps = ['echo.cjs', 'reset.mjs', 'context.mjs', 'http.cjs', 'https.mjs', 'ws.mjs', 'redis.mjs']
 
 describe('a program and its server in one process, over sockets of the process', () => {
   for (const app of apps)
     it(app, async () => {
-      const preloaded = await run([app], { ...fake, env: { VERBENA_PRELOAD: '127.0.0.1, local' } })
+      const preloaded = await run([app], { ...overFake, env: { VERBENA_PRELOAD: '127.0.0.1, local' } })
       expect(preloaded.err.filter((line) => !line.startsWith('verbena: '))).toEqual([])
       expect(preloaded.out).toEqual(await plainOutput(app))
       expect(preloaded.code).toBe(0)
@@ -25,7 +24,7 @@ describe('a program and its server in one process, over sockets of the process',
 
 describe('where ports are taken, or the device', () => {
   it('servers and clients tell what they tell without the preload, and as often', async () => {
-    const { out, err, code } = await run(['events.mjs'], { ...fake, env: { VERBENA_PRELOAD: '127.0.0.0/8' } })
+    const { out, err, code } = await run(['events.mjs'], { ...overFake, env: { VERBENA_PRELOAD: '127.0.0.0/8' } })
     expect(out).toEqual(await plainOutput('events.mjs'))
     expect(code).toBe(0)
     const listens = err.filter((line) => line.startsWith('verbena: listen'))
@@ -43,7 +42,7 @@ describe('what cannot be sent to another process', () => {
     ['127.0.0.1 rdma-only', `a socket ${notSent}`, `a server ${notSent}`],
     ['connect 127.0.0.1', 'a socket sent', 'a server sent', 'the child socket true, server true'],
   ])('under the rule %s', async (rule, socket, server, ...child) => {
-    const { out, code } = await run(['sending.cjs'], { ...fake, env: { VERBENA_PRELOAD: rule } })
+    const { out, code } = await run(['sending.cjs'], { ...overFake, env: { VERBENA_PRELOAD: rule } })
     expect(code).toBe(0)
     expect(out).toEqual([socket, server, `a date ${notSent}`, ...child])
   })
@@ -51,59 +50,59 @@ describe('what cannot be sent to another process', () => {
 
 describe('what the preload does not take', () => {
   it('leaves addresses without a rule on TCP', async () => {
-    const { out, err, code } = await run(['echo.cjs'], { ...fake, env: { VERBENA_PRELOAD: '10.0.0.0/8' } })
+    const { out, err, code } = await run(['echo.cjs'], { ...overFake, env: { VERBENA_PRELOAD: '10.0.0.0/8' } })
     expect(code).toBe(0)
     expect(out).toContain('8 MiB true 8388608 8388608')
     expect(err).toEqual([])
   })
 
   it('says so when it has no rules, and leaves all on TCP', async () => {
-    const { out, err, code } = await run(['echo.cjs'], { ...fake, env: {} })
+    const { out, err, code } = await run(['echo.cjs'], { ...overFake, env: {} })
     expect(code).toBe(0)
     expect(out).toContain('8 MiB true 8388608 8388608')
     expect(err).toEqual([expect.stringContaining('VERBENA_PRELOAD=10.0.0.0/8:*')])
   })
 
   it('ends with a line where a rule is wrong', async () => {
-    const { err, code } = await run(['echo.cjs'], { ...fake, env: { VERBENA_PRELOAD: 'somewhere:80' } })
+    const { err, code } = await run(['echo.cjs'], { ...overFake, env: { VERBENA_PRELOAD: 'somewhere:80' } })
     expect(code).toBe(1)
     expect(err).toEqual([expect.stringMatching(/^verbena: VERBENA_PRELOAD: the rule "somewhere:80" has no address/)])
   })
 
   it('keeps a program to what is its own in the file', async () => {
-    const { err } = await run(['echo.cjs'], { ...fake, env: { VERBENA_PRELOAD: 'program=other* *' } })
+    const { err } = await run(['echo.cjs'], { ...overFake, env: { VERBENA_PRELOAD: 'program=other* *' } })
     expect(err).toEqual([])
   })
 })
 
 describe('falling back to TCP', () => {
   it('where nobody listens over RDMA', async () => {
-    const { out, err } = await run(['echo.cjs'], { ...fake, env: { VERBENA_PRELOAD: 'connect *' } })
+    const { out, err } = await run(['echo.cjs'], { ...overFake, env: { VERBENA_PRELOAD: 'connect *' } })
     expect(out).toEqual(await plainOutput('echo.cjs'))
     expect(err.filter((line) => !/: TCP, because connect ECONNREFUSED/.test(line))).toEqual([])
   })
 
   it('of a socket that is reset before it is connected', async () => {
-    const { out } = await run(['reset.mjs'], { ...fake, env: { VERBENA_PRELOAD: 'connect *' } })
+    const { out } = await run(['reset.mjs'], { ...overFake, env: { VERBENA_PRELOAD: 'connect *' } })
     expect(out).toEqual(await plainOutput('reset.mjs'))
   })
 
   it('with TLS', async () => {
-    const { out, err } = await run(['https.mjs'], { ...fake, env: { VERBENA_PRELOAD: 'connect *' } })
+    const { out, err } = await run(['https.mjs'], { ...overFake, env: { VERBENA_PRELOAD: 'connect *' } })
     expect(out).toEqual(await plainOutput('https.mjs'))
     expect(err.filter((line) => !/: TCP, because connect ECONNREFUSED/.test(line))).toEqual([])
   })
 
   it('not where it is not allowed', async () => {
     const env = { VERBENA_PRELOAD: 'connect *', VERBENA_PRELOAD_FALLBACK: 'none' }
-    const { out, err, code } = await run(['refused.mjs'], { ...fake, env })
+    const { out, err, code } = await run(['refused.mjs'], { ...overFake, env })
     expect(code).toBe(0)
     expect(out).toEqual(['ECONNREFUSED connect'])
     expect(err).toEqual([expect.stringMatching(/and no TCP \(connect \*\)$/)])
   })
 
   it('a server over RDMA alone is not reached over TCP', async () => {
-    const { out, err } = await run(['refused.mjs'], { ...fake, env: { VERBENA_PRELOAD: 'listen * rdma-only' } })
+    const { out, err } = await run(['refused.mjs'], { ...overFake, env: { VERBENA_PRELOAD: 'listen * rdma-only' } })
     expect(out).toEqual(['ECONNREFUSED connect'])
     expect(err).toEqual([expect.stringMatching(/^verbena: listen 127\.0\.0\.1:\d+: RDMA \(/)])
   })
