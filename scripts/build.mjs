@@ -124,15 +124,18 @@ async function declare(folder) {
   if (code !== 0) throw new Error('the types do not check')
 }
 
-/** Moves the declarations that those of `entries` reach from one folder to another. */
+/** Moves the declarations that those of `entries` reach from one folder to another. They may need nothing but Node's. */
 function moveReached(from, to, entries) {
   const reach = (file) => {
     const place = join(to, relative(from, file))
     if (existsSync(place)) return
     mkdirSync(dirname(place), { recursive: true })
     renameSync(file, place)
-    for (const [, path] of readFileSync(place, 'utf8').matchAll(/\b(?:from|import|import\()\s*'(\.[^']+)\.ts'/g))
-      reach(resolve(dirname(file), `${path}.d.ts`))
+    const code = readFileSync(place, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '')
+    for (const [, from] of code.matchAll(/\b(?:from |import |import\()['"]([^'"]+)['"]/g)) {
+      if (from.startsWith('.')) reach(resolve(dirname(file), from.replace(/\.ts$/, '.d.ts')))
+      else if (!from.startsWith('node:')) throw new Error(`${file}: the declarations need the package ${from}`)
+    }
   }
   for (const file of Object.values(entries)) reach(join(from, relative('src', file).replace(/\.ts$/, '.d.ts')))
   rmSync(from, { recursive: true })

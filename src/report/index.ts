@@ -18,6 +18,7 @@ export { formatBytes, formatCount, formatNs, formatRate, formatShare } from './f
 export { latencies, NSEC_PER_SEC } from './latencies.ts'
 export { type LoadedRun, loadFlame, loadResults, saveFlame, saveResults } from './load.ts'
 export { disturbance } from './machine.ts'
+export { defaultPlotSettings } from './plot-settings.ts'
 export { type Report, type ReportOptions, renderReport, writeReport } from './report.ts'
 export type {
   FlameNode,
@@ -35,5 +36,4 @@ export type {
   ThroughputResults,
   ThroughputSet,
 } from './results.ts'
-export { defaultPlotSettings } from './schema.ts'
 export { type TerminalHistogramOptions, terminalHistogram } from './terminal.ts'

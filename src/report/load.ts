@@ -6,8 +6,9 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { basename, join, resolve } from 'node:path'
 import type { z } from 'zod'
 import { ReportError } from './errors.ts'
+import { defaultPlotSettings } from './plot-settings.ts'
 import type { FlameNode, PlotSettings, Results } from './results.ts'
-import { defaultPlotSettings, flameSchema, plotSchema, resultsSchema } from './schema.ts'
+import { flameSchema, plotSchema, resultsSchema } from './schema.ts'
 
 export interface LoadedRun {
   /** As it was given. */

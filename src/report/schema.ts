@@ -6,6 +6,7 @@
  */
 
 import { z } from 'zod'
+import { defaultPlotSettings } from './plot-settings.ts'
 import type { FlameNode, PlotSettings, Results } from './results.ts'
 
 const count = z.number().int().nonnegative()
@@ -125,15 +126,6 @@ export const resultsSchema: z.ZodType<Results> = z
   })
 
 const pixels = z.number().int().min(200).max(10_000)
-
-/** A fresh copy of the settings that are used where plot.json says nothing. */
-export function defaultPlotSettings(): PlotSettings {
-  return {
-    figure: { width: 900, height: 420 },
-    histogram: { title: 'Latency', range: [0, 10_000], bins: 200, values: ['lat', 'comp'] },
-    medians: { title: 'Median latency', over: 'size', lines: [], logarithmic: true },
-  }
-}
 
 export const plotSchema: z.ZodType<PlotSettings> = z.strictObject({
   figure: z

@@ -17,7 +17,7 @@ const Gate = { loaders: 0, closed: 1 }
 /** A thread that was killed while it loaded does not hold up others any longer. */
 const patienceMs = 2000
 
-export type Gate = Int32Array<SharedArrayBuffer>
+export type Gate = Int32Array
 
 export function makeGate(): Gate {
   return new Int32Array(new SharedArrayBuffer(8))
