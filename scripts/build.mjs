@@ -26,7 +26,8 @@ const entryPoints = {
   report: 'src/report/index.ts',
   wire: 'src/wire/index.ts',
 }
-const command = { verbena: 'src/cli/main.ts' }
+/** `run` is the command line for a process that is there already, as tests are. */
+const command = { verbena: 'src/cli/main.ts', run: 'src/cli/run.ts' }
 const comparison = { bench: 'bench/main.ts' }
 
 /** Makes an entry point of each module that a thread or a process starts with. */

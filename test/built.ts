@@ -5,5 +5,7 @@ const file = (path: string): string => fileURLToPath(new URL(`../${path}`, impor
 
 /** The command line. */
 export const command: string = process.env.VERBENA_CLI ?? file('dist/verbena.js')
+/** The command line for this process: see src/cli/run.ts. */
+export const runModule: string = file('dist/run.js')
 /** The comparison with peers. */
 export const comparison: string = file('build/bench/bench.js')

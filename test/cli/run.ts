@@ -1,7 +1,10 @@
-/** Runs the built command line, as a person would. `npm test` builds dist/ first. */
-import { type ChildProcess, spawn } from 'node:child_process'
+/** Runs the built command line. `npm test` builds dist/ first. */
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { command } from '../built.ts'
+import { type Program, startHosted } from './hosts.ts'
+
+export type { Program }
 
 export interface Outcome {
   code: number | null
@@ -9,15 +12,22 @@ export interface Outcome {
   stderr: string
 }
 
-export function start(args: string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): ChildProcess {
+interface Options {
+  cwd?: string
+  env?: NodeJS.ProcessEnv
+}
+
+/** In a process that may have run other commands before. */
+export function start(args: string[]): Program {
+  return startHosted(args)
+}
+
+/** In a new process, as a person would. */
+export function startProcess(args: string[], options: Options = {}): Program {
   return startScript(command, args, options)
 }
 
-export function startScript(
-  script: string,
-  args: string[],
-  options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
-): ChildProcess {
+export function startScript(script: string, args: string[], options: Options = {}): Program {
   return spawn(process.execPath, [script, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     ...options,
@@ -26,16 +36,16 @@ export function startScript(
   })
 }
 
-export async function outcome(child: ChildProcess): Promise<Outcome> {
+export async function outcome(program: Program): Promise<Outcome> {
   let stdout = ''
   let stderr = ''
-  child.stdout?.on('data', (chunk: Buffer) => {
+  program.stdout?.on('data', (chunk: Buffer) => {
     stdout += chunk.toString()
   })
-  child.stderr?.on('data', (chunk: Buffer) => {
+  program.stderr?.on('data', (chunk: Buffer) => {
     stderr += chunk.toString()
   })
-  const [code] = (await once(child, 'close')) as [number | null]
+  const [code] = (await once(program, 'close')) as [number | null]
   return { code, stdout, stderr }
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type CommandDescription, describeCommandLine } from '../../src/cli/describe.ts'
 import { commands } from '../../src/cli/registry.ts'
 import { begin, verbena } from './in-process.ts'
-import { outcome, start } from './run.ts'
+import { outcome, startProcess } from './run.ts'
 
 /** What limits, filters or adds something, and does nothing when it is not given. */
 const optional =
@@ -89,8 +89,8 @@ describe.each(all)('verbena %s', (name, described) => {
 })
 
 it('runs as a process: output, errors and exit codes', async () => {
-  expect(await outcome(start(['devinfo', '--list']))).toEqual(await verbena('devinfo', '--list'))
-  const wrong = await outcome(start(['devinfo', 'nothing0']))
+  expect(await outcome(startProcess(['devinfo', '--list']))).toEqual(await verbena('devinfo', '--list'))
+  const wrong = await outcome(startProcess(['devinfo', 'nothing0']))
   expect(wrong).toEqual(await verbena('devinfo', 'nothing0'))
   expect(wrong.code).toBe(2)
 })

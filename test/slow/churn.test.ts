@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { RpingResult } from '../../src/tools/rping/run.ts'
 import { canShare, segment } from '../cli/ends.ts'
-import { outcome, start, startScript } from '../cli/run.ts'
+import { outcome, startProcess, startScript } from '../cli/run.ts'
 
 const comer = fileURLToPath(new URL('./come-and-go.mjs', import.meta.url))
 const pings = 40_000
@@ -14,8 +14,8 @@ describe.skipIf(!canShare)('a segment with much coming and going', () => {
     const common = ['rping', '-a', '127.0.0.1', '-S', '1000', '--device', device, '--json']
     let over = false
     const ends = Promise.all([
-      outcome(start([...common, '-s'])),
-      outcome(start([...common, '-c', '-C', String(pings), '--wait', '60'])),
+      outcome(startProcess([...common, '-s'])),
+      outcome(startProcess([...common, '-c', '-C', String(pings), '--wait', '60'])),
     ]).finally(() => {
       over = true
     })

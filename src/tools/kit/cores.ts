@@ -7,8 +7,18 @@ import { currentCores, pinThread } from '../../memory/index.ts'
 /** What this thread may use before it is pinned. */
 const available = currentCores()
 
+let pinned = false
+
 /** Puts this thread on a core that the other end does not use, if there are two. True if it did. */
 export function pinApart(role: 'client' | 'server', cores: readonly number[] = available): boolean {
   if (cores.length < 2) return false
-  return pinThread([role === 'server' ? cores[0]! : cores[1]!])
+  const done = pinThread([role === 'server' ? cores[0]! : cores[1]!])
+  pinned ||= done
+  return done
+}
+
+/** Gives this thread back the cores that it had: one that goes on when the program has ended. */
+export function unpin(): void {
+  if (pinned) pinThread(available)
+  pinned = false
 }

@@ -10,7 +10,7 @@ export {
   type PortAddress,
 } from './address.ts'
 export { openInBrowser, wantsBrowser } from './browser.ts'
-export { pinApart } from './cores.ts'
+export { pinApart, unpin } from './cores.ts'
 export { apart, checkShared, meetingPlace, meetingPlaceText, openNamed } from './device.ts'
 export { fullGidText, hexGuid } from './hex.ts'
 export { hostAddress, isOwnAddress } from './host-address.ts'

@@ -1,5 +1,5 @@
 /** A ping-pong from start to end: resources, exchange, messages, result. */
-import { connectTo, EndError, gidText, listenOnce, openNamed, pinApart } from '../kit/index.ts'
+import { connectTo, EndError, gidText, listenOnce, openNamed, pinApart, unpin } from '../kit/index.ts'
 import { PingPongEnd } from './end.ts'
 import { type Destination, exchangeAsClient, exchangeAsServer } from './exchange.ts'
 import { type PingPongSettings, srqRecords } from './settings.ts'
@@ -90,6 +90,7 @@ export async function runPingPong(settings: PingPongSettings, events: PingPongEv
     return result
   } finally {
     end.close()
+    unpin()
   }
 }
 

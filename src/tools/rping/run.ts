@@ -15,7 +15,7 @@ import {
   type RunOptions,
   Station,
 } from '../cm-kit/index.ts'
-import { EndError, hostAddress, isOwnAddress, pinApart } from '../kit/index.ts'
+import { EndError, hostAddress, isOwnAddress, pinApart, unpin } from '../kit/index.ts'
 import { RpingEnd } from './end.ts'
 import { fillPing, pingText, type RpingInfo, textLength } from './message.ts'
 
@@ -87,6 +87,7 @@ export async function runRping(settings: RpingSettings, { output, signal }: RunO
   } finally {
     result.counters = station.counters()
     station.close()
+    unpin()
   }
   return result
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { outcome, start, verbena } from '../../cli/run.ts'
+import { outcome, start, startProcess, verbena } from '../../cli/run.ts'
 import { loopbackDevice } from '../../loopback.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-cli-'))
@@ -91,7 +91,7 @@ describe('verbena bench latency', { timeout: 100_000 }, () => {
 
   it('puts results into a dated folder when nobody says where', async () => {
     const cwd = mkdtempSync(join(folder, 'cwd-'))
-    const { stdout } = await outcome(start(['bench', 'latency', ...small], { cwd }))
+    const { stdout } = await outcome(startProcess(['bench', 'latency', ...small], { cwd }))
     const dir = /Results: (.+)/.exec(stdout)?.[1] ?? ''
     expect(dir).toMatch(/^results\/\d{4}-\d\d-\d\d-\d{6}-latency$/)
     expect(existsSync(join(cwd, dir, 'run.json'))).toBe(true)
@@ -165,7 +165,7 @@ describe('verbena bench latency', { timeout: 100_000 }, () => {
   })
 
   it('ends quietly when its reader goes away', async () => {
-    const child = start(['bench', 'latency', ...small, '--size', '8,16,32,64', '--out', out()])
+    const child = startProcess(['bench', 'latency', ...small, '--size', '8,16,32,64', '--out', out()])
     child.stdout?.destroy()
     const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
     expect([code, signal]).toEqual([0, null])
@@ -226,7 +226,7 @@ describe('verbena bench rsocket', { timeout: 100_000 }, () => {
   it('does without the calls of the system, and says so', async () => {
     const env = { ...process.env, VERBENA_NO_NATIVE: '1' }
     const { code, stdout, stderr } = await outcome(
-      start(['bench', 'rsocket', ...few, '--json', '--out', out()], { env }),
+      startProcess(['bench', 'rsocket', ...few, '--json', '--out', out()], { env }),
     )
     expect(code, stderr).toBe(0)
     expect(stderr).toMatch(/without the koffi package TCP goes through node:net/)

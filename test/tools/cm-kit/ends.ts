@@ -1,8 +1,7 @@
 /** Two processes of a program of the RDMA CM, on each kind of device. */
-import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { canShare, segment } from '../../cli/ends.ts'
-import { type Outcome, outcome, start as startProcess } from '../../cli/run.ts'
+import { type Outcome, outcome, type Program, start as startProgram } from '../../cli/run.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
 
 export interface Place {
@@ -33,11 +32,11 @@ export const places: Place[] = [
   },
 ]
 
-const started = new Set<ChildProcess>()
+const started = new Set<Program>()
 
 /** A process that does not outlive its test. */
-export function start(args: string[]): ChildProcess {
-  const child = startProcess(args)
+export function start(args: string[]): Program {
+  const child = startProgram(args)
   started.add(child)
   child.once('close', () => started.delete(child))
   return child
@@ -69,7 +68,7 @@ export async function runEnds(place: Place, server: string[], client: string[]):
 }
 
 /** Resolves when the process has written something that matches to either of its outputs. */
-export async function says(child: ChildProcess, what: RegExp): Promise<void> {
+export async function says(child: Program, what: RegExp): Promise<void> {
   let text = ''
   await new Promise<void>((resolve, reject) => {
     const look = (chunk: Buffer): void => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { fillPing } from '../../../src/tools/rping/message.ts'
-import { outcome, start, verbena } from '../../cli/run.ts'
+import { outcome, start, startProcess, verbena } from '../../cli/run.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
 import { packetsOf, placesOf } from '../../wire/captures.ts'
 
@@ -55,11 +55,11 @@ describe('the same messages as those of librdmacm', { timeout: 120_000 }, () => 
     try {
       const file = join(directory, 'tap.pcap')
       const env = { ...process.env, VERBENA_TAP: file }
-      const server = outcome(start([...serverArgs, '--device', loopbackDevice(1)], { env }))
+      const server = outcome(startProcess([...serverArgs, '--device', loopbackDevice(1)], { env }))
       const more = [loopbackAddress(1), '--device', loopbackDevice(2), '--wait', '60']
       const client = await outcome(start([...clientArgs, ...more]))
       expect([client.code, (await server).code]).toEqual([0, 0])
-      const theirs = await talkIn(join(import.meta.dirname, '..', 'captures', `${name}.pcap`), '10.77.0.3')
+      const theirs = await talkIn(join(import.meta.dirname, '..', '..', 'captures', `${name}.pcap`), '10.77.0.3')
       expect(theirs.length).toBeGreaterThan(10)
       expect(await talkIn(file, loopbackAddress(2))).toEqual(theirs)
     } finally {

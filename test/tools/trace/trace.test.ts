@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import * as zlib from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 import { command } from '../../built.ts'
-import { outcome, start, verbena } from '../../cli/run.ts'
+import { outcome, startProcess, verbena } from '../../cli/run.ts'
 
 const capture = (name: string) => new URL(`../../captures/${name}.pcap`, import.meta.url).pathname
 const dir = mkdtempSync(join(tmpdir(), 'verbena-trace-'))
@@ -191,7 +191,7 @@ describe('trace show, info, convert', { timeout: 60_000 }, () => {
     ['show', capture('rc_pingpong_loss3')],
     ['convert', capture('rc_pingpong_loss3'), '-'],
   ])('%s to a pipe that is closed ends without a word', async (...args) => {
-    const child = start(['trace', ...args])
+    const child = startProcess(['trace', ...args])
     child.stdout!.once('data', () => child.stdout!.destroy())
     expect(await outcome(child)).toMatchObject({ code: 0, stderr: '' })
   })
