@@ -136,7 +136,7 @@ describe('trace show, info, convert', { timeout: 60_000 }, () => {
   })
 
   it('a reader that has enough ends it', async () => {
-    const child = start(['trace', 'show', capture('rstream'), '-V', '-x'])
+    const child = startProcess(['trace', 'show', capture('rstream'), '-V', '-x'])
     const ended = once(child, 'close')
     // `head` reads what it wants and closes the pipe; as text this capture has several times as much as a pipe holds.
     child.stdout!.once('data', () => child.stdout!.destroy())
