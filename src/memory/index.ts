@@ -7,6 +7,7 @@ export {
   closeFd,
   cpuCount,
   currentCores,
+  defaultSegmentMib,
   drainEventFd,
   errnoName,
   errnos,

@@ -41,6 +41,7 @@ import {
   releaseShared,
   releaseWasm,
   type SharedMapping,
+  segmentSetting,
   stopForGood,
   unlinkShared,
   unmap,
@@ -734,7 +735,7 @@ export class Segment {
       throw new SegmentError(
         'ENOMEM',
         `no ${pages * pageBytes} contiguous bytes left in the ${(this.sizeBytes - this.heapStart) >> 20} MiB of the segment; ` +
-          'free something or set VERBENA_SHM_MIB to more',
+          `free something or set VERBENA_SHM_MIB to more (${segmentSetting()})`,
       )
     // V8 fills shared memory element by element. Measured on Node 20, 256 KiB: bytes 240 µs, 32-bit words 31, 64-bit words 14.
     for (let i = 0; i < dirty.length; i += 2)
@@ -811,7 +812,7 @@ function newProcessMemory({ staticBytes, sizeBytes }: SegmentOptions): WasmMemor
   throw new SegmentError(
     'ENOMEM',
     `there is no address space of ${Math.ceil(least / 2 ** 20)} to ${Math.ceil(sizeBytes / 2 ** 20)} MiB for what adapters ` +
-      'share: raise `ulimit -v`, or set VERBENA_SHM_MIB to less',
+      `share: raise \`ulimit -v\`, or set VERBENA_SHM_MIB to less (${segmentSetting()})`,
   )
 }
 

@@ -60,15 +60,25 @@ export function errnoName(errno: number): string {
   return `errno ${errno}`
 }
 
-const advice: Readonly<Record<string, string>> = {
+/** MiB of a segment for buffers and queues, unless VERBENA_SHM_MIB says otherwise. */
+export const defaultSegmentMib = 1024
+
+/** What VERBENA_SHM_MIB is, for errors that another value may help with. */
+export function segmentSetting(): string {
+  const value = process.env.VERBENA_SHM_MIB
+  return `it is ${value || `${defaultSegmentMib}, the default`}`
+}
+
+const advice: Readonly<Record<string, string | (() => string)>> = {
   EACCES: 'it belongs to another user: use the same account for all programs, or another name',
   EPERM: 'the system does not permit it: check the limits and capabilities of this account or container',
   ENOENT: 'there is no such segment: start the program that makes it first',
   EEXIST: 'it exists already: open it, use another name, or delete it in /dev/shm',
-  ENOSPC:
-    'not enough shared memory: delete old segments in /dev/shm, make it larger (docker run --shm-size), or let segments take less (VERBENA_SHM_MIB)',
-  ENOMEM:
-    'not enough memory or address space: ask for less (VERBENA_SHM_MIB), or raise `ulimit -v` and vm.overcommit_memory',
+  EROFS: 'it is on a read-only file system: mount a tmpfs at /dev/shm (docker run --tmpfs /dev/shm)',
+  ENOSPC: () =>
+    `not enough shared memory: delete old segments in /dev/shm, make it larger (docker run --shm-size), or let segments take less (VERBENA_SHM_MIB; ${segmentSetting()})`,
+  ENOMEM: () =>
+    `not enough memory or address space: ask for less (VERBENA_SHM_MIB; ${segmentSetting()}), or raise \`ulimit -v\` and vm.overcommit_memory`,
   EMFILE: 'too many open files: raise `ulimit -n`',
   ENFILE: 'too many open files in the system',
   ELOOP: 'it is a symbolic link: delete it',
@@ -76,6 +86,7 @@ const advice: Readonly<Record<string, string>> = {
 
 /** The error for `what` ("segment 'x' could not be mapped"), with advice for the codes that have any. */
 export function nativeError(syscall: string, code: string, errno: number, what: string): NativeError {
-  const todo = advice[code]
+  const known = advice[code]
+  const todo = typeof known === 'function' ? known() : known
   return new NativeError(code, errno, syscall, todo === undefined ? what : `${what}: ${todo}`)
 }

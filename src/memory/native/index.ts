@@ -16,7 +16,7 @@
  * off, for tests of everything that has to work without it.
  */
 export { type NativeCrc32, nativeCrc32 } from './crc32.ts'
-export { errnoName, errnos, NativeError } from './error.ts'
+export { defaultSegmentMib, errnoName, errnos, NativeError, segmentSetting } from './error.ts'
 export { type FutexResult, futexWait, futexWaitAsync, futexWake } from './futex.ts'
 export {
   clockMonotonicNs,

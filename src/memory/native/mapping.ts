@@ -317,7 +317,20 @@ function createNew(name: string, sizeBytes: number): number | null {
     if (fd >= 0) fs.closeSync(fd)
     if (codeOf(error) === 'EEXIST') return null
     if (codeOf(error) === 'ENOENT')
-      throw new NativeError('ENOENT', errnos.ENOENT, 'shm_open', `${what}, because there is no ${folder}`)
+      throw new NativeError(
+        'ENOENT',
+        errnos.ENOENT,
+        'shm_open',
+        `${what}, because there is no ${folder}: mount a tmpfs there, or use shm0 within one process`,
+      )
+    // The temporary name is new, so that it is the folder that is not to be written.
+    if (codeOf(error) === 'EACCES')
+      throw new NativeError(
+        'EACCES',
+        errnos.EACCES,
+        'shm_open',
+        `${what}: this account may not make files in ${folder} (it has mode 1777 usually)`,
+      )
     throw fromNode(error, 'shm_open', what)
   } finally {
     if (fd >= 0) fs.unlinkSync(temporary)

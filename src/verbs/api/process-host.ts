@@ -1,14 +1,11 @@
 /** The segment that all threads of this process share, with its tables made ready: one `Host` for each thread. */
 import { randomInt } from 'node:crypto'
-import { Segment, type SegmentOptions, signalEventFd } from '../../memory/index.ts'
+import { defaultSegmentMib, Segment, type SegmentOptions, signalEventFd } from '../../memory/index.ts'
 import { VerbsError } from '../provider/errors.ts'
 import { Host } from '../provider/host.ts'
 import { Tables, unorderedTables } from '../provider/layout.ts'
 import type { Platform } from '../provider/platform.ts'
 import { reapAttachment } from '../provider/reap.ts'
-
-/** MiB of a segment for buffers and queues, unless VERBENA_SHM_MIB says otherwise. */
-const defaultSegmentMib = 1024
 
 const platform: Platform = { randomInt, signalEventFd }
 
