@@ -145,7 +145,7 @@ function answer(row: Row): string[] {
   if (row.nak || row.rnr) {
     notes.push(row.answer.replace(/^(RNR )?NAK, /, row.rnr ? 'no receive posted, try again in ' : ''))
     if (row.nak && row.answer.includes('PSN sequence')) notes.push(`wants PSN ${row.psn} again`)
-    else if (row.refersTo !== undefined) notes.push(`refuses packet ${row.refersTo}`)
+    else if (row.refersTo !== undefined) notes.push(`rejects packet ${row.refersTo}`)
   } else if (row.answer !== 'ACK') notes.push(row.answer.replace(/^ACK, /, ''))
   if (row.repeat) notes.push(row.operation === 'ACK' ? 'acknowledged before' : 'REPEATED response')
   if (row.unpaired) notes.push('of requests that the capture does not have')
@@ -239,7 +239,7 @@ function cmNotes(message: CmMessage): string[] {
         `request ${hex(message.requestId)}`,
         message.status === 0
           ? `QP ${qp(message.qpn)}, Q_Key ${hex(message.qkey)}`
-          : `refused, status ${message.status}`,
+          : `rejected, status ${message.status}`,
       ]
     default:
       return ids(message)

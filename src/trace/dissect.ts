@@ -369,7 +369,7 @@ function transport(b: Uint8Array, captured: number, out: Dissection): void {
     if (kind === AethKind.Nak) {
       if (out.syndrome > Syndrome.InvalidRdRequest) out.problems |= Problem.Syndrome
     } else if (kind !== AethKind.Ack && kind !== AethKind.RnrNak) out.problems |= Problem.Syndrome
-    // Only an ACK can refuse.
+    // Only an ACK packet can be a NAK.
     if (kind !== AethKind.Ack && (bits & OpBit.Ack) === 0) out.problems |= Problem.Syndrome
   }
 }

@@ -1,4 +1,4 @@
-/** Follows the responder: what its answers acknowledge, refuse or repeat, and how long they took. */
+/** Follows the responder: what its responses acknowledge, reject or repeat, and how long they took. */
 import { AethKind, aethKindBits, aethValueBits, OpBit, psnDiff } from '../wire/index.ts'
 import type { Dissection } from './dissect.ts'
 import { type Flow, farthest } from './flow.ts'
@@ -13,7 +13,7 @@ export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
   const requests = flow.peer
   const isAck = (bits & OpBit.Ack) !== 0
   const kind = d.syndrome & aethKindBits
-  const refused = isAck && kind !== AethKind.Ack
+  const rejects = isAck && kind !== AethKind.Ack
   if ((bits & OpBit.ReadResponse) !== 0) {
     flow.readResponses++
     // First and middle responses are as long as the path MTU.
@@ -22,7 +22,7 @@ export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
       if (flow.mtu < d.payloadLength) flow.mtu = d.payloadLength
     }
   } else if ((bits & OpBit.AtomicAck) !== 0) flow.atomicAcks++
-  else if (!refused) flow.acks++
+  else if (!rejects) flow.acks++
   else if (kind === AethKind.RnrNak) {
     flow.rnrNaks++
     v.marks |= Mark.RnrNak
@@ -34,16 +34,16 @@ export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
     v.marks |= Mark.Unpaired
     return
   }
-  // A NAK acknowledges everything before the packet that it refuses.
-  const upTo = refused ? (psn - 1) & 0xffffff : psn
+  // A NAK acknowledges everything before the packet that it rejects.
+  const upTo = rejects ? (psn - 1) & 0xffffff : psn
   const isRead = (bits & OpBit.ReadResponse) !== 0
   if (isRead && (bits & (OpBit.First | OpBit.Only)) !== 0) requests.readStart = psn
   const slot = requests.outstanding.find(isRead ? requests.readStart : psn)
   if (slot >= 0) v.refersTo = requests.outstanding.packetOf(slot)
   const fresh = psnDiff(upTo, requests.acked)
   if (fresh <= 0) {
-    if (requests.floorIsGuess) answerBefore(requests, upTo, refused, v)
-    else if (!refused) repeat(flow, bits, v)
+    if (requests.floorIsGuess) answerBefore(requests, upTo, rejects, v)
+    else if (!rejects) repeat(flow, bits, v)
     return
   }
   if (isRead) requests.readBytes += d.payloadLength
@@ -58,11 +58,11 @@ export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
     }
     requests.next = (upTo + 1) & 0xffffff
   }
-  const refusedPacket = v.refersTo
+  const rejectedPacket = v.refersTo
   cover(requests, upTo, v)
-  if (refused) {
-    // It speaks of the packet that it refuses, not of those that it acknowledges by the way.
-    v.refersTo = refusedPacket
+  if (rejects) {
+    // It speaks of the packet that it rejects, not of those that it acknowledges by the way.
+    v.refersTo = rejectedPacket
     v.latencyNs = -1
     return
   }
@@ -76,12 +76,12 @@ export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
 }
 
 /** It speaks of what was sent before the first request that the capture has. */
-function answerBefore(requests: Flow, upTo: number, refused: boolean, v: Verdict): void {
-  if (!refused) v.marks |= Mark.Unseen
+function answerBefore(requests: Flow, upTo: number, rejects: boolean, v: Verdict): void {
+  if (!rejects) v.marks |= Mark.Unseen
   const before = psnDiff(requests.floor, upTo)
   if (before > farthest) return
   // What a NAK asks for is to come, and was missing before all that was seen.
-  if (refused && before > 1) requests.reachBack((upTo + 1) & 0xffffff)
+  if (rejects && before > 1) requests.reachBack((upTo + 1) & 0xffffff)
   requests.acked = upTo
   requests.floorIsGuess = false
 }

@@ -1,9 +1,13 @@
 import { readdirSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { bytesSource, PcapWriter } from '../../src/capture/index.ts'
 import { fileSource } from '../../src/files/index.ts'
 import { FilterError, fieldNamed, filterFields, parseFilter, type Row, showCapture } from '../../src/trace/index.ts'
+import { WireOpcode } from '../../src/wire/index.ts'
+import { memorySink } from '../capture/files.ts'
 import { holds } from '../property.ts'
+import { reth, roceFrame } from './packets.ts'
 
 const capture = (name: string) => fileSource(new URL(`../captures/${name}.pcap`, import.meta.url).pathname)
 
@@ -57,10 +61,30 @@ describe('filters', () => {
     ['kind != RoCEv2 or fecn or becn or pad == 3', []],
     ['pkey == 0xffff and number < 3', [1, 2]],
     ['answer ~ ack and number < 6', [5]],
+    ['number < 8 and request', [1, 2, 3, 4, 6]],
+    ['number < 8 and response', [5, 7]],
   ])('%s', async (filter, expected) => {
     const found = await numbers('rping', filter)
     if (filter.startsWith('latency >')) expect(found).toContain(5)
     else expect(found).toEqual(expected)
+  })
+
+  it('a READ response without AETH is a response', async () => {
+    const sink = memorySink()
+    const writer = new PcapWriter(sink)
+    for (const opcode of [WireOpcode.RcReadRequest, WireOpcode.RcReadResponseMiddle]) {
+      const extension = opcode === WireOpcode.RcReadRequest ? reth(0, 1, 4096) : new Uint8Array(0)
+      const frame = roceFrame({ opcode, extension, payload: opcode === WireOpcode.RcReadRequest ? 0 : 1024 })
+      writer.packet(frame, 0, frame.length, 1, 0)
+    }
+    writer.close()
+    const found = async (filter: string): Promise<number[]> => {
+      const rows: Row[] = []
+      await showCapture(bytesSource(sink.bytes()), (row) => rows.push(row), { filter: parseFilter(filter) })
+      return rows.map(({ number }) => number)
+    }
+    expect(await found('request')).toEqual([1])
+    expect(await found('response')).toEqual([2])
   })
 
   it('find what was sent again and why', async () => {
@@ -226,7 +250,7 @@ describe('filters', () => {
     ['psn in { }', 'the set is empty', 9],
     ['psn in {3..x}', 'psn is compared with "x"', 11],
     ['service in {RC..UD}', 'service has no order, and so no range', 12],
-  ])('%s is refused with its place', (text, message, at) => {
+  ])('%s is an error with its place', (text, message, at) => {
     const failure = (() => {
       try {
         parseFilter(text)
