@@ -7,12 +7,8 @@
  */
 import { readFileSync } from 'node:fs'
 import {
-  closeFd,
   drainEventFd,
-  errnoName,
-  NativeError,
   nativeAvailable,
-  nativeReason,
   nowNs,
   signalEventFd,
   sleepUntilNs,
@@ -20,87 +16,21 @@ import {
   waitReadable,
 } from '../../memory/index.ts'
 import { NetworkDevice } from '../../transport/index.ts'
-import { processHost } from '../../verbs/index.ts'
-import {
-  type DeviceDriver,
-  type DeviceInfo,
-  type GidEntry,
-  GidType,
-  type Host,
-  layout,
-  type OpenOptions,
-  VerbsError,
-  type VerbsErrorCode,
-} from '../../verbs/provider/index.ts'
+import { type GidEntry, GidType, type Host, layout, type OpenOptions, VerbsError } from '../../verbs/provider/index.ts'
 import { gidOfIp, rocePort } from '../../wire/index.ts'
 import type { Chain } from '../middleware/index.ts'
-import { findAddress, guidOf, type HostAddress, hostAddresses, stateOfAddress } from './addresses.ts'
-import { advice } from './datagram-socket.ts'
-import { datagramState, portAt } from './datagram-table.ts'
+import { guidOf, type HostAddress, stateOfAddress } from './addresses.ts'
+import { portAt } from './datagram-table.ts'
+import { recordOf } from './device-records.ts'
 import { chainOf, closeChain, listenToLines, putWraps, wrapsWanted } from './middleware-relay.ts'
+import { OpenSockets } from './open-sockets.ts'
 import type { PacketSocket } from './packet-socket.ts'
-import { groupAddress } from './paths.ts'
-import {
-  awaitService,
-  ending,
-  firstIndex,
-  roceKind,
-  serviceMode,
-  serving,
-  startService,
-  usedRecords,
-  wakeService,
-} from './service-handle.ts'
-import { maxSlots, Slot, slotKind } from './socket-table.ts'
+import { serviceMode, serving, startService, wakeService } from './service-handle.ts'
+import { maxSlots, Slot } from './socket-table.ts'
 import { Sockets } from './sockets.ts'
 import { WrappedSocket, wrappedRoomBytes } from './wrapped-socket.ts'
 
-const { Chan, Ctx, Dev, Meta, maxDevices } = layout
-
-/** Addresses of the device with this canonical name. */
-function addressesOf(name: string): HostAddress[] {
-  if (name === 'roce') {
-    // An address that another host has, too, can never be bound.
-    const all = hostAddresses().filter((address) => stateOfAddress(address) !== 'duplicate')
-    const outside = all.filter(({ loopback }) => !loopback)
-    return outside.length > 0 ? outside : all
-  }
-  const address = findAddress(name.slice('roce:'.length))
-  return address ? [address] : []
-}
-
-/** Finds or makes the record of a device in the segment: the same in all threads. */
-function recordOf(host: Host, addresses: readonly HostAddress[], all: boolean): number {
-  const { i32 } = host
-  const identity = new Int32Array(5)
-  const bytes = new Uint8Array(identity.buffer)
-  if (!all) bytes.set(gidOfIp(addresses[0]!.address))
-  identity[4] = all ? -1 : addresses[0]!.scopeId
-  const find = (): number => {
-    for (let index = firstIndex; index < maxDevices; index++) {
-      const dev = host.deviceWord(index)
-      if (i32[dev + Dev.state] === roceKind && identity.every((word, i) => i32[dev + Dev.identity + i] === word))
-        return index
-    }
-    return -1
-  }
-  // Without the lock first: its holder may be waiting for the thread that drives devices, and that one comes here, too.
-  const known = find()
-  if (known >= 0) return known
-  return host.control(() => {
-    const made = find()
-    if (made >= 0) return made
-    let free = -1
-    for (let index = maxDevices - 1; index >= firstIndex; index--)
-      if (i32[host.deviceWord(index) + Dev.state] === 0) free = index
-    if (free < 0) throw new VerbsError('ENOMEM', 'openDevice', `all ${maxDevices} devices of the process are in use`)
-    const dev = host.deviceWord(free)
-    i32.set(identity, dev + Dev.identity)
-    i32[dev + Dev.sockets] = host.allocate(maxSlots * Slot.words * 4, 'openDevice', 0) / 4
-    i32[dev + Dev.state] = roceKind
-    return free
-  })
-}
+const { Chan, Ctx, Dev, Meta } = layout
 
 /** A thread that waits in the kernel cannot be ended from outside before that is over. */
 const longestSleepMs = 250
@@ -136,6 +66,7 @@ function congestionOfEnvironment(): boolean {
 
 export class RoceDevice extends NetworkDevice {
   readonly #sockets: Sockets
+  readonly #openSockets: OpenSockets
   readonly #addresses: readonly HostAddress[]
   readonly #dev: number
   readonly #meta: number
@@ -170,6 +101,12 @@ export class RoceDevice extends NetworkDevice {
     this.#dev = dev
     this.#meta = host.at.meta
     this.#table = table
+    this.#openSockets = new OpenSockets(host, dev, table, {
+      name,
+      addresses,
+      wakeService: () => this.#wakeService(),
+      awaitSleeper: () => this.#awaitSleeper(),
+    })
   }
 
   // --- contexts ----------------------------------------------------------------------------------------------------
@@ -188,11 +125,11 @@ export class RoceDevice extends NetworkDevice {
     host.control(() => {
       if (this.#countUsers() === 0) {
         // A thread that ended without closing has left them.
-        this.#closeSockets()
+        this.#openSockets.closeAll()
         putWraps(host, this.#dev, wraps)
         i32[this.#dev + Dev.congestion] = congestion ? 1 : 0
         i32[this.#dev + Dev.alone] = wraps.length > 0 || !nativeAvailable ? 1 : 0
-        this.#openSockets()
+        this.#openSockets.openAll()
       } else if (options.wrap !== undefined)
         throw new VerbsError('EBUSY', 'openDevice', `${this.name} is open already: whoever opens it first can wrap it`)
       else if (options.congestionControl !== undefined && congestion !== (i32[this.#dev + Dev.congestion] === 1))
@@ -219,7 +156,7 @@ export class RoceDevice extends NetworkDevice {
   /** Closes the sockets if nobody uses the device any more: the last user has closed it, or its thread has ended. */
   closeUnused(): void {
     this.host.control(() => {
-      if (this.#countUsers() === 0) this.#closeSockets()
+      if (this.#countUsers() === 0) this.#openSockets.closeAll()
     })
   }
 
@@ -251,153 +188,14 @@ export class RoceDevice extends NetworkDevice {
     }
   }
 
-  #openSockets(): void {
-    for (const [local, address] of this.#addresses.entries()) {
-      try {
-        this.#openSocket(local, address, slotKind.unicast, null)
-      } catch (error) {
-        this.#closeSockets()
-        throw asVerbsError(error, this.name, 'openDevice')
-      }
-    }
-  }
-
-  /** Opens a socket whose descriptor goes into the table. */
-  #openSocket(local: number, address: HostAddress, kind: number, group: Uint8Array | null): void {
-    const { i32 } = this
-    this.#closeAbandoned()
-    let word = this.#table
-    for (let slot = 0; i32[word + Slot.fd] !== 0; slot++, word += Slot.words)
-      if (slot === maxSlots - 1)
-        throw new VerbsError('ENOMEM', verbOf(kind), `a device has ${maxSlots} addresses and groups at most`)
-    if (!nativeAvailable) {
-      this.#askForSocket(slotOf(word, this.#table), local, address, kind, group)
-      return
-    }
-    const family = address.address.length === 4 ? 4 : 6
-    const bound = group === null ? address.address : groupAddress(group, family)
-    const options = { address: bound, port: rocePort, scopeId: address.scopeId || (group ? address.ifindex : 0) }
-    const opened = (fd: number): void => {
-      i32[this.#table + Slot.changing] = fd + 1
-    }
-    const socket = UdpSocket.open(this.host.segment.buffer, { ...options, reuseAddress: group !== null, opened })
-    if (group !== null) {
-      try {
-        socket.joinGroup(bound, address.ifindex)
-      } catch (error) {
-        opened(-1)
-        socket.close()
-        throw error
-      }
-    }
-    i32[word + Slot.kind] = kind
-    i32[word + Slot.local] = local
-    i32[word + Slot.refs] = 1
-    i32[word + Slot.drops] = 0
-    if (group !== null) new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).set(group)
-    i32[word + Slot.fd] = socket.fd + 1
-    opened(-1)
-    owned.set(socket.fd, socket)
-    Atomics.add(i32, this.#dev + Dev.generation, 1)
-  }
-
-  /** Has the thread that drives devices open a socket of node:dgram, and waits for it. */
-  #askForSocket(slot: number, local: number, address: HostAddress, kind: number, group: Uint8Array | null): void {
-    const { i32 } = this
-    const word = this.#table + slot * Slot.words
-    i32[word + Slot.kind] = kind
-    i32[word + Slot.local] = local
-    i32[word + Slot.refs] = 1
-    i32[word + Slot.drops] = 0
-    if (group !== null) new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).set(group)
-    i32[word + Slot.state] = datagramState.asked
-    i32[word + Slot.fd] = slot + 1
-    Atomics.add(i32, this.#dev + Dev.generation, 1)
-    const state = this.#awaitState(word, datagramState.asked)
-    if (state === datagramState.bound) {
-      warnOfIdentification(address)
-      return
-    }
-    i32[word + Slot.fd] = 0
-    Atomics.add(i32, this.#dev + Dev.generation, 1)
-    const code = state < 0 ? errnoName(-state) : 'ETIMEDOUT'
-    const message = 'the thread that drives devices does not answer'
-    throw openError(
-      this.name,
-      verbOf(kind),
-      code,
-      state < 0 ? advice({ code, message: code }, address.text, rocePort) : message,
-    )
-  }
-
-  /** Waits until the state of a socket of node:dgram is another one, at most 10 s; what it is then. */
-  #awaitState(word: number, from: number): number {
-    const { i32 } = this
-    const { segment } = this.host
-    for (let waited = 0; waited < 2000 && Atomics.load(i32, word + Slot.state) === from; waited++) {
-      this.#wakeService()
-      segment.wait(word + Slot.state, from, 5)
-    }
-    return Atomics.load(i32, word + Slot.state)
-  }
-
-  #closeSockets(): void {
-    this.#closeAbandoned()
-    for (let slot = 0; slot < maxSlots; slot++) this.#closeSlot(this.#table + slot * Slot.words)
-  }
-
-  #closeSlot(word: number): void {
-    const { i32 } = this
-    const fd = i32[word + Slot.fd]! - 1
-    if (fd < 0) return
-    if (nativeAvailable) {
-      i32[this.#table + Slot.changing] = fd + 1
-      i32[word + Slot.fd] = 0
-      this.#giveBack(fd)
-      return
-    }
-    i32[word + Slot.fd] = 0
-    Atomics.add(i32, this.#dev + Dev.generation, 1)
-    this.#awaitState(word, datagramState.bound)
-  }
-
-  /** Closes the socket that a thread was opening or closing when it ended, which holds the port. Under the control lock. */
-  #closeAbandoned(): void {
-    const fd = this.i32[this.#table + Slot.changing]! - 1
-    if (fd < 0) return
-    // It may be in the table already, or still.
-    for (let slot = 0; slot < maxSlots; slot++)
-      if (this.i32[this.#table + slot * Slot.words + Slot.fd] === fd + 1) return
-    this.#giveBack(fd)
-  }
-
-  #giveBack(fd: number): void {
-    Atomics.add(this.i32, this.#dev + Dev.generation, 1)
-    // Whoever is sending or receiving with it finishes before the descriptor is given back.
-    this.host.segment.quiesce()
-    awaitService(this.host)
-    this.#awaitSleeper()
-    const socket = owned.get(fd)
-    owned.delete(fd)
-    this.i32[this.#table + Slot.changing] = 0
-    if (socket) socket.close()
-    else closeFd(fd)
-  }
-
   // --- multicast ---------------------------------------------------------------------------------------------------
 
   joinGroup(gid: Uint8Array): void {
     const { i32, host } = this
     host.control(() => {
-      const word = this.#groupSlot(gid)
+      const word = this.#openSockets.groupSlot(gid)
       if (word >= 0) i32[word + Slot.refs] = i32[word + Slot.refs]! + 1
-      else {
-        try {
-          this.#openSocket(0, this.#addresses[0]!, slotKind.group, gid)
-        } catch (error) {
-          throw asVerbsError(error, this.name, 'attachMcast')
-        }
-      }
+      else this.#openSockets.openGroup(gid)
     })
     this.#wakeService()
   }
@@ -405,22 +203,12 @@ export class RoceDevice extends NetworkDevice {
   leaveGroup(gid: Uint8Array): void {
     const { i32, host } = this
     host.control(() => {
-      const word = this.#groupSlot(gid)
+      const word = this.#openSockets.groupSlot(gid)
       if (word < 0) return
       i32[word + Slot.refs] = i32[word + Slot.refs]! - 1
-      if (i32[word + Slot.refs] === 0) this.#closeSlot(word)
+      if (i32[word + Slot.refs] === 0) this.#openSockets.closeSlot(word)
     })
     this.#wakeService()
-  }
-
-  #groupSlot(gid: Uint8Array): number {
-    const { i32 } = this
-    for (let slot = 0; slot < maxSlots; slot++) {
-      const word = this.#table + slot * Slot.words
-      if (i32[word + Slot.fd] === 0 || i32[word + Slot.kind] !== slotKind.group) continue
-      if (new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).every((byte, i) => byte === gid[i])) return word
-    }
-    return -1
   }
 
   // --- the link ----------------------------------------------------------------------------------------------------
@@ -678,8 +466,6 @@ export class RoceDevice extends NetworkDevice {
 const sleeperFds = new Int32Array(maxSlots + 1)
 const sleeperReady = new Uint8Array(maxSlots + 1)
 
-/** Sockets that this thread opened. */
-const owned = new Map<number, UdpSocket>()
 /** An IPv6 address that has just been given cannot be bound yet: waits until the kernel knows that no other host has it. */
 function awaitAddress(name: string, address: HostAddress): void {
   const until = nowNs() + longestDetectionNs
@@ -692,121 +478,3 @@ function awaitAddress(name: string, address: HostAddress): void {
       : `the kernel still asks whether another host has ${address.text} ('ip address' says tentative): try again`
   throw new VerbsError('ENODEV', 'openDevice', `${name}: ${what}`)
 }
-
-function slotOf(word: number, table: number): number {
-  return (word - table) / Slot.words
-}
-
-let warned = false
-/** Without system calls the identification of IPv4 packets is the kernel's, and goes into their ICRC. */
-function warnOfIdentification(address: HostAddress): void {
-  if (warned || address.loopback || address.address.length !== 4) return
-  warned = true
-  process.emitWarning(
-    `roce uses node:dgram (${nativeReason}): over IPv4 only Verbena accepts its packets, because their ICRC does not match ` +
-      'the identification that the kernel gives them. Adapters and Soft-RoCE can be reached over IPv6, or with koffi installed.',
-    { code: 'VERBENA_ROCE_DGRAM' },
-  )
-}
-
-/** The open devices as their records say, without making objects of them: record, table of sockets, addresses. */
-export function openTables(): { dev: number; table: number; addresses: readonly HostAddress[] }[] {
-  const host = processHost()
-  const found: { dev: number; table: number; addresses: readonly HostAddress[] }[] = []
-  for (let index = firstIndex; index < maxDevices; index++) {
-    const dev = host.deviceWord(index)
-    if (host.i32[dev + Dev.state] !== roceKind) continue
-    const name = nameOf(host, dev)
-    if (name !== null) found.push({ dev, table: host.i32[dev + Dev.sockets]!, addresses: addressesOf(name) })
-  }
-  return found
-}
-
-function verbOf(kind: number): string {
-  return kind === slotKind.group ? 'attachMcast' : 'openDevice'
-}
-
-function asVerbsError(error: unknown, name: string, verb: string): unknown {
-  return error instanceof NativeError ? openError(name, verb, error.code, error.message) : error
-}
-
-const openErrorCodes: readonly string[] = ['EADDRINUSE', 'EACCES', 'ENOMEM', 'EINVAL', 'EOPNOTSUPP', 'ETIMEDOUT']
-
-function openError(name: string, verb: string, code: string, message: string): VerbsError {
-  const known = (openErrorCodes.includes(code) ? code : 'ENODEV') as VerbsErrorCode
-  const error = new VerbsError(known, verb, `${name}: ${message}`)
-  if (known === 'EADDRINUSE' && verb === 'openDevice') error.reason = 'device-in-use'
-  return error
-}
-
-// --- the driver ------------------------------------------------------------------------------------------------------
-
-const devices = new Map<string, RoceDevice>()
-
-/** All devices that are open in this process, in this thread's own objects. */
-export function openDevices(): RoceDevice[] {
-  const host = processHost()
-  const open: RoceDevice[] = []
-  for (const index of usedRecords(host)) {
-    const name = nameOf(host, host.deviceWord(index))
-    const device = name === null ? null : find(name)
-    if (device) open.push(device)
-  }
-  return open
-}
-
-/** The name of the device with this record, made of its identity. */
-function nameOf(host: Host, dev: number): string | null {
-  if (host.i32[dev + Dev.identity + 4] === -1) return 'roce'
-  const gid = new Uint8Array(host.i32.buffer, (dev + Dev.identity) * 4, 16)
-  const scope = host.i32[dev + Dev.identity + 4]!
-  const known = hostAddresses().find(
-    ({ address, scopeId }) => scopeId === scope && gidOfIp(address).every((byte, i) => byte === gid[i]),
-  )
-  if (known) return `roce:${known.text}`
-  return gid[10] === 0xff && gid[12] === 127 ? `roce:${gid.subarray(12).join('.')}` : null
-}
-
-function find(name: string): RoceDevice | null {
-  const known = devices.get(name)
-  if (known) return known
-  const addresses = addressesOf(name)
-  if (addresses.length === 0) return null
-  const canonical = name === 'roce' ? name : `roce:${addresses[0]!.text}`
-  const device = devices.get(canonical) ?? new RoceDevice(processHost(), canonical, addresses)
-  devices.set(canonical, device)
-  devices.set(name, device)
-  return device
-}
-
-function open(name: string): RoceDevice | null {
-  if (name !== 'roce' && !name.startsWith('roce:')) return null
-  const device = find(name)
-  if (device) return device
-  const all = hostAddresses().map(({ text }) => text)
-  throw new VerbsError(
-    'ENODEV',
-    'openDevice',
-    `'${name}': this host has no such address; it has ${all.join(', ') || 'none'} and 127.x.y.z`,
-  )
-}
-
-function list(): DeviceInfo[] {
-  const all = hostAddresses()
-  const one = (name: string, address: HostAddress): DeviceInfo => ({ name, guid: guidOf(address), kind: 'roce' })
-  const found = all.map((address) => one(`roce:${address.text}`, address))
-  // Loopback has more addresses than it lists: those that are open are listed too.
-  for (const { name, attr } of openDevices())
-    if (name !== 'roce' && !found.some((info) => info.name === name))
-      found.push({ name, guid: attr.nodeGuid, kind: 'roce' })
-  return all.length > 0 ? [one('roce', all[0]!), ...found] : []
-}
-
-/** What a process that ends has goes with it. */
-function at(host: Host, index: number): RoceDevice | null {
-  if (ending || host !== processHost() || host.i32[host.deviceWord(index) + Dev.state] !== roceKind) return null
-  const name = nameOf(host, host.deviceWord(index))
-  return name === null ? null : find(name)
-}
-
-export const roceDriver: DeviceDriver = { kind: 'roce', list, open, at }

@@ -1,2 +1,2 @@
-export { roceDriver } from './device.ts'
+export { roceDriver } from './driver.ts'
 export { type PublishedCounters, type PublishedDevice, publishedCounters } from './published-counters.ts'

@@ -1,0 +1,82 @@
+/**
+ * The records of this kind of device in the segment: which adapter each is for, by the address or addresses that identify it.
+ * All threads of the process find the same record by the same name.
+ */
+import { processHost } from '../../verbs/index.ts'
+import { type Host, layout, VerbsError } from '../../verbs/provider/index.ts'
+import { gidOfIp } from '../../wire/index.ts'
+import { findAddress, type HostAddress, hostAddresses, stateOfAddress } from './addresses.ts'
+import { firstIndex, roceKind } from './service-handle.ts'
+import { maxSlots, Slot } from './socket-table.ts'
+
+const { Dev, maxDevices } = layout
+
+/** Addresses of the device with this canonical name. */
+export function addressesOf(name: string): HostAddress[] {
+  if (name === 'roce') {
+    // An address that another host has, too, can never be bound.
+    const all = hostAddresses().filter((address) => stateOfAddress(address) !== 'duplicate')
+    const outside = all.filter(({ loopback }) => !loopback)
+    return outside.length > 0 ? outside : all
+  }
+  const address = findAddress(name.slice('roce:'.length))
+  return address ? [address] : []
+}
+
+/** Finds or makes the record of a device in the segment: the same in all threads. */
+export function recordOf(host: Host, addresses: readonly HostAddress[], all: boolean): number {
+  const { i32 } = host
+  const identity = new Int32Array(5)
+  const bytes = new Uint8Array(identity.buffer)
+  if (!all) bytes.set(gidOfIp(addresses[0]!.address))
+  identity[4] = all ? -1 : addresses[0]!.scopeId
+  const find = (): number => {
+    for (let index = firstIndex; index < maxDevices; index++) {
+      const dev = host.deviceWord(index)
+      if (i32[dev + Dev.state] === roceKind && identity.every((word, i) => i32[dev + Dev.identity + i] === word))
+        return index
+    }
+    return -1
+  }
+  // Without the lock first: its holder may be waiting for the thread that drives devices, and that one comes here, too.
+  const known = find()
+  if (known >= 0) return known
+  return host.control(() => {
+    const made = find()
+    if (made >= 0) return made
+    let free = -1
+    for (let index = maxDevices - 1; index >= firstIndex; index--)
+      if (i32[host.deviceWord(index) + Dev.state] === 0) free = index
+    if (free < 0) throw new VerbsError('ENOMEM', 'openDevice', `all ${maxDevices} devices of the process are in use`)
+    const dev = host.deviceWord(free)
+    i32.set(identity, dev + Dev.identity)
+    i32[dev + Dev.sockets] = host.allocate(maxSlots * Slot.words * 4, 'openDevice', 0) / 4
+    i32[dev + Dev.state] = roceKind
+    return free
+  })
+}
+
+/** The name of the device with this record, made of its identity. */
+export function nameOf(host: Host, dev: number): string | null {
+  if (host.i32[dev + Dev.identity + 4] === -1) return 'roce'
+  const gid = new Uint8Array(host.i32.buffer, (dev + Dev.identity) * 4, 16)
+  const scope = host.i32[dev + Dev.identity + 4]!
+  const known = hostAddresses().find(
+    ({ address, scopeId }) => scopeId === scope && gidOfIp(address).every((byte, i) => byte === gid[i]),
+  )
+  if (known) return `roce:${known.text}`
+  return gid[10] === 0xff && gid[12] === 127 ? `roce:${gid.subarray(12).join('.')}` : null
+}
+
+/** The open devices as their records say, without making objects of them: record, table of sockets, addresses. */
+export function openTables(): { dev: number; table: number; addresses: readonly HostAddress[] }[] {
+  const host = processHost()
+  const found: { dev: number; table: number; addresses: readonly HostAddress[] }[] = []
+  for (let index = firstIndex; index < maxDevices; index++) {
+    const dev = host.deviceWord(index)
+    if (host.i32[dev + Dev.state] !== roceKind) continue
+    const name = nameOf(host, dev)
+    if (name !== null) found.push({ dev, table: host.i32[dev + Dev.sockets]!, addresses: addressesOf(name) })
+  }
+  return found
+}
