@@ -6,24 +6,23 @@
 import { randomInt } from 'node:crypto'
 import { checkInteger, checkObject, describe } from '../provider/arguments.ts'
 import type { MwBind, QpAttr, QpCap, QpModify, RecvWrInit, SendWrInit } from '../provider/attributes.ts'
-import { Access, MwType, nameOf, Opcode, PathMtus, QpState, QpType, SendFlag } from '../provider/constants.ts'
+import { MwType, nameOf, Opcode, QpState, QpType, SendFlag } from '../provider/constants.ts'
 import type { FastPath } from '../provider/device.ts'
 import { VerbsError } from '../provider/errors.ts'
-import { isMulticastGid, sameGid, writeGid } from '../provider/gid.ts'
+import { isMulticastGid } from '../provider/gid.ts'
 import { nameAgent, takeAgent } from '../provider/gsi.ts'
 import type { Host } from '../provider/host.ts'
-import { Cq, Mcast, Meta, maxMcastEntries, Pd, Qp, Rwqe, Sg, Srq, Wqe } from '../provider/layout.ts'
+import { Cq, Pd, Qp, Rwqe, Sg, Srq, Wqe } from '../provider/layout.ts'
 import { destroyQp } from '../provider/lifetime.ts'
+import { joinMcastGroup, leaveMcastGroup } from '../provider/multicast.ts'
 import { assignQpNumber } from '../provider/qp-numbers.ts'
 import { checkTransition, type QpAttrName } from '../provider/qp-state.ts'
 import { createRecord, isStale } from '../provider/records.ts'
 import { fillBind, incRkey, RecvWorkRequest, recvWr, SendWorkRequest, sendWr } from '../provider/work-request.ts'
-import { checkAhAttr, readAv, writeAv } from './address.ts'
 import { WorkRequestBuilder } from './builder.ts'
 import { CompletionQueueObject } from './completion-queue.ts'
 import { Handle } from './handle.ts'
 import type {
-  AddressHandle,
   CompletionQueue,
   MemoryWindow,
   ProtectionDomain,
@@ -33,35 +32,9 @@ import type {
   QueuePair,
   SharedReceiveQueue,
 } from './objects.ts'
+import { checkQpAttributes, readQpAttributes, storeQpAttributes } from './qp-attributes.ts'
+import { badField, badFull, badGone, badSges, SendEntries } from './send-entries.ts'
 import { writeReceive } from './shared-receive-queue.ts'
-
-/** Bit of each opcode that a QP type can carry out. */
-const bit = (...opcodes: Opcode[]): number => opcodes.reduce<number>((mask, opcode) => mask | (1 << opcode), 0)
-const ucOps = bit(
-  Opcode.Send,
-  Opcode.SendWithImm,
-  Opcode.SendWithInv,
-  Opcode.Write,
-  Opcode.WriteWithImm,
-  Opcode.LocalInv,
-  Opcode.BindMw,
-)
-const legalOpcodes: Readonly<Record<QpType, number>> = {
-  [QpType.RC]:
-    ucOps | bit(Opcode.Read, Opcode.AtomicCmpAndSwp, Opcode.AtomicFetchAndAdd, Opcode.Flush, Opcode.AtomicWrite),
-  [QpType.UC]: ucOps,
-  [QpType.UD]: bit(Opcode.Send, Opcode.SendWithImm),
-  [QpType.GSI]: bit(Opcode.Send),
-}
-/** Opcodes that may carry their payload inline. */
-const inlineOpcodes = bit(
-  Opcode.Send,
-  Opcode.SendWithImm,
-  Opcode.SendWithInv,
-  Opcode.Write,
-  Opcode.WriteWithImm,
-  Opcode.AtomicWrite,
-)
 
 export const defaultCap: Readonly<QpCap> = {
   maxSendWr: 128,
@@ -89,13 +62,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
   readonly #i32: Int32Array
   readonly #f64: Float64Array
   readonly #q: number
-  readonly #sqRing: number
-  readonly #sqMask: number
-  readonly #sqStride: number
-  readonly #maxSendWr: number
-  readonly #maxSendSge: number
-  readonly #legal: number
-  readonly #datagram: boolean
+  readonly #entries: SendEntries
   readonly #fast: FastPath | null
   #builder: WorkRequestBuilder | null = null
 
@@ -123,18 +90,12 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     this.#q = q
     this.ref = i32[q + Qp.ref]!
     this.qpNum = i32[q + Qp.number]!
-    this.#sqRing = i32[q + Qp.sqRing]!
-    this.#sqMask = i32[q + Qp.sqMask]!
-    this.#sqStride = i32[q + Qp.sqStride]!
-    this.#maxSendWr = i32[q + Qp.maxSendWr]!
-    this.#maxSendSge = i32[q + Qp.maxSendSge]!
-    this.#legal = legalOpcodes[type]
-    this.#datagram = type === QpType.UD || type === QpType.GSI
+    this.#entries = new SendEntries(this.#host, q, type, pd.ref)
     this.#fast = pd.context.device.fastPath(q)
     this.cap = {
-      maxSendWr: this.#maxSendWr,
+      maxSendWr: i32[q + Qp.maxSendWr]!,
       maxRecvWr: i32[q + Qp.maxRecvWr]!,
-      maxSendSge: this.#maxSendSge,
+      maxSendSge: i32[q + Qp.maxSendSge]!,
       maxRecvSge: i32[q + Qp.maxRecvSge]!,
       maxInlineData: i32[q + Qp.maxInlineData]!,
     }
@@ -245,7 +206,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     const i32 = this.#i32
     const q = this.#q
     const from = this.state
-    this.#checkValues(values)
+    checkQpAttributes(this.pd.context.device, this.type, values)
     const to = values.state ?? from
     if (values.curState !== undefined && values.curState !== from)
       throw new VerbsError(
@@ -262,7 +223,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     if (wrong) throw new VerbsError('EINVAL', 'modify', wrong)
     if (from === QpState.Sqd && to !== QpState.Err && to !== QpState.Reset && i32[q + Qp.sqDraining] === 1)
       throw new VerbsError('EINVAL', 'modify', 'the send queue is draining: wait for the SqDrained event')
-    this.#store(values)
+    storeQpAttributes(this.pd.context.device, q, values)
     if (to === QpState.Reset) {
       this.#reset()
       return
@@ -297,75 +258,6 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
       segment.leave()
     }
     this.pd.context.device.settle()
-  }
-
-  #checkValues(values: Partial<QpAttr>): void {
-    const { device } = this.pd.context
-    const range = (name: QpAttrName, max: number): void => {
-      if (values[name] !== undefined) checkInteger('modify', name, values[name], 0, max)
-    }
-    if (values.state !== undefined) checkInteger('modify', 'state', values.state, 0, QpState.Err)
-    range('pkeyIndex', device.pkeys.length - 1)
-    range('altPkeyIndex', device.pkeys.length - 1)
-    range('rqPsn', 0xffffff)
-    range('sqPsn', 0xffffff)
-    range('destQpNum', 0xffffff)
-    range('maxRdAtomic', device.attr.maxQpInitRdAtom)
-    range('maxDestRdAtomic', device.attr.maxQpRdAtom)
-    range('minRnrTimer', 31)
-    range('timeout', 31)
-    range('altTimeout', 31)
-    range('retryCnt', 7)
-    range('rnrRetry', 7)
-    range('qkey', 0xffffffff)
-    range('pathMigState', 2)
-    range(
-      'accessFlags',
-      Access.LocalWrite |
-        Access.RemoteWrite |
-        Access.RemoteRead |
-        Access.RemoteAtomic |
-        Access.FlushGlobal |
-        Access.FlushPersistent,
-    )
-    for (const name of ['port', 'altPort'] as const) {
-      if (values[name] !== undefined) checkInteger('modify', name, values[name], 1, device.attr.physPortCnt)
-    }
-    if (values.pathMtu !== undefined) {
-      if (!PathMtus.includes(values.pathMtu))
-        throw new VerbsError(
-          'EINVAL',
-          'modify',
-          `pathMtu must be one of ${PathMtus.join(', ')} bytes, not ${describe(values.pathMtu)}`,
-        )
-      if (values.pathMtu > device.port.activeMtu)
-        throw new VerbsError(
-          'EINVAL',
-          'modify',
-          `pathMtu ${values.pathMtu} is more than the port's active MTU of ${device.port.activeMtu}`,
-        )
-    }
-    if (values.ah !== undefined) checkAhAttr('modify', 'ah', device, values.ah)
-    if (values.altAh !== undefined) checkAhAttr('modify', 'altAh', device, values.altAh)
-    if (values.qkey !== undefined && values.qkey >= 0x80000000 && this.type !== QpType.GSI)
-      throw new VerbsError('EPERM', 'modify', 'Q_Keys with the highest bit set are for privileged consumers')
-  }
-
-  #store(values: Partial<QpAttr>): void {
-    const i32 = this.#i32
-    const q = this.#q
-    for (const name of plainAttributes) {
-      const value = values[name]
-      if (value !== undefined) i32[q + Qp[name]] = value as number
-    }
-    if (values.enSqdAsyncNotify !== undefined) i32[q + Qp.sqDrainNotify] = values.enSqdAsyncNotify ? 1 : 0
-    const { device } = this.pd.context
-    if (values.ah !== undefined) {
-      i32[q + Qp.destDevice] = device.route(values.ah)
-      writeAv(i32, q + Qp.av, values.ah, i32[q + Qp.destDevice]!)
-    }
-    if (values.altAh !== undefined) writeAv(i32, q + Qp.altAv, values.altAh, device.route(values.altAh))
-    if (values.destQpNum !== undefined) i32[q + Qp.destSlot] = 0
   }
 
   #reset(): void {
@@ -404,16 +296,8 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     this.assertOpen('query')
     const i32 = this.#i32
     const q = this.#q
-    const attr = {
-      state: this.state,
-      curState: this.state,
-      enSqdAsyncNotify: i32[q + Qp.sqDrainNotify] === 1,
-      ah: readAv(i32, q + Qp.av),
-      altAh: readAv(i32, q + Qp.altAv),
-    } as Record<string, unknown>
-    for (const name of plainAttributes) attr[name] = name === 'qkey' ? i32[q + Qp.qkey]! >>> 0 : i32[q + Qp[name]]!
     return {
-      attr: attr as unknown as QpAttr,
+      attr: readQpAttributes(i32, q),
       initAttr: {
         type: this.type,
         cap: { ...this.cap },
@@ -436,6 +320,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
         request = request.next
       }
     }
+    const entries = this.#entries
     const i32 = this.#i32
     const q = this.#q
     const host = this.#host
@@ -456,11 +341,11 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
         let head = i32[q + Qp.sqHead]!
         try {
           do {
-            if (((head - i32[q + Qp.sqTail]!) | 0) >= this.#maxSendWr) {
+            if (((head - i32[q + Qp.sqTail]!) | 0) >= entries.maxSendWr) {
               failed = badFull
               break
             }
-            failed = this.#write(this.#sqRing + (head & this.#sqMask) * this.#sqStride, request)
+            failed = entries.write(entries.entry(head), request)
             if (failed !== 0) break
             head = (head + 1) | 0
             request = request.next
@@ -478,112 +363,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     }
     this.pd.context.device.settle()
     if (failed !== 0)
-      throw this.#bad(request!, failed === badFull ? 'ENOMEM' : 'EINVAL', this.#reason(failed, request!))
-  }
-
-  /** Writes one request into its place; 0, or a reason for which it cannot be posted. */
-  #write(w: number, wr: SendWorkRequest): number {
-    const i32 = this.#i32
-    const f64 = this.#f64
-    const { opcode, sendFlags, sgList } = wr
-    if ((opcode & 15) !== opcode || ((this.#legal >>> opcode) & 1) === 0) return badOpcode
-    const sges = sgList.length
-    if (sges > this.#maxSendSge) return badSges
-    i32[w + Wqe.opcode] = opcode
-    i32[w + Wqe.flags] = sendFlags
-    f64[(w + Wqe.wrId) >> 1] = wr.wrId
-    i32[w + Wqe.sges] = sges
-    if (opcode === Opcode.SendWithImm || opcode === Opcode.WriteWithImm) i32[w + Wqe.immData] = wr.immData
-    else if (opcode !== Opcode.Send) {
-      if (opcode === Opcode.SendWithInv || opcode === Opcode.LocalInv) i32[w + Wqe.immData] = wr.invalidateRkey
-      else if (opcode !== Opcode.Write && opcode !== Opcode.Read) this.#writeRare(w, wr)
-    }
-    if (opcode !== Opcode.Send && opcode !== Opcode.SendWithImm) {
-      f64[(w + Wqe.remoteAddr) >> 1] = wr.remoteAddr
-      i32[w + Wqe.rkey] = wr.rkey
-    }
-    if (this.#datagram) {
-      const { ah } = wr
-      if (ah === null) return badAh
-      if (ah.pdRef !== this.pd.ref) return badAhPd
-      i32[w + Wqe.remoteQpn] = wr.remoteQpn
-      i32[w + Wqe.remoteQkey] = wr.remoteQkey
-      ;(ah as AddressHandle).copyTo(i32, w + Wqe.av)
-    }
-    if ((sendFlags & SendFlag.Inline) !== 0) return this.#writeInline(w, wr)
-    for (let i = 0, s = w + Wqe.data; i < sges; i++, s += Sg.words) {
-      const sge = sgList[i]!
-      f64[s >> 1] = sge.addr
-      i32[s + Sg.length] = sge.length
-      i32[s + Sg.lkey] = sge.lkey
-    }
-    return 0
-  }
-
-  #writeRare(w: number, wr: SendWorkRequest): void {
-    const i32 = this.#i32
-    const { b64 } = this.#host.segment
-    switch (wr.opcode) {
-      case Opcode.AtomicCmpAndSwp:
-      case Opcode.AtomicFetchAndAdd:
-        b64[(w + Wqe.compareAdd) >> 1] = wr.compareAdd
-        b64[(w + Wqe.swap) >> 1] = wr.swap
-        break
-      case Opcode.Flush:
-        this.#f64[(w + Wqe.length) >> 1] = wr.flushLength
-        i32[w + Wqe.access] = wr.placement | (wr.selectivity << 4)
-        break
-      case Opcode.BindMw:
-        i32[w + Wqe.immData] = wr.mwNewRkey
-        wr.rkey = wr.mwRkey
-        wr.remoteAddr = wr.bindAddr
-        this.#f64[(w + Wqe.length) >> 1] = wr.bindLength
-        i32[w + Wqe.access] = wr.bindAccess
-        i32[w + Wqe.mrKey] = wr.mrLkey
-        break
-    }
-  }
-
-  #writeInline(w: number, wr: SendWorkRequest): number {
-    if (((inlineOpcodes >>> wr.opcode) & 1) === 0) return badInlineOpcode
-    const { segment } = this.#host
-    let at = (w + Wqe.data) * 4
-    let length = 0
-    for (const sge of wr.sgList) {
-      length += sge.length
-      if (length > this.cap.maxInlineData) return badInline
-      if (!(sge.addr >= segment.heapStart && sge.length >= 0 && sge.addr + sge.length <= segment.sizeBytes))
-        return badInlineAddress
-      segment.copy(at, sge.addr, sge.length)
-      at += sge.length
-    }
-    this.#i32[w + Wqe.inlineLength] = length
-    return 0
-  }
-
-  #reason(failed: number, wr: SendWorkRequest): string {
-    switch (failed) {
-      case badFull:
-        return `the send queue is full with ${this.cap.maxSendWr} requests: poll their completions first (unsignaled ones need a signaled one after them)`
-      case badOpcode:
-        return `a ${nameOf(QpType, this.type)} QP cannot carry out ${nameOf(Opcode, wr.opcode)}`
-      case badSges:
-        return `${wr.sgList.length} scatter/gather elements are more than cap.maxSendSge ${this.cap.maxSendSge}`
-      case badAh:
-        return 'a UD request needs ah, remoteQpn and remoteQkey'
-      case badAhPd:
-        return 'ah belongs to another protection domain'
-      case badInline:
-        return `inline data is longer than cap.maxInlineData ${this.cap.maxInlineData}`
-      case badGone:
-        return 'the QP was reset or destroyed by another thread'
-      case badField:
-        return 'a field of the work request has a value of the wrong type'
-      case badInlineAddress:
-        return 'inline data lies outside the memory of the device'
-      default:
-        return `${nameOf(Opcode, wr.opcode)} cannot be inline`
-    }
+      throw this.#bad(request!, failed === badFull ? 'ENOMEM' : 'EINVAL', entries.reason(failed, request!))
   }
 
   #bad(wr: SendWorkRequest | RecvWorkRequest, code: 'EINVAL' | 'ENOMEM', message: string): VerbsError {
@@ -676,62 +456,16 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     // First, since it may fail, and a thread that ends leaves only the groups that are in the table.
     device.joinGroup(gid)
     try {
-      this.#attach(gid)
+      joinMcastGroup(this.#host, this.#q, gid, device.attr.maxMcastQpAttach, () => this.assertOpen('attachMcast'))
     } catch (error) {
       device.leaveGroup(gid)
       throw error
     }
   }
 
-  #attach(gid: Uint8Array): void {
-    const host = this.#host
-    const i32 = this.#i32
-    host.control(() => {
-      this.assertOpen('attachMcast')
-      let free = -1
-      let groupQps = 0
-      const high = i32[host.at.meta + Meta.mcastHigh]!
-      for (let i = 0; i < high; i++) {
-        const m = host.at.mcast + i * Mcast.words
-        if (i32[m + Mcast.state] === 0) free = free < 0 ? m : free
-        else if (sameGid(i32, m + Mcast.gid, gid)) {
-          if (i32[m + Mcast.qpSlot] === this.slot)
-            throw new VerbsError('EINVAL', 'attachMcast', 'this QP is attached to the group already')
-          groupQps++
-        }
-      }
-      if (groupQps >= this.pd.context.device.attr.maxMcastQpAttach)
-        throw new VerbsError('ENOMEM', 'attachMcast', `the group has ${groupQps} QPs, which is the limit`)
-      if (free < 0) {
-        if (high >= maxMcastEntries)
-          throw new VerbsError('ENOMEM', 'attachMcast', `all ${maxMcastEntries} multicast entries are in use`)
-        free = host.at.mcast + high * Mcast.words
-        i32[host.at.meta + Meta.mcastHigh] = high + 1
-      }
-      writeGid(i32, free + Mcast.gid, gid)
-      i32[free + Mcast.device] = this.pd.context.device.index
-      i32[free + Mcast.qpSlot] = this.slot
-      i32[free + Mcast.qpNum] = this.qpNum
-      Atomics.store(i32, free + Mcast.state, 1)
-      i32[this.#q + Qp.mcastRefs] = i32[this.#q + Qp.mcastRefs]! + 1
-    })
-  }
-
   detachMcast(gid: Uint8Array, lid = 0): void {
     this.#checkMcast('detachMcast', gid, lid)
-    const host = this.#host
-    const i32 = this.#i32
-    const found = host.control(() => {
-      for (let i = 0; i < i32[host.at.meta + Meta.mcastHigh]!; i++) {
-        const m = host.at.mcast + i * Mcast.words
-        if (i32[m + Mcast.state] === 1 && i32[m + Mcast.qpSlot] === this.slot && sameGid(i32, m + Mcast.gid, gid)) {
-          Atomics.store(i32, m + Mcast.state, 0)
-          i32[this.#q + Qp.mcastRefs] = i32[this.#q + Qp.mcastRefs]! - 1
-          return true
-        }
-      }
-      return false
-    })
+    const found = leaveMcastGroup(this.#host, this.#q, gid)
     if (!found) throw new VerbsError('EINVAL', 'detachMcast', 'this QP is not attached to the group')
     this.pd.context.device.leaveGroup(gid)
   }
@@ -767,38 +501,6 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     this.pd.context.disown('qp', this)
   }
 }
-
-const badFull = 1
-const badOpcode = 2
-const badSges = 3
-const badAh = 4
-const badAhPd = 5
-const badInline = 6
-const badInlineAddress = 7
-const badInlineOpcode = 8
-const badField = 9
-const badGone = 10
-
-const plainAttributes = [
-  'pathMtu',
-  'pathMigState',
-  'qkey',
-  'rqPsn',
-  'sqPsn',
-  'destQpNum',
-  'accessFlags',
-  'pkeyIndex',
-  'altPkeyIndex',
-  'maxRdAtomic',
-  'maxDestRdAtomic',
-  'minRnrTimer',
-  'port',
-  'timeout',
-  'retryCnt',
-  'rnrRetry',
-  'altPort',
-  'altTimeout',
-] as const
 
 /** A random 24-bit packet sequence number. */
 export function randomPsn(): number {

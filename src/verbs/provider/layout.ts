@@ -283,7 +283,7 @@ export const Qp = {
   /** The send queue: whoever posts or carries out. */
   sqLock: 48,
   sqHead: 49,
-  /** Next request to carry out. */
+  /** Next request to execute. */
   sqNext: 50,
   /** Where the queue stood when SQD was entered: requests from here on wait. */
   sqDrainAt: 51,

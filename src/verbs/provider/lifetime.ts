@@ -26,7 +26,6 @@ import {
   Key,
   keyKind,
   keySlots,
-  Mcast,
   Meta,
   maxDevices,
   Pd,
@@ -37,6 +36,7 @@ import {
   recordState,
   Srq,
 } from './layout.ts'
+import { leaveMcastGroups } from './multicast.ts'
 import { forgetQpNumber } from './qp-numbers.ts'
 import { giveRecord, repairRecords, retire } from './records.ts'
 
@@ -48,19 +48,14 @@ export function destroyQp(host: Host, q: number): void {
   const { i32, segment } = host
   const qpNum = i32[q + Qp.number]!
   const slot = host.qpSlot(q)
-  const groups: Uint8Array[] = []
+  let groups: Uint8Array[] = []
   host.setState(q, QpState.Reset)
   host.control(() => {
     // From now on nobody finds it, neither by its number nor by a reference.
     retire(host, q)
     if (i32[q + Qp.type] === QpType.GSI) dropAgent(host, q)
     forgetQpNumber(host, slot)
-    for (let i = 0; i < i32[host.at.meta + Meta.mcastHigh]!; i++) {
-      const m = host.at.mcast + i * Mcast.words
-      if (i32[m + Mcast.state] !== 1 || i32[m + Mcast.qpSlot] !== slot) continue
-      groups.push(host.u8.slice((m + Mcast.gid) * 4, (m + Mcast.gid) * 4 + 16))
-      Atomics.store(i32, m + Mcast.state, 0)
-    }
+    groups = leaveMcastGroups(host, q)
   })
   // Its thread ended while it was attached; a device may hold a socket for each group.
   if (groups.length > 0) {

@@ -1,0 +1,190 @@
+/** How a send work request is written into an entry of the send queue, and why it cannot be. */
+import { nameOf, Opcode, QpType, SendFlag } from '../provider/constants.ts'
+import type { Host } from '../provider/host.ts'
+import { Qp, Sg, Wqe } from '../provider/layout.ts'
+import type { SendWorkRequest } from '../provider/work-request.ts'
+import type { AddressHandle } from './objects.ts'
+
+/** Bit of each opcode that a QP type can execute. */
+const bit = (...opcodes: Opcode[]): number => opcodes.reduce<number>((mask, opcode) => mask | (1 << opcode), 0)
+const ucOps = bit(
+  Opcode.Send,
+  Opcode.SendWithImm,
+  Opcode.SendWithInv,
+  Opcode.Write,
+  Opcode.WriteWithImm,
+  Opcode.LocalInv,
+  Opcode.BindMw,
+)
+const legalOpcodes: Readonly<Record<QpType, number>> = {
+  [QpType.RC]:
+    ucOps | bit(Opcode.Read, Opcode.AtomicCmpAndSwp, Opcode.AtomicFetchAndAdd, Opcode.Flush, Opcode.AtomicWrite),
+  [QpType.UC]: ucOps,
+  [QpType.UD]: bit(Opcode.Send, Opcode.SendWithImm),
+  [QpType.GSI]: bit(Opcode.Send),
+}
+/** Opcodes that may carry their payload inline. */
+const inlineOpcodes = bit(
+  Opcode.Send,
+  Opcode.SendWithImm,
+  Opcode.SendWithInv,
+  Opcode.Write,
+  Opcode.WriteWithImm,
+  Opcode.AtomicWrite,
+)
+
+/** Why a request cannot be posted; 0 is none of these. */
+export const badFull = 1
+export const badOpcode = 2
+export const badSges = 3
+export const badAh = 4
+export const badAhPd = 5
+export const badInline = 6
+export const badInlineAddress = 7
+export const badInlineOpcode = 8
+export const badField = 9
+export const badGone = 10
+
+export class SendEntries {
+  readonly maxSendWr: number
+  readonly #host: Host
+  readonly #i32: Int32Array
+  readonly #f64: Float64Array
+  readonly #type: QpType
+  readonly #pdRef: number
+  readonly #ring: number
+  readonly #mask: number
+  readonly #stride: number
+  readonly #maxSendSge: number
+  readonly #maxInlineData: number
+  readonly #legal: number
+  readonly #datagram: boolean
+
+  /** Of the QP whose record begins at `q`. */
+  constructor(host: Host, q: number, type: QpType, pdRef: number) {
+    const { i32 } = host
+    this.#host = host
+    this.#i32 = i32
+    this.#f64 = host.f64
+    this.#type = type
+    this.#pdRef = pdRef
+    this.#ring = i32[q + Qp.sqRing]!
+    this.#mask = i32[q + Qp.sqMask]!
+    this.#stride = i32[q + Qp.sqStride]!
+    this.maxSendWr = i32[q + Qp.maxSendWr]!
+    this.#maxSendSge = i32[q + Qp.maxSendSge]!
+    this.#maxInlineData = i32[q + Qp.maxInlineData]!
+    this.#legal = legalOpcodes[type]
+    this.#datagram = type === QpType.UD || type === QpType.GSI
+  }
+
+  /** First word of the entry with this index. */
+  entry(index: number): number {
+    return this.#ring + (index & this.#mask) * this.#stride
+  }
+
+  /** Writes one request into the entry at `w`; 0, or a reason for which it cannot be posted. */
+  write(w: number, wr: SendWorkRequest): number {
+    const i32 = this.#i32
+    const f64 = this.#f64
+    const { opcode, sendFlags, sgList } = wr
+    if ((opcode & 15) !== opcode || ((this.#legal >>> opcode) & 1) === 0) return badOpcode
+    const sges = sgList.length
+    if (sges > this.#maxSendSge) return badSges
+    i32[w + Wqe.opcode] = opcode
+    i32[w + Wqe.flags] = sendFlags
+    f64[(w + Wqe.wrId) >> 1] = wr.wrId
+    i32[w + Wqe.sges] = sges
+    if (opcode === Opcode.SendWithImm || opcode === Opcode.WriteWithImm) i32[w + Wqe.immData] = wr.immData
+    else if (opcode !== Opcode.Send) {
+      if (opcode === Opcode.SendWithInv || opcode === Opcode.LocalInv) i32[w + Wqe.immData] = wr.invalidateRkey
+      else if (opcode !== Opcode.Write && opcode !== Opcode.Read) this.#writeRare(w, wr)
+    }
+    if (opcode !== Opcode.Send && opcode !== Opcode.SendWithImm) {
+      f64[(w + Wqe.remoteAddr) >> 1] = wr.remoteAddr
+      i32[w + Wqe.rkey] = wr.rkey
+    }
+    if (this.#datagram) {
+      const { ah } = wr
+      if (ah === null) return badAh
+      if (ah.pdRef !== this.#pdRef) return badAhPd
+      i32[w + Wqe.remoteQpn] = wr.remoteQpn
+      i32[w + Wqe.remoteQkey] = wr.remoteQkey
+      ;(ah as AddressHandle).copyTo(i32, w + Wqe.av)
+    }
+    if ((sendFlags & SendFlag.Inline) !== 0) return this.#writeInline(w, wr)
+    for (let i = 0, s = w + Wqe.data; i < sges; i++, s += Sg.words) {
+      const sge = sgList[i]!
+      f64[s >> 1] = sge.addr
+      i32[s + Sg.length] = sge.length
+      i32[s + Sg.lkey] = sge.lkey
+    }
+    return 0
+  }
+
+  #writeRare(w: number, wr: SendWorkRequest): void {
+    const i32 = this.#i32
+    const { b64 } = this.#host.segment
+    switch (wr.opcode) {
+      case Opcode.AtomicCmpAndSwp:
+      case Opcode.AtomicFetchAndAdd:
+        b64[(w + Wqe.compareAdd) >> 1] = wr.compareAdd
+        b64[(w + Wqe.swap) >> 1] = wr.swap
+        break
+      case Opcode.Flush:
+        this.#f64[(w + Wqe.length) >> 1] = wr.flushLength
+        i32[w + Wqe.access] = wr.placement | (wr.selectivity << 4)
+        break
+      case Opcode.BindMw:
+        i32[w + Wqe.immData] = wr.mwNewRkey
+        wr.rkey = wr.mwRkey
+        wr.remoteAddr = wr.bindAddr
+        this.#f64[(w + Wqe.length) >> 1] = wr.bindLength
+        i32[w + Wqe.access] = wr.bindAccess
+        i32[w + Wqe.mrKey] = wr.mrLkey
+        break
+    }
+  }
+
+  #writeInline(w: number, wr: SendWorkRequest): number {
+    if (((inlineOpcodes >>> wr.opcode) & 1) === 0) return badInlineOpcode
+    const { segment } = this.#host
+    let at = (w + Wqe.data) * 4
+    let length = 0
+    for (const sge of wr.sgList) {
+      length += sge.length
+      if (length > this.#maxInlineData) return badInline
+      if (!(sge.addr >= segment.heapStart && sge.length >= 0 && sge.addr + sge.length <= segment.sizeBytes))
+        return badInlineAddress
+      segment.copy(at, sge.addr, sge.length)
+      at += sge.length
+    }
+    this.#i32[w + Wqe.inlineLength] = length
+    return 0
+  }
+
+  reason(failed: number, wr: SendWorkRequest): string {
+    switch (failed) {
+      case badFull:
+        return `the send queue is full with ${this.maxSendWr} requests: poll their completions first (unsignaled ones need a signaled one after them)`
+      case badOpcode:
+        return `a ${nameOf(QpType, this.#type)} QP cannot execute ${nameOf(Opcode, wr.opcode)}`
+      case badSges:
+        return `${wr.sgList.length} scatter/gather elements are more than cap.maxSendSge ${this.#maxSendSge}`
+      case badAh:
+        return 'a UD request needs ah, remoteQpn and remoteQkey'
+      case badAhPd:
+        return 'ah belongs to another protection domain'
+      case badInline:
+        return `inline data is longer than cap.maxInlineData ${this.#maxInlineData}`
+      case badGone:
+        return 'the QP was reset or destroyed by another thread'
+      case badField:
+        return 'a field of the work request has a value of the wrong type'
+      case badInlineAddress:
+        return 'inline data lies outside the memory of the device'
+      default:
+        return `${nameOf(Opcode, wr.opcode)} cannot be inline`
+    }
+  }
+}
