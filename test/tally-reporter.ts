@@ -20,7 +20,7 @@ export default class TallyReporter implements Reporter {
       tally.failed += module.state() === 'failed' ? Math.max(failed, 1) : failed
     }
     if (tally.passed + tally.failed + tally.skipped === 0) return
-    console.log(`${runs.toLocaleString('en')} runs of properties`)
+    if (runs > 0) console.log(`${runs.toLocaleString('en')} runs of properties`)
     console.log(`${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`)
   }
 }

@@ -191,10 +191,7 @@ async function settle(t: Setup, { rc, ud, fresh }: Victim): Promise<void> {
     for (const { sendCq, recvCq } of [...rc, ...ud, fresh]) {
       for (const cq of [sendCq, recvCq]) {
         const n = cq.poll(wc)
-        for (const { status, statusText } of wc.slice(0, Math.max(0, n))) {
-          expect(status).toBeGreaterThanOrEqual(0)
-          expect(statusText).not.toContain('unknown')
-        }
+        for (const { statusText } of wc.slice(0, Math.max(0, n))) expect(statusText).not.toContain('unknown')
       }
     }
     if (round === 1) await t.turn()

@@ -17,6 +17,7 @@ import {
   workCompletions,
 } from '../../../src/index.ts'
 import { layout } from '../../../src/verbs/provider/index.ts'
+import { slow } from '../../property.ts'
 import { access, connect, connectQpTo, drain, endParts, makeEnd, Part, until } from './rig.ts'
 
 afterEach(endParts)
@@ -65,7 +66,7 @@ describe.each(['poster', 'thread'] as const)('engine %s', (engine) => {
     const [a, b] = [makeEnd(left), makeEnd(right)]
     connect(a, b)
     const posters = 3
-    const count = 4000
+    const count = slow ? 4000 : 800
     for (let i = 0; i < 64; i++) b.qp.postRecv({ wrId: i, sgList: [b.sge(i * 64)] })
     const parts = Array.from(
       { length: posters },
@@ -132,7 +133,7 @@ describe.each(['poster', 'thread'] as const)('engine %s', (engine) => {
     const stop = new SharedArrayBuffer(4)
     const parts = [0, 1].map(() => new Part({ part: 'poller', device, options, cq: a.cq.handle, stop }))
     for (const part of parts) expect(await part.hear()).toBe('ready')
-    const count = 20_000
+    const count = slow ? 20_000 : 4000
     for (let posted = 0; posted < count; ) {
       try {
         a.qp.postSend({
@@ -159,7 +160,7 @@ describe.each(['poster', 'thread'] as const)('engine %s', (engine) => {
   })
 
   it('a QP that goes to ERR while another thread posts: each request completes once, in order, then flushed', async () => {
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < (slow ? 5 : 2); round++) {
       const [a, b] = [makeEnd(left), makeEnd(right)]
       connect(a, b)
       const stop = new SharedArrayBuffer(8)
@@ -198,7 +199,7 @@ describe.each(['poster', 'thread'] as const)('engine %s', (engine) => {
     ['large, of two pieces', 1 << 19, 2],
   ])('after the region is deregistered no byte changes: WRITEs that are %s', async (_, bytes, pieces) => {
     const writer = new Part({ part: 'writer', device: 'shm0', options, bytes, pieces })
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < (slow ? 10 : 3); round++) {
       const b = makeEnd(right, { bytes: 1 << 20 })
       const [remote, local] = [await writer.hear<QpEndpoint>(), endpointOf(b.qp)]
       connectQpTo(b, local, remote)
@@ -223,7 +224,7 @@ describe.each(['poster', 'thread'] as const)('engine %s', (engine) => {
   ])('after the completion of %s no byte changes', async (_, type) => {
     const bytes = 1 << 19
     const writer = new Part({ part: 'writer', device: 'shm0', options, bytes, pieces: 2 })
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < (slow ? 10 : 3); round++) {
       const b = makeEnd(right, { bytes: 1 << 20 })
       const mr = b.pd.regMr(b.buffer, access | Access.MwBind)
       const mw = b.pd.allocMw(type)
@@ -258,7 +259,7 @@ describe.each(['poster', 'thread'] as const)('engine %s', (engine) => {
 
   it('a CQ that is resized while a peer completes to it keeps everything', async () => {
     const b = makeEnd(right, { cqe: 128 })
-    const count = 20_000
+    const count = slow ? 20_000 : 4000
     const sender = new Part({ part: 'sender', device, options, count })
     const [remote, local] = [await sender.hear<QpEndpoint>(), endpointOf(b.qp)]
     connectQpTo(b, local, remote)

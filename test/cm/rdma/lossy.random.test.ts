@@ -2,13 +2,14 @@
 import { expect, it } from 'vitest'
 import { CmEventType, type CmId, createEventChannel, faults, openDevice, PortSpace } from '../../../src/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
+import { slow } from '../../property.ts'
 
 const T = CmEventType
-const connections = 40
+const connections = slow ? 40 : 12
 
-it('40 connections, with 15 % of the messages lost, 10 % doubled and 10 % overtaken', async () => {
+it('connections, with 15 % of the messages lost, 10 % doubled and 10 % overtaken', async () => {
   const seed = Number(process.env.VERBENA_SEED ?? Math.floor(Math.random() * 2 ** 31))
-  const again = `VERBENA_SEED=${seed} npx vitest run test/cm/rdma/lossy.test.ts`
+  const again = `${slow ? 'VERBENA_SLOW=1 ' : ''}VERBENA_SEED=${seed} npx vitest run test/cm/rdma/lossy.random.test.ts`
   const wrap = (n: number) => [faults({ loss: 0.15, duplication: 0.1, reordering: 0.1, seed: seed + n })]
   const contexts = [1, 2].map((n) => openDevice(loopbackDevice(n), { wrap: wrap(n) }))
   const [server, client] = contexts.map((device) => createEventChannel({ device }))
