@@ -1,0 +1,56 @@
+// A program of a user, with all entry points. packed.slow.test.ts compiles and runs it outside the repository.
+import {
+  Access,
+  connectQp,
+  endpointOf,
+  Opcode,
+  openDevice,
+  type QpEndpoint,
+  QpType,
+  recvWr,
+  SendFlag,
+  sendWr,
+  type WorkCompletion,
+  workCompletions,
+} from 'verbena'
+import dgram from 'verbena/dgram'
+import net, { createServer, type Socket } from 'verbena/net'
+import { type Results, summarize } from 'verbena/report'
+import { opcodeName } from 'verbena/wire'
+import 'verbena/preload'
+
+const context = openDevice('shm0')
+const pd = context.allocPd()
+const memory: Uint8Array = context.alloc(4096)
+const mr = pd.regMr(memory, Access.LocalWrite)
+const cq = context.createCq(16)
+const a = pd.createQp({ type: QpType.RC, sendCq: cq, recvCq: cq })
+const b = pd.createQp({ type: QpType.RC, sendCq: cq, recvCq: cq })
+const here: QpEndpoint = endpointOf(a)
+const there: QpEndpoint = endpointOf(b)
+connectQp(a, here, there)
+connectQp(b, there, here)
+memory.set([1, 2, 3])
+b.postRecv(recvWr({ wrId: 2, sgList: [{ addr: mr.addr + 64, length: 64, lkey: mr.lkey }] }))
+a.postSend(
+  sendWr({
+    wrId: 1,
+    opcode: Opcode.Send,
+    sendFlags: SendFlag.Signaled,
+    sgList: [{ addr: mr.addr, length: 3, lkey: mr.lkey }],
+  }),
+)
+const completions: WorkCompletion[] = workCompletions(4)
+for (let seen = 0; seen < 2; ) seen += cq.poll(completions)
+
+const server = createServer({ device: 'shm0' }, (socket: Socket) => socket.pipe(socket))
+const kinds: (keyof Results)[] = ['unit']
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as { port: number }
+  const client = net.connect({ port, host: '127.0.0.1', device: 'shm0' }, () => client.end('echo'))
+  client.on('data', (data: Uint8Array) => {
+    const text = new TextDecoder().decode(data)
+    console.log(memory[66], text, typeof dgram.createSocket, summarize([1, 2, 3]).median, opcodeName(4), kinds[0])
+  })
+  client.on('close', () => server.close())
+})
