@@ -2,11 +2,21 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { describeCommandLine } from '../../src/cli/describe.ts'
 import { apiPages, entryPointsOf } from './api-pages.ts'
+import { cliPages } from './cli-pages.ts'
+import { completionScripts } from './completion.ts'
+import { manPages } from './man-pages.ts'
 
 export const root: string = fileURLToPath(new URL('../../', import.meta.url))
 
 export async function generatedFiles(): Promise<Map<string, Map<string, string>>> {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  return new Map([['docs/reference/api', apiPages(root, entryPointsOf(manifest))]])
+  const commandLine = await describeCommandLine()
+  return new Map([
+    ['docs/reference/api', apiPages(root, entryPointsOf(manifest))],
+    ['docs/reference/cli', cliPages(commandLine)],
+    ['man', manPages(commandLine, manifest.version)],
+    ['completion', completionScripts(commandLine)],
+  ])
 }

@@ -61,6 +61,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   },
   devices: { summary: 'list the adapters of this host', load: () => import('../tools/devices/index.ts') },
   devinfo: { summary: 'show what an adapter can do', load: () => import('../tools/devinfo/index.ts') },
+  completion: {
+    summary: 'print the completion script of bash, zsh or fish',
+    load: () => import('../tools/completion/index.ts'),
+  },
 }
 
 function pingPong(kind: 'rc' | 'uc' | 'ud' | 'srq'): () => Promise<CommandFile> {

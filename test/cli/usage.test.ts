@@ -8,7 +8,7 @@ import { outcome, startProcess } from './run.ts'
 const optional =
   /^(-a|-b|-m|-M) <|^-s <server>|^-k <|^-T <|--(duration|limit|limit_\w+|filter|decode-as|roce-port|title|messages|profile|dir) /
 /** Commands whose result is a file, or nothing. */
-const printsNothing = new Set(['trace convert'])
+const printsNothing = new Set(['trace convert', 'completion'])
 
 describe('help', { timeout: 60_000 }, () => {
   it('teaches: commands, options and examples', async () => {

@@ -6,4 +6,4 @@ export { currentRun, endWith, type Io, type OutputStream, runWith } from './io.t
 export { Lines } from './lines.ts'
 export { note, paint, print, printFailure, printJson, printPart, table, terminalWidth, wantsColour } from './output.ts'
 export { endIfClosedPipe, endOnFailedOutput } from './pipe.ts'
-export { version } from './version.ts'
+export { packageFolder, version } from './version.ts'

@@ -1,14 +1,15 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 
-/** Verbena's version, from the nearest package.json above this module, as source or as bundled. */
-export const version: string = versionAbove(new URL('./', import.meta.url))
+/** The folder of the nearest package.json above this module, as source or as bundled. */
+export const packageFolder: URL = folderAbove(new URL('./', import.meta.url))
 
-function versionAbove(folder: URL): string {
-  try {
-    return (JSON.parse(readFileSync(new URL('package.json', folder), 'utf8')) as { version: string }).version
-  } catch (error) {
-    const above = new URL('../', folder)
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above.href === folder.href) throw error
-    return versionAbove(above)
-  }
+export const version: string = (
+  JSON.parse(readFileSync(new URL('package.json', packageFolder), 'utf8')) as { version: string }
+).version
+
+function folderAbove(folder: URL): URL {
+  if (existsSync(new URL('package.json', folder))) return folder
+  const above = new URL('../', folder)
+  if (above.href === folder.href) throw new Error('there is no package.json above this module')
+  return folderAbove(above)
 }

@@ -1,0 +1,581 @@
+# fish completion for verbena. Made by `npm run docs` from the options of the commands.
+
+function __verbena_devices
+    verbena devices 2> /dev/null | tail -n +2 | string replace -r ' .*' ''
+end
+
+# Whether the command at the cursor is this one: the longest that the words before it name.
+function __verbena_at
+    set -l found
+    for word in (commandline -opc)[2..-1]
+        set -l longer (string join ' ' $found $word)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'uc_pingpong' 'ud_pingpong' 'srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'devinfo' 'completion'; and set found (string split ' ' $longer)
+    end
+    test "$found" = "$argv"
+end
+
+complete -c verbena -f
+complete -c verbena -f -n '__verbena_at' -a start -d 'measure with good defaults in under a minute, then write the report'
+complete -c verbena -f -n '__verbena_at' -a bench -d 'measure: one-way latency, throughput, or rsockets beside TCP'
+complete -c verbena -f -n '__verbena_at' -a report -d 'make a report from saved results'
+complete -c verbena -f -n '__verbena_at' -a trace -d 'look at captures of RDMA traffic: check, show, info, convert'
+complete -c verbena -f -n '__verbena_at' -a perf -d 'perftest: bandwidth and latency between two processes'
+complete -c verbena -f -n '__verbena_at' -a rc_pingpong -d 'ibv_rc_pingpong: messages to and fro, RC'
+complete -c verbena -f -n '__verbena_at' -a uc_pingpong -d 'ibv_uc_pingpong: the same, UC'
+complete -c verbena -f -n '__verbena_at' -a ud_pingpong -d 'ibv_ud_pingpong: the same, UD'
+complete -c verbena -f -n '__verbena_at' -a srq_pingpong -d 'ibv_srq_pingpong: many RC queue pairs, one receive queue'
+complete -c verbena -f -n '__verbena_at' -a rping -d 'rping: RDMA READ and WRITE to and fro, RDMA CM'
+complete -c verbena -f -n '__verbena_at' -a ucmatose -d 'ucmatose: messages on RC connections, RDMA CM'
+complete -c verbena -f -n '__verbena_at' -a udaddy -d 'udaddy: datagrams, RDMA CM'
+complete -c verbena -f -n '__verbena_at' -a mckey -d 'mckey: datagrams to a multicast group, RDMA CM'
+complete -c verbena -f -n '__verbena_at' -a cmtime -d 'cmtime: how long connections of the RDMA CM take'
+complete -c verbena -f -n '__verbena_at' -a rstream -d 'rstream: streams over rsockets, or kernel TCP'
+complete -c verbena -f -n '__verbena_at' -a riostream -d 'riostream: writes into mapped memory over rsockets'
+complete -c verbena -f -n '__verbena_at' -a rcopy -d 'rcopy: files over rsockets'
+complete -c verbena -f -n '__verbena_at' -a udpong -d 'udpong: datagrams over rsockets, or kernel UDP'
+complete -c verbena -f -n '__verbena_at' -a devices -d 'list the adapters of this host'
+complete -c verbena -f -n '__verbena_at' -a devinfo -d 'show what an adapter can do'
+complete -c verbena -f -n '__verbena_at' -a completion -d 'print the completion script of bash, zsh or fish'
+complete -c verbena -n '__verbena_at' -s V -l version -d 'print the version'
+complete -c verbena -n '__verbena_at' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at start' -l repeat -d 'measure every combination so many times' -r
+complete -c verbena -n '__verbena_at start' -l seed -d 'for the payload behind the stamp and the order of the sets' -r
+complete -c verbena -n '__verbena_at start' -l out -d 'where results and report are kept' -r -f -a '(__fish_complete_directories)'
+complete -c verbena -n '__verbena_at start' -l open -d 'open the report in the browser' -f -a 'yes no'
+complete -c verbena -n '__verbena_at start' -l json -d 'print one JSON document on stdout and nothing else'
+complete -c verbena -n '__verbena_at start' -s h -l help -d 'print help'
+complete -c verbena -f -n '__verbena_at bench' -a latency -d 'one-way latency of messages'
+complete -c verbena -f -n '__verbena_at bench' -a throughput -d 'messages and bytes per second of the tutorial’s techniques'
+complete -c verbena -f -n '__verbena_at bench' -a rsocket -d 'rsockets beside TCP of the kernel: TCP_RR and TCP_STREAM'
+complete -c verbena -n '__verbena_at bench' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at bench latency' -l device -d 'sending and receiving adapter; a single one is paired with its neighbour' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at bench latency' -l service -d 'service type: RC, UC, UD' -r -f -a 'RC UC UD'
+complete -c verbena -n '__verbena_at bench latency' -l op -d 'operation: send-imm, write-imm (UD has only send-imm)' -r -f -a 'send-imm write-imm'
+complete -c verbena -n '__verbena_at bench latency' -l size -d 'message size: 8, 16, 32, … 32768 (UD up to the MTU)' -r
+complete -c verbena -n '__verbena_at bench latency' -l poll -d 'how the receiver waits: busy, event' -r -f -a 'busy event'
+complete -c verbena -n '__verbena_at bench latency' -l poll-comp -d 'how the sender waits for completions: busy, event' -r -f -a 'busy event'
+complete -c verbena -n '__verbena_at bench latency' -l inline -d 'copy the payload into the work request when it is posted' -f -a 'on off'
+complete -c verbena -n '__verbena_at bench latency' -l unsignaled -d 'no completions for sends, but the few that drain the send queue: no t_comp' -f -a 'on off'
+complete -c verbena -n '__verbena_at bench latency' -l burst -d 'messages of one test: 1 to 8192' -r
+complete -c verbena -n '__verbena_at bench latency' -l pause -d 'nanoseconds between posts; 0 posts as fast as it goes' -r
+complete -c verbena -n '__verbena_at bench latency' -l stamp -d 'what the payload tells: submit (when it was posted), send (when the adapter read it)' -r -f -a 'submit send'
+complete -c verbena -n '__verbena_at bench latency' -l engine -d 'who carries requests out: poster (the posting thread), thread (one that plays the adapter)' -r -f -a 'poster thread'
+complete -c verbena -n '__verbena_at bench latency' -l pin -d 'cores of the sender, receiver, engine and stamping thread' -r -f -a 'auto'
+complete -c verbena -n '__verbena_at bench latency' -l repeat -d 'measure every combination so many times' -r
+complete -c verbena -n '__verbena_at bench latency' -l seed -d 'for the payload behind the stamp and the order of the sets' -r
+complete -c verbena -n '__verbena_at bench latency' -l warmup -d 'messages before each burst that are not counted' -r
+complete -c verbena -n '__verbena_at bench latency' -l out -d 'where results are kept' -r -f -a '(__fish_complete_directories)'
+complete -c verbena -n '__verbena_at bench latency' -l json -d 'print one JSON document on stdout and nothing else'
+complete -c verbena -n '__verbena_at bench latency' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at bench throughput' -l device -d 'client\'s and server\'s adapter; a single one is paired with its neighbour' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at bench throughput' -l technique -d 'technique: send-recv, write, write-unsignaled, write-inline, write-batch, srq, write-imm' -r -f -a 'send-recv write write-unsignaled write-inline write-batch srq write-imm'
+complete -c verbena -n '__verbena_at bench throughput' -l service -d 'service type: RC, UC, UD (UD has only send-recv)' -r -f -a 'RC UC UD'
+complete -c verbena -n '__verbena_at bench throughput' -l concurrent -d 'messages under way: 1 to 4096' -r
+complete -c verbena -n '__verbena_at bench throughput' -l batch -d 'linked work requests of one post, for write-batch' -r
+complete -c verbena -n '__verbena_at bench throughput' -l size -d 'message size: 1 to 1048576' -r
+complete -c verbena -n '__verbena_at bench throughput' -l qps -d 'queue pairs at each end, for srq and write-imm' -r
+complete -c verbena -n '__verbena_at bench throughput' -l engine -d 'who carries requests out: poster (the posting thread), thread (one that plays the adapter)' -r -f -a 'poster thread'
+complete -c verbena -n '__verbena_at bench throughput' -l pin -d 'cores of the client, the server and their engine threads' -r -f -a 'auto'
+complete -c verbena -n '__verbena_at bench throughput' -l seconds -d 'time of each measurement' -r
+complete -c verbena -n '__verbena_at bench throughput' -l messages -d 'end a measurement after so many messages' -r
+complete -c verbena -n '__verbena_at bench throughput' -l warmup -d 'messages before each measurement that are not counted' -r
+complete -c verbena -n '__verbena_at bench throughput' -l repeat -d 'measure every combination so many times' -r
+complete -c verbena -n '__verbena_at bench throughput' -l seed -d 'for the order of the sets' -r
+complete -c verbena -n '__verbena_at bench throughput' -l out -d 'where results are kept' -r -f -a '(__fish_complete_directories)'
+complete -c verbena -n '__verbena_at bench throughput' -l json -d 'print one JSON document on stdout and nothing else'
+complete -c verbena -n '__verbena_at bench throughput' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at bench rsocket' -l test -d 'test: rr (TCP_RR), stream (TCP_STREAM)' -r -f -a 'rr stream'
+complete -c verbena -n '__verbena_at bench rsocket' -l transport -d 'what the sockets are: rsocket, tcp (of the kernel, on loopback)' -r -f -a 'rsocket tcp'
+complete -c verbena -n '__verbena_at bench rsocket' -l device -d 'rsockets: the client\'s and the server\'s adapter; a single one is paired with its neighbour' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at bench rsocket' -l size -d 'message size: 1 to 16777216' -r
+complete -c verbena -n '__verbena_at bench rsocket' -l poll -d 'waiting: event (sleep, as netperf and librdmacm do) or busy (poll without end)' -r -f -a 'busy event'
+complete -c verbena -n '__verbena_at bench rsocket' -l buffer -d 'send and receive buffer of both kinds of sockets; 0 leaves each its own' -r
+complete -c verbena -n '__verbena_at bench rsocket' -l extensions -d 'rsockets: what two Verbena ends do better than version 1; off: as with a peer of librdmacm' -f -a 'on off'
+complete -c verbena -n '__verbena_at bench rsocket' -l direct -d 'rsockets: send from memory of the adapter, which is not copied first (blocking sends of 4 KiB or more)' -f -a 'on off'
+complete -c verbena -n '__verbena_at bench rsocket' -l pin -d 'cores of the client and the server' -r -f -a 'auto'
+complete -c verbena -n '__verbena_at bench rsocket' -l seconds -d 'time of each measurement' -r
+complete -c verbena -n '__verbena_at bench rsocket' -l warmup -d 'time before each measurement that is not counted' -r
+complete -c verbena -n '__verbena_at bench rsocket' -l repeat -d 'measure every combination so many times' -r
+complete -c verbena -n '__verbena_at bench rsocket' -l seed -d 'for the order of the sets' -r
+complete -c verbena -n '__verbena_at bench rsocket' -l profile -d 'also sample where the time goes'
+complete -c verbena -n '__verbena_at bench rsocket' -l out -d 'where results are kept' -r -f -a '(__fish_complete_directories)'
+complete -c verbena -n '__verbena_at bench rsocket' -l json -d 'print one JSON document on stdout and nothing else'
+complete -c verbena -n '__verbena_at bench rsocket' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at report' -l out -d 'where the report goes' -r -f -a '(__fish_complete_directories)'
+complete -c verbena -n '__verbena_at report' -l over -d 'the setting on the horizontal axis of the median chart' -r
+complete -c verbena -n '__verbena_at report' -l range -d 'upper limit of the histograms' -r
+complete -c verbena -n '__verbena_at report' -l title -d 'title of the page' -r
+complete -c verbena -n '__verbena_at report' -l open -d 'open it in the browser' -f -a 'yes no'
+complete -c verbena -n '__verbena_at report' -l json -d 'print the paths of the files as one JSON document'
+complete -c verbena -n '__verbena_at report' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at report' -f -a '(__fish_complete_directories)'
+complete -c verbena -f -n '__verbena_at trace' -a check -d 'ICRC, lengths and headers of every packet'
+complete -c verbena -f -n '__verbena_at trace' -a show -d 'a line for each packet, with what it means in its connection'
+complete -c verbena -f -n '__verbena_at trace' -a info -d 'the conversations: messages, losses, NAKs, latencies'
+complete -c verbena -f -n '__verbena_at trace' -a convert -d 'write the packets, or some of them, in another format'
+complete -c verbena -n '__verbena_at trace' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at trace check' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at trace check' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
+complete -c verbena -n '__verbena_at trace check' -l no-icrc -d 'leave the ICRC out: lengths and headers only'
+complete -c verbena -n '__verbena_at trace check' -l json -d 'print one JSON document'
+complete -c verbena -n '__verbena_at trace check' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at trace check' -F
+complete -c verbena -n '__verbena_at trace show' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at trace show' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
+complete -c verbena -n '__verbena_at trace show' -s f -l filter -d 'only packets for which this is true' -r
+complete -c verbena -n '__verbena_at trace show' -s n -l limit -d 'end after so many packets' -r
+complete -c verbena -n '__verbena_at trace show' -s t -l time -d 'when packets were captured, as below' -r
+complete -c verbena -n '__verbena_at trace show' -s V -l verbose -d 'show every header field by field, with what the analysis says'
+complete -c verbena -n '__verbena_at trace show' -s x -l hex -d 'show the bytes of each packet'
+complete -c verbena -n '__verbena_at trace show' -l json -d 'print a JSON object for each packet, one on each line'
+complete -c verbena -n '__verbena_at trace show' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at trace show' -F
+complete -c verbena -n '__verbena_at trace info' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at trace info' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
+complete -c verbena -n '__verbena_at trace info' -l top -d 'show so many conversations, those with most packets first' -r
+complete -c verbena -n '__verbena_at trace info' -l json -d 'print one JSON document, with all conversations'
+complete -c verbena -n '__verbena_at trace info' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at trace info' -F
+complete -c verbena -n '__verbena_at trace convert' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at trace convert' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
+complete -c verbena -n '__verbena_at trace convert' -l format -d 'format of the output' -r -f -a 'pcap pcapng'
+complete -c verbena -n '__verbena_at trace convert' -l micro -d 'pcap with microseconds instead of nanoseconds, for old readers'
+complete -c verbena -n '__verbena_at trace convert' -s f -l filter -d 'only packets for which this is true: see verbena trace show --help' -r
+complete -c verbena -n '__verbena_at trace convert' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at trace convert' -F
+complete -c verbena -f -n '__verbena_at perf' -a send_lat -d 'half the round trip of SEND'
+complete -c verbena -f -n '__verbena_at perf' -a send_bw -d 'bandwidth and message rate of SEND'
+complete -c verbena -f -n '__verbena_at perf' -a write_lat -d 'half the round trip of RDMA WRITE'
+complete -c verbena -f -n '__verbena_at perf' -a write_bw -d 'bandwidth and message rate of RDMA WRITE'
+complete -c verbena -f -n '__verbena_at perf' -a read_lat -d 'time to completion of RDMA READ'
+complete -c verbena -f -n '__verbena_at perf' -a read_bw -d 'bandwidth and message rate of RDMA READ'
+complete -c verbena -f -n '__verbena_at perf' -a atomic_lat -d 'time to completion of atomics'
+complete -c verbena -f -n '__verbena_at perf' -a atomic_bw -d 'bandwidth and message rate of atomics'
+complete -c verbena -n '__verbena_at perf' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at perf send_lat' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at perf send_lat' -s i -l ib-port -d 'port of the adapter' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s x -l gid-index -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s s -l size -d 'size of messages' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s a -l all -d 'sizes 2, 4, … 2^23'
+complete -c verbena -n '__verbena_at perf send_lat' -s n -l iters -d 'messages' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s D -l duration -d 'end the test after this time instead' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s f -l margin -d 'with -D: begin and end that are not measured' -r
+complete -c verbena -n '__verbena_at perf send_lat' -l warmup -d 'messages before the measurement' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s t -l tx-depth -d 'send queue, used with --rate' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s r -l rx-depth -d 'receive queue' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s c -l connection -d 'RC, UC or UD' -r -f -a 'RC UC UD'
+complete -c verbena -n '__verbena_at perf send_lat' -s m -l mtu -d 'path MTU' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s I -l inline_size -d 'largest message that is inline' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s e -l events -d 'sleep until a completion makes an event'
+complete -c verbena -n '__verbena_at perf send_lat' -s y -l limit_msgrate -d 'fail below this rate, Mpps' -r
+complete -c verbena -n '__verbena_at perf send_lat' -l limit -d 'fail above: min, avg, stdev, max, p10 to p99.999' -r
+complete -c verbena -n '__verbena_at perf send_lat' -l limit_lost -d 'fail if more messages are lost (UC, UD)' -r
+complete -c verbena -n '__verbena_at perf send_lat' -l rate -d 'open loop: send at this rate, and count latency from the intended send time' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s S -l sl -d 'service level' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
+complete -c verbena -n '__verbena_at perf send_lat' -l wait -d 'client: try so long to connect while nobody listens' -r
+complete -c verbena -n '__verbena_at perf send_lat' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf send_lat' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at perf send_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf send_lat' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at perf send_bw' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at perf send_bw' -s i -l ib-port -d 'port of the adapter' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s x -l gid-index -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s s -l size -d 'size of messages' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s a -l all -d 'sizes 2, 4, … 2^23'
+complete -c verbena -n '__verbena_at perf send_bw' -s n -l iters -d 'messages of each queue pair' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s D -l duration -d 'end the test after this time instead' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s f -l margin -d 'with -D: begin and end that are not measured' -r
+complete -c verbena -n '__verbena_at perf send_bw' -l warmup -d 'messages before the measurement' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s t -l tx-depth -d 'send queue' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s r -l rx-depth -d 'receive queue' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s c -l connection -d 'RC, UC or UD' -r -f -a 'RC UC UD'
+complete -c verbena -n '__verbena_at perf send_bw' -s m -l mtu -d 'path MTU' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s I -l inline_size -d 'largest message that is inline' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s e -l events -d 'sleep until a completion makes an event'
+complete -c verbena -n '__verbena_at perf send_bw' -s q -l qp -d 'queue pairs' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s l -l post_list -d 'work requests that are posted together' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s b -l bidirectional -d 'both ends send; the columns are the sum'
+complete -c verbena -n '__verbena_at perf send_bw' -s Q -l cq-mod -d 'one of so many requests makes a completion' -r
+complete -c verbena -n '__verbena_at perf send_bw' -l report_gbits -d 'Gb/sec instead of MiB/sec'
+complete -c verbena -n '__verbena_at perf send_bw' -s w -l limit_bw -d 'fail below this average bandwidth, in the unit of the report' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s y -l limit_msgrate -d 'fail below this message rate, Mpps' -r
+complete -c verbena -n '__verbena_at perf send_bw' -l rate -d 'each sender sends at this rate' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s S -l sl -d 'service level' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
+complete -c verbena -n '__verbena_at perf send_bw' -l wait -d 'client: try so long to connect while nobody listens' -r
+complete -c verbena -n '__verbena_at perf send_bw' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf send_bw' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at perf send_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf send_bw' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at perf write_lat' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at perf write_lat' -s i -l ib-port -d 'port of the adapter' -r
+complete -c verbena -n '__verbena_at perf write_lat' -s x -l gid-index -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at perf write_lat' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at perf write_lat' -s s -l size -d 'size of messages' -r
+complete -c verbena -n '__verbena_at perf write_lat' -s a -l all -d 'sizes 2, 4, … 2^23'
+complete -c verbena -n '__verbena_at perf write_lat' -s n -l iters -d 'messages' -r
+complete -c verbena -n '__verbena_at perf write_lat' -s D -l duration -d 'end the test after this time instead' -r
+complete -c verbena -n '__verbena_at perf write_lat' -s f -l margin -d 'with -D: begin and end that are not measured' -r
+complete -c verbena -n '__verbena_at perf write_lat' -l warmup -d 'messages before the measurement' -r
+complete -c verbena -n '__verbena_at perf write_lat' -s t -l tx-depth -d 'send queue, used with --rate' -r
+complete -c verbena -n '__verbena_at perf write_lat' -s c -l connection -d 'RC or UC' -r -f -a 'RC UC'
+complete -c verbena -n '__verbena_at perf write_lat' -s m -l mtu -d 'path MTU' -r
+complete -c verbena -n '__verbena_at perf write_lat' -s I -l inline_size -d 'largest message that is inline' -r
+complete -c verbena -n '__verbena_at perf write_lat' -s y -l limit_msgrate -d 'fail below this rate, Mpps' -r
+complete -c verbena -n '__verbena_at perf write_lat' -l limit -d 'fail above: min, avg, stdev, max, p10 to p99.999' -r
+complete -c verbena -n '__verbena_at perf write_lat' -l limit_lost -d 'fail if more messages are lost (UC, UD)' -r
+complete -c verbena -n '__verbena_at perf write_lat' -l rate -d 'open loop: send at this rate, and count latency from the intended send time' -r
+complete -c verbena -n '__verbena_at perf write_lat' -s S -l sl -d 'service level' -r
+complete -c verbena -n '__verbena_at perf write_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
+complete -c verbena -n '__verbena_at perf write_lat' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
+complete -c verbena -n '__verbena_at perf write_lat' -l wait -d 'client: try so long to connect while nobody listens' -r
+complete -c verbena -n '__verbena_at perf write_lat' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf write_lat' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at perf write_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf write_lat' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at perf write_bw' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at perf write_bw' -s i -l ib-port -d 'port of the adapter' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s x -l gid-index -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s s -l size -d 'size of messages' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s a -l all -d 'sizes 2, 4, … 2^23'
+complete -c verbena -n '__verbena_at perf write_bw' -s n -l iters -d 'messages of each queue pair' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s D -l duration -d 'end the test after this time instead' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s f -l margin -d 'with -D: begin and end that are not measured' -r
+complete -c verbena -n '__verbena_at perf write_bw' -l warmup -d 'messages before the measurement' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s t -l tx-depth -d 'send queue' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s c -l connection -d 'RC or UC' -r -f -a 'RC UC'
+complete -c verbena -n '__verbena_at perf write_bw' -s m -l mtu -d 'path MTU' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s I -l inline_size -d 'largest message that is inline' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s e -l events -d 'sleep until a completion makes an event'
+complete -c verbena -n '__verbena_at perf write_bw' -s q -l qp -d 'queue pairs' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s l -l post_list -d 'work requests that are posted together' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s b -l bidirectional -d 'both ends send; the columns are the sum'
+complete -c verbena -n '__verbena_at perf write_bw' -s Q -l cq-mod -d 'one of so many requests makes a completion' -r
+complete -c verbena -n '__verbena_at perf write_bw' -l report_gbits -d 'Gb/sec instead of MiB/sec'
+complete -c verbena -n '__verbena_at perf write_bw' -s w -l limit_bw -d 'fail below this average bandwidth, in the unit of the report' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s y -l limit_msgrate -d 'fail below this message rate, Mpps' -r
+complete -c verbena -n '__verbena_at perf write_bw' -l rate -d 'each sender sends at this rate' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s S -l sl -d 'service level' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
+complete -c verbena -n '__verbena_at perf write_bw' -l wait -d 'client: try so long to connect while nobody listens' -r
+complete -c verbena -n '__verbena_at perf write_bw' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf write_bw' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at perf write_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf write_bw' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at perf read_lat' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at perf read_lat' -s i -l ib-port -d 'port of the adapter' -r
+complete -c verbena -n '__verbena_at perf read_lat' -s x -l gid-index -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at perf read_lat' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at perf read_lat' -s s -l size -d 'size of messages' -r
+complete -c verbena -n '__verbena_at perf read_lat' -s a -l all -d 'sizes 2, 4, … 2^23'
+complete -c verbena -n '__verbena_at perf read_lat' -s n -l iters -d 'messages' -r
+complete -c verbena -n '__verbena_at perf read_lat' -s D -l duration -d 'end the test after this time instead' -r
+complete -c verbena -n '__verbena_at perf read_lat' -s f -l margin -d 'with -D: begin and end that are not measured' -r
+complete -c verbena -n '__verbena_at perf read_lat' -l warmup -d 'messages before the measurement' -r
+complete -c verbena -n '__verbena_at perf read_lat' -s t -l tx-depth -d 'send queue, used with --rate' -r
+complete -c verbena -n '__verbena_at perf read_lat' -s c -l connection -d 'RC' -r -f -a 'RC'
+complete -c verbena -n '__verbena_at perf read_lat' -s m -l mtu -d 'path MTU' -r
+complete -c verbena -n '__verbena_at perf read_lat' -s o -l outs -d 'outstanding requests' -r
+complete -c verbena -n '__verbena_at perf read_lat' -s e -l events -d 'sleep until a completion makes an event'
+complete -c verbena -n '__verbena_at perf read_lat' -s y -l limit_msgrate -d 'fail below this rate, Mpps' -r
+complete -c verbena -n '__verbena_at perf read_lat' -l limit -d 'fail above: min, avg, stdev, max, p10 to p99.999' -r
+complete -c verbena -n '__verbena_at perf read_lat' -l limit_lost -d 'fail if more messages are lost (UC, UD)' -r
+complete -c verbena -n '__verbena_at perf read_lat' -l rate -d 'open loop: send at this rate, and count latency from the intended send time' -r
+complete -c verbena -n '__verbena_at perf read_lat' -s S -l sl -d 'service level' -r
+complete -c verbena -n '__verbena_at perf read_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
+complete -c verbena -n '__verbena_at perf read_lat' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
+complete -c verbena -n '__verbena_at perf read_lat' -l wait -d 'client: try so long to connect while nobody listens' -r
+complete -c verbena -n '__verbena_at perf read_lat' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf read_lat' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at perf read_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf read_lat' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at perf read_bw' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at perf read_bw' -s i -l ib-port -d 'port of the adapter' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s x -l gid-index -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s s -l size -d 'size of messages' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s a -l all -d 'sizes 2, 4, … 2^23'
+complete -c verbena -n '__verbena_at perf read_bw' -s n -l iters -d 'messages of each queue pair' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s D -l duration -d 'end the test after this time instead' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s f -l margin -d 'with -D: begin and end that are not measured' -r
+complete -c verbena -n '__verbena_at perf read_bw' -l warmup -d 'messages before the measurement' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s t -l tx-depth -d 'send queue' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s c -l connection -d 'RC' -r -f -a 'RC'
+complete -c verbena -n '__verbena_at perf read_bw' -s m -l mtu -d 'path MTU' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s o -l outs -d 'outstanding requests' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s e -l events -d 'sleep until a completion makes an event'
+complete -c verbena -n '__verbena_at perf read_bw' -s q -l qp -d 'queue pairs' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s l -l post_list -d 'work requests that are posted together' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s b -l bidirectional -d 'both ends send; the columns are the sum'
+complete -c verbena -n '__verbena_at perf read_bw' -s Q -l cq-mod -d 'one of so many requests makes a completion' -r
+complete -c verbena -n '__verbena_at perf read_bw' -l report_gbits -d 'Gb/sec instead of MiB/sec'
+complete -c verbena -n '__verbena_at perf read_bw' -s w -l limit_bw -d 'fail below this average bandwidth, in the unit of the report' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s y -l limit_msgrate -d 'fail below this message rate, Mpps' -r
+complete -c verbena -n '__verbena_at perf read_bw' -l rate -d 'each sender sends at this rate' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s S -l sl -d 'service level' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
+complete -c verbena -n '__verbena_at perf read_bw' -l wait -d 'client: try so long to connect while nobody listens' -r
+complete -c verbena -n '__verbena_at perf read_bw' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf read_bw' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at perf read_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf read_bw' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at perf atomic_lat' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at perf atomic_lat' -s i -l ib-port -d 'port of the adapter' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -s x -l gid-index -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -s n -l iters -d 'messages' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -s D -l duration -d 'end the test after this time instead' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -s f -l margin -d 'with -D: begin and end that are not measured' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -l warmup -d 'messages before the measurement' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -s t -l tx-depth -d 'send queue, used with --rate' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -s c -l connection -d 'RC' -r -f -a 'RC'
+complete -c verbena -n '__verbena_at perf atomic_lat' -s m -l mtu -d 'path MTU' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -s o -l outs -d 'outstanding requests' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -s A -l atomic_type -d 'FETCH_AND_ADD or CMP_AND_SWAP' -r -f -a 'FETCH_AND_ADD CMP_AND_SWAP'
+complete -c verbena -n '__verbena_at perf atomic_lat' -s e -l events -d 'sleep until a completion makes an event'
+complete -c verbena -n '__verbena_at perf atomic_lat' -s y -l limit_msgrate -d 'fail below this rate, Mpps' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -l limit -d 'fail above: min, avg, stdev, max, p10 to p99.999' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -l limit_lost -d 'fail if more messages are lost (UC, UD)' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -l rate -d 'open loop: send at this rate, and count latency from the intended send time' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -s S -l sl -d 'service level' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
+complete -c verbena -n '__verbena_at perf atomic_lat' -l wait -d 'client: try so long to connect while nobody listens' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at perf atomic_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf atomic_lat' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at perf atomic_bw' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at perf atomic_bw' -s i -l ib-port -d 'port of the adapter' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s x -l gid-index -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s n -l iters -d 'messages of each queue pair' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s D -l duration -d 'end the test after this time instead' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s f -l margin -d 'with -D: begin and end that are not measured' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -l warmup -d 'messages before the measurement' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s t -l tx-depth -d 'send queue' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s c -l connection -d 'RC' -r -f -a 'RC'
+complete -c verbena -n '__verbena_at perf atomic_bw' -s m -l mtu -d 'path MTU' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s o -l outs -d 'outstanding requests' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s A -l atomic_type -d 'FETCH_AND_ADD or CMP_AND_SWAP' -r -f -a 'FETCH_AND_ADD CMP_AND_SWAP'
+complete -c verbena -n '__verbena_at perf atomic_bw' -s e -l events -d 'sleep until a completion makes an event'
+complete -c verbena -n '__verbena_at perf atomic_bw' -s q -l qp -d 'queue pairs' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s l -l post_list -d 'work requests that are posted together' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s b -l bidirectional -d 'both ends send; the columns are the sum'
+complete -c verbena -n '__verbena_at perf atomic_bw' -s Q -l cq-mod -d 'one of so many requests makes a completion' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -l report_gbits -d 'Gb/sec instead of MiB/sec'
+complete -c verbena -n '__verbena_at perf atomic_bw' -s w -l limit_bw -d 'fail below this average bandwidth, in the unit of the report' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s y -l limit_msgrate -d 'fail below this message rate, Mpps' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -l rate -d 'each sender sends at this rate' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s S -l sl -d 'service level' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
+complete -c verbena -n '__verbena_at perf atomic_bw' -l wait -d 'client: try so long to connect while nobody listens' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at perf atomic_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf atomic_bw' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at rc_pingpong' -s p -l port -d 'TCP port to listen on or connect to' -r
+complete -c verbena -n '__verbena_at rc_pingpong' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at rc_pingpong' -s i -l ib-port -d 'port of the adapter' -r
+complete -c verbena -n '__verbena_at rc_pingpong' -s s -l size -d 'size of each message' -r
+complete -c verbena -n '__verbena_at rc_pingpong' -s m -l mtu -d 'path MTU' -r
+complete -c verbena -n '__verbena_at rc_pingpong' -s r -l rx-depth -d 'receives that are posted at a time' -r
+complete -c verbena -n '__verbena_at rc_pingpong' -s n -l iters -d 'exchanges' -r
+complete -c verbena -n '__verbena_at rc_pingpong' -s l -l sl -d 'service level' -r
+complete -c verbena -n '__verbena_at rc_pingpong' -s e -l events -d 'sleep until a completion makes an event'
+complete -c verbena -n '__verbena_at rc_pingpong' -s g -l gid-idx -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at rc_pingpong' -s c -l chk -d 'check what arrived; exit code 1 if it is wrong'
+complete -c verbena -n '__verbena_at rc_pingpong' -l wait -d 'client: try so long to connect while nobody listens' -r
+complete -c verbena -n '__verbena_at rc_pingpong' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at rc_pingpong' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at rc_pingpong' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at uc_pingpong' -s p -l port -d 'TCP port to listen on or connect to' -r
+complete -c verbena -n '__verbena_at uc_pingpong' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at uc_pingpong' -s i -l ib-port -d 'port of the adapter' -r
+complete -c verbena -n '__verbena_at uc_pingpong' -s s -l size -d 'size of each message' -r
+complete -c verbena -n '__verbena_at uc_pingpong' -s m -l mtu -d 'path MTU' -r
+complete -c verbena -n '__verbena_at uc_pingpong' -s r -l rx-depth -d 'receives that are posted at a time' -r
+complete -c verbena -n '__verbena_at uc_pingpong' -s n -l iters -d 'exchanges' -r
+complete -c verbena -n '__verbena_at uc_pingpong' -s l -l sl -d 'service level' -r
+complete -c verbena -n '__verbena_at uc_pingpong' -s e -l events -d 'sleep until a completion makes an event'
+complete -c verbena -n '__verbena_at uc_pingpong' -s g -l gid-idx -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at uc_pingpong' -s c -l chk -d 'check what arrived; exit code 1 if it is wrong'
+complete -c verbena -n '__verbena_at uc_pingpong' -l wait -d 'client: try so long to connect while nobody listens' -r
+complete -c verbena -n '__verbena_at uc_pingpong' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at uc_pingpong' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at uc_pingpong' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at ud_pingpong' -s p -l port -d 'TCP port to listen on or connect to' -r
+complete -c verbena -n '__verbena_at ud_pingpong' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at ud_pingpong' -s i -l ib-port -d 'port of the adapter' -r
+complete -c verbena -n '__verbena_at ud_pingpong' -s s -l size -d 'size of each message' -r
+complete -c verbena -n '__verbena_at ud_pingpong' -s r -l rx-depth -d 'receives that are posted at a time' -r
+complete -c verbena -n '__verbena_at ud_pingpong' -s n -l iters -d 'exchanges' -r
+complete -c verbena -n '__verbena_at ud_pingpong' -s l -l sl -d 'service level' -r
+complete -c verbena -n '__verbena_at ud_pingpong' -s e -l events -d 'sleep until a completion makes an event'
+complete -c verbena -n '__verbena_at ud_pingpong' -s g -l gid-idx -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at ud_pingpong' -s c -l chk -d 'check what arrived; exit code 1 if it is wrong'
+complete -c verbena -n '__verbena_at ud_pingpong' -l wait -d 'client: try so long to connect while nobody listens' -r
+complete -c verbena -n '__verbena_at ud_pingpong' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at ud_pingpong' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at ud_pingpong' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at srq_pingpong' -s p -l port -d 'TCP port to listen on or connect to' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at srq_pingpong' -s i -l ib-port -d 'port of the adapter' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -s s -l size -d 'size of each message' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -s m -l mtu -d 'path MTU' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -s q -l num-qp -d 'queue pairs, at most 255' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -s r -l rx-depth -d 'receives that are posted at a time' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -s n -l iters -d 'exchanges' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -s l -l sl -d 'service level' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -s e -l events -d 'sleep until a completion makes an event'
+complete -c verbena -n '__verbena_at srq_pingpong' -s g -l gid-idx -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -s c -l chk -d 'check what arrived; exit code 1 if it is wrong'
+complete -c verbena -n '__verbena_at srq_pingpong' -l wait -d 'client: try so long to connect while nobody listens' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at srq_pingpong' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at rping' -s s -d 'be the server'
+complete -c verbena -n '__verbena_at rping' -s c -d 'be the client'
+complete -c verbena -n '__verbena_at rping' -s a -d 'the server\'s address or name; without it a server listens on all addresses' -r
+complete -c verbena -n '__verbena_at rping' -s I -d 'client: its own address' -r
+complete -c verbena -n '__verbena_at rping' -s p -d 'port' -r
+complete -c verbena -n '__verbena_at rping' -s C -d 'client: pings; 0 goes on until Ctrl-C' -r
+complete -c verbena -n '__verbena_at rping' -s S -d 'size of the buffer, 26 to 65535' -r
+complete -c verbena -n '__verbena_at rping' -s v -d 'show the data of each ping'
+complete -c verbena -n '__verbena_at rping' -s V -d 'client: check the data of each ping; exit code 1 if it is wrong'
+complete -c verbena -n '__verbena_at rping' -s d -d 'show what happens underneath'
+complete -c verbena -n '__verbena_at rping' -s P -d 'server: go on for other clients, also several at a time, until Ctrl-C'
+complete -c verbena -n '__verbena_at rping' -s q -d 'make and move the queue pair in the program instead of in the RDMA CM'
+complete -c verbena -n '__verbena_at rping' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at rping' -l wait -d 'client: try so long while nobody listens' -r
+complete -c verbena -n '__verbena_at rping' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at rping' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at rping' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at ucmatose' -s s -d 'be the client of the server with this address or name' -r
+complete -c verbena -n '__verbena_at ucmatose' -s b -d 'own address or name to bind to' -r
+complete -c verbena -n '__verbena_at ucmatose' -s c -d 'connections' -r
+complete -c verbena -n '__verbena_at ucmatose' -s C -d 'messages on each connection' -r
+complete -c verbena -n '__verbena_at ucmatose' -s S -d 'size of each message' -r
+complete -c verbena -n '__verbena_at ucmatose' -s f -d 'what -s and -b are: name, ip, ipv6 or gid' -r -f -a 'name ip ipv6 gid'
+complete -c verbena -n '__verbena_at ucmatose' -s P -d 'port space: tcp or ib' -r -f -a 'tcp ib'
+complete -c verbena -n '__verbena_at ucmatose' -s p -d 'port' -r
+complete -c verbena -n '__verbena_at ucmatose' -s t -d 'type of service, 0 to 255' -r
+complete -c verbena -n '__verbena_at ucmatose' -s a -d 'local ACK timeout, 4.096 µs · 2^code' -r
+complete -c verbena -n '__verbena_at ucmatose' -s m -d 'move all ids to another event channel before they disconnect'
+complete -c verbena -n '__verbena_at ucmatose' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at ucmatose' -l wait -d 'client: try so long while nobody listens' -r
+complete -c verbena -n '__verbena_at ucmatose' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at ucmatose' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at ucmatose' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at udaddy' -s s -d 'be the client of the server with this address or name' -r
+complete -c verbena -n '__verbena_at udaddy' -s b -d 'own address or name to bind to' -r
+complete -c verbena -n '__verbena_at udaddy' -s c -d 'connections' -r
+complete -c verbena -n '__verbena_at udaddy' -s C -d 'messages on each connection' -r
+complete -c verbena -n '__verbena_at udaddy' -s S -d 'size of each message' -r
+complete -c verbena -n '__verbena_at udaddy' -s f -d 'what -s and -b are: name, ip, ipv6 or gid' -r -f -a 'name ip ipv6 gid'
+complete -c verbena -n '__verbena_at udaddy' -s P -d 'port space: udp or ipoib' -r -f -a 'udp ipoib'
+complete -c verbena -n '__verbena_at udaddy' -s p -d 'port space by its number: 0x111 for UDP, 0x2 for IPoIB' -r
+complete -c verbena -n '__verbena_at udaddy' -s t -d 'type of service, 0 to 255' -r
+complete -c verbena -n '__verbena_at udaddy' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at udaddy' -l wait -d 'client: try so long while nobody listens' -r
+complete -c verbena -n '__verbena_at udaddy' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at udaddy' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at udaddy' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at mckey' -s m -d 'IP address of the group' -r
+complete -c verbena -n '__verbena_at mckey' -s M -d 'GID of the group, instead of -m; needs -b' -r
+complete -c verbena -n '__verbena_at mckey' -s s -d 'send to the group'
+complete -c verbena -n '__verbena_at mckey' -s b -d 'own address or name to bind to' -r
+complete -c verbena -n '__verbena_at mckey' -s c -d 'connections' -r
+complete -c verbena -n '__verbena_at mckey' -s C -d 'messages on each connection' -r
+complete -c verbena -n '__verbena_at mckey' -s S -d 'size of each message' -r
+complete -c verbena -n '__verbena_at mckey' -s p -d 'port space by its number: 0x111 for UDP, 0x2 for IPoIB' -r
+complete -c verbena -n '__verbena_at mckey' -s o -d 'join to send only'
+complete -c verbena -n '__verbena_at mckey' -l settle -d 'wait so long after joining' -r
+complete -c verbena -n '__verbena_at mckey' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at mckey' -l wait -d 'client: try so long while nobody listens' -r
+complete -c verbena -n '__verbena_at mckey' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at mckey' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at mckey' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at cmtime' -s s -d 'be the client of the server with this address or name' -r
+complete -c verbena -n '__verbena_at cmtime' -s b -d 'own address or name to bind to' -r
+complete -c verbena -n '__verbena_at cmtime' -s c -d 'connections' -r
+complete -c verbena -n '__verbena_at cmtime' -s p -d 'port' -r
+complete -c verbena -n '__verbena_at cmtime' -s r -d 'how often an address or route is resolved again' -r
+complete -c verbena -n '__verbena_at cmtime' -s t -d 'how long resolving one may take' -r
+complete -c verbena -n '__verbena_at cmtime' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at cmtime' -l wait -d 'client: try so long while nobody listens' -r
+complete -c verbena -n '__verbena_at cmtime' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at cmtime' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at cmtime' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at rstream' -s s -d 'be the client of the server with this address or name' -r
+complete -c verbena -n '__verbena_at rstream' -s b -d 'own address or name to bind to' -r
+complete -c verbena -n '__verbena_at rstream' -s f -d 'what -s and -b are: name, ip, ipv6 or gid' -r -f -a 'name ip ipv6 gid'
+complete -c verbena -n '__verbena_at rstream' -s B -d 'size of the send and receive buffer' -r
+complete -c verbena -n '__verbena_at rstream' -s i -d 'messages up to this size go inside a work request in latency tests' -r
+complete -c verbena -n '__verbena_at rstream' -s I -d 'iterations of one test of your own' -r
+complete -c verbena -n '__verbena_at rstream' -s C -d 'messages each way in an iteration of it' -r
+complete -c verbena -n '__verbena_at rstream' -s S -d 'size of its messages, or "all" for tests of all sizes' -r
+complete -c verbena -n '__verbena_at rstream' -s p -d 'port' -r
+complete -c verbena -n '__verbena_at rstream' -s k -d 'keepalives after so long a silence' -r
+complete -c verbena -n '__verbena_at rstream' -s T -d 'what and how to test, see below; may be repeated' -r
+complete -c verbena -n '__verbena_at rstream' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at rstream' -l wait -d 'client: try so long while nobody listens' -r
+complete -c verbena -n '__verbena_at rstream' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at rstream' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at rstream' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at riostream' -s s -d 'be the client of the server with this address or name' -r
+complete -c verbena -n '__verbena_at riostream' -s b -d 'own address or name to bind to' -r
+complete -c verbena -n '__verbena_at riostream' -s f -d 'what -s and -b are: name, ip, ipv6 or gid' -r -f -a 'name ip ipv6 gid'
+complete -c verbena -n '__verbena_at riostream' -s B -d 'size of the send and receive buffer' -r
+complete -c verbena -n '__verbena_at riostream' -s i -d 'messages up to this size go inside a work request in latency tests' -r
+complete -c verbena -n '__verbena_at riostream' -s I -d 'iterations of one test of your own' -r
+complete -c verbena -n '__verbena_at riostream' -s C -d 'messages each way in an iteration of it' -r
+complete -c verbena -n '__verbena_at riostream' -s S -d 'size of its messages, or "all" for tests of all sizes' -r
+complete -c verbena -n '__verbena_at riostream' -s p -d 'port' -r
+complete -c verbena -n '__verbena_at riostream' -s T -d 'what and how to test, see below; may be repeated' -r
+complete -c verbena -n '__verbena_at riostream' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at riostream' -l wait -d 'client: try so long while nobody listens' -r
+complete -c verbena -n '__verbena_at riostream' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at riostream' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at riostream' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at rcopy' -s p -d 'port' -r
+complete -c verbena -n '__verbena_at rcopy' -l dir -d 'server: write below this directory only' -r -f -a '(__fish_complete_directories)'
+complete -c verbena -n '__verbena_at rcopy' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at rcopy' -l wait -d 'client: try so long while nobody listens' -r
+complete -c verbena -n '__verbena_at rcopy' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at rcopy' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at rcopy' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at rcopy' -F
+complete -c verbena -n '__verbena_at udpong' -s s -d 'be the client of the server with this address or name' -r
+complete -c verbena -n '__verbena_at udpong' -s b -d 'own address or name to bind to' -r
+complete -c verbena -n '__verbena_at udpong' -s B -d 'size of the send and receive buffer' -r
+complete -c verbena -n '__verbena_at udpong' -s C -d 'datagrams of one test of your own' -r
+complete -c verbena -n '__verbena_at udpong' -s S -d 'size of its datagrams, 16 to 2056' -r
+complete -c verbena -n '__verbena_at udpong' -s p -d 'port' -r
+complete -c verbena -n '__verbena_at udpong' -s T -d 'what and how to test, see below; may be repeated' -r
+complete -c verbena -n '__verbena_at udpong' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at udpong' -l wait -d 'client: try so long while nobody listens' -r
+complete -c verbena -n '__verbena_at udpong' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at udpong' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at udpong' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at devices' -l counters -d 'messages, errors and drops of each adapter, also of those in other processes'
+complete -c verbena -n '__verbena_at devices' -l json -d 'print one JSON document'
+complete -c verbena -n '__verbena_at devices' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at devinfo' -s d -l ib-dev -d 'the same, as ibv_devinfo takes it' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at devinfo' -s i -l ib-port -d 'only this port' -r
+complete -c verbena -n '__verbena_at devinfo' -s l -l list -d 'only the names'
+complete -c verbena -n '__verbena_at devinfo' -s v -l verbose -d 'all attributes, and the GID and P_Key tables'
+complete -c verbena -n '__verbena_at devinfo' -l json -d 'print one JSON document with all attributes'
+complete -c verbena -n '__verbena_at devinfo' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at devinfo' -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at completion' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at completion' -f -a 'bash zsh fish'

@@ -1,0 +1,816 @@
+#compdef verbena
+# zsh completion for verbena. Made by `npm run docs` from the options of the commands.
+
+_verbena_devices() {
+  local -a names
+  names=(${(f)"$(verbena devices 2> /dev/null | tail -n +2 | cut -d ' ' -f 1)"})
+  compadd -a names
+}
+
+_verbena() {
+  local state line
+  _arguments -C \
+    '(-V --version)'{-V,--version}'[print the version]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:command:->command' '*::argument:->argument'
+  case $state in
+    command)
+      local -a commands=(
+      'start:measure with good defaults in under a minute, then write the report'
+      'bench:measure\: one-way latency, throughput, or rsockets beside TCP'
+      'report:make a report from saved results'
+      'trace:look at captures of RDMA traffic\: check, show, info, convert'
+      'perf:perftest\: bandwidth and latency between two processes'
+      'rc_pingpong:ibv_rc_pingpong\: messages to and fro, RC'
+      'uc_pingpong:ibv_uc_pingpong\: the same, UC'
+      'ud_pingpong:ibv_ud_pingpong\: the same, UD'
+      'srq_pingpong:ibv_srq_pingpong\: many RC queue pairs, one receive queue'
+      'rping:rping\: RDMA READ and WRITE to and fro, RDMA CM'
+      'ucmatose:ucmatose\: messages on RC connections, RDMA CM'
+      'udaddy:udaddy\: datagrams, RDMA CM'
+      'mckey:mckey\: datagrams to a multicast group, RDMA CM'
+      'cmtime:cmtime\: how long connections of the RDMA CM take'
+      'rstream:rstream\: streams over rsockets, or kernel TCP'
+      'riostream:riostream\: writes into mapped memory over rsockets'
+      'rcopy:rcopy\: files over rsockets'
+      'udpong:udpong\: datagrams over rsockets, or kernel UDP'
+      'devices:list the adapters of this host'
+      'devinfo:show what an adapter can do'
+      'completion:print the completion script of bash, zsh or fish'
+      )
+      _describe command commands ;;
+    argument)
+      case $line[1] in
+        start) _verbena_start ;;
+        bench) _verbena_bench ;;
+        report) _verbena_report ;;
+        trace) _verbena_trace ;;
+        perf) _verbena_perf ;;
+        rc_pingpong) _verbena_rc_pingpong ;;
+        uc_pingpong) _verbena_uc_pingpong ;;
+        ud_pingpong) _verbena_ud_pingpong ;;
+        srq_pingpong) _verbena_srq_pingpong ;;
+        rping) _verbena_rping ;;
+        ucmatose) _verbena_ucmatose ;;
+        udaddy) _verbena_udaddy ;;
+        mckey) _verbena_mckey ;;
+        cmtime) _verbena_cmtime ;;
+        rstream) _verbena_rstream ;;
+        riostream) _verbena_riostream ;;
+        rcopy) _verbena_rcopy ;;
+        udpong) _verbena_udpong ;;
+        devices) _verbena_devices ;;
+        devinfo) _verbena_devinfo ;;
+        completion) _verbena_completion ;;
+      esac ;;
+  esac
+}
+
+_verbena_start() {
+  _arguments -s \
+    --repeat'[measure every combination so many times]:times:' \
+    --seed'[for the payload behind the stamp and the order of the sets]:number:' \
+    --out'[where results and report are kept]:dir:_files -/' \
+    --open'[open the report in the browser]::yes|no:_values -s , value yes no' \
+    --json'[print one JSON document on stdout and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_bench() {
+  local state line
+  _arguments -C \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:command:->command' '*::argument:->argument'
+  case $state in
+    command)
+      local -a commands=(
+      'latency:one-way latency of messages'
+      'throughput:messages and bytes per second of the tutorial’s techniques'
+      'rsocket:rsockets beside TCP of the kernel\: TCP_RR and TCP_STREAM'
+      )
+      _describe command commands ;;
+    argument)
+      case $line[1] in
+        latency) _verbena_bench_latency ;;
+        throughput) _verbena_bench_throughput ;;
+        rsocket) _verbena_bench_rsocket ;;
+      esac ;;
+  esac
+}
+
+_verbena_bench_latency() {
+  _arguments -s \
+    --device'[sending and receiving adapter; a single one is paired with its neighbour]:names:_verbena_devices' \
+    --service'[service type\: RC, UC, UD]:types:_values -s , value RC UC UD' \
+    --op'[operation\: send-imm, write-imm (UD has only send-imm)]:operations:_values -s , value send-imm write-imm' \
+    --size'[message size\: 8, 16, 32, … 32768 (UD up to the MTU)]:bytes:' \
+    --poll'[how the receiver waits\: busy, event]:modes:_values -s , value busy event' \
+    --poll-comp'[how the sender waits for completions\: busy, event]:modes:_values -s , value busy event' \
+    --inline'[copy the payload into the work request when it is posted]::on|off:_values -s , value on off' \
+    --unsignaled'[no completions for sends, but the few that drain the send queue\: no t_comp]::on|off:_values -s , value on off' \
+    --burst'[messages of one test\: 1 to 8192]:messages:' \
+    --pause'[nanoseconds between posts; 0 posts as fast as it goes]:ns:' \
+    --stamp'[what the payload tells\: submit (when it was posted), send (when the adapter read it)]:moments:_values -s , value submit send' \
+    --engine'[who carries requests out\: poster (the posting thread), thread (one that plays the adapter)]:engines:_values -s , value poster thread' \
+    --pin'[cores of the sender, receiver, engine and stamping thread]:cores:_values -s , value auto' \
+    --repeat'[measure every combination so many times]:times:' \
+    --seed'[for the payload behind the stamp and the order of the sets]:number:' \
+    --warmup'[messages before each burst that are not counted]:messages:' \
+    --out'[where results are kept]:dir:_files -/' \
+    --json'[print one JSON document on stdout and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_bench_throughput() {
+  _arguments -s \
+    --device'[client'\''s and server'\''s adapter; a single one is paired with its neighbour]:names:_verbena_devices' \
+    --technique'[technique\: send-recv, write, write-unsignaled, write-inline, write-batch, srq, write-imm]:names:_values -s , value send-recv write write-unsignaled write-inline write-batch srq write-imm' \
+    --service'[service type\: RC, UC, UD (UD has only send-recv)]:types:_values -s , value RC UC UD' \
+    --concurrent'[messages under way\: 1 to 4096]:messages:' \
+    --batch'[linked work requests of one post, for write-batch]:requests:' \
+    --size'[message size\: 1 to 1048576]:bytes:' \
+    --qps'[queue pairs at each end, for srq and write-imm]:pairs:' \
+    --engine'[who carries requests out\: poster (the posting thread), thread (one that plays the adapter)]:engines:_values -s , value poster thread' \
+    --pin'[cores of the client, the server and their engine threads]:cores:_values -s , value auto' \
+    --seconds'[time of each measurement]:time:' \
+    --messages'[end a measurement after so many messages]:number:' \
+    --warmup'[messages before each measurement that are not counted]:messages:' \
+    --repeat'[measure every combination so many times]:times:' \
+    --seed'[for the order of the sets]:number:' \
+    --out'[where results are kept]:dir:_files -/' \
+    --json'[print one JSON document on stdout and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_bench_rsocket() {
+  _arguments -s \
+    --test'[test\: rr (TCP_RR), stream (TCP_STREAM)]:tests:_values -s , value rr stream' \
+    --transport'[what the sockets are\: rsocket, tcp (of the kernel, on loopback)]:transports:_values -s , value rsocket tcp' \
+    --device'[rsockets\: the client'\''s and the server'\''s adapter; a single one is paired with its neighbour]:names:_verbena_devices' \
+    --size'[message size\: 1 to 16777216]:bytes:' \
+    --poll'[waiting\: event (sleep, as netperf and librdmacm do) or busy (poll without end)]:modes:_values -s , value busy event' \
+    --buffer'[send and receive buffer of both kinds of sockets; 0 leaves each its own]:bytes:' \
+    --extensions'[rsockets\: what two Verbena ends do better than version 1; off\: as with a peer of librdmacm]::on|off:_values -s , value on off' \
+    --direct'[rsockets\: send from memory of the adapter, which is not copied first (blocking sends of 4 KiB or more)]::on|off:_values -s , value on off' \
+    --pin'[cores of the client and the server]:cores:_values -s , value auto' \
+    --seconds'[time of each measurement]:time:' \
+    --warmup'[time before each measurement that is not counted]:seconds:' \
+    --repeat'[measure every combination so many times]:times:' \
+    --seed'[for the order of the sets]:number:' \
+    --profile'[also sample where the time goes]::sizes:' \
+    --out'[where results are kept]:dir:_files -/' \
+    --json'[print one JSON document on stdout and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_report() {
+  _arguments -s \
+    --out'[where the report goes]:dir:_files -/' \
+    --over'[the setting on the horizontal axis of the median chart]:setting:' \
+    --range'[upper limit of the histograms]:ns:' \
+    --title'[title of the page]:text:' \
+    --open'[open it in the browser]::yes|no:_values -s , value yes no' \
+    --json'[print the paths of the files as one JSON document]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '*:dirs:_files -/'
+}
+
+_verbena_trace() {
+  local state line
+  _arguments -C \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:command:->command' '*::argument:->argument'
+  case $state in
+    command)
+      local -a commands=(
+      'check:ICRC, lengths and headers of every packet'
+      'show:a line for each packet, with what it means in its connection'
+      'info:the conversations\: messages, losses, NAKs, latencies'
+      'convert:write the packets, or some of them, in another format'
+      )
+      _describe command commands ;;
+    argument)
+      case $line[1] in
+        check) _verbena_trace_check ;;
+        show) _verbena_trace_show ;;
+        info) _verbena_trace_info ;;
+        convert) _verbena_trace_convert ;;
+      esac ;;
+  esac
+}
+
+_verbena_trace_check() {
+  _arguments -s \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
+    --no-icrc'[leave the ICRC out\: lengths and headers only]' \
+    --json'[print one JSON document]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:file:_files'
+}
+
+_verbena_trace_show() {
+  _arguments -s \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
+    '(-f --filter)'{-f,--filter}'[only packets for which this is true]:expr:' \
+    '(-n --limit)'{-n,--limit}'[end after so many packets]:count:' \
+    '(-t --time)'{-t,--time}'[when packets were captured, as below]:format:' \
+    '(-V --verbose)'{-V,--verbose}'[show every header field by field, with what the analysis says]' \
+    '(-x --hex)'{-x,--hex}'[show the bytes of each packet]' \
+    --json'[print a JSON object for each packet, one on each line]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:file:_files'
+}
+
+_verbena_trace_info() {
+  _arguments -s \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
+    --top'[show so many conversations, those with most packets first]:count:' \
+    --json'[print one JSON document, with all conversations]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:file:_files'
+}
+
+_verbena_trace_convert() {
+  _arguments -s \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
+    --format'[format of the output]:name:_values -s , value pcap pcapng' \
+    --micro'[pcap with microseconds instead of nanoseconds, for old readers]' \
+    '(-f --filter)'{-f,--filter}'[only packets for which this is true\: see verbena trace show --help]:expr:' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:in:_files' \
+    '2:out:_files'
+}
+
+_verbena_perf() {
+  local state line
+  _arguments -C \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:command:->command' '*::argument:->argument'
+  case $state in
+    command)
+      local -a commands=(
+      'send_lat:half the round trip of SEND'
+      'send_bw:bandwidth and message rate of SEND'
+      'write_lat:half the round trip of RDMA WRITE'
+      'write_bw:bandwidth and message rate of RDMA WRITE'
+      'read_lat:time to completion of RDMA READ'
+      'read_bw:bandwidth and message rate of RDMA READ'
+      'atomic_lat:time to completion of atomics'
+      'atomic_bw:bandwidth and message rate of atomics'
+      )
+      _describe command commands ;;
+    argument)
+      case $line[1] in
+        send_lat) _verbena_perf_send_lat ;;
+        send_bw) _verbena_perf_send_bw ;;
+        write_lat) _verbena_perf_write_lat ;;
+        write_bw) _verbena_perf_write_bw ;;
+        read_lat) _verbena_perf_read_lat ;;
+        read_bw) _verbena_perf_read_bw ;;
+        atomic_lat) _verbena_perf_atomic_lat ;;
+        atomic_bw) _verbena_perf_atomic_bw ;;
+      esac ;;
+  esac
+}
+
+_verbena_perf_send_lat() {
+  _arguments -s \
+    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
+    '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
+    '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    '(-s --size)'{-s,--size}'[size of messages]:bytes:' \
+    '(-a --all)'{-a,--all}'[sizes 2, 4, … 2^23]' \
+    '(-n --iters)'{-n,--iters}'[messages]:number:' \
+    '(-D --duration)'{-D,--duration}'[end the test after this time instead]:seconds:' \
+    '(-f --margin)'{-f,--margin}'[with -D\: begin and end that are not measured]:seconds:' \
+    --warmup'[messages before the measurement]:number:' \
+    '(-t --tx-depth)'{-t,--tx-depth}'[send queue, used with --rate]:number:' \
+    '(-r --rx-depth)'{-r,--rx-depth}'[receive queue]:number:' \
+    '(-c --connection)'{-c,--connection}'[RC, UC or UD]:type:_values -s , value RC UC UD' \
+    '(-m --mtu)'{-m,--mtu}'[path MTU]:bytes:' \
+    '(-I --inline_size)'{-I,--inline_size}'[largest message that is inline]:bytes:' \
+    '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
+    '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this rate, Mpps]:value:' \
+    --limit'[fail above\: min, avg, stdev, max, p10 to p99.999]:name=usec,…:' \
+    --limit_lost'[fail if more messages are lost (UC, UD)]:number:' \
+    --rate'[open loop\: send at this rate, and count latency from the intended send time]:messages/s:' \
+    '(-S --sl)'{-S,--sl}'[service level]:level:' \
+    '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
+    '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
+    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1::host:'
+}
+
+_verbena_perf_send_bw() {
+  _arguments -s \
+    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
+    '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
+    '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    '(-s --size)'{-s,--size}'[size of messages]:bytes:' \
+    '(-a --all)'{-a,--all}'[sizes 2, 4, … 2^23]' \
+    '(-n --iters)'{-n,--iters}'[messages of each queue pair]:number:' \
+    '(-D --duration)'{-D,--duration}'[end the test after this time instead]:seconds:' \
+    '(-f --margin)'{-f,--margin}'[with -D\: begin and end that are not measured]:seconds:' \
+    --warmup'[messages before the measurement]:number:' \
+    '(-t --tx-depth)'{-t,--tx-depth}'[send queue]:number:' \
+    '(-r --rx-depth)'{-r,--rx-depth}'[receive queue]:number:' \
+    '(-c --connection)'{-c,--connection}'[RC, UC or UD]:type:_values -s , value RC UC UD' \
+    '(-m --mtu)'{-m,--mtu}'[path MTU]:bytes:' \
+    '(-I --inline_size)'{-I,--inline_size}'[largest message that is inline]:bytes:' \
+    '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
+    '(-q --qp)'{-q,--qp}'[queue pairs]:number:' \
+    '(-l --post_list)'{-l,--post_list}'[work requests that are posted together]:number:' \
+    '(-b --bidirectional)'{-b,--bidirectional}'[both ends send; the columns are the sum]' \
+    '(-Q --cq-mod)'{-Q,--cq-mod}'[one of so many requests makes a completion]:number:' \
+    --report_gbits'[Gb/sec instead of MiB/sec]' \
+    '(-w --limit_bw)'{-w,--limit_bw}'[fail below this average bandwidth, in the unit of the report]:value:' \
+    '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this message rate, Mpps]:value:' \
+    --rate'[each sender sends at this rate]:messages/s:' \
+    '(-S --sl)'{-S,--sl}'[service level]:level:' \
+    '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
+    '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
+    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1::host:'
+}
+
+_verbena_perf_write_lat() {
+  _arguments -s \
+    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
+    '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
+    '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    '(-s --size)'{-s,--size}'[size of messages]:bytes:' \
+    '(-a --all)'{-a,--all}'[sizes 2, 4, … 2^23]' \
+    '(-n --iters)'{-n,--iters}'[messages]:number:' \
+    '(-D --duration)'{-D,--duration}'[end the test after this time instead]:seconds:' \
+    '(-f --margin)'{-f,--margin}'[with -D\: begin and end that are not measured]:seconds:' \
+    --warmup'[messages before the measurement]:number:' \
+    '(-t --tx-depth)'{-t,--tx-depth}'[send queue, used with --rate]:number:' \
+    '(-c --connection)'{-c,--connection}'[RC or UC]:type:_values -s , value RC UC' \
+    '(-m --mtu)'{-m,--mtu}'[path MTU]:bytes:' \
+    '(-I --inline_size)'{-I,--inline_size}'[largest message that is inline]:bytes:' \
+    '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this rate, Mpps]:value:' \
+    --limit'[fail above\: min, avg, stdev, max, p10 to p99.999]:name=usec,…:' \
+    --limit_lost'[fail if more messages are lost (UC, UD)]:number:' \
+    --rate'[open loop\: send at this rate, and count latency from the intended send time]:messages/s:' \
+    '(-S --sl)'{-S,--sl}'[service level]:level:' \
+    '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
+    '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
+    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1::host:'
+}
+
+_verbena_perf_write_bw() {
+  _arguments -s \
+    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
+    '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
+    '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    '(-s --size)'{-s,--size}'[size of messages]:bytes:' \
+    '(-a --all)'{-a,--all}'[sizes 2, 4, … 2^23]' \
+    '(-n --iters)'{-n,--iters}'[messages of each queue pair]:number:' \
+    '(-D --duration)'{-D,--duration}'[end the test after this time instead]:seconds:' \
+    '(-f --margin)'{-f,--margin}'[with -D\: begin and end that are not measured]:seconds:' \
+    --warmup'[messages before the measurement]:number:' \
+    '(-t --tx-depth)'{-t,--tx-depth}'[send queue]:number:' \
+    '(-c --connection)'{-c,--connection}'[RC or UC]:type:_values -s , value RC UC' \
+    '(-m --mtu)'{-m,--mtu}'[path MTU]:bytes:' \
+    '(-I --inline_size)'{-I,--inline_size}'[largest message that is inline]:bytes:' \
+    '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
+    '(-q --qp)'{-q,--qp}'[queue pairs]:number:' \
+    '(-l --post_list)'{-l,--post_list}'[work requests that are posted together]:number:' \
+    '(-b --bidirectional)'{-b,--bidirectional}'[both ends send; the columns are the sum]' \
+    '(-Q --cq-mod)'{-Q,--cq-mod}'[one of so many requests makes a completion]:number:' \
+    --report_gbits'[Gb/sec instead of MiB/sec]' \
+    '(-w --limit_bw)'{-w,--limit_bw}'[fail below this average bandwidth, in the unit of the report]:value:' \
+    '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this message rate, Mpps]:value:' \
+    --rate'[each sender sends at this rate]:messages/s:' \
+    '(-S --sl)'{-S,--sl}'[service level]:level:' \
+    '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
+    '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
+    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1::host:'
+}
+
+_verbena_perf_read_lat() {
+  _arguments -s \
+    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
+    '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
+    '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    '(-s --size)'{-s,--size}'[size of messages]:bytes:' \
+    '(-a --all)'{-a,--all}'[sizes 2, 4, … 2^23]' \
+    '(-n --iters)'{-n,--iters}'[messages]:number:' \
+    '(-D --duration)'{-D,--duration}'[end the test after this time instead]:seconds:' \
+    '(-f --margin)'{-f,--margin}'[with -D\: begin and end that are not measured]:seconds:' \
+    --warmup'[messages before the measurement]:number:' \
+    '(-t --tx-depth)'{-t,--tx-depth}'[send queue, used with --rate]:number:' \
+    '(-c --connection)'{-c,--connection}'[RC]:type:_values -s , value RC' \
+    '(-m --mtu)'{-m,--mtu}'[path MTU]:bytes:' \
+    '(-o --outs)'{-o,--outs}'[outstanding requests]:number:' \
+    '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
+    '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this rate, Mpps]:value:' \
+    --limit'[fail above\: min, avg, stdev, max, p10 to p99.999]:name=usec,…:' \
+    --limit_lost'[fail if more messages are lost (UC, UD)]:number:' \
+    --rate'[open loop\: send at this rate, and count latency from the intended send time]:messages/s:' \
+    '(-S --sl)'{-S,--sl}'[service level]:level:' \
+    '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
+    '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
+    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1::host:'
+}
+
+_verbena_perf_read_bw() {
+  _arguments -s \
+    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
+    '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
+    '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    '(-s --size)'{-s,--size}'[size of messages]:bytes:' \
+    '(-a --all)'{-a,--all}'[sizes 2, 4, … 2^23]' \
+    '(-n --iters)'{-n,--iters}'[messages of each queue pair]:number:' \
+    '(-D --duration)'{-D,--duration}'[end the test after this time instead]:seconds:' \
+    '(-f --margin)'{-f,--margin}'[with -D\: begin and end that are not measured]:seconds:' \
+    --warmup'[messages before the measurement]:number:' \
+    '(-t --tx-depth)'{-t,--tx-depth}'[send queue]:number:' \
+    '(-c --connection)'{-c,--connection}'[RC]:type:_values -s , value RC' \
+    '(-m --mtu)'{-m,--mtu}'[path MTU]:bytes:' \
+    '(-o --outs)'{-o,--outs}'[outstanding requests]:number:' \
+    '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
+    '(-q --qp)'{-q,--qp}'[queue pairs]:number:' \
+    '(-l --post_list)'{-l,--post_list}'[work requests that are posted together]:number:' \
+    '(-b --bidirectional)'{-b,--bidirectional}'[both ends send; the columns are the sum]' \
+    '(-Q --cq-mod)'{-Q,--cq-mod}'[one of so many requests makes a completion]:number:' \
+    --report_gbits'[Gb/sec instead of MiB/sec]' \
+    '(-w --limit_bw)'{-w,--limit_bw}'[fail below this average bandwidth, in the unit of the report]:value:' \
+    '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this message rate, Mpps]:value:' \
+    --rate'[each sender sends at this rate]:messages/s:' \
+    '(-S --sl)'{-S,--sl}'[service level]:level:' \
+    '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
+    '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
+    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1::host:'
+}
+
+_verbena_perf_atomic_lat() {
+  _arguments -s \
+    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
+    '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
+    '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    '(-n --iters)'{-n,--iters}'[messages]:number:' \
+    '(-D --duration)'{-D,--duration}'[end the test after this time instead]:seconds:' \
+    '(-f --margin)'{-f,--margin}'[with -D\: begin and end that are not measured]:seconds:' \
+    --warmup'[messages before the measurement]:number:' \
+    '(-t --tx-depth)'{-t,--tx-depth}'[send queue, used with --rate]:number:' \
+    '(-c --connection)'{-c,--connection}'[RC]:type:_values -s , value RC' \
+    '(-m --mtu)'{-m,--mtu}'[path MTU]:bytes:' \
+    '(-o --outs)'{-o,--outs}'[outstanding requests]:number:' \
+    '(-A --atomic_type)'{-A,--atomic_type}'[FETCH_AND_ADD or CMP_AND_SWAP]:type:_values -s , value FETCH_AND_ADD CMP_AND_SWAP' \
+    '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
+    '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this rate, Mpps]:value:' \
+    --limit'[fail above\: min, avg, stdev, max, p10 to p99.999]:name=usec,…:' \
+    --limit_lost'[fail if more messages are lost (UC, UD)]:number:' \
+    --rate'[open loop\: send at this rate, and count latency from the intended send time]:messages/s:' \
+    '(-S --sl)'{-S,--sl}'[service level]:level:' \
+    '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
+    '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
+    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1::host:'
+}
+
+_verbena_perf_atomic_bw() {
+  _arguments -s \
+    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
+    '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
+    '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    '(-n --iters)'{-n,--iters}'[messages of each queue pair]:number:' \
+    '(-D --duration)'{-D,--duration}'[end the test after this time instead]:seconds:' \
+    '(-f --margin)'{-f,--margin}'[with -D\: begin and end that are not measured]:seconds:' \
+    --warmup'[messages before the measurement]:number:' \
+    '(-t --tx-depth)'{-t,--tx-depth}'[send queue]:number:' \
+    '(-c --connection)'{-c,--connection}'[RC]:type:_values -s , value RC' \
+    '(-m --mtu)'{-m,--mtu}'[path MTU]:bytes:' \
+    '(-o --outs)'{-o,--outs}'[outstanding requests]:number:' \
+    '(-A --atomic_type)'{-A,--atomic_type}'[FETCH_AND_ADD or CMP_AND_SWAP]:type:_values -s , value FETCH_AND_ADD CMP_AND_SWAP' \
+    '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
+    '(-q --qp)'{-q,--qp}'[queue pairs]:number:' \
+    '(-l --post_list)'{-l,--post_list}'[work requests that are posted together]:number:' \
+    '(-b --bidirectional)'{-b,--bidirectional}'[both ends send; the columns are the sum]' \
+    '(-Q --cq-mod)'{-Q,--cq-mod}'[one of so many requests makes a completion]:number:' \
+    --report_gbits'[Gb/sec instead of MiB/sec]' \
+    '(-w --limit_bw)'{-w,--limit_bw}'[fail below this average bandwidth, in the unit of the report]:value:' \
+    '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this message rate, Mpps]:value:' \
+    --rate'[each sender sends at this rate]:messages/s:' \
+    '(-S --sl)'{-S,--sl}'[service level]:level:' \
+    '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
+    '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
+    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1::host:'
+}
+
+_verbena_rc_pingpong() {
+  _arguments -s \
+    '(-p --port)'{-p,--port}'[TCP port to listen on or connect to]:port:' \
+    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
+    '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
+    '(-s --size)'{-s,--size}'[size of each message]:bytes:' \
+    '(-m --mtu)'{-m,--mtu}'[path MTU]:bytes:' \
+    '(-r --rx-depth)'{-r,--rx-depth}'[receives that are posted at a time]:number:' \
+    '(-n --iters)'{-n,--iters}'[exchanges]:number:' \
+    '(-l --sl)'{-l,--sl}'[service level]:level:' \
+    '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
+    '(-g --gid-idx)'{-g,--gid-idx}'[GID of the port]:index:' \
+    '(-c --chk)'{-c,--chk}'[check what arrived; exit code 1 if it is wrong]' \
+    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1::host:'
+}
+
+_verbena_uc_pingpong() {
+  _arguments -s \
+    '(-p --port)'{-p,--port}'[TCP port to listen on or connect to]:port:' \
+    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
+    '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
+    '(-s --size)'{-s,--size}'[size of each message]:bytes:' \
+    '(-m --mtu)'{-m,--mtu}'[path MTU]:bytes:' \
+    '(-r --rx-depth)'{-r,--rx-depth}'[receives that are posted at a time]:number:' \
+    '(-n --iters)'{-n,--iters}'[exchanges]:number:' \
+    '(-l --sl)'{-l,--sl}'[service level]:level:' \
+    '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
+    '(-g --gid-idx)'{-g,--gid-idx}'[GID of the port]:index:' \
+    '(-c --chk)'{-c,--chk}'[check what arrived; exit code 1 if it is wrong]' \
+    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1::host:'
+}
+
+_verbena_ud_pingpong() {
+  _arguments -s \
+    '(-p --port)'{-p,--port}'[TCP port to listen on or connect to]:port:' \
+    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
+    '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
+    '(-s --size)'{-s,--size}'[size of each message]:bytes:' \
+    '(-r --rx-depth)'{-r,--rx-depth}'[receives that are posted at a time]:number:' \
+    '(-n --iters)'{-n,--iters}'[exchanges]:number:' \
+    '(-l --sl)'{-l,--sl}'[service level]:level:' \
+    '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
+    '(-g --gid-idx)'{-g,--gid-idx}'[GID of the port]:index:' \
+    '(-c --chk)'{-c,--chk}'[check what arrived; exit code 1 if it is wrong]' \
+    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1::host:'
+}
+
+_verbena_srq_pingpong() {
+  _arguments -s \
+    '(-p --port)'{-p,--port}'[TCP port to listen on or connect to]:port:' \
+    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
+    '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
+    '(-s --size)'{-s,--size}'[size of each message]:bytes:' \
+    '(-m --mtu)'{-m,--mtu}'[path MTU]:bytes:' \
+    '(-q --num-qp)'{-q,--num-qp}'[queue pairs, at most 255]:number:' \
+    '(-r --rx-depth)'{-r,--rx-depth}'[receives that are posted at a time]:number:' \
+    '(-n --iters)'{-n,--iters}'[exchanges]:number:' \
+    '(-l --sl)'{-l,--sl}'[service level]:level:' \
+    '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
+    '(-g --gid-idx)'{-g,--gid-idx}'[GID of the port]:index:' \
+    '(-c --chk)'{-c,--chk}'[check what arrived; exit code 1 if it is wrong]' \
+    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1::host:'
+}
+
+_verbena_rping() {
+  _arguments -s \
+    -s'[be the server]' \
+    -c'[be the client]' \
+    -a'[the server'\''s address or name; without it a server listens on all addresses]:address:' \
+    -I'[client\: its own address]:address:' \
+    -p'[port]:port:' \
+    -C'[client\: pings; 0 goes on until Ctrl-C]:count:' \
+    -S'[size of the buffer, 26 to 65535]:bytes:' \
+    -v'[show the data of each ping]' \
+    -V'[client\: check the data of each ping; exit code 1 if it is wrong]' \
+    -d'[show what happens underneath]' \
+    -P'[server\: go on for other clients, also several at a time, until Ctrl-C]' \
+    -q'[make and move the queue pair in the program instead of in the RDMA CM]' \
+    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: try so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_ucmatose() {
+  _arguments -s \
+    -s'[be the client of the server with this address or name]:server:' \
+    -b'[own address or name to bind to]:address:' \
+    -c'[connections]:number:' \
+    -C'[messages on each connection]:number:' \
+    -S'[size of each message]:bytes:' \
+    -f'[what -s and -b are\: name, ip, ipv6 or gid]:format:_values -s , value name ip ipv6 gid' \
+    -P'[port space\: tcp or ib]:space:_values -s , value tcp ib' \
+    -p'[port]:port:' \
+    -t'[type of service, 0 to 255]:tos:' \
+    -a'[local ACK timeout, 4.096 µs · 2^code]:code:' \
+    -m'[move all ids to another event channel before they disconnect]' \
+    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: try so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_udaddy() {
+  _arguments -s \
+    -s'[be the client of the server with this address or name]:server:' \
+    -b'[own address or name to bind to]:address:' \
+    -c'[connections]:number:' \
+    -C'[messages on each connection]:number:' \
+    -S'[size of each message]:bytes:' \
+    -f'[what -s and -b are\: name, ip, ipv6 or gid]:format:_values -s , value name ip ipv6 gid' \
+    -P'[port space\: udp or ipoib]:space:_values -s , value udp ipoib' \
+    -p'[port space by its number\: 0x111 for UDP, 0x2 for IPoIB]:number:' \
+    -t'[type of service, 0 to 255]:tos:' \
+    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: try so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_mckey() {
+  _arguments -s \
+    -m'[IP address of the group]:address:' \
+    -M'[GID of the group, instead of -m; needs -b]:gid:' \
+    -s'[send to the group]' \
+    -b'[own address or name to bind to]:address:' \
+    -c'[connections]:number:' \
+    -C'[messages on each connection]:number:' \
+    -S'[size of each message]:bytes:' \
+    -p'[port space by its number\: 0x111 for UDP, 0x2 for IPoIB]:number:' \
+    -o'[join to send only]' \
+    --settle'[wait so long after joining]:seconds:' \
+    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: try so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_cmtime() {
+  _arguments -s \
+    -s'[be the client of the server with this address or name]:server:' \
+    -b'[own address or name to bind to]:address:' \
+    -c'[connections]:number:' \
+    -p'[port]:port:' \
+    -r'[how often an address or route is resolved again]:number:' \
+    -t'[how long resolving one may take]:milliseconds:' \
+    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: try so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_rstream() {
+  _arguments -s \
+    -s'[be the client of the server with this address or name]:server:' \
+    -b'[own address or name to bind to]:address:' \
+    -f'[what -s and -b are\: name, ip, ipv6 or gid]:format:_values -s , value name ip ipv6 gid' \
+    -B'[size of the send and receive buffer]:bytes:' \
+    -i'[messages up to this size go inside a work request in latency tests]:bytes:' \
+    -I'[iterations of one test of your own]:iterations:' \
+    -C'[messages each way in an iteration of it]:number:' \
+    -S'[size of its messages, or "all" for tests of all sizes]:bytes:' \
+    -p'[port]:port:' \
+    -k'[keepalives after so long a silence]:seconds:' \
+    -T'[what and how to test, see below; may be repeated]:option:' \
+    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: try so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_riostream() {
+  _arguments -s \
+    -s'[be the client of the server with this address or name]:server:' \
+    -b'[own address or name to bind to]:address:' \
+    -f'[what -s and -b are\: name, ip, ipv6 or gid]:format:_values -s , value name ip ipv6 gid' \
+    -B'[size of the send and receive buffer]:bytes:' \
+    -i'[messages up to this size go inside a work request in latency tests]:bytes:' \
+    -I'[iterations of one test of your own]:iterations:' \
+    -C'[messages each way in an iteration of it]:number:' \
+    -S'[size of its messages, or "all" for tests of all sizes]:bytes:' \
+    -p'[port]:port:' \
+    -T'[what and how to test, see below; may be repeated]:option:' \
+    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: try so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_rcopy() {
+  _arguments -s \
+    -p'[port]:port:' \
+    --dir'[server\: write below this directory only]:directory:_files -/' \
+    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: try so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1::file:_files' \
+    '2::server\[\:destination\]:'
+}
+
+_verbena_udpong() {
+  _arguments -s \
+    -s'[be the client of the server with this address or name]:server:' \
+    -b'[own address or name to bind to]:address:' \
+    -B'[size of the send and receive buffer]:bytes:' \
+    -C'[datagrams of one test of your own]:number:' \
+    -S'[size of its datagrams, 16 to 2056]:bytes:' \
+    -p'[port]:port:' \
+    -T'[what and how to test, see below; may be repeated]:option:' \
+    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: try so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_devices() {
+  _arguments -s \
+    --counters'[messages, errors and drops of each adapter, also of those in other processes]' \
+    --json'[print one JSON document]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_devinfo() {
+  _arguments -s \
+    '(-d --ib-dev)'{-d,--ib-dev}'[the same, as ibv_devinfo takes it]:dev:_verbena_devices' \
+    '(-i --ib-port)'{-i,--ib-port}'[only this port]:port:' \
+    '(-l --list)'{-l,--list}'[only the names]' \
+    '(-v --verbose)'{-v,--verbose}'[all attributes, and the GID and P_Key tables]' \
+    --json'[print one JSON document with all attributes]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1::device:_verbena_devices'
+}
+
+_verbena_completion() {
+  _arguments -s \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:shell:_values -s , value bash zsh fish'
+}
+
+if [[ $funcstack[1] == _verbena ]]; then _verbena "$@"; else compdef _verbena verbena; fi
