@@ -14,7 +14,6 @@ import {
   decodeDatagramHeader,
   decodeUdpHeader,
   Errno,
-  encodeUdpHeader,
   F_GETFD,
   F_GETFL,
   F_SETFD,
@@ -35,7 +34,6 @@ import {
   SocketOptions,
   setOption,
   UdpOp,
-  udpHeaderBytes,
 } from '../protocol/index.ts'
 import {
   activate,
@@ -43,53 +41,38 @@ import {
   CmService,
   familyName,
   forget,
-  type IoContext,
   type Member,
   notAnAddress,
   type SocketAddress,
   type UdpOwner,
-  UdpService,
   type Watch,
   Watches,
 } from '../runtime/index.ts'
 import { type Peer, Peers } from './datagram-peers.ts'
 import type { DatagramQp } from './datagram-qp.ts'
+import { DatagramQueue } from './datagram-queue.ts'
+import { isForeign, UdpEnd } from './datagram-udp.ts'
 import { RSocketError } from './errors.ts'
+import { rejection, whenDone } from './promises.ts'
 import type { RSocketLike, RSocketOptions } from './types.ts'
 
-/** Longest datagram of UDP. */
-const longestUdp = 65_507
 const slotBytes = 2048
-/** What a datagram that waits to be read counts beside its bytes: empty ones take memory, too. */
-const waitingCost = 64
 /** How long a peer may be silent before it is asked for its queue pair again. */
 const silenceMs = 1000
 /** A blocking call waits for the UDP thread and for the device: it polls each this often. */
 const sliceMs = 2
-/** In the reserved byte of the UDP header: a Verbena end takes longer datagrams over UDP than librdmacm. */
-const mark = 0x56
-
-interface Received {
-  data: Uint8Array
-  address: string
-  port: number
-}
-
 export class RDatagram implements RSocketLike, Member, UdpOwner {
   readonly family: number
   readonly type: number = SOCK_DGRAM
-  readonly io: IoContext | null = null
   readonly #device: RSocketOptions['device']
   readonly #options: SocketOptions = new SocketOptions()
   readonly #watches: Watches = new Watches(() => this.#hold())
   readonly #peers: Peers = new Peers(this.#options.maxPeers)
   readonly #counters: Counters = new Counters()
-  #queue: Received[] = []
-  #queueBytes = 0
+  readonly #queue: DatagramQueue = new DatagramQueue()
   #cm: CmService | undefined
-  #service: UdpService | undefined
-  #id = 0
-  #name: Required<SocketAddress> | undefined
+  /** Undefined until the socket is bound. */
+  #udp: UdpEnd | undefined
   #peer: Peer | undefined
   #nonBlocking = false
   #descriptorFlags = 0
@@ -123,39 +106,23 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
 
   bind(addr: SocketAddress): number {
     if (this.#closed) return -Errno.EBADF
-    if (this.#service !== undefined) return -Errno.EINVAL
+    if (this.#udp !== undefined) return -Errno.EINVAL
     const wrong = this.#wrong(addr)
     if (wrong < 0) return wrong
-    const six = this.family === AF_INET6
-    const service = UdpService.get()
-    if (!(service instanceof UdpService)) {
-      this.reason = service.text
-      return -service.errno
+    const udp = UdpEnd.bind(this, addr, this.family === AF_INET6 ? 6 : 4, this.#options)
+    if ('errno' in udp) {
+      this.reason = udp.text
+      return -udp.errno
     }
-    const { reuseAddr, v6Only, broadcast } = this.#options
-    const flags = { reuse: reuseAddr, v6Only }
-    const bound = service.bind(this, six ? 6 : 4, addr.address, addr.port, flags, this.#udpBytes)
-    if ('errno' in bound) {
-      this.reason = bound.text
-      return -bound.errno
-    }
-    this.#service = service
-    this.#id = bound.id
-    if (broadcast) service.setBroadcast(this.#id, true)
+    this.#udp = udp
     this.#cm = CmService.acquire(this.#device, true)
-    this.#name = { address: addr.address, port: bound.port, family: six ? 'IPv6' : 'IPv4' }
     this.#hold()
     return 0
   }
 
-  /** Bytes over UDP that may wait for the program: as many as it may read late, and one of the longest datagrams. */
-  get #udpBytes(): number {
-    return Math.max(this.#options.stream.receiveBufferBytes, 2 * longestUdp)
-  }
-
   #bound(): number {
     if (this.#closed) return -Errno.EBADF
-    if (this.#service !== undefined) return 0
+    if (this.#udp !== undefined) return 0
     return this.bind({ address: this.family === AF_INET6 ? '::' : '0.0.0.0', port: 0 })
   }
 
@@ -186,7 +153,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     if (peer.qp !== undefined) return peer.qp
     const { receiveBufferBytes, sqSize, rqSize } = this.#options.stream
     const slots = Math.max(4, Math.min(sqSize, rqSize, Math.floor(receiveBufferBytes / slotBytes)))
-    const found = this.#peers.resolve(peer, { cm: this.#cm!, own: this.#name!, slots, member: this })
+    const found = this.#peers.resolve(peer, { cm: this.#cm!, own: this.#udp!.name, slots, member: this })
     if ('errno' in found) {
       this.#peers.forget(peer)
       this.reason = found.text
@@ -223,11 +190,10 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     const now = performance.now()
     const silent = now - peer.heardMs > silenceMs && now - peer.askedMs > silenceMs
     if (handle === undefined || silent || buffer.length > qp.longest) {
-      this.#service!.pump()
-      const header = udpHeaderBytes(qp.address)
-      if (buffer.length + header > (peer.foreign ? slotBytes : longestUdp)) return -Errno.EMSGSIZE
+      this.#udp!.pump()
+      const sent = this.#udp!.send(peer, qp, UdpOp.Data, buffer)
+      if (sent < 0) return sent
       peer.askedMs = now
-      this.#sendUdp(peer, qp, UdpOp.Data, buffer)
       return this.#sent(buffer)
     }
     while (!qp.send(buffer, handle, peer.qpn)) {
@@ -242,15 +208,6 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     this.#counters.bytesSent += buffer.length
     this.#counters.messagesSent++
     return buffer.length
-  }
-
-  #sendUdp(peer: Peer, qp: DatagramQp, op: number, data: Uint8Array): void {
-    const header = encodeUdpHeader({ op, qpn: qp.qpn, address: qp.address })
-    header[7] = mark
-    const bytes = new Uint8Array(header.length + data.length)
-    bytes.set(header)
-    bytes.set(data, header.length)
-    this.#service!.send(this.#id, bytes, peer.address, peer.port)
   }
 
   sendv(buffers: readonly Uint8Array[], flags = 0): number {
@@ -274,7 +231,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
       this.#counters.datagramsDropped++
       return
     }
-    this.#peers.tells(peer, header.qpn, header.address, bytes[7] !== mark)
+    this.#peers.tells(peer, header.qpn, header.address, isForeign(bytes))
     peer.heardMs = performance.now()
     if (header.op === UdpOp.Data) {
       // Without a path back it cannot be answered.
@@ -283,7 +240,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
         this.#counters.datagramsDropped++
         return
       }
-      this.#sendUdp(peer, qp, UdpOp.Control, new Uint8Array(0))
+      this.#udp!.send(peer, qp, UdpOp.Control, new Uint8Array(0))
       this.#arrived(bytes.slice(header.length), address, port)
     }
     if (this.#watches.size > 0) activate(this)
@@ -307,22 +264,17 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   #arrived(data: Uint8Array, address: string, port: number): void {
     const only = this.#peer
     const wrong = only !== undefined && (only.address !== address || only.port !== port)
-    // As with UDP, what is not read in time is lost.
-    const bytes = data.length + waitingCost
-    const full = this.#queueBytes + bytes > this.#options.stream.receiveBufferBytes && this.#queue.length > 0
-    if (wrong || full) {
+    if (wrong || !this.#queue.add(data, address, port, this.#options.stream.receiveBufferBytes)) {
       this.#counters.datagramsDropped++
       return
     }
-    this.#queue.push({ data, address, port })
-    this.#queueBytes += bytes
     this.#counters.bytesReceived += data.length
     this.#counters.messagesReceived++
   }
 
   #process(): number {
     const before = this.#counters.messagesReceived
-    this.#service?.pump()
+    this.#udp?.pump()
     for (const qp of this.#peers.qps) qp.process(this.#takeDatagram)
     return this.#counters.messagesReceived - before
   }
@@ -335,20 +287,12 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   recvfrom(buffer: Uint8Array, flags: number, from?: Partial<SocketAddress>): number {
     const bound = this.#bound()
     if (bound < 0) return bound
-    if (this.#queue.length === 0) this.#process()
-    while (this.#queue.length === 0) {
+    if (this.#queue.empty) this.#process()
+    while (this.#queue.empty) {
       if ((flags & MSG_DONTWAIT) !== 0 || this.#nonBlocking) return -Errno.EAGAIN
       this.#wait()
     }
-    const { data, address, port } = this.#queue[0]!
-    if ((flags & MSG_PEEK) === 0) {
-      this.#queue.shift()
-      this.#queueBytes -= data.length + waitingCost
-    }
-    const n = Math.min(buffer.length, data.length)
-    buffer.set(n === data.length ? data : data.subarray(0, n))
-    if (from !== undefined) Object.assign(from, { address, port, family: familyName(address) })
-    return n
+    return this.#queue.take(buffer, (flags & MSG_PEEK) !== 0, from)
   }
 
   #wait(): void {
@@ -356,7 +300,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     if (this.#process() > 0) return
     const [qp] = this.#peers.qps
     if (qp !== undefined) qp.io.sleep(sliceMs)
-    else this.#service!.sleep(sliceMs)
+    else this.#udp!.sleep(sliceMs)
     this.#process()
   }
 
@@ -374,7 +318,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
 
   get readableBytes(): number {
     this.#process()
-    return this.#queue[0]?.data.length ?? 0
+    return this.#queue.nextLength
   }
 
   get writableBytes(): number {
@@ -395,7 +339,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   #ready(): number {
     let sendable = true
     for (const qp of this.#peers.qps) sendable = sendable && qp.sendable
-    return (this.#queue.length > 0 ? POLLIN : 0) | (sendable ? POLLOUT : 0)
+    return (this.#queue.empty ? 0 : POLLIN) | (sendable ? POLLOUT : 0)
   }
 
   watch(events: number, callback: (revents: number) => void): Watch {
@@ -425,18 +369,18 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   }
 
   #hold(): void {
-    const held = this.#watches.size > 0 && this.#service !== undefined
+    const held = this.#watches.size > 0 && this.#udp !== undefined
     const ref = this.#watches.held
     if (held === this.#held && ref === this.#heldRef) return
     if (this.#held) {
       for (const qp of this.#peers.qps) qp.io.dropMember(this, this.#heldRef)
-      if (this.#heldRef) this.#service!.unhold()
+      if (this.#heldRef) this.#udp!.unhold()
     }
     this.#held = held
     this.#heldRef = held && ref
     if (!held) return
     for (const qp of this.#peers.qps) qp.io.addMember(ref)
-    if (ref) this.#service!.hold()
+    if (ref) this.#udp!.hold()
     activate(this)
   }
 
@@ -451,7 +395,7 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
   getsockname(): Required<SocketAddress> | number {
     if (this.#closed) return -Errno.EBADF
     const six = this.family === AF_INET6
-    return this.#name ?? { address: six ? '::' : '0.0.0.0', port: 0, family: six ? 'IPv6' : 'IPv4' }
+    return this.#udp?.name ?? { address: six ? '::' : '0.0.0.0', port: 0, family: six ? 'IPv6' : 'IPv4' }
   }
 
   setsockopt(level: number, name: number, value: number | { onoff: number; linger: number }): number {
@@ -459,9 +403,8 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     if (typeof value === 'object') return -Errno.EINVAL
     const result = setOption(this.#options, level, name, value)
     this.#peers.limit = this.#options.maxPeers
-    this.#service?.setLimit(this.#id, this.#udpBytes)
-    if (result === 0 && level === SOL_SOCKET && name === SO_BROADCAST)
-      this.#service?.setBroadcast(this.#id, value !== 0)
+    this.#udp?.setLimits(this.#options)
+    if (result === 0 && level === SOL_SOCKET && name === SO_BROADCAST) this.#udp?.setBroadcast(value !== 0)
     return result
   }
 
@@ -491,10 +434,10 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
     this.#watches.clear()
     forget(this)
     this.#closed = true
-    this.#service?.close(this.#id)
+    this.#udp?.close()
     this.#peers.close()
     this.#cm?.release(true)
-    this.#queue = []
+    this.#queue.clear()
     return 0
   }
 
@@ -527,45 +470,26 @@ export class RDatagram implements RSocketLike, Member, UdpOwner {
 
   // --- promises ----------------------------------------------------------------------------------------------------
 
-  #when(events: number): Promise<void> {
-    return new Promise((resolve) => {
-      const stop = this.watch(events, () => {
-        stop()
-        resolve()
-      })
-    })
-  }
-
   async acceptAsync(): Promise<RSocketLike> {
     throw new RSocketError(Errno.EOPNOTSUPP, 'accept')
   }
 
   async connectAsync(addr: SocketAddress): Promise<void> {
     const result = this.connect(addr)
-    if (result < 0) throw new RSocketError(result, 'connect', this.reason || undefined)
+    if (result < 0) throw rejection(this, result, 'connect')
   }
 
   /** Sends to the address of `connect`. */
-  async sendAsync(buffer: Uint8Array): Promise<number> {
-    for (;;) {
-      const n = this.send(buffer, MSG_DONTWAIT)
-      if (n >= 0) return n
-      if (n !== -Errno.EAGAIN) throw new RSocketError(n, 'send', this.reason || undefined)
-      await this.#when(POLLOUT)
-    }
+  sendAsync(buffer: Uint8Array): Promise<number> {
+    return whenDone(this, POLLOUT, 'send', () => this.send(buffer, MSG_DONTWAIT))
   }
 
-  async recvAsync(buffer: Uint8Array): Promise<number> {
+  recvAsync(buffer: Uint8Array): Promise<number> {
     return this.recvfromAsync(buffer)
   }
 
   /** The next datagram; `from` becomes the sender's address. */
-  async recvfromAsync(buffer: Uint8Array, from?: Partial<SocketAddress>): Promise<number> {
-    for (;;) {
-      const n = this.recvfrom(buffer, MSG_DONTWAIT, from)
-      if (n >= 0) return n
-      if (n !== -Errno.EAGAIN) throw new RSocketError(n, 'recvfrom', this.reason || undefined)
-      await this.#when(POLLIN)
-    }
+  recvfromAsync(buffer: Uint8Array, from?: Partial<SocketAddress>): Promise<number> {
+    return whenDone(this, POLLIN, 'recvfrom', () => this.recvfrom(buffer, MSG_DONTWAIT, from))
   }
 }

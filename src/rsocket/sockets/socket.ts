@@ -30,6 +30,7 @@ import {
 } from '../protocol/index.ts'
 import { activate, named, type SocketAddress, Wanted } from '../runtime/index.ts'
 import { RSocketError } from './errors.ts'
+import { rejection, whenDone, whenReady } from './promises.ts'
 import { Sharing } from './sharing-socket.ts'
 import type { RSocketLike } from './types.ts'
 
@@ -367,37 +368,23 @@ export class RSocket extends Sharing implements RSocketLike {
 
   // --- promises ----------------------------------------------------------------------------------------------------
 
-  /** Resolves when one of `events` is true. */
-  protected when(events: number): Promise<void> {
-    return new Promise((resolve) => {
-      const stop = this.watch(events, () => {
-        stop()
-        resolve()
-      })
-    })
-  }
-
-  protected asError(errno: number, syscall: string): RSocketError {
-    return new RSocketError(errno, syscall, this.reason || undefined)
-  }
-
   async acceptAsync(): Promise<RSocket> {
     for (;;) {
       const socket = this.tryAccept()
       if (typeof socket !== 'number') return socket as RSocket
-      if (socket !== -Errno.EAGAIN) throw this.asError(socket, 'accept')
-      await this.when(POLLIN)
+      if (socket !== -Errno.EAGAIN) throw rejection(this, socket, 'accept')
+      await whenReady(this, POLLIN)
     }
   }
 
   async connectAsync(addr: SocketAddress): Promise<void> {
     let result = this.startConnect(addr)
     if (result === -Errno.EINPROGRESS) {
-      await this.when(POLLOUT)
+      await whenReady(this, POLLOUT)
       result = this.takeError()
     }
     if (result >= 0) return
-    const error = this.asError(result, 'connect')
+    const error = rejection(this, result, 'connect')
     error.address = addr.address
     error.port = addr.port
     throw error
@@ -407,19 +394,14 @@ export class RSocket extends Sharing implements RSocketLike {
     for (let taken = 0; taken < buffer.length; ) {
       const n = this.sendFrom(buffer, taken, true)
       if (n > 0) taken += n
-      else if (n === -Errno.EAGAIN) await this.when(POLLOUT)
-      else throw this.asError(n, 'send')
+      else if (n === -Errno.EAGAIN) await whenReady(this, POLLOUT)
+      else throw rejection(this, n, 'send')
     }
     return buffer.length
   }
 
-  async recvAsync(buffer: Uint8Array): Promise<number> {
-    for (;;) {
-      const n = this.recv(buffer, MSG_DONTWAIT)
-      if (n >= 0) return n
-      if (n !== -Errno.EAGAIN) throw this.asError(n, 'recv')
-      await this.when(POLLIN)
-    }
+  recvAsync(buffer: Uint8Array): Promise<number> {
+    return whenDone(this, POLLIN, 'recv', () => this.recv(buffer, MSG_DONTWAIT))
   }
 
   counters(): RSocketCounters {

@@ -1,7 +1,6 @@
-/** Addresses of hosts by their names, and whether they are this one. */
+/** Addresses of hosts by their names. */
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { networkInterfaces } from 'node:os'
 import { EndError } from './wire.ts'
 
 /** The IP address of a host. Throws EndError ADDRESS. */
@@ -15,10 +14,4 @@ export async function hostAddress(host: string): Promise<string> {
       `'${host}' is no IP address, and no name that can be looked up (${(error as NodeJS.ErrnoException).code})`,
     )
   }
-}
-
-/** Whether an address is one of this host. */
-export function isOwnAddress(address: string): boolean {
-  if (address.startsWith('127.') || address === '::1') return true
-  return Object.values(networkInterfaces()).some((infos) => infos?.some((info) => info.address === address))
 }

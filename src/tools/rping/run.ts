@@ -2,7 +2,9 @@
  * `rping`: a client's buffer is read by its server with RDMA READ and written back with RDMA WRITE, again and again
  * (`rping-message.ts` has the exchange). Defaults, limits and output are those of rdma-core's program.
  */
+
 import { type CmEvent, CmEventType, type CmId, Opcode, PortSpace } from '../../index.ts'
+import { isOwnAddress } from '../../memory/index.ts'
 import {
   addressText,
   type CommonResult,
@@ -15,7 +17,7 @@ import {
   type RunOptions,
   Station,
 } from '../cm-kit/index.ts'
-import { EndError, hostAddress, isOwnAddress, pinApart, unpin } from '../kit/index.ts'
+import { EndError, hostAddress, pinApart, unpin } from '../kit/index.ts'
 import { RpingEnd } from './end.ts'
 import { fillPing, pingText, type RpingInfo, textLength } from './message.ts'
 

@@ -1,6 +1,7 @@
 /** Connections of rstream and riostream, one after the other: made by the client, accepted by the server. */
+import { isOwnAddress } from '../../memory/index.ts'
 import { POLLIN } from '../../rsocket/index.ts'
-import { EndError, isOwnAddress, pinApart } from '../kit/index.ts'
+import { EndError, pinApart } from '../kit/index.ts'
 import type { CommonSettings } from './settings.ts'
 import {
   connectEvents,

@@ -3,8 +3,9 @@
  * one way (bandwidth), of which the server says how many came. Tests, defaults and output are those of rdma-core's
  * program (`udpong-message.ts` has what is sent).
  */
+import { isOwnAddress } from '../../memory/index.ts'
 import { MSG_DONTWAIT, POLLIN, POLLOUT } from '../../rsocket/index.ts'
-import { EndError, isOwnAddress, pinApart } from '../kit/index.ts'
+import { EndError, pinApart } from '../kit/index.ts'
 import {
   type CommonResult,
   type CommonSettings,
