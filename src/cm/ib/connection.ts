@@ -14,7 +14,7 @@ export interface CmConnection<A> {
   readonly kind: 'connection' | 'sidr'
   /** IDLE at last: then it is forgotten, and its ids may be used again. */
   readonly state: CmState
-  /** Who sent the REQ that counts. */
+  /** Whether this end sent the REQ that counts. */
   readonly active: boolean
   readonly peerToPeer: boolean
   readonly serviceId: bigint
@@ -39,7 +39,7 @@ export interface CmConnection<A> {
   readonly primary: CmPath
   /** Undefined if there is none. */
   readonly alternate: CmPath | undefined
-  /** READs and atomics that the local QP serves at once, and that it has under way at once. */
+  /** READs and atomics that the local QP serves at a time, and that it may have outstanding. */
   readonly responderResources: number
   readonly initiatorDepth: number
   readonly flowControl: boolean
@@ -97,11 +97,11 @@ export class Connection<A> implements CmConnection<A>, Timed {
   ackTimeout = 0
   context: unknown
 
-  /** Its owner wants to know no more. */
+  /** Its owner wants no more events. */
   closed = false
   remoteKnown = false
   deadlineNs = 0
-  /** When it was begun to wait for the RTU; when waiting ends, however many repetitions are left. */
+  /** When the wait for the RTU began; when waiting ends, however many repetitions are left. */
   repliedNs = 0
   giveUpNs: number = Number.POSITIVE_INFINITY
   place = -1

@@ -13,9 +13,9 @@ export interface CmCounters {
   received: PerType
   /** Messages of a peer that repeats itself. */
   duplicates: PerType
-  /** Messages that were good for nothing, by reason. */
+  /** Messages that were dropped, by reason. */
   dropped: Record<DropReason, number>
-  /** Waits that ended without an answer: repetitions used up. */
+  /** Waits that ended without an answer after all repetitions. */
   expired: number
   /** Requests that made room for one of another sender. */
   evicted: number

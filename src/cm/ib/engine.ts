@@ -1,6 +1,6 @@
 /**
- * Carries out rows of the table of states: moves a connection, sets its timer, sends and tells. Whatever changes the
- * state of a connection goes through `step`.
+ * Executes rows of the table of states: moves a connection, sets its timer, sends messages and gives events. Every change
+ * of a connection's state goes through `step`.
  */
 import { type CmMessage, CmRejReason, type CmReq, type CmType, cmType, Mad, u16 } from '../../wire/index.ts'
 import type { Connection, Listener } from './connection.ts'
@@ -80,14 +80,14 @@ export class Engine<A> {
       const listener = trigger === 'REQ' && c.peerToPeer ? undefined : c.listener
       this.options.event({ type: row.event, connection: c, message, listener, from: sender } as unknown as CmEvent<A>)
     }
-    // Nobody is left to answer what has come.
+    // Its owner is gone, and nothing answers what has come.
     if (closed && row.event !== undefined && transitionsOf(c.state, 'close').some(({ to }) => to !== undefined))
       this.step(c, 'close', now)
     this.#trim(now)
     return true
   }
 
-  /** What is only kept for a while has a limit; who keeps most of it here keeps it less long. */
+  /** What is kept for a while has a limit. Beyond it, the sender with most of it loses the oldest. */
   #trim(now: number): void {
     for (const [kept, limit] of [
       [this.#answers, this.limits.answers],
@@ -122,7 +122,7 @@ export class Engine<A> {
     }
   }
 
-  /** Whose GUID is greater, and with equal ones whose QP number: that side is the active one (12.9.6). */
+  /** The side with the greater GUID, or with equal GUIDs the greater QP number, is the active one (12.9.6). */
   compare(c: Connection<A>, request: CmReq): number {
     const { caGuid } = this.options
     if (caGuid !== request.localCaGuid) return caGuid > request.localCaGuid ? 1 : -1
@@ -176,7 +176,7 @@ export class Engine<A> {
         break
       case 'response':
         c.retriesLeft = c.maxRetries
-        // The peer has said how long, so it is not believed without limit.
+        // The peer chose this time, so it has a limit.
         if (c.state === 'REP_SENT' || c.state === 'DREQ_SENT') c.giveUpNs = now + this.limits.exchangeNs
         if (c.state === 'REP_SENT') c.repliedNs = now
         wait(c.responseNs)
@@ -298,14 +298,14 @@ export class Engine<A> {
     return undefined
   }
 
-  /** Whether one more connection may be; kept answers and TIMEWAITs make way for it. */
+  /** Whether there is room for one more connection; kept answers and TIMEWAITs are dropped for it. */
   makeRoom(now: number): boolean {
     while (this.registry.size >= this.limits.connections)
       if (!this.#shorten(this.#answers, now) && !this.#shorten(this.#timewaits, now)) return false
     return true
   }
 
-  /** Why a request of `source` to this listener cannot be taken in; undefined if it can. */
+  /** Why a request of `source` to this listener cannot be accepted; undefined if it can. */
   refusal(listener: Listener<A>, source: string, now: number): DropReason | undefined {
     if (listener.waiting >= listener.backlog && !this.#evict(listener.halfOpen, source, now)) return 'backlogFull'
     if (this.halfOpen >= this.limits.halfOpen && !this.#evict(this.#halfOpen, source, now)) return 'tooMany'
@@ -313,8 +313,8 @@ export class Engine<A> {
   }
 
   /**
-   * Makes room for a request of `source` where requests of others are many: the oldest of the sender that has most goes if
-   * that still leaves it as many as `source` has then, or if it has waited for its RTU for long.
+   * Makes room for a request of `source` when others have many: the oldest of the sender with most is dropped if that still
+   * leaves it as many as `source` then has, or if it has waited long for its RTU.
    */
   #evict(shares: Shares<Connection<A>>, source: string, now: number): boolean {
     const mine = shares.countOf(source)

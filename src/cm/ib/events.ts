@@ -1,4 +1,4 @@
-/** What the communication manager is made with, and the events that it gives. `A` is an address as in parameters.ts. */
+/** The options of the communication manager, and its events. `A` is an address as in parameters.ts. */
 import type { CmPath, CmReq } from '../../wire/index.ts'
 import type { CmConnection, CmListener } from './connection.ts'
 import type { DropReason } from './errors.ts'
@@ -20,9 +20,9 @@ export type CmEvent<A> = { connection: CmConnection<A> } & (
   | { type: 'sidrRepReceived'; message: CmMessageOf<'SIDR_REP'> }
   /** The QP of a passive side got data before the RTU came (`ib_cm_notify`, IB_EVENT_COMM_EST). */
   | { type: 'userEstablished' }
-  /** No answer to any repetition; what was asked for has failed, but DREQ, which goes on in TIMEWAIT. */
+  /** No answer to any repetition: the request has failed. A DREQ goes on in TIMEWAIT. */
   | { type: 'reqError' | 'repError' | 'dreqError' | 'lapError' | 'sidrReqError' }
-  /** A request is no more: the program took too long to answer it, or a request of another sender needed its room. */
+  /** A request was dropped: the program took too long to answer it, or a request of another sender needed its room. */
   | { type: 'reqDropped' }
   /** The peer has forgotten this connection: it asks for another one with the same QP. */
   | { type: 'staleConnection' }
@@ -38,16 +38,16 @@ export interface CmOptions<A> {
   random: () => number
   /** A communication id, 32 bits and not 0, that is not easily guessed. Asked again if it is in use. Random without it. */
   commIds?: () => number
-  /** Puts a MAD of 256 bytes on its way to QP 1. It must not call `receive` before it returns. */
+  /** Sends a MAD of 256 bytes to QP 1. It must not call `receive` before it returns. */
   send: (mad: Uint8Array, to: A) => void
   event: (event: CmEvent<A>) => void
   /** The same string for the same sender. Messages about a connection count only if its peer is their sender. */
   addressKey: (address: A) => string
   /** Whether MADs of the peer at the far end of `path` may come from `address`: for peers that use another path for them. */
   addressOnPath?: (address: A, path: CmPath) => boolean
-  /** Told of each message that is dropped, and of what ends before its time; `CmCounters` has the sums. */
+  /** Called for each message that is dropped, and for what ends early; `CmCounters` has the sums. */
   count?: (what: DropReason | 'evicted' | 'expired') => void
-  /** What to refuse a REQ with, before any listener sees it: wrong GID, P_Key, … */
+  /** The REJ for a REQ that must not reach any listener: wrong GID, P_Key, … */
   check?: (request: CmReq, from: A) => RejParams | undefined
   /** Code of the adapter's delay in answering; default 15 (134 ms). */
   caAckDelay?: number

@@ -7,7 +7,7 @@
 import { timeoutNs } from './timeouts.ts'
 
 export interface CmLimits {
-  /** Connections in all states, with requests that nobody has answered yet. Default 65,536. */
+  /** Connections in all states, unanswered requests included. Default 65,536. */
   connections: number
   /** Requests of all listeners that are not yet a connection. Default 16,384. */
   halfOpen: number
@@ -18,11 +18,11 @@ export interface CmLimits {
   /** No wait for an answer is longer than this, whatever a message says; default 68.7 s. */
   waitNs: number
   /**
-   * Nor are all repetitions of a REP until its RTU comes, or of a DREQ until its DREP comes, nor what the program takes to
-   * answer a request; default 137 s, more than the defaults of Linux want.
+   * The limit of a whole exchange: all repetitions of a REP until its RTU comes, or of a DREQ until its DREP comes, and the
+   * time that the program takes to answer a request. Default 137 s, more than Linux's defaults need.
    */
   exchangeNs: number
-  /** Where there is no more room for requests, those wait at least so long for their RTU; default 1 s. */
+  /** When there is no more room for requests, how long each may at least wait for its RTU; default 1 s. */
   rtuNs: number
 }
 

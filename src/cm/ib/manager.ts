@@ -77,7 +77,7 @@ export class CommunicationManager<A> {
     return this.#engine.registry.listen(serviceId, options)
   }
 
-  /** Ends the listening; requests that were told stay. */
+  /** Ends the listening; requests that the program has got stay. */
   closeListener(listener: CmListener<A>): void {
     this.#engine.registry.closeListener(listener as Listener<A>)
   }
@@ -202,14 +202,14 @@ export class CommunicationManager<A> {
     this.#engine.step(c, 'sendSidrRep', now, { bytes: buildSidrRep({ requestId, serviceId, transactionId }, params) })
   }
 
-  /** The QP of a passive side got data: that is as good as an RTU. Nothing happens in other states. */
+  /** The QP of a passive side got data, which is as good as an RTU. No effect in other states. */
   established(connection: CmConnection<A>, now: number): void {
     this.#engine.step(connection as Connection<A>, 'established', now)
   }
 
   /**
-   * Ends what is under way, as its state requires: a REJ, a DREQ that is repeated until it is answered, or nothing. The
-   * connection goes on by itself until it is IDLE; its events are told no more.
+   * Ends a connection or a request as its state requires: with a REJ, a DREQ that is repeated until it is answered, or
+   * nothing. The connection goes on by itself until it is IDLE, without further events.
    */
   close(connection: CmConnection<A>, now: number): void {
     const c = connection as Connection<A>
@@ -226,12 +226,12 @@ export class CommunicationManager<A> {
     return qpAttrOf(connection, state, place)
   }
 
-  /** A MAD that came to QP 1 from `from`. Nothing that is in it makes this throw. The bytes are copied. */
+  /** A MAD that came to QP 1 from `from`. This never throws, whatever the MAD says. The bytes are copied. */
   receive(mad: Uint8Array, from: A, now: number): void {
     receive(this.#engine, mad, from, now)
   }
 
-  /** When `expire` has something to do, nanoseconds; Infinity: not before another call. Every call can change it. */
+  /** When `expire` is next needed, nanoseconds; Infinity: not before another call. Every call can change it. */
   deadline(): number {
     return this.#engine.deadlines.first?.deadlineNs ?? Number.POSITIVE_INFINITY
   }

@@ -6,7 +6,7 @@ export function mtuInfo(code: number): Uint8Array {
   return Uint8Array.of(code << 4)
 }
 
-/** What such a REJ accepts; undefined if it does not say. Senders that put the bits at the other end are understood. */
+/** What such a REJ accepts; undefined if it does not say. Senders that use the low four bits are understood, too. */
 export function acceptedMtu({ additionalInfo, additionalInfoLength }: CmRej): number | undefined {
   if (additionalInfoLength < 1) return undefined
   const [byte = 0] = additionalInfo

@@ -47,15 +47,15 @@ export interface ReqParams<A> extends WithPrivateData {
   /** Default 0xffff. */
   pkey?: number
   qkey?: number
-  /** READs and atomics that the local QP serves at once; default 0. */
+  /** READs and atomics that the local QP serves at a time; default 0. */
   responderResources?: number
-  /** READs and atomics that the local QP has under way at once; default 0. */
+  /** Outstanding READs and atomics of the local QP; default 0. */
   initiatorDepth?: number
   flowControl?: boolean
   srq?: boolean
   /** Default 7. */
   retryCount?: number
-  /** Default 7: for ever. */
+  /** Default 7: without limit. */
   rnrRetryCount?: number
   /** Code: how long the peer may take to answer; default 20 (4.3 s). */
   remoteCmResponseTimeout?: number
@@ -63,7 +63,7 @@ export interface ReqParams<A> extends WithPrivateData {
   localCmResponseTimeout?: number
   /** How often a message is repeated; default 15. */
   maxCmRetries?: number
-  /** Both ends send a REQ, and the comparison of their GUIDs and QP numbers decides who is active. */
+  /** Both ends send a REQ, and the comparison of their GUIDs and QP numbers decides which end is active. */
   peerToPeer?: boolean
   /** Anything of the caller's; `connection.context`. */
   context?: unknown

@@ -5,7 +5,7 @@ import type { CmConnection } from './connection.ts'
 import { CmError } from './errors.ts'
 import { mtuBytes } from './mtu.ts'
 
-/** What the messages do not tell: which port, and which entries of its tables. */
+/** What the messages do not say: the local port, and entries of its tables. */
 export interface QpAttrPlace {
   /** Default 1. */
   port?: number

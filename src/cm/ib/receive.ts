@@ -1,6 +1,6 @@
 /**
- * What becomes of a message: which connection it belongs to, what the connection learns from it, and what is answered
- * where there is none. Nothing in a message makes anything here throw.
+ * Handles messages: finds the connection of each, updates it, and answers messages that belong to none. Nothing here
+ * throws, whatever a message says.
  */
 import { QpType } from '../../verbs/provider/index.ts'
 import { type CmMessage, CmRejReason, type CmReq, get64Big, isMalformed, Mad, parseCm } from '../../wire/index.ts'
@@ -101,7 +101,7 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
       follow(engine, known, 'REQ', request, now)
       return
     }
-    // The id is in use for another request: an old one gives it up, a living connection does not.
+    // The id is in use for another request: an old one gives it up, an established connection does not.
     if (known.state !== 'TIMEWAIT' && known.state !== 'ANSWERED') {
       refuse(engine, request, CmRejReason.DuplicateLocalCommId, from)
       return
@@ -198,12 +198,12 @@ function learn<A>(c: Connection<A>, request: CmMessageOf<'REQ'>): void {
   c.ackTimeout = request.primary.localAckTimeout
   c.responseNs = timeoutNs(request.localCmResponseTimeout)
   c.maxRetries = request.maxCmRetries
-  // For so long may the peer repeat its REQ.
+  // The peer may repeat its REQ for this long.
   const perTry = timeoutNs(request.remoteCmResponseTimeout) + timeoutNs(request.primary.localAckTimeout)
   c.answerNs = perTry * (request.maxCmRetries + 1)
 }
 
-/** A reason to refuse a REQ whatever it asks for; undefined if there is none. */
+/** A reason to reject a REQ whatever it asks for; undefined if there is none. */
 function wrongIn(request: CmReq): number | undefined {
   if (request.transportServiceType > 1) return CmRejReason.InvalidTransportServiceType
   if (request.pathMtu < 1 || request.pathMtu > 5) return CmRejReason.InvalidPathMtu
@@ -318,8 +318,8 @@ function receiveRej<A>(engine: Engine<A>, rej: CmMessageOf<'REJ'>, from: A, now:
 }
 
 /**
- * Who refuses a REQ may have no id; it must be us then who sent the REQ. Where a repetition of the REQ has been accepted
- * meanwhile the other's id is known, and the refusal is of the past.
+ * A peer that rejects a REQ may have no id; then this end must have sent the REQ. If a repetition of the REQ has been
+ * accepted meanwhile, the peer's id is known, and the rejection is outdated.
  */
 function rejected<A>(c: Connection<A> | undefined, rej: CmMessageOf<'REJ'>): Connection<A> | undefined {
   if (c?.kind !== 'connection' || (rej.messageRejected === 0 && !c.active)) return undefined
@@ -346,7 +346,7 @@ function receiveApr<A>(engine: Engine<A>, c: Connection<A>, apr: CmMessageOf<'AP
   follow(engine, c, 'APR', apr, now)
 }
 
-/** A message for a connection that is not here: who waits for an answer is told so. */
+/** A message for an unknown connection: a sender that waits for an answer gets a REJ or a DREP. */
 function answerUnknown<A>(engine: Engine<A>, message: OfConnection, from: A): void {
   const { transactionId } = message
   const ids = { localCommId: message.remoteCommId, remoteCommId: message.localCommId }

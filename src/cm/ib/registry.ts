@@ -1,4 +1,4 @@
-/** Who is found how: connections by their own id, by the peer's id and by the peer's QP; listeners by service id. */
+/** Look-up of connections by their own id, by the peer's id and by the peer's QP, and of listeners by service id. */
 import { type CmReq, sameBytes } from '../../wire/index.ts'
 import type { Connection, Listener } from './connection.ts'
 import { CmError } from './errors.ts'
@@ -41,7 +41,7 @@ export class Registry<A> {
     this.forgetQpn(c)
   }
 
-  /** By the ids of a message from the peer, whose own is not looked at where it is not known here. */
+  /** By the ids of a message from the peer; the peer's own id is not compared while it is unknown here. */
   find(localCommId: number, remoteCommId: number): Connection<A> | undefined {
     const c = this.#byLocal.get(localCommId)
     if (c === undefined || c.kind !== 'connection') return undefined
@@ -60,7 +60,7 @@ export class Registry<A> {
     return this.#byQpn.get(`${guid} ${qpn} ${source}`)
   }
 
-  /** From now on it is found by the ids and the QP of its peer. */
+  /** Makes it found by the ids and the QP of its peer. */
   knowRemote(c: Connection<A>, key: string): void {
     this.#peers.delete(c)
     c.remoteKey = key
@@ -145,8 +145,8 @@ export class Registry<A> {
 }
 
 /**
- * GUIDs, ids and QP numbers are what a message says; who may say them shows its source, so that is part of each key:
- * a sender that names the adapter of another finds nothing of it, and takes no name from it.
+ * GUIDs, ids and QP numbers are claims of a message; only its source shows whether the sender may make them. So the source
+ * is part of each key: a sender that names another's adapter neither finds its connections nor takes its names.
  */
 export function remoteKeyOf(caGuid: bigint, commId: number, source: string): string {
   return `${caGuid} ${commId} ${source}`

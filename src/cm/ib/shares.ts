@@ -1,6 +1,6 @@
 /**
- * Items by the sender that they are held for. What a peer can make this end remember is kept in one of these, so that
- * where there is no room, the sender that holds most makes it.
+ * Items by sender. What a peer can make this end remember is kept in one of these, so that when there is no more room, the
+ * sender with most items loses one.
  */
 export class Shares<T> {
   /** The items of each sender, the oldest first. */
@@ -14,7 +14,7 @@ export class Shares<T> {
     return this.#size
   }
 
-  /** How many items the sender has that has most. */
+  /** How many items the sender with most of them has. */
   get most(): number {
     return this.#most
   }
@@ -53,13 +53,13 @@ export class Shares<T> {
     this.#withCount[to].add(source)
   }
 
-  /** The oldest item of a sender that has most. */
+  /** The oldest item of a sender with most of them. */
   oldestOfHeaviest(): T | undefined {
     for (const source of this.#withCount[this.#most]!) for (const item of this.#of.get(source)!) return item
     return undefined
   }
 
-  /** Takes the oldest item of a sender that has most. */
+  /** Takes the oldest item of a sender with most of them. */
   takeOfHeaviest(): T | undefined {
     for (const source of this.#withCount[this.#most]!)
       for (const item of this.#of.get(source)!) {

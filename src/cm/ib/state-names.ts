@@ -20,7 +20,7 @@ export const cmStates = [
   'TIMEWAIT',
   'SIDR_REQ_SENT',
   'SIDR_REQ_RCVD',
-  /** No state of the standard: a request was refused, or a SIDR_REQ answered, and a repeated one gets the same answer. */
+  /** No state of the standard: a request was rejected, or a SIDR_REQ answered, and a repeated one gets the same answer. */
   'ANSWERED',
 ] as const
 export type CmState = (typeof cmStates)[number]

@@ -3,7 +3,7 @@
  * volume 1, 12.9 (figures of the active, the passive and the peer-to-peer side, of releasing, and of loading an alternate
  * path), with the states named as Linux names them. docs/internals/cm.md has the diagram, which is made from this table.
  *
- * Where nothing is written, a message is dropped and counted, and a call throws.
+ * Where the table has no row, a message is dropped and counted, and a call throws.
  */
 import type { CmType } from '../../wire/index.ts'
 import type { CmEventType } from './events.ts'
@@ -64,7 +64,7 @@ export type CmGuard = keyof typeof cmGuards
 
 /**
  * What is sent: the message that the call gives; the one that was sent before, again; or one that the manager makes:
- * a REJ with this reason, a DREQ, a DREP, a SIDR_REP that refuses.
+ * a REJ with this reason, a DREQ, a DREP, a SIDR_REP that rejects.
  */
 export type CmSend =
   | CmType

@@ -1,13 +1,13 @@
 /**
- * Who speaks for one device in one thread: the communication manager of that device, driven over QP 1.
+ * The agent of one device in one thread: the communication manager of that device, driven over QP 1.
  *
  *     program ── id ──> agent ── CommunicationManager (no I/O) ── GsiPort ──> QP 1
  *
- * It works when it is given time (`process`): by calls that wait in this thread, by `follow`, which goes on in the event
- * loop for as long as somebody is interested, and ten times a second while connections are there and nobody is.
+ * It works when `process` is called: by calls that wait in this thread, in the event loop while it has followers, and ten
+ * times a second while it has connections and no follower.
  *
  * Messages are taken from the queue pair as they come and wait in `#intake`, from which each sender gets its turn. One call
- * serves only so many: a flood of them does not stop the event loop, and who sends few of them does not wait for others.
+ * serves a limited number: a flood does not stop the event loop, and a sender of few messages does not wait for others.
  */
 import { inRootContext, nowNs } from '../../memory/index.ts'
 import {
@@ -37,23 +37,23 @@ import {
 import { GsiPort, type MadAddress } from './gsi-port.ts'
 import { type SegmentConnection, SegmentPeers } from './segment-peers.ts'
 
-/** Whom events of a connection go to: what its `context` is. */
+/** The `context` of a connection: what its events go to. */
 export interface ConnectionOwner {
   handle(event: IbEvent<MadAddress>): void
 }
 
-/** Who listens: what the `context` of a listener is. */
+/** The `context` of a listener: what its requests go to. */
 export interface ListenerOwner {
   request(event: IbEvent<MadAddress>, agent: Agent): void
 }
 
 const backgroundMs = 100
-/** How long the end of a thread may take for telling its peers. */
+/** How long a thread that ends may take to disconnect from its peers. */
 const farewellNs = 50e6
 
 /**
- * What one call of `process` serves at most: messages or deadlines; of these such as have made events, which cost a program
- * more than the message costs here; and nanoseconds.
+ * Limits of one call of `process`: messages or deadlines; those among them that made events, which cost a program more than
+ * a message costs here; and nanoseconds.
  */
 const turnMessages = 64
 const turnEvents = 8
@@ -66,7 +66,7 @@ interface WaitingMad {
   readonly from: MadAddress
 }
 
-/** Under which name the device counts what the communication manager drops. The rest is malformed. */
+/** The device's counter for each reason to drop a message. All other reasons count as malformed. */
 const counterOf: Partial<Record<DropReason | 'evicted' | 'expired', CounterName>> = {
   foreignSource: 'cm_drops_source',
   unknownId: 'cm_drops_unknown_id',
@@ -86,7 +86,7 @@ export class Agent {
   readonly #ownsContext: boolean
   /** Of QP 1. */
   readonly #gsiPd: ProtectionDomain
-  /** That of ids whose program brings none. */
+  /** The protection domain of ids whose program gives none. */
   #pd: ProtectionDomain | undefined
   readonly #cq: CompletionQueue
   readonly #wc = workCompletions(32)
@@ -95,7 +95,7 @@ export class Agent {
   readonly limits: Readonly<CmLimits>
   readonly #port: GsiPort
   readonly #intake = new Shares<WaitingMad>()
-  /** Bytes of messages that were served: a flood makes no garbage. */
+  /** Buffers of messages that were served, for reuse: a flood makes no garbage. */
   readonly #spare: Uint8Array[] = []
   readonly #services = new Map<bigint, number>()
   readonly #followers = new Set<object>()
@@ -186,7 +186,7 @@ export class Agent {
 
   // --- driving -----------------------------------------------------------------------------------------------------
 
-  /** Serves messages that have come and timers, as many as a turn may; how many messages and timers that were. */
+  /** Serves messages and timers, up to the limits of a turn; how many those were. */
   process(): number {
     if (this.#processing || this.#closed) return 0
     this.#processing = true
@@ -212,7 +212,7 @@ export class Agent {
     }
   }
 
-  /** Frees what the queue pair has to send and receive with; what came is served later. */
+  /** Frees buffers of the queue pair; the messages in them are served later. */
   collect(): void {
     if (this.#processing || this.#closed) return
     this.#processing = true
@@ -225,7 +225,7 @@ export class Agent {
   }
 
   #collect(): void {
-    // At most what was there, however fast more comes.
+    // At most what was there, however fast more arrives.
     for (let left: number = GsiPort.completions; left > 0; ) {
       const n = this.#cq.poll(this.#wc)
       if (n <= 0) break
@@ -234,12 +234,12 @@ export class Agent {
     }
   }
 
-  /** Whether it could go on at once. */
+  /** Whether there is work to do at once. */
   get #busy(): boolean {
     return this.#intake.size > 0 || this.cm.deadline() <= nowNs()
   }
 
-  /** While there are connections, somebody must answer: without followers that is a timer. */
+  /** While there are connections, peers must get answers: without followers a timer sees to that. */
   #inBackground(): void {
     if (this.cm.size === 0 || this.#background !== undefined || this.#closed) return
     this.#background = inRootContext(() => setInterval(() => this.#tick(), backgroundMs).unref())
@@ -270,7 +270,7 @@ export class Agent {
     }
   }
 
-  /** Where too many messages wait, the sender with the most of them loses one. */
+  /** When too many messages wait, the sender with the most of them loses one. */
   #admit(mad: Uint8Array, from: MadAddress): void {
     const intake = this.#intake
     if (intake.size >= intakeMessages) {
@@ -297,7 +297,7 @@ export class Agent {
     this.process()
   }
 
-  /** From now on, for this follower, the event loop gives it time. What is returned ends that. */
+  /** Drives it in the event loop for this follower, until the function that is returned is called. */
   follow(follower: object): () => void {
     this.#followers.add(follower)
     if (!this.#following) void inRootContext(() => this.#goOn())
@@ -312,9 +312,9 @@ export class Agent {
     while (this.#followers.size > 0 && !this.#closed) {
       this.#cq.reqNotify()
       this.process()
-      // The rest of the event loop has its turn between two of this.
+      // Other work of the event loop has its turn in between.
       if (this.#busy) await new Promise((resolve) => setImmediate(resolve))
-      // Nothing is taken before this goes on: an event that was taken and not acknowledged would stop `close`.
+      // No event is taken before this continues: one that was taken and not acknowledged would block `close`.
       else await this.channel.whenEvent(this.#millisecondsLeft(backgroundMs))
       if (this.#closed) break
       for (let cq = this.channel.tryGetEvent(); cq !== null; cq = this.channel.tryGetEvent()) cq.ackEvents(1)
@@ -329,7 +329,7 @@ export class Agent {
     return this
   }
 
-  /** Closes it when nobody uses it any more; true if it did. */
+  /** Closes it after its last use; true if it did. */
   release(): boolean {
     if (--this.#refs > 0) return false
     this.#close()
@@ -338,7 +338,7 @@ export class Agent {
 
   /**
    * For the end of this thread: disconnects all, as a kernel does for a process that ends, so that peers need not find out by
-   * repeating. Nobody is told here any more.
+   * repeating. It makes no events.
    */
   farewell(): void {
     const until = nowNs() + farewellNs
@@ -355,7 +355,7 @@ export class Agent {
   }
 
   #close(): void {
-    // The last messages leave before nobody can send them any more.
+    // The last messages must leave before the queue pair closes.
     const until = nowNs() + 50e6
     while (this.#port.sending && nowNs() < until) this.process()
     this.#closed = true

@@ -14,20 +14,20 @@ export function collectAll(): void {
   for (const agent of agents.values()) agent.collect()
 }
 
-/** Gives all agents of this thread time; how much happened. */
+/** Drives all agents of this thread; how much happened. */
 export function processAll(): number {
   let messages = 0
   for (const agent of agents.values()) messages += agent.process()
   return messages
 }
 
-// Before queue pairs are destroyed, which is done by a listener that was there first.
+// First of all listeners, because an earlier one destroys the queue pairs.
 process.prependListener('exit', () => {
   for (const agent of agents.values()) {
     try {
       agent.farewell()
     } catch {
-      // What it had may be in any state: peers find out by themselves, then.
+      // Its objects may be in any state. Then peers find out by themselves.
     }
   }
 })
@@ -37,15 +37,15 @@ export function agentsOfThread(): number {
 }
 
 /**
- * The agent of a device in this thread, made if there is none. Each call wants one `releaseAgent`. The call that makes it
- * decides on its limits: EBUSY if `limits` names others then.
+ * The agent of a device in this thread, made if there is none. Each call is paired with a `releaseAgent`. The call that makes
+ * it decides on its limits; later, other `limits` throw EBUSY.
  */
 export function acquireAgent(device: string | Context, limits?: Partial<CmLimits>): Agent {
   let agent = agents.get(device)
   if (agent === undefined) {
     const all = allLimits(limitsOfEnvironment(), limits)
     const context = typeof device === 'string' ? openDevice(device) : device
-    // What threads left that ended without closing it would take messages that are for others.
+    // Queue pairs that threads left open when they ended would take messages that are for others.
     const { host } = context.device
     for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
     agent = inRootContext(() => new Agent(context, typeof device === 'string', all, randomNumber))
@@ -64,7 +64,7 @@ export function acquireAgent(device: string | Context, limits?: Partial<CmLimits
   return agent.acquire()
 }
 
-/** EINVAL if limits are none that a communication manager can have. */
+/** EINVAL if limits are invalid for a communication manager. */
 export function checkLimits(limits: unknown, where = ''): void {
   const wrong = wrongLimits(limits)
   if (wrong !== undefined) throw new RdmaCmError('EINVAL', 'createEventChannel', `${where}${wrong}`)

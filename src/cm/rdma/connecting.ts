@@ -36,7 +36,7 @@ export interface ConnectionHost {
   readonly options: Readonly<IdOptionValues>
   readonly idQp: IdQp | undefined
   emit(type: CmEventType, status: number, param: Partial<CmEventParam>): void
-  /** If the program has not seen the ConnectRequest yet, it never will, and the id is closed. */
+  /** Takes back a ConnectRequest that the program has not seen yet, and closes the id. */
   withdraw(): boolean
 }
 
@@ -57,11 +57,11 @@ export class Connecting implements ConnectionOwner, SegmentConnection {
   #sgidIndex = 0
   #ahAttr: AhAttr | undefined
   #phase: Phase = 'none'
-  /** The queue pair that was told to the peer is the id's own. */
+  /** The peer knows the id's own queue pair. */
   #managed = false
-  /** Disconnected was told; it is told once. */
+  /** Disconnected was reported; that happens once. */
   #ended = false
-  /** An event has told that nothing comes of it. */
+  /** An event has reported a failure. */
   #failed = false
   get failed(): boolean {
     return this.#failed
@@ -138,7 +138,7 @@ export class Connecting implements ConnectionOwner, SegmentConnection {
     this.#ib = ask(mtuCode(activeMtu))
   }
 
-  /** The queue pair that the peer is told of: the id's, or one that the program moves by itself. */
+  /** The queue pair whose number the peer gets: the id's, or one that the program moves by itself. */
   #queuePair(call: string, param: FullParam): { host: ConnectionHost; qpNum: number; srq: boolean } {
     const host = this.#host
     const qp = host.idQp?.qp
@@ -160,13 +160,13 @@ export class Connecting implements ConnectionOwner, SegmentConnection {
     ib.context = this
   }
 
-  /** Most that the peer lets this end have. */
+  /** The most that the peer allows this end. */
   get limits(): { responderResources: number; initiatorDepth: number } {
     const { responderResources, initiatorDepth } = this.#ib!
     return { responderResources, initiatorDepth }
   }
 
-  /** Where the peer has given up meanwhile nothing happens: an event tells of it. */
+  /** No effect if the peer has given up meanwhile, which an event reports. */
   accept(param: FullParam): void {
     if (this.#failed) return
     this.#expect('accept', 'asked', 'accept answers a ConnectRequest, with the id that came with it')
@@ -262,7 +262,7 @@ export class Connecting implements ConnectionOwner, SegmentConnection {
       case 'IDLE':
         break
       default:
-        // It is not made yet: whatever is under way ends.
+        // It is not established yet: the handshake ends.
         this.#agent.cm.close(ib, now)
         this.#end(0, {})
     }
@@ -372,7 +372,7 @@ export class Connecting implements ConnectionOwner, SegmentConnection {
     if (this.#phase === 'connected') this.#end(0, {})
   }
 
-  /** Where the peer's MTU is smaller, the same again with the one that it accepts, or with the next smaller one. */
+  /** When the peer's MTU is smaller, asks again with the one that it accepts, or with the next smaller one. */
   #askedWithLess(rej: CmRej): boolean {
     const { pathMtu } = this.#ib!
     if (rej.reason !== CmRejReason.InvalidPathMtu || this.#phase !== 'asking' || pathMtu <= 1) return false

@@ -1,4 +1,4 @@
-/** Names and numbers of librdmacm (rdma_cma.h) and what the Linux kernel's RDMA CM fills in by itself. */
+/** Names and numbers of librdmacm (rdma_cma.h), and values that the Linux kernel's RDMA CM fills in. */
 import { QpType } from '../../verbs/index.ts'
 
 /** `rdma_port_space`: `RDMA_PS_TCP` is `PortSpace.Tcp`. */
@@ -35,7 +35,7 @@ export function eventText(type: CmEventType): string {
   return eventNames[type] ?? 'UNKNOWN EVENT'
 }
 
-/** The QP type of a port space where nobody asks for another. */
+/** The default QP type of a port space. */
 export function qpTypeOf(portSpace: PortSpace): QpType {
   return portSpace === PortSpace.Udp || portSpace === PortSpace.IpOIb ? QpType.UD : QpType.RC
 }

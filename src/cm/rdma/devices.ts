@@ -1,7 +1,7 @@
 /**
  * Which device an address belongs to, and which of its addresses leads to another.
  *
- *     roce (the default)   all addresses: those of the host on the device `roce`, each 127.x.y.z on one of its own
+ *     roce (the default)   all addresses: those of the host on the device `roce`, each 127.x.y.z on a device of its own
  *     roce:ADDRESS         that address is where everything comes from
  *     shm0, shm:NAME, …    every address of this host is the adapter itself; the GID of another adapter of the segment,
  *                          as an IPv6 address, is that one
@@ -23,7 +23,7 @@ export interface Local {
   readonly ip: Uint8Array
 }
 
-/** A way from here to another address. */
+/** A path from here to another address. */
 export interface Path extends Local {
   readonly dgid: Uint8Array
   readonly dlid: number
@@ -34,13 +34,13 @@ const allAddresses = 'roce'
 
 export class DeviceSet {
   readonly #device: string | Context
-  /** Those of the devices' communication managers, where this set is the first of the thread to use them. */
+  /** Limits of the devices' communication managers, for devices that this set is the first of the thread to use. */
   readonly limits: Partial<CmLimits> | undefined
   readonly #agents = new Map<string | Context, Agent>()
 
   readonly #onAgent: (agent: Agent) => void
 
-  /** `onAgent` is told of every device that is used for the first time. */
+  /** `onAgent` is called for every device that is used for the first time. */
   constructor(
     device: string | Context | undefined,
     limits: Partial<CmLimits> | undefined,
@@ -88,7 +88,7 @@ export class DeviceSet {
       try {
         found.push(this.#agent(device))
       } catch (error) {
-        // Another process has one of them: the other still works.
+        // Another process has one of the two: the other still works.
         if (!(error instanceof VerbsError)) throw error
         first ??= error
       }
@@ -111,7 +111,7 @@ export class DeviceSet {
     return local
   }
 
-  /** The way to `to`, from `from` if that is given; undefined if there is none. */
+  /** The path to `to`, from `from` if that is given; undefined if there is none. */
   path(to: ParsedAddress, from: Local | undefined): Path | undefined {
     const ip = to.bytes
     const agent = from?.agent ?? this.#agentTo(ip)
@@ -122,7 +122,7 @@ export class DeviceSet {
     return { ...source, dgid: gidOfIp(ip), dlid: 0, remoteIp: ip }
   }
 
-  /** The device from which to reach an address. One of this host itself may be another process's. */
+  /** The device from which to reach an address. Another process may have the device of an address of this host. */
   #agentTo(ip: Uint8Array): Agent {
     if (this.#fixed) return this.#agent(this.#device)
     for (const agent of this.#agents.values()) if (agent.ethernet && localOf(agent, ip, '') !== undefined) return agent
@@ -135,7 +135,7 @@ export class DeviceSet {
     return this.#spare()
   }
 
-  /** Any of the many addresses of loopback leads to all addresses of this host. */
+  /** Any loopback address leads to all addresses of this host. */
   #spare(): Agent {
     let last: unknown
     for (let i = 0; i < 16; i++) {

@@ -5,7 +5,7 @@
  *     for await (const e of channel)   in the event loop
  *     channel.tryGetEvent()            never waits; with `onReadable` for libraries on top
  *
- * Each of them also gives the devices of this thread time, so that peers get their answers.
+ * Each of them also drives the devices of this thread, so that peers get their answers.
  */
 import { inRootContext, nowNs, sleepUntilNs, withContext } from '../../memory/index.ts'
 import type { Context } from '../../verbs/index.ts'
@@ -28,9 +28,9 @@ export interface EventChannelOptions {
   limits?: Partial<CmLimits>
 }
 
-/** Several devices are looked at in turn while one of them is waited for. */
+/** With several devices, each is polled after a wait for one of them. */
 const sliceMs = 2
-/** How long a program finds ever more events, if it takes one after the other. */
+/** How long a program that takes one event after the other gets new ones. */
 const turnNs = 8e6
 const longestTimerMs = 2 ** 31 - 1
 
@@ -57,7 +57,7 @@ export class EventQueue<Id extends QueuedId> {
   readonly #follows = new Map<Agent, () => void>()
   #followers = 0
   #told = false
-  /** When the program began to take events, after it was told last that there is none; 0 before that. */
+  /** When the program began to take events, after the last time that there was none; 0 before that. */
   #takingNs = 0
   #closed = false
 
@@ -81,7 +81,7 @@ export class EventQueue<Id extends QueuedId> {
     this.assertOpen('tryGetEvent')
     const now = nowNs()
     if (this.#takingNs === 0) this.#takingNs = now
-    // However fast messages come, a program that takes all events comes to an end.
+    // However fast messages come, a program that takes all events must come to an end.
     if (this.#queue.length === 0 && now - this.#takingNs < turnNs) processAll()
     const event = this.#queue.shift()
     if (event === undefined) this.#takingNs = 0
@@ -129,7 +129,7 @@ export class EventQueue<Id extends QueuedId> {
     }
   }
 
-  /** Until there may be an event, or the channel closes; at most so long. Keeps the process alive. */
+  /** Resolves when there may be an event, when the channel closes, or after `ms`. Keeps the process alive. */
   #readable(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -158,7 +158,7 @@ export class EventQueue<Id extends QueuedId> {
 
   /**
    * Calls `reader` in the event loop whenever events have come since it was called last, and once at the start if some
-   * wait: take them with `tryGetEvent` until there are none. What is returned ends that.
+   * wait: take them with `tryGetEvent` until there are none. The function that is returned ends that.
    */
   onReadable(reader: () => void): () => void {
     this.assertOpen('onReadable')
@@ -171,12 +171,12 @@ export class EventQueue<Id extends QueuedId> {
     }
   }
 
-  /** Serves what has come; its events wait to be taken. */
+  /** Serves messages that have come; their events wait to be taken. */
   giveTime(): void {
     processAll()
   }
 
-  /** For ids, which may make many connections before anybody asks for an event: makes room for what comes meanwhile. */
+  /** For ids: frees receive buffers, since a program may make many connections before it asks for an event. */
   makeRoom(): void {
     collectAll()
   }
@@ -192,7 +192,7 @@ export class EventQueue<Id extends QueuedId> {
     if (this.#readers.size > 0 || this.#waiting.size > 0) this.#tell()
   }
 
-  /** For ids: takes the events of one that closes or goes to another channel, its requests among them. */
+  /** For ids: takes the events, requests included, of one that closes or goes to another channel. */
   takeEventsOf(id: Id): CmEvent<Id>[] {
     const isOf = (event: CmEvent<Id>): boolean => event.id === id || event.listenId === id
     const taken = this.#queue.filter(isOf)
@@ -215,11 +215,11 @@ export class EventQueue<Id extends QueuedId> {
   }
 
   /**
-   * For ids: the next event that is `wanted`, which nobody else gets. The event loop goes on meanwhile. Undefined if `id`
+   * For ids: the next event that is `wanted`, which no other reader gets. The event loop goes on meanwhile. Undefined if `id`
    * is closed, or goes to another channel, before it comes.
    */
   async claim(id: Id, wanted: (event: CmEvent<Id>) => boolean): Promise<CmEvent<Id> | undefined> {
-    // Before the queue is looked at: to follow devices serves what has come, which may be what is wanted.
+    // Before the queue is searched: following devices serves messages at once, and their events may be what is wanted.
     const stop = this.#followAll()
     try {
       const at = this.#queue.findIndex(wanted)
@@ -239,8 +239,8 @@ export class EventQueue<Id extends QueuedId> {
   readonly #tellSoon = (): void => {
     queueMicrotask(() => {
       this.#told = false
-      // A reader that serves messages itself takes the events that they make at once. To call it again for these would give
-      // the rest of the event loop no turn.
+      // A reader that serves messages itself takes the events that they make at once. Calling it again for these would starve
+      // the rest of the event loop.
       if (this.#queue.length === 0 && !this.#closed) return
       for (const resolve of [...this.#waiting]) resolve()
       for (const reader of [...this.#readers]) if (this.#readers.has(reader)) reader()

@@ -1,6 +1,6 @@
 /**
- * A queue pair of type GSI with what it needs to send and receive MADs: rings of buffers, address handles. A communication
- * manager sends through it; what comes is given to it by the agent, which polls.
+ * A queue pair of type GSI with its rings of buffers and address handles. A communication manager sends MADs through it;
+ * the agent polls it and passes on what it receives.
  */
 import {
   type AddressHandle,
@@ -40,7 +40,7 @@ const receives = 1024
 const sends = 256
 const receiveBytes = 320
 const sendBytes = Mad.totalLength
-/** Ways to peers that are kept. */
+/** Paths to peers that are kept. */
 const maxHandles = 1024
 
 export class GsiPort {
@@ -80,16 +80,16 @@ export class GsiPort {
     })
   }
 
-  /** A communication ID whose answers come here. Those who have seen some cannot tell the others. */
+  /** A communication ID whose answers come here. A peer that has seen some cannot guess the others. */
   commId(): number {
     return commIdOf(this.qp, Math.floor(this.#random() * 2 ** 22))
   }
 
-  /** Puts a MAD on its way. */
+  /** Sends a MAD. */
   send(mad: Uint8Array, to: MadAddress): void {
     const ah = this.full ? undefined : this.#handle(to)
     if (ah === undefined) {
-      // Whoever waits for it repeats what it answers.
+      // A peer that waits for it repeats its message.
       const { host, index } = this.#context.device
       host.count(index, 'cm_sends_dropped')
       return
@@ -133,7 +133,7 @@ export class GsiPort {
     this.#receive(i)
   }
 
-  /** The way back to who sent a message with this GRH. */
+  /** The path back to the sender of a message with this GRH. */
   senderOf(grh: Uint8Array, lid: number): MadAddress {
     const ipv6 = grh[0]! >> 4 === 6
     const source = ipv6 ? grh.slice(8, 24) : gidOfIp(grh.subarray(32, 36))
@@ -141,7 +141,7 @@ export class GsiPort {
     return madAddress(source, lid, Math.max(0, this.#indexOf(own)))
   }
 
-  /** An answer must leave from the address that was asked: the peer takes it from no other. −1 if that is gone. */
+  /** An answer must leave from the address that was asked: the peer accepts it from no other. −1 if that is gone. */
   #indexOf(gid: Uint8Array): number {
     const index = this.#gids.findIndex((one) => sameBytes(one, gid))
     if (index >= 0) return index

@@ -378,7 +378,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     this.#connection('notifyEstablished').communicationEstablished()
   }
 
-  /** `rdma_disconnect`: the queue pair goes to ERR, and the peer is told. Disconnected follows, if it has not come yet. */
+  /** `rdma_disconnect`: the queue pair goes to ERR, and the peer is notified. Disconnected follows, unless it has come. */
   disconnect(): void {
     if (this.#disconnect()) this.#finish('disconnect', CmEventType.Disconnected)
   }
@@ -437,14 +437,14 @@ export class CmId implements ConnectionHost, ListenerOwner {
 
   // --- the rest ----------------------------------------------------------------------------------------------------
 
-  /** `rdma_set_option`, before what it is about: `reuseAddr` before `bindAddr`, the others before `connect` or `accept`. */
+  /** `rdma_set_option`: `reuseAddr` before `bindAddr`, the others before `connect` or `accept`. */
   setOption<K extends keyof IdOptionValues>(name: K, value: IdOptionValues[K]): void {
     this.#assertOpen('setOption')
     checkOption(name, value)
     this.options[name] = value
   }
 
-  /** `rdma_migrate_id`: from now on its events come to another channel, those that wait too; without one it is synchronous. */
+  /** `rdma_migrate_id`: its events, waiting ones too, go to another channel; without one the id is synchronous. */
   migrateId(channel: EventChannel | undefined | null): void {
     this.#assertOpen('migrateId')
     const from = this.#channel
@@ -466,7 +466,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     return agent === undefined ? listening : [agent, ...listening]
   }
 
-  /** `rdma_destroy_id`: with its queue pair; whatever is under way ends as politely as it can. */
+  /** `rdma_destroy_id`, with its queue pair. Connections and requests are disconnected or rejected. */
   close(): void {
     if (this.#state === 'closed') return
     this.#state = 'closed'
@@ -490,7 +490,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     if (this.#state !== 'closed') this.#channel.push(new EventOf(type, this, status, this.#handles.complete(param)))
   }
 
-  /** For the connection: nothing comes of a request. */
+  /** For the connection: the peer took back its request. */
   withdraw(): boolean {
     if (!this.#channel.has(this, CmEventType.ConnectRequest)) return false
     this.close()

@@ -11,13 +11,13 @@ import type { MadAddress } from './gsi-port.ts'
 import type { IdOptionValues, IdQpType } from './params.ts'
 import { randomNumber } from './random.ts'
 
-/** What a listener without a number of its own allows, and the most that one may have: Linux's. */
+/** The default backlog, and the most that one may be: Linux's. */
 const mostBacklog = 1024
 
 /** The transport service type of a REQ (12.6.5, table 107). */
 const serviceTypes: Partial<Record<IdQpType, number>> = { [QpType.RC]: 0, [QpType.UC]: 1 }
 
-/** A port that an id has. */
+/** A port that an id is bound to. */
 export class BoundPort {
   readonly #host: Host
   readonly #taken: TakenPort

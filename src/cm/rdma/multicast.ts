@@ -13,7 +13,7 @@ interface Member {
 
 export interface Joined {
   param: Partial<CmEventParam>
-  /** A negative errno if the device would not. */
+  /** A negative errno if the device fails. */
   failure?: number
 }
 

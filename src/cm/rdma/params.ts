@@ -12,14 +12,14 @@ import { RdmaCmError } from './errors.ts'
 /** `rdma_conn_param`. */
 export interface ConnParam {
   privateData?: Uint8Array
-  /** READs and atomics that this end serves at once, and has under way at once. Default: as many as the device can. */
+  /** READs and atomics that this end serves at a time, and may have outstanding. Default: as many as the device can. */
   responderResources?: number
   initiatorDepth?: number
   /** Default true. */
   flowControl?: boolean
   /** Default 7. */
   retryCount?: number
-  /** How often the peer is asked again that has no receive posted; default 7: for ever. */
+  /** Retries while the peer has no receive posted; default 7: without limit. */
   rnrRetryCount?: number
   /** Of a queue pair that is not the id's: its number and whether it has an SRQ. */
   qpNum?: number
@@ -111,7 +111,7 @@ export interface FullParam {
   qkey: number | undefined
 }
 
-/** Checks a parameter; `most` is what may be had at most, by default all of it is taken. */
+/** Checks a parameter; `most` has upper bounds, which are the defaults, too. */
 export function fullParam(
   call: string,
   param: ConnParam,

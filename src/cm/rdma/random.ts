@@ -1,4 +1,4 @@
-/** What a stranger must not guess is made of this: communication and transaction IDs, start PSNs, ephemeral ports. */
+/** Randomness for what a stranger must not guess: communication and transaction IDs, start PSNs, ephemeral ports. */
 import { randomBytes } from 'node:crypto'
 
 /** From 0 to below 1, from the system's random source. */

@@ -22,12 +22,12 @@ export class SegmentPeers {
     this.#qp = qp
   }
 
-  /** How long a wait may be without a look at the peers. */
+  /** How long a wait may be before the peers are checked. */
   get longestWaitMs(): number {
     return this.#peers.size > 0 ? lookMs : Number.POSITIVE_INFINITY
   }
 
-  /** Tells the connection when its peer is gone. Returns a function that stops it. */
+  /** Notifies the connection when its peer is gone, until the function that is returned is called. */
   watch(remoteCommId: number, connection: SegmentConnection): () => void {
     const slot = agentSlotOfCommId(remoteCommId)
     if (slot === 0) return () => {}
@@ -44,7 +44,7 @@ export class SegmentPeers {
     }
   }
 
-  /** Looks at the peers if it is time to; how many connections have lost theirs. */
+  /** Checks the peers when that is due; how many connections have lost theirs. */
   look(now: number): number {
     if (this.#peers.size === 0 || now - this.#lookedNs <= lookMs * 1e6) return 0
     this.#lookedNs = now

@@ -3,7 +3,7 @@ import { CmEventType, errno } from './constants.ts'
 import { RdmaCmError, type RdmaCmErrorCode } from './errors.ts'
 import type { CmEvent, EventId } from './event.ts'
 
-/** Events that end the waiting: what it waits for may come no more. */
+/** Events of failures: after one of them the awaited event never comes. */
 export const failures: ReadonlySet<CmEventType> = new Set([
   CmEventType.AddrError,
   CmEventType.RouteError,
@@ -19,7 +19,7 @@ export function endsCall<Id extends EventId>(id: Id, wanted: readonly CmEventTyp
   return (event) => event.id === id && (wanted.includes(event.type) || failures.has(event.type))
 }
 
-/** The event that a call waited for; throws if it is one of a failure, or if it never comes. */
+/** The event that a call waited for. Throws if it reports a failure, or if there is none. */
 export function outcome<Id extends EventId>(
   call: string,
   event: CmEvent<Id> | undefined,

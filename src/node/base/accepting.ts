@@ -1,4 +1,4 @@
-/** What servers do with a connection that came: the same for those of this folder and, under the preload, Node's own. */
+/** How servers take a connection: those of verbena/net and, under the preload, Node's own. */
 import { channel } from 'node:diagnostics_channel'
 import { type BlockList, type DropArgument, isIP, type Server } from 'node:net'
 import { inRootContext } from '../../memory/index.ts'
@@ -30,8 +30,8 @@ const socketChannel = channel('net.server.socket')
 const zeroIsALimit = Number.parseInt(process.versions.node, 10) > 20
 
 /**
- * Emits 'connection' with the socket that `make` gives, and tells the channel `net.server.socket`; or turns the connection
- * away, as `maxConnections` and `blockList` say. `begin` starts the socket.
+ * Emits 'connection' with the socket that `make` gives, and publishes it on the channel `net.server.socket`; or
+ * rejects the connection, as `maxConnections` and `blockList` say. `begin` starts the socket.
  */
 export function acceptConnection<S extends LinkedStream>(
   server: AcceptingServer,
@@ -56,7 +56,7 @@ export function acceptConnection<S extends LinkedStream>(
       ? {}
       : { readableHighWaterMark: highWaterMark, writableHighWaterMark: highWaterMark }),
   })
-  // As with a handle of libuv that the system made: its context is nobody's, not even that of `listen`.
+  // As with a handle of libuv that the system made: its context is the root, not that of `listen`.
   const attached = inRootContext(() => attach(socket, rsocket))
   server._connections++
   begin(socket, attached)
@@ -74,7 +74,7 @@ export function isBlocked(list: BlockList | undefined, address: string | undefin
   return list !== undefined && family !== 0 && list.check(address!, family === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** What 'drop' tells of a connection that is one too many. */
+/** The argument of 'drop', for a connection beyond the limit. */
 function dropData(socket: RSocketLike): DropArgument {
   const local = nodeAddress(socket.getsockname())
   const remote = nodeAddress(socket.getpeername())

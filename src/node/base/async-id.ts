@@ -1,6 +1,6 @@
 /**
- * Node keeps the asynchronous id of a socket's handle under a symbol of its own: what it does for the socket later is said
- * to be triggered by that id.
+ * Node keeps the asynchronous id of a socket's handle under a symbol of its own: that id is the
+ * trigger of what it does for the socket later.
  */
 import { Server } from 'node:net'
 

@@ -1,7 +1,7 @@
 /**
- * What joins a stream with the shape of `net.Socket` to its link, and the methods of such a stream that have to do with
- * the link. They use only public parts of the stream, so that they serve two: `Socket` of this folder, and, under the
- * preload, sockets of `node:net` themselves.
+ * Joins a stream with the shape of `net.Socket` to its link, and has the methods of such a stream that concern the link.
+ * They use only public parts of the stream, so that they serve `Socket` of verbena/net and, under the preload, sockets of
+ * `node:net` themselves.
  */
 import type { BlockList } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -24,10 +24,10 @@ export interface NodeAddress {
   port?: number
 }
 
-/** A socket of `node:net`, or of this folder. */
+/** A socket of `node:net`, or of verbena/net. */
 export interface LinkedStream extends Duplex {
   connecting: boolean
-  /** There once it is joined to a link. */
+  /** Set once it is joined to a link. */
   _verbena?: Attachment | undefined
   _pendingData?: unknown
   _pendingEncoding?: string
@@ -45,7 +45,7 @@ export class Attachment implements LinkOwner {
   #memory: Uint8Array | undefined
   #local: NodeAddress | undefined
   #remote: NodeAddress | undefined
-  /** The next `destroy` throws away what has not been delivered. */
+  /** The next `destroy` discards what has not been delivered. */
   resetting = false
 
   constructor(stream: LinkedStream, socket: RSocketLike, onread?: OnRead) {
@@ -65,7 +65,7 @@ export class Attachment implements LinkOwner {
 
   filled(length: number): boolean {
     const memory = this.#memory!
-    // A function gives new memory for each filling.
+    // A function gives a new buffer each time.
     this.#memory = undefined
     return this.#onread!.callback(length, memory) !== false
   }
@@ -106,7 +106,7 @@ export class Attachment implements LinkOwner {
     return this.#remote
   }
 
-  /** The peer's address, where the socket will not tell it any more. */
+  /** The peer's address, for when the socket has none any more. */
   rememberPeer(address: SocketAddress): void {
     this.#remote = {
       address: address.address,
@@ -132,7 +132,7 @@ function allBytesOf(data: readonly (PendingChunk | Uint8Array)[] & { allBuffers?
 }
 
 /**
- * Methods of an attached stream. Each takes the place of the method of that name; `this` is the stream. Before the stream
+ * Methods of an attached stream. Each replaces the method of that name; `this` is the stream. Before the stream
  * is attached it waits for 'connect'.
  */
 export const linkedMethods = {
@@ -212,16 +212,16 @@ export function isLive(stream: LinkedStream): boolean {
   return stream._verbena !== undefined && !stream._verbena.link.closed
 }
 
-/** Joins them; from now on the stream's data comes and goes through `socket`. */
+/** Joins them: the stream's data now goes through `socket`. */
 export function attach(stream: LinkedStream, socket: RSocketLike, onread?: OnRead): Attachment {
   const attached = new Attachment(stream, socket, onread)
-  // Not enumerable: whoever prints a socket does not want all of a device.
+  // Not enumerable: printing a socket must not print a whole device.
   Object.defineProperty(stream, '_verbena', { value: attached, writable: true, configurable: true, enumerable: false })
   setAsyncId(stream, attached.link.asyncId)
   return attached
 }
 
-/** Of a connection that was made, or accepted: tells the program, and begins to read. */
+/** For a connection that was made or accepted: notifies the program, and begins to read. */
 export function announceConnected(stream: LinkedStream): void {
   stream.connecting = false
   stream._unrefTimer()

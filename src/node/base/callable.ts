@@ -4,7 +4,7 @@
  */
 type Class = new (...args: never[]) => object
 
-/** The object that the next construction fills, in place of a new one. */
+/** The object that the next construction fills, instead of a new one. */
 let existing: object | undefined
 
 /** What a class that is made callable extends, where it would extend `base`, a function of Node's. */

@@ -182,7 +182,7 @@ function attempt(
   }
   stream.emit('connectionAttempt', address, port, family)
   if (live) {
-    // What TCP says of a socket that is connected, or connecting.
+    // The errors of TCP for a socket that is connected, or connecting.
     if (live.link.connecting) later(connectError(-Errno.EALREADY, socket, target, address))
     else process.nextTick(done, null, live)
     return
@@ -213,12 +213,12 @@ function attempt(
     attached.rememberPeer({ address, port })
     done(null, attached)
   })
-  // Only now, because opening the device for the first socket of a process may take its time. The link holds the process
-  // open while it connects; after a `destroy` nothing shall.
+  // Only now, because opening the device for the first socket of a process may be slow. It is unref'd: the link keeps the
+  // process alive while it connects, and a destroyed socket must not.
   if (timeoutMs > 0 && !link.closed) timer = setTimeout(onTimeout, timeoutMs).unref()
 }
 
-/** A socket for the attempt, bound if the program said where to; or why there is none. */
+/** A socket for the attempt, bound if the program gave a local address; or why there is none. */
 function openBound(target: Target, family: number): RSocketLike | SystemError {
   const { localAddress, localPort, device } = target
   let socket: RSocketLike

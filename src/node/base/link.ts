@@ -1,8 +1,8 @@
 /**
- * A connected rsocket under a stream: takes from it while the stream wants data, gives to it what the stream writes, and
- * waits in the event loop when neither goes on.
+ * A connected rsocket under a stream: receives while the stream wants data, sends what the stream writes, and waits in the
+ * event loop when neither can continue.
  *
- *     stream._read   → readStart   POLLIN  → recv → push     until push says no, the end, or an error
+ *     stream._read   → readStart   POLLIN  → recv → push     until push returns false, the end, or an error
  *     stream._write  → write       send … EAGAIN → POLLOUT → send … done
  *     stream._final  → shutdown    SHUT_WR; the peer receives all, then the end
  *
@@ -31,30 +31,30 @@ import { again } from './transport.ts'
 
 /** The stream above. */
 export interface LinkOwner {
-  /** Data that came. False: no more for now. */
+  /** Received data. False: no more for now. */
   received(chunk: Buffer): boolean
   /** The peer will send nothing more. */
   ended(): void
   /** `errno` is negative. */
   failed(errno: number, syscall: string): void
-  /** Bytes went in or out: idle timers start anew. */
+  /** Bytes went in or out: idle timers start again. */
   active(): void
-  /** Memory of the program's that data goes into, where it gave some (`onread`). */
+  /** The program's buffer for received data, if it gave one (`onread`). */
   into?(): Uint8Array | undefined
-  /** The first `length` bytes of that memory have been filled. False: no more for now. */
+  /** The first `length` bytes of that buffer have been filled. False: no more for now. */
   filled?(length: number): boolean
 }
 
 /** No chunk is longer; Node's own sockets read as much at a time. */
 const longestChunk = 65_536
-/** There is no connection any more whose end the peer could be told of. */
+/** Errors after which there is no connection to shut down. */
 const gone: ReadonlySet<number> = new Set([-Errno.ENOTCONN, -Errno.EPIPE, -Errno.ECONNRESET, -Errno.EBADF])
-/** After so many reads other things of the event loop have their turn. */
+/** After this many reads, other work of the event loop has its turn. */
 const readsPerTurn = 16
 
 /**
- * An idle connection asks so often whether its peer is there. With TCP the kernel says goodbye for a process that was
- * killed; here nobody does.
+ * How often an idle connection probes its peer. With TCP the kernel closes the connections of a process that was killed;
+ * here nothing does.
  */
 const probeSeconds = 15
 
@@ -62,7 +62,7 @@ export class Link {
   readonly socket: RSocketLike
   connecting = false
   bytesRead = 0
-  /** Counted when the stream gives them; of those, `inFlight` belong to the write that is under way. */
+  /** Counted when the stream gives them; `inFlight` of them belong to the write in progress. */
   bytesWritten = 0
   inFlight = 0
   readonly #owner: LinkOwner
@@ -120,7 +120,7 @@ export class Link {
   }
 
   #watch(events: number, callback: () => void): Watch {
-    // Set in this context too, or it would keep what the caller's holds for as long as it lasts.
+    // Set in this context, too: in the caller's it would retain that context for as long as it lasts.
     const watch = this.run(() => this.socket.watch(events, () => this.run(callback)))
     if (!this.#referenced) watch.unref()
     return watch
@@ -143,16 +143,16 @@ export class Link {
   }
 
   #onReadable: () => void = () => {
-    // Nothing more there: the end, if that is what comes, makes the socket readable in the next turn.
+    // Nothing more is there: the end, if it comes, makes the socket readable in the next turn.
     for (let n = 0; n < readsPerTurn && this.#reading && (n === 0 || this.socket.readableBytes > 0); n++)
       if (!this.#readOnce()) return
   }
 
-  /** False when nothing more is to be had now. */
+  /** False when there is nothing more to read now. */
   #readOnce(): boolean {
     const owner = this.#owner
     const own = owner.into?.()
-    // What is known to be there decides the size, so that small messages do not hold on to large buffers.
+    // As large as what is known to be there, so that small messages do not retain large buffers.
     const size = Math.min(Math.max(this.socket.readableBytes, 64), longestChunk)
     const buffer = own ?? Buffer.allocUnsafe(size)
     const got = this.socket.recv(buffer, MSG_DONTWAIT)
@@ -202,7 +202,7 @@ export class Link {
         return
       } else {
         // Of a peer that has closed, what it sent before is read first, and the end or the error after it. TCP takes writes
-        // until then, and drops them; a program that writes its last words must not lose what it has not read yet.
+        // until then, and drops them; a program that still writes must not lose what it has not read yet.
         this.#endWrite(this.#reading ? 0 : sent)
         return
       }
@@ -255,7 +255,7 @@ export class Link {
 
   // --- the rest ----------------------------------------------------------------------------------------------------
 
-  /** Asks whether the peer is still there: every so many seconds if the program wishes it sooner than we do anyway. */
+  /** Probes the peer at this interval, if it is shorter than the default one. */
   setKeepAlive(enable: boolean, initialDelaySeconds: number): void {
     const seconds = enable && initialDelaySeconds > 0 ? Math.min(initialDelaySeconds, probeSeconds) : probeSeconds
     this.socket.setsockopt(IPPROTO_TCP, TCP_KEEPIDLE, seconds)
@@ -276,7 +276,7 @@ export class Link {
     this.#connecting?.unref()
   }
 
-  /** What was sent is still delivered, unless `reset`. A write that waits is over, as in Node without an error. */
+  /** What was sent is still delivered, unless `reset`. A waiting write ends, without an error, as in Node. */
   close(reset: boolean): void {
     if (this.#closed) return
     this.#closed = true

@@ -1,6 +1,6 @@
 /**
- * An rsocket that listens. It has the few methods of libuv's handles that `net.Server` calls, so that it can stand in the
- * place of one.
+ * An rsocket that listens. It has the few methods of libuv's handles that `net.Server` calls, so that it can
+ * replace one.
  */
 import { AsyncResource } from 'node:async_hooks'
 import {
@@ -30,7 +30,7 @@ export interface ListenTarget {
   device?: string | Context | undefined
 }
 
-/** Connections that are accepted before other things of the event loop have their turn. */
+/** Connections that are accepted before other work of the event loop has its turn. */
 const acceptsPerTurn = 64
 
 export interface ListenerEvents {
@@ -43,7 +43,7 @@ export class Listener {
   readonly #socket: RSocketLike
   readonly #events: ListenerEvents
   readonly #watch: Watch
-  /** Connections are told in the context of `listen`. */
+  /** Events of connections run in the context of `listen`. */
   readonly #resource = new AsyncResource('VERBENASERVER', { requireManualDestroy: true })
   #closed = false
 

@@ -1,4 +1,4 @@
-/** Where the sockets below come from: rsockets, unless a test puts something else in their place. */
+/** Opens the sockets below: rsockets, unless a test replaces them. */
 
 import {
   AF_INET,
@@ -17,7 +17,7 @@ export type OpenSocket = (family: number, type: number, options: RSocketOptions)
 const openRSocket: OpenSocket = (family, type, options) => rsocket(family, type, 0, options)
 let open: OpenSocket = openRSocket
 
-/** Replaces what opens sockets; gives back what did before. */
+/** Replaces what opens sockets; returns what did before. */
 export function replaceTransport(replacement: OpenSocket): OpenSocket {
   const before = open
   open = replacement

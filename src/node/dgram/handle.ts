@@ -1,6 +1,5 @@
 /**
- * A datagram rsocket with the methods of libuv's UDP handle, so that it can stand in the place of one under Node's
- * `dgram.Socket`. Calls return 0 or a negative error number, as there.
+ * A datagram rsocket with the methods of libuv's UDP handle, so that it can replace one under Node's `dgram.Socket`. Calls return 0 or a negative error number, as there.
  */
 import { AsyncResource } from 'node:async_hooks'
 import { withContext } from '../../memory/index.ts'
@@ -48,7 +47,7 @@ type Lookup = (address: string, callback: (error: Error | null, ip: string) => v
 const reuseAddressFlag = 4
 /** No datagram is longer. */
 const longest = 65_536
-/** Datagrams that are given to the program before other things of the event loop have their turn. */
+/** Datagrams that the program gets before other work of the event loop has its turn. */
 const datagramsPerTurn = 64
 
 export class DatagramHandle {
@@ -62,7 +61,7 @@ export class DatagramHandle {
   readonly #maxPeers: number | undefined
   readonly #onMessage: (data: Buffer, from: RemoteInfo) => void
   readonly #onError: (errno: number) => void
-  /** Messages are told in the context in which the socket was made. */
+  /** 'message' runs in the context in which the socket was made. */
   readonly #resource = new AsyncResource('VERBENADATAGRAM', { requireManualDestroy: true })
   readonly #memory = Buffer.allocUnsafeSlow(longest)
   readonly #from: Partial<SocketAddress> = {}
@@ -114,12 +113,12 @@ export class DatagramHandle {
     return result === -Errno.EINPROGRESS ? 0 : result
   }
 
-  /** As with a UDP socket: an address of no family takes the peer away. */
+  /** As with a UDP socket: an address of no family removes the peer. */
   disconnect(): number {
     return this.#socket?.connect({ address: '', port: 0 }) ?? -Errno.EBADF
   }
 
-  /** 1 + bytes if it is done, 0 if it is under way, else a negative error number. */
+  /** 1 + bytes if it is done, 0 if it is in progress, else a negative error number. */
   send(
     request: SendRequest,
     list: readonly Uint8Array[],

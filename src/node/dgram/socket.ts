@@ -1,7 +1,7 @@
 /**
  * `Socket`: datagrams over rsockets, with the shape of `dgram.Socket`, which it is by class: how it reads its arguments,
- * binds by itself and queues what is sent before is Node's own code. What it sends and receives with is ours, in the place
- * of libuv's handle.
+ * binds by itself and queues what is sent before is Node's own code. What it sends and receives with is ours, in place of
+ * libuv's handle.
  */
 import dgram from 'node:dgram'
 import type { RSocketCounters } from '../../rsocket/index.ts'
@@ -15,8 +15,8 @@ export interface SocketOptions extends dgram.SocketOptions {
   /** The device, or its name; without it the environment's VERBENA_DEVICE, else the device that has the address. */
   device?: string | Context | undefined
   /**
-   * Addresses that it remembers at most, 2 or more; 4096 without it. Beyond that one which was not used lately is forgotten,
-   * and found again when it is needed.
+   * The most addresses that it remembers, 2 or more; default 4096. Beyond that, one that was not used lately is forgotten, and
+   * found again when it is needed.
    */
   maxPeers?: number | undefined
 }
@@ -78,7 +78,7 @@ export class Socket extends Base {
     setAsyncId(this, handle.getAsyncId())
   }
 
-  /** Figures of the rsocket, the datagrams that were dropped among them; undefined before it is bound and after its end. */
+  /** Counters of the rsocket, dropped datagrams included; undefined before it is bound and after its end. */
   counters(): RSocketCounters | undefined {
     return this.#handle.counters()
   }

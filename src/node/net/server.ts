@@ -1,6 +1,6 @@
 /**
  * `Server`: listens on rsockets, with the shape of `net.Server`, which it is by class: how it reads its arguments, counts
- * its connections and closes is Node's own code. What it listens with is ours, in the place of libuv's handle.
+ * its connections and closes is Node's own code. What it listens with is ours, in place of libuv's handle.
  */
 import net, { type ListenOptions } from 'node:net'
 import type { RSocketLike } from '../../rsocket/index.ts'
@@ -13,7 +13,7 @@ import { Listener } from '../base/listener.ts'
 import { readArguments, Socket } from './socket.ts'
 
 export interface ServerOptions extends net.ServerOpts {
-  /** Connections from these addresses are closed at once, and nobody is told. */
+  /** Connections from these addresses are closed at once, without an event. */
   blockList?: net.BlockList | undefined
   /** The device, or its name; without it the environment's VERBENA_DEVICE, else all devices of the host. */
   device?: string | Context | undefined
@@ -59,7 +59,7 @@ export class Server extends Base {
       options.port = 0
     const backlog = [args[1], args[2]].find((value) => typeof value === 'number')
     if (typeof backlog === 'number') options.backlog ??= backlog
-    // What listens is not shared with the other processes of a cluster: each has its own.
+    // A listener is not shared with the other processes of a cluster: each has its own.
     options.exclusive = true
     return (net.Server.prototype.listen as (...args: unknown[]) => this).call(
       this,
@@ -90,7 +90,7 @@ export class Server extends Base {
     })
   }
 
-  /** A listener that cannot accept any more is of no use. */
+  /** Closes the server when its listener cannot accept any more. */
   #onFailure(error: SystemError): void {
     this.close()
     this.emit('error', error)

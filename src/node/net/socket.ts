@@ -219,8 +219,8 @@ export class Socket extends Base implements LinkedStream {
       attached.resetting = false
     }
     done(error)
-    // As with libuv's handles: after this turn, so that one who has waited for 'error' can wait for 'close', and in the
-    // context of the link.
+    // As with libuv's handles: after this turn, so that a program that awaited 'error' can await 'close', and in the context
+    // of the link.
     const closeSoon = (): unknown => setImmediate(() => this.emit('close', error !== null))
     if (attached) attached.link.run(closeSoon)
     else closeSoon()
@@ -246,7 +246,7 @@ export class Socket extends Base implements LinkedStream {
     else this.once('finish', () => this.destroy())
   }
 
-  /** Ends the connection at once; what has not been delivered is thrown away, and the peer sees ECONNRESET. */
+  /** Ends the connection at once; what has not been delivered is discarded, and the peer sees ECONNRESET. */
   resetAndDestroy(): this {
     if (!linkedMethods.reset.call(this)) this.destroy(codedError('ERR_SOCKET_CLOSED', 'Socket is closed'))
     return this
@@ -254,7 +254,7 @@ export class Socket extends Base implements LinkedStream {
 
   // --- timers, options ---------------------------------------------------------------------------------------------
 
-  /** Emits 'timeout' after so many milliseconds without traffic; 0 turns it off. */
+  /** Emits 'timeout' after that many milliseconds without traffic; 0 turns it off. */
   setTimeout(timeoutMs: number, listener?: () => void): this {
     if (this.destroyed) return this
     this.timeout = timeoutMs
@@ -289,7 +289,7 @@ export class Socket extends Base implements LinkedStream {
     return this
   }
 
-  /** Whether and after how long an idle connection asks whether the peer is still there; given in milliseconds. */
+  /** Whether an idle connection probes the peer, and after how long: milliseconds. */
   setKeepAlive(enable?: boolean, initialDelayMs?: number): this {
     this.#keepAlive = Boolean(enable)
     this.#keepAliveDelaySeconds = seconds(initialDelayMs)
@@ -316,7 +316,7 @@ export class Socket extends Base implements LinkedStream {
     return this
   }
 
-  // --- addresses and figures ---------------------------------------------------------------------------------------
+  // --- addresses and counters ---------------------------------------------------------------------------------------
 
   /** Our end: `{ address, family, port }`; empty before the connection and after it. */
   address(): NodeAddress {
@@ -362,7 +362,7 @@ export class Socket extends Base implements LinkedStream {
     const attached = this._verbena
     const sent = attached && !this.destroyed ? attached.link.bytesWritten : this.#bytesWritten
     if (this.destroyed) return sent
-    // A write that is under way is among both.
+    // A write in progress is counted in both.
     return sent + this.writableLength - (attached?.link.inFlight ?? 0)
   }
 
@@ -375,7 +375,7 @@ function seconds(milliseconds: number | undefined): number {
   return Math.max(0, Math.trunc((milliseconds ?? 0) / 1000)) || 0
 }
 
-/** In place of `write` once the peer has ended and so have we: says whose doing it was. */
+/** Replaces `write` once both ends have ended: the error names the peer's end as the cause. */
 function writeAfterEnd(this: Socket, chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
   if (!this.writableEnded)
     return (Duplex.prototype.write as (...args: unknown[]) => boolean).call(this, chunk, encoding, callback)

@@ -19,9 +19,9 @@ import type { Rule } from './rules.ts'
 import type { Settings } from './settings.ts'
 import { hideFigures, showFigures } from './sockets.ts'
 
-/** A peer that did not answer over RDMA is not asked again for so long. */
+/** How long a peer that did not answer over RDMA is left alone. */
 const silenceMs = 30_000
-/** A peer that has answered before may be slow now: it gets so many times as long. */
+/** How many times as long a peer may take that has answered before. */
 const patience = 10
 
 const socketChannel = channel('net.client.socket')
@@ -86,7 +86,7 @@ export class Connector {
     try {
       target = checkTarget(options)
     } catch {
-      // Node says what is wrong in its own words.
+      // Node reports what is wrong in its own words.
       return this.#plain(socket, normalized)
     }
     if (this.#publishes && socketChannel.hasSubscribers) socketChannel.publish({ socket })
@@ -136,7 +136,7 @@ export class Connector {
     const chosen = choices.filter((choice) => choice.rule)
     const rule = chosen[0]?.rule
     if (!rule) {
-      // Node tells of the look-up itself.
+      // Node emits 'lookup' itself.
       this.#fallBack(socket, options, found.length > 0 ? found : choices, true)
       return
     }
@@ -184,7 +184,7 @@ export class Connector {
       else if (!error.address) sayOnce(`RDMA cannot be used: ${inWords(error)}`)
   }
 
-  /** Node's own `connect`, to the addresses that are known already; `tells`: the program has not heard of them yet. */
+  /** Node's own `connect`, to the addresses that are known already; `tells`: 'lookup' has not been emitted yet. */
   #fallBack(socket: NodeSocket, options: ConnectOptions, choices: readonly Candidate[], tells: boolean): void {
     const lookup: net.LookupFunction = (_host, query, done) => {
       const answer = (): void => {
@@ -195,7 +195,7 @@ export class Connector {
       else without(socket, 'lookup', answer)
     }
     socket._verbena = undefined
-    // Node makes a closed socket new as it connects; this one may have been written to and ended since `connect`.
+    // Node resets a closed socket when it connects; this one may have been written to and ended since `connect`.
     withOwn(
       socket,
       '_undestroy',

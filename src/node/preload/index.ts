@@ -1,6 +1,6 @@
 /**
  * The preload: programs that use `node:net`, and what stands on it (http, https, http2, tls, WebSockets, database clients),
- * run over rsockets unchanged. What decides is read at once; the rest is loaded only if a rule calls for it.
+ * run over rsockets unchanged. The settings are read at once; the rest is loaded only if a rule asks for RDMA.
  */
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
 import { say } from './log.ts'
@@ -11,7 +11,7 @@ export { readSettings, type Settings, SettingsError } from './settings.ts'
 
 const programKey = 'verbena:program'
 
-/** The file that Node was asked to run; threads of the program are part of it, whatever file they run. */
+/** The file that Node was asked to run; threads belong to the program, whatever file they run. */
 function programOf(file: string): string {
   if (isMainThread) setEnvironmentData(programKey, file)
   const program = getEnvironmentData(programKey)

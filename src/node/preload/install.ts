@@ -1,4 +1,4 @@
-/** Puts the preload's methods in the place of Node's. Once in a thread; there is no way back. */
+/** Replaces Node's methods with the preload's. Once in a thread; it cannot be undone. */
 import { Connector } from './connect.ts'
 import { patchServers } from './listen.ts'
 import { enableLog } from './log.ts'

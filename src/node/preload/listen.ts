@@ -90,7 +90,7 @@ export function patchServers(settings: Settings): void {
 function handsOut(server: NodeServer): boolean {
   if (!cluster.isPrimary) return false
   const [listener, another] = server.listeners('connection')
-  // Not the program's: one of Node's own, which throws an error that only Node's own code has.
+  // Not the program's listener, but one of Node's own, which throws an error that only Node's own code has.
   return another === undefined && listener?.name === 'fail' && String(listener).includes('ERR_INTERNAL_ASSERTION')
 }
 
@@ -121,7 +121,7 @@ function listenAlone(
   })
 }
 
-/** Workers that listen alone would share a port, which only TCP can. Said aloud, because a primary may fork again for ever. */
+/** Workers cannot share a port without TCP. Always logged, because a primary may fork again without end. */
 function workersCannotShare(error: SystemError, address: string | null, port: number): SystemError {
   error.message +=
     ': the workers of a cluster cannot share a port over RDMA, and TCP is not allowed. Give the server to one worker, or allow TCP (rdma, not rdma-only; VERBENA_PRELOAD_FALLBACK=tcp): then the first worker has RDMA, and TCP is for all'
@@ -139,9 +139,9 @@ function listenBeside(
   rule: Rule,
 ): void {
   const listener = port === 0 && !server._handle ? openBoth(server, open, address, flags) : undefined
-  // Of a handle that is there already Node tells in the next turn as well.
+  // For an existing handle, Node emits the event in the next turn, too.
   plain()
-  // Node has a handle now, or tells of the error itself.
+  // Node has a handle now, or reports the error itself.
   if (!server._handle) {
     if (listener instanceof Listener) listener.close()
     return
@@ -164,7 +164,7 @@ function listenBeside(
   process.nextTick(() => server.emit('error', ours))
 }
 
-/** A port that both have: TCP chooses, and where RDMA has given that one away already, chooses again. */
+/** A port for both: TCP chooses one, and another if that is taken over RDMA. */
 function openBoth(
   server: NodeServer,
   open: (port: number) => Listener | SystemError,
@@ -175,7 +175,7 @@ function openBoth(
   try {
     for (;;) {
       const handle = createHandle(address, flags)
-      // Node finds the same, and tells.
+      // Node finds the same error, and reports it.
       if (handle === undefined) return undefined
       server._handle = handle
       const listener = open(portOf(server)!)
@@ -203,12 +203,12 @@ function portOf(server: NodeServer): number | undefined {
   return name.port
 }
 
-/** Not so where the device is in use: then no port of it can be had. */
+/** False if the device is in use: then it has no free port at all. */
 function isPortInUse(error: SystemError): boolean {
   return error.code === 'EADDRINUSE' && !(error.cause instanceof Error && error.cause.message.startsWith('openDevice'))
 }
 
-/** Beside TCP the server goes on without RDMA; alone it is of no use any more. */
+/** With TCP the server goes on without RDMA; alone it closes. */
 function onFailure(server: NodeServer, error: SystemError): void {
   const listener = beside.get(server)
   if (listener) {

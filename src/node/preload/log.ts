@@ -1,4 +1,4 @@
-/** What the preload says of each connection, where it was asked to: one line on standard error. */
+/** The log of connections, if it is enabled: one line each on standard error. */
 import { writeSync } from 'node:fs'
 
 let enabled = false
@@ -12,7 +12,7 @@ export function say(text: string): void {
   try {
     writeSync(2, `verbena: ${text}\n`)
   } catch {
-    // Nobody reads it.
+    // Standard error is closed.
   }
 }
 
@@ -22,7 +22,7 @@ export function log(text: () => string): void {
 
 const said = new Set<string>()
 
-/** Trouble that the user should hear of even without a log, but once. */
+/** Warnings that the user gets even without a log, each once. */
 export function sayOnce(text: string): void {
   if (said.has(text)) return
   said.add(text)
@@ -33,7 +33,7 @@ export function where(address: string | null, port: number): string {
   return address?.includes(':') ? `[${address}]:${port}` : `${address ?? '*'}:${port}`
 }
 
-/** An error with what is behind it. */
+/** An error with its cause. */
 export function inWords(error: Error | undefined): string {
   const cause = error?.cause instanceof Error ? `: ${error.cause.message}` : ''
   return `${error?.message ?? 'it failed'}${cause}`

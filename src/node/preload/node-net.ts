@@ -109,7 +109,7 @@ const usedOfSockets = [
 ]
 const usedSymbols = ['kBuffer', 'kBufferCb', 'kBufferGen', 'kSetKeepAlive', 'kSetKeepAliveInitialDelay']
 
-/** What this version of Node lacks of what the preload needs; empty if all is there. */
+/** What the preload needs and this version of Node lacks; empty if all is there. */
 export function checkInternals(): string[] {
   const missing: string[] = []
   for (const name of usedOfSockets)

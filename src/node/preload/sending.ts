@@ -1,6 +1,6 @@
 /**
- * Sockets and servers that a program sends to another process. One that goes over RDMA has no descriptor to send; Node would
- * send nothing and say nothing, so it is told, as it tells of other things that cannot be sent.
+ * Sockets and servers that a program sends to another process. One over RDMA has no descriptor to send, and Node would
+ * silently send nothing; so `send` throws, as it does for other objects that cannot be sent.
  */
 import { ChildProcess } from 'node:child_process'
 import net from 'node:net'

@@ -1,5 +1,5 @@
 /**
- * What the preload is told, by the environment and by a file:
+ * The settings of the preload, from the environment and a file:
  *
  *     VERBENA_PRELOAD              rules, separated by commas; they come before the file's
  *     VERBENA_PRELOAD_FILE         a file of rules, one a line

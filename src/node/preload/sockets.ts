@@ -1,6 +1,6 @@
 /**
- * `net.Socket.prototype` under the preload: each method that has to do with the handle asks first whether this socket is
- * attached to a link, and only then is not Node's own.
+ * `net.Socket.prototype` under the preload: each method that concerns the handle is Node's own unless this socket is
+ * attached to a link.
  *
  * An attached socket has no handle. Node's HTTP reads such a socket as any stream; its TLS and HTTP/2 put a socket of their
  * own around it, and find the peer's address through `_getpeername` here.
@@ -52,7 +52,7 @@ function precede(name: string, own: Callable): void {
   )
 }
 
-/** What stands in for the handle while Node's `_destroy` closes it: that emits 'close' and counts. */
+/** Replaces the handle while Node's `_destroy` closes it, which emits 'close' and counts. */
 function lastHandle(attached: Attachment): object {
   const { bytesRead, bytesWritten } = attached.link
   const close = (done: () => void): number => {
@@ -72,7 +72,7 @@ export function showFigures(socket: NodeSocket, attached: Attachment): void {
     Object.defineProperty(socket, name, { get, configurable: true, enumerable: false })
 }
 
-/** The socket goes on as one of Node's own. */
+/** Makes the socket one of Node's own again. */
 export function hideFigures(socket: NodeSocket): void {
   const own = socket as unknown as Record<string, unknown>
   delete own.bytesRead
@@ -94,7 +94,7 @@ export function patchSockets(): void {
   patchTlsSockets()
 }
 
-/** A socket whose way is not decided yet has no handle; it is reset once it is connected, as others that connect. */
+/** A socket that is still undecided has no handle; it is reset once it is connected, as others that connect. */
 function patchReset(): void {
   replace(
     socketMethods,

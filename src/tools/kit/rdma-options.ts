@@ -1,4 +1,4 @@
-/** Options that all commands with the habits of librdmacm's programs have beyond those of the originals. */
+/** Options common to the librdmacm-style commands, beyond those of the originals. */
 import type { Command } from 'commander'
 import { checkShared } from './device.ts'
 import { parseNumber } from './option.ts'

@@ -44,7 +44,7 @@ export function configure(command: Command): void {
 
 function settingsOf(file: string | undefined, target: string | undefined, options: Options): RcopySettings {
   if (file !== undefined && target === undefined)
-    throw new UsageError('server', `where shall ${file} go? For example: verbena rcopy ${file} 127.0.0.1`)
+    throw new UsageError('server', `missing destination of ${file}. For example: verbena rcopy ${file} 127.0.0.1`)
   if (file !== undefined && options.dir !== undefined) throw new UsageError('--dir', 'is for the server')
   const match = target === undefined ? null : /^(\[[^\]]+\]|[^:]+)(?::(.*))?$/s.exec(target)
   if (target !== undefined && (match === null || match[2] === ''))

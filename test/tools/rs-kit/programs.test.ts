@@ -212,7 +212,7 @@ describe('what cannot be', { timeout: 60_000 }, () => {
     [['rstream', '-S', 'some'], /-S: 'some'/],
     [['rstream', '-f', 'x'], /-f: 'x'/],
     [['rstream', '--device', 'shm1'], /--device: shm1 lives within one process/],
-    [['rcopy', 'a'], /server: where shall a go/],
+    [['rcopy', 'a'], /server: missing destination of a/],
     [['rcopy', 'a', 'b:'], /server: 'b:' is not valid/],
     [['rcopy', 'a', 'b', '--dir', 'c'], /--dir: is for the server/],
     [['rcopy', '/nonexistent/file', '127.0.0.1'], /\/nonexistent\/file: .*no such file/],
