@@ -40,6 +40,9 @@ function* ofSources(): Generator<[name: string, file: string]> {
 
 /** Those of tests, by their names. */
 function* ofTests(): Generator<[name: string, file: string]> {
+  // Programs that tests write import these.
+  for (const door of ['src/memory', 'src/memory/native'])
+    yield [`${door.replaceAll('/', '_')}_index`, join(root, door, 'index.ts')]
   for (const file of modulesIn('test'))
     if (/\.(worker|process)\.ts$|-thread\.ts$|\/threads\/|\/fake-preload\.ts$/.test(file))
       yield [relative(root, file).replace(/\.ts$/, '').replaceAll('/', '_'), file]

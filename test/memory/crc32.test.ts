@@ -1,19 +1,22 @@
 /** Libraries of the system that compute CRC-32: the same as zlib, or none. */
 import { spawnSync } from 'node:child_process'
+import { pathToFileURL } from 'node:url'
 import * as zlib from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { nativeCrc32 as find } from '../../src/memory/index.ts'
 import { crcByTables, crcUpdate, useCrc32 } from '../../src/wire/crc32.ts'
+import { startable } from '../entries.ts'
 import { holds } from '../property.ts'
 
 const native = find()
-const index = new URL('../../src/memory/index.ts', import.meta.url).href
+const { file, execArgv } = startable(new URL('../../src/memory/index.ts', import.meta.url))
+const index = pathToFileURL(file).href
 
 /** The library that a process finds with this setting. */
 function chosen(setting: string): string {
   const code = `const { nativeCrc32 } = await import(${JSON.stringify(index)}); console.log(nativeCrc32().name)`
-  const { stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], {
+  const { stdout, stderr } = spawnSync(process.execPath, [...execArgv, '--input-type=module', '-e', code], {
     encoding: 'utf8',
     env: { ...process.env, VERBENA_CRC32: setting },
   })

@@ -15,7 +15,6 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -37,9 +36,10 @@ import {
   unlinkShared,
   unmap,
 } from '../../src/memory/native/index.ts'
+import { startable } from '../entries.ts'
 
-const nativeUrl = new URL('../../src/memory/native/index.ts', import.meta.url).href
-const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
+const door = startable(new URL('../../src/memory/native/index.ts', import.meta.url))
+const nativeUrl = pathToFileURL(door.file).href
 const prefix = `verbena-test-${process.pid}-`
 let counter = 0
 let folder = ''
@@ -74,7 +74,7 @@ function program(text: string): string[] {
     file,
     `import * as native from ${JSON.stringify(nativeUrl)}\nconst print = (value) => console.log(JSON.stringify(value))\n${text}\n`,
   )
-  return ['--import', tsx, file]
+  return [...door.execArgv, file]
 }
 
 function run(text: string, env: NodeJS.ProcessEnv = {}): unknown {

@@ -15,13 +15,14 @@ import {
 } from '../../src/memory/index.ts'
 import { mapShared, unmap } from '../../src/memory/native/index.ts'
 import type { Order, SegmentWorkerData } from '../devices/shm/segment.worker.ts'
+import { startable } from '../entries.ts'
 import { holds } from '../property.ts'
 
 /** The smallest segment that a process makes. */
 const processOptions = { staticBytes: pageBytes, sizeBytes: 1 << 27 }
 const namedOptions = { staticBytes: pageBytes, sizeBytes: 4 << 20 }
 const name = `segment-test-${process.pid}`
-const lockHolder = new URL('./lock-holder.mjs', import.meta.url)
+const lockHolder = startable(new URL('./lock-holder.process.ts', import.meta.url))
 const file = `/dev/shm/${segmentFilePrefix}${name}`
 
 interface Kind {
@@ -307,7 +308,8 @@ describe.skipIf(!nativeAvailable)('a process that is stopped, by a debugger for 
     const kind = kinds[1]!
     const { segment } = kind
     const at = segment.allocate(pageBytes) / 4
-    const holder = fork(lockHolder, [name, `${namedOptions.staticBytes}`, `${at}`], { execArgv: ['--import', 'tsx'] })
+    const { file, execArgv } = lockHolder
+    const holder = fork(file, [name, `${namedOptions.staticBytes}`, `${at}`], { execArgv })
     await once(holder, 'message')
     const [thread, waiting] = [await Thread.start(kind), await Thread.start(kind)]
     holder.kill('SIGSTOP')
