@@ -34,14 +34,10 @@ export {
   UdpSocket,
   waitReadable,
 } from './native/index.ts'
-export {
-  maxAttachments,
-  pageBytes,
-  processorOrders,
-  randomKey,
-  Segment,
-  SegmentError,
-  type SegmentOptions,
-  segmentFilePrefix,
-} from './segment.ts'
+export { pageBytes } from './pages.ts'
+export { processorOrders } from './processor.ts'
+export { Segment, type SegmentOptions } from './segment.ts'
+export { SegmentError } from './segment-errors.ts'
+export { segmentFilePrefix } from './segment-files.ts'
+export { formatSegment, maxAttachments, segmentBytes } from './segment-layout.ts'
 export { startThread, threadData, threadStartTime } from './threads.ts'

@@ -6,6 +6,7 @@ import type { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import {
+  formatSegment,
   nativeAvailable,
   nativeReason,
   pageBytes,
@@ -417,7 +418,7 @@ describe.skipIf(!nativeAvailable)('names', () => {
     const path = `/dev/shm/${segmentFilePrefix}${stale}`
     const { buffer } = mapShared(segmentFilePrefix + stale, namedOptions.sizeBytes, 'create')
     const i32 = new Int32Array(buffer)
-    Segment.format(i32, buffer.byteLength, namedOptions.staticBytes)
+    formatSegment(i32, buffer.byteLength, namedOptions.staticBytes)
     const stateWord = 7
     i32[stateWord] = 2
     try {

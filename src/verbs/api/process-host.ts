@@ -1,6 +1,6 @@
 /** The segment that all threads of this process share, with its tables made ready: one `Host` for each thread. */
 import { randomInt } from 'node:crypto'
-import { defaultSegmentMib, Segment, type SegmentOptions, signalEventFd } from '../../memory/index.ts'
+import { defaultSegmentMib, Segment, type SegmentOptions, segmentBytes, signalEventFd } from '../../memory/index.ts'
 import { VerbsError } from '../provider/errors.ts'
 import { Host } from '../provider/host.ts'
 import { Tables, unorderedTables } from '../provider/layout.ts'
@@ -27,7 +27,7 @@ export function segmentOptions(): SegmentOptions {
       `VERBENA_SHM_MIB must be an integer from 1 to 2048, not '${process.env.VERBENA_SHM_MIB}'`,
     )
   const staticBytes = Tables.words * 4
-  return { staticBytes, sizeBytes: Segment.sizeFor(staticBytes, mib * 2 ** 20), committed: unorderedTables() }
+  return { staticBytes, sizeBytes: segmentBytes(staticBytes, mib * 2 ** 20), committed: unorderedTables() }
 }
 
 let own: Host | null = null

@@ -1,0 +1,180 @@
+/**
+ * Which threads use a segment, and which of them still live. A thread attaches with its process, thread ID and start time, so
+ * that others can tell a dead one; what it left is cleaned up by one that claims it.
+ */
+import { isMainThread } from 'node:worker_threads'
+import { Bell } from './bells.ts'
+import { SegmentError } from './segment-errors.ts'
+import {
+  Attachment,
+  attachmentState,
+  attachmentWord,
+  generationMask,
+  Header,
+  isUse,
+  maxAttachments,
+  ownerBits,
+  ownerMask,
+} from './segment-layout.ts'
+import { osThreadId, pidNamespace, threadAlive, threadStartTime } from './threads.ts'
+
+/** A segment as the threads that are attached to it. */
+export abstract class Attachments {
+  readonly i32: Int32Array
+  readonly f64: Float64Array
+  /** This thread's attachment number. */
+  readonly me: number
+  /** What this thread writes into locks: its attachment number, and which use of that number it is. */
+  readonly lockValue: number
+
+  /** Attaches this thread. ENOMEM if too many are. */
+  constructor(i32: Int32Array, f64: Float64Array) {
+    this.i32 = i32
+    this.f64 = f64
+    this.lockValue = this.#attach()
+    this.me = this.lockValue & ownerMask
+  }
+
+  /** Returns the use that this thread makes of an attachment from now on. */
+  #attach(): number {
+    const i32 = this.i32
+    const tid = osThreadId()
+    for (let id = 1; id < maxAttachments; id++) {
+      const a = attachmentWord(id)
+      const { free, taken } = attachmentState
+      if (
+        i32[a + Attachment.state] === free &&
+        Atomics.compareExchange(i32, a + Attachment.state, free, taken) === free
+      ) {
+        i32[a + Attachment.pid] = process.pid
+        i32[a + Attachment.tid] = tid
+        this.f64[(a + Attachment.startTime) >> 1] = threadStartTime(process.pid, tid)
+        i32[a + Attachment.operation] = 0
+        i32[a + Attachment.janitor] = 0
+        i32[a + Attachment.stopped] = 0
+        i32[a + Attachment.pidNamespace] = pidNamespace()
+        i32.fill(0, a + Attachment.bell, a + Attachment.bell + Bell.words)
+        i32[a + Attachment.generation] = (i32[a + Attachment.generation]! + 1) & generationMask
+        const use = id | (i32[a + Attachment.generation]! << ownerBits)
+        Atomics.store(i32, a + Attachment.state, use)
+        for (let high = i32[Header.attachmentsHigh]!; high < id; high = i32[Header.attachmentsHigh]!)
+          Atomics.compareExchange(i32, Header.attachmentsHigh, high, id)
+        return use
+      }
+    }
+    throw new SegmentError('ENOMEM', `more than ${maxAttachments - 1} threads use this segment`)
+  }
+
+  /** Whether the thread behind an attachment still runs; a reading of /proc, so not for the data path. */
+  attachmentAlive(id: number): boolean {
+    if (id === this.me) return true
+    const a = attachmentWord(id)
+    return isUse(this.i32[a + Attachment.state]!) && threadRuns(this.i32, this.f64, a)
+  }
+
+  attachmentPid(id: number): number {
+    return this.i32[attachmentWord(id) + Attachment.pid]!
+  }
+
+  /** The uses of attachments whose threads ended without cleaning up. */
+  deadAttachments(): number[] {
+    const dead: number[] = []
+    for (let id = 1; id <= this.i32[Header.attachmentsHigh]!; id++) {
+      const a = attachmentWord(id)
+      this.#unclaim(id)
+      const use = Atomics.load(this.i32, a + Attachment.state)
+      if (isUse(use) && id !== this.me && !threadRuns(this.i32, this.f64, a)) dead.push(use)
+    }
+    return dead
+  }
+
+  /** Says that this thread cleans up after dead processes. */
+  becomeJanitor(): void {
+    this.i32[attachmentWord(this.me) + Attachment.janitor] = 1
+  }
+
+  /** Whether a thread of this process cleans up after dead processes. */
+  hasJanitor(): boolean {
+    for (let id = 1; id <= this.i32[Header.attachmentsHigh]!; id++) {
+      const a = attachmentWord(id)
+      if (
+        this.i32[a + Attachment.janitor] === 1 &&
+        this.i32[a + Attachment.pid] === process.pid &&
+        this.attachmentAlive(id)
+      )
+        return true
+    }
+    return false
+  }
+
+  /** Of all that see a thread gone, one may clean up after its use of an attachment: that one gets its number, others 0. */
+  claim(use: number): number {
+    const id = use & ownerMask
+    // A living thread is never taken for dead, and the locks that it takes while it cleans up must stay its own.
+    if (use === this.lockValue) return id
+    const taken = attachmentState.taken | this.lockValue
+    return Atomics.compareExchange(this.i32, attachmentWord(id) + Attachment.state, use, taken) === use ? id : 0
+  }
+
+  /** Gives up the claim of a thread that ended while it cleaned up, so that another one does it. */
+  #unclaim(id: number): void {
+    const { i32 } = this
+    const a = attachmentWord(id)
+    const state = Atomics.load(i32, a + Attachment.state)
+    const reaper = state & ~attachmentState.taken
+    if (state >= 0 || reaper === 0 || reaper === this.lockValue || this.ownerAlive(reaper)) return
+    Atomics.compareExchange(i32, a + Attachment.state, state, id | (i32[a + Attachment.generation]! << ownerBits))
+  }
+
+  /**
+   * The uses that this process makes of attachments: of this thread, and in the main thread of all, since they end with it.
+   * This thread's is the last: it is needed while it cleans up, since locks of a thread without one are free for all.
+   */
+  ownAttachments(): number[] {
+    if (!isMainThread) return [this.lockValue]
+    const own: number[] = []
+    for (let id = 1; id <= this.i32[Header.attachmentsHigh]!; id++) {
+      const a = attachmentWord(id)
+      const use = Atomics.load(this.i32, a + Attachment.state)
+      if (isUse(use) && use !== this.lockValue && this.i32[a + Attachment.pid] === process.pid) own.push(use)
+    }
+    return [...own, this.lockValue]
+  }
+
+  /** Whether the thread that wrote this value into a lock still has its attachment and runs. */
+  protected ownerAlive(owner: number): boolean {
+    const id = owner & ownerMask
+    return this.i32[attachmentWord(id) + Attachment.state] === owner && this.attachmentAlive(id)
+  }
+}
+
+/** Whether a process with a number of another PID namespace has attached. */
+export function usedElsewhere(i32: Int32Array): boolean {
+  const own = pidNamespace()
+  for (let id = 1; id < maxAttachments; id++) {
+    const a = attachmentWord(id)
+    if (isUse(i32[a + Attachment.state]!) && isForeign(i32[a + Attachment.pidNamespace]!, own)) return true
+  }
+  return false
+}
+
+function isForeign(namespace: number, own: number): boolean {
+  return namespace !== own && namespace !== 0 && own !== 0
+}
+
+function threadRuns(i32: Int32Array, f64: Float64Array, a: number): boolean {
+  if (i32[a + Attachment.stopped] === 1) return false
+  // The number of a process of another container says nothing here.
+  if (isForeign(i32[a + Attachment.pidNamespace]!, pidNamespace())) return true
+  return threadAlive(i32[a + Attachment.pid]!, i32[a + Attachment.tid]!, f64[(a + Attachment.startTime) >> 1]!)
+}
+
+/** Whether any thread that uses the segment lives. */
+export function anyoneAlive(i32: Int32Array): boolean {
+  const f64 = new Float64Array(i32.buffer)
+  for (let id = 1; id < maxAttachments; id++) {
+    const a = attachmentWord(id)
+    if (isUse(i32[a + Attachment.state]!) && threadRuns(i32, f64, a)) return true
+  }
+  return false
+}

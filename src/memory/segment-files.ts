@@ -1,0 +1,51 @@
+/** The files of named segments: their names, and when a name is taken away. */
+import { anyoneAlive } from './attachments.ts'
+import { inodeOf, isUnused, unlinkShared } from './native/index.ts'
+import { sleepMs } from './processor.ts'
+import { Header, headerState } from './segment-layout.ts'
+
+/** Creating or unlinking a segment never takes this long; after that its creator is presumed dead. */
+const transientMs = 2000
+
+/** What the names of segments begin with under /dev/shm. */
+export const segmentFilePrefix = 'verbena-'
+
+/** File name under /dev/shm of a named segment. */
+export function segmentFile(name: string): string {
+  return segmentFilePrefix + name
+}
+
+/** Takes the name away from what is no segment: a file of this user, under a name that only segments have. */
+export function replaceDamaged(file: string, inode: number): null {
+  unlinkShared(file, inode)
+  return null
+}
+
+/** Whether nobody uses the file; asked more than once, since somebody else may be asking. */
+export function everUnused(buffer: ArrayBuffer): boolean {
+  for (let attempt = 0; attempt < 20; attempt++) {
+    if (isUnused(buffer)) return true
+    sleepMs(1)
+  }
+  return false
+}
+
+/** Takes the name of a segment away that nobody uses; false if somebody does, or somebody else takes it away. */
+export function retire(i32: Int32Array, file: string, inode: number): boolean {
+  const { ready, retired } = headerState
+  if (anyoneAlive(i32) || Atomics.compareExchange(i32, Header.state, ready, retired) !== ready) return false
+  // Looked at again: who attached meanwhile sees that it is retired, or is seen.
+  if (!anyoneAlive(i32)) return unlinkShared(file, inode)
+  Atomics.compareExchange(i32, Header.state, retired, ready)
+  return false
+}
+
+/** Waits until a segment is not in this state any more, or has lost its name; false if that takes too long. */
+export function settles(i32: Int32Array, file: string, inode: number, transient: number): boolean {
+  for (let waited = 0; Atomics.load(i32, Header.state) === transient; waited++) {
+    if (inodeOf(file) !== inode) return true
+    if (waited === transientMs) return false
+    sleepMs(1)
+  }
+  return true
+}

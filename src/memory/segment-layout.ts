@@ -1,0 +1,155 @@
+/**
+ * The layout of a segment: its header, its attachments, where its tables and its heap begin; and whether memory or a file has
+ * that layout.
+ *
+ *     0            header: magic, version, sizes, control lock
+ *     4096         attachments: one record for each thread that uses the segment
+ *     pageTable    one 32-bit entry for each 4 KiB page of the heap, and the table of granules behind it (see pages.ts)
+ *     staticStart  tables of fixed size that belong to the layer above
+ *     heapStart    pages handed out by `allocate`
+ */
+import { granuleBytes, granulePages, Pages, type PagesLayout, pageBytes } from './pages.ts'
+
+export const magic = 0x42525631 // "1VRB"
+export const layoutVersion = 4
+
+export const Header = {
+  magic: 0,
+  version: 1,
+  pages: 2,
+  staticStart: 3,
+  staticBytes: 4,
+  heapStart: 5,
+  pageTable: 6,
+  state: 7,
+  granuleTable: 9,
+  controlLock: 16,
+  pagesLock: 32,
+  attachmentsHigh: 48,
+  epoch: 64,
+  /** 1 when operations of this segment may be entered without a barrier: see `entersFreely`. */
+  freeEntry: 80,
+  /** What pages.ts keeps. */
+  heap: 96,
+} as const
+export const headerState = { fresh: 0, ready: 1, retired: 2 }
+export const maxAttachments = 1024
+export const attachmentBytes = 128
+export const attachmentsStart: number = pageBytes
+/** Words of an attachment record; the operation sequence has a cache line of its own. */
+export const Attachment = {
+  state: 0,
+  pid: 1,
+  tid: 2,
+  generation: 3,
+  startTime: 4 /* f64 */,
+  janitor: 6,
+  /** 1: the thread has come to a closed gate (native/loading.ts) and never goes on: it counts as dead. */
+  stopped: 7,
+  bell: 8,
+  eventFd: 12,
+  /** Of the process: where its numbers count. */
+  pidNamespace: 13,
+  operation: 16,
+}
+/**
+ * One thread's use of an attachment: its number in the low bits, generation above; never negative. Locks hold it, and an
+ * attachment's state while the thread lives, so that what is meant for one thread never meets the next one there.
+ */
+export const ownerBits = 10
+export const ownerMask = 0x3ff
+export const generationMask = 0x1fffff
+/**
+ * `taken`: a thread prepares it, or cleans up after another one; then the use of that thread is in the other bits. Any other
+ * value is the use of the thread that is there.
+ */
+export const attachmentState: { readonly free: number; readonly taken: number } = { free: 0, taken: 1 << 31 }
+export const isUse = (state: number): boolean => state > 0
+export const pageTableStart: number = attachmentsStart + maxAttachments * attachmentBytes
+
+/** First word of an attachment's record. */
+export function attachmentWord(id: number): number {
+  return (attachmentsStart + id * attachmentBytes) / 4
+}
+
+export function pagesOf(sizeBytes: number): number {
+  return Math.floor(sizeBytes / granuleBytes) * granulePages
+}
+
+/** First word of the table of granules. */
+export function granuleTableOf(sizeBytes: number): number {
+  return pageTableStart / 4 + pagesOf(sizeBytes)
+}
+
+export function staticStartOf(sizeBytes: number): number {
+  return roundUp((granuleTableOf(sizeBytes) + pagesOf(sizeBytes) / granulePages) * 4, granuleBytes)
+}
+
+export function heapStartOf(sizeBytes: number, staticBytes: number): number {
+  return staticStartOf(sizeBytes) + roundUp(staticBytes, granuleBytes)
+}
+
+export function pagesLayout(i32: Int32Array): PagesLayout {
+  return {
+    header: Header.heap,
+    pageTable: i32[Header.pageTable]! / 4,
+    granuleTable: i32[Header.granuleTable]!,
+    first: i32[Header.heapStart]! / pageBytes,
+    end: i32[Header.pages]!,
+  }
+}
+
+/** The pages that hold these bytes: the first, and the one after the last. */
+export function pagesFor(byteOffset: number, lengthBytes: number): [first: number, end: number] {
+  return [Math.floor(byteOffset / pageBytes), Math.ceil((byteOffset + lengthBytes) / pageBytes)]
+}
+
+function roundUp(value: number, unit: number): number {
+  return Math.ceil(value / unit) * unit
+}
+
+/** Bytes of a segment with room for so many bytes of pages, at most 2 GiB: beyond, offsets do not fit in a word. */
+export function segmentBytes(staticBytes: number, heapBytes: number): number {
+  const heap = roundUp(heapBytes, granuleBytes)
+  let bytes = heap
+  // What comes before the pages grows a little with them.
+  for (let needed = 0; bytes < 2 ** 31; bytes = needed) {
+    needed = heapStartOf(bytes, staticBytes) + heap
+    if (needed <= bytes) return bytes
+  }
+  return 2 ** 31
+}
+
+/** Makes a segment of zeros, which stays `fresh` until its creator is in it. */
+export function formatSegment(i32: Int32Array, sizeBytes: number, staticBytes: number): void {
+  i32[Header.version] = layoutVersion
+  i32[Header.pages] = pagesOf(sizeBytes)
+  i32[Header.pageTable] = pageTableStart
+  i32[Header.granuleTable] = granuleTableOf(sizeBytes)
+  i32[Header.staticStart] = staticStartOf(sizeBytes)
+  i32[Header.staticBytes] = staticBytes
+  i32[Header.heapStart] = heapStartOf(sizeBytes, staticBytes)
+  Pages.format(i32, pagesLayout(i32))
+  i32[Header.epoch] = 1
+  i32[Header.magic] = magic
+}
+
+/** Null if it cannot be a segment, by its length. */
+export function wordsOf(buffer: ArrayBuffer): Int32Array | null {
+  return buffer.byteLength % pageBytes === 0 && buffer.byteLength > pageTableStart ? new Int32Array(buffer) : null
+}
+
+/** Whether the header is that of a segment of this version, with the length that it has. */
+export function isOurs(i32: Int32Array): boolean {
+  return i32[Header.magic] === magic && i32[Header.version] === layoutVersion && wellFormed(i32)
+}
+
+export function wellFormed(i32: Int32Array): boolean {
+  const sizeBytes = i32.byteLength
+  return (
+    i32[Header.pages] === pagesOf(sizeBytes) &&
+    i32[Header.staticStart] === staticStartOf(sizeBytes) &&
+    i32[Header.heapStart] === heapStartOf(sizeBytes, i32[Header.staticBytes]!) &&
+    i32[Header.heapStart]! < sizeBytes
+  )
+}
