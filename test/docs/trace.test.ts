@@ -20,9 +20,9 @@ function table(firstColumn: string): string[][] {
 
 const code = (name: string): string => `\`${name}\``
 
-/** `$ verbena …` with what follows it, until the next command or the end of the block. */
+/** `$ npx verbena …` with what follows it, until the next command or the end of the block. */
 function examples(): [string, string][] {
-  const blocks = [...page.matchAll(/^```\n(\$ verbena [\s\S]*?)^```/gm)].map(([, block]) => block!)
+  const blocks = [...page.matchAll(/^```\n(\$ npx verbena [\s\S]*?)^```/gm)].map(([, block]) => block!)
   return blocks
     .flatMap((block) => block.split(/^\$ /m).slice(1))
     .map((text) => {
@@ -35,7 +35,7 @@ function examples(): [string, string][] {
 /** A shell's words, with captures where they are. */
 function argumentsOf(command: string): string[] {
   const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!)
-  return words.slice(1).map((word) => (word.endsWith('.pcap') ? `${root}test/captures/${word}` : word))
+  return words.slice(2).map((word) => (word.endsWith('.pcap') ? `${root}test/captures/${word}` : word))
 }
 
 describe('the guide to trace', () => {
