@@ -78,12 +78,13 @@ function licences(modules) {
   return ["Verbena's files contain code of these packages.", ...parts].join(`\n\n${'-'.repeat(80)}\n\n`) + '\n'
 }
 
-/** Chunks of other packages are minified; ours stay readable, and their `#region` comments tell the module of a line. */
+/** Chunks of other packages are minified; ours stay readable, and comments in them tell the module of a line (`// src/index.ts`). */
 const minifyThirdParty = {
   name: 'minify third party',
   async renderChunk(code, chunk) {
     const { minify } = await import('rolldown/utils')
-    if (chunk.moduleIds.every(packageOf)) return { code: (await minify(chunk.fileName, code)).code, map: null }
+    if (chunk.moduleIds.length > 0 && chunk.moduleIds.every(packageOf))
+      return { code: (await minify(chunk.fileName, code)).code, map: null }
   },
 }
 

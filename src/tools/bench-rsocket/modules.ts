@@ -1,4 +1,4 @@
-/** Which module of Verbena a line belongs to, as source or in a bundle, which names the modules in it: `//#region src/….ts`. */
+/** Which module of Verbena a line belongs to, as source or in a bundle, which names the modules in it: `// src/….ts`. */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -19,7 +19,8 @@ function scriptAt(url: string): Script {
     script = { lines: readLines(url), modules: [] }
     let module: string | undefined
     for (const line of script.lines) {
-      if (line.startsWith('//#region ')) module = /^\/\/#region src\/(.+)\.ts$/.exec(line)?.[1]
+      const path = /^\/\/ (\S+\.\w+)$/.exec(line)?.[1]
+      if (path !== undefined) module = /^src\/(.+)\.ts$/.exec(path)?.[1]
       script.modules.push(module)
     }
     scripts.set(url, script)

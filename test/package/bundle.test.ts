@@ -1,0 +1,88 @@
+/** What the bundle in dist/ loads: each entry point only what it needs, each module from one file only. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { moduleAt, sourceLine } from '../../src/tools/bench-rsocket/modules.ts'
+
+const dist = fileURLToPath(new URL('../../dist', import.meta.url))
+const files = new Map(
+  readdirSync(dist)
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => [name, readFileSync(join(dist, name), 'utf8')]),
+)
+const imports = (file: string): string[] =>
+  [...files.get(file)!.matchAll(/^(?:import|export) .*?"\.\/([^"]+)"/gm)].map(([, name]) => name!)
+
+/** All files that are loaded when this one is, before anything runs. */
+function loaded(file: string, found: Set<string> = new Set()): Set<string> {
+  if (!found.has(file)) {
+    found.add(file)
+    for (const name of imports(file)) loaded(name, found)
+  }
+  return found
+}
+
+/** Packages of others among them. */
+const packages = (file: string): string[] =>
+  [...loaded(file)].flatMap((name) => /^chunk-(cli-progress|commander|echarts|zod)-/.exec(name)?.[1] ?? []).sort()
+const chunkWith = (module: string): string => [...files].find(([, code]) => code.includes(`\n// ${module}\n`))![0]
+const threads = [...files.keys()].filter((name) => /-(thread|end|sender|receiver|stamper)\.js$/.test(name))
+
+describe('the library', () => {
+  it.each(['index.js', 'net.js', 'dgram.js', 'preload.js', 'install.js', 'wire.js'])(
+    '%s loads no package but, on demand, koffi',
+    (file) => {
+      expect(packages(file)).toEqual([])
+    },
+  )
+
+  it('verbena/preload loads little until a rule calls for more, and verbena/wire no device', () => {
+    expect(loaded('preload.js')).not.toContain(chunkWith('src/memory/native/libc.ts'))
+    expect(loaded('wire.js')).not.toContain(chunkWith('src/memory/native/libc.ts'))
+  })
+})
+
+describe('the command line', () => {
+  it('loads its commands when they are asked for', () => {
+    expect(packages('verbena.js')).toEqual(['commander'])
+    expect(loaded('verbena.js')).not.toContain(chunkWith('src/memory/native/libc.ts'))
+  })
+
+  it.each(['perf', 'pingpong', 'rping', 'devices'])(
+    '%s loads no charts, and schemas only where they are needed',
+    (command) => {
+      const found = packages(chunkWith(`src/tools/${command}/command.ts`))
+      expect(found).not.toContain('echarts')
+      expect(found.includes('zod')).toBe(command === 'perf')
+    },
+  )
+
+  it.each([...threads, 'service.js', 'janitor.js'])('the thread %s loads no package', (file) => {
+    expect(packages(file)).toEqual([])
+  })
+})
+
+it('has every module once', () => {
+  const seen = new Map<string, string>()
+  for (const [file, code] of files)
+    for (const [, module] of code.matchAll(/^\/\/ (src\/\S+)$/gm)) {
+      expect(seen.get(module!), `${module} in ${file}`).toBeUndefined()
+      seen.set(module!, file)
+    }
+  expect(seen.size).toBeGreaterThan(250)
+})
+
+it('tells of its lines which module they are of', () => {
+  const file = chunkWith('src/devices/shm/fast-path.ts')
+  const url = `file://${join(dist, file)}`
+  const line =
+    files
+      .get(file)!
+      .split('\n')
+      .findIndex((text) => /\bclass ShmFastPath\b|ShmFastPath = class/.test(text)) + 1
+  expect(sourceLine(url, line)).toContain('ShmFastPath')
+  expect(moduleAt(url, line, `file://${dist}/`)).toBe('devices/shm/fast-path')
+  expect(moduleAt('file:///elsewhere/chunk.js', line, `file://${dist}/`)).toBeUndefined()
+  expect(moduleAt(import.meta.resolve('../../src/memory/segment.ts'), 1)).toBe('memory/segment')
+})
