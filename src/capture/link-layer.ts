@@ -1,10 +1,10 @@
 /**
  * Where the network packet begins within a captured one, for each link type: what Linux, BSD and capture cards put before
- * it is stepped over. Ethernet is left to the reader of Ethernet frames, VLAN tags included.
+ * it is skipped. Ethernet is left to the reader of Ethernet frames, VLAN tags included.
  */
 import { LinkType } from './format.ts'
 
-/** What stands at the place that `locate` found. */
+/** What begins at the offset that `locate` found. */
 export const LinkLayer = {
   /** Nothing that is known here. */
   Unknown: 0,
@@ -148,7 +148,7 @@ function erf(bytes: Uint8Array, offset: number, length: number, out: Located): L
     case erfType.colorEthernet:
     case erfType.dsmColorEthernet:
     case erfType.colorHashEthernet:
-      // An offset and a padding byte stand before the frame.
+      // An offset and a padding byte precede the frame.
       if (end - at < 2) return cut(offset, length, out)
       at += 2
       out.layer = LinkLayer.Ethernet

@@ -1,4 +1,4 @@
-/** The packet a parser stands at: one record, filled again for each packet, so that reading allocates nothing. */
+/** The current packet of a parser: one record, filled again for each packet, so that reading allocates nothing. */
 
 /** An interface as the file describes it; a pcap file has exactly one. */
 export interface InterfaceInfo {
@@ -25,7 +25,7 @@ export class CapturedPacket {
   view: DataView = new DataView(this.bytes.buffer)
   offset = 0
   length = 0
-  /** Length on the wire; more than `length` if the capture was told to cut. */
+  /** Length on the wire; more than `length` if the capture has only the beginning. */
   originalLength = 0
   /** Seconds since 1970, and the rest in nanoseconds. Both 0 if the file does not say (Simple Packet Blocks). */
   seconds = 0

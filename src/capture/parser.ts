@@ -15,7 +15,7 @@ export { Step } from './window.ts'
 export type CaptureFormat = 'pcap' | 'pcapng'
 
 export class CaptureParser {
-  /** The packet that the last `Step.Packet` stands for. */
+  /** The packet of the last `Step.Packet`. */
   readonly packet: CapturedPacket = new CapturedPacket()
   readonly damage: DamageLog = new DamageLog()
   /** Undefined until the first bytes are there, and for what is no capture file at all. */

@@ -8,7 +8,7 @@ export interface CaptureSink {
   abandon?(): void
 }
 
-/** Collects small writes into one piece of memory. */
+/** Collects small writes in one buffer. */
 export class SinkBuffer {
   bytes: Uint8Array
   view: DataView

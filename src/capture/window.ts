@@ -4,7 +4,7 @@
  *   bytes:  |  used, to be dropped  |  unread: start .. limit  |  free  |
  */
 
-/** What a parser answers: there is a packet, it needs more bytes, or there is nothing more. */
+/** What a parser returns: there is a packet, it needs more bytes, or there is nothing more. */
 export const Step = { Packet: 0, More: 1, End: 2 } as const
 export type StepValue = (typeof Step)[keyof typeof Step]
 

@@ -63,7 +63,7 @@ function decompressor(compression: 'gzip' | 'zstd'): Transform | undefined {
   return (zlib as { createZstdDecompress?(options: zlib.ZlibOptions): Transform }).createZstdDecompress?.(options)
 }
 
-const compressedPiece = 4096
+const compressedChunk = 4096
 
 async function readDescriptor(
   descriptor: number,
@@ -143,8 +143,8 @@ async function pump(
 }
 
 /**
- * What was decompressed is used at once, in the stream's data event: a damaged end of the file would otherwise take with
- * it what waits in the stream's queue.
+ * What was decompressed is used at once, in the stream's data event: a damaged end of the file would otherwise discard
+ * what waits in the stream's queue.
  */
 async function decompress(
   unzip: Transform,
@@ -171,13 +171,12 @@ async function decompress(
       wake?.()
     })
   })
-  // In small pieces, since an error takes with it what its piece gave.
+  // In small chunks, since an error discards what its chunk had given.
   const write = async (chunk: Uint8Array): Promise<void> => {
-    for (let at = 0; at < chunk.length && !stopped && !broken; at += compressedPiece) {
+    for (let at = 0; at < chunk.length && !stopped && !broken; at += compressedChunk) {
       await new Promise<void>((resolve) => {
-        const piece = chunk.subarray(at, at + compressedPiece)
         wake = resolve
-        unzip.write(piece, () => resolve())
+        unzip.write(chunk.subarray(at, at + compressedChunk), () => resolve())
       })
       await progress()
     }

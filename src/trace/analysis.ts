@@ -221,7 +221,7 @@ export class Analysis {
     if (claim !== undefined && claim.source === flow.source) this.#apply(flow, claim)
   }
 
-  /** The capture tells who sends to a QP; if that has begun already, it begins anew. */
+  /** The capture says which end sends to a QP; if its flow is there already, its sequence starts over. */
   #claimed(destination: number, qpn: number, claim: Claim): void {
     for (const service of [Service.RC, Service.UC, Service.XRC]) {
       const flow = this.table.find(claim.source, destination, qpn, service, -1)

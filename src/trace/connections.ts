@@ -1,6 +1,6 @@
 /**
  * What a capture says by itself of which QPs are connected: messages of the communication manager, and the lines that the
- * pingpong programs of libibverbs exchange over TCP. Both become claims: "who sends to this QP is that one".
+ * pingpong programs of libibverbs exchange over TCP. Both become claims: "what goes to this QP comes from that one".
  */
 import { type CmMessage, isMalformed, parseCm } from '../wire/index.ts'
 import type { Basis } from './flow.ts'
@@ -34,7 +34,7 @@ interface Exchange {
 
 export class Connections {
   readonly #claims = new Map<number, Claim>()
-  /** REQs that wait for their REP, by the address and the communication id of who sent them. */
+  /** REQs that wait for their REP, by the address and the communication ID of their senders. */
   readonly #requests = new Map<number, Half>()
   readonly #exchanges = new Map<string, Exchange>()
   readonly #onClaim: (destination: number, qpn: number, claim: Claim) => void
@@ -43,7 +43,7 @@ export class Connections {
     this.#onClaim = onClaim
   }
 
-  /** Who sends to this QP, if the capture has said so. */
+  /** The end that sends to this QP, if the capture has said so. */
   claimOf(destination: number, qpn: number): Claim | undefined {
     return this.#claims.get(destination * 0x1000000 + qpn)
   }

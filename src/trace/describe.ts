@@ -1,4 +1,4 @@
-/** A row as one line for people: who to whom, which connection, what, and what it means. */
+/** A row as one line for people: addresses, connection, operation, and what it means. */
 import {
   type CmMessage,
   type CmPath,
@@ -10,6 +10,7 @@ import {
   rdmaPortOf,
   rejReasonText,
 } from '../wire/index.ts'
+import { hexNumber } from './layers.ts'
 import { problemRules } from './problems.ts'
 import type { Row } from './row.ts'
 import { type LinePart, type Paint, plain } from './style.ts'
@@ -52,7 +53,7 @@ export class LinePrinter {
     const painted = (text: string): string => (part === undefined ? text : this.#paint(part, text.trimEnd()))
     if (row.destQp === undefined) return painted(`${row.kind}, ${row.length} B${tail(notesOf(row))}`)
     const conversation = row.conversation === undefined ? '' : `#${row.conversation} `
-    const qps = `${conversation}${row.srcQp === undefined ? '' : qp(row.srcQp)}→${qp(row.destQp)}`
+    const qps = `${conversation}${row.srcQp === undefined ? '' : hexNumber(row.srcQp)}→${hexNumber(row.destQp)}`
     this.#qps = Math.max(this.#qps, qps.length)
     const what = `${row.service} ${operationText(row)}`
     const numbers = row.operation === 'CNP' ? '' : `PSN ${row.psn}`
@@ -72,10 +73,6 @@ function partOf(row: Row): LinePart | undefined {
 
 function tail(notes: readonly string[]): string {
   return notes.length === 0 ? '' : `  ${notes.join('; ')}`
-}
-
-function qp(number: number): string {
-  return `0x${number.toString(16)}`
 }
 
 const operationTexts: Record<NonNullable<Row['operation']>, string> = {
@@ -113,7 +110,7 @@ export function notesOf(row: Row): string[] {
   for (const name of row.malformed ?? []) notes.push(`MALFORMED: ${problemText(name)}`)
   if (row.tunnel) notes.push(`in ${row.tunnel}`)
   if (row.cut) notes.push('cut by the capture')
-  if (row.restart) notes.push('the QP begins anew')
+  if (row.restart) notes.push('the QP was connected anew')
   if (row.missing) notes.push(`GAP: ${row.missing} PSN${row.missing === 1 ? '' : 's'} missing before`)
   if (row.retransmission) notes.push(repetition(row))
   if (row.late) notes.push('LATE: fills a gap')
@@ -152,7 +149,7 @@ function answer(row: Row): string[] {
   if (row.unseen) notes.push('covers requests that the capture does not have')
   if (row.covers !== undefined && row.operation !== 'READ_RESPONSE') notes.push(coverage(row.covers))
   if (row.operation === 'READ_RESPONSE' && row.latencyNs === undefined && row.refersTo !== undefined)
-    notes.push(`answers packet ${row.refersTo}`)
+    notes.push(`response to packet ${row.refersTo}`)
   if (row.latencyNs !== undefined) notes.push(`${duration(row.latencyNs)} after packet ${row.refersTo}`)
   if (row.headers?.aeth !== undefined) notes.push(`MSN ${row.headers.aeth.msn}`)
   return notes
@@ -179,22 +176,19 @@ function headerNotes(row: Row): string[] {
     notes.push(
       `${[feth.placement & 1 ? 'global visibility' : '', feth.placement & 2 ? 'persistence' : ''].filter(Boolean).join(' and ') || 'no placement'} of ${feth.selectivity === 1 ? 'the whole region' : 'the range'}`,
     )
-  if (reth !== undefined) notes.push(`${reth.dmaLength} B at ${hex(reth.va)} rkey ${hex(reth.rkey)}`)
+  if (reth !== undefined) notes.push(`${reth.dmaLength} B at ${hexNumber(reth.va)} rkey ${hexNumber(reth.rkey)}`)
   if (atomicEth !== undefined) {
     const { va, rkey, swapAdd, compare } = atomicEth
-    const operands = row.operation === 'FETCH_ADD' ? `add ${swapAdd}` : `if ${hex(compare)} then ${hex(swapAdd)}`
-    notes.push(`${operands} at ${hex(va)} rkey ${hex(rkey)}`)
+    const operands =
+      row.operation === 'FETCH_ADD' ? `add ${swapAdd}` : `if ${hexNumber(compare)} then ${hexNumber(swapAdd)}`
+    notes.push(`${operands} at ${hexNumber(va)} rkey ${hexNumber(rkey)}`)
   }
-  if (atomicAckEth !== undefined) notes.push(`was ${hex(atomicAckEth.original)}`)
-  if (immDt !== undefined) notes.push(`imm ${hex(immDt.data)}`)
-  if (ieth !== undefined) notes.push(`invalidates rkey ${hex(ieth.rkey)}`)
-  if (xrceth !== undefined) notes.push(`SRQ ${qp(xrceth.srqn)}`)
-  if (deth !== undefined && row.cm === undefined) notes.push(`Q_Key ${hex(deth.qkey)}`)
+  if (atomicAckEth !== undefined) notes.push(`was ${hexNumber(atomicAckEth.original)}`)
+  if (immDt !== undefined) notes.push(`imm ${hexNumber(immDt.data)}`)
+  if (ieth !== undefined) notes.push(`invalidates rkey ${hexNumber(ieth.rkey)}`)
+  if (xrceth !== undefined) notes.push(`SRQ ${hexNumber(xrceth.srqn)}`)
+  if (deth !== undefined && row.cm === undefined) notes.push(`Q_Key ${hexNumber(deth.qkey)}`)
   return notes
-}
-
-function hex(value: number | bigint): string {
-  return `0x${value.toString(16)}`
 }
 
 /** 584 ns, 5.84 µs, 0.584 s. */
@@ -214,7 +208,7 @@ function cmNotes(message: CmMessage): string[] {
     case 'REQ':
       return [
         ...ids(message),
-        `QP ${qp(message.localQpn)} expects PSN ${message.startingPsn}`,
+        `QP ${hexNumber(message.localQpn)} expects PSN ${message.startingPsn}`,
         ...service(message.serviceId, message.privateData),
         `path MTU ${message.pathMtu >= 1 && message.pathMtu <= 5 ? 128 << message.pathMtu : `code ${message.pathMtu}`}`,
         `serves ${message.responderResources} and sends ${message.initiatorDepth} READs at a time`,
@@ -223,7 +217,7 @@ function cmNotes(message: CmMessage): string[] {
     case 'REP':
       return [
         ...ids(message),
-        `QP ${qp(message.localQpn)} expects PSN ${message.startingPsn}`,
+        `QP ${hexNumber(message.localQpn)} expects PSN ${message.startingPsn}`,
         `serves ${message.responderResources} and sends ${message.initiatorDepth} READs at a time`,
         `RNR retry ${message.rnrRetryCount}`,
       ]
@@ -231,14 +225,14 @@ function cmNotes(message: CmMessage): string[] {
       return [...ids(message), `reason ${message.reason}, ${rejReasonText(message.reason)}`]
     case 'DREQ':
     case 'LAP':
-      return [...ids(message), `remote QP ${qp(message.remoteQpn)}`]
+      return [...ids(message), `remote QP ${hexNumber(message.remoteQpn)}`]
     case 'SIDR_REQ':
-      return [`request ${hex(message.requestId)}`, ...service(message.serviceId, message.privateData)]
+      return [`request ${hexNumber(message.requestId)}`, ...service(message.serviceId, message.privateData)]
     case 'SIDR_REP':
       return [
-        `request ${hex(message.requestId)}`,
+        `request ${hexNumber(message.requestId)}`,
         message.status === 0
-          ? `QP ${qp(message.qpn)}, Q_Key ${hex(message.qkey)}`
+          ? `QP ${hexNumber(message.qpn)}, Q_Key ${hexNumber(message.qkey)}`
           : `rejected, status ${message.status}`,
       ]
     default:
@@ -248,12 +242,12 @@ function cmNotes(message: CmMessage): string[] {
 
 function ids(message: { localCommId: number; remoteCommId?: number }): string[] {
   const { localCommId, remoteCommId } = message
-  return [`id ${hex(localCommId)}${remoteCommId === undefined ? '' : ` to ${hex(remoteCommId)}`}`]
+  return [`id ${hexNumber(localCommId)}${remoteCommId === undefined ? '' : ` to ${hexNumber(remoteCommId)}`}`]
 }
 
 function service(serviceId: bigint, privateData: Uint8Array): string[] {
   const port = rdmaPortOf(serviceId)
-  if (port === undefined) return [`service ${hex(serviceId)}`]
+  if (port === undefined) return [`service ${hexNumber(serviceId)}`]
   const space = Object.entries(RdmaPortSpace).find(([, value]) => value === port.portSpace)?.[0] ?? '?'
   const notes = [`${space.toUpperCase()} port ${port.port}`]
   const cma = parseCma(privateData, 0, privateData.length)

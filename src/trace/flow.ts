@@ -1,5 +1,5 @@
 /**
- * A flow is what goes from one address to one QP of another: the requests of the QP at the sending end, and its answers to
+ * A flow is what goes from one address to one QP of another: the requests of the QP at the sending end, and its responses to
  * the requests that come the other way. Two flows make a pair. Which two, the packets do not say: see pairing.ts.
  */
 import { psnDiff } from '../wire/index.ts'

@@ -7,7 +7,7 @@ import { mostFlows } from './flow-table.ts'
 import type { LatencySummary } from './latencies.ts'
 import { Verdict } from './verdict.ts'
 
-/** One direction: the requests of one end, and its answers to the other's. */
+/** One direction: the requests of one end, and its responses to the other's. */
 export interface DirectionInfo {
   source: string
   /** Null while it is not known. */
@@ -58,7 +58,7 @@ export interface DirectionInfo {
   malformed: number
   firstSeconds: number
   lastSeconds: number
-  /** From a request's first transmission to the answer that acknowledges it; null without any. */
+  /** From a request's first transmission to the response that acknowledges it; null without any. */
   latency: LatencySummary | null
 }
 

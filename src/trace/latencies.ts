@@ -1,5 +1,5 @@
 /**
- * Collects times and answers percentiles. Few are kept as they are; many go into a histogram whose buckets are less than
+ * Collects times and computes percentiles of them. Few are kept as they are; many go into a histogram whose buckets are less than
  * half a per cent wide, so that memory does not grow with the capture.
  */
 import { LogHistogram, percentile } from '../stats/index.ts'

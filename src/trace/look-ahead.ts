@@ -8,7 +8,7 @@ import { Analysis } from './analysis.ts'
 import { Dissection, dissect, type TraceOptions } from './dissect.ts'
 import { Verdict } from './verdict.ts'
 
-/** By default: a connection that says who it is says so within its first packets. */
+/** By default: what tells about a connection is usually among its first packets. */
 const defaultPackets = 131_072
 
 /** Handles one packet, with all that is known of its connection. */
@@ -60,7 +60,7 @@ class LookAhead {
       this.#ended = true
       this.#reached?.()
     })
-    // `reaches` throws it.
+    // `reaches` throws its error.
     this.#reading.catch(() => {})
   }
 

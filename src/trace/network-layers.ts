@@ -1,6 +1,6 @@
 /**
- * The headers of a packet from the link to what RDMA travels in; transport-layers.ts goes on from the BTH. The packet is
- * looked at anew, since `dissect` keeps only what the analysis needs. What the capture cut off is left out.
+ * The headers of a packet from the link to what RDMA travels in; transport-layers.ts goes on from the BTH. They are
+ * read from the packet again, since `dissect` keeps only what the analysis needs. What the capture cut off is left out.
  */
 import { type CapturedPacket, LinkLayer, linkTypeName, locate, located } from '../capture/index.ts'
 import {

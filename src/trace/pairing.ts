@@ -5,15 +5,15 @@
  *   cm        REQ and REP tell both QP numbers
  *   pingpong  the 52-byte lines that the pingpong programs exchange over TCP do, too
  *   deth      a datagram carries its source QP
- *   ack       an answer fits to a request: of all flows in the other direction, exactly one has this PSN outstanding
- *   only      nothing else goes in either direction (for UC, which has no answers)
+ *   ack       a response fits a request: of all flows in the other direction, exactly one has this PSN outstanding
+ *   only      nothing else goes in either direction (for UC, which has no responses)
  */
 import { psnDiff, Syndrome } from '../wire/index.ts'
 import type { Dissection } from './dissect.ts'
 import { type Basis, type Flow, Service } from './flow.ts'
 import type { FlowTable } from './flow-table.ts'
 
-/** So many answers in a row that fit no request end an inferred pair. */
+/** So many responses in a row that fit no request end an inferred pair. */
 const mostStrangers = 8
 const eagerTries = 64
 
@@ -45,7 +45,7 @@ function part(flow: Flow): void {
   }
 }
 
-/** For each answer: looks for the flow of its requests, or doubts the one that was inferred. */
+/** For each response: looks for the flow of its requests, or doubts the one that was inferred. */
 export function inferPair(flow: Flow, d: Dissection, flows: FlowTable): void {
   if (flow.peer !== undefined) {
     if (flow.basis !== 'ack') return
@@ -53,7 +53,7 @@ export function inferPair(flow: Flow, d: Dissection, flows: FlowTable): void {
     else if (++flow.strangers > mostStrangers) part(flow)
     return
   }
-  // Who never finds a partner asks more and more seldom.
+  // A flow that never finds a partner looks for one more and more seldom.
   if (++flow.tries > eagerTries && (flow.tries & (flow.tries - 1)) !== 0) return
   let found: Flow | undefined
   for (const candidate of flows.between(flow.destination, flow.source)) {

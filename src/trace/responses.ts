@@ -7,7 +7,7 @@ import { Mark, type Verdict } from './verdict.ts'
 
 const otherNak = 5
 
-/** `flow` carries the answer; its peer carries the requests, if it is known which flow that is. */
+/** `flow` carries the response; its peer carries the requests, if it is known which flow that is. */
 export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
   const { bits, psn } = d
   const requests = flow.peer

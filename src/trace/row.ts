@@ -67,13 +67,13 @@ export interface Row {
   restart?: boolean
   /** PSNs left out before this packet. */
   missing?: number
-  /** The packet that carried this PSN first, or the request that this answers. */
+  /** The packet that carried this PSN first, or the request that this responds to. */
   refersTo?: number
   /** PSNs that this acknowledges for the first time, and of them the packets and messages that the capture has. */
   covers?: { from: number; to: number; packets: number; messages: number }
   /** It acknowledges requests that the capture does not have. */
   unseen?: boolean
-  /** It is not known whose answer this is. */
+  /** A response whose requests are not in the capture. */
   unpaired?: boolean
   nak?: boolean
   rnr?: boolean

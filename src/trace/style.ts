@@ -1,4 +1,4 @@
-/** What the parts of a line are, for those who print it in colours. */
+/** What the parts of a line are, for a program that prints it in colours. */
 export type LinePart = 'bad' | 'warning' | 'congestion' | 'connection' | 'title' | 'dim'
 
 export type Paint = (part: LinePart, text: string) => string

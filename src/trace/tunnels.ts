@@ -56,7 +56,7 @@ export function isMpls(etherType: number): boolean {
   return etherType === mplsUnicast || etherType === mplsMulticast
 }
 
-/** Behind an Ethernet header, or what stands for one. */
+/** Behind an Ethernet header, or a link header that has an EtherType. */
 export function openLink(b: Uint8Array, etherType: number, at: number, end: number, inner: Inner): boolean {
   if (isMpls(etherType)) return openMpls(b, at, end, inner)
   if (etherType !== pppoeSession || end - at < 8 || b[at] !== pppoeVersionType) return false

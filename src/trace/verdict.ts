@@ -11,9 +11,9 @@ export const Mark = {
   Gap: 0x4,
   /** It comes behind later ones, and was not seen before: it fills a gap. */
   Late: 0x8,
-  /** The QP begins anew. */
+  /** The QP was connected anew. */
   Restart: 0x10,
-  /** An answer that was given before. */
+  /** A response that was sent before. */
   Repeat: 0x20,
   /** It acknowledges requests of which this is the first acknowledgement: coverFrom to coverTo. */
   Covers: 0x40,
@@ -24,7 +24,7 @@ export const Mark = {
   Cnp: 0x400,
   /** The ECN mark "congestion experienced". */
   Marked: 0x800,
-  /** The capture does not tell whose answer this is. */
+  /** The capture does not tell which requests this responds to. */
   Unpaired: 0x1000,
 } as const
 
@@ -38,14 +38,14 @@ export class Verdict {
   deltaNs = 0
   /** PSNs left out before this packet. */
   missing = 0
-  /** The packet that carried this PSN first, or the request that an answer belongs to; 0 if the capture does not have it. */
+  /** The packet that carried this PSN first, or the request that a response belongs to; 0 if the capture does not have it. */
   refersTo = 0
-  /** PSNs that an answer acknowledges, both included; and of them how many packets and messages the capture has. */
+  /** PSNs that a response acknowledges, both included; and of them how many packets and messages the capture has. */
   coverFrom = 0
   coverTo = 0
   coverPackets = 0
   coverMessages = 0
-  /** From the request's first transmission to this answer; -1 if there is none to measure. */
+  /** From the request's first transmission to this response; -1 if there is none to measure. */
   latencyNs = -1
 
   reset(): void {

@@ -102,7 +102,7 @@ export interface CmRep {
   responderResources: number
   initiatorDepth: number
   targetAckDelay: number
-  /** 0 accepted, 1 not supported, 2 the alternate path is refused. */
+  /** 0 accepted, 1 not supported, 2 the alternate path is rejected. */
   failoverAccepted: number
   endToEndFlowControl: boolean
   rnrRetryCount: number

@@ -16,7 +16,7 @@ export const malformedReasons = {
   notWords: 'the length from the BTH to the pad is no multiple of four bytes',
   unexpectedPayload: 'a payload or a pad where the opcode allows none',
   padExceedsPayload: 'more pad bytes than bytes behind the headers',
-  // What a responder answers with a NAK (checkLengths)
+  // What a responder NAKs (checkLengths)
   notPathMtu: 'the payload of a first or middle packet is not 256, 512, 1024, 2048 or 4096 bytes',
   emptyLast: 'the payload of a last packet is empty',
   payloadTooLong: 'a payload of more than 4096 bytes',

@@ -38,7 +38,7 @@ export interface RoceV2Frame {
   icrc?: number
 }
 
-/** The RoCEv2 frame b[start, end), which begins with an Ethernet header. IPv4 options and IPv6 extensions are refused. */
+/** The RoCEv2 frame b[start, end), which begins with an Ethernet header. IPv4 options and IPv6 extensions are malformed here. */
 export function parseFrame(b: Uint8Array, start: number, end: number): RoceV2Frame | MalformedReason {
   const layers = new Layers()
   const reason = locateEthernet(b, start, end, layers)

@@ -46,7 +46,7 @@ export const Deth = { length: 8, qkey: 0, srcQp: 5 } as const
 export const Feth = { length: 4, type: 3, placementBits: 0x0f, selectivityBits: 0x30, selectivityShift: 4 } as const
 export const Xrceth = { length: 4, srqn: 1 } as const
 export const Rdeth = { length: 4, eeContext: 1 } as const
-/** What stands behind the BTH of a congestion notification packet: 16 reserved bytes. */
+/** What follows the BTH of a congestion notification packet: 16 reserved bytes. */
 export const CnpPad = { length: 16 } as const
 
 /** Global routing header; the same layout as an IPv6 header. */

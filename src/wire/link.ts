@@ -1,6 +1,6 @@
 /**
  * The layers below the BTH as values: Ethernet with VLAN tags, IPv4, IPv6, UDP; LRH and GRH. Lengths and checksums are
- * fields here as they lie in the packet; whoever emits a whole frame (frame.ts) has them computed.
+ * plain fields here; emitting a whole frame (frame.ts) computes them.
  */
 import { put16, u16 } from './bytes.ts'
 import { bits, bytesField, flag, HeaderCodec, u8Field, u16Field } from './codec.ts'

@@ -141,7 +141,7 @@ export function checkPacket(b: Uint8Array, start: number, end: number): Malforme
 }
 
 /**
- * The rules on lengths that a responder answers with a NAK, invalid request, not with silence (9.7.4.1.6), as far as one
+ * The rules on lengths whose violation a responder NAKs as an invalid request instead of dropping it (9.7.4.1.6), as far as one
  * packet shows them. For a packet that passed checkPacket. Allocates nothing.
  */
 export function checkLengths(b: Uint8Array, start: number, end: number): MalformedReason | undefined {

@@ -6,7 +6,7 @@ import { bits, bytesField, HeaderCodec, u8Field, u16Field } from './codec.ts'
 import { isMalformed, type MalformedReason, WireError } from './errors.ts'
 import { gidOfIp } from './gid.ts'
 
-/** Where the fields of the RDMA CM's header are. IPv4 addresses stand in the last four bytes of their field. */
+/** Where the fields of the RDMA CM's header are. IPv4 addresses are in the last four bytes of their field. */
 export const CmaHdr = { length: 36, version: 0, ipVersion: 1, port: 2, source: 4, destination: 20 } as const
 
 export const RdmaPortSpace = { IpoIb: 0x0002, Tcp: 0x0106, Udp: 0x0111, Ib: 0x013f } as const

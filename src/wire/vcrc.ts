@@ -1,5 +1,5 @@
 /**
- * The VCRC, which every InfiniBand packet ends with and each link computes anew: CRC-16 with polynomial 0x100b, bits
+ * The VCRC, which every InfiniBand packet ends with and every hop recomputes: CRC-16 with polynomial 0x100b, bits
  * reflected, from 0xffff, inverted at the end, over all bytes from the LRH to the ICRC. Ethernet's frame check takes its
  * place in RoCE. Source: InfiniBand Architecture Specification, volume 1, 7.8.2.
  */

@@ -16,9 +16,9 @@ import {
 } from './source.ts'
 
 const help = `
-The format is that of the output's name, .pcap or .pcapng, and compressed if .gz follows; --format decides otherwise.
-The output takes its name when it is whole; until then, an older file of that name is kept.
-A damaged capture is written as far as it can be read, which makes a sound one of it.
+The name of the output decides its format: .pcap or .pcapng, compressed if .gz follows. --format overrides that.
+The output gets its name when it is complete; until then, an older file of that name is kept.
+Of a damaged capture, everything that can be read is written, so that the output is sound.
 
 Examples:
   verbena trace convert roce.pcapng.gz roce.pcap

@@ -23,12 +23,12 @@ import {
 } from './source.ts'
 
 const help = `
-A packet names only the QP that it goes to. Which two directions belong together is known, in this order, from: connection
-messages (REQ, REP) in the capture; the TCP exchange of a pingpong program; the source QP in datagrams; or it is inferred
-from PSNs, where exactly one flow has outstanding what an ACK acknowledges, or from there being one flow each way.
-It is said which.
+A packet names only its destination QP. What tells which two directions belong together is, in order of trust: connection
+messages (REQ, REP) in the capture; the TCP exchange of a pingpong program; the source QP in datagrams; else it is inferred
+from PSNs, if exactly one flow has outstanding what an ACK acknowledges, or from there being only one flow each way. The line
+of a conversation says which it was ("paired").
 
-Latency: from the first transmission of a request that asks for an ACK to the answer that acknowledges it, as seen where
+Latency: from the first transmission of a request that asks for an ACK to the response that acknowledges it, as seen where
 the capture was made; for a READ, to its last response.
 Missing: PSNs left out; late: those of them that came afterwards. Duplicate: sent again although acknowledged.
 
@@ -103,7 +103,7 @@ function showConversation({ number, service, paired, pathMtu, directions }: Conv
     ['ACKs', ({ acks }) => acks],
     ['READ responses', ({ readResponses }) => readResponses],
     ['atomic ACKs', ({ atomicAcks }) => atomicAcks],
-    ['answers repeated', ({ repeatedAnswers }) => repeatedAnswers],
+    ['responses repeated', ({ repeatedAnswers }) => repeatedAnswers],
     ['NAKs', ({ naks }) => nakText(naks)],
     ['RNR NAKs', ({ rnrNaks }) => rnrNaks],
     ['CNPs', ({ cnps }) => cnps],
