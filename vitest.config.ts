@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config'
 
-/** Without threads, processes and state of their own: they share a thread, and each module is loaded once. */
+/** Without processes and state of their own: they share a process, in which each module is loaded once. */
 const unit = [
   ...['capture', 'files', 'report', 'stats', 'trace', 'transport', 'wire'].map(
     (folder) => `test/${folder}/**/*.test.ts`,
   ),
-  ...['test/*.test.ts', 'test/cm/*.test.ts'],
+  ...['test/*.test.ts', 'test/cm/*.test.ts', 'test/rsocket/protocol/*.test.ts', 'test/verbs/**/*.test.ts'],
 ]
 /** They look at what is allocated, or at the modules that are loaded. */
 const alone = ['test/**/no-allocation.test.ts']
@@ -25,7 +25,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: unit, exclude: [...slower, ...alone], pool: 'threads', isolate: false },
+        test: { name: 'unit', include: unit, exclude: [...slower, ...alone], pool: 'forks', isolate: false },
       },
       {
         extends: true,

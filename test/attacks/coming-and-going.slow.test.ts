@@ -35,7 +35,7 @@ describe.skipIf(!nativeAvailable)('connections that come and go', { timeout: 60_
     await connect(warm)
     await settled()
     const early = await stage.stats()
-    await connect(300 * long(30))
+    await connect(300 * long(12))
     await settled()
     const late = await stage.stats()
     for (const who of ['victim', 'bystander'] as const) {

@@ -27,6 +27,6 @@ test('a message from a foreign source never changes a connection', () => {
       world.run(30_000 * ms)
       strange += world.strange
     }),
-    3,
+    2,
   )
 })
