@@ -1,11 +1,15 @@
 /** What the results of every benchmark begin with, and how they are saved while they grow. */
 import { currentCores, pinThread } from '../../memory/index.ts'
 import { type Results, type ResultsHead, saveResults } from '../../report/index.ts'
+import { watchDisturbance } from './disturbance.ts'
 import { describeMachine, lockProcessMemory, versions } from './machine.ts'
 
-/** Of a run that begins now; what the process needs to measure well is asked for, and what was permitted noted. */
-export function beginResults(command: string[]): ResultsHead {
-  const machine = describeMachine()
+/**
+ * Of a run that begins now; what the process needs to measure well is asked for, and what was permitted noted.
+ * `pollingThreads`: the most threads that poll without pause at the same time.
+ */
+export function beginResults(command: string[], pollingThreads: number): ResultsHead {
+  const machine = { ...describeMachine(), pollingThreads }
   machine.permitted.lockedMemory = lockProcessMemory()
   machine.permitted.pinnedThreads = pinThread(currentCores())
   return {
@@ -20,10 +24,12 @@ export function beginResults(command: string[]): ResultsHead {
   }
 }
 
-/** Saves them as they are then, with the time since now, the sets in the order of the plan. */
+/** Saves them as they are then, with the time since now and what disturbed the run in it, the sets in the order of the plan. */
 export function saverOf(results: Results, outDir: string): () => void {
   const started = performance.now()
+  const disturbed = watchDisturbance()
   return () => {
+    Object.assign(results.machine, disturbed())
     results.durationSeconds = (performance.now() - started) / 1000
     results.sets.sort((a, b) => Number(a.id) - Number(b.id))
     saveResults(outDir, results)

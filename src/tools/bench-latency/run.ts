@@ -63,7 +63,7 @@ const primingPauseNs = 500
 /** Measures all sets of the plan and saves them in `outDir`; the results say whether all went well (`complete`). */
 export async function runLatency(run: LatencyRun): Promise<LatencyResults> {
   const results: LatencyResults = {
-    ...beginResults(run.command),
+    ...beginResults(run.command, Math.max(0, ...run.plan.sets.map(({ settings }) => pollingThreads(settings)))),
     tool: 'latency',
     unit: 'ns',
     sets: [],
@@ -99,6 +99,11 @@ export async function runLatency(run: LatencyRun): Promise<LatencyResults> {
     save()
   }
   return results
+}
+
+/** The sender polls the clock between posts, whatever it waits for. */
+function pollingThreads({ poll, engine, stamp }: LatencySettings): number {
+  return 1 + (poll === 'busy' ? 1 : 0) + (engine === 'thread' ? 1 : 0) + (stamp === 'send' ? 1 : 0)
 }
 
 interface Measured {

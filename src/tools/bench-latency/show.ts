@@ -1,6 +1,7 @@
 /** Runs a plan of latency sets at the terminal: progress, then the table and a histogram, or one JSON document. */
 import { join } from 'node:path'
-import { paint, print, table, terminalWidth, wantsColour } from '../../cli/terminal/index.ts'
+import { stripVTControlCharacters } from 'node:util'
+import { currentRun, paint, print, table, terminalWidth, wantsColour } from '../../cli/terminal/index.ts'
 import {
   formatCount,
   type LatencyResults,
@@ -41,7 +42,20 @@ export function latencyDocument(results: LatencyResults): object {
   return { runs, unit: results.unit }
 }
 
-const columns = ['n', 'min', 'p10', 'median', 'p90', 'p99', 'p99.9', 'max', 'lost', 't_comp']
+/** With the figures of a set; from the ones that a narrow terminal misses first to those that it must show. */
+const columns = {
+  n: ({ lat }) => lat.count,
+  min: ({ lat }) => lat.min,
+  p10: ({ lat }) => lat.p10,
+  median: ({ lat }) => lat.median,
+  p90: ({ lat }) => lat.p90,
+  p99: ({ lat }) => lat.p99,
+  'p99.9': ({ lat }) => lat.p999,
+  max: ({ lat }) => lat.max,
+  lost: ({ lost }) => lost,
+  t_comp: ({ comp }) => comp?.median ?? null,
+} satisfies Record<string, (set: LatencySet) => number | null>
+const droppedFirst: readonly (keyof typeof columns)[] = ['p10', 'n', 'min', 't_comp', 'max', 'lost', 'p99.9', 'p90']
 
 /**
  * Of sets that differ in nothing but their repetition, the one with the median of their medians: on a busy machine some
@@ -64,11 +78,16 @@ function show(results: LatencyResults, outDir: string, reports: boolean): void {
   const repeats = Math.round(results.sets.length / Math.max(1, sets.length))
   const vary = varying(sets.map(({ settings }) => settings)).filter((key) => key !== 'repeat')
   const keys = vary.length > 0 ? vary : ['service', 'op', 'size']
-  const rows = sets.map(({ settings, lat, comp, lost }) => [
-    ...keys.map((key) => settingText(settings[key])),
-    ...[lat.count, lat.min, lat.p10, lat.median, lat.p90, lat.p99, lat.p999, lat.max, lost].map(formatCount),
-    comp ? formatCount(comp.median) : '–',
-  ])
+  const tableOf = (names: readonly (keyof typeof columns)[]): string => {
+    const rows = sets.map((set) => [
+      ...keys.map((key) => settingText(set.settings[key])),
+      ...names.map((name) => {
+        const figure = columns[name](set)
+        return figure === null ? '–' : formatCount(figure)
+      }),
+    ])
+    return table([...keys, ...names], rows)
+  }
   print(
     paint('bold', 'One-way latency, ns') +
       paint(
@@ -76,10 +95,22 @@ function show(results: LatencyResults, outDir: string, reports: boolean): void {
         ` (t_comp: median until the sender’s completion${repeats > 1 ? `; of ${repeats} repetitions the middle one` : ''})`,
       ),
   )
-  if (rows.length > 0) print(table([...keys, ...columns], rows))
+  if (sets.length > 0) print(fittingTable(tableOf))
   showHistogram(sets, outDir)
   print(`\nResults: ${outDir}`)
   if (!reports) print(paint('dim', `Report:  verbena report ${outDir}`))
+}
+
+/** With as many columns as the terminal has room for; all where there is none. The report has them in any case. */
+function fittingTable(tableOf: (names: readonly (keyof typeof columns)[]) => string): string {
+  const room = currentRun().io.stdout.columns ?? Number.POSITIVE_INFINITY
+  let names = Object.keys(columns) as (keyof typeof columns)[]
+  for (const dropped of droppedFirst) {
+    const text = tableOf(names)
+    if (Math.max(...text.split('\n').map((line) => stripVTControlCharacters(line).length)) <= room) return text
+    names = names.filter((name) => name !== dropped)
+  }
+  return tableOf(names)
 }
 
 /** The set that a reader most likely looks for first: RC, busy polling, small messages, the most of them. */
@@ -100,11 +131,11 @@ function showHistogram(sets: readonly LatencySet[], outDir: string): void {
 }
 
 /**
- * As far as most messages took, 1, 2 or 5 times a power of ten; at least 10 µs, and never so far that the median is lost
- * at the left edge: what took longer is in the box.
+ * As far as all but one in a thousand took, but never so far that the others are a spike at the left edge; a round number.
+ * What took longer is in the box.
  */
-export function histogramLimit({ median, p90 }: { median: number; p90: number }): number {
-  const wanted = Math.max(10_000, Math.min(p90, median * 20))
+export function histogramLimit({ median, p999 }: { median: number; p999: number }): number {
+  const wanted = Math.max(10, Math.min(p999, median * 6))
   const power = 10 ** Math.floor(Math.log10(wanted))
-  return [1, 2, 5, 10].map((digit) => digit * power).find((limit) => limit >= wanted)!
+  return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((digit) => digit * power).find((limit) => limit >= wanted)!
 }

@@ -42,7 +42,7 @@ const timedRoundTrips = 100_000
 
 export async function runSockets(run: SocketRun): Promise<SocketResults> {
   const results: SocketResults = {
-    ...beginResults(run.command),
+    ...beginResults(run.command, run.plan.sets.some(({ settings }) => settings.poll === 'busy') ? 2 : 0),
     tool: 'rsocket',
     unit: 'bytes/s',
     sets: [],

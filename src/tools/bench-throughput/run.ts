@@ -37,7 +37,11 @@ const callTimeoutMs = 20_000
 
 export async function runThroughput(run: ThroughputRun): Promise<ThroughputResults> {
   const results: ThroughputResults = {
-    ...beginResults(run.command),
+    // Both ends, and the engine thread of each.
+    ...beginResults(
+      run.command,
+      Math.max(0, ...run.plan.sets.map(({ settings }) => (settings.engine === 'thread' ? 4 : 2))),
+    ),
     tool: 'throughput',
     unit: 'messages/s',
     sets: [],
