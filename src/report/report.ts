@@ -8,7 +8,7 @@ import { pageCode } from './asset.ts'
 import type { PageData } from './browser/data.ts'
 import { type ChartSpec, chartOf } from './charts/index.ts'
 import { ReportError } from './errors.ts'
-import { escapeHtml, formatCount } from './format.ts'
+import { escapeHtml, formatCount, formatNs } from './format.ts'
 import { type LoadedRun, loadResults } from './load.ts'
 import { latencyHeadline, throughputHeadline } from './page/headline.ts'
 import {
@@ -17,6 +17,7 @@ import {
   figure,
   folded,
   headlineHtml,
+  laterFigure,
   notesHtml,
   page,
   runNotes,
@@ -82,16 +83,16 @@ export async function renderReport(dirs: readonly string[], options: ReportOptio
   }
   const { renderSvg, standalone } = await import('./charts/svg.ts')
   const svgs = new Map<string, string>()
-  const keep = (name: string, svg: string): string => {
+  const keep = (name: string, svg: string, later = false): string => {
     svgs.set(name, standalone(svg))
-    return figure(svg, name)
+    return later ? laterFigure(name) : figure(svg, name)
   }
   const data: PageData = { charts: [], settings: choices([...latency, ...throughput, ...sockets]) }
-  const draw = (charts: readonly ChartSpec[]): string =>
+  const draw: Draw = (charts, later) =>
     charts
       .map((spec) => {
         data.charts.push(spec)
-        return keep(spec.name, renderSvg(chartOf(spec)))
+        return keep(spec.name, renderSvg(chartOf(spec)), later)
       })
       .join('\n')
 
@@ -142,7 +143,11 @@ export async function writeReport(
   })
 }
 
-type Draw = (charts: readonly ChartSpec[]) => string
+/** `later`: without the still pictures. */
+type Draw = (charts: readonly ChartSpec[], later?: boolean) => string
+
+/** Folded pictures of more sets than these would make the page several megabytes large. */
+const MOST_STILL = 48
 
 /** The settings by which a reader may choose sets. */
 function choices(entries: readonly Entry[]): Record<string, Setting[]> {
@@ -164,7 +169,7 @@ function latencySections(
   const over = overSetting(entries, plot, options)
   const pairs = inlinePairs(entries)
   const [low, high] = plot.histogram.range
-  const range = `All pictures show ${formatCount(low)} to ${formatCount(high)} ns unless they say “enlarged”; the box says what lies beyond. The red lines are the medians.`
+  const range = `All pictures show ${formatCount(low)} to ${formatNs(high)} unless they say otherwise; the box says what lies beyond. The red lines are the medians.`
   return [
     section(
       'medians',
@@ -178,7 +183,7 @@ function latencySections(
       drawn.main.length > 0 ? `<p class="faint">${range}</p>` : '',
       draw(drawn.main),
       draw(drawn.zoomed),
-      folded(`Histograms of all ${entries.length} sets`, draw(drawn.all)),
+      folded(`Histograms of all ${entries.length} sets`, draw(drawn.all, entries.length > MOST_STILL)),
     ),
     pairs.length === 0
       ? ''

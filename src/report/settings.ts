@@ -2,6 +2,7 @@
  * What tells sets apart: which settings vary, and how a set is named by them.
  */
 
+import { formatNs } from './format.ts'
 import type { LoadedRun } from './load.ts'
 import type { LatencySet, Setting, SocketSet, ThroughputSet } from './results.ts'
 
@@ -42,6 +43,12 @@ const ORDER = [
 /** Settings whose value alone says what it is. */
 const SELF_EXPLANATORY = new Set(['test', 'transport', 'device', 'service', 'op', 'technique', RUN])
 
+/** Settings that a reader looks for in every name, as far as they vary. */
+const ALWAYS_NAMED = new Set([...SELF_EXPLANATORY, 'size', 'repeat'])
+
+/** Settings that mostly follow from others: the first to go where a name needs fewer. */
+const LEAST_TELLING: readonly string[] = ['pin', 'burst', 'pause', 'unsignaled', 'pollComp', 'buffer']
+
 export function settingOf(entry: Entry, key: string): Setting | undefined {
   return key === RUN ? entry.run.label : entry.set.settings[key]
 }
@@ -75,12 +82,57 @@ export function labelOf(entry: Entry, keys: readonly string[]): string {
   for (const key of keys) {
     const value = settingOf(entry, key)
     if (value === undefined) continue
-    if (SELF_EXPLANATORY.has(key) && key !== RUN) words.push(String(value))
-    else if (key === RUN) parts.push(String(value))
-    else if (typeof value === 'boolean') parts.push(value ? key : `no ${key}`)
-    else parts.push(`${key} ${value}`)
+    const text = settingText(key, value)
+    if (SELF_EXPLANATORY.has(key) && key !== RUN) words.push(text)
+    else parts.push(text)
   }
   return [words.join(' '), ...parts].filter((part) => part !== '').join(', ')
+}
+
+/** "RC", "poll busy", "no inline", "pause 2,000 ns". */
+function settingText(key: string, value: Setting): string {
+  if (SELF_EXPLANATORY.has(key)) return String(value)
+  if (typeof value === 'boolean') return value ? key : `no ${key}`
+  return `${key} ${key === 'pause' && typeof value === 'number' ? formatNs(value) : value}`
+}
+
+/** Short names for entries that differ in some settings. */
+export interface Names {
+  of(entry: Entry): string
+  /** The settings that the name of an entry has; none for one with all usual values. */
+  keysOf(entry: Entry): string[]
+  /** The values that names leave out because most entries have them; empty when none are left out. */
+  usual: string
+}
+
+/**
+ * Names by these settings, of which only what is needed to tell the entries apart is named: not a setting that follows from
+ * the others, and not the value that most entries have.
+ */
+export function namesOf(entries: readonly Entry[], keys: readonly string[]): Names {
+  const distinct = (some: readonly string[]): number => new Set(entries.map((entry) => keyOf(entry, some))).size
+  const all = distinct(keys)
+  let needed = [...keys]
+  const least = LEAST_TELLING.filter((key) => keys.includes(key))
+  for (const key of [...least, ...keys.filter((key) => !least.includes(key)).reverse()]) {
+    const without = needed.filter((other) => other !== key)
+    if (!ALWAYS_NAMED.has(key) && distinct(without) === all) needed = without
+  }
+  const usual = new Map<string, Setting>()
+  for (const key of needed) {
+    if (ALWAYS_NAMED.has(key)) continue
+    for (const [, alike] of groupBy(entries, (entry) => keyOf(entry, [key]))) {
+      const value = settingOf(alike[0]!, key)
+      if (alike.length * 2 > entries.length && value !== undefined) usual.set(key, value)
+    }
+  }
+  const named = (entry: Entry): string[] => needed.filter((key) => settingOf(entry, key) !== usual.get(key))
+  return {
+    // An entry with all usual values has no other name than these.
+    keysOf: named,
+    of: (entry) => labelOf(entry, named(entry)) || labelOf(entry, needed),
+    usual: [...usual].map(([key, value]) => settingText(key, value)).join(', '),
+  }
 }
 
 /** What all entries share, in words; settings that are off are not named. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { formatCount, formatNs, loadResults, renderReport, writeReport } from '../../src/report/index.ts'
+import { formatCount, formatNs, loadResults, type Report, renderReport, writeReport } from '../../src/report/index.ts'
 import { largeRun, SIZES, smallRun, temporaryDirectory, throughputRun, writeLatencyRun } from './synthetic.ts'
 
 const directory = temporaryDirectory()
@@ -122,6 +122,27 @@ describe('histograms', () => {
     expect(text.match(/size 8\b/g)).toHaveLength(1)
     expect(report.html).toContain('<summary>Histograms of all 42 sets</summary>')
     expect(report.svgs.has('histograms-7')).toBe(true)
+  })
+
+  it('have other limits beside those asked for, where these show nothing', async () => {
+    const title = (of: Report) => /aria-label="([^"]*)"/.exec(of.svgs.get('histogram-zoom') ?? '')?.[1]
+    expect(title(smallReport)).toBe('Latency, enlarged')
+    const slow = await renderReport([smallRun(directory.path, 'tens-of-microseconds', 40)])
+    expect(title(slow)).toBe('Latency, wider')
+    expect(redLines(slow.svgs.get('histogram-zoom')!)).toHaveLength(5)
+  })
+
+  it('of a large run are on the page once its script draws them, and files', async () => {
+    const settings = { service: 'RC', op: 'send' }
+    const specs = Array.from({ length: 49 }, (_, i) => ({
+      settings: { ...settings, size: 8 + i },
+      typicalNs: 900,
+      messages: 20,
+    }))
+    const many = await renderReport([writeLatencyRun(directory.path, 'many', specs)])
+    expect(many.html).toMatch(/id="chart-histograms-1"[^>]*><div class="chart"><p[^>]*>[^<]*the file histograms-1.svg/)
+    expect(many.svgs.get('histograms-1')).toContain('size 8')
+    expect(many.html.length).toBeLessThan(1_000_000)
   })
 
   it('lay the runs of a comparison over each other', async () => {

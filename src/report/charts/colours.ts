@@ -1,6 +1,6 @@
 /**
  * The colours of all charts. A chart is drawn in the light ones; where the page is dark, style rules replace each by its
- * dark one (`colourRules`), so that one picture serves both, and programs that know no style sheets see the light one.
+ * dark one (`pictureRules`), so that one picture serves both, and programs that know no style sheets see the light one.
  */
 
 /** Okabe and Ito's colours, which people with any colour vision can tell apart; without the red of the medians. */
@@ -30,16 +30,20 @@ export const DARK: Readonly<Record<string, string>> = {
   '#8c6d1f': '#c2a14d',
 }
 
-/**
- * Style rules that give a picture's colours their dark ones: below a selector ("" for a picture that stands alone), each
- * pair turned into a colour of the style sheet.
- */
-export function colourRules(
-  selector: string,
-  colour: (light: string, dark: string) => string,
-  only: readonly string[] = Object.keys(DARK),
-): string {
-  return only
+/** Turns the light and the dark form of a colour into one of a style sheet. */
+type Colour = (light: string, dark: string) => string
+
+/** Style rules that give pictures their dark colours, where they are below `selector`. */
+export function pictureRules(selector: string, colour: Colour): string {
+  // The frames of flame graphs keep their colours, because their texts are chosen to stand out from them.
+  return (
+    colourRules(`${selector}svg:not(.flame):not(.frame):not(.frames) `, colour, Object.keys(DARK)) +
+    colourRules(`${selector}svg.flame>`, colour, [INK, FAINT, PAPER])
+  )
+}
+
+function colourRules(selector: string, colour: Colour, colours: readonly string[]): string {
+  return colours
     .flatMap((light) => {
       const value = colour(light, DARK[light]!)
       return ['fill', 'stroke'].map((name) => `${selector}[${name}="${light}"]{${name}:${value}}`)

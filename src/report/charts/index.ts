@@ -7,8 +7,8 @@ import { lineChart } from './lines.ts'
 import type { ChartSpec, View } from './spec.ts'
 
 export type { Chart } from './chart.ts'
-export { extentOf, limitsOf } from './histogram.ts'
 export { logarithmicAxes, scales } from './lines.ts'
+export { extentOf, limitsOf } from './panels.ts'
 export type { ChartSpec, HistogramForm, LineSpec, Settings, View } from './spec.ts'
 
 /** Without a view: the still picture. */

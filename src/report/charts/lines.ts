@@ -9,7 +9,7 @@ import type {
   LineSeriesOption,
   XAXisComponentOption,
 } from 'echarts'
-import { formatExact, formatTick } from '../format.ts'
+import { formatExact, formatNs, formatTick } from '../format.ts'
 import type { Setting } from '../results.ts'
 import { compareSettings } from '../settings.ts'
 import { type Chart, header, SYMBOLS } from './chart.ts'
@@ -92,7 +92,8 @@ export function lineChart(spec: LineSpec, view?: View): Chart {
       nameGap: 10,
       nameTextStyle: { color: FAINT, fontSize: 12, align: 'left', padding: [0, 0, 0, -58] },
       axisLine: { show: false },
-      axisTick: { show: false },
+      // Split lines stand where ticks would.
+      axisTick: { show: false, ...(y ? { customValues: y.ticks } : {}) },
       axisLabel: {
         ...axisLabel,
         formatter: (value: number) => formatTick(spec.y, value),
@@ -152,12 +153,13 @@ function tip(spec: LineSpec, shown: readonly Shown[], xs: readonly Setting[], it
   const [at = 0] = first.value as number[]
   const x = xs.includes(at) ? at : (xs[at] ?? at)
   const exact = (value: number): string => formatExact(spec.y, value)
+  const short = (value: number): string => (spec.y === 'ns' ? formatNs(value) : formatTick(spec.y, value))
   const rows = points.flatMap((item) => {
     const found = shown.find(({ line }) => line.label === item.seriesName)
     const point = found?.line.points.find((candidate) => candidate.x === x)
     if (!found || !point) return []
     const { y, low, high } = point
-    const bars = low === undefined || high === undefined ? '' : `, ${exact(low)} to ${exact(high)}`
+    const bars = low === undefined || high === undefined ? '' : `, ${short(low)} to ${short(high)}`
     return [{ colour: COLOURS[found.index % COLOURS.length]!, label: found.line.label, text: `${exact(y)}${bars}` }]
   })
   return tipHtml(`${spec.xName} ${typeof x === 'number' ? formatExact(spec.x, x) : String(x)}`, rows)

@@ -8,7 +8,7 @@ import { init, setPlatformAPI, use } from 'echarts/core'
 import { SVGRenderer } from 'echarts/renderers'
 import { escapeHtml } from '../format.ts'
 import type { Chart } from './chart.ts'
-import { colourRules, INK, PAPER } from './colours.ts'
+import { INK, PAPER, pictureRules } from './colours.ts'
 import { FONT, textWidth } from './text.ts'
 
 use([BarChart, CustomChart, LineChart, SVGRenderer])
@@ -42,12 +42,23 @@ export function renderSvg(chart: Chart): string {
     .replace(/<style\s*>[\s\S]*?<\/style>\n?/g, '')
     .replace(/ (?:class="[^"]*"|pointer-events="[^"]*"|ecmeta_\w+="[^"]*")/g, '')
     .replace(/(id="|url\(#)zr\d+-/g, `$1${name}-`)
+    .replace(/ d="(M[-\d. ML]{80,}Z?)"/g, (_, path: string) => ` d="${shortened(path)}"`)
     .replace('<svg ', `<svg role="img" aria-label="${escapeHtml(chart.title)}" `)
 }
 
-const DARK_STYLE = `<style>@media (prefers-color-scheme:dark){${colourRules('', (_light, dark) => dark)}}</style>`
+/** A path with H and V for lines that are horizontal or vertical: stepped outlines need half the text. */
+function shortened(path: string): string {
+  let [lastX, lastY] = ['', '']
+  return path.replace(/([ML])(-?[\d.]+) (-?[\d.]+)/g, (whole, command: string, x: string, y: string) => {
+    const short = command === 'M' ? whole : y === lastY ? `H${x}` : x === lastX ? `V${y}` : whole
+    lastX = x
+    lastY = y
+    return short
+  })
+}
 
 /** A picture of the page as a file of its own: the page's style sheet makes the other one dark. */
 export function standalone(svg: string): string {
-  return svg.replace(/(<svg [^>]*>)/, `$1${DARK_STYLE}`)
+  const rules = pictureRules('', (_light, dark) => dark)
+  return svg.replace(/(<svg [^>]*>)/, `$1<style>@media (prefers-color-scheme:dark){${rules}}</style>`)
 }

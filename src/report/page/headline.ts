@@ -8,6 +8,7 @@ import {
   keyOf,
   type LatencyEntry,
   labelOf,
+  namesOf,
   RUN,
   settingNames,
   type ThroughputEntry,
@@ -77,8 +78,8 @@ function describe(entry: Entry, all: readonly Entry[]): string {
   const parts: string[] = []
   if (typeof size === 'number') parts.push(`${formatBytes(size)} messages`)
   const keys = settingNames(all).varying.filter((key) => key !== 'size' && key !== 'repeat')
-  const named = [...['service', 'op', 'technique'].filter((key) => !keys.includes(key)), ...keys]
-  const label = labelOf(entry, named)
+  const always = ['service', 'op', 'technique'].filter((key) => !keys.includes(key))
+  const label = labelOf(entry, [...always, ...namesOf(all, keys).keysOf(entry)])
   if (label) parts.push(label)
   return parts.length > 0 ? `, ${parts.join(', ')}` : ''
 }

@@ -60,6 +60,12 @@ export function figure(svg: string, name: string): string {
   return `<figure id="chart-${name}" class="${kind}"><div class="chart" tabindex="0">${svg}</div></figure>`
 }
 
+/** For a chart that is only a file of its own until the page's script draws it. */
+export function laterFigure(name: string): string {
+  const text = `This page draws it where it may run its script. It is also the file ${escapeHtml(name)}.svg.`
+  return `<figure id="chart-${name}" class="plain"><div class="chart"><p class="faint later">${text}</p></div></figure>`
+}
+
 export function folded(summary: string, content: string): string {
   return content === '' ? '' : `<details>\n<summary>${escapeHtml(summary)}</summary>\n${content}\n</details>`
 }

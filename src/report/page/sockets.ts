@@ -8,7 +8,16 @@ import { escapeHtml, formatBytes, formatCount, formatNs, formatRate, formatShare
 import { type LoadedRun, loadFlame } from '../load.ts'
 import { lineKeys, socketCharts, socketLabel } from '../plots/sockets.ts'
 import type { PlotSettings, SocketProfile, SocketSet } from '../results.ts'
-import { compareSettings, groupBy, keyOf, type SocketEntry, settingNames, settingOf, settingsOf } from '../settings.ts'
+import {
+  compareSettings,
+  groupBy,
+  keyOf,
+  namesOf,
+  type SocketEntry,
+  settingNames,
+  settingOf,
+  settingsOf,
+} from '../settings.ts'
 import type { Headline } from './headline.ts'
 import { folded, section } from './page.ts'
 import {
@@ -146,6 +155,7 @@ function sizeCell(size: unknown): Cell {
 
 function socketTable(entries: readonly SocketEntry[]): string {
   const { varying } = settingNames(entries)
+  const names = namesOf(entries, varying)
   const number = (text: string): Head => ({ text, number: true })
   const heads: Head[] = [
     { text: 'set' },
@@ -160,7 +170,7 @@ function socketTable(entries: readonly SocketEntry[]): string {
     return {
       settings: settingsOf(entry, varying),
       cells: [
-        setCell(entry, varying),
+        setCell(entry, names),
         count(messagesPerSecond),
         { text: gbit >= 10 ? gbit.toFixed(1) : gbit.toFixed(3), value: gbit, number: true },
         time(roundTrip?.median),

@@ -1,11 +1,9 @@
 /** The style sheet of report.html, inside the file so that it needs nothing else. */
 
-import { colourRules, FAINT, INK, PAPER } from '../charts/colours.ts'
+import { pictureRules } from '../charts/colours.ts'
 
-/** Charts follow the page: light or dark as `color-scheme` is. Flame graphs keep the colours of their frames. */
-const chartColours =
-  colourRules('figure.plain ', (light, dark) => `light-dark(${light},${dark})`) +
-  colourRules('svg.flame>', (light, dark) => `light-dark(${light},${dark})`, [INK, FAINT, PAPER])
+/** Charts follow the page: light or dark as `color-scheme` is. */
+const chartColours = pictureRules('figure ', (light, dark) => `light-dark(${light},${dark})`)
 
 export const STYLE: string = `
 :root { color-scheme: light dark; --page: light-dark(#f6f7f9, #14171b); --card: light-dark(#ffffff, #1d2126); --ink: light-dark(#1f2328, #e6e9ed); --faint: light-dark(#59636e, #9aa4af); --line: light-dark(#d9dee4, #363d45); --accent: light-dark(#0b62a4, #6cb6ff); --warn: light-dark(#fff4d6, #453600); --warn-ink: light-dark(#5b4300, #ffe9b0); --row: light-dark(#eef3f8, #262c33); --on: light-dark(#dcebf8, #223a52); }
@@ -23,7 +21,7 @@ p { max-width: 75ch; margin: 0 0 12px; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(160px, 1fr)); gap: 12px; margin: 20px 0 8px; padding: 0; }
 .figures div { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 10px 14px; }
 .figures dt { color: var(--faint); font-size: .82rem; }
-.figures dd { margin: 0; font-size: 1.3rem; font-weight: 600; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+.figures dd { margin: 0; font-size: 1.2rem; font-weight: 600; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 .note, .disturbed { background: var(--warn); color: var(--warn-ink); border-radius: 8px; padding: 10px 14px; margin: 14px 0; overflow-wrap: anywhere; max-width: none; }
 .disturbed { font-weight: 600; }
 .note ul { margin: 0; padding-left: 1.1em; }
@@ -51,6 +49,7 @@ figcaption span { color: var(--faint); font-size: .82rem; }
 .plot { position: relative; touch-action: pan-y; user-select: none; }
 .plot svg { display: block; }
 .brush { position: absolute; top: 0; bottom: 0; background: var(--accent); opacity: .18; pointer-events: none; }
+.later { padding: 16px; margin: 0; max-width: none; }
 .nothing { padding: 30px 16px; margin: 0; }
 .legend { display: flex; flex-wrap: wrap; gap: 5px; padding: 4px 16px 8px; }
 .legend:empty { display: none; }
@@ -67,7 +66,7 @@ figcaption span { color: var(--faint); font-size: .82rem; }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
 table { border-collapse: collapse; width: 100%; font-size: .86rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 6px 9px; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line); }
-th:first-child, td:first-child { position: sticky; left: 0; z-index: 1; background: var(--card); white-space: normal; min-width: 8em; max-width: min(30em, 45vw); overflow-wrap: anywhere; box-shadow: 1px 0 var(--line); }
+th:first-child, td:first-child { position: sticky; left: 0; z-index: 1; background: var(--card); white-space: normal; min-width: min(13em, 42vw); max-width: min(30em, 45vw); overflow-wrap: anywhere; box-shadow: 1px 0 var(--line); }
 .number:first-child { min-width: 0; }
 tbody tr:last-child td { border-bottom: 0; }
 tbody tr:hover td { background: var(--row); }
@@ -86,6 +85,6 @@ details { margin: 14px 0; }
 summary { cursor: pointer; color: var(--accent); }
 .settings { margin: 0 0 12px; max-width: none; }
 .settings span { display: inline-block; margin: 0 14px 2px 0; }
-@media (max-width: 600px) { main { padding: 18px 12px 40px; } .headline { font-size: 1.2rem; } .hint { display: none; } dl.facts { grid-template-columns: 1fr; gap: 0; } dl.facts dd { margin-bottom: 6px; } }
+@media (max-width: 600px) { main { padding: 18px 12px 40px; } .figures { grid-template-columns: 1fr 1fr; } .figures dd { font-size: 1.05rem; } .headline { font-size: 1.2rem; } .hint { display: none; } dl.facts { grid-template-columns: 1fr; gap: 0; } dl.facts dd { margin-bottom: 6px; } }
 @media print { :root { color-scheme: light; } body { background: #fff; } .chart, .scroll { border: 0; overflow: visible; break-inside: avoid; } #controls, .tools, .more { display: none; } .legend button { border: 0; } }
 ${chartColours}`

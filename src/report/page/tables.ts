@@ -10,6 +10,8 @@ import {
   keyOf,
   type LatencyEntry,
   labelOf,
+  type Names,
+  namesOf,
   RUN,
   settingNames,
   settingOf,
@@ -55,7 +57,10 @@ export function table(heads: readonly Head[], rows: readonly (Row | Cell[])[], i
       const note = cell.note ? ` <span class="faint">${escapeHtml(cell.note)}</span>` : ''
       return `<td${classes(heads[column]!, cell.number)}${value}${barStyle(cell)}>${escapeHtml(cell.text)}${note}</td>`
     })
-    const chosenBy = settings ? ` data-settings="${escapeHtml(JSON.stringify(settings))}"` : ''
+    // In single quotes, because JSON is full of double ones.
+    const chosenBy = settings
+      ? ` data-settings='${escapeHtml(JSON.stringify(settings)).replaceAll('&quot;', '"')}'`
+      : ''
     return `<tr${chosenBy}>${parts.join('')}</tr>`
   })
   const more = heads.some(({ extra }) => extra)
@@ -96,14 +101,16 @@ export function settingHeads(entries: readonly Entry[], keys: readonly string[])
 }
 
 /** The set's number, and how it differs from the others. */
-export function setCell(entry: Entry, varying: readonly string[]): Cell {
-  return { text: entry.set.id, value: Number(entry.set.id), note: labelOf(entry, varying) }
+export function setCell(entry: Entry, names: Names): Cell {
+  return { text: entry.set.id, value: Number(entry.set.id), note: names.of(entry) }
 }
 
-/** The settings that all sets share, once. */
+/** The settings that all sets share, once, and those that most share, which the sets' names leave out. */
 export function constantSettings(entries: readonly Entry[]): string {
-  const { constant } = settingNames(entries)
-  if (constant.size === 0) return ''
+  const { constant, varying } = settingNames(entries)
+  const { usual } = namesOf(entries, varying)
+  const unless = usual === '' ? '' : `<p class="settings faint">Unless named: ${escapeHtml(usual)}</p>`
+  if (constant.size === 0) return unless
   const show = (key: string, value: Setting): string => {
     if (key === 'size' && typeof value === 'number') return formatBytes(value)
     return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
@@ -111,7 +118,7 @@ export function constantSettings(entries: readonly Entry[]): string {
   const items = [...constant].map(
     ([key, value]) => `<span>${escapeHtml(key)} <b>${escapeHtml(show(key, value))}</b></span>`,
   )
-  return `<p class="settings faint">The same in all sets: ${items.join(' ')}</p>`
+  return `<p class="settings faint">The same in all sets: ${items.join(' ')}</p>${unless}`
 }
 
 const FIGURES = { median: 'median', p90: 'p90', p99: 'p99', p999: 'p99.9', max: 'max' } as const
@@ -119,6 +126,7 @@ const MORE_FIGURES = { min: 'min', p10: 'p10' } as const
 
 export function latencyTable(entries: readonly LatencyEntry[]): string {
   const { varying } = settingNames(entries)
+  const names = namesOf(entries, varying)
   const withComp = entries.some((entry) => entry.set.comp)
   const number = (text: string): Head => ({ text, number: true })
   const extra = (text: string): Head => ({ text, number: true, extra: true })
@@ -136,7 +144,7 @@ export function latencyTable(entries: readonly LatencyEntry[]): string {
     return {
       settings: settingsOf(entry, varying),
       cells: [
-        setCell(entry, varying),
+        setCell(entry, names),
         ...figures(FIGURES),
         count(lost),
         ...varying.map((key) => settingCell(settingOf(entry, key))),
@@ -151,6 +159,7 @@ export function latencyTable(entries: readonly LatencyEntry[]): string {
 
 export function throughputTable(entries: readonly ThroughputEntry[]): string {
   const { varying } = settingNames(entries)
+  const names = namesOf(entries, varying)
   const heads: Head[] = [
     { text: 'set' },
     ...['messages/s', 'bytes/s', 'Gbit/s'].map((text) => ({ text, number: true })),
@@ -163,7 +172,7 @@ export function throughputTable(entries: readonly ThroughputEntry[]): string {
     return {
       settings: settingsOf(entry, varying),
       cells: [
-        setCell(entry, varying),
+        setCell(entry, names),
         count(messagesPerSecond),
         { text: `${formatRate(bytesPerSecond)}B`, value: bytesPerSecond, number: true },
         { text: gbit >= 10 ? gbit.toFixed(1) : gbit.toFixed(3), value: gbit, number: true },

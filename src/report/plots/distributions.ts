@@ -9,7 +9,7 @@ import { readTimestamps } from '../csv.ts'
 import { ReportError } from '../errors.ts'
 import { latencies } from '../latencies.ts'
 import type { PlotSettings } from '../results.ts'
-import { groupBy, keyOf, type LatencyEntry, labelOf, RUN, settingNames, settingsOf, sharedLabel } from '../settings.ts'
+import { groupBy, keyOf, type LatencyEntry, namesOf, RUN, settingNames, settingsOf, sharedLabel } from '../settings.ts'
 
 /** Panels that are shown at once; the others are below, folded. */
 export const MAX_PANELS = 8
@@ -33,7 +33,7 @@ const CHOICE_ORDER = [
 export interface Distributions {
   /** Shown at once. */
   main: HistogramSpec[]
-  /** The same panels up to the slowest usual message, when the range is much wider than that. */
+  /** The same panels up to the slowest usual message, when the range is much wider than that, or ends far below. */
   zoomed: HistogramSpec[]
   /** All others; empty when `main` shows all. */
   all: HistogramSpec[]
@@ -75,8 +75,13 @@ export function distributions(entries: readonly LatencyEntry[], plot: PlotSettin
       // What all panels of this picture share is said once.
       const apart = settingNames(part.flat()).varying
       const keys = own.filter((key) => apart.includes(key))
+      const names = namesOf(
+        part.map(([first]) => first!),
+        keys,
+      )
+      const usual = names.usual === '' ? '' : `Unless named: ${names.usual}`
       const panels: HistogramPanel[] = part.map((group) => ({
-        title: labelOf(group[0]!, keys),
+        title: names.of(group[0]!),
         series: from.get(group)!,
       }))
       const { range, counts } = panels[0]!.series[0]!.histogram
@@ -84,7 +89,7 @@ export function distributions(entries: readonly LatencyEntry[], plot: PlotSettin
         kind: 'histogram',
         name: count > 1 ? `${name}-${index + 1}` : name,
         title: count > 1 ? `${text} (${index + 1} of ${count})` : text,
-        subtitle: sharedLabel(part.flat()),
+        subtitle: [sharedLabel(part.flat()), usual].filter((text) => text !== '').join('. '),
         width: plot.figure.width,
         height: plot.figure.height,
         range,
@@ -96,7 +101,13 @@ export function distributions(entries: readonly LatencyEntry[], plot: PlotSettin
   const all = chosen.length === groups.length ? [] : groups
   return {
     main: pictures('histogram', title, chosen, drawn, MAX_PANELS),
-    zoomed: pictures('histogram-zoom', `${title}, enlarged`, chosen, again, MAX_PANELS),
+    zoomed: pictures(
+      'histogram-zoom',
+      `${title}, ${zoom && zoom[1] > plot.histogram.range[1] ? 'wider' : 'enlarged'}`,
+      chosen,
+      again,
+      MAX_PANELS,
+    ),
     all: pictures('histograms', `${title}, all sets`, all, drawn, PANELS_PER_PICTURE),
     notes,
   }
@@ -120,15 +131,20 @@ export function choose(groups: readonly LatencyEntry[][]): LatencyEntry[][] {
   return pick(keys)
 }
 
-/** Up to a round number above the p99 of what is shown, when that is less than a quarter of the range. */
+/**
+ * Other limits where those asked for do not show the shape: when most messages lie in their first quarter, or half of them
+ * beyond. Up to a round number above the p99, but not so far beyond the median that a few slow messages press the others
+ * together.
+ */
 function zoomRange(groups: readonly LatencyEntry[][], plot: PlotSettings): [number, number] | null {
   const [low, high] = plot.histogram.range
-  const shown = groups.flat().flatMap((entry) => plot.histogram.values.map((value) => entry.set[value]?.p99 ?? 0))
-  const slowest = Math.max(0, ...shown)
-  if (slowest === 0 || slowest > low + (high - low) / 4) return null
+  const shown = groups.flat().flatMap((entry) => plot.histogram.values.flatMap((value) => entry.set[value] ?? []))
+  const slowest = Math.max(0, ...shown.map(({ median, p99 }) => Math.min(p99, 4 * median)))
+  const beyond = shown.some(({ median }) => median > high)
+  if (slowest === 0 || (slowest > low + (high - low) / 4 && !beyond)) return null
   const step = 10 ** Math.floor(Math.log10(slowest))
   const limit = Math.ceil((slowest * 1.2) / (step / 2)) * (step / 2)
-  return limit < high && limit > low ? [low, limit] : null
+  return limit > low && (limit < high || beyond) ? [low, limit] : null
 }
 
 /** As many bins as asked for; in the enlarged range fewer, so that each holds as many whole nanoseconds as the others. */

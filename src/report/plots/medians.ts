@@ -11,6 +11,7 @@ import {
   keyOf,
   type LatencyEntry,
   labelOf,
+  namesOf,
   RUN,
   settingNames,
   settingOf,
@@ -45,12 +46,17 @@ export function medianCharts(entries: readonly LatencyEntry[], over: string, plo
     const apart = settingNames(shown).varying
     const own = keys.filter((key) => apart.includes(key))
     const shared = sharedLabel(shown, [over, ...by])
+    const names = namesOf(
+      part.map(([first]) => first!),
+      own,
+    )
+    const usual = names.usual === '' ? '' : `Unless named: ${names.usual}`
     return {
       kind: 'lines',
       ...overAxis(over),
       name: parts.length > 1 ? `medians-${index + 1}` : 'medians',
       title: `${plot.medians.title} over ${over === 'size' ? 'message size' : over}${where}`,
-      subtitle: [shared, 'Bars: 10 % of the messages were faster, 10 % slower']
+      subtitle: [shared, usual, 'Bars: 10 % of the messages were faster, 10 % slower']
         .filter((text) => text !== '')
         .join('. '),
       yName: 'latency',
@@ -58,7 +64,7 @@ export function medianCharts(entries: readonly LatencyEntry[], over: string, plo
       width: plot.figure.width,
       height: plot.figure.height,
       lines: part.map((group) => ({
-        label: labelOf(group[0]!, own) || 'median',
+        label: names.of(group[0]!) || 'median',
         settings: settingsOf(group[0]!, keys),
         points: pointsOf(group, over),
       })),

@@ -1,0 +1,125 @@
+/** Boxes in the corner of a panel: what a picture that ends at the limit does not show. */
+
+import type { GraphicComponentOption } from 'echarts'
+import { formatNs, formatShare } from '../format.ts'
+import { BOX_LINE, INK, PAPER } from './colours.ts'
+import type { Panel } from './panels.ts'
+import type { HistogramForm, HistogramPanel, HistogramSeries } from './spec.ts'
+import { FONT, fitted, textWidth } from './text.ts'
+
+function boxText({ histogram, label, median }: HistogramSeries, limit: string, narrow: boolean): string[] {
+  if (histogram.total === 0) return [label, 'no values']
+  const share = `${formatShare(histogram.above / histogram.total)} above ${limit}`
+  const most = `max. ${formatNs(histogram.max)}`
+  return [label, `median ${formatNs(median)}`, ...(narrow ? [share, most] : [`${share}, ${most}`])]
+}
+
+/** Where the boxes of a panel stand, and how high the axis must be so that they cover nothing. */
+interface BoxPlace {
+  /** Pixels from the left and from the top of the plot. */
+  x: number
+  y: number
+  /** Per cent. */
+  axisMax: number
+}
+
+const BOX_LINE_HEIGHT = 16
+const BOX_GAP = 6
+const BOX_PADDING = 24
+const BOX_FONT = 11.5
+
+/** Boxes of one size for all panels, side by side as far as there is room. */
+export class Boxes {
+  readonly #limit: string
+  readonly #plotWidth: number
+  readonly #width: number
+  readonly #columns: number
+  readonly #narrow: boolean
+
+  constructor(panels: readonly HistogramPanel[], plotWidth: number, limit: string) {
+    this.#limit = limit
+    this.#plotWidth = plotWidth
+    const room = plotWidth - 2 * BOX_GAP
+    const widthOf = (narrow: boolean): number => {
+      const lines = panels.flatMap(({ series }) => series.map((item) => boxText(item, limit, narrow)))
+      const figures = lines.flatMap(([, ...rest]) => rest)
+      const longest = Math.max(...figures.map((line) => textWidth(line, BOX_FONT)))
+      // A label may have half as much again; the page's legend has all of it.
+      const labels = Math.min(longest * 1.5, Math.max(...lines.map(([label = '']) => textWidth(label, BOX_FONT))))
+      return Math.ceil(Math.max(narrow ? 120 : 200, longest, labels) + BOX_PADDING + 2)
+    }
+    this.#narrow = widthOf(false) > room
+    this.#width = Math.min(room, widthOf(this.#narrow))
+    this.#columns = Math.max(1, Math.min(2, Math.floor((room + BOX_GAP) / (this.#width + BOX_GAP))))
+  }
+
+  #boxHeight(): number {
+    return (this.#narrow ? 4 : 3) * BOX_LINE_HEIGHT + 12
+  }
+
+  /** Pixels, with the gaps. */
+  heightOf(panel: HistogramPanel): number {
+    return Math.ceil(panel.series.length / this.#columns) * (this.#boxHeight() + BOX_GAP) + BOX_GAP
+  }
+
+  /** The corner in which the boxes need less room above the data; the right one when both are alike. */
+  place(panel: Panel, form: HistogramForm, plotHeight: number): BoxPlace {
+    const columns = Math.min(this.#columns, panel.series.length)
+    const width = columns * (this.#width + BOX_GAP) + BOX_GAP
+    const height = this.heightOf(panel)
+    const leftX = BOX_GAP
+    const rightX = this.#plotWidth - width + BOX_GAP
+    // A distribution function is high on the right, a tail low.
+    if (form !== 'histogram')
+      return { x: rightX, y: form === 'cdf' ? plotHeight - height + BOX_GAP : BOX_GAP, axisMax: 100 }
+    const room = 1 - Math.min(0.75, (height + BOX_GAP) / plotHeight)
+    const peak = highest(panel, 0, 1)
+    const share = width / this.#plotWidth
+    const right = Math.max(peak * 1.05, highest(panel, 1 - share, 1) / room)
+    const left = Math.max(peak * 1.05, highest(panel, 0, share) / room)
+    return { x: right <= left ? rightX : leftX, y: BOX_GAP, axisMax: Math.min(right, left) || 1 }
+  }
+
+  draw(panel: Panel, left: number, top: number, place: BoxPlace): GraphicComponentOption[] {
+    const width = this.#width
+    const height = this.#boxHeight()
+    return panel.series.map((item, n) => {
+      const frame = { fill: PAPER, stroke: BOX_LINE, lineWidth: 1 }
+      const lines = boxText(item, this.#limit, this.#narrow).map((line) => fitted(line, width - BOX_PADDING, BOX_FONT))
+      return {
+        type: 'group',
+        x: left + place.x + (n % this.#columns) * (width + BOX_GAP),
+        y: top + place.y + Math.floor(n / this.#columns) * (height + BOX_GAP),
+        silent: true,
+        children: [
+          { type: 'rect', z: 100, shape: { width, height, r: 3 }, style: frame },
+          { type: 'rect', z: 100, shape: { width: 4, height }, style: { fill: item.colour } },
+          textAt(14, 8, lines.join('\n'), { fontSize: BOX_FONT, lineHeight: BOX_LINE_HEIGHT, fill: INK }),
+        ],
+      } as GraphicComponentOption
+    })
+  }
+}
+
+/** Highest bin, in per cent, between two places on the axis (0 to 1). */
+function highest(panel: Panel, from: number, to: number): number {
+  let most = 0
+  for (const { percents } of panel.series.map(({ bins }) => bins)) {
+    const bins = percents.length
+    for (let i = Math.max(0, Math.floor(from * bins)); i < Math.min(bins, Math.ceil(to * bins)); i++) {
+      most = Math.max(most, percents[i]!)
+    }
+  }
+  return most
+}
+
+export function textAt(x: number, y: number, text: string, style: object): GraphicComponentOption {
+  return {
+    type: 'text',
+    x,
+    y,
+    z: 101,
+    silent: true,
+    style: { text, fontFamily: FONT, ...style },
+  } as GraphicComponentOption
+}
