@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { canShare, freePort, segment } from '../cli/ends.ts'
-import { type Outcome, outcome, start } from '../cli/run.ts'
+import { type Outcome, outcome, startProcess } from '../cli/run.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'verbena-modules-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 /** Node leaves a list of the scripts of each thread in a folder: it counts what they execute. */
 function counted(folder: string, args: string[]): Promise<Outcome> {
-  return outcome(start(args, { env: { ...process.env, NODE_V8_COVERAGE: join(directory, folder) } }))
+  return outcome(startProcess(args, { env: { ...process.env, NODE_V8_COVERAGE: join(directory, folder) } }))
 }
 
 interface Loaded {
