@@ -1,9 +1,9 @@
 /**
  * Waking the event loops of other processes, one thread to the other: each thread that waits in its event loop for words of a
- * named segment has a pipe that its loop watches, and who has changed such a word writes a byte into it. A futex would need a
+ * named segment has a pipe that its loop watches, and a thread that has changed such a word writes a byte into it. A futex would need a
  * thread of the pool to wait on it, and two more wakes.
  *
- * Which pipe that is stands in the thread's attachment record: process, descriptor, and the inode, so that nobody writes
+ * Which pipe that is, is in the thread's attachment record: process, descriptor, and the inode, so that nobody writes
  * into something else. Others reach it through /proc/PID/fd, which processes of the same user may.
  */
 import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs'
@@ -73,7 +73,7 @@ export class Bells {
 
   /**
    * Waits in the event loop until the word is another than `expected` and somebody has rung for this thread, at most
-   * `timeoutMs`. Whoever changes the word must be able to see that this thread waits before this is called.
+   * `timeoutMs`. A thread that changes the word must be able to see that this thread waits before this is called.
    */
   wait(word: number, expected: number, timeoutMs: number): Promise<void> {
     if (Atomics.load(this.#i32, word) !== expected) return Promise.resolve()

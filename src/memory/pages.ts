@@ -6,7 +6,7 @@
  *
  * A run begins and ends to exist with the one store of its word in the page table. So a process that is killed between any
  * two stores leaves a usable table: `high` rises before the word is written, `hint` falls before it is cleared, and the
- * counters, which decide only when to look, are counted anew by `#trim`.
+ * counters, which decide only when to look, are recounted by `#trim`.
  *
  * A granule gets memory before its pages are handed out (`Backing.commit`): where there is none left, that is an error of
  * the allocation, and not a signal at some later store. Low pages are handed out first, so that memory that was used once is

@@ -34,7 +34,7 @@ export function everUnused(buffer: ArrayBuffer): boolean {
 export function retire(i32: Int32Array, file: string, inode: number): boolean {
   const { ready, retired } = headerState
   if (anyoneAlive(i32) || Atomics.compareExchange(i32, Header.state, ready, retired) !== ready) return false
-  // Looked at again: who attached meanwhile sees that it is retired, or is seen.
+  // Looked at again: a thread that attached meanwhile sees that it is retired, or is seen.
   if (!anyoneAlive(i32)) return unlinkShared(file, inode)
   Atomics.compareExchange(i32, Header.state, retired, ready)
   return false

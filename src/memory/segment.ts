@@ -204,7 +204,7 @@ export class Segment extends Attachments {
     return Atomics.compareExchange(i32, Header.state, fresh, ready) === fresh ? segment : null
   }
 
-  /** Null if the name has to be opened anew: then this is not, or will not be, what the name stands for. */
+  /** Null if the name has to be opened again: then this is not, or will not be, what the name stands for. */
   static #join(name: string, { buffer, inode }: SharedMapping, options: SegmentOptions): Segment | null {
     const file = segmentFile(name)
     const { fresh, ready, retired } = headerState
@@ -241,7 +241,7 @@ export class Segment extends Attachments {
       if (Atomics.compareExchange(i32, Header.state, ready, retired) === ready) unlinkShared(file, inode)
       return null
     }
-    // Everyone who used it is gone without cleaning up.
+    // All processes that used it are gone without cleaning up.
     if (!anyoneAlive(i32)) {
       retire(i32, file, inode)
       return null

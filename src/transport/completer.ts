@@ -140,8 +140,8 @@ export class Completer {
     const i32 = this.#i32
     const s = this.#s
     // While the receiver is not ready the timer runs after which all is sent again anyway. What is being sent again may be
-    // lost as well; but a NAK that comes too soon is about what was sent before, and the responses to a READ go on to come
-    // long after one was missing: only when they begin anew, and that one is missing again, it was lost again.
+    // lost as well; but a NAK that comes too soon is about what was sent before, and the responses to a READ continue
+    // long after one was missing: only when they start again, and that one is missing again, it was lost again.
     const begunAnew = cause !== s.counters.completer_retry_err || psnDiff(psn, i32[t + TransportQp.gapPsn]!) <= 0
     const news = begunAnew && this.#queue.recovery.isNews(t, nowNs)
     const known = i32[t + TransportQp.resending] !== 0 && cause !== s.counters.timeouts && !news

@@ -169,7 +169,7 @@ export class Congestion {
     const at = t + TransportQp.congestion
     if (this.#i32[at + At.paced] === 0) return deadlineNs
     this.#i32[at + At.paced] = 0
-    // It was set anew meanwhile, by an acknowledgement.
+    // An acknowledgement has set it again meanwhile.
     if (deadlineNs !== this.#f64[this.#at(t, At.pacedNs)]!) return deadlineNs
     return this.#f64[this.#at(t, At.deadlineNs)]!
   }

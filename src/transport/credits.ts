@@ -40,7 +40,7 @@ function takesReceive(opcode: number): boolean {
   )
 }
 
-/** Numbers a request that travels as `messages` of them: a READ is asked for in pieces. */
+/** Numbers a request that travels as `messages` of them: a READ is asked for in chunks. */
 export function numberRequest(i32: Int32Array, t: number, w: number, messages: number): void {
   const ssn = psnAdd(i32[t + TransportQp.ssn]!, messages)
   i32[t + TransportQp.ssn] = ssn

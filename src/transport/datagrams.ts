@@ -23,12 +23,15 @@ import {
   BthFlag,
   Deth,
   headerLength,
+  Icrc,
+  Ipv4,
   OpBit,
   opcodeBits,
   psnAdd,
   put16,
   put24,
   put32,
+  Udp,
   u24,
   u32,
   WireOpcode,
@@ -40,10 +43,6 @@ import type { PacketSink } from './sink.ts'
 import type { TransportState } from './state.ts'
 
 const { Av, avMulticast, Dev, Mcast, Meta, Qp, Wqe } = layout
-
-const ipv4HeaderLength = 20
-const udpLength = 8
-const icrcLength = 4
 
 export class Datagrams {
   readonly #s: TransportState
@@ -188,7 +187,7 @@ export class Datagrams {
     return delivered
   }
 
-  /** To whoever QP 1 of the device stands for here. */
+  /** For QP 1: delivers it to the agents that it is meant for. */
   receiveManagement(op: number, at: number, end: number, origin: Origin): void {
     const { i32, u8, device } = this.#s
     const header = headerLength[op]!
@@ -206,13 +205,13 @@ export class Datagrams {
   #writeHeader(packetBytes: number, origin: Origin): void {
     const { u8 } = this.#s
     const at = this.#grh
-    const udp = packetBytes + icrcLength + udpLength
+    const udp = packetBytes + Icrc.length + Udp.length
     u8.fill(0, at, at + grhLength)
     if (origin.ipv4) {
-      const ip = at + grhLength - ipv4HeaderLength
+      const ip = at + grhLength - Ipv4.length
       u8[ip] = 0x45
       u8[ip + 1] = origin.trafficClass
-      put16(u8, ip + 2, udp + ipv4HeaderLength)
+      put16(u8, ip + 2, udp + Ipv4.length)
       u8[ip + 6] = 0x40
       u8[ip + 8] = origin.hopLimit
       u8[ip + 9] = 17
@@ -221,7 +220,7 @@ export class Datagrams {
         u8[ip + 16 + i] = origin.destinationBytes[12 + i]!
       }
       let sum = 0
-      for (let i = 0; i < ipv4HeaderLength; i += 2) sum += (u8[ip + i]! << 8) | u8[ip + i + 1]!
+      for (let i = 0; i < Ipv4.length; i += 2) sum += (u8[ip + i]! << 8) | u8[ip + i + 1]!
       sum = (sum & 0xffff) + (sum >>> 16)
       put16(u8, ip + 10, ~((sum & 0xffff) + (sum >>> 16)))
       return

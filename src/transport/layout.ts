@@ -4,7 +4,7 @@
  *
  *     requester   txIndex, txPsn ── next to send │ newPsn ── next never sent │ una ── oldest not acknowledged
  *     responder   epsn ── expected next │ the message that is arriving │ a receive taken from an SRQ
- *     resources   READs and atomics of the peer, in the order they came, kept for answers and for duplicates
+ *     resources   READs and atomics of the peer, in the order they came, kept for responses and for duplicates
  */
 import { layout } from '../verbs/provider/index.ts'
 
@@ -43,7 +43,7 @@ export const TransportQp = {
   txPsn: 2,
   newPsn: 3,
   una: 4,
-  /** READ and atomic requests that are under way. */
+  /** READ and atomic requests that are outstanding. */
   readsOut: 5,
   lastAckReq: 6,
   retriesLeft: 7,
@@ -139,7 +139,7 @@ export const TransportDevice = {
   ackTail: 19,
   timers: 20,
   nextDeadline: 22 /* f64 */,
-  /** QPs that other threads want served: written by whoever posts. */
+  /** The doorbell: QPs that other threads want served, written by threads that post. */
   doorbellLock: 32,
   doorbellTail: 33,
   doorbellHead: 48,
@@ -153,7 +153,7 @@ export const TransportDevice = {
   slots: 65536,
 } as const
 
-/** In which lists of the area a QP stands. */
+/** In which lists of the device a QP is. */
 export const listed = { tx: 1, ack: 2, timer: 4 } as const
 
 if (

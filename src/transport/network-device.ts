@@ -39,19 +39,19 @@ export interface NetworkDeviceInit {
   options?: Partial<TransportOptions>
 }
 
-/** The area of device `index`, made by the thread that asks first; the first word of it. */
+/** The record of the transport for device `index`, made by the thread that asks first; the first word of it. */
 export function transportDeviceOf(host: Host, index: number): number {
   const { i32 } = host
   const dev = host.deviceWord(index)
-  // Once it is there it stays, and whoever holds the lock may wait for this thread.
-  if (i32[dev + Dev.area] !== 0) return i32[dev + Dev.area]!
+  // Once it is there it stays, and the holder of the lock may wait for this thread.
+  if (i32[dev + Dev.transport] !== 0) return i32[dev + Dev.transport]!
   return host.control(() => {
-    if (i32[dev + Dev.area] === 0) {
-      const area = host.allocate(TransportDevice.words * 4, 'openDevice', 0) / 4
-      Transport.prepare(host, area)
-      i32[dev + Dev.area] = area
+    if (i32[dev + Dev.transport] === 0) {
+      const record = host.allocate(TransportDevice.words * 4, 'openDevice', 0) / 4
+      Transport.prepare(host, record)
+      i32[dev + Dev.transport] = record
     }
-    return i32[dev + Dev.area]!
+    return i32[dev + Dev.transport]!
   })
 }
 
@@ -80,7 +80,7 @@ export abstract class NetworkDevice implements Device {
   }
   /** How often the lock was found taken. */
   #looks = 0
-  /** ACKs that wait for something to go with. */
+  /** ACKs wait for a packet to go with. */
   #acksDeferred = false
   readonly #deferredCounter: number
 
@@ -90,10 +90,10 @@ export abstract class NetworkDevice implements Device {
     this.index = init.index
     this.i32 = host.i32
     this.gids = init.gids
-    const area = transportDeviceOf(host, init.index)
-    this.#lock = area + TransportDevice.lock
+    const record = transportDeviceOf(host, init.index)
+    this.#lock = record + TransportDevice.lock
     this.#deferredCounter = countersOf(host, init.index).ack_deferred
-    this.transport = new Transport(host, init.index, area, init.activeMtu, sink, init.options)
+    this.transport = new Transport(host, init.index, record, init.activeMtu, sink, init.options)
     this.attr = deviceAttr(host, init.guid, { vendorPartId: 2, localCaAckDelay: 15, maxRdAtomic: maxResources })
     const { activeMtu } = init
     const { length } = init.gids
@@ -135,7 +135,7 @@ export abstract class NetworkDevice implements Device {
       this.#forThread = true
       return
     }
-    // Usually the lock is free when the queue's own is released, and nobody need be rung for.
+    // Usually the lock is free when the queue's own is released, and no doorbell is needed.
     if (this.#posted >= 0 && this.#posted !== q) this.transport.ring(this.#posted)
     this.#posted = q
   }
@@ -151,7 +151,7 @@ export abstract class NetworkDevice implements Device {
       return
     }
     this.drive(false)
-    // A device that this thread may not drive has not looked at it: whoever drives it is to.
+    // A device that this thread may not drive has not looked at it: the thread that drives it will.
     if (this.#posted < 0) return
     this.transport.ring(this.#posted)
     this.#posted = -1
@@ -159,7 +159,7 @@ export abstract class NetworkDevice implements Device {
   }
 
   /**
-   * Leaves what was posted to whoever looks next: the program's poll, or the end of what it is doing now; the thread that
+   * Leaves what was posted to the next look at the queue: the program's poll, or the end of what it is doing now; the thread that
    * drives devices finds it, too.
    */
   #deferSend(): void {
@@ -177,7 +177,7 @@ export abstract class NetworkDevice implements Device {
   }
 
   /**
-   * Runs the transport once, unless another thread is at it: takes what has come (`look`), serves timers, sends. How many
+   * Runs the transport once, unless another thread runs it: takes what has come (`look`), serves timers, sends. How many
    * packets came.
    */
   drive(look: boolean): number {
@@ -192,7 +192,7 @@ export abstract class NetworkDevice implements Device {
         this.#takeOver()
         return 0
       }
-      // Rung first, tried again after: whoever has the lock looks for bells when it lets go.
+      // Rings the doorbell first and tries again after: the holder of the lock looks for doorbells after it has unlocked.
       transport.ring(posted)
       if (Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) return 0
     } else if (posted >= 0) transport.schedule(posted)
@@ -235,12 +235,12 @@ export abstract class NetworkDevice implements Device {
     return this.#acksDeferred
   }
 
-  /** Whether the packets that just came completed receives, so that their ACKs may wait for an answer to go with. */
+  /** Whether the packets that just came completed receives, so that their ACKs may wait for a reply to go with. */
   protected abstract defersAcks(): boolean
   /** Whether the sink takes more packets in this call. */
   protected abstract room(): boolean
 
-  /** The lock of a thread that died is given free. */
+  /** Releases the lock of a thread that died. */
   #takeOver(): void {
     const { segment } = this.host
     const owner = Atomics.load(this.i32, this.#lock)

@@ -5,7 +5,7 @@
  *     RC   expected PSN   executed; ACK when asked for
  *          ahead          one NAK, then silence until the expected one comes, or what was ahead comes again
  *          behind         a duplicate: acknowledged again; READ executed again; an atomic's old result sent again
- *     UC   a gap ends the message that was arriving; the next first or only packet begins anew
+ *     UC   a gap ends the message that was arriving; the next first or only packet starts another one
  *
  * Responses go out in the order of their PSNs: READs and atomics stay in the ring of resources until they are sent, and an
  * ACK or NAK waits for those before it. InfiniBand Architecture volume 1, 9.7.4 and 9.8.
@@ -271,7 +271,7 @@ export class Responder {
       left = u32(u8, h + Reth.dmaLength)
       total = left
       if (left > maxMessageBytes) return this.#invalid(q)
-      // C9-88: a message of no bytes needs no key.
+      // C9-88: a zero-length message needs no key.
       if (left > 0 && s.buffers.resolve(rkey, pd, va, left, Access.RemoteWrite, s.host.qpSlot(q)) < 0)
         return this.#forbidden(q)
       h += Reth.length
@@ -314,7 +314,7 @@ export class Responder {
     return t + TransportQp.resources + (index & (maxResources - 1)) * Resource.words
   }
 
-  /** A place for one more request that is answered; −1 if the peer has more under way than was agreed. */
+  /** A resource for one more request with a response; −1 if the peer has more outstanding than was agreed. */
   #newResource(q: number, t: number, what: number, psn: number, count: number): number {
     const i32 = this.#i32
     const agreed = Math.min(maxResources, i32[q + Qp.maxDestRdAtomic]!)
@@ -406,7 +406,7 @@ export class Responder {
     if (to % 8 !== 0) return this.#invalid(q)
     const e = this.#newResource(q, t, resourceKind.plain, psn, 1)
     if (e < 0) return this.#invalid(q)
-    // In memory order, as it stands in the packet; put together first, since a packet is not aligned.
+    // In memory order, as in the packet; put together first, since a packet is not aligned.
     const from = at + headerLength[op]!
     host.segment.copy((e + Resource.va) * 4, from, 8)
     Atomics.store(b64, to / 8, b64[(e + Resource.va) >> 1]!)
@@ -442,7 +442,7 @@ export class Responder {
     return 0
   }
 
-  /** A packet that was carried out before. */
+  /** A packet that was executed before. */
   #duplicate(q: number, t: number, bits: number, at: number, psn: number): void {
     const i32 = this.#i32
     const s = this.#s
@@ -468,7 +468,7 @@ export class Responder {
     s.count(s.counters.drops_duplicate_unknown)
   }
 
-  /** Whether the duplicate asks for (a part of) what the resource `e` was; then its job is set up anew. */
+  /** Whether the duplicate asks for (a part of) what the resource `e` was; then its job is set up again. */
   #again(q: number, e: number, bits: number, at: number, psn: number): boolean {
     const i32 = this.#i32
     const f64 = this.#f64

@@ -57,7 +57,7 @@ export class SendQueue {
     return Math.min(maxWindow, Math.max(16, Math.floor(this.#s.options.windowBytes / mtu)))
   }
 
-  /** Starts the ACK timer anew if anything is outstanding, else stops it. */
+  /** Restarts the ACK timer if anything is outstanding, else stops it. */
   arm(q: number, nowNs: number): void {
     const i32 = this.#i32
     const t = this.#s.of(q)
@@ -72,7 +72,7 @@ export class SendQueue {
     this.armEarly(q, t, nowNs)
   }
 
-  /** Whether anything that is outstanding asks for an ACK or a response: nothing is to be heard before. */
+  /** Whether anything that is outstanding asks for an ACK or a response: nothing is expected before. */
   expectsAck(t: number): boolean {
     const i32 = this.#i32
     return (

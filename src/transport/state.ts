@@ -1,5 +1,5 @@
 /**
- * What all parts of the transport of one device share in one thread: views of the segment, the device's area with its
+ * What all parts of the transport of one device share in one thread: views of the segment, the device's record with its
  * lists of QPs, and how a request or a QP fails.
  *
  * A thread that runs the transport holds the device's lock (`TransportDevice.lock`) and is in an operation of the segment. So after a
@@ -59,13 +59,13 @@ export class TransportState {
   readonly options: TransportOptions
   /** Null when there is no congestion control. */
   congestion: Congestion | null
-  /** First word of the device's area. */
-  readonly area: number
+  /** First word of the transport's record of the device. */
+  readonly record: number
 
-  constructor(host: Host, device: number, area: number, options: Partial<TransportOptions> = {}) {
+  constructor(host: Host, device: number, record: number, options: Partial<TransportOptions> = {}) {
     this.host = host
     this.device = device
-    this.area = area
+    this.record = record
     this.i32 = host.i32
     this.f64 = host.f64
     this.u8 = host.u8
@@ -104,25 +104,25 @@ export class TransportState {
   }
 
   #list(q: number, bit: number, tailWord: number, ring: number): void {
-    const { i32, u8, area } = this
+    const { i32, u8, record } = this
     const slot = this.host.qpSlot(q)
-    const flags = (area + TransportDevice.flags) * 4 + slot
+    const flags = (record + TransportDevice.flags) * 4 + slot
     if ((u8[flags]! & bit) !== 0) return
     u8[flags] = u8[flags]! | bit
-    const tail = i32[area + tailWord]!
-    i32[area + ring + (tail & (TransportDevice.slots - 1))] = slot
-    i32[area + tailWord] = (tail + 1) | 0
+    const tail = i32[record + tailWord]!
+    i32[record + ring + (tail & (TransportDevice.slots - 1))] = slot
+    i32[record + tailWord] = (tail + 1) | 0
   }
 
   /** Takes the next QP of a list: its first word, or −1 when the list is empty; QPs that are gone are passed over. */
   next(bit: number, headWord: number, tailWord: number, ring: number): number {
-    const { i32, u8, area } = this
+    const { i32, u8, record } = this
     for (;;) {
-      const head = i32[area + headWord]!
-      if (head === i32[area + tailWord]) return -1
-      const slot = i32[area + ring + (head & (TransportDevice.slots - 1))]!
-      i32[area + headWord] = (head + 1) | 0
-      const flags = (area + TransportDevice.flags) * 4 + slot
+      const head = i32[record + headWord]!
+      if (head === i32[record + tailWord]) return -1
+      const slot = i32[record + ring + (head & (TransportDevice.slots - 1))]!
+      i32[record + headWord] = (head + 1) | 0
+      const flags = (record + TransportDevice.flags) * 4 + slot
       u8[flags] = u8[flags]! & ~bit
       const q = this.host.qpWord(slot)
       if (i32[q + Qp.number] !== 0 && i32[q + Qp.device] === this.device) return q
@@ -131,18 +131,18 @@ export class TransportState {
 
   /** Lets the QP's timer expire at `deadline`, ns; Infinity stops it. */
   arm(q: number, deadline: number): void {
-    const { i32, u8, f64, area } = this
+    const { i32, u8, f64, record } = this
     f64[(this.of(q) + TransportQp.deadline) >> 1] = deadline
     if (deadline === Number.POSITIVE_INFINITY) return
     const slot = this.host.qpSlot(q)
-    const flags = (area + TransportDevice.flags) * 4 + slot
+    const flags = (record + TransportDevice.flags) * 4 + slot
     if ((u8[flags]! & listed.timer) === 0) {
       u8[flags] = u8[flags]! | listed.timer
-      const count = i32[area + TransportDevice.timers]!
-      i32[area + TransportDevice.timerList + count] = slot
-      i32[area + TransportDevice.timers] = count + 1
+      const count = i32[record + TransportDevice.timers]!
+      i32[record + TransportDevice.timerList + count] = slot
+      i32[record + TransportDevice.timers] = count + 1
     }
-    const next = (area + TransportDevice.nextDeadline) >> 1
+    const next = (record + TransportDevice.nextDeadline) >> 1
     if (deadline < f64[next]!) f64[next] = deadline
   }
 

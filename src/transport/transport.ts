@@ -6,7 +6,7 @@
  *     receive(at, end, now)        a packet came, whole and with a right ICRC; it lies in the segment
  *     advance(now)                 timers; needed when `nextDeadline` has passed
  *     transmit(now)                sends what may be sent; true if there is more than the sink took
- *     acknowledge()                sends ACKs that were put off in the hope of something to send them with
+ *     acknowledge()                sends ACKs that were deferred in the hope of a packet to send them with
  *     nextDeadline                 may become earlier with every one of these calls
  */
 import { EventType, gsiQpn, type Host, layout, multicastQpn, QpState, QpType } from '../verbs/provider/index.ts'
@@ -51,22 +51,22 @@ export class Transport {
   readonly #responder: Responder
   readonly #datagrams: Datagrams
   readonly #sink: PacketSink
-  readonly #area: number
+  readonly #record: number
 
-  /** `area` is the first word of `TransportDevice.words` words in the segment, zeroed, the same for all threads. */
+  /** `record` is the first word of `TransportDevice.words` words in the segment, zeroed, the same for all threads. */
   constructor(
     host: Host,
     device: number,
-    area: number,
+    record: number,
     mtu: number,
     sink: PacketSink,
     options: Partial<TransportOptions> = {},
   ) {
-    const state = new TransportState(host, device, area, options)
+    const state = new TransportState(host, device, record, options)
     this.#s = state
     this.#i32 = host.i32
     this.#u8 = host.u8
-    this.#area = area
+    this.#record = record
     this.#sink = sink
     const queue = new SendQueue(state)
     this.#requester = new Requester(state, queue)
@@ -75,31 +75,31 @@ export class Transport {
     this.#datagrams = new Datagrams(state, mtu, host.segment.allocate(64))
   }
 
-  /** Makes a new area ready. */
-  static prepare(host: Host, area: number): void {
-    host.f64[(area + TransportDevice.nextDeadline) >> 1] = Number.POSITIVE_INFINITY
+  /** Makes a new record ready. */
+  static prepare(host: Host, record: number): void {
+    host.f64[(record + TransportDevice.nextDeadline) >> 1] = Number.POSITIVE_INFINITY
   }
 
   get nextDeadlineNs(): number {
-    return this.#s.f64[(this.#area + TransportDevice.nextDeadline) >> 1]!
+    return this.#s.f64[(this.#record + TransportDevice.nextDeadline) >> 1]!
   }
 
   // --- posting -----------------------------------------------------------------------------------------------------
 
-  /** Requests stand in the send queue of `q`. */
+  /** Rings the doorbell: requests are in the send queue of `q`. */
   ring(q: number): void {
     const i32 = this.#i32
-    const area = this.#area
+    const record = this.#record
     if (Atomics.exchange(i32, q + Qp.rung, 1) === 1) return
     const { segment } = this.#s.host
-    segment.lock(area + TransportDevice.doorbellLock)
-    const tail = i32[area + TransportDevice.doorbellTail]!
-    i32[area + TransportDevice.doorbellRing + (tail & (TransportDevice.slots - 1))] = this.#s.host.qpSlot(q)
-    Atomics.store(i32, area + TransportDevice.doorbellTail, (tail + 1) | 0)
-    segment.unlock(area + TransportDevice.doorbellLock)
+    segment.lock(record + TransportDevice.doorbellLock)
+    const tail = i32[record + TransportDevice.doorbellTail]!
+    i32[record + TransportDevice.doorbellRing + (tail & (TransportDevice.slots - 1))] = this.#s.host.qpSlot(q)
+    Atomics.store(i32, record + TransportDevice.doorbellTail, (tail + 1) | 0)
+    segment.unlock(record + TransportDevice.doorbellLock)
   }
 
-  /** As `ring`, for the thread that holds the device's lock. */
+  /** Like `ring`, for the thread that holds the device's lock. */
   schedule(q: number): void {
     this.#s.schedule(q)
   }
@@ -119,22 +119,23 @@ export class Transport {
     return this.#requester.hasShortBacklog(q)
   }
 
-  /** Whether somebody rang. */
+  /** Whether another thread rang the doorbell. */
   get rung(): boolean {
     const i32 = this.#i32
     return (
-      Atomics.load(i32, this.#area + TransportDevice.doorbellTail) !== i32[this.#area + TransportDevice.doorbellHead]
+      Atomics.load(i32, this.#record + TransportDevice.doorbellTail) !==
+      i32[this.#record + TransportDevice.doorbellHead]
     )
   }
 
   #serveDoorbells(): void {
     const i32 = this.#i32
-    const area = this.#area
+    const record = this.#record
     for (;;) {
-      const head = i32[area + TransportDevice.doorbellHead]!
-      if (head === Atomics.load(i32, area + TransportDevice.doorbellTail)) return
-      const q = this.#s.host.qpWord(i32[area + TransportDevice.doorbellRing + (head & (TransportDevice.slots - 1))]!)
-      i32[area + TransportDevice.doorbellHead] = (head + 1) | 0
+      const head = i32[record + TransportDevice.doorbellHead]!
+      if (head === Atomics.load(i32, record + TransportDevice.doorbellTail)) return
+      const q = this.#s.host.qpWord(i32[record + TransportDevice.doorbellRing + (head & (TransportDevice.slots - 1))]!)
+      i32[record + TransportDevice.doorbellHead] = (head + 1) | 0
       // Cleared before the queue is read: a request posted from now on rings again.
       Atomics.store(i32, q + Qp.rung, 0)
       if (i32[q + Qp.number] !== 0) this.#s.schedule(q)
@@ -151,15 +152,15 @@ export class Transport {
   /** Whether a call of `transmit` would find something to do. */
   get pending(): boolean {
     const i32 = this.#i32
-    return i32[this.#area + TransportDevice.txHead] !== i32[this.#area + TransportDevice.txTail] || this.rung
+    return i32[this.#record + TransportDevice.txHead] !== i32[this.#record + TransportDevice.txTail] || this.rung
   }
 
   transmit(nowNs: number): boolean {
     const s = this.#s
     this.#serveDoorbells()
-    const until = this.#i32[this.#area + TransportDevice.txTail]!
+    const until = this.#i32[this.#record + TransportDevice.txTail]!
     for (let turns = 0; turns < turnsPerCall; turns++) {
-      if (((this.#i32[this.#area + TransportDevice.txHead]! - until) | 0) >= 0) break
+      if (((this.#i32[this.#record + TransportDevice.txHead]! - until) | 0) >= 0) break
       const q = s.next(listed.tx, TransportDevice.txHead, TransportDevice.txTail, TransportDevice.txRing)
       if (q < 0) return false
       if (this.#serve(q, nowNs)) s.schedule(q)
@@ -167,7 +168,7 @@ export class Transport {
     return this.pending
   }
 
-  /** One QP's turn; true if it wants another. */
+  /** One QP's turn; true if it has more to send. */
   #serve(q: number, nowNs: number): boolean {
     const i32 = this.#i32
     const sink = this.#sink
@@ -202,7 +203,7 @@ export class Transport {
   // --- receiving ---------------------------------------------------------------------------------------------------
 
   /**
-   * A packet from `origin`: [at, end) from BTH to the end of the pad. True if it completed a receive whose ACK is put off.
+   * A packet from `origin`: [at, end) from BTH to the end of the pad. True if it completed a receive whose ACK is deferred.
    */
   receive(at: number, end: number, nowNs: number): boolean {
     const s = this.#s
@@ -321,11 +322,11 @@ export class Transport {
   postpone(ns: number): void {
     const s = this.#s
     const { i32, f64, host } = s
-    const area = this.#area
+    const record = this.#record
     // With congestion control the timer may be what a packet waits for before it is sent: that keeps its time.
     if (s.congestion !== null) return
-    for (let i = 0; i < i32[area + TransportDevice.timers]!; i++) {
-      const q = host.qpWord(i32[area + TransportDevice.timerList + i]!)
+    for (let i = 0; i < i32[record + TransportDevice.timers]!; i++) {
+      const q = host.qpWord(i32[record + TransportDevice.timerList + i]!)
       if (i32[q + Qp.number] === 0 || i32[q + Qp.device] !== s.device) continue
       const deadline = (s.of(q) + TransportQp.deadline) >> 1
       const ackDeadline = (s.of(q) + TransportQp.ackDeadline) >> 1
@@ -333,7 +334,7 @@ export class Transport {
       if (f64[deadline] !== 0) f64[deadline] = f64[deadline]! + ns
       f64[ackDeadline] = f64[ackDeadline]! + ns
     }
-    const next = (area + TransportDevice.nextDeadline) >> 1
+    const next = (record + TransportDevice.nextDeadline) >> 1
     f64[next] = f64[next]! + ns
   }
 
@@ -341,22 +342,22 @@ export class Transport {
   advance(nowNs: number): void {
     const s = this.#s
     const { i32, f64, u8, host } = s
-    const area = this.#area
-    const next = (area + TransportDevice.nextDeadline) >> 1
+    const record = this.#record
+    const next = (record + TransportDevice.nextDeadline) >> 1
     if (nowNs < f64[next]!) return
     f64[next] = Number.POSITIVE_INFINITY
     let earliest = Number.POSITIVE_INFINITY
-    for (let i = 0; i < i32[area + TransportDevice.timers]!; ) {
-      const slot = i32[area + TransportDevice.timerList + i]!
+    for (let i = 0; i < i32[record + TransportDevice.timers]!; ) {
+      const slot = i32[record + TransportDevice.timerList + i]!
       const q = host.qpWord(slot)
       const gone = i32[q + Qp.number] === 0 || i32[q + Qp.device] !== s.device
       const deadline = gone ? Number.POSITIVE_INFINITY : f64[(s.of(q) + TransportQp.deadline) >> 1]!
       // A QP that was reset has zeros there: it is not waiting for anything.
       if (deadline === Number.POSITIVE_INFINITY || deadline === 0) {
-        const last = i32[area + TransportDevice.timers]! - 1
-        i32[area + TransportDevice.timerList + i] = i32[area + TransportDevice.timerList + last]!
-        i32[area + TransportDevice.timers] = last
-        const flags = (area + TransportDevice.flags) * 4 + slot
+        const last = i32[record + TransportDevice.timers]! - 1
+        i32[record + TransportDevice.timerList + i] = i32[record + TransportDevice.timerList + last]!
+        i32[record + TransportDevice.timers] = last
+        const flags = (record + TransportDevice.flags) * 4 + slot
         u8[flags] = u8[flags]! & ~listed.timer
         continue
       }

@@ -1,5 +1,5 @@
 /**
- * Packets into a pcapng file, each as the Ethernet frame that it was or will be: the headers below the BTH are made anew
+ * Packets into a pcapng file, each as the Ethernet frame that it was or will be: the headers below the BTH are made for it
  * from what the socket tells. Several devices may write to one file, each as an interface of its own.
  */
 import { openSync, writeSync } from 'node:fs'

@@ -11,7 +11,7 @@ import { groupAddress } from './paths.ts'
 /** What a device on this socket tells of it. */
 export interface DatagramCounters {
   sentPackets: number
-  /** Datagrams that the system refused, by its code: `EMSGSIZE`, `ENETUNREACH`, `ENOBUFS`, … */
+  /** Datagrams that the system rejected, by its code: `EMSGSIZE`, `ENETUNREACH`, `ENOBUFS`, … */
   sendErrors: Record<string, number>
   receivedPackets: number
 }
@@ -24,7 +24,7 @@ export class DatagramSocket {
    */
   onPacket: (bytes: Uint8Array, source: Uint8Array, sourcePort: number) => void = () => {}
 
-  /** Called for each datagram that the system refused. */
+  /** Called for each datagram that the system rejected. */
   onSendError: () => void = () => {}
 
   readonly #local: HostAddress

@@ -42,13 +42,13 @@ export async function followTable(
     const word = table + slot * Slot.words
     const wanted = i32[word + Slot.fd] !== 0
     const here = bound.get(word)
-    // What was closed and asked for anew is another socket.
+    // One that was closed and asked for again is another socket.
     if (here && (!wanted || i32[word + Slot.state] !== datagramState.bound)) {
       bound.delete(word)
       await here.socket.close()
     }
     if (!wanted) {
-      // An error stays for whoever asked.
+      // An error stays for the thread that asked.
       if (i32[word + Slot.state] !== datagramState.bound) continue
       Atomics.store(i32, word + Slot.state, datagramState.free)
     } else if (!bound.has(word)) {

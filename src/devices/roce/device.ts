@@ -2,8 +2,8 @@
  * Adapters on UDP port 4791: RoCEv2 from plain sockets, without privileges. `roce:ADDRESS` is an adapter on one address of
  * this host, `roce` one on all of them, with a GID for each.
  *
- * Whoever polls, posts or waits drives the adapter; while nobody does, a thread of the process does (service.ts), so that
- * a peer's READ is answered while the program computes. With `engine: 'thread'` that thread executes all requests.
+ * A thread that polls, posts or waits drives the adapter; while none does, a thread of the process does (service.ts), so that
+ * a peer's READ gets its response while the program computes. With `engine: 'thread'` that thread executes all requests.
  */
 import { readFileSync } from 'node:fs'
 import {
@@ -114,7 +114,7 @@ export class RoceDevice extends NetworkDevice {
   /**
    * One rule, under the control lock: a context counts as a user from the moment its device has sockets until it closes,
    * or its thread ends. The first user opens them and the last one closes them. A thread that fails or dies on its way has
-   * never been a user, so the next one starts anew.
+   * never been a user, so the next one starts over.
    */
   open(context: number, options: OpenOptions): void {
     const { host, i32 } = this
@@ -131,12 +131,12 @@ export class RoceDevice extends NetworkDevice {
         i32[this.#dev + Dev.alone] = wraps.length > 0 || !nativeAvailable ? 1 : 0
         this.#openSockets.openAll()
       } else if (options.wrap !== undefined)
-        throw new VerbsError('EBUSY', 'openDevice', `${this.name} is open already: whoever opens it first can wrap it`)
+        throw new VerbsError('EBUSY', 'openDevice', `${this.name} is open already: the first to open it can wrap it`)
       else if (options.congestionControl !== undefined && congestion !== (i32[this.#dev + Dev.congestion] === 1))
         throw new VerbsError(
           'EBUSY',
           'openDevice',
-          `${this.name} is open already ${congestion ? 'without' : 'with'} congestion control: whoever opens it first decides`,
+          `${this.name} is open already ${congestion ? 'without' : 'with'} congestion control: the first to open it decides`,
         )
       i32[host.ctxWord(context) + Ctx.uses] = 1
       this.#countUsers()
@@ -247,7 +247,7 @@ export class RoceDevice extends NetworkDevice {
   #follow(): void {
     const generation = Atomics.load(this.i32, this.#dev + Dev.generation)
     if (generation !== this.#generation) {
-      // All sockets are attached anew.
+      // All sockets are attached again.
       this.#generation = generation
       this.#waiting.clear()
       const congestion = this.i32[this.#dev + Dev.congestion] === 1
@@ -397,7 +397,7 @@ export class RoceDevice extends NetworkDevice {
   }
 
   /**
-   * A thread that waits does so on the sockets, and goes on itself when something comes: nobody has to wake it. Of several
+   * A thread that waits does so on the sockets, and goes on by itself when something comes: no other has to wake it. Of several
    * that wait for one device, one does that for all.
    */
   sleep(channel: number, expected: number, timeoutMs: number): boolean {
@@ -408,7 +408,7 @@ export class RoceDevice extends NetworkDevice {
     if (Atomics.compareExchange(i32, dev + Dev.sleeper, 0, segment.lockValue) !== 0) return false
     if (this.acksWait) this.drive(false)
     const { eventFd } = segment
-    // Until it is known how long, whoever posts wakes this thread.
+    // Until it is known how long, every thread that posts wakes this one.
     f64[(dev + Dev.sleepsUntil) >> 1] = Number.POSITIVE_INFINITY
     Atomics.store(i32, dev + Dev.sleeperFd, eventFd + 1)
     const next = this.nextDeadlineNs

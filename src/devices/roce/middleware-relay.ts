@@ -1,5 +1,5 @@
 /**
- * The middleware of a device, as the threads of a process hand it over: whoever opens the device writes it into the segment
+ * The middleware of a device, as the threads of a process hand it over: the thread that opens the device writes it into the segment
  * as JSON, and the thread that drives the device makes the chain of it.
  */
 import { closeSync, openSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
  * Opens and closes the sockets of a device: one for each address, and one for each multicast group. Their descriptors belong to
- * the process and stand in the table in the segment, so that all threads use the same ones. All this is under the control lock.
+ * the process and are stored in the table in the segment, so that all threads use the same ones. All this is under the control lock.
  */
 import { closeFd, errnoName, NativeError, nativeAvailable, nativeReason, UdpSocket } from '../../memory/index.ts'
 import { type Host, layout, VerbsError, type VerbsErrorCode } from '../../verbs/provider/index.ts'
@@ -114,7 +114,7 @@ export class OpenSockets {
     i32[word + Slot.fd] = 0
     Atomics.add(i32, this.#dev + Dev.generation, 1)
     const code = state < 0 ? errnoName(-state) : 'ETIMEDOUT'
-    const message = 'the thread that drives devices does not answer'
+    const message = 'the thread that drives devices does not respond'
     throw openError(
       this.#owner.name,
       verbOf(kind),
@@ -168,7 +168,7 @@ export class OpenSockets {
 
   #giveBack(fd: number): void {
     Atomics.add(this.#i32, this.#dev + Dev.generation, 1)
-    // Whoever is sending or receiving with it finishes before the descriptor is given back.
+    // A thread that sends or receives with it finishes before the descriptor is given back.
     this.#host.segment.quiesce()
     awaitService(this.#host)
     this.#owner.awaitSleeper()

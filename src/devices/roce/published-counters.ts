@@ -4,7 +4,7 @@
  *
  *     $XDG_RUNTIME_DIR/verbena/counters-PID.json       or verbena-UID in the folder for temporary files
  *
- * The file goes with the process; what a killed one leaves is removed by whoever reads.
+ * The file goes with the process; what a killed one leaves is removed by the next reader.
  */
 import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

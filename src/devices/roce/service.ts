@@ -231,7 +231,7 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
   Atomics.store(i32, mode, serviceMode.waiting)
   const longestMs =
     left.length < devices.length ? pauseMs(devices.filter((device) => !left.includes(device))) : longestWaitMs
-  // Whoever rang, or went idle, before `mode` was `waiting` did not signal.
+  // A thread that rang, or went idle, before `mode` was `waiting` did not signal.
   const awaited = left.some((device) => device.busy) || devices.some((device) => !left.includes(device) && device.rests)
   if (Atomics.load(i32, wake) === bell && !awaited)
     waitReadable(fds, count, Math.min(longestMs, Math.max(0, (next - nowNs()) / 1e6)))

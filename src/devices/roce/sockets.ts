@@ -1,6 +1,6 @@
 /**
  * The sockets of one device in one thread: one for each GID, and one for each multicast group. Descriptors belong to the
- * process; which there are stands in a table in the segment (`Slot`), so that every thread can use them.
+ * process; which there are is in a table in the segment (`Slot`), so that every thread can use them.
  *
  * Sending collects packets of one destination and one size in a burst that the kernel cuts (UDP_SEGMENT): they lie one
  * behind the other, and only the last may be shorter. Receiving takes bursts that the kernel has put together (UDP_GRO).
@@ -112,7 +112,7 @@ export class Sockets implements PacketSink {
   // --- which sockets there are -------------------------------------------------------------------------------------
 
   /**
-   * Follows the table. Only inside an operation (`segment.enter`): a descriptor that stands in the table then is closed, and
+   * Follows the table. Only inside an operation (`segment.enter`): a descriptor that is in the table then is closed, and
    * its number given to another file, only after the operation has ended.
    */
   refresh(): void {
@@ -142,7 +142,7 @@ export class Sockets implements PacketSink {
   }
 
   /**
-   * Writes the descriptors that stand in the table, for a thread that waits for them; how many there are. One that is closed
+   * Writes the descriptors that are in the table, for a thread that waits for them; how many there are. One that is closed
    * meanwhile ends the wait: `#closeSlot` sees to that.
    */
   descriptors(into: Int32Array, from: number): number {
@@ -197,7 +197,7 @@ export class Sockets implements PacketSink {
       return
     }
     const at = this.#txAt + this.#used
-    // The kernel numbers the pieces of one call 0, 1, 2, …; without segmentation each is a packet of its own.
+    // The kernel numbers the segments of one call 0, 1, 2, …; without segmentation each is a packet of its own.
     path.flow.write(this.#u8, at, at + lengthBytes, path.socket.segmentation ? this.#packets : 0)
     if (this.#packets === 0) this.#segment = total
     else if (total < this.#segment) this.#last = true
@@ -233,7 +233,7 @@ export class Sockets implements PacketSink {
     this.#count(this.#counters.sent_bytes, done)
   }
 
-  /** The kernel has just refused to cut: the rest goes as single packets, whose identification is 0. */
+  /** The kernel has just refused to segment: the rest goes as single packets, whose identification is 0. */
   #renumber(path: Path, from: number, end: number): void {
     for (let at = from; at < end; at += this.#segment) {
       const stop = Math.min(at + this.#segment, end) - Icrc.length
@@ -259,7 +259,7 @@ export class Sockets implements PacketSink {
     const group = (i32[av + Av.flags]! & avMulticast) !== 0
     const address = group ? groupAddress(gid, socket.family) : ipOfGid(gid)
     if (address.length !== here.address.length) return null
-    // Addresses of peers go with the paths: whoever asks something of QP 1 is answered once, and need not be remembered.
+    // Addresses of peers go with the paths: a peer that asks something of QP 1 gets one reply and need not be remembered.
     if (this.#to.full) {
       this.#to.clear()
       for (const open of this.#opens) open.socket.forgetDestinations()

@@ -182,7 +182,7 @@ export class Datagrams {
       if (total > 0) segment.copy(to + grhLength, ranges.from[0]!, total)
       return
     }
-    // Several elements: the GRH becomes the first piece of what is copied.
+    // Several elements: the GRH becomes the first part of what is copied.
     if (!withGrh) u8.fill(0, grh, grh + grhLength)
     ranges.prepend(grh, grhLength)
     ranges.copyLists()

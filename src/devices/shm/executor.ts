@@ -4,7 +4,7 @@
  * Every check of a real adapter is made, and a failed one ends as it would there: with completions, QP states and
  * asynchronous events on both sides.
  *
- *     RC error in a request   requester completes with an error, both QPs go to ERR where the responder refused
+ *     RC error in a request   requester completes with an error, both QPs go to ERR where the responder rejected it
  *     UC, UD                  the requester sees only local errors (and goes to SQE); what cannot be delivered is counted
  *
  * Here is the send queue. What a request does is in messages.ts (SEND, WRITE), one-sided.ts (READ, atomics, FLUSH),
@@ -189,7 +189,7 @@ export class Executor {
     }
   }
 
-  /** Tries again the requests whose time has come, of any QP of the segment. */
+  /** Executes the requests whose time has come, of any QP of the segment. */
   progress(): void {
     if (this.#progressing) return
     this.#progressing = true
@@ -200,7 +200,7 @@ export class Executor {
     }
   }
 
-  /** Lets the send queue of a QP go on, from any thread. */
+  /** Continues the send queue of a QP, from any thread. */
   resume(slot: number): void {
     const i32 = this.#i32
     const { segment } = this.#host
@@ -208,7 +208,7 @@ export class Executor {
     this.#host.lockSends(q)
     segment.enterNow()
     try {
-      // The QP that was to go on may be gone, and the one that has come in its place another device's.
+      // The QP that was to go on may be gone, and the one that has its slot now another device's.
       if (i32[q + Qp.number] !== 0 && i32[q + Qp.device]! < this.#adapters) this.run(q)
     } finally {
       segment.unlock(q + Qp.sqLock)

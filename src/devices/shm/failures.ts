@@ -35,7 +35,7 @@ export class Failures {
     if (rc) this.defer(q)
   }
 
-  /** The responder `d` refuses: it goes to ERR with an asynchronous event. The receive lock is not held. */
+  /** The responder `d` rejects a request: it goes to ERR with an asynchronous event. The receive lock is not held. */
   failResponder(d: number, event: EventType): void {
     const host = this.#host
     const { i32 } = host
@@ -52,7 +52,7 @@ export class Failures {
     this.defer(d)
   }
 
-  /** The responder refuses what a request asks of its memory; what the requester sees. */
+  /** The responder rejects what a request asks of its memory; the status that the requester sees. */
   refused(d: number, rc: boolean, status: WcStatus): number {
     const host = this.#host
     const device = host.i32[d + Qp.device]!

@@ -79,7 +79,7 @@ export class ShmFastPath implements FastPath {
   private peerNumber = 0
   /** Only written: the first word of the next receive, read early so that its line is in this core's cache in time. */
   ahead = 0
-  /** Whether the request that was just carried out found the send CQ full. */
+  /** Whether the request that was just executed found the send CQ full. */
   private overran = false
   /** Requests that went through the queue since another thread had used it. */
   private alone = 0
@@ -125,7 +125,7 @@ export class ShmFastPath implements FastPath {
     const list = wr.sgList
     if (!Array.isArray(list) || list.length !== 1 || list[0] == null) return false
     const sge = list[0]
-    // Nothing may be thrown in the middle: a field of another type is for the queue to refuse.
+    // Nothing may be thrown in the middle: a field of another type is for the queue to reject.
     if (
       typeof sge.addr !== 'number' ||
       typeof sge.lkey !== 'number' ||

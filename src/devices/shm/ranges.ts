@@ -72,7 +72,7 @@ export class Ranges {
     if (last >= 0) this.#copyOrdered(to, from[last]!, fromLength[last]!)
   }
 
-  /** Where the first `length` bytes of `from` lie in one piece: where they are, or copied to `scratch`. */
+  /** Where the first `length` bytes of `from` are contiguous: in place, or copied to `scratch`. */
   peek(scratch: number, length: number): number {
     const { from, fromLength } = this
     if (this.fromCount === 1) return from[0]!

@@ -83,7 +83,7 @@ export class Waiting {
   }
 
   /**
-   * Lets whoever posts the next receive to `d`, or to its SRQ, know that `q` waits. False if one was posted since the
+   * Lets the thread that posts the next receive to `d`, or to its SRQ, know that `q` waits. False if one was posted since the
    * queue was found empty: its poster has perhaps not seen the mark. Both sides write first, pass a full barrier and look
    * then, so one of them sees the other.
    */

@@ -57,11 +57,11 @@ export function futexWait(buffer: ArrayBuffer, byteOffset: number, expected: num
 
 /**
  * A pool thread that waits cannot be interrupted, and `process.exit` and the end of a worker join it: so a wait is
- * repeated in pieces this long.
+ * repeated in intervals this long.
  */
 const pieceNs = 100e6
 
-/** Timespecs of the waits under way: each stays in place until its call ends. */
+/** Timespecs of the waits in progress: each stays in place until its call ends. */
 const timespecWords = 4
 const slots = libc === null ? null : nativeScratch(256 * 16)
 const freeSlots = Array.from({ length: 256 }, (_, i) => i)

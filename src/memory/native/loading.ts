@@ -2,9 +2,9 @@
  * A thread that is ended while it loads native code can take the process with it: the addon throws into an environment
  * that takes no exception any more, which is fatal (`ThrowAsJavaScriptException napi_throw`). So loading goes through
  * gates. A thread passes those of all that may end it: of each thread above it, which ends what it has started when it
- * ends itself, and of `startThread`, whose threads can be terminated. Who ends threads closes the gate first and waits
- * until nobody loads behind it; who comes to a closed gate waits to be ended. It never runs again, whatever it was in the
- * middle of: `onPark` tells those who would wait for it.
+ * ends itself, and of `startThread`, whose threads can be terminated. Code that ends threads closes the gate first and waits
+ * until nobody loads behind it; a thread at a closed gate blocks until it is terminated. It never runs again, whatever it was in the
+ * middle of: `onPark` tells the threads that would wait for it.
  *
  * A thread that was started without `startThread` and is terminated while it loads is beyond this.
  */
@@ -47,7 +47,7 @@ const stopped: (() => void)[] = []
 
 /**
  * `callback` runs when this thread comes to a closed gate, where it stays until it is ended: as if it had died there, in
- * the middle of an operation perhaps. What it holds must be free for others to take, since those who end it may wait for that.
+ * the middle of an operation perhaps. What it holds must be free for others to take, since the thread that ends it may wait for that.
  */
 export function whenStopped(callback: () => void): void {
   stopped.push(callback)

@@ -2,7 +2,7 @@
  * Memory from mmap(2) as ArrayBuffers: shared between processes under a name, or private and backed by huge pages.
  *
  * A named segment appears complete: it is made under a temporary name, given its size, and linked to its own name,
- * so that who opens it never sees an empty file, and exactly one of several creators wins.
+ * so that a process which opens it never sees an empty file, and exactly one of several creators wins.
  *
  * V8 cannot detach an ArrayBuffer whose memory is not its own. So `unmap` gives the memory back at once, but keeps the
  * address range, empty, until the ArrayBuffer and all views on it are collected: a forgotten view then reads zeros
@@ -113,7 +113,7 @@ export function inodeOf(name: string): number {
 }
 
 /**
- * Takes the name away, if it stands for this file; who has the segment mapped keeps it. Returns false if there was none.
+ * Takes the name away, if it stands for this file; processes that have the segment mapped keep it. Returns false if there was none.
  */
 export function unlinkShared(name: string, inode?: number): boolean {
   try {

@@ -96,7 +96,7 @@ function makePipe(): [read: number, write: number] {
 }
 
 /**
- * A pipe with one description for both directions, so that reading never finds an end: its only descriptor. Whoever takes it
+ * A pipe with one description for both directions, so that reading never finds an end: its only descriptor. A thread that takes it
  * owns it alone, which `fs.openSync` would not allow: Node closes what that opened when the thread ends, too.
  */
 export function makeLoopPipe(): number {

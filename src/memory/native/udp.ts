@@ -6,7 +6,7 @@
  * DF and identification 0, and those of one segmented call 0, 1, 2, …: a checksum over the header (the RoCEv2 ICRC) can be
  * computed beforehand. IPv6 has no identification.
  *
- * The structures that the kernel reads stand in native memory, prepared once for each object (64-bit little-endian
+ * The structures that the kernel reads are in native memory, prepared once for each object (64-bit little-endian
  * Linux). An object belongs to one thread; another thread of the process adopts the descriptor.
  */
 import { errnoName, errnos, NativeError } from './error.ts'
@@ -71,7 +71,7 @@ export interface UdpOptions {
   readonly reuseAddress?: boolean
   /**
    * Called with the descriptor before it is bound, and with −1 before it is closed again because that failed: for those
-   * who remember it beyond the end of this thread, which may come at any moment.
+   * callers that remember it beyond the end of this thread, which may come at any moment.
    */
   readonly opened?: (fd: number) => void
 }
@@ -109,7 +109,7 @@ export class UdpSocket {
   readonly #scratch: Scratch
   readonly #u32: Uint32Array
   readonly #destinations: Destinations
-  // Kept as objects: a number field would be boxed anew for each call.
+  // Kept as objects: a number field would be boxed for each call.
   readonly #headers: readonly [send: number, receive: number, object: null]
   #batch: Batch | null = null
   /** Bytes of control messages that go with every datagram. */

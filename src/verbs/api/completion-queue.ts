@@ -122,7 +122,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     const lock = this.single ? 0 : cq + Cq.pollLock
     if (lock !== 0) {
       this.host.segment.lock(lock)
-      // Who closes the CQ makes its reference stale and then takes this lock, before the ring is freed.
+      // A thread that closes the CQ makes its reference stale and then takes this lock, before the ring is freed.
       if (i32[cq + Cq.ref] !== this.live) {
         this.host.segment.unlock(lock)
         throw this.closedError('poll')
@@ -186,7 +186,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
         wc.sl = 0
       }
     } else {
-      // Polling gives the places of this request and all before it back to the send queue.
+      // Polling gives the entries of this request and all before it back to the send queue.
       wc.srcQp = 0
       const q = this.host.qpWord(i32[e + Cqe.qpSlot]!)
       if (i32[q + Qp.number] === i32[e + Cqe.qpNum]) i32[q + Qp.sqTail] = other
@@ -242,7 +242,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     const i32 = this.i32
     const cq = this.cq
     const slots = ringSlots(cqe)
-    // Whoever resizes it, the memory goes with its owner.
+    // Whichever thread resizes it, the memory goes with its owner.
     const ring = host.allocate(slots * Cqe.words * 4, 'resize', i32[cq + Cq.owner]!) / 4
     const { segment } = host
     // A QP that is the only producer of this CQ writes without the CQ's lock: not while it is resized.

@@ -67,5 +67,5 @@ process.on('exit', () => {
 try {
   Segment.prepareProcess(segmentOptions())
 } catch {
-  // Whoever opens a device is told why.
+  // Opening a device says why.
 }

@@ -173,7 +173,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
       assignQpNumber(host, host.qpSlot(q))
       if (init.type === QpType.GSI) nameAgent(host, q)
     })
-    // Whoever was the only producer of one of these CQs is so no longer.
+    // A QP that was the only producer of one of these CQs is so no longer.
     host.segment.bumpEpoch()
     host.segment.quiesce()
     const qp = new QueuePairObject<T>(pd, q, init.type, true, init)
@@ -276,7 +276,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     i32[q + Qp.lastWqe] = 0
     segment.unlock(q + Qp.rqLock)
     host.lockSends(q)
-    // Polling a completion of this QP gives places of its send queue back: none may be left when the queue begins anew.
+    // Polling a completion of this QP gives entries of its send queue back: none may be left when the queue starts again.
     this.#purge()
     for (const word of [Qp.sqHead, Qp.sqNext, Qp.sqTail, Qp.pending, Qp.sqDraining, Qp.retriesLeft, Qp.rnrLeft])
       i32[q + word] = 0

@@ -168,7 +168,7 @@ export class SharedReceiveQueueObject extends Handle implements SharedReceiveQue
     checkInteger('modify', 'maxWr', maxWr, 1, this.pd.context.device.attr.maxSrqWr)
     const stride = i32[srq + Srq.stride]!
     const slots = slotsFor(maxWr)
-    // Whoever resizes it, the memory goes with its owner.
+    // Whichever thread resizes it, the memory goes with its owner.
     const ring = host.allocate(slots * stride * 4, 'modify', i32[srq + Srq.owner]!) / 4
     segment.lock(srq + Srq.postLock)
     segment.lock(srq + Srq.lock)

@@ -84,7 +84,7 @@ export class Host extends SegmentTables {
     const offset = addr - f64[(entry + Key.iova) >> 1]!
     if (!(offset >= 0 && length >= 0 && offset + length <= f64[(entry + Key.length) >> 1]!)) return -1
     const at = f64[(entry + Key.addr) >> 1]! + offset
-    // A window may have been bound anew while it was read: that bumps the epoch first, and opens it to another key.
+    // A window may have been bound again while it was read: that bumps the epoch first, and opens it to another key.
     if (
       kind !== keyKind.region &&
       (Atomics.load(i32, segment.epochWord) !== epoch || Atomics.load(i32, entry + Key.key) !== key)
@@ -130,7 +130,7 @@ export class Host extends SegmentTables {
     }
     const e = i32[cq + Cq.ring]! + (head & i32[cq + Cq.mask]!) * Cqe.words
     if (i32[e + Cqe.sequence] !== ((head + 1) | 0)) return e
-    // Whoever published this one died before it could count it.
+    // The thread that published this one died before it could count it.
     i32[cq + Cq.head] = (head + 1) | 0
     segment.unlock(cq + Cq.lock)
     return this.reserve(cq)
@@ -163,7 +163,7 @@ export class Host extends SegmentTables {
     i32[cq + Cq.head] = (head + 1) | 0
     if (i32[cq + Cq.channel]! < 0) segment.unlock(cq + Cq.lock)
     else {
-      // The store is a full barrier: either this sees the arming, or who armed sees the completion when polling again.
+      // The store is a full barrier: either this sees the arming, or the thread that armed sees the completion when it polls again.
       Atomics.store(i32, cq + Cq.lock, 0)
       this.fireIfArmed(cq, solicited || status !== WcStatus.Success)
     }
@@ -199,14 +199,14 @@ export class Host extends SegmentTables {
   #overrun(cq: number): void {
     const { i32 } = this
     if (Atomics.compareExchange(i32, cq + Cq.state, cqState.live, cqState.overrun) !== cqState.live) return
-    // Those who write to it without its lock are to look again.
+    // Threads that write to it without its lock are to look again.
     this.segment.bumpEpoch()
     this.count(i32[cq + Cq.device]!, 'cq_overruns')
     this.cqEvent(cq, EventType.CqErr)
     this.wakeChannel(cq)
   }
 
-  /** Wakes those who wait on the channel of a CQ that broke, so that they poll it and see. */
+  /** Wakes the threads that wait on the channel of a CQ that broke, so that they poll it and see. */
   wakeChannel(cq: number): void {
     if (this.i32[cq + Cq.channel]! >= 0) this.#fire(cq)
   }
@@ -409,7 +409,7 @@ export class Host extends SegmentTables {
     if (bytes === 0) return false
     const { i32 } = this
     let room = 0
-    // A length above 2^31 is for whoever writes there to reject.
+    // A length above 2^31 is rejected where it is written to.
     for (let i = 0, s = r + Rwqe.data; i < i32[r + Rwqe.sges]!; i++, s += Sg.words) room += i32[s + Sg.length]! >>> 0
     return room < bytes
   }
@@ -444,7 +444,7 @@ export class Host extends SegmentTables {
     }
   }
 
-  /** Flushes what stands in the send queue; the send lock is held. */
+  /** Flushes what is in the send queue; the send lock is held. */
   flushSends(q: number): void {
     const { i32 } = this
     while (i32[q + Qp.sqNext] !== i32[q + Qp.sqHead]) this.completeSend(q, WcStatus.WrFlushErr, 0)
@@ -488,7 +488,7 @@ export class Host extends SegmentTables {
 
   /**
    * Locks a send queue against everyone, also against the thread that may use it without the lock: after a second thread
-   * has come, there is none such any more. No operation may be under way in this thread.
+   * has come, there is none such any more. This thread may not be in an operation.
    */
   lockSends(q: number): void {
     const { i32, segment } = this

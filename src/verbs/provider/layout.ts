@@ -1,6 +1,6 @@
 /**
  * The fixed layout of queues and tables in a segment. All offsets are in 32-bit words; `f64` marks pairs of words that
- * hold a number as a double. Words that different threads write stand in different cache lines (16 words), because a
+ * hold a number as a double. Words that different threads write are in different cache lines (16 words), because a
  * line that travels between two cores costs more than all checks of a message together.
  *
  *     tables start ── device records │ contexts │ PDs │ channels │ SRQs │ CQs │ QPs │ keys │ multicast │ pending
@@ -40,7 +40,7 @@ export const Dev = {
   qkeyViolations: 19,
   badPkeys: 20,
   /** Devices on a network: see transport/ and devices/roce. */
-  area: 32,
+  transport: 32,
   /** Open contexts, and those of them that leave the work to a thread. */
   users: 33,
   threads: 34,
@@ -154,11 +154,11 @@ export const Cq = {
   singleThreaded: 10,
   /** 1 while it is resized: then no QP counts as its only producer. */
   resizing: 11,
-  /** Producers: whoever completes a work request. */
+  /** Written by producers, which complete work requests. */
   lock: 16,
   head: 17,
   tailSeen: 18,
-  /** The consumer: whoever polls. */
+  /** Written by the consumer, which polls. */
   pollLock: 32,
   tail: 33,
   /** 0 not armed, 1 solicited, 2 any. */
@@ -280,7 +280,7 @@ export const Qp = {
   /** 1 while the doorbell of an engine thread holds this QP. */
   rung: 47,
 
-  /** The send queue: whoever posts or carries out. */
+  /** The send queue: written by threads that post or execute. */
   sqLock: 48,
   sqHead: 49,
   /** Next request to execute. */
@@ -303,10 +303,10 @@ export const Qp = {
 
   rqPostLock: 80,
   rqHead: 81,
-  /** The responder's `rqTail` as last looked at; read anew only when the queue looks full. */
+  /** The responder's `rqTail` as last looked at; read again only when the queue looks full. */
   rqTailSeen: 82,
 
-  /** The responder: whoever carries out a request of the peer. */
+  /** The responder: written by the thread that executes a request of the peer. */
   rqLock: 96,
   rqTail: 97,
   lastWqe: 99,
@@ -457,7 +457,7 @@ let recordKinds = 0
 /**
  * The tables whose records are taken and given back. Word 0 of a record is 0 while it is free, word 1 (`ref`) is its name:
  * see records.ts. `high` and `hint` are words of `Meta`: how many records were ever in use, and where the search for a free
- * one begins. `locks` are words that stay as they are when a record is used anew, since a thread that remembers its
+ * one begins. `locks` are words that stay as they are when a record is used again, since a thread that remembers its
  * former object may hold one for a moment.
  */
 export const Records: Readonly<Record<'context' | 'pd' | 'channel' | 'srq' | 'cq' | 'qp' | 'port', RecordTable>> = {

@@ -2,8 +2,8 @@
  * The end of objects in a segment: how a record, and the memory behind it, is taken out of use while other threads may be
  * working with it. Every object goes the same way:
  *
- *     1. its references become stale, and its state says that it is no more: whoever comes now finds nothing
- *     2. a grace period passes, and its locks are taken once: whoever came before is done
+ *     1. its references become stale, and its state says that it is no more: a thread that comes now finds nothing
+ *     2. a grace period passes, and its locks are taken once: a thread that came before is done
  *     3. its record is freed, as soon as no other object uses it, and then its memory
  *
  * A thread that dies in the middle leaves the record with its owner, so that what reaps the owner does it all once more. In
@@ -195,7 +195,7 @@ export function destroyPd(host: Host, pd: number, orphan: boolean): boolean {
 const pdMembers = [Pd.mrs, Pd.mws, Pd.qps, Pd.srqs]
 
 /**
- * Counts anew what objects use, after a thread ended: it may have died between an object and its count. All counts change
+ * Recounts what objects use, after a thread ended: it may have died between an object and its count. All counts change
  * under the control lock, in one critical section with what they count.
  */
 export function recount(host: Host): void {

@@ -7,7 +7,7 @@ import type { Host } from './host.ts'
 import { Meta, Port } from './layout.ts'
 import { giveRecord, recordOf, slotOf, stale, takeRecord } from './records.ts'
 
-/** The range of ports that are given to those who ask for none, Linux's. */
+/** The range of ports that are given where none is asked for, Linux's. */
 const firstEphemeral = 32768
 const lastEphemeral = 60999
 

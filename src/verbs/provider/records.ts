@@ -6,7 +6,7 @@
  *     bits 16–31   generation: odd while the record is in use, and another for each use; so a reference is never 0
  *
  * The record holds its own reference in word 1, so that one comparison tells whether a reference is stale. It changes
- * when the object begins to be destroyed; the record is free, and may be taken anew, only when nobody uses it any more.
+ * when the object begins to be destroyed; the record is free, and may be taken again, only when nothing uses it any more.
  *
  *     free ──takeRecord──▶ in use ──retire──▶ in use, but references are stale ──giveRecord──▶ free
  *
