@@ -71,11 +71,14 @@ export class Declarations {
 
   /** In the order of their names. */
   exportsOf(file: string): Export[] {
-    const names = [...this.#exported(file)].map(([name, where]) => this.#describe(name, where))
+    const exported = this.#exported(file)
+    const known = new Set([...exported.values()].map(({ file: of, name }) => `${of} ${name}`))
+    const names = [...exported].map(([name, where]) => this.#describe(name, where, known))
     return names.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  #describe(name: string, where: Named): Export {
+  /** `known`: the classes that have an entry of their own. */
+  #describe(name: string, where: Named, known: ReadonlySet<string>): Export {
     const found = where.external || where.namespace ? where : this.#declared(where)
     if (found.external) return { name, kind: 'constant', from: found.file, external: true, declarations: [] }
     if (found.namespace) return { name, kind: 'namespace', from: found.file, external: false, declarations: [] }
@@ -88,8 +91,45 @@ export class Declarations {
       kind: kindOf(nodes),
       from: found.file,
       external: false,
-      declarations: shown.map((node) => ({ comment: commentBefore(module, node.start), code: codeOf(module, node) })),
+      declarations: shown.map((node) => ({
+        comment: commentBefore(module, node.start),
+        code: this.#withInherited(found.file, node, known, codeOf(module, node, new Set())),
+      })),
     }
+  }
+
+  /** A class with the members of base classes that have no entry of their own, in front of its own members. */
+  #withInherited(file: string, node: Node, known: ReadonlySet<string>, code: string): string {
+    const own = new Set(membersOf(node).flatMap(({ key }) => key?.name ?? []))
+    let [derived, all] = [{ file, node }, code]
+    for (;;) {
+      const [, before, name, given = '', after] =
+        /^(class [^{]*?) extends (\w+)(?:<([^{]*?)>)?( implements [^{]*)? \{/.exec(all) ?? []
+      const base = name === undefined ? undefined : this.#baseOf(derived.file, name)
+      if (base === undefined || known.has(`${base.file} ${name}`)) return all
+      const module = this.#module(base.file)
+      if (own.has('constructor') || membersOf(derived.node).some(({ key }) => key?.name === 'constructor'))
+        own.add('constructor')
+      const text = codeOf(module, base.node, own)
+      const [, parameters = '', further = ''] =
+        /^(?:abstract )?class \w+(?:<([^{]*)>)?( extends [^{]*?)?(?: implements [^{]*)? \{/.exec(text) ?? []
+      let members = text.slice(text.indexOf(' {\n') + 3, text.lastIndexOf('}'))
+      for (const [i, parameter] of parameters.split(', ').entries())
+        if (parameter !== '')
+          members = members.replaceAll(
+            new RegExp(`\\b${/\w+/.exec(parameter)![0]}\\b`, 'g'),
+            given.split(', ')[i] ?? 'unknown',
+          )
+      for (const { key } of membersOf(base.node)) if (key?.name !== undefined) own.add(key.name)
+      all = `${before}${further}${after ?? ''} {\n${members}${all.slice(all.indexOf(' {\n') + 3)}`
+      derived = base
+    }
+  }
+
+  #baseOf(file: string, name: string): { file: string; node: Node } | undefined {
+    const found = this.#declared({ file, name })
+    const node = found.external ? undefined : this.#module(found.file).locals.get(found.name)?.[0]
+    return node && { file: found.file, node }
   }
 
   /** Follows imports to the module that declares a name. */
@@ -182,6 +222,11 @@ export class Declarations {
 
 const declarationOf = (node: Node): Node => node.declaration ?? node
 
+function membersOf(node: Node): Node[] {
+  const declaration = declarationOf(node)
+  return declaration.type === 'ClassDeclaration' ? (declaration.body?.body ?? []) : []
+}
+
 function kindOf(nodes: Node[]): Export['kind'] {
   const types = nodes.map((node) => declarationOf(node).type)
   if (types.includes('ClassDeclaration')) return 'class'
@@ -209,11 +254,15 @@ function proseOf(comment: string): string {
     .trim()
 }
 
-/** The text of a declaration, without members that are not public, with two spaces for each level. */
-function codeOf(module: Module, node: Node): string {
+/**
+ * The text of a declaration, without members that are not public, or have one of the names in `without`, with two spaces for
+ * each level.
+ */
+function codeOf(module: Module, node: Node, without: ReadonlySet<string>): string {
   const declaration = declarationOf(node)
-  const hidden = (declaration.type === 'ClassDeclaration' ? (declaration.body?.body ?? []) : []).filter(
-    ({ key, accessibility }) => key?.type === 'PrivateIdentifier' || (accessibility ?? 'public') !== 'public',
+  const hidden = membersOf(node).filter(
+    ({ key, accessibility }) =>
+      key?.type === 'PrivateIdentifier' || (accessibility ?? 'public') !== 'public' || without.has(key?.name ?? ''),
   )
   let text = ''
   let from = declaration.start

@@ -3,7 +3,7 @@
  * without a channel, whose calls wait for their event, throw for that too (`event` is then what came).
  */
 
-import type { CmEvent, EventId } from './event.ts'
+import type { EventId, IdEvent } from './event.ts'
 
 export const rdmaCmErrorCodes = {
   EINVAL: 'an argument is wrong, or the id is in a state in which this call is not possible',
@@ -25,9 +25,9 @@ export class RdmaCmError extends Error {
   /** The call, by its name here: `connect`, `bindAddr`, … */
   readonly call: string
   /** What came, if an id without a channel waited for it. */
-  declare readonly event: CmEvent<EventId> | undefined
+  declare readonly event: IdEvent<EventId> | undefined
 
-  constructor(code: RdmaCmErrorCode, call: string, message: string, event?: CmEvent<EventId>) {
+  constructor(code: RdmaCmErrorCode, call: string, message: string, event?: IdEvent<EventId>) {
     super(`${call}: ${message} (${code})`)
     this.code = code
     this.call = call

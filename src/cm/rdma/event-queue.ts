@@ -15,7 +15,7 @@ import { agentsOfThread, checkLimits, collectAll, processAll } from './agents.ts
 import type { CmEventType } from './constants.ts'
 import { DeviceSet } from './devices.ts'
 import { RdmaCmError } from './errors.ts'
-import type { CmEvent, EventId } from './event.ts'
+import type { EventId, IdEvent } from './event.ts'
 
 export interface EventChannelOptions {
   /** Default: the environment variable VERBENA_DEVICE, else `roce`, all addresses of this host. */
@@ -40,18 +40,18 @@ export interface QueuedId extends EventId {
 }
 
 /** A call of an id that waits for its event in the event loop. */
-interface Claim<Id extends QueuedId> {
+interface Claim<Id extends QueuedId, Event extends IdEvent<Id>> {
   readonly id: Id
-  readonly wanted: (event: CmEvent<Id>) => boolean
+  readonly wanted: (event: Event) => boolean
   /** Undefined: it never comes. */
-  readonly resolve: (event: CmEvent<Id> | undefined) => void
+  readonly resolve: (event: Event | undefined) => void
 }
 
-export class EventQueue<Id extends QueuedId> {
+export class EventQueue<Id extends QueuedId, Event extends IdEvent<Id>> {
   readonly devices: DeviceSet
-  #queue: CmEvent<Id>[] = []
+  #queue: Event[] = []
   readonly #ids = new Set<Id>()
-  #claims: Claim<Id>[] = []
+  #claims: Claim<Id, Event>[] = []
   readonly #readers = new Set<() => void>()
   readonly #waiting = new Set<() => void>()
   readonly #follows = new Map<Agent, () => void>()
@@ -77,7 +77,7 @@ export class EventQueue<Id extends QueuedId> {
   // --- events ------------------------------------------------------------------------------------------------------
 
   /** The next event, or undefined if there is none now. Never waits. */
-  tryGetEvent(): CmEvent<Id> | undefined {
+  tryGetEvent(): Event | undefined {
     this.assertOpen('tryGetEvent')
     const now = nowNs()
     if (this.#takingNs === 0) this.#takingNs = now
@@ -89,7 +89,7 @@ export class EventQueue<Id extends QueuedId> {
   }
 
   /** `rdma_get_cm_event`: blocks this thread until there is an event, at most `timeoutMs`; then undefined. */
-  getEvent(timeoutMs: number = Number.POSITIVE_INFINITY): CmEvent<Id> | undefined {
+  getEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Event | undefined {
     this.assertOpen('getEvent')
     const end = performance.now() + timeoutMs
     for (;;) {
@@ -111,7 +111,7 @@ export class EventQueue<Id extends QueuedId> {
   }
 
   /** `getEvent` for the event loop, which goes on meanwhile. Undefined also when the channel closes. */
-  async nextEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<CmEvent<Id> | undefined> {
+  async nextEvent(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<Event | undefined> {
     this.assertOpen('nextEvent')
     const stop = this.#followAll()
     const end = performance.now() + timeoutMs
@@ -143,7 +143,7 @@ export class EventQueue<Id extends QueuedId> {
   }
 
   /** Events as they come, without blocking the event loop. Ends when the channel closes. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<CmEvent<Id>, void, undefined> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {
     const stop = this.#followAll()
     try {
       while (!this.#closed) {
@@ -176,13 +176,13 @@ export class EventQueue<Id extends QueuedId> {
     processAll()
   }
 
-  /** For ids: frees receive buffers, since a program may make many connections before it asks for an event. */
+  /** @internal For ids: frees receive buffers, since a program may make many connections before it asks for an event. */
   makeRoom(): void {
     collectAll()
   }
 
-  /** For ids: an event of theirs. */
-  push(event: CmEvent<Id>): void {
+  /** @internal For ids: an event of theirs. */
+  push(event: Event): void {
     const at = this.#claims.findIndex(({ wanted }) => wanted(event))
     if (at >= 0) {
       this.#claims.splice(at, 1)[0]!.resolve(event)
@@ -192,21 +192,21 @@ export class EventQueue<Id extends QueuedId> {
     if (this.#readers.size > 0 || this.#waiting.size > 0) this.#tell()
   }
 
-  /** For ids: takes the events, requests included, of one that closes or goes to another channel. */
-  takeEventsOf(id: Id): CmEvent<Id>[] {
-    const isOf = (event: CmEvent<Id>): boolean => event.id === id || event.listenId === id
+  /** @internal For ids: takes the events, requests included, of one that closes or goes to another channel. */
+  takeEventsOf(id: Id): Event[] {
+    const isOf = (event: Event): boolean => event.id === id || event.listenId === id
     const taken = this.#queue.filter(isOf)
     if (taken.length > 0) this.#queue = this.#queue.filter((event) => !isOf(event))
     return taken
   }
 
-  /** For ids: whether such an event waits. */
+  /** @internal For ids: whether such an event waits. */
   has(id: Id, type: CmEventType): boolean {
     return this.#queue.some((event) => event.id === id && event.type === type)
   }
 
-  /** For ids without a channel: blocks until there is such an event. */
-  waitFor(wanted: (event: CmEvent<Id>) => boolean): CmEvent<Id> {
+  /** @internal For ids without a channel: blocks until there is such an event. */
+  waitFor(wanted: (event: Event) => boolean): Event {
     for (;;) {
       const at = this.#queue.findIndex(wanted)
       if (at >= 0) return this.#queue.splice(at, 1)[0]!
@@ -215,10 +215,10 @@ export class EventQueue<Id extends QueuedId> {
   }
 
   /**
-   * For ids: the next event that is `wanted`, which no other reader gets. The event loop goes on meanwhile. Undefined if `id`
+   * @internal For ids: the next event that is `wanted`, which no other reader gets. The event loop goes on meanwhile. Undefined if `id`
    * is closed, or goes to another channel, before it comes.
    */
-  async claim(id: Id, wanted: (event: CmEvent<Id>) => boolean): Promise<CmEvent<Id> | undefined> {
+  async claim(id: Id, wanted: (event: Event) => boolean): Promise<Event | undefined> {
     // Before the queue is searched: following devices serves messages at once, and their events may be what is wanted.
     const stop = this.#followAll()
     try {
@@ -267,10 +267,12 @@ export class EventQueue<Id extends QueuedId> {
 
   // --- ids and the end ---------------------------------------------------------------------------------------------
 
+  /** @internal */
   adopt(id: Id): void {
     this.#ids.add(id)
   }
 
+  /** @internal */
   disown(id: Id): void {
     this.#ids.delete(id)
     const over = this.#claims.filter((claim) => claim.id === id)

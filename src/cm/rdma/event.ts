@@ -34,8 +34,8 @@ export interface EventId {
   readonly nobodyListens: string
 }
 
-/** An event of an id of type `Id`: for programs, of a CmId. */
-export class CmEvent<Id extends EventId> {
+/** An event of an id of type `Id`. Programs see it as `CmEvent`. */
+export class IdEvent<Id extends EventId> {
   readonly type: CmEventType
   readonly id: Id
   /** Of a ConnectRequest: the id that listens; `id` is then the new one. */

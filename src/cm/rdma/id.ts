@@ -28,7 +28,7 @@ import type { Agent, ListenerOwner } from './agent.ts'
 import { Connecting, type ConnectionHost } from './connecting.ts'
 import { CmEventType, errno, PortSpace, privateDataBytes, qpTypeOf, udpQkey } from './constants.ts'
 import { RdmaCmError } from './errors.ts'
-import { type CmEventParam, CmEvent as EventOf } from './event.ts'
+import { type CmEventParam, IdEvent } from './event.ts'
 import { type EventChannelOptions, EventQueue } from './event-queue.ts'
 import type { MadAddress } from './gsi-port.ts'
 import { EventHandles } from './handles.ts'
@@ -55,8 +55,8 @@ export interface IdOptions {
   context?: unknown
 }
 
-export type CmEvent = EventOf<CmId>
-export const CmEvent: typeof EventOf = EventOf
+/** `rdma_cm_event`. */
+export class CmEvent extends IdEvent<CmId> {}
 
 export type CmIdState = 'idle' | 'bound' | 'addrResolved' | 'routeResolved' | 'connecting' | 'listening' | 'closed'
 
@@ -276,7 +276,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     id.#connecting = new Connecting(id, agent)
     id.#connecting.requested(event.connection, event.from)
     const param = id.#connecting.requestParam(privateData.slice(CmaHdr.length))
-    this.#channel.push(new EventOf(CmEventType.ConnectRequest, id, 0, id.#handles.complete(param), this))
+    this.#channel.push(new CmEvent(CmEventType.ConnectRequest, id, 0, id.#handles.complete(param), this))
   }
 
   /** `rdma_get_request`: an id without a channel waits for a ConnectRequest; the new id has no channel either. */
@@ -487,7 +487,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
 
   /** For the connection: an event of this id. */
   emit(type: CmEventType, status: number, param: Partial<CmEventParam>): void {
-    if (this.#state !== 'closed') this.#channel.push(new EventOf(type, this, status, this.#handles.complete(param)))
+    if (this.#state !== 'closed') this.#channel.push(new CmEvent(type, this, status, this.#handles.complete(param)))
   }
 
   /** For the connection: the peer took back its request. */
@@ -500,13 +500,13 @@ export class CmId implements ConnectionHost, ListenerOwner {
   /** An id without a channel waits here for what it asked for. */
   #finish(call: string, ...wanted: CmEventType[]): void {
     if (!this.#sync) return
-    this.event = this.#channel.waitFor(endsCall<CmId>(this, wanted))
+    this.event = this.#channel.waitFor(endsCall<CmId, CmEvent>(this, wanted))
     outcome(call, this.event, wanted)
   }
 
   /** The same in the event loop, with a channel and without. */
   async #finished(call: string, ...wanted: CmEventType[]): Promise<CmEvent> {
-    this.event = await this.#channel.claim(this, endsCall<CmId>(this, wanted))
+    this.event = await this.#channel.claim(this, endsCall<CmId, CmEvent>(this, wanted))
     return outcome(call, this.event, wanted)
   }
 
@@ -530,8 +530,8 @@ function checkTimeout(call: string, timeoutMs: number): void {
     throw new RdmaCmError('EINVAL', call, `timeoutMs must be a number of milliseconds, not ${String(timeoutMs)}`)
 }
 
-/** `rdma_event_channel`: see event-queue.ts. */
-export class EventChannel extends EventQueue<CmId> {
+/** `rdma_event_channel`: where events of ids arrive. Ways to take them: see event-queue.ts. */
+export class EventChannel extends EventQueue<CmId, CmEvent> {
   /** Use `createEventChannel`. */
   constructor(options: EventChannelOptions = {}) {
     super(options)
@@ -543,7 +543,7 @@ export class EventChannel extends EventQueue<CmId> {
     return new CmId(this, portSpace, options, false)
   }
 
-  /** For ids: another channel on the same devices. */
+  /** @internal For ids: another channel on the same devices. */
   another(): EventChannel {
     const { device, limits } = this.devices
     return new EventChannel({ device, ...(limits === undefined ? {} : { limits }) })

@@ -1,7 +1,7 @@
 /** Calls that wait: which event ends one, and what it throws when another one comes. */
 import { CmEventType, errno } from './constants.ts'
 import { RdmaCmError, type RdmaCmErrorCode } from './errors.ts'
-import type { CmEvent, EventId } from './event.ts'
+import type { EventId, IdEvent } from './event.ts'
 
 /** Events of failures: after one of them the awaited event never comes. */
 export const failures: ReadonlySet<CmEventType> = new Set([
@@ -15,32 +15,35 @@ export const failures: ReadonlySet<CmEventType> = new Set([
 ])
 
 /** Whether an event ends a call of this id that waits for one of these. */
-export function endsCall<Id extends EventId>(id: Id, wanted: readonly CmEventType[]): (event: CmEvent<Id>) => boolean {
+export function endsCall<Id extends EventId, Event extends IdEvent<Id>>(
+  id: Id,
+  wanted: readonly CmEventType[],
+): (event: Event) => boolean {
   return (event) => event.id === id && (wanted.includes(event.type) || failures.has(event.type))
 }
 
 /** The event that a call waited for. Throws if it reports a failure, or if there is none. */
-export function outcome<Id extends EventId>(
+export function outcome<Event extends IdEvent<EventId>>(
   call: string,
-  event: CmEvent<Id> | undefined,
+  event: Event | undefined,
   wanted: readonly CmEventType[],
-): CmEvent<Id> {
+): Event {
   if (event === undefined) throw new RdmaCmError('EBADF', call, 'the id was closed, or went to another channel')
   if (!wanted.includes(event.type)) throw failureOf(call, event)
   return event
 }
 
-function failureOf(call: string, event: CmEvent<EventId>): RdmaCmError {
+function failureOf(call: string, event: IdEvent<EventId>): RdmaCmError {
   return new RdmaCmError(codeOf(event), call, textOf(event), event)
 }
 
-function codeOf({ type, status }: CmEvent<EventId>): RdmaCmErrorCode {
+function codeOf({ type, status }: IdEvent<EventId>): RdmaCmErrorCode {
   if (type === CmEventType.AddrError) return 'ENODEV'
   if (type === CmEventType.Rejected) return 'ECONNREFUSED'
   return status === -errno.ETIMEDOUT ? 'ETIMEDOUT' : 'EIO'
 }
 
-function textOf(event: CmEvent<EventId>): string {
+function textOf(event: IdEvent<EventId>): string {
   const { type, status, id } = event
   const peer = id.peerAddress === undefined ? 'the peer' : `${id.peerAddress.address} port ${id.peerAddress.port}`
   if (type === CmEventType.Rejected) return `${peer} rejected the connection (${event.statusText})`

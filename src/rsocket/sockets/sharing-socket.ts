@@ -1,3 +1,4 @@
+/** Sockets with RDMA_SHARE: streams of trunks, and sockets that carry a trunk for others. */
 import { Errno, type StreamConnection, type Trunk, type TrunkStream } from '../protocol/index.ts'
 import {
   activate,

@@ -1,3 +1,4 @@
+/** `RSocket`, a stream socket: sending and receiving, options and names, mapped buffers, promises, and how it closes. */
 import {
   AF_INET6,
   Counters,
