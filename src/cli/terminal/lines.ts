@@ -4,12 +4,13 @@ import type { Writable } from 'node:stream'
 const batchLength = 1 << 16
 
 /**
- * Writes lines in batches, and remembers whether the stream has taken them: Node keeps in memory whatever a pipe does
- * not take, so that whoever makes lines without end awaits `flush` now and then.
+ * Writes lines in batches. Node keeps in memory whatever the reader of a pipe has not taken, so a command that may write any
+ * number of lines awaits `flush` now and then.
  */
 export class Lines {
   readonly #stream: Writable
   #text = ''
+  #draining: Promise<void> | undefined
 
   constructor(stream: Writable) {
     this.#stream = stream
@@ -24,11 +25,17 @@ export class Lines {
   flush(): Promise<void> | undefined {
     this.#write()
     if (!this.#stream.writableNeedDrain) return undefined
+    this.#draining ??= this.#drained()
+    return this.#draining
+  }
+
+  #drained(): Promise<void> {
     const stream = this.#stream
     return new Promise((resolve) => {
       const done = (): void => {
         stream.off('drain', done)
         stream.off('close', done)
+        this.#draining = undefined
         resolve()
       }
       stream.once('drain', done)
