@@ -98,7 +98,7 @@ export const groupM: Group = (it) => {
       const a = t.end(0, QpType.RC)
       const { endpoint } = await victim.next<{ endpoint: QpEndpoint }>()
       t.connectTo(a as unknown as End, endpoint, {
-        timeout: a.context.device.driven ? 14 : 10,
+        timeout: a.context.device.driven ? 16 : 10,
         retryCnt: 3,
         minRnrTimer: 1,
       })

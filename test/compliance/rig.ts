@@ -47,6 +47,8 @@ export interface ComplianceRig {
   settle(): void | Promise<void>
   /** Which GID of the adapters the tests use; 0 unless told. */
   gidIndex?: number
+  /** What connections have unless a test says it, instead of the parameters of the list. */
+  connect?: ConnectOptions
   /** Every connection carries some messages before the test: a device that remembers things must notice what changes. */
   warmUp?: boolean
   /** Cases of the conformance list that this device cannot pass, with the reason. */
@@ -232,7 +234,7 @@ export class Setup {
 
   connectTo(end: End, remote: QpEndpoint, options: ConnectOptions = {}): void {
     const isUd = end.qp.type === QpTypes.UD
-    connectQp(end.qp, end.endpoint, isUd ? null : remote, { ...defaults.connect, ...options })
+    connectQp(end.qp, end.endpoint, isUd ? null : remote, { ...defaults.connect, ...this.rig.connect, ...options })
   }
 
   endpoint(end: End): QpEndpoint {

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 process.env.VERBENA_NO_NATIVE = '1'
 const { nativeAvailable, openDevice } = await import('../../src/index.ts')
 const { loopbackDevice } = await import('../loopback.ts')
-const { sameTables } = await import('./shm-rig.ts')
+const { busyMachine, sameTables } = await import('./shm-rig.ts')
 const { verbsCompliance } = await import('./suite.ts')
 
 const names = [loopbackDevice(1), loopbackDevice(2)] as const
@@ -21,6 +21,7 @@ verbsCompliance('roce on node:dgram', {
   patienceMs: 30_000,
   quietMs: 40,
   settle() {},
+  connect: busyMachine,
   skip: { ...sameTables, 99: 'node:dgram does not tell traffic class and hop limit' },
 })
 

@@ -2,7 +2,7 @@
 import { describe, it } from 'vitest'
 import { nativeAvailable, nativeReason, openDevice } from '../../src/index.ts'
 import { loopbackDevice } from '../loopback.ts'
-import { sameTables } from './shm-rig.ts'
+import { busyMachine, sameTables } from './shm-rig.ts'
 import { verbsCompliance } from './suite.ts'
 
 const names = [loopbackDevice(1), loopbackDevice(2)] as const
@@ -16,6 +16,7 @@ if (nativeAvailable) {
     patienceMs: 30_000,
     quietMs: 40,
     settle() {},
+    connect: busyMachine,
     skip: sameTables,
   })
 } else {
