@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { moduleAt, sourceLine } from '../../src/tools/bench-rsocket/modules.ts'
 
-const dist = fileURLToPath(new URL('../../dist', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const dist = join(root, 'dist')
 const files = new Map(
   readdirSync(dist)
     .filter((name) => name.endsWith('.js'))
@@ -23,9 +24,17 @@ function loaded(file: string, found: Set<string> = new Set()): Set<string> {
   return found
 }
 
+const thirdParty = new Set(
+  [...readFileSync(join(dist, 'THIRD-PARTY-LICENSES.txt'), 'utf8').matchAll(/^(\S+) \d+\.\d+\.\d+ \(/gm)].map(
+    ([, name]) => name!,
+  ),
+)
 /** Packages of others among them. */
 const packages = (file: string): string[] =>
-  [...loaded(file)].flatMap((name) => /^chunk-(cli-progress|commander|echarts|zod)-/.exec(name)?.[1] ?? []).sort()
+  [...loaded(file)]
+    .map((name) => /^chunk-(.+)-.{8}\.js$/.exec(name)?.[1] ?? '')
+    .filter((name) => thirdParty.has(name))
+    .sort()
 const chunkWith = (module: string): string => [...files].find(([, code]) => code.includes(`\n// ${module}\n`))![0]
 const threads = [...files.keys()].filter((name) => /-(thread|end|sender|receiver|stamper)\.js$/.test(name))
 
@@ -85,4 +94,28 @@ it('tells of its lines which module they are of', () => {
   expect(moduleAt(url, line, `file://${dist}/`)).toBe('devices/shm/fast-path')
   expect(moduleAt('file:///elsewhere/chunk.js', line, `file://${dist}/`)).toBeUndefined()
   expect(moduleAt(import.meta.resolve('../../src/memory/segment.ts'), 1)).toBe('memory/segment')
+})
+
+describe('the packages that are needed for development', () => {
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const { devDependencies, optionalDependencies } = manifest as Record<string, Record<string, string>>
+  const code = ['src', 'test', 'bench', 'scripts']
+    .flatMap((folder) => (readdirSync(join(root, folder), { recursive: true }) as string[]).map((n) => join(folder, n)))
+    .concat('biome.json', 'vitest.config.ts')
+    .filter((name) => /\.(m?[jt]s|json)$/.test(name))
+    .map((name) => readFileSync(join(root, name), 'utf8'))
+    .join('\n')
+
+  it.each(Object.entries({ ...devDependencies, ...optionalDependencies }))(
+    '%s has an exact version and is used',
+    (name, version) => {
+      expect(version).toMatch(/^\d+\.\d+\.\d+$/)
+      // Some are named by their folder, by another name, or by their types.
+      const names: Record<string, string> = {
+        '@biomejs/biome': '/@biomejs/biome/',
+        '@vitest/coverage-v8': "provider: 'v8'",
+      }
+      expect(code).toContain(names[name] ?? `'${name.replace('@types/node', 'node:').replace('@types/', '')}`)
+    },
+  )
 })
