@@ -9,7 +9,7 @@
  */
 
 import { type Histogram, histogram, summarize } from '../stats/index.ts'
-import { formatCount, formatNs, formatShare } from './format.ts'
+import { formatCount, formatNs, formatNsTick, formatShare } from './format.ts'
 
 export interface TerminalHistogramOptions {
   /** Columns of the whole picture; 80, at least 40. */
@@ -103,12 +103,18 @@ function axisLine(
   return `${' '.repeat(MARGIN)}└${'─'.repeat(at)}${paint(31, '▲')}${'─'.repeat(columns - at - 1)}`
 }
 
+/** Long times have units, so that ticks stay short. */
+function tickText(ns: number, high: number, first: boolean): string {
+  if (high > 50_000) return formatNsTick(ns)
+  return first ? `${formatCount(ns)} ns` : formatCount(ns)
+}
+
 function tickLine(columns: number, [low, high]: readonly [number, number]): string {
   const count = columns >= 60 ? 5 : 2
   const cells = Array.from({ length: MARGIN + 1 + columns }, () => ' ')
   let free = 0
   for (let i = 0; i <= count; i++) {
-    const label = formatCount(low + ((high - low) * i) / count) + (i === 0 ? ' ns' : '')
+    const label = tickText(low + ((high - low) * i) / count, high, i === 0)
     const centre = MARGIN + Math.round((columns * i) / count)
     const start = Math.min(cells.length - label.length, Math.max(MARGIN, centre - Math.floor(label.length / 2)))
     if (start < free) continue

@@ -4,6 +4,7 @@ import { fitted, textWidth, wrapped } from '../../src/report/charts/text.ts'
 import { decadeTicks } from '../../src/report/charts/ticks.ts'
 import { formatNsTick } from '../../src/report/format.ts'
 import { type Machine, renderReport } from '../../src/report/index.ts'
+import { pairText } from '../../src/report/page/headline.ts'
 import { largeRun, smallRun, temporaryDirectory, writeLatencyRun } from './synthetic.ts'
 
 const directory = temporaryDirectory()
@@ -40,6 +41,12 @@ describe('ticks', () => {
       expect(svg).not.toMatch(/>\d+,\d+,\d+</)
     }
   })
+})
+
+it('two times have their unit once only where it is the same', () => {
+  expect(pairText(125, 156, ' to ')).toBe('125 to 156 ns')
+  expect(pairText(120, 266_778, ' to ')).toBe('120 ns to 267 µs')
+  expect(pairText(739_000, 786_000, ' / ')).toBe('739 / 786 µs')
 })
 
 describe('text', () => {

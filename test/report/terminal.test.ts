@@ -47,6 +47,17 @@ describe('terminalHistogram', () => {
     expect(terminalHistogram(values, { rangeNs: [0, 100] })).not.toContain('▲')
   })
 
+  it('has units at its ticks where times are long', () => {
+    const axis = (high: number) =>
+      terminalHistogram(values, { rangeNs: [0, high] })
+        .split('\n')
+        .at(-1)!
+        .trim()
+        .split(/ {2,}/)
+    expect(axis(15e6)).toEqual(['0', '3 ms', '6 ms', '9 ms', '12 ms', '15 ms'])
+    expect(axis(1500)).toEqual(['0 ns', '300', '600', '900', '1,200', '1,500'])
+  })
+
   it('says so when there is nothing to draw', () => {
     expect(terminalHistogram([Number.NaN], { title: 'UD' })).toBe('UD\nno values')
   })

@@ -40,17 +40,19 @@ export function latencyHeadline(entries: readonly LatencyEntry[]): Headline {
     sentence: [sentence, comparison(measured, (entry) => entry.set.lat.median, 'latency')].join(' ').trim(),
     figures: [
       [measured.length === 1 ? 'Median latency' : 'Best median', formatNs(lat.median)],
-      ['Its central 80 %', `${formatCount(lat.p10)} to ${formatNs(lat.p90)}`],
-      [
-        'Its p99 / p99.9',
-        lat.p999 < 100_000
-          ? `${formatCount(lat.p99)} / ${formatNs(lat.p999)}`
-          : `${formatNs(lat.p99)} / ${formatNs(lat.p999)}`,
-      ],
+      ['Its central 80 %', pairText(lat.p10, lat.p90, ' to ')],
+      ['Its p99 / p99.9', pairText(lat.p99, lat.p999, ' / ')],
       ['Messages', formatCount(sent)],
       ['Lost', formatCount(lost)],
     ],
   }
+}
+
+/** Two times, the unit once where it is the same: "125 to 156 ns", "120 ns to 267 µs". */
+export function pairText(low: number, high: number, between: string): string {
+  const [from, to] = [formatNs(low), formatNs(high)]
+  const [figure = '', unit] = from.split(' ')
+  return `${to.endsWith(` ${unit}`) ? figure : from}${between}${to}`
 }
 
 export function throughputHeadline(entries: readonly ThroughputEntry[]): Headline {

@@ -42,8 +42,10 @@ export function latencyDocument(results: LatencyResults): object {
   return { runs, unit: results.unit }
 }
 
-/** With the figures of a set; from the ones that a narrow terminal misses first to those that it must show. */
-const columns = {
+type LatencyColumn = 'n' | 'min' | 'p10' | 'median' | 'p90' | 'p99' | 'p99.9' | 'max' | 'lost' | 't_comp'
+
+/** Columns with their figure of a set. */
+const columns: Record<LatencyColumn, (set: LatencySet) => number | null> = {
   n: ({ lat }) => lat.count,
   min: ({ lat }) => lat.min,
   p10: ({ lat }) => lat.p10,
@@ -54,8 +56,8 @@ const columns = {
   max: ({ lat }) => lat.max,
   lost: ({ lost }) => lost,
   t_comp: ({ comp }) => comp?.median ?? null,
-} satisfies Record<string, (set: LatencySet) => number | null>
-const droppedFirst: readonly (keyof typeof columns)[] = ['p10', 'n', 'min', 't_comp', 'max', 'lost', 'p99.9', 'p90']
+}
+const droppedFirst: readonly LatencyColumn[] = ['p10', 'n', 'min', 't_comp', 'max', 'lost', 'p99.9', 'p90']
 
 /**
  * Of sets that differ in nothing but their repetition, the one with the median of their medians: on a busy machine some
@@ -78,7 +80,7 @@ function show(results: LatencyResults, outDir: string, reports: boolean): void {
   const repeats = Math.round(results.sets.length / Math.max(1, sets.length))
   const vary = varying(sets.map(({ settings }) => settings)).filter((key) => key !== 'repeat')
   const keys = vary.length > 0 ? vary : ['service', 'op', 'size']
-  const tableOf = (names: readonly (keyof typeof columns)[]): string => {
+  const tableOf = (names: readonly LatencyColumn[]): string => {
     const rows = sets.map((set) => [
       ...keys.map((key) => settingText(set.settings[key])),
       ...names.map((name) => {
@@ -95,16 +97,15 @@ function show(results: LatencyResults, outDir: string, reports: boolean): void {
         ` (t_comp: median until the sender’s completion${repeats > 1 ? `; of ${repeats} repetitions the middle one` : ''})`,
       ),
   )
-  if (sets.length > 0) print(fittingTable(tableOf))
+  if (sets.length > 0) print(fittingTable(tableOf, currentRun().io.stdout.columns ?? Number.POSITIVE_INFINITY))
   showHistogram(sets, outDir)
   print(`\nResults: ${outDir}`)
   if (!reports) print(paint('dim', `Report:  verbena report ${outDir}`))
 }
 
-/** With as many columns as the terminal has room for; all where there is none. The report has them in any case. */
-function fittingTable(tableOf: (names: readonly (keyof typeof columns)[]) => string): string {
-  const room = currentRun().io.stdout.columns ?? Number.POSITIVE_INFINITY
-  let names = Object.keys(columns) as (keyof typeof columns)[]
+/** With as many columns as `room` characters allow; the report has all in any case. */
+export function fittingTable(tableOf: (names: readonly LatencyColumn[]) => string, room: number): string {
+  let names = Object.keys(columns) as LatencyColumn[]
   for (const dropped of droppedFirst) {
     const text = tableOf(names)
     if (Math.max(...text.split('\n').map((line) => stripVTControlCharacters(line).length)) <= room) return text
