@@ -1,5 +1,5 @@
 /** The pages of docs/reference/api: each entry point of package.json with all that it exports. */
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Declarations, type Export } from './declarations.ts'
 
 export interface EntryPoint {
@@ -50,6 +50,8 @@ const generated = '<!-- Made by `npm run docs` from the declarations: change the
 /** File name in docs/reference/api, and text. */
 export function apiPages(root: string, entryPoints: readonly EntryPoint[]): Map<string, string> {
   const declarations = new Declarations(root)
+  // Where the declarations of src/ are: beside those of the entry point of the package's own name.
+  const folder = `${dirname(entryPoints[0]!.types).replace(/^\.\//, '')}/`
   const pages = new Map<string, string>()
   const rows: string[] = []
   for (const { name, types } of entryPoints) {
@@ -57,7 +59,7 @@ export function apiPages(root: string, entryPoints: readonly EntryPoint[]): Map<
     if (!about) throw new Error(`scripts/docs/api-pages.ts says nothing about the entry point ${name}`)
     const exports = declarations.exportsOf(types.replace(/^\.\//, ''))
     const file = `${name.replace('/', '-')}.md`
-    pages.set(file, pageOf(name, about, exports))
+    pages.set(file, pageOf(name, about, exports, folder))
     rows.push(`| [\`${name}\`](${file}) | ${about.about} | ${about.guide} | ${exports.length} |`)
   }
   const table = ['| import | | guide | exports |', '| --- | --- | --- | ---: |', ...rows].join('\n')
@@ -68,12 +70,17 @@ export function apiPages(root: string, entryPoints: readonly EntryPoint[]): Map<
   return pages
 }
 
-function pageOf(name: string, { about, guide }: { about: string; guide: string }, exports: Export[]): string {
+function pageOf(
+  name: string,
+  { about, guide }: { about: string; guide: string },
+  exports: Export[],
+  folder: string,
+): string {
   const parts = [generated, `# ${name}`, `${about} Guide: ${guide}.`]
   if (exports.length === 0) parts.push('It exports nothing.')
   const groups = new Map<string, Export[]>()
   for (const each of exports) {
-    const from = each.from.replace(/^dist\//, '')
+    const from = each.from.slice(each.from.startsWith(folder) ? folder.length : 0)
     const title = sections.find(([prefix]) => from.startsWith(prefix))?.[1] ?? ''
     groups.set(title, [...(groups.get(title) ?? []), each])
   }
