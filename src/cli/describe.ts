@@ -71,7 +71,11 @@ function describeCommand(command: Command): CommandDescription {
     arguments: command.registeredArguments.map(describeArgument),
     options: optionsOf(command).map(describeOption),
     ...splitHelp(helpAfter(command)),
-    commands: command.commands.map(describeCommand),
+    commands: command
+      .createHelp()
+      .visibleCommands(command)
+      .filter((one) => one.name() !== 'help')
+      .map(describeCommand),
   }
 }
 

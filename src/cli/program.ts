@@ -37,8 +37,8 @@ export async function buildProgram(io: Io, wanted: (name: string, entry: Command
       getErrHasColors: () => io.stderr.hasColors?.() ?? false,
     })
   for (const [name, entry] of Object.entries(commands)) {
-    const { summary, load, alias } = entry
-    const command = program.command(name).summary(summary).description(summary)
+    const { summary, load, alias, hidden = false } = entry
+    const command = program.command(name, { hidden }).summary(summary).description(summary)
     if (alias !== undefined) command.alias(alias)
     if (wanted(name, entry)) await (await load()).configure(command)
   }

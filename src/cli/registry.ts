@@ -1,5 +1,6 @@
 /** The commands of `verbena`: a summary of each, and the file that is loaded when it is asked for. */
 import type { Command } from 'commander'
+import type { PerfTest } from '../tools/perf/index.ts'
 
 export interface CommandFile {
   /** Adds options, arguments and the action. */
@@ -10,6 +11,8 @@ export interface CommandEntry {
   summary: string
   /** The name of the original, for those who type that. */
   alias?: string
+  /** Another name of a command that is listed elsewhere. */
+  hidden?: boolean
   load(): Promise<CommandFile>
 }
 
@@ -31,10 +34,14 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'perftest: bandwidth and latency between two processes',
     load: () => import('../tools/perf/index.ts'),
   },
-  rc_pingpong: { summary: 'ibv_rc_pingpong: messages to and fro, RC', load: pingPong('rc') },
-  uc_pingpong: { summary: 'ibv_uc_pingpong: the same, UC', load: pingPong('uc') },
-  ud_pingpong: { summary: 'ibv_ud_pingpong: the same, UD', load: pingPong('ud') },
-  srq_pingpong: { summary: 'ibv_srq_pingpong: many RC queue pairs, one receive queue', load: pingPong('srq') },
+  rc_pingpong: { summary: 'ibv_rc_pingpong: messages to and fro, RC', alias: 'ibv_rc_pingpong', load: pingPong('rc') },
+  uc_pingpong: { summary: 'ibv_uc_pingpong: the same, UC', alias: 'ibv_uc_pingpong', load: pingPong('uc') },
+  ud_pingpong: { summary: 'ibv_ud_pingpong: the same, UD', alias: 'ibv_ud_pingpong', load: pingPong('ud') },
+  srq_pingpong: {
+    summary: 'ibv_srq_pingpong: many RC queue pairs, one receive queue',
+    alias: 'ibv_srq_pingpong',
+    load: pingPong('srq'),
+  },
   rping: { summary: 'rping: RDMA READ and WRITE to and fro, RDMA CM', load: () => import('../tools/rping/index.ts') },
   ucmatose: {
     summary: 'ucmatose: messages on RC connections, RDMA CM',
@@ -59,12 +66,32 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'udpong: datagrams over rsockets, or kernel UDP',
     load: () => import('../tools/udpong/index.ts'),
   },
-  devices: { summary: 'list the adapters of this host', load: () => import('../tools/devices/index.ts') },
-  devinfo: { summary: 'show what an adapter can do', load: () => import('../tools/devinfo/index.ts') },
+  devices: {
+    summary: 'list the adapters of this host',
+    alias: 'ibv_devices',
+    load: () => import('../tools/devices/index.ts'),
+  },
+  devinfo: {
+    summary: 'show what an adapter can do',
+    alias: 'ibv_devinfo',
+    load: () => import('../tools/devinfo/index.ts'),
+  },
   completion: {
     summary: 'print the completion script of bash, zsh or fish',
     load: () => import('../tools/completion/index.ts'),
   },
+  ...perftestNames(),
+}
+
+/** `ib_send_lat` and so on, which is `perf send_lat`. */
+function perftestNames(): Record<string, CommandEntry> {
+  const tests = ['send', 'write', 'read', 'atomic'].flatMap((verb) => [`${verb}_lat`, `${verb}_bw`] as PerfTest[])
+  const entry = (test: PerfTest): CommandEntry => ({
+    summary: `the same as perf ${test}`,
+    hidden: true,
+    load: async () => (await import('../tools/perf/index.ts')).perfCommand(test),
+  })
+  return Object.fromEntries(tests.map((test) => [`ib_${test}`, entry(test)]))
 }
 
 function pingPong(kind: 'rc' | 'uc' | 'ud' | 'srq'): () => Promise<CommandFile> {

@@ -6,7 +6,7 @@ import { outcome, startProcess } from './run.ts'
 
 /** What limits, filters or adds something, and does nothing when it is not given. */
 const optional =
-  /^(-a|-b|-m|-M) <|^-s <server>|^-k <|^-T <|--(duration|limit|limit_\w+|filter|decode-as|roce-port|title|messages|profile|dir) /
+  /^(-a|-b|-m|-M) <|^-s <server>|^-k <|^-T <|--(duration|limit|limit[-_]\w+|filter|decode-as|roce-port|title|messages|profile|dir) /
 /** Commands whose result is a file, or nothing. */
 const printsNothing = new Set(['trace convert', 'completion'])
 
@@ -21,7 +21,8 @@ describe('help', { timeout: 60_000 }, () => {
 
   it('lists every command', async () => {
     const listed = (await verbena('--help')).stdout.split(/^Commands:$/m)[1]!.split(/^Examples:$/m)[0]!
-    expect(Object.keys(commands).filter((name) => !new RegExp(`^  ${name}[ |]`, 'm').test(listed))).toEqual([])
+    const shown = Object.entries(commands).flatMap(([name, { hidden }]) => (hidden === true ? [] : [name]))
+    expect(shown.filter((name) => !new RegExp(`^  ${name}[ |]`, 'm').test(listed))).toEqual([])
   })
 
   it('names every setting of the benchmark', async () => {
@@ -86,6 +87,16 @@ describe.each(all)('verbena %s', (name, described) => {
   it.skipIf(printsNothing.has(name))('prints results as JSON', () => {
     expect(described.options.map(({ long }) => long)).toContain('--json')
   })
+})
+
+it.each([
+  ['ibv_devinfo --list', 'devinfo --list'],
+  ['ibv_devices --json', 'devices --json'],
+  ['ibv_rc_pingpong -d shm0', 'rc_pingpong -d shm0'],
+  ['ib_write_bw -d shm0', 'perf write_bw -d shm0'],
+  ['ib_send_lat -c UD -a -s 8', 'perf send_lat -c UD -a -s 8'],
+])('verbena %s is verbena %s', async (alias, name) => {
+  expect(await verbena(...alias.split(' '))).toEqual(await verbena(...name.split(' ')))
 })
 
 it('runs as a process: output, errors and exit codes', async () => {

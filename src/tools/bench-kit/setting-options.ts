@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import { note } from '../../cli/terminal/index.ts'
 import { openDevice } from '../../index.ts'
-import { UsageError } from '../kit/index.ts'
+import { addSynonym, deviceVariable, UsageError } from '../kit/index.ts'
 import type { SettingOption } from './option.ts'
 import type { LeftOut, Limits } from './product.ts'
 
@@ -13,10 +13,16 @@ export function addSettings(command: Command, options: object): void {
       .map((value) => (typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value)))
       .join(',')
     const text = fallback === '' ? option.description : `${option.description} (default: ${fallback})`
-    const defined = new Option(`${option.flag} ${option.argument}`, text)
-    defined.argParser((text: string, before: string[] | undefined) => [...(before ?? []), text])
+    const isDevice = option.flag === '--device'
+    const defined = new Option(`${isDevice ? '-d, ' : ''}${option.flag} ${option.argument}`, text)
+    // An empty VERBENA_DEVICE counts as none.
+    defined.argParser((text: string, before: string[] | undefined) =>
+      isDevice && text === '' ? before : [...(before ?? []), text],
+    )
     if (option.argument.startsWith('[')) defined.preset('on')
+    if (isDevice) defined.env(deviceVariable)
     command.addOption(defined)
+    if (isDevice) addSynonym(command, `--ib-dev ${option.argument}`, 'device')
   }
 }
 

@@ -21,7 +21,7 @@ import {
   type WorkCompletion,
   workCompletions,
 } from '../../index.ts'
-import { checkShared, EndError } from '../kit/index.ts'
+import { EndError } from '../kit/index.ts'
 import { eventError } from './failures.ts'
 
 export interface StationOptions {
@@ -77,9 +77,7 @@ export class Station {
   #sleeping: (() => void) | undefined
 
   constructor({ device, signal, stallMs, onEvent }: StationOptions) {
-    const asked = device ?? (process.env.VERBENA_DEVICE || undefined)
-    checkShared('--device', asked)
-    this.#device = asked === undefined ? {} : { device: asked }
+    this.#device = device === undefined ? {} : { device }
     this.#channel = createEventChannel(this.#device)
     this.#signal = signal
     this.#stallMs = stallMs

@@ -2,31 +2,31 @@
 import type { Command } from 'commander'
 import { note, paint, print, printJson } from '../../cli/terminal/index.ts'
 import { type Context, GidType, getDeviceList, LinkLayer, nameOf, openDevice, PortState } from '../../index.ts'
-import { fullGidText, hexGuid, parseInteger, UsageError } from '../kit/index.ts'
+import { addSynonym, fullGidText, hexGuid, parseInteger, UsageError } from '../kit/index.ts'
 
 export function configure(command: Command): void {
   command
     .description('Show what adapters can do, as ibv_devinfo does.')
     .argument('[device]', 'name of an adapter (default: all)')
-    .option('-d, --ib-dev <dev>', 'the same, as ibv_devinfo takes it (default: all)')
+    .option('-d, --device <dev>', 'the same, as ibv_devinfo takes it (default: all)')
     .option('-i, --ib-port <port>', 'only this port (default: all)')
     .option('-l, --list', 'only the names')
     .option('-v, --verbose', 'all attributes, and the GID and P_Key tables')
     .option('--json', 'print one JSON document with all attributes')
     .addHelpText('after', examples)
-    .action((named: string | undefined, options: Options) => {
-      if (named !== undefined && options.ibDev !== undefined)
-        throw new UsageError('-d', 'names the adapter that the argument names already: give one of them')
-      const device = named ?? options.ibDev
-      if (options.list) {
-        listNames(options.json === true)
-        return
-      }
-      const infos = device === undefined ? inspectAll() : [inspect(device)]
-      checkPort(options.ibPort, infos)
-      if (options.json) printJson({ devices: infos }, plainJson)
-      else for (const info of infos) show(info, options.verbose === true)
-    })
+  addSynonym(command, '--ib-dev <dev>', 'device').action((named: string | undefined, options: Options) => {
+    if (named !== undefined && options.device !== undefined)
+      throw new UsageError('-d', 'names the adapter that the argument names already: give one of them')
+    const device = named ?? options.device
+    if (options.list) {
+      listNames(options.json === true)
+      return
+    }
+    const infos = device === undefined ? inspectAll() : [inspect(device)]
+    checkPort(options.ibPort, infos)
+    if (options.json) printJson({ devices: infos }, plainJson)
+    else for (const info of infos) show(info, options.verbose === true)
+  })
 }
 
 const examples = `
@@ -36,7 +36,7 @@ Examples:
   verbena devinfo -l                   only the names`
 
 interface Options {
-  ibDev?: string
+  device?: string
   ibPort?: string
   list?: boolean
   verbose?: boolean

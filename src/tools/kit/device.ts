@@ -1,5 +1,5 @@
 /** Which adapter a program of two processes uses. */
-import { type Context, type OpenOptions, openDevice, VerbsError } from '../../index.ts'
+import { type Context, getDeviceList, type OpenOptions, openDevice, VerbsError } from '../../index.ts'
 import { UsageError } from './usage.ts'
 
 /** The segment that two processes of one host meet in when neither names another. */
@@ -14,8 +14,23 @@ export function checkShared(flag: string, name: string | undefined): void {
     )
 }
 
-/** How the help says which adapter is the default. */
-export const meetingPlaceText: string = `$VERBENA_DEVICE, else ${meetingPlace}`
+/**
+ * Throws a UsageError if there is no adapter of this name. Whether one with an address or the name of a segment can be used
+ * is seen when it is opened.
+ */
+export function checkKnown(flag: string, name: string | undefined): void {
+  if (name === undefined || /^(shm|roce):./.test(name)) return
+  const known = getDeviceList().map((device) => device.name)
+  if (!known.includes(name)) throw new UsageError(flag, `'${name}' cannot be used: there are ${known.join(', ')}`)
+}
+
+/** The environment variable that names the adapter where no option does. */
+export const deviceVariable = 'VERBENA_DEVICE'
+
+/** What named the adapter, for an error message: `flag`, or the environment variable. */
+export function deviceFlag(name: string | undefined, flag: string): string {
+  return name !== undefined && name === process.env[deviceVariable] ? deviceVariable : flag
+}
 
 /**
  * Why two ends on these devices can never reach each other; undefined if they may. An adapter in shared memory reaches
@@ -32,11 +47,10 @@ function segmentOf(device: string): string | undefined {
   return /^shm(?::([^/]*)|\d)/.exec(device)?.[0]
 }
 
-/** Opens the adapter that `-d` names; without a name that of VERBENA_DEVICE, or of the segment where processes meet. */
+/** Opens the adapter that `-d` or VERBENA_DEVICE names; without a name that of the segment where processes meet. */
 export function openNamed(name: string | undefined, options: OpenOptions = {}): Context {
-  const ofEnvironment = process.env.VERBENA_DEVICE
-  const asked = name ?? (ofEnvironment || meetingPlace)
-  const flag = name === undefined && ofEnvironment ? 'VERBENA_DEVICE' : '-d'
+  const asked = name || meetingPlace
+  const flag = deviceFlag(name, '-d')
   checkShared(flag, asked)
   try {
     return openDevice(asked, options)

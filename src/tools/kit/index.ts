@@ -10,13 +10,25 @@ export {
   type PortAddress,
 } from './address.ts'
 export { openInBrowser, wantsBrowser } from './browser.ts'
+export {
+  addCommonOptions,
+  addDeviceOption,
+  addGidOption,
+  addRunOptions,
+  addSynonym,
+  type CommonOptions,
+  choiceOption,
+  commonSettings,
+  parseGidIndex,
+  type RunOptions,
+  runSettings,
+} from './common-options.ts'
 export { pinApart, unpin } from './cores.ts'
-export { apart, checkShared, meetingPlace, meetingPlaceText, openNamed } from './device.ts'
+export { apart, checkShared, deviceFlag, deviceVariable, meetingPlace, openNamed } from './device.ts'
 export { fullGidText, hexGuid } from './hex.ts'
 export { hostAddress } from './host-address.ts'
 export { integer, oneOf, parseInteger, parseNumber } from './option.ts'
 export { type Handlers, notify, Peer, PeerError, serve } from './peer.ts'
 export { Peers } from './peers.ts'
-export { addCommonOptions, type CommonOptions, commonSettings } from './rdma-options.ts'
 export { UsageError } from './usage.ts'
 export { connectTo, defaultPort, EndError, type EndErrorCode, listenOnce, quoted, Wire } from './wire.ts'

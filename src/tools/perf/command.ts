@@ -10,7 +10,20 @@ import {
   printJson,
   version,
 } from '../../cli/terminal/index.ts'
-import { defaultPort, meetingPlaceText, oneOf, parseInteger, parseNumber, UsageError } from '../kit/index.ts'
+import {
+  addDeviceOption,
+  addGidOption,
+  addRunOptions,
+  defaultPort,
+  meetingPlace,
+  oneOf,
+  parseGidIndex,
+  parseInteger,
+  parseNumber,
+  type RunOptions,
+  runSettings,
+  UsageError,
+} from '../kit/index.ts'
 import { brokenLimits, type Limits, parseLatencyLimits } from './limits.ts'
 import { type Measured, type PerfResults, runPerf } from './session.ts'
 import {
@@ -29,8 +42,8 @@ import {
 } from './settings.ts'
 import { banner, heading, rows, title } from './table.ts'
 
-interface Options {
-  ibDev?: string
+interface Options extends RunOptions {
+  device?: string
   ibPort?: string
   gidIndex?: string
   port?: string
@@ -58,11 +71,8 @@ interface Options {
   report_gbits?: boolean
   limit_bw?: string
   limit_msgrate?: string
-  limit?: string[]
-  limit_lost?: string
-  wait?: string
-  timeout?: string
-  json?: boolean
+  limitLatency?: string[]
+  limitLost?: string
   rdma_cm?: boolean
   comm_rdma_cm?: boolean
 }
@@ -76,7 +86,7 @@ Examples:
   verbena perf send_lat -d shm:lab localhost           and its client: half a round trip of SENDs
   verbena perf write_bw -a --report_gbits localhost    all sizes from 2 bytes to 8 MiB
   verbena perf send_lat --rate 50000 -D 10 localhost   latency under a load of 50,000 messages a second
-  verbena perf read_lat --limit p99=20,max=500 --json localhost
+  verbena perf read_lat --limit-latency p99=20,max=500 --json localhost
                                                        exit code 1 if a percentile is above its limit`
 
 export function configure(command: Command): void {
@@ -84,6 +94,11 @@ export function configure(command: Command): void {
     .description('Measure bandwidth and latency between two processes, with the options and columns of perftest.')
     .addHelpText('after', overview)
   for (const test of perfTests) configureTest(test, command.command(test).summary(summaryOf(test)).exitOverride())
+}
+
+/** One test as a command of its own. */
+export function perfCommand(test: PerfTest): { configure(command: Command): void } {
+  return { configure: (command) => configureTest(test, command) }
 }
 
 function summaryOf(test: PerfTest): string {
@@ -105,10 +120,10 @@ function configureTest(test: PerfTest, command: Command): void {
   command
     .description(`${title(test)}: ${summaryOf(test)}.`)
     .argument('[host]', 'the server; without it this is the server')
-    .option('-d, --ib-dev <dev>', `adapter (default: ${meetingPlaceText})`)
     .option('-i, --ib-port <port>', 'port of the adapter (default: 1)')
-    .option('-x, --gid-index <index>', 'GID of the port (default: none on InfiniBand, on Ethernet one that fits)')
     .option('-p, --port <port>', `TCP port (default: ${defaultPort})`)
+  addDeviceOption(command, { fallback: meetingPlace })
+  addGidOption(command, '-x')
   if (verb !== 'atomic')
     command
       .option('-s, --size <bytes>', `size of messages (default: ${latency ? 2 : 65536})`)
@@ -151,11 +166,11 @@ function configureTest(test: PerfTest, command: Command): void {
     command
       .option('-y, --limit_msgrate <value>', 'fail below this rate, Mpps')
       .option(
-        '--limit <name=usec,…>',
+        '--limit-latency <name=usec,…>',
         'fail above: min, avg, stdev, max, p10 to p99.999',
         (text: string, before: string[] = []) => [...before, text],
       )
-      .option('--limit_lost <number>', 'fail if more messages are lost (UC, UD)')
+      .option('--limit-lost <number>', 'fail if more messages are lost (UC, UD)')
   command
     .option(
       '--rate <messages/s>',
@@ -166,11 +181,9 @@ function configureTest(test: PerfTest, command: Command): void {
     .option('-S, --sl <level>', 'service level (default: 0)')
     .option('-u, --qp-timeout <exponent>', 'ACK timeout of 4.096 µs · 2^exponent (default: 14)')
     .option('-F, --CPU-freq', 'accepted as by perftest; the CPU frequency is not looked at')
-    .option('--wait <seconds>', 'client: try so long to connect while nobody listens (default: 0)')
-    .option('--timeout <seconds>', 'give up when nothing comes for so long; 0 waits for ever (default: 10)')
-    .option('--json', 'print one JSON document and nothing else')
     .option('-R, --rdma_cm', 'let the RDMA CM connect the queue pairs')
     .addOption(new Option('-z, --comm_rdma_cm').hideHelp())
+  addRunOptions(command)
     .addHelpText('after', explanation(test))
     .action(async (host: string | undefined, options: Options) => {
       endWith(await measure(test, host, options))
@@ -200,7 +213,7 @@ Examples:
   verbena perf ${test} -d shm:lab                     the server,
   verbena perf ${test} -d shm:lab localhost           and its client
   verbena perf ${test} --rate 10000 -D 5 localhost    under an open-loop load
-  verbena perf ${test} --limit p99=20,max=500 localhost`
+  verbena perf ${test} --limit-latency p99=20,max=500 localhost`
 }
 
 interface Parsed {
@@ -279,20 +292,19 @@ function parse(test: PerfTest, host: string | undefined, options: Options): Pars
   const end: EndSettings = {
     ...(host === undefined ? {} : { host }),
     port: integer('-p', options.port, defaultPort, 1, 65535),
-    ...(options.ibDev === undefined ? {} : { device: options.ibDev }),
+    ...(options.device ? { device: options.device } : {}),
     ibPort: integer('-i', options.ibPort, 1, 1, 255),
-    gidIndex: options.gidIndex === '-1' ? -1 : integer('-x', options.gidIndex, -1, 0, 65535),
+    gidIndex: parseGidIndex('-x', options.gidIndex),
     sl: integer('-S', options.sl, 0, 0, 15),
-    waitMs: parseNumber('--wait', options.wait, 0, 0, 86_400) * 1000,
-    stallMs: parseNumber('--timeout', options.timeout, 10, 0, 86_400) * 1000,
+    ...runSettings(options),
   }
   const gbits = options.report_gbits === true
-  const limits: Limits = { latency: parseLatencyLimits(options.limit ?? []) }
+  const limits: Limits = { latency: parseLatencyLimits(options.limitLatency ?? []) }
   if (options.limit_bw !== undefined)
     limits.bandwidth = parseNumber('-w', options.limit_bw, 1, 0, 1e9) * (gbits ? 1e9 / 8 : 2 ** 20)
   if (options.limit_msgrate !== undefined)
     limits.messageRate = parseNumber('-y', options.limit_msgrate, 1, 0, 1e6) * 1e6
-  if (options.limit_lost !== undefined) limits.lost = integer('--limit_lost', options.limit_lost, 0, 0, 2 ** 40)
+  if (options.limitLost !== undefined) limits.lost = integer('--limit-lost', options.limitLost, 0, 0, 2 ** 40)
   return { settings, given, end, limits, gbits }
 }
 

@@ -1,1 +1,3 @@
-export { configure } from './command.ts'
+/** Bandwidth and latency between two processes, with perftest's options and columns: `verbena perf`. */
+export { configure, perfCommand } from './command.ts'
+export type { PerfTest } from './settings.ts'

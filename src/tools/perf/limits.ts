@@ -25,8 +25,8 @@ export function parseLatencyLimits(texts: readonly string[]): Record<string, num
     const usec = value !== undefined && /^\d*\.?\d+$/.test(value) ? Number(value) : Number.NaN
     if (!latencyNames.includes(name!) || !(usec >= 0) || rest !== undefined)
       throw new UsageError(
-        '--limit',
-        `'${part}' is not valid. Expected NAME=MICROSECONDS with a name of ${latencyNames.join(', ')}, for example: --limit p99=10,max=1000`,
+        '--limit-latency',
+        `'${part}' is not valid. Expected NAME=MICROSECONDS with a name of ${latencyNames.join(', ')}, for example: --limit-latency p99=10,max=1000`,
       )
     limits[name!] = usec * 1000
   }

@@ -2,7 +2,20 @@
 import { type Command, Option } from 'commander'
 import { endWith, exitCodes, note, print, printJson } from '../../cli/terminal/index.ts'
 import { PathMtus } from '../../index.ts'
-import { defaultPort, EndError, meetingPlaceText, parseInteger, parseNumber, UsageError } from '../kit/index.ts'
+import {
+  addDeviceOption,
+  addGidOption,
+  addRunOptions,
+  addSynonym,
+  defaultPort,
+  EndError,
+  meetingPlace,
+  parseGidIndex,
+  parseInteger,
+  type RunOptions,
+  runSettings,
+  UsageError,
+} from '../kit/index.ts'
 import { runPingPong, type Shown } from './run.ts'
 import { defaultSize, type Kind, type PingPongSettings } from './settings.ts'
 
@@ -28,9 +41,9 @@ Examples:
   verbena ${kind}_pingpong -d roce:10.77.0.1 -n 300 10.77.0.2  against a machine with ibv_${kind}_pingpong -g 1 -n 300
   verbena ${kind}_pingpong -e --json localhost                 sleep instead of polling; one JSON document`
 
-interface Options {
+interface Options extends RunOptions {
   port?: string
-  ibDev?: string
+  device?: string
   ibPort?: string
   size?: string
   mtu?: string
@@ -38,12 +51,9 @@ interface Options {
   iters?: string
   sl?: string
   events?: boolean
-  gidIdx?: string
+  gidIndex?: string
   chk?: boolean
   numQp?: string
-  wait?: string
-  timeout?: string
-  json?: boolean
 }
 
 /** Options of the originals that ask for what no adapter here has. */
@@ -69,9 +79,9 @@ function configure(kind: Kind, command: Command): void {
     .description(`${titles[kind]}, as ibv_${kind}_pingpong does it.`)
     .argument('[host]', 'the server; without it this is the server')
     .option('-p, --port <port>', `TCP port to listen on or connect to (default: ${defaultPort})`)
-    .option('-d, --ib-dev <dev>', `adapter (default: ${meetingPlaceText})`)
     .option('-i, --ib-port <port>', 'port of the adapter (default: 1)')
     .option('-s, --size <bytes>', `size of each message (default: ${defaultSize[kind]})`)
+  addDeviceOption(command, { fallback: meetingPlace })
   if (kind !== 'ud') command.option('-m, --mtu <bytes>', 'path MTU (default: 1024)')
   if (kind === 'srq') command.option('-q, --num-qp <number>', 'queue pairs, at most 255 (default: 16)')
   command
@@ -79,11 +89,9 @@ function configure(kind: Kind, command: Command): void {
     .option('-n, --iters <number>', 'exchanges (default: 1000)')
     .option('-l, --sl <level>', 'service level (default: 0)')
     .option('-e, --events', 'sleep until a completion makes an event (default: poll)')
-    .option('-g, --gid-idx <index>', 'GID of the port (default: -1: none on InfiniBand, on Ethernet one that fits)')
     .option('-c, --chk', 'check what arrived; exit code 1 if it is wrong')
-    .option('--wait <seconds>', 'client: try so long to connect while nobody listens (default: 0)')
-    .option('--timeout <seconds>', 'give up when nothing comes for so long; 0 waits for ever (default: 10)')
-    .option('--json', 'print one JSON document and nothing else')
+  addSynonym(addGidOption(command, '-g'), '--gid-idx <index>', 'gid-index')
+  addRunOptions(command)
   for (const [flags] of refused[kind] ?? []) command.addOption(new Option(flags).hideHelp())
   command.addHelpText('after', examples(kind)).action(async (host: string | undefined, options: Options) => {
     const settings = settingsOf(kind, host, options)
@@ -109,7 +117,7 @@ function settingsOf(kind: Kind, host: string | undefined, options: Options): Pin
     kind,
     ...(host === undefined ? {} : { host }),
     port: integer('-p', options.port, defaultPort, 1, 65535),
-    ...(options.ibDev === undefined ? {} : { device: options.ibDev }),
+    ...(options.device ? { device: options.device } : {}),
     ibPort: integer('-i', options.ibPort, 1, 1, 255),
     size: integer('-s', options.size, defaultSize[kind], 1, 0x40000000),
     mtu: pathMtu,
@@ -117,11 +125,10 @@ function settingsOf(kind: Kind, host: string | undefined, options: Options): Pin
     iters: integer('-n', options.iters, 1000, 1, 0x7fffffff),
     sl: integer('-l', options.sl, 0, 0, 15),
     events: options.events === true,
-    gidIndex: options.gidIdx === '-1' ? -1 : integer('-g', options.gidIdx, -1, 0, 65535),
+    gidIndex: parseGidIndex('-g', options.gidIndex),
     check: options.chk === true,
     qps,
-    waitMs: parseNumber('--wait', options.wait, 0, 0, 86400) * 1000,
-    stallMs: parseNumber('--timeout', options.timeout, 10, 0, 86400) * 1000,
+    ...runSettings(options),
   }
 }
 

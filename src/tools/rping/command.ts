@@ -47,7 +47,8 @@ export function configure(command: Command): void {
     .option('-d', 'show what happens underneath')
     .option('-P', 'server: go on for other clients, also several at a time, until Ctrl-C')
     .option('-q', 'make and move the queue pair in the program instead of in the RDMA CM')
-  addCommonOptions(command)
+  // -d is the original's for debugging.
+  addCommonOptions(command, { short: false })
     .addHelpText('after', examples)
     .action(async (options: Options) => {
       endWith(await runTool(options.json === true, (run) => runRping(settingsOf(options), run)))

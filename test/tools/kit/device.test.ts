@@ -1,18 +1,57 @@
 /** Which adapter a program of two processes takes, and whether two of them can meet. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { apart, openNamed } from '../../../src/tools/kit/index.ts'
+import { apart } from '../../../src/tools/kit/index.ts'
+import { verbena } from '../../cli/in-process.ts'
 
 afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-describe('the adapter', () => {
-  it('is that of the option, else that of the environment', () => {
+describe.each([
+  ['perf send_lat'],
+  ['perf write_bw'],
+  ['rc_pingpong'],
+  ['srq_pingpong'],
+  ['rping -s'],
+  ['ucmatose'],
+  ['udaddy'],
+  ['mckey -m 239.1.2.3'],
+  ['cmtime'],
+  ['rstream'],
+  ['riostream'],
+  ['rcopy'],
+  ['udpong'],
+  ['bench latency'],
+  ['bench throughput'],
+  ['bench rsocket'],
+])('verbena %s', (words) => {
+  const command = words.split(' ')
+  const short = command[0] === 'rping' ? [] : ['-d']
+
+  it.each([...short, '--device', '--ib-dev'])('takes the adapter that %s names', async (flag) => {
+    vi.stubEnv('VERBENA_DEVICE', 'mlx5_98')
+    const { code, stderr } = await verbena(...command, flag, 'mlx5_99')
+    expect(stderr).toMatch(/'mlx5_99'/)
+    expect(stderr).not.toContain('mlx5_98')
+    expect(code).toBe(2)
+  })
+
+  it('takes that of VERBENA_DEVICE where no option names one', async () => {
+    vi.stubEnv('VERBENA_DEVICE', 'mlx5_98')
+    const { code, stderr } = await verbena(...command)
+    expect(stderr).toMatch(/'mlx5_98'/)
+    expect(code).toBe(2)
+  })
+})
+
+describe('an adapter that no other process can reach', () => {
+  it.each(['perf send_lat', 'rc_pingpong', 'ucmatose', 'rstream'])('is refused: %s', async (words) => {
     vi.stubEnv('VERBENA_DEVICE', 'shm1')
-    expect(() => openNamed('shm0')).toThrow(/^-d: shm0 lives within one process/)
-    expect(() => openNamed(undefined)).toThrow(/^VERBENA_DEVICE: shm1 lives within one process/)
-    vi.stubEnv('VERBENA_DEVICE', 'mlx5_99')
-    expect(() => openNamed(undefined)).toThrow(/^VERBENA_DEVICE: 'mlx5_99' cannot be used/)
+    const option = await verbena(...words.split(' '), '--device', 'shm0')
+    expect(option.stderr).toMatch(/^verbena: (-d|--device): shm0 lives within one process/)
+    const environment = await verbena(...words.split(' '))
+    expect(environment.stderr).toMatch(/^verbena: VERBENA_DEVICE: shm1 lives within one process/)
+    expect([option.code, environment.code]).toEqual([2, 2])
   })
 })
 

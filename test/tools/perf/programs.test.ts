@@ -139,7 +139,7 @@ describe.skipIf(!canShare)('two processes', { timeout: 120_000 }, () => {
     const { client, server } = await runEnds(
       ['perf', 'read_lat'],
       [],
-      [...few, '--limit', 'p99=0.000001,max=1e3'.replace('1e3', '100000000')],
+      [...few, '--limit-latency', 'p99=0.000001,max=1e3'.replace('1e3', '100000000')],
     )
     expect(client.stderr).toMatch(
       /^verbena: limit: p99 with 2 bytes is [\d.]+ usec, above the limit of 0\.000001 usec\n$/,
@@ -242,7 +242,7 @@ describe('what cannot be', { timeout: 60_000 }, () => {
     [['send_lat', '-f', '1'], /-f: is the margin of a test that time ends/],
     [['send_lat', '-D', '1', '-f', '0.5'], /-f: two margins of 0\.5 s leave nothing/],
     [['send_lat', '-m', '1000'], /-m: 1000 is no MTU/],
-    [['send_lat', '--limit', 'p98=1'], /--limit: 'p98=1' is not valid/],
+    [['send_lat', '--limit-latency', 'p98=1'], /--limit-latency: 'p98=1' is not valid/],
     [['send_lat', '-d', 'shm1'], /-d: shm1 lives within one process/],
     [['send_lat', '-x', '7'], /^verbena: -x: shm:verbena has one GID, 0 /],
     [['send_lat', '-D', '0'], /-D: '0' is not valid\. Expected a number from 0\.1 to 86400, for example: -D 0\.1$/m],

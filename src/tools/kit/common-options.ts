@@ -1,0 +1,101 @@
+/**
+ * The options that mean the same wherever they are: which adapter, which GID, how long to wait, JSON. The letters are those
+ * of the original program.
+ */
+import { type Command, Option } from 'commander'
+import { checkKnown, checkShared, deviceFlag, deviceVariable } from './device.ts'
+import { oneOf, parseInteger, parseNumber } from './option.ts'
+import { UsageError } from './usage.ts'
+
+/** An option whose value is one of `names`, in any case of letters. */
+export function choiceOption(flags: string, description: string, names: readonly string[]): Option {
+  const flag = flags.split(/[ ,]/)[0]!
+  return new Option(flags, description).choices(names).argParser((text) => {
+    const found = oneOf(...names)(text)
+    if (found === undefined)
+      throw new UsageError(
+        flag,
+        `'${text}' is not valid. Expected ${names.join(', ')}, for example: ${flag} ${names[0]}`,
+      )
+    return found
+  })
+}
+
+/** Another spelling of an option that `command` has, which help does not show. */
+export function addSynonym(command: Command, flags: string, of: string): Command {
+  const meant = command.options.find((option) => option.long === `--${of}`)!
+  const name = meant.attributeName()
+  const synonym = new Option(flags, `the same as --${of}`).hideHelp()
+  return command.addOption(synonym).on(`option:${synonym.name()}`, (text: string) => {
+    const value = meant.parseArg?.(text, command.getOptionValue(name)) ?? text
+    command.setOptionValueWithSource(name, value, 'cli')
+  })
+}
+
+export interface DeviceOptions {
+  /** With `-d`. */
+  short?: boolean
+  /** What counts if neither the option nor VERBENA_DEVICE says anything. */
+  fallback?: string
+}
+
+/** `--device`, and `-d` and `--ib-dev` as perftest and rdma-core's ping-pongs spell it. */
+export function addDeviceOption(command: Command, { short = true, fallback = 'roce' }: DeviceOptions = {}): Command {
+  const text = `adapter: roce, roce:ADDRESS, shm:NAME (default: ${fallback})`
+  const option = new Option(`${short ? '-d, ' : ''}--device <dev>`, text).env(deviceVariable)
+  return addSynonym(command.addOption(option), '--ib-dev <dev>', 'device')
+}
+
+/** Which GID: −1 leaves the choice to the program. `letter` is the original's. */
+export function addGidOption(command: Command, letter: string): Command {
+  return command.option(
+    `${letter}, --gid-index <index>`,
+    'GID of the port (default: -1, none on InfiniBand and the best fit on Ethernet)',
+  )
+}
+
+export function parseGidIndex(letter: string, text: string | undefined): number {
+  return text === '-1' ? -1 : parseInteger(letter, text, -1, 0, 65535)
+}
+
+export interface RunOptions {
+  wait?: string
+  timeout?: string
+  json?: boolean
+}
+
+/** How long the ends of a run wait for each other. */
+export function addRunOptions(command: Command): Command {
+  return command
+    .option('--wait <seconds>', 'client: keep trying to connect for so long while nobody listens (default: 0)')
+    .option('--timeout <seconds>', 'give up when nothing arrives for so long; 0 waits for ever (default: 60)')
+    .option('--json', 'print one JSON document and nothing else')
+}
+
+export function runSettings({ wait, timeout }: RunOptions): { waitMs: number; stallMs: number } {
+  return {
+    waitMs: parseNumber('--wait', wait, 0, 0, 86_400) * 1000,
+    stallMs: parseNumber('--timeout', timeout, 60, 0, 86_400) * 1000,
+  }
+}
+
+/** Of the programs on the RDMA CM and on rsockets. */
+export interface CommonOptions extends RunOptions {
+  device?: string
+}
+
+export function addCommonOptions(command: Command, options?: DeviceOptions): Command {
+  return addRunOptions(addDeviceOption(command, options))
+}
+
+export function commonSettings(options: CommonOptions): {
+  device: string | undefined
+  waitMs: number
+  stallMs: number
+} {
+  const device = options.device || undefined
+  const flag = deviceFlag(device, '--device')
+  checkShared(flag, device)
+  checkKnown(flag, device)
+  return { device, ...runSettings(options) }
+}
