@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'uc_pingpong' 'ud_pingpong' 'srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -21,9 +21,13 @@ complete -c verbena -f -n '__verbena_at' -a report -d 'make a report from saved 
 complete -c verbena -f -n '__verbena_at' -a trace -d 'look at captures of RDMA traffic: check, show, info, convert'
 complete -c verbena -f -n '__verbena_at' -a perf -d 'perftest: bandwidth and latency between two processes'
 complete -c verbena -f -n '__verbena_at' -a rc_pingpong -d 'ibv_rc_pingpong: messages to and fro, RC'
+complete -c verbena -f -n '__verbena_at' -a ibv_rc_pingpong -d 'ibv_rc_pingpong: messages to and fro, RC'
 complete -c verbena -f -n '__verbena_at' -a uc_pingpong -d 'ibv_uc_pingpong: the same, UC'
+complete -c verbena -f -n '__verbena_at' -a ibv_uc_pingpong -d 'ibv_uc_pingpong: the same, UC'
 complete -c verbena -f -n '__verbena_at' -a ud_pingpong -d 'ibv_ud_pingpong: the same, UD'
+complete -c verbena -f -n '__verbena_at' -a ibv_ud_pingpong -d 'ibv_ud_pingpong: the same, UD'
 complete -c verbena -f -n '__verbena_at' -a srq_pingpong -d 'ibv_srq_pingpong: many RC queue pairs, one receive queue'
+complete -c verbena -f -n '__verbena_at' -a ibv_srq_pingpong -d 'ibv_srq_pingpong: many RC queue pairs, one receive queue'
 complete -c verbena -f -n '__verbena_at' -a rping -d 'rping: RDMA READ and WRITE to and fro, RDMA CM'
 complete -c verbena -f -n '__verbena_at' -a ucmatose -d 'ucmatose: messages on RC connections, RDMA CM'
 complete -c verbena -f -n '__verbena_at' -a udaddy -d 'udaddy: datagrams, RDMA CM'
@@ -34,7 +38,9 @@ complete -c verbena -f -n '__verbena_at' -a riostream -d 'riostream: writes into
 complete -c verbena -f -n '__verbena_at' -a rcopy -d 'rcopy: files over rsockets'
 complete -c verbena -f -n '__verbena_at' -a udpong -d 'udpong: datagrams over rsockets, or kernel UDP'
 complete -c verbena -f -n '__verbena_at' -a devices -d 'list the adapters of this host'
+complete -c verbena -f -n '__verbena_at' -a ibv_devices -d 'list the adapters of this host'
 complete -c verbena -f -n '__verbena_at' -a devinfo -d 'show what an adapter can do'
+complete -c verbena -f -n '__verbena_at' -a ibv_devinfo -d 'show what an adapter can do'
 complete -c verbena -f -n '__verbena_at' -a completion -d 'print the completion script of bash, zsh or fish'
 complete -c verbena -n '__verbena_at' -s V -l version -d 'print the version'
 complete -c verbena -n '__verbena_at' -s h -l help -d 'print help'
@@ -48,7 +54,7 @@ complete -c verbena -f -n '__verbena_at bench' -a latency -d 'one-way latency of
 complete -c verbena -f -n '__verbena_at bench' -a throughput -d 'messages and bytes per second of the tutorial’s techniques'
 complete -c verbena -f -n '__verbena_at bench' -a rsocket -d 'rsockets beside TCP of the kernel: TCP_RR and TCP_STREAM'
 complete -c verbena -n '__verbena_at bench' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at bench latency' -l device -d 'sending and receiving adapter; a single one is paired with its neighbour' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at bench latency' -s d -l device -d 'sending and receiving adapter; a single one is paired with its neighbour' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at bench latency' -l service -d 'service type: RC, UC, UD' -r -f -a 'RC UC UD'
 complete -c verbena -n '__verbena_at bench latency' -l op -d 'operation: send-imm, write-imm (UD has only send-imm)' -r -f -a 'send-imm write-imm'
 complete -c verbena -n '__verbena_at bench latency' -l size -d 'message size: 8, 16, 32, … 32768 (UD up to the MTU)' -r
@@ -67,7 +73,7 @@ complete -c verbena -n '__verbena_at bench latency' -l warmup -d 'messages befor
 complete -c verbena -n '__verbena_at bench latency' -l out -d 'where results are kept' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at bench latency' -l json -d 'print one JSON document on stdout and nothing else'
 complete -c verbena -n '__verbena_at bench latency' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at bench throughput' -l device -d 'client\'s and server\'s adapter; a single one is paired with its neighbour' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at bench throughput' -s d -l device -d 'client\'s and server\'s adapter; a single one is paired with its neighbour' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at bench throughput' -l technique -d 'technique: send-recv, write, write-unsignaled, write-inline, write-batch, srq, write-imm' -r -f -a 'send-recv write write-unsignaled write-inline write-batch srq write-imm'
 complete -c verbena -n '__verbena_at bench throughput' -l service -d 'service type: RC, UC, UD (UD has only send-recv)' -r -f -a 'RC UC UD'
 complete -c verbena -n '__verbena_at bench throughput' -l concurrent -d 'messages under way: 1 to 4096' -r
@@ -86,7 +92,7 @@ complete -c verbena -n '__verbena_at bench throughput' -l json -d 'print one JSO
 complete -c verbena -n '__verbena_at bench throughput' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at bench rsocket' -l test -d 'test: rr (TCP_RR), stream (TCP_STREAM)' -r -f -a 'rr stream'
 complete -c verbena -n '__verbena_at bench rsocket' -l transport -d 'what the sockets are: rsocket, tcp (of the kernel, on loopback)' -r -f -a 'rsocket tcp'
-complete -c verbena -n '__verbena_at bench rsocket' -l device -d 'rsockets: the client\'s and the server\'s adapter; a single one is paired with its neighbour' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at bench rsocket' -s d -l device -d 'rsockets: the client\'s and the server\'s adapter; a single one is paired with its neighbour' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at bench rsocket' -l size -d 'message size: 1 to 16777216' -r
 complete -c verbena -n '__verbena_at bench rsocket' -l poll -d 'waiting: event (sleep, as netperf and librdmacm do) or busy (poll without end)' -r -f -a 'busy event'
 complete -c verbena -n '__verbena_at bench rsocket' -l buffer -d 'send and receive buffer of both kinds of sockets; 0 leaves each its own' -r
@@ -152,10 +158,10 @@ complete -c verbena -f -n '__verbena_at perf' -a read_bw -d 'bandwidth and messa
 complete -c verbena -f -n '__verbena_at perf' -a atomic_lat -d 'time to completion of atomics'
 complete -c verbena -f -n '__verbena_at perf' -a atomic_bw -d 'bandwidth and message rate of atomics'
 complete -c verbena -n '__verbena_at perf' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at perf send_lat' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at perf send_lat' -s i -l ib-port -d 'port of the adapter' -r
-complete -c verbena -n '__verbena_at perf send_lat' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at perf send_lat' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at perf send_lat' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at perf send_lat' -s s -l size -d 'size of messages' -r
 complete -c verbena -n '__verbena_at perf send_lat' -s a -l all -d 'sizes 2, 4, … 2^23'
 complete -c verbena -n '__verbena_at perf send_lat' -s n -l iters -d 'messages' -r
@@ -169,21 +175,21 @@ complete -c verbena -n '__verbena_at perf send_lat' -s m -l mtu -d 'path MTU' -r
 complete -c verbena -n '__verbena_at perf send_lat' -s I -l inline_size -d 'largest message that is inline' -r
 complete -c verbena -n '__verbena_at perf send_lat' -s e -l events -d 'sleep until a completion makes an event'
 complete -c verbena -n '__verbena_at perf send_lat' -s y -l limit_msgrate -d 'fail below this rate, Mpps' -r
-complete -c verbena -n '__verbena_at perf send_lat' -l limit -d 'fail above: min, avg, stdev, max, p10 to p99.999' -r
-complete -c verbena -n '__verbena_at perf send_lat' -l limit_lost -d 'fail if more messages are lost (UC, UD)' -r
+complete -c verbena -n '__verbena_at perf send_lat' -l limit-latency -d 'fail above: min, avg, stdev, max, p10 to p99.999' -r
+complete -c verbena -n '__verbena_at perf send_lat' -l limit-lost -d 'fail if more messages are lost (UC, UD)' -r
 complete -c verbena -n '__verbena_at perf send_lat' -l rate -d 'open loop: send at this rate, and count latency from the intended send time' -r
 complete -c verbena -n '__verbena_at perf send_lat' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf send_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
 complete -c verbena -n '__verbena_at perf send_lat' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
-complete -c verbena -n '__verbena_at perf send_lat' -l wait -d 'client: try so long to connect while nobody listens' -r
-complete -c verbena -n '__verbena_at perf send_lat' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
-complete -c verbena -n '__verbena_at perf send_lat' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf send_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf send_lat' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at perf send_lat' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf send_lat' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf send_lat' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at perf send_bw' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at perf send_bw' -s i -l ib-port -d 'port of the adapter' -r
-complete -c verbena -n '__verbena_at perf send_bw' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at perf send_bw' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at perf send_bw' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at perf send_bw' -s s -l size -d 'size of messages' -r
 complete -c verbena -n '__verbena_at perf send_bw' -s a -l all -d 'sizes 2, 4, … 2^23'
 complete -c verbena -n '__verbena_at perf send_bw' -s n -l iters -d 'messages of each queue pair' -r
@@ -207,15 +213,15 @@ complete -c verbena -n '__verbena_at perf send_bw' -l rate -d 'each sender sends
 complete -c verbena -n '__verbena_at perf send_bw' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf send_bw' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
 complete -c verbena -n '__verbena_at perf send_bw' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
-complete -c verbena -n '__verbena_at perf send_bw' -l wait -d 'client: try so long to connect while nobody listens' -r
-complete -c verbena -n '__verbena_at perf send_bw' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
-complete -c verbena -n '__verbena_at perf send_bw' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf send_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf send_bw' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at perf send_bw' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf send_bw' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf send_bw' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at perf write_lat' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at perf write_lat' -s i -l ib-port -d 'port of the adapter' -r
-complete -c verbena -n '__verbena_at perf write_lat' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at perf write_lat' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at perf write_lat' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at perf write_lat' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at perf write_lat' -s s -l size -d 'size of messages' -r
 complete -c verbena -n '__verbena_at perf write_lat' -s a -l all -d 'sizes 2, 4, … 2^23'
 complete -c verbena -n '__verbena_at perf write_lat' -s n -l iters -d 'messages' -r
@@ -227,21 +233,21 @@ complete -c verbena -n '__verbena_at perf write_lat' -s c -l connection -d 'RC o
 complete -c verbena -n '__verbena_at perf write_lat' -s m -l mtu -d 'path MTU' -r
 complete -c verbena -n '__verbena_at perf write_lat' -s I -l inline_size -d 'largest message that is inline' -r
 complete -c verbena -n '__verbena_at perf write_lat' -s y -l limit_msgrate -d 'fail below this rate, Mpps' -r
-complete -c verbena -n '__verbena_at perf write_lat' -l limit -d 'fail above: min, avg, stdev, max, p10 to p99.999' -r
-complete -c verbena -n '__verbena_at perf write_lat' -l limit_lost -d 'fail if more messages are lost (UC, UD)' -r
+complete -c verbena -n '__verbena_at perf write_lat' -l limit-latency -d 'fail above: min, avg, stdev, max, p10 to p99.999' -r
+complete -c verbena -n '__verbena_at perf write_lat' -l limit-lost -d 'fail if more messages are lost (UC, UD)' -r
 complete -c verbena -n '__verbena_at perf write_lat' -l rate -d 'open loop: send at this rate, and count latency from the intended send time' -r
 complete -c verbena -n '__verbena_at perf write_lat' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf write_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
 complete -c verbena -n '__verbena_at perf write_lat' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
-complete -c verbena -n '__verbena_at perf write_lat' -l wait -d 'client: try so long to connect while nobody listens' -r
-complete -c verbena -n '__verbena_at perf write_lat' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
-complete -c verbena -n '__verbena_at perf write_lat' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf write_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf write_lat' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at perf write_lat' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf write_lat' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf write_lat' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at perf write_bw' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at perf write_bw' -s i -l ib-port -d 'port of the adapter' -r
-complete -c verbena -n '__verbena_at perf write_bw' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at perf write_bw' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at perf write_bw' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at perf write_bw' -s s -l size -d 'size of messages' -r
 complete -c verbena -n '__verbena_at perf write_bw' -s a -l all -d 'sizes 2, 4, … 2^23'
 complete -c verbena -n '__verbena_at perf write_bw' -s n -l iters -d 'messages of each queue pair' -r
@@ -264,15 +270,15 @@ complete -c verbena -n '__verbena_at perf write_bw' -l rate -d 'each sender send
 complete -c verbena -n '__verbena_at perf write_bw' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf write_bw' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
 complete -c verbena -n '__verbena_at perf write_bw' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
-complete -c verbena -n '__verbena_at perf write_bw' -l wait -d 'client: try so long to connect while nobody listens' -r
-complete -c verbena -n '__verbena_at perf write_bw' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
-complete -c verbena -n '__verbena_at perf write_bw' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf write_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf write_bw' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at perf write_bw' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf write_bw' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf write_bw' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at perf read_lat' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at perf read_lat' -s i -l ib-port -d 'port of the adapter' -r
-complete -c verbena -n '__verbena_at perf read_lat' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at perf read_lat' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at perf read_lat' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at perf read_lat' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at perf read_lat' -s s -l size -d 'size of messages' -r
 complete -c verbena -n '__verbena_at perf read_lat' -s a -l all -d 'sizes 2, 4, … 2^23'
 complete -c verbena -n '__verbena_at perf read_lat' -s n -l iters -d 'messages' -r
@@ -285,21 +291,21 @@ complete -c verbena -n '__verbena_at perf read_lat' -s m -l mtu -d 'path MTU' -r
 complete -c verbena -n '__verbena_at perf read_lat' -s o -l outs -d 'outstanding requests' -r
 complete -c verbena -n '__verbena_at perf read_lat' -s e -l events -d 'sleep until a completion makes an event'
 complete -c verbena -n '__verbena_at perf read_lat' -s y -l limit_msgrate -d 'fail below this rate, Mpps' -r
-complete -c verbena -n '__verbena_at perf read_lat' -l limit -d 'fail above: min, avg, stdev, max, p10 to p99.999' -r
-complete -c verbena -n '__verbena_at perf read_lat' -l limit_lost -d 'fail if more messages are lost (UC, UD)' -r
+complete -c verbena -n '__verbena_at perf read_lat' -l limit-latency -d 'fail above: min, avg, stdev, max, p10 to p99.999' -r
+complete -c verbena -n '__verbena_at perf read_lat' -l limit-lost -d 'fail if more messages are lost (UC, UD)' -r
 complete -c verbena -n '__verbena_at perf read_lat' -l rate -d 'open loop: send at this rate, and count latency from the intended send time' -r
 complete -c verbena -n '__verbena_at perf read_lat' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf read_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
 complete -c verbena -n '__verbena_at perf read_lat' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
-complete -c verbena -n '__verbena_at perf read_lat' -l wait -d 'client: try so long to connect while nobody listens' -r
-complete -c verbena -n '__verbena_at perf read_lat' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
-complete -c verbena -n '__verbena_at perf read_lat' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf read_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf read_lat' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at perf read_lat' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf read_lat' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf read_lat' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at perf read_bw' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at perf read_bw' -s i -l ib-port -d 'port of the adapter' -r
-complete -c verbena -n '__verbena_at perf read_bw' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at perf read_bw' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at perf read_bw' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at perf read_bw' -s s -l size -d 'size of messages' -r
 complete -c verbena -n '__verbena_at perf read_bw' -s a -l all -d 'sizes 2, 4, … 2^23'
 complete -c verbena -n '__verbena_at perf read_bw' -s n -l iters -d 'messages of each queue pair' -r
@@ -322,15 +328,15 @@ complete -c verbena -n '__verbena_at perf read_bw' -l rate -d 'each sender sends
 complete -c verbena -n '__verbena_at perf read_bw' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf read_bw' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
 complete -c verbena -n '__verbena_at perf read_bw' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
-complete -c verbena -n '__verbena_at perf read_bw' -l wait -d 'client: try so long to connect while nobody listens' -r
-complete -c verbena -n '__verbena_at perf read_bw' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
-complete -c verbena -n '__verbena_at perf read_bw' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf read_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf read_bw' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at perf read_bw' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf read_bw' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf read_bw' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at perf atomic_lat' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at perf atomic_lat' -s i -l ib-port -d 'port of the adapter' -r
-complete -c verbena -n '__verbena_at perf atomic_lat' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at perf atomic_lat' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -s n -l iters -d 'messages' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -s D -l duration -d 'end the test after this time instead' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -s f -l margin -d 'with -D: begin and end that are not measured' -r
@@ -342,21 +348,21 @@ complete -c verbena -n '__verbena_at perf atomic_lat' -s o -l outs -d 'outstandi
 complete -c verbena -n '__verbena_at perf atomic_lat' -s A -l atomic_type -d 'FETCH_AND_ADD or CMP_AND_SWAP' -r -f -a 'FETCH_AND_ADD CMP_AND_SWAP'
 complete -c verbena -n '__verbena_at perf atomic_lat' -s e -l events -d 'sleep until a completion makes an event'
 complete -c verbena -n '__verbena_at perf atomic_lat' -s y -l limit_msgrate -d 'fail below this rate, Mpps' -r
-complete -c verbena -n '__verbena_at perf atomic_lat' -l limit -d 'fail above: min, avg, stdev, max, p10 to p99.999' -r
-complete -c verbena -n '__verbena_at perf atomic_lat' -l limit_lost -d 'fail if more messages are lost (UC, UD)' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -l limit-latency -d 'fail above: min, avg, stdev, max, p10 to p99.999' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -l limit-lost -d 'fail if more messages are lost (UC, UD)' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -l rate -d 'open loop: send at this rate, and count latency from the intended send time' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
-complete -c verbena -n '__verbena_at perf atomic_lat' -l wait -d 'client: try so long to connect while nobody listens' -r
-complete -c verbena -n '__verbena_at perf atomic_lat' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
-complete -c verbena -n '__verbena_at perf atomic_lat' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf atomic_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf atomic_lat' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf atomic_lat' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at perf atomic_bw' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at perf atomic_bw' -s i -l ib-port -d 'port of the adapter' -r
-complete -c verbena -n '__verbena_at perf atomic_bw' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at perf atomic_bw' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -s n -l iters -d 'messages of each queue pair' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -s D -l duration -d 'end the test after this time instead' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -s f -l margin -d 'with -D: begin and end that are not measured' -r
@@ -378,69 +384,69 @@ complete -c verbena -n '__verbena_at perf atomic_bw' -l rate -d 'each sender sen
 complete -c verbena -n '__verbena_at perf atomic_bw' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
-complete -c verbena -n '__verbena_at perf atomic_bw' -l wait -d 'client: try so long to connect while nobody listens' -r
-complete -c verbena -n '__verbena_at perf atomic_bw' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
-complete -c verbena -n '__verbena_at perf atomic_bw' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf atomic_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf atomic_bw' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf atomic_bw' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at rc_pingpong' -s p -l port -d 'TCP port to listen on or connect to' -r
-complete -c verbena -n '__verbena_at rc_pingpong' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at rc_pingpong' -s i -l ib-port -d 'port of the adapter' -r
 complete -c verbena -n '__verbena_at rc_pingpong' -s s -l size -d 'size of each message' -r
+complete -c verbena -n '__verbena_at rc_pingpong' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at rc_pingpong' -s m -l mtu -d 'path MTU' -r
 complete -c verbena -n '__verbena_at rc_pingpong' -s r -l rx-depth -d 'receives that are posted at a time' -r
 complete -c verbena -n '__verbena_at rc_pingpong' -s n -l iters -d 'exchanges' -r
 complete -c verbena -n '__verbena_at rc_pingpong' -s l -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at rc_pingpong' -s e -l events -d 'sleep until a completion makes an event'
-complete -c verbena -n '__verbena_at rc_pingpong' -s g -l gid-idx -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at rc_pingpong' -s c -l chk -d 'check what arrived; exit code 1 if it is wrong'
-complete -c verbena -n '__verbena_at rc_pingpong' -l wait -d 'client: try so long to connect while nobody listens' -r
-complete -c verbena -n '__verbena_at rc_pingpong' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at rc_pingpong' -s g -l gid-index -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at rc_pingpong' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at rc_pingpong' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at rc_pingpong' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at rc_pingpong' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at uc_pingpong' -s p -l port -d 'TCP port to listen on or connect to' -r
-complete -c verbena -n '__verbena_at uc_pingpong' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at uc_pingpong' -s i -l ib-port -d 'port of the adapter' -r
 complete -c verbena -n '__verbena_at uc_pingpong' -s s -l size -d 'size of each message' -r
+complete -c verbena -n '__verbena_at uc_pingpong' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at uc_pingpong' -s m -l mtu -d 'path MTU' -r
 complete -c verbena -n '__verbena_at uc_pingpong' -s r -l rx-depth -d 'receives that are posted at a time' -r
 complete -c verbena -n '__verbena_at uc_pingpong' -s n -l iters -d 'exchanges' -r
 complete -c verbena -n '__verbena_at uc_pingpong' -s l -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at uc_pingpong' -s e -l events -d 'sleep until a completion makes an event'
-complete -c verbena -n '__verbena_at uc_pingpong' -s g -l gid-idx -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at uc_pingpong' -s c -l chk -d 'check what arrived; exit code 1 if it is wrong'
-complete -c verbena -n '__verbena_at uc_pingpong' -l wait -d 'client: try so long to connect while nobody listens' -r
-complete -c verbena -n '__verbena_at uc_pingpong' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at uc_pingpong' -s g -l gid-index -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at uc_pingpong' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at uc_pingpong' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at uc_pingpong' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at uc_pingpong' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at ud_pingpong' -s p -l port -d 'TCP port to listen on or connect to' -r
-complete -c verbena -n '__verbena_at ud_pingpong' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at ud_pingpong' -s i -l ib-port -d 'port of the adapter' -r
 complete -c verbena -n '__verbena_at ud_pingpong' -s s -l size -d 'size of each message' -r
+complete -c verbena -n '__verbena_at ud_pingpong' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at ud_pingpong' -s r -l rx-depth -d 'receives that are posted at a time' -r
 complete -c verbena -n '__verbena_at ud_pingpong' -s n -l iters -d 'exchanges' -r
 complete -c verbena -n '__verbena_at ud_pingpong' -s l -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at ud_pingpong' -s e -l events -d 'sleep until a completion makes an event'
-complete -c verbena -n '__verbena_at ud_pingpong' -s g -l gid-idx -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at ud_pingpong' -s c -l chk -d 'check what arrived; exit code 1 if it is wrong'
-complete -c verbena -n '__verbena_at ud_pingpong' -l wait -d 'client: try so long to connect while nobody listens' -r
-complete -c verbena -n '__verbena_at ud_pingpong' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at ud_pingpong' -s g -l gid-index -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at ud_pingpong' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at ud_pingpong' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at ud_pingpong' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at ud_pingpong' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at srq_pingpong' -s p -l port -d 'TCP port to listen on or connect to' -r
-complete -c verbena -n '__verbena_at srq_pingpong' -s d -l ib-dev -d 'adapter' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at srq_pingpong' -s i -l ib-port -d 'port of the adapter' -r
 complete -c verbena -n '__verbena_at srq_pingpong' -s s -l size -d 'size of each message' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at srq_pingpong' -s m -l mtu -d 'path MTU' -r
 complete -c verbena -n '__verbena_at srq_pingpong' -s q -l num-qp -d 'queue pairs, at most 255' -r
 complete -c verbena -n '__verbena_at srq_pingpong' -s r -l rx-depth -d 'receives that are posted at a time' -r
 complete -c verbena -n '__verbena_at srq_pingpong' -s n -l iters -d 'exchanges' -r
 complete -c verbena -n '__verbena_at srq_pingpong' -s l -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at srq_pingpong' -s e -l events -d 'sleep until a completion makes an event'
-complete -c verbena -n '__verbena_at srq_pingpong' -s g -l gid-idx -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at srq_pingpong' -s c -l chk -d 'check what arrived; exit code 1 if it is wrong'
-complete -c verbena -n '__verbena_at srq_pingpong' -l wait -d 'client: try so long to connect while nobody listens' -r
-complete -c verbena -n '__verbena_at srq_pingpong' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -s g -l gid-index -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at srq_pingpong' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at srq_pingpong' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at rping' -s s -d 'be the server'
@@ -456,8 +462,8 @@ complete -c verbena -n '__verbena_at rping' -s d -d 'show what happens underneat
 complete -c verbena -n '__verbena_at rping' -s P -d 'server: go on for other clients, also several at a time, until Ctrl-C'
 complete -c verbena -n '__verbena_at rping' -s q -d 'make and move the queue pair in the program instead of in the RDMA CM'
 complete -c verbena -n '__verbena_at rping' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at rping' -l wait -d 'client: try so long while nobody listens' -r
-complete -c verbena -n '__verbena_at rping' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at rping' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at rping' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at rping' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at rping' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at ucmatose' -s s -d 'be the client of the server with this address or name' -r
@@ -471,9 +477,9 @@ complete -c verbena -n '__verbena_at ucmatose' -s p -d 'port' -r
 complete -c verbena -n '__verbena_at ucmatose' -s t -d 'type of service, 0 to 255' -r
 complete -c verbena -n '__verbena_at ucmatose' -s a -d 'local ACK timeout, 4.096 µs · 2^code' -r
 complete -c verbena -n '__verbena_at ucmatose' -s m -d 'move all ids to another event channel before they disconnect'
-complete -c verbena -n '__verbena_at ucmatose' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at ucmatose' -l wait -d 'client: try so long while nobody listens' -r
-complete -c verbena -n '__verbena_at ucmatose' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at ucmatose' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at ucmatose' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at ucmatose' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at ucmatose' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at ucmatose' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at udaddy' -s s -d 'be the client of the server with this address or name' -r
@@ -485,9 +491,9 @@ complete -c verbena -n '__verbena_at udaddy' -s f -d 'what -s and -b are: name, 
 complete -c verbena -n '__verbena_at udaddy' -s P -d 'port space: udp or ipoib' -r -f -a 'udp ipoib'
 complete -c verbena -n '__verbena_at udaddy' -s p -d 'port space by its number: 0x111 for UDP, 0x2 for IPoIB' -r
 complete -c verbena -n '__verbena_at udaddy' -s t -d 'type of service, 0 to 255' -r
-complete -c verbena -n '__verbena_at udaddy' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at udaddy' -l wait -d 'client: try so long while nobody listens' -r
-complete -c verbena -n '__verbena_at udaddy' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at udaddy' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at udaddy' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at udaddy' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at udaddy' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at udaddy' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at mckey' -s m -d 'IP address of the group' -r
@@ -500,9 +506,9 @@ complete -c verbena -n '__verbena_at mckey' -s S -d 'size of each message' -r
 complete -c verbena -n '__verbena_at mckey' -s p -d 'port space by its number: 0x111 for UDP, 0x2 for IPoIB' -r
 complete -c verbena -n '__verbena_at mckey' -s o -d 'join to send only'
 complete -c verbena -n '__verbena_at mckey' -l settle -d 'wait so long after joining' -r
-complete -c verbena -n '__verbena_at mckey' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at mckey' -l wait -d 'client: try so long while nobody listens' -r
-complete -c verbena -n '__verbena_at mckey' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at mckey' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at mckey' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at mckey' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at mckey' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at mckey' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at cmtime' -s s -d 'be the client of the server with this address or name' -r
@@ -511,9 +517,9 @@ complete -c verbena -n '__verbena_at cmtime' -s c -d 'connections' -r
 complete -c verbena -n '__verbena_at cmtime' -s p -d 'port' -r
 complete -c verbena -n '__verbena_at cmtime' -s r -d 'how often an address or route is resolved again' -r
 complete -c verbena -n '__verbena_at cmtime' -s t -d 'how long resolving one may take' -r
-complete -c verbena -n '__verbena_at cmtime' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at cmtime' -l wait -d 'client: try so long while nobody listens' -r
-complete -c verbena -n '__verbena_at cmtime' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at cmtime' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at cmtime' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at cmtime' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at cmtime' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at cmtime' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at rstream' -s s -d 'be the client of the server with this address or name' -r
@@ -527,9 +533,9 @@ complete -c verbena -n '__verbena_at rstream' -s S -d 'size of its messages, or 
 complete -c verbena -n '__verbena_at rstream' -s p -d 'port' -r
 complete -c verbena -n '__verbena_at rstream' -s k -d 'keepalives after so long a silence' -r
 complete -c verbena -n '__verbena_at rstream' -s T -d 'what and how to test, see below; may be repeated' -r
-complete -c verbena -n '__verbena_at rstream' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at rstream' -l wait -d 'client: try so long while nobody listens' -r
-complete -c verbena -n '__verbena_at rstream' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at rstream' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at rstream' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at rstream' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at rstream' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at rstream' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at riostream' -s s -d 'be the client of the server with this address or name' -r
@@ -542,16 +548,16 @@ complete -c verbena -n '__verbena_at riostream' -s C -d 'messages each way in an
 complete -c verbena -n '__verbena_at riostream' -s S -d 'size of its messages, or "all" for tests of all sizes' -r
 complete -c verbena -n '__verbena_at riostream' -s p -d 'port' -r
 complete -c verbena -n '__verbena_at riostream' -s T -d 'what and how to test, see below; may be repeated' -r
-complete -c verbena -n '__verbena_at riostream' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at riostream' -l wait -d 'client: try so long while nobody listens' -r
-complete -c verbena -n '__verbena_at riostream' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at riostream' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at riostream' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at riostream' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at riostream' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at riostream' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at rcopy' -s p -d 'port' -r
 complete -c verbena -n '__verbena_at rcopy' -l dir -d 'server: write below this directory only' -r -f -a '(__fish_complete_directories)'
-complete -c verbena -n '__verbena_at rcopy' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at rcopy' -l wait -d 'client: try so long while nobody listens' -r
-complete -c verbena -n '__verbena_at rcopy' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at rcopy' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at rcopy' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at rcopy' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at rcopy' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at rcopy' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at rcopy' -F
@@ -562,15 +568,15 @@ complete -c verbena -n '__verbena_at udpong' -s C -d 'datagrams of one test of y
 complete -c verbena -n '__verbena_at udpong' -s S -d 'size of its datagrams, 16 to 2056' -r
 complete -c verbena -n '__verbena_at udpong' -s p -d 'port' -r
 complete -c verbena -n '__verbena_at udpong' -s T -d 'what and how to test, see below; may be repeated' -r
-complete -c verbena -n '__verbena_at udpong' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at udpong' -l wait -d 'client: try so long while nobody listens' -r
-complete -c verbena -n '__verbena_at udpong' -l timeout -d 'give up when nothing comes for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at udpong' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at udpong' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
+complete -c verbena -n '__verbena_at udpong' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at udpong' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at udpong' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at devices' -l counters -d 'messages, errors and drops of each adapter, also of those in other processes'
 complete -c verbena -n '__verbena_at devices' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at devices' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at devinfo' -s d -l ib-dev -d 'the same, as ibv_devinfo takes it' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at devinfo' -s d -l device -d 'the same, as ibv_devinfo takes it' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at devinfo' -s i -l ib-port -d 'only this port' -r
 complete -c verbena -n '__verbena_at devinfo' -s l -l list -d 'only the names'
 complete -c verbena -n '__verbena_at devinfo' -s v -l verbose -d 'all attributes, and the GID and P_Key tables'

@@ -22,9 +22,13 @@ _verbena() {
       'trace:look at captures of RDMA traffic\: check, show, info, convert'
       'perf:perftest\: bandwidth and latency between two processes'
       'rc_pingpong:ibv_rc_pingpong\: messages to and fro, RC'
+      'ibv_rc_pingpong:ibv_rc_pingpong\: messages to and fro, RC'
       'uc_pingpong:ibv_uc_pingpong\: the same, UC'
+      'ibv_uc_pingpong:ibv_uc_pingpong\: the same, UC'
       'ud_pingpong:ibv_ud_pingpong\: the same, UD'
+      'ibv_ud_pingpong:ibv_ud_pingpong\: the same, UD'
       'srq_pingpong:ibv_srq_pingpong\: many RC queue pairs, one receive queue'
+      'ibv_srq_pingpong:ibv_srq_pingpong\: many RC queue pairs, one receive queue'
       'rping:rping\: RDMA READ and WRITE to and fro, RDMA CM'
       'ucmatose:ucmatose\: messages on RC connections, RDMA CM'
       'udaddy:udaddy\: datagrams, RDMA CM'
@@ -35,7 +39,9 @@ _verbena() {
       'rcopy:rcopy\: files over rsockets'
       'udpong:udpong\: datagrams over rsockets, or kernel UDP'
       'devices:list the adapters of this host'
+      'ibv_devices:list the adapters of this host'
       'devinfo:show what an adapter can do'
+      'ibv_devinfo:show what an adapter can do'
       'completion:print the completion script of bash, zsh or fish'
       )
       _describe command commands ;;
@@ -46,10 +52,10 @@ _verbena() {
         report) _verbena_report ;;
         trace) _verbena_trace ;;
         perf) _verbena_perf ;;
-        rc_pingpong) _verbena_rc_pingpong ;;
-        uc_pingpong) _verbena_uc_pingpong ;;
-        ud_pingpong) _verbena_ud_pingpong ;;
-        srq_pingpong) _verbena_srq_pingpong ;;
+        rc_pingpong|ibv_rc_pingpong) _verbena_rc_pingpong ;;
+        uc_pingpong|ibv_uc_pingpong) _verbena_uc_pingpong ;;
+        ud_pingpong|ibv_ud_pingpong) _verbena_ud_pingpong ;;
+        srq_pingpong|ibv_srq_pingpong) _verbena_srq_pingpong ;;
         rping) _verbena_rping ;;
         ucmatose) _verbena_ucmatose ;;
         udaddy) _verbena_udaddy ;;
@@ -59,8 +65,8 @@ _verbena() {
         riostream) _verbena_riostream ;;
         rcopy) _verbena_rcopy ;;
         udpong) _verbena_udpong ;;
-        devices) _verbena_devices ;;
-        devinfo) _verbena_devinfo ;;
+        devices|ibv_devices) _verbena_devices ;;
+        devinfo|ibv_devinfo) _verbena_devinfo ;;
         completion) _verbena_completion ;;
       esac ;;
   esac
@@ -100,7 +106,7 @@ _verbena_bench() {
 
 _verbena_bench_latency() {
   _arguments -s \
-    --device'[sending and receiving adapter; a single one is paired with its neighbour]:names:_verbena_devices' \
+    '(-d --device)'{-d,--device}'[sending and receiving adapter; a single one is paired with its neighbour]:names:_verbena_devices' \
     --service'[service type\: RC, UC, UD]:types:_values -s , value RC UC UD' \
     --op'[operation\: send-imm, write-imm (UD has only send-imm)]:operations:_values -s , value send-imm write-imm' \
     --size'[message size\: 8, 16, 32, … 32768 (UD up to the MTU)]:bytes:' \
@@ -123,7 +129,7 @@ _verbena_bench_latency() {
 
 _verbena_bench_throughput() {
   _arguments -s \
-    --device'[client'\''s and server'\''s adapter; a single one is paired with its neighbour]:names:_verbena_devices' \
+    '(-d --device)'{-d,--device}'[client'\''s and server'\''s adapter; a single one is paired with its neighbour]:names:_verbena_devices' \
     --technique'[technique\: send-recv, write, write-unsignaled, write-inline, write-batch, srq, write-imm]:names:_values -s , value send-recv write write-unsignaled write-inline write-batch srq write-imm' \
     --service'[service type\: RC, UC, UD (UD has only send-recv)]:types:_values -s , value RC UC UD' \
     --concurrent'[messages under way\: 1 to 4096]:messages:' \
@@ -146,7 +152,7 @@ _verbena_bench_rsocket() {
   _arguments -s \
     --test'[test\: rr (TCP_RR), stream (TCP_STREAM)]:tests:_values -s , value rr stream' \
     --transport'[what the sockets are\: rsocket, tcp (of the kernel, on loopback)]:transports:_values -s , value rsocket tcp' \
-    --device'[rsockets\: the client'\''s and the server'\''s adapter; a single one is paired with its neighbour]:names:_verbena_devices' \
+    '(-d --device)'{-d,--device}'[rsockets\: the client'\''s and the server'\''s adapter; a single one is paired with its neighbour]:names:_verbena_devices' \
     --size'[message size\: 1 to 16777216]:bytes:' \
     --poll'[waiting\: event (sleep, as netperf and librdmacm do) or busy (poll without end)]:modes:_values -s , value busy event' \
     --buffer'[send and receive buffer of both kinds of sockets; 0 leaves each its own]:bytes:' \
@@ -279,10 +285,10 @@ _verbena_perf() {
 
 _verbena_perf_send_lat() {
   _arguments -s \
-    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
     '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
-    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-s --size)'{-s,--size}'[size of messages]:bytes:' \
     '(-a --all)'{-a,--all}'[sizes 2, 4, … 2^23]' \
     '(-n --iters)'{-n,--iters}'[messages]:number:' \
@@ -296,26 +302,26 @@ _verbena_perf_send_lat() {
     '(-I --inline_size)'{-I,--inline_size}'[largest message that is inline]:bytes:' \
     '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
     '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this rate, Mpps]:value:' \
-    --limit'[fail above\: min, avg, stdev, max, p10 to p99.999]:name=usec,…:' \
-    --limit_lost'[fail if more messages are lost (UC, UD)]:number:' \
+    --limit-latency'[fail above\: min, avg, stdev, max, p10 to p99.999]:name=usec,…:' \
+    --limit-lost'[fail if more messages are lost (UC, UD)]:number:' \
     --rate'[open loop\: send at this rate, and count latency from the intended send time]:messages/s:' \
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
-    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
-    --json'[print one JSON document and nothing else]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
 }
 
 _verbena_perf_send_bw() {
   _arguments -s \
-    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
     '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
-    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-s --size)'{-s,--size}'[size of messages]:bytes:' \
     '(-a --all)'{-a,--all}'[sizes 2, 4, … 2^23]' \
     '(-n --iters)'{-n,--iters}'[messages of each queue pair]:number:' \
@@ -339,20 +345,20 @@ _verbena_perf_send_bw() {
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
-    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
-    --json'[print one JSON document and nothing else]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
 }
 
 _verbena_perf_write_lat() {
   _arguments -s \
-    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
     '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
-    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-s --size)'{-s,--size}'[size of messages]:bytes:' \
     '(-a --all)'{-a,--all}'[sizes 2, 4, … 2^23]' \
     '(-n --iters)'{-n,--iters}'[messages]:number:' \
@@ -364,26 +370,26 @@ _verbena_perf_write_lat() {
     '(-m --mtu)'{-m,--mtu}'[path MTU]:bytes:' \
     '(-I --inline_size)'{-I,--inline_size}'[largest message that is inline]:bytes:' \
     '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this rate, Mpps]:value:' \
-    --limit'[fail above\: min, avg, stdev, max, p10 to p99.999]:name=usec,…:' \
-    --limit_lost'[fail if more messages are lost (UC, UD)]:number:' \
+    --limit-latency'[fail above\: min, avg, stdev, max, p10 to p99.999]:name=usec,…:' \
+    --limit-lost'[fail if more messages are lost (UC, UD)]:number:' \
     --rate'[open loop\: send at this rate, and count latency from the intended send time]:messages/s:' \
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
-    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
-    --json'[print one JSON document and nothing else]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
 }
 
 _verbena_perf_write_bw() {
   _arguments -s \
-    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
     '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
-    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-s --size)'{-s,--size}'[size of messages]:bytes:' \
     '(-a --all)'{-a,--all}'[sizes 2, 4, … 2^23]' \
     '(-n --iters)'{-n,--iters}'[messages of each queue pair]:number:' \
@@ -406,20 +412,20 @@ _verbena_perf_write_bw() {
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
-    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
-    --json'[print one JSON document and nothing else]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
 }
 
 _verbena_perf_read_lat() {
   _arguments -s \
-    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
     '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
-    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-s --size)'{-s,--size}'[size of messages]:bytes:' \
     '(-a --all)'{-a,--all}'[sizes 2, 4, … 2^23]' \
     '(-n --iters)'{-n,--iters}'[messages]:number:' \
@@ -432,26 +438,26 @@ _verbena_perf_read_lat() {
     '(-o --outs)'{-o,--outs}'[outstanding requests]:number:' \
     '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
     '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this rate, Mpps]:value:' \
-    --limit'[fail above\: min, avg, stdev, max, p10 to p99.999]:name=usec,…:' \
-    --limit_lost'[fail if more messages are lost (UC, UD)]:number:' \
+    --limit-latency'[fail above\: min, avg, stdev, max, p10 to p99.999]:name=usec,…:' \
+    --limit-lost'[fail if more messages are lost (UC, UD)]:number:' \
     --rate'[open loop\: send at this rate, and count latency from the intended send time]:messages/s:' \
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
-    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
-    --json'[print one JSON document and nothing else]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
 }
 
 _verbena_perf_read_bw() {
   _arguments -s \
-    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
     '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
-    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-s --size)'{-s,--size}'[size of messages]:bytes:' \
     '(-a --all)'{-a,--all}'[sizes 2, 4, … 2^23]' \
     '(-n --iters)'{-n,--iters}'[messages of each queue pair]:number:' \
@@ -474,20 +480,20 @@ _verbena_perf_read_bw() {
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
-    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
-    --json'[print one JSON document and nothing else]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
 }
 
 _verbena_perf_atomic_lat() {
   _arguments -s \
-    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
     '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
-    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-n --iters)'{-n,--iters}'[messages]:number:' \
     '(-D --duration)'{-D,--duration}'[end the test after this time instead]:seconds:' \
     '(-f --margin)'{-f,--margin}'[with -D\: begin and end that are not measured]:seconds:' \
@@ -499,26 +505,26 @@ _verbena_perf_atomic_lat() {
     '(-A --atomic_type)'{-A,--atomic_type}'[FETCH_AND_ADD or CMP_AND_SWAP]:type:_values -s , value FETCH_AND_ADD CMP_AND_SWAP' \
     '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
     '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this rate, Mpps]:value:' \
-    --limit'[fail above\: min, avg, stdev, max, p10 to p99.999]:name=usec,…:' \
-    --limit_lost'[fail if more messages are lost (UC, UD)]:number:' \
+    --limit-latency'[fail above\: min, avg, stdev, max, p10 to p99.999]:name=usec,…:' \
+    --limit-lost'[fail if more messages are lost (UC, UD)]:number:' \
     --rate'[open loop\: send at this rate, and count latency from the intended send time]:messages/s:' \
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
-    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
-    --json'[print one JSON document and nothing else]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
 }
 
 _verbena_perf_atomic_bw() {
   _arguments -s \
-    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
     '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
-    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-n --iters)'{-n,--iters}'[messages of each queue pair]:number:' \
     '(-D --duration)'{-D,--duration}'[end the test after this time instead]:seconds:' \
     '(-f --margin)'{-f,--margin}'[with -D\: begin and end that are not measured]:seconds:' \
@@ -540,10 +546,10 @@ _verbena_perf_atomic_bw() {
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
-    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
-    --json'[print one JSON document and nothing else]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
 }
@@ -551,18 +557,18 @@ _verbena_perf_atomic_bw() {
 _verbena_rc_pingpong() {
   _arguments -s \
     '(-p --port)'{-p,--port}'[TCP port to listen on or connect to]:port:' \
-    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
     '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
     '(-s --size)'{-s,--size}'[size of each message]:bytes:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
     '(-m --mtu)'{-m,--mtu}'[path MTU]:bytes:' \
     '(-r --rx-depth)'{-r,--rx-depth}'[receives that are posted at a time]:number:' \
     '(-n --iters)'{-n,--iters}'[exchanges]:number:' \
     '(-l --sl)'{-l,--sl}'[service level]:level:' \
     '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
-    '(-g --gid-idx)'{-g,--gid-idx}'[GID of the port]:index:' \
     '(-c --chk)'{-c,--chk}'[check what arrived; exit code 1 if it is wrong]' \
-    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    '(-g --gid-index)'{-g,--gid-index}'[GID of the port]:index:' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
@@ -571,18 +577,18 @@ _verbena_rc_pingpong() {
 _verbena_uc_pingpong() {
   _arguments -s \
     '(-p --port)'{-p,--port}'[TCP port to listen on or connect to]:port:' \
-    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
     '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
     '(-s --size)'{-s,--size}'[size of each message]:bytes:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
     '(-m --mtu)'{-m,--mtu}'[path MTU]:bytes:' \
     '(-r --rx-depth)'{-r,--rx-depth}'[receives that are posted at a time]:number:' \
     '(-n --iters)'{-n,--iters}'[exchanges]:number:' \
     '(-l --sl)'{-l,--sl}'[service level]:level:' \
     '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
-    '(-g --gid-idx)'{-g,--gid-idx}'[GID of the port]:index:' \
     '(-c --chk)'{-c,--chk}'[check what arrived; exit code 1 if it is wrong]' \
-    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    '(-g --gid-index)'{-g,--gid-index}'[GID of the port]:index:' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
@@ -591,17 +597,17 @@ _verbena_uc_pingpong() {
 _verbena_ud_pingpong() {
   _arguments -s \
     '(-p --port)'{-p,--port}'[TCP port to listen on or connect to]:port:' \
-    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
     '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
     '(-s --size)'{-s,--size}'[size of each message]:bytes:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
     '(-r --rx-depth)'{-r,--rx-depth}'[receives that are posted at a time]:number:' \
     '(-n --iters)'{-n,--iters}'[exchanges]:number:' \
     '(-l --sl)'{-l,--sl}'[service level]:level:' \
     '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
-    '(-g --gid-idx)'{-g,--gid-idx}'[GID of the port]:index:' \
     '(-c --chk)'{-c,--chk}'[check what arrived; exit code 1 if it is wrong]' \
-    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    '(-g --gid-index)'{-g,--gid-index}'[GID of the port]:index:' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
@@ -610,19 +616,19 @@ _verbena_ud_pingpong() {
 _verbena_srq_pingpong() {
   _arguments -s \
     '(-p --port)'{-p,--port}'[TCP port to listen on or connect to]:port:' \
-    '(-d --ib-dev)'{-d,--ib-dev}'[adapter]:dev:_verbena_devices' \
     '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
     '(-s --size)'{-s,--size}'[size of each message]:bytes:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
     '(-m --mtu)'{-m,--mtu}'[path MTU]:bytes:' \
     '(-q --num-qp)'{-q,--num-qp}'[queue pairs, at most 255]:number:' \
     '(-r --rx-depth)'{-r,--rx-depth}'[receives that are posted at a time]:number:' \
     '(-n --iters)'{-n,--iters}'[exchanges]:number:' \
     '(-l --sl)'{-l,--sl}'[service level]:level:' \
     '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
-    '(-g --gid-idx)'{-g,--gid-idx}'[GID of the port]:index:' \
     '(-c --chk)'{-c,--chk}'[check what arrived; exit code 1 if it is wrong]' \
-    --wait'[client\: try so long to connect while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    '(-g --gid-index)'{-g,--gid-index}'[GID of the port]:index:' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
@@ -643,8 +649,8 @@ _verbena_rping() {
     -P'[server\: go on for other clients, also several at a time, until Ctrl-C]' \
     -q'[make and move the queue pair in the program instead of in the RDMA CM]' \
     --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: try so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
@@ -662,9 +668,9 @@ _verbena_ucmatose() {
     -t'[type of service, 0 to 255]:tos:' \
     -a'[local ACK timeout, 4.096 µs · 2^code]:code:' \
     -m'[move all ids to another event channel before they disconnect]' \
-    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: try so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
@@ -680,9 +686,9 @@ _verbena_udaddy() {
     -P'[port space\: udp or ipoib]:space:_values -s , value udp ipoib' \
     -p'[port space by its number\: 0x111 for UDP, 0x2 for IPoIB]:number:' \
     -t'[type of service, 0 to 255]:tos:' \
-    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: try so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
@@ -699,9 +705,9 @@ _verbena_mckey() {
     -p'[port space by its number\: 0x111 for UDP, 0x2 for IPoIB]:number:' \
     -o'[join to send only]' \
     --settle'[wait so long after joining]:seconds:' \
-    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: try so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
@@ -714,9 +720,9 @@ _verbena_cmtime() {
     -p'[port]:port:' \
     -r'[how often an address or route is resolved again]:number:' \
     -t'[how long resolving one may take]:milliseconds:' \
-    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: try so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
@@ -734,9 +740,9 @@ _verbena_rstream() {
     -p'[port]:port:' \
     -k'[keepalives after so long a silence]:seconds:' \
     -T'[what and how to test, see below; may be repeated]:option:' \
-    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: try so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
@@ -753,9 +759,9 @@ _verbena_riostream() {
     -S'[size of its messages, or "all" for tests of all sizes]:bytes:' \
     -p'[port]:port:' \
     -T'[what and how to test, see below; may be repeated]:option:' \
-    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: try so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
@@ -764,9 +770,9 @@ _verbena_rcopy() {
   _arguments -s \
     -p'[port]:port:' \
     --dir'[server\: write below this directory only]:directory:_files -/' \
-    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: try so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::file:_files' \
@@ -782,9 +788,9 @@ _verbena_udpong() {
     -S'[size of its datagrams, 16 to 2056]:bytes:' \
     -p'[port]:port:' \
     -T'[what and how to test, see below; may be repeated]:option:' \
-    --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: try so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing comes for so long; 0 waits for ever]:seconds:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
+    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
@@ -798,7 +804,7 @@ _verbena_devices() {
 
 _verbena_devinfo() {
   _arguments -s \
-    '(-d --ib-dev)'{-d,--ib-dev}'[the same, as ibv_devinfo takes it]:dev:_verbena_devices' \
+    '(-d --device)'{-d,--device}'[the same, as ibv_devinfo takes it]:dev:_verbena_devices' \
     '(-i --ib-port)'{-i,--ib-port}'[only this port]:port:' \
     '(-l --list)'{-l,--list}'[only the names]' \
     '(-v --verbose)'{-v,--verbose}'[all attributes, and the GID and P_Key tables]' \

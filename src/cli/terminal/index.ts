@@ -4,6 +4,16 @@ export { describeFailure } from './failure.ts'
 export { type Interruption, interruptible } from './interrupt.ts'
 export { currentRun, endWith, type Io, type OutputStream, runWith } from './io.ts'
 export { Lines } from './lines.ts'
-export { note, paint, print, printFailure, printJson, printPart, table, terminalWidth, wantsColour } from './output.ts'
+export {
+  note,
+  paint,
+  print,
+  printFailure,
+  printJson,
+  printPart,
+  table,
+  terminalWidth,
+  wantsColour,
+} from './output.ts'
 export { endIfClosedPipe, endOnFailedOutput } from './pipe.ts'
 export { packageFolder, version } from './version.ts'
