@@ -21,7 +21,7 @@ describe.skipIf(!installed('bash'))('bash', () => {
     'verbena rping --tim': ['--timeout'],
     'verbena perf send_bw -c ': ['RC', 'UC', 'UD'],
     'verbena perf write_bw -c U': ['UC'],
-    'verbena perf send_lat -s 8 --ib-': ['--ib-dev', '--ib-port'],
+    'verbena perf send_lat -s 8 --de': ['--device'],
     'verbena bench latency --service RC,U': ['RC,UC', 'RC,UD'],
     'verbena trace convert --format pcapn': ['pcapng'],
     'verbena rc_pingpong -d shm': ['shm0', 'shm:lab'],
@@ -61,7 +61,7 @@ it.each(['zsh', 'fish'].map((shell) => [shell, installed(shell)] as const))(
   'the script of %s is sound',
   (shell, there) => {
     const text = textOf(`completion/verbena.${shell}`)
-    for (const word of ['rc_pingpong', 'send_lat', '--ib-dev', 'RC', 'verbena devices'])
+    for (const word of ['rc_pingpong', 'send_lat', '--gid-index', 'RC', 'verbena devices'])
       expect(text).toContain(word.replace(/^--/, ''))
     if (there) expect(spawnSync(shell, ['-n', `${root}completion/verbena.${shell}`]).status).toBe(0)
   },
