@@ -1,5 +1,6 @@
 /** Tables as text. */
 import { Writable } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
 import { expect, it } from 'vitest'
 import { runWith, table } from '../../../src/cli/terminal/index.ts'
 
@@ -19,5 +20,5 @@ it('aligns numbers at the right, and counts no colours', () => {
       '\n',
     ),
   )
-  expect(printed(() => table(head, coloured)).replaceAll(/\u001b\[\d+m/g, '')).toBe(printed(() => table(head, rows)))
+  expect(stripVTControlCharacters(printed(() => table(head, coloured)))).toBe(printed(() => table(head, rows)))
 })
