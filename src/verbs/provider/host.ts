@@ -6,11 +6,10 @@
  * the send queue lock of a second QP while holding one: what must happen to a peer's send queue is deferred.
  */
 import { EventType, Opcode, QpState, SendFlag, WcOpcode, WcStatus } from './constants.ts'
+import { EventTables } from './events.ts'
 import {
-  Chan,
   Cq,
   Cqe,
-  Ctx,
   cqState,
   Key,
   keyKind,
@@ -26,9 +25,6 @@ import {
   Wqe,
 } from './layout.ts'
 import { slotOf } from './records.ts'
-import { SegmentTables } from './tables.ts'
-
-export const elementKind = { none: 0, qp: 1, cq: 2, srq: 3, port: 4 } as const
 
 /** The completion opcode of each send opcode. */
 export const completionOpcode: Readonly<Record<number, WcOpcode>> = {
@@ -52,7 +48,7 @@ for (const [opcode, wc] of Object.entries(completionOpcode)) completionOpcodes[N
 export const noReceive = -1
 export const receiveTooShort = -2
 
-export class Host extends SegmentTables {
+export class Host extends EventTables {
   // --- keys --------------------------------------------------------------------------------------------------------
 
   /** The entry with this key, or −1. */
@@ -174,7 +170,7 @@ export class Host extends SegmentTables {
     const { i32 } = this
     const armed = i32[cq + Cq.armed]!
     if ((armed === 2 || (armed === 1 && solicited)) && Atomics.compareExchange(i32, cq + Cq.armed, armed, 0) === armed)
-      this.#fire(cq)
+      this.fire(cq)
   }
 
   /** One completion from start to end; false if the CQ overran. */
@@ -206,94 +202,6 @@ export class Host extends SegmentTables {
     this.wakeChannel(cq)
   }
 
-  /** Wakes the threads that wait on the channel of a CQ that broke, so that they poll it and see. */
-  wakeChannel(cq: number): void {
-    if (this.i32[cq + Cq.channel]! >= 0) this.#fire(cq)
-  }
-
-  #fire(cq: number): void {
-    const { i32, segment } = this
-    const slot = i32[cq + Cq.channel]!
-    if (slot < 0) return
-    const channel = this.chanWord(slot)
-    segment.lock(channel + Chan.lock)
-    // Looked at again: a CQ whose owner ended leaves its channel under this lock, also while QPs of others complete to it.
-    if (i32[cq + Cq.channel] !== slot) {
-      segment.unlock(channel + Chan.lock)
-      return
-    }
-    i32[cq + Cq.events] = i32[cq + Cq.events]! + 1
-    if (i32[cq + Cq.events] === 1) this.#appendToChannel(channel, cq)
-    Atomics.add(i32, channel + Chan.sequence, 1)
-    Atomics.store(i32, channel + Chan.lock, 0)
-    this.#wake(channel)
-  }
-
-  /** Puts a CQ at the end of its channel's list; the lock of the channel is held. */
-  #appendToChannel(channel: number, cq: number): void {
-    const { i32 } = this
-    const ref = i32[cq + Cq.ref]!
-    const tail = i32[channel + Chan.tail]!
-    i32[cq + Cq.next] = 0
-    i32[tail !== 0 ? this.cqWord(slotOf(tail)) + Cq.next : channel + Chan.head] = ref
-    i32[channel + Chan.tail] = ref
-  }
-
-  /** Makes all waits for events of a channel end. */
-  wakeWaiters(channel: number): void {
-    Atomics.add(this.i32, channel + Chan.sequence, 1)
-    this.#wake(channel)
-  }
-
-  #wake(channel: number): void {
-    const { i32, segment } = this
-    if (Atomics.load(i32, channel + Chan.waiters) > 0) segment.notify(channel + Chan.sequence)
-    if (Atomics.load(i32, channel + Chan.bellWaiters) > 0) segment.ring(i32[channel + Chan.owner]!)
-    const fd = Atomics.load(i32, channel + Chan.wakeFd) - 1
-    if (fd >= 0) this.platform.signalEventFd(fd)
-  }
-
-  /** Takes the next event of a channel: a reference to its CQ, or 0 if there is none. */
-  takeChannelEvent(channel: number): number {
-    const { i32, segment } = this
-    if (i32[channel + Chan.head] === 0) return 0
-    segment.lock(channel + Chan.lock)
-    const ref = i32[channel + Chan.head]!
-    if (ref !== 0) {
-      const cq = this.cqWord(slotOf(ref))
-      const next = i32[cq + Cq.next]!
-      i32[channel + Chan.head] = next
-      if (next === 0) i32[channel + Chan.tail] = 0
-      i32[cq + Cq.events] = i32[cq + Cq.events]! - 1
-      Atomics.add(i32, cq + Cq.unacknowledged, 1)
-      // More than one event of the same CQ: it goes to the end of the list.
-      if (i32[cq + Cq.events]! > 0) this.#appendToChannel(channel, cq)
-    }
-    segment.unlock(channel + Chan.lock)
-    return ref
-  }
-
-  /** Takes a CQ that is being destroyed out of its channel, by the reference that it had. */
-  dropChannelEvents(cq: number, ref: number): void {
-    const { i32, segment } = this
-    if (i32[cq + Cq.channel]! < 0) return
-    const channel = this.chanWord(i32[cq + Cq.channel]!)
-    segment.lock(channel + Chan.lock)
-    let before = 0
-    for (let at = i32[channel + Chan.head]!; at !== 0; at = i32[this.cqWord(slotOf(at)) + Cq.next]!) {
-      if (at === ref) {
-        const next = i32[cq + Cq.next]!
-        i32[before !== 0 ? this.cqWord(slotOf(before)) + Cq.next : channel + Chan.head] = next
-        if (next === 0) i32[channel + Chan.tail] = before
-        break
-      }
-      before = at
-    }
-    i32[cq + Cq.events] = 0
-    i32[cq + Cq.channel] = -1
-    segment.unlock(channel + Chan.lock)
-  }
-
   /** Marks the completions of a QP that is reset or destroyed, so that polling passes over them. */
   purgeCompletions(cq: number, qpNum: number): void {
     const { i32, segment } = this
@@ -306,49 +214,6 @@ export class Host extends SegmentTables {
     }
     segment.unlock(cq + Cq.lock)
     segment.unlock(cq + Cq.pollLock)
-  }
-
-  // --- asynchronous events -----------------------------------------------------------------------------------------
-
-  qpEvent(q: number, type: EventType): void {
-    const { i32 } = this
-    this.#pushEvent(i32[q + Qp.context]!, type, elementKind.qp, i32[q + Qp.ref]!, i32[q + Qp.number]!)
-  }
-
-  cqEvent(cq: number, type: EventType): void {
-    const { i32 } = this
-    this.#pushEvent(i32[cq + Cq.context]!, type, elementKind.cq, i32[cq + Cq.ref]!, 0)
-  }
-
-  srqEvent(srq: number, type: EventType): void {
-    const { i32 } = this
-    this.#pushEvent(i32[srq + Srq.context]!, type, elementKind.srq, i32[srq + Srq.ref]!, 0)
-  }
-
-  /** An event of the whole device, for one of its contexts. */
-  deviceEvent(context: number, type: EventType): void {
-    this.#pushEvent(context, type, elementKind.none, 0, 0)
-  }
-
-  #pushEvent(context: number, type: EventType, kind: number, ref: number, number: number): void {
-    const { i32, segment } = this
-    const c = this.ctxWord(context)
-    if (i32[c + Ctx.state] === 0) return
-    segment.lock(c + Ctx.eventLock)
-    const tail = i32[c + Ctx.eventTail]!
-    if (((tail - Atomics.load(i32, c + Ctx.eventHead)) | 0) >= Ctx.eventSlots) {
-      i32[c + Ctx.eventsLost] = i32[c + Ctx.eventsLost]! + 1
-      this.count(i32[c + Ctx.device]!, 'events_lost')
-    } else {
-      const e = c + Ctx.events + (tail & (Ctx.eventSlots - 1)) * 4
-      i32[e] = type
-      i32[e + 1] = kind
-      i32[e + 2] = ref
-      i32[e + 3] = number
-      Atomics.store(i32, c + Ctx.eventTail, (tail + 1) | 0)
-    }
-    segment.unlock(c + Ctx.eventLock)
-    segment.notify(c + Ctx.eventTail)
   }
 
   // --- waiting senders ---------------------------------------------------------------------------------------------

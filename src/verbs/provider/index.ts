@@ -16,6 +16,7 @@ export {
   registerDriver,
 } from './device.ts'
 export { asVerbsError, VerbsError, type VerbsErrorCode, verbsErrorCodes } from './errors.ts'
+export { elementKind } from './events.ts'
 export { isMulticastGid } from './gid.ts'
 export {
   agentAt,
@@ -29,7 +30,7 @@ export {
   registerService,
   unregisterService,
 } from './gsi.ts'
-export { elementKind, Host, noReceive, receiveTooShort } from './host.ts'
+export { Host, noReceive, receiveTooShort } from './host.ts'
 export { unbindWindow } from './keys.ts'
 export type { CounterName } from './layout.ts'
 export * as layout from './layout.ts'
