@@ -3,7 +3,7 @@
  * neither read, cut off nor delete. Needs root, to be two users at once.
  */
 import { spawnSync } from 'node:child_process'
-import { rmSync, statSync } from 'node:fs'
+import { existsSync, rmSync, statSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { getDeviceList, openDevice } from '../../src/index.ts'
 import { nativeAvailable } from '../../src/memory/index.ts'
@@ -66,6 +66,7 @@ describe.skipIf(!canBeTwo)('another user', { timeout: 60_000 }, () => {
     const file = `/dev/shm/verbena-${name}`
     stage = await openStage(`shm:${name}`)
     const { size, mode } = statSync(file)
+    const { pid } = stage.victim.child
     expect(mode & 0o777).toBe(0o600)
     await stage.during(async () => {
       for (const command of [
@@ -74,11 +75,13 @@ describe.skipIf(!canBeTwo)('another user', { timeout: 60_000 }, () => {
         `rm -f ${file}`,
         `mv ${file} ${file}-mine`,
         `chmod 666 ${file}`,
-        `head -c 16 /proc/${stage!.victim.child.pid}/mem`,
-        `ls /proc/${stage!.victim.child.pid}/fd/`,
-        `kill -STOP ${stage!.victim.child.pid}`,
+        `kill -STOP ${pid}`,
       ])
         expect(asNobody(command), command).toMatch(/[Pp]ermission denied|not permitted/)
+      expect(existsSync(`/proc/${pid}/mem`)).toBe(true)
+      // With /proc mounted so that users see their own processes only (hidepid), there is none for it.
+      for (const command of [`head -c 16 /proc/${pid}/mem`, `ls /proc/${pid}/fd/`])
+        expect(asNobody(command), command).toMatch(/[Pp]ermission denied|No such file/)
       // It changes its user itself, when it has loaded what the other user may not read.
       const join = `
         const { openDevice } = await import('${new URL('../../dist/index.js', import.meta.url).href}')
