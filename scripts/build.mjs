@@ -14,6 +14,7 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildReportPage } from './report-page.mjs'
+import { startedModules } from './started-modules.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const require = createRequire(import.meta.url)
@@ -29,32 +30,6 @@ const entryPoints = {
 /** `run` is the command line for a process that is there already, as tests are. */
 const command = { verbena: 'src/cli/main.ts', run: 'src/cli/run.ts' }
 const comparison = { bench: 'bench/main.ts' }
-
-/** Makes an entry point of each module that a thread or a process starts with. */
-function startedModules(entries) {
-  const files = new Map(Object.entries(entries).map(([name, file]) => [name, join(root, file)]))
-  return {
-    name: 'started modules',
-    transform: {
-      filter: { id: /\/(src|bench)\/.*\.ts$/, code: /\bentryModule\(/ },
-      handler(code, id) {
-        if (basename(id) === 'entry-module.ts') return
-        for (const [call, path] of code.matchAll(/\bentryModule\((?:import\.meta\.url, '([^']+)')?/g)) {
-          if (path === undefined)
-            this.error(`${id}: the build understands entryModule(import.meta.url, 'path') only: ${call}`)
-          const file = resolve(dirname(id), `${path}.ts`)
-          const name = basename(path)
-          if (!existsSync(file)) this.error(`${id}: there is no module ${file} to start with`)
-          const other = files.get(name)
-          if (other === file) continue
-          if (other !== undefined) this.error(`${id}: ${file} and ${other} would both be ${name}.js`)
-          files.set(name, file)
-          this.emitFile({ type: 'chunk', id: file, fileName: `${name}.js` })
-        }
-      },
-    },
-  }
-}
 
 /** The package of a module: its folder, and its name without scope; undefined if it is ours. */
 function packageOf(id) {
@@ -96,7 +71,7 @@ async function bundle(entries, folder) {
     input: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(root, file)])),
     platform: 'node',
     external: [/^node:/, 'koffi'],
-    plugins: [startedModules(entries), minifyThirdParty],
+    plugins: [startedModules(root, entries), minifyThirdParty],
     // A door by itself does nothing: who imports one thing through it does not load all that is behind it.
     treeshake: { moduleSideEffects: [{ test: /\/src\/(cli|report|tools)\/(.+\/)?index\.ts$/, sideEffects: false }] },
     onLog(level, log) {
