@@ -454,7 +454,7 @@ complete -c verbena -n '__verbena_at rping' -s c -d 'be the client'
 complete -c verbena -n '__verbena_at rping' -s a -d 'the server\'s address or name; without it a server listens on all addresses' -r
 complete -c verbena -n '__verbena_at rping' -s I -d 'client: its own address' -r
 complete -c verbena -n '__verbena_at rping' -s p -d 'port' -r
-complete -c verbena -n '__verbena_at rping' -s C -d 'client: pings; 0 goes on until Ctrl-C' -r
+complete -c verbena -n '__verbena_at rping' -s C -d 'client: pings; 0 runs until Ctrl-C' -r
 complete -c verbena -n '__verbena_at rping' -s S -d 'size of the buffer, 26 to 65535' -r
 complete -c verbena -n '__verbena_at rping' -s v -d 'show the data of each ping'
 complete -c verbena -n '__verbena_at rping' -s V -d 'client: check the data of each ping; exit code 1 if it is wrong'
@@ -505,7 +505,7 @@ complete -c verbena -n '__verbena_at mckey' -s C -d 'messages on each connection
 complete -c verbena -n '__verbena_at mckey' -s S -d 'size of each message' -r
 complete -c verbena -n '__verbena_at mckey' -s p -d 'port space by its number: 0x111 for UDP, 0x2 for IPoIB' -r
 complete -c verbena -n '__verbena_at mckey' -s o -d 'join to send only'
-complete -c verbena -n '__verbena_at mckey' -l settle -d 'wait so long after joining' -r
+complete -c verbena -n '__verbena_at mckey' -l settle -d 'seconds to wait after joining' -r
 complete -c verbena -n '__verbena_at mckey' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at mckey' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
 complete -c verbena -n '__verbena_at mckey' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
@@ -531,7 +531,7 @@ complete -c verbena -n '__verbena_at rstream' -s I -d 'iterations of one test of
 complete -c verbena -n '__verbena_at rstream' -s C -d 'messages each way in an iteration of it' -r
 complete -c verbena -n '__verbena_at rstream' -s S -d 'size of its messages, or "all" for tests of all sizes' -r
 complete -c verbena -n '__verbena_at rstream' -s p -d 'port' -r
-complete -c verbena -n '__verbena_at rstream' -s k -d 'keepalives after so long a silence' -r
+complete -c verbena -n '__verbena_at rstream' -s k -d 'send keepalives after this much silence' -r
 complete -c verbena -n '__verbena_at rstream' -s T -d 'what and how to test, see below; may be repeated' -r
 complete -c verbena -n '__verbena_at rstream' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at rstream' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r

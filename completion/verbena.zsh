@@ -641,7 +641,7 @@ _verbena_rping() {
     -a'[the server'\''s address or name; without it a server listens on all addresses]:address:' \
     -I'[client\: its own address]:address:' \
     -p'[port]:port:' \
-    -C'[client\: pings; 0 goes on until Ctrl-C]:count:' \
+    -C'[client\: pings; 0 runs until Ctrl-C]:count:' \
     -S'[size of the buffer, 26 to 65535]:bytes:' \
     -v'[show the data of each ping]' \
     -V'[client\: check the data of each ping; exit code 1 if it is wrong]' \
@@ -704,7 +704,7 @@ _verbena_mckey() {
     -S'[size of each message]:bytes:' \
     -p'[port space by its number\: 0x111 for UDP, 0x2 for IPoIB]:number:' \
     -o'[join to send only]' \
-    --settle'[wait so long after joining]:seconds:' \
+    --settle'[seconds to wait after joining]:seconds:' \
     '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
     --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
     --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
@@ -738,7 +738,7 @@ _verbena_rstream() {
     -C'[messages each way in an iteration of it]:number:' \
     -S'[size of its messages, or "all" for tests of all sizes]:bytes:' \
     -p'[port]:port:' \
-    -k'[keepalives after so long a silence]:seconds:' \
+    -k'[send keepalives after this much silence]:seconds:' \
     -T'[what and how to test, see below; may be repeated]:option:' \
     '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
     --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \

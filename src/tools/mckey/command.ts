@@ -41,7 +41,7 @@ export function configure(command: Command): void {
     .option('-p <number>', 'port space by its number: 0x111 for UDP, 0x2 for IPoIB (default: 0x111)')
     .option('-o', 'join to send only')
     .addOption(new Option('-l').hideHelp())
-    .option('--settle <seconds>', 'wait so long after joining (default: 3)')
+    .option('--settle <seconds>', 'seconds to wait after joining (default: 3)')
   addCommonOptions(command)
     .addHelpText('after', examples)
     .action(async (options: Options) => {

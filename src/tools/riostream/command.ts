@@ -21,7 +21,7 @@ Without -s it is the server. Like rstream, but each end writes straight into mem
 riostream of librdmacm, which can be the peer in either role. -I, -C, -S and the v of -T must be the same at both ends.
 
   -T a  async          poll before every send and receive
-  -T b  blocking       calls that wait (default: they return at once and are tried again)
+  -T b  blocking       calls that block (default: they return at once and are retried)
   -T n  nonblocking    the default
   -T r  resolve        nothing changes: addresses are always resolved by the RDMA CM
   -T v  verify         check every byte but the last; exit code 1 if one is wrong

@@ -40,7 +40,7 @@ export function configure(command: Command): void {
     .option('-a <address>', "the server's address or name; without it a server listens on all addresses")
     .option('-I <address>', "client: its own address (default: the adapter's that leads there)")
     .option('-p <port>', `port (default: ${rpingPort})`)
-    .option('-C <count>', 'client: pings; 0 goes on until Ctrl-C (default: 0)')
+    .option('-C <count>', 'client: pings; 0 runs until Ctrl-C (default: 0)')
     .option('-S <bytes>', `size of the buffer, ${minPingBytes} to ${maxPingBytes} (default: 64)`)
     .option('-v', 'show the data of each ping')
     .option('-V', 'client: check the data of each ping; exit code 1 if it is wrong')

@@ -23,7 +23,7 @@ must be the same at both ends.
 
   -T s  sockets        TCP of the kernel instead of rsockets, by the same loops and system calls
   -T a  async          poll before every call
-  -T b  blocking       calls that wait (default: they return at once and are tried again)
+  -T b  blocking       calls that block (default: they return at once and are retried)
   -T n  nonblocking    the default
   -T r  resolve        nothing changes: addresses are always resolved by the RDMA CM
   -T v  verify         check every byte; exit code 1 if one is wrong
@@ -41,7 +41,7 @@ Not here, with the reason when asked for: -T f`
 export function configure(command: Command): void {
   command.description('Latency and bandwidth of streams over rsockets, as rstream measures them.')
   addStreamOptions(command, rstreamPort)
-    .option('-k <seconds>', 'keepalives after so long a silence')
+    .option('-k <seconds>', 'send keepalives after this much silence')
     .option('-T <option>', 'what and how to test, see below; may be repeated', collect)
   addCommonOptions(command)
     .addHelpText('after', examples)

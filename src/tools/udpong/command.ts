@@ -10,14 +10,13 @@ import { type UdpongSettings, udpongPort } from './run.ts'
 const tool = { name: 'udpong', thread: entryModule(import.meta.url, './udpong-thread') }
 
 const examples = `
-Without -s it is the server, which goes on until Ctrl-C. The client sends datagrams over rsockets: first such that the
-server sends back (latency), then as many as go one way, of which the server says how many came (bandwidth). With -C or
--S there is one test only. Options, messages and output are those of udpong of librdmacm, which can be the peer in
-either role.
+Without -s it is the server, which runs until Ctrl-C. The client sends datagrams over rsockets: first echoed ones
+(latency), then one-way ones whose arrival the server counts (bandwidth). With -C or -S there is only one test. Options,
+messages and output are those of udpong of librdmacm.
 
   -T s  sockets        UDP of the kernel instead of rsockets, by the same loops and system calls
   -T a  async          poll before every call
-  -T b  blocking       calls that wait (default: they return at once and are tried again)
+  -T b  blocking       calls that block (default: they return at once and are retried)
   -T n  nonblocking    the default
   -T e  echo           with -C or -S: the server sends everything back
 
