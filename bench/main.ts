@@ -12,11 +12,12 @@
  * Two latencies are compared, each with its like: `average`, the whole run over its messages ("overall" of
  * ucx_perftest), and `median`, of single round trips ("50.0%ile").
  */
-import { parseArgs } from 'node:util'
+import { Command, CommanderError, Option } from 'commander'
+import { exitCodes } from '../src/cli/terminal/index.ts'
 import { getDeviceList, nativeAvailable } from '../src/index.ts'
 import { formatCount } from '../src/report/index.ts'
 import { devicePair } from '../src/tools/bench-kit/index.ts'
-import { parseInteger, UsageError } from '../src/tools/kit/index.ts'
+import { deviceVariable, parseInteger, UsageError } from '../src/tools/kit/index.ts'
 import { type Comparison, compare } from './comparison.ts'
 import { type HttpJob, httpJobs } from './http-jobs.ts'
 import { Ours, twoCores } from './ours.ts'
@@ -35,23 +36,36 @@ const bandwidth = { sizeBytes: 65536, iterations: 50_000 } as const
 const manyQps = 1000
 const messagesForHeap = 1_000_000
 
-const help = `Usage: npm run bench -- [--json] [--only NAME] [--rounds N] [--device PAIR]
+interface Options {
+  only?: string
+  rounds?: string
+  device?: string
+  json?: boolean
+}
 
-Compares Verbena in one run with UCX (ucx_perftest, Debian package ucx-utils) on shared memory, and with UCX, iperf3 and
-sockperf over TCP on loopback; rsockets with TCP of the kernel, in the same loops and by iperf3 and sockperf. A program
-that is not installed is left out.
+function commandLine(): Command {
+  return new Command('npm run bench --')
+    .description(
+      'Compares Verbena in one run with UCX (ucx_perftest, Debian package ucx-utils) on shared memory, and with UCX, iperf3 and sockperf over TCP on loopback; rsockets with TCP of the kernel, in the same loops and by iperf3 and sockperf. A program that is not installed is left out.',
+    )
+    .option('--only <names>', 'only these, with commas; the first words of a name stand for all of them (default: all)')
+    .option('--rounds <number>', 'rounds of each comparison, of which the median counts (default: 7)')
+    .addOption(
+      new Option(
+        '-d, --device <pair>',
+        `only the comparisons on a network, between these two adapters, each in a process of its own, for rsockets in a thread; roce and shm:NAME stand for a pair (default: all comparisons, and ${wirePair})`,
+      ).env(deviceVariable),
+    )
+    .option('--json', 'print one JSON document: {"comparisons":[{"name","ours","peer","theirs","unit","ratio"}]}')
+    .addHelpText('after', names)
+    .exitOverride()
+}
 
-  --only NAME    several with commas: latency-8, latency-4096, latency-32768, bandwidth, allocation, polling,
-                 rsocket-rr, rsocket-stream-4096, rsocket-stream-65536, rsocket-stream-1048576, http-1 or http-16 (under
-                 verbena/preload) on shared memory;
-                 write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections,
-                 rsocket-wire-rr or rsocket-wire-stream-65536 on a network; rsocket stands for all of its own
-  --rounds N     rounds of each comparison, of which the median counts (default: 7)
-  --device PAIR  only the comparisons on a network, between these two adapters, each in a process of its own, for
-                 rsockets in a thread (default: roce:127.0.0.1,roce:127.0.0.2; roce and shm:NAME stand for
-                 a pair)
-  --json         print one JSON document: {"comparisons":[{"name","ours","peer","theirs","unit","ratio"}]}
-`
+const names = `
+On shared memory: latency-8, latency-4096, latency-32768, bandwidth, allocation, polling, rsocket-rr, rsocket-stream-4096,
+rsocket-stream-65536, rsocket-stream-1048576, http-1, http-16 (under verbena/preload).
+On a network: write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections, rsocket-wire-rr,
+rsocket-wire-stream-65536.`
 
 interface Job {
   name: string
@@ -142,14 +156,11 @@ const memoryJobs: Job[] = [
 ]
 
 async function main(): Promise<number> {
-  const { values } = readArguments()
-  if (values.help) {
-    process.stdout.write(help)
-    return 0
-  }
+  const values = commandLine().parse().opts<Options>()
+  const device = values.device || undefined
   const rounds = parseInteger('--rounds', values.rounds, 7, 1, 1000)
-  const chosen = choose(values.only, values.device !== undefined)
-  const wire = new WireEnds(pairOf(values.device))
+  const chosen = choose(values.only, device !== undefined)
+  const wire = new WireEnds(pairOf(device))
   ends = wire
   const peer = ucxInstalled() ? 'UCX (posix shared memory)' : null
   const say = (text: string) => {
@@ -184,29 +195,13 @@ async function main(): Promise<number> {
   }
   if (values.json) process.stdout.write(`${JSON.stringify({ comparisons })}\n`)
   else say(`\nMedians of ${rounds} alternating rounds. A ratio below 1 means that Verbena is ahead.`)
-  return failed === 0 ? 0 : 1
+  return failed === 0 ? exitCodes.done : exitCodes.failed
 }
 
 function line({ name, ours, theirs, peer, unit, ratio }: Comparison): string {
   const figure = (value: number) => `${value >= 1000 ? formatCount(value) : value} ${unit}`
   const theirText = theirs === null ? '' : `   ${peer}: ${figure(theirs)}   ratio ${ratio}`
   return `${name.padEnd(62)} ${figure(ours).padStart(12)}${theirText}`
-}
-
-function readArguments() {
-  try {
-    return parseArgs({
-      options: {
-        json: { type: 'boolean' },
-        only: { type: 'string' },
-        rounds: { type: 'string' },
-        device: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    })
-  } catch (error) {
-    throw new UsageError('npm run bench', `${(error as Error).message}\n\n${help}`)
-  }
 }
 
 type Chosen = { name: string } & (
@@ -252,8 +247,8 @@ function pairOf(text: string | undefined): readonly [string, string] {
 }
 
 for (const [signal, code] of [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
+  ['SIGINT', exitCodes.interrupted],
+  ['SIGTERM', exitCodes.terminated],
 ] as const) {
   process.once(signal, () => {
     endPrograms()
@@ -264,7 +259,11 @@ for (const [signal, code] of [
 try {
   process.exitCode = await main()
 } catch (error) {
-  const usage = error instanceof UsageError
-  process.stderr.write(`${usage ? error.message : ((error as Error).stack ?? error)}\n`)
-  process.exitCode = usage ? 2 : 1
+  // Commander has printed its message already.
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+  else {
+    const usage = error instanceof UsageError
+    process.stderr.write(`${usage ? error.message : ((error as Error).stack ?? error)}\n`)
+    process.exitCode = usage ? exitCodes.usage : exitCodes.failed
+  }
 }

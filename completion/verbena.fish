@@ -182,6 +182,8 @@ complete -c verbena -n '__verbena_at perf send_lat' -s S -l sl -d 'service level
 complete -c verbena -n '__verbena_at perf send_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
 complete -c verbena -n '__verbena_at perf send_lat' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
 complete -c verbena -n '__verbena_at perf send_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf send_lat' -l bind_source_ip -d 'own address of the TCP connection' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s V -l version -d 'print the version'
 complete -c verbena -n '__verbena_at perf send_lat' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
 complete -c verbena -n '__verbena_at perf send_lat' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at perf send_lat' -l json -d 'print one JSON document and nothing else'
@@ -214,6 +216,8 @@ complete -c verbena -n '__verbena_at perf send_bw' -s S -l sl -d 'service level'
 complete -c verbena -n '__verbena_at perf send_bw' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
 complete -c verbena -n '__verbena_at perf send_bw' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
 complete -c verbena -n '__verbena_at perf send_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf send_bw' -l bind_source_ip -d 'own address of the TCP connection' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s V -l version -d 'print the version'
 complete -c verbena -n '__verbena_at perf send_bw' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
 complete -c verbena -n '__verbena_at perf send_bw' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at perf send_bw' -l json -d 'print one JSON document and nothing else'
@@ -240,6 +244,8 @@ complete -c verbena -n '__verbena_at perf write_lat' -s S -l sl -d 'service leve
 complete -c verbena -n '__verbena_at perf write_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
 complete -c verbena -n '__verbena_at perf write_lat' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
 complete -c verbena -n '__verbena_at perf write_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf write_lat' -l bind_source_ip -d 'own address of the TCP connection' -r
+complete -c verbena -n '__verbena_at perf write_lat' -s V -l version -d 'print the version'
 complete -c verbena -n '__verbena_at perf write_lat' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
 complete -c verbena -n '__verbena_at perf write_lat' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at perf write_lat' -l json -d 'print one JSON document and nothing else'
@@ -271,6 +277,8 @@ complete -c verbena -n '__verbena_at perf write_bw' -s S -l sl -d 'service level
 complete -c verbena -n '__verbena_at perf write_bw' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
 complete -c verbena -n '__verbena_at perf write_bw' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
 complete -c verbena -n '__verbena_at perf write_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf write_bw' -l bind_source_ip -d 'own address of the TCP connection' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s V -l version -d 'print the version'
 complete -c verbena -n '__verbena_at perf write_bw' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
 complete -c verbena -n '__verbena_at perf write_bw' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at perf write_bw' -l json -d 'print one JSON document and nothing else'
@@ -298,6 +306,8 @@ complete -c verbena -n '__verbena_at perf read_lat' -s S -l sl -d 'service level
 complete -c verbena -n '__verbena_at perf read_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
 complete -c verbena -n '__verbena_at perf read_lat' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
 complete -c verbena -n '__verbena_at perf read_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf read_lat' -l bind_source_ip -d 'own address of the TCP connection' -r
+complete -c verbena -n '__verbena_at perf read_lat' -s V -l version -d 'print the version'
 complete -c verbena -n '__verbena_at perf read_lat' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
 complete -c verbena -n '__verbena_at perf read_lat' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at perf read_lat' -l json -d 'print one JSON document and nothing else'
@@ -329,6 +339,8 @@ complete -c verbena -n '__verbena_at perf read_bw' -s S -l sl -d 'service level'
 complete -c verbena -n '__verbena_at perf read_bw' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
 complete -c verbena -n '__verbena_at perf read_bw' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
 complete -c verbena -n '__verbena_at perf read_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf read_bw' -l bind_source_ip -d 'own address of the TCP connection' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s V -l version -d 'print the version'
 complete -c verbena -n '__verbena_at perf read_bw' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
 complete -c verbena -n '__verbena_at perf read_bw' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at perf read_bw' -l json -d 'print one JSON document and nothing else'
@@ -355,6 +367,8 @@ complete -c verbena -n '__verbena_at perf atomic_lat' -s S -l sl -d 'service lev
 complete -c verbena -n '__verbena_at perf atomic_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
 complete -c verbena -n '__verbena_at perf atomic_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf atomic_lat' -l bind_source_ip -d 'own address of the TCP connection' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -s V -l version -d 'print the version'
 complete -c verbena -n '__verbena_at perf atomic_lat' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -l json -d 'print one JSON document and nothing else'
@@ -385,6 +399,8 @@ complete -c verbena -n '__verbena_at perf atomic_bw' -s S -l sl -d 'service leve
 complete -c verbena -n '__verbena_at perf atomic_bw' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
 complete -c verbena -n '__verbena_at perf atomic_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
+complete -c verbena -n '__verbena_at perf atomic_bw' -l bind_source_ip -d 'own address of the TCP connection' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s V -l version -d 'print the version'
 complete -c verbena -n '__verbena_at perf atomic_bw' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -l json -d 'print one JSON document and nothing else'

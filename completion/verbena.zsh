@@ -309,6 +309,8 @@ _verbena_perf_send_lat() {
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    --bind_source_ip'[own address of the TCP connection]:address:' \
+    '(-V --version)'{-V,--version}'[print the version]' \
     --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
     --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
@@ -346,6 +348,8 @@ _verbena_perf_send_bw() {
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    --bind_source_ip'[own address of the TCP connection]:address:' \
+    '(-V --version)'{-V,--version}'[print the version]' \
     --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
     --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
@@ -377,6 +381,8 @@ _verbena_perf_write_lat() {
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    --bind_source_ip'[own address of the TCP connection]:address:' \
+    '(-V --version)'{-V,--version}'[print the version]' \
     --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
     --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
@@ -413,6 +419,8 @@ _verbena_perf_write_bw() {
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    --bind_source_ip'[own address of the TCP connection]:address:' \
+    '(-V --version)'{-V,--version}'[print the version]' \
     --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
     --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
@@ -445,6 +453,8 @@ _verbena_perf_read_lat() {
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    --bind_source_ip'[own address of the TCP connection]:address:' \
+    '(-V --version)'{-V,--version}'[print the version]' \
     --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
     --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
@@ -481,6 +491,8 @@ _verbena_perf_read_bw() {
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    --bind_source_ip'[own address of the TCP connection]:address:' \
+    '(-V --version)'{-V,--version}'[print the version]' \
     --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
     --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
@@ -512,6 +524,8 @@ _verbena_perf_atomic_lat() {
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    --bind_source_ip'[own address of the TCP connection]:address:' \
+    '(-V --version)'{-V,--version}'[print the version]' \
     --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
     --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
@@ -547,6 +561,8 @@ _verbena_perf_atomic_bw() {
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
+    --bind_source_ip'[own address of the TCP connection]:address:' \
+    '(-V --version)'{-V,--version}'[print the version]' \
     --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
     --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
     --json'[print one JSON document and nothing else]' \

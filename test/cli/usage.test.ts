@@ -89,9 +89,11 @@ describe.each(all)('verbena %s', (name, described) => {
   })
 })
 
+const capture = new URL('../captures/rping.pcap', import.meta.url).pathname
+
 it.each([
-  ['ibv_devinfo --list', 'devinfo --list'],
-  ['ibv_devices --json', 'devices --json'],
+  ['ibv_devinfo -d shm0 -i 300', 'devinfo -d shm0 -i 300'],
+  ['ibv_devices --nothing', 'devices --nothing'],
   ['ibv_rc_pingpong -d shm0', 'rc_pingpong -d shm0'],
   ['ib_write_bw -d shm0', 'perf write_bw -d shm0'],
   ['ib_send_lat -c UD -a -s 8', 'perf send_lat -c UD -a -s 8'],
@@ -100,16 +102,16 @@ it.each([
 })
 
 it('runs as a process: output, errors and exit codes', async () => {
-  expect(await outcome(startProcess(['devinfo', '--list']))).toEqual(await verbena('devinfo', '--list'))
-  const wrong = await outcome(startProcess(['devinfo', 'nothing0']))
-  expect(wrong).toEqual(await verbena('devinfo', 'nothing0'))
+  expect(await outcome(startProcess(['trace', 'check', capture]))).toEqual(await verbena('trace', 'check', capture))
+  const wrong = await outcome(startProcess(['devinfo', '-i', '300']))
+  expect(wrong).toEqual(await verbena('devinfo', '-i', '300'))
   expect(wrong.code).toBe(2)
 })
 
 it('keeps the output of commands that run at the same time apart', async () => {
-  const [help, list] = [begin(['--help']), begin(['devinfo', '--list'])]
+  const [help, list] = [begin(['--help']), begin(['trace', 'check', capture])]
   expect(await help.outcome).toEqual(await verbena('--help'))
-  expect(await list.outcome).toEqual(await verbena('devinfo', '--list'))
+  expect(await list.outcome).toEqual(await verbena('trace', 'check', capture))
 })
 
 describe('what cannot be', { timeout: 60_000 }, () => {

@@ -170,14 +170,15 @@ export class Wire {
 /** Listens on all addresses until one client comes. Aborting gives up. */
 export async function listenOnce(
   port: number,
-  options: { signal?: AbortSignal; onListening?: () => void } = {},
+  options: { signal?: AbortSignal; source?: string; onListening?: () => void } = {},
 ): Promise<Wire> {
   const server = createServer({ pauseOnConnect: false })
   server.maxConnections = 1
   try {
     const accepted = once(server, 'connection', options.signal ? { signal: options.signal } : {})
     // A failure to listen makes `accepted` fail too.
-    server.listen(port, options.onListening)
+    const host = options.source === undefined ? {} : { host: options.source }
+    server.listen({ port, ...host }, options.onListening)
     const [socket] = (await accepted) as [Socket]
     return new Wire(socket)
   } catch (error) {
@@ -199,12 +200,12 @@ const connectTimeoutMs = 10_000
 export async function connectTo(
   host: string,
   port: number,
-  options: { waitMs?: number; signal?: AbortSignal } = {},
+  options: { waitMs?: number; signal?: AbortSignal; source?: string } = {},
 ): Promise<Wire> {
   const end = performance.now() + (options.waitMs ?? 0)
   for (;;) {
     try {
-      return new Wire(await connectOnce(host, port))
+      return new Wire(await connectOnce(host, port, options.source))
     } catch (error) {
       const { code = 'ECONNECT', message } = error as NodeJS.ErrnoException
       const worthIt = code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'ETIMEDOUT'
@@ -225,8 +226,8 @@ export async function connectTo(
   }
 }
 
-async function connectOnce(host: string, port: number): Promise<Socket> {
-  const socket = connectSocket({ host, port })
+async function connectOnce(host: string, port: number, localAddress?: string): Promise<Socket> {
+  const socket = connectSocket({ host, port, ...(localAddress === undefined ? {} : { localAddress }) })
   const timer = setTimeout(
     () => socket.destroy(Object.assign(new Error('no answer within 10 s'), { code: 'ETIMEDOUT' })),
     connectTimeoutMs,

@@ -1,4 +1,5 @@
 /** `verbena perf send_lat | send_bw | write_lat | …`: perftest's measurements, both ends Verbena. */
+import { isIP } from 'node:net'
 import { type Command, Option } from 'commander'
 import {
   endWith,
@@ -75,6 +76,7 @@ interface Options extends RunOptions {
   limitLost?: string
   rdma_cm?: boolean
   comm_rdma_cm?: boolean
+  bind_source_ip?: string
 }
 
 const overview = `
@@ -182,12 +184,38 @@ function configureTest(test: PerfTest, command: Command): void {
     .option('-u, --qp-timeout <exponent>', 'ACK timeout of 4.096 µs · 2^exponent (default: 14)')
     .option('-F, --CPU-freq', 'accepted as by perftest; the CPU frequency is not looked at')
     .option('-R, --rdma_cm', 'let the RDMA CM connect the queue pairs')
+    .option('--bind_source_ip <address>', 'own address of the TCP connection (default: any)')
+    .version(version, '-V, --version', 'print the version')
     .addOption(new Option('-z, --comm_rdma_cm').hideHelp())
+  for (const [flags] of refused) command.addOption(new Option(flags).hideHelp())
   addRunOptions(command)
     .addHelpText('after', explanation(test))
     .action(async (host: string | undefined, options: Options) => {
       endWith(await measure(test, host, options))
     })
+}
+
+/** Options of perftest that ask for what is not here. */
+const refused: readonly [flags: string, why: string][] = [
+  ['-H, --report-histogram', 'single latencies are not kept: `verbena bench latency` keeps and draws each of them'],
+  ['-U, --report-unsorted', 'single latencies are not kept: `verbena bench latency` keeps each of them'],
+  ['-C, --report-cycles', 'times are measured in nanoseconds, not in cycles: leave it out'],
+  ['-N, --noPeak', 'finding the peak costs nothing here: leave it out'],
+  ['--out_json', '--json prints the document: redirect it to a file'],
+  ['--out_json_file <file>', '--json prints the document: redirect it to a file'],
+  ['--run_infinitely', 'a test has an end here: give -D a long time, and end it with Ctrl-C'],
+  ['--report-both', '--json has both directions apart'],
+  ['--cpu_util', 'the ends poll, so their cores are always busy: `verbena bench rsocket` measures the use of the CPU'],
+  ['--use-srq', 'each queue pair has a receive queue of its own here: `verbena srq_pingpong` shares one'],
+  ['--retry_count <number>', 'requests are always repeated up to 7 times: leave it out'],
+  ['--recv_post_list <number>', 'receives are posted as they are used: leave it out'],
+]
+
+function refuse(options: object): void {
+  for (const [flags, why] of refused) {
+    const option = new Option(flags)
+    if (option.attributeName() in options) throw new UsageError(option.short ?? option.long!, why)
+  }
 }
 
 function explanation(test: PerfTest): string {
@@ -227,6 +255,7 @@ interface Parsed {
 function parse(test: PerfTest, host: string | undefined, options: Options): Parsed {
   if (options.comm_rdma_cm)
     throw new UsageError('-z', 'the ends always agree over TCP here, and -R connects the queue pairs: leave it out')
+  refuse(options)
   const given: Partial<PerfSettings> = { test }
   const latency = isLatency(test)
   const verb = verbOf(test)
@@ -293,6 +322,7 @@ function parse(test: PerfTest, host: string | undefined, options: Options): Pars
     ...(host === undefined ? {} : { host }),
     port: integer('-p', options.port, defaultPort, 1, 65535),
     ...(options.device ? { device: options.device } : {}),
+    ...(options.bind_source_ip === undefined ? {} : { source: sourceOf(options.bind_source_ip) }),
     ibPort: integer('-i', options.ibPort, 1, 1, 255),
     gidIndex: parseGidIndex('-x', options.gidIndex),
     sl: integer('-S', options.sl, 0, 0, 15),
@@ -306,6 +336,12 @@ function parse(test: PerfTest, host: string | undefined, options: Options): Pars
     limits.messageRate = parseNumber('-y', options.limit_msgrate, 1, 0, 1e6) * 1e6
   if (options.limitLost !== undefined) limits.lost = integer('--limit-lost', options.limitLost, 0, 0, 2 ** 40)
   return { settings, given, end, limits, gbits }
+}
+
+function sourceOf(text: string): string {
+  if (isIP(text) === 0)
+    throw new UsageError('--bind_source_ip', `'${text}' is not valid. Expected an IP address of this host`)
+  return text
 }
 
 /** The exit code. */

@@ -113,7 +113,7 @@ export async function runPerf(run: PerfRun): Promise<PerfResults> {
 }
 
 async function meet({ end, signal, onListening }: PerfRun): Promise<Wire> {
-  const options = signal ? { signal } : {}
+  const options = { ...(signal ? { signal } : {}), ...(end.source === undefined ? {} : { source: end.source }) }
   if (end.host !== undefined) return await connectTo(end.host, end.port, { ...options, waitMs: end.waitMs })
   return await listenOnce(end.port, { ...options, ...(onListening ? { onListening } : {}) })
 }

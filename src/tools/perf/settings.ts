@@ -64,6 +64,8 @@ export interface EndSettings {
   /** The server's host; undefined for the server itself. */
   host?: string
   port: number
+  /** Own address of the TCP connection, which a server listens on. */
+  source?: string
   device?: string
   ibPort: number
   gidIndex: number

@@ -108,6 +108,17 @@ describe.skipIf(!canShare)('two processes', { timeout: 120_000 }, () => {
     expect([count, from, what]).toEqual([100, 'intended', test === 'read_lat' ? 'completion' : 'round trip'])
   })
 
+  it('--bind_source_ip chooses the addresses of the TCP connection', async () => {
+    const [port, device] = [await freePort(), segment()]
+    const common = ['perf', 'send_lat', '-p', port, '-d', device, '--json']
+    const serving = outcome(start([...common, '--bind_source_ip', '127.0.0.5']))
+    const more = ['-n', '20', '--warmup', '0', '--wait', '60', '--bind_source_ip', '127.0.0.6', '127.0.0.5']
+    const [client, server] = [await outcome(start([...common, ...more])), await serving]
+    expect([client.stderr, server.stderr, client.code, server.code]).toEqual(['', '', 0, 0])
+    expect(document.parse(JSON.parse(server.stdout)).peer).toContain('127.0.0.6')
+    expect(document.parse(JSON.parse(client.stdout)).peer).toContain('127.0.0.5')
+  })
+
   it('all sizes, in the columns of perftest', async () => {
     const { client, server } = await runEnds(['perf', 'write_bw'], [], ['-a', '-n', '4', '--warmup', '1'])
     expect(client.code).toBe(0)
@@ -247,6 +258,10 @@ describe('what cannot be', { timeout: 60_000 }, () => {
     [['send_lat', '-x', '7'], /^verbena: -x: shm:verbena has one GID, 0 /],
     [['send_lat', '-D', '0'], /-D: '0' is not valid\. Expected a number from 0\.1 to 86400, for example: -D 0\.1$/m],
     [['send_lot'], /unknown command 'send_lot'/],
+    [['send_lat', '-H'], /^verbena: -H: single latencies are not kept: `verbena bench latency`/],
+    [['send_bw', '--out_json_file', 'x'], /^verbena: --out_json_file: --json prints the document/],
+    [['send_bw', '-N'], /^verbena: -N: finding the peak costs nothing/],
+    [['send_bw', '--bind_source_ip', 'eth0'], /^verbena: --bind_source_ip: 'eth0' is not valid/],
   ])('verbena perf %j exits with 2 and says why', async (args, message) => {
     const { code, stderr } = await verbena('perf', ...args)
     expect(stderr).toMatch(message)
