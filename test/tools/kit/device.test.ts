@@ -1,5 +1,6 @@
 /** Which adapter a program of two processes takes, and whether two of them can meet. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { type CommandDescription, describeCommandLine } from '../../../src/cli/describe.ts'
 import { apart } from '../../../src/tools/kit/index.ts'
 import { verbena } from '../../cli/in-process.ts'
 
@@ -7,30 +8,43 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-describe.each([
-  ['perf send_lat'],
-  ['perf write_bw'],
-  ['rc_pingpong'],
-  ['srq_pingpong'],
-  ['rping -s'],
-  ['ucmatose'],
-  ['udaddy'],
-  ['mckey -m 239.1.2.3'],
-  ['cmtime'],
-  ['rstream'],
-  ['riostream'],
-  ['rcopy'],
-  ['udpong'],
-  ['bench latency'],
-  ['bench throughput'],
-  ['bench rsocket'],
-])('verbena %s', (words) => {
-  const command = words.split(' ')
-  const short = command[0] === 'rping' ? [] : ['-d']
+/** Commands in which the spellings are tried in turn. */
+const commands = [
+  'perf send_lat',
+  'perf write_bw',
+  'rc_pingpong',
+  'srq_pingpong',
+  'rping -s',
+  'ucmatose',
+  'udaddy',
+  'mckey -m 239.1.2.3',
+  'cmtime',
+  'rstream',
+  'riostream',
+  'rcopy',
+  'udpong',
+  'bench latency',
+  'bench throughput',
+  'bench rsocket',
+]
 
-  it.each([...short, '--device', '--ib-dev'])('takes the adapter that %s names', async (flag) => {
+const commandsOf = (command: CommandDescription): CommandDescription[] => [
+  command,
+  ...command.commands.flatMap(commandsOf),
+]
+
+describe.each(commands.map((words, at) => [words, at] as const))('verbena %s', (words, at) => {
+  const command = words.split(' ')
+
+  it('takes the adapter that -d, --device and --ib-dev name', async () => {
+    const { program } = await describeCommandLine()
+    const named = commandsOf(program).find(({ name }) => words === name || words.startsWith(`${name} -`))!
+    const flags = named.options.flatMap(({ short, long }) => [short, long])
+    // In rping, -d is the original's debug option.
+    const spellings = ['--device', '--ib-dev', ...(command[0] === 'rping' ? [] : ['-d'])]
+    for (const spelling of spellings) expect(flags).toContain(spelling)
     vi.stubEnv('VERBENA_DEVICE', 'mlx5_98')
-    const { code, stderr } = await verbena(...command, flag, 'mlx5_99')
+    const { code, stderr } = await verbena(...command, spellings[at % spellings.length]!, 'mlx5_99')
     expect(stderr).toMatch(/'mlx5_99'/)
     expect(stderr).not.toContain('mlx5_98')
     expect(code).toBe(2)
