@@ -1,6 +1,6 @@
 /**
  * An ordinary HTTP client, which knows nothing of RDMA: PORT CONNECTIONS SECONDS. Each connection is kept, with one
- * request under way. Prints requests a second, after a fifth of the time to warm up.
+ * request outstanding. Prints requests a second, after a fifth of the time to warm up.
  */
 import { Agent, get } from 'node:http'
 

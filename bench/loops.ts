@@ -35,7 +35,7 @@ export interface StreamResult {
 export const receivesAhead = 256
 export const sendDepth = 256
 export const signalEvery = 64
-/** Requests of a stream that may be under way. */
+/** Requests of a stream that may be outstanding. */
 export const window = 128
 
 export interface End {
@@ -127,7 +127,7 @@ export function pingPong(e: End, { client, iterations }: RunRequest): PingPongRe
   return { averageNs, medianNs: medianOf(times) / 2 }
 }
 
-/** A stream of SENDs from the client, at most a window of them under way. */
+/** A stream of SENDs from the client, at most a window of them outstanding. */
 export function stream(e: End, { client, iterations }: RunRequest): StreamResult {
   const warmup = Math.ceil(iterations / 10)
   if (!client) {

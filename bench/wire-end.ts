@@ -59,7 +59,7 @@ export interface PourResult {
 
 /** The message that ends a stream has this length, and no other has. */
 const lastBytes = 1
-/** Of each of many connections, of which each has a request or two under way. */
+/** Of each of many connections, of which each has a request or two outstanding. */
 const sharedDepth = 32
 
 let context: Context | null = null

@@ -4,7 +4,7 @@
  *     write-bandwidth   stream of RC WRITEs             iperf3, one TCP connection
  *     send-latency      RC SEND of 8 bytes, ping-pong   ucx_perftest -t tag_lat over TCP; sockperf over TCP; and the same
  *                                                       system calls without a protocol, which is what the system takes
- *     message-rate      stream of RC SENDs of 8 bytes, 128 under way
+ *     message-rate      stream of RC SENDs of 8 bytes, 128 outstanding
  *     connections       stream of RC WRITEs of 64 KiB over 1,000 connections in turn, against one connection
  */
 import { formatCount } from '../src/report/index.ts'
@@ -79,7 +79,7 @@ export const wireJobs: WireJob[] = [
         const { messages, seconds } = await ends.pour('send', messageBytes, 1)
         rates.push(messages / seconds)
       }
-      const name = `message rate, RC SEND, ${messageBytes} bytes, 128 under way, ${of(ends)}`
+      const name = `message rate, RC SEND, ${messageBytes} bytes, 128 outstanding, ${of(ends)}`
       return [compare(name, rates, null, [], 'messages/s', 'more is better')]
     },
   },

@@ -65,7 +65,7 @@ complete -c verbena -n '__verbena_at bench latency' -l unsignaled -d 'no complet
 complete -c verbena -n '__verbena_at bench latency' -l burst -d 'messages of one test: 1 to 8192' -r
 complete -c verbena -n '__verbena_at bench latency' -l pause -d 'nanoseconds between posts; 0 posts as fast as it goes' -r
 complete -c verbena -n '__verbena_at bench latency' -l stamp -d 'what the payload tells: submit (when it was posted), send (when the adapter read it)' -r -f -a 'submit send'
-complete -c verbena -n '__verbena_at bench latency' -l engine -d 'who carries requests out: poster (the posting thread), thread (one that plays the adapter)' -r -f -a 'poster thread'
+complete -c verbena -n '__verbena_at bench latency' -l engine -d 'what executes requests: poster (the posting thread), thread (one that plays the adapter)' -r -f -a 'poster thread'
 complete -c verbena -n '__verbena_at bench latency' -l pin -d 'cores of the sender, receiver, engine and stamping thread' -r -f -a 'auto'
 complete -c verbena -n '__verbena_at bench latency' -l repeat -d 'measure every combination so many times' -r
 complete -c verbena -n '__verbena_at bench latency' -l seed -d 'for the payload behind the stamp and the order of the sets' -r
@@ -76,11 +76,11 @@ complete -c verbena -n '__verbena_at bench latency' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at bench throughput' -s d -l device -d 'client\'s and server\'s adapter; a single one is paired with its neighbour' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at bench throughput' -l technique -d 'technique: send-recv, write, write-unsignaled, write-inline, write-batch, srq, write-imm' -r -f -a 'send-recv write write-unsignaled write-inline write-batch srq write-imm'
 complete -c verbena -n '__verbena_at bench throughput' -l service -d 'service type: RC, UC, UD (UD has only send-recv)' -r -f -a 'RC UC UD'
-complete -c verbena -n '__verbena_at bench throughput' -l concurrent -d 'messages under way: 1 to 4096' -r
+complete -c verbena -n '__verbena_at bench throughput' -l concurrent -d 'messages outstanding: 1 to 4096' -r
 complete -c verbena -n '__verbena_at bench throughput' -l batch -d 'linked work requests of one post, for write-batch' -r
 complete -c verbena -n '__verbena_at bench throughput' -l size -d 'message size: 1 to 1048576' -r
 complete -c verbena -n '__verbena_at bench throughput' -l qps -d 'queue pairs at each end, for srq and write-imm' -r
-complete -c verbena -n '__verbena_at bench throughput' -l engine -d 'who carries requests out: poster (the posting thread), thread (one that plays the adapter)' -r -f -a 'poster thread'
+complete -c verbena -n '__verbena_at bench throughput' -l engine -d 'what executes requests: poster (the posting thread), thread (one that plays the adapter)' -r -f -a 'poster thread'
 complete -c verbena -n '__verbena_at bench throughput' -l pin -d 'cores of the client, the server and their engine threads' -r -f -a 'auto'
 complete -c verbena -n '__verbena_at bench throughput' -l seconds -d 'time of each measurement' -r
 complete -c verbena -n '__verbena_at bench throughput' -l messages -d 'end a measurement after so many messages' -r

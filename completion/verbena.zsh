@@ -117,7 +117,7 @@ _verbena_bench_latency() {
     --burst'[messages of one test\: 1 to 8192]:messages:' \
     --pause'[nanoseconds between posts; 0 posts as fast as it goes]:ns:' \
     --stamp'[what the payload tells\: submit (when it was posted), send (when the adapter read it)]:moments:_values -s , value submit send' \
-    --engine'[who carries requests out\: poster (the posting thread), thread (one that plays the adapter)]:engines:_values -s , value poster thread' \
+    --engine'[what executes requests\: poster (the posting thread), thread (one that plays the adapter)]:engines:_values -s , value poster thread' \
     --pin'[cores of the sender, receiver, engine and stamping thread]:cores:_values -s , value auto' \
     --repeat'[measure every combination so many times]:times:' \
     --seed'[for the payload behind the stamp and the order of the sets]:number:' \
@@ -132,11 +132,11 @@ _verbena_bench_throughput() {
     '(-d --device)'{-d,--device}'[client'\''s and server'\''s adapter; a single one is paired with its neighbour]:names:_verbena_devices' \
     --technique'[technique\: send-recv, write, write-unsignaled, write-inline, write-batch, srq, write-imm]:names:_values -s , value send-recv write write-unsignaled write-inline write-batch srq write-imm' \
     --service'[service type\: RC, UC, UD (UD has only send-recv)]:types:_values -s , value RC UC UD' \
-    --concurrent'[messages under way\: 1 to 4096]:messages:' \
+    --concurrent'[messages outstanding\: 1 to 4096]:messages:' \
     --batch'[linked work requests of one post, for write-batch]:requests:' \
     --size'[message size\: 1 to 1048576]:bytes:' \
     --qps'[queue pairs at each end, for srq and write-imm]:pairs:' \
-    --engine'[who carries requests out\: poster (the posting thread), thread (one that plays the adapter)]:engines:_values -s , value poster thread' \
+    --engine'[what executes requests\: poster (the posting thread), thread (one that plays the adapter)]:engines:_values -s , value poster thread' \
     --pin'[cores of the client, the server and their engine threads]:cores:_values -s , value auto' \
     --seconds'[time of each measurement]:time:' \
     --messages'[end a measurement after so many messages]:number:' \

@@ -10,7 +10,7 @@ const options = readOptions({
   positionals: ['size', 'concurrent'],
   table: {
     size: { default: 64, min: 4, max: 1 << 20, help: 'bytes of a message' },
-    concurrent: { default: 1, min: 1, max: 1024, help: 'messages under way at the same time' },
+    concurrent: { default: 1, min: 1, max: 1024, help: 'messages outstanding at the same time' },
     messages: { default: 200_000, min: 1, max: 1e9, help: 'messages of the whole run' },
     ...twoProcesses,
   },
@@ -80,7 +80,7 @@ async function client(channel, options, device) {
 
 async function server(channel, options, device) {
   const { size, concurrent, messages } = options
-  // Twice as many receives as messages under way: a receive is posted again when its echo has left, and a message
+  // Twice as many receives as messages outstanding: a receive is posted again when its echo has left, and a message
   // that finds none would have to be sent again.
   const count = 2 * concurrent
   const { ib } = await setupAndConnect(channel, { device, memory: count * size, sends: count, recvs: 2 * count })

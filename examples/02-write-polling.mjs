@@ -9,7 +9,7 @@ const options = readOptions({
   positionals: ['size', 'concurrent'],
   table: {
     size: { default: 64, min: 1, max: 1 << 20, help: 'bytes of a message' },
-    concurrent: { default: 1, min: 1, max: 1024, help: 'messages under way at the same time' },
+    concurrent: { default: 1, min: 1, max: 1024, help: 'messages outstanding at the same time' },
     messages: { default: 200_000, min: 1, max: 1e9, help: 'messages of the whole run' },
     ...twoProcesses,
   },

@@ -8,7 +8,7 @@ const options = readOptions({
   about: 'RDMA WRITEs posted in linked lists of 1, 2, 4, … requests, of which the last is signaled.',
   table: {
     size: { default: 8, min: 4, max: 65536, help: 'bytes of a message' },
-    concurrent: { default: 64, min: 1, max: 4096, help: 'messages under way at the same time' },
+    concurrent: { default: 64, min: 1, max: 4096, help: 'messages outstanding at the same time' },
     messages: { default: 300_000, min: 1, max: 1e9, help: 'messages of each measurement' },
   },
 })
@@ -69,7 +69,7 @@ async function client(channel, options, device) {
   const rate = (engine, batch) =>
     thousands(runs.find((run) => run.engine === engine && run.batch === batch).messagesPerSecond).padStart(20)
   print(options, { example: '05-batching', size, concurrent, messages, runs }, [
-    `${messages} writes of ${size} bytes, at most ${concurrent} under way, messages/s`,
+    `${messages} writes of ${size} bytes, at most ${concurrent} outstanding, messages/s`,
     `batch${engines.map((engine) => `engine ${engine}`.padStart(20)).join('')}`,
     ...batches
       .filter((batch) => batch <= concurrent)

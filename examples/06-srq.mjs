@@ -15,7 +15,7 @@ const options = readOptions({
   },
 })
 
-const window = 16 // messages of a client under way
+const window = 16 // messages of a client outstanding
 
 async function server(options) {
   const { clients, size, receives, messages } = options

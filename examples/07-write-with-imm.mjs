@@ -9,7 +9,7 @@ const options = readOptions({
   about: 'Many peers (queue pairs of one thread) write to a server that polls one CQ, or the memory of each peer.',
   table: {
     peers: { default: 100, min: 1, max: 1000, help: 'peers, a queue pair each' },
-    concurrent: { default: 4, min: 1, max: 1000, help: 'peers whose message is under way at the same time' },
+    concurrent: { default: 4, min: 1, max: 1000, help: 'peers whose message is outstanding at the same time' },
     size: { default: 64, min: 2, max: 65536, help: 'bytes of the longest message' },
     messages: { default: 100_000, min: 1, max: 1e9, help: 'messages of each measurement' },
   },

@@ -13,7 +13,7 @@ describe.skipIf(!nativeAvailable)('the comparison between two processes', () => 
     expect(code, stderr).toBe(0)
     const { comparisons } = JSON.parse(stdout) as { comparisons: { ours: number; theirs: number | null }[] }
     expect(comparisons).toMatchObject([
-      { name: 'message rate, RC SEND, 8 bytes, 128 under way, shm', peer: null },
+      { name: 'message rate, RC SEND, 8 bytes, 128 outstanding, shm', peer: null },
       {
         name: 'bandwidth, RC WRITE, 64 KiB, 1,000 connections, shm',
         peer: 'Verbena with 1 connection',

@@ -12,7 +12,7 @@ export interface WorldOptions {
   seed: number
   loss: number
   duplication: number
-  /** Messages take up to so long: more than one is under way, and they overtake each other. */
+  /** Messages take up to so long: more than one is outstanding, and they overtake each other. */
   delayNs: number
   /** From then on the link is good. */
   faultsUntilNs: number

@@ -293,7 +293,7 @@ export const groupF: Group = (it) => {
     a.recv()
     for (let i = 0; i < 5; i++) a.post(Opcode.Send, b, { wrId: i })
     t.close(a.qp)
-    // Also b's adapter takes what is under way, for which it has no receive.
+    // Also b's adapter takes what is outstanding, for which it has no receive.
     await t.expectQuiet(a.sendCq, a.recvCq, b.recvCq)
     b.recv()
     await t.expectQuiet(b.recvCq)

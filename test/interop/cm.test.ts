@@ -298,7 +298,7 @@ describe.skipIf(images === null)('the RDMA CM against Linux', () => {
     const delayMs = 200
     const program = fileURLToPath(new URL('./programs/hang-up.mjs', import.meta.url))
     for (let attempt = 1; ; attempt++) {
-      // Their DREQ is under way when ours leaves: it left as our message came, and needs as long as that.
+      // Their DREQ is outstanding when ours leaves: it left as our message came, and needs as long as that.
       const played = await stage().play({
         name: 'hang-up',
         role: 'client',

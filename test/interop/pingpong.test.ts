@@ -112,7 +112,7 @@ describe.skipIf(images === null)('ping-pongs against Soft-RoCE', () => {
 
   /** What must hold of every run, whatever was lost. */
   function expectRight({ kind, family, mtu, lossPercent }: Case, played: Played): void {
-    // With srq, which ends when all QPs together have had enough, a message on each QP may still be under way.
+    // With srq, which ends when all QPs together have had enough, a message on each QP may still be outstanding.
     const underWay = kind === 'srq' ? srqQps * Math.ceil(messageBytes / mtu) : 0
     judge(played, family, stage().guest, { underWay })
     expect(played.kernel).toMatchObject({ retry_exceeded_err: 0 })

@@ -247,7 +247,7 @@ describe.each(kinds)('segment $title', (kind) => {
     expect(i32[segment.epochWord]).toBe((before + 2 * times) | 0)
   })
 
-  it('quiesce waits for operations that are under way in other threads, not for its own or later ones', async () => {
+  it('quiesce waits for operations that are outstanding in other threads, not for its own or later ones', async () => {
     const thread = await Thread.start(kind)
     const at = segment.allocate(pageBytes) / 4
     await thread.carryOut({ do: 'enter' })

@@ -46,7 +46,7 @@ describe('sending', () => {
     s.expectCompletion({ wrId: 4 })
   })
 
-  scripted('short messages wait for company while much is under way: until the next look', (s) => {
+  scripted('short messages wait for company while much is outstanding: until the next look', (s) => {
     const post = (length = 8): void => s.end.post(Opcode.Send, null, { length, wrId: 1, sendFlags: SendFlag.Signaled })
     for (let i = 0; i < 8; i++) {
       post()
@@ -122,7 +122,7 @@ describe('sending', () => {
     { connect: { sqPsn: 0xffffff } },
   )
 
-  scripted('at most maxRdAtomic READs and atomics are under way; a fence waits for them', (s) => {
+  scripted('at most maxRdAtomic READs and atomics are outstanding; a fence waits for them', (s) => {
     s.post(Opcode.Read, { length: 8, wrId: 1 })
     s.post(Opcode.AtomicFetchAndAdd, { wrId: 2, compareAdd: 1n, offset: 64 })
     s.post(Opcode.Read, { length: 8, wrId: 3 })
@@ -377,7 +377,7 @@ describe('sending again', () => {
     expect(s.counted()).toMatchObject({ completer_retry_err: 1 })
   })
 
-  scripted('in SQD what is under way is sent again', (s) => {
+  scripted('in SQD what is outstanding is sent again', (s) => {
     send(s)
     s.take()
     s.end.qp.modify({ state: QpState.Sqd })

@@ -141,7 +141,7 @@ export class Harness {
     }
   }
 
-  /** A slow device must not be surprised by an error while earlier requests are under way; and no CQ may overflow. */
+  /** A slow device must not be surprised by an error while earlier requests are outstanding; and no CQ may overflow. */
   async #beforePost(): Promise<void> {
     const crowded = this.#ends.some(({ model: { due } }) => due.send.length + due.receive.length > cqe - 64)
     // The model knows at once that a peer in ERR does not answer; a device finds out.
@@ -357,7 +357,7 @@ export class Harness {
     const wild = model.wild.splice(0)
     const parts = model.parts.splice(0)
     if (this.#network) wild.push(...parts, ...model.arriving())
-    // What the peer had under way when a connection broke may have been carried out, and nobody told it.
+    // What the peer had outstanding when a connection broke may have been carried out, and nobody told it.
     if (this.#network && this.#ends.some(({ model: { state } }) => state !== 'Rts'))
       wild.push({ offset: at.remote, length: area })
     for (const { offset, length } of wild) model.memory.set(end.buffer.subarray(offset, offset + length), offset)

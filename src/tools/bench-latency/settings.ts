@@ -148,7 +148,7 @@ export const latencyOptions: { readonly [K in keyof LatencySettings]: SettingOpt
   engine: {
     flag: '--engine',
     argument: '<engines>',
-    description: 'who carries requests out: poster (the posting thread), thread (one that plays the adapter)',
+    description: 'what executes requests: poster (the posting thread), thread (one that plays the adapter)',
     expected: 'poster or thread',
     example: 'poster,thread',
     fallback: ['poster'],

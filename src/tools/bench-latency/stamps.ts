@@ -1,4 +1,4 @@
-/** Rewriting the stamps of messages that are under way, for `--stamp send`. */
+/** Rewriting the stamps of messages that are outstanding, for `--stamp send`. */
 import { cpuCount } from '../../memory/index.ts'
 import { Control, tvNsec } from '../bench-thread/index.ts'
 import type { LatencySettings } from './settings.ts'

@@ -152,7 +152,7 @@ export class Loop {
     const cpu = cpuNow()
     const fromNs = nowNs()
     const messages = this.sendUntil(fromNs + durationNs, sizeBytes)
-    // Until the other end has all of it: what was under way at the beginning is under way at the end, too.
+    // Until the other end has all of it: what was outstanding at the beginning is outstanding at the end, too.
     this.finish()
     const toNs = nowNs()
     return this.result({ messages, cpu: cpuSince(cpu, toNs - fromNs), fromNs, toNs })
@@ -251,7 +251,7 @@ export class Loop {
   /** Ends this direction and waits for the end of the other one. */
   private finish(): void {
     this.stream.shutdownWrite()
-    // Who was stopped may have a response under way.
+    // A client that was stopped may have a response outstanding.
     for (;;) {
       const n = this.stream.recv(receiveBytes)
       if (n > 0) this.bytesReceived += n

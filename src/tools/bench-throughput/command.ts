@@ -13,7 +13,7 @@ import {
 import { measureThroughput } from './show.ts'
 
 const examples = `
-A client keeps a number of messages under way to a server, which sends each of them back (the echo of the tutorial).
+A client keeps a number of messages outstanding to a server, which sends each of them back (the echo of the tutorial).
 A message counts when it is back; rates are those of one direction.
 
 Techniques:

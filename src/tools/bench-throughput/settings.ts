@@ -1,6 +1,6 @@
 /**
  * The settings of the throughput benchmark: the techniques of docs/guide/tutorial.md, in its order, each on top of
- * its echo: a client keeps a number of messages under way to a server, which sends each back.
+ * its echo: a client keeps a number of messages outstanding to a server, which sends each back.
  */
 import type { Engine } from '../../index.ts'
 import {
@@ -33,7 +33,7 @@ export interface ThroughputSettings {
   device: string
   technique: Technique
   service: Service
-  /** Messages under way. */
+  /** Messages outstanding. */
   concurrent: number
   /** Work requests of one post. */
   batch: number
@@ -84,7 +84,7 @@ export const throughputOptions: { readonly [K in keyof ThroughputSettings]: Sett
   concurrent: {
     flag: '--concurrent',
     argument: '<messages>',
-    description: `messages under way: 1 to ${maxConcurrent}`,
+    description: `messages outstanding: 1 to ${maxConcurrent}`,
     expected: `a whole number from 1 to ${maxConcurrent}`,
     example: '1,16,64',
     fallback: powersTo64,
@@ -120,7 +120,7 @@ export const throughputOptions: { readonly [K in keyof ThroughputSettings]: Sett
   engine: {
     flag: '--engine',
     argument: '<engines>',
-    description: 'who carries requests out: poster (the posting thread), thread (one that plays the adapter)',
+    description: 'what executes requests: poster (the posting thread), thread (one that plays the adapter)',
     expected: 'poster or thread',
     example: 'poster,thread',
     fallback: ['poster'],

@@ -10,7 +10,7 @@ export async function measureThroughput(run: Omit<ThroughputRun, 'command'>, jso
   return await measure({
     ...{ outDir: run.outDir, json, plannedSets: run.plan.sets.length },
     run: (hooks) => runThroughput({ ...run, ...hooks }),
-    describe: ({ settings }) => `${settings.technique}, ${settings.concurrent} under way`,
+    describe: ({ settings }) => `${settings.technique}, ${settings.concurrent} outstanding`,
     ...{ document: throughputDocument, show },
   })
 }

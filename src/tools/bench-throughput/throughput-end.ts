@@ -37,7 +37,7 @@ export interface EndPrepared {
 const { control, role } = threadData<{ control: Int32Array; role: 'client' | 'server' }>()
 const client = role === 'client'
 const grhBytes = 40
-/** One more than are under way, so that posting a receive again right after its completion never meets a full queue. */
+/** One more than are outstanding, so that posting a receive again right after its completion never meets a full queue. */
 const spareReceives = 1
 
 let context: Context | null = null
@@ -68,7 +68,7 @@ function prepare(asked: ThroughputSettings): EndPrepared {
   const maxInlineData = technique === 'write-inline' ? size : 0
   const groups = groupsOf(concurrent, Math.min(settings.batch, concurrent))
   const every = technique === 'send-recv' || technique === 'write' ? 1 : signalEvery
-  // Room for what is under way, and for a signaled request among it.
+  // Room for what is outstanding, and for a signaled request among it.
   const depth = Math.max(2 * signalEvery, Math.ceil(concurrent / qpCount)) + groups[1]!
   const cqe = Math.min(context.queryDevice().maxCqe, qpCount * (Math.ceil(depth / every) + 1))
   const sendCq = keep(context.createCq(cqe, { singleThreaded: true }))

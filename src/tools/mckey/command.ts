@@ -13,7 +13,7 @@ datagram that is lost. As there, everybody waits for 3 seconds after joining.
 
 Examples:
   verbena mckey -m 239.1.2.3 -b 10.77.0.1                   who receives, on one machine,
-  verbena mckey -m 239.1.2.3 -b 10.77.0.2 -s                who sends, on another
+  verbena mckey -m 239.1.2.3 -b 10.77.0.2 -s                a sender, on another host
   verbena mckey --device shm:lab -m 239.1.2.3               in shared memory,
   verbena mckey --device shm:lab -m 239.1.2.3 -s --json
 

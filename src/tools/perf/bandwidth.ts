@@ -1,5 +1,5 @@
 /**
- * Bandwidth tests: each sender keeps up to `txDepth` messages of each queue pair under way; one request of `signalEvery`
+ * Bandwidth tests: each sender keeps up to `txDepth` messages of each queue pair outstanding; one request of `signalEvery`
  * makes a completion. With `-b` both ends send, and with SEND both receive as well, in one loop.
  *
  *     iterations   warm-up, all of it completed; then the clock runs from the first post to the last completion

@@ -238,7 +238,7 @@ function nextAnswer(e: DataEnd, expected: number): number {
   }
   if (e.verb !== 'send') return wc.wrId
   received(e, 0)
-  // Immediates have 32 bits, which is more than can be under way.
+  // Immediates have 32 bits, which is more than can be outstanding.
   const ahead = (wc.immData - expected) | 0
   if (((expected + ahead) & signalMask) === 0) collectSends(e)
   return ahead < 0 ? -1 : expected + ahead

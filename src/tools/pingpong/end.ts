@@ -1,6 +1,6 @@
 /**
  * One end of a ping-pong: its verbs objects and its loop. Both ends count what they sent and received; whoever has both
- * completions of its last message sends the next one, so that one message is under way for each queue pair.
+ * completions of its last message sends the next one, so that one message is outstanding for each queue pair.
  *
  * The loop runs in the main thread. While nothing comes it lets the event loop run now and then, for devices that need
  * it and for signals; as long as messages come it does nothing else.
@@ -306,7 +306,7 @@ export class PingPongEnd {
     }
   }
 
-  /** Closes all but the context. After that nothing of it is under way, and all that was sent is counted. */
+  /** Closes all but the context. After that nothing of it is outstanding, and all that was sent is counted. */
   release(): void {
     for (const object of this.#opened.reverse()) object.close()
     this.#opened.length = 0

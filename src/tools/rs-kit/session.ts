@@ -117,7 +117,7 @@ export function streamOptions(
   }
 }
 
-/** Says goodbye, and waits for the peer's, so that what is under way arrives. */
+/** Says goodbye, and waits for the peer's, so that what is outstanding arrives. */
 export function finish(socket: ToolSocket): void {
   socket.shutdown()
   socket.close()

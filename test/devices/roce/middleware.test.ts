@@ -36,7 +36,7 @@ interface Counted {
   b: Record<string, number>
 }
 
-/** Until nothing is under way any more: acknowledgements may follow what completed. */
+/** Until nothing is outstanding any more: acknowledgements may follow what completed. */
 async function quiet(contexts: readonly Context[]): Promise<void> {
   let last = ''
   for (let same = 0; same < 10; ) {

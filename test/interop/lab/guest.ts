@@ -11,7 +11,7 @@ export interface GuestOutcome {
   output: string
 }
 
-/** A command under way in a guest. */
+/** A command that runs in a guest. */
 export interface Job {
   ended: Promise<GuestOutcome>
   /** Ends it, with all that it started, by a signal. */
