@@ -184,8 +184,8 @@ complete -c verbena -n '__verbena_at perf send_lat' -s F -l CPU-freq -d 'accepte
 complete -c verbena -n '__verbena_at perf send_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at perf send_lat' -l bind_source_ip -d 'own address of the TCP connection' -r
 complete -c verbena -n '__verbena_at perf send_lat' -s V -l version -d 'print the version'
-complete -c verbena -n '__verbena_at perf send_lat' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at perf send_lat' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf send_lat' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at perf send_lat' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at perf send_lat' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf send_lat' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at perf send_bw' -s i -l ib-port -d 'port of the adapter' -r
@@ -218,8 +218,8 @@ complete -c verbena -n '__verbena_at perf send_bw' -s F -l CPU-freq -d 'accepted
 complete -c verbena -n '__verbena_at perf send_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at perf send_bw' -l bind_source_ip -d 'own address of the TCP connection' -r
 complete -c verbena -n '__verbena_at perf send_bw' -s V -l version -d 'print the version'
-complete -c verbena -n '__verbena_at perf send_bw' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at perf send_bw' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf send_bw' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at perf send_bw' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at perf send_bw' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf send_bw' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at perf write_lat' -s i -l ib-port -d 'port of the adapter' -r
@@ -246,8 +246,8 @@ complete -c verbena -n '__verbena_at perf write_lat' -s F -l CPU-freq -d 'accept
 complete -c verbena -n '__verbena_at perf write_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at perf write_lat' -l bind_source_ip -d 'own address of the TCP connection' -r
 complete -c verbena -n '__verbena_at perf write_lat' -s V -l version -d 'print the version'
-complete -c verbena -n '__verbena_at perf write_lat' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at perf write_lat' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf write_lat' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at perf write_lat' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at perf write_lat' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf write_lat' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at perf write_bw' -s i -l ib-port -d 'port of the adapter' -r
@@ -279,8 +279,8 @@ complete -c verbena -n '__verbena_at perf write_bw' -s F -l CPU-freq -d 'accepte
 complete -c verbena -n '__verbena_at perf write_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at perf write_bw' -l bind_source_ip -d 'own address of the TCP connection' -r
 complete -c verbena -n '__verbena_at perf write_bw' -s V -l version -d 'print the version'
-complete -c verbena -n '__verbena_at perf write_bw' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at perf write_bw' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf write_bw' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at perf write_bw' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at perf write_bw' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf write_bw' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at perf read_lat' -s i -l ib-port -d 'port of the adapter' -r
@@ -308,8 +308,8 @@ complete -c verbena -n '__verbena_at perf read_lat' -s F -l CPU-freq -d 'accepte
 complete -c verbena -n '__verbena_at perf read_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at perf read_lat' -l bind_source_ip -d 'own address of the TCP connection' -r
 complete -c verbena -n '__verbena_at perf read_lat' -s V -l version -d 'print the version'
-complete -c verbena -n '__verbena_at perf read_lat' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at perf read_lat' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf read_lat' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at perf read_lat' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at perf read_lat' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf read_lat' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at perf read_bw' -s i -l ib-port -d 'port of the adapter' -r
@@ -341,8 +341,8 @@ complete -c verbena -n '__verbena_at perf read_bw' -s F -l CPU-freq -d 'accepted
 complete -c verbena -n '__verbena_at perf read_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at perf read_bw' -l bind_source_ip -d 'own address of the TCP connection' -r
 complete -c verbena -n '__verbena_at perf read_bw' -s V -l version -d 'print the version'
-complete -c verbena -n '__verbena_at perf read_bw' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at perf read_bw' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf read_bw' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at perf read_bw' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at perf read_bw' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf read_bw' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at perf atomic_lat' -s i -l ib-port -d 'port of the adapter' -r
@@ -369,8 +369,8 @@ complete -c verbena -n '__verbena_at perf atomic_lat' -s F -l CPU-freq -d 'accep
 complete -c verbena -n '__verbena_at perf atomic_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at perf atomic_lat' -l bind_source_ip -d 'own address of the TCP connection' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -s V -l version -d 'print the version'
-complete -c verbena -n '__verbena_at perf atomic_lat' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at perf atomic_lat' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf atomic_lat' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at perf atomic_bw' -s i -l ib-port -d 'port of the adapter' -r
@@ -401,8 +401,8 @@ complete -c verbena -n '__verbena_at perf atomic_bw' -s F -l CPU-freq -d 'accept
 complete -c verbena -n '__verbena_at perf atomic_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at perf atomic_bw' -l bind_source_ip -d 'own address of the TCP connection' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -s V -l version -d 'print the version'
-complete -c verbena -n '__verbena_at perf atomic_bw' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at perf atomic_bw' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at perf atomic_bw' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at rc_pingpong' -s p -l port -d 'TCP port to listen on or connect to' -r
@@ -416,8 +416,8 @@ complete -c verbena -n '__verbena_at rc_pingpong' -s l -l sl -d 'service level' 
 complete -c verbena -n '__verbena_at rc_pingpong' -s e -l events -d 'sleep until a completion makes an event'
 complete -c verbena -n '__verbena_at rc_pingpong' -s c -l chk -d 'check what arrived; exit code 1 if it is wrong'
 complete -c verbena -n '__verbena_at rc_pingpong' -s g -l gid-index -d 'GID of the port' -r
-complete -c verbena -n '__verbena_at rc_pingpong' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at rc_pingpong' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at rc_pingpong' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at rc_pingpong' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at rc_pingpong' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at rc_pingpong' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at uc_pingpong' -s p -l port -d 'TCP port to listen on or connect to' -r
@@ -431,8 +431,8 @@ complete -c verbena -n '__verbena_at uc_pingpong' -s l -l sl -d 'service level' 
 complete -c verbena -n '__verbena_at uc_pingpong' -s e -l events -d 'sleep until a completion makes an event'
 complete -c verbena -n '__verbena_at uc_pingpong' -s c -l chk -d 'check what arrived; exit code 1 if it is wrong'
 complete -c verbena -n '__verbena_at uc_pingpong' -s g -l gid-index -d 'GID of the port' -r
-complete -c verbena -n '__verbena_at uc_pingpong' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at uc_pingpong' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at uc_pingpong' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at uc_pingpong' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at uc_pingpong' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at uc_pingpong' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at ud_pingpong' -s p -l port -d 'TCP port to listen on or connect to' -r
@@ -445,8 +445,8 @@ complete -c verbena -n '__verbena_at ud_pingpong' -s l -l sl -d 'service level' 
 complete -c verbena -n '__verbena_at ud_pingpong' -s e -l events -d 'sleep until a completion makes an event'
 complete -c verbena -n '__verbena_at ud_pingpong' -s c -l chk -d 'check what arrived; exit code 1 if it is wrong'
 complete -c verbena -n '__verbena_at ud_pingpong' -s g -l gid-index -d 'GID of the port' -r
-complete -c verbena -n '__verbena_at ud_pingpong' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at ud_pingpong' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at ud_pingpong' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at ud_pingpong' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at ud_pingpong' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at ud_pingpong' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at srq_pingpong' -s p -l port -d 'TCP port to listen on or connect to' -r
@@ -461,8 +461,8 @@ complete -c verbena -n '__verbena_at srq_pingpong' -s l -l sl -d 'service level'
 complete -c verbena -n '__verbena_at srq_pingpong' -s e -l events -d 'sleep until a completion makes an event'
 complete -c verbena -n '__verbena_at srq_pingpong' -s c -l chk -d 'check what arrived; exit code 1 if it is wrong'
 complete -c verbena -n '__verbena_at srq_pingpong' -s g -l gid-index -d 'GID of the port' -r
-complete -c verbena -n '__verbena_at srq_pingpong' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at srq_pingpong' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at srq_pingpong' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at srq_pingpong' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at srq_pingpong' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at rping' -s s -d 'be the server'
@@ -478,8 +478,8 @@ complete -c verbena -n '__verbena_at rping' -s d -d 'show what happens underneat
 complete -c verbena -n '__verbena_at rping' -s P -d 'server: go on for other clients, also several at a time, until Ctrl-C'
 complete -c verbena -n '__verbena_at rping' -s q -d 'make and move the queue pair in the program instead of in the RDMA CM'
 complete -c verbena -n '__verbena_at rping' -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at rping' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at rping' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at rping' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at rping' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at rping' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at rping' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at ucmatose' -s s -d 'be the client of the server with this address or name' -r
@@ -494,8 +494,8 @@ complete -c verbena -n '__verbena_at ucmatose' -s t -d 'type of service, 0 to 25
 complete -c verbena -n '__verbena_at ucmatose' -s a -d 'local ACK timeout, 4.096 µs · 2^code' -r
 complete -c verbena -n '__verbena_at ucmatose' -s m -d 'move all ids to another event channel before they disconnect'
 complete -c verbena -n '__verbena_at ucmatose' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at ucmatose' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at ucmatose' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at ucmatose' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at ucmatose' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at ucmatose' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at ucmatose' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at udaddy' -s s -d 'be the client of the server with this address or name' -r
@@ -508,8 +508,8 @@ complete -c verbena -n '__verbena_at udaddy' -s P -d 'port space: udp or ipoib' 
 complete -c verbena -n '__verbena_at udaddy' -s p -d 'port space by its number: 0x111 for UDP, 0x2 for IPoIB' -r
 complete -c verbena -n '__verbena_at udaddy' -s t -d 'type of service, 0 to 255' -r
 complete -c verbena -n '__verbena_at udaddy' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at udaddy' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at udaddy' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at udaddy' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at udaddy' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at udaddy' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at udaddy' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at mckey' -s m -d 'IP address of the group' -r
@@ -523,8 +523,8 @@ complete -c verbena -n '__verbena_at mckey' -s p -d 'port space by its number: 0
 complete -c verbena -n '__verbena_at mckey' -s o -d 'join to send only'
 complete -c verbena -n '__verbena_at mckey' -l settle -d 'seconds to wait after joining' -r
 complete -c verbena -n '__verbena_at mckey' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at mckey' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at mckey' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at mckey' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at mckey' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at mckey' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at mckey' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at cmtime' -s s -d 'be the client of the server with this address or name' -r
@@ -534,8 +534,8 @@ complete -c verbena -n '__verbena_at cmtime' -s p -d 'port' -r
 complete -c verbena -n '__verbena_at cmtime' -s r -d 'how often an address or route is resolved again' -r
 complete -c verbena -n '__verbena_at cmtime' -s t -d 'how long resolving one may take' -r
 complete -c verbena -n '__verbena_at cmtime' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at cmtime' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at cmtime' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at cmtime' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at cmtime' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at cmtime' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at cmtime' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at rstream' -s s -d 'be the client of the server with this address or name' -r
@@ -550,8 +550,8 @@ complete -c verbena -n '__verbena_at rstream' -s p -d 'port' -r
 complete -c verbena -n '__verbena_at rstream' -s k -d 'send keepalives after this much silence' -r
 complete -c verbena -n '__verbena_at rstream' -s T -d 'what and how to test, see below; may be repeated' -r
 complete -c verbena -n '__verbena_at rstream' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at rstream' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at rstream' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at rstream' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at rstream' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at rstream' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at rstream' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at riostream' -s s -d 'be the client of the server with this address or name' -r
@@ -565,15 +565,15 @@ complete -c verbena -n '__verbena_at riostream' -s S -d 'size of its messages, o
 complete -c verbena -n '__verbena_at riostream' -s p -d 'port' -r
 complete -c verbena -n '__verbena_at riostream' -s T -d 'what and how to test, see below; may be repeated' -r
 complete -c verbena -n '__verbena_at riostream' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at riostream' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at riostream' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at riostream' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at riostream' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at riostream' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at riostream' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at rcopy' -s p -d 'port' -r
 complete -c verbena -n '__verbena_at rcopy' -l dir -d 'server: write below this directory only' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at rcopy' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at rcopy' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at rcopy' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at rcopy' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at rcopy' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at rcopy' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at rcopy' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at rcopy' -F
@@ -585,8 +585,8 @@ complete -c verbena -n '__verbena_at udpong' -s S -d 'size of its datagrams, 16 
 complete -c verbena -n '__verbena_at udpong' -s p -d 'port' -r
 complete -c verbena -n '__verbena_at udpong' -s T -d 'what and how to test, see below; may be repeated' -r
 complete -c verbena -n '__verbena_at udpong' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at udpong' -l wait -d 'client: keep trying to connect for so long while nobody listens' -r
-complete -c verbena -n '__verbena_at udpong' -l timeout -d 'give up when nothing arrives for so long; 0 waits for ever' -r
+complete -c verbena -n '__verbena_at udpong' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at udpong' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at udpong' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at udpong' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at devices' -l counters -d 'messages, errors and drops of each adapter, also of those in other processes'

@@ -311,8 +311,8 @@ _verbena_perf_send_lat() {
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --bind_source_ip'[own address of the TCP connection]:address:' \
     '(-V --version)'{-V,--version}'[print the version]' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
@@ -350,8 +350,8 @@ _verbena_perf_send_bw() {
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --bind_source_ip'[own address of the TCP connection]:address:' \
     '(-V --version)'{-V,--version}'[print the version]' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
@@ -383,8 +383,8 @@ _verbena_perf_write_lat() {
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --bind_source_ip'[own address of the TCP connection]:address:' \
     '(-V --version)'{-V,--version}'[print the version]' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
@@ -421,8 +421,8 @@ _verbena_perf_write_bw() {
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --bind_source_ip'[own address of the TCP connection]:address:' \
     '(-V --version)'{-V,--version}'[print the version]' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
@@ -455,8 +455,8 @@ _verbena_perf_read_lat() {
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --bind_source_ip'[own address of the TCP connection]:address:' \
     '(-V --version)'{-V,--version}'[print the version]' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
@@ -493,8 +493,8 @@ _verbena_perf_read_bw() {
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --bind_source_ip'[own address of the TCP connection]:address:' \
     '(-V --version)'{-V,--version}'[print the version]' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
@@ -526,8 +526,8 @@ _verbena_perf_atomic_lat() {
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --bind_source_ip'[own address of the TCP connection]:address:' \
     '(-V --version)'{-V,--version}'[print the version]' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
@@ -563,8 +563,8 @@ _verbena_perf_atomic_bw() {
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --bind_source_ip'[own address of the TCP connection]:address:' \
     '(-V --version)'{-V,--version}'[print the version]' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
@@ -583,8 +583,8 @@ _verbena_rc_pingpong() {
     '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
     '(-c --chk)'{-c,--chk}'[check what arrived; exit code 1 if it is wrong]' \
     '(-g --gid-index)'{-g,--gid-index}'[GID of the port]:index:' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
@@ -603,8 +603,8 @@ _verbena_uc_pingpong() {
     '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
     '(-c --chk)'{-c,--chk}'[check what arrived; exit code 1 if it is wrong]' \
     '(-g --gid-index)'{-g,--gid-index}'[GID of the port]:index:' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
@@ -622,8 +622,8 @@ _verbena_ud_pingpong() {
     '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
     '(-c --chk)'{-c,--chk}'[check what arrived; exit code 1 if it is wrong]' \
     '(-g --gid-index)'{-g,--gid-index}'[GID of the port]:index:' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
@@ -643,8 +643,8 @@ _verbena_srq_pingpong() {
     '(-e --events)'{-e,--events}'[sleep until a completion makes an event]' \
     '(-c --chk)'{-c,--chk}'[check what arrived; exit code 1 if it is wrong]' \
     '(-g --gid-index)'{-g,--gid-index}'[GID of the port]:index:' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::host:'
@@ -665,8 +665,8 @@ _verbena_rping() {
     -P'[server\: go on for other clients, also several at a time, until Ctrl-C]' \
     -q'[make and move the queue pair in the program instead of in the RDMA CM]' \
     --device'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
@@ -685,8 +685,8 @@ _verbena_ucmatose() {
     -a'[local ACK timeout, 4.096 µs · 2^code]:code:' \
     -m'[move all ids to another event channel before they disconnect]' \
     '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
@@ -703,8 +703,8 @@ _verbena_udaddy() {
     -p'[port space by its number\: 0x111 for UDP, 0x2 for IPoIB]:number:' \
     -t'[type of service, 0 to 255]:tos:' \
     '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
@@ -722,8 +722,8 @@ _verbena_mckey() {
     -o'[join to send only]' \
     --settle'[seconds to wait after joining]:seconds:' \
     '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
@@ -737,8 +737,8 @@ _verbena_cmtime() {
     -r'[how often an address or route is resolved again]:number:' \
     -t'[how long resolving one may take]:milliseconds:' \
     '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
@@ -757,8 +757,8 @@ _verbena_rstream() {
     -k'[send keepalives after this much silence]:seconds:' \
     -T'[what and how to test, see below; may be repeated]:option:' \
     '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
@@ -776,8 +776,8 @@ _verbena_riostream() {
     -p'[port]:port:' \
     -T'[what and how to test, see below; may be repeated]:option:' \
     '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
@@ -787,8 +787,8 @@ _verbena_rcopy() {
     -p'[port]:port:' \
     --dir'[server\: write below this directory only]:directory:_files -/' \
     '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::file:_files' \
@@ -805,8 +805,8 @@ _verbena_udpong() {
     -p'[port]:port:' \
     -T'[what and how to test, see below; may be repeated]:option:' \
     '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
-    --wait'[client\: keep trying to connect for so long while nobody listens]:seconds:' \
-    --timeout'[give up when nothing arrives for so long; 0 waits for ever]:seconds:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
     --json'[print one JSON document and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }

@@ -110,7 +110,7 @@ export function notesOf(row: Row): string[] {
   for (const name of row.malformed ?? []) notes.push(`MALFORMED: ${problemText(name)}`)
   if (row.tunnel) notes.push(`in ${row.tunnel}`)
   if (row.cut) notes.push('cut by the capture')
-  if (row.restart) notes.push('the QP was connected anew')
+  if (row.restart) notes.push('the QP was connected again')
   if (row.missing) notes.push(`GAP: ${row.missing} PSN${row.missing === 1 ? '' : 's'} missing before`)
   if (row.retransmission) notes.push(repetition(row))
   if (row.late) notes.push('LATE: fills a gap')

@@ -139,5 +139,5 @@ export class Flow {
   }
 }
 
-/** A PSN farther off than this is no gap and no retransmission: the QP was connected anew. */
+/** A PSN farther off than this is no gap and no retransmission: the QP was connected again. */
 export const farthest = 65_536

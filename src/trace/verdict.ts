@@ -11,7 +11,7 @@ export const Mark = {
   Gap: 0x4,
   /** It comes behind later ones, and was not seen before: it fills a gap. */
   Late: 0x8,
-  /** The QP was connected anew. */
+  /** The QP was connected again. */
   Restart: 0x10,
   /** A response that was sent before. */
   Repeat: 0x20,

@@ -153,7 +153,7 @@ export class MessageEnd {
     } catch (error) {
       if (!(error instanceof EndError) || error.code !== 'PEER_SILENT') throw error
       const lost = this.#datagrams
-        ? ': nobody repeats a datagram that is lost; are -C and -S the same at both ends?'
+        ? ': a datagram that is lost is not sent again; are -C and -S the same at both ends?'
         : ''
       throw new EndError(error.code, `${error.message}; ${this[which]} of ${this.count} messages came${lost}`)
     }

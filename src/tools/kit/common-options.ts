@@ -67,8 +67,8 @@ export interface RunOptions {
 /** How long the ends of a run wait for each other. */
 export function addRunOptions(command: Command): Command {
   return command
-    .option('--wait <seconds>', 'client: keep trying to connect for so long while nobody listens (default: 0)')
-    .option('--timeout <seconds>', 'give up when nothing arrives for so long; 0 waits for ever (default: 60)')
+    .option('--wait <seconds>', 'client: retry for this long while no server listens (default: 0)')
+    .option('--timeout <seconds>', 'give up when nothing arrives for this long; 0 waits forever (default: 60)')
     .option('--json', 'print one JSON document and nothing else')
 }
 

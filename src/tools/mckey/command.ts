@@ -7,12 +7,12 @@ import { addCommonOptions, type CommonOptions, commonSettings, parseNumber, Usag
 import { type MckeySettings, runMckey } from './run.ts'
 
 const examples = `
-Joins a multicast group. With -s it sends datagrams to it, without it waits for so many. Options, messages and output
-are those of mckey of librdmacm, which can be the peer in either role. Start those who receive first: nobody repeats a
-datagram that is lost. As there, everybody waits for 3 seconds after joining.
+Joins a multicast group. With -s it sends datagrams to it, without -s it waits for as many. Options, messages and output
+are those of mckey of librdmacm, which can be the peer in either role. Start the receivers first: a datagram that is lost
+is not sent again. As there, both roles wait for 3 seconds after joining.
 
 Examples:
-  verbena mckey -m 239.1.2.3 -b 10.77.0.1                   who receives, on one machine,
+  verbena mckey -m 239.1.2.3 -b 10.77.0.1                   a receiver, on one host,
   verbena mckey -m 239.1.2.3 -b 10.77.0.2 -s                a sender, on another host
   verbena mckey --device shm:lab -m 239.1.2.3               in shared memory,
   verbena mckey --device shm:lab -m 239.1.2.3 -s --json

@@ -16,7 +16,7 @@ import { runUdaddy, type UdaddySettings, udaddyPort } from './run.ts'
 const examples = `
 Without -s it is the server. The client asks for the server's UD queue pair and sends it datagrams; when all have come
 the server answers with as many. Options, messages and output are those of udaddy of librdmacm, which can be the peer
-in either role. -c, -C and -S must be the same at both ends; nobody repeats a datagram that is lost.
+in either role. -c, -C and -S must be the same at both ends; a datagram that is lost is not sent again.
 
 Examples:
   verbena udaddy -b 127.0.0.1                               a server in one terminal,

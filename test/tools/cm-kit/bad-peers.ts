@@ -114,7 +114,7 @@ export function badPeers(place: Place): void {
     const client = await outcome(start(args))
     const { code, stderr } = await served
     expect(stderr).toMatch(/-S the same at both ends/)
-    expect(client.stderr).toMatch(/0 of 10 messages came: nobody repeats a datagram that is lost/)
+    expect(client.stderr).toMatch(/0 of 10 messages came: a datagram that is lost is not sent again/)
     expect([code, client.code]).toEqual([1, 1])
   })
 

@@ -29,9 +29,12 @@ function comparable(value: unknown): unknown {
   )
 }
 
-/** All packets but acknowledgements, whose number is the receiver's choice. */
+/**
+ * All packets but acknowledgements, whose number is the receiver's choice, and what is sent again, as happens where an end
+ * has to wait for a core.
+ */
 async function talkIn(file: string, client: string): Promise<unknown[]> {
-  const { stdout } = await verbena('trace', 'show', file, '--json')
+  const { stdout } = await verbena('trace', 'show', file, '--json', '-f', 'not (retransmission or repeat)')
   const rows = stdout
     .trim()
     .split('\n')
