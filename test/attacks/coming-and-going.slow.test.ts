@@ -37,9 +37,16 @@ describe.skipIf(!nativeAvailable)('connections that come and go', { timeout: 60_
     const early = await stage.stats()
     await connect(300 * long(12))
     await settled()
-    const late = await stage.stats()
+    let late = await stage.stats()
+    const more = (who: 'victim' | 'bystander'): number => (late[who].rss - early[who].rss) / 2 ** 20
+    // What waits to be collected on a busy machine goes with the next connections; what leaks does not.
+    for (let again = 0; again < 5 && Math.max(more('victim'), more('bystander')) >= 28; again++) {
+      await connect(100)
+      await settled()
+      late = await stage.stats()
+    }
     for (const who of ['victim', 'bystander'] as const) {
-      expect((late[who].rss - early[who].rss) / 2 ** 20, `MiB more resident at the ${who}`).toBeLessThan(28)
+      expect(more(who), `MiB more resident at the ${who}`).toBeLessThan(28)
       expect(late[who].descriptors - early[who].descriptors).toBeLessThanOrEqual(2)
     }
     await stage.judge({ rssMiB: 96 })

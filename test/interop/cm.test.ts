@@ -115,7 +115,9 @@ describe.skipIf(images === null)('the RDMA CM against Linux', () => {
     judge(played, family, stage().guest)
     expectTraced(played, family, 1, [{ send: 2 * pings }, { send: 2 * pings, write: pings, read: pings }], role)
     if (lossPercent > 0) return
-    expect([played.mine.code, played.theirs.code], outputs(played)).toEqual([0, 0])
+    // At its end librdmacm's rping destroys the channel that its event thread may still be reading: that thread then exits.
+    const raced = /rdma_get_cm_event: Bad file descriptor/.test(played.theirs.output)
+    expect([played.mine.code, played.theirs.code], outputs(played)).toEqual([0, raced ? 255 : 0])
     expect(result.failure).toBeUndefined()
     const shown = [...played.theirs.output.matchAll(/ping data: (rdma-ping-\d+: .)/g)].map(([, text]) => text)
     expect(shown).toEqual(pingTexts(pings))

@@ -1,4 +1,4 @@
-/** The process of elsewhere.test.ts. */
+/** The process of elsewhere.slow.test.ts. */
 import { type Part, play } from './part.ts'
 
 process.once('message', (part: Part) => {

@@ -1,5 +1,5 @@
 /**
- * What the other thread or process of elsewhere.test.ts plays: the server or the client, with ids without a channel, or
+ * What the other thread or process of elsewhere.slow.test.ts plays: the server or the client, with ids without a channel, or
  * with a channel whose events it waits for. It says what it sees, and ends when it is done.
  */
 import {

@@ -1,4 +1,4 @@
-/** The thread of elsewhere.test.ts. */
+/** The thread of elsewhere.slow.test.ts. */
 import { parentPort } from 'node:worker_threads'
 import { threadData } from '../../../src/memory/index.ts'
 import { type Part, play } from './part.ts'
