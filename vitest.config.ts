@@ -17,7 +17,7 @@ const slower = ['test/**/*.slow.test.ts', 'test/browser/**', 'test/interop/**', 
 export default defineConfig({
   test: {
     globalSetup: ['./test/entries.ts'],
-    maxWorkers: 4,
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: ['default', './test/tally-reporter.ts'],

@@ -5,8 +5,10 @@ import { outcome, verbena } from '../../cli/run.ts'
 import { killLeftovers, patience, places, says, start } from '../cm-kit/ends.ts'
 import { few, printing, running } from './two-processes.ts'
 
-describe.each(places)('two processes on $name', { timeout: 120_000 }, printing)
-describe.each(places.slice(0, 1))('two processes on $name', { timeout: 120_000 }, running)
+describe.each(places.slice(0, 1))('two processes on $name', { timeout: 120_000 }, (place) => {
+  printing(place)
+  running(place)
+})
 
 afterEach(killLeftovers)
 
