@@ -17,6 +17,8 @@ declare module 'vitest' {
   interface TaskMeta {
     /** Completed runs of the properties of a test. */
     propertyRuns?: number
+    /** A property of the test has a counterexample. */
+    propertyFailed?: boolean
   }
 }
 
@@ -57,6 +59,8 @@ function count(runs: number): void {
 }
 
 function fail<T>(seed: number, first: fc.RunDetails<T>, shrunk: fc.RunDetails<T>): never {
+  const meta = TestRunner.getCurrentTest()?.meta
+  if (meta) meta.propertyFailed = true
   // Where the time limit came before the example failed once more, there is nothing simpler.
   const { counterexample, counterexamplePath, errorInstance } = shrunk.counterexample === null ? first : shrunk
   const { testPath = '', currentTestName = '' } = expect.getState()

@@ -2,25 +2,42 @@
  * Ends a run with one plain line, `N passed, N failed, N skipped`, which any tool can read. What fails outside of a test
  * counts as one failure: a file that cannot be loaded or set up, or an error that nobody caught. A run without any test
  * says nothing. The line before it tells how many runs the properties (property.ts) completed.
+ *
+ * VERBENA_FAILED_FILES names a file that gets the paths of the test files that failed, one a line, for whoever wants to run
+ * these once more. It stays empty if that would prove nothing: a property with a counterexample has failed, whatever other
+ * inputs do, and an error that belongs to no file may come from any.
  */
+import { writeFileSync } from 'node:fs'
+import { relative } from 'node:path'
 import type { Reporter, SerializedError, TestModule } from 'vitest/node'
 
 export default class TallyReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
     const tally = { passed: 0, failed: errors.length, skipped: 0 }
     let runs = 0
+    let counterexamples = 0
+    const files = new Set(errors.map((error) => String(error.VITEST_TEST_PATH ?? '')))
     for (const module of modules) {
       let failed = 0
       for (const test of module.children.allTests()) {
         const { state } = test.result()
-        runs += test.meta().propertyRuns ?? 0
+        const { propertyRuns = 0, propertyFailed = false } = test.meta()
+        runs += propertyRuns
+        if (propertyFailed) counterexamples++
         if (state === 'failed') failed++
         else if (state in tally) tally[state as 'passed' | 'skipped']++
       }
+      if (module.state() === 'failed') files.add(module.moduleId)
       tally.failed += module.state() === 'failed' ? Math.max(failed, 1) : failed
     }
+    const { VERBENA_FAILED_FILES: list } = process.env
+    if (list) writeFileSync(list, counterexamples > 0 || files.has('') ? '' : listOf(files))
     if (tally.passed + tally.failed + tally.skipped === 0) return
     if (runs > 0) console.log(`${runs.toLocaleString('en')} runs of properties`)
     console.log(`${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`)
   }
+}
+
+function listOf(files: ReadonlySet<string>): string {
+  return [...files].map((file) => `${relative(process.cwd(), file)}\n`).join('')
 }
