@@ -25,7 +25,7 @@ export class SpinWaiter {
   private readonly cm: CmService
   private readonly connection: StreamLink
   private readonly options: SocketOptions
-  spinNs: number
+  #spinNs: number
   keepAliveMs: number = Number.POSITIVE_INFINITY
   private askedAt: number = performance.now()
   private waits = 0
@@ -36,7 +36,7 @@ export class SpinWaiter {
     this.cm = cm
     this.connection = line.connection
     this.options = options
-    this.spinNs = sleepCostNs
+    this.#spinNs = sleepCostNs
   }
 
   /**
@@ -77,11 +77,11 @@ export class SpinWaiter {
     const began = nowNs()
     let spent = 0
     this.waits = (this.waits + 1) % tryEvery
-    const spinNs = this.waits === 0 ? Math.max(sleepCostNs, this.spinNs) : this.spinNs
+    const spinNs = this.waits === 0 ? Math.max(sleepCostNs, this.#spinNs) : this.#spinNs
     do {
       for (let i = 0; i < looks; i++)
         if (this.look(wanted)) {
-          this.spinNs = spinNs
+          this.#spinNs = spinNs
           return true
         }
       spent = nowNs() - began
@@ -100,8 +100,8 @@ export class SpinWaiter {
       if (!this.look(wanted)) continue
       // A short sleep cost more than polling would have; before a long one polling is wasted.
       const waited = nowNs() - began
-      if (waited < 2 * sleepCostNs) this.spinNs = Math.max(least, sleepCostNs)
-      else this.spinNs = Math.max(least, this.spinNs / 2)
+      if (waited < 2 * sleepCostNs) this.#spinNs = Math.max(least, sleepCostNs)
+      else this.#spinNs = Math.max(least, this.#spinNs / 2)
       return true
     }
   }

@@ -15,10 +15,10 @@ import {
   SOCK_STREAM,
 } from '../protocol/index.ts'
 import type { SocketAddress } from '../runtime/index.ts'
-import { RDatagram } from './datagram.ts'
+import { DatagramSocket } from './datagram.ts'
 import { RSocketError } from './errors.ts'
-import { RSocket } from './socket.ts'
-import type { RSocketLike, RSocketOptions } from './types.ts'
+import { StreamSocket } from './socket.ts'
+import type { RDatagram, RSocket, RSocketLike, RSocketOptions } from './types.ts'
 
 /**
  * Makes a socket: AF_INET or AF_INET6, SOCK_STREAM or SOCK_DGRAM, perhaps with SOCK_NONBLOCK. Throws an RSocketError with
@@ -37,7 +37,7 @@ export function rsocket(family: number, type: number, protocol = 0, options: RSo
       'rsocket',
       `there is no socket of type ${type} and protocol ${protocol}`,
     )
-  const socket = kind === SOCK_DGRAM ? new RDatagram(family, options) : new RSocket(family, options)
+  const socket = kind === SOCK_DGRAM ? new DatagramSocket(family, options) : new StreamSocket(family, options)
   if ((type & SOCK_NONBLOCK) !== 0) socket.fcntl(F_SETFL, O_NONBLOCK)
   return socket
 }

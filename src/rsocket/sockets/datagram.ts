@@ -54,14 +54,14 @@ import { DatagramQueue } from './datagram-queue.ts'
 import { isForeign, UdpEnd } from './datagram-udp.ts'
 import { RSocketError } from './errors.ts'
 import { rejection, whenDone } from './promises.ts'
-import type { RSocketLike, RSocketOptions } from './types.ts'
+import type { RDatagram, RSocketLike, RSocketOptions } from './types.ts'
 
 const slotBytes = 2048
 /** How long a peer may be silent before it is asked for its queue pair again. */
 const silenceMs = 1000
 /** A blocking call waits for the UDP thread and for the device: it polls each this often. */
 const sliceMs = 2
-export class RDatagram implements RSocketLike, Member, UdpOwner {
+export class DatagramSocket implements RDatagram, Member, UdpOwner {
   readonly family: number
   readonly type: number = SOCK_DGRAM
   readonly #device: RSocketOptions['device']

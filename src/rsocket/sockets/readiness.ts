@@ -1,5 +1,5 @@
 /**
- * What a stream socket is ready for, and what drives it in the event loop. `RSocket` is built in steps, each of which knows
+ * What a stream socket is ready for, and what drives it in the event loop. `StreamSocket` is built in steps, each of which knows
  * those before it: this, establishing.ts, sharing-socket.ts, socket.ts.
  */
 import type { CmId } from '../../cm/index.ts'

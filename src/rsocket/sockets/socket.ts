@@ -1,4 +1,4 @@
-/** `RSocket`, a stream socket: sending and receiving, options and names, mapped buffers, promises, and how it closes. */
+/** A stream socket: sending and receiving, options and names, mapped buffers, promises, and how it closes. */
 import {
   AF_INET6,
   Counters,
@@ -33,7 +33,7 @@ import { activate, named, type SocketAddress, Wanted } from '../runtime/index.ts
 import { RSocketError } from './errors.ts'
 import { rejection, whenDone, whenReady } from './promises.ts'
 import { Sharing } from './sharing-socket.ts'
-import type { RSocketLike } from './types.ts'
+import type { RSocket } from './types.ts'
 
 /** How long what was sent may take to arrive after `close`, unless SO_LINGER says otherwise. */
 const closeMs = 10_000
@@ -42,7 +42,7 @@ const directBytes = 4096
 /** On devices that this thread drives, a direct send waits for the peer's acknowledgement: worth it for large ones. */
 const directBytesDriven = 1 << 18
 
-export class RSocket extends Sharing implements RSocketLike {
+export class StreamSocket extends Sharing implements RSocket {
   // --- data --------------------------------------------------------------------------------------------------------
 
   send(buffer: Uint8Array, flags = 0): number {
@@ -240,12 +240,12 @@ export class RSocket extends Sharing implements RSocketLike {
     this.release()
   }
 
-  protected another(): RSocket {
-    return new RSocket(this.family, this.device === undefined ? {} : { device: this.device })
+  protected another(): StreamSocket {
+    return new StreamSocket(this.family, this.device === undefined ? {} : { device: this.device })
   }
 
-  accept(): RSocket | number {
-    return this.nextAccepted() as RSocket | number
+  accept(): StreamSocket | number {
+    return this.nextAccepted() as StreamSocket | number
   }
 
   [Symbol.dispose](): void {
@@ -369,10 +369,10 @@ export class RSocket extends Sharing implements RSocketLike {
 
   // --- promises ----------------------------------------------------------------------------------------------------
 
-  async acceptAsync(): Promise<RSocket> {
+  async acceptAsync(): Promise<StreamSocket> {
     for (;;) {
       const socket = this.tryAccept()
-      if (typeof socket !== 'number') return socket as RSocket
+      if (typeof socket !== 'number') return socket as StreamSocket
       if (socket !== -Errno.EAGAIN) throw rejection(this, socket, 'accept')
       await whenReady(this, POLLIN)
     }
@@ -407,10 +407,5 @@ export class RSocket extends Sharing implements RSocketLike {
 
   counters(): RSocketCounters {
     return { ...(this.connection?.counters ?? this.lastCounters ?? new Counters()) }
-  }
-
-  /** Nanoseconds for which a blocking call polls before it sleeps, at present. */
-  get spinNs(): number {
-    return this.waiter?.spinNs ?? 0
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The interface of an rsocket for layers above it. `RSocket` (socket.ts) implements this for streams, `RDatagram`
- * (datagram.ts) for datagrams.
+ * The interfaces of rsockets for layers above: what all have, then what only streams (socket.ts) and only datagrams
+ * (datagram.ts) have.
  *
  * Calls that do the network's work return a number: zero or more if all went well, else an error number of the system,
  * negative (`-Errno.EAGAIN`). They throw only for misuse: arguments of a wrong type. A blocking socket (the default, as in
@@ -43,7 +43,7 @@ export interface RSocketLike extends Disposable {
   /** The same with several buffers, taken or filled in order. */
   sendv(buffers: readonly Uint8Array[], flags?: number): number
   recvv(buffers: readonly Uint8Array[], flags?: number): number
-  /** Of datagrams: to and from an address. */
+  /** Only datagram sockets have these two. */
   sendto?(buffer: Uint8Array, flags: number, addr: SocketAddress): number
   recvfrom?(buffer: Uint8Array, flags: number, from?: Partial<SocketAddress>): number
   /** Bytes that `recv` would give at once. */
@@ -98,4 +98,21 @@ export interface RSocketLike extends Disposable {
   recvAsync(buffer: Uint8Array): Promise<number>
 
   counters(): RSocketCounters
+}
+
+/** A stream socket: `rsocket(AF_INET, SOCK_STREAM)`. */
+export interface RSocket extends RSocketLike {
+  /** Whether both ends are Verbena's and use more than version 1. */
+  readonly extended: boolean
+  accept(): RSocket | number
+  acceptAsync(): Promise<RSocket>
+}
+
+/** A datagram socket: `rsocket(AF_INET, SOCK_DGRAM)`. */
+export interface RDatagram extends RSocketLike {
+  sendto(buffer: Uint8Array, flags: number, addr: SocketAddress): number
+  /** The next datagram; `from` becomes the sender's address. What does not fit into `buffer` is lost, as with UDP. */
+  recvfrom(buffer: Uint8Array, flags: number, from?: Partial<SocketAddress>): number
+  /** The promise form of `recvfrom`. */
+  recvfromAsync(buffer: Uint8Array, from?: Partial<SocketAddress>): Promise<number>
 }

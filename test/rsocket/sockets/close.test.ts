@@ -1,12 +1,13 @@
 /** Closing while events of the socket wait to be taken: nothing may wait for an acknowledgement that cannot come. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { AF_INET, type RSocket, rsocket, SOCK_NONBLOCK, SOCK_STREAM } from '../../../src/index.ts'
+import { AF_INET, rsocket, SOCK_NONBLOCK, SOCK_STREAM } from '../../../src/index.ts'
+import type { StreamSocket } from '../../../src/rsocket/sockets/socket.ts'
 
 const device = 'shm0'
 
-function stream(): RSocket {
-  return rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0, { device })
+function stream(): StreamSocket {
+  return rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0, { device }) as StreamSocket
 }
 
 test('a socket is closed in the same turn in which its event is there', async () => {

@@ -15,7 +15,6 @@ import {
   openDevice,
   POLLIN,
   POLLOUT,
-  type RDatagram,
   RDMA_PEERS,
   rsocket,
   rsocketDrops,
@@ -33,6 +32,7 @@ import {
   UdpOp,
 } from '../../../src/rsocket/protocol/datagram-headers.ts'
 import { addressBytes } from '../../../src/rsocket/runtime/address.ts'
+import type { DatagramSocket } from '../../../src/rsocket/sockets/datagram.ts'
 import { layout } from '../../../src/verbs/provider/index.ts'
 import { formatIp } from '../../../src/wire/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
@@ -85,16 +85,16 @@ describe('headers', () => {
   })
 })
 
-const open: RDatagram[] = []
+const open: DatagramSocket[] = []
 
-function datagram(device: string, family = AF_INET): RDatagram {
-  const s = rsocket(family, SOCK_DGRAM, 0, { device })
+function datagram(device: string, family = AF_INET): DatagramSocket {
+  const s = rsocket(family, SOCK_DGRAM, 0, { device }) as DatagramSocket
   s.fcntl(F_SETFL, O_NONBLOCK)
   open.push(s)
   return s
 }
 
-function bound(device: string, address = '127.0.0.1'): { s: RDatagram; name: SocketAddress } {
+function bound(device: string, address = '127.0.0.1'): { s: DatagramSocket; name: SocketAddress } {
   const s = datagram(device)
   expect(s.bind({ address, port: 0 }), s.reason).toBe(0)
   return { s, name: s.getsockname() as SocketAddress }

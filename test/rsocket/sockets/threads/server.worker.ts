@@ -11,7 +11,7 @@ import {
   POLLOUT,
   type PollFd,
   RDMA_IOMAPSIZE,
-  RSocket,
+  type RSocket,
   type RSocketLike,
   rpoll,
   rselect,
@@ -40,7 +40,7 @@ parentPort!.postMessage((listener.getsockname() as SocketAddress).port)
 
 function accept(): RSocket {
   const s = listener.accept()
-  assert.ok(s instanceof RSocket)
+  assert.ok(typeof s === 'object')
   return s
 }
 
