@@ -131,9 +131,14 @@ export const groupGErrors: Group = (it) => {
     it(`82 no receive and rnr_retry ${rnrRetry}: RNR_RETRY_EXC_ERR`, async (t) => {
       for (const opcode of [Opcode.Send, Opcode.WriteWithImm]) {
         const [a, b] = t.pair(QpType.RC, { connect: { rnrRetry, minRnrTimer: 1 } })
+        const before = [a.context.counters(), b.context.counters()] as const
         expect(await t.run(a, opcode, b, { wrId: 3, ...operands })).toMatchObject({ wrId: 3, status: 'RnrRetryExcErr' })
         a.expectState('Err')
         b.expectState('Rts')
+        const [sender, receiver] = [a.context.counters(), b.context.counters()]
+        expect(receiver.send_rnr_err! - before[1].send_rnr_err!).toBeGreaterThan(rnrRetry)
+        expect(sender.rcvd_rnr_err! - before[0].rcvd_rnr_err!).toBeGreaterThan(rnrRetry)
+        expect(sender.retry_rnr_exceeded_err! - before[0].retry_rnr_exceeded_err!).toBe(1)
       }
     })
   }

@@ -199,7 +199,7 @@ export function useStage(programs: readonly string[]): () => Stage {
 }
 
 /** What also comes, after losses, to an end that has closed its queue pair or knows the connection no more. */
-export const dropsAtEnd = /^(drops_no_qp|drops_qp_state|gsi_drops_no_agent|ud_drops_no_qp)$/
+export const dropsAtEnd = /^(drops_no_qp|drops_qp_state|gsi_drops_no_agent)$/
 
 /**
  * What must hold of every meeting between the two addresses of a family, whatever was lost: every packet is right, and

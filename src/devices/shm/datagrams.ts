@@ -68,7 +68,7 @@ export class Datagrams {
       return WcStatus.Success
     }
     const d = host.findQp(number)
-    if (d < 0 || i32[d + Qp.device] !== i32[av + Av.device]) host.count(i32[q + Qp.device]!, 'ud_drops_no_qp')
+    if (d < 0 || i32[d + Qp.device] !== i32[av + Av.device]) host.count(i32[q + Qp.device]!, 'drops_no_qp')
     else this.#deliver(q, w, d, total)
     return WcStatus.Success
   }
@@ -95,14 +95,14 @@ export class Datagrams {
       this.#deliver(q, w, d, total)
       delivered++
     }
-    if (delivered === 0) host.count(i32[q + Qp.device]!, 'ud_drops_no_qp')
+    if (delivered === 0) host.count(i32[q + Qp.device]!, 'drops_no_qp')
   }
 
   /** A management datagram, to the one that QP 1 of the device stands for here. */
   #management(q: number, w: number, device: number, total: number): void {
     const { u8 } = this.#host
     if (device < 0) {
-      this.#host.count(this.#host.i32[q + Qp.device]!, 'ud_drops_no_qp')
+      this.#host.count(this.#host.i32[q + Qp.device]!, 'drops_no_qp')
       return
     }
     const at = this.#ranges.peek(this.#mad, madDispatchBytes)
@@ -126,7 +126,7 @@ export class Datagrams {
     const type = i32[d + Qp.type]
     const reachable = type === QpType.UD || (type === QpType.GSI && i32[w + Wqe.remoteQpn] === gsiQpn)
     if (!reachable || !canRespond(host, d)) {
-      host.count(device, 'ud_drops_no_qp')
+      host.count(device, 'drops_no_qp')
       return
     }
     // A Q_Key with its highest bit set stands for the sender's own.

@@ -23,8 +23,8 @@ export class Failures {
     const host = this.#host
     const { i32 } = host
     const device = i32[q + Qp.device]!
-    if (status === WcStatus.RetryExcErr) host.count(device, 'retry_exceeded')
-    else if (status === WcStatus.RnrRetryExcErr) host.count(device, 'rnr_retry_exceeded')
+    if (status === WcStatus.RetryExcErr) host.count(device, 'retry_exceeded_err')
+    else if (status === WcStatus.RnrRetryExcErr) host.count(device, 'retry_rnr_exceeded_err')
     else if (status === WcStatus.RemAccessErr) host.count(device, 'remote_access_errors')
     else if (status === WcStatus.RemInvReqErr) host.count(device, 'remote_invalid_requests')
     else host.count(device, 'local_errors')

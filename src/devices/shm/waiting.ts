@@ -73,7 +73,8 @@ export class Waiting {
     const now = nowNs()
     if (i32[q + Qp.pending] !== pendingOn.receive) i32[q + Qp.rnrLeft] = i32[q + Qp.rnrRetry]!
     else if (now < this.#f64[(q + Qp.deadline) >> 1]!) return waits
-    this.#host.count(i32[q + Qp.device]!, 'rnr_nak')
+    this.#host.count(i32[d + Qp.device]!, 'send_rnr_err')
+    this.#host.count(i32[q + Qp.device]!, 'rcvd_rnr_err')
     if (i32[q + Qp.rnrRetry] !== rnrRetryForever) {
       if (i32[q + Qp.rnrLeft] === 0) return WcStatus.RnrRetryExcErr
       i32[q + Qp.rnrLeft] = i32[q + Qp.rnrLeft]! - 1

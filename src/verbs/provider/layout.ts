@@ -555,9 +555,6 @@ export function unorderedTables(): [offset: number, lengthBytes: number][] {
 }
 
 export const counterNames = [
-  'rnr_nak',
-  'rnr_retry_exceeded',
-  'retry_exceeded',
   'remote_access_errors',
   'remote_invalid_requests',
   'resp_remote_access_errors',
@@ -565,7 +562,6 @@ export const counterNames = [
   'uc_drops_no_receive',
   'uc_drops_access',
   'uc_drops_length',
-  'ud_drops_no_qp',
   'ud_drops_no_receive',
   'ud_drops_qkey',
   'ud_drops_length',
@@ -573,7 +569,7 @@ export const counterNames = [
   'events_lost',
   'stale_objects_reaped',
   'service_failures',
-  // Devices on a network: names of Linux Soft-RoCE first.
+  // Names of Linux Soft-RoCE first.
   'sent_pkts',
   'rcvd_pkts',
   'duplicate_request',

@@ -15,7 +15,7 @@ describe('a receive that is posted while a sender puts itself to sleep', () => {
     left.close()
     right.close()
   })
-  const tries = (): number => left.counters().rnr_nak!
+  const tries = (): number => left.counters().rcvd_rnr_err!
   const word = (end: End): number => host.qpWord(end.qp.slot)
 
   it('is seen: the mark is taken back, no retry is used up', () => {
