@@ -5,7 +5,7 @@ import { type CmEvent, CommunicationManager } from '../../src/cm/ib/index.ts'
 import { QpState } from '../../src/verbs/index.ts'
 import { CmAttribute, type CmMessage, type CmType, cmMessage, cmPath, emitCm, Mad } from '../../src/wire/index.ts'
 import { holds, seeds } from '../property.ts'
-import { generator } from './random.ts'
+import { seededBelow } from '../random.ts'
 import { req, reqParams, Script, service, theirId } from './script.ts'
 import { World } from './world.ts'
 
@@ -108,8 +108,7 @@ function invent(random: (below: number) => number, target: Target): Uint8Array {
 test('invented and damaged messages', () => {
   holds(
     fc.property(seeds, (seed) => {
-      const next = generator(seed)
-      const random = (below: number): number => Math.floor(next() * below)
+      const random = seededBelow(seed)
       const target = new Target(random)
       const { cm } = target
       for (let i = 0; i < 200; i++) {

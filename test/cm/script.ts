@@ -11,7 +11,7 @@ import {
   timeoutNs,
 } from '../../src/cm/ib/index.ts'
 import { type CmBodies, type CmMessage, type CmType, cmMessage, cmPath, emitCm, parseCm } from '../../src/wire/index.ts'
-import { generator } from './random.ts'
+import { seeded } from '../random.ts'
 
 export const ourGuid = 0x1111n
 export const theirGuid = 0x2222n
@@ -43,7 +43,7 @@ export class Script {
     let next = 100
     this.cm = new CommunicationManager<string>({
       caGuid: ourGuid,
-      random: generator(1),
+      random: seeded(1),
       commIds: () => next++,
       addressKey: (address) => address,
       send: (mad) => this.sent.push(parseCm(mad, 0, mad.length) as CmMessage),

@@ -6,7 +6,7 @@ import { expect } from 'vitest'
 import { type CmConnection, type CmEvent, type CmListener, CommunicationManager } from '../../src/cm/ib/index.ts'
 import { QpType } from '../../src/verbs/index.ts'
 import { CmRejReason, Mad } from '../../src/wire/index.ts'
-import { generator } from './random.ts'
+import { seeded } from '../random.ts'
 
 export interface WorldOptions {
   seed: number
@@ -209,7 +209,7 @@ export class World {
 
   constructor(options: WorldOptions) {
     this.#options = options
-    this.random = generator(options.seed)
+    this.random = seeded(options.seed)
     const guids = options.sameGuid ? [7n, 7n] : [7n, 8n]
     this.sides = [new Side(this, 0, guids[0]!), new Side(this, 1, guids[1]!)]
     this.sides[0].other = this.sides[1]

@@ -17,17 +17,7 @@ import {
   type ThroughputResults,
   writeTimestamps,
 } from '../../src/report/index.ts'
-
-/** mulberry32: numbers from 0 to 1. */
-export function random(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = Math.imul(state ^ (state >>> 15), state | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-}
+import { seeded } from '../random.ts'
 
 export function temporaryDirectory(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'verbena-report-'))
@@ -79,7 +69,7 @@ export function writeLatencyRun(
   const dir = join(parent, name)
   mkdirSync(dir, { recursive: true })
   const sets = specs.map((spec, index): LatencySet => {
-    const next = random(index + 1)
+    const next = seeded(index + 1)
     const rows = spec.messages ?? 2000
     const lost = spec.lost ?? 0
     const tSubm = new Float64Array(rows)

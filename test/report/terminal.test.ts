@@ -2,9 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { terminalHistogram } from '../../src/report/index.ts'
 import { holds } from '../property.ts'
-import { random, sampleLatency } from './synthetic.ts'
+import { seeded } from '../random.ts'
+import { sampleLatency } from './synthetic.ts'
 
-const next = random(7)
+const next = seeded(7)
 const values = Float64Array.from({ length: 5000 }, () => sampleLatency(next, 2300))
 
 describe('terminalHistogram', () => {

@@ -10,9 +10,9 @@ import { TransportQp } from '../../src/transport/index.ts'
 import { layout } from '../../src/verbs/provider/index.ts'
 import { Bth, put16, put24, put32, put64, u16 } from '../../src/wire/index.ts'
 import { holds, seeds } from '../property.ts'
+import { seeded } from '../random.ts'
 import { captureNames, packetsOf, placesOf } from '../wire/captures.ts'
 import { mtu, ours, peerQp, type Script, theirs, withScript } from './script.ts'
-import { seeded } from './virtual.ts'
 
 const guard = 4096
 

@@ -4,10 +4,11 @@ import { afterAll, describe, it } from 'vitest'
 import { openDevice } from '../../src/index.ts'
 import { Setup, SharedContexts } from '../compliance/rig.ts'
 import { holds } from '../property.ts'
+import { seeded } from '../random.ts'
 import { Harness } from '../verbs-model/harness.ts'
 import type { TypeName } from '../verbs-model/model.ts'
 import { configs, programs } from '../verbs-model/steps.ts'
-import { type Faults, link, registerVirtual, seeded } from './virtual.ts'
+import { type Faults, link, registerVirtual } from './virtual.ts'
 
 registerVirtual()
 

@@ -12,8 +12,9 @@ import {
   WcStatus,
   workCompletions,
 } from '../../src/index.ts'
+import { seeded } from '../random.ts'
 import { bytes, mtu, nak, ours, type Packet, type Script, scripted, theirs } from './script.ts'
-import { type Faults, link, registerVirtual, seeded } from './virtual.ts'
+import { type Faults, link, registerVirtual } from './virtual.ts'
 
 registerVirtual()
 

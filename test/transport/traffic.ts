@@ -31,7 +31,8 @@ import {
 } from '../../src/index.ts'
 import { TransportQp } from '../../src/transport/index.ts'
 import { layout } from '../../src/verbs/provider/index.ts'
-import { type Faults, link, seeded } from './virtual.ts'
+import { seeded } from '../random.ts'
+import { type Faults, link } from './virtual.ts'
 
 const bufferBytes = 24 << 20
 const guardBytes = 16

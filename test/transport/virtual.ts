@@ -8,6 +8,7 @@ import { NetworkDevice, type PacketSink, type TransportOptions } from '../../src
 import type { Host } from '../../src/verbs/provider/index.ts'
 import { type DeviceDriver, layout, registerDriver } from '../../src/verbs/provider/index.ts'
 import { Bth, gidOfIp, IcrcFlow, OpBit, opcodeBits } from '../../src/wire/index.ts'
+import { seeded } from '../random.ts'
 
 const { Av, Dev } = layout
 
@@ -38,17 +39,6 @@ interface Flight {
   at: number
   trafficClass: number
   hopLimit: number
-}
-
-/** A small generator with a seed (mulberry32), so that a run can be repeated. */
-export function seeded(seed: number): () => number {
-  let state = seed | 0
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
-  }
 }
 
 export class Link {

@@ -36,6 +36,7 @@ import {
   vcrc,
 } from '../../src/wire/index.ts'
 import { holds, seeds } from '../property.ts'
+import { seededBelow } from '../random.ts'
 import { captureNames, packetsOf, placesOf } from './captures.ts'
 
 const frames = captureNames.flatMap((name) => packetsOf(name).map(({ frame }) => frame))
@@ -52,7 +53,7 @@ afterAll(() => console.log(`${mutated.toLocaleString('en')} damaged packets`))
 test('damaged captures', () => {
   holds(
     fc.property(seeds, (seed) => {
-      const random = generator(seed)
+      const random = seededBelow(seed)
       for (let i = 0; i < perRun; i++) {
         const from = random(2) ? rare : frames
         look(mutate(from[random(from.length)]!, random), random)
@@ -69,8 +70,8 @@ test('random bytes', () => {
   holds(
     fc.property(inputs, ([start, bytes, seed]) => {
       const b = Uint8Array.from([...Buffer.from(start, 'hex'), ...bytes])
-      look(b, generator(seed))
-      look(Uint8Array.from([...new Uint8Array(12), ...b]), generator(seed))
+      look(b, seededBelow(seed))
+      look(Uint8Array.from([...new Uint8Array(12), ...b]), seededBelow(seed))
       mutated += 2
     }),
     4000,
@@ -233,15 +234,4 @@ function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
   both.set(a)
   both.set(b, a.length)
   return both
-}
-
-/** Numbers from 0 to below `below`, from a seed (mulberry32). */
-function generator(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
 }

@@ -34,7 +34,7 @@ import {
   rdmaServiceId,
 } from '../../../src/wire/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
-import { seeded } from '../../transport/virtual.ts'
+import { seeded } from '../../random.ts'
 import { packetsOf, placesOf } from '../../wire/captures.ts'
 
 const T = CmEventType
