@@ -72,10 +72,6 @@ export abstract class Attachments {
     return isUse(this.i32[a + Attachment.state]!) && threadRuns(this.i32, this.f64, a)
   }
 
-  attachmentPid(id: number): number {
-    return this.i32[attachmentWord(id) + Attachment.pid]!
-  }
-
   /** The uses of attachments whose threads ended without cleaning up. */
   deadAttachments(): number[] {
     const dead: number[] = []

@@ -21,8 +21,6 @@ export {
   mapPrivate,
   maxDatagramBytes,
   maxPolled,
-  maxSegments,
-  type NativeCrc32,
   NativeError,
   nativeAvailable,
   nativeCrc32,
@@ -39,5 +37,5 @@ export { processorOrders } from './processor.ts'
 export { Segment, type SegmentOptions } from './segment.ts'
 export { SegmentError } from './segment-errors.ts'
 export { segmentFilePrefix } from './segment-files.ts'
-export { formatSegment, maxAttachments, segmentBytes } from './segment-layout.ts'
+export { formatSegment, segmentBytes } from './segment-layout.ts'
 export { startThread, threadData, threadStartTime } from './threads.ts'

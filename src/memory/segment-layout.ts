@@ -34,8 +34,8 @@ export const Header = {
 } as const
 export const headerState = { fresh: 0, ready: 1, retired: 2 }
 export const maxAttachments = 1024
-export const attachmentBytes = 128
-export const attachmentsStart: number = pageBytes
+const attachmentBytes = 128
+const attachmentsStart: number = pageBytes
 /** Words of an attachment record; the operation sequence has a cache line of its own. */
 export const Attachment = {
   state: 0,
@@ -65,19 +65,19 @@ export const generationMask = 0x1fffff
  */
 export const attachmentState: { readonly free: number; readonly taken: number } = { free: 0, taken: 1 << 31 }
 export const isUse = (state: number): boolean => state > 0
-export const pageTableStart: number = attachmentsStart + maxAttachments * attachmentBytes
+const pageTableStart: number = attachmentsStart + maxAttachments * attachmentBytes
 
 /** First word of an attachment's record. */
 export function attachmentWord(id: number): number {
   return (attachmentsStart + id * attachmentBytes) / 4
 }
 
-export function pagesOf(sizeBytes: number): number {
+function pagesOf(sizeBytes: number): number {
   return Math.floor(sizeBytes / granuleBytes) * granulePages
 }
 
 /** First word of the table of granules. */
-export function granuleTableOf(sizeBytes: number): number {
+function granuleTableOf(sizeBytes: number): number {
   return pageTableStart / 4 + pagesOf(sizeBytes)
 }
 
@@ -85,7 +85,7 @@ export function staticStartOf(sizeBytes: number): number {
   return roundUp((granuleTableOf(sizeBytes) + pagesOf(sizeBytes) / granulePages) * 4, granuleBytes)
 }
 
-export function heapStartOf(sizeBytes: number, staticBytes: number): number {
+function heapStartOf(sizeBytes: number, staticBytes: number): number {
   return staticStartOf(sizeBytes) + roundUp(staticBytes, granuleBytes)
 }
 

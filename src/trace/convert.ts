@@ -31,7 +31,7 @@ export interface ConvertResult {
 }
 
 /** pcap has one link type for the whole file; a capture that has several needs pcapng. */
-export class LinkTypeError extends Error {
+class LinkTypeError extends Error {
   override readonly name = 'UsageError'
 }
 

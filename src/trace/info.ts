@@ -3,7 +3,6 @@ import { type CaptureSource, type Damage, linkTypeName } from '../capture/index.
 import { Analysis } from './analysis.ts'
 import { Dissection, dissect, type TraceOptions } from './dissect.ts'
 import { type Basis, basisTexts, type Flow, serviceNames } from './flow.ts'
-import { mostFlows } from './flow-table.ts'
 import type { LatencySummary } from './latencies.ts'
 import { Verdict } from './verdict.ts'
 
@@ -126,9 +125,6 @@ export async function analyseCapture(source: CaptureSource, options: TraceOption
     damageCount: parser.damage.count,
   }
 }
-
-/** Flows for which there is no room are only counted. */
-export const mostConversations: number = mostFlows
 
 function conversationsOf(analysis: Analysis): ConversationInfo[] {
   const numbers = analysis.conversationNumbers()

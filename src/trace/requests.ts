@@ -2,7 +2,7 @@
  * Follows the requester: which PSN comes next, what is left out, sent again, or sent although it is acknowledged.
  * RC and XRC number requests and leave room for the responses of a READ; UC numbers packets.
  */
-import { Aeth, Bth, OpBit, psnDiff, Reth, u32 } from '../wire/index.ts'
+import { OpBit, psnDiff, Reth, u32 } from '../wire/index.ts'
 import { type Dissection, rethOffset } from './dissect.ts'
 import { type Flow, farthest, Service } from './flow.ts'
 import { RequestFlag } from './outstanding.ts'
@@ -102,9 +102,4 @@ function count(flow: Flow, bits: number, d: Dissection): void {
   else if ((bits & OpBit.Atomic) !== 0) flow.atomics++
   else if ((bits & OpBit.AtomicWrite) !== 0) flow.atomicWrites++
   else if ((bits & OpBit.Flush) !== 0) flow.flushes++
-}
-
-/** Where the AETH of a response begins. */
-export function aethOffset(d: Dissection): number {
-  return d.bth + Bth.length + ((d.bits & OpBit.Rdeth) !== 0 ? 4 : 0) + Aeth.syndrome
 }

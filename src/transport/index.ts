@@ -1,8 +1,8 @@
 /** The transport layer of InfiniBand: requester and responder of RC, UC and UD, without I/O. */
 export { Congestion, Dcqcn } from './congestion.ts'
 export { type Counters, countersOf } from './counters.ts'
-export { maxResources, TransportDevice, TransportQp } from './layout.ts'
-export { NetworkDevice, type NetworkDeviceInit, transportDeviceOf } from './network-device.ts'
+export { TransportQp } from './layout.ts'
+export { NetworkDevice, type NetworkDeviceInit } from './network-device.ts'
 export { Origin } from './origin.ts'
 export type { PacketSink } from './sink.ts'
 export { defaultOptions, type TransportOptions } from './state.ts'

@@ -40,7 +40,7 @@ export interface NetworkDeviceInit {
 }
 
 /** The record of the transport for device `index`, made by the thread that asks first; the first word of it. */
-export function transportDeviceOf(host: Host, index: number): number {
+function transportDeviceOf(host: Host, index: number): number {
   const { i32 } = host
   const dev = host.deviceWord(index)
   // Once it is there it stays, and the holder of the lock may wait for this thread.

@@ -37,7 +37,7 @@ export function useCrc32(crc32: LongCrc32 | null): void {
 }
 
 /** Eight tables of 256: T[256 * k + v] is what byte v does to the register k bytes later. */
-export const crcTable: Int32Array = new Int32Array(8 * 256)
+const crcTable: Int32Array = new Int32Array(8 * 256)
 for (let bit = 128, r = generator; bit > 0; bit >>= 1) {
   crcTable[bit] = r
   r = r & 1 ? (r >>> 1) ^ generator : r >>> 1

@@ -5,7 +5,6 @@
 import { openSync, writeSync } from 'node:fs'
 import { PcapngWriter } from '../../capture/index.ts'
 import {
-  Bth,
   Ethernet,
   EtherType,
   emitEthernet,
@@ -146,9 +145,6 @@ export function writeFrame(packet: Packet, b: Uint8Array): number {
   put16(b, udp + Udp.checksum, udpChecksum(b, udp, end, source, destination))
   return end
 }
-
-/** The shortest packet that has a BTH and an ICRC. */
-export const shortestPacket: number = Bth.length + 4
 
 /** A socket does not tell MAC addresses: one is made of the last four bytes; multicast has its own. */
 function macOf(address: Uint8Array): Uint8Array {

@@ -17,7 +17,7 @@
  */
 export { type NativeCrc32, nativeCrc32 } from './crc32.ts'
 export { defaultSegmentMib, errnoName, errnos, NativeError, segmentSetting } from './error.ts'
-export { type FutexResult, futexWait, futexWaitAsync, futexWake } from './futex.ts'
+export { futexWait, futexWaitAsync, futexWake } from './futex.ts'
 export {
   clockMonotonicNs,
   cpuCount,
@@ -42,7 +42,6 @@ export {
   mapPrivate,
   mapShared,
   markUsed,
-  type PrivateMapping,
   releaseShared,
   releaseWasm,
   type SharedMapping,

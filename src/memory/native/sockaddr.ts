@@ -12,7 +12,7 @@ import { nativeScratch } from './libc.ts'
 
 export const AF_INET = 2
 export const AF_INET6 = 10
-export const sockaddrSlotBytes = 32
+const sockaddrSlotBytes = 32
 
 /** Destinations that one socket can have: 2 MiB of them. */
 const maxDestinations = 65_536

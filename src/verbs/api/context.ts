@@ -61,7 +61,7 @@ export function openDevice(name = 'shm0', options: OpenOptions = {}): Context {
   }
 }
 
-export class ContextObject extends Handle implements Context {
+class ContextObject extends Handle implements Context {
   readonly device: Device
   readonly engine: Engine
   readonly slot: number

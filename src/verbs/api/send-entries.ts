@@ -35,13 +35,13 @@ const inlineOpcodes = bit(
 
 /** Why a request cannot be posted; 0 is none of these. */
 export const badFull = 1
-export const badOpcode = 2
+const badOpcode = 2
 export const badSges = 3
-export const badAh = 4
-export const badAhPd = 5
-export const badInline = 6
-export const badInlineAddress = 7
-export const badInlineOpcode = 8
+const badAh = 4
+const badAhPd = 5
+const badInline = 6
+const badInlineAddress = 7
+const badInlineOpcode = 8
 export const badField = 9
 export const badGone = 10
 

@@ -271,7 +271,7 @@ function countKeys(host: Host): void {
 
 // Objects that use another count there, under the control lock.
 
-export function releaseCq(host: Host, cq: number): void {
+function releaseCq(host: Host, cq: number): void {
   const { i32 } = host
   const refs = i32[cq + Cq.refs]! - 1
   i32[cq + Cq.refs] = refs
