@@ -177,9 +177,14 @@ complete -c verbena -n '__verbena_at perf send_lat' -s e -l events -d 'sleep unt
 complete -c verbena -n '__verbena_at perf send_lat' -s y -l limit_msgrate -d 'fail below this rate, Mpps' -r
 complete -c verbena -n '__verbena_at perf send_lat' -l limit-latency -d 'fail above: min, avg, stdev, max, p10 to p99.999' -r
 complete -c verbena -n '__verbena_at perf send_lat' -l limit-lost -d 'fail if more messages are lost (UC, UD)' -r
+complete -c verbena -n '__verbena_at perf send_lat' -s H -l report-histogram -d 'show every latency, sorted'
+complete -c verbena -n '__verbena_at perf send_lat' -s U -l report-unsorted -d 'show every latency in the order of the messages'
+complete -c verbena -n '__verbena_at perf send_lat' -l output -d 'show only this figure of each size' -r -f -a 'latency'
 complete -c verbena -n '__verbena_at perf send_lat' -l rate -d 'open loop: send at this rate, and count latency from the intended send time' -r
 complete -c verbena -n '__verbena_at perf send_lat' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf send_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
+complete -c verbena -n '__verbena_at perf send_lat' -l retry_count -d 'retries of a packet that is not acknowledged, 0 to 7' -r
+complete -c verbena -n '__verbena_at perf send_lat' -l perform_warm_up -d 'accepted as by perftest; there is always a warm-up, see --warmup'
 complete -c verbena -n '__verbena_at perf send_lat' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
 complete -c verbena -n '__verbena_at perf send_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at perf send_lat' -l bind_source_ip -d 'own address of the TCP connection' -r
@@ -208,12 +213,18 @@ complete -c verbena -n '__verbena_at perf send_bw' -s q -l qp -d 'queue pairs' -
 complete -c verbena -n '__verbena_at perf send_bw' -s l -l post_list -d 'work requests that are posted together' -r
 complete -c verbena -n '__verbena_at perf send_bw' -s b -l bidirectional -d 'both ends send; the columns are the sum'
 complete -c verbena -n '__verbena_at perf send_bw' -s Q -l cq-mod -d 'one of so many requests makes a completion' -r
+complete -c verbena -n '__verbena_at perf send_bw' -s N -l noPeak -d 'show no peak'
 complete -c verbena -n '__verbena_at perf send_bw' -l report_gbits -d 'Gb/sec instead of MiB/sec'
 complete -c verbena -n '__verbena_at perf send_bw' -s w -l limit_bw -d 'fail below this average bandwidth, in the unit of the report' -r
 complete -c verbena -n '__verbena_at perf send_bw' -s y -l limit_msgrate -d 'fail below this message rate, Mpps' -r
+complete -c verbena -n '__verbena_at perf send_bw' -l output -d 'show only this figure of each size' -r -f -a 'bandwidth message_rate'
 complete -c verbena -n '__verbena_at perf send_bw' -l rate -d 'each sender sends at this rate' -r
+complete -c verbena -n '__verbena_at perf send_bw' -l rate_limit -d 'the same in the unit of --rate_units' -r
+complete -c verbena -n '__verbena_at perf send_bw' -l rate_units -d 'of --rate_limit: M (MiB/sec), g (Gb/sec) or p (messages/s)' -r
 complete -c verbena -n '__verbena_at perf send_bw' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf send_bw' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
+complete -c verbena -n '__verbena_at perf send_bw' -l retry_count -d 'retries of a packet that is not acknowledged, 0 to 7' -r
+complete -c verbena -n '__verbena_at perf send_bw' -l perform_warm_up -d 'accepted as by perftest; there is always a warm-up, see --warmup'
 complete -c verbena -n '__verbena_at perf send_bw' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
 complete -c verbena -n '__verbena_at perf send_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at perf send_bw' -l bind_source_ip -d 'own address of the TCP connection' -r
@@ -239,9 +250,14 @@ complete -c verbena -n '__verbena_at perf write_lat' -s I -l inline_size -d 'lar
 complete -c verbena -n '__verbena_at perf write_lat' -s y -l limit_msgrate -d 'fail below this rate, Mpps' -r
 complete -c verbena -n '__verbena_at perf write_lat' -l limit-latency -d 'fail above: min, avg, stdev, max, p10 to p99.999' -r
 complete -c verbena -n '__verbena_at perf write_lat' -l limit-lost -d 'fail if more messages are lost (UC, UD)' -r
+complete -c verbena -n '__verbena_at perf write_lat' -s H -l report-histogram -d 'show every latency, sorted'
+complete -c verbena -n '__verbena_at perf write_lat' -s U -l report-unsorted -d 'show every latency in the order of the messages'
+complete -c verbena -n '__verbena_at perf write_lat' -l output -d 'show only this figure of each size' -r -f -a 'latency'
 complete -c verbena -n '__verbena_at perf write_lat' -l rate -d 'open loop: send at this rate, and count latency from the intended send time' -r
 complete -c verbena -n '__verbena_at perf write_lat' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf write_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
+complete -c verbena -n '__verbena_at perf write_lat' -l retry_count -d 'retries of a packet that is not acknowledged, 0 to 7' -r
+complete -c verbena -n '__verbena_at perf write_lat' -l perform_warm_up -d 'accepted as by perftest; there is always a warm-up, see --warmup'
 complete -c verbena -n '__verbena_at perf write_lat' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
 complete -c verbena -n '__verbena_at perf write_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at perf write_lat' -l bind_source_ip -d 'own address of the TCP connection' -r
@@ -269,12 +285,18 @@ complete -c verbena -n '__verbena_at perf write_bw' -s q -l qp -d 'queue pairs' 
 complete -c verbena -n '__verbena_at perf write_bw' -s l -l post_list -d 'work requests that are posted together' -r
 complete -c verbena -n '__verbena_at perf write_bw' -s b -l bidirectional -d 'both ends send; the columns are the sum'
 complete -c verbena -n '__verbena_at perf write_bw' -s Q -l cq-mod -d 'one of so many requests makes a completion' -r
+complete -c verbena -n '__verbena_at perf write_bw' -s N -l noPeak -d 'show no peak'
 complete -c verbena -n '__verbena_at perf write_bw' -l report_gbits -d 'Gb/sec instead of MiB/sec'
 complete -c verbena -n '__verbena_at perf write_bw' -s w -l limit_bw -d 'fail below this average bandwidth, in the unit of the report' -r
 complete -c verbena -n '__verbena_at perf write_bw' -s y -l limit_msgrate -d 'fail below this message rate, Mpps' -r
+complete -c verbena -n '__verbena_at perf write_bw' -l output -d 'show only this figure of each size' -r -f -a 'bandwidth message_rate'
 complete -c verbena -n '__verbena_at perf write_bw' -l rate -d 'each sender sends at this rate' -r
+complete -c verbena -n '__verbena_at perf write_bw' -l rate_limit -d 'the same in the unit of --rate_units' -r
+complete -c verbena -n '__verbena_at perf write_bw' -l rate_units -d 'of --rate_limit: M (MiB/sec), g (Gb/sec) or p (messages/s)' -r
 complete -c verbena -n '__verbena_at perf write_bw' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf write_bw' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
+complete -c verbena -n '__verbena_at perf write_bw' -l retry_count -d 'retries of a packet that is not acknowledged, 0 to 7' -r
+complete -c verbena -n '__verbena_at perf write_bw' -l perform_warm_up -d 'accepted as by perftest; there is always a warm-up, see --warmup'
 complete -c verbena -n '__verbena_at perf write_bw' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
 complete -c verbena -n '__verbena_at perf write_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at perf write_bw' -l bind_source_ip -d 'own address of the TCP connection' -r
@@ -301,9 +323,14 @@ complete -c verbena -n '__verbena_at perf read_lat' -s e -l events -d 'sleep unt
 complete -c verbena -n '__verbena_at perf read_lat' -s y -l limit_msgrate -d 'fail below this rate, Mpps' -r
 complete -c verbena -n '__verbena_at perf read_lat' -l limit-latency -d 'fail above: min, avg, stdev, max, p10 to p99.999' -r
 complete -c verbena -n '__verbena_at perf read_lat' -l limit-lost -d 'fail if more messages are lost (UC, UD)' -r
+complete -c verbena -n '__verbena_at perf read_lat' -s H -l report-histogram -d 'show every latency, sorted'
+complete -c verbena -n '__verbena_at perf read_lat' -s U -l report-unsorted -d 'show every latency in the order of the messages'
+complete -c verbena -n '__verbena_at perf read_lat' -l output -d 'show only this figure of each size' -r -f -a 'latency'
 complete -c verbena -n '__verbena_at perf read_lat' -l rate -d 'open loop: send at this rate, and count latency from the intended send time' -r
 complete -c verbena -n '__verbena_at perf read_lat' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf read_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
+complete -c verbena -n '__verbena_at perf read_lat' -l retry_count -d 'retries of a packet that is not acknowledged, 0 to 7' -r
+complete -c verbena -n '__verbena_at perf read_lat' -l perform_warm_up -d 'accepted as by perftest; there is always a warm-up, see --warmup'
 complete -c verbena -n '__verbena_at perf read_lat' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
 complete -c verbena -n '__verbena_at perf read_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at perf read_lat' -l bind_source_ip -d 'own address of the TCP connection' -r
@@ -331,12 +358,18 @@ complete -c verbena -n '__verbena_at perf read_bw' -s q -l qp -d 'queue pairs' -
 complete -c verbena -n '__verbena_at perf read_bw' -s l -l post_list -d 'work requests that are posted together' -r
 complete -c verbena -n '__verbena_at perf read_bw' -s b -l bidirectional -d 'both ends send; the columns are the sum'
 complete -c verbena -n '__verbena_at perf read_bw' -s Q -l cq-mod -d 'one of so many requests makes a completion' -r
+complete -c verbena -n '__verbena_at perf read_bw' -s N -l noPeak -d 'show no peak'
 complete -c verbena -n '__verbena_at perf read_bw' -l report_gbits -d 'Gb/sec instead of MiB/sec'
 complete -c verbena -n '__verbena_at perf read_bw' -s w -l limit_bw -d 'fail below this average bandwidth, in the unit of the report' -r
 complete -c verbena -n '__verbena_at perf read_bw' -s y -l limit_msgrate -d 'fail below this message rate, Mpps' -r
+complete -c verbena -n '__verbena_at perf read_bw' -l output -d 'show only this figure of each size' -r -f -a 'bandwidth message_rate'
 complete -c verbena -n '__verbena_at perf read_bw' -l rate -d 'each sender sends at this rate' -r
+complete -c verbena -n '__verbena_at perf read_bw' -l rate_limit -d 'the same in the unit of --rate_units' -r
+complete -c verbena -n '__verbena_at perf read_bw' -l rate_units -d 'of --rate_limit: M (MiB/sec), g (Gb/sec) or p (messages/s)' -r
 complete -c verbena -n '__verbena_at perf read_bw' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf read_bw' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
+complete -c verbena -n '__verbena_at perf read_bw' -l retry_count -d 'retries of a packet that is not acknowledged, 0 to 7' -r
+complete -c verbena -n '__verbena_at perf read_bw' -l perform_warm_up -d 'accepted as by perftest; there is always a warm-up, see --warmup'
 complete -c verbena -n '__verbena_at perf read_bw' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
 complete -c verbena -n '__verbena_at perf read_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at perf read_bw' -l bind_source_ip -d 'own address of the TCP connection' -r
@@ -362,9 +395,14 @@ complete -c verbena -n '__verbena_at perf atomic_lat' -s e -l events -d 'sleep u
 complete -c verbena -n '__verbena_at perf atomic_lat' -s y -l limit_msgrate -d 'fail below this rate, Mpps' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -l limit-latency -d 'fail above: min, avg, stdev, max, p10 to p99.999' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -l limit-lost -d 'fail if more messages are lost (UC, UD)' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -s H -l report-histogram -d 'show every latency, sorted'
+complete -c verbena -n '__verbena_at perf atomic_lat' -s U -l report-unsorted -d 'show every latency in the order of the messages'
+complete -c verbena -n '__verbena_at perf atomic_lat' -l output -d 'show only this figure of each size' -r -f -a 'latency'
 complete -c verbena -n '__verbena_at perf atomic_lat' -l rate -d 'open loop: send at this rate, and count latency from the intended send time' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -l retry_count -d 'retries of a packet that is not acknowledged, 0 to 7' -r
+complete -c verbena -n '__verbena_at perf atomic_lat' -l perform_warm_up -d 'accepted as by perftest; there is always a warm-up, see --warmup'
 complete -c verbena -n '__verbena_at perf atomic_lat' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
 complete -c verbena -n '__verbena_at perf atomic_lat' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at perf atomic_lat' -l bind_source_ip -d 'own address of the TCP connection' -r
@@ -391,12 +429,18 @@ complete -c verbena -n '__verbena_at perf atomic_bw' -s q -l qp -d 'queue pairs'
 complete -c verbena -n '__verbena_at perf atomic_bw' -s l -l post_list -d 'work requests that are posted together' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -s b -l bidirectional -d 'both ends send; the columns are the sum'
 complete -c verbena -n '__verbena_at perf atomic_bw' -s Q -l cq-mod -d 'one of so many requests makes a completion' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -s N -l noPeak -d 'show no peak'
 complete -c verbena -n '__verbena_at perf atomic_bw' -l report_gbits -d 'Gb/sec instead of MiB/sec'
 complete -c verbena -n '__verbena_at perf atomic_bw' -s w -l limit_bw -d 'fail below this average bandwidth, in the unit of the report' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -s y -l limit_msgrate -d 'fail below this message rate, Mpps' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -l output -d 'show only this figure of each size' -r -f -a 'bandwidth message_rate'
 complete -c verbena -n '__verbena_at perf atomic_bw' -l rate -d 'each sender sends at this rate' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -l rate_limit -d 'the same in the unit of --rate_units' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -l rate_units -d 'of --rate_limit: M (MiB/sec), g (Gb/sec) or p (messages/s)' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -l retry_count -d 'retries of a packet that is not acknowledged, 0 to 7' -r
+complete -c verbena -n '__verbena_at perf atomic_bw' -l perform_warm_up -d 'accepted as by perftest; there is always a warm-up, see --warmup'
 complete -c verbena -n '__verbena_at perf atomic_bw' -s F -l CPU-freq -d 'accepted as by perftest; the CPU frequency is not looked at'
 complete -c verbena -n '__verbena_at perf atomic_bw' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at perf atomic_bw' -l bind_source_ip -d 'own address of the TCP connection' -r

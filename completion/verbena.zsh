@@ -304,9 +304,14 @@ _verbena_perf_send_lat() {
     '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this rate, Mpps]:value:' \
     --limit-latency'[fail above\: min, avg, stdev, max, p10 to p99.999]:name=usec,…:' \
     --limit-lost'[fail if more messages are lost (UC, UD)]:number:' \
+    '(-H --report-histogram)'{-H,--report-histogram}'[show every latency, sorted]' \
+    '(-U --report-unsorted)'{-U,--report-unsorted}'[show every latency in the order of the messages]' \
+    --output'[show only this figure of each size]:figure:_values -s , value latency' \
     --rate'[open loop\: send at this rate, and count latency from the intended send time]:messages/s:' \
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
+    --retry_count'[retries of a packet that is not acknowledged, 0 to 7]:number:' \
+    --perform_warm_up'[accepted as by perftest; there is always a warm-up, see --warmup]' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --bind_source_ip'[own address of the TCP connection]:address:' \
@@ -340,12 +345,18 @@ _verbena_perf_send_bw() {
     '(-l --post_list)'{-l,--post_list}'[work requests that are posted together]:number:' \
     '(-b --bidirectional)'{-b,--bidirectional}'[both ends send; the columns are the sum]' \
     '(-Q --cq-mod)'{-Q,--cq-mod}'[one of so many requests makes a completion]:number:' \
+    '(-N --noPeak)'{-N,--noPeak}'[show no peak]' \
     --report_gbits'[Gb/sec instead of MiB/sec]' \
     '(-w --limit_bw)'{-w,--limit_bw}'[fail below this average bandwidth, in the unit of the report]:value:' \
     '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this message rate, Mpps]:value:' \
+    --output'[show only this figure of each size]:figure:_values -s , value bandwidth message_rate' \
     --rate'[each sender sends at this rate]:messages/s:' \
+    --rate_limit'[the same in the unit of --rate_units]:rate:' \
+    --rate_units'[of --rate_limit\: M (MiB/sec), g (Gb/sec) or p (messages/s)]:unit:' \
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
+    --retry_count'[retries of a packet that is not acknowledged, 0 to 7]:number:' \
+    --perform_warm_up'[accepted as by perftest; there is always a warm-up, see --warmup]' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --bind_source_ip'[own address of the TCP connection]:address:' \
@@ -376,9 +387,14 @@ _verbena_perf_write_lat() {
     '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this rate, Mpps]:value:' \
     --limit-latency'[fail above\: min, avg, stdev, max, p10 to p99.999]:name=usec,…:' \
     --limit-lost'[fail if more messages are lost (UC, UD)]:number:' \
+    '(-H --report-histogram)'{-H,--report-histogram}'[show every latency, sorted]' \
+    '(-U --report-unsorted)'{-U,--report-unsorted}'[show every latency in the order of the messages]' \
+    --output'[show only this figure of each size]:figure:_values -s , value latency' \
     --rate'[open loop\: send at this rate, and count latency from the intended send time]:messages/s:' \
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
+    --retry_count'[retries of a packet that is not acknowledged, 0 to 7]:number:' \
+    --perform_warm_up'[accepted as by perftest; there is always a warm-up, see --warmup]' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --bind_source_ip'[own address of the TCP connection]:address:' \
@@ -411,12 +427,18 @@ _verbena_perf_write_bw() {
     '(-l --post_list)'{-l,--post_list}'[work requests that are posted together]:number:' \
     '(-b --bidirectional)'{-b,--bidirectional}'[both ends send; the columns are the sum]' \
     '(-Q --cq-mod)'{-Q,--cq-mod}'[one of so many requests makes a completion]:number:' \
+    '(-N --noPeak)'{-N,--noPeak}'[show no peak]' \
     --report_gbits'[Gb/sec instead of MiB/sec]' \
     '(-w --limit_bw)'{-w,--limit_bw}'[fail below this average bandwidth, in the unit of the report]:value:' \
     '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this message rate, Mpps]:value:' \
+    --output'[show only this figure of each size]:figure:_values -s , value bandwidth message_rate' \
     --rate'[each sender sends at this rate]:messages/s:' \
+    --rate_limit'[the same in the unit of --rate_units]:rate:' \
+    --rate_units'[of --rate_limit\: M (MiB/sec), g (Gb/sec) or p (messages/s)]:unit:' \
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
+    --retry_count'[retries of a packet that is not acknowledged, 0 to 7]:number:' \
+    --perform_warm_up'[accepted as by perftest; there is always a warm-up, see --warmup]' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --bind_source_ip'[own address of the TCP connection]:address:' \
@@ -448,9 +470,14 @@ _verbena_perf_read_lat() {
     '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this rate, Mpps]:value:' \
     --limit-latency'[fail above\: min, avg, stdev, max, p10 to p99.999]:name=usec,…:' \
     --limit-lost'[fail if more messages are lost (UC, UD)]:number:' \
+    '(-H --report-histogram)'{-H,--report-histogram}'[show every latency, sorted]' \
+    '(-U --report-unsorted)'{-U,--report-unsorted}'[show every latency in the order of the messages]' \
+    --output'[show only this figure of each size]:figure:_values -s , value latency' \
     --rate'[open loop\: send at this rate, and count latency from the intended send time]:messages/s:' \
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
+    --retry_count'[retries of a packet that is not acknowledged, 0 to 7]:number:' \
+    --perform_warm_up'[accepted as by perftest; there is always a warm-up, see --warmup]' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --bind_source_ip'[own address of the TCP connection]:address:' \
@@ -483,12 +510,18 @@ _verbena_perf_read_bw() {
     '(-l --post_list)'{-l,--post_list}'[work requests that are posted together]:number:' \
     '(-b --bidirectional)'{-b,--bidirectional}'[both ends send; the columns are the sum]' \
     '(-Q --cq-mod)'{-Q,--cq-mod}'[one of so many requests makes a completion]:number:' \
+    '(-N --noPeak)'{-N,--noPeak}'[show no peak]' \
     --report_gbits'[Gb/sec instead of MiB/sec]' \
     '(-w --limit_bw)'{-w,--limit_bw}'[fail below this average bandwidth, in the unit of the report]:value:' \
     '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this message rate, Mpps]:value:' \
+    --output'[show only this figure of each size]:figure:_values -s , value bandwidth message_rate' \
     --rate'[each sender sends at this rate]:messages/s:' \
+    --rate_limit'[the same in the unit of --rate_units]:rate:' \
+    --rate_units'[of --rate_limit\: M (MiB/sec), g (Gb/sec) or p (messages/s)]:unit:' \
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
+    --retry_count'[retries of a packet that is not acknowledged, 0 to 7]:number:' \
+    --perform_warm_up'[accepted as by perftest; there is always a warm-up, see --warmup]' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --bind_source_ip'[own address of the TCP connection]:address:' \
@@ -519,9 +552,14 @@ _verbena_perf_atomic_lat() {
     '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this rate, Mpps]:value:' \
     --limit-latency'[fail above\: min, avg, stdev, max, p10 to p99.999]:name=usec,…:' \
     --limit-lost'[fail if more messages are lost (UC, UD)]:number:' \
+    '(-H --report-histogram)'{-H,--report-histogram}'[show every latency, sorted]' \
+    '(-U --report-unsorted)'{-U,--report-unsorted}'[show every latency in the order of the messages]' \
+    --output'[show only this figure of each size]:figure:_values -s , value latency' \
     --rate'[open loop\: send at this rate, and count latency from the intended send time]:messages/s:' \
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
+    --retry_count'[retries of a packet that is not acknowledged, 0 to 7]:number:' \
+    --perform_warm_up'[accepted as by perftest; there is always a warm-up, see --warmup]' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --bind_source_ip'[own address of the TCP connection]:address:' \
@@ -553,12 +591,18 @@ _verbena_perf_atomic_bw() {
     '(-l --post_list)'{-l,--post_list}'[work requests that are posted together]:number:' \
     '(-b --bidirectional)'{-b,--bidirectional}'[both ends send; the columns are the sum]' \
     '(-Q --cq-mod)'{-Q,--cq-mod}'[one of so many requests makes a completion]:number:' \
+    '(-N --noPeak)'{-N,--noPeak}'[show no peak]' \
     --report_gbits'[Gb/sec instead of MiB/sec]' \
     '(-w --limit_bw)'{-w,--limit_bw}'[fail below this average bandwidth, in the unit of the report]:value:' \
     '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this message rate, Mpps]:value:' \
+    --output'[show only this figure of each size]:figure:_values -s , value bandwidth message_rate' \
     --rate'[each sender sends at this rate]:messages/s:' \
+    --rate_limit'[the same in the unit of --rate_units]:rate:' \
+    --rate_units'[of --rate_limit\: M (MiB/sec), g (Gb/sec) or p (messages/s)]:unit:' \
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
+    --retry_count'[retries of a packet that is not acknowledged, 0 to 7]:number:' \
+    --perform_warm_up'[accepted as by perftest; there is always a warm-up, see --warmup]' \
     '(-F --CPU-freq)'{-F,--CPU-freq}'[accepted as by perftest; the CPU frequency is not looked at]' \
     '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --bind_source_ip'[own address of the TCP connection]:address:' \

@@ -36,7 +36,8 @@ export interface CmWishes {
   accessFlags: number
   /** Code of the local ACK timeout. */
   qpTimeout: number
-  trafficClass: number
+  /** Retries of a packet that is not acknowledged. */
+  retryCnt: number
 }
 
 /** Of a UD queue pair: where its datagrams go. */
@@ -84,7 +85,6 @@ export class CmEnd {
       connecting.set(id, i)
       id.resolveAddr(undefined, server)
       this.#event(id, CmEventType.AddrResolved)
-      id.setOption('tos', wishes.trafficClass)
       id.resolveRoute()
       this.#event(id, CmEventType.RouteResolved)
       const privateData = new Uint8Array(privateBytes)
@@ -151,7 +151,7 @@ export class CmEnd {
   }
 
   /** To RTS with what the RDMA CM says, and what the test wants otherwise. */
-  #ready(id: CmId, qp: QueuePair, { mtu, outs, accessFlags, qpTimeout }: CmWishes): void {
+  #ready(id: CmId, qp: QueuePair, { mtu, outs, accessFlags, qpTimeout, retryCnt }: CmWishes): void {
     const reliable = this.#type === QpType.RC
     const rtr = id.initQpAttr(QpState.Rtr)
     const modify = (attr: object): void => qp.modify(attr as QpModify<QpType>)
@@ -161,7 +161,7 @@ export class CmEnd {
       pathMtu: Math.min(mtu, rtr.pathMtu ?? mtu),
       ...(reliable ? { maxDestRdAtomic: outs } : {}),
     })
-    modify({ ...id.initQpAttr(QpState.Rts), ...(reliable ? { maxRdAtomic: outs, timeout: qpTimeout } : {}) })
+    modify({ ...id.initQpAttr(QpState.Rts), ...(reliable ? { maxRdAtomic: outs, timeout: qpTimeout, retryCnt } : {}) })
   }
 
   /** Waits for an event of one id; those of others are kept. */

@@ -15,6 +15,8 @@ import {
   addDeviceOption,
   addGidOption,
   addRunOptions,
+  addSynonym,
+  choiceOption,
   defaultPort,
   meetingPlace,
   oneOf,
@@ -26,7 +28,9 @@ import {
   UsageError,
 } from '../kit/index.ts'
 import { brokenLimits, type Limits, parseLatencyLimits } from './limits.ts'
-import { type Measured, type PerfResults, runPerf } from './session.ts'
+import { maxExact } from './recorder.ts'
+import { refuse, refusedOptions } from './refused.ts'
+import { type Measured, type PerfResults, type PerfSession, runPerf } from './session.ts'
 import {
   allSizes,
   atomicTypes,
@@ -41,7 +45,7 @@ import {
   perfTests,
   verbOf,
 } from './settings.ts'
-import { banner, heading, rows, title } from './table.ts'
+import { banner, type Figure, figure, figuresOf, heading, rows, type Shown, sampleLines, title } from './table.ts'
 
 interface Options extends RunOptions {
   device?: string
@@ -75,8 +79,14 @@ interface Options extends RunOptions {
   limitLatency?: string[]
   limitLost?: string
   rdma_cm?: boolean
-  comm_rdma_cm?: boolean
   bind_source_ip?: string
+  retry_count?: string
+  rate_limit?: string
+  rate_units?: string
+  noPeak?: boolean
+  output?: Figure
+  reportHistogram?: boolean
+  reportUnsorted?: boolean
 }
 
 const overview = `
@@ -161,6 +171,7 @@ function configureTest(test: PerfTest, command: Command): void {
       .option('-l, --post_list <number>', 'work requests that are posted together (default: 1)')
       .option('-b, --bidirectional', 'both ends send; the columns are the sum')
       .option('-Q, --cq-mod <number>', 'one of so many requests makes a completion (default: 100)')
+      .option('-N, --noPeak', 'show no peak')
       .option('--report_gbits', 'Gb/sec instead of MiB/sec')
       .option('-w, --limit_bw <value>', 'fail below this average bandwidth, in the unit of the report')
       .option('-y, --limit_msgrate <value>', 'fail below this message rate, Mpps')
@@ -173,49 +184,36 @@ function configureTest(test: PerfTest, command: Command): void {
         (text: string, before: string[] = []) => [...before, text],
       )
       .option('--limit-lost <number>', 'fail if more messages are lost (UC, UD)')
+      .option('-H, --report-histogram', 'show every latency, sorted')
+      .option('-U, --report-unsorted', 'show every latency in the order of the messages')
   command
+    .addOption(choiceOption('--output <figure>', 'show only this figure of each size', figuresOf(test)))
     .option(
       '--rate <messages/s>',
       latency
         ? 'open loop: send at this rate, and count latency from the intended send time (default: closed loop)'
         : 'each sender sends at this rate (default: as fast as it goes)',
     )
+  if (!latency)
+    command
+      .option('--rate_limit <rate>', 'the same in the unit of --rate_units')
+      .option('--rate_units <unit>', 'of --rate_limit: M (MiB/sec), g (Gb/sec) or p (messages/s) (default: g)')
+  command
     .option('-S, --sl <level>', 'service level (default: 0)')
     .option('-u, --qp-timeout <exponent>', 'ACK timeout of 4.096 µs · 2^exponent (default: 14)')
+    .option('--retry_count <number>', 'retries of a packet that is not acknowledged, 0 to 7 (default: 7)')
+    .option('--perform_warm_up', 'accepted as by perftest; there is always a warm-up, see --warmup')
     .option('-F, --CPU-freq', 'accepted as by perftest; the CPU frequency is not looked at')
     .option('-R, --rdma_cm', 'let the RDMA CM connect the queue pairs')
     .option('--bind_source_ip <address>', 'own address of the TCP connection (default: any)')
     .version(version, '-V, --version', 'print the version')
-    .addOption(new Option('-z, --comm_rdma_cm').hideHelp())
-  for (const [flags] of refused) command.addOption(new Option(flags).hideHelp())
+  addSynonym(command, '--source_ip <address>', 'bind_source_ip')
+  for (const option of refusedOptions()) command.addOption(option)
   addRunOptions(command)
     .addHelpText('after', explanation(test))
     .action(async (host: string | undefined, options: Options) => {
       endWith(await measure(test, host, options))
     })
-}
-
-/** Options of perftest that ask for what is not here. */
-const refused: readonly [flags: string, why: string][] = [
-  ['-H, --report-histogram', 'single latencies are not kept: `verbena bench latency` keeps and draws each of them'],
-  ['-U, --report-unsorted', 'single latencies are not kept: `verbena bench latency` keeps each of them'],
-  ['-C, --report-cycles', 'times are measured in nanoseconds, not in cycles: leave it out'],
-  ['-N, --noPeak', 'finding the peak costs nothing here: leave it out'],
-  ['--out_json', '--json prints the document: redirect it to a file'],
-  ['--out_json_file <file>', '--json prints the document: redirect it to a file'],
-  ['--run_infinitely', 'a test has an end here: give -D a long time, and end it with Ctrl-C'],
-  ['--report-both', '--json has both directions apart'],
-  ['--cpu_util', 'the ends poll, so their cores are always busy: `verbena bench rsocket` measures the use of the CPU'],
-  ['--use-srq', 'each queue pair has a receive queue of its own here: `verbena srq_pingpong` shares one'],
-  ['--retry_count <number>', 'requests are always repeated up to 7 times: leave it out'],
-  ['--recv_post_list <number>', 'receives are posted as they are used: leave it out'],
-]
-
-function refuse(options: object): void {
-  for (const [flags, why] of refused) {
-    const option = new Option(flags)
-    if (option.attributeName() in options) throw new UsageError(option.short ?? option.long!, why)
-  }
 }
 
 function explanation(test: PerfTest): string {
@@ -249,12 +247,10 @@ interface Parsed {
   given: Partial<PerfSettings>
   end: EndSettings
   limits: Limits
-  gbits: boolean
+  shown: Shown
 }
 
 function parse(test: PerfTest, host: string | undefined, options: Options): Parsed {
-  if (options.comm_rdma_cm)
-    throw new UsageError('-z', 'the ends always agree over TCP here, and -R connects the queue pairs: leave it out')
   refuse(options)
   const given: Partial<PerfSettings> = { test }
   const latency = isLatency(test)
@@ -311,13 +307,15 @@ function parse(test: PerfTest, host: string | undefined, options: Options): Pars
     ),
     events: shared('events', options.events, options.events === true),
     bidirectional: shared('bidirectional', options.bidirectional, options.bidirectional === true),
-    rate: shared('rate', options.rate, parseNumber('--rate', options.rate, 0, 0.01, 1e9)),
+    rate: shared('rate', options.rate ?? options.rate_limit, rateOf(options, sizes)),
     cqMod: shared('cqMod', options.cqMod, integer('-Q', options.cqMod, 100, 1, 16_000)),
     atomicType: shared('atomicType', options.atomic_type, choice('-A', options.atomic_type, atomicTypes)),
     qpTimeout: shared('qpTimeout', options.qpTimeout, integer('-u', options.qpTimeout, 14, 1, 31)),
     rdmaCm: shared('rdmaCm', options.rdma_cm, options.rdma_cm === true),
+    retryCount: shared('retryCount', options.retry_count, integer('--retry_count', options.retry_count, 7, 0, 7)),
   }
   checkSettings(settings)
+  const shown = shownOf(options, settings)
   const end: EndSettings = {
     ...(host === undefined ? {} : { host }),
     port: integer('-p', options.port, defaultPort, 1, 65535),
@@ -326,16 +324,43 @@ function parse(test: PerfTest, host: string | undefined, options: Options): Pars
     ibPort: integer('-i', options.ibPort, 1, 1, 255),
     gidIndex: parseGidIndex('-x', options.gidIndex),
     sl: integer('-S', options.sl, 0, 0, 15),
+    samples: shown.samples !== undefined,
     ...runSettings(options),
   }
-  const gbits = options.report_gbits === true
   const limits: Limits = { latency: parseLatencyLimits(options.limitLatency ?? []) }
   if (options.limit_bw !== undefined)
-    limits.bandwidth = parseNumber('-w', options.limit_bw, 1, 0, 1e9) * (gbits ? 1e9 / 8 : 2 ** 20)
+    limits.bandwidth = parseNumber('-w', options.limit_bw, 1, 0, 1e9) * (shown.gbits ? 1e9 / 8 : 2 ** 20)
   if (options.limit_msgrate !== undefined)
     limits.messageRate = parseNumber('-y', options.limit_msgrate, 1, 0, 1e6) * 1e6
   if (options.limitLost !== undefined) limits.lost = integer('--limit-lost', options.limitLost, 0, 0, 2 ** 40)
-  return { settings, given, end, limits, gbits }
+  return { settings, given, end, limits, shown }
+}
+
+/** Messages a second. */
+function rateOf({ rate, rate_limit: limit, rate_units: unit = 'g' }: Options, sizes: readonly number[]): number {
+  if (limit === undefined) return parseNumber('--rate', rate, 0, 0.01, 1e9)
+  if (rate !== undefined) throw new UsageError('--rate_limit', 'is --rate in another unit: give one of them')
+  const bytes = { M: 2 ** 20, g: 1e9 / 8, p: sizes[0]! }[unit]
+  if (bytes === undefined)
+    throw new UsageError('--rate_units', `'${unit}' is not valid. Expected M, g or p, for example: --rate_units g`)
+  if (unit !== 'p' && sizes.length > 1)
+    throw new UsageError('--rate_limit', 'is another number of messages for each size: give -s, or --rate_units p')
+  return (parseNumber('--rate_limit', limit, 1, 1e-6, 1e9) * bytes) / sizes[0]!
+}
+
+function shownOf(options: Options, { duration, iters }: PerfSettings): Shown {
+  const { output, reportHistogram, reportUnsorted, json } = options
+  const flag = reportUnsorted ? '-U' : '-H'
+  const samples = reportUnsorted ? 'unsorted' : reportHistogram ? 'sorted' : undefined
+  if (samples !== undefined && (duration > 0 || iters > maxExact))
+    throw new UsageError(flag, `every latency is kept with -n up to ${maxExact} only: give -n`)
+  if (output !== undefined && json) throw new UsageError('--output', 'is for people and scripts without --json')
+  return {
+    gbits: options.report_gbits === true,
+    peak: options.noPeak !== true,
+    ...(output === undefined ? {} : { only: output }),
+    ...(samples === undefined ? {} : { samples }),
+  }
 }
 
 function sourceOf(text: string): string {
@@ -346,9 +371,8 @@ function sourceOf(text: string): string {
 
 /** The exit code. */
 async function measure(test: PerfTest, host: string | undefined, options: Options): Promise<number> {
-  const { settings, given, end, limits, gbits } = parse(test, host, options)
+  const { settings, given, end, limits, shown } = parse(test, host, options)
   const json = options.json === true
-  const shown = { gbits }
   const broken: string[] = []
   const interruption = interruptible('Stopping; what was measured so far is shown. Once more ends at once.')
   let results: PerfResults
@@ -365,11 +389,11 @@ async function measure(test: PerfTest, host: string | undefined, options: Option
       },
       onBegin: (begun) => {
         session = { ...begun, runs: [] }
-        if (!json) print(`${banner(begun)}\n${heading(begun, shown)}`)
+        if (!json && shown.only === undefined) print(`${banner(begun)}\n${heading(begun, shown)}`)
       },
       onSize: (measured) => {
         broken.push(...brokenLimits(limits, measured))
-        if (!json && hasFigures(measured)) for (const line of rows(session!, measured, shown)) print(line)
+        if (!json && hasFigures(measured)) show(session!, measured, shown)
       },
     })
   } catch (error) {
@@ -378,8 +402,8 @@ async function measure(test: PerfTest, host: string | undefined, options: Option
   } finally {
     interruption.dispose()
   }
-  if (json) printJson(document(results, broken))
-  else print('-'.repeat(91))
+  if (json) printJson(document(results, broken), plainSamples)
+  else if (shown.only === undefined) print('-'.repeat(91))
   for (const sentence of broken) printFailure(`limit: ${sentence}`)
   if (interruption.exitCode() !== undefined) {
     if (!results.runs.some(hasFigures)) note('interrupted before anything was measured')
@@ -392,11 +416,21 @@ async function measure(test: PerfTest, host: string | undefined, options: Option
   return broken.length > 0 ? exitCodes.failed : exitCodes.done
 }
 
+function show(session: PerfSession, measured: Measured, shown: Shown): void {
+  if (shown.samples !== undefined) for (const lines of sampleLines(measured, shown.samples)) print(lines)
+  if (shown.only !== undefined) print(figure(measured, shown.only, shown))
+  else for (const line of rows(session, measured, shown)) print(line)
+}
+
 /** Interrupted or failed before the measurement began, an end has nothing but zeros to show. */
 function hasFigures({ client, server }: Measured): boolean {
   return [client, server].some(({ sent, received, latency }) =>
     [sent?.messages, received?.messages, latency?.count].some((count) => count !== undefined && count > 0),
   )
+}
+
+function plainSamples(_key: string, value: unknown): unknown {
+  return value instanceof Float64Array ? [...value] : value
 }
 
 /** What `--json` prints. */

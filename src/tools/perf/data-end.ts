@@ -243,6 +243,7 @@ function connect(remote: Prepared): void {
         maxDestRdAtomic: settings.outs,
         minRnrTimer,
         timeout: settings.qpTimeout,
+        retryCnt: settings.retryCount,
       })
       address(i, remote, datagram ? ah : null, qpn)
     }
@@ -262,7 +263,7 @@ function connectByCm(cmEnd: CmEnd, remote: Prepared): void {
     outs: settings.outs,
     accessFlags: accessOf(qps[0]!),
     qpTimeout: settings.qpTimeout,
-    trafficClass: 0,
+    retryCnt: settings.retryCount,
   }
   if (settings.connection === 'UD')
     for (const [i, qp] of qps.entries())
@@ -352,7 +353,8 @@ function runLatency(settings: PerfSettings): EndReport {
     from: open ? 'intended' : 'post',
     perSecond: measured.seconds > 0 ? measured.recorded / measured.seconds : 0,
   }
-  return { ...nothing, latency }
+  const samples = end.samples ? recorder.samples(scale) : undefined
+  return { ...nothing, latency, ...(samples === undefined ? {} : { samples }) }
 }
 
 const idleGoal: BandwidthGoal = {

@@ -51,6 +51,8 @@ export interface EndReport {
   received: Flow | null
   latency: LatencyStatistics | null
   error?: string | undefined
+  /** Every latency in nanoseconds, in the order of the messages, where that is asked for. Not sent to the peer. */
+  samples?: Float64Array
 }
 
 export interface Endpoint {
@@ -140,6 +142,7 @@ const settings = z.object({
   atomicType: z.enum(atomicTypes),
   qpTimeout: natural.max(31),
   rdmaCm: z.boolean().default(false),
+  retryCount: natural.max(7).default(7),
 })
 const endpoint = z.object({
   qpn: natural.max(0xffffff),

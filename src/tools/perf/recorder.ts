@@ -33,6 +33,11 @@ export class Recorder {
     this.count++
   }
 
+  /** Every sample in nanoseconds, in the order in which they came; undefined when a histogram keeps them. */
+  samples(scale: number): Float64Array | undefined {
+    return this.#samples?.slice(0, this.count).map((value) => value * scale)
+  }
+
   /** `scale`: 0.5 turns round trips into one way. */
   statistics(scale: number): Kept {
     return this.#samples !== null

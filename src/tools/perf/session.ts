@@ -198,7 +198,8 @@ async function measure(thread: Peer, wire: Wire, control: Int32Array, round: Rou
   const report = await callThread<EndReport>(thread, 'run', null, forever)
   round.run.signal?.removeEventListener('abort', interrupted)
   forgetEnd()
-  if (!wire.ended) await say(wire, { type: 'done', report })
+  const { samples: _kept, ...told } = report
+  if (!wire.ended) await say(wire, { type: 'done', report: told })
   const heard = await listening
   thread.onNotice = null
   await callThread(thread, 'close', null, callMs)

@@ -58,6 +58,8 @@ export interface PerfSettings {
   qpTimeout: number
   /** The RDMA CM connects the queue pairs. */
   rdmaCm: boolean
+  /** Retries of a packet that is not acknowledged. */
+  retryCount: number
 }
 
 export interface EndSettings {
@@ -71,6 +73,8 @@ export interface EndSettings {
   gidIndex: number
   sl: number
   waitMs: number
+  /** Whether the client shows every latency. */
+  samples: boolean
   /** How long nothing may arrive before a measurement is given up. */
   stallMs: number
 }
@@ -144,6 +148,7 @@ const flags: Readonly<Record<keyof PerfSettings, string>> = {
   atomicType: '-A',
   qpTimeout: '-u',
   rdmaCm: '-R',
+  retryCount: '--retry_count',
 }
 
 /** Where what the server was told contradicts the client, in words; null if it does not. */

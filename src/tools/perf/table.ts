@@ -51,11 +51,47 @@ function warmupText(settings: PerfSettings): string {
 
 type Column = readonly [name: string, value: string]
 
-export interface Shown {
-  gbits: boolean
+/** What `--output` may show alone. */
+export type Figure = 'bandwidth' | 'message_rate' | 'latency'
+
+export function figuresOf(test: PerfTest): Figure[] {
+  return isLatency(test) ? ['latency'] : ['bandwidth', 'message_rate']
 }
 
-/** The line of column names; `settled` tells the unit of latencies under an open-loop load. */
+export interface Shown {
+  gbits: boolean
+  peak: boolean
+  only?: Figure
+  /** Every latency. */
+  samples?: 'sorted' | 'unsorted'
+}
+
+/** One average alone: bandwidth in the unit of the report, Mpps, or microseconds. */
+export function figure(measured: Measured, which: Figure, { gbits }: Shown): string {
+  const { bytes, messages } = totalFlow(measured)
+  const values = {
+    bandwidth: gbits ? (bytes * 8) / 1e9 : bytes / 2 ** 20,
+    message_rate: messages / 1e6,
+    latency: (measured.client.latency?.mean ?? 0) / 1000,
+  }
+  return values[which].toFixed(6)
+}
+
+const linesAtOnce = 10_000
+
+/** Every latency with its number, thousands of lines at a time. A server has none of them. */
+export function* sampleLines({ client: { samples } }: Measured, order: 'sorted' | 'unsorted'): Generator<string> {
+  if (samples === undefined) return
+  const ordered = order === 'sorted' ? samples.toSorted() : samples
+  yield '#, usec'
+  for (let from = 0; from < ordered.length; from += linesAtOnce)
+    yield [...ordered.subarray(from, from + linesAtOnce)]
+      .map((value, i) => `${from + i + 1}, ${(value / 1000).toFixed(3)}`)
+      .join('\n')
+  yield ''
+}
+
+/** The line of column names. */
 export function heading(session: PerfSession, shown: Shown): string {
   return columns(session, null, shown)
     .map(([name]) => ` ${name}`)
@@ -83,7 +119,7 @@ export function rows(session: PerfSession, measured: Measured, shown: Shown): st
 
 const usec = (ns: number): string => (ns / 1000).toFixed(2)
 
-function columns(session: PerfSession, measured: Measured | null, { gbits }: Shown): Column[] {
+function columns(session: PerfSession, measured: Measured | null, { gbits, peak }: Shown): Column[] {
   const { settings } = session
   const latency = measured?.client.latency ?? undefined
   if (isLatency(settings.test)) {
@@ -110,7 +146,7 @@ function columns(session: PerfSession, measured: Measured | null, { gbits }: Sho
   return [
     ['#bytes    ', measured === null ? '' : `${measured.size}`],
     ['#iterations', measured === null ? '' : `${sent}`],
-    [`BW peak[${unit}]`, total ? bandwidth(total.peakBytes) : ''],
+    [`BW peak[${unit}]`, total ? bandwidth(peak ? total.peakBytes : 0) : ''],
     [`BW average[${unit}]`, total ? bandwidth(total.bytes) : ''],
     ['MsgRate[Mpps]', total ? (total.messages / 1e6).toFixed(6) : ''],
   ]

@@ -108,11 +108,11 @@ describe.skipIf(!canShare)('two processes', { timeout: 120_000 }, () => {
     expect([count, from, what]).toEqual([100, 'intended', test === 'read_lat' ? 'completion' : 'round trip'])
   })
 
-  it('--bind_source_ip chooses the addresses of the TCP connection', async () => {
+  it('--bind_source_ip, or --source_ip, chooses the addresses of the TCP connection', async () => {
     const [port, device] = [await freePort(), segment()]
     const common = ['perf', 'send_lat', '-p', port, '-d', device, '--json']
     const serving = outcome(start([...common, '--bind_source_ip', '127.0.0.5']))
-    const more = ['-n', '20', '--warmup', '0', '--wait', '60', '--bind_source_ip', '127.0.0.6', '127.0.0.5']
+    const more = ['-n', '20', '--warmup', '0', '--wait', '60', '--source_ip', '127.0.0.6', '127.0.0.5']
     const [client, server] = [await outcome(start([...common, ...more])), await serving]
     expect([client.stderr, server.stderr, client.code, server.code]).toEqual(['', '', 0, 0])
     expect(document.parse(JSON.parse(server.stdout)).peer).toContain('127.0.0.6')
@@ -144,6 +144,46 @@ describe.skipIf(!canShare)('two processes', { timeout: 120_000 }, () => {
     const { runs } = document.parse(JSON.parse(timed.client.stdout))
     expect(runs[0]!.client.sent!.messages).toBeGreaterThan(0)
     expect(runs[0]!.server.sent!.messages).toBeGreaterThan(0)
+  })
+
+  it.each(['-H', '-U'])('%s shows every latency', async (flag) => {
+    const { client, server } = await runEnds(['perf', 'send_lat'], [], ['-n', '12', '--warmup', '1', flag])
+    const [, list = ''] = /^#, usec\n(.*?)\n\n 2 +12 /ms.exec(client.stdout) ?? []
+    const values = list.split('\n').map((line) => line.split(', ').map(Number))
+    expect(values.map(([number]) => number)).toEqual(Array.from({ length: 12 }, (_, i) => i + 1))
+    const latencies = values.map(([, usec]) => usec!)
+    const least = /^ 2 +12 +([\d.]+)/m.exec(client.stdout)![1]
+    expect(Math.min(...latencies).toFixed(2)).toBe(least)
+    if (flag === '-H') expect(latencies).toEqual(latencies.toSorted((a, b) => a - b))
+    expect(server.stdout).not.toContain('#, usec')
+  })
+
+  it('every latency is in the document, too', async () => {
+    const { client } = await runEnds(['perf', 'read_lat', '--json'], [], ['-n', '12', '-U'])
+    const [{ client: of }] = JSON.parse(client.stdout).runs
+    expect([of.samples.length, Math.min(...of.samples)]).toEqual([12, of.latency.min])
+  })
+
+  it('--output shows one figure and nothing else, -N no peak', async () => {
+    const { client, server } = await runEnds(['perf', 'send_lat', '--output', 'latency'], [], few.slice(0, 4))
+    for (const { stdout } of [client, server]) expect(stdout).toMatch(/^\d+\.\d{6}\n$/)
+    const more = ['-n', '50', '--warmup', '1', '-s', '1024']
+    const { client: ours, server: theirs } = await runEnds(
+      ['perf', 'write_bw'],
+      ['-N'],
+      [...more, '--output', 'message_rate'],
+    )
+    expect(ours.stdout).toMatch(/^\d+\.\d{6}\n$/)
+    expect(theirs.stdout).toMatch(/^ 1024 +50 +0\.00 +[\d.]+ +[\d.]+$/m)
+  })
+
+  it.each([
+    [['--rate_limit', '8', '-s', '100000', '-n', '5'], 10_000],
+    [['--rate_limit', '8', '--rate_units', 'M', '-s', '1024', '-n', '5'], 8192],
+    [['--rate_limit', '4000', '--rate_units', 'p', '-n', '5'], 4000],
+  ])('%j is a rate in messages', async (args, rate) => {
+    const { client } = await runEnds(['perf', 'write_bw', '--json'], [], [...args, '--retry_count', '3'])
+    expect(JSON.parse(client.stdout).settings).toMatchObject({ rate, retryCount: 3 })
   })
 
   it('a limit that is not kept fails the end that has it', async () => {
@@ -258,9 +298,18 @@ describe('what cannot be', { timeout: 60_000 }, () => {
     [['send_lat', '-x', '7'], /^verbena: -x: shm:verbena has one GID, 0 /],
     [['send_lat', '-D', '0'], /-D: '0' is not valid\. Expected a number from 0\.1 to 86400, for example: -D 0\.1$/m],
     [['send_lot'], /unknown command 'send_lot'/],
-    [['send_lat', '-H'], /^verbena: -H: single latencies are not kept: `verbena bench latency`/],
+    [['send_lat', '-H', '-D', '1'], /^verbena: -H: every latency is kept with -n up to 16777216 only/],
+    [['send_lat', '--output', 'bandwidth'], /^verbena: --output: 'bandwidth' is not valid\. Expected latency/],
+    [['send_bw', '--output', 'bandwidth', '--json'], /^verbena: --output: is for people and scripts without --json/],
+    [
+      ['send_bw', '--rate_limit', '1', '--rate_units', 'k'],
+      /^verbena: --rate_units: 'k' is not valid\. Expected M, g or p/,
+    ],
+    [['send_bw', '--rate_limit', '1', '-a'], /^verbena: --rate_limit: is another number of messages for each size/],
+    [['send_bw', '--rate_limit', '1', '--rate', '1'], /^verbena: --rate_limit: is --rate in another unit/],
+    [['send_bw', '--retry_count', '8'], /^verbena: --retry_count: '8' is not valid/],
+    [['send_bw', '--tclass', '4'], /^verbena: --tclass: packets are sent with traffic class 0/],
     [['send_bw', '--out_json_file', 'x'], /^verbena: --out_json_file: --json prints the document/],
-    [['send_bw', '-N'], /^verbena: -N: finding the peak costs nothing/],
     [['send_bw', '--bind_source_ip', 'eth0'], /^verbena: --bind_source_ip: 'eth0' is not valid/],
   ])('verbena perf %j exits with 2 and says why', async (args, message) => {
     const { code, stderr } = await verbena('perf', ...args)
