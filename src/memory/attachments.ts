@@ -72,6 +72,21 @@ export abstract class Attachments {
     return isUse(this.i32[a + Attachment.state]!) && threadRuns(this.i32, this.f64, a)
   }
 
+  /** The processes whose threads use this segment. */
+  attachedPids(): number[] {
+    const pids = new Set<number>()
+    for (let id = 1; id <= this.i32[Header.attachmentsHigh]!; id++) {
+      const a = attachmentWord(id)
+      if (isUse(Atomics.load(this.i32, a + Attachment.state))) pids.add(this.i32[a + Attachment.pid]!)
+    }
+    return [...pids]
+  }
+
+  /** Whether an attachment is still used as it was: nobody has cleaned up after that thread. */
+  usesAttachment(use: number): boolean {
+    return Atomics.load(this.i32, attachmentWord(use & ownerMask) + Attachment.state) === use
+  }
+
   /** The uses of attachments whose threads ended without cleaning up. */
   deadAttachments(): number[] {
     const dead: number[] = []
@@ -84,9 +99,12 @@ export abstract class Attachments {
     return dead
   }
 
-  /** Says that this thread cleans up after dead processes. */
-  becomeJanitor(): void {
-    this.i32[attachmentWord(this.me) + Attachment.janitor] = 1
+  /** Says that this thread cleans up after dead processes, and where its life pipe is (`fd` −1: nowhere). */
+  becomeJanitor(fd: number, inode: number): void {
+    const a = attachmentWord(this.me)
+    this.f64[(a + Attachment.lifeInode) >> 1] = inode
+    Atomics.store(this.i32, a + Attachment.janitor, fd < 0 ? -1 : fd + 1)
+    Atomics.add(this.i32, Header.janitors, 1)
   }
 
   /** Whether a thread of this process cleans up after dead processes. */
@@ -94,7 +112,7 @@ export abstract class Attachments {
     for (let id = 1; id <= this.i32[Header.attachmentsHigh]!; id++) {
       const a = attachmentWord(id)
       if (
-        this.i32[a + Attachment.janitor] === 1 &&
+        this.i32[a + Attachment.janitor] !== 0 &&
         this.i32[a + Attachment.pid] === process.pid &&
         this.attachmentAlive(id)
       )

@@ -107,7 +107,7 @@ export class Bells {
     let known = this.#known.get(record)
     if (known === undefined || known.inode !== inode) {
       if (known !== undefined && known.fd >= 0) closeSync(known.fd)
-      known = { inode, fd: openPipe(pid, this.#i32[record + Bell.fd]!, inode) }
+      known = { inode, fd: openPipe(pid, this.#i32[record + Bell.fd]!, inode, writesPipe) }
       this.#known.set(record, known)
       // It finds out when it looks by itself, and waits in another way from then on.
       if (known.fd < 0) Atomics.store(this.#i32, record + Bell.state, bellState.unreachable)
@@ -116,17 +116,20 @@ export class Bells {
   }
 }
 
+export const readsPipe: number = constants.O_RDONLY | constants.O_NONBLOCK
+const writesPipe = constants.O_WRONLY | constants.O_NONBLOCK
+
 /**
- * The writing end of a pipe of another process, −1 if it cannot be had. Node owns this descriptor: it closes it when the
- * thread ends, or when `ring` does.
+ * A pipe of another process, opened for reading or for writing; −1 if it cannot be had. Node owns this descriptor: it closes
+ * it when the thread ends, or when the caller does.
  */
-function openPipe(pid: number, fd: number, inode: number): number {
+export function openPipe(pid: number, fd: number, inode: number, flags: number): number {
   const path = `/proc/${pid}/fd/${fd}`
   let opened = -1
   try {
     // Looked at before, because opening another kind of file may have effects, and after, because it may have changed.
     if (readlinkSync(path) !== `pipe:[${inode}]`) return -1
-    opened = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
+    opened = openSync(path, flags)
     const facts = fstatSync(opened)
     if (facts.isFIFO() && facts.ino === inode) return opened
   } catch {

@@ -2,6 +2,7 @@
 export { inRootContext, withContext } from './async-context.ts'
 export { nowNs, sleepUntilNs, spinUntilNs } from './clock.ts'
 export { entryModule } from './entry-module.ts'
+export { Lives } from './lives.ts'
 export {
   addressText,
   closeFd,

@@ -11,7 +11,7 @@
 import { granuleBytes, granulePages, Pages, type PagesLayout, pageBytes } from './pages.ts'
 
 export const magic = 0x42525631 // "1VRB"
-export const layoutVersion = 4
+export const layoutVersion = 5
 
 export const Header = {
   magic: 0,
@@ -26,6 +26,8 @@ export const Header = {
   controlLock: 16,
   pagesLock: 32,
   attachmentsHigh: 48,
+  /** How many janitors have begun: see lives.ts. */
+  janitors: 49,
   epoch: 64,
   /** 1 when operations of this segment may be entered without a barrier: see `entersFreely`. */
   freeEntry: 80,
@@ -43,6 +45,7 @@ export const Attachment = {
   tid: 2,
   generation: 3,
   startTime: 4 /* f64 */,
+  /** Of a thread that cleans up after dead processes: the descriptor of its life pipe and 1, or −1 if it has none; else 0. */
   janitor: 6,
   /** 1: the thread has come to a closed gate (native/loading.ts) and never goes on: it counts as dead. */
   stopped: 7,
@@ -50,6 +53,8 @@ export const Attachment = {
   eventFd: 12,
   /** Of the process: where its numbers count. */
   pidNamespace: 13,
+  /** Of the life pipe. */
+  lifeInode: 14 /* f64 */,
   operation: 16,
 }
 /**

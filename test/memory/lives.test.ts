@@ -1,0 +1,66 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { afterAll, describe, expect, it } from 'vitest'
+import { Lives, nativeAvailable, nativeReason, pageBytes, Segment, segmentFilePrefix } from '../../src/memory/index.ts'
+import { startable } from '../entries.ts'
+
+describe.skipIf(nativeAvailable)(`lives of processes: ${nativeReason}`, () => {
+  it.skip('needs the native layer', () => {})
+})
+
+describe.skipIf(!nativeAvailable)('lives of processes', () => {
+  const name = `lives-${process.pid}`
+  const options = { staticBytes: pageBytes, sizeBytes: 4 << 20 }
+  const segment = Segment.named(name, options)
+  const children: ChildProcess[] = []
+  afterAll(() => {
+    for (const child of children) child.kill('SIGKILL')
+    rmSync(`/dev/shm/${segmentFilePrefix}${name}`, { force: true })
+  })
+
+  async function start(): Promise<ChildProcess> {
+    const { file, execArgv } = startable(new URL('./life.process.ts', import.meta.url))
+    const child = fork(file, [name, `${options.staticBytes}`], { execArgv })
+    children.push(child)
+    await once(child, 'message')
+    return child
+  }
+
+  it('the end of a process is told, not looked for, and a new one rings', async () => {
+    let told = 0
+    const dead: number[][] = []
+    let heard = (): void => {}
+    const lives = new Lives(segment, () => {
+      told++
+      dead.push(segment.deadAttachments())
+      heard()
+    })
+    expect(lives.watch()).toBe(true)
+    const { begun } = lives
+    // Longer than any test: only the bell ends it.
+    const rung = lives.wait(begun, 3600e3)
+    const child = await start()
+    await rung
+    expect([lives.begun, lives.watch(), told]).toEqual([begun + 1, true, 0])
+    const end = new Promise<void>((resolve) => {
+      heard = () => (dead.at(-1)!.length > 0 ? resolve() : undefined)
+    })
+    child.kill('SIGKILL')
+    await end
+    for (const use of dead.at(-1)!) segment.release(segment.claim(use))
+    expect(lives.watch()).toBe(true)
+  })
+
+  it('one whose pipe cannot be reached has to be looked for', async () => {
+    const child = await start()
+    const lives = new Lives(segment, () => {})
+    // As if the descriptor were another file's.
+    const { f64, i32 } = segment
+    const record = [...Array(64).keys()]
+      .map((id) => (4096 + id * 128) / 4)
+      .find((a) => i32[a]! > 0 && i32[a + 1] === child.pid)!
+    f64[(record + 14) >> 1]!++
+    expect(lives.watch()).toBe(false)
+  })
+})
