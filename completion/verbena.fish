@@ -179,7 +179,7 @@ complete -c verbena -n '__verbena_at perf send_lat' -l limit-latency -d 'fail ab
 complete -c verbena -n '__verbena_at perf send_lat' -l limit-lost -d 'fail if more messages are lost (UC, UD)' -r
 complete -c verbena -n '__verbena_at perf send_lat' -s H -l report-histogram -d 'show every latency, sorted'
 complete -c verbena -n '__verbena_at perf send_lat' -s U -l report-unsorted -d 'show every latency in the order of the messages'
-complete -c verbena -n '__verbena_at perf send_lat' -l output -d 'show only this figure of each size' -r -f -a 'latency'
+complete -c verbena -n '__verbena_at perf send_lat' -l output -d 'show only this figure of each size' -r -f -a 'bandwidth message_rate latency'
 complete -c verbena -n '__verbena_at perf send_lat' -l rate -d 'open loop: send at this rate, and count latency from the intended send time' -r
 complete -c verbena -n '__verbena_at perf send_lat' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf send_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
@@ -217,7 +217,7 @@ complete -c verbena -n '__verbena_at perf send_bw' -s N -l noPeak -d 'show no pe
 complete -c verbena -n '__verbena_at perf send_bw' -l report_gbits -d 'Gb/sec instead of MiB/sec'
 complete -c verbena -n '__verbena_at perf send_bw' -s w -l limit_bw -d 'fail below this average bandwidth, in the unit of the report' -r
 complete -c verbena -n '__verbena_at perf send_bw' -s y -l limit_msgrate -d 'fail below this message rate, Mpps' -r
-complete -c verbena -n '__verbena_at perf send_bw' -l output -d 'show only this figure of each size' -r -f -a 'bandwidth message_rate'
+complete -c verbena -n '__verbena_at perf send_bw' -l output -d 'show only this figure of each size' -r -f -a 'bandwidth message_rate latency'
 complete -c verbena -n '__verbena_at perf send_bw' -l rate -d 'each sender sends at this rate' -r
 complete -c verbena -n '__verbena_at perf send_bw' -l rate_limit -d 'the same in the unit of --rate_units' -r
 complete -c verbena -n '__verbena_at perf send_bw' -l rate_units -d 'of --rate_limit: M (MiB/sec), g (Gb/sec) or p (messages/s)' -r
@@ -252,7 +252,7 @@ complete -c verbena -n '__verbena_at perf write_lat' -l limit-latency -d 'fail a
 complete -c verbena -n '__verbena_at perf write_lat' -l limit-lost -d 'fail if more messages are lost (UC, UD)' -r
 complete -c verbena -n '__verbena_at perf write_lat' -s H -l report-histogram -d 'show every latency, sorted'
 complete -c verbena -n '__verbena_at perf write_lat' -s U -l report-unsorted -d 'show every latency in the order of the messages'
-complete -c verbena -n '__verbena_at perf write_lat' -l output -d 'show only this figure of each size' -r -f -a 'latency'
+complete -c verbena -n '__verbena_at perf write_lat' -l output -d 'show only this figure of each size' -r -f -a 'bandwidth message_rate latency'
 complete -c verbena -n '__verbena_at perf write_lat' -l rate -d 'open loop: send at this rate, and count latency from the intended send time' -r
 complete -c verbena -n '__verbena_at perf write_lat' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf write_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
@@ -289,7 +289,7 @@ complete -c verbena -n '__verbena_at perf write_bw' -s N -l noPeak -d 'show no p
 complete -c verbena -n '__verbena_at perf write_bw' -l report_gbits -d 'Gb/sec instead of MiB/sec'
 complete -c verbena -n '__verbena_at perf write_bw' -s w -l limit_bw -d 'fail below this average bandwidth, in the unit of the report' -r
 complete -c verbena -n '__verbena_at perf write_bw' -s y -l limit_msgrate -d 'fail below this message rate, Mpps' -r
-complete -c verbena -n '__verbena_at perf write_bw' -l output -d 'show only this figure of each size' -r -f -a 'bandwidth message_rate'
+complete -c verbena -n '__verbena_at perf write_bw' -l output -d 'show only this figure of each size' -r -f -a 'bandwidth message_rate latency'
 complete -c verbena -n '__verbena_at perf write_bw' -l rate -d 'each sender sends at this rate' -r
 complete -c verbena -n '__verbena_at perf write_bw' -l rate_limit -d 'the same in the unit of --rate_units' -r
 complete -c verbena -n '__verbena_at perf write_bw' -l rate_units -d 'of --rate_limit: M (MiB/sec), g (Gb/sec) or p (messages/s)' -r
@@ -325,7 +325,7 @@ complete -c verbena -n '__verbena_at perf read_lat' -l limit-latency -d 'fail ab
 complete -c verbena -n '__verbena_at perf read_lat' -l limit-lost -d 'fail if more messages are lost (UC, UD)' -r
 complete -c verbena -n '__verbena_at perf read_lat' -s H -l report-histogram -d 'show every latency, sorted'
 complete -c verbena -n '__verbena_at perf read_lat' -s U -l report-unsorted -d 'show every latency in the order of the messages'
-complete -c verbena -n '__verbena_at perf read_lat' -l output -d 'show only this figure of each size' -r -f -a 'latency'
+complete -c verbena -n '__verbena_at perf read_lat' -l output -d 'show only this figure of each size' -r -f -a 'bandwidth message_rate latency'
 complete -c verbena -n '__verbena_at perf read_lat' -l rate -d 'open loop: send at this rate, and count latency from the intended send time' -r
 complete -c verbena -n '__verbena_at perf read_lat' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf read_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
@@ -362,7 +362,7 @@ complete -c verbena -n '__verbena_at perf read_bw' -s N -l noPeak -d 'show no pe
 complete -c verbena -n '__verbena_at perf read_bw' -l report_gbits -d 'Gb/sec instead of MiB/sec'
 complete -c verbena -n '__verbena_at perf read_bw' -s w -l limit_bw -d 'fail below this average bandwidth, in the unit of the report' -r
 complete -c verbena -n '__verbena_at perf read_bw' -s y -l limit_msgrate -d 'fail below this message rate, Mpps' -r
-complete -c verbena -n '__verbena_at perf read_bw' -l output -d 'show only this figure of each size' -r -f -a 'bandwidth message_rate'
+complete -c verbena -n '__verbena_at perf read_bw' -l output -d 'show only this figure of each size' -r -f -a 'bandwidth message_rate latency'
 complete -c verbena -n '__verbena_at perf read_bw' -l rate -d 'each sender sends at this rate' -r
 complete -c verbena -n '__verbena_at perf read_bw' -l rate_limit -d 'the same in the unit of --rate_units' -r
 complete -c verbena -n '__verbena_at perf read_bw' -l rate_units -d 'of --rate_limit: M (MiB/sec), g (Gb/sec) or p (messages/s)' -r
@@ -397,7 +397,7 @@ complete -c verbena -n '__verbena_at perf atomic_lat' -l limit-latency -d 'fail 
 complete -c verbena -n '__verbena_at perf atomic_lat' -l limit-lost -d 'fail if more messages are lost (UC, UD)' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -s H -l report-histogram -d 'show every latency, sorted'
 complete -c verbena -n '__verbena_at perf atomic_lat' -s U -l report-unsorted -d 'show every latency in the order of the messages'
-complete -c verbena -n '__verbena_at perf atomic_lat' -l output -d 'show only this figure of each size' -r -f -a 'latency'
+complete -c verbena -n '__verbena_at perf atomic_lat' -l output -d 'show only this figure of each size' -r -f -a 'bandwidth message_rate latency'
 complete -c verbena -n '__verbena_at perf atomic_lat' -l rate -d 'open loop: send at this rate, and count latency from the intended send time' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -s S -l sl -d 'service level' -r
 complete -c verbena -n '__verbena_at perf atomic_lat' -s u -l qp-timeout -d 'ACK timeout of 4.096 µs · 2^exponent' -r
@@ -433,7 +433,7 @@ complete -c verbena -n '__verbena_at perf atomic_bw' -s N -l noPeak -d 'show no 
 complete -c verbena -n '__verbena_at perf atomic_bw' -l report_gbits -d 'Gb/sec instead of MiB/sec'
 complete -c verbena -n '__verbena_at perf atomic_bw' -s w -l limit_bw -d 'fail below this average bandwidth, in the unit of the report' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -s y -l limit_msgrate -d 'fail below this message rate, Mpps' -r
-complete -c verbena -n '__verbena_at perf atomic_bw' -l output -d 'show only this figure of each size' -r -f -a 'bandwidth message_rate'
+complete -c verbena -n '__verbena_at perf atomic_bw' -l output -d 'show only this figure of each size' -r -f -a 'bandwidth message_rate latency'
 complete -c verbena -n '__verbena_at perf atomic_bw' -l rate -d 'each sender sends at this rate' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -l rate_limit -d 'the same in the unit of --rate_units' -r
 complete -c verbena -n '__verbena_at perf atomic_bw' -l rate_units -d 'of --rate_limit: M (MiB/sec), g (Gb/sec) or p (messages/s)' -r

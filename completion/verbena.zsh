@@ -306,7 +306,7 @@ _verbena_perf_send_lat() {
     --limit-lost'[fail if more messages are lost (UC, UD)]:number:' \
     '(-H --report-histogram)'{-H,--report-histogram}'[show every latency, sorted]' \
     '(-U --report-unsorted)'{-U,--report-unsorted}'[show every latency in the order of the messages]' \
-    --output'[show only this figure of each size]:figure:_values -s , value latency' \
+    --output'[show only this figure of each size]:figure:_values -s , value bandwidth message_rate latency' \
     --rate'[open loop\: send at this rate, and count latency from the intended send time]:messages/s:' \
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
@@ -349,7 +349,7 @@ _verbena_perf_send_bw() {
     --report_gbits'[Gb/sec instead of MiB/sec]' \
     '(-w --limit_bw)'{-w,--limit_bw}'[fail below this average bandwidth, in the unit of the report]:value:' \
     '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this message rate, Mpps]:value:' \
-    --output'[show only this figure of each size]:figure:_values -s , value bandwidth message_rate' \
+    --output'[show only this figure of each size]:figure:_values -s , value bandwidth message_rate latency' \
     --rate'[each sender sends at this rate]:messages/s:' \
     --rate_limit'[the same in the unit of --rate_units]:rate:' \
     --rate_units'[of --rate_limit\: M (MiB/sec), g (Gb/sec) or p (messages/s)]:unit:' \
@@ -389,7 +389,7 @@ _verbena_perf_write_lat() {
     --limit-lost'[fail if more messages are lost (UC, UD)]:number:' \
     '(-H --report-histogram)'{-H,--report-histogram}'[show every latency, sorted]' \
     '(-U --report-unsorted)'{-U,--report-unsorted}'[show every latency in the order of the messages]' \
-    --output'[show only this figure of each size]:figure:_values -s , value latency' \
+    --output'[show only this figure of each size]:figure:_values -s , value bandwidth message_rate latency' \
     --rate'[open loop\: send at this rate, and count latency from the intended send time]:messages/s:' \
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
@@ -431,7 +431,7 @@ _verbena_perf_write_bw() {
     --report_gbits'[Gb/sec instead of MiB/sec]' \
     '(-w --limit_bw)'{-w,--limit_bw}'[fail below this average bandwidth, in the unit of the report]:value:' \
     '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this message rate, Mpps]:value:' \
-    --output'[show only this figure of each size]:figure:_values -s , value bandwidth message_rate' \
+    --output'[show only this figure of each size]:figure:_values -s , value bandwidth message_rate latency' \
     --rate'[each sender sends at this rate]:messages/s:' \
     --rate_limit'[the same in the unit of --rate_units]:rate:' \
     --rate_units'[of --rate_limit\: M (MiB/sec), g (Gb/sec) or p (messages/s)]:unit:' \
@@ -472,7 +472,7 @@ _verbena_perf_read_lat() {
     --limit-lost'[fail if more messages are lost (UC, UD)]:number:' \
     '(-H --report-histogram)'{-H,--report-histogram}'[show every latency, sorted]' \
     '(-U --report-unsorted)'{-U,--report-unsorted}'[show every latency in the order of the messages]' \
-    --output'[show only this figure of each size]:figure:_values -s , value latency' \
+    --output'[show only this figure of each size]:figure:_values -s , value bandwidth message_rate latency' \
     --rate'[open loop\: send at this rate, and count latency from the intended send time]:messages/s:' \
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
@@ -514,7 +514,7 @@ _verbena_perf_read_bw() {
     --report_gbits'[Gb/sec instead of MiB/sec]' \
     '(-w --limit_bw)'{-w,--limit_bw}'[fail below this average bandwidth, in the unit of the report]:value:' \
     '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this message rate, Mpps]:value:' \
-    --output'[show only this figure of each size]:figure:_values -s , value bandwidth message_rate' \
+    --output'[show only this figure of each size]:figure:_values -s , value bandwidth message_rate latency' \
     --rate'[each sender sends at this rate]:messages/s:' \
     --rate_limit'[the same in the unit of --rate_units]:rate:' \
     --rate_units'[of --rate_limit\: M (MiB/sec), g (Gb/sec) or p (messages/s)]:unit:' \
@@ -554,7 +554,7 @@ _verbena_perf_atomic_lat() {
     --limit-lost'[fail if more messages are lost (UC, UD)]:number:' \
     '(-H --report-histogram)'{-H,--report-histogram}'[show every latency, sorted]' \
     '(-U --report-unsorted)'{-U,--report-unsorted}'[show every latency in the order of the messages]' \
-    --output'[show only this figure of each size]:figure:_values -s , value latency' \
+    --output'[show only this figure of each size]:figure:_values -s , value bandwidth message_rate latency' \
     --rate'[open loop\: send at this rate, and count latency from the intended send time]:messages/s:' \
     '(-S --sl)'{-S,--sl}'[service level]:level:' \
     '(-u --qp-timeout)'{-u,--qp-timeout}'[ACK timeout of 4.096 µs · 2^exponent]:exponent:' \
@@ -595,7 +595,7 @@ _verbena_perf_atomic_bw() {
     --report_gbits'[Gb/sec instead of MiB/sec]' \
     '(-w --limit_bw)'{-w,--limit_bw}'[fail below this average bandwidth, in the unit of the report]:value:' \
     '(-y --limit_msgrate)'{-y,--limit_msgrate}'[fail below this message rate, Mpps]:value:' \
-    --output'[show only this figure of each size]:figure:_values -s , value bandwidth message_rate' \
+    --output'[show only this figure of each size]:figure:_values -s , value bandwidth message_rate latency' \
     --rate'[each sender sends at this rate]:messages/s:' \
     --rate_limit'[the same in the unit of --rate_units]:rate:' \
     --rate_units'[of --rate_limit\: M (MiB/sec), g (Gb/sec) or p (messages/s)]:unit:' \

@@ -51,7 +51,7 @@ export function completionOf({
   const { name } = argument
   if (choices !== undefined) return { kind: 'word', words: choices }
   if (/^\w+(\|\w+)+$/.test(name)) return { kind: 'word', words: name.split('|') }
-  if (devices.has(name) || long === '--device') return { kind: 'device' }
+  if (devices.has(name) || long === '--device' || long === '--ib-dev') return { kind: 'device' }
   const said = new Set(`${description} ${fallback ?? ''}`.split(/[^\w-]+/))
   const possible = (words[name] ?? []).filter((word) => said.has(word))
   if (possible.length > 0) return { kind: 'word', words: possible }

@@ -24,24 +24,30 @@ const head = (shell: string, comment: string): string =>
 // ---- bash
 
 function bashScript(all: readonly CommandDescription[]): string {
-  const commandCases = all.flatMap((command) =>
-    command.commands.map((below) => {
-      const patterns = spelled(below).map((word) => quoted(`${command.name} ${word}`.trim()))
-      return `      ${patterns.join('|')}) command=${quoted(below.name)}; arguments=0 ;;`
-    }),
-  )
+  const below = all.flatMap((command) => command.commands.map((one) => ({ one, above: command.name })))
+  const commandCases = [
+    `      ${below.map(({ one }) => quoted(one.name)).join('|')}) command+="\${command:+ }$word"; arguments=0 ;;`,
+    ...below.flatMap(({ one, above }) =>
+      one.aliases.map(
+        (alias) => `      ${quoted(`${above} ${alias}`.trim())}) command=${quoted(one.name)}; arguments=0 ;;`,
+      ),
+    ),
+  ]
   const wordCases = all.map((command) => {
-    const below = command.commands.flatMap(spelled)
+    const commands = command.commands.flatMap(spelled)
     const options = visible(command.options).flatMap(names)
-    return `    ${quoted(command.name)}) commands=${quoted(below.join(' '))} options=${quoted(options.join(' '))} ;;`
+    return `    ${quoted(command.name)}) commands=${quoted(commands.join(' '))} options=${quoted(options.join(' '))} ;;`
   })
-  const valueCases = all.flatMap((command) =>
-    command.options.flatMap((option) => {
-      if (option.argument === undefined || option.argument.optional) return []
-      const patterns = names(option).map((name) => quoted(`${command.name} ${name}`.trim()))
-      return [`    ${patterns.join('|')}) value=${quoted(bashValue(completionOf(option)))} ;;`]
-    }),
-  )
+  const valueCases = all.flatMap((command) => {
+    const namesOf = new Map<string, string[]>()
+    for (const option of command.options) {
+      if (option.argument === undefined || option.argument.optional) continue
+      const value = bashValue(completionOf(option))
+      namesOf.set(value, [...(namesOf.get(value) ?? []), ...names(option)])
+    }
+    const cases = [...namesOf].map(([value, options]) => `      ${options.join('|')}) value=${quoted(value)} ;;`)
+    return cases.length === 0 ? [] : [`    ${quoted(command.name)}) case $2 in`, ...cases, '    esac ;;']
+  })
   const argumentCases = all.flatMap((command) =>
     command.arguments.map(({ variadic }, index) => {
       const pattern = variadic ? `${quoted(`${command.name} `)}*` : quoted(`${command.name} ${index}`)
@@ -100,7 +106,7 @@ ${argumentCases.join('\n')}
 # Sets value to what follows this option of the command: device, file, folder, word:…, any; empty if nothing does.
 _verbena_value() {
   value=''
-  case "\${1:+$1 }$2" in
+  case $1 in
 ${valueCases.join('\n')}
   esac
 }

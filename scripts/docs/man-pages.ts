@@ -84,10 +84,14 @@ function seeAlso(command: CommandDescription, program: CommandDescription): Comm
 
 /** Without anything that roff takes for a request or an escape. */
 function text(plain: string): string {
-  return plain
-    .replaceAll('\\', '\\e')
-    .replaceAll('-', '\\-')
-    .replace(/^([.'])/gm, '\\&$1')
-    .replaceAll('"', '\\(dq')
-    .replace(/[^\n -~]/g, (letter) => `\\[u${letter.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}]`)
+  return (
+    plain
+      .replaceAll('\\', '\\e')
+      .replaceAll('-', '\\-')
+      .replace(/^([.'])/gm, '\\&$1')
+      .replaceAll('"', '\\(dq')
+      // What terminals without Unicode would leave out.
+      .replaceAll('…', '...')
+      .replace(/[^\n -~]/g, (letter) => `\\[u${letter.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}]`)
+  )
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { type CommandDescription, describeCommandLine } from '../../src/cli/describe.ts'
 import { commands } from '../../src/cli/registry.ts'
 import { begin, verbena } from './in-process.ts'
@@ -155,6 +155,20 @@ describe('devices', { timeout: 60_000 }, () => {
       expect(['shm', 'roce']).toContain(kind)
       expect(guid).toMatch(/^([0-9a-f]{4}:){3}[0-9a-f]{4}$/)
     }
+  })
+
+  it('devinfo shows those of VERBENA_DEVICE, unless others are named', async () => {
+    vi.stubEnv('VERBENA_DEVICE', 'shm0,shm1')
+    const shown = async (...args: string[]): Promise<string[]> => {
+      const { stdout } = await verbena('devinfo', ...args)
+      return [...stdout.matchAll(/^hca_id: (.*)$/gm)].map(([, name]) => name!)
+    }
+    expect(await shown()).toEqual(['shm0', 'shm1'])
+    expect(await shown('shm1')).toEqual(['shm1'])
+    expect(await shown('-d', 'shm0')).toEqual(['shm0'])
+    vi.stubEnv('VERBENA_DEVICE', undefined)
+    expect((await shown()).length).toBeGreaterThan(2)
+    vi.unstubAllEnvs()
   })
 
   it('are shown in the manner of ibv_devinfo', async () => {

@@ -26,6 +26,8 @@ describe.skipIf(!installed('bash'))('bash', () => {
     'verbena trace convert --format pcapn': ['pcapng'],
     'verbena rc_pingpong -d shm': ['shm0', 'shm:lab'],
     'verbena rc_pingpong -d shm:': ['lab'],
+    'verbena bench latency --ib-dev ro': ['roce'],
+    'verbena ibv_rc_pingpong --ib-dev ro': ['roce'],
     'verbena rc_pingpong -d roce:127.0.0.1 --ch': ['--chk'],
     'verbena completion ': ['bash', 'zsh', 'fish'],
     'verbena trace show one': ['one.pcap'],

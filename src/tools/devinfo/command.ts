@@ -1,28 +1,29 @@
 /** `verbena devinfo`: what ibv_devinfo shows, of Verbena's adapters. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { note, paint, print, printJson } from '../../cli/terminal/index.ts'
 import { type Context, GidType, getDeviceList, LinkLayer, nameOf, openDevice, PortState } from '../../index.ts'
-import { addSynonym, fullGidText, hexGuid, parseInteger, UsageError } from '../kit/index.ts'
+import { addSynonym, deviceVariable, fullGidText, hexGuid, parseInteger, UsageError } from '../kit/index.ts'
 
 export function configure(command: Command): void {
   command
     .description('Show what adapters can do, as ibv_devinfo does.')
     .argument('[device]', 'name of an adapter (default: all)')
-    .option('-d, --device <dev>', 'the same, as ibv_devinfo takes it (default: all)')
+    .addOption(new Option('-d, --device <dev>', 'the same, as ibv_devinfo takes it (default: all)').env(deviceVariable))
     .option('-i, --ib-port <port>', 'only this port (default: all)')
     .option('-l, --list', 'only the names')
     .option('-v, --verbose', 'all attributes, and the GID and P_Key tables')
     .option('--json', 'print one JSON document with all attributes')
     .addHelpText('after', examples)
   addSynonym(command, '--ib-dev <dev>', 'device').action((named: string | undefined, options: Options) => {
-    if (named !== undefined && options.device !== undefined)
+    if (named !== undefined && command.getOptionValueSource('device') === 'cli')
       throw new UsageError('-d', 'names the adapter that the argument names already: give one of them')
     const device = named ?? options.device
     if (options.list) {
       listNames(options.json === true)
       return
     }
-    const infos = device === undefined ? inspectAll() : [inspect(device)]
+    // VERBENA_DEVICE may name the two ends of a benchmark.
+    const infos = device ? device.split(',').map(inspect) : inspectAll()
     checkPort(options.ibPort, infos)
     if (options.json) printJson({ devices: infos }, plainJson)
     else for (const info of infos) show(info, options.verbose === true)

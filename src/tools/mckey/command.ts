@@ -6,18 +6,17 @@ import { addCountOptions, type CountOptions, countSettings, portSpaceOf, runTool
 import { addCommonOptions, type CommonOptions, commonSettings, parseNumber, UsageError } from '../kit/index.ts'
 import { type MckeySettings, runMckey } from './run.ts'
 
-const examples = `
+const help = `
 Joins a multicast group. With -s it sends datagrams to it, without -s it waits for as many. Options, messages and output
 are those of mckey of librdmacm, which can be the peer in either role. Start the receivers first: a datagram that is lost
 is not sent again. As there, both roles wait for 3 seconds after joining.
+Not here, with the reason when asked for: -l
 
 Examples:
   verbena mckey -m 239.1.2.3 -b 10.77.0.1                   a receiver, on one host,
   verbena mckey -m 239.1.2.3 -b 10.77.0.2 -s                a sender, on another host
   verbena mckey --device shm:lab -m 239.1.2.3               in shared memory,
-  verbena mckey --device shm:lab -m 239.1.2.3 -s --json
-
-Not here, with the reason when asked for: -l`
+  verbena mckey --device shm:lab -m 239.1.2.3 -s --json`
 
 interface Options extends CommonOptions, CountOptions {
   m?: string
@@ -43,7 +42,7 @@ export function configure(command: Command): void {
     .addOption(new Option('-l').hideHelp())
     .option('--settle <seconds>', 'seconds to wait after joining (default: 3)')
   addCommonOptions(command)
-    .addHelpText('after', examples)
+    .addHelpText('after', help)
     .action(async (options: Options) => {
       endWith(await runTool(options.json === true, (run) => runMckey(settingsOf(options), run)))
     })

@@ -45,7 +45,18 @@ import {
   perfTests,
   verbOf,
 } from './settings.ts'
-import { banner, type Figure, figure, figuresOf, heading, rows, type Shown, sampleLines, title } from './table.ts'
+import {
+  banner,
+  type Figure,
+  figure,
+  figures,
+  figuresOf,
+  heading,
+  rows,
+  type Shown,
+  sampleLines,
+  title,
+} from './table.ts'
 
 interface Options extends RunOptions {
   device?: string
@@ -187,7 +198,7 @@ function configureTest(test: PerfTest, command: Command): void {
       .option('-H, --report-histogram', 'show every latency, sorted')
       .option('-U, --report-unsorted', 'show every latency in the order of the messages')
   command
-    .addOption(choiceOption('--output <figure>', 'show only this figure of each size', figuresOf(test)))
+    .addOption(choiceOption('--output <figure>', 'show only this figure of each size (default: all)', figures))
     .option(
       '--rate <messages/s>',
       latency
@@ -196,7 +207,7 @@ function configureTest(test: PerfTest, command: Command): void {
     )
   if (!latency)
     command
-      .option('--rate_limit <rate>', 'the same in the unit of --rate_units')
+      .option('--rate_limit <rate>', 'the same in the unit of --rate_units (default: as fast as it goes)')
       .option('--rate_units <unit>', 'of --rate_limit: M (MiB/sec), g (Gb/sec) or p (messages/s) (default: g)')
   command
     .option('-S, --sl <level>', 'service level (default: 0)')
@@ -232,7 +243,8 @@ Examples:
       ? 'Times are half the round trip; with --rate the whole of it, from the moment the message should have gone.'
       : 'Times are from posting to the completion; with --rate from the moment the request should have gone.'
   return `
-${what} No sample is dropped: t_max is the largest, t_typical the median. With -n percentiles are exact, with -D at most 0.1 %
+${what}
+No sample is dropped: t_max is the largest, t_typical the median. With -n percentiles are exact, with -D at most 0.1 %
 too high.
 
 Examples:
@@ -348,12 +360,14 @@ function rateOf({ rate, rate_limit: limit, rate_units: unit = 'g' }: Options, si
   return (parseNumber('--rate_limit', limit, 1, 1e-6, 1e9) * bytes) / sizes[0]!
 }
 
-function shownOf(options: Options, { duration, iters }: PerfSettings): Shown {
+function shownOf(options: Options, { test, duration, iters }: PerfSettings): Shown {
   const { output, reportHistogram, reportUnsorted, json } = options
   const flag = reportUnsorted ? '-U' : '-H'
   const samples = reportUnsorted ? 'unsorted' : reportHistogram ? 'sorted' : undefined
   if (samples !== undefined && (duration > 0 || iters > maxExact))
     throw new UsageError(flag, `every latency is kept with -n up to ${maxExact} only: give -n`)
+  if (output !== undefined && !figuresOf(test).includes(output))
+    throw new UsageError('--output', `${output} is no figure of ${test}, which has ${figuresOf(test).join(' and ')}`)
   if (output !== undefined && json) throw new UsageError('--output', 'is for people and scripts without --json')
   return {
     gbits: options.report_gbits === true,

@@ -52,7 +52,8 @@ function warmupText(settings: PerfSettings): string {
 type Column = readonly [name: string, value: string]
 
 /** What `--output` may show alone. */
-export type Figure = 'bandwidth' | 'message_rate' | 'latency'
+export const figures = ['bandwidth', 'message_rate', 'latency'] as const
+export type Figure = (typeof figures)[number]
 
 export function figuresOf(test: PerfTest): Figure[] {
   return isLatency(test) ? ['latency'] : ['bandwidth', 'message_rate']

@@ -27,6 +27,7 @@ must be the same at both ends.
   -T n  nonblocking    the default
   -T r  resolve        nothing changes: addresses are always resolved by the RDMA CM
   -T v  verify         check every byte; exit code 1 if one is wrong
+  -T f                 is not here, with the reason when asked for
 
 Examples:
   verbena rstream -b 127.0.0.1                              a server in one terminal,
@@ -34,9 +35,7 @@ Examples:
   verbena rstream --device shm:lab                          in shared memory,
   verbena rstream --device shm:lab -s localhost -S 4096 -I 1000 -C 1 -T v
   verbena rstream -T s                                      kernel TCP, to compare with,
-  verbena rstream -T s -s localhost --json
-
-Not here, with the reason when asked for: -T f`
+  verbena rstream -T s -s localhost --json`
 
 export function configure(command: Command): void {
   command.description('Latency and bandwidth of streams over rsockets, as rstream measures them.')

@@ -1,8 +1,9 @@
 /** `verbena trace convert` */
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { endIfClosedPipe, endWith, note } from '../../cli/terminal/index.ts'
 import { fileSink, gzipSink, isSameFile } from '../../files/index.ts'
 import { convertCapture, parseFilter } from '../../trace/index.ts'
+import { choiceOption, UsageError } from '../kit/index.ts'
 import {
   captureFile,
   exitCodeOf,
@@ -12,7 +13,6 @@ import {
   readingOf,
   readsCapture,
   stopOnInterrupt,
-  UsageError,
 } from './source.ts'
 
 const help = `
@@ -35,9 +35,7 @@ export function configure(command: Command): void {
   readsCapture(command, '<in>')
     .description('Write the packets of a capture, or some of them, in another format.')
     .argument('<out>', 'the file to write; - for standard output')
-    .addOption(
-      new Option('--format <name>', 'format of the output (default: that of its name)').choices(['pcap', 'pcapng']),
-    )
+    .addOption(choiceOption('--format <name>', 'format of the output (default: that of its name)', ['pcap', 'pcapng']))
     .option('--micro', 'pcap with microseconds instead of nanoseconds, for old readers')
     .option('-f, --filter <expr>', 'only packets for which this is true: see verbena trace show --help')
     .addHelpText('after', help)
@@ -46,9 +44,7 @@ export function configure(command: Command): void {
       const format = options.format ?? (/\.pcap(\.gz)?$/.test(output) ? 'pcap' : 'pcapng')
       const source = captureFile(input)
       if (isSameFile(input, output))
-        throw new UsageError(
-          `${named(input, 'standard input')} and ${named(output, 'standard output')} are the same file`,
-        )
+        throw new UsageError(named(output, 'standard output'), 'the file that is read: write to another one')
       const sink = output.endsWith('.gz') ? gzipSink(fileSink(output)) : fileSink(output)
       const stop = stopOnInterrupt()
       const result = await convertCapture(source, sink, {

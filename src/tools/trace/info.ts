@@ -11,6 +11,7 @@ import {
 } from '../../trace/index.ts'
 import {
   captureFile,
+  countOf,
   exitCodeOf,
   mustBeCapture,
   noteDamage,
@@ -19,7 +20,6 @@ import {
   readingOf,
   readsCapture,
   stopOnInterrupt,
-  wholeNumber,
 } from './source.ts'
 
 const help = `
@@ -39,7 +39,7 @@ Examples:
 export function configure(command: Command): void {
   readsCapture(command)
     .description('Follow the connections of a capture: messages, bytes, losses, NAKs, latencies.')
-    .option('--top <count>', 'show so many conversations, those with most packets first', wholeNumber, 20)
+    .option('--top <count>', 'show so many conversations, those with most packets first', countOf('--top'), 20)
     .option('--json', 'print one JSON document, with all conversations')
     .addHelpText('after', help)
     .action(async (file: string, options: ReadOptions & { top: number; json?: boolean }) => {

@@ -1,6 +1,6 @@
 /** `verbena trace show` */
 import { styleText } from 'node:util'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { currentRun, endWith, Lines, wantsColour } from '../../cli/terminal/index.ts'
 import {
   filterFields,
@@ -15,8 +15,10 @@ import {
   timeFormats,
   verboseLines,
 } from '../../trace/index.ts'
+import { UsageError } from '../kit/index.ts'
 import {
   captureFile,
+  countOf,
   exitCodeOf,
   mustBeCapture,
   noteDamage,
@@ -24,7 +26,6 @@ import {
   readingOf,
   readsCapture,
   stopOnInterrupt,
-  wholeNumber,
 } from './source.ts'
 
 const fields = Object.entries(filterFields)
@@ -70,7 +71,7 @@ export function configure(command: Command): void {
   readsCapture(command)
     .description('Show a line for each packet, with what it means in its connection.')
     .option('-f, --filter <expr>', 'only packets for which this is true')
-    .option('-n, --limit <count>', 'end after so many packets (default: all)', wholeNumber)
+    .option('-n, --limit <count>', 'end after so many packets (default: all)', countOf('--limit'))
     .option('-t, --time <format>', 'when packets were captured, as below (default: relative)', timeFormat)
     .option('-V, --verbose', 'show every header field by field, with what the analysis says')
     .option('-x, --hex', 'show the bytes of each packet')
@@ -107,7 +108,10 @@ export function configure(command: Command): void {
 function timeFormat(text: string): TimeFormat {
   const format = timeFormatNamed(text)
   if (format !== undefined) return format
-  throw new InvalidArgumentError(`One of ${Object.keys(timeFormats).join(', ')} is wanted.`)
+  throw new UsageError(
+    '--time',
+    `'${text}' is not valid. Expected ${Object.keys(timeFormats).join(', ')}, for example: --time date`,
+  )
 }
 
 type RowHandler = Parameters<typeof showCapture>[1]

@@ -1,6 +1,6 @@
 /** What the trace commands share: finding the file, saying what is wrong with it, Ctrl-C. */
 import { statSync } from 'node:fs'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { exitCodes, type Interruption, interruptible, note } from '../../cli/terminal/index.ts'
 import { fileSource } from '../../files/index.ts'
 import { nativeCrc32 } from '../../memory/index.ts'
@@ -13,19 +13,17 @@ import {
   type TraceOptions,
   useCrc32,
 } from '../../trace/index.ts'
+import { integer, UsageError } from '../kit/index.ts'
 
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
+const expected = 'Expected a capture, or - for standard input'
 
 /** The capture in that file. A packet's CRC is computed as fast as this machine can. */
 export function captureFile(file: string): CaptureSource {
   useCrc32(nativeCrc32())
   if (file === '-') return fileSource(file)
   const info = statSync(file, { throwIfNoEntry: false })
-  if (info === undefined)
-    throw new UsageError(`${file}: there is no such file. A capture is wanted, or - for standard input`)
-  if (info.isDirectory()) throw new UsageError(`${file} is a directory. A capture is wanted, or - for standard input`)
+  if (info === undefined) throw new UsageError(file, `there is no such file. ${expected}`)
+  if (info.isDirectory()) throw new UsageError(file, `is a directory. ${expected}`)
   return fileSource(file)
 }
 
@@ -37,7 +35,8 @@ export function mustBeCapture(
   if (read.format) return
   const why = read.damage[0]?.what ?? 'nothing was read'
   throw new UsageError(
-    `${file === '-' ? 'standard input' : file}: ${why}. A pcap or pcapng file is wanted, compressed with gzip or zstd or not`,
+    file === '-' ? 'standard input' : file,
+    `${why}. Expected a pcap or pcapng file, compressed with gzip or zstd or not`,
   )
 }
 
@@ -66,10 +65,14 @@ export function exitCodeOf(interruption: Interruption, bad: boolean): number {
   return interruption.exitCode() ?? (bad ? exitCodes.failed : exitCodes.done)
 }
 
-export function wholeNumber(text: string): number {
-  const value = Number(text)
-  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('A whole number is wanted.')
-  return value
+/** The value of an option that counts. */
+export function countOf(flag: string): (text: string) => number {
+  return (text) => {
+    const value = integer(0, Number.MAX_SAFE_INTEGER)(text)
+    if (value === undefined)
+      throw new UsageError(flag, `'${text}' is not valid. Expected a whole number, for example: ${flag} 20`)
+    return value
+  }
 }
 
 /** Adds what all trace commands have that read packets: the file, here called `name`, and --decode-as. */
@@ -81,6 +84,8 @@ export function readsCapture(command: Command, name = '<file>'): Command {
     .option('--roce-port <port>', 'another UDP port of RoCEv2, as --decode-as PORT=roce', rocePort)
 }
 
+const udpPort = integer(1, 65_535)
+
 /** The options that `readsCapture` adds. */
 export interface ReadOptions {
   decodeAs?: DecodeAs
@@ -89,14 +94,23 @@ export interface ReadOptions {
 
 function decodeAs(text: string, before: DecodeAs | undefined): DecodeAs {
   const [port = '', what = ''] = text.split('=')
-  const number = Number(port)
-  if (!/^\d+$/.test(port) || number < 1 || number > 65_535 || !Object.hasOwn(portUses, what))
-    throw new InvalidArgumentError('A port and what it carries is wanted, such as 4792=roce or 8472=vxlan.')
+  const number = udpPort(port)
+  if (number === undefined || !Object.hasOwn(portUses, what))
+    throw new UsageError(
+      '--decode-as',
+      `'${text}' is not valid. Expected a port and what it carries, for example: --decode-as 8472=vxlan`,
+    )
   return new Map([...(before ?? []), [number, what as keyof typeof portUses]])
 }
 
 function rocePort(text: string, before: DecodeAs | undefined): DecodeAs {
-  return decodeAs(`${text}=roce`, before)
+  const number = udpPort(text)
+  if (number === undefined)
+    throw new UsageError(
+      '--roce-port',
+      `'${text}' is not valid. Expected a port from 1 to 65535, for example: --roce-port 4792`,
+    )
+  return new Map([...(before ?? []), [number, 'roce']])
 }
 
 /** How to read, as these options and Ctrl-C say. */

@@ -13,10 +13,11 @@ import {
 import { addCommonOptions, type CommonOptions, commonSettings, oneOf, parseInteger, UsageError } from '../kit/index.ts'
 import { runUdaddy, type UdaddySettings, udaddyPort } from './run.ts'
 
-const examples = `
+const help = `
 Without -s it is the server. The client asks for the server's UD queue pair and sends it datagrams; when all have come
 the server answers with as many. Options, messages and output are those of udaddy of librdmacm, which can be the peer
-in either role. -c, -C and -S must be the same at both ends; a datagram that is lost is not sent again.
+in either role. -c, -C and -S must be the same at both ends; a datagram that is lost is not sent again. The port is
+${udaddyPort}, as there is no option for it.
 
 Examples:
   verbena udaddy -b 127.0.0.1                               a server in one terminal,
@@ -40,7 +41,7 @@ export function configure(command: Command): void {
     .option('-p <number>', 'port space by its number: 0x111 for UDP, 0x2 for IPoIB (default: 0x111)')
     .option('-t <tos>', 'type of service, 0 to 255 (default: 0)')
   addCommonOptions(command)
-    .addHelpText('after', `${examples}\n\nThe port is ${udaddyPort}, as there is no option for it.`)
+    .addHelpText('after', help)
     .action(async (options: Options) => {
       endWith(await runTool(options.json === true, (run) => runUdaddy(settingsOf(options), run)))
     })

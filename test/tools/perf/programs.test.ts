@@ -299,7 +299,10 @@ describe('what cannot be', { timeout: 60_000 }, () => {
     [['send_lat', '-D', '0'], /-D: '0' is not valid\. Expected a number from 0\.1 to 86400, for example: -D 0\.1$/m],
     [['send_lot'], /unknown command 'send_lot'/],
     [['send_lat', '-H', '-D', '1'], /^verbena: -H: every latency is kept with -n up to 16777216 only/],
-    [['send_lat', '--output', 'bandwidth'], /^verbena: --output: 'bandwidth' is not valid\. Expected latency/],
+    [
+      ['send_lat', '--output', 'bandwidth'],
+      /^verbena: --output: bandwidth is no figure of send_lat, which has latency/,
+    ],
     [['send_bw', '--output', 'bandwidth', '--json'], /^verbena: --output: is for people and scripts without --json/],
     [
       ['send_bw', '--rate_limit', '1', '--rate_units', 'k'],
