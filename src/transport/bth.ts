@@ -1,6 +1,11 @@
-/** The base transport header of the packets that the transport sends. */
+/** The base transport header, as the transport reads and writes it. */
 import { defaultPkey } from '../verbs/provider/index.ts'
 import { Bth, BthFlag, bthAckReqBit, put16, put24 } from '../wire/index.ts'
+
+/** Bytes of padding after the payload of the packet whose BTH is at `at`. */
+export function padOf(b: Uint8Array, at: number): number {
+  return (b[at + Bth.flags]! & BthFlag.pad) >> BthFlag.padShift
+}
 
 /** Writes a BTH; the address is that of QP `destQp`. */
 export function putBth(

@@ -60,45 +60,45 @@ export class Buffers {
   }
 
   /** Bytes of a request's list; −1 if an element may not be used so. Nothing is copied. */
-  gather(pd: number, w: number, access: number): number {
+  gather(pd: number, wqe: number, access: number): number {
     const i32 = this.#i32
-    if ((i32[w + Wqe.flags]! & SendFlag.Inline) !== 0) return i32[w + Wqe.inlineLength]!
-    const sges = i32[w + Wqe.sges]!
+    if ((i32[wqe + Wqe.flags]! & SendFlag.Inline) !== 0) return i32[wqe + Wqe.inlineLength]!
+    const sges = i32[wqe + Wqe.sges]!
     let total = 0
-    for (let i = 0, s = w + Wqe.data; i < sges; i++, s += Sg.words) {
-      const length = i32[s + Sg.length]!
+    for (let i = 0, sge = wqe + Wqe.data; i < sges; i++, sge += Sg.words) {
+      const length = i32[sge + Sg.length]!
       if (length === 0) continue
-      if (length < 0 || this.resolve(i32[s + Sg.lkey]!, pd, this.#f64[s >> 1]!, length, access, -1) < 0) return -1
+      if (length < 0 || this.resolve(i32[sge + Sg.lkey]!, pd, this.#f64[sge >> 1]!, length, access, -1) < 0) return -1
       total += length
     }
     return total
   }
 
   /** Copies bytes [offset, offset + length) of a request's data to `to`; false if they may not be read any more. */
-  read(pd: number, w: number, offset: number, length: number, to: number): boolean {
+  read(pd: number, wqe: number, offset: number, length: number, to: number): boolean {
     if (length === 0) return true
     const i32 = this.#i32
-    if ((i32[w + Wqe.flags]! & SendFlag.Inline) !== 0) {
-      this.#copy(to, (w + Wqe.data) * 4 + offset, length)
+    if ((i32[wqe + Wqe.flags]! & SendFlag.Inline) !== 0) {
+      this.#copy(to, (wqe + Wqe.data) * 4 + offset, length)
       return true
     }
-    return this.#walk(w + Wqe.data, i32[w + Wqe.sges]!, pd, offset, length, to, 0) === WcStatus.Success
+    return this.#walk(wqe + Wqe.data, i32[wqe + Wqe.sges]!, pd, offset, length, to, 0) === WcStatus.Success
   }
 
   /** Copies `length` bytes at `from` into the request's own buffers, which a READ or atomic fills. */
-  bringBack(pd: number, w: number, offset: number, length: number, from: number): boolean {
+  bringBack(pd: number, wqe: number, offset: number, length: number, from: number): boolean {
     if (length === 0) return true
-    const sges = this.#i32[w + Wqe.sges]!
-    return this.#walk(w + Wqe.data, sges, pd, offset, length, from, Access.LocalWrite) === WcStatus.Success
+    const sges = this.#i32[wqe + Wqe.sges]!
+    return this.#walk(wqe + Wqe.data, sges, pd, offset, length, from, Access.LocalWrite) === WcStatus.Success
   }
 
   /** Fills a receive from `offset` on; LOC_LEN_ERR if it is too short, LOC_PROT_ERR if its memory may not be written. */
-  scatter(pd: number, r: number, offset: number, length: number, from: number): number {
+  scatter(pd: number, receive: number, offset: number, length: number, from: number): number {
     if (length === 0) return WcStatus.Success
-    const sges = Math.min(this.#i32[r + Rwqe.sges]!, maxReceiveSges)
-    const status = this.#walk(r + Rwqe.data, sges, pd, offset, length, from, Access.LocalWrite)
+    const sges = Math.min(this.#i32[receive + Rwqe.sges]!, maxReceiveSges)
+    const status = this.#walk(receive + Rwqe.data, sges, pd, offset, length, from, Access.LocalWrite)
     // If both apply, the length error is reported.
-    return status === WcStatus.LocProtErr && offset + length > this.roomOf(r) ? WcStatus.LocLenErr : status
+    return status === WcStatus.LocProtErr && offset + length > this.roomOf(receive) ? WcStatus.LocLenErr : status
   }
 
   /** With LocalWrite copies `other` into the list, without it the list to `other`. */
@@ -112,16 +112,16 @@ export class Buffers {
     access: number,
   ): number {
     const i32 = this.#i32
-    let s = first
-    for (let i = 0; i < count; i++, s += Sg.words) {
-      const size = i32[s + Sg.length]!
+    let sge = first
+    for (let i = 0; i < count; i++, sge += Sg.words) {
+      const size = i32[sge + Sg.length]!
       if (size < 0) return WcStatus.LocProtErr
       if (offset >= size) {
         offset -= size
         continue
       }
       const piece = Math.min(size - offset, length)
-      const at = this.resolve(i32[s + Sg.lkey]!, pd, this.#f64[s >> 1]! + offset, piece, access, -1)
+      const at = this.resolve(i32[sge + Sg.lkey]!, pd, this.#f64[sge >> 1]! + offset, piece, access, -1)
       if (at < 0) return WcStatus.LocProtErr
       if (access !== 0) this.#copy(at, other, piece)
       else this.#copy(other, at, piece)
@@ -134,11 +134,12 @@ export class Buffers {
   }
 
   /** Bytes that a receive holds. */
-  roomOf(r: number): number {
+  roomOf(receive: number): number {
     const i32 = this.#i32
-    const sges = Math.min(i32[r + Rwqe.sges]!, maxReceiveSges)
+    const sges = Math.min(i32[receive + Rwqe.sges]!, maxReceiveSges)
     let room = 0
-    for (let i = 0, s = r + Rwqe.data; i < sges; i++, s += Sg.words) room += Math.max(0, i32[s + Sg.length]!)
+    for (let i = 0, sge = receive + Rwqe.data; i < sges; i++, sge += Sg.words)
+      room += Math.max(0, i32[sge + Sg.length]!)
     return room
   }
 }

@@ -11,7 +11,6 @@ import {
   aethKindBits,
   aethValueBits,
   Bth,
-  BthFlag,
   headerLength,
   OpBit,
   opcodeBits,
@@ -22,8 +21,9 @@ import {
   u24,
   u32,
 } from '../wire/index.ts'
+import { padOf } from './bth.ts'
 import { grant } from './credits.ts'
-import { SendProgress, TransportQp } from './layout.ts'
+import { begun, SendProgress, TransportQp } from './layout.ts'
 import { hasResponse, type SendQueue } from './send-queue.ts'
 import { noticeableNs, type TransportState } from './state.ts'
 
@@ -33,14 +33,14 @@ const { Qp, Wqe } = layout
 const forever = 7
 
 export class Completer {
-  readonly #s: TransportState
+  readonly #state: TransportState
   readonly #queue: SendQueue
   readonly #i32: Int32Array
   readonly #f64: Float64Array
   readonly #u8: Uint8Array
 
   constructor(state: TransportState, queue: SendQueue) {
-    this.#s = state
+    this.#state = state
     this.#queue = queue
     this.#i32 = state.i32
     this.#f64 = state.f64
@@ -50,20 +50,20 @@ export class Completer {
   /** A packet from the responder of `q`: [at, end) from BTH to the end of the pad. */
   receive(q: number, op: number, at: number, end: number, psn: number, nowNs: number): void {
     const i32 = this.#i32
-    const s = this.#s
-    const t = s.of(q)
-    const state = i32[q + Qp.state]!
+    const state = this.#state
+    const t = state.of(q)
+    const qpState = i32[q + Qp.state]!
     const bits = opcodeBits[op]!
-    if ((state !== QpState.Rts && state !== QpState.Sqd) || (i32[t + TransportQp.ready]! & 2) === 0) {
-      s.count(s.counters.drops_qp_state)
+    if ((qpState !== QpState.Rts && qpState !== QpState.Sqd) || (i32[t + TransportQp.ready]! & begun.requester) === 0) {
+      state.count(state.counters.drops_qp_state)
       return
     }
     const aeth = at + Bth.length
     if (psnDiff(psn, i32[t + TransportQp.una]!) < 0 || psnDiff(psn, i32[t + TransportQp.newPsn]!) >= 0) {
       // The newest ACK once more: it may bring credits.
       const newest = (bits & OpBit.Ack) !== 0 && psn === psnAdd(i32[t + TransportQp.una]!, -1)
-      if (newest && grant(i32, t, this.#u8[aeth + Aeth.syndrome]!, u24(this.#u8, aeth + Aeth.msn))) s.schedule(q)
-      else s.count(s.counters.drops_unexpected_ack)
+      if (newest && grant(i32, t, this.#u8[aeth + Aeth.syndrome]!, u24(this.#u8, aeth + Aeth.msn))) state.schedule(q)
+      else state.count(state.counters.drops_unexpected_ack)
       return
     }
     if ((bits & OpBit.Aeth) !== 0) grant(i32, t, this.#u8[aeth + Aeth.syndrome]!, u24(this.#u8, aeth + Aeth.msn))
@@ -72,12 +72,12 @@ export class Completer {
       const syndrome = this.#u8[aeth + Aeth.syndrome]!
       const kind = syndrome & aethKindBits
       if (kind === AethKind.Ack) {
-        if (!this.#acknowledge(q, t, psn, nowNs)) this.#goBack(q, t, nowNs, s.counters.completer_retry_err, psn)
+        if (!this.#acknowledge(q, t, psn, nowNs)) this.#goBack(q, t, nowNs, state.counters.completer_retry_err, psn)
       } else if (kind === AethKind.RnrNak) this.#receiverNotReady(q, t, psn, syndrome & aethValueBits, nowNs)
       else if (kind === AethKind.Nak) this.#negative(q, t, psn, syndrome, nowNs)
-      else s.count(s.counters.drops_malformed)
+      else state.count(state.counters.drops_malformed)
     }
-    if (i32[q + Qp.state] === QpState.Sqd) s.host.drained(q)
+    if (i32[q + Qp.state] === QpState.Sqd) state.host.drained(q)
   }
 
   /**
@@ -88,12 +88,12 @@ export class Completer {
     let una = i32[t + TransportQp.una]!
     let whole = true
     for (let index = i32[q + Qp.sqNext]!; index !== i32[t + TransportQp.freshIndex]; index = (index + 1) | 0) {
-      const w = this.#queue.wqe(q, index)
-      if (i32[w + SendProgress.settled] === 1) continue
-      const last = i32[w + SendProgress.lastPsn]!
+      const wqe = this.#queue.wqe(q, index)
+      if (i32[wqe + SendProgress.settled] === 1) continue
+      const last = i32[wqe + SendProgress.lastPsn]!
       if (psnDiff(last, una) < 0) continue
       if (psnDiff(psn, una) < 0) break
-      if (hasResponse(i32[w + Wqe.opcode]!)) {
+      if (hasResponse(i32[wqe + Wqe.opcode]!)) {
         whole = false
         break
       }
@@ -124,8 +124,8 @@ export class Completer {
     const i32 = this.#i32
     let index = i32[q + Qp.sqNext]!
     for (; index !== i32[t + TransportQp.freshIndex]; index = (index + 1) | 0) {
-      const w = this.#queue.wqe(q, index)
-      if (i32[w + SendProgress.settled] === 0 && psnDiff(i32[w + SendProgress.lastPsn]!, psn) >= 0) break
+      const wqe = this.#queue.wqe(q, index)
+      if (i32[wqe + SendProgress.settled] === 0 && psnDiff(i32[wqe + SendProgress.lastPsn]!, psn) >= 0) break
     }
     i32[t + TransportQp.txIndex] = index
     i32[t + TransportQp.txPsn] = psn
@@ -138,21 +138,21 @@ export class Completer {
    */
   #goBack(q: number, t: number, nowNs: number, cause: number, psn: number): void {
     const i32 = this.#i32
-    const s = this.#s
+    const state = this.#state
     // While the receiver is not ready the timer runs after which all is sent again anyway. What is being sent again may be
     // lost as well; but a NAK that comes too soon is about what was sent before, and the responses to a READ continue
     // long after one was missing: only when they start again, and that one is missing again, it was lost again.
-    const begunAnew = cause !== s.counters.completer_retry_err || psnDiff(psn, i32[t + TransportQp.gapPsn]!) <= 0
+    const begunAnew = cause !== state.counters.completer_retry_err || psnDiff(psn, i32[t + TransportQp.gapPsn]!) <= 0
     const news = begunAnew && this.#queue.recovery.isNews(t, nowNs)
-    const known = i32[t + TransportQp.resending] !== 0 && cause !== s.counters.timeouts && !news
+    const known = i32[t + TransportQp.resending] !== 0 && cause !== state.counters.timeouts && !news
     if (i32[t + TransportQp.rnrWaiting] !== 0 || known) {
-      if (cause === s.counters.completer_retry_err) s.count(s.counters.drops_unexpected_ack)
+      if (cause === state.counters.completer_retry_err) state.count(state.counters.drops_unexpected_ack)
       return
     }
-    s.count(cause)
+    state.count(cause)
     if (i32[t + TransportQp.retriesLeft] === 0) {
-      s.count(s.counters.retry_exceeded_err)
-      s.failRequest(q, WcStatus.RetryExcErr)
+      state.count(state.counters.retry_exceeded_err)
+      state.failRequest(q, WcStatus.RetryExcErr)
       return
     }
     i32[t + TransportQp.retriesLeft] = i32[t + TransportQp.retriesLeft]! - 1
@@ -169,7 +169,7 @@ export class Completer {
       this.#queue.armEarly(q, t, nowNs)
       return
     }
-    this.#s.count(this.#s.counters.early_retransmits)
+    this.#state.count(this.#state.counters.early_retransmits)
     i32[t + TransportQp.early] = i32[t + TransportQp.early]! + 1
     i32[t + TransportQp.heldUp] = 0
     this.#queue.recovery.restart(t, this.#queue.window(i32[q + Qp.pathMtu]!), nowNs)
@@ -183,24 +183,24 @@ export class Completer {
     i32[t + TransportQp.resending] = 1
     i32[t + TransportQp.readsOut] = 0
     this.#sendFrom(q, t, i32[t + TransportQp.una]!)
-    this.#s.schedule(q)
+    this.#state.schedule(q)
   }
 
   #receiverNotReady(q: number, t: number, psn: number, code: number, nowNs: number): void {
     const i32 = this.#i32
-    const s = this.#s
+    const state = this.#state
     const whole = this.#acknowledge(q, t, psnAdd(psn, -1), nowNs)
     if (i32[q + Qp.state] !== QpState.Rts && i32[q + Qp.state] !== QpState.Sqd) return
-    s.count(s.counters.rcvd_rnr_err)
+    state.count(state.counters.rcvd_rnr_err)
     if (!whole || i32[t + TransportQp.una] !== psn) {
-      this.#goBack(q, t, nowNs, s.counters.completer_retry_err, psn)
+      this.#goBack(q, t, nowNs, state.counters.completer_retry_err, psn)
       return
     }
     if (i32[t + TransportQp.rnrWaiting] !== 0) return
     if (i32[q + Qp.rnrRetry] !== forever) {
       if (i32[t + TransportQp.rnrLeft] === 0) {
-        s.count(s.counters.retry_rnr_exceeded_err)
-        s.failRequest(q, WcStatus.RnrRetryExcErr)
+        state.count(state.counters.retry_rnr_exceeded_err)
+        state.failRequest(q, WcStatus.RnrRetryExcErr)
         return
       }
       i32[t + TransportQp.rnrLeft] = i32[t + TransportQp.rnrLeft]! - 1
@@ -209,44 +209,46 @@ export class Completer {
     this.#restart(q, t)
     i32[t + TransportQp.resending] = 0
     i32[t + TransportQp.rnrWaiting] = 1
-    s.arm(q, nowNs + rnrTimerNs[code]!)
+    state.arm(q, nowNs + rnrTimerNs[code]!)
   }
 
   #negative(q: number, t: number, psn: number, syndrome: number, nowNs: number): void {
     const i32 = this.#i32
-    const s = this.#s
-    s.count(s.counters.naks_rcvd)
+    const state = this.#state
+    state.count(state.counters.naks_rcvd)
     const whole = this.#acknowledge(q, t, psnAdd(psn, -1), nowNs)
     if (i32[q + Qp.state] !== QpState.Rts && i32[q + Qp.state] !== QpState.Sqd) return
     if (!whole || syndrome === Syndrome.PsnSequence) {
-      this.#goBack(q, t, nowNs, s.counters.rcvd_seq_err, i32[t + TransportQp.newPsn]!)
+      this.#goBack(q, t, nowNs, state.counters.rcvd_seq_err, i32[t + TransportQp.newPsn]!)
       return
     }
     let status: WcStatus = WcStatus.RemOpErr
     if (syndrome === Syndrome.InvalidRequest || syndrome === Syndrome.InvalidRdRequest) status = WcStatus.RemInvReqErr
     else if (syndrome === Syndrome.RemoteAccess) status = WcStatus.RemAccessErr
     else if (syndrome !== Syndrome.RemoteOperational) status = WcStatus.BadRespErr
-    s.count(status === WcStatus.RemAccessErr ? s.counters.remote_access_errors : s.counters.remote_invalid_requests)
-    s.failRequest(q, status)
+    state.count(
+      status === WcStatus.RemAccessErr ? state.counters.remote_access_errors : state.counters.remote_invalid_requests,
+    )
+    state.failRequest(q, status)
   }
 
   /** READ response or atomic acknowledgement: data for the oldest request that waits for a response. */
   #response(q: number, t: number, bits: number, at: number, end: number, psn: number, nowNs: number): void {
     const i32 = this.#i32
     const u8 = this.#u8
-    const s = this.#s
+    const state = this.#state
     const whole = this.#acknowledge(q, t, psnAdd(psn, -1), nowNs)
-    const state = i32[q + Qp.state]!
-    if (state !== QpState.Rts && state !== QpState.Sqd) return
+    const qpState = i32[q + Qp.state]!
+    if (qpState !== QpState.Rts && qpState !== QpState.Sqd) return
     if (!whole || i32[t + TransportQp.una] !== psn) {
-      this.#goBack(q, t, nowNs, s.counters.completer_retry_err, psn)
+      this.#goBack(q, t, nowNs, state.counters.completer_retry_err, psn)
       return
     }
-    const w = this.#queue.wqe(q, i32[q + Qp.sqNext]!)
-    const opcode = i32[w + Wqe.opcode]!
+    const wqe = this.#queue.wqe(q, i32[q + Qp.sqNext]!)
+    const opcode = i32[wqe + Wqe.opcode]!
     const atomic = opcode === Opcode.AtomicCmpAndSwp || opcode === Opcode.AtomicFetchAndAdd
     if (!hasResponse(opcode) || atomic !== ((bits & OpBit.AtomicAck) !== 0)) {
-      s.failRequest(q, WcStatus.BadRespErr)
+      state.failRequest(q, WcStatus.BadRespErr)
       return
     }
     const pd = i32[q + Qp.pd]!
@@ -256,27 +258,27 @@ export class Completer {
     if (atomic) {
       // The operand's words in the queue are free now: the old value goes through it to the caller's buffers.
       const original = at + header - 8
-      i32[w + Wqe.compareAdd + 1] = u32(u8, original)
-      i32[w + Wqe.compareAdd] = u32(u8, original + 4)
-      filled = s.buffers.bringBack(pd, w, 0, 8, (w + Wqe.compareAdd) * 4)
+      i32[wqe + Wqe.compareAdd + 1] = u32(u8, original)
+      i32[wqe + Wqe.compareAdd] = u32(u8, original + 4)
+      filled = state.buffers.bringBack(pd, wqe, 0, 8, (wqe + Wqe.compareAdd) * 4)
     } else {
       const mtu = i32[q + Qp.pathMtu]!
-      const number = psnDiff(psn, i32[w + SendProgress.firstPsn]!)
+      const number = psnDiff(psn, i32[wqe + SendProgress.firstPsn]!)
       const expected =
-        opcode === Opcode.Read ? Math.min(mtu, this.#f64[(w + SendProgress.length) >> 1]! - number * mtu) : 0
-      const pad = (u8[at + Bth.flags]! & BthFlag.pad) >> BthFlag.padShift
+        opcode === Opcode.Read ? Math.min(mtu, this.#f64[(wqe + SendProgress.length) >> 1]! - number * mtu) : 0
+      const pad = padOf(u8, at)
       if (end - at - header - pad !== expected) {
-        s.failRequest(q, WcStatus.BadRespErr)
+        state.failRequest(q, WcStatus.BadRespErr)
         return
       }
-      filled = s.buffers.bringBack(pd, w, number * mtu, expected, at + header)
+      filled = state.buffers.bringBack(pd, wqe, number * mtu, expected, at + header)
       if (opcode === Opcode.Read) {
         const chunk = this.#queue.chunkPackets(mtu)
-        chunkEnds = psn === i32[w + SendProgress.lastPsn] || (number + 1) % chunk === 0
+        chunkEnds = psn === i32[wqe + SendProgress.lastPsn] || (number + 1) % chunk === 0
       }
     }
     if (!filled) {
-      s.failRequest(q, WcStatus.LocProtErr)
+      state.failRequest(q, WcStatus.LocProtErr)
       return
     }
     if (chunkEnds && i32[t + TransportQp.readsOut]! > 0)
@@ -287,29 +289,29 @@ export class Completer {
   /** The QP's timer expired. */
   expire(q: number, nowNs: number): void {
     const i32 = this.#i32
-    const t = this.#s.of(q)
+    const t = this.#state.of(q)
     const timer = (t + TransportQp.deadline) >> 1
-    const { congestion } = this.#s
+    const { congestion } = this.#state
     if (congestion !== null) {
       const deadline = congestion.unpace(t, this.#f64[timer]!)
       // Whatever else the timer was for: the pause between two packets ends with it.
-      this.#s.schedule(q)
+      this.#state.schedule(q)
       if (deadline > nowNs) {
-        this.#s.arm(q, deadline)
+        this.#state.arm(q, deadline)
         return
       }
     }
     const lateNs = nowNs - this.#f64[timer]!
     this.#f64[timer] = Number.POSITIVE_INFINITY
-    if ((i32[t + TransportQp.ready]! & 2) === 0) return
-    const state = i32[q + Qp.state]!
-    if (state !== QpState.Rts && state !== QpState.Sqd) return
+    if ((i32[t + TransportQp.ready]! & begun.requester) === 0) return
+    const qpState = i32[q + Qp.state]!
+    if (qpState !== QpState.Rts && qpState !== QpState.Sqd) return
     if (i32[t + TransportQp.rnrWaiting] !== 0) {
       i32[t + TransportQp.rnrWaiting] = 0
-      this.#s.schedule(q)
+      this.#state.schedule(q)
     } else if (i32[t + TransportQp.una] === i32[t + TransportQp.newPsn]) return
     else if (nowNs >= this.#f64[(t + TransportQp.ackDeadline) >> 1]!)
-      this.#goBack(q, t, nowNs, this.#s.counters.timeouts, i32[t + TransportQp.newPsn]!)
+      this.#goBack(q, t, nowNs, this.#state.counters.timeouts, i32[t + TransportQp.newPsn]!)
     else if (lateNs > noticeableNs && i32[t + TransportQp.heldUp] === 0) {
       // This thread was held up; so may have been the response, by middleware or by a peer that the same thread drives.
       i32[t + TransportQp.heldUp] = 1

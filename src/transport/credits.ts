@@ -41,22 +41,22 @@ function takesReceive(opcode: number): boolean {
 }
 
 /** Numbers a request that travels as `messages` of them: a READ is asked for in chunks. */
-export function numberRequest(i32: Int32Array, t: number, w: number, messages: number): void {
+export function numberRequest(i32: Int32Array, t: number, wqe: number, messages: number): void {
   const ssn = psnAdd(i32[t + TransportQp.ssn]!, messages)
   i32[t + TransportQp.ssn] = ssn
-  i32[w + SendProgress.ssn] = ssn
+  i32[wqe + SendProgress.ssn] = ssn
 }
 
-/** Whether the request at `w` takes a receive for which there is no credit. */
-export function isLimited(i32: Int32Array, t: number, w: number): boolean {
+/** Whether the request at `wqe` takes a receive for which there is no credit. */
+export function isLimited(i32: Int32Array, t: number, wqe: number): boolean {
   if (i32[t + TransportQp.flowControl] === 0 || i32[t + TransportQp.unlimited] === 1) return false
-  return takesReceive(i32[w + Wqe.opcode]!) && psnDiff(i32[w + SendProgress.ssn]!, i32[t + TransportQp.limit]!) > 0
+  return takesReceive(i32[wqe + Wqe.opcode]!) && psnDiff(i32[wqe + SendProgress.ssn]!, i32[t + TransportQp.limit]!) > 0
 }
 
-/** Whether the packet `txPsn` of a limited request at `w` has to wait for an ACK. */
-export function lacksCredit(i32: Int32Array, t: number, w: number): boolean {
-  if (!isLimited(i32, t, w)) return false
-  const first = i32[w + SendProgress.firstPsn]!
+/** Whether the packet `txPsn` of a limited request at `wqe` has to wait for an ACK. */
+export function lacksCredit(i32: Int32Array, t: number, wqe: number): boolean {
+  if (!isLimited(i32, t, wqe)) return false
+  const first = i32[wqe + SendProgress.firstPsn]!
   if (i32[t + TransportQp.txPsn] === first) return i32[t + TransportQp.una] !== first
   return psnDiff(i32[t + TransportQp.una]!, first) <= 0
 }

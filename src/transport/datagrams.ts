@@ -36,8 +36,8 @@ import {
   u32,
   WireOpcode,
 } from '../wire/index.ts'
-import { putBth } from './bth.ts'
-import { TransportQp } from './layout.ts'
+import { padOf, putBth } from './bth.ts'
+import { begun, TransportQp } from './layout.ts'
 import type { Origin } from './origin.ts'
 import type { PacketSink } from './sink.ts'
 import type { TransportState } from './state.ts'
@@ -45,14 +45,14 @@ import type { TransportState } from './state.ts'
 const { Av, avMulticast, Dev, Mcast, Meta, Qp, Wqe } = layout
 
 export class Datagrams {
-  readonly #s: TransportState
+  readonly #state: TransportState
   readonly #mtu: number
   readonly #grh: number
   readonly #gsi: GsiDispatch
 
   /** `scratch` is the byte offset of 64 bytes in the segment. */
   constructor(state: TransportState, mtu: number, scratch: number) {
-    this.#s = state
+    this.#state = state
     this.#mtu = mtu
     this.#grh = scratch
     this.#gsi = new GsiDispatch(state.host)
@@ -60,42 +60,42 @@ export class Datagrams {
 
   /** Sends up to `budget` datagrams; true if it stopped for the budget or for lack of room. */
   transmit(q: number, sink: PacketSink, budget: number): boolean {
-    const s = this.#s
-    const { i32, host } = s
-    const t = s.of(q)
+    const state = this.#state
+    const { i32, host } = state
+    const t = state.of(q)
     for (let sent = 0; ; sent++) {
-      const state = i32[q + Qp.state]!
-      if (state === QpState.Err || state === QpState.Sqe) s.flush(q)
+      const qpState = i32[q + Qp.state]!
+      if (qpState === QpState.Err || qpState === QpState.Sqe) state.flush(q)
       const next = i32[q + Qp.sqNext]!
-      const draining = state === QpState.Sqd && ((next - i32[q + Qp.sqDrainAt]!) | 0) >= 0
-      if (draining) s.host.drained(q)
-      if ((state !== QpState.Rts && state !== QpState.Sqd) || draining) return false
+      const draining = qpState === QpState.Sqd && ((next - i32[q + Qp.sqDrainAt]!) | 0) >= 0
+      if (draining) state.host.drained(q)
+      if ((qpState !== QpState.Rts && qpState !== QpState.Sqd) || draining) return false
       if (next === Atomics.load(i32, q + Qp.sqHead)) return false
       if (sent >= budget) return true
-      if ((i32[t + TransportQp.ready]! & 2) === 0) {
-        i32[t + TransportQp.ready] = i32[t + TransportQp.ready]! | 2
+      if ((i32[t + TransportQp.ready]! & begun.requester) === 0) {
+        i32[t + TransportQp.ready] = i32[t + TransportQp.ready]! | begun.requester
         i32[t + TransportQp.newPsn] = i32[q + Qp.sqPsn]!
       }
-      const w = i32[q + Qp.sqRing]! + (next & i32[q + Qp.sqMask]!) * i32[q + Qp.sqStride]!
-      const status = this.#send(q, t, w, sink)
+      const wqe = i32[q + Qp.sqRing]! + (next & i32[q + Qp.sqMask]!) * i32[q + Qp.sqStride]!
+      const status = this.#send(q, t, wqe, sink)
       if (status < 0) return true
-      if (status !== WcStatus.Success) s.failRequest(q, status)
-      else if (!host.completeSend(q, WcStatus.Success, 0)) s.flush(q)
+      if (status !== WcStatus.Success) state.failRequest(q, status)
+      else if (!host.completeSend(q, WcStatus.Success, 0)) state.flush(q)
     }
   }
 
-  #send(q: number, t: number, w: number, sink: PacketSink): number {
-    const s = this.#s
-    const { i32, u8 } = s
-    const opcode = i32[w + Wqe.opcode]!
+  #send(q: number, t: number, wqe: number, sink: PacketSink): number {
+    const state = this.#state
+    const { i32, u8 } = state
+    const opcode = i32[wqe + Wqe.opcode]!
     if (opcode !== Opcode.Send && opcode !== Opcode.SendWithImm) return WcStatus.LocQpOpErr
     const pd = i32[q + Qp.pd]!
-    const bytes = s.buffers.gather(pd, w, 0)
+    const bytes = state.buffers.gather(pd, wqe, 0)
     if (bytes < 0) return WcStatus.LocProtErr
     if (bytes > this.#mtu) return WcStatus.LocLenErr
-    const av = w + Wqe.av
+    const av = wqe + Wqe.av
     if (i32[av + Av.device]! < 0) {
-      s.count(s.counters.drops_no_path)
+      state.count(state.counters.drops_no_path)
       return WcStatus.Success
     }
     const wire = opcode === Opcode.Send ? WireOpcode.UdSendOnly : WireOpcode.UdSendOnlyWithImm
@@ -104,22 +104,22 @@ export class Datagrams {
     const at = sink.open(av, header + bytes + pad)
     if (at < 0) return -1
     const psn = i32[t + TransportQp.newPsn]!
-    const solicited = (i32[w + Wqe.flags]! & SendFlag.Solicited) !== 0
+    const solicited = (i32[wqe + Wqe.flags]! & SendFlag.Solicited) !== 0
     const flags = (solicited ? BthFlag.solicited : 0) | (pad << BthFlag.padShift)
     const group = (i32[av + Av.flags]! & avMulticast) !== 0
-    putBth(u8, at, wire, flags, group ? multicastQpn : i32[w + Wqe.remoteQpn]!, false, psn)
-    const h = at + Bth.length
+    putBth(u8, at, wire, flags, group ? multicastQpn : i32[wqe + Wqe.remoteQpn]!, false, psn)
+    const extension = at + Bth.length
     // A Q_Key with its highest bit set stands for the sender's own.
-    const qkey = i32[w + Wqe.remoteQkey]!
-    put32(u8, h + Deth.qkey, qkey < 0 ? i32[q + Qp.qkey]! : qkey)
-    u8[h + 4] = 0
-    put24(u8, h + Deth.srcQp, i32[q + Qp.type] === QpType.GSI ? gsiQpn : i32[q + Qp.number]!)
-    if (opcode === Opcode.SendWithImm) put32(u8, h + Deth.length, i32[w + Wqe.immData]!)
-    if (!s.buffers.read(pd, w, 0, bytes, at + header)) return WcStatus.LocProtErr
+    const qkey = i32[wqe + Wqe.remoteQkey]!
+    put32(u8, extension + Deth.qkey, qkey < 0 ? i32[q + Qp.qkey]! : qkey)
+    u8[extension + 4] = 0
+    put24(u8, extension + Deth.srcQp, i32[q + Qp.type] === QpType.GSI ? gsiQpn : i32[q + Qp.number]!)
+    if (opcode === Opcode.SendWithImm) put32(u8, extension + Deth.length, i32[wqe + Wqe.immData]!)
+    if (!state.buffers.read(pd, wqe, 0, bytes, at + header)) return WcStatus.LocProtErr
     for (let i = 0; i < pad; i++) u8[at + header + bytes + i] = 0
     sink.close(header + bytes + pad)
     i32[t + TransportQp.newPsn] = psnAdd(psn, 1)
-    s.count(s.counters.rdma_sends)
+    state.count(state.counters.rdma_sends)
     return WcStatus.Success
   }
 
@@ -127,60 +127,61 @@ export class Datagrams {
 
   /** A datagram for `q`: [at, end) from BTH to the end of the pad. */
   receive(q: number, op: number, at: number, end: number, origin: Origin): void {
-    const s = this.#s
-    const { i32, u8, host } = s
-    const h = at + Bth.length
-    if ((u32(u8, h + Deth.qkey) | 0) !== i32[q + Qp.qkey]) {
-      s.count(s.counters.ud_drops_qkey)
-      Atomics.add(i32, host.deviceWord(s.device) + Dev.qkeyViolations, 1)
+    const state = this.#state
+    const { i32, u8, host } = state
+    const extension = at + Bth.length
+    if ((u32(u8, extension + Deth.qkey) | 0) !== i32[q + Qp.qkey]) {
+      state.count(state.counters.ud_drops_qkey)
+      Atomics.add(i32, host.deviceWord(state.device) + Dev.qkeyViolations, 1)
       return
     }
     const header = headerLength[op]!
-    const pad = (u8[at + Bth.flags]! & BthFlag.pad) >> BthFlag.padShift
+    const pad = padOf(u8, at)
     const bytes = end - at - header - pad
     if (bytes > this.#mtu) {
-      s.count(s.counters.drops_malformed)
+      state.count(state.counters.drops_malformed)
       return
     }
-    const r = s.takeReceive(q, grhLength + bytes)
-    if (r < 0) {
-      s.count(r === noReceive ? s.counters.ud_drops_no_receive : s.counters.ud_drops_length)
+    const receive = state.takeReceive(q, grhLength + bytes)
+    if (receive < 0) {
+      state.count(receive === noReceive ? state.counters.ud_drops_no_receive : state.counters.ud_drops_length)
       return
     }
-    const sender = u24(u8, h + Deth.srcQp)
-    const pd = s.receivePd(q)
+    const sender = u24(u8, extension + Deth.srcQp)
+    const pd = state.receivePd(q)
     this.#writeHeader(end - at, origin)
-    let status = s.buffers.scatter(pd, r, 0, grhLength, this.#grh)
-    if (status === WcStatus.Success) status = s.buffers.scatter(pd, r, grhLength, bytes, at + header)
+    let status = state.buffers.scatter(pd, receive, 0, grhLength, this.#grh)
+    if (status === WcStatus.Success) status = state.buffers.scatter(pd, receive, grhLength, bytes, at + header)
     if (status !== WcStatus.Success) {
-      s.failReceive(q, r, status, sender)
+      state.failReceive(q, receive, status, sender)
       return
     }
     const imm = (opcodeBits[op]! & OpBit.Imm) !== 0
     const flags = WcFlag.Grh | (imm ? WcFlag.WithImm : 0)
-    const data = imm ? u32(u8, h + Deth.length) | 0 : 0
+    const data = imm ? u32(u8, extension + Deth.length) | 0 : 0
     const solicited = (u8[at + Bth.flags]! & BthFlag.solicited) !== 0
-    s.count(s.counters.rdma_recvs)
+    state.count(state.counters.rdma_recvs)
     const length = grhLength + bytes
-    if (!s.completeReceive(q, r, WcStatus.Success, WcOpcode.Recv, flags, length, data, sender, solicited)) s.overran(q)
+    if (!state.completeReceive(q, receive, WcStatus.Success, WcOpcode.Recv, flags, length, data, sender, solicited))
+      state.overran(q)
   }
 
   /** To every QP that is attached to the group; how many there are. */
   receiveGroup(op: number, at: number, end: number, origin: Origin): number {
-    const s = this.#s
-    const { i32, host } = s
+    const state = this.#state
+    const { i32, host } = state
     const { destination } = origin
     let delivered = 0
     for (let i = 0; i < i32[host.at.meta + Meta.mcastHigh]!; i++) {
-      const m = host.at.mcast + i * Mcast.words
-      if (i32[m + Mcast.state] !== 1 || i32[m + Mcast.device] !== s.device) continue
-      const g = m + Mcast.gid
+      const entry = host.at.mcast + i * Mcast.words
+      if (i32[entry + Mcast.state] !== 1 || i32[entry + Mcast.device] !== state.device) continue
+      const gid = entry + Mcast.gid
       let same = true
-      for (let k = 0; k < 4; k++) same &&= i32[g + k] === destination[k]
-      const q = host.qpWord(i32[m + Mcast.qpSlot]!)
-      if (!same || i32[q + Qp.number] !== i32[m + Mcast.qpNum]) continue
-      const state = i32[q + Qp.state]!
-      if (state < QpState.Rtr || state === QpState.Err) continue
+      for (let word = 0; word < 4; word++) same &&= i32[gid + word] === destination[word]
+      const q = host.qpWord(i32[entry + Mcast.qpSlot]!)
+      if (!same || i32[q + Qp.number] !== i32[entry + Mcast.qpNum]) continue
+      const qpState = i32[q + Qp.state]!
+      if (qpState < QpState.Rtr || qpState === QpState.Err) continue
       this.receive(q, op, at, end, origin)
       delivered++
     }
@@ -189,21 +190,21 @@ export class Datagrams {
 
   /** For QP 1: delivers it to the agents that it is meant for. */
   receiveManagement(op: number, at: number, end: number, origin: Origin): void {
-    const { i32, u8, device } = this.#s
+    const { i32, u8, device } = this.#state
     const header = headerLength[op]!
-    const pad = (u8[at + Bth.flags]! & BthFlag.pad) >> BthFlag.padShift
+    const pad = padOf(u8, at)
     const found = this.#gsi.find(device, u8, at + header, end - at - header - pad)
     for (let i = 0; i < found; i++) {
       const q = this.#gsi.targets[i]!
-      const state = i32[q + Qp.state]!
-      if (state >= QpState.Rtr && state !== QpState.Err) this.receive(q, op, at, end, origin)
-      else this.#s.count(this.#s.counters.drops_qp_state)
+      const qpState = i32[q + Qp.state]!
+      if (qpState >= QpState.Rtr && qpState !== QpState.Err) this.receive(q, op, at, end, origin)
+      else this.#state.count(this.#state.counters.drops_qp_state)
     }
   }
 
   /** Puts the IP header of a packet, as far as a UDP socket tells of it, where a GRH stands. */
   #writeHeader(packetBytes: number, origin: Origin): void {
-    const { u8 } = this.#s
+    const { u8 } = this.#state
     const at = this.#grh
     const udp = packetBytes + Icrc.length + Udp.length
     u8.fill(0, at, at + grhLength)

@@ -2,6 +2,9 @@
  * What the transport keeps for each QP (at `Qp.wire`, 32-bit words) and for each device, in the segment, so that whichever
  * thread drives the device finds it. `f64` marks pairs of words that hold a double.
  *
+ * Everywhere in this folder `q` is the first word of a QP's record, `t` that of the transport's part of it (`TransportQp`),
+ * and `at` the byte at which a packet's BTH begins.
+ *
  *     requester   txIndex, txPsn ── next to send │ newPsn ── next never sent │ una ── oldest not acknowledged
  *     responder   epsn ── expected next │ the message that is arriving │ a receive taken from an SRQ
  *     resources   READs and atomics of the peer, in the order they came, kept for responses and for duplicates
@@ -37,7 +40,11 @@ export const Resource = {
 /** What a resource is. Zero: nothing was ever there. */
 export const resourceKind = { none: 0, read: 1, atomic: 2, plain: 3 } as const
 
+/** Which halves of a QP have begun: the first packet or request gives each its first PSN. */
+export const begun = { responder: 1, requester: 2 } as const
+
 export const TransportQp = {
+  /** Bits of `begun`. */
   ready: 0,
   txIndex: 1,
   txPsn: 2,

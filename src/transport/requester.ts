@@ -39,7 +39,7 @@ import {
 } from '../wire/index.ts'
 import { putBth } from './bth.ts'
 import { isLimited, lacksCredit, numberRequest } from './credits.ts'
-import { SendProgress, TransportQp } from './layout.ts'
+import { begun, SendProgress, TransportQp } from './layout.ts'
 import { hasResponse, type SendQueue } from './send-queue.ts'
 import type { PacketSink } from './sink.ts'
 import type { TransportState } from './state.ts'
@@ -69,7 +69,7 @@ const ucBase = 0x20
 const worthSending = { requests: 48, bytes: 48 * 1024 }
 
 export class Requester {
-  readonly #s: TransportState
+  readonly #state: TransportState
   readonly #i32: Int32Array
   readonly #f64: Float64Array
   readonly #u8: Uint8Array
@@ -78,7 +78,7 @@ export class Requester {
   #sentBytes = 0
 
   constructor(state: TransportState, queue: SendQueue) {
-    this.#s = state
+    this.#state = state
     this.#queue = queue
     this.#i32 = state.i32
     this.#f64 = state.f64
@@ -88,7 +88,7 @@ export class Requester {
   /** The state that a QP starts with in RTS. */
   #begin(q: number, t: number): void {
     const i32 = this.#i32
-    i32[t + TransportQp.ready] = i32[t + TransportQp.ready]! | 2
+    i32[t + TransportQp.ready] = i32[t + TransportQp.ready]! | begun.requester
     i32[t + TransportQp.txIndex] = i32[q + Qp.sqNext]!
     i32[t + TransportQp.freshIndex] = i32[q + Qp.sqNext]!
     const psn = i32[q + Qp.sqPsn]!
@@ -98,7 +98,7 @@ export class Requester {
     i32[t + TransportQp.lastAckReq] = psnAdd(psn, -1)
     this.#queue.restartCounts(q, t)
     this.#queue.recovery.begin(t)
-    this.#s.arm(q, Number.POSITIVE_INFINITY)
+    this.#state.arm(q, Number.POSITIVE_INFINITY)
   }
 
   // --- sending -----------------------------------------------------------------------------------------------------
@@ -107,27 +107,27 @@ export class Requester {
   hasShortBacklog(q: number): boolean {
     const i32 = this.#i32
     const head = i32[q + Qp.sqHead]!
-    const waiting = (head - i32[this.#s.of(q) + TransportQp.txIndex]!) | 0
+    const waiting = (head - i32[this.#state.of(q) + TransportQp.txIndex]!) | 0
     if (waiting >= worthSending.requests) return false
-    const w = this.#queue.wqe(q, head - 1)
-    if ((i32[w + Wqe.flags]! & SendFlag.Inline) !== 0) return true
-    const length = i32[w + Wqe.data + Sg.length]!
-    return i32[w + Wqe.sges]! <= 1 && length <= i32[q + Qp.pathMtu]! && waiting * length < worthSending.bytes
+    const wqe = this.#queue.wqe(q, head - 1)
+    if ((i32[wqe + Wqe.flags]! & SendFlag.Inline) !== 0) return true
+    const length = i32[wqe + Wqe.data + Sg.length]!
+    return i32[wqe + Wqe.sges]! <= 1 && length <= i32[q + Qp.pathMtu]! && waiting * length < worthSending.bytes
   }
 
   /** Sends up to `budget` packets of a QP; true if it stopped for the budget or for lack of room. */
   transmit(q: number, nowNs: number, sink: PacketSink, budget: number): boolean {
     const i32 = this.#i32
-    const s = this.#s
-    const t = s.of(q)
-    const state = i32[q + Qp.state]!
-    if (state === QpState.Err || state === QpState.Sqe) {
-      s.flush(q)
+    const state = this.#state
+    const t = state.of(q)
+    const qpState = i32[q + Qp.state]!
+    if (qpState === QpState.Err || qpState === QpState.Sqe) {
+      state.flush(q)
       return false
     }
-    if (state !== QpState.Rts && state !== QpState.Sqd) return false
-    if ((i32[t + TransportQp.ready]! & 2) === 0) this.#begin(q, t)
-    const { congestion } = s
+    if (qpState !== QpState.Rts && qpState !== QpState.Sqd) return false
+    if ((i32[t + TransportQp.ready]! & begun.requester) === 0) this.#begin(q, t)
+    const { congestion } = state
     const timer = (t + TransportQp.deadline) >> 1
     if (congestion !== null) this.#f64[timer] = congestion.unpace(t, this.#f64[timer]!)
     const head = Atomics.load(i32, q + Qp.sqHead)
@@ -139,21 +139,21 @@ export class Requester {
     for (;;) {
       if (i32[t + TransportQp.rnrWaiting] !== 0) break
       const index = i32[t + TransportQp.txIndex]!
-      if (state === QpState.Sqd && ((index - i32[q + Qp.sqDrainAt]!) | 0) >= 0) break
+      if (qpState === QpState.Sqd && ((index - i32[q + Qp.sqDrainAt]!) | 0) >= 0) break
       if (index === head) break
       if (sent >= budget) {
         more = true
         break
       }
-      const w = this.#queue.wqe(q, index)
+      const wqe = this.#queue.wqe(q, index)
       if (index === i32[t + TransportQp.freshIndex]) {
-        if (i32[t + TransportQp.localError] !== 0 || !this.#prepare(q, t, w, index)) break
-        if (i32[w + SendProgress.settled] === 1) {
+        if (i32[t + TransportQp.localError] !== 0 || !this.#prepare(q, t, wqe, index)) break
+        if (i32[wqe + SendProgress.settled] === 1) {
           i32[t + TransportQp.txIndex] = (index + 1) | 0
           this.#queue.completeReady(q, t)
           continue
         }
-      } else if (i32[w + SendProgress.settled] === 1) {
+      } else if (i32[wqe + SendProgress.settled] === 1) {
         i32[t + TransportQp.txIndex] = (index + 1) | 0
         continue
       }
@@ -161,16 +161,16 @@ export class Requester {
         pacedNs = congestion.nextNs(t, nowNs)
         if (pacedNs > nowNs) break
       }
-      const packetCount = this.#packet(q, t, w, rc, sink, nowNs)
+      const packetCount = this.#packet(q, t, wqe, rc, sink, nowNs)
       more = packetCount < 0
       if (packetCount <= 0) break
       sent++
       congestion?.sent(t, this.#sentBytes, nowNs)
       const psn = psnAdd(i32[t + TransportQp.txPsn]!, packetCount)
       if (psnDiff(psn, i32[t + TransportQp.newPsn]!) > 0) i32[t + TransportQp.newPsn] = psn
-      else s.count(s.counters.retransmitted_pkts)
+      else state.count(state.counters.retransmitted_pkts)
       i32[t + TransportQp.txPsn] = psn
-      if (psnDiff(psn, i32[w + SendProgress.lastPsn]!) > 0) {
+      if (psnDiff(psn, i32[wqe + SendProgress.lastPsn]!) > 0) {
         i32[t + TransportQp.txIndex] = (index + 1) | 0
         if (!rc) {
           i32[t + TransportQp.una] = psn
@@ -182,24 +182,24 @@ export class Requester {
       if (this.#f64[timer] === Number.POSITIVE_INFINITY) this.#queue.arm(q, nowNs)
       else if (!asked && this.#queue.expectsAck(t)) this.#queue.armEarly(q, t, nowNs)
     }
-    if (pacedNs > nowNs) s.arm(q, congestion!.pace(t, pacedNs, this.#f64[timer]!))
-    if (state === QpState.Sqd) s.host.drained(q)
+    if (pacedNs > nowNs) state.arm(q, congestion!.pace(t, pacedNs, this.#f64[timer]!))
+    if (qpState === QpState.Sqd) state.host.drained(q)
     return more
   }
 
   /** The first look at a request; false if it has to wait, or cannot be sent at all (`localError`). */
-  #prepare(q: number, t: number, w: number, index: number): boolean {
+  #prepare(q: number, t: number, wqe: number, index: number): boolean {
     const i32 = this.#i32
-    const opcode = i32[w + Wqe.opcode]!
+    const opcode = i32[wqe + Wqe.opcode]!
     const alone = i32[q + Qp.sqNext] === index
-    if ((i32[w + Wqe.flags]! & SendFlag.Fence) !== 0 && i32[t + TransportQp.readsOut]! > 0) return false
+    if ((i32[wqe + Wqe.flags]! & SendFlag.Fence) !== 0 && i32[t + TransportQp.readsOut]! > 0) return false
     if (opcode === Opcode.LocalInv || opcode === Opcode.BindMw) {
       if (opcode === Opcode.LocalInv && !alone) return false
-      const { host } = this.#s
+      const { host } = this.#state
       // No grace period is needed: what peers write to this device is placed under the lock that this thread holds.
-      const status = opcode === Opcode.BindMw ? bind(host, q, w) : localInvalidate(host, q, w)
+      const status = opcode === Opcode.BindMw ? bind(host, q, wqe) : localInvalidate(host, q, wqe)
       if (status !== WcStatus.Success) return this.#failInTurn(q, t, status, alone)
-      i32[w + SendProgress.settled] = 1
+      i32[wqe + SendProgress.settled] = 1
       i32[t + TransportQp.freshIndex] = (index + 1) | 0
       return true
     }
@@ -211,7 +211,7 @@ export class Requester {
     let length = 0
     if (opcode !== Opcode.Flush) {
       const fills = answered && opcode !== Opcode.AtomicWrite
-      length = this.#s.buffers.gather(i32[q + Qp.pd]!, w, fills ? 1 : 0)
+      length = this.#state.buffers.gather(i32[q + Qp.pd]!, wqe, fills ? 1 : 0)
       if (length < 0) return this.#failInTurn(q, t, WcStatus.LocProtErr, alone)
       const wrong = answered && opcode !== Opcode.Read ? length !== 8 : length > maxMessageBytes
       if (wrong) return this.#failInTurn(q, t, WcStatus.LocLenErr, alone)
@@ -221,14 +221,14 @@ export class Requester {
     // PSNs are compared around half of their circle: no two that are outstanding may be further apart. A message of 2 GiB
     // in packets of 256 bytes takes that half by itself.
     if (rc && psnDiff(i32[t + TransportQp.newPsn]!, i32[t + TransportQp.una]!) + count > mostPsns) return false
-    i32[w + SendProgress.settled] = 0
-    i32[w + SendProgress.firstPsn] = i32[t + TransportQp.newPsn]!
-    i32[w + SendProgress.lastPsn] = psnAdd(i32[t + TransportQp.newPsn]!, count - 1)
-    this.#f64[(w + SendProgress.length) >> 1] = length
+    i32[wqe + SendProgress.settled] = 0
+    i32[wqe + SendProgress.firstPsn] = i32[t + TransportQp.newPsn]!
+    i32[wqe + SendProgress.lastPsn] = psnAdd(i32[t + TransportQp.newPsn]!, count - 1)
+    this.#f64[(wqe + SendProgress.length) >> 1] = length
     numberRequest(
       i32,
       t,
-      w,
+      wqe,
       opcode === Opcode.Read ? Math.ceil(count / this.#queue.chunkPackets(i32[q + Qp.pathMtu]!)) : 1,
     )
     i32[t + TransportQp.freshIndex] = (index + 1) | 0
@@ -243,33 +243,33 @@ export class Requester {
   }
 
   /**
-   * Writes the next packet of the request at `w`: how many PSNs it takes, 0 if it has to wait for an acknowledgement or a
+   * Writes the next packet of the request at `wqe`: how many PSNs it takes, 0 if it has to wait for an acknowledgement or a
    * response, −1 if there is no room for it now.
    */
-  #packet(q: number, t: number, w: number, rc: boolean, sink: PacketSink, nowNs: number): number {
+  #packet(q: number, t: number, wqe: number, rc: boolean, sink: PacketSink, nowNs: number): number {
     const i32 = this.#i32
-    const opcode = i32[w + Wqe.opcode]!
+    const opcode = i32[wqe + Wqe.opcode]!
     const mtu = i32[q + Qp.pathMtu]!
     const psn = i32[t + TransportQp.txPsn]!
     const inFlight = psnDiff(psn, i32[t + TransportQp.una]!)
     const window = this.#queue.recovery.window(t, this.#queue.window(mtu))
     if (rc && hasResponse(opcode)) {
       if (i32[t + TransportQp.readsOut]! >= i32[q + Qp.maxRdAtomic]!) return 0
-      const count = opcode === Opcode.Read ? this.#readPackets(w, mtu, psn) : 1
+      const count = opcode === Opcode.Read ? this.#readPackets(wqe, mtu, psn) : 1
       if (inFlight > 0 && inFlight + count > window) return 0
-      const taken = this.#requestWithResponse(q, t, w, opcode, mtu, psn, count, sink)
+      const taken = this.#requestWithResponse(q, t, wqe, opcode, mtu, psn, count, sink)
       if (taken > 0) {
         i32[t + TransportQp.readsOut] = i32[t + TransportQp.readsOut]! + 1
         if (psn === i32[t + TransportQp.newPsn]) this.#queue.recovery.sent(t, psn, nowNs)
       }
       return taken
     }
-    if (rc && (inFlight >= window || lacksCredit(i32, t, w))) return 0
-    const length = this.#f64[(w + SendProgress.length) >> 1]!
-    const number = psnDiff(psn, i32[w + SendProgress.firstPsn]!)
+    if (rc && (inFlight >= window || lacksCredit(i32, t, wqe))) return 0
+    const length = this.#f64[(wqe + SendProgress.length) >> 1]!
+    const number = psnDiff(psn, i32[wqe + SendProgress.firstPsn]!)
     const offset = number * mtu
     const bytes = Math.min(mtu, length - offset)
-    const last = psn === i32[w + SendProgress.lastPsn]
+    const last = psn === i32[wqe + SendProgress.lastPsn]
     const where = last ? (number === 0 ? place.only : place.last) : number === 0 ? place.first : place.middle
     const wire = packets[opcode * 4 + where]! + (rc ? 0 : ucBase)
     const header = headerLength[wire]!
@@ -281,30 +281,30 @@ export class Requester {
     if (rc) {
       if (!last) {
         const since = psnDiff(psn, i32[t + TransportQp.lastAckReq]!)
-        ackReq = since >= window >> 2 || inFlight + 1 === window || (number === 0 && isLimited(i32, t, w))
+        ackReq = since >= window >> 2 || inFlight + 1 === window || (number === 0 && isLimited(i32, t, wqe))
       }
       if (ackReq) {
         i32[t + TransportQp.lastAckReq] = psn
         if (psn === i32[t + TransportQp.newPsn]) this.#queue.recovery.sent(t, psn, nowNs)
       }
     } else ackReq = false
-    const solicited = last && (i32[w + Wqe.flags]! & SendFlag.Solicited) !== 0 && opcode !== Opcode.Write
+    const solicited = last && (i32[wqe + Wqe.flags]! & SendFlag.Solicited) !== 0 && opcode !== Opcode.Write
     const flags = (solicited ? BthFlag.solicited : 0) | (pad << BthFlag.padShift)
     putBth(u8, at, wire, flags, i32[q + Qp.destQpNum]!, ackReq, psn)
-    let h = at + Bth.length
+    let extension = at + Bth.length
     if ((opcodeBits[wire]! & OpBit.Reth) !== 0) {
-      this.#reth(h, w, 0, length)
-      h += Reth.length
+      this.#reth(extension, wqe, 0, length)
+      extension += Reth.length
     }
     if ((opcodeBits[wire]! & (OpBit.Imm | OpBit.Ieth)) !== 0) {
-      put32(u8, h, i32[w + Wqe.immData]!)
-      h += 4
+      put32(u8, extension, i32[wqe + Wqe.immData]!)
+      extension += 4
     }
-    if (!this.#s.buffers.read(i32[q + Qp.pd]!, w, offset, bytes, h)) return this.#regionGone(q, t)
-    for (let i = 0; i < pad; i++) u8[h + bytes + i] = 0
+    if (!this.#state.buffers.read(i32[q + Qp.pd]!, wqe, offset, bytes, extension)) return this.#regionGone(q, t)
+    for (let i = 0; i < pad; i++) u8[extension + bytes + i] = 0
     sink.close(header + bytes + pad)
     this.#sentBytes = header + bytes + pad
-    if (number === 0 && psn === i32[t + TransportQp.newPsn]) this.#s.count(this.#s.counters.rdma_sends)
+    if (number === 0 && psn === i32[t + TransportQp.newPsn]) this.#state.count(this.#state.counters.rdma_sends)
     return 1
   }
 
@@ -317,19 +317,19 @@ export class Requester {
     return 0
   }
 
-  #reth(h: number, w: number, offset: number, length: number): void {
+  #reth(extension: number, wqe: number, offset: number, length: number): void {
     const u8 = this.#u8
-    put64(u8, h + Reth.va, this.#f64[(w + Wqe.remoteAddr) >> 1]! + offset)
-    put32(u8, h + Reth.rkey, this.#i32[w + Wqe.rkey]!)
-    put32(u8, h + Reth.dmaLength, length)
+    put64(u8, extension + Reth.va, this.#f64[(wqe + Wqe.remoteAddr) >> 1]! + offset)
+    put32(u8, extension + Reth.rkey, this.#i32[wqe + Wqe.rkey]!)
+    put32(u8, extension + Reth.dmaLength, length)
   }
 
   /** Packets of the response that the next request of a READ asks for: from `psn` to the end of its chunk. */
-  #readPackets(w: number, mtu: number, psn: number): number {
+  #readPackets(wqe: number, mtu: number, psn: number): number {
     const i32 = this.#i32
     const chunk = this.#queue.chunkPackets(mtu)
-    const number = psnDiff(psn, i32[w + SendProgress.firstPsn]!)
-    const left = psnDiff(i32[w + SendProgress.lastPsn]!, psn) + 1
+    const number = psnDiff(psn, i32[wqe + SendProgress.firstPsn]!)
+    const left = psnDiff(i32[wqe + SendProgress.lastPsn]!, psn) + 1
     return Math.min(left, chunk - (number % chunk))
   }
 
@@ -337,7 +337,7 @@ export class Requester {
   #requestWithResponse(
     q: number,
     t: number,
-    w: number,
+    wqe: number,
     opcode: number,
     mtu: number,
     psn: number,
@@ -362,28 +362,28 @@ export class Requester {
     const at = sink.open(q + Qp.av, size)
     if (at < 0) return -1
     putBth(u8, at, wire, 0, destQp, true, psn)
-    const h = at + Bth.length
+    const extension = at + Bth.length
     if (opcode === Opcode.Read) {
-      const offset = psnDiff(psn, i32[w + SendProgress.firstPsn]!) * mtu
-      this.#reth(h, w, offset, Math.min(count * mtu, this.#f64[(w + SendProgress.length) >> 1]! - offset))
+      const offset = psnDiff(psn, i32[wqe + SendProgress.firstPsn]!) * mtu
+      this.#reth(extension, wqe, offset, Math.min(count * mtu, this.#f64[(wqe + SendProgress.length) >> 1]! - offset))
     } else if (opcode === Opcode.Flush) {
-      put32(u8, h, i32[w + Wqe.access]!)
-      this.#reth(h + Feth.length, w, 0, this.#f64[(w + Wqe.length) >> 1]!)
+      put32(u8, extension, i32[wqe + Wqe.access]!)
+      this.#reth(extension + Feth.length, wqe, 0, this.#f64[(wqe + Wqe.length) >> 1]!)
     } else if (opcode === Opcode.AtomicWrite) {
-      this.#reth(h, w, 0, 8)
-      if (!this.#s.buffers.read(i32[q + Qp.pd]!, w, 0, 8, at + header)) return this.#regionGone(q, t)
+      this.#reth(extension, wqe, 0, 8)
+      if (!this.#state.buffers.read(i32[q + Qp.pd]!, wqe, 0, 8, at + header)) return this.#regionGone(q, t)
     } else {
-      put64(u8, h + AtomicEth.va, this.#f64[(w + Wqe.remoteAddr) >> 1]!)
-      put32(u8, h + AtomicEth.rkey, i32[w + Wqe.rkey]!)
+      put64(u8, extension + AtomicEth.va, this.#f64[(wqe + Wqe.remoteAddr) >> 1]!)
+      put32(u8, extension + AtomicEth.rkey, i32[wqe + Wqe.rkey]!)
       const swap = opcode === Opcode.AtomicCmpAndSwp
-      this.#operand(h + AtomicEth.swapAdd, w + (swap ? Wqe.swap : Wqe.compareAdd))
-      if (swap) this.#operand(h + AtomicEth.compare, w + Wqe.compareAdd)
-      else u8.fill(0, h + AtomicEth.compare, h + AtomicEth.length)
+      this.#operand(extension + AtomicEth.swapAdd, wqe + (swap ? Wqe.swap : Wqe.compareAdd))
+      if (swap) this.#operand(extension + AtomicEth.compare, wqe + Wqe.compareAdd)
+      else u8.fill(0, extension + AtomicEth.compare, extension + AtomicEth.length)
     }
     sink.close(size)
     this.#sentBytes = size
-    if (psn === i32[w + SendProgress.firstPsn] && psn === i32[t + TransportQp.newPsn])
-      this.#s.count(this.#s.counters.rdma_sends)
+    if (psn === i32[wqe + SendProgress.firstPsn] && psn === i32[t + TransportQp.newPsn])
+      this.#state.count(this.#state.counters.rdma_sends)
     return count
   }
 
@@ -392,8 +392,4 @@ export class Requester {
     put32(this.#u8, at, this.#i32[word + 1]!)
     put32(this.#u8, at + 4, this.#i32[word]!)
   }
-
-  // --- completing --------------------------------------------------------------------------------------------------
-
-  // --- what comes back ---------------------------------------------------------------------------------------------
 }

@@ -29,12 +29,12 @@ export function hasResponse(opcode: number): boolean {
 
 export class SendQueue {
   readonly recovery: Recovery
-  readonly #s: TransportState
+  readonly #state: TransportState
   readonly #i32: Int32Array
   readonly #f64: Float64Array
 
   constructor(state: TransportState) {
-    this.#s = state
+    this.#state = state
     this.#i32 = state.i32
     this.#f64 = state.f64
     this.recovery = new Recovery(state.i32, state.f64, state.options.minTimeoutNs)
@@ -54,19 +54,19 @@ export class SendQueue {
 
   /** Packets of this MTU that may be outstanding. */
   window(mtu: number): number {
-    return Math.min(maxWindow, Math.max(16, Math.floor(this.#s.options.windowBytes / mtu)))
+    return Math.min(maxWindow, Math.max(16, Math.floor(this.#state.options.windowBytes / mtu)))
   }
 
   /** Restarts the ACK timer if anything is outstanding, else stops it. */
   arm(q: number, nowNs: number): void {
     const i32 = this.#i32
-    const t = this.#s.of(q)
+    const t = this.#state.of(q)
     const timeout = i32[q + Qp.timeout]!
     if (timeout === 0 || i32[t + TransportQp.una] === i32[t + TransportQp.newPsn] || i32[q + Qp.type] !== QpType.RC) {
-      this.#s.arm(q, Number.POSITIVE_INFINITY)
+      this.#state.arm(q, Number.POSITIVE_INFINITY)
       return
     }
-    const wait = Math.max(this.#s.options.minTimeoutNs, ackTimeoutNs[timeout]!)
+    const wait = Math.max(this.#state.options.minTimeoutNs, ackTimeoutNs[timeout]!)
     this.#f64[(t + TransportQp.ackDeadline) >> 1] = nowNs + wait
     i32[t + TransportQp.heldUp] = 0
     this.armEarly(q, t, nowNs)
@@ -83,44 +83,44 @@ export class SendQueue {
   /** Waits for the peer as long as it usually takes, or for the rest of the ACK timeout. */
   armEarly(q: number, t: number, nowNs: number): void {
     const deadline = this.#f64[(t + TransportQp.ackDeadline) >> 1]!
-    this.#s.arm(q, Math.min(deadline, nowNs + this.recovery.waitNs(t)))
+    this.#state.arm(q, Math.min(deadline, nowNs + this.recovery.waitNs(t)))
   }
 
   /** Ends the request at the front with the status in `localError`. */
   failLocally(q: number, t: number): void {
     const status = this.#i32[t + TransportQp.localError]!
     this.#i32[t + TransportQp.localError] = 0
-    this.#s.failRequest(q, status)
+    this.#state.failRequest(q, status)
   }
 
   /** Completes what is done at the front of the send queue, and sees what may go on because of that. */
   completeReady(q: number, t: number): void {
     const i32 = this.#i32
-    const { host } = this.#s
+    const { host } = this.#state
     for (;;) {
       const next = i32[q + Qp.sqNext]!
       if (next === i32[t + TransportQp.freshIndex]) break
-      const w = this.wqe(q, next)
+      const wqe = this.wqe(q, next)
       let bytes = 0
-      if (i32[w + SendProgress.settled] === 0) {
-        if (psnDiff(i32[t + TransportQp.una]!, i32[w + SendProgress.lastPsn]!) <= 0) break
-        const opcode = i32[w + Wqe.opcode]!
+      if (i32[wqe + SendProgress.settled] === 0) {
+        if (psnDiff(i32[t + TransportQp.una]!, i32[wqe + SendProgress.lastPsn]!) <= 0) break
+        const opcode = i32[wqe + Wqe.opcode]!
         if (hasResponse(opcode) && opcode !== Opcode.Flush && opcode !== Opcode.AtomicWrite)
-          bytes = this.#f64[(w + SendProgress.length) >> 1]!
+          bytes = this.#f64[(wqe + SendProgress.length) >> 1]!
       }
       if (!host.completeSend(q, WcStatus.Success, bytes)) {
-        this.#s.flush(q)
+        this.#state.flush(q)
         return
       }
     }
     // The one that cannot be sent is the first that was never begun; `txIndex` may have gone back.
     if (i32[t + TransportQp.localError] !== 0 && i32[q + Qp.sqNext] === i32[t + TransportQp.freshIndex])
       this.failLocally(q, t)
-    else if (i32[t + TransportQp.txIndex] !== i32[q + Qp.sqHead]) this.#s.schedule(q)
+    else if (i32[t + TransportQp.txIndex] !== i32[q + Qp.sqHead]) this.#state.schedule(q)
   }
 
   /** Packets of a READ response that one request asks for: the range between two multiples of this in which a PSN lies. */
   chunkPackets(mtu: number): number {
-    return Math.max(1, Math.min(Math.floor(this.#s.options.readChunkBytes / mtu), this.window(mtu)))
+    return Math.max(1, Math.min(Math.floor(this.#state.options.readChunkBytes / mtu), this.window(mtu)))
   }
 }

@@ -158,8 +158,8 @@ export class TransportState {
     if (srqSlot < 0) {
       const tail = i32[q + Qp.rqTail]!
       if (tail === Atomics.load(i32, q + Qp.rqHead)) return noReceive
-      const r = i32[q + Qp.rqRing]! + (tail & i32[q + Qp.rqMask]!) * i32[q + Qp.rqStride]!
-      return host.receiveIsShort(r, bytes) ? receiveTooShort : r
+      const receive = i32[q + Qp.rqRing]! + (tail & i32[q + Qp.rqMask]!) * i32[q + Qp.rqStride]!
+      return host.receiveIsShort(receive, bytes) ? receiveTooShort : receive
     }
     const to = this.of(q) + TransportQp.srqCopy
     return host.takeFromSrq(srqSlot, i32, to, bytes)
@@ -180,7 +180,7 @@ export class TransportState {
   /** Completes a receive; false if the CQ overran. */
   completeReceive(
     q: number,
-    r: number,
+    receive: number,
     status: number,
     opcode: WcOpcode,
     flags: number,
@@ -190,7 +190,7 @@ export class TransportState {
     solicited: boolean,
   ): boolean {
     const { i32, f64, host } = this
-    const wrId = f64[(r + Rwqe.wrId) >> 1]!
+    const wrId = f64[(receive + Rwqe.wrId) >> 1]!
     this.consumeReceive(q)
     const cq = host.cqWord(i32[q + Qp.recvCq]!)
     return host.complete(cq, wrId, status, opcode, flags, bytes, immData, q, srcQp, solicited)
@@ -222,10 +222,10 @@ export class TransportState {
   }
 
   /** A receive ends with an error that its owner made, and the QP with it. */
-  failReceive(q: number, r: number, status: number, srcQp: number): void {
+  failReceive(q: number, receive: number, status: number, srcQp: number): void {
     const { host } = this
     host.breakQp(q, QpState.Err)
-    this.completeReceive(q, r, status, WcOpcode.Recv, 0, 0, 0, srcQp, false)
+    this.completeReceive(q, receive, status, WcOpcode.Recv, 0, 0, 0, srcQp, false)
     this.flush(q)
   }
 
@@ -234,11 +234,11 @@ export class TransportState {
     const { i32, host } = this
     const { segment } = host
     if (i32[q + Qp.state] === QpState.Err) {
-      const r = i32[this.of(q) + TransportQp.receive]!
+      const receive = i32[this.of(q) + TransportQp.receive]!
       segment.lock(q + Qp.rqLock)
       // A receive that an unfinished message had taken from the SRQ is nobody else's any more.
-      if (r !== 0 && i32[q + Qp.srq]! >= 0)
-        this.completeReceive(q, r, WcStatus.WrFlushErr, WcOpcode.Recv, 0, 0, 0, 0, false)
+      if (receive !== 0 && i32[q + Qp.srq]! >= 0)
+        this.completeReceive(q, receive, WcStatus.WrFlushErr, WcOpcode.Recv, 0, 0, 0, 0, false)
       i32[this.of(q) + TransportQp.receive] = 0
       host.flushReceives(q)
       segment.unlock(q + Qp.rqLock)

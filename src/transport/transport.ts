@@ -11,10 +11,10 @@
  */
 import { EventType, gsiQpn, type Host, layout, multicastQpn, QpState, QpType } from '../verbs/provider/index.ts'
 import { Bth, BthEcn, BthFlag, headerLength, OpBit, opcodeBits, psnDiff, u16, u24, WireOpcode } from '../wire/index.ts'
-import { putBth } from './bth.ts'
+import { padOf, putBth } from './bth.ts'
 import { Completer } from './completer.ts'
 import { Datagrams } from './datagrams.ts'
-import { listed, TransportDevice, TransportQp } from './layout.ts'
+import { begun, listed, TransportDevice, TransportQp } from './layout.ts'
 import { Origin } from './origin.ts'
 import { Requester } from './requester.ts'
 import { Responder } from './responder.ts'
@@ -43,7 +43,7 @@ const congestionExperienced = 3
 export class Transport {
   /** Filled by the device before `receive`. */
   readonly origin: Origin = new Origin()
-  readonly #s: TransportState
+  readonly #state: TransportState
   readonly #i32: Int32Array
   readonly #u8: Uint8Array
   readonly #requester: Requester
@@ -63,7 +63,7 @@ export class Transport {
     options: Partial<TransportOptions> = {},
   ) {
     const state = new TransportState(host, device, record, options)
-    this.#s = state
+    this.#state = state
     this.#i32 = host.i32
     this.#u8 = host.u8
     this.#record = record
@@ -81,7 +81,7 @@ export class Transport {
   }
 
   get nextDeadlineNs(): number {
-    return this.#s.f64[(this.#record + TransportDevice.nextDeadline) >> 1]!
+    return this.#state.f64[(this.#record + TransportDevice.nextDeadline) >> 1]!
   }
 
   // --- posting -----------------------------------------------------------------------------------------------------
@@ -91,17 +91,17 @@ export class Transport {
     const i32 = this.#i32
     const record = this.#record
     if (Atomics.exchange(i32, q + Qp.rung, 1) === 1) return
-    const { segment } = this.#s.host
+    const { segment } = this.#state.host
     segment.lock(record + TransportDevice.doorbellLock)
     const tail = i32[record + TransportDevice.doorbellTail]!
-    i32[record + TransportDevice.doorbellRing + (tail & (TransportDevice.slots - 1))] = this.#s.host.qpSlot(q)
+    i32[record + TransportDevice.doorbellRing + (tail & (TransportDevice.slots - 1))] = this.#state.host.qpSlot(q)
     Atomics.store(i32, record + TransportDevice.doorbellTail, (tail + 1) | 0)
     segment.unlock(record + TransportDevice.doorbellLock)
   }
 
   /** Like `ring`, for the thread that holds the device's lock. */
   schedule(q: number): void {
-    this.#s.schedule(q)
+    this.#state.schedule(q)
   }
 
   /**
@@ -109,8 +109,8 @@ export class Transport {
    * will look for completions soon. One system call then sends many packets instead of one.
    */
   mayBatch(q: number): boolean {
-    const { i32 } = this.#s
-    const t = this.#s.of(q)
+    const { i32 } = this.#state
+    const t = this.#state.of(q)
     if (
       i32[q + Qp.type] !== QpType.RC ||
       psnDiff(i32[t + TransportQp.newPsn]!, i32[t + TransportQp.una]!) < manyOutstanding
@@ -134,17 +134,19 @@ export class Transport {
     for (;;) {
       const head = i32[record + TransportDevice.doorbellHead]!
       if (head === Atomics.load(i32, record + TransportDevice.doorbellTail)) return
-      const q = this.#s.host.qpWord(i32[record + TransportDevice.doorbellRing + (head & (TransportDevice.slots - 1))]!)
+      const q = this.#state.host.qpWord(
+        i32[record + TransportDevice.doorbellRing + (head & (TransportDevice.slots - 1))]!,
+      )
       i32[record + TransportDevice.doorbellHead] = (head + 1) | 0
       // Cleared before the queue is read: a request posted from now on rings again.
       Atomics.store(i32, q + Qp.rung, 0)
-      if (i32[q + Qp.number] !== 0) this.#s.schedule(q)
+      if (i32[q + Qp.number] !== 0) this.#state.schedule(q)
     }
   }
 
   /** Whether this thread runs it with congestion control from now on; all threads of a device have to agree. */
   set congestionControl(on: boolean) {
-    this.#s.controlCongestion(on)
+    this.#state.controlCongestion(on)
   }
 
   // --- sending -----------------------------------------------------------------------------------------------------
@@ -156,14 +158,14 @@ export class Transport {
   }
 
   transmit(nowNs: number): boolean {
-    const s = this.#s
+    const state = this.#state
     this.#serveDoorbells()
     const until = this.#i32[this.#record + TransportDevice.txTail]!
     for (let turns = 0; turns < turnsPerCall; turns++) {
       if (((this.#i32[this.#record + TransportDevice.txHead]! - until) | 0) >= 0) break
-      const q = s.next(listed.tx, TransportDevice.txHead, TransportDevice.txTail, TransportDevice.txRing)
+      const q = state.next(listed.tx, TransportDevice.txHead, TransportDevice.txTail, TransportDevice.txRing)
       if (q < 0) return false
-      if (this.#serve(q, nowNs)) s.schedule(q)
+      if (this.#serve(q, nowNs)) state.schedule(q)
     }
     return this.pending
   }
@@ -174,28 +176,28 @@ export class Transport {
     const sink = this.#sink
     const type = i32[q + Qp.type]
     if (type === QpType.UD || type === QpType.GSI) return this.#datagrams.transmit(q, sink, turn)
-    const state = i32[q + Qp.state]!
+    const qpState = i32[q + Qp.state]!
     let left = turn
     // A QP in ERR only finishes the responses before its last NAK.
-    if (state >= QpState.Rtr && (state !== QpState.Err || this.#responder.owesNak(q))) {
+    if (qpState >= QpState.Rtr && (qpState !== QpState.Err || this.#responder.owesNak(q))) {
       const answered = this.#responder.respond(q, sink, left)
       if (answered < 0 || answered === left) return true
       left -= answered
     }
     const more = this.#requester.transmit(q, nowNs, sink, left)
-    if (i32[this.#s.of(q) + TransportQp.ackDue] !== 0 && !this.#responder.acknowledge(q, sink)) return true
+    if (i32[this.#state.of(q) + TransportQp.ackDue] !== 0 && !this.#responder.acknowledge(q, sink)) return true
     return more
   }
 
   /** Sends the ACKs that are due; false if there was no room for all. */
   acknowledge(): boolean {
-    const s = this.#s
+    const state = this.#state
     for (;;) {
-      const q = s.next(listed.ack, TransportDevice.ackHead, TransportDevice.ackTail, TransportDevice.ackRing)
+      const q = state.next(listed.ack, TransportDevice.ackHead, TransportDevice.ackTail, TransportDevice.ackRing)
       if (q < 0) return true
-      if (this.#i32[s.of(q) + TransportQp.ackDue] === 0) continue
+      if (this.#i32[state.of(q) + TransportQp.ackDue] === 0) continue
       if (this.#responder.acknowledge(q, this.#sink)) continue
-      s.scheduleAck(q)
+      state.scheduleAck(q)
       return false
     }
   }
@@ -206,37 +208,37 @@ export class Transport {
    * A packet from `origin`: [at, end) from BTH to the end of the pad. True if it completed a receive whose ACK is deferred.
    */
   receive(at: number, end: number, nowNs: number): boolean {
-    const s = this.#s
+    const state = this.#state
     const i32 = this.#i32
     const u8 = this.#u8
-    const { counters, host } = s
+    const { counters, host } = state
     const op = u8[at]!
     const header = headerLength[op]!
     if (end - at < Bth.length || (header !== 0 && end - at < header)) {
-      s.count(counters.drops_malformed)
+      state.count(counters.drops_malformed)
       return false
     }
-    s.count(counters.rcvd_pkts)
+    state.count(counters.rcvd_pkts)
     if (header === 0 || (u8[at + Bth.flags]! & BthFlag.tver) !== 0) {
-      s.count(counters.drops_opcode)
+      state.count(counters.drops_opcode)
       return false
     }
     if ((u16(u8, at + Bth.pkey) & 0x7fff) !== 0x7fff) {
-      s.count(counters.drops_pkey)
-      Atomics.add(i32, host.deviceWord(s.device) + Dev.badPkeys, 1)
+      state.count(counters.drops_pkey)
+      Atomics.add(i32, host.deviceWord(state.device) + Dev.badPkeys, 1)
       return false
     }
     const bits = opcodeBits[op]!
-    const pad = (u8[at + Bth.flags]! & BthFlag.pad) >> BthFlag.padShift
+    const pad = padOf(u8, at)
     const bytes = end - at - header - pad
     if (bytes < 0 || (bytes + pad > 0 && (bits & OpBit.Payload) === 0) || ((bytes + pad) & 3) !== 0) {
-      s.count(counters.drops_malformed)
+      state.count(counters.drops_malformed)
       return false
     }
     const number = u24(u8, at + Bth.destQp)
     const kind = op >> 5
     if (number === multicastQpn && kind === udClass) {
-      if (this.#datagrams.receiveGroup(op, at, end, this.origin) === 0) s.count(counters.drops_no_qp)
+      if (this.#datagrams.receiveGroup(op, at, end, this.origin) === 0) state.count(counters.drops_no_qp)
       return false
     }
     if (number === gsiQpn && kind === udClass) {
@@ -244,20 +246,20 @@ export class Transport {
       return false
     }
     const q = host.findQp(number)
-    if (q < 0 || i32[q + Qp.device] !== s.device || i32[q + Qp.type] === QpType.GSI) {
-      s.count(counters.drops_no_qp)
+    if (q < 0 || i32[q + Qp.device] !== state.device || i32[q + Qp.type] === QpType.GSI) {
+      state.count(counters.drops_no_qp)
       return false
     }
     const type = i32[q + Qp.type]!
     const own = type === QpType.RC ? rcClass : type === QpType.UC ? ucClass : udClass
     const fits = kind === own || (op === WireOpcode.Cnp && own !== udClass)
     if (!fits) {
-      s.count(counters.drops_opcode)
+      state.count(counters.drops_opcode)
       return false
     }
-    const state = i32[q + Qp.state]!
-    if (state < QpState.Rtr || state === QpState.Err) {
-      s.count(counters.drops_qp_state)
+    const qpState = i32[q + Qp.state]!
+    if (qpState < QpState.Rtr || qpState === QpState.Err) {
+      state.count(counters.drops_qp_state)
       return false
     }
     if (type === QpType.UD) {
@@ -272,13 +274,13 @@ export class Transport {
       i32[gid + 2] !== source[2] ||
       i32[gid + 3] !== source[3]
     ) {
-      s.count(counters.drops_source)
+      state.count(counters.drops_source)
       return false
     }
     if ((this.origin.trafficClass & 3) === congestionExperienced) this.#marked(q, nowNs)
     if (op === WireOpcode.Cnp) {
-      s.count(counters.cnps_rcvd)
-      if (state >= QpState.Rts) s.congestion?.slowDown(s.of(q), nowNs)
+      state.count(counters.cnps_rcvd)
+      if (qpState >= QpState.Rts) state.congestion?.slowDown(state.of(q), nowNs)
       return false
     }
     const psn = u24(u8, at + Bth.psn)
@@ -286,17 +288,17 @@ export class Transport {
       this.#completer.receive(q, op, at, end, psn, nowNs)
       return false
     }
-    this.#established(q, state)
+    this.#established(q, qpState)
     this.#responder.receive(q, op, at, end, psn, this.#sink)
     return this.#responder.completed
   }
 
   /** A switch says that it is congested: the peer is told, but not with every packet. */
   #marked(q: number, nowNs: number): void {
-    const s = this.#s
-    const { counters, congestion } = s
-    s.count(counters.ecn_marked)
-    if (congestion === null || !congestion.cnpDue(s.of(q), nowNs)) return
+    const state = this.#state
+    const { counters, congestion } = state
+    state.count(counters.ecn_marked)
+    if (congestion === null || !congestion.cnpDue(state.of(q), nowNs)) return
     const length = headerLength[WireOpcode.Cnp]!
     const at = this.#sink.open(q + Qp.av, length)
     if (at < 0) return
@@ -305,14 +307,14 @@ export class Transport {
     u8[at + Bth.ecn] = BthEcn.becn
     u8.fill(0, at + Bth.length, at + length)
     this.#sink.close(length)
-    s.count(counters.cnps_sent)
+    state.count(counters.cnps_sent)
   }
 
   /** The first request that reaches a QP in RTR says so. */
-  #established(q: number, state: number): void {
-    const t = this.#s.of(q)
-    if (state !== QpState.Rtr || (this.#i32[t + TransportQp.ready]! & 1) !== 0) return
-    const { host } = this.#s
+  #established(q: number, qpState: number): void {
+    const t = this.#state.of(q)
+    if (qpState !== QpState.Rtr || (this.#i32[t + TransportQp.ready]! & begun.responder) !== 0) return
+    const { host } = this.#state
     host.qpEvent(q, EventType.CommEst)
   }
 
@@ -320,16 +322,16 @@ export class Transport {
 
   /** The adapter stood still for so long: no timer ran. */
   postpone(ns: number): void {
-    const s = this.#s
-    const { i32, f64, host } = s
+    const state = this.#state
+    const { i32, f64, host } = state
     const record = this.#record
     // With congestion control the timer may be what a packet waits for before it is sent: that keeps its time.
-    if (s.congestion !== null) return
+    if (state.congestion !== null) return
     for (let i = 0; i < i32[record + TransportDevice.timers]!; i++) {
       const q = host.qpWord(i32[record + TransportDevice.timerList + i]!)
-      if (i32[q + Qp.number] === 0 || i32[q + Qp.device] !== s.device) continue
-      const deadline = (s.of(q) + TransportQp.deadline) >> 1
-      const ackDeadline = (s.of(q) + TransportQp.ackDeadline) >> 1
+      if (i32[q + Qp.number] === 0 || i32[q + Qp.device] !== state.device) continue
+      const deadline = (state.of(q) + TransportQp.deadline) >> 1
+      const ackDeadline = (state.of(q) + TransportQp.ackDeadline) >> 1
       // 0: of a QP that was reset.
       if (f64[deadline] !== 0) f64[deadline] = f64[deadline]! + ns
       f64[ackDeadline] = f64[ackDeadline]! + ns
@@ -340,8 +342,8 @@ export class Transport {
 
   /** Serves timers that have expired. */
   advance(nowNs: number): void {
-    const s = this.#s
-    const { i32, f64, u8, host } = s
+    const state = this.#state
+    const { i32, f64, u8, host } = state
     const record = this.#record
     const next = (record + TransportDevice.nextDeadline) >> 1
     if (nowNs < f64[next]!) return
@@ -350,8 +352,8 @@ export class Transport {
     for (let i = 0; i < i32[record + TransportDevice.timers]!; ) {
       const slot = i32[record + TransportDevice.timerList + i]!
       const q = host.qpWord(slot)
-      const gone = i32[q + Qp.number] === 0 || i32[q + Qp.device] !== s.device
-      const deadline = gone ? Number.POSITIVE_INFINITY : f64[(s.of(q) + TransportQp.deadline) >> 1]!
+      const gone = i32[q + Qp.number] === 0 || i32[q + Qp.device] !== state.device
+      const deadline = gone ? Number.POSITIVE_INFINITY : f64[(state.of(q) + TransportQp.deadline) >> 1]!
       // A QP that was reset has zeros there: it is not waiting for anything.
       if (deadline === Number.POSITIVE_INFINITY || deadline === 0) {
         const last = i32[record + TransportDevice.timers]! - 1
