@@ -11,6 +11,7 @@
  */
 import { EventType, gsiQpn, type Host, layout, multicastQpn, QpState, QpType } from '../verbs/provider/index.ts'
 import { Bth, BthEcn, BthFlag, headerLength, OpBit, opcodeBits, psnDiff, u16, u24, WireOpcode } from '../wire/index.ts'
+import { Acknowledgements } from './acknowledgements.ts'
 import { padOf, putBth } from './bth.ts'
 import { Completer } from './completer.ts'
 import { Datagrams } from './datagrams.ts'
@@ -18,6 +19,7 @@ import { begun, listed, TransportDevice, TransportQp } from './layout.ts'
 import { Origin } from './origin.ts'
 import { Requester } from './requester.ts'
 import { Responder } from './responder.ts'
+import { Responses } from './responses.ts'
 import { SendQueue } from './send-queue.ts'
 import type { PacketSink } from './sink.ts'
 import { type TransportOptions, TransportState } from './state.ts'
@@ -49,6 +51,8 @@ export class Transport {
   readonly #requester: Requester
   readonly #completer: Completer
   readonly #responder: Responder
+  readonly #responses: Responses
+  readonly #acks: Acknowledgements
   readonly #datagrams: Datagrams
   readonly #sink: PacketSink
   readonly #record: number
@@ -71,7 +75,9 @@ export class Transport {
     const queue = new SendQueue(state)
     this.#requester = new Requester(state, queue)
     this.#completer = new Completer(state, queue)
-    this.#responder = new Responder(state)
+    this.#acks = new Acknowledgements(state)
+    this.#responses = new Responses(state, this.#acks)
+    this.#responder = new Responder(state, this.#acks, this.#responses)
     this.#datagrams = new Datagrams(state, mtu, host.segment.allocate(64))
   }
 
@@ -179,13 +185,13 @@ export class Transport {
     const qpState = i32[q + Qp.state]!
     let left = turn
     // A QP in ERR only finishes the responses before its last NAK.
-    if (qpState >= QpState.Rtr && (qpState !== QpState.Err || this.#responder.owesNak(q))) {
-      const answered = this.#responder.respond(q, sink, left)
-      if (answered < 0 || answered === left) return true
-      left -= answered
+    if (qpState >= QpState.Rtr && (qpState !== QpState.Err || this.#acks.owesNak(q))) {
+      const sent = this.#responses.send(q, sink, left)
+      if (sent < 0 || sent === left) return true
+      left -= sent
     }
     const more = this.#requester.transmit(q, nowNs, sink, left)
-    if (i32[this.#state.of(q) + TransportQp.ackDue] !== 0 && !this.#responder.acknowledge(q, sink)) return true
+    if (i32[this.#state.of(q) + TransportQp.ackDue] !== 0 && !this.#acks.send(q, sink)) return true
     return more
   }
 
@@ -196,7 +202,7 @@ export class Transport {
       const q = state.next(listed.ack, TransportDevice.ackHead, TransportDevice.ackTail, TransportDevice.ackRing)
       if (q < 0) return true
       if (this.#i32[state.of(q) + TransportQp.ackDue] === 0) continue
-      if (this.#responder.acknowledge(q, this.#sink)) continue
+      if (this.#acks.send(q, this.#sink)) continue
       state.scheduleAck(q)
       return false
     }

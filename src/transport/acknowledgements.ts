@@ -1,0 +1,117 @@
+/**
+ * The ACKs and NAKs of the responder of RC. Both wait for the responses to earlier requests: in the order of PSNs they come
+ * after them. An ACK that is due may wait longer, for a packet to be sent with (`Transport.acknowledge`).
+ *
+ * InfiniBand Architecture volume 1, 9.7.5.
+ */
+import { EventType, layout, QpType } from '../verbs/provider/index.ts'
+import { Aeth, Bth, psnAdd, put24, Syndrome, WireOpcode } from '../wire/index.ts'
+import { putBth } from './bth.ts'
+import { ackSyndrome } from './credits.ts'
+import { TransportQp } from './layout.ts'
+import type { PacketSink } from './sink.ts'
+import type { TransportState } from './state.ts'
+
+const { Qp } = layout
+
+export class Acknowledgements {
+  readonly #state: TransportState
+  readonly #i32: Int32Array
+
+  constructor(state: TransportState) {
+    this.#state = state
+    this.#i32 = state.i32
+  }
+
+  /** One more request of the peer is executed, and counts in the MSN of what is sent from now on. */
+  executed(t: number): void {
+    const i32 = this.#i32
+    i32[t + TransportQp.msn] = psnAdd(i32[t + TransportQp.msn]!, 1)
+    this.#state.count(this.#state.counters.rdma_recvs)
+  }
+
+  // --- ACKs --------------------------------------------------------------------------------------------------------
+
+  /** The newest SEND or WRITE is to be acknowledged. */
+  due(q: number, t: number): void {
+    this.#i32[t + TransportQp.ackDue] = 1
+    this.#state.scheduleAck(q)
+  }
+
+  /**
+   * Sends the ACK that is due, unless responses with lower PSNs are still to be sent; false if there was no room. Its PSN
+   * is that of the newest SEND or WRITE. READs and atomics after it are left out, since only their responses acknowledge
+   * them: a requester that lost the response, and repeats what was before, could take an ACK with their PSN for their
+   * completion. Linux does, and has then read nothing.
+   */
+  send(q: number, sink: PacketSink): boolean {
+    const i32 = this.#i32
+    const t = this.#state.of(q)
+    if (i32[t + TransportQp.ackDue] === 0 || i32[t + TransportQp.resNext] !== i32[t + TransportQp.resTail]) return true
+    if (!this.#sendAeth(q, t, ackSyndrome(i32, q, t), i32[t + TransportQp.plainPsn]!, sink)) return false
+    i32[t + TransportQp.ackDue] = 0
+    return true
+  }
+
+  // --- NAKs --------------------------------------------------------------------------------------------------------
+
+  /** The request breaks a rule, which ends a QP of RC; the syndrome of the NAK. */
+  invalid(q: number): number {
+    if (this.#i32[q + Qp.type] === QpType.RC) this.#state.failResponder(q, EventType.QpReqErr)
+    return Syndrome.InvalidRequest
+  }
+
+  /** The request may not do this with that memory, which ends a QP of RC; the syndrome of the NAK. */
+  forbidden(q: number): number {
+    this.#state.count(this.#state.counters.resp_remote_access_errors)
+    if (this.#i32[q + Qp.type] === QpType.RC) this.#state.failResponder(q, EventType.QpAccessErr)
+    return Syndrome.RemoteAccess
+  }
+
+  /**
+   * Rejects the packet `psn`. Responses to earlier requests come first, at the pace of `Responses.send`: the NAK says that all
+   * before it was executed, and a requester that lacks a response would ask for it again.
+   */
+  reject(q: number, t: number, syndrome: number, psn: number, sink: PacketSink): void {
+    this.oweNak(t, syndrome, psn)
+    if (this.#i32[t + TransportQp.resNext] === this.#i32[t + TransportQp.resTail] && this.sendNakDue(q, t, sink)) return
+    this.#state.schedule(q)
+  }
+
+  /** Leaves a NAK to be sent after the responses to earlier requests. */
+  oweNak(t: number, syndrome: number, psn: number): void {
+    const i32 = this.#i32
+    i32[t + TransportQp.nakSent] = 1
+    i32[t + TransportQp.nakDue] = syndrome
+    i32[t + TransportQp.nakPsn] = psn
+  }
+
+  /** Whether a QP in ERR has yet to send a NAK, and the responses before it. */
+  owesNak(q: number): boolean {
+    return this.#i32[this.#state.of(q) + TransportQp.nakDue]! > Syndrome.PsnSequence
+  }
+
+  /** Sends the NAK that is due; false if there was no room. */
+  sendNakDue(q: number, t: number, sink: PacketSink): boolean {
+    const i32 = this.#i32
+    const state = this.#state
+    const syndrome = i32[t + TransportQp.nakDue]!
+    if (!this.#sendAeth(q, t, syndrome, i32[t + TransportQp.nakPsn]!, sink)) return false
+    i32[t + TransportQp.nakDue] = 0
+    i32[t + TransportQp.ackDue] = 0
+    state.count(syndrome < Syndrome.PsnSequence ? state.counters.send_rnr_err : state.counters.naks_sent)
+    return true
+  }
+
+  #sendAeth(q: number, t: number, syndrome: number, psn: number, sink: PacketSink): boolean {
+    const length = Bth.length + Aeth.length
+    const at = sink.open(q + Qp.av, length)
+    if (at < 0) return false
+    const { u8 } = this.#state
+    putBth(u8, at, WireOpcode.RcAck, 0, this.#i32[q + Qp.destQpNum]!, false, psn)
+    u8[at + Bth.length + Aeth.syndrome] = syndrome
+    put24(u8, at + Bth.length + Aeth.msn, this.#i32[t + TransportQp.msn]!)
+    sink.close(length)
+    return true
+  }
+}
