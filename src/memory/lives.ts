@@ -17,6 +17,7 @@ import { Attachment, attachmentWord, Header, isUse } from './segment-layout.ts'
 /** A process is seen to have closed its pipe a little before its threads are seen to be gone. */
 const retriesMs: readonly number[] = [0, 1, 2, 4, 8, 16, 32, 64, 128]
 
+/** A worker that makes one is started with `trackUnmanagedFds: false`: sockets own the descriptors that this opens. */
 export class Lives {
   readonly #segment: Segment
   readonly #ended: () => void

@@ -1,7 +1,18 @@
 /** Randomness for what a stranger must not guess: communication and transaction IDs, start PSNs, ephemeral ports. */
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
+
+/** A call of the random source costs more than the bytes, and each connection takes several numbers. */
+const pool = Buffer.alloc(1536)
+const bytesEach = 6
+let used = pool.length
 
 /** From 0 to below 1, from the system's random source. */
 export function randomNumber(): number {
-  return randomBytes(6).readUIntBE(0, 6) / 2 ** 48
+  if (used === pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  const number = pool.readUIntBE(used, bytesEach) / 2 ** 48
+  used += bytesEach
+  return number
 }

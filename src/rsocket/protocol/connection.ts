@@ -36,6 +36,13 @@ const receiveBatch = 16
 /** Receives beyond the credits: for control messages, for updates, and for those not yet posted again. */
 export const extraReceives: number = receiveBatch + targetEntries + 2 * controlReserve
 
+// All connections of a thread use the same scratch objects, since they take completions one after the other. Of each of many
+// idle connections they would be most of what it takes.
+const scratch: WorkCompletion[] = workCompletions(completionBatch)
+/** A batch of receives without memory, linked: what comes is in the immediate data. */
+const receives: readonly RecvWorkRequest[] = Array.from({ length: receiveBatch }, () => new RecvWorkRequest(0, []))
+for (let i = 1; i < receiveBatch; i++) receives[i - 1]!.next = receives[i]!
+
 export class StreamConnection implements StreamLink {
   readonly qp: StreamQueuePair
   readonly memory: StreamMemory
@@ -44,8 +51,6 @@ export class StreamConnection implements StreamLink {
   private readonly out: SendSide
   private readonly in: ReceiveSide
   private readonly cq: CompletionQueue
-  private readonly wc: WorkCompletion[] = workCompletions(completionBatch)
-  private readonly receives: RecvWorkRequest[]
   private readonly rqSize: number
   private readonly control: SendWorkRequest
   private readonly empty: SendWorkRequest
@@ -83,8 +88,6 @@ export class StreamConnection implements StreamLink {
     this.lowWater = Math.min(2048, memory.sendBytes >> 1)
     this.control = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [])
     this.empty = new SendWorkRequest(0, Opcode.Write, SendFlag.Signaled, [])
-    this.receives = Array.from({ length: receiveBatch }, () => new RecvWorkRequest(0, []))
-    for (let i = 1; i < receiveBatch; i++) this.receives[i - 1]!.next = this.receives[i]!
   }
 
   /** What this end tells the peer. */
@@ -107,7 +110,7 @@ export class StreamConnection implements StreamLink {
   /** Posts the first receives; the QP is in INIT, RTR or RTS, and the peer does not send yet. */
   postReceives(): void {
     for (let left = this.rqSize + extraReceives; left > 0; left -= Math.min(left, receiveBatch))
-      this.qp.postRecv(this.receives[receiveBatch - Math.min(left, receiveBatch)]!)
+      this.qp.postRecv(receives[receiveBatch - Math.min(left, receiveBatch)]!)
   }
 
   /** The connection is established: what this end told the peer, and what the peer told. */
@@ -233,17 +236,16 @@ export class StreamConnection implements StreamLink {
   private repost(): void {
     if (this.qp.state === QpState.Err) return
     while (this.owed >= receiveBatch) {
-      this.qp.postRecv(this.receives[0]!)
+      this.qp.postRecv(receives[0]!)
       this.owed -= receiveBatch
     }
   }
 
   private takeAll(): number {
-    const { wc } = this
     let total = 0
     for (;;) {
-      const n = this.cq.poll(wc)
-      for (let i = 0; i < n; i++) this.take(wc[i]!)
+      const n = this.cq.poll(scratch)
+      for (let i = 0; i < n; i++) this.take(scratch[i]!)
       total += n
       if (n < completionBatch) break
     }

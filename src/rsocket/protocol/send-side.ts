@@ -32,12 +32,14 @@ export const completionBatch = 32
 /** Data messages between two signaled ones, at most. */
 const maxUnsignaled = 32
 
+/** Of all connections of this thread: they take completions one after the other. */
+const scratch: WorkCompletion[] = workCompletions(completionBatch)
+
 export class SendSide {
   readonly memory: StreamMemory
   private readonly qp: StreamQueuePair
   private readonly counters: Counters
   private readonly cq: CompletionQueue
-  private readonly wc: WorkCompletion[] = workCompletions(completionBatch)
   private readonly u8: Uint8Array
   private readonly i32: Int32Array
   /** Messages can be exchanged. */
@@ -358,16 +360,15 @@ export class SendSide {
 
   /** Drives the device and takes completions. Afterwards `failedStatus` says whether one failed. */
   reap(): void {
-    const { wc } = this
     for (;;) {
-      const n = this.cq.poll(wc)
+      const n = this.cq.poll(scratch)
       for (let i = 0; i < n; i++) {
-        const { status, wrId } = wc[i]!
+        const { status, wrId } = scratch[i]!
         if (status !== WcStatus.Success && this.failedStatus === WcStatus.Success) this.failedStatus = status
         // A failed request is done, too: the device uses nothing of this end for it any more.
         this.done = wrId | 0
       }
-      if (n < wc.length) break
+      if (n < completionBatch) break
     }
     const i = this.done & this.mask
     this.bytesDone = this.bytesAt[i]!

@@ -5,6 +5,7 @@
 import { type CmEvent, createEventChannel, type EventChannel } from '../../cm/index.ts'
 import { inRootContext } from '../../memory/index.ts'
 import type { Context } from '../../verbs/index.ts'
+import { IoContext, keepMs } from './io-context.ts'
 import type { Route } from './sharing.ts'
 
 /** What an id's `context` is. */
@@ -12,8 +13,6 @@ export interface CmOwner {
   cmEvent(event: CmEvent): void
 }
 
-/** How long an unused channel is kept: programs often open the next socket soon, and last messages must still be served. */
-const keepMs = 250
 /** How often the channel is served for users that do not keep the process alive. */
 const unheldMs = 10
 /**
@@ -75,6 +74,7 @@ export class CmService {
     this.#stop?.()
     clearInterval(this.#timer)
     clearInterval(this.#idle)
+    IoContext.closeUnused()
     this.channel.close()
   }
 

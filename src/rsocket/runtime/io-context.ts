@@ -25,6 +25,12 @@ const unheldMs = 10
  */
 export const watchMs = 1000
 
+/**
+ * How long what is unused is kept: programs often open the next socket soon, and what all sockets share takes as long to make as
+ * what each of them has for itself. The CM, kept as long, must also serve last messages.
+ */
+export const keepMs = 250
+
 /** The owner of a completion queue: its member gets a turn when the queue has an event. */
 export interface CqOwner {
   readonly member: Member
@@ -64,6 +70,7 @@ export class IoContext implements EventSource {
   readonly #pieces: Piece[] = []
   readonly #streams = new Set<Watched>()
   readonly #watchdog: NodeJS.Timeout
+  #closing: NodeJS.Timeout | undefined
   #lookedAt = performance.now()
 
   constructor(context: Context) {
@@ -82,13 +89,26 @@ export class IoContext implements EventSource {
       contexts.set(context, io)
     }
     io.#uses++
+    clearTimeout(io.#closing)
     return io
   }
 
   release(): void {
     if (--this.#uses > 0) return
-    contexts.delete(this.context)
     leave(this)
+    // Memory of the program lives no longer than its sockets.
+    if (this.hasPieces) this.#close()
+    else this.#closing = inRootContext(() => setTimeout(() => this.#close(), keepMs).unref())
+  }
+
+  /** Closes what is kept though it is unused, since its context may be about to close. */
+  static closeUnused(): void {
+    for (const io of contexts.values()) if (io.#uses === 0) io.#close()
+  }
+
+  #close(): void {
+    contexts.delete(this.context)
+    clearTimeout(this.#closing)
     clearInterval(this.#watchdog)
     for (const { bytes, region } of this.#pieces) {
       region.close()
