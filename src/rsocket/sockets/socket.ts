@@ -229,14 +229,8 @@ export class StreamSocket extends Sharing implements RSocket {
     if (this.state === 'closed') return
     this.state = 'closed'
     clearTimeout(this.deadline)
-    if (this.connection !== null) {
-      this.connection.end(0, 'closed')
-      try {
-        this.id?.disconnect()
-      } catch {
-        // There is no connection any more.
-      }
-    }
+    // Closing the id disconnects.
+    this.connection?.end(0, 'closed')
     this.release()
   }
 

@@ -139,6 +139,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     const recvBytes = Math.ceil((recvSlots * recvStride * 4) / 64) * 64
     const { qpWords } = context.device
     const { i32 } = host
+    let others = false
     const q = createRecord(host, 'qp', verb, sendBytes + recvBytes + qpWords * 4, (q, ring) => {
       // Looked at again: another thread may just now have destroyed one of them.
       for (const used of [pd, init.sendCq, init.recvCq, init.srq]) used?.assertOpen(verb)
@@ -166,6 +167,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
       i32[q + Qp.maxInlineData] = cap.maxInlineData
       i32[q + Qp.owner] = host.segment.me
       i32[q + Qp.engine] = context.engine === 'thread' ? 1 : 0
+      others = i32[host.cqWord(init.sendCq.slot) + Cq.refs]! > 0 || i32[host.cqWord(init.recvCq.slot) + Cq.refs]! > 0
       Atomics.add(i32, host.cqWord(init.sendCq.slot) + Cq.refs, 1)
       Atomics.add(i32, host.cqWord(init.recvCq.slot) + Cq.refs, 1)
       if (init.srq) Atomics.add(i32, host.srqWord(init.srq.slot) + Srq.refs, 1)
@@ -173,9 +175,9 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
       assignQpNumber(host, host.qpSlot(q))
       if (init.type === QpType.GSI) nameAgent(host, q)
     })
-    // A QP that was the only producer of one of these CQs is so no longer.
     host.segment.bumpEpoch()
-    host.segment.quiesce()
+    // A QP that was the only producer of one of these CQs is so no longer.
+    if (others) host.segment.quiesce()
     const qp = new QueuePairObject<T>(pd, q, init.type, true, init)
     context.adopt('qp', qp)
     return qp

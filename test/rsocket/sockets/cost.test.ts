@@ -1,0 +1,82 @@
+/** What a connection costs: counted in objects and calls of the verbs, not in time. */
+import { queryObjects } from 'node:v8'
+import { expect, test, vi } from 'vitest'
+import { AF_INET, type Context, openDevice, rsocket, SOCK_NONBLOCK, SOCK_STREAM } from '../../../src/index.ts'
+import { IoContext, keepMs } from '../../../src/rsocket/runtime/io-context.ts'
+import type { StreamSocket } from '../../../src/rsocket/sockets/socket.ts'
+import { QueuePairObject } from '../../../src/verbs/api/queue-pair.ts'
+import { QpState, RecvWorkRequest, WorkCompletion } from '../../../src/verbs/provider/index.ts'
+
+const device = 'shm0'
+
+function stream(): StreamSocket {
+  return rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0, { device }) as StreamSocket
+}
+
+async function withListener(use: (connect: () => Promise<StreamSocket[]>) => Promise<void>): Promise<void> {
+  const listener = stream()
+  expect(listener.bind({ address: '127.0.0.1', port: 0 })).toBe(0)
+  expect(listener.listen()).toBe(0)
+  const { port } = listener.getsockname() as { port: number }
+  await use(async () => {
+    const client = stream()
+    const accepting = listener.acceptAsync()
+    await client.connectAsync({ address: '127.0.0.1', port })
+    return [client, await accepting]
+  })
+  expect(listener.close()).toBe(0)
+}
+
+test('connections share the objects that only one of them uses at a time', async () => {
+  await withListener(async (connect) => {
+    const open = await connect()
+    const count = (): number[] =>
+      [WorkCompletion, RecvWorkRequest].map((kind) => queryObjects(kind, { format: 'count' }))
+    const [completions, receives] = count() as [number, number]
+    for (let i = 0; i < 4; i++) open.push(...(await connect()))
+    // Each completion queue has one of its own.
+    expect(count()).toEqual([completions + 2 * 8, receives])
+    for (const socket of open) socket.close()
+  })
+})
+
+test('what all connections share is made once for many that come and go, and closed when none has come for a while', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const context = openDevice(device)
+  const methods = Object.getPrototypeOf(context) as Context
+  const domains = vi.spyOn(methods, 'allocPd')
+  const channels = vi.spyOn(methods, 'createCompChannel')
+  try {
+    await withListener(async (connect) => {
+      const [first, other] = await connect()
+      const { io } = first!
+      first!.close()
+      other!.close()
+      const made = [domains.mock.calls.length, channels.mock.calls.length]
+      for (let i = 0; i < 3; i++) for (const socket of await connect()) socket.close()
+      expect([domains.mock.calls.length, channels.mock.calls.length]).toEqual(made)
+      expect(io!.channel.closed).toBe(false)
+      vi.advanceTimersByTime(keepMs)
+      expect(io!.channel.closed).toBe(true)
+      const again = IoContext.acquire(io!.context)
+      expect(again).not.toBe(io)
+      again.release()
+    })
+  } finally {
+    vi.useRealTimers()
+    vi.restoreAllMocks()
+  }
+  IoContext.closeUnused()
+  context.close()
+})
+
+test('closing takes the queue pair away as it is: nothing is flushed that nobody will poll', async () => {
+  const moved = vi.spyOn(QueuePairObject.prototype, 'modify')
+  await withListener(async (connect) => {
+    const open = await connect()
+    moved.mockClear()
+    for (const socket of open) socket.close()
+    expect(moved.mock.calls.filter(([attr]) => (attr as { state?: number }).state === QpState.Err)).toEqual([])
+  })
+  vi.restoreAllMocks()
+})
