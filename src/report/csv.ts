@@ -54,33 +54,25 @@ export function writeTimestamps(path: string, columns: TimestampColumns): void {
     const what = `${name} of row ${row} is ${value}`
     throw new ReportError('ERR_REPORT_OPTION', `${path}: ${what}; a timestamp is a whole number from 0 to 999999999`)
   }
-  const fd = openSync(path, 'w')
-  try {
-    let chunk = `${CSV_HEADER}\n`
-    for (let i = 0; i < rows; i++) {
-      const n = number ? number[i]! : i
-      if (!Number.isSafeInteger(n) || n < 0) {
-        throw new ReportError('ERR_REPORT_OPTION', `${path}: number of row ${i} is ${n}; use whole numbers from 0`)
-      }
-      chunk += `${n},${field(tSubm[i]!, i, 't_subm')},${field(tRecv[i]!, i, 't_recv')},${field(tComp[i]!, i, 't_comp')}\n`
-      if (i % LINES_PER_WRITE === LINES_PER_WRITE - 1) {
-        writeAll(fd, chunk)
-        chunk = ''
-      }
-    }
-    writeAll(fd, chunk)
-  } finally {
-    closeSync(fd)
-  }
+  writeLines(path, CSV_HEADER, rows, (i) => {
+    const n = number ? number[i]! : i
+    if (!Number.isSafeInteger(n) || n < 0)
+      throw new ReportError('ERR_REPORT_OPTION', `${path}: number of row ${i} is ${n}; use whole numbers from 0`)
+    return `${n},${field(tSubm[i]!, i, 't_subm')},${field(tRecv[i]!, i, 't_recv')},${field(tComp[i]!, i, 't_comp')}`
+  })
 }
 
 /** Writes round trips in nanoseconds, in the order in which they happened: `number,round_trip`. */
 export function writeRoundTrips(path: string, roundTripsNs: ArrayLike<number>): void {
+  writeLines(path, 'number,round_trip', roundTripsNs.length, (i) => `${i},${Math.round(roundTripsNs[i]!)}`)
+}
+
+function writeLines(path: string, header: string, rows: number, line: (row: number) => string): void {
   const fd = openSync(path, 'w')
   try {
-    let chunk = 'number,round_trip\n'
-    for (let i = 0; i < roundTripsNs.length; i++) {
-      chunk += `${i},${Math.round(roundTripsNs[i]!)}\n`
+    let chunk = `${header}\n`
+    for (let i = 0; i < rows; i++) {
+      chunk += `${line(i)}\n`
       if (i % LINES_PER_WRITE === LINES_PER_WRITE - 1) {
         writeAll(fd, chunk)
         chunk = ''

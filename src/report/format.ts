@@ -39,7 +39,7 @@ export function formatRate(perSecond: number): string {
 }
 
 /** As formatRate, for ticks of an axis: "6 M", "2.5 M". */
-export function formatRateTick(perSecond: number): string {
+function formatRateTick(perSecond: number): string {
   return formatRate(perSecond).replace(/\.(\d*?)0+(?= |$)/, (_, rest: string) => (rest ? `.${rest}` : ''))
 }
 

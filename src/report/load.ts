@@ -39,7 +39,7 @@ export function loadResults(dir: string): LoadedRun {
 }
 
 /** The file of an end's tree of calls. */
-export function flamePath(dir: string, id: string, end: string): string {
+function flamePath(dir: string, id: string, end: string): string {
   return join(dir, `${id}-${end}.flame.json`)
 }
 

@@ -1,10 +1,13 @@
 /** What makes a chart readable: ticks with units, text that has room, words for a machine that was not quiet. */
 import { afterAll, describe, expect, it } from 'vitest'
+import { chartOf } from '../../src/report/charts/index.ts'
+import type { HistogramSpec } from '../../src/report/charts/spec.ts'
 import { fitted, textWidth, wrapped } from '../../src/report/charts/text.ts'
 import { decadeTicks } from '../../src/report/charts/ticks.ts'
 import { formatNsTick } from '../../src/report/format.ts'
 import { type Machine, renderReport } from '../../src/report/index.ts'
 import { pairText } from '../../src/report/page/headline.ts'
+import { distributionOf, histogram } from '../../src/stats/index.ts'
 import { largeRun, smallRun, temporaryDirectory, writeLatencyRun } from './synthetic.ts'
 
 const directory = temporaryDirectory()
@@ -30,6 +33,24 @@ describe('ticks', () => {
       '100 ms',
       '2 s',
     ])
+  })
+
+  it('of shares end at 100 %, however much room the boxes need', () => {
+    const values = new Float64Array(100).fill(200)
+    const series = ['t_lat', 't_comp'].map((label) => ({
+      label,
+      settings: {},
+      median: 200,
+      histogram: histogram(values, [0, 10_000], 50),
+      distribution: distributionOf(values),
+    }))
+    const panel = { title: 'RC', series }
+    const common = { name: 'h', title: '', subtitle: '', width: 1000, height: 300 }
+    const spec: HistogramSpec = { ...common, kind: 'histogram', range: [0, 10_000], bins: 50, panels: [panel, panel] }
+    const { option } = chartOf(spec, { width: 300, hidden: new Set(), chosen: () => true })
+    const [axis] = option.yAxis as unknown as { max: number; axisLabel: { formatter(value: number): string } }[]
+    expect(axis!.max).toBeGreaterThan(150)
+    expect([50, 100, 200].map(axis!.axisLabel.formatter)).toEqual(['50 %', '100 %', ''])
   })
 
   it('of slow medians are short', async () => {

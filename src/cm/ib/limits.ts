@@ -26,7 +26,7 @@ export interface CmLimits {
   rtuNs: number
 }
 
-export const defaultLimits: Readonly<CmLimits> = {
+const defaultLimits: Readonly<CmLimits> = {
   connections: 65_536,
   halfOpen: 16_384,
   answers: 4096,

@@ -6,9 +6,6 @@ import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worke
 import { say } from './log.ts'
 import { readSettings, type Settings, SettingsError } from './settings.ts'
 
-export { parseRules, type Role, type Rule, RuleError, type Transport } from './rules.ts'
-export { readSettings, type Settings, SettingsError } from './settings.ts'
-
 const programKey = 'verbena:program'
 
 /** The file that Node was asked to run; threads belong to the program, whatever file they run. */

@@ -15,7 +15,7 @@ export const PAPER = '#ffffff'
 export const BOX_LINE = '#c9ced6'
 
 /** Dark instead of light. What is not named stays. */
-export const DARK: Readonly<Record<string, string>> = {
+const DARK: Readonly<Record<string, string>> = {
   [INK]: '#e6e9ed',
   [FAINT]: '#9aa4af',
   [GRID]: '#343b43',

@@ -116,7 +116,8 @@ export function histogramChart(spec: HistogramSpec, view?: View): Chart {
           axisLabel: {
             ...axisLabel,
             showMaxLabel: form !== 'histogram',
-            formatter: (value: number) => `${Number(value.toPrecision(3))} %`,
+            // The room for the boxes may reach above 100 %.
+            formatter: (value: number) => (value > 100 ? '' : `${Number(value.toPrecision(3))} %`),
           },
           splitLine: { lineStyle: { color: GRID } },
         }) as YAXisComponentOption,

@@ -6,10 +6,9 @@ import { histogramChart } from './histogram.ts'
 import { lineChart } from './lines.ts'
 import type { ChartSpec, View } from './spec.ts'
 
-export type { Chart } from './chart.ts'
 export { logarithmicAxes, scales } from './lines.ts'
 export { extentOf, limitsOf } from './panels.ts'
-export type { ChartSpec, HistogramForm, LineSpec, Settings, View } from './spec.ts'
+export type { ChartSpec, HistogramForm, Settings, View } from './spec.ts'
 
 /** Without a view: the still picture. */
 export function chartOf(spec: ChartSpec, view?: View): Chart {

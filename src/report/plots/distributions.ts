@@ -12,7 +12,7 @@ import type { PlotSettings } from '../results.ts'
 import { groupBy, keyOf, type LatencyEntry, namesOf, RUN, settingNames, settingsOf, sharedLabel } from '../settings.ts'
 
 /** Panels that are shown at once; the others are below, folded. */
-export const MAX_PANELS = 8
+const MAX_PANELS = 8
 const PANELS_PER_PICTURE = 6
 
 /** Settings by which a choice is made, the most telling first. The smallest size stands for all. */

@@ -74,7 +74,7 @@ export function medianCharts(entries: readonly LatencyEntry[], over: string, plo
   })
 }
 
-export function overAxis(over: string): Pick<LineSpec, 'over' | 'xName' | 'x'> {
+function overAxis(over: string): Pick<LineSpec, 'over' | 'xName' | 'x'> {
   return over === 'size' ? { over, xName: 'message size', x: 'bytes' } : { over, xName: over, x: 'plain' }
 }
 

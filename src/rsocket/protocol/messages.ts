@@ -14,7 +14,7 @@
 export const Op = { Data: 0, Sgl: 4, Iomap: 6, Control: 7 } as const
 export const Control = { Disconnect: 0, Keepalive: 1, Shutdown: 2 } as const
 
-export const valueMask = 0x1fffffff
+const valueMask = 0x1fffffff
 export const sgeBytes = 16
 export const iomapEntryBytes = 24
 

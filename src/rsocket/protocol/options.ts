@@ -34,11 +34,11 @@ export const defaultOptions: Readonly<StreamOptions> = {
 
 /** Send queue entries that data must not take. */
 export const controlReserve = 4
-export const minQueueSize = 16
-export const maxQueueSize = 0xfffe
-export const minBufferBytes = 4096
+const minQueueSize = 16
+const maxQueueSize = 0xfffe
+const minBufferBytes = 4096
 export const maxBufferBytes: number = 1 << 28
-export const maxIomapSize: number = 127 << 8
+const maxIomapSize: number = 127 << 8
 /** Entries of our target SGL: buffers that a peer may offer at a time. librdmacm has two. */
 export const targetEntries = 16
 /** Streams of one trunk. */

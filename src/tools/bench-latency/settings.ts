@@ -38,7 +38,7 @@ export interface LatencySettings {
 export type LatencyLists = { [K in keyof LatencySettings]: LatencySettings[K][] }
 
 export const maxBurst = 8192
-export const maxPauseNs = 1_000_000_000
+const maxPauseNs = 1_000_000_000
 export const messageSizes: readonly number[] = Array.from({ length: 13 }, (_, i) => 8 * 2 ** i)
 
 export const latencyOptions: { readonly [K in keyof LatencySettings]: SettingOption<LatencySettings[K]> } = {

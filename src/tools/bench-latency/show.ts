@@ -30,7 +30,7 @@ export async function measureLatency(
 }
 
 /** What --json prints. */
-export function latencyDocument(results: LatencyResults): object {
+function latencyDocument(results: LatencyResults): object {
   const runs = results.sets.map(({ settings, lat, comp, sent, lost, error }) => ({
     settings,
     lat,

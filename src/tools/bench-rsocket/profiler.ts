@@ -18,7 +18,7 @@ export interface ProfileNode {
   positionTicks?: { line: number; ticks: number }[]
 }
 
-export const samplingIntervalUs = 200
+const samplingIntervalUs = 200
 
 /** Starts with its creation. */
 export class Profiler {

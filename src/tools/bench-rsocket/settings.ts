@@ -46,7 +46,7 @@ export const maxSocketSizeBytes: number = 16 << 20
 /** TCP_STREAM without --size. */
 export const streamSizes: readonly number[] = Array.from({ length: 11 }, (_, i) => 4 ** i)
 /** TCP_RR without --size. */
-export const rrSizes: readonly number[] = [1]
+const rrSizes: readonly number[] = [1]
 
 export const socketOptions: { readonly [K in keyof SocketSettings]: SettingOption<SocketSettings[K]> } = {
   test: {

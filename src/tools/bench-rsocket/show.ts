@@ -30,7 +30,7 @@ export async function measureSockets(run: Omit<SocketRun, 'command'>, json: bool
 }
 
 /** What --json prints. */
-export function socketDocument({ sets, profiles, unit }: SocketResults): object {
+function socketDocument({ sets, profiles, unit }: SocketResults): object {
   return {
     runs: sets.map(({ id: _, ...set }) => set),
     profiles: profiles.map(({ id: _, ...profile }) => profile),

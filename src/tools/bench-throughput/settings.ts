@@ -47,7 +47,7 @@ export interface ThroughputSettings {
 
 export type ThroughputLists = { [K in keyof ThroughputSettings]: ThroughputSettings[K][] }
 
-export const powersTo64: readonly number[] = [1, 2, 4, 8, 16, 32, 64]
+const powersTo64: readonly number[] = [1, 2, 4, 8, 16, 32, 64]
 const maxConcurrent = 4096
 const maxSizeBytes = 1 << 20
 const maxQps = 1024

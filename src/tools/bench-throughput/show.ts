@@ -16,7 +16,7 @@ export async function measureThroughput(run: Omit<ThroughputRun, 'command'>, jso
 }
 
 /** What --json prints. */
-export function throughputDocument(results: ThroughputResults): object {
+function throughputDocument(results: ThroughputResults): object {
   return { runs: results.sets.map(({ id: _, ...set }) => set), unit: results.unit }
 }
 

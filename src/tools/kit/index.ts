@@ -7,7 +7,6 @@ export {
   isZero,
   type LocalPort,
   localPort,
-  type PortAddress,
 } from './address.ts'
 export { openInBrowser, wantsBrowser } from './browser.ts'
 export {
@@ -24,11 +23,11 @@ export {
   runSettings,
 } from './common-options.ts'
 export { pinApart, unpin } from './cores.ts'
-export { apart, checkShared, deviceFlag, deviceVariable, meetingPlace, openNamed } from './device.ts'
+export { apart, deviceVariable, meetingPlace, openNamed } from './device.ts'
 export { fullGidText, hexGuid } from './hex.ts'
 export { hostAddress } from './host-address.ts'
 export { integer, oneOf, parseInteger, parseNumber } from './option.ts'
-export { type Handlers, notify, Peer, PeerError, serve } from './peer.ts'
+export { notify, Peer, PeerError, serve } from './peer.ts'
 export { Peers } from './peers.ts'
 export { UsageError } from './usage.ts'
-export { connectTo, defaultPort, EndError, type EndErrorCode, listenOnce, quoted, Wire } from './wire.ts'
+export { connectTo, defaultPort, EndError, listenOnce, quoted, Wire } from './wire.ts'

@@ -15,7 +15,7 @@ export interface Limits {
   lost?: number
 }
 
-export const latencyNames: readonly string[] = ['min', 'avg', 'stdev', ...percentileNames, 'max']
+const latencyNames: readonly string[] = ['min', 'avg', 'stdev', ...percentileNames, 'max']
 
 /** `p99=10,p99.9=50,max=1000`, microseconds. */
 export function parseLatencyLimits(texts: readonly string[]): Record<string, number> {
@@ -41,7 +41,7 @@ export function totalFlow({ client, server, size }: Measured): { messages: numbe
   return { messages, bytes: messages * size, peakBytes: sum((flow) => flow.peakPerSecond) * size }
 }
 
-export function latencyValue(latency: LatencyStatistics, name: string): number {
+function latencyValue(latency: LatencyStatistics, name: string): number {
   if (name === 'min' || name === 'max' || name === 'stdev') return latency[name]
   return name === 'avg' ? latency.mean : latency.percentiles[name]!
 }

@@ -80,7 +80,7 @@ export interface DataEnd {
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
 const politeAfterNs = 1_000_000
 /** An event is waited for so long at once, milliseconds. */
-export const eventSliceMs = 20
+const eventSliceMs = 20
 
 /** Something came. */
 export function busy(e: DataEnd): void {

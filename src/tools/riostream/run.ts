@@ -10,27 +10,20 @@ import { MSG_DONTWAIT, POLLERR, POLLHUP, POLLIN, PROT_WRITE } from '../../rsocke
 import { EndError } from '../kit/index.ts'
 import {
   errorText,
-  failureOf,
-  finish,
   isEagain,
   Pattern,
   type Run,
   recvAll,
-  Session,
-  type SocketSettings,
+  runStreams,
   type StreamResult,
   type StreamRow,
   type StreamSettings,
   type StreamTest,
   sendAll,
-  streamHeading,
-  streamLine,
-  streamOptions,
   streamRow,
   type ToolSocket,
   type TransferOptions,
-  testsOf,
-  Waiter,
+  type Waiter,
 } from '../rs-kit/index.ts'
 
 /** No turn has this number when a test begins. */
@@ -38,37 +31,15 @@ const nobodysTurn = 255
 /** Looks at the byte between two looks at the connection. */
 const looks = 16
 
-export async function runRiostream(settings: StreamSettings, { stop, tell }: Run): Promise<StreamResult> {
-  const role = settings.server === undefined ? 'server' : 'client'
-  const result: StreamResult = { tool: 'riostream', role, socket: 'rsocket', rows: [] }
-  const waiter = new Waiter(stop, settings.stallMs)
-  const session = new Session(settings, waiter)
-  const connections = testsOf(settings)
-  const largest = Math.max(16, ...connections.flat().map(({ size }) => size))
-  const purposes = connections.length === 1 ? (['mixed'] as const) : (['latency', 'bandwidth'] as const)
-  const options = (i: number): SocketSettings => ({ ...streamOptions(settings, purposes[i]!), mappings: 1 })
-  try {
-    await session.open(options(0))
-    tell({ line: streamHeading })
-    for (const [i, tests] of connections.entries()) {
-      const socket = session.next(options(i))
-      try {
-        const stream = new MappedStream(settings, waiter, socket, largest)
-        for (const test of tests) {
-          const row = stream.run(test)
-          result.rows.push(row)
-          tell({ line: streamLine(row) })
-        }
-      } finally {
-        finish(socket)
-      }
-    }
-  } catch (error) {
-    result.failure = failureOf(error)
-  } finally {
-    session.close()
-  }
-  return result
+export function runRiostream(settings: StreamSettings, run: Run): Promise<StreamResult> {
+  return runStreams(settings, run, {
+    tool: 'riostream',
+    options: { mappings: 1 },
+    start: (waiter, largest) => (socket) => {
+      const stream = new MappedStream(settings, waiter, socket, largest)
+      return (test) => stream.run(test)
+    },
+  })
 }
 
 class MappedStream {

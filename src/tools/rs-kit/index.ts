@@ -5,15 +5,14 @@ export {
   Pattern,
   type StreamRow,
   sizeText,
-  streamHeading,
-  streamLine,
   streamRow,
 } from './figures.ts'
 export { collect, portOf, runRsTool, testOptions } from './options.ts'
-export { finish, Session, streamOptions } from './session.ts'
+export { finish, Session } from './session.ts'
 export { type CommonResult, type CommonSettings, failureOf, type Run, type Tell } from './settings.ts'
-export { rstreamPort, type StreamResult, type StreamSettings, type StreamTest, testsOf } from './stream.ts'
+export { rstreamPort, type StreamResult, type StreamSettings, type StreamTest } from './stream.ts'
 export { addStreamOptions, type StreamOptions, streamSettings } from './stream-options.ts'
+export { runStreams } from './stream-run.ts'
 export { serveTool } from './thread.ts'
 export { openDatagram, type ToolDatagram } from './tool-datagram.ts'
 export { errorText, isEagain, resolveHost, type SocketSettings, type ToolSocket } from './tool-socket.ts'

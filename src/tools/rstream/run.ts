@@ -9,61 +9,29 @@
 import { MSG_DONTWAIT, MSG_WAITALL } from '../../rsocket/index.ts'
 import { EndError } from '../kit/index.ts'
 import {
-  failureOf,
-  finish,
   Pattern,
   type Run,
   recvAll,
-  Session,
+  runStreams,
   type StreamResult,
   type StreamRow,
   type StreamSettings,
   type StreamTest,
   sendAll,
-  streamHeading,
-  streamLine,
-  streamOptions,
   streamRow,
   type ToolSocket,
   type TransferOptions,
-  testsOf,
-  Waiter,
+  type Waiter,
 } from '../rs-kit/index.ts'
 
-export async function runRstream(settings: StreamSettings, { stop, tell }: Run): Promise<StreamResult> {
-  const role = settings.server === undefined ? 'server' : 'client'
-  const result: StreamResult = { tool: 'rstream', role, socket: settings.kernel ? 'tcp' : 'rsocket', rows: [] }
-  const waiter = new Waiter(stop, settings.stallMs)
-  const session = new Session(settings, waiter)
-  const connections = testsOf(settings)
-  const largest = Math.max(16, ...connections.flat().map(({ size }) => size))
-  const stream = new Stream(settings, waiter, largest)
-  try {
-    const purposes = connections.length === 1 ? (['mixed'] as const) : (['latency', 'bandwidth'] as const)
-    await session.open(streamOptions(settings, purposes[0]!))
-    tell({ line: streamHeading })
-    for (const [i, tests] of connections.entries()) {
-      const socket = session.next(streamOptions(settings, purposes[i]!))
-      if (settings.keepAliveSeconds !== undefined) {
-        tell({ line: 'Keepalive: ON' })
-        tell({ line: `  time: ${settings.keepAliveSeconds}` })
-      }
-      try {
-        for (const test of tests) {
-          const row = stream.run(socket, test)
-          result.rows.push(row)
-          tell({ line: streamLine(row) })
-        }
-      } finally {
-        finish(socket)
-      }
-    }
-  } catch (error) {
-    result.failure = failureOf(error)
-  } finally {
-    session.close()
-  }
-  return result
+export function runRstream(settings: StreamSettings, run: Run): Promise<StreamResult> {
+  return runStreams(settings, run, {
+    tool: 'rstream',
+    start: (waiter, largest) => {
+      const stream = new Stream(settings, waiter, largest)
+      return (socket) => (test) => stream.run(socket, test)
+    },
+  })
 }
 
 class Stream {

@@ -12,7 +12,7 @@
 export const Op = { Login: 0, Start: 1, Data: 2, Echo: 3, End: 4 } as const
 export type Op = (typeof Op)[keyof typeof Op]
 
-export const udpongHeaderBytes = 8
+const udpongHeaderBytes = 8
 export const controlBytes = 16
 export const maxMessageBytes: number = 2048 + udpongHeaderBytes
 

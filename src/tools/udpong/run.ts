@@ -70,7 +70,7 @@ const sizes = [64, 128, 192, 256, 384, 512, 768, 1024, 1536]
 const slowMs = 1000
 const quickMs = 1
 
-export const udpongHeading: string = [
+const udpongHeading: string = [
   'name'.padEnd(10),
   ...['bytes', 'xfers', 'total'].map((text) => text.padEnd(8)),
   'time'.padStart(8),
@@ -79,7 +79,7 @@ export const udpongHeading: string = [
   'usec/xfer'.padStart(13),
 ].join('')
 
-export function udpongLine({ name, size, transfers, bytes, seconds, gbitPerSec, usecPerTransfer }: UdpongRow): string {
+function udpongLine({ name, size, transfers, bytes, seconds, gbitPerSec, usecPerTransfer }: UdpongRow): string {
   return [
     name.padEnd(10),
     ...[sizeText(size), countText(transfers), sizeText(bytes)].map((text) => text.padEnd(8)),
