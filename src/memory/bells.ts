@@ -1,18 +1,32 @@
 /**
- * Waking the event loops of other processes, one thread to the other: each thread that waits in its event loop for words of a
- * named segment has a pipe that its loop watches, and a thread that has changed such a word writes a byte into it. A futex would need a
- * thread of the pool to wait on it, and two more wakes.
+ * Waking event loops: each thread that waits in its event loop for words of a segment has a descriptor that its loop
+ * watches, and a thread that has changed such a word rings by writing to it. A futex would need a thread of the pool to wait
+ * on it, and two more wake-ups.
  *
- * Which pipe that is, is in the thread's attachment record: process, descriptor, and the inode, so that nobody writes
- * into something else. Others reach it through /proc/PID/fd, which processes of the same user may.
+ * In the segment of a process that is the event descriptor of the thread's attachment, which the kernel can signal as well. In a
+ * named segment it is a pipe: which one is in the thread's attachment record, with its process, descriptor, and inode, so that nobody
+ * writes into something else. Others reach it through /proc/PID/fd, which processes of the same user may.
  */
 import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs'
 import { Socket, type SocketConstructorOpts } from 'node:net'
-import { gated, makeLoopPipe, writeByte } from './native/index.ts'
+import { becomeDescriptor, gated, makeLoopPipe, writeByte } from './native/index.ts'
 
 /** Words of what a thread tells of its pipe, zero while it has none. */
 export const Bell = { state: 0, fd: 1, inode: 2 /* f64 */, words: 4 } as const
 const bellState = { none: 0, there: 1, unreachable: 2 }
+
+/** One that works in the event loop of this thread when it is rung for. */
+export interface Listener {
+  /** The loop has been rung for. */
+  rung(): void
+  /** Nobody who waited goes on: the loop will wait again, without having been told to. */
+  waitsOn(): void
+}
+
+/** Whether the event loop of the thread with this record watches a descriptor. */
+export function hasBell(i32: Int32Array, record: number): boolean {
+  return Atomics.load(i32, record + Bell.state) === bellState.there
+}
 
 interface Wait {
   readonly word: number
@@ -25,12 +39,18 @@ export class Bells {
   readonly #i32: Int32Array
   readonly #f64: Float64Array
   readonly #own: number
+  readonly #eventFd: (() => number) | null
   readonly #waits = new Set<Wait>()
+  readonly #listeners = new Set<Listener>()
+  #looksSoon = false
+  /** How often some that waited went on. They say when they wait again. */
+  goneOn = 0
   /** Descriptors of pipes of other threads, by their record: with the inode that they belong to, −1 for one that cannot be reached. */
   readonly #known = new Map<number, { inode: number; fd: number }>()
 
-  /** `own`: the first word of this thread's record. */
-  constructor(i32: Int32Array, f64: Float64Array, own: number) {
+  /** `own`: the first word of this thread's record. With `eventFd` the loop watches that event descriptor, else a pipe. */
+  constructor(i32: Int32Array, f64: Float64Array, own: number, eventFd: (() => number) | null = null) {
+    this.#eventFd = eventFd
     this.#i32 = i32
     this.#f64 = f64
     this.#own = own
@@ -45,6 +65,7 @@ export class Bells {
 
   #make(): void {
     let fd = -1
+    let inode = 0
     try {
       // A thread that ended between the two lines would leave the descriptor open.
       gated(() => {
@@ -55,13 +76,16 @@ export class Bells {
         const socket = new Socket({ fd, writable: false, onread } as SocketConstructorOpts)
         // What waits keeps the process alive, not what wakes it.
         socket.on('error', () => this.#give()).unref()
+        // Node watches no event descriptor, but what it took for a pipe may become one: reading is the same.
+        if (this.#eventFd !== null) becomeDescriptor(fd, this.#eventFd())
+        else inode = fstatSync(fd).ino
       })
     } catch {
       this.#give()
       return
     }
     this.#i32[this.#own + Bell.fd] = fd
-    this.#f64[(this.#own + Bell.inode) >> 1] = fstatSync(fd).ino
+    this.#f64[(this.#own + Bell.inode) >> 1] = inode
     Atomics.store(this.#i32, this.#own + Bell.state, bellState.there)
   }
 
@@ -87,20 +111,59 @@ export class Bells {
     })
   }
 
+  /** Adds one that works when this thread is rung for. */
+  listen(listener: Listener): void {
+    this.#listeners.add(listener)
+  }
+
+  /** Whether anybody waits. */
+  get waits(): boolean {
+    return this.#waits.size > 0
+  }
+
   #rung(): boolean {
+    this.onRing()
+    for (const listener of this.#listeners) listener.rung()
+    this.#goOn()
+    return true
+  }
+
+  /** Before anything is looked at. */
+  onRing: () => void = () => {}
+
+  /** Ends the waits whose words have changed; whether there were any. */
+  #look(): boolean {
+    let any = false
     for (const wait of this.#waits) {
       if (Atomics.load(this.#i32, wait.word) === wait.expected) continue
+      any = true
       this.#waits.delete(wait)
       clearTimeout(wait.timer)
       wait.resolve()
     }
-    return true
+    return any
+  }
+
+  /** This thread has changed such a word itself. */
+  lookSoon(): void {
+    if (this.#looksSoon || this.#waits.size === 0) return
+    this.#looksSoon = true
+    queueMicrotask(() => {
+      this.#looksSoon = false
+      this.onRing()
+      this.#goOn()
+    })
+  }
+
+  #goOn(): void {
+    if (this.#look()) this.goneOn++
+    else for (const listener of this.#listeners) listener.waitsOn()
   }
 
   /** Wakes the thread with this record, of process `pid`. */
   ring(record: number, pid: number): void {
     if (record === this.#own) {
-      queueMicrotask(() => this.#rung())
+      this.lookSoon()
       return
     }
     const inode = this.#f64[(record + Bell.inode) >> 1]!

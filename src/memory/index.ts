@@ -1,5 +1,6 @@
 /** Memory that adapters reach: segments, locks, waiting, copying; threads and the clock. Knows nothing of verbs. */
 export { inRootContext, withContext } from './async-context.ts'
+export type { Listener } from './bells.ts'
 export { nowNs, sleepUntilNs, spinUntilNs } from './clock.ts'
 export { entryModule } from './entry-module.ts'
 export { Lives } from './lives.ts'
@@ -9,7 +10,6 @@ export {
   cpuCount,
   currentCores,
   defaultSegmentMib,
-  drainEventFd,
   errnoName,
   errnos,
   hostInterfaces,
@@ -18,7 +18,6 @@ export {
   KernelSocket,
   type KernelSocketOptions,
   lockMemory,
-  makeEventFd,
   mapPrivate,
   maxDatagramBytes,
   maxPolled,
@@ -27,11 +26,9 @@ export {
   nativeCrc32,
   nativeReason,
   pinThread,
-  signalEventFd,
   threadCpuNs,
   type UdpOptions,
   UdpSocket,
-  waitReadable,
 } from './native/index.ts'
 export { pageBytes } from './pages.ts'
 export { processorOrders } from './processor.ts'

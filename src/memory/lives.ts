@@ -4,7 +4,7 @@
  * closes its end, and the readers see the end of the file.
  *
  * A thread of each process, its janitor, makes the pipe, reads those of the others, and says in its attachment record where its
- * own is. A janitor that begins rings for those that are there already. As with bells, others reach the pipe through
+ * own is. A janitor that begins wakes those that are there already. As with bells, others reach the pipe through
  * /proc/PID/fd.
  */
 import { closeSync, fstatSync } from 'node:fs'
@@ -35,10 +35,8 @@ export class Lives {
     } catch {
       // Without one, others find out by looking.
     }
-    // Its bell has to be there before others ring.
-    void segment.hearsBells
     segment.becomeJanitor(fd, fd < 0 ? 0 : fstatSync(fd).ino)
-    for (const id of this.#others()) segment.ring(id)
+    for (const id of this.#others()) segment.wake(id)
   }
 
   /** The attachments of all janitors but this one. */
@@ -110,8 +108,8 @@ export class Lives {
 
   /** Waits in the event loop until more janitors than `begun` have begun, at most `timeoutMs`. */
   async wait(begun: number, timeoutMs: number): Promise<void> {
-    const segment = this.#segment
-    if (segment.hearsBells) await segment.bells.wait(Header.janitors, begun, timeoutMs)
+    const { parking } = this.#segment
+    if (parking.hearsBells) await parking.waitInLoop(Header.janitors, begun, timeoutMs)
     else await new Promise((resolve) => setTimeout(resolve, timeoutMs))
   }
 }

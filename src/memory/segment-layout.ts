@@ -11,7 +11,7 @@
 import { granuleBytes, granulePages, Pages, type PagesLayout, pageBytes } from './pages.ts'
 
 export const magic = 0x42525631 // "1VRB"
-export const layoutVersion = 5
+export const layoutVersion = 6
 
 export const Header = {
   magic: 0,
@@ -53,9 +53,13 @@ export const Attachment = {
   eventFd: 12,
   /** Of the process: where its numbers count. */
   pidNamespace: 13,
-  /** Of the life pipe. */
-  lifeInode: 14 /* f64 */,
+  /** How the thread waits: see parking.ts. */
+  parked: 14,
   operation: 16,
+  /** Of its poll requests: see native/poll-requests.ts. */
+  pollContext: 18 /* f64 */,
+  /** Of the life pipe. */
+  lifeInode: 20 /* f64 */,
 }
 /**
  * One thread's use of an attachment: its number in the low bits, generation above; never negative. Locks hold it, and an

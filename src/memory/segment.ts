@@ -16,14 +16,13 @@
  */
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
 import { Attachments, anyoneAlive, usedElsewhere } from './attachments.ts'
-import { Bells } from './bells.ts'
 import { makeCopier, makeOrderedCopier, type WasmMemory } from './copy.ts'
 import {
   commitShared,
+  destroyPollContext,
   futexWait,
   futexWaitAsync,
   futexWake,
-  makeEventFd,
   mapShared,
   markUsed,
   membarrier,
@@ -38,6 +37,7 @@ import {
   whenStopped,
 } from './native/index.ts'
 import { Pages, pageBytes } from './pages.ts'
+import { Parking, pollContextOf } from './parking.ts'
 import { newProcessMemory, processBacking, sharedBacking } from './process-memory.ts'
 import { processorOrders, sleepMs } from './processor.ts'
 import { outOfMemory, SegmentError } from './segment-errors.ts'
@@ -53,6 +53,7 @@ import {
   isUse,
   layoutVersion,
   magic,
+  ownerMask,
   pagesFor,
   pagesLayout,
   staticStartOf,
@@ -96,7 +97,7 @@ export class Segment extends Attachments {
   readonly #pages: Pages
   /** This thread has given its attachment back. */
   #left = false
-  #bells: Bells | undefined
+  #parking: Parking | undefined
 
   private constructor(
     name: string | null,
@@ -472,33 +473,32 @@ export class Segment extends Attachments {
     } else await futexWaitAsync(this.buffer as ArrayBuffer, word * 4, expected, ms * 1e6)
   }
 
-  /**
-   * Whether other threads can wake this one in its event loop with `ring`, also those of other processes. If not,
-   * `waitAsync` and `notify` do.
-   */
-  get hearsBells(): boolean {
-    return !this.#shared && this.bells.usable
+  /** How this thread waits, and others wake it. */
+  get parking(): Parking {
+    this.#parking ??= new Parking(this)
+    return this.#parking
   }
 
-  get bells(): Bells {
-    this.#bells ??= new Bells(this.i32, this.f64, attachmentWord(this.me) + Attachment.bell)
-    return this.#bells
+  /** Wakes the thread with this attachment if it waits by its `parking`. What it waits for must have changed before. */
+  wake(attachment: number): void {
+    this.parking.wake(attachment)
   }
 
-  /** Wakes the thread with this attachment, which waits with `bells.wait`. */
-  ring(attachment: number): void {
-    const a = attachmentWord(attachment)
-    this.bells.ring(a + Attachment.bell, this.i32[a + Attachment.pid]!)
+  /** Wakes the thread that holds a lock. */
+  wakeOwner(lock: number): void {
+    const owner = Atomics.load(this.i32, lock)
+    if (owner !== 0) this.wake(owner & ownerMask)
   }
 
-  /**
-   * A descriptor that ends this thread's waits in the kernel when others signal it; of the process's own segment only. It is
-   * never closed but left to the next thread with this attachment number, so that a late signal meets nothing else.
-   */
-  get eventFd(): number {
-    const word = attachmentWord(this.me) + Attachment.eventFd
-    if (this.i32[word] === 0) this.i32[word] = makeEventFd() + 1
-    return this.i32[word]! - 1
+  /** Ends what threads of this process have asked the kernel to tell them of sockets, and wakes them to ask anew. */
+  endPollRequests(): void {
+    if (!nativeAvailable) return
+    for (let id = 1; id <= this.i32[Header.attachmentsHigh]!; id++) {
+      const context = pollContextOf(this.f64, id)
+      if (context.f64[context.index] === 0) continue
+      destroyPollContext(context)
+      this.wake(id)
+    }
   }
 
   notify(word: number): void {

@@ -27,6 +27,9 @@ import { Transport } from './transport.ts'
 
 const { Dev, Qp } = layout
 
+/** Looks for which ACKs wait at most: a peer that gets no reply must not wait for long. */
+const mostAckTurns = 16
+
 /** Batches of packets that are looked at before timers are served, at most. */
 const mostBatches = 256
 
@@ -80,8 +83,8 @@ export abstract class NetworkDevice implements Device {
   }
   /** How often the lock was found taken. */
   #looks = 0
-  /** ACKs wait for a packet to go with. */
-  #acksDeferred = false
+  /** For so many turns ACKs have waited for a packet to go with. */
+  #ackTurns = 0
   readonly #deferredCounter: number
 
   constructor(host: Host, init: NetworkDeviceInit, sink: PacketSink) {
@@ -114,7 +117,7 @@ export abstract class NetworkDevice implements Device {
   protected abstract wakeThread(): void
   abstract open(context: number, options: OpenOptions): void
   abstract close(context: number): void
-  abstract rest(): void
+  abstract rest(inLoop: boolean): void
   abstract sleep(channel: number, expected: number, timeoutMs: number): boolean
   abstract joinGroup(gid: Uint8Array): void
   abstract leaveGroup(gid: Uint8Array): void
@@ -209,12 +212,11 @@ export abstract class NetworkDevice implements Device {
         transport.advance(now)
         const sends = transport.pending
         for (let more = sends; more; ) more = transport.transmit(now) && this.room()
-        if (this.#acksDeferred || received === 0 || !this.defersAcks()) {
-          transport.acknowledge()
-          this.#acksDeferred = false
+        if (this.#deferAcks(look, received)) {
+          if (this.#ackTurns++ === 0) f64[this.#deferredCounter] = f64[this.#deferredCounter]! + 1
         } else {
-          this.#acksDeferred = true
-          f64[this.#deferredCounter] = f64[this.#deferredCounter]! + 1
+          transport.acknowledge()
+          this.#ackTurns = 0
         }
         this.flush()
         // Timers run from when packets left; on a busy machine that may be long after the clock was read.
@@ -232,11 +234,21 @@ export abstract class NetworkDevice implements Device {
 
   /** Whether ACKs wait for a packet to go with. */
   protected get acksWait(): boolean {
-    return this.#acksDeferred
+    return this.#ackTurns > 0
+  }
+
+  /** Whether ACKs wait from now on, or go on waiting: until the next look, or some more of them where the reply takes longer. */
+  #deferAcks(look: boolean, received: number): boolean {
+    if (this.#ackTurns === 0) return received > 0 && this.defersAcks()
+    return look && this.#ackTurns < mostAckTurns && this.repliesLate
   }
 
   /** Whether the packets that just came completed receives, so that their ACKs may wait for a reply to go with. */
   protected abstract defersAcks(): boolean
+  /** Whether there may be several looks before a program replies to what has come, as in an event loop. */
+  protected get repliesLate(): boolean {
+    return false
+  }
   /** Whether the sink takes more packets in this call. */
   protected abstract room(): boolean
 

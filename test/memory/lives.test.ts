@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
 import { Lives, nativeAvailable, nativeReason, pageBytes, Segment, segmentFilePrefix } from '../../src/memory/index.ts'
+import { Attachment } from '../../src/memory/segment-layout.ts'
 import { startable } from '../entries.ts'
 
 describe.skipIf(nativeAvailable)(`lives of processes: ${nativeReason}`, () => {
@@ -60,7 +61,7 @@ describe.skipIf(!nativeAvailable)('lives of processes', () => {
     const record = [...Array(64).keys()]
       .map((id) => (4096 + id * 128) / 4)
       .find((a) => i32[a]! > 0 && i32[a + 1] === child.pid)!
-    f64[(record + 14) >> 1]!++
+    f64[(record + Attachment.lifeInode) >> 1]!++
     expect(lives.watch()).toBe(false)
   })
 })

@@ -6,15 +6,7 @@
  * a peer's READ gets its response while the program computes. With `engine: 'thread'` that thread executes all requests.
  */
 import { readFileSync } from 'node:fs'
-import {
-  drainEventFd,
-  nativeAvailable,
-  nowNs,
-  signalEventFd,
-  sleepUntilNs,
-  UdpSocket,
-  waitReadable,
-} from '../../memory/index.ts'
+import { type Listener, nativeAvailable, nowNs, sleepUntilNs, UdpSocket } from '../../memory/index.ts'
 import { NetworkDevice } from '../../transport/index.ts'
 import { type GidEntry, GidType, type Host, layout, type OpenOptions, VerbsError } from '../../verbs/provider/index.ts'
 import { gidOfIp, rocePort } from '../../wire/index.ts'
@@ -25,7 +17,7 @@ import { recordOf } from './device-records.ts'
 import { chainOf, closeChain, listenToLines, putWraps, wrapsWanted } from './middleware-relay.ts'
 import { OpenSockets } from './open-sockets.ts'
 import type { PacketSocket } from './packet-socket.ts'
-import { serviceMode, serving, startService, wakeService } from './service-handle.ts'
+import { serving, startService, wakeService } from './service-handle.ts'
 import { maxSlots, Slot } from './socket-table.ts'
 import { Sockets } from './sockets.ts'
 import { WrappedSocket, wrappedRoomBytes } from './wrapped-socket.ts'
@@ -38,8 +30,8 @@ const longestSleepMs = 250
 /** Duplicate address detection takes one or two seconds; with unusual settings more. */
 const longestDetectionNs = 5e9
 
-/** A program that has not driven its device for so long does not. */
-const drivenForNs = 1e6
+/** A thread that has blocked has the service thread look if that would not within this time. */
+const soonNs = 8e6
 
 /**
  * How many bytes of one connection may be in flight: a part of what a socket's buffer holds, taking the peer's for one like ours.
@@ -75,8 +67,12 @@ export class RoceDevice extends NetworkDevice {
   #chain: Chain | null = null
   #chainSerial = 0
   #generation = -1
-  /** When the thread that drives devices last saw that a program did so. */
-  #drivenNs = Number.NEGATIVE_INFINITY
+  /** For the service thread: whether a program has driven it since it looked last. */
+  active = false
+  /** This thread's event loop waits for its packets. */
+  #inLoop: Listener | undefined
+  /** `Bells.goneOn` when it last said that it waits. */
+  #goneOn = -1
   /** Sockets in which packets may wait that no descriptor tells of. */
   readonly #waiting = new Set<{ readonly waiting: boolean }>()
   #room = 0
@@ -148,6 +144,7 @@ export class RoceDevice extends NetworkDevice {
   close(context: number): void {
     const { host, i32 } = this
     i32[host.ctxWord(context) + Ctx.uses] = 0
+    this.#leaveLoop()
     this.closeUnused()
     this.#wakeService()
     if (i32[this.#dev + Dev.users] === 0) this.#awaitUnwrapped()
@@ -229,6 +226,10 @@ export class RoceDevice extends NetworkDevice {
     return this.#sockets.defersAcks
   }
 
+  protected override get repliesLate(): boolean {
+    return this.i32[this.#dev + Dev.looper] === this.host.segment.lockValue
+  }
+
   protected room(): boolean {
     return this.#sockets.room
   }
@@ -271,14 +272,18 @@ export class RoceDevice extends NetworkDevice {
 
   override settle(): void {
     super.settle()
-    // Timers run also while the program computes: the thread that waits must know of an earlier one.
+    this.#tellTimekeeper()
+  }
+
+  /** Timers run also while the program computes: the thread that waits must know of an earlier one. */
+  #tellTimekeeper(): void {
     const { i32 } = this
     const { f64 } = this.host
+    const dev = this.#dev
     const next = this.transport.nextDeadlineNs
-    if (Atomics.load(i32, this.#meta + Meta.serviceMode) === serviceMode.waiting) {
-      if (next < f64[(this.#meta + Meta.serviceWakeAt) >> 1]!) this.#wakeService()
-    } else if (i32[this.#dev + Dev.sleeperFd] !== 0 && next < f64[(this.#dev + Dev.sleepsUntil) >> 1]!)
-      this.#wakeSleeper()
+    if (i32[dev + Dev.sleeper] !== 0) {
+      if (next < f64[(dev + Dev.sleepsUntil) >> 1]!) this.#wakeSleeper()
+    } else if (i32[dev + Dev.watched] !== 0 && next < f64[(dev + Dev.serviceLooksAt) >> 1]!) wakeService(this.host)
   }
 
   /** For the thread that drives devices: their descriptors, and when it must look again. */
@@ -359,41 +364,100 @@ export class RoceDevice extends NetworkDevice {
     this.#chainSerial = 0
   }
 
-  /** Whether a program drives it: it has done so lately, and not said that it rests. */
-  isDriven(now: number): boolean {
+  // --- for the service thread --------------------------------------------------------------------------------------
+
+  /** Whether a program drives it, or will as soon as something comes. */
+  isDriven(): boolean {
     const { i32 } = this
-    const word = this.#dev + Dev.heartbeat
-    if (i32[this.#dev + Dev.threads]! > 0 || i32[this.#dev + Dev.alone] !== 0) return false
-    const sleeper = this.#dev + Dev.sleeper
-    if (i32[word] === 1 || Atomics.load(i32, sleeper) !== 0) this.#drivenNs = now
-    else if (i32[word] === -1) this.#drivenNs = Number.NEGATIVE_INFINITY
-    i32[word] = 0
-    return now - this.#drivenNs < drivenForNs
+    const { segment } = this.host
+    const dev = this.#dev
+    if (i32[dev + Dev.threads]! > 0 || i32[dev + Dev.alone] !== 0) return false
+    const beat = Atomics.exchange(i32, dev + Dev.heartbeat, 0) === 1
+    this.active = beat && !this.looped
+    if (beat) return true
+    if (Atomics.load(i32, dev + Dev.sleeper) === 0 && !this.looped) return false
+    if (this.drive(true) === 0 && !this.busy) return true
+    // Packets were there in vain: the thread that waits for them has ended, or its event loop is busy.
+    segment.releaseDead(dev + Dev.sleeper)
+    Atomics.store(i32, dev + Dev.looper, 0)
+    return false
   }
 
-  /** How often threads have waited for it in the kernel; −1 if none does now. One that ended while it did is forgotten. */
-  get slept(): number {
-    const { i32 } = this
-    this.host.segment.releaseDead(this.#dev + Dev.sleeper)
-    return Atomics.load(i32, this.#dev + Dev.sleeper) === 0 ? -1 : i32[this.#dev + Dev.sleeps]!
+  /** Whether an event loop waits for its packets. */
+  get looped(): boolean {
+    return Atomics.load(this.i32, this.#dev + Dev.looper) !== 0
   }
 
-  /** Whether the program that drove it has just stopped. */
+  /** Whether the program that drove it has just stopped, and no other waits. */
   get rests(): boolean {
     return Atomics.load(this.i32, this.#dev + Dev.heartbeat) === -1
   }
 
-  /** For the thread that drives devices: whether it waits for packets of this one. */
-  set watched(yes: boolean) {
-    Atomics.store(this.i32, this.#dev + Dev.watched, yes ? 1 : 0)
+  get watched(): boolean {
+    return this.i32[this.#dev + Dev.watched] === 1
   }
 
-  rest(): void {
+  /** The service thread keeps its timers, and looks at `until`. */
+  watch(until: number): void {
+    this.host.f64[(this.#dev + Dev.serviceLooksAt) >> 1] = until
+    Atomics.store(this.i32, this.#dev + Dev.watched, 1)
+  }
+
+  unwatch(): void {
+    Atomics.store(this.i32, this.#dev + Dev.watched, 0)
+  }
+
+  // --- threads that wait -------------------------------------------------------------------------------------------
+
+  rest(inLoop: boolean): void {
+    if (inLoop && this.#waitInLoop()) return
     const { i32 } = this
     Atomics.store(i32, this.#dev + Dev.heartbeat, -1)
-    const mode = Atomics.load(i32, this.#meta + Meta.serviceMode)
-    if (mode === serviceMode.asleep || (mode === serviceMode.waiting && i32[this.#dev + Dev.watched] === 0))
-      this.#wakeService()
+    if (i32[this.#dev + Dev.watched] === 0) wakeService(this.host)
+  }
+
+  /** Has the kernel ring for this thread's event loop when packets come; false if another thread has to take them. */
+  #waitInLoop(): boolean {
+    const { i32 } = this
+    const { segment } = this.host
+    const dev = this.#dev
+    if (serving || i32[dev + Dev.alone] !== 0 || i32[dev + Dev.threads]! > 0) return false
+    if (this.busy) this.drive(true)
+    if (this.busy) return false
+    if (this.acksWait) this.drive(false)
+    const { parking } = segment
+    // A thread that closes a socket waits for the end of this, and then ends the requests.
+    segment.enterNow()
+    let waits = false
+    try {
+      waits = parking.watchInLoop(sleeperFds, this.descriptors(sleeperFds, 0))
+    } finally {
+      segment.leave()
+    }
+    if (!waits) return false
+    Atomics.store(i32, dev + Dev.looper, segment.lockValue)
+    this.#goneOn = parking.bells.goneOn
+    if (this.#inLoop === undefined) {
+      this.#inLoop = { rung: () => this.#rung(), waitsOn: () => this.#waitsOn() }
+      parking.bells.listen(this.#inLoop)
+    }
+    this.#tellTimekeeper()
+    return true
+  }
+
+  #rung(): void {
+    if (!this.host.segment.parking.bells.waits) this.#leaveLoop()
+    else if (this.i32[this.#dev + Dev.users]! > 0) this.progress()
+  }
+
+  #waitsOn(): void {
+    const { bells } = this.host.segment.parking
+    if (bells.goneOn === this.#goneOn && this.i32[this.#dev + Dev.users]! > 0) this.rest(true)
+  }
+
+  /** This thread's event loop does not wait any more. */
+  #leaveLoop(): void {
+    Atomics.compareExchange(this.i32, this.#dev + Dev.looper, this.host.segment.lockValue, 0)
   }
 
   /**
@@ -407,39 +471,32 @@ export class RoceDevice extends NetworkDevice {
     if (serving || i32[dev + Dev.alone] !== 0 || i32[dev + Dev.threads]! > 0) return false
     if (Atomics.compareExchange(i32, dev + Dev.sleeper, 0, segment.lockValue) !== 0) return false
     if (this.acksWait) this.drive(false)
-    const { eventFd } = segment
+    const { parking } = segment
     // Until it is known how long, every thread that posts wakes this one.
     f64[(dev + Dev.sleepsUntil) >> 1] = Number.POSITIVE_INFINITY
-    Atomics.store(i32, dev + Dev.sleeperFd, eventFd + 1)
+    parking.beginWait()
+    // From here on a thread that makes an event or closes a socket wakes this one; what was before is seen by looking again.
     const next = this.nextDeadlineNs
     f64[(dev + Dev.sleepsUntil) >> 1] = next
-    Atomics.store(i32, channel + Chan.wakeFd, eventFd + 1)
     const fds = sleeperFds
-    fds[0] = eventFd
+    fds[0] = parking.eventFd
     const count = this.descriptors(fds, 1) + 1
-    // A producer that ran before `wakeFd` was set did not signal it: look again at what it wrote.
-    const awaited = Atomics.load(i32, channel + Chan.sequence) === expected && !this.busy
-    if (awaited) {
-      const ms = Math.min(timeoutMs, longestSleepMs, Math.max(0, (next - nowNs()) / 1e6))
-      waitReadable(fds, count, ms, sleeperReady)
-    }
-    Atomics.store(i32, channel + Chan.wakeFd, 0)
-    Atomics.store(i32, dev + Dev.sleeperFd, 0)
-    if (awaited && sleeperReady[0] === 1) drainEventFd(eventFd)
+    if (Atomics.load(i32, channel + Chan.sequence) === expected && !this.busy)
+      parking.waitReadable(fds, count, Math.min(timeoutMs, longestSleepMs, Math.max(0, (next - nowNs()) / 1e6)))
+    parking.endWait()
     i32[dev + Dev.heartbeat] = 1
     i32[dev + Dev.sleeps] = (i32[dev + Dev.sleeps]! + 1) & 0x7fffffff
     Atomics.store(i32, dev + Dev.sleeper, 0)
-    if (Atomics.load(i32, this.#meta + Meta.serviceDozes) === 1) this.#wakeService()
+    if (f64[(this.#meta + Meta.serviceLooksAt) >> 1]! - nowNs() > soonNs) wakeService(this.host)
     return true
   }
 
   #wakeSleeper(): void {
-    const fd = Atomics.load(this.i32, this.#dev + Dev.sleeperFd) - 1
-    if (fd >= 0) signalEventFd(fd)
+    this.host.segment.wakeOwner(this.#dev + Dev.sleeper)
   }
 
   protected wakeThread(): void {
-    if (Atomics.load(this.i32, this.#meta + Meta.serviceMode) !== serviceMode.awake) this.#wakeService()
+    wakeService(this.host)
   }
 
   #wakeService(): void {
@@ -452,8 +509,9 @@ export class RoceDevice extends NetworkDevice {
     const { i32 } = this
     const sleeper = this.#dev + Dev.sleeper
     const sleeps = i32[this.#dev + Dev.sleeps]!
-    this.#wakeSleeper()
+    this.host.segment.endPollRequests()
     for (let waited = 0; waited < 1000; waited++) {
+      this.#wakeSleeper()
       const who = Atomics.load(i32, sleeper)
       if (who === 0 || i32[this.#dev + Dev.sleeps] !== sleeps) return
       this.host.segment.wait(sleeper, who, 0.2)
@@ -462,9 +520,8 @@ export class RoceDevice extends NetworkDevice {
   }
 }
 
-/** What a thread waits for, and what of it can be read. */
+/** What a thread waits for. */
 const sleeperFds = new Int32Array(maxSlots + 1)
-const sleeperReady = new Uint8Array(maxSlots + 1)
 
 /** An IPv6 address that has just been given cannot be bound yet: waits until the kernel knows that no other host has it. */
 function awaitAddress(name: string, address: HostAddress): void {

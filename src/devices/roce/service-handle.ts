@@ -4,7 +4,7 @@
  */
 import { basename } from 'node:path'
 import { isMainThread, type Worker } from 'node:worker_threads'
-import { entryModule, makeEventFd, nativeAvailable, signalEventFd, startThread } from '../../memory/index.ts'
+import { entryModule, startThread } from '../../memory/index.ts'
 import { processHost } from '../../verbs/index.ts'
 import { EventType, type Host, layout } from '../../verbs/provider/index.ts'
 import { unpublish } from './published-counters.ts'
@@ -15,8 +15,6 @@ const { Ctx, Dev, Meta, maxDevices } = layout
 export const firstIndex = 2
 /** `Dev.state` of a device of this kind. */
 export const roceKind = 0x726f6365
-
-export const serviceMode = { asleep: 0, waiting: 1, awake: 2 } as const
 
 export interface ServiceData {
   /** The command line of the process. */
@@ -52,11 +50,6 @@ export function usedRecords(host: Host): number[] {
 
 /** Starts the thread that drives devices, unless this thread has one. */
 export function startService(host: Host): void {
-  host.control(() => {
-    const { i32, at } = host
-    if (nativeAvailable && i32[at.meta + Meta.serviceEventFd] === 0)
-      i32[at.meta + Meta.serviceEventFd] = makeEventFd() + 1
-  })
   if (service !== null) return
   start(host)
   // From now on peers are answered whatever this thread does.
@@ -103,12 +96,9 @@ function tellFatal(host: Host, index: number): void {
   }
 }
 
-export function wakeService(host: Host): void {
-  const { i32, segment, at } = host
+export function wakeService({ i32, segment, at }: Host): void {
   Atomics.add(i32, at.meta + Meta.serviceWake, 1)
-  segment.notify(at.meta + Meta.serviceWake)
-  const fd = Atomics.load(i32, at.meta + Meta.serviceEventFd) - 1
-  if (fd >= 0) signalEventFd(fd)
+  segment.wakeOwner(at.meta + Meta.serviceOwner)
 }
 
 /**
@@ -116,14 +106,11 @@ export function wakeService(host: Host): void {
  * the port with it, although its descriptor is closed.
  */
 export function awaitService({ i32, segment, at }: Host): void {
-  const mode = at.meta + Meta.serviceMode
-  const turns = Atomics.load(i32, at.meta + Meta.serviceTurns)
   wakeService(processHost())
-  for (let waited = 0; waited < 1000; waited++) {
-    if (Atomics.load(i32, mode) !== serviceMode.waiting || Atomics.load(i32, at.meta + Meta.serviceTurns) !== turns)
-      return
-    segment.wait(mode, serviceMode.waiting, 0.2)
-  }
+  const word = at.meta + Meta.serviceTurns
+  const turns = Atomics.load(i32, word)
+  for (let waited = 0; waited < 1000 && (turns & 1) === 1 && Atomics.load(i32, word) === turns; waited++)
+    segment.wait(word, turns, 0.2)
 }
 
 if (isMainThread)

@@ -2,10 +2,11 @@
  * The thread that drives the RoCE devices of its process while programs do not: it answers peers while they compute,
  * serves timers, and is the adapter of contexts with `engine: 'thread'`.
  *
- *     a program polls     it leaves the device alone, and looks every millisecond whether that goes on
- *     nobody polls        it waits for packets, a doorbell or a timer, in the kernel: an idle device costs nothing
+ *     a program polls or blocks     it leaves the device alone, and looks now and then whether that goes on
+ *     an event loop waits           so, too; but it keeps the timers, and looks whether packets wait in vain
+ *     nobody does                   it waits for packets, a doorbell or a timer, in the kernel
  */
-import { drainEventFd, nativeAvailable, nowNs, threadData, waitReadable } from '../../memory/index.ts'
+import { nativeAvailable, nowNs, threadData } from '../../memory/index.ts'
 import { processHost } from '../../verbs/index.ts'
 import { layout } from '../../verbs/provider/index.ts'
 import { closeAll, followTable, lookForDrops } from './datagram-table.ts'
@@ -13,16 +14,18 @@ import type { RoceDevice } from './device.ts'
 import { openTables } from './device-records.ts'
 import { openDevices } from './driver.ts'
 import { type PublishedDevice, Publisher } from './published-counters.ts'
-import { beginService, firstIndex, type ServiceData, serviceMode } from './service-handle.ts'
+import { beginService, firstIndex, type ServiceData, wakeService } from './service-handle.ts'
 import { maxSlots } from './socket-table.ts'
 
 const { Dev, Meta } = layout
 
 /** How long it looks for more after it has found something. */
 const spinNs = 100_000
-/** How often it looks whether programs still poll. */
+/** The shortest interval between two looks whether programs still drive their devices. Each that finds it so doubles it, ... */
 const lookMs = 1
-/** The longest interval between two looks while the threads that drive devices wait in the kernel themselves. */
+/** ... up to this while they poll or wake: for so long a peer waits for a program that has begun to compute. */
+const longestTrustMs = 8
+/** The same while all of them only wait. */
 const longestPauseMs = 64
 /** How long it waits in the kernel at a time: a thread that is to end cannot be called back from there. */
 const longestWaitMs = 250
@@ -33,15 +36,14 @@ const standbyMs = 200
 
 const host = processHost()
 const { i32, f64, segment, at } = host
+const { parking } = segment
 const owner = at.meta + Meta.serviceOwner
-const mode = at.meta + Meta.serviceMode
 const wake = at.meta + Meta.serviceWake
-const wakeAt = (at.meta + Meta.serviceWakeAt) >> 1
-const dozes = at.meta + Meta.serviceDozes
+const turns = at.meta + Meta.serviceTurns
+const looksAt = (at.meta + Meta.serviceLooksAt) >> 1
 /** The descriptor that others signal, and all sockets of all devices. */
 const fds = new Int32Array(1 + layout.maxDevices * maxSlots)
-/** How often threads had waited for their devices when it looked last, −1 if one did not wait; and how long it paused. */
-let sleepsSeen = -1
+/** How long it trusts in programs. */
 let pause = lookMs
 const publisher = new Publisher(threadData<ServiceData>().command)
 
@@ -66,7 +68,7 @@ function serve(): void {
   let devices: RoceDevice[] = []
   let seen = -1
   let idleSince = 0
-  let turns = 0
+  let busyTurns = 0
   /** Those that no program drives. */
   const left: RoceDevice[] = []
   for (;;) {
@@ -82,23 +84,17 @@ function serve(): void {
     }
     const now = nowNs()
     left.length = 0
-    for (const device of devices) if (!device.isDriven(now)) left.push(device)
-    if (devices.length > 0 && left.length === 0) {
+    for (const device of devices) if (!device.isDriven()) left.push(device)
+    if (left.length === 0) {
       idleSince = 0
-      tell(devices)
-      const ms = pauseMs(devices)
-      Atomics.store(i32, mode, serviceMode.asleep)
-      // A program that went idle before `mode` was `asleep` did not wake this thread.
-      if (!devices.some((device) => device.rests)) segment.wait(wake, bell, ms)
-      Atomics.store(i32, mode, serviceMode.awake)
-      Atomics.store(i32, dozes, 0)
+      sleep(devices, left, bell)
       continue
     }
     let found = 0
     for (const device of left) found += device.drive(true) + (device.busy ? 1 : 0)
     if (found > 0) {
       idleSince = 0
-      if ((++turns & 0xff) === 0) tell(devices)
+      if ((++busyTurns & 0xff) === 0) tell(devices)
       continue
     }
     if (idleSince === 0) idleSince = now
@@ -106,21 +102,6 @@ function serve(): void {
     idleSince = 0
     sleep(devices, left, bell)
   }
-}
-
-/** How long threads that drive devices are trusted: longer while all of them wait in the kernel, and go on waiting. */
-function pauseMs(driven: readonly RoceDevice[]): number {
-  let sleeps = 0
-  for (const device of driven) {
-    const slept = device.slept
-    sleeps = slept < 0 || sleeps < 0 ? -1 : (sleeps + slept) & 0x7fffffff
-  }
-  if (sleeps < 0 || sleeps !== sleepsSeen) pause = lookMs
-  else pause = Math.min(2 * pause, longestPauseMs)
-  sleepsSeen = sleeps
-  // While this thread trusts for longer than `lookMs`, a thread that comes back from its wait wakes it.
-  Atomics.store(i32, dozes, pause > lookMs ? 1 : 0)
-  return pause
 }
 
 function devicesNow(before: readonly RoceDevice[]): RoceDevice[] {
@@ -172,18 +153,15 @@ async function serveEvents(): Promise<void> {
       (earliest, device) => Math.min(earliest, device.nextDeadlineNs),
       Number.POSITIVE_INFINITY,
     )
-    f64[wakeAt] = next
-    Atomics.store(i32, mode, serviceMode.waiting)
+    for (const device of devices) device.watch(next)
     if (!devices.some((device) => device.busy))
-      await segment.waitAsync(wake, bell, Math.min(longestWaitMs, Math.max(0, (next - nowNs()) / 1e6)))
-    Atomics.add(i32, at.meta + Meta.serviceTurns, 1)
-    Atomics.store(i32, mode, serviceMode.awake)
+      await parking.waitInLoop(wake, bell, Math.min(longestWaitMs, Math.max(0, (next - nowNs()) / 1e6)))
+    for (const device of devices) device.unwatch()
   }
 }
 
 function ring(): void {
-  Atomics.add(i32, wake, 1)
-  segment.notify(wake)
+  wakeService(host)
 }
 
 function tell(devices: readonly RoceDevice[]): void {
@@ -214,29 +192,35 @@ function generations(): number {
   return sum
 }
 
-/** Waits in the kernel for packets of those that are left to this thread. */
+/** Waits in the kernel: for packets of those that are left to this thread, their timers, and until it has to look at the others. */
 function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell: number): void {
-  for (const device of devices) device.flushWraps()
+  for (const device of left) device.flushWraps()
   tell(devices)
+  const now = nowNs()
+  let until = now + longestWaitMs * 1e6
+  if (left.length < devices.length) until = Math.min(until, now + pause * 1e6)
+  for (const device of devices) if (left.includes(device) || device.looped) device.watch(Number.POSITIVE_INFINITY)
+  Atomics.add(i32, turns, 1)
+  parking.beginWait()
+  // From here on a thread that changes something wakes this one; what was before is seen by looking again.
   let count = 0
-  fds[count++] = i32[at.meta + Meta.serviceEventFd]! - 1
-  let next = Number.POSITIVE_INFINITY
-  for (const device of devices) device.watched = false
-  for (const device of left) {
-    device.watched = true
-    count += device.descriptors(fds, count)
-    next = Math.min(next, device.nextDeadlineNs)
+  fds[count++] = parking.eventFd
+  let awaited = Atomics.load(i32, wake) !== bell
+  for (const device of devices) {
+    if (left.includes(device)) {
+      count += device.descriptors(fds, count)
+      awaited ||= device.busy
+    } else awaited ||= device.rests
+    if (device.watched) until = Math.min(until, device.nextDeadlineNs)
   }
-  f64[wakeAt] = next
-  Atomics.store(i32, mode, serviceMode.waiting)
-  const longestMs =
-    left.length < devices.length ? pauseMs(devices.filter((device) => !left.includes(device))) : longestWaitMs
-  // A thread that rang, or went idle, before `mode` was `waiting` did not signal.
-  const awaited = left.some((device) => device.busy) || devices.some((device) => !left.includes(device) && device.rests)
-  if (Atomics.load(i32, wake) === bell && !awaited)
-    waitReadable(fds, count, Math.min(longestMs, Math.max(0, (next - nowNs()) / 1e6)))
-  Atomics.add(i32, at.meta + Meta.serviceTurns, 1)
-  Atomics.store(i32, mode, serviceMode.awake)
-  Atomics.store(i32, dozes, 0)
-  drainEventFd(fds[0]!)
+  for (const device of devices) if (device.watched) device.watch(until)
+  f64[looksAt] = until
+  if (!awaited) parking.waitReadable(fds, count, Math.max(0, (until - nowNs()) / 1e6))
+  parking.endWait()
+  Atomics.add(i32, turns, 1)
+  for (const device of devices) device.unwatch()
+  const trusts = left.length === 0 && Atomics.load(i32, wake) === bell
+  pause = trusts
+    ? Math.min(2 * pause, devices.some((device) => device.active) ? longestTrustMs : longestPauseMs)
+    : lookMs
 }

@@ -9,6 +9,7 @@
  *     udp.ts       UDP sockets over one memory (udp-options.ts, udp-batch.ts, sockaddr.ts)
  *     kernel-socket.ts   TCP and UDP sockets of the kernel, as C programs use them
  *     poll.ts      waiting until one of several descriptors can be read
+ *     poll-requests.ts   having the kernel signal an event descriptor when sockets can be read
  *     crc32.ts     CRC-32 in native code
  *     error.ts     what all of it throws
  *
@@ -49,6 +50,7 @@ export {
   unmap,
 } from './mapping.ts'
 export {
+  becomeDescriptor,
   closeFd,
   drainEventFd,
   makeEventFd,
@@ -58,6 +60,7 @@ export {
   waitReadable,
   writeByte,
 } from './poll.ts'
+export { type ContextWord, destroyPollContext, PollRequests } from './poll-requests.ts'
 export { addressText } from './sockaddr.ts'
 export { maxDatagramBytes, maxSegments, type UdpOptions, UdpSocket } from './udp.ts'
 export { isMulticast } from './udp-options.ts'

@@ -24,9 +24,14 @@ export interface NativeFunction {
 }
 
 /** What differs between architectures: the numbers of the system calls that have no function in every C library. */
-const generic = { futex: 98, mlock2: 284, membarrier: 283 }
+const generic = {
+  futex: 98,
+  mlock2: 284,
+  membarrier: 283,
+  io: { setup: 0, destroy: 1, submit: 2, getevents: 4 },
+}
 const syscallNumbers: Readonly<Record<string, typeof generic>> = {
-  x64: { futex: 202, mlock2: 325, membarrier: 324 },
+  x64: { futex: 202, mlock2: 325, membarrier: 324, io: { setup: 206, destroy: 207, submit: 209, getevents: 208 } },
   arm64: generic,
   riscv64: generic,
   loong64: generic,
@@ -37,6 +42,8 @@ export interface Libc {
   readonly futexNumber: number
   readonly mlock2Number: number
   readonly membarrierNumber: number
+  /** Numbers of io_setup and the like: asynchronous I/O. */
+  readonly io: typeof generic.io
   readonly mmap: NativeFunction
   readonly munmap: NativeFunction
   readonly madvise: NativeFunction
@@ -66,6 +73,7 @@ export interface Libc {
   readonly ppoll: NativeFunction
   readonly eventfd: NativeFunction
   readonly pipe2: NativeFunction
+  readonly dup3: NativeFunction
   readonly open: NativeFunction
   readonly fallocate: NativeFunction
   readonly flock: NativeFunction
@@ -89,6 +97,7 @@ function open(): { libc: Libc | null; reason: string } {
         futexNumber: numbers.futex,
         mlock2Number: numbers.mlock2,
         membarrierNumber: numbers.membarrier,
+        io: numbers.io,
         mmap: c.func('mmap', 'int64_t', ['uint64_t', 'uint64_t', 'int', 'int', 'int', 'int64_t']),
         munmap: c.func('munmap', 'int', ['uint64_t', 'uint64_t']),
         madvise: c.func('madvise', 'int', ['uint64_t', 'uint64_t', 'int']),
@@ -124,6 +133,7 @@ function open(): { libc: Libc | null; reason: string } {
         poll: c.func('poll', 'int', ['uint64_t', 'uint64_t', 'int']),
         ppoll: c.func('ppoll', 'int', ['uint64_t', 'uint64_t', 'uint64_t', 'uint64_t']),
         pipe2: c.func('pipe2', 'int', ['uint64_t', 'int']),
+        dup3: c.func('dup3', 'int', ['int', 'int', 'int']),
         eventfd: c.func('eventfd', 'int', ['uint32_t', 'int']),
         open: c.func('open', 'int', ['str', 'int']),
         flock: c.func('flock', 'int', ['int', 'int']),

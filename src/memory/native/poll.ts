@@ -113,6 +113,16 @@ export function makeLoopPipe(): number {
   }
 }
 
+const O_CLOEXEC = 0o2000000
+
+/** Makes `fd` another name of what `of` is; what it was is closed. */
+export function becomeDescriptor(fd: number, of: number): void {
+  const { dup3, koffi } = requireLibc('dup3')
+  if (dup3(of, fd, O_CLOEXEC) === fd) return
+  const errno = koffi.errno()
+  throw nativeError('dup3', errnoName(errno), errno, `descriptor ${fd} could not become ${of}`)
+}
+
 /** Writes one byte. A pipe that is full, or that nobody reads any more, is left as it is. */
 export function writeByte(fd: number): void {
   requireLibc('write').write(fd, valueAddress, 1)

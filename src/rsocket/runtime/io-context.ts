@@ -183,9 +183,12 @@ export class IoContext implements EventSource {
     activate((cq.cqContext as CqOwner).member)
   }
 
-  /** Takes events: their members become active. */
+  /** Takes the events that are there: their members become active. */
   collect(): void {
-    for (let cq = this.channel.tryGetEvent(); cq !== null; cq = this.channel.tryGetEvent()) this.#took(cq)
+    while (this.channel.hasEvent) {
+      const cq = this.channel.tryGetEvent()
+      if (cq !== null) this.#took(cq)
+    }
   }
 
   /** Blocks this thread until there is an event, at most `ms`. */
@@ -243,7 +246,7 @@ export class IoContext implements EventSource {
     if (this.#members === 0 || this.channel.closed) return
     if (this.#waiting) {
       // Members got turns since the wait began: other threads may drive the device again.
-      this.context.device.rest()
+      this.context.device.rest(true)
       return
     }
     this.#waiting = true
@@ -270,6 +273,7 @@ export class IoContext implements EventSource {
     this.#waiting = false
     if (this.channel.closed) return
     this.collect()
-    this.wait()
+    // The reactor begins the next wait when the members rest.
+    if (!givesTurns()) this.wait()
   }
 }

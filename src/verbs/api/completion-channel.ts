@@ -48,8 +48,18 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
 
   tryGetEvent(): CompletionQueue | null {
     this.assertOpen('tryGetEvent')
+    const there = this.#takeEvent()
+    if (there !== null) return there
     const { device } = this.context
     if (this.#host.i32[this.#host.pendingCount] !== 0 || device.driven) device.progress()
+    return this.#takeEvent()
+  }
+
+  get hasEvent(): boolean {
+    return Atomics.load(this.#host.i32, this.#chan + Chan.head) !== 0
+  }
+
+  #takeEvent(): CompletionQueue | null {
     for (;;) {
       const ref = this.#host.takeChannelEvent(this.#chan)
       if (ref === 0) return null
@@ -70,11 +80,9 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
       const left = end - performance.now()
       const ms = Math.min(left, i32[pendingCount] !== 0 ? 1 : 1000)
       if (left > 0 && device.sleep(this.#chan, sequence, ms)) continue
-      device.rest()
+      device.rest(false)
       if (left <= 0) return null
-      Atomics.add(i32, this.#chan + Chan.waiters, 1)
-      segment.wait(this.#chan + Chan.sequence, sequence, ms)
-      Atomics.sub(i32, this.#chan + Chan.waiters, 1)
+      segment.parking.park(this.#chan + Chan.sequence, sequence, ms)
     }
   }
 
@@ -87,7 +95,7 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
   }
 
   async #until(timeoutMs: number, take: boolean): Promise<CompletionQueue | null> {
-    const { i32, pendingCount } = this.#host
+    const { i32, pendingCount, segment } = this.#host
     const { device } = this.context
     const end = performance.now() + timeoutMs
     const wakes = this.#wakes
@@ -97,30 +105,17 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
         const cq = this.tryGetEvent()
         if (cq) return cq
       } else {
+        if (this.hasEvent) return null
         if (i32[pendingCount] !== 0 || device.driven) device.progress()
-        if (i32[this.#chan + Chan.head] !== 0) return null
+        if (this.hasEvent) return null
       }
       this.#giveTime()
       const left = end - performance.now()
       if (left <= 0 || wakes !== this.#wakes) return null
-      await this.#waitAsync(sequence, Math.min(left, i32[pendingCount] !== 0 ? 1 : lookMs))
+      const ms = Math.min(left, i32[pendingCount] !== 0 ? 1 : lookMs)
+      await segment.parking.waitInLoop(this.#chan + Chan.sequence, sequence, ms)
     }
     return null
-  }
-
-  /** Waits in the event loop until there have been other than `sequence` events, at most `timeoutMs`. */
-  async #waitAsync(sequence: number, timeoutMs: number): Promise<void> {
-    const { segment, i32 } = this.#host
-    const rings = segment.hearsBells
-    const waiters = this.#chan + (rings ? Chan.bellWaiters : Chan.waiters)
-    const word = this.#chan + Chan.sequence
-    Atomics.add(i32, waiters, 1)
-    try {
-      await (rings ? segment.bells.wait(word, sequence, timeoutMs) : segment.waitAsync(word, sequence, timeoutMs))
-    } finally {
-      // The record of a closed channel may be another's already.
-      if (!this.closed) Atomics.sub(i32, waiters, 1)
-    }
   }
 
   wake(): void {
@@ -136,11 +131,11 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
     }
   }
 
-  /** Before waiting: carries on with what can go on, and leaves the rest to others. */
+  /** Before waiting in the event loop: carries on with what can go on. */
   #giveTime(): void {
     const { device } = this.context
     if (this.#host.i32[this.#host.pendingCount] !== 0) device.progress()
-    device.rest()
+    device.rest(true)
   }
 
   close(): void {

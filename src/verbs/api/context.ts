@@ -339,7 +339,7 @@ class ContextObject extends Handle implements Context {
       if (event) return event
       const left = end - performance.now()
       if (left <= 0) return null
-      this.device.rest()
+      this.device.rest(false)
       segment.wait(this.#word + Ctx.eventTail, tail, Math.min(left, i32[pendingCount] !== 0 ? 1 : 1000))
     }
   }
@@ -352,7 +352,7 @@ class ContextObject extends Handle implements Context {
       const event = this.pollAsyncEvent()
       if (event) yield event
       else {
-        this.device.rest()
+        this.device.rest(true)
         await segment.waitAsync(this.#word + Ctx.eventTail, tail, 100)
       }
     }

@@ -391,6 +391,12 @@ export interface CompletionQueue extends VerbsObject {
 export interface CompletionChannel extends VerbsObject {
   /** The context that it was made or imported in. */
   readonly context: Context
+  /**
+   * Whether there is an event already.
+   *
+   * @internal
+   */
+  readonly hasEvent: boolean
   /** The CQ of the next event, or null if there is none now. */
   tryGetEvent(): CompletionQueue | null
   /** `ibv_get_cq_event`: blocks this thread until there is an event, at most `timeoutMs`; then null. For worker threads. */

@@ -1,13 +1,13 @@
 /** The segment that all threads of this process share, with its tables made ready: one `Host` for each thread. */
 import { randomInt } from 'node:crypto'
-import { defaultSegmentMib, Segment, type SegmentOptions, segmentBytes, signalEventFd } from '../../memory/index.ts'
+import { defaultSegmentMib, Segment, type SegmentOptions, segmentBytes } from '../../memory/index.ts'
 import { VerbsError } from '../provider/errors.ts'
 import { Host } from '../provider/host.ts'
 import { Tables, unorderedTables } from '../provider/layout.ts'
 import type { Platform } from '../provider/platform.ts'
 import { reapAttachment } from '../provider/reap.ts'
 
-const platform: Platform = { randomInt, signalEventFd }
+const platform: Platform = { randomInt }
 
 /** The tables of a segment, for this thread. */
 export function hostOf(segment: Segment): Host {

@@ -58,8 +58,11 @@ export interface Device {
   joinGroup(gid: Uint8Array): void
   /** What one `joinGroup` began is over. */
   leaveGroup(gid: Uint8Array): void
-  /** This thread is going to wait: from now on another one must see that things go on. */
-  rest(): void
+  /**
+   * This thread is going to wait, and does not drive the device while it does: in its event loop, where the device may wake
+   * it when something comes (`inLoop`), or otherwise.
+   */
+  rest(inLoop: boolean): void
   /**
    * Blocks this thread until something may have come for the device, or the channel has counted other than
    * `expected` events; at most `timeoutMs`. False, at once, if the device leaves its work to others while threads wait.

@@ -11,12 +11,12 @@ export const elementKind = { none: 0, qp: 1, cq: 2, srq: 3, port: 4 } as const
 export class EventTables extends SegmentTables {
   // --- completion channels -----------------------------------------------------------------------------------------
 
-  /** Wakes the threads that wait on the channel of a CQ that broke, so that they poll it and see. */
+  /** Wakes the thread that waits on the channel of a CQ that broke, so that it polls it and sees. */
   wakeChannel(cq: number): void {
     if (this.i32[cq + Cq.channel]! >= 0) this.fire(cq)
   }
 
-  /** Makes the event of a CQ on its channel and wakes the threads that wait there. */
+  /** Makes the event of a CQ on its channel and wakes the thread that waits there. */
   protected fire(cq: number): void {
     const { i32, segment } = this
     const slot = i32[cq + Cq.channel]!
@@ -32,7 +32,7 @@ export class EventTables extends SegmentTables {
     if (i32[cq + Cq.events] === 1) this.#appendToChannel(channel, cq)
     Atomics.add(i32, channel + Chan.sequence, 1)
     Atomics.store(i32, channel + Chan.lock, 0)
-    this.#wake(channel)
+    segment.wake(i32[channel + Chan.owner]!)
   }
 
   /** Puts a CQ at the end of its channel's list; the lock of the channel is held. */
@@ -47,16 +47,9 @@ export class EventTables extends SegmentTables {
 
   /** Makes all waits for events of a channel end. */
   wakeWaiters(channel: number): void {
-    Atomics.add(this.i32, channel + Chan.sequence, 1)
-    this.#wake(channel)
-  }
-
-  #wake(channel: number): void {
     const { i32, segment } = this
-    if (Atomics.load(i32, channel + Chan.waiters) > 0) segment.notify(channel + Chan.sequence)
-    if (Atomics.load(i32, channel + Chan.bellWaiters) > 0) segment.ring(i32[channel + Chan.owner]!)
-    const fd = Atomics.load(i32, channel + Chan.wakeFd) - 1
-    if (fd >= 0) this.platform.signalEventFd(fd)
+    Atomics.add(i32, channel + Chan.sequence, 1)
+    segment.wake(i32[channel + Chan.owner]!)
   }
 
   /** Takes the next event of a channel: a reference to its CQ, or 0 if there is none. */

@@ -61,16 +61,17 @@ export const Dev = {
   congestion: 47,
   /** 1 when a program has driven it since somebody looked, −1 when it has said that it will not go on. */
   heartbeat: 48,
-  /** 1 while the thread that drives devices waits for packets of this one. */
+  /** 1 while the service thread keeps the timers of this one, and waits for its packets unless an event loop does. */
   watched: 49,
   /** The thread that waits in the kernel for packets of this device and then goes on with it, 0 if none does. */
   sleeper: 50,
-  /** The descriptor, plus one, that ends its wait. */
-  sleeperFd: 51,
+  /** A thread that waits for packets of this device in its event loop, 0 if none does. */
+  looper: 51,
   /** How often threads have waited so. */
   sleeps: 52,
-  /** When that thread looks at the latest. */
+  /** When the sleeper looks at the latest, and when the service thread does. */
   sleepsUntil: 54 /* f64 */,
+  serviceLooksAt: 56 /* f64 */,
   /** Counters, one f64 for each name in `counterNames`. */
   counters: 64,
 } as const
@@ -129,14 +130,8 @@ export const Chan = {
   /** References to the first and last CQ with an event to deliver, 0 if there is none. */
   head: 17,
   tail: 18,
-  /** Counts events; waited on. */
+  /** Counts events. The thread that waits for them is the owner. */
   sequence: 19,
-  /** Threads that wait, so that a producer makes no system call for nobody. */
-  waiters: 20,
-  /** The descriptor, plus one, that ends the wait of a thread that waits for its device in the kernel. */
-  wakeFd: 21,
-  /** Waits in event loops that end when the thread is rung for. */
-  bellWaiters: 22,
 } as const
 
 export const Cq = {
@@ -437,16 +432,14 @@ export const Meta = {
   portsUsed: 12,
   /** The thread that drives devices on sockets while programs do not: see devices/roce/service.ts. */
   serviceOwner: 16,
-  serviceMode: 17,
+  /** Counts what it is woken for. */
   serviceWake: 18,
-  serviceEventFd: 19,
-  serviceWakeAt: 20 /* f64 */,
+  /** When it looks whether programs still drive their devices. */
+  serviceLooksAt: 20 /* f64 */,
   /** 1 when the process ends, 2 when the thread has done what it had to. */
   serviceStop: 22,
-  /** How often it has come back from waiting in the kernel. */
+  /** Counts where it begins and ends to wait in the kernel: odd while it may be there. */
   serviceTurns: 23,
-  /** 1 while it trusts in threads that wait in the kernel themselves, and looks seldom. */
-  serviceDozes: 24,
   /** Where the search for a free record begins, for each table in `Records`. */
   hints: 32 /* 7 words */,
 } as const

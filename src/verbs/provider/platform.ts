@@ -5,6 +5,4 @@
 export interface Platform {
   /** A random integer of [min, max) from a source that nobody can predict; `max − min` is at most 2^32. */
   randomInt(min: number, max: number): number
-  /** Makes an event descriptor (eventfd) readable, to wake the thread that polls it. */
-  signalEventFd(fd: number): void
 }

@@ -2,7 +2,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { hostAddresses } from '../../../src/devices/roce/addresses.ts'
 import { DatagramSocket } from '../../../src/devices/roce/datagram-socket.ts'
-import { NativeError, nativeAvailable, nativeReason, UdpSocket, waitReadable } from '../../../src/memory/index.ts'
+import { NativeError, nativeAvailable, nativeReason, UdpSocket } from '../../../src/memory/index.ts'
+import { waitReadable } from '../../../src/memory/native/index.ts'
 import { gidOfIp } from '../../../src/wire/index.ts'
 
 const memory = new ArrayBuffer(256 << 10)

@@ -1,6 +1,7 @@
 /** Threads that block for events: one of them waits in the kernel for the packets of its device, and goes on itself. */
 import { once } from 'node:events'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import type { RoceDevice } from '../../../src/devices/roce/device.ts'
 import {
   type Context,
   connectQp,
@@ -11,6 +12,8 @@ import {
   type QpEndpoint,
   SendFlag,
   sendWr,
+  WcStatus,
+  workCompletions,
 } from '../../../src/index.ts'
 import { startThread } from '../../../src/memory/index.ts'
 import { layout } from '../../../src/verbs/provider/index.ts'
@@ -66,7 +69,7 @@ describe.skipIf(!nativeAvailable)('threads that block for events', () => {
   const { host, index } = target.device
   const word = (at: number): number => Atomics.load(host.i32, host.deviceWord(index) + at)
   const asleep = async (): Promise<void> => {
-    for (let i = 0; i < 1000 && word(Dev.sleeperFd) === 0; i++) await pause(5)
+    for (let i = 0; i < 1000 && word(Dev.sleeper) === 0; i++) await pause(5)
     expect(word(Dev.sleeper)).not.toBe(0)
   }
 
@@ -125,5 +128,37 @@ describe.skipIf(!nativeAvailable)('threads that block for events', () => {
     expect(right.buffer[0]).toBe(77)
     left.close()
     right.close()
+  })
+
+  it('an event loop is woken by the kernel, and takes its packets itself', async () => {
+    const channel = target.createCompChannel()
+    const recvCq = target.createCq(64, { channel })
+    const [left, right] = [makeEnd(context), makeEnd(target, { recvCq })]
+    const [near, far] = [endpointOf(left.qp), endpointOf(right.qp)]
+    connectQp(left.qp, near, far, { accessFlags: access, timeout: 16, retryCnt: 7 })
+    connectQp(right.qp, far, near, { accessFlags: access, timeout: 16, retryCnt: 7 })
+    const drive = vi.spyOn(target.device as RoceDevice, 'drive')
+    const wc = workCompletions(4)
+    const rounds = 20
+    for (let wrId = 1; wrId <= rounds; wrId++) {
+      right.qp.postRecv({ wrId, sgList: [right.sge(0, 8)] })
+      recvCq.reqNotify()
+      const event = channel.nextEvent(patienceMs)
+      await pause(1)
+      expect(word(Dev.looper)).toBe(host.segment.lockValue)
+      left.qp.postSend(sendWr({ opcode: Opcode.Send, sgList: [left.sge(0, 8)], wrId }))
+      expect(await event).toBe(recvCq)
+      recvCq.ackEvents(1)
+      expect(recvCq.poll(wc)).toBe(1)
+      expect(wc[0]).toMatchObject({ wrId, status: WcStatus.Success })
+    }
+    // The service thread looks now and then, and may take some.
+    const taken = drive.mock.results.reduce((sum, { value }) => sum + (value as number), 0)
+    expect(taken).toBeGreaterThan(rounds / 2)
+    drive.mockRestore()
+    left.close()
+    right.close()
+    recvCq.close()
+    channel.close()
   })
 })
