@@ -36,11 +36,11 @@ describe('ticks', () => {
   })
 
   it('of shares end at 100 %, however much room the boxes need', () => {
-    const values = new Float64Array(100).fill(200)
+    const values = new Float64Array(100).fill(5000)
     const series = ['t_lat', 't_comp'].map((label) => ({
       label,
       settings: {},
-      median: 200,
+      median: 5000,
       histogram: histogram(values, [0, 10_000], 50),
       distribution: distributionOf(values),
     }))
