@@ -8,6 +8,7 @@ import {
   grhLength,
   gsiQpn,
   layout,
+  mcastMember,
   multicastQpn,
   noReceive,
   Opcode,
@@ -42,7 +43,7 @@ import type { Origin } from './origin.ts'
 import type { PacketSink } from './sink.ts'
 import type { TransportState } from './state.ts'
 
-const { Av, avMulticast, Dev, Mcast, Meta, Qp, Wqe } = layout
+const { Av, avMulticast, Dev, Meta, Qp, Wqe } = layout
 
 export class Datagrams {
   readonly #state: TransportState
@@ -173,13 +174,8 @@ export class Datagrams {
     const { destination } = origin
     let delivered = 0
     for (let i = 0; i < i32[host.at.meta + Meta.mcastHigh]!; i++) {
-      const entry = host.at.mcast + i * Mcast.words
-      if (i32[entry + Mcast.state] !== 1 || i32[entry + Mcast.device] !== state.device) continue
-      const gid = entry + Mcast.gid
-      let same = true
-      for (let word = 0; word < 4; word++) same &&= i32[gid + word] === destination[word]
-      const q = host.qpWord(i32[entry + Mcast.qpSlot]!)
-      if (!same || i32[q + Qp.number] !== i32[entry + Mcast.qpNum]) continue
+      const q = mcastMember(host, i, destination, 0, state.device, state.device + 1)
+      if (q < 0) continue
       const qpState = i32[q + Qp.state]!
       if (qpState < QpState.Rtr || qpState === QpState.Err) continue
       this.receive(q, op, at, end, origin)

@@ -12,6 +12,7 @@ import {
   type Host,
   layout,
   madDispatchBytes,
+  mcastMember,
   noReceive,
   Opcode,
   QpType,
@@ -26,11 +27,12 @@ import { canRespond } from './peer.ts'
 import type { Ranges } from './ranges.ts'
 import type { Receives } from './receives.ts'
 
-const { Av, avGlobal, avMulticast, Cqe, Dev, Mcast, Meta, Qp, Wqe } = layout
+const { Av, avGlobal, avMulticast, Cqe, Dev, Meta, Qp, Wqe } = layout
 
 export class Datagrams {
   readonly #host: Host
   readonly #mtu: number
+  readonly #adapters: number
   readonly #ranges: Ranges
   readonly #receives: Receives
   readonly #failures: Failures
@@ -40,9 +42,11 @@ export class Datagrams {
   /** Where the beginning of a management datagram is put together. */
   readonly #mad: number
 
-  constructor(host: Host, mtu: number, ranges: Ranges, receives: Receives, failures: Failures) {
+  /** `adapters`: how many devices of the segment, from the first on, are of this kind. */
+  constructor(host: Host, mtu: number, adapters: number, ranges: Ranges, receives: Receives, failures: Failures) {
     this.#host = host
     this.#mtu = mtu
+    this.#adapters = adapters
     this.#ranges = ranges
     this.#receives = receives
     this.#failures = failures
@@ -80,18 +84,8 @@ export class Datagrams {
     const high = i32[host.at.meta + Meta.mcastHigh]!
     let delivered = 0
     for (let i = 0; i < high; i++) {
-      const m = host.at.mcast + i * Mcast.words
-      if (i32[m + Mcast.state] !== 1) continue
-      const g = m + Mcast.gid
-      if (
-        i32[g] !== i32[gid] ||
-        i32[g + 1] !== i32[gid + 1] ||
-        i32[g + 2] !== i32[gid + 2] ||
-        i32[g + 3] !== i32[gid + 3]
-      )
-        continue
-      const d = host.qpWord(i32[m + Mcast.qpSlot]!)
-      if (i32[d + Qp.number] !== i32[m + Mcast.qpNum]) continue
+      const d = mcastMember(host, i, i32, gid, 0, this.#adapters)
+      if (d < 0) continue
       this.#deliver(q, w, d, total)
       delivered++
     }

@@ -65,7 +65,7 @@ export class Executor {
     const receives = new Receives(host, ranges, this.#failures)
     this.#messages = new Messages(host, ranges, receives, this.#waiting, this.#failures)
     this.#oneSided = new OneSided(host, ranges, this.#waiting, this.#failures)
-    this.#datagrams = new Datagrams(host, mtu, ranges, receives, this.#failures)
+    this.#datagrams = new Datagrams(host, mtu, adapters, ranges, receives, this.#failures)
   }
 
   /** Executes what is in a send queue, in order, until it is empty or must wait. Its send lock is held. */

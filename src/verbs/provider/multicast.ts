@@ -71,3 +71,25 @@ export function leaveMcastGroups(host: Host, q: number): Uint8Array[] {
   }
   return gids
 }
+
+/**
+ * The QP that entry `index` of the table attaches to the group whose GID is at `gid[at]`, four words as in memory, if its
+ * device is one from `firstDevice` to before `endDevice`; else −1.
+ */
+export function mcastMember(
+  host: Host,
+  index: number,
+  gid: Int32Array,
+  at: number,
+  firstDevice: number,
+  endDevice: number,
+): number {
+  const { i32 } = host
+  const m = host.at.mcast + index * Mcast.words
+  const device = i32[m + Mcast.device]!
+  if (i32[m + Mcast.state] !== 1 || device < firstDevice || device >= endDevice) return -1
+  const own = m + Mcast.gid
+  for (let word = 0; word < 4; word++) if (i32[own + word] !== gid[at + word]) return -1
+  const q = host.qpWord(i32[m + Mcast.qpSlot]!)
+  return i32[q + Qp.number] === i32[m + Mcast.qpNum] ? q : -1
+}
