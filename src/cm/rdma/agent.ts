@@ -4,7 +4,7 @@
  *     program ── id ──> agent ── CommunicationManager (no I/O) ── GsiPort ──> QP 1
  *
  * It works when `process` is called: by calls that wait in this thread, in the event loop while it has followers, and ten
- * times a second while it has connections and no follower.
+ * times a second while it has connections and no follower. While it has followers, an event tells of each message.
  *
  * Messages are taken from the queue pair as they come and wait in `#intake`, from which each sender gets its turn. One call
  * serves a limited number: a flood does not stop the event loop, and a sender of few messages does not wait for others.
@@ -48,6 +48,8 @@ export interface ListenerOwner {
 }
 
 const backgroundMs = 100
+/** Followed, it looks at least this often, for what no event and no deadline tells. */
+const recheckMs = 1000
 /** How long a thread that ends may take to disconnect from its peers. */
 const farewellNs = 50e6
 
@@ -247,6 +249,7 @@ export class Agent {
 
   #tick(): void {
     if (!this.#following) this.process()
+    else this.#segmentPeers.look(nowNs())
     if (this.cm.size > 0) return
     clearInterval(this.#background)
     this.#background = undefined
@@ -283,8 +286,8 @@ export class Agent {
     intake.add(from.source, { bytes, from })
   }
 
-  #millisecondsLeft(timeoutMs: number): number {
-    const longest = Math.min(timeoutMs, this.#segmentPeers.longestWaitMs)
+  /** To the next deadline of the communication manager. */
+  #millisecondsLeft(longest: number): number {
     return Math.max(0, Math.min(longest, Math.ceil((this.cm.deadline() - nowNs()) / 1e6)))
   }
 
@@ -292,7 +295,7 @@ export class Agent {
   wait(timeoutMs: number): void {
     this.#cq.reqNotify()
     if (this.process() > 0) return
-    const cq = this.channel.getEvent(this.#millisecondsLeft(timeoutMs))
+    const cq = this.channel.getEvent(this.#millisecondsLeft(Math.min(timeoutMs, this.#segmentPeers.longestWaitMs)))
     if (cq !== null) cq.ackEvents(1)
     this.process()
   }
@@ -315,7 +318,7 @@ export class Agent {
       // Other work of the event loop has its turn in between.
       if (this.#busy) await new Promise((resolve) => setImmediate(resolve))
       // No event is taken before this continues: one that was taken and not acknowledged would block `close`.
-      else await this.channel.whenEvent(this.#millisecondsLeft(backgroundMs))
+      else await this.channel.whenEvent(this.#millisecondsLeft(recheckMs))
       if (this.#closed) break
       for (let cq = this.channel.tryGetEvent(); cq !== null; cq = this.channel.tryGetEvent()) cq.ackEvents(1)
     }

@@ -331,9 +331,14 @@ export class StreamConnection implements StreamLink {
     if (this.open && this.out.endsUnsignaled && this.out.controlFree) this.out.postControl(this.empty)
   }
 
+  /** Whether the peer owes this end room for data, or the acknowledgement of what was sent. */
+  get waits(): boolean {
+    return this.open && (this.writableBytes === 0 || !this.allSent)
+  }
+
   /** Probes a peer that offers no buffer, as TCP probes a zero window. */
   probe(): void {
-    if (this.open && (this.writableBytes === 0 || !this.allSent)) this.sendKeepalive()
+    if (this.waits) this.sendKeepalive()
     this.process()
     this.reap()
   }

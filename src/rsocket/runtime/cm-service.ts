@@ -5,7 +5,7 @@
 import { type CmEvent, createEventChannel, type EventChannel } from '../../cm/index.ts'
 import { inRootContext } from '../../memory/index.ts'
 import type { Context } from '../../verbs/index.ts'
-import { IoContext, keepMs } from './io-context.ts'
+import { IoContext, keepMs, processHeld, whenReleased } from './io-context.ts'
 import type { Route } from './sharing.ts'
 
 /** What an id's `context` is. */
@@ -18,9 +18,12 @@ const unheldMs = 10
 /**
  * How often a channel is served while there are sockets and none follows it. Nothing else would serve it: a peer
  * gets no answer from a listener that the program does not watch, and none when it disconnects. Following the channel
- * instead would keep the process alive, since waiting for its events does (`CompletionChannel.whenEvent`).
+ * instead would keep the process alive, since waiting for its events does (`CompletionChannel.whenEvent`). So that is done only
+ * while the process lives on anyway.
  */
 const idleMs = 50
+/** Times that it is served so before it is followed: clients of HTTP let the process go after each request. */
+const idleTimes = 4
 
 const services = new Map<string | Context, CmService>()
 
@@ -39,6 +42,9 @@ export class CmService {
   #timer: NodeJS.Timeout | undefined
   #closing: NodeJS.Timeout | undefined
   #idle: NodeJS.Timeout | undefined
+  #idled = 0
+  /** Follows the channel until the process is let go. */
+  #along: (() => void) | undefined
 
   constructor(key: string | Context) {
     this.#key = key
@@ -74,6 +80,7 @@ export class CmService {
     this.#stop?.()
     clearInterval(this.#timer)
     clearInterval(this.#idle)
+    this.#along?.()
     IoContext.closeUnused()
     this.channel.close()
   }
@@ -120,23 +127,46 @@ export class CmService {
   }
 
   readonly #updateHere = (): void => {
-    if (this.#follows > 0 && this.#stop === undefined) this.#stop = this.channel.onReadable(() => this.pump())
-    if (this.#follows === 0 && this.#stop !== undefined) {
+    const idle = this.#follows === 0 && this.#uses > this.#quiet
+    if (!idle && this.#along !== undefined) {
+      this.#along()
+      this.#along = undefined
+    }
+    const follows = this.#follows > 0 || this.#along !== undefined
+    if (follows && this.#stop === undefined) this.#stop = this.channel.onReadable(() => this.pump())
+    if (!follows && this.#stop !== undefined) {
       this.#stop()
       this.#stop = undefined
     }
-    const polls = this.#follows === 0 && this.#unheld > 0
+    const polls = !follows && this.#unheld > 0
     if (polls && this.#timer === undefined) this.#timer = setInterval(() => this.pump(), unheldMs).unref()
     if (!polls && this.#timer !== undefined) {
       clearInterval(this.#timer)
       this.#timer = undefined
     }
     // A follower gets events as they come.
-    const idles = this.#follows === 0 && this.#uses > this.#quiet
-    if (idles && this.#idle === undefined) this.#idle = setInterval(() => this.pump(), idleMs).unref()
+    const idles = idle && !follows
+    if (idles && this.#idle === undefined) {
+      this.#idled = 0
+      this.#idle = setInterval(this.#serveIdle, idleMs).unref()
+    }
     if (!idles && this.#idle !== undefined) {
       clearInterval(this.#idle)
       this.#idle = undefined
+    }
+  }
+
+  readonly #serveIdle = (): void => {
+    this.pump()
+    if (!processHeld()) this.#idled = 0
+    else if (++this.#idled >= idleTimes && this.#idle !== undefined) {
+      const stop = whenReleased(() => {
+        stop()
+        this.#along = undefined
+        this.#update()
+      })
+      this.#along = stop
+      this.#update()
     }
   }
 }

@@ -14,8 +14,8 @@ import {
 import type { StreamLink } from '../protocol/index.ts'
 import { activate, type EventSource, forget, givesTurns, leave, type Member, use } from './reactor.ts'
 
-/** Longest wait without polling, for what makes no event. */
-const sliceMs = 100
+/** Longest wait for an event. The channel itself looks more often, in case a wake-up is lost. */
+const sliceMs = 1000
 /** The same while no member keeps the process alive: then a timer waits, which does not either. */
 const unheldMs = 10
 
@@ -36,11 +36,31 @@ export interface CqOwner {
   readonly member: Member
 }
 
+/** Streams that wait for nothing are probed every so many times. */
+const restEvery = 8
+
 export interface Watched {
+  /** Whether the peer owes it something: room, or the acknowledgement of what was sent. */
+  readonly waits: boolean
   probe(): void
 }
 
 const contexts = new Map<Context, IoContext>()
+
+/** Contexts of this thread that wait for an event and keep the process alive meanwhile. */
+let held = 0
+const heldListeners = new Set<() => void>()
+
+/** Whether the process lives on anyway because sockets wait for their devices. */
+export function processHeld(): boolean {
+  return held > 0
+}
+
+/** Calls `released` whenever `processHeld` has become false, until the function that is returned is called. */
+export function whenReleased(released: () => void): () => void {
+  heldListeners.add(released)
+  return () => heldListeners.delete(released)
+}
 
 interface Piece {
   bytes: Uint8Array
@@ -64,11 +84,13 @@ export class IoContext implements EventSource {
   #members = 0
   #refs = 0
   #waiting = false
+  #held = false
   #timer: NodeJS.Timeout | undefined
   /** A check is scheduled whether still nothing keeps the process alive. */
   #letsGo = false
   readonly #pieces: Piece[] = []
   readonly #streams = new Set<Watched>()
+  #watches = 0
   readonly #watchdog: NodeJS.Timeout
   #closing: NodeJS.Timeout | undefined
   #lookedAt = performance.now()
@@ -108,6 +130,7 @@ export class IoContext implements EventSource {
 
   #close(): void {
     contexts.delete(this.context)
+    this.#holds(false)
     clearTimeout(this.#closing)
     clearInterval(this.#watchdog)
     for (const { bytes, region } of this.#pieces) {
@@ -119,7 +142,7 @@ export class IoContext implements EventSource {
     this.pd.close()
   }
 
-  /** Probes the stream once a second until `drop`. */
+  /** Probes the stream once a second while it waits for its peer, else now and then, until `drop`. */
   keep(stream: Watched): void {
     this.#streams.add(stream)
   }
@@ -140,7 +163,9 @@ export class IoContext implements EventSource {
 
   #watch(): void {
     this.#reapDead()
-    for (const stream of this.#streams) stream.probe()
+    const turn = this.#watches++ % restEvery
+    let i = 0
+    for (const stream of this.#streams) if (i++ % restEvery === turn || stream.waits) stream.probe()
   }
 
   #reapDead(): void {
@@ -243,7 +268,10 @@ export class IoContext implements EventSource {
 
   /** Waits in the event loop for an event. */
   wait(): void {
-    if (this.#members === 0 || this.channel.closed) return
+    if (this.#members === 0 || this.channel.closed) {
+      this.#holds(false)
+      return
+    }
     if (this.#waiting) {
       // Members got turns since the wait began: other threads may drive the device again.
       this.context.device.rest(true)
@@ -260,7 +288,15 @@ export class IoContext implements EventSource {
     })
   }
 
+  #holds(holds: boolean): void {
+    if (holds === this.#held) return
+    this.#held = holds
+    held += holds ? 1 : -1
+    if (held === 0) for (const released of [...heldListeners]) released()
+  }
+
   readonly #beginWaiting = (): void => {
+    this.#holds(this.#refs > 0)
     if (this.#refs === 0) {
       this.#timer = setTimeout(() => {
         this.#timer = undefined

@@ -94,6 +94,10 @@ export class Stream implements Watched, CqOwner, BoundLink {
     return true
   }
 
+  get waits(): boolean {
+    return this.connection.waits
+  }
+
   /** Checks whether the peer is still alive. */
   probe(): void {
     const { connection } = this

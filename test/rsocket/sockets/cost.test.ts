@@ -1,8 +1,9 @@
 /** What a connection costs: counted in objects and calls of the verbs, not in time. */
 import { queryObjects } from 'node:v8'
 import { expect, test, vi } from 'vitest'
-import { AF_INET, type Context, openDevice, rsocket, SOCK_NONBLOCK, SOCK_STREAM } from '../../../src/index.ts'
-import { IoContext, keepMs } from '../../../src/rsocket/runtime/io-context.ts'
+import { AF_INET, type Context, openDevice, POLLIN, rsocket, SOCK_NONBLOCK, SOCK_STREAM } from '../../../src/index.ts'
+import { CmService } from '../../../src/rsocket/runtime/cm-service.ts'
+import { IoContext, keepMs, processHeld, watchMs } from '../../../src/rsocket/runtime/io-context.ts'
 import type { StreamSocket } from '../../../src/rsocket/sockets/socket.ts'
 import { QueuePairObject } from '../../../src/verbs/api/queue-pair.ts'
 import { QpState, RecvWorkRequest, WorkCompletion } from '../../../src/verbs/provider/index.ts'
@@ -79,4 +80,53 @@ test('closing takes the queue pair away as it is: nothing is flushed that nobody
     expect(moved.mock.calls.filter(([attr]) => (attr as { state?: number }).state === QpState.Err)).toEqual([])
   })
   vi.restoreAllMocks()
+})
+
+test('an idle connection is followed by the event loop while the process lives on, and no longer', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  try {
+    await withListener(async (connect) => {
+      const [client, server] = await connect()
+      const pump = vi.spyOn(CmService.prototype, 'pump')
+      // Nothing keeps the process alive: the channel is polled, twenty times a second.
+      vi.advanceTimersByTime(1000)
+      expect(pump).toHaveBeenCalledTimes(20)
+      // A socket waits for data: the channel's events come by themselves.
+      const watch = client!.watch(POLLIN, () => {})
+      await vi.waitFor(() => expect(processHeld()).toBe(true))
+      vi.advanceTimersByTime(1000)
+      pump.mockClear()
+      vi.advanceTimersByTime(60_000)
+      expect(pump).not.toHaveBeenCalled()
+      // The peer's end is an event.
+      server!.close()
+      await vi.waitFor(() => expect(pump).toHaveBeenCalled())
+      watch()
+      await vi.waitFor(() => expect(processHeld()).toBe(false))
+      pump.mockClear()
+      vi.advanceTimersByTime(1000)
+      expect(pump).toHaveBeenCalledTimes(20)
+      client!.close()
+    })
+  } finally {
+    vi.useRealTimers()
+    vi.restoreAllMocks()
+  }
+})
+
+test('of idle connections, one in eight is probed each second, and each that waits for its peer', () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const context = openDevice(device)
+  const io = IoContext.acquire(context)
+  try {
+    const streams = Array.from({ length: 16 }, (_, i) => ({ waits: i === 3, probe: vi.fn() }))
+    for (const one of streams) io.keep(one)
+    vi.advanceTimersByTime(8 * watchMs)
+    expect(streams.map(({ probe }) => probe.mock.calls.length)).toEqual(streams.map(({ waits }) => (waits ? 8 : 1)))
+  } finally {
+    io.release()
+    IoContext.closeUnused()
+    vi.useRealTimers()
+    context.close()
+  }
 })
