@@ -21,7 +21,7 @@ import type { Host } from './host.ts'
 import {
   Chan,
   Cq,
-  cqState,
+  type cqState,
   Dev,
   Key,
   keyKind,
@@ -87,9 +87,9 @@ export function destroyQp(host: Host, q: number): void {
   host.control(() => {
     // First, so that a thread which dies here leaves counts that are too high, for `recount`, and never too low.
     giveRecord(host, 'qp', q)
-    releaseCq(host, sendCq)
-    releaseCq(host, recvCq)
-    if (i32[q + Qp.srq]! >= 0) releaseSrq(host, host.srqWord(i32[q + Qp.srq]!))
+    releaseShared(host, 'cq', sendCq)
+    releaseShared(host, 'cq', recvCq)
+    if (i32[q + Qp.srq]! >= 0) releaseShared(host, 'srq', host.srqWord(i32[q + Qp.srq]!))
     releasePd(host, i32[q + Qp.pd]!, Pd.qps)
   })
   segment.free(ring * 4)
@@ -108,72 +108,89 @@ function endUsers(host: Host, uses: (q: number) => boolean): void {
   }
 }
 
+/** What CQs and SRQs have in common: queues that queue pairs use, whose record stays until the last of those is closed. */
+const shared = {
+  cq: { ref: Cq.ref, state: Cq.state, refs: Cq.refs, ring: Cq.ring, owner: Cq.owner, locks: [Cq.pollLock, Cq.lock] },
+  srq: {
+    ref: Srq.ref,
+    state: Srq.state,
+    refs: Srq.refs,
+    ring: Srq.ring,
+    owner: Srq.owner,
+    locks: [Srq.postLock, Srq.lock],
+  },
+} as const
+type SharedKind = keyof typeof shared
+const sharedKinds = ['cq', 'srq'] as const satisfies readonly SharedKind[]
+
+/** The state of a CQ or SRQ that is destroyed while its record stays. */
+const dead = recordState.dead satisfies typeof cqState.dead
+
 /** Frees a CQ's record and ring; how many queues still use it: then nothing was done, unless its owner ended (`orphan`). */
 export function destroyCq(host: Host, cq: number, orphan: boolean): number {
-  const { i32, segment } = host
-  const ref = i32[cq + Cq.ref]!
-  const refs = host.control(() => {
-    const refs = i32[cq + Cq.refs]!
-    if (refs > 0 && !orphan) return refs
-    retire(host, cq)
-    Atomics.store(i32, cq + Cq.state, cqState.dead)
-    // This thread's own, until it is done.
-    i32[cq + Cq.refs] = refs + 1
-    return refs
+  const { i32 } = host
+  return destroyShared(host, 'cq', cq, orphan, {
+    unlink(ref) {
+      const channel = i32[cq + Cq.channel]!
+      if (channel >= 0) Atomics.sub(i32, host.chanWord(channel) + Chan.cqs, 1)
+      host.dropChannelEvents(cq, ref)
+    },
+    uses: (q, slot) => i32[q + Qp.sendCq] === slot || i32[q + Qp.recvCq] === slot,
   })
-  if (refs > 0 && !orphan) return refs
-  segment.bumpEpoch()
-  segment.quiesce()
-  segment.lock(cq + Cq.pollLock)
-  segment.lock(cq + Cq.lock)
-  segment.unlock(cq + Cq.lock)
-  segment.unlock(cq + Cq.pollLock)
-  if (i32[cq + Cq.channel]! >= 0) Atomics.sub(i32, host.chanWord(i32[cq + Cq.channel]!) + Chan.cqs, 1)
-  host.dropChannelEvents(cq, ref)
-  if (refs > 0) {
-    const slot = (cq - host.at.cqs) / Cq.words
-    endUsers(host, (q) => i32[q + Qp.sendCq] === slot || i32[q + Qp.recvCq] === slot)
-  }
-  const ring = i32[cq + Cq.ring]!
-  host.control(() => {
-    i32[cq + Cq.ring] = 0
-    i32[cq + Cq.owner] = nobody
-    releaseCq(host, cq)
-  })
-  segment.free(ring * 4)
-  return 0
 }
 
 /** Frees an SRQ's record and ring; as `destroyCq`. */
 export function destroySrq(host: Host, srq: number, orphan: boolean): number {
-  const { i32, segment } = host
-  const refs = host.control(() => {
-    const refs = i32[srq + Srq.refs]!
-    if (refs > 0 && !orphan) return refs
-    retire(host, srq)
-    Atomics.store(i32, srq + Srq.state, recordState.dead)
-    i32[srq + Srq.refs] = refs + 1
-    return refs
+  const { i32 } = host
+  return destroyShared(host, 'srq', srq, orphan, {
+    uses: (q, slot) => i32[q + Qp.srq] === slot,
+    release: () => releasePd(host, i32[srq + Srq.pd]!, Pd.srqs),
   })
-  if (refs > 0 && !orphan) return refs
+}
+
+interface SharedEnd {
+  /** Takes it out of lists, once no thread works with it; `ref` is what its name was. */
+  unlink?(ref: number): void
+  /** Whether the QP uses the object with this slot. */
+  uses(q: number, slot: number): boolean
+  /** Gives back what it uses itself; under the control lock. */
+  release?(): void
+}
+
+function destroyShared(host: Host, kind: SharedKind, word: number, orphan: boolean, end: SharedEnd): number {
+  const { i32, at, segment } = host
+  const { ref, state, refs, ring, owner, locks } = shared[kind]
+  const name = i32[word + ref]!
+  const users = host.control(() => {
+    const users = i32[word + refs]!
+    if (users > 0 && !orphan) return users
+    retire(host, word)
+    Atomics.store(i32, word + state, dead)
+    // This thread's own, until it is done.
+    i32[word + refs] = users + 1
+    return users
+  })
+  if (users > 0 && !orphan) return users
   segment.bumpEpoch()
   segment.quiesce()
-  for (const lock of [srq + Srq.postLock, srq + Srq.lock]) {
-    segment.lock(lock)
-    segment.unlock(lock)
+  for (const lock of locks) {
+    segment.lock(word + lock)
+    segment.unlock(word + lock)
   }
-  if (refs > 0) {
-    const slot = (srq - host.at.srqs) / Srq.words
-    endUsers(host, (q) => i32[q + Qp.srq] === slot)
+  end.unlink?.(name)
+  if (users > 0) {
+    const { table, words } = Records[kind]
+    const slot = (word - at[table]) / words
+    endUsers(host, (q) => end.uses(q, slot))
   }
-  const ring = i32[srq + Srq.ring]!
+  const memory = i32[word + ring]!
   host.control(() => {
-    i32[srq + Srq.ring] = 0
-    i32[srq + Srq.owner] = nobody
-    releasePd(host, i32[srq + Srq.pd]!, Pd.srqs)
-    releaseSrq(host, srq)
+    i32[word + ring] = 0
+    i32[word + owner] = nobody
+    end.release?.()
+    releaseShared(host, kind, word)
   })
-  segment.free(ring * 4)
+  segment.free(memory * 4)
   return 0
 }
 
@@ -213,13 +230,13 @@ export function recount(host: Host): void {
   const pdOf = (slot: number): number => at.pds + slot * Pd.words
   host.control(() => {
     repairRecords(host)
-    // A thread that is destroying one counts as a user of it.
-    each('cq', (cq) =>
-      count(cq + Cq.refs, -i32[cq + Cq.refs]! + (isBeingDestroyed(i32, cq + Cq.state, cq + Cq.ring) ? 1 : 0)),
-    )
-    each('srq', (srq) =>
-      count(srq + Srq.refs, -i32[srq + Srq.refs]! + (isBeingDestroyed(i32, srq + Srq.state, srq + Srq.ring) ? 1 : 0)),
-    )
+    for (const kind of sharedKinds) {
+      const { state, refs, ring } = shared[kind]
+      each(kind, (word) => {
+        // A thread that is destroying it counts as a user.
+        i32[word + refs] = i32[word + state] === dead && i32[word + ring] !== 0 ? 1 : 0
+      })
+    }
     each('pd', (pd) => {
       for (const word of pdMembers) i32[pd + word] = 0
     })
@@ -232,21 +249,12 @@ export function recount(host: Host): void {
     each('srq', (srq) => count(pdOf(i32[srq + Srq.pd]!) + Pd.srqs, 1))
     if (i32[at.meta + Meta.keysUsed] !== 0) countKeys(host)
     // The last user of what was kept for it may have died before it could free it.
-    each('cq', (cq) => {
-      if (i32[cq + Cq.state] === cqState.dead && i32[cq + Cq.refs] === 0) giveRecord(host, 'cq', cq)
-    })
-    each('srq', (srq) => {
-      if (i32[srq + Srq.state] === recordState.dead && i32[srq + Srq.refs] === 0) giveRecord(host, 'srq', srq)
-    })
+    for (const kind of sharedKinds) each(kind, (word) => freeUnused(host, kind, word))
     each('pd', (pd) => {
       if (i32[pd + Pd.state] === recordState.dead && pdMembers.every((word) => i32[pd + word] === 0))
         giveRecord(host, 'pd', pd)
     })
   })
-}
-
-function isBeingDestroyed(i32: Int32Array, state: number, ring: number): boolean {
-  return i32[state] === cqState.dead && i32[ring] !== 0
 }
 
 function countKeys(host: Host): void {
@@ -271,18 +279,17 @@ function countKeys(host: Host): void {
 
 // Objects that use another count there, under the control lock.
 
-function releaseCq(host: Host, cq: number): void {
-  const { i32 } = host
-  const refs = i32[cq + Cq.refs]! - 1
-  i32[cq + Cq.refs] = refs
-  if (refs === 0 && i32[cq + Cq.state] === cqState.dead) giveRecord(host, 'cq', cq)
+function releaseShared(host: Host, kind: SharedKind, word: number): void {
+  const refs = word + shared[kind].refs
+  host.i32[refs] = host.i32[refs]! - 1
+  freeUnused(host, kind, word)
 }
 
-function releaseSrq(host: Host, srq: number): void {
+/** Gives back the record of a dead CQ or SRQ that nothing uses any more. */
+function freeUnused(host: Host, kind: SharedKind, word: number): void {
   const { i32 } = host
-  const refs = i32[srq + Srq.refs]! - 1
-  i32[srq + Srq.refs] = refs
-  if (refs === 0 && i32[srq + Srq.state] === recordState.dead) giveRecord(host, 'srq', srq)
+  const { state, refs } = shared[kind]
+  if (i32[word + refs] === 0 && i32[word + state] === dead) giveRecord(host, kind, word)
 }
 
 /** `counter` is the word of `Pd` that counts objects of this kind. */
