@@ -1,14 +1,25 @@
 import { defineConfig } from 'vitest/config'
 
-/** Without processes and state of their own: they share a process, in which each module is loaded once. */
+/** By its name without the ending. */
+const test = (name: string): string => `test/${name}.test.ts`
+
+/** Without threads and state of their own: they share a process, in which each module is loaded once. */
 const unit = [
   ...['capture', 'files', 'report', 'stats', 'trace', 'transport', 'wire'].map(
     (folder) => `test/${folder}/**/*.test.ts`,
   ),
   ...['test/*.test.ts', 'test/cm/*.test.ts', 'test/rsocket/protocol/*.test.ts', 'test/verbs/**/*.test.ts'],
+  ...['architecture', 'cli/terminal', 'docs', 'package'].map((folder) => `test/${folder}/*.test.ts`),
+  ...['attacks/promises', 'compliance/meta', 'node/preload/rules', 'tools/bench-kit/*'].map(test),
+  ...['bench-latency/show', 'bench-rsocket/cost', 'perf/limits', 'perf/recorder', 'pingpong/exchange', 'rs-kit/figures']
+    .map((name) => `tools/${name}`)
+    .map(test),
 ]
-/** They look at what is allocated, or at the modules that are loaded. */
-const alone = ['test/**/no-allocation.test.ts']
+/**
+ * They look at what is allocated. V8 compiles at once what is called often, not in a thread behind: on a loaded machine that
+ * thread may get no processor for longer than a test takes, and code that is not compiled yet allocates.
+ */
+const alone = ['test/**/*allocation.test.ts']
 /** `npm run test:slow` has them, and what needs more than Node.js. */
 const slower = ['test/**/*.slow.test.ts', 'test/browser/**', 'test/interop/**', 'test/slow/**']
 
@@ -29,9 +40,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'whole', include: ['test/**/*.test.ts'], exclude: [...slower, ...unit], pool: 'forks' },
+        test: { name: 'whole', include: ['test/**/*.test.ts'], exclude: [...slower, ...unit, ...alone], pool: 'forks' },
       },
-      { extends: true, test: { name: 'alone', include: alone, pool: 'forks' } },
+      {
+        extends: true,
+        test: { name: 'alone', include: alone, pool: 'forks', execArgv: ['--no-concurrent-recompilation'] },
+      },
     ],
   },
 })

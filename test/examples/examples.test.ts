@@ -1,54 +1,10 @@
 /** The tutorial's examples: each runs to its end, checks its data, says what it found; none decides by time. */
-import { spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../src/memory/index.ts'
-
-const root = join(import.meta.dirname, '../..')
-const files = readdirSync(join(root, 'examples')).filter((file) => file.endsWith('.mjs'))
-const examples = files.filter((file) => /^\d/.test(file))
-
-interface Ended {
-  code: number | null
-  stdout: string
-  stderr: string
-}
-
-/** Runs the built package: `npm test` builds it first. */
-function run(file: string, ...args: string[]): Promise<Ended> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [join(root, 'examples', file), ...args], { cwd: root, timeout: 50_000 })
-    let stdout = ''
-    let stderr = ''
-    child.stdout.on('data', (data) => {
-      stdout += data
-    })
-    child.stderr.on('data', (data) => {
-      stderr += data
-    })
-    child.on('error', reject)
-    child.on('close', (code) => resolve({ code, stdout, stderr }))
-  })
-}
-
-/** A run that must succeed. */
-async function output(file: string, ...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await run(file, ...args)
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  return stdout
-}
-
-const small: Record<string, string[]> = {
-  '01-send-recv.mjs': ['--messages', '300'],
-  '02-write-polling.mjs': ['--messages', '300'],
-  '03-selective-signaling.mjs': ['--messages', '300'],
-  '04-inlining.mjs': ['--messages', '300'],
-  '05-batching.mjs': ['--messages', '300', '--concurrent', '16'],
-  '06-srq.mjs': ['--messages', '100', '--clients', '2', '--receives', '8'],
-  '07-write-with-imm.mjs': ['--messages', '60', '--peers', '10'],
-}
+import { examples, files, output, printsResults, root, run, small, takesSizes } from './examples.ts'
 
 /** All examples have one parser of their options: each of these is one example's. */
 const wrong: [args: string[], message: string][] = [
@@ -58,21 +14,10 @@ const wrong: [args: string[], message: string][] = [
   [['1', '2', '3'], "unexpected argument '"],
 ]
 
+// The other way around in examples.slow.test.ts.
+printsResults('text')
+
 describe.each(examples.map((file, i) => [file, wrong[i % wrong.length]!] as const))('%s', (file, [args, message]) => {
-  it('prints its result', async () => {
-    expect(await output(file, ...small[file]!)).toMatch(/messages|writes/)
-  })
-
-  it('prints one JSON document with --json', async () => {
-    const result = JSON.parse(await output(file, ...small[file]!, '--json')) as Record<string, unknown>
-    expect(result.example).toBe(file.replace('.mjs', ''))
-    const rates = [result, ...((result.runs as Record<string, unknown>[]) ?? [])]
-      .map((one) => one.messagesPerSecond)
-      .filter((rate) => rate !== undefined)
-    expect(rates.length).toBeGreaterThan(0)
-    for (const rate of rates) expect(rate).toBeGreaterThan(0)
-  })
-
   it('has --help', async () => {
     const help = await output(file, '--help')
     expect(help).toContain(`Usage: node examples/${file}`)
@@ -88,16 +33,7 @@ describe.each(examples.map((file, i) => [file, wrong[i % wrong.length]!] as cons
 })
 
 describe('what the examples show', () => {
-  it.each([
-    ['4', '1'],
-    ['4096', '7'],
-    ['100000', '2'],
-  ])('01 and 02 take size %s and %s concurrent messages as arguments', async (size, concurrent) => {
-    for (const file of ['01-send-recv.mjs', '02-write-polling.mjs']) {
-      const result = JSON.parse(await output(file, size, concurrent, '--messages', '100', '--json'))
-      expect(result).toMatchObject({ size: Number(size), concurrent: Number(concurrent), messages: 100 })
-    }
-  })
+  takesSizes([['4096', '7']])
 
   it('03: a completion for every k-th write, and a send queue that fills without any', async () => {
     const result = JSON.parse(await output('03-selective-signaling.mjs', '--messages', '640', '--json'))

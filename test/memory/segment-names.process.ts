@@ -31,18 +31,18 @@ let rounds = 0
 let wrong = 0
 if (what === 'meet') {
   const opened: Segment[] = []
-  for (; rounds < 100; rounds++) {
+  for (; rounds < 60; rounds++) {
     const atMs = start + rounds * 15 + (Number(number) * (rounds % 40)) / 40
     while (now() < atMs);
     opened.push(open(`${name}-${rounds}`))
   }
   // When all have come.
-  while (now() < start + 3000) await new Promise((resolve) => setTimeout(resolve, 10))
+  while (now() < start + 1500) await new Promise((resolve) => setTimeout(resolve, 10))
   wrong = opened.filter(isWrong).length
   for (const segment of opened) segment.release(segment.me)
 } else {
   while (now() < start);
-  for (; now() < start + 2000; rounds++) {
+  for (; now() < start + 1000; rounds++) {
     const segment = open(name)
     for (let look = 0; look < 5; look++) if (isWrong(segment)) wrong++
     segment.release(segment.me)

@@ -21,7 +21,7 @@ async function play(what: 'meet' | 'come-and-go'): Promise<{ rounds: number; wro
 
 describe.skipIf(!nativeAvailable)('named segments', () => {
   it('processes that open one at the same time meet in it', async () => {
-    for (const { rounds, wrong } of await play('meet')) expect({ rounds, wrong }).toEqual({ rounds: 100, wrong: 0 })
+    for (const { rounds, wrong } of await play('meet')) expect({ rounds, wrong }).toEqual({ rounds: 60, wrong: 0 })
   })
 
   it('while others come and go, nobody is left alone in one that has lost its name', async () => {

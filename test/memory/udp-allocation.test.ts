@@ -93,8 +93,7 @@ describe.skipIf(!nativeAvailable)('allocation', () => {
       result: 1,
     },
   }
-  // Whether V8 inlines a call, and so boxes no number for it, is decided anew when code is compiled again.
-  it.each(Object.entries(bodies))('%s', { retry: 2 }, (_name, { body, result }) => {
+  it.each(Object.entries(bodies))('%s', (_name, { body, result }) => {
     let different = 0
     const bytes = steadyGrowth(() => {
       for (let i = 0; i < calls; i++) if (body(i) !== result) different++

@@ -53,42 +53,45 @@ async function traffic(wrapA: Wrap[], wrapB: Wrap[]): Promise<Counted> {
   const before = [a.counters(), b.counters()]
   const options = { slots: 64, bytes: messages * messageBytes }
   const [x, y] = [makeEnd(a, options), makeEnd(b, options)]
-  const [toX, toY] = [endpointOf(x.qp), endpointOf(y.qp)]
-  const connection = { accessFlags: access, timeout: 12, retryCnt: 7 }
-  connectQp(x.qp, toX, toY, connection)
-  connectQp(y.qp, toY, toX, connection)
-  for (let i = 0; i < x.buffer.length; i++) x.buffer[i] = (i * 7) ^ (i >> 8)
-  const expected = x.buffer.slice()
-  for (const opcode of [Opcode.Write, Opcode.Read] as const) {
-    const completions: { wrId: number; status: number }[] = []
-    for (let wrId = 0; wrId < messages; wrId++)
-      x.qp.postSend(
-        sendWr({
-          opcode,
-          wrId,
-          sendFlags: SendFlag.Signaled,
-          sgList: [x.sge(wrId * messageBytes, messageBytes)],
-          remoteAddr: y.mr.addr + wrId * messageBytes,
-          rkey: y.mr.rkey,
-        }),
-      )
-    await until('completions', () => drain(x.cq, completions).length === messages)
-    expect(completions).toEqual(Array.from({ length: messages }, (_, wrId) => ({ wrId, status: WcStatus.Success })))
-    if (opcode === Opcode.Write) {
-      expect(Buffer.compare(y.buffer, expected)).toBe(0)
-      x.buffer.fill(0)
+  try {
+    const [toX, toY] = [endpointOf(x.qp), endpointOf(y.qp)]
+    // 134 ms: an end that gets no processor for a second still has retries left.
+    const connection = { accessFlags: access, timeout: 15, retryCnt: 7 }
+    connectQp(x.qp, toX, toY, connection)
+    connectQp(y.qp, toY, toX, connection)
+    for (let i = 0; i < x.buffer.length; i++) x.buffer[i] = (i * 7) ^ (i >> 8)
+    const expected = x.buffer.slice()
+    for (const opcode of [Opcode.Write, Opcode.Read] as const) {
+      const completions: { wrId: number; status: number }[] = []
+      for (let wrId = 0; wrId < messages; wrId++)
+        x.qp.postSend(
+          sendWr({
+            opcode,
+            wrId,
+            sendFlags: SendFlag.Signaled,
+            sgList: [x.sge(wrId * messageBytes, messageBytes)],
+            remoteAddr: y.mr.addr + wrId * messageBytes,
+            rkey: y.mr.rkey,
+          }),
+        )
+      await until('completions', () => drain(x.cq, completions).length === messages)
+      expect(completions).toEqual(Array.from({ length: messages }, (_, wrId) => ({ wrId, status: WcStatus.Success })))
+      if (opcode === Opcode.Write) {
+        expect(Buffer.compare(y.buffer, expected)).toBe(0)
+        x.buffer.fill(0)
+      }
     }
+    expect(Buffer.compare(x.buffer, expected)).toBe(0)
+    await quiet([a, b])
+    const counted = [a, b].map((context, i) =>
+      Object.fromEntries(Object.entries(context.counters()).map(([name, value]) => [name, value - before[i]![name]!])),
+    )
+    return { a: counted[0]!, b: counted[1]! }
+  } finally {
+    // Also where something went wrong: the next test opens the same adapters.
+    for (const end of [x, y]) end.close()
+    for (const context of [a, b]) context.close()
   }
-  expect(Buffer.compare(x.buffer, expected)).toBe(0)
-  await quiet([a, b])
-  x.close()
-  y.close()
-  const counted = [a, b].map((context, i) =>
-    Object.fromEntries(Object.entries(context.counters()).map(([name, value]) => [name, value - before[i]![name]!])),
-  )
-  a.close()
-  b.close()
-  return { a: counted[0]!, b: counted[1]! }
 }
 
 const injected = ['losses', 'duplicates', 'corruptions', 'delays', 'reorderings'].map((name) => `injected_${name}`)

@@ -1,4 +1,6 @@
-/** TLS, HTTP/2, WebSocket and Redis, client and server in processes of their own, over rsockets. */
+/** TLS, HTTP/2, WebSocket and Redis on each device, and what devices.test.ts has on one; client and server in processes of their own, over rsockets. */
 import { printTheSame } from './on-devices.ts'
 
+printTheSame(['echo.cjs'], ['shm'])
+printTheSame(['http.cjs'], ['roce'])
 printTheSame(['https.mjs', 'ws.mjs', 'redis.mjs'])

@@ -39,9 +39,9 @@ async function clientOverTcp(app: string): Promise<string[]> {
   return plain(out)
 }
 
-/** The programs `apps`, client and server in processes of their own, on each device. */
-export function printTheSame(apps: readonly string[]): void {
-  for (const { name, host, server, client } of places)
+/** The programs `apps`, client and server in processes of their own, on the devices `names`. */
+export function printTheSame(apps: readonly string[], names: readonly string[] = ['shm', 'roce']): void {
+  for (const { name, host, server, client } of places.filter(({ name }) => names.includes(name)))
     describe.skipIf(!nativeAvailable)(`two processes over ${name}`, () => {
       for (const app of apps)
         it(app, async () => {

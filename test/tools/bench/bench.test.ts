@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { outcome, start, startProcess, verbena } from '../../cli/run.ts'
-import { loopbackDevice } from '../../loopback.ts'
+import { outcome, startProcess, verbena } from '../../cli/run.ts'
+import { savesOn } from './interrupted.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-cli-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -64,31 +64,6 @@ describe('verbena bench latency', { timeout: 100_000 }, () => {
     for (const file of ['run.json', 'plot.json', '001.csv', '002.csv']) expect(existsSync(join(dir, file))).toBe(true)
   })
 
-  it('runs on roce as on shm', async () => {
-    const spread = ['--burst', '50', '--warmup', '10', '--pause', '100000']
-    const devices = `${loopbackDevice(1)},${loopbackDevice(2)}`
-    const services = [
-      '--service',
-      'RC,UC,UD',
-      '--op',
-      'send-imm,write-imm',
-      '--size',
-      '8,4096',
-      '--json',
-      '--out',
-      out(),
-    ]
-    const latency = await verbena('bench', 'latency', '--device', devices, ...spread, ...services)
-    expect(latency.code, latency.stderr).toBe(0)
-    const { runs } = JSON.parse(latency.stdout)
-    expect(runs).toHaveLength(10)
-    for (const { lat, settings } of runs) if (settings.service === 'RC') expect(lat.count).toBe(50)
-    const quick = ['--concurrent', '4', '--messages', '200', '--warmup', '10', '--json', '--out', out()]
-    const throughput = await verbena('bench', 'throughput', '--device', devices, ...quick)
-    expect(throughput.code, throughput.stderr).toBe(0)
-    expect(JSON.parse(throughput.stdout).runs).toHaveLength(7)
-  })
-
   it('puts results into a dated folder when nobody says where', async () => {
     const cwd = mkdtempSync(join(folder, 'cwd-'))
     const { stdout } = await outcome(startProcess(['bench', 'latency', ...small], { cwd }))
@@ -106,42 +81,7 @@ describe('verbena bench latency', { timeout: 100_000 }, () => {
     expect(existsSync(join(dir, '003.csv'))).toBe(false)
   })
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('saves what it measured on %s', async (signal) => {
-    const dir = out()
-    const child = start([
-      'bench',
-      'latency',
-      '--size',
-      '8',
-      '--burst',
-      '8192',
-      '--pause',
-      '2000000',
-      '--warmup',
-      '0',
-      '--repeat',
-      '9',
-      '--json',
-      '--out',
-      dir,
-    ])
-    const done = outcome(child)
-    // run.json is there as soon as the run begins; the first set takes 16 s.
-    while (!existsSync(join(dir, 'run.json'))) await new Promise((resolve) => setTimeout(resolve, 50))
-    await new Promise((resolve) => setTimeout(resolve, 2000))
-    child.kill(signal)
-    const { code, stdout, stderr } = await done
-    expect(stderr).toMatch(/what was measured is being saved/)
-    expect(code).toBe(signal === 'SIGINT' ? 130 : 143)
-    const saved = JSON.parse(readFileSync(join(dir, 'run.json'), 'utf8'))
-    expect(saved.complete).toBe(false)
-    const { runs } = JSON.parse(stdout)
-    expect(runs).toHaveLength(saved.sets.length)
-    expect(runs).toHaveLength(1)
-    expect(runs[0].error).toBe('interrupted')
-    expect(runs[0].lat.count).toBeGreaterThan(0)
-    expect(runs[0].lat.count).toBeLessThan(8192)
-  })
+  savesOn('SIGINT')
 
   it('exits with 1 when a set failed, and keeps the others', async () => {
     const dir = out()

@@ -32,7 +32,7 @@ export function badPeers(place: Place): void {
     const privateData = new Uint8Array(56).fill(0xa5)
     const peer = await StrangePeer.connected(devices.client, address, 7174, { privateData })
     peer.send(message)
-    const { code, stderr } = await served
+    const { code, stderr } = await peer.until(served)
     expect(stderr).toMatch(sentence)
     expect(code).toBe(1)
     peer.close()
@@ -91,7 +91,7 @@ export function badPeers(place: Place): void {
 
   it('ucmatose -b: a client that says nothing, and another that comes too late', async () => {
     const devices = place.devices()
-    const server = start(['ucmatose', '-b', address, '--device', devices.server, '--timeout', '6'])
+    const server = start(['ucmatose', '-b', address, '--device', devices.server, '--timeout', '3'])
     const served = outcome(server)
     const peer = await StrangePeer.connected(devices.client, address, 7471)
     await says(server, /receiving data transfers/)
@@ -101,16 +101,16 @@ export function badPeers(place: Place): void {
     expect(late.stderr).toMatch(/refused the connection: it has as many as it wants/)
     expect(late.code).toBe(1)
     const { code, stderr } = await served
-    expect(stderr).toMatch(/waited 6 s for messages of a connection, and nothing came \(--timeout\); 0 of 10 messages/)
+    expect(stderr).toMatch(/waited 3 s for messages of a connection, and nothing came \(--timeout\); 0 of 10 messages/)
     expect(code).toBe(1)
     peer.close()
   })
 
   it('udaddy: sizes that differ', async () => {
     const devices = place.devices()
-    const server = start(['udaddy', '-S', '50', '--device', devices.server, '--timeout', '5'])
+    const server = start(['udaddy', '-S', '50', '--device', devices.server, '--timeout', '2'])
     const served = outcome(server)
-    const args = ['udaddy', '-S', '500', '-s', address, '--device', devices.client, '--timeout', '5', ...patience]
+    const args = ['udaddy', '-S', '500', '-s', address, '--device', devices.client, '--timeout', '2', ...patience]
     const client = await outcome(start(args))
     const { code, stderr } = await served
     expect(stderr).toMatch(/-S the same at both ends/)

@@ -68,6 +68,14 @@ export class StrangePeer {
     this.qp.postSend({ opcode: Opcode.Send, sendFlags: SendFlag.Signaled, sgList })
   }
 
+  /** Answers a disconnection while the program ends, which waits for that. */
+  async until<T>(ended: Promise<T>): Promise<T> {
+    const timer = setInterval(() => {
+      if (this.channel.tryGetEvent()?.type === CmEventType.Disconnected) this.id.disconnect()
+    }, 5)
+    return await ended.finally(() => clearInterval(timer))
+  }
+
   close(): void {
     this.id.destroyQp()
     this.#mr.close()

@@ -134,13 +134,13 @@ describe.skipIf(!canShare)('two processes', { timeout: 120_000 }, () => {
   })
 
   it('a duration ends it, and still gives percentiles', async () => {
-    const { client, server } = await runEnds(['perf', 'send_lat'], [], ['-D', '0.5', '-f', '0.1'])
+    const { client, server } = await runEnds(['perf', 'send_lat'], [], ['-D', '0.3', '-f', '0.1'])
     expect([client.code, server.code]).toEqual([0, 0])
     expect(client.stdout).toMatch(
       /^ #bytes +#iterations +t_min\[usec\] +t_max\[usec\] +t_typical\[usec\] +t_avg\[usec\] +t_stdev\[usec\] +99% percentile\[usec\] +99\.9% percentile\[usec\] +tps average$/m,
     )
     expect(client.stdout).toMatch(/^ 2 +\d+( +\d+\.\d\d){8}$/m)
-    const timed = await runEnds(['perf', 'send_bw', '--json'], [], ['-D', '1', '-b', '-s', '64'])
+    const timed = await runEnds(['perf', 'send_bw', '--json'], [], ['-D', '0.3', '-b', '-s', '64'])
     const { runs } = document.parse(JSON.parse(timed.client.stdout))
     expect(runs[0]!.client.sent!.messages).toBeGreaterThan(0)
     expect(runs[0]!.server.sent!.messages).toBeGreaterThan(0)
@@ -256,10 +256,21 @@ describe.skipIf(!canShare)('two processes', { timeout: 120_000 }, () => {
   it('Ctrl-C shows what was measured', async () => {
     const common = ['-d', segment(), '-p', await freePort()]
     const server = outcome(start(['perf', 'write_lat', ...common]))
-    const client = start(['perf', 'write_lat', ...common, '-n', '1000000000', '--wait', '60', 'localhost'])
+    const client = start([
+      'perf',
+      'write_lat',
+      ...common,
+      '-n',
+      '1000000000',
+      '--warmup',
+      '0',
+      '--wait',
+      '60',
+      'localhost',
+    ])
     const stopped = outcome(client)
     client.stdout!.on('data', (chunk: Buffer) => {
-      if (chunk.includes('t_min')) setTimeout(() => client.kill('SIGINT'), 1500)
+      if (chunk.includes('t_min')) setTimeout(() => client.kill('SIGINT'), 500)
     })
     const { code, stdout } = await stopped
     expect(code).toBe(130)

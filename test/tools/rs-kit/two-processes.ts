@@ -13,6 +13,12 @@ const row = (name: string, bytes: string, xfers: string, iters: string, total: s
   `${name.padEnd(10)}${[bytes, xfers, iters, total].map((text) => text.padEnd(8)).join('')} +\\d+\\.\\d\\ds +\\d+\\.\\d\\d +\\d+\\.\\d\\d\n`
 export const few = ['-S', '3000', '-I', '20', '-C', '5']
 
+/** With keepalives, rstream prints how often they come once it is connected. */
+const connectedIsSaid = ['-k', '60']
+const connected = /time: 60/
+/** Most likely messages are in flight by then; what follows is the same without. */
+const amid = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 100))
+
 /** What the programs print, in their formats. */
 export function printing(place: Place): void {
   const { address } = place
@@ -138,9 +144,10 @@ export function running(place: Place): void {
     const served = outcome(server)
     await says(server, /usec/)
     const args = ['rstream', '-s', address, '-I', '100000000', '-C', '1', '--device', devices.client, '--timeout', '8']
-    const client = start([...args, ...patience])
+    const client = start([...args, ...connectedIsSaid, ...patience])
     const ended = outcome(client)
-    await new Promise((resolve) => setTimeout(resolve, 3000))
+    await says(client, connected)
+    await amid()
     server.kill('SIGKILL')
     await served
     const { code, stderr } = await ended
@@ -166,9 +173,11 @@ export function running(place: Place): void {
     const server = start(['rstream', ...args, '-b', address, '--device', devices.server])
     const served = outcome(server)
     await says(server, /usec/)
-    const client = start(['rstream', ...args, '-s', address, '--device', devices.client, ...patience])
+    const more = [...connectedIsSaid, ...patience]
+    const client = start(['rstream', ...args, '-s', address, '--device', devices.client, ...more])
     const asked = outcome(client)
-    await new Promise((resolve) => setTimeout(resolve, 3000))
+    await says(client, connected)
+    await amid()
     client.kill('SIGINT')
     expect((await asked).code).toBe(130)
     const { code, stderr } = await served

@@ -40,9 +40,9 @@ export function twoProcesses(place: Place): void {
   it('nobody answers', async () => {
     const devices = place.devices()
     const own = place.name === 'shm' ? [] : ['-b', loopbackAddress(2)]
-    const client = ['udpong', '--device', devices.client, ...own, '-s', place.address, '--timeout', '2']
+    const client = ['udpong', '--device', devices.client, ...own, '-s', place.address, '--timeout', '1']
     const { code, stderr } = await outcome(start(client))
-    expect(stderr).toMatch(/waited 2 s for an answer, and nothing came: is a server running there\?/)
+    expect(stderr).toMatch(/waited 1 s for an answer, and nothing came: is a server running there\?/)
     expect(code).toBe(1)
   })
 }
