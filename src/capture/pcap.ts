@@ -2,7 +2,7 @@
  * pcap files: one header, then records. Nothing in a record marks its beginning, so behind damage the next whole record
  * is looked for: a header that is plausible by itself and is followed by another plausible one, or by the file's end.
  */
-import type { Damage, DamageLog } from './damage.ts'
+import type { DamageLog } from './damage.ts'
 import {
   longestRecord,
   longestResync,
@@ -12,6 +12,7 @@ import {
   pcapRecordLength,
 } from './format.ts'
 import type { CapturedPacket, InterfaceInfo } from './packet.ts'
+import { RecordReader } from './record-reader.ts'
 import { type ByteWindow, Step, type StepValue } from './window.ts'
 
 /** Record headers farther apart than this are not believed to belong together, when looking for one. */
@@ -21,25 +22,15 @@ const fits = { yes: 0, no: 1, unknown: 2 } as const
 const unknownLength = -1
 const noLength = -2
 
-export class PcapReader {
-  readonly window: ByteWindow
-  readonly packet: CapturedPacket
-  readonly damage: DamageLog
-  readonly interfaces: InterfaceInfo[] = []
-  readonly littleEndian: boolean
+export class PcapReader extends RecordReader {
   readonly #magic: number
   #recordLength = pcapRecordLength
   #units = 1e6
   #begun = false
-  #searching = false
-  #lost: Damage | undefined
   #lastSeconds = -1
 
   constructor(window: ByteWindow, packet: CapturedPacket, damage: DamageLog, magic: number, littleEndian: boolean) {
-    this.window = window
-    this.packet = packet
-    this.damage = damage
-    this.littleEndian = littleEndian
+    super(window, packet, damage, littleEndian)
     this.#magic = magic
   }
 
@@ -51,17 +42,15 @@ export class PcapReader {
       this.#begin()
     }
     for (;;) {
-      if (this.#searching) {
-        const found = this.#search()
+      if (this.searching) {
+        const found = this.resume()
         if (found !== Step.Packet) return found
-        this.#searching = false
-        if (this.#lost !== undefined) this.#lost.what += `; reading goes on at offset ${window.fileOffset}`
       }
       const unread = window.limit - window.start
       if (unread < this.#recordLength) {
         window.wanted = this.#recordLength
         if (!window.ended) return Step.More
-        if (unread > 0) this.#note(`the file ends inside a record header: ${unread} of ${this.#recordLength} bytes`)
+        if (unread > 0) this.note(`the file ends inside a record header: ${unread} of ${this.#recordLength} bytes`)
         window.start = window.limit
         return Step.End
       }
@@ -71,14 +60,14 @@ export class PcapReader {
       let captured = view.getUint32(start + 8, this.littleEndian)
       const original = view.getUint32(start + 12, this.littleEndian)
       if (captured > longestRecord) {
-        this.#lose(`a record of ${captured} bytes: its header is damaged`)
+        this.lose(`a record of ${captured} bytes: its header is damaged`)
         continue
       }
       if (captured !== original || !this.#possible(start)) {
         const length = this.#lengthOf(start)
         if (length === unknownLength) return Step.More
         if (length === noLength) {
-          this.#lose('a record header that is damaged: no record follows')
+          this.lose('a record header that is damaged: no record follows')
           continue
         }
         captured = length
@@ -89,7 +78,7 @@ export class PcapReader {
           window.wanted = whole
           return Step.More
         }
-        this.#lose(`the file ends inside this record: ${unread - this.#recordLength} of ${captured} bytes`)
+        this.lose(`the file ends inside this record: ${unread - this.#recordLength} of ${captured} bytes`)
         continue
       }
       packet.number++
@@ -116,7 +105,7 @@ export class PcapReader {
     if (this.#magic === pcapMagic.modified) this.#recordLength = pcapModifiedRecordLength
     const major = view.getUint16(start + 4, littleEndian)
     const minor = view.getUint16(start + 6, littleEndian)
-    if (major !== 2 || minor < 3) this.#note(`version ${major}.${minor} instead of 2.4: read as 2.4`)
+    if (major !== 2 || minor < 3) this.note(`version ${major}.${minor} instead of 2.4: read as 2.4`)
     const info: InterfaceInfo = {
       id: 0,
       // Above the link type stand bits that tell the length of a frame check sequence.
@@ -131,21 +120,11 @@ export class PcapReader {
     this.#begun = true
   }
 
-  #note(what: string): Damage {
-    return this.damage.add(this.window.fileOffset, this.packet.number + 1, what)
-  }
-
-  #lose(what: string): void {
-    this.#lost = this.#note(what)
-    this.window.start++
-    this.#searching = true
-  }
-
   #short(what: string, wanted: number): StepValue {
     const { window } = this
     window.wanted = wanted
     if (!window.ended) return Step.More
-    this.#note(`${what}: ${window.limit - window.start} of ${wanted} bytes`)
+    this.note(`${what}: ${window.limit - window.start} of ${wanted} bytes`)
     window.start = window.limit
     return Step.End
   }
@@ -168,24 +147,23 @@ export class PcapReader {
       // Where a header seems to follow both, the one with the likelier time counts.
       const likelier = asCaptured === fits.no || this.#leadsOn(start, original)
       if (asOriginal === fits.yes && original > 0 && likelier) {
-        this.#note(`${captured} bytes captured of a packet of ${original}: the record has all of them`)
+        this.note(`${captured} bytes captured of a packet of ${original}: the record has all of them`)
         return original
       }
     }
     if (fraction >= this.#units) {
       if (asCaptured === fits.no) return noLength
-      this.#note(`a fraction of a second of ${fraction} units of 1/${this.#units}`)
+      this.note(`a fraction of a second of ${fraction} units of 1/${this.#units}`)
       return captured
     }
     // The record behind a cut packet may be the damaged one.
     if (captured < original) return captured
     if (asCaptured === fits.no) return noLength
-    if (captured > original) this.#note(`${captured} bytes captured of a packet of ${original}`)
+    if (captured > original) this.note(`${captured} bytes captured of a packet of ${original}`)
     return captured
   }
 
-  /** Puts the window at the next record that can be believed. */
-  #search(): StepValue {
+  protected search(): StepValue {
     const { window } = this
     const from = window.fileOffset
     for (; window.limit - window.start >= this.#recordLength; window.start++) {

@@ -2,9 +2,10 @@
  * pcapng files: blocks that tell their length at both ends. Behind damage, the next block of a known type whose two
  * lengths agree is looked for. Interfaces, and with them link types and clocks, are known only within a section.
  */
-import type { Damage, DamageLog } from './damage.ts'
+import type { DamageLog } from './damage.ts'
 import { blockType, byteOrderMagic, longestRecord, longestResync, optionCode } from './format.ts'
 import type { CapturedPacket, InterfaceInfo } from './packet.ts'
+import { RecordReader } from './record-reader.ts'
 import { setTime, unitsOfResolution } from './time-stamp.ts'
 import { type ByteWindow, Step, type StepValue } from './window.ts'
 
@@ -16,45 +17,34 @@ const knownTypes: ReadonlySet<number> = new Set(Object.values(blockType))
 
 const text = new TextDecoder()
 
-export class PcapngReader {
-  readonly window: ByteWindow
-  readonly packet: CapturedPacket
-  readonly damage: DamageLog
-  /** All interfaces of the file; packets name those of their section. */
-  readonly interfaces: InterfaceInfo[] = []
-  littleEndian = true
+export class PcapngReader extends RecordReader {
+  /** The first interface of this section: packets name those of their section. */
   #sectionFirst = 0
-  #searching = false
-  #lost: Damage | undefined
   #cut = false
 
   constructor(window: ByteWindow, packet: CapturedPacket, damage: DamageLog) {
-    this.window = window
-    this.packet = packet
-    this.damage = damage
+    super(window, packet, damage, true)
   }
 
   next(): StepValue {
     const { window } = this
     for (;;) {
-      if (this.#searching) {
-        const found = this.#search()
+      if (this.searching) {
+        const found = this.resume()
         if (found !== Step.Packet) return found
-        this.#searching = false
-        if (this.#lost !== undefined) this.#lost.what += `; reading goes on at offset ${window.fileOffset}`
       }
       const unread = window.limit - window.start
       if (unread < blockHead) {
         window.wanted = blockHead
         if (!window.ended) return Step.More
-        if (unread > 0) this.#note(`the file ends inside the head of a block: ${unread} bytes are left`)
+        if (unread > 0) this.note(`the file ends inside the head of a block: ${unread} bytes are left`)
         window.start = window.limit
         return Step.End
       }
       const { view, start } = window
       let type = view.getUint32(start, this.littleEndian)
       if (type === blockType.sectionHeader && !this.#setByteOrder(start)) {
-        this.#lose('a section header whose byte order magic is damaged')
+        this.lose('a section header whose byte order magic is damaged')
         continue
       }
       type = view.getUint32(start, this.littleEndian)
@@ -72,16 +62,16 @@ export class PcapngReader {
           return Step.More
         }
         const own = knownTypes.has(type) ? this.#ownLength(start, unread) : 0
-        if (own > 0) this.#note(`a block that says ${total} bytes at its beginning and ${own} at its end`)
-        else if (!sane) this.#lose(`a block of ${total} bytes: its head is damaged`)
-        else if (!whole) this.#lose(`the file ends inside a block: ${unread} of ${total} bytes`)
+        if (own > 0) this.note(`a block that says ${total} bytes at its beginning and ${own} at its end`)
+        else if (!sane) this.lose(`a block of ${total} bytes: its head is damaged`)
+        else if (!whole) this.lose(`the file ends inside a block: ${unread} of ${total} bytes`)
         else {
           const trailing = view.getUint32(start + total - 4, this.littleEndian)
           const what = `a block that says ${total} bytes at its beginning and ${trailing} at its end`
-          if (unread === total || this.#believable(start + total)) this.#note(what)
-          else this.#lose(what)
+          if (unread === total || this.#believable(start + total)) this.note(what)
+          else this.lose(what)
         }
-        if (this.#searching) continue
+        if (this.searching) continue
         if (own > 0) total = own
       }
       const isPacket = this.#block(type, start, total)
@@ -124,7 +114,7 @@ export class PcapngReader {
         return false
       case blockType.sectionHeader:
         this.#sectionFirst = this.interfaces.length
-        if (total < 28) this.#note('a section header that is too short')
+        if (total < 28) this.note('a section header that is too short')
         return false
       default:
         return false
@@ -180,7 +170,7 @@ export class PcapngReader {
   #interface(start: number, total: number): void {
     const { window } = this
     if (total < 20) {
-      this.#note('an interface description that is too short')
+      this.note('an interface description that is too short')
       return
     }
     const info: InterfaceInfo = {
@@ -199,12 +189,12 @@ export class PcapngReader {
     })
     // Forgetting interfaces of earlier sections would change the numbers of later ones; a file of garbage stays bounded.
     if (this.interfaces.length < 65536) this.interfaces.push(info)
-    else this.#note('more than 65536 interfaces: this one is left out')
+    else this.note('more than 65536 interfaces: this one is left out')
   }
 
   #statistics(start: number, total: number): void {
     if (total < 24) {
-      this.#note('interface statistics that are too short')
+      this.note('interface statistics that are too short')
       return
     }
     const { view } = this.window
@@ -223,7 +213,7 @@ export class PcapngReader {
       const length = view.getUint16(at + 2, this.littleEndian)
       if (code === optionCode.end) return
       if (length > to - at - 4) {
-        this.#note(`an option of ${length} bytes that does not fit into its block`)
+        this.note(`an option of ${length} bytes that does not fit into its block`)
         return
       }
       each(code, at + 4, length)
@@ -239,24 +229,18 @@ export class PcapngReader {
     return true
   }
 
-  #note(what: string): Damage {
-    return this.damage.add(this.window.fileOffset, this.packet.number + 1, what)
-  }
-
   /** Notes damage within a block whose frame is sound; no packet comes of it. */
   #bad(what: string): false {
-    this.#note(what)
+    this.note(what)
     return false
   }
 
-  #lose(what: string): void {
-    this.#lost = this.#note(what)
-    this.window.start++
-    this.#searching = true
+  protected override lose(what: string): void {
+    super.lose(what)
     this.#cut = what.startsWith('the file ends')
   }
 
-  #search(): StepValue {
+  protected search(): StepValue {
     const { window } = this
     for (; window.limit - window.start >= blockHead; window.start++) {
       const { start, limit, view } = window
@@ -275,7 +259,7 @@ export class PcapngReader {
     }
     window.wanted = blockHead
     if (!window.ended) return Step.More
-    if (!this.#cut) this.#note('no whole block follows')
+    if (!this.#cut) this.note('no whole block follows')
     window.start = window.limit
     return Step.End
   }
