@@ -154,7 +154,7 @@ function fill(durationNs: number): number {
   return messages
 }
 
-/** A completion tells of one QP only, so that each request is signaled where there are many. */
+/** A completion acknowledges requests of one QP only, so each request is signaled where there are many QPs. */
 function postInTurn(): void {
   end.send.sendFlags = SendFlag.Signaled
   qps[next]!.postSend(end.send)

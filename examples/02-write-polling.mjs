@@ -44,7 +44,7 @@ async function prepare(channel, { size, concurrent }, device) {
     /** Waits for message `number`, checks it and resets its memory for the next one. */
     take(number) {
       const slot = slots[number % concurrent]
-      // A write appears in order: when the last byte is there, all are. Atomics.load reads memory anew each time.
+      // A write appears in order: when the last byte is there, all are. Atomics.load reads memory again each time.
       for (let turns = 0; Atomics.load(slot, 0) !== letterA || Atomics.load(slot, size - 1) !== letterA; turns++)
         idle(turns)
       if (!slot.equals(message)) throw new Error(`message ${number} has other bytes`)

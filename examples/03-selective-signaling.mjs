@@ -9,7 +9,7 @@ const options = readOptions({
   table: {
     size: { default: 8, min: 4, max: 65536, help: 'bytes of a message' },
     messages: { default: 500_000, min: 64, max: 1e9, help: 'messages for each k' },
-    engine: { default: 'poster', choices: ['poster', 'thread'], help: 'who carries out requests' },
+    engine: { default: 'poster', choices: ['poster', 'thread'], help: 'what executes requests' },
   },
 })
 
@@ -65,7 +65,7 @@ async function client(channel, options, device) {
     if ((await channel.exchange('check')) !== 'right') throw new Error('the server has other bytes')
   }
 
-  // Never signaled: every request is carried out, but no place in the send queue becomes free.
+  // Never signaled: every request is executed, but no slot of the send queue becomes free.
   let refused = ''
   let unsignaled = 0
   try {

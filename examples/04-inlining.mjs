@@ -5,7 +5,7 @@ import { runPair } from './peer.mjs'
 import { closeIb, pollCq, setupAndConnect } from './setup.mjs'
 
 const options = readOptions({
-  about: 'RDMA WRITEs with and without INLINE, carried out by the poster and by a thread that plays the adapter.',
+  about: 'RDMA WRITEs with and without INLINE, executed by the poster and by a thread that plays the adapter.',
   table: {
     size: { default: 8, min: 4, max: 512, help: 'bytes of a message' },
     messages: { default: 100_000, min: 1, max: 1_000_000, help: 'messages of each measurement' },
@@ -15,7 +15,7 @@ const options = readOptions({
 const engines = ['poster', 'thread']
 const depth = 64
 
-/** There is no verb that tells the limit of a QP before it is made: try larger ones until one is refused. */
+/** No verb tells the limit of a QP before it is made: try larger ones until one is rejected. */
 function findMaxInline({ pd, cq }) {
   for (let size = 1; ; size *= 2) {
     try {

@@ -76,7 +76,7 @@ export async function setupAndConnect(channel, settings) {
   return { ib, remote }
 }
 
-/** Closes everything, the last made first: what is still in use refuses to be closed. */
+/** Closes everything, the last made first: what is still in use cannot be closed. */
 export function closeIb({ context, pd, mr, cq, srq, qps }) {
   for (const qp of qps) qp.close()
   srq?.close()

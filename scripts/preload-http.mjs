@@ -42,7 +42,7 @@ function serve() {
   process.stdin.resume().on('end', () => process.exit())
 }
 
-/** As many requests as there are connections are under way at any time. */
+/** As many requests as there are connections are outstanding at any time. */
 async function load(port) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: Number(values.connections) })
   const warmUntil = performance.now() + 500

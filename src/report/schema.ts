@@ -2,7 +2,7 @@
  * The saved format as zod schemas, kept equal to the types in results.ts by the compiler.
  *
  * run.json is written by programs: fields that this version does not know are ignored, so that a newer writer may add
- * some. plot.json is edited by people: an unknown field is a typing error and refused, and what is left out has a default.
+ * some. plot.json is edited by people: an unknown field is a typing error and rejected, and what is left out has a default.
  */
 
 import { z } from 'zod'

@@ -127,7 +127,7 @@ describe('what cannot be', { timeout: 60_000 }, () => {
     [['bench', 'latency', '--service', 'RD'], /--service: 'RD'.*RC, UC or UD/],
     [['bench', 'latency', '--stamp', 'send'], /--stamp send needs --engine thread/],
     [['bench', 'latency', '--service', 'UD', '--op', 'write-imm'], /nothing is left to measure/],
-    [['bench', 'latency', '--device', 'mlx5_9'], /--device: 'mlx5_9' cannot be used.*shm0/],
+    [['bench', 'latency', '--device', 'mlx5_9'], /--device: there is no device 'mlx5_9'; there are shm0/],
     [['bench', 'latency', '--repeat', 'x'], /--repeat: 'x'.*whole number/],
     [['bench', 'latency', 'extra'], /too many arguments/],
     [['bench', 'throughput', '--technique', 'magic'], /--technique: 'magic'.*send-recv/],
@@ -136,7 +136,7 @@ describe('what cannot be', { timeout: 60_000 }, () => {
     [['report'], /missing required argument/],
     [['report', '/nonexistent'], /\/nonexistent: .*no such directory/],
     [['report', '/nonexistent', '--open', 'maybe'], /--open: 'maybe'/],
-    [['devinfo', 'nothing0'], /nothing0/],
+    [['devinfo', 'nothing0'], /^verbena: -d: there is no device 'nothing0'; there are shm0.*[^)]\n$/],
   ])('verbena %j exits with 2 and says why', async (args, message) => {
     const { code, stdout, stderr } = await verbena(...args)
     expect(stderr).toMatch(message)

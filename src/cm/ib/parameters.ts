@@ -77,7 +77,7 @@ export interface RepParams extends WithPrivateData {
   responderResources?: number
   /** At most the REQ's responder resources, which is the default; more is lowered to it. */
   initiatorDepth?: number
-  /** 0 accepted, 1 not supported, 2 the alternate path is refused. */
+  /** 0 accepted, 1 not supported, 2 the alternate path is rejected. */
   failoverAccepted?: number
   flowControl?: boolean
   srq?: boolean
@@ -164,7 +164,7 @@ export interface ListenOptions<A> {
   mask?: bigint
   /** Requests that are not yet a connection, at most. Default 1024. */
   backlog?: number
-  /** One more is dropped, so that the peer repeats it (the default), or refused: REJ 3 (no resources), SIDR_REP 3. */
+  /** One more is dropped, so that the peer repeats it (the default), or rejected: REJ 3 (no resources), SIDR_REP 3. */
   whenFull?: 'drop' | 'reject'
   /** More than one may listen to a service id if each says what is meant for it. */
   matches?: (request: CmMessageOf<'REQ'> | CmMessageOf<'SIDR_REQ'>, from: A) => boolean

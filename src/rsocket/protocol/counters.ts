@@ -71,7 +71,7 @@ export function countDrop(name: keyof RSocketDrops, times = 1): void {
   drops[name] += times
 }
 
-/** What sockets of this thread refused or forgot because a limit was reached. See docs/guide/rsocket.md. */
+/** What sockets of this thread rejected or forgot because a limit was reached. See docs/guide/rsocket.md. */
 export function rsocketDrops(): RSocketDrops {
   return { ...drops }
 }

@@ -48,7 +48,7 @@ export class TrunkStream implements StreamLink {
   readonly lastPosted = 0
   /** Called when data came, there is room again, or the stream ended. */
   onNews: (() => void) | null = null
-  /** Called once, when the peer has accepted (0) or refused. */
+  /** Called once, when the peer has accepted (0) or rejected it. */
   onAnswer: ((errno: number) => void) | null = null
   open: boolean
   writable: boolean

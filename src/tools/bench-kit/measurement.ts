@@ -9,7 +9,7 @@ interface Measurable {
   readonly sets: readonly { readonly id: string; readonly error?: string | undefined }[]
 }
 
-/** What a run is given to tell of itself, and to be ended by. */
+/** How a run reports its progress, and what ends it. */
 export interface RunHooks<Set> {
   command: string[]
   signal: AbortSignal

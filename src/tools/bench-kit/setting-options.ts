@@ -1,8 +1,7 @@
 /** Options that come from a benchmark's table of settings. */
 import { type Command, Option } from 'commander'
 import { note } from '../../cli/terminal/index.ts'
-import { openDevice } from '../../index.ts'
-import { addSynonym, deviceVariable, UsageError } from '../kit/index.ts'
+import { addSynonym, deviceVariable, openAsked } from '../kit/index.ts'
 import type { SettingOption } from './option.ts'
 import type { LeftOut, Limits } from './product.ts'
 
@@ -31,23 +30,12 @@ export function limitsOf(pairs: readonly string[]): Limits {
   let mtu = Number.POSITIVE_INFINITY
   let maxInlineData = Number.POSITIVE_INFINITY
   for (const name of new Set(pairs.flatMap((pair) => pair.split(',')))) {
-    const context = open(name)
+    const context = openAsked('--device', name)
     mtu = Math.min(mtu, context.queryPort(1).activeMtu)
     maxInlineData = Math.min(maxInlineData, context.queryDevice().maxInlineData)
     context.close()
   }
   return { mtu, maxInlineData }
-}
-
-function open(name: string): ReturnType<typeof openDevice> {
-  try {
-    return openDevice(name)
-  } catch (error) {
-    const { code, message } = error as Error & { code?: string }
-    // It says which there are. What else is wrong is not the name: the environment, perhaps.
-    if (code !== 'ENODEV') throw error
-    throw new UsageError('--device', `'${name}' cannot be used: ${message.replace(/^openDevice: /, '')}`)
-  }
 }
 
 export function tellLeftOut(leftOut: readonly LeftOut[]): void {

@@ -90,7 +90,7 @@ function prepare(asked: SetRequest): Prepared {
   request = asked
   const { settings } = request
   const pinFailure = placeThread(settings.pin, 'receiver')
-  // Only the sender's requests are carried out, so an engine thread at this end would have nothing to do but spin.
+  // Only the sender's requests are executed, so an engine thread at this end would have nothing to do but spin.
   context = openDevice(settings.device.split(',')[1]!)
   const slots = slotsOf(request)
   const headroom = settings.service === 'UD' ? grhBytes : 0

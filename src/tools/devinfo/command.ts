@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import { note, paint, print, printJson } from '../../cli/terminal/index.ts'
 import { type Context, GidType, getDeviceList, LinkLayer, nameOf, openDevice, PortState } from '../../index.ts'
-import { addSynonym, deviceVariable, fullGidText, hexGuid, parseInteger, UsageError } from '../kit/index.ts'
+import { addSynonym, deviceVariable, fullGidText, hexGuid, openAsked, parseInteger, UsageError } from '../kit/index.ts'
 
 export function configure(command: Command): void {
   command
@@ -23,7 +23,7 @@ export function configure(command: Command): void {
       return
     }
     // VERBENA_DEVICE may name the two ends of a benchmark.
-    const infos = device ? device.split(',').map(inspect) : inspectAll()
+    const infos = device ? device.split(',').map((name) => inspect(openAsked('-d', name))) : inspectAll()
     checkPort(options.ibPort, infos)
     if (options.json) printJson({ devices: infos }, plainJson)
     else for (const info of infos) show(info, options.verbose === true)
@@ -74,7 +74,7 @@ interface DeviceInfo {
 function inspectAll(): DeviceInfo[] {
   return getDeviceList().flatMap(({ name }) => {
     try {
-      return [inspect(name)]
+      return [inspect(openDevice(name))]
     } catch (error) {
       note(`${name} cannot be opened: ${(error as Error).message}`)
       return []
@@ -82,12 +82,12 @@ function inspectAll(): DeviceInfo[] {
   })
 }
 
-function inspect(name: string): DeviceInfo {
-  const context = openDevice(name)
+/** Closes it, too. */
+function inspect(context: Context): DeviceInfo {
   try {
     const port = context.queryPort(1)
     return {
-      name,
+      name: context.name,
       device: context.queryDevice(),
       port,
       gids: context.queryGidTable().map(({ gid }) => fullGidText(gid)),

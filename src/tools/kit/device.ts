@@ -21,15 +21,15 @@ export function checkShared(flag: string, name: string | undefined): void {
 export function checkKnown(flag: string, name: string | undefined): void {
   if (name === undefined || /^(shm|roce):./.test(name)) return
   const known = getDeviceList().map((device) => device.name)
-  if (!known.includes(name)) throw new UsageError(flag, `'${name}' cannot be used: there are ${known.join(', ')}`)
+  if (!known.includes(name)) throw new UsageError(flag, `there is no device '${name}'; there are ${known.join(', ')}`)
 }
 
 /** The environment variable that names the adapter where no option does. */
 export const deviceVariable = 'VERBENA_DEVICE'
 
-/** What named the adapter, for an error message: `flag`, or the environment variable. */
+/** What named the adapter, for an error message: `flag`, or the environment variable, which may name several. */
 export function deviceFlag(name: string | undefined, flag: string): string {
-  return name !== undefined && name === process.env[deviceVariable] ? deviceVariable : flag
+  return name !== undefined && process.env[deviceVariable]?.split(',').includes(name) ? deviceVariable : flag
 }
 
 /**
@@ -50,13 +50,17 @@ function segmentOf(device: string): string | undefined {
 /** Opens the adapter that `-d` or VERBENA_DEVICE names; without a name that of the segment where processes meet. */
 export function openNamed(name: string | undefined, options: OpenOptions = {}): Context {
   const asked = name || meetingPlace
-  const flag = deviceFlag(name, '-d')
-  checkShared(flag, asked)
+  checkShared(deviceFlag(name, '-d'), asked)
+  return openAsked('-d', asked, options)
+}
+
+/** Opens an adapter of any kind. If there is none of this name, that is a UsageError: `flag`, or VERBENA_DEVICE, was wrong. */
+export function openAsked(flag: string, name: string, options: OpenOptions = {}): Context {
   try {
-    return openDevice(asked, options)
+    return openDevice(name, options)
   } catch (error) {
     // It says which there are. What else is wrong is not the name: the environment, perhaps.
     if (!(error instanceof VerbsError) || error.code !== 'ENODEV') throw error
-    throw new UsageError(flag, `'${asked}' cannot be used: ${error.message.replace(/^openDevice: /, '')}`)
+    throw new UsageError(deviceFlag(name, flag), error.message.replace(/^openDevice: | \(ENODEV\)$/g, ''))
   }
 }

@@ -23,7 +23,7 @@ export {
   runSettings,
 } from './common-options.ts'
 export { pinApart, unpin } from './cores.ts'
-export { apart, deviceVariable, meetingPlace, openNamed } from './device.ts'
+export { apart, deviceVariable, meetingPlace, openAsked, openNamed } from './device.ts'
 export { fullGidText, hexGuid } from './hex.ts'
 export { hostAddress } from './host-address.ts'
 export { integer, oneOf, parseInteger, parseNumber } from './option.ts'

@@ -1,7 +1,7 @@
 /**
  * The threads of a measurement, and calls to them. The main thread asks (`peer.call('prepare', …)`), a worker answers
  * with what one of its handlers returns or throws. A call that is not answered in time, or whose thread ended, fails:
- * nothing waits for ever.
+ * nothing waits forever.
  */
 import { parentPort, type Worker } from 'node:worker_threads'
 // The memory that all threads share is made by the first import of the verbs; workers that start later inherit it.
@@ -29,7 +29,7 @@ export function serve(handlers: Handlers): void {
   })
 }
 
-/** In a worker: tells the main thread something while a call is still carried out. */
+/** In a worker: tells the main thread something while a call is still being executed. */
 export function notify(value: unknown): void {
   parentPort?.postMessage({ id: 0, value } satisfies Reply)
 }

@@ -227,7 +227,7 @@ async function listen(wire: Wire, control: Int32Array): Promise<EndReport> {
   }
 }
 
-/** Calls the data thread; what it refuses as misuse is said as that. */
+/** Calls the data thread; misuse that it reports becomes a UsageError here. */
 async function callThread<T>(thread: Peer, name: string, argument: unknown, timeoutMs: number): Promise<T> {
   try {
     return await thread.call<T>(name, argument, timeoutMs)

@@ -181,7 +181,7 @@ describe('verbena bench rsocket', { timeout: 100_000 }, () => {
   it.each([
     ['--test', 'foo', /--test: 'foo' is not valid\. Expected rr or stream/],
     ['--profile', '0', /--profile: '0' is not valid/],
-    ['--device', 'shm9', /--device: 'shm9' cannot be used/],
+    ['--device', 'shm9', /--device: there is no device 'shm9'; there are shm0/],
     ['--size', '0', /--size: '0' is not valid/],
     ['--transport', 'rsocket --direct on --poll busy', /--direct: nothing is left to measure: only calls that block/],
   ])('refuses %s %s', async (option, value, text) => {
