@@ -215,17 +215,29 @@ export function emitCm(message: CmMessage, b: Uint8Array, at: number): number {
   return codec.emit(message, b, madCodec.emit(mad, b, at))
 }
 
+/** What a message and a path of zeros hold, decoded once. */
+const zeroMessages: Partial<CmBodies> = {}
+let zeroPath: CmPath | undefined
+
+function zeroMessage<T extends CmType>(type: T): CmBodies[T] {
+  const known: CmBodies[T] | undefined = zeroMessages[type]
+  if (known !== undefined) return known
+  const zero = cmCodecs[type].read(new Uint8Array(bodyLength), 0)
+  Object.assign(zeroMessages, { [type]: zero })
+  return zero
+}
+
 /** A message whose fields that are not given are zero. */
 export function cmMessage<T extends CmType>(
   type: T,
   transactionId: bigint,
   fields: Partial<CmBodies[T]>,
 ): { type: T; transactionId: bigint } & CmBodies[T] {
-  const zero = cmCodecs[type].read(new Uint8Array(bodyLength), 0)
-  return { type, transactionId, ...zero, ...fields }
+  return { type, transactionId, ...zeroMessage(type), ...fields }
 }
 
 /** A path all of whose fields that are not given are zero. */
 export function cmPath(fields: Partial<CmPath>): CmPath {
-  return { ...group(reqPath(0)).read(new Uint8Array(44), 0), ...fields }
+  zeroPath ??= group(reqPath(0)).read(new Uint8Array(44), 0)
+  return { ...zeroPath, ...fields }
 }

@@ -47,7 +47,7 @@ export interface Watched {
 
 const contexts = new Map<Context, IoContext>()
 
-/** Contexts of this thread that wait for an event and keep the process alive meanwhile. */
+/** Contexts of this thread with members that keep the process alive. */
 let held = 0
 const heldListeners = new Set<() => void>()
 
@@ -250,6 +250,7 @@ export class IoContext implements EventSource {
 
   /** Whether the process is kept alive may have changed. */
   #changed(): void {
+    this.#holds(this.#refs > 0)
     if (!this.#waiting) {
       // While members get turns, the reactor begins the wait when they rest.
       if (this.#members > 0 && !givesTurns()) this.wait()
@@ -268,10 +269,7 @@ export class IoContext implements EventSource {
 
   /** Waits in the event loop for an event. */
   wait(): void {
-    if (this.#members === 0 || this.channel.closed) {
-      this.#holds(false)
-      return
-    }
+    if (this.#members === 0 || this.channel.closed) return
     if (this.#waiting) {
       // Members got turns since the wait began: other threads may drive the device again.
       this.context.device.rest(true)
@@ -296,7 +294,6 @@ export class IoContext implements EventSource {
   }
 
   readonly #beginWaiting = (): void => {
-    this.#holds(this.#refs > 0)
     if (this.#refs === 0) {
       this.#timer = setTimeout(() => {
         this.#timer = undefined

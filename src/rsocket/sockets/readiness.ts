@@ -19,6 +19,7 @@ import {
   activate,
   type BoundLink,
   CmService,
+  everySeconds,
   type IoContext,
   type Member,
   type SocketAddress,
@@ -48,7 +49,7 @@ export abstract class Ready implements Member {
   protected heldBy: CmService | IoContext | null = null
   protected heldRef = false
   protected deadline: NodeJS.Timeout | undefined
-  protected keepAlive: NodeJS.Timeout | undefined
+  protected stopKeepAlive: (() => void) | undefined
   protected mappings: Mappings | undefined
   protected lastCounters: RSocketCounters | undefined
   /** The connection with a queue pair of its own; null for a stream of a trunk. */
@@ -126,16 +127,16 @@ export abstract class Ready implements Member {
 
   /** Follows SO_KEEPALIVE and TCP_KEEPIDLE. */
   protected startKeepAlive(): void {
-    clearInterval(this.keepAlive)
-    this.keepAlive = undefined
+    this.stopKeepAlive?.()
+    this.stopKeepAlive = undefined
     this.waiter!.keepAliveMs = Number.POSITIVE_INFINITY
     if (!this.options.keepAlive) return
-    const ms = Math.min(this.options.keepIdleSeconds * 1000, 0x7fffffff)
-    this.keepAlive = setInterval(() => {
+    const { keepIdleSeconds } = this.options
+    this.stopKeepAlive = everySeconds(keepIdleSeconds, () => {
       this.connection?.sendKeepalive()
       if (this.watches.size > 0) activate(this)
-    }, ms).unref()
-    this.waiter!.keepAliveMs = ms
+    })
+    this.waiter!.keepAliveMs = keepIdleSeconds * 1000
   }
 
   // --- readiness ---------------------------------------------------------------------------------------------------

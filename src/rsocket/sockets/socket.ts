@@ -185,7 +185,7 @@ export class StreamSocket extends Sharing implements RSocket {
     const { connection } = this
     const state = this.state
     for (const socket of [...this.accepted.splice(0), ...this.arriving]) socket.close()
-    clearInterval(this.keepAlive)
+    this.stopKeepAlive?.()
     this.state = 'closing'
     if (this.watches.size > 0) this.watches.clear()
     if (state !== 'connected' || connection === null) {

@@ -4,6 +4,7 @@ import { expect, test, vi } from 'vitest'
 import { AF_INET, type Context, openDevice, POLLIN, rsocket, SOCK_NONBLOCK, SOCK_STREAM } from '../../../src/index.ts'
 import { CmService } from '../../../src/rsocket/runtime/cm-service.ts'
 import { IoContext, keepMs, processHeld, watchMs } from '../../../src/rsocket/runtime/io-context.ts'
+import { everySeconds } from '../../../src/rsocket/runtime/keepalive.ts'
 import type { StreamSocket } from '../../../src/rsocket/sockets/socket.ts'
 import { QueuePairObject } from '../../../src/verbs/api/queue-pair.ts'
 import { QpState, RecvWorkRequest, WorkCompletion } from '../../../src/verbs/provider/index.ts'
@@ -128,5 +129,27 @@ test('of idle connections, one in eight is probed each second, and each that wai
     IoContext.closeUnused()
     vi.useRealTimers()
     context.close()
+  }
+})
+
+test('keepalives of many sockets are sent by one timer', () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  try {
+    const began = vi.getTimerCount()
+    const sent = [0, 0, 0]
+    const stops = [15, 15, 2].map((seconds, i) =>
+      everySeconds(seconds, () => {
+        sent[i]!++
+      }),
+    )
+    expect(vi.getTimerCount()).toBe(began + 1)
+    vi.advanceTimersByTime(14_000)
+    expect(sent).toEqual([0, 0, 7])
+    vi.advanceTimersByTime(16_000)
+    expect(sent).toEqual([2, 2, 15])
+    for (const stop of stops) stop()
+    expect(vi.getTimerCount()).toBe(began)
+  } finally {
+    vi.useRealTimers()
   }
 })
