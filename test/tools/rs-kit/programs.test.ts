@@ -1,9 +1,9 @@
 /** rstream, riostream and rcopy between two processes, and what they refuse. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { canShare, freePort } from '../../cli/ends.ts'
-import { outcome, verbena } from '../../cli/run.ts'
-import { killLeftovers, patience, places, says, start } from '../cm-kit/ends.ts'
-import { few, printing, running } from './two-processes.ts'
+import { verbena } from '../../cli/run.ts'
+import { killLeftovers, places, says, start } from '../cm-kit/ends.ts'
+import { overKernel, printing, running } from './two-processes.ts'
 
 describe.each(places.slice(0, 1))('two processes on $name', { timeout: 120_000 }, (place) => {
   printing(place)
@@ -13,17 +13,7 @@ describe.each(places.slice(0, 1))('two processes on $name', { timeout: 120_000 }
 afterEach(killLeftovers)
 
 describe.skipIf(!canShare)('TCP of the kernel', { timeout: 120_000 }, () => {
-  it.each([[], ['-T', 'a'], ['-T', 'b']])('rstream -T s %s %s', async (...how) => {
-    const port = await freePort()
-    const args = ['rstream', '-T', 's', ...how, ...few, '-T', 'v', '-p', port, '--json']
-    const server = outcome(start([...args, '-b', '127.0.0.1']))
-    const client = await outcome(start([...args, '-s', 'localhost', ...patience]))
-    for (const { stdout, stderr, code } of [await server, client]) {
-      expect(stderr).toBe('')
-      expect(JSON.parse(stdout)).toMatchObject({ tool: 'rstream', socket: 'tcp', rows: [{ bytes: 600_000 }] })
-      expect(code).toBe(0)
-    }
-  })
+  overKernel([])
 
   it('says that nobody listens, or somebody else', async () => {
     const port = await freePort()

@@ -1,17 +1,18 @@
-/** rstream, riostream and rcopy between two processes, each against itself, on one kind of device. */
+/** rstream, riostream and rcopy between two processes, each against itself, on one kind of device or over TCP of the kernel. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect, it } from 'vitest'
 import type { RcopyResult } from '../../../src/tools/rcopy/run.ts'
 import type { StreamResult } from '../../../src/tools/rs-kit/stream.ts'
+import { freePort } from '../../cli/ends.ts'
 import { outcome } from '../../cli/run.ts'
 import { killLeftovers, type Place, patience, runEnds, says, start } from '../cm-kit/ends.ts'
 
 const heading = 'name      bytes   xfers   iters   total       time     Gb/sec    usec/xfer\n'
 const row = (name: string, bytes: string, xfers: string, iters: string, total: string): string =>
   `${name.padEnd(10)}${[bytes, xfers, iters, total].map((text) => text.padEnd(8)).join('')} +\\d+\\.\\d\\ds +\\d+\\.\\d\\d +\\d+\\.\\d\\d\n`
-export const few = ['-S', '3000', '-I', '20', '-C', '5']
+const few = ['-S', '3000', '-I', '20', '-C', '5']
 
 /** With keepalives, rstream prints how often they come once it is connected. */
 const connectedIsSaid = ['-k', '60']
@@ -101,7 +102,7 @@ export function running(place: Place): void {
     const absent = join(directory, `absent-${place.name}`)
     symlinkSync(absent, join(incoming, 'dangling'))
     // Names have nothing to do with the device: the rarer ones on one of them.
-    const rare = place.name === 'shm'
+    const rare = place.name === 'roce'
     for (const name of ['../file.bin', 'out/file.bin', 'nowhere/file.bin', ...(rare ? ['link', 'dangling'] : [])]) {
       const outside = await client(file, `${address}:${name}`, '--json')
       expect(outside.stderr).toMatch(/the server could not do it: (EACCES|ENOENT|ELOOP)/)
@@ -188,5 +189,22 @@ export function running(place: Place): void {
     await says(lonely, /waiting for connection/)
     lonely.kill('SIGINT')
     expect((await over).code).toBe(130)
+  })
+}
+
+/** rstream over TCP of the kernel, with the further options `how`. */
+export function overKernel(how: readonly string[]): void {
+  afterEach(killLeftovers)
+
+  it(`rstream -T s ${how.join(' ')}`, async () => {
+    const port = await freePort()
+    const args = ['rstream', '-T', 's', ...how, ...few, '-T', 'v', '-p', port, '--json']
+    const server = outcome(start([...args, '-b', '127.0.0.1']))
+    const client = await outcome(start([...args, '-s', 'localhost', ...patience]))
+    for (const { stdout, stderr, code } of [await server, client]) {
+      expect(stderr).toBe('')
+      expect(JSON.parse(stdout)).toMatchObject({ tool: 'rstream', socket: 'tcp', rows: [{ bytes: 600_000 }] })
+      expect(code).toBe(0)
+    }
   })
 }

@@ -1,6 +1,12 @@
-/** udpong between two processes, on the other kinds of device. */
+/** udpong between two processes, on the other kinds of device, and with the other ways to wait. */
 import { describe } from 'vitest'
+import { canShare } from '../../cli/ends.ts'
 import { places } from '../cm-kit/ends.ts'
-import { twoProcesses } from './two-processes.ts'
+import { overKernel, twoProcesses } from './two-processes.ts'
 
 describe.each(places.slice(1))('two processes on $name', { timeout: 120_000 }, twoProcesses)
+
+describe.skipIf(!canShare)('UDP of the kernel', { timeout: 120_000 }, () => {
+  overKernel(['-T', 'a'])
+  overKernel(['-T', 'b'])
+})

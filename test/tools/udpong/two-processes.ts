@@ -1,6 +1,7 @@
-/** udpong between two processes, on one kind of device. */
+/** udpong between two processes, on one kind of device or over UDP of the kernel. */
 import { afterEach, expect, it } from 'vitest'
 import type { UdpongResult } from '../../../src/tools/udpong/run.ts'
+import { freePort } from '../../cli/ends.ts'
 import { outcome } from '../../cli/run.ts'
 import { loopbackAddress } from '../../loopback.ts'
 import { killLeftovers, type Place, start } from '../cm-kit/ends.ts'
@@ -44,5 +45,23 @@ export function twoProcesses(place: Place): void {
     const { code, stderr } = await outcome(start(client))
     expect(stderr).toMatch(/waited 1 s for an answer, and nothing came: is a server running there\?/)
     expect(code).toBe(1)
+  })
+}
+
+/** Over UDP of the kernel, with the further options `how`. */
+export function overKernel(how: readonly string[]): void {
+  afterEach(killLeftovers)
+
+  it(`udpong -T s ${how.join(' ')}`, async () => {
+    const port = await freePort()
+    const server = start(['udpong', '-T', 's', ...how, '-p', port, '-b', '127.0.0.1'])
+    const served = outcome(server)
+    const { code, stdout } = await outcome(
+      start(['udpong', '-T', 's', ...how, '-p', port, '-s', 'localhost', '-C', '40', '-T', 'echo', '--json']),
+    )
+    expect(JSON.parse(stdout)).toMatchObject({ socket: 'udp', rows: [{ sent: 80, transfers: 80, bytes: 80_000 }] })
+    expect(code).toBe(0)
+    server.kill('SIGINT')
+    expect((await served).stdout).toMatch(/^(client login from 127\.0\.0\.1\n)+$/)
   })
 }

@@ -8,7 +8,7 @@ import { canShare, freePort } from '../../cli/ends.ts'
 import { outcome } from '../../cli/run.ts'
 import { loopbackAddress } from '../../loopback.ts'
 import { killLeftovers, places, start } from '../cm-kit/ends.ts'
-import { twoProcesses } from './two-processes.ts'
+import { overKernel, twoProcesses } from './two-processes.ts'
 
 afterEach(killLeftovers)
 
@@ -29,18 +29,7 @@ describe.skipIf(!canShare)('as the help shows it', { timeout: 120_000 }, () => {
 })
 
 describe.skipIf(!canShare)('UDP of the kernel', { timeout: 120_000 }, () => {
-  it.each([[], ['-T', 'a'], ['-T', 'b']])('udpong -T s %s %s', async (...how) => {
-    const port = await freePort()
-    const server = start(['udpong', '-T', 's', ...how, '-p', port, '-b', '127.0.0.1'])
-    const served = outcome(server)
-    const { code, stdout } = await outcome(
-      start(['udpong', '-T', 's', ...how, '-p', port, '-s', 'localhost', '-C', '40', '-T', 'echo', '--json']),
-    )
-    expect(JSON.parse(stdout)).toMatchObject({ socket: 'udp', rows: [{ sent: 80, transfers: 80, bytes: 80_000 }] })
-    expect(code).toBe(0)
-    server.kill('SIGINT')
-    expect((await served).stdout).toMatch(/^(client login from 127\.0\.0\.1\n)+$/)
-  })
+  overKernel([])
 
   it('the server takes anything, counts for each client, and answers what there is to answer', async () => {
     const port = Number(await freePort())
