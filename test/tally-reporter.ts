@@ -23,9 +23,10 @@ export default class TallyReporter implements Reporter {
         const { state } = test.result()
         const { propertyRuns = 0, propertyFailed = false } = test.meta()
         runs += propertyRuns
-        if (propertyFailed) counterexamples++
-        if (state === 'failed') failed++
-        else if (state in tally) tally[state as 'passed' | 'skipped']++
+        if (state === 'failed') {
+          failed++
+          if (propertyFailed) counterexamples++
+        } else if (state in tally) tally[state as 'passed' | 'skipped']++
       }
       if (module.state() === 'failed') files.add(module.moduleId)
       tally.failed += module.state() === 'failed' ? Math.max(failed, 1) : failed

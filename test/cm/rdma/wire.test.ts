@@ -68,7 +68,7 @@ class Foreign {
   constructor(device: string, peer: string) {
     this.context = openDevice(device)
     this.#pd = this.context.allocPd()
-    this.#cq = this.context.createCq(64)
+    this.#cq = this.context.createCq(256)
     this.#buffer = this.context.alloc(65536)
     this.#mr = this.#pd.regMr(this.#buffer, 1)
     this.qp = this.#pd.createQp({ type: QpType.GSI, sendCq: this.#cq, recvCq: this.#cq })
