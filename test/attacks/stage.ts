@@ -203,7 +203,8 @@ export async function openStage(segment?: string): Promise<Stage> {
         // What JavaScript holds, after a collection, and then what V8 and the system keep around it.
         expect((end.victim.heapUsed - before.heapUsed) / 2 ** 20, 'MiB more in the heap').toBeLessThan(16)
         expect((end.victim.rss - before.rss) / 2 ** 20, 'MiB more resident').toBeLessThan(limits.rssMiB ?? 48 * long(2))
-        expect(end.victim.descriptors - before.descriptors).toBeLessThanOrEqual(limits.descriptors ?? 4)
+        // Pipes by which processes wake each other and see each other end are opened once, some of them after `before`.
+        expect(end.victim.descriptors - before.descriptors).toBeLessThanOrEqual(limits.descriptors ?? 8)
         return end.victim
       },
       close,
