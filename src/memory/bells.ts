@@ -157,7 +157,7 @@ export class Bells {
 
   #goOn(): void {
     if (this.#look()) this.goneOn++
-    else for (const listener of this.#listeners) listener.waitsOn()
+    else if (this.#waits.size > 0) for (const listener of this.#listeners) listener.waitsOn()
   }
 
   /** Wakes the thread with this record, of process `pid`. */

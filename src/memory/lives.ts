@@ -10,14 +10,13 @@
 import { closeSync, fstatSync } from 'node:fs'
 import { Socket, type SocketConstructorOpts } from 'node:net'
 import { openPipe, readsPipe } from './bells.ts'
-import { gated, makeLoopPipe } from './native/index.ts'
+import { gated, makeLoopPipe, readAgain } from './native/index.ts'
 import type { Segment } from './segment.ts'
 import { Attachment, attachmentWord, Header, isUse } from './segment-layout.ts'
 
 /** A process is seen to have closed its pipe a little before its threads are seen to be gone. */
 const retriesMs: readonly number[] = [0, 1, 2, 4, 8, 16, 32, 64, 128]
 
-/** A worker that makes one is started with `trackUnmanagedFds: false`: sockets own the descriptors that this opens. */
 export class Lives {
   readonly #segment: Segment
   readonly #ended: () => void
@@ -79,16 +78,21 @@ export class Lives {
   }
 
   #open(use: number, pid: number, pipe: number, inode: number): Socket | null {
-    const fd = pipe < 0 ? -1 : openPipe(pid, pipe, inode, readsPipe)
-    if (fd < 0) return null
+    const opened = pipe < 0 ? -1 : openPipe(pid, pipe, inode, readsPipe)
+    if (opened < 0) return null
     let life: Socket
     try {
-      // Nothing is ever written into it. The constructor takes what its type has for `connect` alone.
-      const onread = { buffer: new Uint8Array(1), callback: () => true }
-      life = new Socket({ fd, writable: false, onread } as SocketConstructorOpts)
+      // A thread that ended between the two lines would leave the descriptor open.
+      life = gated(() => {
+        const fd = readAgain(opened)
+        // Nothing is ever written into it. The constructor takes what its type has for `connect` alone.
+        const onread = { buffer: new Uint8Array(1), callback: () => true }
+        return new Socket({ fd, writable: false, onread } as SocketConstructorOpts)
+      })
     } catch {
-      closeSync(fd)
       return null
+    } finally {
+      closeSync(opened)
     }
     const over = (): void => {
       if (this.#known.get(use) !== life) return

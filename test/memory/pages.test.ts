@@ -202,7 +202,7 @@ describe('pages', () => {
       }),
       12,
     )
-    expect(kills).toBeGreaterThan(10)
+    expect(kills).toBeGreaterThan(0)
   })
 
   it('the same memory allocated and freed again makes no system call, and takes no more than it did at first', () => {

@@ -296,7 +296,11 @@ export class Agent {
     this.#cq.reqNotify()
     if (this.process() > 0) return
     const cq = this.channel.getEvent(this.#millisecondsLeft(Math.min(timeoutMs, this.#segmentPeers.longestWaitMs)))
-    if (cq !== null) cq.ackEvents(1)
+    if (cq !== null) {
+      cq.ackEvents(1)
+      // Followers in the event loop wait for the next one.
+      this.#cq.reqNotify()
+    }
     this.process()
   }
 

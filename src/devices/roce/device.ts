@@ -373,7 +373,7 @@ export class RoceDevice extends NetworkDevice {
     const dev = this.#dev
     if (i32[dev + Dev.threads]! > 0 || i32[dev + Dev.alone] !== 0) return false
     const beat = Atomics.exchange(i32, dev + Dev.heartbeat, 0) === 1
-    this.active = beat && !this.looped
+    this.active = beat
     if (beat) return true
     if (Atomics.load(i32, dev + Dev.sleeper) === 0 && !this.looped) return false
     if (this.drive(true) === 0 && !this.busy) return true
@@ -412,8 +412,10 @@ export class RoceDevice extends NetworkDevice {
   rest(inLoop: boolean): void {
     if (inLoop && this.#waitInLoop()) return
     const { i32 } = this
+    const looped = this.#leaveLoop()
     Atomics.store(i32, this.#dev + Dev.heartbeat, -1)
-    if (i32[this.#dev + Dev.watched] === 0) wakeService(this.host)
+    // Of a device for which an event loop waits, the service thread keeps the timers only.
+    if (looped || this.busy || i32[this.#dev + Dev.watched] === 0) wakeService(this.host)
   }
 
   /** Has the kernel ring for this thread's event loop when packets come; false if another thread has to take them. */
@@ -446,8 +448,11 @@ export class RoceDevice extends NetworkDevice {
   }
 
   #rung(): void {
-    if (!this.host.segment.parking.bells.waits) this.#leaveLoop()
-    else if (this.i32[this.#dev + Dev.users]! > 0) this.progress()
+    if (this.host.segment.parking.bells.waits) {
+      if (this.i32[this.#dev + Dev.users]! > 0) this.progress()
+    } else if (Atomics.load(this.i32, this.#dev + Dev.looper) === this.host.segment.lockValue)
+      // Packets for which nobody waits here any more: the service thread takes them.
+      this.rest(false)
   }
 
   #waitsOn(): void {
@@ -455,9 +460,10 @@ export class RoceDevice extends NetworkDevice {
     if (bells.goneOn === this.#goneOn && this.i32[this.#dev + Dev.users]! > 0) this.rest(true)
   }
 
-  /** This thread's event loop does not wait any more. */
-  #leaveLoop(): void {
-    Atomics.compareExchange(this.i32, this.#dev + Dev.looper, this.host.segment.lockValue, 0)
+  /** This thread's event loop does not wait any more; whether it did. */
+  #leaveLoop(): boolean {
+    const { lockValue } = this.host.segment
+    return Atomics.compareExchange(this.i32, this.#dev + Dev.looper, lockValue, 0) === lockValue
   }
 
   /**
@@ -469,17 +475,18 @@ export class RoceDevice extends NetworkDevice {
     const { f64, segment } = this.host
     const dev = this.#dev
     if (serving || i32[dev + Dev.alone] !== 0 || i32[dev + Dev.threads]! > 0) return false
+    const { parking } = segment
+    const fds = sleeperFds
+    // Before others may signal it.
+    fds[0] = parking.eventFd
     if (Atomics.compareExchange(i32, dev + Dev.sleeper, 0, segment.lockValue) !== 0) return false
     if (this.acksWait) this.drive(false)
-    const { parking } = segment
     // Until it is known how long, every thread that posts wakes this one.
     f64[(dev + Dev.sleepsUntil) >> 1] = Number.POSITIVE_INFINITY
     parking.beginWait()
     // From here on a thread that makes an event or closes a socket wakes this one; what was before is seen by looking again.
     const next = this.nextDeadlineNs
     f64[(dev + Dev.sleepsUntil) >> 1] = next
-    const fds = sleeperFds
-    fds[0] = parking.eventFd
     const count = this.descriptors(fds, 1) + 1
     if (Atomics.load(i32, channel + Chan.sequence) === expected && !this.busy)
       parking.waitReadable(fds, count, Math.min(timeoutMs, longestSleepMs, Math.max(0, (next - nowNs()) / 1e6)))

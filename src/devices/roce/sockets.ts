@@ -143,7 +143,7 @@ export class Sockets implements PacketSink {
 
   /**
    * Writes the descriptors that are in the table, for a thread that waits for them; how many there are. One that is closed
-   * meanwhile ends the wait: `#closeSlot` sees to that.
+   * meanwhile ends the wait: `OpenSockets.closeSlot` sees to that.
    */
   descriptors(into: Int32Array, from: number): number {
     const i32 = this.#i32

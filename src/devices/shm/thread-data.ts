@@ -27,8 +27,7 @@ export function startDeviceThread(module: 'janitor', data: JanitorData): Worker
 export function startDeviceThread(module: 'engine-thread', data: EngineData): Worker
 export function startDeviceThread(module: keyof typeof threads, data: JanitorData | EngineData): Worker {
   const { entry, name } = threads[module]
-  // A janitor gives descriptors that it opens to sockets, which close them unknown to Node's list of the thread's descriptors.
-  const worker = startThread(entry, { workerData: data, name, trackUnmanagedFds: module !== 'janitor' })
+  const worker = startThread(entry, { workerData: data, name })
   worker.unref()
   return worker
 }

@@ -56,6 +56,7 @@ export {
   makeEventFd,
   makeLoopPipe,
   maxPolled,
+  readAgain,
   signalEventFd,
   waitReadable,
   writeByte,

@@ -64,7 +64,11 @@ export class PollRequests {
       const fd = fds[i]!
       const request = this.#free(fd)
       if (request === alreadyThere) continue
-      if (request < 0) return false
+      if (request < 0) {
+        // What was noted above has not been submitted.
+        destroyPollContext(this.#word)
+        return false
+      }
       this.#fds[request] = fd
       const at = this.#iocbsAt + request * iocbWords * 4
       const word = at >> 2
@@ -79,12 +83,13 @@ export class PollRequests {
       u32[2 * submitted + 1] = Math.floor((address + at) / 2 ** 32)
       submitted++
     }
-    if (submitted === 0) return true
+    const { f64, index } = this.#word
+    if (submitted === 0) return f64[index] === this.#context
     const { syscall, io, koffi } = requireLibc('io_submit')
     const done = syscall(io.submit, this.#context, submitted, address, 0, 0, 0)
     if (done === submitted) return true
-    // EBADF: one has just been closed.
-    if (done < 0 && koffi.errno() !== errnos.EBADF) this.#works = false
+    // A thread that closes a socket may just have closed one of these (EBADF), or have destroyed the context.
+    if (done < 0 && koffi.errno() !== errnos.EBADF && f64[index] === this.#context) this.#works = false
     // It is not known which are pending: begins anew.
     destroyPollContext(this.#word)
     return false

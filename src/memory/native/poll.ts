@@ -85,7 +85,7 @@ export function drainEventFd(fd: number): boolean {
 }
 
 const O_NONBLOCK_CLOEXEC = 0o2004000
-const O_RDWR_NONBLOCK_CLOEXEC = 0o2004002
+const O_RDWR = 2
 
 /** A pipe: the descriptors for reading and for writing. */
 function makePipe(): [read: number, write: number] {
@@ -102,15 +102,27 @@ function makePipe(): [read: number, write: number] {
 export function makeLoopPipe(): number {
   const [read, write] = makePipe()
   try {
-    const { open, koffi } = requireLibc('open')
-    const fd = open(`/proc/self/fd/${read}`, O_RDWR_NONBLOCK_CLOEXEC)
-    if (fd >= 0) return fd
-    const errno = koffi.errno()
-    throw nativeError('open', errnoName(errno), errno, 'no pipe could be made')
+    return openAgain(read, O_RDWR)
   } finally {
     closeFd(read)
     closeFd(write)
   }
+}
+
+/**
+ * Another descriptor of a pipe, for reading, with a description of its own. Node does not know it, so that a socket can own it:
+ * a worker keeps a list of those that `fs.openSync` gave it, and takes one that a socket has closed for its own still.
+ */
+export function readAgain(pipe: number): number {
+  return openAgain(pipe, 0)
+}
+
+function openAgain(pipe: number, access: number): number {
+  const { open, koffi } = requireLibc('open')
+  const fd = open(`/proc/self/fd/${pipe}`, access | O_NONBLOCK_CLOEXEC)
+  if (fd >= 0) return fd
+  const errno = koffi.errno()
+  throw nativeError('open', errnoName(errno), errno, `pipe ${pipe} could not be opened again`)
 }
 
 const O_CLOEXEC = 0o2000000

@@ -272,7 +272,7 @@ export class IoContext implements EventSource {
     if (this.#members === 0 || this.channel.closed) return
     if (this.#waiting) {
       // Members got turns since the wait began: other threads may drive the device again.
-      this.context.device.rest(true)
+      this.context.device.rest(this.#timer === undefined)
       return
     }
     this.#waiting = true

@@ -109,9 +109,10 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
         if (i32[pendingCount] !== 0 || device.driven) device.progress()
         if (this.hasEvent) return null
       }
-      this.#giveTime()
       const left = end - performance.now()
-      if (left <= 0 || wakes !== this.#wakes) return null
+      const over = left <= 0 || wakes !== this.#wakes
+      this.#giveTime(!over)
+      if (over) return null
       const ms = Math.min(left, i32[pendingCount] !== 0 ? 1 : lookMs)
       await segment.parking.waitInLoop(this.#chan + Chan.sequence, sequence, ms)
     }
@@ -131,11 +132,11 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
     }
   }
 
-  /** Before waiting in the event loop: carries on with what can go on. */
-  #giveTime(): void {
+  /** Before waiting in the event loop (`inLoop`), or no longer: carries on with what can go on. */
+  #giveTime(inLoop: boolean): void {
     const { device } = this.context
     if (this.#host.i32[this.#host.pendingCount] !== 0) device.progress()
-    device.rest(true)
+    device.rest(inLoop)
   }
 
   close(): void {

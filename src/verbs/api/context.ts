@@ -353,7 +353,7 @@ class ContextObject extends Handle implements Context {
       if (event) yield event
       else {
         this.device.rest(true)
-        await segment.waitAsync(this.#word + Ctx.eventTail, tail, 100)
+        await segment.parking.waitInLoop(this.#word + Ctx.eventTail, tail, 100)
       }
     }
   }
@@ -378,5 +378,6 @@ class ContextObject extends Handle implements Context {
     const { segment } = this.#host
     this.#host.control(() => giveRecord(this.#host, 'context', this.#word))
     segment.notify(this.#word + Ctx.eventTail)
+    segment.wake(segment.me)
   }
 }

@@ -134,5 +134,6 @@ export class EventTables extends SegmentTables {
     }
     segment.unlock(c + Ctx.eventLock)
     segment.notify(c + Ctx.eventTail)
+    segment.wakeOwner(c + Ctx.owner)
   }
 }
