@@ -2,6 +2,7 @@
 // same load generator, in alternating rounds of one run.
 //
 //     node scripts/preload-http.mjs [--seconds 3] [--connections 16] [--rounds 3] [--bytes 64] [--device shm:NAME] [--json]
+//     node scripts/preload-http.mjs --host 127.0.0.2 --device roce:127.0.0.2 --client-device roce:127.0.0.3
 //
 // This file is also what the children run: `serve`, and `load PORT HOST …`.
 import { spawn } from 'node:child_process'
@@ -22,6 +23,7 @@ const { values, positionals } = parseArgs({
     bytes: { type: 'string', default: '64' },
     host: { type: 'string', default: '127.0.0.1' },
     device: { type: 'string', default: `shm:http${process.pid}` },
+    'client-device': { type: 'string' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -29,7 +31,7 @@ const { values, positionals } = parseArgs({
 
 if (values.help)
   console.log(
-    'node scripts/preload-http.mjs [--seconds 3] [--connections 16] [--rounds 3] [--bytes 64] [--device shm:NAME] [--json]',
+    'node scripts/preload-http.mjs [--seconds 3] [--connections 16] [--rounds 3] [--bytes 64] [--host 127.0.0.1] [--device shm:NAME] [--client-device NAME] [--json]',
   )
 else if (positionals[0] === 'serve') serve()
 else if (positionals[0] === 'load') await load(Number(positionals[1]))
@@ -94,22 +96,20 @@ async function compare() {
 
 async function measure(device) {
   const preload = device === 'tcp' ? [] : ['--import', 'verbena/preload']
-  const env =
-    device === 'tcp'
-      ? process.env
-      : { ...process.env, VERBENA_DEVICE: device, VERBENA_PRELOAD: 'local', VERBENA_PRELOAD_FALLBACK: 'none' }
+  const rules = { VERBENA_PRELOAD: `${values.host}, local`, VERBENA_PRELOAD_FALLBACK: 'none' }
+  const envOf = (name) => (device === 'tcp' ? process.env : { ...process.env, ...rules, VERBENA_DEVICE: name })
   const options = Object.entries(values).flatMap(([name, value]) =>
     typeof value === 'string' ? [`--${name}`, value] : [],
   )
-  const start = (...args) =>
+  const start = (name, ...args) =>
     spawn(process.execPath, [...preload, self, ...args, ...options], {
       cwd: root,
-      env,
+      env: envOf(name),
       stdio: ['pipe', 'pipe', 'inherit'],
     })
-  const server = start('serve')
+  const server = start(device, 'serve')
   const [port] = await once(server.stdout, 'data')
-  const client = start('load', String(port).trim())
+  const client = start(values['client-device'] ?? device, 'load', String(port).trim())
   let text = ''
   client.stdout.on('data', (data) => {
     text += data
