@@ -1,0 +1,77 @@
+/** Samples from a stream of bytes in one format to another: in constant memory, as fast as its reader takes them. */
+import type { Decoder, Encoder } from './formats/codec.ts'
+import { Samples } from './samples.ts'
+
+export interface ConvertOptions {
+  /** Takes bytes; they are overwritten when it has returned, or its promise is fulfilled. */
+  write(bytes: Uint8Array): void | Promise<void>
+  /** Signals: values that a sample may have. */
+  values: number
+}
+
+const batch = 128
+const outputBytes = 1 << 18
+
+/** Reads chunks into samples, and samples into bytes. */
+export class Converter {
+  /** Samples written. */
+  samples = 0
+  readonly #decoder: Decoder
+  readonly #encoder: Encoder
+  readonly #write: ConvertOptions['write']
+  readonly #samples: Samples
+  readonly #out: Uint8Array
+  #filled = 0
+  #input: Uint8Array = new Uint8Array(1 << 18)
+  /** Bytes of the input that the decoder has left. */
+  #rest = 0
+
+  constructor(decoder: Decoder, encoder: Encoder, { write, values }: ConvertOptions) {
+    this.#decoder = decoder
+    this.#encoder = encoder
+    this.#write = write
+    this.#samples = new Samples(batch, values)
+    this.#out = new Uint8Array(outputBytes + encoder.bound)
+  }
+
+  async push(chunk: Uint8Array): Promise<void> {
+    const total = this.#rest + chunk.length
+    if (total > this.#input.length) {
+      const larger = new Uint8Array(2 * total)
+      larger.set(this.#input.subarray(0, this.#rest))
+      this.#input = larger
+    }
+    this.#input.set(chunk, this.#rest)
+    await this.#convert(total, false)
+  }
+
+  /** There is no more input. */
+  async end(): Promise<void> {
+    await this.#convert(this.#rest, true)
+  }
+
+  async #convert(total: number, last: boolean): Promise<void> {
+    const samples = this.#samples
+    const bytes = this.#input.subarray(0, total)
+    let at = 0
+    do {
+      samples.count = 0
+      at = this.#decoder.decode(bytes, at, samples, last)
+      this.samples += samples.count
+      for (let i = 0; i < samples.count; i++) {
+        if (this.#filled > outputBytes) await this.#flush()
+        this.#filled = this.#encoder.encode(samples, i, this.#out, this.#filled)
+      }
+    } while (samples.count === samples.capacity)
+    this.#input.copyWithin(0, at, total)
+    this.#rest = total - at
+    await this.#flush()
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#filled === 0) return
+    const bytes = this.#out.subarray(0, this.#filled)
+    this.#filled = 0
+    await this.#write(bytes)
+  }
+}

@@ -1,0 +1,12 @@
+/** What a caller asked for and cannot have: signals, formats, their settings. What input contains never throws. */
+export type GatewayErrorCode = 'ERR_GATEWAY_SIGNALS' | 'ERR_GATEWAY_FORMAT' | 'ERR_GATEWAY_SETTING'
+
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError'
+  readonly code: GatewayErrorCode
+
+  constructor(code: GatewayErrorCode, message: string) {
+    super(message)
+    this.code = code
+  }
+}

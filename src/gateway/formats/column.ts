@@ -1,0 +1,133 @@
+/**
+ * csv and tsv: seconds, nanoseconds, offset (received − origin, in seconds), sequence number, values. What a sample does not have
+ * is "nan".
+ *
+ *     # secs,nsecs,offset,sequence,signal0,signal1
+ *     1553516817,042435000,0.000012500,7,0.50000000000000000,-1.00000000000000000
+ */
+import { SampleField, SampleFlag, type Samples } from '../samples.ts'
+import type { Signal } from '../signals.ts'
+import { writeFixed, writeInt64, writeText } from '../text/digits.ts'
+import { writeNanoseconds } from './human.ts'
+import { LineEncoder } from './line-encoder.ts'
+import { headerNames, isSpace, LineDecoder, type LineSettings, quoted } from './lines.ts'
+import type { TextSettings } from './text-settings.ts'
+
+export interface ColumnSettings extends LineSettings {
+  separator: number
+}
+
+const columns = ['seconds', 'nanoseconds', 'the offset', 'the sequence number']
+
+export class ColumnDecoder extends LineDecoder {
+  readonly #separator: number
+  #at = 0
+
+  constructor(signals: readonly Signal[], settings: ColumnSettings) {
+    super(signals, settings)
+    this.#separator = settings.separator
+  }
+
+  protected readLine(bytes: Uint8Array, from: number, end: number, samples: Samples, word: number): string | undefined {
+    const { reader } = this
+    const { u32, i32 } = samples
+    const origin = word + SampleField.origin
+    let flags = 0
+    this.#at = from
+    for (let column = 0; column < columns.length && this.#at < end; column++) {
+      let at = this.#at
+      while (at < end && isSpace(bytes[at]!) && bytes[at] !== this.#separator) at++
+      if (isNan(bytes, at)) {
+        reader.end = at + 3
+      } else if (column === 2) {
+        const offset = Math.fround(reader.float(bytes, at))
+        if (reader.end === at || !Number.isFinite(offset)) return this.#bad(column, bytes, at, end)
+        if (flags & SampleFlag.tsOrigin) {
+          samples.setReceived(word, offset)
+          flags |= SampleFlag.tsReceived
+        }
+      } else {
+        if (!reader.integer(bytes, at, column < 2)) return this.#bad(column, bytes, at, end)
+        const field = column === 3 ? word + SampleField.sequence : origin + 2 * column
+        u32[field] = reader.low
+        i32[field + 1] = reader.high
+        if (column === 1) flags |= SampleFlag.tsOrigin
+        else if (column === 3) flags |= SampleFlag.sequence
+      }
+      if (!this.#behind(bytes, reader.end, end)) return this.#bad(column, bytes, at, end)
+    }
+    const wrong = this.readValues(bytes, this.#at, end, samples, word, this.#separator)
+    if (wrong !== undefined) return wrong
+    if (u32[word + SampleField.length] !== 0) flags |= SampleFlag.data
+    u32[word + SampleField.flags] = flags
+    return undefined
+  }
+
+  /** Goes behind the separator; false if there is something else. */
+  #behind(bytes: Uint8Array, at: number, end: number): boolean {
+    while (at < end && bytes[at] !== this.#separator && isSpace(bytes[at]!)) at++
+    this.#at = at < end ? at + 1 : end
+    return at >= end || bytes[at] === this.#separator
+  }
+
+  #bad(column: number, bytes: Uint8Array, at: number, end: number): string {
+    return `column ${column + 1} is not ${columns[column]}: ${quoted(bytes, at, end)}`
+  }
+}
+
+function isNan(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === 0x6e && bytes[at + 1] === 0x61 && bytes[at + 2] === 0x6e
+}
+
+function headerOf(signals: readonly Signal[], settings: TextSettings & ColumnSettings): string {
+  const separator = String.fromCharCode(settings.separator)
+  const parts = [
+    ...(settings.origin ? ['secs', 'nsecs'] : []),
+    ...(settings.offset ? ['offset'] : []),
+    ...(settings.sequence ? ['sequence'] : []),
+  ].map((name) => name + separator)
+  const names = settings.data ? headerNames(signals).join(separator) : ''
+  return `${String.fromCharCode(settings.comment)} ${parts.join('')}${names}`
+}
+
+export class ColumnEncoder extends LineEncoder<TextSettings & ColumnSettings> {
+  protected readonly separator: number
+
+  constructor(signals: readonly Signal[], settings: TextSettings & ColumnSettings) {
+    super(signals, settings, headerOf(signals, settings))
+    this.separator = settings.separator
+  }
+
+  protected writeHead(samples: Samples, word: number, out: Uint8Array, at: number): number {
+    const { separator } = this
+    const { origin, offset, sequence } = this.settings
+    const { u32, i32 } = samples
+    const flags = u32[word + SampleField.flags]!
+    if (origin) {
+      if (flags & SampleFlag.tsOrigin) {
+        const time = word + SampleField.origin
+        at = writeInt64(out, at, u32[time]!, i32[time + 1]!, true)
+        out[at++] = separator
+        at = writeNanoseconds(out, at, u32[time + 2]!)
+      } else {
+        at = writeText(out, at, 'nan')
+        out[at++] = separator
+        at = writeText(out, at, 'nan')
+      }
+    }
+    if (offset) {
+      out[at++] = separator
+      at =
+        flags & SampleFlag.tsReceived ? writeFixed(out, at, samples.offsetSeconds(word), 9) : writeText(out, at, 'nan')
+    }
+    if (sequence) {
+      out[at++] = separator
+      const field = word + SampleField.sequence
+      at =
+        flags & SampleFlag.sequence
+          ? writeInt64(out, at, u32[field]!, i32[field + 1]!, false)
+          : writeText(out, at, 'nan')
+    }
+    return at
+  }
+}

@@ -1,0 +1,130 @@
+/** The formats by name, as VILLASnode calls them, with their settings. */
+import { GatewayError } from '../errors.ts'
+import type { Signal } from '../signals.ts'
+import type { Decoder, Encoder } from './codec.ts'
+import { ColumnDecoder, ColumnEncoder } from './column.ts'
+import { HumanDecoder, HumanEncoder } from './human.ts'
+import { JsonEncoder } from './json.ts'
+import { JsonDecoder } from './json-decoder.ts'
+import { lineSettings } from './lines.ts'
+import { MessageDecoder, MessageEncoder } from './message.ts'
+import { RawDecoder, RawEncoder } from './raw.ts'
+import { distance, type Settings, SettingsReader } from './settings.ts'
+import { textSettings } from './text-settings.ts'
+import { ValueDecoder, ValueEncoder } from './value.ts'
+
+/** A format whose settings were checked. */
+export interface Format {
+  readonly name: string
+  decoder(signals: readonly Signal[]): Decoder
+  encoder(signals: readonly Signal[]): Encoder
+}
+
+type Maker = (reader: SettingsReader, name: string) => Omit<Format, 'name'>
+
+const human: Maker = (reader) => {
+  const settings = { ...textSettings(reader), ...lineSettings(reader) }
+  return {
+    decoder: (signals) => new HumanDecoder(signals, settings),
+    encoder: (signals) => new HumanEncoder(signals, settings),
+  }
+}
+
+function column(separator: string): Maker {
+  return (reader, name) => {
+    const settings = {
+      ...textSettings(reader),
+      ...lineSettings(reader),
+      separator: reader.character('separator', separator),
+    }
+    if (settings.separator === settings.delimiter)
+      throw new GatewayError('ERR_GATEWAY_SETTING', `${name}: separator and delimiter are the same character`)
+    return {
+      decoder: (signals) => new ColumnDecoder(signals, settings),
+      encoder: (signals) => new ColumnEncoder(signals, settings),
+    }
+  }
+}
+
+const json: Maker = (reader) => {
+  const settings = {
+    ...textSettings(reader),
+    received: reader.boolean('ts_received', false),
+    compact: reader.boolean('compact', false),
+  }
+  return {
+    decoder: (signals) => new JsonDecoder(signals),
+    encoder: (signals) => new JsonEncoder(signals, settings),
+  }
+}
+
+function message(littleEndian: boolean): Maker {
+  return (reader, name) => {
+    const settings = {
+      name,
+      littleEndian,
+      sourceIndex: reader.integer('source_index', 0, 0, 255),
+      validateSourceIndex: reader.boolean('validate_source_index', false),
+    }
+    return {
+      decoder: (signals) => new MessageDecoder(signals, settings),
+      encoder: (signals) => new MessageEncoder(signals, settings),
+    }
+  }
+}
+
+function raw(endianess: 'little' | 'big'): Maker {
+  return (reader) => {
+    const settings = {
+      bits: reader.choice('bits', 32, [8, 16, 32, 64]),
+      // Upstream's spelling.
+      littleEndian: reader.choice('endianess', endianess, ['little', 'big']) === 'little',
+      fake: reader.boolean('fake', false),
+    }
+    return {
+      decoder: (signals) => new RawDecoder(signals, settings),
+      encoder: (signals) => new RawEncoder(signals, settings),
+    }
+  }
+}
+
+const value: Maker = (reader) => {
+  const settings = { precision: reader.integer('real_precision', 17, 0, 31) }
+  return {
+    decoder: (signals) => new ValueDecoder(signals),
+    encoder: (signals) => new ValueEncoder(signals, settings),
+  }
+}
+
+const makers: Readonly<Record<string, Maker>> = {
+  'villas.human': human,
+  csv: column(','),
+  tsv: column('\t'),
+  json,
+  'villas.binary': message(false),
+  'villas.web': message(true),
+  raw: raw('little'),
+  gtnet: raw('big'),
+  value,
+}
+
+export const formatNames: readonly string[] = Object.keys(makers)
+
+/** The format of a name, or of settings with the name as `type`. Throws a `GatewayError` that says what there is. */
+export function formatOf(description: string | Settings): Format {
+  const settings = typeof description === 'string' ? { type: description } : description
+  const name = settings.type
+  if (typeof name !== 'string')
+    throw new GatewayError('ERR_GATEWAY_FORMAT', 'the settings of a format need its name, for example: {"type":"csv"}')
+  if (!Object.hasOwn(makers, name)) {
+    const nearest = formatNames.toSorted((a, b) => distance(name, a) - distance(name, b))[0]!
+    throw new GatewayError(
+      'ERR_GATEWAY_FORMAT',
+      `'${name}' is not known. Did you mean ${nearest}? Expected ${formatNames.join(', ')}`,
+    )
+  }
+  const reader = new SettingsReader(name, settings)
+  const made = makers[name]!(reader, name)
+  reader.done()
+  return { name, ...made }
+}

@@ -1,0 +1,191 @@
+/**
+ * Numbers out of text, read straight from bytes: what C's strtod and strtol give, correctly rounded.
+ *
+ * Up to 15 digits, a number is one exact division by a power of ten. Up to 30 digits, which %.17f of usual values has, it is a
+ * division in double-double arithmetic, whose result is taken if both ends of its error interval round to the same double. What
+ * is left (a tie nearly met, long numbers, large exponents) goes through a string. Reading stops at the first byte that does not
+ * belong to the number: the bytes must end with one, so that no position has to be compared with an end.
+ */
+
+const exactDigits = 15
+const mostDigits = 30
+const splitter = 2 ** 27 + 1
+const powers = Float64Array.from({ length: 23 }, (_, i) => 10 ** i)
+const highHalves = powers.map(highHalf)
+const lowHalves = powers.map((power, i) => power - highHalves[i]!)
+
+/** The upper 26 bits of a double (Veltkamp), so that products of halves are exact. */
+function highHalf(value: number): number {
+  const c = splitter * value
+  return c - (c - value)
+}
+
+export class NumberReader {
+  /** Behind the last number; where it began if there was none. */
+  end = 0
+  /** The last integer, as the words of a 64-bit integer. */
+  low = 0
+  high = 0
+
+  /** A number at `from`, with a sign, a point and an exponent or without; nan and inf. NaN with `end` = `from`: none. */
+  float(bytes: Uint8Array, from: number): number {
+    let at = from
+    let c = bytes[at]!
+    const negative = c === 0x2d
+    if (negative || c === 0x2b) c = bytes[++at]!
+    const first = at
+    const usual = this.#usual(bytes, first)
+    if (!Number.isNaN(usual)) return negative ? -usual : usual
+    let upper = 0
+    let lower = 0
+    let digits = 0
+    let lowerDigits = 0
+    let point = -1
+    for (; ; c = bytes[++at]!) {
+      const digit = c - 0x30
+      if (digit >= 0 && digit <= 9) {
+        if (digits < exactDigits) {
+          upper = upper * 10 + digit
+          if (upper !== 0) digits++
+        } else {
+          if (lowerDigits < exactDigits) lower = lower * 10 + digit
+          lowerDigits++
+        }
+      } else if (c === 0x2e && point < 0) point = at
+      else break
+    }
+    const counted = at - first - (point < 0 ? 0 : 1)
+    if (counted <= 0) return this.#special(bytes, from, first, negative)
+    let scale = point < 0 ? 0 : point + 1 - at
+    this.end = at
+    if (c === 0x65 || c === 0x45) scale += this.#exponent(bytes, at)
+    const value = this.#scaled(upper, lower, digits, lowerDigits, scale)
+    if (!Number.isNaN(value)) return negative ? -value : value
+    return Number(text(bytes, from, this.end))
+  }
+
+  /**
+   * Numbers as %.17f writes them, up to six digits before the point and 18 behind it: digits are gathered as 32-bit integers,
+   * which takes half the time. NaN if it is another number.
+   */
+  #usual(bytes: Uint8Array, from: number): number {
+    let at = from
+    let whole = 0
+    let digit = bytes[at]! - 0x30
+    for (; digit >= 0 && digit <= 9 && at < from + 6; digit = bytes[++at]! - 0x30) whole = whole * 10 + digit
+    if (at === from || bytes[at] !== 0x2e) return Number.NaN
+    const point = at
+    let upper = 0
+    digit = bytes[++at]! - 0x30
+    for (; digit >= 0 && digit <= 9 && at <= point + 9; digit = bytes[++at]! - 0x30) upper = upper * 10 + digit
+    const upperDigits = at - point - 1
+    let lower = 0
+    for (; digit >= 0 && digit <= 9 && at <= point + 18; digit = bytes[++at]! - 0x30) lower = lower * 10 + digit
+    const c = digit + 0x30
+    if ((digit >= 0 && digit <= 9) || c === 0x65 || c === 0x45) return Number.NaN
+    this.end = at
+    const lowerDigits = at - point - 1 - upperDigits
+    const first = whole * powers[upperDigits]! + upper
+    return this.#scaled(first, lower, exactDigits, lowerDigits, point + 1 - at)
+  }
+
+  /** NaN if it takes more than this. */
+  #scaled(upper: number, lower: number, digits: number, lowerDigits: number, scale: number): number {
+    if (digits < exactDigits || lowerDigits === 0) {
+      if (scale === 0 || upper === 0) return upper
+      if (scale < 0) return scale >= -22 ? upper / powers[-scale]! : Number.NaN
+      return scale <= 22 ? upper * powers[scale]! : Number.NaN
+    }
+    if (digits + lowerDigits > mostDigits || scale > 0 || scale < -22) return Number.NaN
+    // upper × 10^lowerDigits + lower, as an unevaluated sum.
+    const factor = powers[lowerDigits]!
+    const product = upper * factor
+    const a = highHalf(upper)
+    const b = upper - a
+    const factorHigh = highHalves[lowerDigits]!
+    const factorLow = lowHalves[lowerDigits]!
+    const error = a * factorHigh - product + a * factorLow + b * factorHigh + b * factorLow
+    const sum = product + lower
+    const tail = lower - (sum - product) + error
+    // The quotient, and how much it lacks.
+    const divisor = powers[-scale]!
+    const quotient = sum / divisor
+    const back = quotient * divisor
+    const c = highHalf(quotient)
+    const d = quotient - c
+    const divisorHigh = highHalves[-scale]!
+    const divisorLow = lowHalves[-scale]!
+    const backError = c * divisorHigh - back + c * divisorLow + d * divisorHigh + d * divisorLow
+    const lacking = (sum - back - backError + tail) / divisor
+    // The error of all that is below 2^-101 of the quotient.
+    const margin = quotient * 2 ** -99
+    const value = quotient + (lacking - margin)
+    return value === quotient + (lacking + margin) ? value : Number.NaN
+  }
+
+  #exponent(bytes: Uint8Array, at: number): number {
+    let next = at + 1
+    const negative = bytes[next] === 0x2d
+    if (negative || bytes[next] === 0x2b) next++
+    const start = next
+    let exponent = 0
+    for (let digit = bytes[next]! - 0x30; digit >= 0 && digit <= 9; digit = bytes[++next]! - 0x30)
+      exponent = Math.min(exponent * 10 + digit, 100_000)
+    if (next === start) return 0
+    this.end = next
+    return negative ? -exponent : exponent
+  }
+
+  #special(bytes: Uint8Array, from: number, first: number, negative: boolean): number {
+    const word = text(bytes, first, Math.min(first + 8, bytes.length)).toLowerCase()
+    const length = /^(infinity|inf|nan)/.exec(word)?.[0].length ?? 0
+    this.end = length === 0 ? from : first + length
+    if (!word.startsWith('inf')) return Number.NaN
+    return negative ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+  }
+
+  /**
+   * A decimal integer at `from`, into `low` and `high`; false if there is none. Beyond 64 bits (`signed` or not) it is the nearest
+   * that there is, as for strtol. Without `signed` a minus sign is no part of it.
+   */
+  integer(bytes: Uint8Array, from: number, signed: boolean): boolean {
+    let at = from
+    const negative = signed && bytes[at] === 0x2d
+    if (negative || bytes[at] === 0x2b) at++
+    const first = at
+    let value = 0
+    for (let digit = bytes[at]! - 0x30; digit >= 0 && digit <= 9; digit = bytes[++at]! - 0x30)
+      value = value * 10 + digit
+    if (at === first) {
+      this.end = from
+      return false
+    }
+    this.end = at
+    if (value <= 0x7fffffff && !negative) {
+      this.low = value
+      this.high = 0
+    } else if (at - first <= exactDigits) this.#split(negative ? -value : value)
+    else this.#splitLong(text(bytes, from, at).replace('+', ''), signed)
+    return true
+  }
+
+  #split(value: number): void {
+    this.high = Math.floor(value / 2 ** 32)
+    this.low = value - this.high * 2 ** 32
+  }
+
+  #splitLong(digits: string, signed: boolean): void {
+    // Longer than any that fits: the string need not become a number of that size.
+    const value = digits.length > 400 ? 10n ** 30n * (digits[0] === '-' ? -1n : 1n) : BigInt(digits)
+    const [least, most] = signed ? [-(2n ** 63n), 2n ** 63n - 1n] : [0n, 2n ** 64n - 1n]
+    const kept = value < least ? least : value > most ? most : value
+    this.low = Number(kept & 0xffffffffn)
+    this.high = Number(BigInt.asIntN(32, kept >> 32n))
+  }
+}
+
+function text(bytes: Uint8Array, from: number, to: number): string {
+  let result = ''
+  for (let i = from; i < to; i++) result += String.fromCharCode(bytes[i]!)
+  return result
+}

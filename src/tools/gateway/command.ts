@@ -1,0 +1,14 @@
+/** `verbena gateway`: samples of real-time simulators and devices, as VILLASnode has them. */
+import type { Command } from 'commander'
+
+const examples = `
+A sample is a sequence number, a time and values. Its formats are those of VILLASnode, byte for byte.
+
+Example:
+  verbena gateway convert -i villas.human -o csv -t 8f < log.dat > log.csv`
+
+export async function configure(command: Command): Promise<void> {
+  command.description('Samples of real-time simulators and devices.').addHelpText('after', examples)
+  const convert = await import('./convert.ts')
+  convert.configure(command.command('convert').summary('samples from one format to another'))
+}

@@ -1,0 +1,116 @@
+/** `verbena gateway convert`: `villas convert`, from standard input to standard output. */
+import type { Command } from 'commander'
+import { currentRun, endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
+import {
+  Converter,
+  describeProblem,
+  type Format,
+  formatNames,
+  formatOf,
+  GatewayError,
+  type Problems,
+  type Signal,
+  signalsOf,
+} from '../../gateway/index.ts'
+import { UsageError } from '../kit/index.ts'
+import { standardInput } from './input.ts'
+
+const help = `
+Formats: ${formatNames.join(', ')}.
+A format is its name, or its settings as JSON, as in a configuration of VILLASnode:
+  villas.human, csv, tsv   real_precision (17), header, comment_prefix, delimiter, skip_first_line; separator (csv, tsv)
+  json                     real_precision, compact, ts_received
+  all of these             ts_origin, sequence, offset, data: false leaves a field out
+  villas.binary, .web      source_index, validate_source_index; floats become 32 bits wide
+  raw, gtnet               bits (8, 16, 32, 64), endianess (little, big), fake
+  value                    real_precision; one value in each sample
+
+The types of the values are not in the samples: -t 8f2i says that there are eight floats and two integers (f, i, b boolean,
+c complex). A header names all of them. Values beyond them are dropped, and standard error says in how many samples.
+
+What cannot be read is skipped, and standard error says where it is (line, byte) and why; the exit code is then 1. In
+villas.binary and villas.web nothing behind a malformed message can be found, so the conversion ends there.
+
+Examples:
+  verbena gateway convert -o csv -t 8f < log.dat > log.csv
+  verbena gateway convert -i csv -o '{"type":"json","compact":true}' < log.csv
+  verbena gateway convert -i '{"type":"csv","separator":";","skip_first_line":true}' -o villas.binary < log.csv > log.bin
+  verbena gateway convert -i '{"type":"raw","bits":64,"endianess":"big"}' -t 4f < log.raw`
+
+interface Options {
+  inputFormat: string
+  outputFormat: string
+  types: string
+}
+
+export function configure(command: Command): void {
+  command
+    .description('Read samples in one format from standard input, and write them in another to standard output.')
+    .option('-i, --input-format <format>', 'of standard input', 'villas.human')
+    .option('-o, --output-format <format>', 'of standard output', 'villas.human')
+    .option('-t, --types <types>', 'number and types of the values', '64f')
+    .addHelpText('after', help)
+    .action(convert)
+}
+
+async function convert({ inputFormat, outputFormat, types }: Options): Promise<void> {
+  const signals = usable('--types', () => signalsOf(types))
+  const input = parseFormat('--input-format', inputFormat)
+  const output = parseFormat('--output-format', outputFormat)
+  const decoder = usable('--input-format', () => input.decoder(signals))
+  const encoder = usable('--output-format', () => output.encoder(signals))
+  const { problems } = decoder
+  const converter = new Converter(decoder, encoder, { write: writeOut, values: signals.length })
+  const interruption = interruptible('')
+  try {
+    for await (const chunk of standardInput(interruption.signal)) {
+      await converter.push(chunk)
+      if (problems.fatal) break
+    }
+    if (!interruption.signal.aborted) await converter.end()
+  } finally {
+    interruption.dispose()
+  }
+  describe(problems, signals)
+  endWith(interruption.exitCode() ?? (problems.count > 0 ? exitCodes.failed : exitCodes.done))
+}
+
+function parseFormat(flag: string, text: string): Format {
+  if (!text.trimStart().startsWith('{')) return usable(flag, () => formatOf(text))
+  let settings: Record<string, unknown>
+  try {
+    settings = JSON.parse(text) as Record<string, unknown>
+  } catch (error) {
+    const example = `for example: ${flag} '{"type":"csv","separator":";"}'`
+    throw new UsageError(flag, `the settings are no JSON: ${(error as Error).message}. Expected an object, ${example}`)
+  }
+  return usable(flag, () => formatOf(settings))
+}
+
+/** What `make` says of an option's value is a usage error. */
+function usable<T>(flag: string, make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    throw error instanceof GatewayError ? new UsageError(flag, error.message) : error
+  }
+}
+
+/** Fulfilled when the bytes are written: so a slow reader slows the conversion down, and memory stays the same. */
+function writeOut(bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    currentRun().io.stdout.write(bytes, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+function describe({ count, first, surplus }: Problems, signals: readonly Signal[]): void {
+  if (count > 0) {
+    note(`The input is malformed in ${count === 1 ? 'one place' : `${count} places`}:`)
+    for (const problem of first) note(`  ${describeProblem(problem)}`)
+    if (count > first.length) note(`  … and ${count - first.length} more`)
+  }
+  if (surplus > 0)
+    note(
+      `${surplus === 1 ? 'One sample has' : `${surplus} samples have`} more than ${signals.length} values; the others were dropped. See --types.`,
+    )
+}
