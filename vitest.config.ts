@@ -5,15 +5,17 @@ const test = (name: string): string => `test/${name}.test.ts`
 
 /** Without threads and state of their own: they share a process, in which each module is loaded once. */
 const unit = [
-  ...['capture', 'files', 'report', 'stats', 'trace', 'transport', 'wire'].map(
+  ...['capture', 'files', 'gateway', 'report', 'stats', 'trace', 'transport', 'wire'].map(
     (folder) => `test/${folder}/**/*.test.ts`,
   ),
   ...['test/*.test.ts', 'test/cm/*.test.ts', 'test/rsocket/protocol/*.test.ts', 'test/verbs/**/*.test.ts'],
   ...['architecture', 'cli/terminal', 'docs', 'package'].map((folder) => `test/${folder}/*.test.ts`),
-  ...['attacks/promises', 'compliance/meta', 'node/preload/rules', 'tools/bench-kit/*'].map(test),
-  ...['bench-latency/show', 'bench-rsocket/cost', 'perf/limits', 'perf/recorder', 'pingpong/exchange', 'rs-kit/figures']
+  ...['attacks/promises', 'compliance/meta', 'devices/middleware/layers', 'memory/pages'].map(test),
+  ...['node/preload/rules', 'rsocket/runtime/spin-time'].map(test),
+  ...['bench-kit/*', 'bench-latency/show', 'bench-rsocket/cost', 'perf/limits', 'perf/options', 'perf/recorder']
     .map((name) => `tools/${name}`)
     .map(test),
+  ...['pingpong/exchange', 'rs-kit/figures'].map((name) => test(`tools/${name}`)),
 ]
 /**
  * They look at what is allocated. V8 compiles at once what is called often, not in a thread behind: on a loaded machine that

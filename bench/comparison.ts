@@ -9,7 +9,7 @@ export interface Comparison {
   peer: string | null
   theirs: number | null
   unit: string
-  /** Below 1 we are ahead; null without a peer. */
+  /** Below 1 we are ahead; null without a peer, or when the figure to divide by is 0. */
   ratio: number | null
 }
 
@@ -27,8 +27,9 @@ export function compare(
   const our = medianOf(ours)
   if (peer === null) return { name, ours: rounded(our), peer: null, theirs: null, unit, ratio: null }
   const their = medianOf(theirs)
-  const ratio = order === 'less is better' ? our / their : their / our
-  return { name, ours: rounded(our), peer, theirs: rounded(their), unit, ratio: Math.round(ratio * 1000) / 1000 }
+  const [part, whole] = order === 'less is better' ? [our, their] : [their, our]
+  const ratio = whole === 0 ? null : Math.round((part / whole) * 1000) / 1000
+  return { name, ours: rounded(our), peer, theirs: rounded(their), unit, ratio }
 }
 
 function rounded(value: number): number {

@@ -7,7 +7,8 @@
  *     bandwidth   stream of RC SENDs of 64 KiB                                      ucx_perftest -t tag_bw
  *     figures without another program: heap per message, cost of polling
  *
- * and on a network, which is loopback, what wire-jobs.ts says; rsockets on both, what socket-jobs.ts says.
+ * and on a network, which is loopback, what wire-jobs.ts says; on both, rsockets (socket-jobs.ts) and programs under
+ * verbena/preload (preload-jobs.ts).
  *
  * Two latencies are compared, each with its like: `average`, the whole run over its messages ("overall" of
  * ucx_perftest), and `median`, of single round trips ("50.0%ile").
@@ -19,8 +20,8 @@ import { formatCount } from '../src/report/index.ts'
 import { devicePair } from '../src/tools/bench-kit/index.ts'
 import { deviceVariable, parseInteger, UsageError } from '../src/tools/kit/index.ts'
 import { type Comparison, compare } from './comparison.ts'
-import { type HttpJob, httpJobs } from './http-jobs.ts'
 import { Ours, twoCores } from './ours.ts'
+import { type PreloadJob, preloadJobs } from './preload-jobs.ts'
 import { endPrograms, isInstalled } from './programs.ts'
 import { SocketComparisons, type SocketJob, socketJobs, wireSocketJobs } from './socket-jobs.ts'
 import { runUcx, ucxInstalled } from './ucx.ts'
@@ -63,9 +64,9 @@ function commandLine(): Command {
 
 const names = `
 On shared memory: latency-8, latency-4096, latency-32768, bandwidth, allocation, polling, rsocket-rr, rsocket-stream-4096,
-rsocket-stream-65536, rsocket-stream-1048576, http-1, http-16 (under verbena/preload).
+rsocket-stream-65536, rsocket-stream-1048576; under verbena/preload http-1, http-16, http-sparse, connecting, idle.
 On a network: write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections, rsocket-wire-rr,
-rsocket-wire-stream-65536.`
+rsocket-wire-stream-65536; under verbena/preload http-wire-1, http-wire-50, http-wire-sparse, connecting-wire, idle-wire.`
 
 interface Job {
   name: string
@@ -175,7 +176,7 @@ async function main(): Promise<number> {
   let failed = 0
   const run = (job: Chosen): Promise<Comparison[]> => {
     if ('sockets' in job) return job.sockets.run(sockets, rounds)
-    if ('http' in job) return job.http.run(rounds)
+    if ('preload' in job) return job.preload.run(rounds, wire.devices)
     return 'wire' in job ? job.wire.run(wire, rounds, twoCores()) : job.memory.run(ours, rounds, peer, twoCores())
   }
   try {
@@ -200,7 +201,8 @@ async function main(): Promise<number> {
 
 function line({ name, ours, theirs, peer, unit, ratio }: Comparison): string {
   const figure = (value: number) => `${value >= 1000 ? formatCount(value) : value} ${unit}`
-  const theirText = theirs === null ? '' : `   ${peer}: ${figure(theirs)}   ratio ${ratio}`
+  const ratioText = ratio === null ? '' : `   ratio ${ratio}`
+  const theirText = theirs === null ? '' : `   ${peer}: ${figure(theirs)}${ratioText}`
   return `${name.padEnd(62)} ${figure(ours).padStart(12)}${theirText}`
 }
 
@@ -208,17 +210,21 @@ type Chosen = { name: string } & (
   | { memory: Job }
   | { wire: WireJob }
   | { sockets: SocketJob; network: boolean }
-  | { http: HttpJob }
+  | { preload: PreloadJob; network: boolean }
 )
 
 /** Comparisons on shared memory come first: the machine is quiet then. */
 function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
+  const preloaded = preloadJobs
+    .filter(({ network }) => (nativeAvailable && !wireOnly) || network)
+    .map((preload) => ({ name: preload.name, preload, network: preload.network }))
   const known: Chosen[] = [
     ...(wireOnly ? [] : memoryJobs.map((memory) => ({ name: memory.name, memory }))),
     ...(wireOnly ? [] : socketJobs.map((sockets) => ({ name: sockets.name, sockets, network: false }))),
-    ...(wireOnly || !nativeAvailable ? [] : httpJobs.map((http) => ({ name: http.name, http }))),
+    ...preloaded.filter(({ network }) => !network),
     ...wireJobs.map((wire) => ({ name: wire.name, wire })),
     ...wireSocketJobs.map((sockets) => ({ name: sockets.name, sockets, network: true })),
+    ...preloaded.filter(({ network }) => network),
   ]
   if (only === undefined) {
     if (wireOnly || getDeviceList().some(({ name }) => name.startsWith('roce'))) return known

@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'gateway' 'gateway convert' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -19,6 +19,7 @@ complete -c verbena -f -n '__verbena_at' -a start -d 'measure with good defaults
 complete -c verbena -f -n '__verbena_at' -a bench -d 'measure: one-way latency, throughput, or rsockets beside TCP'
 complete -c verbena -f -n '__verbena_at' -a report -d 'make a report from saved results'
 complete -c verbena -f -n '__verbena_at' -a trace -d 'look at captures of RDMA traffic: check, show, info, convert'
+complete -c verbena -f -n '__verbena_at' -a gateway -d 'samples of real-time simulators, as VILLASnode has them: convert'
 complete -c verbena -f -n '__verbena_at' -a perf -d 'perftest: bandwidth and latency between two processes'
 complete -c verbena -f -n '__verbena_at' -a rc_pingpong -d 'ibv_rc_pingpong: messages to and fro, RC'
 complete -c verbena -f -n '__verbena_at' -a ibv_rc_pingpong -d 'ibv_rc_pingpong: messages to and fro, RC'
@@ -149,6 +150,12 @@ complete -c verbena -n '__verbena_at trace convert' -l micro -d 'pcap with micro
 complete -c verbena -n '__verbena_at trace convert' -s f -l filter -d 'only packets for which this is true: see verbena trace show --help' -r
 complete -c verbena -n '__verbena_at trace convert' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at trace convert' -F
+complete -c verbena -f -n '__verbena_at gateway' -a convert -d 'samples from one format to another'
+complete -c verbena -n '__verbena_at gateway' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at gateway convert' -s i -l input-format -d 'of standard input' -r
+complete -c verbena -n '__verbena_at gateway convert' -s o -l output-format -d 'of standard output' -r
+complete -c verbena -n '__verbena_at gateway convert' -s t -l types -d 'number and types of the values' -r
+complete -c verbena -n '__verbena_at gateway convert' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at perf' -a send_lat -d 'half the round trip of SEND'
 complete -c verbena -f -n '__verbena_at perf' -a send_bw -d 'bandwidth and message rate of SEND'
 complete -c verbena -f -n '__verbena_at perf' -a write_lat -d 'half the round trip of RDMA WRITE'

@@ -20,6 +20,7 @@ _verbena() {
       'bench:measure\: one-way latency, throughput, or rsockets beside TCP'
       'report:make a report from saved results'
       'trace:look at captures of RDMA traffic\: check, show, info, convert'
+      'gateway:samples of real-time simulators, as VILLASnode has them\: convert'
       'perf:perftest\: bandwidth and latency between two processes'
       'rc_pingpong:ibv_rc_pingpong\: messages to and fro, RC'
       'ibv_rc_pingpong:ibv_rc_pingpong\: messages to and fro, RC'
@@ -51,6 +52,7 @@ _verbena() {
         bench) _verbena_bench ;;
         report) _verbena_report ;;
         trace) _verbena_trace ;;
+        gateway) _verbena_gateway ;;
         perf) _verbena_perf ;;
         rc_pingpong|ibv_rc_pingpong) _verbena_rc_pingpong ;;
         uc_pingpong|ibv_uc_pingpong) _verbena_uc_pingpong ;;
@@ -249,6 +251,32 @@ _verbena_trace_convert() {
     '(-h --help)'{-h,--help}'[print help]' \
     '1:in:_files' \
     '2:out:_files'
+}
+
+_verbena_gateway() {
+  local state line
+  _arguments -C \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:command:->command' '*::argument:->argument'
+  case $state in
+    command)
+      local -a commands=(
+      'convert:samples from one format to another'
+      )
+      _describe command commands ;;
+    argument)
+      case $line[1] in
+        convert) _verbena_gateway_convert ;;
+      esac ;;
+  esac
+}
+
+_verbena_gateway_convert() {
+  _arguments -s \
+    '(-i --input-format)'{-i,--input-format}'[of standard input]:format:' \
+    '(-o --output-format)'{-o,--output-format}'[of standard output]:format:' \
+    '(-t --types)'{-t,--types}'[number and types of the values]:types:' \
+    '(-h --help)'{-h,--help}'[print help]'
 }
 
 _verbena_perf() {

@@ -30,6 +30,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'look at captures of RDMA traffic: check, show, info, convert',
     load: () => import('../tools/trace/index.ts'),
   },
+  gateway: {
+    summary: 'samples of real-time simulators, as VILLASnode has them: convert',
+    load: () => import('../tools/gateway/index.ts'),
+  },
   perf: {
     summary: 'perftest: bandwidth and latency between two processes',
     load: () => import('../tools/perf/index.ts'),

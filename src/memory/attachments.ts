@@ -16,7 +16,7 @@ import {
   ownerBits,
   ownerMask,
 } from './segment-layout.ts'
-import { osThreadId, pidNamespace, threadAlive, threadStartTime } from './threads.ts'
+import { osThreadId, pidNamespace, processStartTime, threadAlive, threadStartTime } from './threads.ts'
 
 /** A segment as the threads that are attached to it. */
 export abstract class Attachments {
@@ -46,7 +46,12 @@ export abstract class Attachments {
         i32[a + Attachment.state] === free &&
         Atomics.compareExchange(i32, a + Attachment.state, free, taken) === free
       ) {
+        if (!this.#forgetPolls(id)) {
+          Atomics.store(i32, a + Attachment.state, free)
+          continue
+        }
         i32[a + Attachment.pid] = process.pid
+        this.f64[(a + Attachment.processStart) >> 1] = processStartTime()
         i32[a + Attachment.tid] = tid
         this.f64[(a + Attachment.startTime) >> 1] = threadStartTime(process.pid, tid)
         i32[a + Attachment.operation] = 0
@@ -66,6 +71,30 @@ export abstract class Attachments {
     throw new SegmentError('ENOMEM', `more than ${maxAttachments - 1} threads use this segment`)
   }
 
+  /**
+   * Forgets the poll requests of a free record that this process takes, unless they are its own: a context is a number that means
+   * something else here. False if their process lives: it still has to end them, and finds them in this record.
+   */
+  #forgetPolls(id: number): boolean {
+    const a = attachmentWord(id)
+    const { f64 } = this
+    const context = (a + Attachment.pollContext) >> 1
+    if (f64[context] === 0 || this.isOwn(id)) return true
+    const pid = this.i32[a + Attachment.pid]!
+    if (threadAlive(pid, pid, f64[(a + Attachment.processStart) >> 1]!)) return false
+    f64[context] = 0
+    return true
+  }
+
+  /** Whether this process made the last use of an attachment, by its number or a use of it, and not one that had its process ID before. */
+  isOwn(attachment: number): boolean {
+    const a = attachmentWord(attachment & ownerMask)
+    return (
+      this.i32[a + Attachment.pid] === process.pid &&
+      this.f64[(a + Attachment.processStart) >> 1] === processStartTime()
+    )
+  }
+
   /** Whether the thread behind an attachment still runs; a reading of /proc, so not for the data path. */
   attachmentAlive(id: number): boolean {
     if (id === this.me) return true
@@ -73,14 +102,19 @@ export abstract class Attachments {
     return isUse(this.i32[a + Attachment.state]!) && threadRuns(this.i32, this.f64, a)
   }
 
-  /** The processes whose threads use this segment. */
-  attachedPids(): number[] {
-    const pids = new Set<number>()
+  /** The uses that threads make of attachments. */
+  *uses(): Generator<number> {
     for (let id = 1; id <= this.i32[Header.attachmentsHigh]!; id++) {
-      const a = attachmentWord(id)
-      if (isUse(Atomics.load(this.i32, a + Attachment.state))) pids.add(this.i32[a + Attachment.pid]!)
+      const use = Atomics.load(this.i32, attachmentWord(id) + Attachment.state)
+      if (isUse(use)) yield use
     }
-    return [...pids]
+  }
+
+  /** The processes whose threads use this segment. */
+  attachedPids(): Set<number> {
+    const pids = new Set<number>()
+    for (const use of this.uses()) pids.add(this.i32[attachmentWord(use & ownerMask) + Attachment.pid]!)
+    return pids
   }
 
   /** Whether an attachment is still used as it was: nobody has cleaned up after that thread. */
@@ -110,12 +144,12 @@ export abstract class Attachments {
 
   /** Whether a thread of this process cleans up after dead processes. */
   hasJanitor(): boolean {
-    for (let id = 1; id <= this.i32[Header.attachmentsHigh]!; id++) {
-      const a = attachmentWord(id)
+    for (const use of this.uses()) {
+      const a = attachmentWord(use & ownerMask)
       if (
         this.i32[a + Attachment.janitor] !== 0 &&
         this.i32[a + Attachment.pid] === process.pid &&
-        this.attachmentAlive(id)
+        this.attachmentAlive(use & ownerMask)
       )
         return true
     }
@@ -148,11 +182,9 @@ export abstract class Attachments {
   ownAttachments(): number[] {
     if (!isMainThread) return [this.lockValue]
     const own: number[] = []
-    for (let id = 1; id <= this.i32[Header.attachmentsHigh]!; id++) {
-      const a = attachmentWord(id)
-      const use = Atomics.load(this.i32, a + Attachment.state)
-      if (isUse(use) && use !== this.lockValue && this.i32[a + Attachment.pid] === process.pid) own.push(use)
-    }
+    for (const use of this.uses())
+      if (use !== this.lockValue && this.i32[attachmentWord(use & ownerMask) + Attachment.pid] === process.pid)
+        own.push(use)
     return [...own, this.lockValue]
   }
 

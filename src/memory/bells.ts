@@ -5,11 +5,17 @@
  *
  * In the segment of a process that is the event descriptor of the thread's attachment, which the kernel can signal as well. In a
  * named segment it is a pipe: which one is in the thread's attachment record, with its process, descriptor, and inode, so that nobody
- * writes into something else. Others reach it through /proc/PID/fd, which processes of the same user may.
+ * writes into something else. Others reach it through /proc/PID/fd, which processes of the same user may. Threads of the same process do,
+ * too: the inode tells them that the number has not passed to another file, as it may when the thread ends. The kernel signals a
+ * second descriptor there, which nobody else knows.
+ *
+ * A thread that cannot reach a pipe (its process belongs to another user, or to a user who has dropped privileges since, or /proc
+ * hides it) says so in the record (`unreachable`). That wake-up has come to nothing, so whoever waits with a pipe looks now and then
+ * by itself; from then on the thread waits in another way, or looks often: see parking.ts.
  */
 import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs'
 import { Socket, type SocketConstructorOpts } from 'node:net'
-import { becomeDescriptor, gated, makeLoopPipe, writeByte } from './native/index.ts'
+import { becomeDescriptor, closeFd, gated, makeEventFd, makeLoopPipe, writeByte } from './native/index.ts'
 
 /** Words of what a thread tells of its pipe, zero while it has none. */
 export const Bell = { state: 0, fd: 1, inode: 2 /* f64 */, words: 4 } as const
@@ -40,12 +46,16 @@ export class Bells {
   readonly #f64: Float64Array
   readonly #own: number
   readonly #eventFd: (() => number) | null
+  /** The pipe of this thread; −1 if it has none. */
+  #pipe = -1
+  /** What the kernel signals in a named segment; −1 as long as nobody has asked for it. */
+  #kernelSignals = -1
   readonly #waits = new Set<Wait>()
   readonly #listeners = new Set<Listener>()
   #looksSoon = false
   /** How often some that waited went on. They say when they wait again. */
   goneOn = 0
-  /** Descriptors of pipes of other threads, by their record: with the inode that they belong to, −1 for one that cannot be reached. */
+  /** Pipes of other threads, by their record: with the inode that they belong to, −1 for one that cannot be reached. */
   readonly #known = new Map<number, { inode: number; fd: number }>()
 
   /** `own`: the first word of this thread's record. With `eventFd` the loop watches that event descriptor, else a pipe. */
@@ -64,35 +74,71 @@ export class Bells {
   }
 
   #make(): void {
-    let fd = -1
-    let inode = 0
     try {
-      // A thread that ended between the two lines would leave the descriptor open.
-      gated(() => {
-        fd = makeLoopPipe()
-        // The constructor takes what its type has for `connect` alone. From here on the socket alone owns the descriptor:
-        // it closes when the thread ends.
-        const onread = { buffer: new Uint8Array(64), callback: () => this.#rung() }
-        const socket = new Socket({ fd, writable: false, onread } as SocketConstructorOpts)
-        // What waits keeps the process alive, not what wakes it.
-        socket.on('error', () => this.#give()).unref()
-        // Node watches no event descriptor, but what it took for a pipe may become one: reading is the same.
-        if (this.#eventFd !== null) becomeDescriptor(fd, this.#eventFd())
-        else inode = fstatSync(fd).ino
-      })
+      if (this.#eventFd !== null) this.#hear(this.#eventFd())
+      else {
+        this.#pipe = this.#hear()
+        this.#i32[this.#own + Bell.fd] = this.#pipe
+        this.#f64[(this.#own + Bell.inode) >> 1] = fstatSync(this.#pipe).ino
+      }
     } catch {
       this.#give()
       return
     }
-    this.#i32[this.#own + Bell.fd] = fd
-    this.#f64[(this.#own + Bell.inode) >> 1] = inode
     Atomics.store(this.#i32, this.#own + Bell.state, bellState.there)
+  }
+
+  /**
+   * Makes a descriptor that this event loop watches: a pipe, or one more of an event descriptor. It belongs to a socket of Node's, and
+   * closes when the thread ends.
+   */
+  #hear(eventFd?: number): number {
+    // A thread that ended before the socket has the descriptor would leave it open.
+    return gated(() => {
+      const fd = makeLoopPipe()
+      // The constructor takes what its type has for `connect` alone.
+      const onread = { buffer: new Uint8Array(64), callback: () => this.#rung() }
+      const socket = new Socket({ fd, writable: false, onread } as SocketConstructorOpts)
+      // What waits keeps the process alive, not what wakes it.
+      socket.on('error', () => this.#give()).unref()
+      // Node watches no event descriptor, but what it took for a pipe may become one: reading is the same.
+      if (eventFd !== undefined) becomeDescriptor(fd, eventFd)
+      return fd
+    })
   }
 
   /** From now on this thread waits in another way. */
   #give(): void {
+    this.#pipe = -1
+    this.#kernelSignals = -1
     Atomics.store(this.#i32, this.#own + Bell.state, bellState.unreachable)
     this.#rung()
+  }
+
+  /** In a named segment: the pipe by which others end this thread's waits in the kernel; makes it. −1 if it cannot be had. */
+  get pipe(): number {
+    return this.usable || this.#pipe >= 0 ? this.#pipe : -1
+  }
+
+  /** The event descriptor that the kernel can signal for this event loop; makes it. −1 if it cannot be had. */
+  get kernelSignals(): number {
+    if (!this.usable) return -1
+    if (this.#eventFd !== null) return this.#eventFd()
+    if (this.#kernelSignals < 0) {
+      try {
+        this.#kernelSignals = gated(() => {
+          const eventFd = makeEventFd()
+          try {
+            return this.#hear(eventFd)
+          } finally {
+            closeFd(eventFd)
+          }
+        })
+      } catch {
+        // Without one the kernel tells of nothing, and other threads have to.
+      }
+    }
+    return this.#kernelSignals
   }
 
   /**
@@ -170,10 +216,13 @@ export class Bells {
     let known = this.#known.get(record)
     if (known === undefined || known.inode !== inode) {
       if (known !== undefined && known.fd >= 0) closeSync(known.fd)
+      this.#known.delete(record)
       known = { inode, fd: openPipe(pid, this.#i32[record + Bell.fd]!, inode, writesPipe) }
+      // The record has passed to another thread meanwhile: the one that was to wake has ended.
+      if (known.fd < 0 && this.#f64[(record + Bell.inode) >> 1] !== inode) return
       this.#known.set(record, known)
       // It finds out when it looks by itself, and waits in another way from then on.
-      if (known.fd < 0) Atomics.store(this.#i32, record + Bell.state, bellState.unreachable)
+      if (known.fd < 0) Atomics.compareExchange(this.#i32, record + Bell.state, bellState.there, bellState.unreachable)
     }
     if (known.fd >= 0) writeByte(known.fd)
   }

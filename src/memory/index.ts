@@ -3,15 +3,18 @@ export { inRootContext, withContext } from './async-context.ts'
 export type { Listener } from './bells.ts'
 export { nowNs, sleepUntilNs, spinUntilNs } from './clock.ts'
 export { entryModule } from './entry-module.ts'
+export { LifePipes } from './life-pipes.ts'
 export { Lives } from './lives.ts'
 export {
   addressText,
   closeFd,
   cpuCount,
   currentCores,
+  DescriptorServer,
   defaultSegmentMib,
   errnoName,
   errnos,
+  fetchDescriptors,
   hostInterfaces,
   isMulticast,
   isOwnAddress,
@@ -20,20 +23,24 @@ export {
   lockMemory,
   mapPrivate,
   maxDatagramBytes,
+  maxPassed,
   maxPolled,
   NativeError,
   nativeAvailable,
   nativeCrc32,
   nativeReason,
+  otherThan,
+  type Passed,
   pinThread,
   threadCpuNs,
   type UdpOptions,
   UdpSocket,
 } from './native/index.ts'
 export { pageBytes } from './pages.ts'
+export { type Parking, waitReadable } from './parking.ts'
 export { processorOrders } from './processor.ts'
 export { Segment, type SegmentOptions } from './segment.ts'
 export { SegmentError } from './segment-errors.ts'
-export { segmentFilePrefix } from './segment-files.ts'
+export { segmentFile, segmentFilePrefix } from './segment-files.ts'
 export { formatSegment, segmentBytes } from './segment-layout.ts'
 export { startThread, threadData, threadStartTime } from './threads.ts'

@@ -7,12 +7,12 @@
  * own is. A janitor that begins wakes those that are there already. As with bells, others reach the pipe through
  * /proc/PID/fd.
  */
-import { closeSync, fstatSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { Socket, type SocketConstructorOpts } from 'node:net'
-import { openPipe, readsPipe } from './bells.ts'
-import { gated, makeLoopPipe, readAgain } from './native/index.ts'
+import { becomeJanitor, Followed, openLifePipe } from './life-pipes.ts'
+import { gated, readAgain } from './native/index.ts'
 import type { Segment } from './segment.ts'
-import { Attachment, attachmentWord, Header, isUse } from './segment-layout.ts'
+import { Header } from './segment-layout.ts'
 
 /** A process is seen to have closed its pipe a little before its threads are seen to be gone. */
 const retriesMs: readonly number[] = [0, 1, 2, 4, 8, 16, 32, 64, 128]
@@ -20,31 +20,19 @@ const retriesMs: readonly number[] = [0, 1, 2, 4, 8, 16, 32, 64, 128]
 export class Lives {
   readonly #segment: Segment
   readonly #ended: () => void
-  /** By a janitor's use of its attachment: its process's pipe, null if that cannot be reached or has ended. */
-  readonly #known = new Map<number, Socket | null>()
+  readonly #followed: Followed<Socket>
 
   /** Makes this thread the janitor of its process; `ended` is called when another process has ended. */
   constructor(segment: Segment, ended: () => void) {
     this.#segment = segment
     this.#ended = ended
-    let fd = -1
-    try {
-      // It stays open until the process ends.
-      fd = gated(makeLoopPipe)
-    } catch {
-      // Without one, others find out by looking.
-    }
-    segment.becomeJanitor(fd, fd < 0 ? 0 : fstatSync(fd).ino)
-    for (const id of this.#others()) segment.wake(id)
-  }
-
-  /** The attachments of all janitors but this one. */
-  *#others(): Generator<number> {
-    const { i32, me } = this.#segment
-    for (let id = 1; id <= i32[Header.attachmentsHigh]!; id++) {
-      const a = attachmentWord(id)
-      if (id !== me && isUse(i32[a + Attachment.state]!) && Atomics.load(i32, a + Attachment.janitor) !== 0) yield id
-    }
+    this.#followed = new Followed<Socket>(
+      segment,
+      (use) => this.#open(use),
+      (life) => life.destroy(),
+    )
+    // The pipe stays open until the process ends.
+    becomeJanitor(segment)
   }
 
   /** How many janitors have begun; `wait` returns when there are more. */
@@ -54,31 +42,11 @@ export class Lives {
 
   /** Reads the pipes of all that have one. Whether the end of every other process will be seen there. */
   watch(): boolean {
-    const { i32, f64 } = this.#segment
-    const uses = new Set<number>()
-    const pids = new Set([process.pid])
-    for (const id of this.#others()) {
-      const a = attachmentWord(id)
-      const [use, pid] = [i32[a + Attachment.state]!, i32[a + Attachment.pid]!]
-      if (pid === process.pid) continue
-      uses.add(use)
-      let life = this.#known.get(use)
-      if (life === undefined) {
-        life = this.#open(use, pid, i32[a + Attachment.janitor]! - 1, f64[(a + Attachment.lifeInode) >> 1]!)
-        this.#known.set(use, life)
-      }
-      if (life !== null) pids.add(pid)
-    }
-    for (const [use, life] of this.#known) {
-      if (uses.has(use)) continue
-      life?.destroy()
-      this.#known.delete(use)
-    }
-    return this.#segment.attachedPids().every((pid) => pids.has(pid))
+    return this.#followed.update()
   }
 
-  #open(use: number, pid: number, pipe: number, inode: number): Socket | null {
-    const opened = pipe < 0 ? -1 : openPipe(pid, pipe, inode, readsPipe)
+  #open(use: number): Socket | null {
+    const opened = openLifePipe(this.#segment, use)
     if (opened < 0) return null
     let life: Socket
     try {
@@ -95,8 +63,8 @@ export class Lives {
       closeSync(opened)
     }
     const over = (): void => {
-      if (this.#known.get(use) !== life) return
-      this.#known.set(use, null)
+      if (this.#followed.pipes.get(use) !== life) return
+      this.#followed.ended(use)
       this.#retry(use, 0)
     }
     return life.on('error', over).on('close', over)

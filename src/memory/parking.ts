@@ -4,20 +4,25 @@
  * thread that has changed that takes the word away, and wakes the other one in the way that it said:
  *
  *     futex         it blocks, on that word
- *     descriptors   it blocks in the kernel, on sockets and on the event descriptor of its attachment
- *     loop          it waits in its event loop: see bells.ts
+ *     descriptors   it blocks in the kernel, on sockets and on a descriptor of its own
+ *     loop          it waits in its event loop, which watches that descriptor: see bells.ts
  *
  * So a producer knows a thread by the number of its attachment and nothing else, and makes no system call for one that runs.
+ *
+ * In the segment of a process that descriptor is an event descriptor, signalled by its number. In a named segment it is a pipe, whose
+ * number means something in one process only; all others, of whatever process, open it by way of /proc and know it by its inode. A
+ * pipe costs 0.05 µs more each time.
  */
 import { Bells, hasBell } from './bells.ts'
 import {
   type ContextWord,
   drainEventFd,
+  drainPipe,
   makeEventFd,
   nativeAvailable,
   PollRequests,
+  waitReadable as pollReadable,
   signalEventFd,
-  waitReadable,
 } from './native/index.ts'
 import { Attachment, attachmentWord } from './segment-layout.ts'
 
@@ -35,7 +40,10 @@ export interface ParkingSegment {
   notify(word: number): void
 }
 
-const ready = new Uint8Array(1)
+/** How long a thread that has a pipe waits for it at a time: the first wake-up that cannot reach it is lost. */
+const longestHearingMs = 250
+/** And one that some cannot reach, or that has none: it is woken by nothing but looking. */
+const longestDeafMs = 10
 
 export class Parking {
   readonly #segment: ParkingSegment
@@ -45,6 +53,11 @@ export class Parking {
   /** Of this thread's event loop. */
   readonly bells: Bells
   #requests: PollRequests | undefined
+  #descriptor = -1
+  #defers = false
+  /** The attachments to wake, as far as `#deferredCount`. */
+  readonly #deferred: number[] = []
+  #deferredCount = 0
 
   constructor(segment: ParkingSegment) {
     const { i32, f64, me, name } = segment
@@ -52,7 +65,7 @@ export class Parking {
     this.#i32 = i32
     this.#own = attachmentWord(me)
     this.#parked = this.#own + Attachment.parked
-    this.bells = new Bells(i32, f64, this.#own + Attachment.bell, name === null ? () => this.eventFd : null)
+    this.bells = new Bells(i32, f64, this.#own + Attachment.bell, name === null ? () => this.#eventFd() : null)
     this.bells.onRing = () => {
       Atomics.store(i32, this.#parked, this.bells.waits ? parked.loop : parked.no)
       if (this.#requests !== undefined) this.#requests.signaled = true
@@ -69,17 +82,30 @@ export class Parking {
   }
 
   /**
-   * Begins to wait for descriptors: whoever changes something from here on wakes this thread. What it waits for has to be
-   * looked at after this, and then follows `waitReadable` or not, and `endWait`.
+   * Begins to wait for descriptors: a thread that changes something from here on wakes this one. What it waits for has to be
+   * looked at after this, and then follows `waitReadable` or not, and `endWait`. With several segments that is done for each.
    */
   beginWait(): void {
+    this.#descriptor = this.#segment.name === null ? this.#eventFd() : this.bells.pipe
     Atomics.store(this.#i32, this.#parked, parked.descriptors)
   }
 
-  /** Blocks until one of the descriptors can be read, of which the first is `eventFd`; at most `timeoutMs`. */
-  waitReadable(fds: Int32Array, count: number, timeoutMs: number): void {
-    waitReadable(fds, count, timeoutMs, ready)
-    if (ready[0] === 1) drainEventFd(fds[0]!)
+  /** Between `beginWait` and `endWait`: what ends a wait in the kernel; −1 if it cannot be had. */
+  get descriptor(): number {
+    return this.#descriptor
+  }
+
+  /** How long one wait in the kernel may last, so that a lost wake-up delays and does not stop. */
+  get longestMs(): number {
+    if (this.#descriptor < 0) return longestDeafMs
+    if (this.#segment.name === null) return Number.POSITIVE_INFINITY
+    return hasBell(this.#i32, this.#own + Attachment.bell) ? longestHearingMs : longestDeafMs
+  }
+
+  /** Makes `descriptor` unreadable. */
+  drain(): void {
+    if (this.#segment.name === null) drainEventFd(this.#descriptor)
+    else drainPipe(this.#descriptor)
   }
 
   endWait(): void {
@@ -87,12 +113,18 @@ export class Parking {
   }
 
   /**
-   * The descriptor that ends this thread's waits in the kernel; of the process's own segment only. It is never closed but
-   * left to the next thread with this attachment number, so that a late signal meets nothing else.
+   * The descriptor that ends this thread's waits in the segment of its process, −1 if it cannot be had. It is never closed but left to the next thread with
+   * this attachment number, so that a late signal meets nothing else.
    */
-  get eventFd(): number {
+  #eventFd(): number {
     const word = this.#own + Attachment.eventFd
-    if (this.#i32[word] === 0) this.#i32[word] = makeEventFd() + 1
+    if (this.#i32[word] === 0) {
+      try {
+        this.#i32[word] = makeEventFd() + 1
+      } catch {
+        // No descriptors left: it waits without one, and tries again.
+      }
+    }
     return this.#i32[word]! - 1
   }
 
@@ -116,9 +148,13 @@ export class Parking {
    * that cannot be had.
    */
   watchInLoop(fds: Int32Array, count: number): boolean {
-    const { f64, me, name } = this.#segment
-    if (name !== null || !this.hearsBells) return false
-    this.#requests ??= new PollRequests(this.eventFd, pollContextOf(f64, me))
+    if (!this.hearsBells) return false
+    if (this.#requests === undefined) {
+      const eventFd = this.bells.kernelSignals
+      if (eventFd < 0) return false
+      const { f64, me } = this.#segment
+      this.#requests = new PollRequests(eventFd, pollContextOf(f64, me))
+    }
     return this.#requests.arm(fds, count)
   }
 
@@ -131,8 +167,33 @@ export class Parking {
 
   // --- waking ------------------------------------------------------------------------------------------------------
 
+  /**
+   * From now on `wake` only notes whom to wake, until `wakeDeferred`: for a thread that holds locks or is in an operation. The kernel
+   * may let the other thread run at once in its place, which then would wait for those locks.
+   */
+  deferWakes(): void {
+    this.#defers = true
+  }
+
+  /** Wakes those that were noted, and defers no longer. */
+  wakeDeferred(): void {
+    this.#defers = false
+    while (this.#deferredCount > 0) this.wake(this.#deferred[--this.#deferredCount]!)
+  }
+
+  #defer(attachment: number): void {
+    const count = this.#deferredCount
+    for (let i = 0; i < count; i++) if (this.#deferred[i] === attachment) return
+    this.#deferred[count] = attachment
+    this.#deferredCount = count + 1
+  }
+
   /** Wakes a thread if it waits. What it waits for must have changed before. */
   wake(attachment: number): void {
+    if (this.#defers) {
+      this.#defer(attachment)
+      return
+    }
     const record = attachmentWord(attachment)
     switch (Atomics.exchange(this.#i32, record + Attachment.parked, parked.no)) {
       case parked.futex:
@@ -147,6 +208,10 @@ export class Parking {
   }
 
   #signal(record: number): void {
+    if (this.#segment.name !== null) {
+      this.bells.ring(record + Attachment.bell, this.#i32[record + Attachment.pid]!)
+      return
+    }
     const fd = this.#i32[record + Attachment.eventFd]! - 1
     if (fd >= 0) signalEventFd(fd)
   }
@@ -155,9 +220,29 @@ export class Parking {
     const bell = record + Attachment.bell
     if (!hasBell(this.#i32, bell)) this.#segment.notify(record + Attachment.parked)
     else if (attachment === this.#segment.me) this.bells.lookSoon()
-    else if (this.#segment.name === null) this.#signal(record)
-    else this.bells.ring(bell, this.#i32[record + Attachment.pid]!)
+    else this.#signal(record)
   }
+}
+
+/** For each descriptor of a wait, whether it can be read. */
+let ready = new Uint8Array(64)
+
+/**
+ * Blocks until this thread is woken by way of one of `parkings`, of which each has begun to wait, or one of the first `count` of `fds`
+ * can be read, at most `timeoutMs`; it may end earlier. Behind those `fds` has room for one more of each parking. Returns how many can be
+ * read, with those of the parkings: 0 after the time.
+ */
+export function waitReadable(parkings: readonly Parking[], fds: Int32Array, count: number, timeoutMs: number): number {
+  let all = count
+  let ms = timeoutMs
+  for (const parking of parkings) {
+    fds[all++] = parking.descriptor
+    ms = Math.min(ms, parking.longestMs)
+  }
+  if (ready.length < all) ready = new Uint8Array(2 * all)
+  const readable = pollReadable(fds, all, ms, ready)
+  if (readable > 0) for (let i = 0; i < parkings.length; i++) if (ready[count + i] === 1) parkings[i]!.drain()
+  return readable
 }
 
 /** Where the context of the poll requests of an attachment is. */

@@ -10,9 +10,10 @@ const transientMs = 2000
 /** What the names of segments begin with under /dev/shm. */
 export const segmentFilePrefix = 'verbena-'
 
-/** File name under /dev/shm of a named segment. */
+/** File name under /dev/shm of a named segment; `GROUP/NAME` is one of a group of users, in the folder made for it. */
 export function segmentFile(name: string): string {
-  return segmentFilePrefix + name
+  const slash = name.indexOf('/') + 1
+  return name.slice(0, slash) + segmentFilePrefix + name.slice(slash)
 }
 
 /** Takes the name away from what is no segment: a file of this user, under a name that only segments have. */

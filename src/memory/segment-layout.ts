@@ -11,7 +11,7 @@
 import { granuleBytes, granulePages, Pages, type PagesLayout, pageBytes } from './pages.ts'
 
 export const magic = 0x42525631 // "1VRB"
-export const layoutVersion = 6
+export const layoutVersion = 8
 
 export const Header = {
   magic: 0,
@@ -50,16 +50,22 @@ export const Attachment = {
   /** 1: the thread has come to a closed gate (native/loading.ts) and never goes on: it counts as dead. */
   stopped: 7,
   bell: 8,
+  /** In the segment of a process: the descriptor and 1 by which threads and the kernel wake this one; else 0. See parking.ts. */
   eventFd: 12,
   /** Of the process: where its numbers count. */
   pidNamespace: 13,
   /** How the thread waits: see parking.ts. */
   parked: 14,
   operation: 16,
-  /** Of its poll requests: see native/poll-requests.ts. */
+  /**
+   * Of its poll requests: see native/poll-requests.ts. It means something in its process only, and outlives a thread that was
+   * terminated: no other process may take this record as long as that one lives.
+   */
   pollContext: 18 /* f64 */,
   /** Of the life pipe. */
   lifeInode: 20 /* f64 */,
+  /** When the process started: with `pid`, which process it is. */
+  processStart: 22 /* f64 */,
 }
 /**
  * One thread's use of an attachment: its number in the low bits, generation above; never negative. Locks hold it, and an
@@ -143,18 +149,20 @@ export function formatSegment(i32: Int32Array, sizeBytes: number, staticBytes: n
   i32[Header.magic] = magic
 }
 
-/** Null if it cannot be a segment, by its length. */
-export function wordsOf(buffer: ArrayBuffer): Int32Array | null {
-  return buffer.byteLength % pageBytes === 0 && buffer.byteLength > pageTableStart ? new Int32Array(buffer) : null
+/** Null if it cannot be a segment, by its size. `buffer` may be only the beginning of it. */
+export function wordsOf(buffer: ArrayBuffer, sizeBytes: number): Int32Array | null {
+  return sizeBytes % pageBytes === 0 && sizeBytes > pageTableStart ? new Int32Array(buffer) : null
 }
 
-/** Whether the header is that of a segment of this version, with the length that it has. */
-export function isOurs(i32: Int32Array): boolean {
-  return i32[Header.magic] === magic && i32[Header.version] === layoutVersion && wellFormed(i32)
+/** Bytes of a segment that say who uses it: its header and its attachments. */
+export const headBytes: number = pageTableStart
+
+/** Whether the header is that of a segment of this version, with the size that it has. */
+export function isOurs(i32: Int32Array, sizeBytes: number): boolean {
+  return i32[Header.magic] === magic && i32[Header.version] === layoutVersion && wellFormed(i32, sizeBytes)
 }
 
-export function wellFormed(i32: Int32Array): boolean {
-  const sizeBytes = i32.byteLength
+export function wellFormed(i32: Int32Array, sizeBytes: number): boolean {
   return (
     i32[Header.pages] === pagesOf(sizeBytes) &&
     i32[Header.staticStart] === staticStartOf(sizeBytes) &&

@@ -18,11 +18,13 @@ import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worke
 import { Attachments, anyoneAlive, usedElsewhere } from './attachments.ts'
 import { makeCopier, makeOrderedCopier, type WasmMemory } from './copy.ts'
 import {
+  type BarrierScope,
   commitShared,
   destroyPollContext,
   futexWait,
   futexWaitAsync,
   futexWake,
+  mapHead,
   mapShared,
   markUsed,
   membarrier,
@@ -48,6 +50,7 @@ import {
   attachmentWord,
   formatSegment,
   Header,
+  headBytes,
   headerState,
   isOurs,
   isUse,
@@ -97,6 +100,9 @@ export class Segment extends Attachments {
   readonly #pages: Pages
   /** This thread has given its attachment back. */
   #left = false
+  /** `membarrier` reaches this process, and `Header.freeEntry` says that it is needed. */
+  #registered = false
+  readonly #barrierScope: BarrierScope
   #parking: Parking | undefined
 
   private constructor(
@@ -110,6 +116,7 @@ export class Segment extends Attachments {
     this.inode = inode
     this.buffer = buffer
     this.#shared = buffer instanceof SharedArrayBuffer
+    this.#barrierScope = this.#shared ? 'process' : 'processes'
     this.u8 = new Uint8Array(buffer)
     this.b64 = new BigInt64Array(buffer)
     this.copy = makeCopier(this.u8, wasm)
@@ -206,10 +213,10 @@ export class Segment extends Attachments {
   }
 
   /** Null if the name has to be opened again: then this is not, or will not be, what the name stands for. */
-  static #join(name: string, { buffer, inode }: SharedMapping, options: SegmentOptions): Segment | null {
+  static #join(name: string, { buffer, inode, sizeBytes }: SharedMapping, options: SegmentOptions): Segment | null {
     const file = segmentFile(name)
     const { fresh, ready, retired } = headerState
-    const i32 = wordsOf(buffer)
+    const i32 = wordsOf(buffer, sizeBytes)
     if (i32 === null) return replaceDamaged(file, inode)
     // A process that makes it, or takes its name away, is about to be done, unless it died.
     for (const transient of [fresh, retired]) {
@@ -230,7 +237,7 @@ export class Segment extends Attachments {
       unlinkShared(file, inode)
       return null
     }
-    if (!wellFormed(i32)) return replaceDamaged(file, inode)
+    if (!wellFormed(i32, sizeBytes)) return replaceDamaged(file, inode)
     if (usedElsewhere(i32)) {
       // The numbers of its processes mean nothing here, so nobody could be told from the dead.
       if (!everUnused(buffer))
@@ -256,21 +263,24 @@ export class Segment extends Attachments {
 
   /** Removes a named segment whose users are all gone; true if it did. */
   static removeStale(name: string): boolean {
-    const { buffer, inode } = mapShared(segmentFile(name), 0, 'open')
+    const { buffer, inode, sizeBytes } = mapHead(segmentFile(name), () => headBytes)
     try {
-      const i32 = wordsOf(buffer)
-      return i32 !== null && isOurs(i32) && !usedElsewhere(i32) && retire(i32, segmentFile(name), inode)
+      const i32 = wordsOf(buffer, sizeBytes)
+      return i32 !== null && isOurs(i32, sizeBytes) && !usedElsewhere(i32) && retire(i32, segmentFile(name), inode)
     } finally {
       unmap(buffer)
     }
   }
 
-  /** Reads a named segment that is in use, without joining it; null if there is none. `tables` is their first word. */
-  static peek<T>(name: string, read: (i32: Int32Array, tables: number) => T): T | null {
-    const { buffer } = mapShared(segmentFile(name), 0, 'open')
+  /**
+   * Reads the first `tablesBytes` of the tables of a named segment that is in use, without joining it; null if there is none. `tables`
+   * is their first word.
+   */
+  static peek<T>(name: string, tablesBytes: number, read: (i32: Int32Array, tables: number) => T): T | null {
+    const { buffer, sizeBytes } = mapHead(segmentFile(name), (size) => staticStartOf(size) + tablesBytes)
     try {
-      const i32 = wordsOf(buffer)
-      if (i32 === null || !isOurs(i32) || usedElsewhere(i32) || !anyoneAlive(i32)) return null
+      const i32 = wordsOf(buffer, sizeBytes)
+      if (i32 === null || !isOurs(i32, sizeBytes) || usedElsewhere(i32) || !anyoneAlive(i32)) return null
       return read(i32, i32[Header.staticStart]! / 4)
     } finally {
       unmap(buffer)
@@ -308,6 +318,8 @@ export class Segment extends Attachments {
     const { i32, name } = this
     if (id === this.me) this.#left = true
     this.#freeRunsOf(id)
+    // They would keep sockets, and this record from threads of other processes.
+    this.#endPollRequestsOf(id)
     Atomics.store(i32, attachmentWord(id) + Attachment.state, attachmentState.free)
     if (name !== null) retire(i32, segmentFile(name), this.inode)
   }
@@ -319,17 +331,19 @@ export class Segment extends Attachments {
   // for the operations that may have looked before. An operation therefore is: enter, a full barrier, read the epoch,
   // work, leave. It takes only locks whose holders never call `quiesce`.
   //
-  // Where the kernel can make all threads of the process pass a barrier (membarrier), the frequent side needs none of
-  // its own: `quiesce`, the rare side, makes them.
+  // Where the kernel can make all threads of the process, or of all processes of a named segment, pass a barrier
+  // (membarrier), the frequent side needs none of its own: `quiesce`, the rare side, makes them.
 
   /**
-   * Whether an operation may read the epoch right after entering, without a full barrier of its own. Between processes
-   * and on processors that reorder stores it may not.
+   * Whether an operation may read the epoch right after entering, without a full barrier of its own: not on processors that
+   * reorder stores. Threads of one process are registered together; in a named segment each process registers before it
+   * enters so, since barriers reach it only then, and one that cannot register keeps its own barrier.
    */
   entersFreely(): boolean {
     const i32 = this.i32
-    if (Atomics.load(i32, Header.freeEntry) === 1) return true
-    if (!processorOrders || !this.#shared || !registerMembarrier()) return false
+    if (this.#registered || (this.#shared && Atomics.load(i32, Header.freeEntry) === 1)) return true
+    if (!processorOrders || !registerMembarrier(this.#barrierScope)) return false
+    this.#registered = true
     // A full barrier: every operation after this sees the epoch of a thread that bumped it before and did not see this.
     Atomics.store(i32, Header.freeEntry, 1)
     return true
@@ -372,7 +386,12 @@ export class Segment extends Attachments {
   quiesce(): void {
     const i32 = this.i32
     // In a thread without native functions: the time in which every processor has written its stores.
-    if (Atomics.load(i32, Header.freeEntry) === 1 && i32[Header.attachmentsHigh]! > 1 && !membarrier()) sleepMs(1)
+    if (
+      Atomics.load(i32, Header.freeEntry) === 1 &&
+      i32[Header.attachmentsHigh]! > 1 &&
+      !membarrier(this.#barrierScope)
+    )
+      sleepMs(1)
     for (let id = 1; id <= i32[Header.attachmentsHigh]!; id++) {
       const a = attachmentWord(id)
       if (id === this.me || !isUse(i32[a + Attachment.state]!)) continue
@@ -435,6 +454,13 @@ export class Segment extends Attachments {
     if (owner !== 0 && !this.ownerAlive(owner)) Atomics.compareExchange(this.i32, word, owner, 0)
   }
 
+  /** Takes a lock over from a thread that ended while it had it; whether this thread has it now. */
+  takeFromDead(word: number): boolean {
+    const owner = Atomics.load(this.i32, word)
+    if (owner === 0 || owner === this.lockValue || this.ownerAlive(owner)) return false
+    return Atomics.compareExchange(this.i32, word, owner, this.lockValue) === owner
+  }
+
   /** The lock for creating, changing and destroying objects. */
   get controlLock(): number {
     return Header.controlLock
@@ -490,15 +516,20 @@ export class Segment extends Attachments {
     if (owner !== 0) this.wake(owner & ownerMask)
   }
 
-  /** Ends what threads of this process have asked the kernel to tell them of sockets, and wakes them to ask anew. */
+  /**
+   * Ends what threads of this process have asked the kernel to tell them of sockets, in this segment, and wakes them to ask anew. Other
+   * processes do that for their own descriptors of the same sockets.
+   */
   endPollRequests(): void {
-    if (!nativeAvailable) return
-    for (let id = 1; id <= this.i32[Header.attachmentsHigh]!; id++) {
-      const context = pollContextOf(this.f64, id)
-      if (context.f64[context.index] === 0) continue
-      destroyPollContext(context)
-      this.wake(id)
-    }
+    for (let id = 1; id <= this.i32[Header.attachmentsHigh]!; id++) if (this.#endPollRequestsOf(id)) this.wake(id)
+  }
+
+  /** Whether there were any. */
+  #endPollRequestsOf(id: number): boolean {
+    const context = pollContextOf(this.f64, id)
+    if (context.f64[context.index] === 0 || !this.isOwn(id)) return false
+    destroyPollContext(context)
+    return true
   }
 
   notify(word: number): void {

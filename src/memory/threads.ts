@@ -102,6 +102,16 @@ interface ThreadStat {
   readonly startTime: number
 }
 
+/** Whether it is a process of another user, which /proc may not show (its option hidepid). */
+function isHidden(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
 /** Null if there is no such thread; undefined if that cannot be told, for want of descriptors for example. */
 function threadStat(pid: number, tid: number): ThreadStat | null | undefined {
   let text: string
@@ -109,7 +119,7 @@ function threadStat(pid: number, tid: number): ThreadStat | null | undefined {
     text = readFileSync(`/proc/${pid}/task/${tid}/stat`, 'latin1')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    return code === 'ENOENT' || code === 'ESRCH' ? null : undefined
+    return (code === 'ENOENT' || code === 'ESRCH') && !isHidden(pid) ? null : undefined
   }
   // Field 2 is the name in parentheses, which may itself hold spaces and parentheses: fields count from the last one.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
@@ -119,6 +129,14 @@ function threadStat(pid: number, tid: number): ThreadStat | null | undefined {
 /** When the thread started, in clock ticks from the start of the machine; 0 if it does not exist or there is no /proc. */
 export function threadStartTime(pid: number, tid: number): number {
   return threadStat(pid, tid)?.startTime ?? 0
+}
+
+let ownStartTime: number | null = null
+
+/** When this process started; as `threadStartTime`. */
+export function processStartTime(): number {
+  ownStartTime ??= threadStartTime(process.pid, process.pid)
+  return ownStartTime
 }
 
 /**

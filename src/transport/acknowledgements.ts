@@ -81,9 +81,10 @@ export class Acknowledgements {
   /** Leaves a NAK to be sent after the responses to earlier requests. */
   oweNak(t: number, syndrome: number, psn: number): void {
     const i32 = this.#i32
+    // The PSN first: after a takeover a NAK that is due is sent as it stands here, and says that all before its PSN has arrived.
+    i32[t + TransportQp.nakPsn] = psn
     i32[t + TransportQp.nakSent] = 1
     i32[t + TransportQp.nakDue] = syndrome
-    i32[t + TransportQp.nakPsn] = psn
   }
 
   /** Whether a QP in ERR has yet to send a NAK, and the responses before it. */

@@ -26,17 +26,19 @@ import { grant } from './credits.ts'
 import { begun, SendProgress, TransportQp } from './layout.ts'
 import { hasResponse, type SendQueue } from './send-queue.ts'
 import { noticeableNs, type TransportState } from './state.ts'
+import type { Expiry, Timers } from './timers.ts'
 
 const { Qp, Wqe } = layout
 
 /** The `rnrRetry` that retries for ever. */
 const forever = 7
 
-export class Completer {
+export class Completer implements Expiry {
   readonly #state: TransportState
   readonly #queue: SendQueue
   readonly #i32: Int32Array
   readonly #f64: Float64Array
+  readonly #timers: Timers
   readonly #u8: Uint8Array
 
   constructor(state: TransportState, queue: SendQueue) {
@@ -44,6 +46,7 @@ export class Completer {
     this.#queue = queue
     this.#i32 = state.i32
     this.#f64 = state.f64
+    this.#timers = state.timers
     this.#u8 = state.u8
   }
 
@@ -111,11 +114,11 @@ export class Completer {
     this.#queue.recovery.progress(t, packets, this.#queue.window(i32[q + Qp.pathMtu]!), nowNs)
     i32[t + TransportQp.resending] = 0
     // A copy of the packet for which there was no receive may have found one: there is nothing to wait for then.
-    i32[t + TransportQp.rnrWaiting] = 0
+    this.#timers.cancelRnr(t)
     this.#queue.restartCounts(q, t)
     // What was to be sent again may have arrived after all.
     if (psnDiff(i32[t + TransportQp.txPsn]!, una) < 0) this.#sendFrom(q, t, una)
-    this.#queue.arm(q, nowNs)
+    this.#queue.armAckTimeout(q, t, nowNs)
     this.#queue.completeReady(q, t)
   }
 
@@ -145,7 +148,7 @@ export class Completer {
     const begunAnew = cause !== state.counters.completer_retry_err || psnDiff(psn, i32[t + TransportQp.gapPsn]!) <= 0
     const news = begunAnew && this.#queue.recovery.isNews(t, nowNs)
     const known = i32[t + TransportQp.resending] !== 0 && cause !== state.counters.timeouts && !news
-    if (i32[t + TransportQp.rnrWaiting] !== 0 || known) {
+    if (this.#timers.rnrRuns(t) || known) {
       if (cause === state.counters.completer_retry_err) state.count(state.counters.drops_unexpected_ack)
       return
     }
@@ -159,23 +162,7 @@ export class Completer {
     this.#queue.recovery.restart(t, this.#queue.window(i32[q + Qp.pathMtu]!), nowNs)
     i32[t + TransportQp.gapPsn] = psn
     this.#restart(q, t)
-    this.#queue.arm(q, nowNs)
-  }
-
-  /** Nothing was heard for longer than it usually takes: what is outstanding is sent again, at the cost of no retry. */
-  #goBackEarly(q: number, t: number, nowNs: number): void {
-    const i32 = this.#i32
-    if (!this.#queue.expectsAck(t)) {
-      this.#queue.armEarly(q, t, nowNs)
-      return
-    }
-    this.#state.count(this.#state.counters.early_retransmits)
-    i32[t + TransportQp.early] = i32[t + TransportQp.early]! + 1
-    i32[t + TransportQp.heldUp] = 0
-    this.#queue.recovery.restart(t, this.#queue.window(i32[q + Qp.pathMtu]!), nowNs)
-    i32[t + TransportQp.gapPsn] = i32[t + TransportQp.newPsn]!
-    this.#restart(q, t)
-    this.#queue.armEarly(q, t, nowNs)
+    this.#queue.armAckTimeout(q, t, nowNs)
   }
 
   #restart(q: number, t: number): void {
@@ -184,6 +171,25 @@ export class Completer {
     i32[t + TransportQp.readsOut] = 0
     this.#sendFrom(q, t, i32[t + TransportQp.una]!)
     this.#state.schedule(q)
+  }
+
+  /** The thread that drove this requester was killed: what is outstanding is sent again, at the cost of no retry. */
+  resume(q: number, t: number, nowNs: number): void {
+    const i32 = this.#i32
+    const first = i32[q + Qp.sqNext]!
+    const fresh = i32[t + TransportQp.freshIndex]!
+    if (first !== fresh) {
+      // The request may have been numbered, but not counted.
+      const newest = this.#queue.wqe(q, fresh - 1)
+      if (i32[newest + SendProgress.settled] === 0) i32[t + TransportQp.ssn] = i32[newest + SendProgress.ssn]!
+    }
+    this.#queue.restartCounts(q, t)
+    this.#queue.recovery.pause(t)
+    this.#restart(q, t)
+    i32[t + TransportQp.resending] = i32[t + TransportQp.una] === i32[t + TransportQp.newPsn] ? 0 : 1
+    if (this.#timers.rnrRuns(t)) this.#timers.armRnr(q, t, this.#f64[(t + TransportQp.rnrExpiresNs) >> 1]!)
+    else this.#queue.armAckTimeout(q, t, nowNs)
+    this.#queue.completeReady(q, t)
   }
 
   #receiverNotReady(q: number, t: number, psn: number, code: number, nowNs: number): void {
@@ -196,7 +202,7 @@ export class Completer {
       this.#goBack(q, t, nowNs, state.counters.completer_retry_err, psn)
       return
     }
-    if (i32[t + TransportQp.rnrWaiting] !== 0) return
+    if (this.#timers.rnrRuns(t)) return
     if (i32[q + Qp.rnrRetry] !== forever) {
       if (i32[t + TransportQp.rnrLeft] === 0) {
         state.count(state.counters.retry_rnr_exceeded_err)
@@ -208,8 +214,7 @@ export class Completer {
     this.#queue.recovery.pause(t)
     this.#restart(q, t)
     i32[t + TransportQp.resending] = 0
-    i32[t + TransportQp.rnrWaiting] = 1
-    state.arm(q, nowNs + rnrTimerNs[code]!)
+    this.#timers.armRnr(q, t, nowNs + rnrTimerNs[code]!)
   }
 
   #negative(q: number, t: number, psn: number, syndrome: number, nowNs: number): void {
@@ -286,36 +291,35 @@ export class Completer {
     this.#progress(q, t, psnAdd(psn, 1), nowNs)
   }
 
-  /** The QP's timer expired. */
-  expire(q: number, nowNs: number): void {
+  // --- timers ------------------------------------------------------------------------------------------------------
+
+  ackTimeoutExpired(q: number, t: number, nowNs: number): void {
     const i32 = this.#i32
-    const t = this.#state.of(q)
-    const timer = (t + TransportQp.deadline) >> 1
-    const { congestion } = this.#state
-    if (congestion !== null) {
-      const deadline = congestion.unpace(t, this.#f64[timer]!)
-      // Whatever else the timer was for: the pause between two packets ends with it.
-      this.#state.schedule(q)
-      if (deadline > nowNs) {
-        this.#state.arm(q, deadline)
-        return
-      }
-    }
-    const lateNs = nowNs - this.#f64[timer]!
-    this.#f64[timer] = Number.POSITIVE_INFINITY
-    if ((i32[t + TransportQp.ready]! & begun.requester) === 0) return
-    const qpState = i32[q + Qp.state]!
-    if (qpState !== QpState.Rts && qpState !== QpState.Sqd) return
-    if (i32[t + TransportQp.rnrWaiting] !== 0) {
-      i32[t + TransportQp.rnrWaiting] = 0
-      this.#state.schedule(q)
-    } else if (i32[t + TransportQp.una] === i32[t + TransportQp.newPsn]) return
-    else if (nowNs >= this.#f64[(t + TransportQp.ackDeadline) >> 1]!)
-      this.#goBack(q, t, nowNs, this.#state.counters.timeouts, i32[t + TransportQp.newPsn]!)
-    else if (lateNs > noticeableNs && i32[t + TransportQp.heldUp] === 0) {
+    this.#goBack(q, t, nowNs, this.#state.counters.timeouts, i32[t + TransportQp.newPsn]!)
+  }
+
+  /** Nothing was heard for longer than it usually takes: what is outstanding is sent again, at the cost of no retry. */
+  earlyExpired(q: number, t: number, nowNs: number, lateNs: number): void {
+    const i32 = this.#i32
+    if (lateNs > noticeableNs && i32[t + TransportQp.heldUp] === 0) {
       // This thread was held up; so may have been the response, by middleware or by a peer that the same thread drives.
       i32[t + TransportQp.heldUp] = 1
-      this.#queue.armEarly(q, t, nowNs)
-    } else this.#goBackEarly(q, t, nowNs)
+    } else if (this.#queue.expectsAck(t)) {
+      this.#state.count(this.#state.counters.early_retransmits)
+      i32[t + TransportQp.early] = i32[t + TransportQp.early]! + 1
+      i32[t + TransportQp.heldUp] = 0
+      this.#queue.recovery.restart(t, this.#queue.window(i32[q + Qp.pathMtu]!), nowNs)
+      i32[t + TransportQp.gapPsn] = i32[t + TransportQp.newPsn]!
+      this.#restart(q, t)
+    }
+    this.#queue.armEarly(q, t, nowNs)
+  }
+
+  rnrExpired(q: number): void {
+    this.#state.schedule(q)
+  }
+
+  paceExpired(q: number): void {
+    this.#state.schedule(q)
   }
 }

@@ -14,7 +14,7 @@
 import type { Host } from '../verbs/provider/index.ts'
 import { TransportQp } from './layout.ts'
 
-/** Words from `TransportQp.congestion` on, all but the last three f64. */
+/** Words from `TransportQp.congestion` on, `congestionWords` of them; all but the last two f64. */
 const At = {
   /** When the last CNP was sent, ns. */
   cnpNs: 0,
@@ -28,12 +28,8 @@ const At = {
   bytes: 12,
   /** When the next packet may go. */
   nextNs: 14,
-  /** The QP's timer before it was set to `nextNs`, while `paced`. */
-  deadlineNs: 16,
-  pacedNs: 18,
-  timeStage: 20,
-  byteStage: 21,
-  paced: 22,
+  timeStage: 16,
+  byteStage: 17,
 } as const
 
 export const Dcqcn = {
@@ -152,25 +148,5 @@ export class Congestion {
     f64[target] = Math.min(f64[target]!, this.#lineBps)
     f64[rate] = (f64[rate]! + f64[target]!) / 2
     if (f64[rate]! > 0.999 * this.#lineBps) f64[rate] = 0
-  }
-
-  // --- the QP's one timer ------------------------------------------------------------------------------------------
-
-  /** The QP waits until `nextNs`: gives what its timer is to be set to, and keeps what it was. */
-  pace(t: number, nextNs: number, deadlineNs: number): number {
-    this.#i32[t + TransportQp.congestion + At.paced] = 1
-    this.#f64[this.#at(t, At.deadlineNs)] = deadlineNs
-    this.#f64[this.#at(t, At.pacedNs)] = Math.min(nextNs, deadlineNs)
-    return Math.min(nextNs, deadlineNs)
-  }
-
-  /** What the QP's timer is without the wait, which ends with this; `deadlineNs` is what it is set to. */
-  unpace(t: number, deadlineNs: number): number {
-    const at = t + TransportQp.congestion
-    if (this.#i32[at + At.paced] === 0) return deadlineNs
-    this.#i32[at + At.paced] = 0
-    // An acknowledgement has set it again meanwhile.
-    if (deadlineNs !== this.#f64[this.#at(t, At.pacedNs)]!) return deadlineNs
-    return this.#f64[this.#at(t, At.deadlineNs)]!
   }
 }

@@ -3,10 +3,10 @@
  * requester does not send what would find none. Off unless a connection manager has set `TransportQp.flowControl` at both ends
  * (CM REQ and REP agree on it); then ACKs say "no credits" and are not asked about them.
  *
- * Requests are numbered in the order they are sent (SSN, from 1); the responder counts those it has completed (MSN). It
- * allows requests up to MSN + credits. One that takes a receive and is beyond that is limited: when all before it is
- * acknowledged its first packet goes out alone and asks for an ACK, which brings new credits, or it is met with an RNR NAK;
- * the rest follows the ACK. The others go out in any case. A responder may repeat its newest ACK to grant more.
+ * Requests are numbered in the order they are sent (SSN, from 1; a READ counts as many as the chunks that it is asked for in);
+ * the responder counts those it has completed (MSN). It allows requests up to MSN + credits. One that takes a receive and is
+ * beyond that is limited: when all before it is acknowledged its first packet goes out alone and asks for an ACK, which brings
+ * new credits, or it is met with an RNR NAK; the rest follows the ACK. The others go out in any case. A responder may repeat its newest ACK to grant more.
  *
  * InfiniBand Architecture volume 1, 9.7.7.2.
  */
@@ -38,13 +38,6 @@ function takesReceive(opcode: number): boolean {
     opcode === Opcode.SendWithInv ||
     opcode === Opcode.WriteWithImm
   )
-}
-
-/** Numbers a request that travels as `messages` of them: a READ is asked for in chunks. */
-export function numberRequest(i32: Int32Array, t: number, wqe: number, messages: number): void {
-  const ssn = psnAdd(i32[t + TransportQp.ssn]!, messages)
-  i32[t + TransportQp.ssn] = ssn
-  i32[wqe + SendProgress.ssn] = ssn
 }
 
 /** Whether the request at `wqe` takes a receive for which there is no credit. */

@@ -14,6 +14,7 @@ import {
   Opcode,
   QpState,
   QpType,
+  receiveTooShort,
   SendFlag,
   WcFlag,
   WcOpcode,
@@ -74,8 +75,8 @@ export class Datagrams {
       if (next === Atomics.load(i32, q + Qp.sqHead)) return false
       if (sent >= budget) return true
       if ((i32[t + TransportQp.ready]! & begun.requester) === 0) {
-        i32[t + TransportQp.ready] = i32[t + TransportQp.ready]! | begun.requester
         i32[t + TransportQp.newPsn] = i32[q + Qp.sqPsn]!
+        i32[t + TransportQp.ready] = i32[t + TransportQp.ready]! | begun.requester
       }
       const wqe = i32[q + Qp.sqRing]! + (next & i32[q + Qp.sqMask]!) * i32[q + Qp.sqStride]!
       const status = this.#send(q, t, wqe, sink)
@@ -143,8 +144,14 @@ export class Datagrams {
       state.count(state.counters.drops_malformed)
       return
     }
-    const receive = state.takeReceive(q, grhLength + bytes)
+    const t = state.of(q)
+    state.beginPacket(q, t)
+    // One is there already if the thread that had taken it from the SRQ was killed.
+    let receive = i32[t + TransportQp.receive]!
+    if (receive === 0) receive = state.takeReceive(q, grhLength + bytes)
+    else if (host.receiveIsShort(receive, grhLength + bytes)) receive = receiveTooShort
     if (receive < 0) {
+      state.end()
       state.count(receive === noReceive ? state.counters.ud_drops_no_receive : state.counters.ud_drops_length)
       return
     }
@@ -153,8 +160,10 @@ export class Datagrams {
     this.#writeHeader(end - at, origin)
     let status = state.buffers.scatter(pd, receive, 0, grhLength, this.#grh)
     if (status === WcStatus.Success) status = state.buffers.scatter(pd, receive, grhLength, bytes, at + header)
+    i32[t + TransportQp.receive] = 0
     if (status !== WcStatus.Success) {
       state.failReceive(q, receive, status, sender)
+      state.end()
       return
     }
     const imm = (opcodeBits[op]! & OpBit.Imm) !== 0
@@ -165,6 +174,7 @@ export class Datagrams {
     const length = grhLength + bytes
     if (!state.completeReceive(q, receive, WcStatus.Success, WcOpcode.Recv, flags, length, data, sender, solicited))
       state.overran(q)
+    state.end()
   }
 
   /** To every QP that is attached to the group; how many there are. */

@@ -9,7 +9,7 @@
  *     responder   epsn ── expected next │ the message that is arriving │ a receive taken from an SRQ
  *     resources   READs and atomics of the peer, in the order they came, kept for responses and for duplicates
  */
-import { layout } from '../verbs/provider/index.ts'
+import { Journal, layout } from '../verbs/provider/index.ts'
 
 const { Sg, Wqe } = layout
 
@@ -43,6 +43,9 @@ export const resourceKind = { none: 0, read: 1, atomic: 2, plain: 3 } as const
 /** Which halves of a QP have begun: the first packet or request gives each its first PSN. */
 export const begun = { responder: 1, requester: 2 } as const
 
+/** What congestion control keeps for each QP: see congestion.ts. */
+export const congestionWords = 18
+
 export const TransportQp = {
   /** Bits of `begun`. */
   ready: 0,
@@ -55,9 +58,10 @@ export const TransportQp = {
   lastAckReq: 6,
   retriesLeft: 7,
   rnrLeft: 8,
-  rnrWaiting: 9,
-  /** Nanoseconds at which this QP's timer expires; Infinity when none runs. */
-  deadline: 10 /* f64 */,
+  /** The response or ACK that showed the missing response for which it last went back, else the end of what was sent. */
+  gapPsn: 9,
+  /** When it last went back, ns. */
+  restartNs: 10 /* f64 */,
   /** 1 from a go-back until the oldest packet is acknowledged: a NAK for what is being sent again starts nothing new. */
   resending: 12,
   /** The first request that was never begun. */
@@ -115,14 +119,15 @@ export const TransportQp = {
   srqCopy: 48,
   /** When that packet was sent, ns; 0 if none is measured. */
   timedNs: 180 /* f64 */,
-  /** When the ACK timeout has passed, ns: `deadline` may be earlier. */
-  ackDeadline: 182 /* f64 */,
-  /** When it last went back, ns. */
-  restartNs: 208 /* f64 */,
-  /** The response or ACK that showed the missing response for which it last went back, else the end of what was sent. */
-  gapPsn: 210,
+  /** When each timer expires, ns; 0: it does not run. See timers.ts. */
+  ackExpiresNs: 182 /* f64 */,
+  earlyExpiresNs: 184 /* f64 */,
+  rnrExpiresNs: 186 /* f64 */,
+  paceExpiresNs: 188 /* f64 */,
+  /** Responder: the key of the window that the SEND which is being completed has invalidated, 0 if none. */
+  invalidated: 211,
   /** Congestion control: see congestion.ts. */
-  congestion: 184,
+  congestion: 190,
   resources: 256,
   words: 1280,
 } as const
@@ -140,11 +145,14 @@ export const SendProgress = {
 /** What the transport keeps for each device. */
 export const TransportDevice = {
   lock: 0,
+  /** 1 after the lock was taken over from a dead thread, until what that left unfinished is in order. */
+  orphaned: 1,
   txHead: 16,
   txTail: 17,
   ackHead: 18,
   ackTail: 19,
   timers: 20,
+  /** No timer expires before this, ns. */
   nextDeadline: 22 /* f64 */,
   /** The doorbell: QPs that other threads want served, written by threads that post. */
   doorbellLock: 32,
@@ -156,8 +164,34 @@ export const TransportDevice = {
   doorbellRing: 196672,
   /** One byte for each QP: bits of `listed`. */
   flags: 262208,
-  words: 278592,
+  /** A `Journal`, and behind it a `PacketJournal`. */
+  journal: 278592,
+  packet: 278608,
+  words: 278656,
   slots: 65536,
+} as const
+
+/** What a QP was before the packet of the peer that is being executed: see takeover.ts. */
+export const PacketJournal = {
+  epsn: 0,
+  msn: 1,
+  rxKind: 2,
+  receive: 3,
+  rkey: 4,
+  plainPsn: 5,
+  resTail: 6,
+  /** Where the SRQ stands once a receive was taken from it, and 1 if one may have been. */
+  srqTail: 7,
+  takes: 8,
+  /** The region (slot + 1) of a window that the packet invalidates, 0 if it invalidates none. */
+  region: 9,
+  rxBytes: 10 /* f64 */,
+  va: 12 /* f64 */,
+  remaining: 14 /* f64 */,
+  /** Of an atomic: its 64-bit word in memory, and what it puts there. */
+  target: 16 /* f64 */,
+  value: 18 /* 64 bits */,
+  words: 32,
 } as const
 
 /** In which lists of the device a QP is. */
@@ -165,11 +199,13 @@ export const listed = { tx: 1, ack: 2, timer: 4 } as const
 
 if (
   TransportQp.srqCopy + 4 + maxReceiveSges * Sg.words > TransportQp.timedNs ||
-  TransportQp.congestion + 24 > TransportQp.restartNs ||
+  TransportQp.congestion + congestionWords > TransportQp.invalidated ||
   TransportQp.resources + maxResources * Resource.words !== TransportQp.words ||
   SendProgress.settled !== Wqe.av ||
   TransportDevice.slots !== layout.maxQps ||
   TransportDevice.flags !== TransportDevice.txRing + 4 * TransportDevice.slots ||
-  TransportDevice.words !== TransportDevice.flags + TransportDevice.slots / 4
+  TransportDevice.journal !== TransportDevice.flags + TransportDevice.slots / 4 ||
+  TransportDevice.packet !== TransportDevice.journal + Journal.words ||
+  TransportDevice.words < TransportDevice.packet + PacketJournal.words
 )
   throw new Error('the layouts of transport and verbs do not fit together')

@@ -19,6 +19,7 @@ import {
   type PortAttr,
   portAttr,
 } from '../verbs/provider/index.ts'
+import type { AckPolicy } from './ack-policy.ts'
 import { countersOf } from './counters.ts'
 import { maxResources, TransportDevice, TransportQp } from './layout.ts'
 import type { PacketSink } from './sink.ts'
@@ -27,8 +28,8 @@ import { Transport } from './transport.ts'
 
 const { Dev, Qp } = layout
 
-/** Looks for which ACKs wait at most: a peer that gets no reply must not wait for long. */
-const mostAckTurns = 16
+/** A thread that has found the lock taken so often looks whether its owner lives, which reads a file in /proc. */
+const looksBeforeDoubt = 256
 
 /** Batches of packets that are looked at before timers are served, at most. */
 const mostBatches = 256
@@ -40,6 +41,8 @@ export interface NetworkDeviceInit {
   gids: readonly GidEntry[]
   activeMtu: PortAttr['activeMtu']
   options?: Partial<TransportOptions>
+  /** False: no ACK waits for a packet to go with. */
+  defersAcks?: boolean
 }
 
 /** The record of the transport for device `index`, made by the thread that asks first; the first word of it. */
@@ -83,8 +86,8 @@ export abstract class NetworkDevice implements Device {
   }
   /** How often the lock was found taken. */
   #looks = 0
-  /** For so many turns ACKs have waited for a packet to go with. */
-  #ackTurns = 0
+  readonly #acks: AckPolicy
+  readonly #defersAcks: boolean
   readonly #deferredCounter: number
 
   constructor(host: Host, init: NetworkDeviceInit, sink: PacketSink) {
@@ -97,6 +100,8 @@ export abstract class NetworkDevice implements Device {
     this.#lock = record + TransportDevice.lock
     this.#deferredCounter = countersOf(host, init.index).ack_deferred
     this.transport = new Transport(host, init.index, record, init.activeMtu, sink, init.options)
+    this.#acks = this.transport.ackPolicy
+    this.#defersAcks = init.defersAcks ?? true
     this.attr = deviceAttr(host, init.guid, { vendorPartId: 2, localCaAckDelay: 15, maxRdAtomic: maxResources })
     const { activeMtu } = init
     const { length } = init.gids
@@ -107,8 +112,13 @@ export abstract class NetworkDevice implements Device {
 
   /** The time for timers, nanoseconds, monotonic. */
   protected abstract nowNs(): number
-  /** A turn begins: what the link has opened and closed since the last one stays as it is until this operation ends. */
-  protected entered(): void {}
+  /**
+   * A turn begins: what the link has opened and closed since the last one stays as it is until this operation ends. False if
+   * this thread may not drive the device any more.
+   */
+  protected entered(): boolean {
+    return true
+  }
   /** Gives packets that have come to the transport, a batch at most; how many there were. */
   protected abstract receive(nowNs: number): number
   /** Sends the packets that the sink has collected. */
@@ -187,37 +197,41 @@ export abstract class NetworkDevice implements Device {
     const i32 = this.i32
     const lock = this.#lock
     const { transport } = this
-    const { segment, f64 } = this.host
+    const { segment } = this.host
     const posted = this.#posted
     this.#posted = -1
     if (i32[lock] !== 0 || Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) {
-      if (posted < 0) {
-        this.#takeOver()
-        return 0
-      }
       // Rings the doorbell first and tries again after: the holder of the lock looks for doorbells after it has unlocked.
-      transport.ring(posted)
-      if (Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) return 0
+      if (posted >= 0) transport.ring(posted)
+      const free = posted >= 0 && Atomics.compareExchange(i32, lock, 0, segment.lockValue) === 0
+      if (!free && !this.#isOrphaned()) return 0
     } else if (posted >= 0) transport.schedule(posted)
+    return this.#turns(look)
+  }
+
+  /** The holder of the lock runs the transport, and gives the lock back; how many packets came. */
+  #turns(look: boolean): number {
+    const i32 = this.i32
+    const lock = this.#lock
+    const { host, transport } = this
+    const { segment, f64 } = host
     let received = 0
     do {
       segment.enterNow()
+      host.journal = transport.journal
       try {
-        this.entered()
+        if (!this.entered()) return received
         const now = this.nowNs()
-        if (look) received += this.receive(now)
+        transport.takeOver(now)
+        if (look) received += this.#receiveBatch(now)
         // A thread that was held up finds timers expired and, behind other packets, the acknowledgements they waited for.
         if (transport.nextDeadlineNs <= now)
-          for (let batch = 0, n = 1; n > 0 && batch < mostBatches; batch++) received += n = this.receive(now)
+          for (let batch = 0, n = 1; n > 0 && batch < mostBatches; batch++) received += n = this.#receiveBatch(now)
         transport.advance(now)
         const sends = transport.pending
         for (let more = sends; more; ) more = transport.transmit(now) && this.room()
-        if (this.#deferAcks(look, received)) {
-          if (this.#ackTurns++ === 0) f64[this.#deferredCounter] = f64[this.#deferredCounter]! + 1
-        } else {
-          transport.acknowledge()
-          this.#ackTurns = 0
-        }
+        if (!this.#defersAcks || !this.#acks.defers(look, received, this.repliesLate)) transport.acknowledge()
+        else if (this.#acks.begins) f64[this.#deferredCounter] = f64[this.#deferredCounter]! + 1
         this.flush()
         // Timers run from when packets left; on a busy machine that may be long after the clock was read.
         if (sends) {
@@ -225,6 +239,7 @@ export abstract class NetworkDevice implements Device {
           if (heldUpNs > noticeableNs) transport.postpone(heldUpNs)
         }
       } finally {
+        host.journal = 0
         segment.leave()
         Atomics.store(i32, lock, 0)
       }
@@ -234,17 +249,14 @@ export abstract class NetworkDevice implements Device {
 
   /** Whether ACKs wait for a packet to go with. */
   protected get acksWait(): boolean {
-    return this.#ackTurns > 0
+    return this.#acks.waiting
   }
 
-  /** Whether ACKs wait from now on, or go on waiting: until the next look, or some more of them where the reply takes longer. */
-  #deferAcks(look: boolean, received: number): boolean {
-    if (this.#ackTurns === 0) return received > 0 && this.defersAcks()
-    return look && this.#ackTurns < mostAckTurns && this.repliesLate
+  #receiveBatch(nowNs: number): number {
+    this.#acks.beginBatch()
+    return this.receive(nowNs)
   }
 
-  /** Whether the packets that just came completed receives, so that their ACKs may wait for a reply to go with. */
-  protected abstract defersAcks(): boolean
   /** Whether there may be several looks before a program replies to what has come, as in an event loop. */
   protected get repliesLate(): boolean {
     return false
@@ -252,11 +264,18 @@ export abstract class NetworkDevice implements Device {
   /** Whether the sink takes more packets in this call. */
   protected abstract room(): boolean
 
-  /** Releases the lock of a thread that died. */
-  #takeOver(): void {
-    const { segment } = this.host
-    const owner = Atomics.load(this.i32, this.#lock)
-    this.#looks = (this.#looks + 1) & 0xfff
-    if (owner !== 0 && this.#looks === 0) segment.releaseDead(this.#lock)
+  takeOver(): void {
+    this.#looks = looksBeforeDoubt
+    if (this.#isOrphaned()) this.#turns(true)
+    else this.transport.ringAgain()
+  }
+
+  /** Looks now and then whether the lock is that of a thread that was killed. Then this thread takes it over. */
+  #isOrphaned(): boolean {
+    if (++this.#looks < looksBeforeDoubt) return false
+    this.#looks = 0
+    if (!this.host.segment.takeFromDead(this.#lock)) return false
+    this.transport.orphan()
+    return true
   }
 }

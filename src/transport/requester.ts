@@ -38,7 +38,7 @@ import {
   WireOpcode,
 } from '../wire/index.ts'
 import { putBth } from './bth.ts'
-import { isLimited, lacksCredit, numberRequest } from './credits.ts'
+import { isLimited, lacksCredit } from './credits.ts'
 import { begun, SendProgress, TransportQp } from './layout.ts'
 import { hasResponse, type SendQueue } from './send-queue.ts'
 import type { PacketSink } from './sink.ts'
@@ -88,7 +88,6 @@ export class Requester {
   /** The state that a QP starts with in RTS. */
   #begin(q: number, t: number): void {
     const i32 = this.#i32
-    i32[t + TransportQp.ready] = i32[t + TransportQp.ready]! | begun.requester
     i32[t + TransportQp.txIndex] = i32[q + Qp.sqNext]!
     i32[t + TransportQp.freshIndex] = i32[q + Qp.sqNext]!
     const psn = i32[q + Qp.sqPsn]!
@@ -98,7 +97,7 @@ export class Requester {
     i32[t + TransportQp.lastAckReq] = psnAdd(psn, -1)
     this.#queue.restartCounts(q, t)
     this.#queue.recovery.begin(t)
-    this.#state.arm(q, Number.POSITIVE_INFINITY)
+    i32[t + TransportQp.ready] = i32[t + TransportQp.ready]! | begun.requester
   }
 
   // --- sending -----------------------------------------------------------------------------------------------------
@@ -127,9 +126,7 @@ export class Requester {
     }
     if (qpState !== QpState.Rts && qpState !== QpState.Sqd) return false
     if ((i32[t + TransportQp.ready]! & begun.requester) === 0) this.#begin(q, t)
-    const { congestion } = state
-    const timer = (t + TransportQp.deadline) >> 1
-    if (congestion !== null) this.#f64[timer] = congestion.unpace(t, this.#f64[timer]!)
+    const { congestion, timers } = state
     const head = Atomics.load(i32, q + Qp.sqHead)
     const rc = i32[q + Qp.type] === QpType.RC
     const asked = this.#queue.expectsAck(t)
@@ -137,7 +134,7 @@ export class Requester {
     let more = false
     let pacedNs = nowNs
     for (;;) {
-      if (i32[t + TransportQp.rnrWaiting] !== 0) break
+      if (timers.rnrRuns(t)) break
       const index = i32[t + TransportQp.txIndex]!
       if (qpState === QpState.Sqd && ((index - i32[q + Qp.sqDrainAt]!) | 0) >= 0) break
       if (index === head) break
@@ -179,10 +176,11 @@ export class Requester {
       }
     }
     if (sent > 0 && rc) {
-      if (this.#f64[timer] === Number.POSITIVE_INFINITY) this.#queue.arm(q, nowNs)
+      if (!timers.ackTimeoutRuns(t)) this.#queue.armAckTimeout(q, t, nowNs)
       else if (!asked && this.#queue.expectsAck(t)) this.#queue.armEarly(q, t, nowNs)
     }
-    if (pacedNs > nowNs) state.arm(q, congestion!.pace(t, pacedNs, this.#f64[timer]!))
+    if (pacedNs > nowNs) timers.armPace(q, t, pacedNs)
+    else if (congestion !== null) timers.cancelPace(t)
     if (qpState === QpState.Sqd) state.host.drained(q)
     return more
   }
@@ -197,10 +195,12 @@ export class Requester {
       if (opcode === Opcode.LocalInv && !alone) return false
       const { host } = this.#state
       // No grace period is needed: what peers write to this device is placed under the lock that this thread holds.
+      this.#state.beginWindow(q, index)
       const status = opcode === Opcode.BindMw ? bind(host, q, wqe) : localInvalidate(host, q, wqe)
       if (status !== WcStatus.Success) return this.#failInTurn(q, t, status, alone)
       i32[wqe + SendProgress.settled] = 1
       i32[t + TransportQp.freshIndex] = (index + 1) | 0
+      this.#state.end()
       return true
     }
     const answered = hasResponse(opcode)
@@ -225,13 +225,10 @@ export class Requester {
     i32[wqe + SendProgress.firstPsn] = i32[t + TransportQp.newPsn]!
     i32[wqe + SendProgress.lastPsn] = psnAdd(i32[t + TransportQp.newPsn]!, count - 1)
     this.#f64[(wqe + SendProgress.length) >> 1] = length
-    numberRequest(
-      i32,
-      t,
-      wqe,
-      opcode === Opcode.Read ? Math.ceil(count / this.#queue.chunkPackets(i32[q + Qp.pathMtu]!)) : 1,
-    )
+    const chunks = opcode === Opcode.Read ? Math.ceil(count / this.#queue.chunkPackets(i32[q + Qp.pathMtu]!)) : 1
+    i32[wqe + SendProgress.ssn] = psnAdd(i32[t + TransportQp.ssn]!, chunks)
     i32[t + TransportQp.freshIndex] = (index + 1) | 0
+    i32[t + TransportQp.ssn] = i32[wqe + SendProgress.ssn]!
     return true
   }
 
@@ -311,8 +308,8 @@ export class Requester {
   /** The memory of the request at `txIndex` was deregistered after it had been posted. What is in the room is not sent. */
   #regionGone(q: number, t: number): 0 {
     const i32 = this.#i32
-    i32[t + TransportQp.localError] = WcStatus.LocProtErr
     i32[t + TransportQp.freshIndex] = i32[t + TransportQp.txIndex]!
+    i32[t + TransportQp.localError] = WcStatus.LocProtErr
     if (i32[q + Qp.sqNext] === i32[t + TransportQp.txIndex]) this.#queue.failLocally(q, t)
     return 0
   }

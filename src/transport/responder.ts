@@ -74,9 +74,9 @@ export class Responder {
 
   #begin(q: number, t: number): void {
     const i32 = this.#i32
-    i32[t + TransportQp.ready] = i32[t + TransportQp.ready]! | begun.responder
     i32[t + TransportQp.epsn] = i32[q + Qp.rqPsn]!
     i32[t + TransportQp.plainPsn] = psnAdd(i32[q + Qp.rqPsn]!, -1)
+    i32[t + TransportQp.ready] = i32[t + TransportQp.ready]! | begun.responder
   }
 
   /** A request packet for `q`: [at, end) from BTH to the end of the pad. */
@@ -92,7 +92,9 @@ export class Responder {
     const bytes = end - at - headerLength[op]! - pad
     const ahead = psnDiff(psn, i32[t + TransportQp.epsn]!)
     if (i32[q + Qp.type] === QpType.UC) {
+      state.beginPacket(q, t)
       this.#unreliable(q, t, op, bits, at, bytes, psn, ahead)
+      state.end()
       return
     }
     if (ahead > 0) {
@@ -114,7 +116,9 @@ export class Responder {
     }
     i32[t + TransportQp.nakSent] = 0
     i32[t + TransportQp.nakDue] = 0
+    state.beginPacket(q, t)
     const syndrome = this.#execute(q, t, op, bits, at, bytes, psn)
+    state.end()
     if (syndrome !== 0) {
       this.#acks.reject(q, t, syndrome, psn, sink)
       i32[t + TransportQp.nakAhead] = psn
@@ -122,7 +126,6 @@ export class Responder {
     }
     // A READ or atomic is acknowledged by its response.
     if ((bits & (OpBit.Send | OpBit.Write)) === 0) return
-    i32[t + TransportQp.plainPsn] = psn
     if ((u8[at + Bth.ackReq]! & bthAckReqBit) !== 0) this.#acks.due(q, t)
   }
 
@@ -146,6 +149,14 @@ export class Responder {
     return bytes <= mtu && ((bits & OpBit.Only) !== 0 || bytes > 0)
   }
 
+  /** The packet of a SEND or WRITE has the PSN that was expected, and is in memory. */
+  #taken(t: number): void {
+    const i32 = this.#i32
+    const psn = i32[t + TransportQp.epsn]!
+    i32[t + TransportQp.plainPsn] = psn
+    i32[t + TransportQp.epsn] = psnAdd(psn, 1)
+  }
+
   #executed(t: number): void {
     this.#i32[t + TransportQp.rxKind] = kind.none
     this.#acks.executed(t)
@@ -161,8 +172,10 @@ export class Responder {
     const rc = i32[q + Qp.type] === QpType.RC
     let window = -1
     if ((bits & OpBit.Ieth) !== 0) {
-      window = invalidable(state.host, q, u32(this.#u8, at + Bth.length) | 0)
-      if (window < 0) return this.#acks.forbidden(q)
+      const rkey = u32(this.#u8, at + Bth.length) | 0
+      window = invalidable(state.host, q, rkey)
+      // A thread that was killed may have invalidated it, and no more.
+      if (window < 0 && i32[t + TransportQp.invalidated] !== rkey) return this.#acks.forbidden(q)
     }
     let receive = i32[t + TransportQp.receive]!
     let offset = 0
@@ -186,7 +199,7 @@ export class Responder {
       state.failReceive(q, receive, status, 0)
       return status === WcStatus.LocLenErr ? Syndrome.InvalidRequest : Syndrome.RemoteOperational
     }
-    i32[t + TransportQp.epsn] = psnAdd(i32[t + TransportQp.epsn]!, 1)
+    this.#taken(t)
     if (!ends) {
       i32[t + TransportQp.rxKind] = kind.send
       i32[t + TransportQp.receive] = receive
@@ -197,10 +210,16 @@ export class Responder {
     let data = 0
     if ((bits & (OpBit.Imm | OpBit.Ieth)) !== 0) {
       data = u32(this.#u8, at + Bth.length) | 0
-      flags = window >= 0 ? WcFlag.WithInv : WcFlag.WithImm
-      if (window >= 0) unbindWindow(state.host, window)
+      flags = (bits & OpBit.Ieth) !== 0 ? WcFlag.WithInv : WcFlag.WithImm
+      if (window >= 0) {
+        i32[t + TransportQp.invalidated] = data
+        state.beginInvalidate(window)
+        unbindWindow(state.host, window)
+      }
     }
-    return this.#complete(q, t, receive, WcOpcode.Recv, flags, offset + bytes, data, at)
+    const syndrome = this.#complete(q, t, receive, WcOpcode.Recv, flags, offset + bytes, data, at)
+    if ((bits & OpBit.Ieth) !== 0) i32[t + TransportQp.invalidated] = 0
+    return syndrome
   }
 
   /** The message is whole: its receive completes. */
@@ -220,7 +239,8 @@ export class Responder {
     this.completed = true
     const solicited = (this.#u8[at + Bth.flags]! & BthFlag.solicited) !== 0
     if (state.completeReceive(q, receive, WcStatus.Success, opcode, flags, bytes, data, 0, solicited)) return 0
-    // The CQ is full: its owner cannot learn of the message, and the QP ends with that.
+    // The CQ is full: its owner cannot learn of the message, and the QP ends with that. The NAK acknowledges what was before.
+    this.#i32[t + TransportQp.ackDue] = 0
     state.overran(q)
     return Syndrome.RemoteOperational
   }
@@ -265,7 +285,7 @@ export class Responder {
       }
     }
     if (bytes > 0) state.host.segment.copyOrdered(to, at + headerLength[op]!, bytes)
-    i32[t + TransportQp.epsn] = psnAdd(i32[t + TransportQp.epsn]!, 1)
+    this.#taken(t)
     if (!ends) {
       i32[t + TransportQp.rxKind] = kind.write
       f64[(t + TransportQp.va) >> 1] = va + bytes

@@ -83,14 +83,15 @@ export class Responses {
     f64[(resource + Resource.length) >> 1] = length
     f64[(resource + Resource.jobVa) >> 1] = va
     f64[(resource + Resource.jobLeft) >> 1] = length
-    this.#enlist(q, t, resource)
+    this.enlist(q, t, resource)
     return 0
   }
 
   #atomic(q: number, t: number, op: number, at: number, psn: number): number {
     const i32 = this.#i32
     const u8 = this.#u8
-    const { b64, buffers, host } = this.#state
+    const state = this.#state
+    const { b64, buffers, host } = state
     const extension = at + Bth.length
     const va = get64(u8, extension + AtomicEth.va)
     if ((i32[q + Qp.accessFlags]! & Access.RemoteAtomic) === 0 || va % 8 !== 0) return this.#acks.invalid(q)
@@ -101,11 +102,17 @@ export class Responses {
     const resource = this.#newResource(q, t, resourceKind.atomic, psn, 1)
     if (resource < 0) return this.#acks.invalid(q)
     const operand = get64Big(u8, extension + AtomicEth.swapAdd)
-    b64[(resource + Resource.va) >> 1] =
-      op === WireOpcode.RcCompareSwap
-        ? Atomics.compareExchange(b64, to / 8, get64Big(u8, extension + AtomicEth.compare), operand)
-        : Atomics.add(b64, to / 8, operand)
-    this.#enlist(q, t, resource)
+    const compare = BigInt.asIntN(64, get64Big(u8, extension + AtomicEth.compare))
+    const target = to / 8
+    for (;;) {
+      const found = Atomics.load(b64, target)
+      const adds = op !== WireOpcode.RcCompareSwap
+      const value = adds ? found + operand : found === compare ? operand : found
+      b64[(resource + Resource.va) >> 1] = found
+      state.beginAtomic(target, value)
+      if (Atomics.compareExchange(b64, target, found, value) === found) break
+    }
+    this.enlist(q, t, resource)
     return 0
   }
 
@@ -127,7 +134,7 @@ export class Responses {
     const from = at + headerLength[op]!
     host.segment.copy((resource + Resource.va) * 4, from, 8)
     Atomics.store(b64, to / 8, b64[(resource + Resource.va) >> 1]!)
-    this.#enlist(q, t, resource)
+    this.enlist(q, t, resource)
     return 0
   }
 
@@ -155,7 +162,7 @@ export class Responses {
     if (resource < 0) return this.#acks.invalid(q)
     // Stores of this thread are visible to all others after a full barrier; that is global placement.
     Atomics.add(i32, t + TransportQp.msn, 0)
-    this.#enlist(q, t, resource)
+    this.enlist(q, t, resource)
     return 0
   }
 
@@ -164,6 +171,11 @@ export class Responses {
   /** First word of the entry with this index. */
   #resource(t: number, index: number): number {
     return t + TransportQp.resources + (index & (maxResources - 1)) * Resource.words
+  }
+
+  /** The entry that `newResource` has given last. */
+  newest(t: number): number {
+    return this.#resource(t, this.#i32[t + TransportQp.resTail]!)
   }
 
   /** An entry for one more request; −1 if the peer has more outstanding than was agreed. */
@@ -187,7 +199,7 @@ export class Responses {
   }
 
   /** The entry is complete: its response is sent in its turn. */
-  #enlist(q: number, t: number, resource: number): void {
+  enlist(q: number, t: number, resource: number): void {
     const i32 = this.#i32
     i32[t + TransportQp.resTail] = (i32[t + TransportQp.resTail]! + 1) | 0
     i32[t + TransportQp.epsn] = psnAdd(i32[resource + Resource.last]!, 1)
@@ -248,6 +260,28 @@ export class Responses {
     f64[(resource + Resource.jobVa) >> 1] = va
     f64[(resource + Resource.jobLeft) >> 1] = length
     return true
+  }
+
+  /** The thread that was sending responses was killed: those that were still to be sent are sent from their beginning. */
+  restart(t: number): void {
+    const i32 = this.#i32
+    const f64 = this.#f64
+    const tail = i32[t + TransportQp.resTail]!
+    for (let back = 1; back <= maxResources; back++) {
+      const index = (tail - back) | 0
+      const resource = this.#resource(t, index)
+      if (i32[resource + Resource.operation] === resourceKind.none) continue
+      const last = i32[resource + Resource.last]!
+      const due = ((index - i32[t + TransportQp.resNext]!) | 0) >= 0
+      i32[resource + Resource.next] = due ? i32[resource + Resource.first]! : psnAdd(last, 1)
+      i32[resource + Resource.end] = last
+      i32[resource + Resource.begun] = 0
+      // The thread may have sent it and not said so: then the peer may ask for more than it could with this one outstanding.
+      if (due) i32[resource + Resource.answered] = 1
+      if (i32[resource + Resource.operation] !== resourceKind.read) continue
+      f64[(resource + Resource.jobVa) >> 1] = f64[(resource + Resource.va) >> 1]!
+      f64[(resource + Resource.jobLeft) >> 1] = f64[(resource + Resource.length) >> 1]!
+    }
   }
 
   // --- sending -----------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 /**
  * The send queue of a connected QP, as the requester, which sends from it, and the completer, which hears of what was sent,
- * share it: its entries, its timer, and completions from its front.
+ * share it: its entries, the timers of what is outstanding, and completions from its front.
  */
 
 import { layout, Opcode, QpType, WcStatus } from '../verbs/provider/index.ts'
@@ -8,6 +8,7 @@ import { psnDiff } from '../wire/index.ts'
 import { SendProgress, TransportQp } from './layout.ts'
 import { Recovery } from './recovery.ts'
 import type { TransportState } from './state.ts'
+import type { Timers } from './timers.ts'
 
 const { Qp, Wqe } = layout
 
@@ -32,11 +33,13 @@ export class SendQueue {
   readonly #state: TransportState
   readonly #i32: Int32Array
   readonly #f64: Float64Array
+  readonly #timers: Timers
 
   constructor(state: TransportState) {
     this.#state = state
     this.#i32 = state.i32
     this.#f64 = state.f64
+    this.#timers = state.timers
     this.recovery = new Recovery(state.i32, state.f64, state.options.minTimeoutNs)
   }
 
@@ -57,19 +60,17 @@ export class SendQueue {
     return Math.min(maxWindow, Math.max(16, Math.floor(this.#state.options.windowBytes / mtu)))
   }
 
-  /** Restarts the ACK timer if anything is outstanding, else stops it. */
-  arm(q: number, nowNs: number): void {
+  /** The ACK timeout, and with it the wait before it, begins anew if anything is outstanding; else neither runs. */
+  armAckTimeout(q: number, t: number, nowNs: number): void {
     const i32 = this.#i32
-    const t = this.#state.of(q)
     const timeout = i32[q + Qp.timeout]!
     if (timeout === 0 || i32[t + TransportQp.una] === i32[t + TransportQp.newPsn] || i32[q + Qp.type] !== QpType.RC) {
-      this.#state.arm(q, Number.POSITIVE_INFINITY)
+      this.#timers.cancelAckTimeout(t)
       return
     }
-    const wait = Math.max(this.#state.options.minTimeoutNs, ackTimeoutNs[timeout]!)
-    this.#f64[(t + TransportQp.ackDeadline) >> 1] = nowNs + wait
+    const waitNs = Math.max(this.#state.options.minTimeoutNs, ackTimeoutNs[timeout]!)
     i32[t + TransportQp.heldUp] = 0
-    this.armEarly(q, t, nowNs)
+    this.#timers.armAckTimeout(q, t, nowNs + waitNs, nowNs + this.recovery.waitNs(t))
   }
 
   /** Whether anything that is outstanding asks for an ACK or a response: nothing is expected before. */
@@ -80,10 +81,9 @@ export class SendQueue {
     )
   }
 
-  /** Waits for the peer as long as it usually takes, or for the rest of the ACK timeout. */
+  /** While the ACK timeout runs: waits for the peer as long as it usually takes. */
   armEarly(q: number, t: number, nowNs: number): void {
-    const deadline = this.#f64[(t + TransportQp.ackDeadline) >> 1]!
-    this.#state.arm(q, Math.min(deadline, nowNs + this.recovery.waitNs(t)))
+    this.#timers.armEarly(q, t, nowNs + this.recovery.waitNs(t))
   }
 
   /** Ends the request at the front with the status in `localError`. */

@@ -8,6 +8,8 @@
 import {
   EventType,
   type Host,
+  Journal,
+  journalStage,
   layout,
   noReceive,
   QpState,
@@ -19,9 +21,10 @@ import {
 import { Buffers } from './buffers.ts'
 import { Congestion } from './congestion.ts'
 import { type Counters, countersOf } from './counters.ts'
-import { listed, TransportDevice, TransportQp } from './layout.ts'
+import { listed, PacketJournal, TransportDevice, TransportQp } from './layout.ts'
+import { Timers } from './timers.ts'
 
-const { Qp, Rwqe, Srq } = layout
+const { Key, Qp, Rwqe, Srq } = layout
 
 /** A thread that takes longer for one turn, or notices a timer so late, was held up. */
 export const noticeableNs = 1e6
@@ -56,6 +59,7 @@ export class TransportState {
   readonly b64: BigInt64Array
   readonly buffers: Buffers
   readonly counters: Counters
+  readonly timers: Timers
   readonly options: TransportOptions
   /** Null when there is no congestion control. */
   congestion: Congestion | null
@@ -72,6 +76,7 @@ export class TransportState {
     this.b64 = host.segment.b64
     this.buffers = new Buffers(host)
     this.counters = countersOf(host, device)
+    this.timers = new Timers(host, device, record)
     this.options = { ...defaultOptions, ...options }
     this.congestion = null
     this.controlCongestion(this.options.congestionControl)
@@ -129,23 +134,6 @@ export class TransportState {
     }
   }
 
-  /** Lets the QP's timer expire at `deadline`, ns; Infinity stops it. */
-  arm(q: number, deadline: number): void {
-    const { i32, u8, f64, record } = this
-    f64[(this.of(q) + TransportQp.deadline) >> 1] = deadline
-    if (deadline === Number.POSITIVE_INFINITY) return
-    const slot = this.host.qpSlot(q)
-    const flags = (record + TransportDevice.flags) * 4 + slot
-    if ((u8[flags]! & listed.timer) === 0) {
-      u8[flags] = u8[flags]! | listed.timer
-      const count = i32[record + TransportDevice.timers]!
-      i32[record + TransportDevice.timerList + count] = slot
-      i32[record + TransportDevice.timers] = count + 1
-    }
-    const next = (record + TransportDevice.nextDeadline) >> 1
-    if (deadline < f64[next]!) f64[next] = deadline
-  }
-
   // --- receives ----------------------------------------------------------------------------------------------------
 
   /**
@@ -162,13 +150,11 @@ export class TransportState {
       return host.receiveIsShort(receive, bytes) ? receiveTooShort : receive
     }
     const to = this.of(q) + TransportQp.srqCopy
+    // Only the holder of the device's lock takes receives, so that where the SRQ stands says whether one was taken.
+    const packet = this.record + TransportDevice.packet
+    i32[packet + PacketJournal.srqTail] = (i32[host.srqWord(srqSlot) + Srq.tail]! + 1) | 0
+    i32[packet + PacketJournal.takes] = 1
     return host.takeFromSrq(srqSlot, i32, to, bytes)
-  }
-
-  /** The receive is used up; its place is free. */
-  consumeReceive(q: number): void {
-    const { i32 } = this
-    if (i32[q + Qp.srq]! < 0) this.host.segment.publish(q + Qp.rqTail, (i32[q + Qp.rqTail]! + 1) | 0)
   }
 
   /** The protection domain that a receive belongs to. */
@@ -191,9 +177,55 @@ export class TransportState {
   ): boolean {
     const { i32, f64, host } = this
     const wrId = f64[(receive + Rwqe.wrId) >> 1]!
-    this.consumeReceive(q)
-    const cq = host.cqWord(i32[q + Qp.recvCq]!)
-    return host.complete(cq, wrId, status, opcode, flags, bytes, immData, q, srcQp, solicited)
+    const tail = (i32[q + Qp.rqTail]! + 1) | 0
+    return host.completeReceive(q, tail, wrId, status, opcode, flags, bytes, immData, srcQp, solicited)
+  }
+
+  // --- the journal -------------------------------------------------------------------------------------------------
+
+  /** A packet of the peer is about to be executed: keeps what the QP was, for `Takeover` to set it back to. */
+  beginPacket(q: number, t: number): void {
+    const { i32, f64, record } = this
+    const packet = record + TransportDevice.packet
+    i32[record + TransportDevice.journal + Journal.qp] = i32[q + Qp.ref]!
+    i32[packet + PacketJournal.epsn] = i32[t + TransportQp.epsn]!
+    i32[packet + PacketJournal.msn] = i32[t + TransportQp.msn]!
+    i32[packet + PacketJournal.rxKind] = i32[t + TransportQp.rxKind]!
+    i32[packet + PacketJournal.receive] = i32[t + TransportQp.receive]!
+    i32[packet + PacketJournal.rkey] = i32[t + TransportQp.rkey]!
+    i32[packet + PacketJournal.plainPsn] = i32[t + TransportQp.plainPsn]!
+    i32[packet + PacketJournal.resTail] = i32[t + TransportQp.resTail]!
+    i32[packet + PacketJournal.takes] = 0
+    i32[packet + PacketJournal.region] = 0
+    f64[(packet + PacketJournal.rxBytes) >> 1] = f64[(t + TransportQp.rxBytes) >> 1]!
+    f64[(packet + PacketJournal.va) >> 1] = f64[(t + TransportQp.va) >> 1]!
+    f64[(packet + PacketJournal.remaining) >> 1] = f64[(t + TransportQp.remaining) >> 1]!
+    i32[record + TransportDevice.journal + Journal.stage] = journalStage.packet
+  }
+
+  /** A request that binds or invalidates a window is about to be executed: `Host.noteWindow` says which. */
+  beginWindow(q: number, index: number): void {
+    const journal = this.record + TransportDevice.journal
+    this.i32[journal + Journal.qp] = this.i32[q + Qp.ref]!
+    this.i32[journal + Journal.queue] = index
+  }
+
+  /** The packet that has begun is about to invalidate the window `entry`. */
+  beginInvalidate(entry: number): void {
+    this.i32[this.record + TransportDevice.packet + PacketJournal.region] = this.i32[entry + Key.region]! + 1
+  }
+
+  /** An atomic of the packet that has begun is about to put `value` into the 64-bit word `target`. */
+  beginAtomic(target: number, value: bigint): void {
+    const { record } = this
+    this.f64[(record + TransportDevice.packet + PacketJournal.target) >> 1] = target
+    this.b64[(record + TransportDevice.packet + PacketJournal.value) >> 1] = value
+    this.i32[record + TransportDevice.journal + Journal.stage] = journalStage.atomic
+  }
+
+  /** What was begun is done. */
+  end(): void {
+    this.i32[this.record + TransportDevice.journal + Journal.stage] = journalStage.none
   }
 
   // --- failing -----------------------------------------------------------------------------------------------------
@@ -204,7 +236,7 @@ export class TransportState {
     const rc = i32[q + Qp.type] === QpType.RC
     if (host.breakQp(q, rc ? QpState.Err : QpState.Sqe) && i32[q + Qp.sqNext] !== i32[q + Qp.sqHead])
       host.completeSend(q, status, 0)
-    this.arm(q, Number.POSITIVE_INFINITY)
+    this.timers.cancelAll(this.of(q))
     this.flush(q)
   }
 
@@ -246,9 +278,9 @@ export class TransportState {
     segment.lock(q + Qp.sqLock)
     host.flushSends(q)
     segment.unlock(q + Qp.sqLock)
-    this.arm(q, Number.POSITIVE_INFINITY)
-    // From SQE a QP may go on: with the next PSN, and nothing outstanding.
     const t = this.of(q)
+    this.timers.cancelAll(t)
+    // From SQE a QP may go on: with the next PSN, and nothing outstanding.
     i32[t + TransportQp.txIndex] = i32[q + Qp.sqNext]!
     i32[t + TransportQp.freshIndex] = i32[q + Qp.sqNext]!
     i32[t + TransportQp.txPsn] = i32[t + TransportQp.newPsn]!

@@ -7,10 +7,12 @@
  *     advance(now)                 timers; needed when `nextDeadline` has passed
  *     transmit(now)                sends what may be sent; true if there is more than the sink took
  *     acknowledge()                sends ACKs that were deferred in the hope of a packet to send them with
+ *     takeOver(now)                call this first: the thread that ran it before may have been killed
  *     nextDeadline                 may become earlier with every one of these calls
  */
 import { EventType, gsiQpn, type Host, layout, multicastQpn, QpState, QpType } from '../verbs/provider/index.ts'
 import { Bth, BthEcn, BthFlag, headerLength, OpBit, opcodeBits, psnDiff, u16, u24, WireOpcode } from '../wire/index.ts'
+import { AckPolicy } from './ack-policy.ts'
 import { Acknowledgements } from './acknowledgements.ts'
 import { padOf, putBth } from './bth.ts'
 import { Completer } from './completer.ts'
@@ -23,8 +25,9 @@ import { Responses } from './responses.ts'
 import { SendQueue } from './send-queue.ts'
 import type { PacketSink } from './sink.ts'
 import { type TransportOptions, TransportState } from './state.ts'
+import { Takeover } from './takeover.ts'
 
-const { Av, Dev, Qp } = layout
+const { Av, Dev, Meta, Qp } = layout
 
 /** Packets that one QP sends before it is another's turn. */
 const turn = 16
@@ -43,6 +46,7 @@ const manyOutstanding = 8
 const congestionExperienced = 3
 
 export class Transport {
+  readonly ackPolicy: AckPolicy = new AckPolicy()
   /** Filled by the device before `receive`. */
   readonly origin: Origin = new Origin()
   readonly #state: TransportState
@@ -54,6 +58,7 @@ export class Transport {
   readonly #responses: Responses
   readonly #acks: Acknowledgements
   readonly #datagrams: Datagrams
+  readonly #takeover: Takeover
   readonly #sink: PacketSink
   readonly #record: number
 
@@ -78,6 +83,7 @@ export class Transport {
     this.#acks = new Acknowledgements(state)
     this.#responses = new Responses(state, this.#acks)
     this.#responder = new Responder(state, this.#acks, this.#responses)
+    this.#takeover = new Takeover(state, queue, this.#completer, this.#responses, this.#acks)
     this.#datagrams = new Datagrams(state, mtu, host.segment.allocate(64))
   }
 
@@ -87,7 +93,7 @@ export class Transport {
   }
 
   get nextDeadlineNs(): number {
-    return this.#state.f64[(this.#record + TransportDevice.nextDeadline) >> 1]!
+    return this.#state.timers.nextDeadlineNs
   }
 
   // --- posting -----------------------------------------------------------------------------------------------------
@@ -99,10 +105,33 @@ export class Transport {
     if (Atomics.exchange(i32, q + Qp.rung, 1) === 1) return
     const { segment } = this.#state.host
     segment.lock(record + TransportDevice.doorbellLock)
-    const tail = i32[record + TransportDevice.doorbellTail]!
-    i32[record + TransportDevice.doorbellRing + (tail & (TransportDevice.slots - 1))] = this.#state.host.qpSlot(q)
-    Atomics.store(i32, record + TransportDevice.doorbellTail, (tail + 1) | 0)
+    this.#ring(this.#state.host.qpSlot(q))
     segment.unlock(record + TransportDevice.doorbellLock)
+  }
+
+  #ring(slot: number): void {
+    const i32 = this.#i32
+    const record = this.#record
+    const tail = i32[record + TransportDevice.doorbellTail]!
+    i32[record + TransportDevice.doorbellRing + (tail & (TransportDevice.slots - 1))] = slot
+    Atomics.store(i32, record + TransportDevice.doorbellTail, (tail + 1) | 0)
+  }
+
+  /** A thread was killed: rings once more for QPs for which it may have rung only half. */
+  ringAgain(): void {
+    const i32 = this.#i32
+    const record = this.#record
+    const { host, device } = this.#state
+    const { segment } = host
+    for (let slot = 0; slot < i32[host.at.meta + Meta.qpsUsed]!; slot++) {
+      const q = host.qpWord(slot)
+      if (i32[q + Qp.number] === 0 || i32[q + Qp.device] !== device || Atomics.load(i32, q + Qp.rung) === 0) continue
+      // Those that have rung are in the ring twice now. That does no harm.
+      segment.lock(record + TransportDevice.doorbellLock)
+      const rung = i32[record + TransportDevice.doorbellTail]! - i32[record + TransportDevice.doorbellHead]!
+      if ((rung | 0) < TransportDevice.slots / 2) this.#ring(slot)
+      segment.unlock(record + TransportDevice.doorbellLock)
+    }
   }
 
   /** Like `ring`, for the thread that holds the device's lock. */
@@ -210,10 +239,8 @@ export class Transport {
 
   // --- receiving ---------------------------------------------------------------------------------------------------
 
-  /**
-   * A packet from `origin`: [at, end) from BTH to the end of the pad. True if it completed a receive whose ACK is deferred.
-   */
-  receive(at: number, end: number, nowNs: number): boolean {
+  /** A packet from `origin`: [at, end) from BTH to the end of the pad. */
+  receive(at: number, end: number, nowNs: number): void {
     const state = this.#state
     const i32 = this.#i32
     const u8 = this.#u8
@@ -222,55 +249,55 @@ export class Transport {
     const header = headerLength[op]!
     if (end - at < Bth.length || (header !== 0 && end - at < header)) {
       state.count(counters.drops_malformed)
-      return false
+      return
     }
     state.count(counters.rcvd_pkts)
     if (header === 0 || (u8[at + Bth.flags]! & BthFlag.tver) !== 0) {
       state.count(counters.drops_opcode)
-      return false
+      return
     }
     if ((u16(u8, at + Bth.pkey) & 0x7fff) !== 0x7fff) {
       state.count(counters.drops_pkey)
       Atomics.add(i32, host.deviceWord(state.device) + Dev.badPkeys, 1)
-      return false
+      return
     }
     const bits = opcodeBits[op]!
     const pad = padOf(u8, at)
     const bytes = end - at - header - pad
     if (bytes < 0 || (bytes + pad > 0 && (bits & OpBit.Payload) === 0) || ((bytes + pad) & 3) !== 0) {
       state.count(counters.drops_malformed)
-      return false
+      return
     }
     const number = u24(u8, at + Bth.destQp)
     const kind = op >> 5
     if (number === multicastQpn && kind === udClass) {
       if (this.#datagrams.receiveGroup(op, at, end, this.origin) === 0) state.count(counters.drops_no_qp)
-      return false
+      return
     }
     if (number === gsiQpn && kind === udClass) {
       this.#datagrams.receiveManagement(op, at, end, this.origin)
-      return false
+      return
     }
     const q = host.findQp(number)
     if (q < 0 || i32[q + Qp.device] !== state.device || i32[q + Qp.type] === QpType.GSI) {
       state.count(counters.drops_no_qp)
-      return false
+      return
     }
     const type = i32[q + Qp.type]!
     const own = type === QpType.RC ? rcClass : type === QpType.UC ? ucClass : udClass
     const fits = kind === own || (op === WireOpcode.Cnp && own !== udClass)
     if (!fits) {
       state.count(counters.drops_opcode)
-      return false
+      return
     }
     const qpState = i32[q + Qp.state]!
     if (qpState < QpState.Rtr || qpState === QpState.Err) {
       state.count(counters.drops_qp_state)
-      return false
+      return
     }
     if (type === QpType.UD) {
       this.#datagrams.receive(q, op, at, end, this.origin)
-      return false
+      return
     }
     const { source } = this.origin
     const gid = q + Qp.av + Av.gid
@@ -281,22 +308,22 @@ export class Transport {
       i32[gid + 3] !== source[3]
     ) {
       state.count(counters.drops_source)
-      return false
+      return
     }
     if ((this.origin.trafficClass & 3) === congestionExperienced) this.#marked(q, nowNs)
     if (op === WireOpcode.Cnp) {
       state.count(counters.cnps_rcvd)
       if (qpState >= QpState.Rts) state.congestion?.slowDown(state.of(q), nowNs)
-      return false
+      return
     }
     const psn = u24(u8, at + Bth.psn)
     if ((bits & OpBit.Response) !== 0) {
       this.#completer.receive(q, op, at, end, psn, nowNs)
-      return false
+      return
     }
     this.#established(q, qpState)
     this.#responder.receive(q, op, at, end, psn, this.#sink)
-    return this.#responder.completed
+    if (this.#responder.completed) this.ackPolicy.receiveCompleted()
   }
 
   /** A switch says that it is congested: the peer is told, but not with every packet. */
@@ -328,52 +355,29 @@ export class Transport {
 
   /** The adapter stood still for so long: no timer ran. */
   postpone(ns: number): void {
-    const state = this.#state
-    const { i32, f64, host } = state
-    const record = this.#record
-    // With congestion control the timer may be what a packet waits for before it is sent: that keeps its time.
-    if (state.congestion !== null) return
-    for (let i = 0; i < i32[record + TransportDevice.timers]!; i++) {
-      const q = host.qpWord(i32[record + TransportDevice.timerList + i]!)
-      if (i32[q + Qp.number] === 0 || i32[q + Qp.device] !== state.device) continue
-      const deadline = (state.of(q) + TransportQp.deadline) >> 1
-      const ackDeadline = (state.of(q) + TransportQp.ackDeadline) >> 1
-      // 0: of a QP that was reset.
-      if (f64[deadline] !== 0) f64[deadline] = f64[deadline]! + ns
-      f64[ackDeadline] = f64[ackDeadline]! + ns
-    }
-    const next = (record + TransportDevice.nextDeadline) >> 1
-    f64[next] = f64[next]! + ns
+    this.#state.timers.postpone(ns)
+  }
+
+  /** The lock was taken over from a thread that was killed: whoever runs the transport next brings into order what that left. */
+  orphan(): void {
+    this.#i32[this.#record + TransportDevice.orphaned] = 1
+  }
+
+  /** Brings into order what a thread that was killed left unfinished, if anything. */
+  takeOver(nowNs: number): void {
+    const orphaned = this.#record + TransportDevice.orphaned
+    if (this.#i32[orphaned] === 0) return
+    this.#takeover.run(nowNs)
+    this.#i32[orphaned] = 0
+  }
+
+  /** First word of the `Journal` for what the holder of the lock completes. */
+  get journal(): number {
+    return this.#record + TransportDevice.journal
   }
 
   /** Serves timers that have expired. */
   advance(nowNs: number): void {
-    const state = this.#state
-    const { i32, f64, u8, host } = state
-    const record = this.#record
-    const next = (record + TransportDevice.nextDeadline) >> 1
-    if (nowNs < f64[next]!) return
-    f64[next] = Number.POSITIVE_INFINITY
-    let earliest = Number.POSITIVE_INFINITY
-    for (let i = 0; i < i32[record + TransportDevice.timers]!; ) {
-      const slot = i32[record + TransportDevice.timerList + i]!
-      const q = host.qpWord(slot)
-      const gone = i32[q + Qp.number] === 0 || i32[q + Qp.device] !== state.device
-      const deadline = gone ? Number.POSITIVE_INFINITY : f64[(state.of(q) + TransportQp.deadline) >> 1]!
-      // A QP that was reset has zeros there: it is not waiting for anything.
-      if (deadline === Number.POSITIVE_INFINITY || deadline === 0) {
-        const last = i32[record + TransportDevice.timers]! - 1
-        i32[record + TransportDevice.timerList + i] = i32[record + TransportDevice.timerList + last]!
-        i32[record + TransportDevice.timers] = last
-        const flags = (record + TransportDevice.flags) * 4 + slot
-        u8[flags] = u8[flags]! & ~listed.timer
-        continue
-      }
-      if (deadline <= nowNs) this.#completer.expire(q, nowNs)
-      else if (deadline < earliest) earliest = deadline
-      i++
-    }
-    // Those that expired may have set a new deadline meanwhile.
-    if (earliest < f64[next]!) f64[next] = earliest
+    this.#state.timers.advance(nowNs, this.#completer)
   }
 }

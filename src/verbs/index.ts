@@ -27,7 +27,7 @@ export type {
   SrqHandle,
   VerbsObject,
 } from './api/objects.ts'
-export { hostOf, processHost, reapDead, segmentOptions } from './api/process-host.ts'
+export { hostOf, processHost, reapDead, reapOwn, segmentOptions } from './api/process-host.ts'
 export { defaultCap, randomPsn } from './api/queue-pair.ts'
 export type * from './provider/attributes.ts'
 export * from './provider/constants.ts'

@@ -1,4 +1,4 @@
-/** Messages of the communication manager as a stranger makes them. */
+/** Packets, and messages of the communication manager, as a stranger makes them. */
 import {
   CmaHdr,
   type CmMessage,
@@ -24,6 +24,12 @@ export function ipBytes(ip: string): Uint8Array {
 }
 
 export const gidBytes = (ip: string): Uint8Array => gidOfIp(ipBytes(ip))
+
+export const packetTo = (destQp: number, opcode: number, psn: number, more: Partial<RocePacket> = {}): RocePacket => ({
+  bth: { opcode, solicited: false, migReq: true, pkey: 0xffff, fecn: false, becn: false, ackReq: true, destQp, psn },
+  payload: new Uint8Array(0),
+  ...more,
+})
 
 /** A datagram for QP 1. */
 export function madPacket(message: CmMessage): RocePacket {

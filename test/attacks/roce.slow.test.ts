@@ -20,12 +20,6 @@ afterEach(async () => {
   stage = undefined
 })
 
-async function sender(on: Stage, i = 0): Promise<RawSender> {
-  const made = await RawSender.open(on.attackerHosts[i]!, on.victim.host)
-  cleanups.push(() => made.close())
-  return made
-}
-
 const plain = { solicited: false, migReq: true, pkey: 0xffff, fecn: false, becn: false, ackReq: true, psn: 0 }
 const nobody = 0x123456
 const to = (destQp: number, opcode: number, more: Partial<RocePacket> = {}): RocePacket => ({
@@ -40,7 +34,7 @@ describe.skipIf(!nativeAvailable)('a stranger at the port of a roce device', { t
   it('is told nothing, and each of its packets is counted by what is wrong with it', async () => {
     stage = await openStage()
     const { victim } = stage
-    const from = await sender(stage)
+    const from = await stage.sender()
     // Replies, if there were any, would go to port 4791.
     const ear = createSocket('udp4')
     let replies = 0
@@ -131,7 +125,7 @@ describe.skipIf(!nativeAvailable)('a stranger at the port of a roce device', { t
 
   it('sends as much as it can', async () => {
     stage = await openStage()
-    const senders = await Promise.all([0, 1, 2].map((i) => sender(stage!, i)))
+    const senders = await Promise.all([0, 1, 2].map((i) => stage!.sender(i)))
     const until = performance.now() + 1000 * long(30)
     let sent = 0
     await stage.during(async () => {

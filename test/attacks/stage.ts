@@ -12,9 +12,9 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { expect } from 'vitest'
 import type { QpEndpoint } from '../../src/index.ts'
-import { emitPacket, IcrcFlow, packetLength, type RocePacket } from '../../src/wire/index.ts'
+import { type CmMessage, emitPacket, IcrcFlow, packetLength, type RocePacket } from '../../src/wire/index.ts'
 import { loopbackAddress } from '../loopback.ts'
-import { ipBytes } from './mads.ts'
+import { emitRequest, ipBytes } from './mads.ts'
 
 /** How many times as much, or as long, in the slower suite. */
 export const long = (times: number): number => (process.env.VERBENA_SLOW === '1' ? times : 1)
@@ -138,6 +138,8 @@ export interface Stage {
   /** The victim's counters at the beginning. */
   before: VictimStats
   stats(): Promise<{ victim: VictimStats; bystander: BystanderStats }>
+  /** Sends from one of the attacker's addresses until the stage closes. */
+  sender(i?: number, port?: number): Promise<RawSender>
   /** Runs an attack; the bystander must make progress while it lasts. */
   during<T>(attack: () => Promise<T>): Promise<T>
   judge(limits?: Limits): Promise<VictimStats>
@@ -156,7 +158,9 @@ export async function openStage(segment?: string): Promise<Stage> {
   const address = segment === undefined ? victimHost : '127.0.0.1'
   const victim = new Party('victim', deviceOf(victimHost), address)
   const bystander = new Party('bystander', deviceOf(bystanderHost), bystanderHost, address)
+  const senders: RawSender[] = []
   const close = async (): Promise<void> => {
+    for (const sender of senders.splice(0)) sender.close()
     await Promise.all([victim.end(), bystander.end()])
   }
   try {
@@ -179,6 +183,11 @@ export async function openStage(segment?: string): Promise<Stage> {
       attackerHosts,
       before,
       stats,
+      async sender(i = 0, port = 0) {
+        const sender = await RawSender.open(attackerHosts[i]!, victimHost, port)
+        senders.push(sender)
+        return sender
+      },
       async during(attack) {
         const start = await bystander.ask<BystanderStats>('stats')
         const result = await attack()
@@ -230,6 +239,11 @@ async function goesOn(bystander: Party): Promise<void> {
 export function moved(stage: Stage, now: VictimStats, counter: string): number {
   if (now.counters[counter] === undefined) throw new Error(`there is no counter ${counter}`)
   return now.counters[counter] - stage.before.counters[counter]!
+}
+
+/** The victim is asked for connection number `i`. */
+export function requestOf({ attackerHosts, victim }: Stage, i: number, more: object): CmMessage {
+  return emitRequest({ from: attackerHosts[0]!, to: victim.host, port: 7000, serial: i, ...more })
 }
 
 /** Sends packets, right or wrong, from an address of its own to UDP port 4791 of the victim. */

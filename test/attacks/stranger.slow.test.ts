@@ -5,28 +5,14 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../src/memory/index.ts'
-import { type CmMessage, cmMessage, type RocePacket, WireOpcode } from '../../src/wire/index.ts'
-import { emitRequest, gidBytes, guidOf, madPacket } from './mads.ts'
-import { long, moved, openStage, RawSender, type Stage, until } from './stage.ts'
+import { cmMessage, WireOpcode } from '../../src/wire/index.ts'
+import { guidOf, madPacket, packetTo } from './mads.ts'
+import { long, moved, openStage, requestOf, type Stage } from './stage.ts'
 
 let stage: Stage | undefined
-const senders: RawSender[] = []
 afterEach(async () => {
-  for (const sender of senders.splice(0)) sender.close()
   await stage?.close()
   stage = undefined
-})
-
-async function stranger(on: Stage, i = 0, port = 0): Promise<RawSender> {
-  const sender = await RawSender.open(on.attackerHosts[i]!, on.victim.host, port)
-  senders.push(sender)
-  return sender
-}
-
-const packetTo = (destQp: number, opcode: number, psn: number, more: Partial<RocePacket> = {}): RocePacket => ({
-  bth: { opcode, solicited: false, migReq: true, pkey: 0xffff, fecn: false, becn: false, ackReq: true, destQp, psn },
-  payload: new Uint8Array(0),
-  ...more,
 })
 
 const timeout = 60_000 * long(4)
@@ -34,7 +20,7 @@ const timeout = 60_000 * long(4)
 describe.skipIf(!nativeAvailable)('a stranger', { timeout }, () => {
   it('sends bytes at random, and packets for queue pairs that there are not', async () => {
     stage = await openStage()
-    const sender = await stranger(stage)
+    const sender = await stage.sender()
     const each = 2000 * long(20)
     await stage.during(async () => {
       for (let i = 0; i < each; i++) {
@@ -56,30 +42,9 @@ describe.skipIf(!nativeAvailable)('a stranger', { timeout }, () => {
     expect(counted + moved(stage, victim, 'drops_source')).toBeGreaterThanOrEqual(2 * each)
   })
 
-  it('knows the number of a queue pair, its PSN and its key, and sends from another address', async () => {
-    stage = await openStage()
-    const { qpn, psn, addr, rkey } = await stage.victim.ask<{ qpn: number; psn: number; addr: number; rkey: number }>(
-      'accept',
-      { remote: { qpn: 77, psn: 0, lid: 0, gid: gidBytes(stage.attackerHosts[5]!) } },
-    )
-    const sender = await stranger(stage)
-    const packets = 500 * long(20)
-    const write = { reth: { va: BigInt(addr), rkey, dmaLength: 64 }, payload: new Uint8Array(64).fill(0xee) }
-    await stage.during(async () => {
-      for (let i = 0; i < packets; i++) {
-        await sender.send(sender.bytes(packetTo(qpn, WireOpcode.RcWriteOnly, psn + i, write)))
-        await sender.send(sender.bytes(packetTo(qpn, WireOpcode.RcAck, psn + i, { aeth: { syndrome: 0x63, msn: 0 } })))
-      }
-    })
-    const victim = await stage.judge()
-    expect(moved(stage, victim, 'drops_source') + moved(stage, victim, 'drops_socket_buffer')).toBeGreaterThanOrEqual(
-      2 * packets,
-    )
-  })
-
   it('rejects and disconnects connections of others by their communication IDs', async () => {
     stage = await openStage()
-    const sender = await stranger(stage)
+    const sender = await stage.sender()
     const bystanderGuid = guidOf(stage.bystander.host)
     const info = new Uint8Array(72)
     new DataView(info.buffer).setBigUint64(0, bystanderGuid)
@@ -109,42 +74,21 @@ describe.skipIf(!nativeAvailable)('a stranger', { timeout }, () => {
 
   it('asks for connections faster than anybody can answer', async () => {
     stage = await openStage()
-    const sender = await stranger(stage)
-    const tries = 60_000 * long(5)
-    await stage.during(async () => {
-      for (let i = 0; i < tries; i++) {
+    const sender = await stage.sender()
+    const tries = 30_000 * long(5)
+    const flood = async (from: number): Promise<void> => {
+      for (let i = from; i < from + tries; i++) {
         const privateData = randomBytes(40)
-        await sender.send(sender.bytes(madPacket(request(stage!, i, { privateData }))))
+        await sender.send(sender.bytes(madPacket(requestOf(stage!, i, { privateData }))))
       }
-    })
-    // The young generation of V8 grows under it; what is kept of requests is a few MiB.
-    const victim = await stage.judge({ rssMiB: 128 })
+    }
+    await stage.during(() => flood(0))
+    const { victim: half } = await stage.stats()
+    await stage.during(() => flood(tries))
+    // V8 grows its young generations and compiles, in each thread, up to 125 MiB; after that, more requests add nothing.
+    const victim = await stage.judge({ rssMiB: 192 })
+    expect((victim.rss - half.rss) / 2 ** 20, 'MiB more resident in the second half').toBeLessThan(32)
     const dropped = ['cm_drops_queue', 'cm_drops_backlog', 'ud_drops_no_receive', 'drops_socket_buffer']
     expect(dropped.reduce((sum, name) => sum + moved(stage!, victim, name), 0)).toBeGreaterThan(0)
   })
-
-  it('opens hundreds of connections by half, with the longest time-outs that a request can name', async () => {
-    stage = await openStage()
-    const sender = await stranger(stage)
-    for (let i = 0; i < 600; i++)
-      await sender.send(sender.bytes(madPacket(request(stage, i, { localCmResponseTimeout: 31, maxCmRetries: 15 }))))
-    await until('the backlog is full', async () => {
-      const { victim } = await stage!.stats()
-      return moved(stage!, victim, 'cm_drops_backlog') > 0
-    })
-    // From another address a connection can be made at once, not after minutes.
-    const begin = performance.now()
-    await until('an honest client connects', async () => {
-      const { failure } = await stage!.bystander.ask<{ failure: string | null }>('connect')
-      return failure === null
-    })
-    expect(performance.now() - begin).toBeLessThan(15_000)
-    // Each of them has the buffers of a socket until it expires or makes room.
-    const victim = await stage.judge({ rssMiB: 128 })
-    expect(moved(stage, victim, 'cm_requests_evicted')).toBeGreaterThan(0)
-  })
 })
-
-function request(on: Stage, i: number, more: object): CmMessage {
-  return emitRequest({ from: on.attackerHosts[0]!, to: on.victim.host, port: 7000, serial: i, ...more })
-}

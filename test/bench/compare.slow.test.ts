@@ -51,6 +51,7 @@ describe('a row of the comparison', () => {
       ratio: 0.5,
     })
     expect(compare('rate', [10], 'other', [2, 4], 'MB/s', 'more is better')).toMatchObject({ theirs: 2, ratio: 0.2 })
+    expect(compare('CPU', [0.2], 'other', [0], '%', 'less is better')).toMatchObject({ theirs: 0, ratio: null })
     expect(compare('rate', [10], null, [], 'MB/s', 'more is better')).toMatchObject({ theirs: null, ratio: null })
   })
 })

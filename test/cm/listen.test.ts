@@ -78,6 +78,21 @@ test('more than one may listen to a service if each says what is meant for it', 
   s.cm.listen(service)
 })
 
+test('a request for a service that others listen to is dropped, for them to get its repetition', () => {
+  let others = true
+  const s = new Script({ servedByOthers: (serviceId) => others && serviceId === service })
+  s.recvReq({})
+  s.recv('SIDR_REQ', { requestId: 5, serviceId: service })
+  expect(s.dropped).toEqual({ servedByOthers: 2 })
+  others = false
+  s.recvReq({})
+  s.tookSent('REJ', { reason: CmRejReason.InvalidServiceId })
+  others = true
+  s.cm.listen(service)
+  s.recvReq({})
+  s.tookEvent('reqReceived')
+})
+
 describe('misuse says what to do', () => {
   test('private data that is too long', () => {
     const s = new Script()

@@ -62,7 +62,7 @@ export const groupA: Group = (it) => {
     expect(first.pageSizeCap).toBeGreaterThan(0)
     expect(first.completionTimestampMask).toBe(0)
     expect(first.nodeGuid).not.toBe(0n)
-    expect(first.nodeGuid).not.toBe(second.nodeGuid)
+    expect(first.nodeGuid === second.nodeGuid).toBe(t.oneAdapter)
     expect(typeof first.fwVer).toBe('string')
   })
 
@@ -97,7 +97,7 @@ export const groupA: Group = (it) => {
       expect(context.queryGid(entry.portNum, entry.gidIndex)).toEqual(entry.gid)
     }
     expect(context.queryGid(1, t.rig.gidIndex ?? 0).some((byte) => byte !== 0)).toBe(true)
-    expect(context.queryGid(1, 0)).not.toEqual(t.context(1).queryGid(1, 0))
+    expect(Buffer.compare(context.queryGid(1, 0), t.context(1).queryGid(1, 0)) === 0).toBe(t.oneAdapter)
     expectThrow('EINVAL', () => context.queryGid(2, 0))
     expectThrow(['EINVAL', 'ENODATA'], () => context.queryGid(1, context.queryPort(1).gidTblLen))
     expectThrow(['EINVAL', 'ENODATA'], () => context.queryGid(1, -1))

@@ -107,7 +107,9 @@ export const groupGErrors: Group = (it) => {
     expect(await t.run(a, Opcode.Send, b)).toMatchObject({ status: 'Success' })
     await t.expectCompletion(b.recvCq, { wrId: 1, status: 'Success', byteLen: 1024 })
     b.qp.postRecv({ wrId: 2 })
+    const rejected = a.context.counters().remote_invalid_requests!
     expect(await t.run(a, Opcode.Send, b, { length: 1 })).toMatchObject({ status: 'RemInvReqErr' })
+    expect(a.context.counters().remote_invalid_requests! - rejected).toBe(1)
     await t.expectCompletion(b.recvCq, { wrId: 2, status: 'LocLenErr' })
   })
 

@@ -31,6 +31,7 @@ import {
   type WorkCompletion,
   workCompletions,
 } from '../../src/index.ts'
+import { type GsiQueuePair, registerService, unregisterService } from '../../src/verbs/provider/index.ts'
 import { defaults, End, type EndOptions, type Fields } from './end.ts'
 
 export interface ComplianceRig {
@@ -51,9 +52,17 @@ export interface ComplianceRig {
   connect?: ConnectOptions
   /** Every connection carries some messages before the test: a device that remembers things must notice what changes. */
   warmUp?: boolean
-  /** Cases of the conformance list that this device cannot pass, with the reason. */
-  skip?: Readonly<Record<number, string>>
+  /** Registers services for a queue pair of either side, where not both are in this process. */
+  service?: ServiceCall
+  /** Cases of the conformance list that this device cannot pass, by number or by title, with the reason. */
+  skip?: Readonly<Record<number | string, string>>
 }
+
+/** `registerService` and `unregisterService`. */
+export type ServiceCall = (name: 'register' | 'unregister', ...args: Parameters<typeof registerService>) => void
+
+export const serviceHere: ServiceCall = (name, ...args) =>
+  name === 'register' ? registerService(...args) : unregisterService(args[0], args[1], args[2])
 
 export type Side = 0 | 1
 
@@ -249,6 +258,20 @@ export class Setup {
 
   ah(from: End, to: End): AddressHandle {
     return this.own(from.pd.createAh(this.address(to.endpoint)))
+  }
+
+  /** REQs for the service go to `qp`, or to one of those that are registered in the same `group`. */
+  register(qp: GsiQueuePair, serviceId: bigint, mask?: bigint, group?: number): void {
+    ;(this.rig.service ?? serviceHere)('register', qp, serviceId, mask, group)
+  }
+
+  unregister(qp: GsiQueuePair, serviceId: bigint, mask?: bigint): void {
+    ;(this.rig.service ?? serviceHere)('unregister', qp, serviceId, mask)
+  }
+
+  /** Both sides are one adapter, in two processes. */
+  get oneAdapter(): boolean {
+    return this.rig.names[0] === this.rig.names[1]
   }
 
   // --- waiting -----------------------------------------------------------------------------------------------------

@@ -1,8 +1,4 @@
 import { constants } from 'node:buffer'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type Copy, copyModule, makeCopier, makeOrderedCopier } from '../../src/memory/copy.ts'
@@ -190,28 +186,11 @@ describe('the tail of an ordered copy', () => {
   const words = 64
   const rounds = 20_000
   it.each([false, true])('is seen last by another thread (WebAssembly: %s)', { timeout: 60_000 }, async (withWasm) => {
-    const folder = mkdtempSync(join(tmpdir(), 'verbena-copy-'))
     const wasm = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true })
     const u8 = new Uint8Array(wasm.buffer)
     const i32 = new Int32Array(wasm.buffer)
-    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-    const entry = join(folder, 'writer.ts')
-    writeFileSync(
-      entry,
-      `import { makeOrderedCopier } from ${JSON.stringify(new URL('../../src/memory/copy.ts', import.meta.url).href)}
-import { workerData } from 'node:worker_threads'
-import { holds } from '../property.ts'
-const { memory, words, rounds, withWasm } = workerData as { memory: WebAssembly.Memory, words: number, rounds: number, withWasm: boolean }
-const i32 = new Int32Array(memory.buffer)
-const copy = makeOrderedCopier(new Uint8Array(memory.buffer), withWasm ? memory : undefined)
-for (let round = 1; round <= rounds; round++) {
-  i32.fill(round, 1024, 1024 + words)
-  copy(0, 4096, words * 4)
-  for (let i = 0; Atomics.load(i32, 2048) !== round; i++) if (i > 1000) Atomics.wait(i32, 2048, round - 1, 1)
-}
-`,
-    )
-    const worker = startThread(pathToFileURL(entry), { workerData: { memory: wasm, words, rounds, withWasm } })
+    const entry = new URL('./copy-writer.worker.ts', import.meta.url)
+    const worker = startThread(entry, { workerData: { memory: wasm, words, rounds, withWasm } })
     try {
       const failed = new Promise<never>((_, reject) => worker.once('error', reject))
       const checked = (async () => {
@@ -229,7 +208,6 @@ for (let round = 1; round <= rounds; round++) {
       expect(u8[0]).toBe(rounds & 0xff)
     } finally {
       await worker.terminate()
-      rmSync(folder, { recursive: true })
     }
   })
 })

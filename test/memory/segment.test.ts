@@ -10,11 +10,12 @@ import {
   nativeAvailable,
   nativeReason,
   pageBytes,
+  processorOrders,
   Segment,
   segmentFilePrefix,
   startThread,
 } from '../../src/memory/index.ts'
-import { mapShared, unmap } from '../../src/memory/native/index.ts'
+import { mapShared, membarrier, unmap } from '../../src/memory/native/index.ts'
 import type { Order, SegmentWorkerData } from '../devices/shm/segment.worker.ts'
 import { startable } from '../entries.ts'
 import { holds } from '../property.ts'
@@ -42,9 +43,12 @@ class Thread {
   readonly worker: Worker
   #arrived: unknown[] = []
   #wake: (() => void) | null = null
+  #killed = false
+  readonly #segment: Segment
   me = 0
 
   constructor(kind: Kind) {
+    this.#segment = kind.segment
     const workerData: SegmentWorkerData = { name: kind.name, options: kind.options }
     this.worker = startThread(new URL('../devices/shm/segment.worker.ts', import.meta.url), { workerData })
     this.worker.on('message', (message) => {
@@ -82,6 +86,15 @@ class Thread {
     const { error } = await this.next()
     if (error !== null) throw new Error(error)
   }
+
+  /** Ends it, and waits until the system no longer shows it: it may do so for a moment after Node has joined it. */
+  async kill(): Promise<void> {
+    await this.worker.terminate()
+    // Afterwards another thread may have its attachment.
+    if (this.#killed) return
+    this.#killed = true
+    while (this.me > 0 && this.#segment.attachmentAlive(this.me)) await new Promise((resolve) => setImmediate(resolve))
+  }
 }
 
 /** What `reapDead` does, in the janitor or in the next thread that opens a device. */
@@ -94,7 +107,7 @@ function reap(segment: Segment): void {
 
 const threads: Thread[] = []
 afterEach(async () => {
-  for (const thread of threads.splice(0)) await thread.worker.terminate()
+  for (const thread of threads.splice(0)) await thread.kill()
   for (const { segment } of kinds) reap(segment)
 })
 
@@ -123,7 +136,7 @@ describe.each(kinds)('segment $title', (kind) => {
               at = segment.allocate(each.take)
             } catch (error) {
               expect(String(error)).toMatch(
-                /contiguous bytes left in the \d+ MiB segment; free something or set VERBENA_SHM_MIB/,
+                /contiguous bytes left in the \d+ MiB of the segment; free something or set VERBENA_SHM_MIB/,
               )
               expect(error).toMatchObject({ code: 'ENOMEM' })
               continue
@@ -185,7 +198,7 @@ describe.each(kinds)('segment $title', (kind) => {
     const thread = await Thread.start(kind)
     await thread.carryOut({ do: 'lock', lock: at })
     expect(i32[at]).not.toBe(0)
-    await thread.worker.terminate()
+    await thread.kill()
     segment.lock(at)
     segment.unlock(at)
     expect(i32[at]).toBe(0)
@@ -196,7 +209,7 @@ describe.each(kinds)('segment $title', (kind) => {
     const at = segment.allocate(pageBytes) / 4
     const thread = await Thread.start(kind)
     await thread.carryOut({ do: 'lock', lock: at })
-    await thread.worker.terminate()
+    await thread.kill()
     reap(segment)
     const next = await Thread.start(kind)
     expect(next.me).toBe(thread.me)
@@ -207,7 +220,7 @@ describe.each(kinds)('segment $title', (kind) => {
 
   it('who is late to clean up after a thread does not touch the next one with its attachment', async () => {
     const thread = await Thread.start(kind)
-    await thread.worker.terminate()
+    await thread.kill()
     const [dead, ...others] = segment.deadAttachments()
     expect(others).toEqual([])
     reap(segment)
@@ -219,11 +232,11 @@ describe.each(kinds)('segment $title', (kind) => {
 
   it('another thread goes on where one ended that cleaned up after a third', async () => {
     const [first, second] = [await Thread.start(kind), await Thread.start(kind)]
-    await first.worker.terminate()
+    await first.kill()
     const [dead] = segment.deadAttachments()
     await second.carryOut({ do: 'claim', use: dead! })
     expect([segment.deadAttachments(), segment.claim(dead!)]).toEqual([[], 0])
-    await second.worker.terminate()
+    await second.kill()
     reap(segment)
     const next = [await Thread.start(kind), await Thread.start(kind)]
     expect(next.map(({ me }) => me).sort()).toEqual([first.me, second.me].sort())
@@ -247,6 +260,12 @@ describe.each(kinds)('segment $title', (kind) => {
     expect(i32[segment.epochWord]).toBe((before + 2 * times) | 0)
   })
 
+  it.skipIf(!nativeAvailable || !processorOrders)('operations are entered without a barrier of their own', async () => {
+    expect(segment.entersFreely()).toBe(true)
+    // `quiesce` makes the barriers: those of all processes that use a named segment.
+    expect(membarrier(kind.name === null ? 'process' : 'processes')).toBe(true)
+  })
+
   it('quiesce waits for operations that are outstanding in other threads, not for its own or later ones', async () => {
     const thread = await Thread.start(kind)
     const at = segment.allocate(pageBytes) / 4
@@ -265,7 +284,7 @@ describe.each(kinds)('segment $title', (kind) => {
   it('quiesce does not wait for a thread that died in the middle of an operation', async () => {
     const thread = await Thread.start(kind)
     await thread.carryOut({ do: 'enter' })
-    await thread.worker.terminate()
+    await thread.kill()
     const start = performance.now()
     segment.quiesce()
     expect(performance.now() - start).toBeLessThan(10_000)
@@ -387,13 +406,24 @@ describe.skipIf(!nativeAvailable)('names', () => {
     const damaged = `${name}-damaged`
     const path = `/dev/shm/${segmentFilePrefix}${damaged}`
     writeFileSync(path, bytes, { mode: 0o600 })
-    expect(Segment.peek(damaged, () => true)).toBe(null)
+    expect(Segment.peek(damaged, 4096, () => true)).toBe(null)
     expect(Segment.removeStale(damaged)).toBe(false)
     expect(existsSync(path)).toBe(true)
     const opened = Segment.named(damaged, namedOptions)
     expect(opened.sizeBytes).toBe(namedOptions.sizeBytes)
     opened.release(opened.me)
     expect(existsSync(path)).toBe(false)
+  })
+
+  it('looking into one maps its head and no more, however large it is', () => {
+    const large = `${name}-large`
+    const used = Segment.named(large, { ...namedOptions, sizeBytes: 256 << 20 })
+    const before = process.memoryUsage().arrayBuffers
+    const seen = Segment.peek(large, 64, (i32, tables) => [i32.byteLength, tables * 4])
+    expect(seen).toEqual([used.staticStart + 64, used.staticStart])
+    expect(Segment.removeStale(large)).toBe(false)
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1 << 20)
+    used.release(used.me)
   })
 
   it('one that processes of another PID namespace use is refused while one of them lives, and replaced after', () => {

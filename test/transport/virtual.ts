@@ -27,6 +27,8 @@ export interface Faults {
   byteNs?: number
   /** A switch on the way marks the packet: it met congestion. */
   marking?: number
+  /** The thread that drives an adapter is killed in that turn: see mortal.ts. */
+  killing?: number
 }
 
 interface Flight {
@@ -58,8 +60,14 @@ export class Link {
   readonly peers: Map<number, (bytes: Uint8Array) => void> = new Map()
   /** Time stands still, whoever polls. */
   frozen = false
+  /** Where packets wait until the thread that makes them sends them all; null if each is sent at once. */
+  held: (() => void)[] | null = null
 
   send(bytes: Uint8Array, from: number, to: Uint8Array, trafficClass: number, hopLimit: number): void {
+    if (this.held !== null) {
+      this.held.push(() => this.send(bytes, from, to, trafficClass, hopLimit))
+      return
+    }
     this.peers.get(to[15]!)?.(bytes)
     for (const device of Object.values(this.devices))
       if (device.isReachedAt(to))
@@ -109,6 +117,10 @@ export class Link {
     return probability > 0 && this.random() < probability
   }
 
+  arrived(device: VirtualDevice): boolean {
+    return this.#flights.some((flight) => flight.arrivalNs <= this.nowNs && flight.at === device.number)
+  }
+
   /** The packets that have arrived at `device` by now, in order. */
   take(device: VirtualDevice): Flight[] {
     const here = (flight: Flight): boolean => flight.arrivalNs <= this.nowNs && flight.at === device.number
@@ -141,10 +153,12 @@ class LinkSink implements PacketSink {
   device!: VirtualDevice
   readonly at: number
   readonly #host: Host
+  readonly #u8: Uint8Array
   #av = 0
 
   constructor(host: Host) {
     this.#host = host
+    this.#u8 = new Uint8Array(host.segment.buffer)
     this.at = host.segment.allocate(8192)
   }
 
@@ -154,7 +168,8 @@ class LinkSink implements PacketSink {
   }
 
   close(length: number): void {
-    const { u8, i32 } = this.#host
+    const { i32 } = this.#host
+    const u8 = this.#u8
     const gid = new Uint8Array(i32.buffer, (this.#av + Av.gid) * 4, 16).slice()
     this.device.flow(gid).write(u8, this.at, this.at + length)
     const tc = i32[this.#av + Av.trafficClass]!
@@ -167,6 +182,9 @@ const firstIndex = 32
 export class VirtualDevice extends NetworkDevice {
   readonly number: number
   readonly address: Uint8Array
+  /** Where its packets are made: from, to. */
+  readonly scratch: readonly [number, number]
+  readonly #u8: Uint8Array
   readonly #at: number
   readonly #flows = new Map<string, IcrcFlow>()
   icrcErrors = 0
@@ -184,12 +202,22 @@ export class VirtualDevice extends NetworkDevice {
     const guid = 0x0256424e00000010n + BigInt(number)
     super(
       host,
-      { name: `virtual${number}`, index: firstIndex + number, guid, gids: [gid], activeMtu: 4096, options },
+      {
+        name: `virtual${number}`,
+        index: firstIndex + number,
+        guid,
+        gids: [gid],
+        activeMtu: 4096,
+        options,
+        defersAcks: false,
+      },
       sink,
     )
     sink.device = this
     this.number = number
     this.address = address
+    this.#u8 = new Uint8Array(host.segment.buffer)
+    this.scratch = [sink.at, sink.at + 8192]
     this.#at = host.segment.allocate(8192)
     host.i32[host.deviceWord(this.index) + Dev.state] = 1
     link.devices[number] = this
@@ -197,6 +225,15 @@ export class VirtualDevice extends NetworkDevice {
 
   get nextDeadlineNs(): number {
     return this.transport.nextDeadlineNs
+  }
+
+  set congestionControl(on: boolean) {
+    this.transport.congestionControl = on
+  }
+
+  /** The thread that drove the adapter was killed between two turns. */
+  orphan(): void {
+    this.transport.orphan()
   }
 
   /** The ICRC's view of the way to an address. */
@@ -218,7 +255,7 @@ export class VirtualDevice extends NetworkDevice {
 
   protected receive(nowNs: number): number {
     const flights = link.take(this)
-    const { u8 } = this.host
+    const u8 = this.#u8
     for (const { bytes, from, to, trafficClass, hopLimit } of flights) {
       u8.set(bytes, this.#at)
       const source = Uint8Array.of(10, 0, 0, from + 1)
@@ -243,9 +280,6 @@ export class VirtualDevice extends NetworkDevice {
   }
   protected wakeThread(): void {
     this.drive(true)
-  }
-  protected defersAcks(): boolean {
-    return false
   }
   protected room(): boolean {
     return !this.oneTurn

@@ -33,6 +33,7 @@ export const dropReasons = {
   wrongQpn: 'a queue pair number that is not that of the connection, or cannot be one',
   unexpected: 'a message that the state of the connection does not expect',
   backlogFull: 'a request to a listener with as many requests waiting as its backlog allows',
+  servedByOthers: 'a request for a service that this manager no longer listens to, but others do',
   tooMany: 'a request beyond the limits of all connections',
 } as const
 export type DropReason = keyof typeof dropReasons | MalformedReason

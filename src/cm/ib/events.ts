@@ -49,6 +49,8 @@ export interface CmOptions<A> {
   count?: (what: DropReason | 'evicted' | 'expired') => void
   /** The REJ for a REQ that must not reach any listener: wrong GID, P_Key, … */
   check?: (request: CmReq, from: A) => RejParams | undefined
+  /** Whether another manager of the adapter listens to a service: it gets a request when that is repeated. */
+  servedByOthers?: (serviceId: bigint) => boolean
   /** Code of the adapter's delay in answering; default 15 (134 ms). */
   caAckDelay?: number
   limits?: Partial<CmLimits>

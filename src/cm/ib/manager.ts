@@ -122,7 +122,7 @@ export class CommunicationManager<A> {
     const flowControl = c.flowControl && (params.flowControl ?? true)
     const rqPsn = params.startingPsn ?? c.rqPsn
     const granted = { initiatorDepth: depth, responderResources: resources, flowControl, rqPsn, localQpn: params.qpNum }
-    const bytes = buildRep({ ...c, ...granted }, params, this.#engine.options.caGuid, this.#ackDelay)
+    const bytes = buildRep(c, granted, params, this.#engine.options.caGuid, this.#ackDelay)
     Object.assign(c, granted)
     this.#engine.step(c, 'sendRep', now, { bytes })
   }

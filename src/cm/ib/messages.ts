@@ -69,7 +69,11 @@ export function turned(path: CmPath): CmPath {
 }
 
 export function hasPath(path: CmPath): boolean {
-  return path.localLid !== 0 || path.remoteLid !== 0 || [...path.localGid, ...path.remoteGid].some((byte) => byte !== 0)
+  return path.localLid !== 0 || path.remoteLid !== 0 || isNotZero(path.localGid) || isNotZero(path.remoteGid)
+}
+
+function isNotZero(gid: Uint8Array): boolean {
+  return gid.some((byte) => byte !== 0)
 }
 
 export function buildReq<A>(c: Connection<A>, p: ReqParams<A>, caGuid: bigint): Uint8Array {
@@ -111,17 +115,29 @@ const idsOf = (c: Ids): Ids => ({
   remoteCommId: c.remoteCommId,
 })
 
-export function buildRep<A>(c: Connection<A>, p: RepParams, caGuid: bigint, caAckDelay: number): Uint8Array {
+/** What the passive side grants: these fields of the connection change when the REP is sent. */
+export type Granted = Pick<
+  Connection<unknown>,
+  'initiatorDepth' | 'responderResources' | 'flowControl' | 'rqPsn' | 'localQpn'
+>
+
+export function buildRep<A>(
+  c: Connection<A>,
+  granted: Granted,
+  p: RepParams,
+  caGuid: bigint,
+  caAckDelay: number,
+): Uint8Array {
   return build('sendRep', 'REP', c.transactionId, {
     ...idsOf(c),
     localQkey: p.qkey ?? 0,
-    localQpn: p.qpNum,
-    startingPsn: c.rqPsn,
-    responderResources: c.responderResources,
-    initiatorDepth: c.initiatorDepth,
+    localQpn: granted.localQpn,
+    startingPsn: granted.rqPsn,
+    responderResources: granted.responderResources,
+    initiatorDepth: granted.initiatorDepth,
     targetAckDelay: caAckDelay,
     failoverAccepted: p.failoverAccepted ?? 0,
-    endToEndFlowControl: c.flowControl,
+    endToEndFlowControl: granted.flowControl,
     rnrRetryCount: p.rnrRetryCount ?? 7,
     srq: p.srq ?? false,
     localCaGuid: caGuid,

@@ -127,7 +127,8 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
   }
   const listener = registry.listenerFor(request, from)
   if (listener === undefined) {
-    refuse(engine, request, CmRejReason.InvalidServiceId, from)
+    if (options.servedByOthers?.(request.serviceId)) engine.drop('servedByOthers')
+    else refuse(engine, request, CmRejReason.InvalidServiceId, from)
     return
   }
   const c = admit(engine, request, listener, from, now)
@@ -369,7 +370,8 @@ function receiveSidrReq<A>(engine: Engine<A>, request: CmMessageOf<'SIDR_REQ'>, 
   }
   const listener = registry.listenerFor(request, from)
   if (listener === undefined) {
-    engine.sendTo('SIDR_REP', buildSidrRep(request, { status: SidrStatus.Unsupported }), from)
+    if (options.servedByOthers?.(request.serviceId)) engine.drop('servedByOthers')
+    else engine.sendTo('SIDR_REP', buildSidrRep(request, { status: SidrStatus.Unsupported }), from)
     return
   }
   const c = admit(engine, request, listener, from, now)

@@ -4,7 +4,8 @@
  *     program ── id ──> agent ── CommunicationManager (no I/O) ── GsiPort ──> QP 1
  *
  * It works when `process` is called: by calls that wait in this thread, in the event loop while it has followers, and ten
- * times a second while it has connections and no follower. While it has followers, an event tells of each message.
+ * times a second while it has connections and no follower. While it has followers, an event tells of each message, and of the
+ * end of each other agent.
  *
  * Messages are taken from the queue pair as they come and wait in `#intake`, from which each sender gets its turn. One call
  * serves a limited number: a flood does not stop the event loop, and a sender of few messages does not wait for others.
@@ -20,7 +21,7 @@ import {
   WcStatus,
   workCompletions,
 } from '../../verbs/index.ts'
-import { type CounterName, registerService, unregisterService } from '../../verbs/provider/index.ts'
+import { type CounterName, isServedByOthers, registerService, unregisterService } from '../../verbs/provider/index.ts'
 import { CmRejReason, Mad, sameBytes } from '../../wire/index.ts'
 import {
   type CmLimits,
@@ -76,6 +77,7 @@ const counterOf: Partial<Record<DropReason | 'evicted' | 'expired', CounterName>
   wrongQpn: 'cm_drops_qpn',
   backlogFull: 'cm_drops_backlog',
   tooMany: 'cm_drops_limit',
+  servedByOthers: 'cm_drops_moved',
   evicted: 'cm_requests_evicted',
   expired: 'cm_timeouts',
 }
@@ -132,6 +134,8 @@ export class Agent {
       count: (what) => this.#count(counterOf[what] ?? 'cm_drops_malformed'),
       addressKey: ({ source }) => source,
       addressOnPath: ({ gid }, { remoteGid }) => sameBytes(gid, remoteGid),
+      // What a listener here does not want is rejected: to others it would not come.
+      servedByOthers: (serviceId) => !this.#services.has(serviceId) && isServedByOthers(port.qp, serviceId),
       check: ({ pathMtu }) =>
         mtuBytes(pathMtu) > activeMtu
           ? { reason: CmRejReason.InvalidPathMtu, additionalInfo: mtuInfo(mtuCode(activeMtu)) }
@@ -159,10 +163,12 @@ export class Agent {
 
   // --- listening ---------------------------------------------------------------------------------------------------
 
-  /** EADDRINUSE if an agent of another thread or process listens to the service. */
-  listen(serviceId: bigint, options: ListenOptions<MadAddress>): CmListener<MadAddress> {
+  /**
+   * EADDRINUSE if an agent of another thread or process listens to the service, unless both do so in the same group, not 0.
+   */
+  listen(serviceId: bigint, options: ListenOptions<MadAddress>, group = 0): CmListener<MadAddress> {
     const count = this.#services.get(serviceId) ?? 0
-    if (count === 0) registerService(this.#port.qp, serviceId)
+    if (count === 0) registerService(this.#port.qp, serviceId, undefined, group)
     this.#services.set(serviceId, count + 1)
     try {
       return this.cm.listen(serviceId, options)
@@ -205,7 +211,7 @@ export class Agent {
         served++
       }
       const now = nowNs()
-      served += this.#segmentPeers.look(now)
+      served += this.#segmentPeers.look()
       served += this.cm.expire(now, turnEvents)
       this.#inBackground()
       return served
@@ -243,14 +249,16 @@ export class Agent {
 
   /** While there are connections, peers must get answers: without followers a timer sees to that. */
   #inBackground(): void {
-    if (this.cm.size === 0 || this.#background !== undefined || this.#closed) return
+    if (this.cm.size === 0 || this.#background !== undefined || this.#following || this.#closed) return
     this.#background = inRootContext(() => setInterval(() => this.#tick(), backgroundMs).unref())
   }
 
   #tick(): void {
-    if (!this.#following) this.process()
-    else this.#segmentPeers.look(nowNs())
-    if (this.cm.size > 0) return
+    this.process()
+    if (this.cm.size === 0 || this.#following) this.#endBackground()
+  }
+
+  #endBackground(): void {
     clearInterval(this.#background)
     this.#background = undefined
   }
@@ -316,6 +324,7 @@ export class Agent {
 
   async #goOn(): Promise<void> {
     this.#following = true
+    this.#endBackground()
     while (this.#followers.size > 0 && !this.#closed) {
       this.#cq.reqNotify()
       this.process()
@@ -327,6 +336,7 @@ export class Agent {
       for (let cq = this.channel.tryGetEvent(); cq !== null; cq = this.channel.tryGetEvent()) cq.ackEvents(1)
     }
     this.#following = false
+    this.#inBackground()
   }
 
   // --- the end -----------------------------------------------------------------------------------------------------

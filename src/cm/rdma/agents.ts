@@ -46,8 +46,7 @@ export function acquireAgent(device: string | Context, limits?: Partial<CmLimits
     const all = allLimits(limitsOfEnvironment(), limits)
     const context = typeof device === 'string' ? openDevice(device) : device
     // Queue pairs that threads left open when they ended would take messages that are for others.
-    const { host } = context.device
-    for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
+    reapDead(context.device.host)
     agent = inRootContext(() => new Agent(context, typeof device === 'string', all, randomNumber))
     agents.set(device, agent)
   } else if (limits !== undefined) {

@@ -21,43 +21,55 @@ interface Made {
 
 const completionsEach = 64
 
+/** Takes a queue pair of a connection to INIT, where receives may be posted and the peer has access to nothing. */
+const initAttr = { state: QpState.Init, pkeyIndex: 0, port: 1, accessFlags: Access.LocalWrite } as const
+
 export class IdQp {
   readonly qp: QueuePair
-  readonly sendCqChannel: CompletionChannel | undefined
-  readonly recvCqChannel: CompletionChannel | undefined
+  sendCqChannel: CompletionChannel | undefined
+  recvCqChannel: CompletionChannel | undefined
   readonly #made: Made[] = []
 
-  constructor(context: Context, defaultPd: ProtectionDomain, type: IdQpType, init: IdQpInit, qkey: number) {
+  /** Takes over a queue pair in INIT. */
+  constructor(qp: QueuePair) {
+    this.qp = qp
+  }
+
+  /** Makes the queue pair, and what `init` does not give for it. */
+  static make(context: Context, defaultPd: ProtectionDomain, type: IdQpType, init: IdQpInit, qkey: number): IdQp {
     if (typeof init !== 'object' || init === null)
       throw new RdmaCmError('EINVAL', 'createQp', 'init must be an object such as { sendCq, recvCq, cap }')
     const pd = init.pd ?? defaultPd
     if (pd.context !== context)
       throw new RdmaCmError('EINVAL', 'createQp', 'pd belongs to another context: make it with id.verbs.allocPd()')
+    const made: Made[] = []
+    const keep = <T extends Made>(object: T): T => {
+      made.unshift(object)
+      return object
+    }
     const cq = (wanted: number): { cq: CompletionQueue; channel: CompletionChannel } => {
-      const channel = this.#keep(context.createCompChannel())
-      return { cq: this.#keep(context.createCq(Math.max(1, wanted), { channel })), channel }
+      const channel = keep(context.createCompChannel())
+      return { cq: keep(context.createCq(Math.max(1, wanted), { channel })), channel }
     }
     const send = init.sendCq === undefined ? cq(init.cap?.maxSendWr ?? 2 * completionsEach) : undefined
     const recv = init.recvCq === undefined ? cq(init.cap?.maxRecvWr ?? 2 * completionsEach) : undefined
-    this.sendCqChannel = send?.channel
-    this.recvCqChannel = recv?.channel
     const { pd: _pd, ...rest } = init
-    this.qp = pd.createQp({
+    const qp = pd.createQp({
       ...rest,
       type,
       sendCq: init.sendCq ?? send!.cq,
       recvCq: init.recvCq ?? recv!.cq,
     }) as QueuePair
+    const one = new IdQp(qp)
+    one.sendCqChannel = send?.channel
+    one.recvCqChannel = recv?.channel
+    one.#made.push(...made)
     if (type === QpType.UD) {
-      this.#modify({ state: QpState.Init, pkeyIndex: 0, port: 1, qkey })
-      this.#modify({ state: QpState.Rtr })
-      this.#modify({ state: QpState.Rts, sqPsn: 0 })
-    } else this.#modify({ state: QpState.Init, pkeyIndex: 0, port: 1, accessFlags: Access.LocalWrite })
-  }
-
-  #keep<T extends Made>(object: T): T {
-    this.#made.unshift(object)
-    return object
+      one.#modify({ state: QpState.Init, pkeyIndex: 0, port: 1, qkey })
+      one.#modify({ state: QpState.Rtr })
+      one.#modify({ state: QpState.Rts, sqPsn: 0 })
+    } else one.#modify(initAttr)
+    return one
   }
 
   #modify(attr: Partial<QpAttr>): void {

@@ -224,13 +224,24 @@ export class CmId implements ConnectionHost, ListenerOwner {
 
   /** `rdma_create_qp`: of the id's type, in INIT, where receives may be posted; a UD queue pair in RTS. */
   createQp(init: IdQpInit = {}): QueuePair {
-    this.#assertOpen('createQp')
-    if (this.#idQp !== undefined) throw new RdmaCmError('EINVAL', 'createQp', 'this id has a queue pair already')
+    const agent = this.#withoutQp('createQp')
+    this.#idQp = IdQp.make(agent.context, init?.pd ?? agent.pd, this.qpType, init, udpQkey)
+    return this.#idQp.qp
+  }
+
+  /** @internal Takes over a queue pair that a library made before it had this id, in INIT; `close` closes it. */
+  adoptQp(qp: QueuePair): void {
+    this.#withoutQp('adoptQp')
+    this.#idQp = new IdQp(qp)
+  }
+
+  #withoutQp(call: string): Agent {
+    this.#assertOpen(call)
+    if (this.#idQp !== undefined) throw new RdmaCmError('EINVAL', call, 'this id has a queue pair already')
     const { agent } = this.#address
     if (agent === undefined)
-      throw new RdmaCmError('EINVAL', 'createQp', 'no device is chosen yet: bind or resolve an address first')
-    this.#idQp = new IdQp(agent.context, init?.pd ?? agent.pd, this.qpType, init, udpQkey)
-    return this.#idQp.qp
+      throw new RdmaCmError('EINVAL', call, 'no device is chosen yet: bind or resolve an address first')
+    return agent
   }
 
   /** `rdma_destroy_qp`; `close` does it too. */
@@ -259,7 +270,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     const { agent, ip, port } = this.#address
     const agents = agent === undefined ? devices.all() : [agent]
     const { portSpace, qpType, options } = this
-    this.#listening = new Listening(this, agents, portSpace, qpType, ip, port!, backlog, options.afOnly)
+    this.#listening = new Listening(this, agents, portSpace, qpType, ip, port!, backlog, options)
     this.#state = 'listening'
   }
 
@@ -437,7 +448,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
 
   // --- the rest ----------------------------------------------------------------------------------------------------
 
-  /** `rdma_set_option`: `reuseAddr` before `bindAddr`, the others before `connect` or `accept`. */
+  /** `rdma_set_option`: `reuseAddr` and `reusePort` before `bindAddr`, the others before `connect` or `accept`. */
   setOption<K extends keyof IdOptionValues>(name: K, value: IdOptionValues[K]): void {
     this.#assertOpen('setOption')
     checkOption(name, value)

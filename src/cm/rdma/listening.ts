@@ -17,6 +17,8 @@ const mostBacklog = 1024
 /** The transport service type of a REQ (12.6.5, table 107). */
 const serviceTypes: Partial<Record<IdQpType, number>> = { [QpType.RC]: 0, [QpType.UC]: 1 }
 
+type Request = CmMessageOf<'REQ'> | CmMessageOf<'SIDR_REQ'>
+
 /** A port that an id is bound to. */
 export class BoundPort {
   readonly #host: Host
@@ -33,8 +35,10 @@ export class BoundPort {
   ) {
     this.#host = agent.context.device.host
     const gid = !agent.ethernet || isAny(ip) ? new Uint8Array(16) : gidOfIp(ip)
+    const { reuseAddr: reuse, reusePort } = options
+    const group = reusePort === 0 ? 0 : groupOf(reusePort, ip)
     try {
-      this.#taken = takePort(this.#host, { portSpace, port, gid, reuse: options.reuseAddr }, randomNumber)
+      this.#taken = takePort(this.#host, { portSpace, port, gid, reuse, group }, randomNumber)
     } catch (error) {
       throw inUse(call, error)
     }
@@ -68,7 +72,7 @@ export class Listening {
     ip: Uint8Array,
     port: BoundPort,
     backlog: number,
-    afOnly: boolean,
+    { afOnly, reusePort }: Readonly<IdOptionValues>,
   ) {
     this.#qpType = qpType
     this.#ip = ip
@@ -77,11 +81,12 @@ export class Listening {
     try {
       port.listen()
       for (const agent of agents) {
-        const listener = agent.listen(serviceId, {
+        const options = {
           backlog: Math.min(backlog || mostBacklog, mostBacklog),
           context: owner,
-          matches: (message) => this.#isForThis(message, agent),
-        })
+          matches: (message: Request) => this.#isForThis(message, agent),
+        }
+        const listener = agent.listen(serviceId, options, reusePort)
         this.#listeners.push({ agent, listener })
       }
     } catch (error) {
@@ -95,7 +100,7 @@ export class Listening {
   }
 
   /** Whether a request is of the id's type, and for its address. */
-  #isForThis(message: CmMessageOf<'REQ'> | CmMessageOf<'SIDR_REQ'>, agent: Agent): boolean {
+  #isForThis(message: Request, agent: Agent): boolean {
     const serviceType = message.type === 'REQ' ? message.transportServiceType : undefined
     if (serviceType !== serviceTypes[this.#qpType]) return false
     const { privateData } = message
@@ -109,6 +114,11 @@ export class Listening {
   close(): void {
     for (const { agent, listener } of this.#listeners.splice(0)) agent.closeListener(listener)
   }
+}
+
+/** Only ids with the same address share a port, also in a segment, where a port is taken for all addresses. */
+function groupOf(reusePort: number, ip: Uint8Array): number {
+  return ip.reduce((hash, byte) => Math.imul(hash ^ byte, 0x01000193), reusePort) | 1
 }
 
 function inUse(call: string, error: unknown): unknown {

@@ -45,6 +45,11 @@ export interface IdOptionValues {
   tos: number
   /** Lets several ids bind one address and port as long as none listens (`RDMA_OPTION_ID_REUSEADDR`). */
   reuseAddr: boolean
+  /**
+   * Not 0: ids of different threads and processes that give the same number bind one address and port, and all of them may
+   * listen (SO_REUSEPORT). Each request comes to one of them.
+   */
+  reusePort: number
   /** Listening on `::` takes IPv6 alone (`RDMA_OPTION_ID_AFONLY`). */
   afOnly: boolean
   /** Local ACK timeout of the queue pair, a code: 4.096 µs · 2^code (`RDMA_OPTION_ID_ACK_TIMEOUT`). */
@@ -60,6 +65,7 @@ export interface IdOptionValues {
 export const defaultOptions: IdOptionValues = {
   tos: 0,
   reuseAddr: false,
+  reusePort: 0,
   afOnly: false,
   ackTimeout: 0,
   minRnrTimer: 12,
@@ -69,6 +75,7 @@ export const defaultOptions: IdOptionValues = {
 
 const optionLimits: Partial<Record<keyof IdOptionValues, number>> = {
   tos: 255,
+  reusePort: 0x7fffffff,
   ackTimeout: 31,
   minRnrTimer: 31,
   responseTimeout: 31,

@@ -1,11 +1,12 @@
 /**
  * The peers of connections in a segment. No kernel disconnects for a process that dies on `shm`, so connected ids look for
- * dead peers: for agents whose slot in the segment another one has, or none.
+ * dead peers: for agents whose slot in the segment another one has, or none. The end of an agent is an event for all others.
  */
 import type { QpType, QueuePair } from '../../verbs/index.ts'
 import { agentAt, agentSlotOfCommId } from '../../verbs/provider/index.ts'
 
-const lookMs = 100
+/** How long a wait may be before the peers are checked, in case that event is lost. */
+const lookMs = 1000
 
 export interface SegmentConnection {
   /** The agent of the peer is gone: its thread or process has ended. */
@@ -16,13 +17,10 @@ export class SegmentPeers {
   readonly #qp: QueuePair<typeof QpType.GSI>
   /** By the slot of the peer's agent: the agent, and the connections to it. */
   readonly #peers = new Map<number, { agent: number; connections: Set<SegmentConnection> }>()
-  #lookedNs = 0
-
   constructor(qp: QueuePair<typeof QpType.GSI>) {
     this.#qp = qp
   }
 
-  /** How long a wait may be before the peers are checked. */
   get longestWaitMs(): number {
     return this.#peers.size > 0 ? lookMs : Number.POSITIVE_INFINITY
   }
@@ -44,10 +42,8 @@ export class SegmentPeers {
     }
   }
 
-  /** Checks the peers when that is due; how many connections have lost theirs. */
-  look(now: number): number {
-    if (this.#peers.size === 0 || now - this.#lookedNs <= lookMs * 1e6) return 0
-    this.#lookedNs = now
+  /** Checks the peers; how many connections have lost theirs. */
+  look(): number {
     let gone = 0
     for (const [slot, { agent, connections }] of this.#peers) {
       if (agentAt(this.#qp, slot) === agent) continue

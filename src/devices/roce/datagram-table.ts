@@ -10,8 +10,9 @@ import { rocePort } from '../../wire/index.ts'
 import type { HostAddress } from './addresses.ts'
 import { DatagramPort } from './datagram-port.ts'
 import { DatagramSocket } from './datagram-socket.ts'
-import { dropsKey, kernelDrops } from './socket-drops.ts'
+import { kernelDrops } from './socket-drops.ts'
 import { maxSlots, Slot, slotKind } from './socket-table.ts'
+import { addressKey } from './udp-table.ts'
 
 export const datagramState = { free: 0, bound: 1, asked: 2 } as const
 
@@ -79,7 +80,7 @@ async function bind(
     const { code = '' } = error as NodeJS.ErrnoException
     return -(code in errnos ? errnos[code as keyof typeof errnos] : errnos.EIO)
   }
-  const key = group === null ? dropsKey(local.address) : null
+  const key = group === null ? addressKey(local.address) : null
   const index = (dev - host.at.devices) / layout.Dev.words
   socket.onSendError = () => host.count(index, 'send_err')
   bound.set(word, { socket, port: new DatagramPort(socket, local, host.u8, ring), key })

@@ -1,13 +1,14 @@
 /**
- * The records of this kind of device in the segment: which adapter each is for, by the address or addresses that identify it.
- * All threads of the process find the same record by the same name.
+ * The records of this kind of device in a segment: which adapter each is for, by the address or addresses that identify it.
+ * All threads of the process find the same record by the same name. A device that processes share has two: in its own segment, and
+ * one for the process, which has the descriptors, in the segment of the process.
  */
 import { processHost } from '../../verbs/index.ts'
 import { type Host, layout, VerbsError } from '../../verbs/provider/index.ts'
 import { gidOfIp } from '../../wire/index.ts'
 import { findAddress, type HostAddress, hostAddresses, stateOfAddress } from './addresses.ts'
+import { tableBytes } from './holders.ts'
 import { firstIndex, roceKind } from './service-handle.ts'
-import { maxSlots, Slot } from './socket-table.ts'
 
 const { Dev, maxDevices } = layout
 
@@ -50,7 +51,7 @@ export function recordOf(host: Host, addresses: readonly HostAddress[], all: boo
     if (free < 0) throw new VerbsError('ENOMEM', 'openDevice', `all ${maxDevices} devices of the process are in use`)
     const dev = host.deviceWord(free)
     i32.set(identity, dev + Dev.identity)
-    i32[dev + Dev.sockets] = host.allocate(maxSlots * Slot.words * 4, 'openDevice', 0) / 4
+    i32[dev + Dev.sockets] = host.allocate(tableBytes, 'openDevice', 0) / 4
     i32[dev + Dev.state] = roceKind
     return free
   })

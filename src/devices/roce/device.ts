@@ -1,25 +1,36 @@
 /**
  * Adapters on UDP port 4791: RoCEv2 from plain sockets, without privileges. `roce:ADDRESS` is an adapter on one address of
- * this host, `roce` one on all of them, with a GID for each.
+ * this host, `roce` one on all of them, with a GID for each. All processes of a user share it: it lives in a segment of its own
+ * (shared-hosts.ts), and each process has descriptors of its sockets. With middleware, or without koffi, it is in the
+ * segment of one process, which has it alone.
  *
- * A thread that polls, posts or waits drives the adapter; while none does, a thread of the process does (service.ts), so that
- * a peer's READ gets its response while the program computes. With `engine: 'thread'` that thread executes all requests.
+ * A thread that polls, posts or waits drives the adapter; while none does, a thread of one of the processes does (service.ts), so
+ * that a peer's READ gets its response while the program computes. With `engine: 'thread'` that thread executes all requests.
  */
 import { readFileSync } from 'node:fs'
-import { type Listener, nativeAvailable, nowNs, sleepUntilNs, UdpSocket } from '../../memory/index.ts'
+import {
+  type Listener,
+  nativeAvailable,
+  nowNs,
+  type Parking,
+  sleepUntilNs,
+  UdpSocket,
+  waitReadable,
+} from '../../memory/index.ts'
 import { NetworkDevice } from '../../transport/index.ts'
+import { processHost } from '../../verbs/index.ts'
 import { type GidEntry, GidType, type Host, layout, type OpenOptions, VerbsError } from '../../verbs/provider/index.ts'
 import { gidOfIp, rocePort } from '../../wire/index.ts'
 import type { Chain } from '../middleware/index.ts'
 import { guidOf, type HostAddress, stateOfAddress } from './addresses.ts'
 import { portAt } from './datagram-table.ts'
 import { recordOf } from './device-records.ts'
-import { chainOf, closeChain, listenToLines, putWraps, wrapsWanted } from './middleware-relay.ts'
-import { OpenSockets } from './open-sockets.ts'
+import { chainOf, closeChain, listenToLines } from './middleware-relay.ts'
 import type { PacketSocket } from './packet-socket.ts'
-import { serving, startService, wakeService } from './service-handle.ts'
-import { maxSlots, Slot } from './socket-table.ts'
+import { awaitOwner, mustNotDrive, serving, startService, wakeService } from './service-handle.ts'
+import { maxSlots, SocketTable } from './socket-table.ts'
 import { Sockets } from './sockets.ts'
+import { DeviceUsers } from './users.ts'
 import { WrappedSocket, wrappedRoomBytes } from './wrapped-socket.ts'
 
 const { Chan, Ctx, Dev, Meta } = layout
@@ -48,21 +59,15 @@ function windowBytes(): number {
   }
 }
 
-/** What `VERBENA_CONGESTION_CONTROL` says. */
-function congestionOfEnvironment(): boolean {
-  const { VERBENA_CONGESTION_CONTROL: value = '' } = process.env
-  if (value === '' || value === '0') return false
-  if (value === '1') return true
-  throw new VerbsError('EINVAL', 'openDevice', `VERBENA_CONGESTION_CONTROL is 0 or 1, not ${JSON.stringify(value)}`)
-}
-
 export class RoceDevice extends NetworkDevice {
   readonly #sockets: Sockets
-  readonly #openSockets: OpenSockets
   readonly #addresses: readonly HostAddress[]
   readonly #dev: number
   readonly #meta: number
-  readonly #table: number
+  /** Its sockets. */
+  readonly table: SocketTable
+  /** Who uses it. */
+  readonly users: DeviceUsers
   /** Middleware, in the thread that drives: for which time that it was wrapped, and its sockets. */
   #chain: Chain | null = null
   #chainSerial = 0
@@ -79,6 +84,8 @@ export class RoceDevice extends NetworkDevice {
 
   constructor(host: Host, name: string, addresses: readonly HostAddress[]) {
     const index = recordOf(host, addresses, name === 'roce')
+    const home = processHost()
+    const own = host === home ? index : recordOf(home, addresses, name === 'roce')
     const gids: GidEntry[] = addresses.map((address, gidIndex) => ({
       gid: gidOfIp(address.address),
       gidIndex,
@@ -87,7 +94,7 @@ export class RoceDevice extends NetworkDevice {
       ndevIfindex: address.ifindex,
     }))
     const dev = host.deviceWord(index)
-    const table = host.i32[dev + Dev.sockets]!
+    const table = new SocketTable({ host, index }, { host: home, index: own })
     const sockets = new Sockets(host, index, table, addresses, (...socket) => this.#attach(...socket))
     const options = { windowBytes: windowBytes() }
     super(host, { name, index, guid: guidOf(addresses[0]!), gids, activeMtu: addresses[0]!.roceMtu, options }, sockets)
@@ -96,49 +103,26 @@ export class RoceDevice extends NetworkDevice {
     this.#addresses = addresses
     this.#dev = dev
     this.#meta = host.at.meta
-    this.#table = table
-    this.#openSockets = new OpenSockets(host, dev, table, {
-      name,
-      addresses,
-      wakeService: () => this.#wakeService(),
-      awaitSleeper: () => this.#awaitSleeper(),
-    })
+    this.table = table
+    const owner = { name, addresses, wakeService: () => this.#wakeService(), awaitSleeper: () => this.#awaitSleeper() }
+    this.users = new DeviceUsers(host, index, table, owner)
   }
 
   // --- contexts ----------------------------------------------------------------------------------------------------
 
-  /**
-   * One rule, under the control lock: a context counts as a user from the moment its device has sockets until it closes,
-   * or its thread ends. The first user opens them and the last one closes them. A thread that fails or dies on its way has
-   * never been a user, so the next one starts over.
-   */
+  /** Whether other processes may use it, too. */
+  get shared(): boolean {
+    return this.users.shared
+  }
+
   open(context: number, options: OpenOptions): void {
-    const { host, i32 } = this
-    const wraps = wrapsWanted(options)
-    const congestion = options.congestionControl ?? congestionOfEnvironment()
-    startService(host)
+    startService()
     for (const address of this.#addresses) awaitAddress(this.name, address)
-    host.control(() => {
-      if (this.#countUsers() === 0) {
-        // A thread that ended without closing has left them.
-        this.#openSockets.closeAll()
-        putWraps(host, this.#dev, wraps)
-        i32[this.#dev + Dev.congestion] = congestion ? 1 : 0
-        i32[this.#dev + Dev.alone] = wraps.length > 0 || !nativeAvailable ? 1 : 0
-        this.#openSockets.openAll()
-      } else if (options.wrap !== undefined)
-        throw new VerbsError('EBUSY', 'openDevice', `${this.name} is open already: the first to open it can wrap it`)
-      else if (options.congestionControl !== undefined && congestion !== (i32[this.#dev + Dev.congestion] === 1))
-        throw new VerbsError(
-          'EBUSY',
-          'openDevice',
-          `${this.name} is open already ${congestion ? 'without' : 'with'} congestion control: the first to open it decides`,
-        )
-      i32[host.ctxWord(context) + Ctx.uses] = 1
-      this.#countUsers()
-    })
+    this.users.join(context, options)
     listenToLines(this.index, options)
+    wakeService(processHost())
     this.#wakeService()
+    awaitOwner(this.host)
   }
 
   close(context: number): void {
@@ -146,32 +130,13 @@ export class RoceDevice extends NetworkDevice {
     i32[host.ctxWord(context) + Ctx.uses] = 0
     this.#leaveLoop()
     this.closeUnused()
+    wakeService(processHost())
     this.#wakeService()
     if (i32[this.#dev + Dev.users] === 0) this.#awaitUnwrapped()
   }
 
-  /** Closes the sockets if nobody uses the device any more: the last user has closed it, or its thread has ended. */
   closeUnused(): void {
-    this.host.control(() => {
-      if (this.#countUsers() === 0) this.#openSockets.closeAll()
-    })
-  }
-
-  /** Counts the users, and how many of them leave the work to a thread; how many users. */
-  #countUsers(): number {
-    const { i32, host } = this
-    let users = 0
-    let threads = 0
-    for (let context = 0; context < i32[host.at.meta + Meta.contextsUsed]!; context++) {
-      const c = host.ctxWord(context)
-      if (i32[c + Ctx.state] === 0 || i32[c + Ctx.device] !== this.index || i32[c + Ctx.uses] === 0) continue
-      if (!host.segment.attachmentAlive(i32[c + Ctx.owner]!)) continue
-      users++
-      threads += i32[c + Ctx.engine]!
-    }
-    i32[this.#dev + Dev.users] = users
-    Atomics.store(i32, this.#dev + Dev.threads, threads)
-    return users
+    this.users.closeUnused()
   }
 
   /** Until the file of a tap is complete. */
@@ -185,26 +150,13 @@ export class RoceDevice extends NetworkDevice {
     }
   }
 
-  // --- multicast ---------------------------------------------------------------------------------------------------
-
   joinGroup(gid: Uint8Array): void {
-    const { i32, host } = this
-    host.control(() => {
-      const word = this.#openSockets.groupSlot(gid)
-      if (word >= 0) i32[word + Slot.refs] = i32[word + Slot.refs]! + 1
-      else this.#openSockets.openGroup(gid)
-    })
+    this.users.joinGroup(gid)
     this.#wakeService()
   }
 
   leaveGroup(gid: Uint8Array): void {
-    const { i32, host } = this
-    host.control(() => {
-      const word = this.#openSockets.groupSlot(gid)
-      if (word < 0) return
-      i32[word + Slot.refs] = i32[word + Slot.refs]! - 1
-      if (i32[word + Slot.refs] === 0) this.#openSockets.closeSlot(word)
-    })
+    this.users.leaveGroup(gid)
     this.#wakeService()
   }
 
@@ -222,10 +174,6 @@ export class RoceDevice extends NetworkDevice {
     this.#sockets.flush()
   }
 
-  protected defersAcks(): boolean {
-    return this.#sockets.defersAcks
-  }
-
   protected override get repliesLate(): boolean {
     return this.i32[this.#dev + Dev.looper] === this.host.segment.lockValue
   }
@@ -239,14 +187,16 @@ export class RoceDevice extends NetworkDevice {
     return this.i32[this.#dev + Dev.alone] !== 0 && !serving
   }
 
-  protected override entered(): void {
+  protected override entered(): boolean {
+    if (mustNotDrive()) return false
     this.#follow()
     this.#chain?.advance(nowNs())
+    return true
   }
 
   /** Follows what was opened and closed; inside an operation. */
   #follow(): void {
-    const generation = Atomics.load(this.i32, this.#dev + Dev.generation)
+    const { generation } = this.table
     if (generation !== this.#generation) {
       // All sockets are attached again.
       this.#generation = generation
@@ -262,6 +212,12 @@ export class RoceDevice extends NetworkDevice {
     if (this.#leaves) return 0
     this.#sockets.beginTurn()
     return super.drive(look)
+  }
+
+  override takeOver(): void {
+    if (this.#leaves) return
+    this.#sockets.beginTurn()
+    super.takeOver()
   }
 
   override progress(): void {
@@ -283,7 +239,7 @@ export class RoceDevice extends NetworkDevice {
     const next = this.transport.nextDeadlineNs
     if (i32[dev + Dev.sleeper] !== 0) {
       if (next < f64[(dev + Dev.sleepsUntil) >> 1]!) this.#wakeSleeper()
-    } else if (i32[dev + Dev.watched] !== 0 && next < f64[(dev + Dev.serviceLooksAt) >> 1]!) wakeService(this.host)
+    } else if (i32[dev + Dev.watched] !== 0 && next < f64[(dev + Dev.serviceLooksAt) >> 1]!) this.#callService()
   }
 
   /** For the thread that drives devices: their descriptors, and when it must look again. */
@@ -307,9 +263,9 @@ export class RoceDevice extends NetworkDevice {
 
   // --- middleware --------------------------------------------------------------------------------------------------
 
-  #attach(fd: number, local: number, group: Uint8Array | null): PacketSocket | null {
+  #attach(fd: number, slot: number, local: number, group: Uint8Array | null): PacketSocket | null {
     const { address, scopeId } = this.#addresses[local]!
-    const port = nativeAvailable ? null : portAt(this.#table + fd * Slot.words)
+    const port = nativeAvailable ? null : portAt(this.table.word(slot))
     // It is asked for, but not there yet; when it is, the generation changes again.
     if (port === null && !nativeAvailable) return null
     const socket = port ?? UdpSocket.adopt(this.host.segment.buffer, fd, address.length === 4 ? 4 : 6, scopeId)
@@ -372,9 +328,8 @@ export class RoceDevice extends NetworkDevice {
     const { segment } = this.host
     const dev = this.#dev
     if (i32[dev + Dev.threads]! > 0 || i32[dev + Dev.alone] !== 0) return false
-    const beat = Atomics.exchange(i32, dev + Dev.heartbeat, 0) === 1
-    this.active = beat
-    if (beat) return true
+    this.active = Atomics.exchange(i32, dev + Dev.heartbeat, 0) === 1
+    if (this.active) return true
     if (Atomics.load(i32, dev + Dev.sleeper) === 0 && !this.looped) return false
     if (this.drive(true) === 0 && !this.busy) return true
     // Packets were there in vain: the thread that waits for them has ended, or its event loop is busy.
@@ -415,7 +370,7 @@ export class RoceDevice extends NetworkDevice {
     const looped = this.#leaveLoop()
     Atomics.store(i32, this.#dev + Dev.heartbeat, -1)
     // Of a device for which an event loop waits, the service thread keeps the timers only.
-    if (looped || this.busy || i32[this.#dev + Dev.watched] === 0) wakeService(this.host)
+    if (looped || this.busy || i32[this.#dev + Dev.watched] === 0) this.#callService()
   }
 
   /** Has the kernel ring for this thread's event loop when packets come; false if another thread has to take them. */
@@ -476,9 +431,6 @@ export class RoceDevice extends NetworkDevice {
     const dev = this.#dev
     if (serving || i32[dev + Dev.alone] !== 0 || i32[dev + Dev.threads]! > 0) return false
     const { parking } = segment
-    const fds = sleeperFds
-    // Before others may signal it.
-    fds[0] = parking.eventFd
     if (Atomics.compareExchange(i32, dev + Dev.sleeper, 0, segment.lockValue) !== 0) return false
     if (this.acksWait) this.drive(false)
     // Until it is known how long, every thread that posts wakes this one.
@@ -487,14 +439,17 @@ export class RoceDevice extends NetworkDevice {
     // From here on a thread that makes an event or closes a socket wakes this one; what was before is seen by looking again.
     const next = this.nextDeadlineNs
     f64[(dev + Dev.sleepsUntil) >> 1] = next
-    const count = this.descriptors(fds, 1) + 1
-    if (Atomics.load(i32, channel + Chan.sequence) === expected && !this.busy)
-      parking.waitReadable(fds, count, Math.min(timeoutMs, longestSleepMs, Math.max(0, (next - nowNs()) / 1e6)))
+    const count = this.descriptors(sleeperFds, 0)
+    if (Atomics.load(i32, channel + Chan.sequence) === expected && !this.busy) {
+      const ms = Math.min(timeoutMs, longestSleepMs, Math.max(0, (next - nowNs()) / 1e6))
+      sleeperParkings[0] = parking
+      waitReadable(sleeperParkings, sleeperFds, count, ms)
+    }
     parking.endWait()
     i32[dev + Dev.heartbeat] = 1
     i32[dev + Dev.sleeps] = (i32[dev + Dev.sleeps]! + 1) & 0x7fffffff
     Atomics.store(i32, dev + Dev.sleeper, 0)
-    if (f64[(this.#meta + Meta.serviceLooksAt) >> 1]! - nowNs() > soonNs) wakeService(this.host)
+    if (f64[(this.#meta + Meta.serviceLooksAt) >> 1]! - nowNs() > soonNs) this.#callService()
     return true
   }
 
@@ -503,11 +458,16 @@ export class RoceDevice extends NetworkDevice {
   }
 
   protected wakeThread(): void {
-    wakeService(this.host)
+    this.#callService()
+  }
+
+  /** Wakes the thread that drives devices while programs do not; if that of another process has just ended, all that may follow it. */
+  #callService(): void {
+    if (!wakeService(this.host)) this.users.wakeOthers()
   }
 
   #wakeService(): void {
-    wakeService(this.host)
+    this.#callService()
     this.#wakeSleeper()
   }
 
@@ -529,6 +489,7 @@ export class RoceDevice extends NetworkDevice {
 
 /** What a thread waits for. */
 const sleeperFds = new Int32Array(maxSlots + 1)
+const sleeperParkings: Parking[] = []
 
 /** An IPv6 address that has just been given cannot be bound yet: waits until the kernel knows that no other host has it. */
 function awaitAddress(name: string, address: HostAddress): void {

@@ -1,42 +1,79 @@
 /** RoCE devices by name: `roce` and `roce:ADDRESS`. */
-import { processHost } from '../../verbs/index.ts'
-import { type DeviceDriver, type DeviceInfo, type Host, layout, VerbsError } from '../../verbs/provider/index.ts'
+import { nativeAvailable } from '../../memory/index.ts'
+import { processHost, reapDead } from '../../verbs/index.ts'
+import {
+  type DeviceDriver,
+  type DeviceInfo,
+  type Host,
+  layout,
+  type OpenOptions,
+  VerbsError,
+} from '../../verbs/provider/index.ts'
 import { guidOf, type HostAddress, hostAddresses } from './addresses.ts'
 import { RoceDevice } from './device.ts'
-import { addressesOf, nameOf } from './device-records.ts'
-import { ending, roceKind, usedRecords } from './service-handle.ts'
+import { addressesOf, nameOf, recordOf } from './device-records.ts'
+import { wrapsWanted } from './middleware-relay.ts'
+import { ending, roceKind, tellOpenDevices, usedRecords } from './service-handle.ts'
+import { sharedHost } from './shared-hosts.ts'
 
 const { Dev } = layout
 
-const devices = new Map<string, RoceDevice>()
+/** By name: those in the segment of this process, and those that processes share. */
+const devices = { alone: new Map<string, RoceDevice>(), shared: new Map<string, RoceDevice>() }
 
 /** All devices that are open in this process, in this thread's own objects. */
 export function openDevices(): RoceDevice[] {
   const host = processHost()
   const open: RoceDevice[] = []
   for (const index of usedRecords(host)) {
-    const name = nameOf(host, host.deviceWord(index))
-    const device = name === null ? null : find(name)
+    const dev = host.deviceWord(index)
+    const name = nameOf(host, dev)
+    const device = name === null ? null : find(name, () => host.i32[dev + Dev.shared] === 1)
     if (device) open.push(device)
   }
   return open
 }
 
-function find(name: string): RoceDevice | null {
-  const known = devices.get(name)
-  if (known) return known
-  const addresses = addressesOf(name)
+/** By the name that was asked for. */
+const addressesKnown = new Map<string, readonly HostAddress[]>()
+
+function find(name: string, isShared: (addresses: readonly HostAddress[]) => boolean): RoceDevice | null {
+  const addresses = addressesKnown.get(name) ?? addressesOf(name)
   if (addresses.length === 0) return null
+  addressesKnown.set(name, addresses)
   const canonical = name === 'roce' ? name : `roce:${addresses[0]!.text}`
-  const device = devices.get(canonical) ?? new RoceDevice(processHost(), canonical, addresses)
-  devices.set(canonical, device)
-  devices.set(name, device)
+  const host = isShared(addresses) ? sharedHost(canonical) : null
+  const known = host === null ? devices.alone : devices.shared
+  const device = known.get(canonical) ?? new RoceDevice(host ?? processHost(), canonical, addresses)
+  known.set(canonical, device)
   return device
 }
 
-function open(name: string): RoceDevice | null {
+tellOpenDevices(openDevices)
+
+// A thread that was terminated has cleaned nothing up, and the service thread that it had started has ended with it: the one that started
+// it does, which may not have used the device itself.
+process.on('worker', (worker) =>
+  worker.once('exit', () => {
+    for (const device of ending ? [] : openDevices()) {
+      if (!device.shared) continue
+      reapDead(device.host)
+      device.closeUnused()
+    }
+  }),
+)
+
+/** Whether it is opened as the one that processes share: as it is open in this process, or unless it has to be alone. */
+function mayShare(addresses: readonly HostAddress[], all: boolean, options: OpenOptions): boolean {
+  if (!nativeAvailable || process.env.VERBENA_ROCE_SHARED === '0') return false
+  const host = processHost()
+  const dev = host.deviceWord(recordOf(host, addresses, all))
+  return host.i32[dev + Dev.users]! > 0 ? host.i32[dev + Dev.shared] === 1 : wrapsWanted(options).length === 0
+}
+
+function open(name: string, options: OpenOptions): RoceDevice | null {
   if (name !== 'roce' && !name.startsWith('roce:')) return null
-  const device = find(name)
+  const device = find(name, (addresses) => mayShare(addresses, name === 'roce', options))
   if (device) return device
   const all = hostAddresses().map(({ text }) => text)
   throw new VerbsError(
@@ -59,9 +96,13 @@ function list(): DeviceInfo[] {
 
 /** What a process that ends has goes with it. */
 function at(host: Host, index: number): RoceDevice | null {
-  if (ending || host !== processHost() || host.i32[host.deviceWord(index) + Dev.state] !== roceKind) return null
-  const name = nameOf(host, host.deviceWord(index))
-  return name === null ? null : find(name)
+  if (ending) return null
+  for (const known of [devices.alone, devices.shared])
+    for (const device of known.values()) if (device.host === host && device.index === index) return device
+  const dev = host.deviceWord(index)
+  if (host !== processHost() || host.i32[dev + Dev.state] !== roceKind || host.i32[dev + Dev.shared] === 1) return null
+  const name = nameOf(host, dev)
+  return name === null ? null : find(name, () => false)
 }
 
 export const roceDriver: DeviceDriver = { kind: 'roce', list, open, at }

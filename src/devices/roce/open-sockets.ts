@@ -1,6 +1,8 @@
 /**
  * Opens and closes the sockets of a device: one for each address, and one for each multicast group. Their descriptors belong to
- * the process and are stored in the table in the segment, so that all threads use the same ones. All this is under the control lock.
+ * the process and are stored in its table in its segment, so that all threads use the same ones. Where processes share a device,
+ * each has its own descriptors of the same sockets: the first opens them, and gives them to the others (sharing.ts). All this is
+ * under the control lock of the device's segment.
  */
 import { closeFd, errnoName, NativeError, nativeAvailable, nativeReason, UdpSocket } from '../../memory/index.ts'
 import { type Host, layout, VerbsError, type VerbsErrorCode } from '../../verbs/provider/index.ts'
@@ -9,8 +11,9 @@ import type { HostAddress } from './addresses.ts'
 import { advice } from './datagram-socket.ts'
 import { datagramState } from './datagram-table.ts'
 import { groupAddress } from './paths.ts'
+import { portInUse } from './port-in-use.ts'
 import { awaitService } from './service-handle.ts'
-import { maxSlots, Slot, slotKind } from './socket-table.ts'
+import { maxSlots, Slot, type SocketTable, slotKind } from './socket-table.ts'
 
 const { Dev } = layout
 
@@ -27,19 +30,22 @@ export interface SocketOwner {
   awaitSleeper(): void
 }
 
+/** A descriptor that another process has given to this one, and the serial of its socket. */
+export interface GivenDescriptor {
+  readonly fd: number
+  readonly tag: number
+}
+
 export class OpenSockets {
   readonly #host: Host
   readonly #i32: Int32Array
   readonly #owner: SocketOwner
-  readonly #dev: number
-  readonly #table: number
+  readonly #table: SocketTable
 
-  /** `dev` and `table` are the first words of the device's record and of its table of sockets. */
-  constructor(host: Host, dev: number, table: number, owner: SocketOwner) {
+  constructor(host: Host, table: SocketTable, owner: SocketOwner) {
     this.#host = host
     this.#i32 = host.i32
     this.#owner = owner
-    this.#dev = dev
     this.#table = table
   }
 
@@ -50,29 +56,37 @@ export class OpenSockets {
         this.#open(local, address, slotKind.unicast, null)
       } catch (error) {
         this.closeAll()
-        throw asVerbsError(error, this.#owner.name, 'openDevice')
+        throw this.#openFailed(error, address)
       }
     }
   }
 
+  #openFailed(error: unknown, address: HostAddress): unknown {
+    const { name } = this.#owner
+    const failed = asVerbsError(error, name, 'openDevice')
+    if (!(failed instanceof VerbsError) || failed.reason !== 'device-in-use') return failed
+    const isWrapped = this.#i32[this.#table.dev + Dev.wrapsBytes]! > 0
+    const why = portInUse({ name, isShared: this.#table.isShared, isWrapped }, address)
+    return openError(name, 'openDevice', 'EADDRINUSE', why)
+  }
+
   /** Opens a socket whose descriptor goes into the table. */
   #open(local: number, address: HostAddress, kind: number, group: Uint8Array | null): void {
-    const i32 = this.#i32
     this.#closeAbandoned()
-    let word = this.#table
-    for (let slot = 0; i32[word + Slot.fd] !== 0; slot++, word += Slot.words)
-      if (slot === maxSlots - 1)
+    const table = this.#table
+    let slot = 0
+    while (table.isUsed(slot))
+      if (++slot === maxSlots)
         throw new VerbsError('ENOMEM', verbOf(kind), `a device has ${maxSlots} addresses and groups at most`)
     if (!nativeAvailable) {
-      this.#askForSocket(slotOf(word, this.#table), local, address, kind, group)
+      this.#askForSocket(slot, local, address, kind, group)
       return
     }
     const family = address.address.length === 4 ? 4 : 6
     const bound = group === null ? address.address : groupAddress(group, family)
+    this.#closeStale(slot)
     const options = { address: bound, port: rocePort, scopeId: address.scopeId || (group ? address.ifindex : 0) }
-    const opened = (fd: number): void => {
-      i32[this.#table + Slot.changing] = fd + 1
-    }
+    const opened = (fd: number): void => this.#changing(fd)
     const socket = UdpSocket.open(this.#host.segment.buffer, { ...options, reuseAddress: group !== null, opened })
     if (group !== null) {
       try {
@@ -83,36 +97,56 @@ export class OpenSockets {
         throw error
       }
     }
+    const serial = this.#host.platform.randomInt(1, 2 ** 31 - 1)
+    // Others may find it from here on, and then ask for it.
+    this.#keep(slot, socket.fd, serial)
+    this.#enter(slot, local, kind, group, serial)
+    opened(-1)
+    owned.set(socket.fd, socket)
+    table.changed(true)
+  }
+
+  /** The entry of the device. */
+  #enter(slot: number, local: number, kind: number, group: Uint8Array | null, serial: number): void {
+    const i32 = this.#i32
+    const word = this.#table.word(slot)
     i32[word + Slot.kind] = kind
     i32[word + Slot.local] = local
     i32[word + Slot.refs] = 1
     i32[word + Slot.drops] = 0
     if (group !== null) new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).set(group)
-    i32[word + Slot.fd] = socket.fd + 1
-    opened(-1)
-    owned.set(socket.fd, socket)
-    Atomics.add(i32, this.#dev + Dev.generation, 1)
+    Atomics.store(i32, word + Slot.serial, serial)
+  }
+
+  /** The entry of this process. */
+  #keep(slot: number, fd: number, serial: number): void {
+    const { ownI32 } = this.#table
+    const word = this.#table.ownWord(slot)
+    ownI32[word + Slot.fd] = fd + 1
+    if (this.#table.isShared) Atomics.store(ownI32, word + Slot.serial, serial)
+  }
+
+  /** Remembers a descriptor beyond the end of this thread, which may come at any moment; −1: none any more. */
+  #changing(fd: number): void {
+    this.#table.ownI32[this.#table.own + Slot.changing] = fd + 1
   }
 
   /** Has the thread that drives devices open a socket of node:dgram, and waits for it. */
   #askForSocket(slot: number, local: number, address: HostAddress, kind: number, group: Uint8Array | null): void {
     const i32 = this.#i32
-    const word = this.#table + slot * Slot.words
-    i32[word + Slot.kind] = kind
-    i32[word + Slot.local] = local
-    i32[word + Slot.refs] = 1
-    i32[word + Slot.drops] = 0
-    if (group !== null) new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).set(group)
+    const word = this.#table.word(slot)
     i32[word + Slot.state] = datagramState.asked
-    i32[word + Slot.fd] = slot + 1
-    Atomics.add(i32, this.#dev + Dev.generation, 1)
+    this.#keep(slot, slot, 1)
+    this.#enter(slot, local, kind, group, 1)
+    this.#table.changed(true)
     const state = this.#awaitState(word, datagramState.asked)
     if (state === datagramState.bound) {
       warnOfIdentification(address)
       return
     }
+    this.#drop(slot)
     i32[word + Slot.fd] = 0
-    Atomics.add(i32, this.#dev + Dev.generation, 1)
+    this.#table.changed(true)
     const code = state < 0 ? errnoName(-state) : 'ETIMEDOUT'
     const message = 'the thread that drives devices does not respond'
     throw openError(
@@ -134,60 +168,72 @@ export class OpenSockets {
     return Atomics.load(i32, word + Slot.state)
   }
 
-  /** Closes all that are open. */
-  closeAll(): void {
-    this.#closeAbandoned()
-    for (let slot = 0; slot < maxSlots; slot++) this.closeSlot(this.#table + slot * Slot.words)
+  /** The device has no such socket any more. */
+  #drop(slot: number): void {
+    this.#i32[this.#table.word(slot) + Slot.serial] = 0
   }
 
-  /** Closes the one in this entry, if there is one. */
-  closeSlot(word: number): void {
-    const i32 = this.#i32
-    const fd = i32[word + Slot.fd]! - 1
-    if (fd < 0) return
+  /** Closes all that are open, for all: nobody uses the device any more. */
+  closeAll(): void {
+    this.#closeAbandoned()
+    for (let slot = 0; slot < maxSlots; slot++) this.closeSlot(slot)
+  }
+
+  /** Takes a socket away; other processes that have it close theirs when they see that. */
+  closeSlot(slot: number): void {
+    const table = this.#table
+    const word = table.word(slot)
     if (nativeAvailable) {
-      i32[this.#table + Slot.changing] = fd + 1
-      i32[word + Slot.fd] = 0
-      this.#giveBack(fd)
-      return
+      const fd = table.ownI32[table.ownWord(slot) + Slot.fd]! - 1
+      if (fd >= 0) this.#changing(fd)
+      if (table.isUsed(slot)) {
+        this.#drop(slot)
+        table.changed(true)
+      }
+      if (fd >= 0) this.#closeOwn(slot, fd)
+    } else if (table.isUsed(slot)) {
+      this.#drop(slot)
+      table.ownI32[table.ownWord(slot) + Slot.fd] = 0
+      table.changed(true)
+      this.#awaitState(word, datagramState.bound)
     }
-    i32[word + Slot.fd] = 0
-    Atomics.add(i32, this.#dev + Dev.generation, 1)
-    this.#awaitState(word, datagramState.bound)
+  }
+
+  #closeOwn(slot: number, fd: number): void {
+    const { ownI32 } = this.#table
+    const own = this.#table.ownWord(slot)
+    this.#changing(fd)
+    ownI32[own + Slot.fd] = 0
+    if (this.#table.isShared) ownI32[own + Slot.serial] = 0
+    this.#giveBack(fd)
   }
 
   /** Closes the socket that a thread was opening or closing when it ended, which holds the port. Under the control lock. */
   #closeAbandoned(): void {
-    const fd = this.#i32[this.#table + Slot.changing]! - 1
+    const { ownI32, own } = this.#table
+    const fd = ownI32[own + Slot.changing]! - 1
     if (fd < 0) return
     // It may be in the table already, or still.
-    for (let slot = 0; slot < maxSlots; slot++)
-      if (this.#i32[this.#table + slot * Slot.words + Slot.fd] === fd + 1) return
+    for (let slot = 0; slot < maxSlots; slot++) {
+      const word = this.#table.ownWord(slot)
+      if (ownI32[word + Slot.fd] !== fd + 1) continue
+      if (this.#table.fd(slot) === fd) return
+      ownI32[word + Slot.fd] = 0
+    }
     this.#giveBack(fd)
   }
 
   #giveBack(fd: number): void {
-    Atomics.add(this.#i32, this.#dev + Dev.generation, 1)
+    this.#table.changed(false)
     // A thread that sends or receives with it finishes before the descriptor is given back.
     this.#host.segment.quiesce()
-    awaitService(this.#host)
+    awaitService()
     this.#owner.awaitSleeper()
     const socket = owned.get(fd)
     owned.delete(fd)
-    this.#i32[this.#table + Slot.changing] = 0
+    this.#changing(-1)
     if (socket) socket.close()
     else closeFd(fd)
-  }
-
-  /** The entry of the socket of a multicast group, −1 if there is none. */
-  groupSlot(gid: Uint8Array): number {
-    const i32 = this.#i32
-    for (let slot = 0; slot < maxSlots; slot++) {
-      const word = this.#table + slot * Slot.words
-      if (i32[word + Slot.fd] === 0 || i32[word + Slot.kind] !== slotKind.group) continue
-      if (new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).every((byte, i) => byte === gid[i])) return word
-    }
-    return -1
   }
 
   /** Opens the socket of a multicast group. */
@@ -198,10 +244,48 @@ export class OpenSockets {
       throw asVerbsError(error, this.#owner.name, 'attachMcast')
     }
   }
-}
 
-function slotOf(word: number, table: number): number {
-  return (word - table) / Slot.words
+  // --- what processes share ----------------------------------------------------------------------------------------
+
+  /** Takes what another process has given, as far as it is missing here, and closes the rest; whether all are there now. */
+  adopt(given: readonly GivenDescriptor[]): boolean {
+    this.#closeAbandoned()
+    const table = this.#table
+    const missing = table.missing()
+    for (const { fd, tag } of given) {
+      const slot = missing.find((each) => this.#i32[table.word(each) + Slot.serial] === tag && table.fd(each) < 0)
+      if (slot === undefined) closeFd(fd)
+      else {
+        this.#closeStale(slot)
+        this.#keep(slot, fd, tag)
+        table.changed(false)
+      }
+    }
+    return table.missing().length === 0
+  }
+
+  /** Opens those of groups anew that this process lacks, since nobody has them any more. */
+  reopenMissing(): void {
+    for (const slot of this.#table.missing()) {
+      const group = this.#table.group(slot)
+      if (group === null) continue
+      const refs = this.#i32[this.#table.word(slot) + Slot.refs]!
+      this.closeSlot(slot)
+      this.openGroup(group)
+      this.#i32[this.#table.word(this.#table.slotOfGroup(group)) + Slot.refs] = refs
+    }
+  }
+
+  /** Closes what this process has of sockets that the device has no more; of all, if the process does not use it any more. */
+  closeOwn(all: boolean): void {
+    this.#closeAbandoned()
+    for (let slot = 0; slot < maxSlots; slot++) if (all || this.#table.fd(slot) < 0) this.#closeStale(slot)
+  }
+
+  #closeStale(slot: number): void {
+    const fd = this.#table.ownI32[this.#table.ownWord(slot) + Slot.fd]! - 1
+    if (fd >= 0) this.#closeOwn(slot, fd)
+  }
 }
 
 let warned = false
@@ -226,7 +310,7 @@ function asVerbsError(error: unknown, name: string, verb: string): unknown {
 
 const openErrorCodes: readonly string[] = ['EADDRINUSE', 'EACCES', 'ENOMEM', 'EINVAL', 'EOPNOTSUPP', 'ETIMEDOUT']
 
-function openError(name: string, verb: string, code: string, message: string): VerbsError {
+export function openError(name: string, verb: string, code: string, message: string): VerbsError {
   const known = (openErrorCodes.includes(code) ? code : 'ENODEV') as VerbsErrorCode
   const error = new VerbsError(known, verb, `${name}: ${message}`)
   if (known === 'EADDRINUSE' && verb === 'openDevice') error.reason = 'device-in-use'

@@ -27,6 +27,16 @@ export function beginService(): void {
   serving = true
 }
 
+/**
+ * Whether the process ends and this is another thread than the one that ends it: that one gives back what all of them have, so that
+ * they must not begin to work on what processes share.
+ */
+export function mustNotDrive(): boolean {
+  if (isMainThread) return false
+  const { i32, at } = processHost()
+  return Atomics.load(i32, at.meta + Meta.serviceStop) !== 0
+}
+
 /** Whether the process ends: then its sockets go by themselves. */
 export let ending = false
 
@@ -48,13 +58,32 @@ export function usedRecords(host: Host): number[] {
   return found
 }
 
+/** A device that is open in this process. */
+interface OpenDevice {
+  readonly host: Host
+  readonly index: number
+}
+
+let openDevices: () => readonly OpenDevice[] = () => []
+
+/** What is open, from the module that knows. */
+export function tellOpenDevices(tell: () => readonly OpenDevice[]): void {
+  openDevices = tell
+}
+
 /** Starts the thread that drives devices, unless this thread has one. */
-export function startService(host: Host): void {
+export function startService(): void {
   if (service !== null) return
+  const host = processHost()
   start(host)
   // From now on peers are answered whatever this thread does.
-  const owner = host.at.meta + Meta.serviceOwner
-  for (let waited = 0; waited < 400 && Atomics.load(host.i32, owner) === 0; waited++) host.segment.wait(owner, 0, 5)
+  awaitOwner(host)
+}
+
+/** Until some thread drives the devices of this segment while programs do not, at most 2 s. */
+export function awaitOwner({ i32, segment, at }: Host): void {
+  const owner = at.meta + Meta.serviceOwner
+  for (let waited = 0; waited < 400 && Atomics.load(i32, owner) === 0; waited++) segment.wait(owner, 0, 5)
 }
 
 function start(host: Host): void {
@@ -64,7 +93,7 @@ function start(host: Host): void {
   const worker = startThread(entryModule(import.meta.url, './service'), { workerData: data, name: 'verbena roce' })
   service = worker
   worker.unref()
-  worker.on('error', (error) => failed(host, error))
+  worker.on('error', failed)
   worker.on('exit', () => {
     if (service === worker) service = null
     if (!ending && usedRecords(host).length > 0 && failures.length < mostFailures) start(host)
@@ -72,11 +101,11 @@ function start(host: Host): void {
 }
 
 /** It never ends silently: without it nobody answers peers while the program computes. */
-function failed(host: Host, error: Error): void {
+function failed(error: Error): void {
   const now = performance.now()
   failures = [...failures.filter((then) => now - then < failuresWithinMs), now]
   const last = failures.length >= mostFailures
-  for (const index of usedRecords(host)) {
+  for (const { host, index } of openDevices()) {
     host.count(index, 'service_failures')
     if (last) tellFatal(host, index)
   }
@@ -92,21 +121,27 @@ function tellFatal(host: Host, index: number): void {
   const { i32, at } = host
   for (let context = 0; context < i32[at.meta + Meta.contextsUsed]!; context++) {
     const c = host.ctxWord(context)
-    if (i32[c + Ctx.uses] === 1 && i32[c + Ctx.device] === index) host.deviceEvent(context, EventType.DeviceFatal)
+    if (i32[c + Ctx.uses] === 1 && i32[c + Ctx.device] === index && host.segment.isOwn(i32[c + Ctx.owner]!))
+      host.deviceEvent(context, EventType.DeviceFatal)
   }
 }
 
-export function wakeService({ i32, segment, at }: Host): void {
+/** Wakes the thread that drives devices of this segment; false if there is none now. */
+export function wakeService({ i32, segment, at }: Host): boolean {
+  const owner = at.meta + Meta.serviceOwner
   Atomics.add(i32, at.meta + Meta.serviceWake, 1)
-  segment.wakeOwner(at.meta + Meta.serviceOwner)
+  segment.wakeOwner(owner)
+  return Atomics.load(i32, owner) !== 0
 }
 
 /**
  * Until the thread that drives devices has come back from the kernel: the kernel keeps a socket on which it waits, and
  * the port with it, although its descriptor is closed.
  */
-export function awaitService({ i32, segment, at }: Host): void {
-  wakeService(processHost())
+export function awaitService(): void {
+  const host = processHost()
+  const { i32, segment, at } = host
+  wakeService(host)
   const word = at.meta + Meta.serviceTurns
   const turns = Atomics.load(i32, word)
   for (let waited = 0; waited < 1000 && (turns & 1) === 1 && Atomics.load(i32, word) === turns; waited++)
@@ -124,9 +159,10 @@ process.on('exit', () => {
   const stop = host.at.meta + Meta.serviceStop
   Atomics.store(host.i32, stop, 1)
   wakeService(host)
-  // What a tap has collected is written.
-  const wrapped = usedRecords(host).some((index) => host.i32[host.deviceWord(index) + Dev.wrapsBytes]! > 0)
-  for (let waited = 0; wrapped && waited < 100 && Atomics.load(host.i32, stop) === 1; waited++)
+  const used = usedRecords(host).map((index) => host.deviceWord(index))
+  // What a tap has collected is written; and what processes share is left to others in order.
+  const waits = used.some((dev) => host.i32[dev + Dev.wrapsBytes]! > 0 || host.i32[dev + Dev.shared] === 1)
+  for (let waited = 0; waits && waited < 100 && Atomics.load(host.i32, stop) === 1; waited++)
     host.segment.wait(stop, 1, 5)
   unpublish()
 })

@@ -1,20 +1,23 @@
 /**
- * The thread that drives the RoCE devices of its process while programs do not: it answers peers while they compute,
- * serves timers, and is the adapter of contexts with `engine: 'thread'`.
+ * The thread that drives RoCE devices while programs do not: it answers peers while they compute, serves timers, and is the
+ * adapter of contexts with `engine: 'thread'`. Each process has one; of those that share a device one drives it, and the
+ * others wait until that one ends. All of them give descriptors to processes that begin to use the device, and notice the end of
+ * others (sharing.ts).
  *
  *     a program polls or blocks     it leaves the device alone, and looks now and then whether that goes on
  *     an event loop waits           so, too; but it keeps the timers, and looks whether packets wait in vain
  *     nobody does                   it waits for packets, a doorbell or a timer, in the kernel
  */
-import { nativeAvailable, nowNs, threadData } from '../../memory/index.ts'
+import { nativeAvailable, nowNs, threadData, waitReadable } from '../../memory/index.ts'
 import { processHost } from '../../verbs/index.ts'
-import { layout } from '../../verbs/provider/index.ts'
+import { type Host, layout } from '../../verbs/provider/index.ts'
 import { closeAll, followTable, lookForDrops } from './datagram-table.ts'
 import type { RoceDevice } from './device.ts'
 import { openTables } from './device-records.ts'
 import { openDevices } from './driver.ts'
 import { type PublishedDevice, Publisher } from './published-counters.ts'
 import { beginService, firstIndex, type ServiceData, wakeService } from './service-handle.ts'
+import { Sharing } from './sharing.ts'
 import { maxSlots } from './socket-table.ts'
 
 const { Dev, Meta } = layout
@@ -35,16 +38,21 @@ const dropsEveryNs = 1e9
 const standbyMs = 200
 
 const host = processHost()
-const { i32, f64, segment, at } = host
+const { i32, segment, at } = host
 const { parking } = segment
 const owner = at.meta + Meta.serviceOwner
 const wake = at.meta + Meta.serviceWake
 const turns = at.meta + Meta.serviceTurns
-const looksAt = (at.meta + Meta.serviceLooksAt) >> 1
-/** The descriptor that others signal, and all sockets of all devices. */
-const fds = new Int32Array(1 + layout.maxDevices * maxSlots)
+/** Processes of a device whose ends are heard. */
+const mostProcesses = 256
+/** The descriptors that wake this thread, all sockets of all devices, and those that tell of other processes. */
+const fds = new Int32Array(1 + layout.maxDevices * (1 + maxSlots + mostProcesses))
 /** How long it trusts in programs. */
 let pause = lookMs
+/** What this thread does for other processes, by shared device that this process uses. */
+const sharings = new Map<RoceDevice, Sharing>()
+/** By which others wake this thread: in the segment of the process, and in those of `sharings`. */
+let parkings = [parking]
 const publisher = new Publisher(threadData<ServiceData>().command)
 
 standBy()
@@ -65,25 +73,32 @@ function standBy(): void {
 }
 
 function serve(): void {
-  let devices: RoceDevice[] = []
+  let open: RoceDevice[] = []
   let seen = -1
   let idleSince = 0
   let busyTurns = 0
-  /** Those that no program drives. */
+  /** Those of them that are this thread's to drive, and of these those that no program drives. */
+  const devices: RoceDevice[] = []
   const left: RoceDevice[] = []
   for (;;) {
-    const bell = Atomics.load(i32, wake)
+    const bell = bells()
     if (Atomics.load(i32, at.meta + Meta.serviceStop) === 1) {
-      end(devices)
+      end(open)
       return
     }
     const generation = generations()
     if (generation !== seen) {
       seen = generation
-      devices = devicesNow(devices)
+      open = devicesNow(open)
     }
     const now = nowNs()
+    devices.length = 0
     left.length = 0
+    for (const device of open) {
+      if (sharings.get(device)?.drives === false) continue
+      devices.push(device)
+      looksAt(device.host, now)
+    }
     for (const device of devices) if (!device.isDriven()) left.push(device)
     if (left.length === 0) {
       idleSince = 0
@@ -94,7 +109,10 @@ function serve(): void {
     for (const device of left) found += device.drive(true) + (device.busy ? 1 : 0)
     if (found > 0) {
       idleSince = 0
-      if ((++busyTurns & 0xff) === 0) tell(devices)
+      if ((++busyTurns & 0xff) === 0) {
+        tell(devices)
+        for (const sharing of sharings.values()) sharing.look()
+      }
       continue
     }
     if (idleSince === 0) idleSince = now
@@ -104,16 +122,32 @@ function serve(): void {
   }
 }
 
+/** Changes with whatever this thread is woken for. */
+function bells(): number {
+  let sum = Atomics.load(i32, wake)
+  for (const { host, users } of sharings.keys())
+    sum = (sum + Atomics.load(host.i32, host.at.meta + Meta.serviceWake) + users.changes) | 0
+  return sum
+}
+
 function devicesNow(before: readonly RoceDevice[]): RoceDevice[] {
   const open = openDevices()
-  for (const device of before) if (!open.includes(device)) device.retire()
+  for (const device of before) if (!open.includes(device)) retire(device)
+  for (const device of open) if (device.shared && !sharings.has(device)) sharings.set(device, new Sharing(device))
+  parkings = [parking, ...Array.from(sharings.keys(), ({ host }) => host.segment.parking)]
   markUnwrapped()
   publisher.hurry()
   return open
 }
 
+function retire(device: RoceDevice): void {
+  device.retire()
+  sharings.get(device)?.leave()
+  sharings.delete(device)
+}
+
 function end(devices: readonly RoceDevice[]): void {
-  for (const device of devices) device.retire()
+  for (const device of devices) retire(device)
   Atomics.store(i32, at.meta + Meta.serviceStop, 2)
   segment.notify(at.meta + Meta.serviceStop)
 }
@@ -166,7 +200,7 @@ function ring(): void {
 
 function tell(devices: readonly RoceDevice[]): void {
   publisher.tick(nowNs() / 1e6, () =>
-    devices.map(({ name, index }): PublishedDevice => ({ name, counters: host.counters(index) })),
+    devices.map(({ name, host, index }): PublishedDevice => ({ name, counters: host.counters(index) })),
   )
 }
 
@@ -195,17 +229,17 @@ function generations(): number {
 /** Waits in the kernel: for packets of those that are left to this thread, their timers, and until it has to look at the others. */
 function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell: number): void {
   for (const device of left) device.flushWraps()
+  for (const sharing of sharings.values()) sharing.look()
   tell(devices)
   const now = nowNs()
   let until = now + longestWaitMs * 1e6
   if (left.length < devices.length) until = Math.min(until, now + pause * 1e6)
   for (const device of devices) if (left.includes(device) || device.looped) device.watch(Number.POSITIVE_INFINITY)
   Atomics.add(i32, turns, 1)
-  parking.beginWait()
+  for (const each of parkings) each.beginWait()
   // From here on a thread that changes something wakes this one; what was before is seen by looking again.
   let count = 0
-  fds[count++] = parking.eventFd
-  let awaited = Atomics.load(i32, wake) !== bell
+  let awaited = bells() !== bell
   for (const device of devices) {
     if (left.includes(device)) {
       count += device.descriptors(fds, count)
@@ -213,14 +247,23 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
     } else awaited ||= device.rests
     if (device.watched) until = Math.min(until, device.nextDeadlineNs)
   }
+  for (const sharing of sharings.values()) {
+    count += sharing.descriptors(fds, count)
+    until = Math.min(until, sharing.nextLookNs)
+  }
   for (const device of devices) if (device.watched) device.watch(until)
-  f64[looksAt] = until
-  if (!awaited) parking.waitReadable(fds, count, Math.max(0, (until - nowNs()) / 1e6))
-  parking.endWait()
+  for (const device of devices) looksAt(device.host, until)
+  if (!awaited) waitReadable(parkings, fds, count, Math.max(0, (until - nowNs()) / 1e6))
+  for (const each of parkings) each.endWait()
   Atomics.add(i32, turns, 1)
   for (const device of devices) device.unwatch()
-  const trusts = left.length === 0 && Atomics.load(i32, wake) === bell
+  const trusts = left.length === 0 && bells() === bell
   pause = trusts
     ? Math.min(2 * pause, devices.some((device) => device.active) ? longestTrustMs : longestPauseMs)
     : lookMs
+}
+
+/** Says when this thread looks again. */
+function looksAt({ f64, at }: Host, untilNs: number): void {
+  f64[(at.meta + Meta.serviceLooksAt) >> 1] = untilNs
 }

@@ -1,10 +1,120 @@
-/** The table of sockets of a device, in the segment: which there are, for all threads of the process. */
+/**
+ * Which sockets a device has, for all threads that use it, and which descriptors of them a process has. The first table is where the
+ * device is: in the segment that processes share, or in that of the process. Descriptors are numbers of one process, so
+ * the second is in the segment of the process. An entry of the device is told from what was there before by its serial, and
+ * a process has the socket if its own entry has the same one.
+ */
+import { type Host, layout } from '../../verbs/provider/index.ts'
+
+const { Dev } = layout
 
 /**
- * Words of one entry: descriptor plus one, what the socket is for, the index of its local GID, how many queue pairs are
- * attached to its group, the GID of that, the kernel's drops reported so far, and the state of a socket of node:dgram
- * (`datagramState`). In the first entry of a device, the descriptor plus one of a socket that is being opened or closed.
+ * Words of one entry. Of the device: what the socket is for, the index of its local GID, how many queue pairs are attached to
+ * its group, the GID of that, the kernel's drops reported so far, the state of a socket of node:dgram (`datagramState`), and
+ * its serial, 0 if there is none. Of a process: descriptor plus one, and the serial; in the first entry, the
+ * descriptor plus one of a socket that is being opened or closed.
  */
-export const Slot = { words: 16, fd: 0, kind: 1, local: 2, refs: 3, gid: 4, drops: 8, state: 9, changing: 10 } as const
+export const Slot = {
+  words: 16,
+  fd: 0,
+  kind: 1,
+  local: 2,
+  refs: 3,
+  gid: 4,
+  drops: 8,
+  state: 9,
+  changing: 10,
+  serial: 11,
+} as const
 export const slotKind = { none: 0, unicast: 1, group: 2 } as const
 export const maxSlots = 128
+
+/** The record of a device in a segment. */
+export interface RecordPlace {
+  readonly host: Host
+  readonly index: number
+}
+
+export class SocketTable {
+  readonly i32: Int32Array
+  /** First word of the device's record and of its table. */
+  readonly dev: number
+  readonly table: number
+  /** The same of the process: a record of its own segment, which is the same one where processes do not share the device. */
+  readonly ownI32: Int32Array
+  readonly ownDev: number
+  readonly own: number
+
+  constructor(device: RecordPlace, own: RecordPlace) {
+    this.i32 = device.host.i32
+    this.dev = device.host.deviceWord(device.index)
+    this.table = this.i32[this.dev + Dev.sockets]!
+    this.ownI32 = own.host.i32
+    this.ownDev = own.host.deviceWord(own.index)
+    this.own = this.ownI32[this.ownDev + Dev.sockets]!
+  }
+
+  /** Whether the device is in another segment than that of the process. */
+  get isShared(): boolean {
+    return this.i32 !== this.ownI32
+  }
+
+  /** Changes whenever a socket comes or goes, here or for all. */
+  get generation(): number {
+    const shared = Atomics.load(this.i32, this.dev + Dev.generation)
+    return !this.isShared ? shared : (shared + Atomics.load(this.ownI32, this.ownDev + Dev.generation)) | 0
+  }
+
+  /** The socket is another one from now on, for all (`device`) or here. */
+  changed(device: boolean): void {
+    if (device) Atomics.add(this.i32, this.dev + Dev.generation, 1)
+    else Atomics.add(this.ownI32, this.ownDev + Dev.generation, 1)
+  }
+
+  /** First word of an entry of the device, and of the process. */
+  word(slot: number): number {
+    return this.table + slot * Slot.words
+  }
+  ownWord(slot: number): number {
+    return this.own + slot * Slot.words
+  }
+
+  isUsed(slot: number): boolean {
+    return this.i32[this.word(slot) + Slot.serial] !== 0
+  }
+
+  /** The descriptor with which this process has the socket; −1 if it has none, or there is no such socket. */
+  fd(slot: number): number {
+    const serial = this.i32[this.word(slot) + Slot.serial]!
+    const own = this.ownWord(slot)
+    return serial !== 0 && this.ownI32[own + Slot.serial] === serial ? this.ownI32[own + Slot.fd]! - 1 : -1
+  }
+
+  /** All descriptors that this process has. */
+  descriptors(): number[] {
+    const fds: number[] = []
+    for (let slot = 0; slot < maxSlots; slot++) if (this.fd(slot) >= 0) fds.push(this.fd(slot))
+    return fds
+  }
+
+  /** Of a socket for a multicast group: its GID. */
+  group(slot: number): Uint8Array | null {
+    const word = this.word(slot)
+    if (this.i32[word + Slot.kind] !== slotKind.group) return null
+    return new Uint8Array(this.i32.buffer, (word + Slot.gid) * 4, 16).slice()
+  }
+
+  /** The entry of the socket of a multicast group, −1 if there is none. */
+  slotOfGroup(gid: Uint8Array): number {
+    for (let slot = 0; slot < maxSlots; slot++)
+      if (this.isUsed(slot) && this.group(slot)?.every((byte, i) => byte === gid[i])) return slot
+    return -1
+  }
+
+  /** Sockets of the device that this process has no descriptor of. */
+  missing(): number[] {
+    const missing: number[] = []
+    for (let slot = 0; slot < maxSlots; slot++) if (this.isUsed(slot) && this.fd(slot) < 0) missing.push(slot)
+    return missing
+  }
+}

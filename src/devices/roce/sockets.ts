@@ -1,6 +1,6 @@
 /**
  * The sockets of one device in one thread: one for each GID, and one for each multicast group. Descriptors belong to the
- * process; which there are is in a table in the segment (`Slot`), so that every thread can use them.
+ * process; which there are is in a table (`SocketTable`), so that every thread can use them.
  *
  * Sending collects packets of one destination and one size in a burst that the kernel cuts (UDP_SEGMENT): they lie one
  * behind the other, and only the last may be shorter. Receiving takes bursts that the kernel has put together (UDP_GRO).
@@ -11,9 +11,9 @@ import { type Host, layout } from '../../verbs/provider/index.ts'
 import { Bth, gidOfIp, Icrc, IcrcFlow, ipOfGid, rocePort, useCrc32 } from '../../wire/index.ts'
 import type { PacketSocket } from './packet-socket.ts'
 import { groupAddress, type Path, Paths } from './paths.ts'
-import { maxSlots, Slot, slotKind } from './socket-table.ts'
+import { maxSlots, Slot, type SocketTable } from './socket-table.ts'
 
-const { Av, avMulticast, Dev } = layout
+const { Av, avMulticast } = layout
 
 /** TTL and hop limit that Linux gives packets unless told otherwise. */
 const usualHopLimit = 64
@@ -50,19 +50,15 @@ export interface LocalGid {
 }
 
 /** The socket with this descriptor, as this thread uses it, null while there is none; `group` is the GID of a multicast group, or null. */
-export type Attach = (fd: number, local: number, group: Uint8Array | null) => PacketSocket | null
+export type Attach = (fd: number, slot: number, local: number, group: Uint8Array | null) => PacketSocket | null
 
 export class Sockets implements PacketSink {
   transport!: Transport
-  /** Whether what came last may be acknowledged later. */
-  defersAcks = false
   /** Whether packets say that routers may mark them when there is congestion: ECT(0). */
   set ecnCapable(yes: boolean) {
     this.#ect = yes ? ecnCapableTransport : 0
   }
-  readonly #host: Host
-  readonly #device: number
-  readonly #table: number
+  readonly #table: SocketTable
   readonly #locals: readonly LocalGid[]
   readonly #attach: Attach
   readonly #i32: Int32Array
@@ -74,6 +70,9 @@ export class Sockets implements PacketSink {
   #opens: Open[] = []
   #unicast: (PacketSocket | null)[] = []
   #generation = -1
+  /** The descriptors in the table, and of which of its states. */
+  #fds: readonly number[] = []
+  #listed = -1
   readonly #to = new Paths()
   readonly #from = new Paths()
 
@@ -90,10 +89,8 @@ export class Sockets implements PacketSink {
   #receives = 1
   #fullTurns = 0
 
-  constructor(host: Host, device: number, table: number, locals: readonly LocalGid[], attach: Attach) {
+  constructor(host: Host, device: number, table: SocketTable, locals: readonly LocalGid[], attach: Attach) {
     useCrc32(nativeCrc32())
-    this.#host = host
-    this.#device = device
     this.#table = table
     this.#locals = locals
     this.#attach = attach
@@ -116,8 +113,7 @@ export class Sockets implements PacketSink {
    * its number given to another file, only after the operation has ended.
    */
   refresh(): void {
-    const i32 = this.#i32
-    const generation = Atomics.load(i32, this.#host.deviceWord(this.#device) + Dev.generation)
+    const { generation } = this.#table
     if (generation === this.#generation) return
     this.#generation = generation
     for (const { socket } of this.#opens) socket.close()
@@ -127,13 +123,11 @@ export class Sockets implements PacketSink {
     this.#from.clear()
     this.#path = null
     for (let slot = 0; slot < maxSlots; slot++) {
-      const word = this.#table + slot * Slot.words
-      const fd = i32[word + Slot.fd]! - 1
+      const fd = this.#table.fd(slot)
       if (fd < 0) continue
-      const local = i32[word + Slot.local]!
-      const group =
-        i32[word + Slot.kind] === slotKind.group ? new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).slice() : null
-      const socket = this.#attach(fd, local, group)
+      const local = this.#i32[this.#table.word(slot) + Slot.local]!
+      const group = this.#table.group(slot)
+      const socket = this.#attach(fd, slot, local, group)
       if (socket === null) continue
       const gidWords = new Int32Array((group ?? gidOfIp(this.#locals[local]!.address)).slice().buffer)
       this.#opens.push({ socket, slot, local, group, gidWords })
@@ -146,13 +140,14 @@ export class Sockets implements PacketSink {
    * meanwhile ends the wait: `OpenSockets.closeSlot` sees to that.
    */
   descriptors(into: Int32Array, from: number): number {
-    const i32 = this.#i32
-    let count = 0
-    for (let slot = 0, word = this.#table; slot < maxSlots; slot++, word += Slot.words) {
-      const fd = i32[word + Slot.fd]! - 1
-      if (fd >= 0) into[from + count++] = fd
+    const { generation } = this.#table
+    if (generation !== this.#listed) {
+      this.#listed = generation
+      this.#fds = this.#table.descriptors()
     }
-    return count
+    const fds = this.#fds
+    for (let i = 0; i < fds.length; i++) into[from + i] = fds[i]!
+    return fds.length
   }
 
   // --- sending -----------------------------------------------------------------------------------------------------
@@ -280,7 +275,6 @@ export class Sockets implements PacketSink {
   /** Gives the transport what has come, a batch at most; how many packets. */
   receive(nowNs: number): number {
     let packets = 0
-    this.defersAcks = false
     for (const open of this.#opens) {
       const { socket } = open
       let turns = 0
@@ -341,14 +335,14 @@ export class Sockets implements PacketSink {
       packets++
       if (end - start < Bth.length) this.#count(this.#counters.drops_malformed)
       else if (path.flow.check(u8, start, end) < 0) this.#count(this.#counters.icrc_errors)
-      else if (transport.receive(start, end, nowNs)) this.defersAcks = true
+      else transport.receive(start, end, nowNs)
     }
     return packets
   }
 
   /** The kernel says how many datagrams a full buffer has cost since the socket was opened. */
   #dropped(slot: number, drops: number): void {
-    const word = this.#table + slot * Slot.words + Slot.drops
+    const word = this.#table.word(slot) + Slot.drops
     const more = (drops - this.#i32[word]!) | 0
     if (more <= 0) return
     this.#i32[word] = drops

@@ -6,7 +6,15 @@ import { isMainThread, type Worker } from 'node:worker_threads'
 import { Segment, SegmentError } from '../../memory/index.ts'
 import { type DeviceDriver, type DeviceInfo, type Host, VerbsError } from '../../verbs/provider/index.ts'
 import { ShmDevice } from './device.ts'
-import { type Attached, attachSegment, deviceGuid, guidIn, namedSegments, removeStaleSegments } from './segments.ts'
+import {
+  type Attached,
+  attachSegment,
+  deviceGuid,
+  guidIn,
+  guidsEndBytes,
+  namedSegments,
+  removeStaleSegments,
+} from './segments.ts'
 import { startDeviceThread } from './thread-data.ts'
 
 const janitors = new Map<string, Worker>()
@@ -36,13 +44,15 @@ function attach(name: string | null): Attached {
 
 const devices = new Map<string, ShmDevice>()
 
+const isSegmentName = (name: string): boolean => /^[A-Za-z0-9._-]{1,64}$/.test(name)
+
 /** Segment and adapter that a name means; null if it is not a name of this driver. */
 function parse(name: string): { segment: string | null; index: number } | null {
   const own = /^shm([01])$/.exec(name)
   if (own) return { segment: null, index: Number(own[1]) }
   if (!name.startsWith('shm:')) return null
-  const named = /^shm:([A-Za-z0-9._-]{1,64})(?:\/([01]))?$/.exec(name)
-  if (!named)
+  const named = /^shm:([^/]*)(?:\/([01]))?$/.exec(name)
+  if (!named || !isSegmentName(named[1]!))
     throw new VerbsError(
       'ENODEV',
       'openDevice',
@@ -73,8 +83,14 @@ function list(): DeviceInfo[] {
   const found = [info('shm0', own, 0), info('shm1', own, 1)]
   removeStaleSegments()
   for (const name of namedSegments()) {
+    // Devices of other kinds have segments, too, of names that these cannot have.
+    if (!isSegmentName(name)) continue
     try {
-      const guids = Segment.peek(name, (i32, tables) => [guidIn(i32, tables, 0), guidIn(i32, tables, 1)] as const)
+      const guids = Segment.peek(
+        name,
+        guidsEndBytes,
+        (i32, tables) => [guidIn(i32, tables, 0), guidIn(i32, tables, 1)] as const,
+      )
       if (!guids) continue
       found.push(
         { name: `shm:${name}`, guid: guids[0], kind: 'shm' },

@@ -68,10 +68,14 @@ export class Executor {
     this.#datagrams = new Datagrams(host, mtu, adapters, ranges, receives, this.#failures)
   }
 
-  /** Executes what is in a send queue, in order, until it is empty or must wait. Its send lock is held. */
+  /**
+   * Executes what is in a send queue, in order, until it is empty or must wait. Its send lock is held; after it is released, and the
+   * operation left, comes `settle`.
+   */
   run(q: number): void {
     const i32 = this.#i32
     const host = this.#host
+    host.segment.parking.deferWakes()
     for (;;) {
       const next = i32[q + Qp.sqNext]!
       const state = i32[q + Qp.state]!
@@ -156,13 +160,16 @@ export class Executor {
     this.settle()
   }
 
-  /** After a send lock was released: what had to wait for a grace period. */
+  /** After a send lock was released: wakes the threads that wait for what was done, and does what had to wait for a grace period. */
   settle(): void {
+    const { parking } = this.#host.segment
+    parking.wakeDeferred()
     this.#failures.settle()
     while (this.#graces.length > 0) {
       const grace = this.#graces.pop()!
       this.#host.segment.quiesce()
       this.#endGrace(grace)
+      parking.wakeDeferred()
       this.#failures.settle()
     }
   }

@@ -170,6 +170,9 @@ export class ShmFastPath implements FastPath {
     const tail = i32[d + Qp.rqTail]!
     const r = this.ring + (tail & this.mask) * this.stride
     const produced = i32[cq + Cq.head]!
+    const e = this.cqRing + (produced & this.cqMask) * Cqe.words
+    // The poller has the line of the completion: it is on its way here while the request is checked (95 ns one way, 90 with this).
+    if (i32[this.epochWord] === this.epoch) i32[e + Cqe.claim] = produced
     const from = sge.addr
     const to = f64[(r + Rwqe.data) >> 1]!
     if (
@@ -197,7 +200,6 @@ export class ShmFastPath implements FastPath {
       i32[a] = i32[b]!
       i32[a + 1] = i32[b + 1]!
     } else this.copy(t, f, length)
-    const e = this.cqRing + (produced & this.cqMask) * Cqe.words
     i32[e + Cqe.what] = recvWhat[opcode]!
     f64[(e + Cqe.wrId) >> 1] = f64[(r + Rwqe.wrId) >> 1]!
     i32[e + Cqe.byteLen] = length
@@ -206,6 +208,7 @@ export class ShmFastPath implements FastPath {
     i32[e + Cqe.srcQpOrReleases] = 0
     // The receive's place is free before its completion shows, so that a program that polls can post again at once.
     i32[d + Qp.rqTail] = (tail + 1) | 0
+    i32[e + Cqe.rqTail] = (tail + 1) | 0
     const next = (produced + 1) | 0
     i32[e + Cqe.sequence] = next
     i32[cq + Cq.head] = next
@@ -314,6 +317,7 @@ export class ShmFastPath implements FastPath {
     i32[e + Cqe.srcQpOrReleases] = 0
     // The receive's place is free before its completion shows, so that a program that polls can post again at once.
     i32[d + Qp.rqTail] = (tail + 1) | 0
+    i32[e + Cqe.rqTail] = (tail + 1) | 0
     const next = (produced + 1) | 0
     // With a channel a full barrier must lie between publishing the completion and looking whether the CQ is armed.
     if (processorOrders && !this.cqChannel) i32[e + Cqe.sequence] = next

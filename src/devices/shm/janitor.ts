@@ -14,14 +14,10 @@ const recheckMs = 1000
 
 const { host } = attachSegment(threadData<JanitorData>().name)
 
-function reap(): void {
-  for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
-}
-
-const lives = new Lives(host.segment, reap)
+const lives = new Lives(host.segment, () => reapDead(host))
 for (;;) {
   const { begun } = lives
   const all = lives.watch()
-  reap()
+  reapDead(host)
   await lives.wait(begun, all ? recheckMs : lookMs)
 }

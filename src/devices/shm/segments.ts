@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { Segment, segmentFilePrefix } from '../../memory/index.ts'
-import { hostOf, processHost, reapDead, segmentOptions } from '../../verbs/index.ts'
+import { hostOf, processHost, reapDead, reapOwn, segmentOptions } from '../../verbs/index.ts'
 import { type Host, layout } from '../../verbs/provider/index.ts'
 import { Executor } from './executor.ts'
 
@@ -26,15 +26,14 @@ export function attachSegment(name: string | null): Attached {
   if (name !== null) removeStaleSegments()
   const host = name === null ? processHost() : hostOf(Segment.named(name, segmentOptions()))
   host.control(() => initialise(host))
-  for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
+  reapDead(host)
   const made = { host, executor: new Executor(host, activeMtu, adaptersPerSegment) }
   attached.set(name ?? '', made)
   return made
 }
 
 process.on('exit', () => {
-  for (const [name, { host }] of attached)
-    if (name !== '') for (const own of host.segment.ownAttachments()) reapDead(host, own)
+  for (const [name, { host }] of attached) if (name !== '') reapOwn(host)
 })
 
 function initialise(host: Host): void {
@@ -63,6 +62,9 @@ export function guidIn(i32: Int32Array, tables: number, index: number): bigint {
   const dev = tables + Tables.devices + index * Dev.words
   return (BigInt(i32[dev + Dev.guidHigh]! >>> 0) << 32n) | BigInt(i32[dev + Dev.guidLow]! >>> 0)
 }
+
+/** So many bytes at the beginning of the tables hold the GUIDs of all adapters. */
+export const guidsEndBytes: number = (Tables.devices + adaptersPerSegment * Dev.words) * 4
 
 /** Takes away what processes that were killed left of named segments. */
 export function removeStaleSegments(): void {

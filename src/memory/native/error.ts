@@ -37,6 +37,7 @@ const errnoNumbers = {
   ENOSYS: 38,
   EPIPE: 32,
   ELOOP: 40,
+  EPROTO: 71,
   EMSGSIZE: 90,
   ENOPROTOOPT: 92,
   EOPNOTSUPP: 95,

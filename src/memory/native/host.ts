@@ -90,17 +90,24 @@ export function lockMemory(...buffers: (ArrayBuffer | SharedArrayBuffer)[]): boo
   return failed(`mlock2: ${errnoName(errno)}`)
 }
 
+const MEMBARRIER_GLOBAL_EXPEDITED = 2
+const MEMBARRIER_REGISTER_GLOBAL_EXPEDITED = 4
 const MEMBARRIER_PRIVATE_EXPEDITED = 8
 const MEMBARRIER_REGISTER_PRIVATE_EXPEDITED = 16
 
-/** Asks the kernel to make `membarrier` possible in this process; false where it cannot be. */
-export function registerMembarrier(): boolean {
-  return libc !== null && membarrierCall(libc, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED)
+/** The threads that `membarrier` makes pass a barrier: those of this process, or of every process that has registered for it. */
+export type BarrierScope = 'process' | 'processes'
+
+/** Asks the kernel to let `membarrier` with this scope reach the threads of this process; false where it cannot. */
+export function registerMembarrier(scope: BarrierScope): boolean {
+  const command = scope === 'process' ? MEMBARRIER_REGISTER_PRIVATE_EXPEDITED : MEMBARRIER_REGISTER_GLOBAL_EXPEDITED
+  return libc !== null && membarrierCall(libc, command)
 }
 
-/** Makes every thread of this process pass a full memory barrier, as membarrier(2) does; false if it did not. */
-export function membarrier(): boolean {
-  return libc !== null && membarrierCall(libc, MEMBARRIER_PRIVATE_EXPEDITED)
+/** Makes every thread in `scope` pass a full memory barrier, as membarrier(2) does; false if it did not. */
+export function membarrier(scope: BarrierScope): boolean {
+  const command = scope === 'process' ? MEMBARRIER_PRIVATE_EXPEDITED : MEMBARRIER_GLOBAL_EXPEDITED
+  return libc !== null && membarrierCall(libc, command)
 }
 
 function membarrierCall(libc: Libc, command: number): boolean {

@@ -10,6 +10,7 @@
  *     kernel-socket.ts   TCP and UDP sockets of the kernel, as C programs use them
  *     poll.ts      waiting until one of several descriptors can be read
  *     poll-requests.ts   having the kernel signal an event descriptor when sockets can be read
+ *     descriptors.ts     passing descriptors to other processes
  *     crc32.ts     CRC-32 in native code
  *     error.ts     what all of it throws
  *
@@ -17,9 +18,11 @@
  * off, for tests of everything that has to work without it.
  */
 export { type NativeCrc32, nativeCrc32 } from './crc32.ts'
+export { DescriptorServer, fetchDescriptors, maxPassed, type Passed } from './descriptors.ts'
 export { defaultSegmentMib, errnoName, errnos, NativeError, segmentSetting } from './error.ts'
 export { futexWait, futexWaitAsync, futexWake } from './futex.ts'
 export {
+  type BarrierScope,
   clockMonotonicNs,
   cpuCount,
   currentCores,
@@ -40,6 +43,7 @@ export {
   commitShared,
   inodeOf,
   isUnused,
+  mapHead,
   mapPrivate,
   mapShared,
   markUsed,
@@ -53,6 +57,7 @@ export {
   becomeDescriptor,
   closeFd,
   drainEventFd,
+  drainPipe,
   makeEventFd,
   makeLoopPipe,
   maxPolled,
@@ -64,4 +69,4 @@ export {
 export { type ContextWord, destroyPollContext, PollRequests } from './poll-requests.ts'
 export { addressText } from './sockaddr.ts'
 export { maxDatagramBytes, maxSegments, type UdpOptions, UdpSocket } from './udp.ts'
-export { isMulticast } from './udp-options.ts'
+export { isMulticast, otherThan } from './udp-options.ts'

@@ -11,6 +11,7 @@
 import { constants } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { errnoName, errnos, NativeError, nativeError } from './error.ts'
 import { requireLibc } from './libc.ts'
 import { gated } from './loading.ts'
@@ -79,6 +80,7 @@ export interface SharedMapping {
   readonly buffer: ArrayBuffer
   /** True if this call made the segment, which is then all zeros. */
   readonly created: boolean
+  /** Of the file: more than the length of `buffer`, if only its beginning is mapped. */
   readonly sizeBytes: number
   /** Identity of the segment: another one under the same name has another number. */
   readonly inode: number
@@ -97,14 +99,29 @@ export function mapShared(name: string, sizeBytes: number, mode: 'open' | 'creat
     if (mode !== 'create') {
       const opened = openExisting(name)
       if (opened !== null) return mapFile(name, opened, false)
-      if (mode === 'open')
-        throw nativeError('shm_open', 'ENOENT', errnos.ENOENT, `shared memory '${name}' could not be opened`)
+      if (mode === 'open') throw noSuch(name)
     }
     const created = createNew(name, sizeBytes)
     if (created !== null) return mapFile(name, created, true)
     if (mode === 'create' || attempt === 100)
       throw nativeError('shm_open', 'EEXIST', errnos.EEXIST, `shared memory '${name}' could not be created`)
   }
+}
+
+/**
+ * Maps only the beginning of existing shared memory: `headBytes` of its size, which is given. Looking into one is cheap then, however
+ * large it is: V8 counts what is mapped as memory of its heap, and a GiB more makes it collect garbage several times at once.
+ * Throws as `mapShared` does.
+ */
+export function mapHead(name: string, headBytes: (sizeBytes: number) => number): SharedMapping {
+  requireLibc('mmap')
+  const opened = openExisting(name)
+  if (opened === null) throw noSuch(name)
+  return mapFile(name, opened, false, headBytes)
+}
+
+function noSuch(name: string): NativeError {
+  return nativeError('shm_open', 'ENOENT', errnos.ENOENT, `shared memory '${name}' could not be opened`)
 }
 
 /** The file that a name stands for, −1 if there is none. */
@@ -302,7 +319,9 @@ function createNew(name: string, sizeBytes: number): number | null {
   const what = `shared memory '${name}' of ${sizeBytes} bytes could not be created`
   checkSize(sizeBytes)
   checkLength(sizeBytes)
-  const temporary = `${folder}/.${name.slice(0, 200)}.${randomBytes(6).toString('hex')}`
+  const [file, group] = [basename(name), groupOf(name)]
+  const inside = group === null ? folder : `${folder}/${group}`
+  const temporary = `${inside}/.${file.slice(0, 200)}.${randomBytes(6).toString('hex')}`
   let fd = -1
   try {
     fd = fs.openSync(
@@ -310,6 +329,8 @@ function createNew(name: string, sizeBytes: number): number | null {
       fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_NOFOLLOW,
       0o600,
     )
+    // Whoever made the folder of a group has set the group of what is made in it.
+    if (group !== null) fs.fchmodSync(fd, 0o660)
     fs.ftruncateSync(fd, sizeBytes)
     fs.linkSync(temporary, `${folder}/${name}`)
     return fd
@@ -321,7 +342,7 @@ function createNew(name: string, sizeBytes: number): number | null {
         'ENOENT',
         errnos.ENOENT,
         'shm_open',
-        `${what}, because there is no ${folder}: mount a tmpfs there, or use shm0 within one process`,
+        `${what}, because there is no ${inside}: ${group === null ? 'mount a tmpfs there, or use shm0 within one process' : `mkdir -m 2770 ${inside}, and chgrp it`}`,
       )
     // The temporary name is new, so that it is the folder that is not to be written.
     if (codeOf(error) === 'EACCES')
@@ -329,7 +350,7 @@ function createNew(name: string, sizeBytes: number): number | null {
         'EACCES',
         errnos.EACCES,
         'shm_open',
-        `${what}: this account may not make files in ${folder} (it has mode 1777 usually)`,
+        `${what}: this account may not make files in ${inside} (it has mode ${group === null ? 1777 : 2770} usually)`,
       )
     throw fromNode(error, 'shm_open', what)
   } finally {
@@ -358,21 +379,27 @@ function checkLength(sizeBytes: number): void {
     )
 }
 
-function mapFile(name: string, fd: number, created: boolean): SharedMapping {
+function mapFile(
+  name: string,
+  fd: number,
+  created: boolean,
+  headBytes: (sizeBytes: number) => number = (sizeBytes) => sizeBytes,
+): SharedMapping {
   try {
     const stat = fs.fstatSync(fd)
     if (!created) checkTrusted(name, stat)
-    checkLength(stat.size)
+    const lengthBytes = Math.min(headBytes(stat.size), stat.size)
+    checkLength(lengthBytes)
     const address = mmap(
       'mmap',
       0,
-      stat.size,
+      lengthBytes,
       MAP_SHARED,
       fd,
-      `shared memory '${name}' of ${stat.size} bytes could not be mapped`,
+      `shared memory '${name}' of ${lengthBytes} bytes could not be mapped`,
     )
     return {
-      buffer: adopt(address, roundUp(stat.size, pageBytes), stat.size, fd),
+      buffer: adopt(address, roundUp(lengthBytes, pageBytes), lengthBytes, fd),
       created,
       sizeBytes: stat.size,
       inode: stat.ino,
@@ -398,6 +425,10 @@ function checkTrusted(name: string, stat: fs.Stats): void {
       'mmap',
       `${path} is not a segment (no regular file, or an empty one): delete it`,
     )
+  if (groupOf(name) !== null) {
+    checkGroup(path, stat)
+    return
+  }
   const user = process.geteuid?.() ?? stat.uid
   const mode = (stat.mode & 0o777).toString(8)
   if (stat.uid !== user)
@@ -415,6 +446,30 @@ function checkTrusted(name: string, stat: fs.Stats): void {
       'shm_open',
       `${path} of user ${stat.uid} has mode ${mode}, so other users can read or write it: chmod 600 ${path}, or delete it`,
     )
+}
+
+/** The folder of a group of users below the usual one, of a name `GROUP/NAME`; else null. */
+function groupOf(name: string): string | null {
+  return name.includes('/') ? dirname(name) : null
+}
+
+/**
+ * A segment of a group of users is what its members make in the folder that the administrator has made for them. They trust each
+ * other: a member can read and write it, and cut it off.
+ */
+function checkGroup(path: string, stat: fs.Stats): void {
+  const inside = dirname(path)
+  const of = fs.lstatSync(inside)
+  const user = process.geteuid?.() ?? of.uid
+  const refuse = (what: string): never => {
+    throw new NativeError('EACCES', errnos.EACCES, 'shm_open', what)
+  }
+  if (!of.isDirectory() || (of.uid !== 0 && of.uid !== user) || (of.mode & 0o007) !== 0)
+    refuse(
+      `${inside} is not to be trusted: it has to be a folder of root (or yours) that is closed to others, mode 2770`,
+    )
+  if (stat.gid !== of.gid || (stat.mode & 0o006) !== 0)
+    refuse(`${path} is not of the group of ${inside}, or is open to others: delete it, and chmod g+s ${inside}`)
 }
 
 /** The address, or the negated errno. */

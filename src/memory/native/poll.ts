@@ -11,6 +11,9 @@ export const maxPolled = 65_536
 /** struct timespec, and a 64-bit value. */
 const scratch = libc === null ? null : nativeScratch(32)
 const timespecAddress = scratch?.address ?? 0
+/** What is read from pipes, for nobody. */
+const drainedBytes = 512
+const drainedAddress = libc === null ? 0 : nativeScratch(drainedBytes).address
 const valueAddress = timespecAddress + 16
 /** struct pollfd { int fd; short events, revents } each: for as many as were ever watched, in powers of two. */
 let pollRoom = 64
@@ -24,7 +27,7 @@ function makeRoom(count: number): void {
 /**
  * Blocks this thread until one of the first `count` of `fds` can be read, at most `timeoutMs` (fractions count, to
  * the nanosecond; Infinity: without end). Returns how many can: 0 after the time, or earlier after a signal. `ready`, if
- * given, gets 1 or 0 for each. A descriptor that is closed or broken counts as ready: reading it tells.
+ * given, gets 1 or 0 for each. A negative number stands for no descriptor. A descriptor that is closed or broken counts as ready: reading it tells.
  */
 export function waitReadable(fds: Int32Array, count: number, timeoutMs: number, ready?: Uint8Array): number {
   const { ppoll, koffi } = requireLibc('ppoll')
@@ -133,6 +136,17 @@ export function becomeDescriptor(fd: number, of: number): void {
   if (dup3(of, fd, O_CLOEXEC) === fd) return
   const errno = koffi.errno()
   throw nativeError('dup3', errnoName(errno), errno, `descriptor ${fd} could not become ${of}`)
+}
+
+/** Reads what is in a pipe, so that it is unreadable until somebody writes again. */
+export function drainPipe(fd: number): void {
+  const { read, koffi } = requireLibc('read')
+  for (;;) {
+    const n = read(fd, drainedAddress, drainedBytes)
+    if (n === drainedBytes) continue
+    if (n >= 0 || koffi.errno() === errnos.EAGAIN || koffi.errno() === errnos.EINTR) return
+    throw nativeError('read', errnoName(koffi.errno()), koffi.errno(), `pipe ${fd} could not be read`)
+  }
 }
 
 /** Writes one byte. A pipe that is full, or that nobody reads any more, is left as it is. */

@@ -129,11 +129,14 @@ export function openUdp(family: 4 | 6, receiveBufferBytes: number, sendBufferByt
   return fd
 }
 
+/** An address that every machine has, and that is not this one. */
+export const otherThan = (address: string): string => (address === '127.0.0.2' ? '127.0.0.3' : '127.0.0.2')
+
 /** What a failed bind means for the user. */
 export function bindError(errno: number, address: string, port: number): NativeError {
   const where = `UDP port ${port} of ${address}`
   const text: Record<number, string> = {
-    [errnos.EADDRINUSE]: `${where} is in use: another roce device of this machine has it (or, with port 4791, the kernel's own RoCE, rdma_rxe); close that, or use another address, such as 127.0.0.2`,
+    [errnos.EADDRINUSE]: `${where} is in use: another roce device of this machine has it (or, with port 4791, the kernel's own RoCE, rdma_rxe); close that, or use another address, such as ${otherThan(address)}`,
     [errnos.EADDRNOTAVAIL]: `${address} is not an address of this machine: 'ip address' lists those that are`,
     [errnos.EACCES]: `${where} could not be bound: ports below 1024 need CAP_NET_BIND_SERVICE`,
     [errnos.EPERM]: `${where} could not be bound: a policy of this system or container forbids it`,

@@ -58,6 +58,15 @@ const readsPerTurn = 16
  */
 const probeSeconds = 15
 
+/** Chunks that are shorter together leave as one: copying them costs less than a message for each. */
+const oneMessageBytes = 2048
+
+/** The chunks of a write, without empty ones. */
+function together(chunks: readonly Uint8Array[], length: number): readonly Uint8Array[] {
+  if (chunks.length > 1 && length > 0 && length <= oneMessageBytes) return [Buffer.concat(chunks, length)]
+  return chunks.every((chunk) => chunk.length > 0) ? chunks : chunks.filter((chunk) => chunk.length > 0)
+}
+
 export class Link {
   readonly socket: RSocketLike
   connecting = false
@@ -73,6 +82,8 @@ export class Link {
   #referenced = true
   #ended = false
   #closed = false
+  /** At what interval the socket probes its peer; 0 before that has been said. */
+  #probeSeconds = 0
   // What is being written: the rest of `#chunks` from `#next` on, the first of them from `#offset` on.
   #chunks: readonly Uint8Array[] = []
   #next = 0
@@ -179,12 +190,12 @@ export class Link {
 
   /** One write at a time. Calls back with 0 or a negative error number, from inside if all could be sent at once. */
   write(chunks: readonly Uint8Array[], done: (errno: number) => void): void {
-    this.#chunks = chunks.every((chunk) => chunk.length > 0) ? chunks : chunks.filter((chunk) => chunk.length > 0)
+    for (const chunk of chunks) this.inFlight += chunk.length
+    this.bytesWritten += this.inFlight
+    this.#chunks = together(chunks, this.inFlight)
     this.#next = 0
     this.#offset = 0
     this.#written = done
-    for (const chunk of chunks) this.inFlight += chunk.length
-    this.bytesWritten += this.inFlight
     this.#flush()
     if (this.#written === done) this.#written = withContext(done)
   }
@@ -255,9 +266,11 @@ export class Link {
 
   // --- the rest ----------------------------------------------------------------------------------------------------
 
-  /** Probes the peer at this interval, if it is shorter than the default one. */
+  /** Probes the peer at this interval, if it is shorter than the default one. Clients of HTTP set it after each request. */
   setKeepAlive(enable: boolean, initialDelaySeconds: number): void {
     const seconds = enable && initialDelaySeconds > 0 ? Math.min(initialDelaySeconds, probeSeconds) : probeSeconds
+    if (seconds === this.#probeSeconds) return
+    this.#probeSeconds = seconds
     this.socket.setsockopt(IPPROTO_TCP, TCP_KEEPIDLE, seconds)
     this.socket.setsockopt(SOL_SOCKET, SO_KEEPALIVE, 1)
   }

@@ -12,6 +12,7 @@ import {
   POLLIN,
   type RSocketLike,
   SO_REUSEADDR,
+  SO_REUSEPORT,
   SOCK_STREAM,
   SOL_SOCKET,
 } from '../../rsocket/index.ts'
@@ -27,6 +28,8 @@ export interface ListenTarget {
   family: number
   backlog: number
   ipv6Only?: boolean
+  /** Not 0: shares its port with listeners of other processes that give the same number. */
+  reusePort?: number
   device?: string | Context | undefined
 }
 
@@ -63,7 +66,7 @@ export class Listener {
   }
 
   static #open(
-    { port, family, backlog, ipv6Only, device }: ListenTarget,
+    { port, family, backlog, ipv6Only, reusePort, device }: ListenTarget,
     address: string,
     events: ListenerEvents,
   ): Listener | SystemError {
@@ -74,6 +77,7 @@ export class Listener {
       return error as SystemError
     }
     socket.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+    if (reusePort) socket.setsockopt(SOL_SOCKET, SO_REUSEPORT, reusePort)
     if (ipv6Only) socket.setsockopt(IPPROTO_IPV6, IPV6_V6ONLY, 1)
     let result = socket.bind({ address, port })
     if (result >= 0) result = socket.listen(backlog || 511)

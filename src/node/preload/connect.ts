@@ -153,7 +153,7 @@ export class Connector {
       {
         connected: (attached) => {
           log(() => `connect ${where(target.host, target.port)}: RDMA (${rule.text})`)
-          showFigures(socket, attached)
+          showFigures(socket)
           if (attached.remote.address) this.#known.add(attached.remote.address)
           const { enable, delaySeconds } = keepAliveOf(socket)
           attached.link.setKeepAlive(enable, delaySeconds)

@@ -1,7 +1,18 @@
 /** Which rule decides on a connection. */
-import { isIPv4 } from 'node:net'
+import { type BlockList, isIPv4 } from 'node:net'
 import { isOwnAddress } from '../../memory/index.ts'
 import type { Role, Rule } from './rules.ts'
+
+/** What each list said of the address that it was asked for last: a program connects to one address again and again. */
+const lastAnswers = new WeakMap<BlockList, { address: string; fits: boolean }>()
+
+function isIn(addresses: BlockList, address: string): boolean {
+  const last = lastAnswers.get(addresses)
+  if (last?.address === address) return last.fits
+  const fits = addresses.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
+  lastAnswers.set(addresses, { address, fits })
+  return fits
+}
 
 function fitsAddress(rule: Rule, address: string | null): boolean {
   const { addresses } = rule
@@ -10,7 +21,7 @@ function fitsAddress(rule: Rule, address: string | null): boolean {
   if (address === null || address === '::' || address === '0.0.0.0') return rule.transport !== 'tcp'
   const plain = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '').replace(/%.*/, '')
   if (addresses === 'local') return isOwnAddress(plain)
-  return addresses.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6')
+  return isIn(addresses, plain)
 }
 
 /** The first rule that fits; undefined: TCP. `address` null means all addresses, `port` 0 one that is still to be found. */

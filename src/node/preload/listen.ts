@@ -2,13 +2,13 @@
  * `net.Server` under the preload. A server whose address has a rule listens over RDMA as well as over TCP, on the same
  * port, or over RDMA alone if the rule says so; both kinds of connection come as 'connection' with a `net.Socket`.
  */
-import cluster from 'node:cluster'
 import net from 'node:net'
 import type { RSocketLike } from '../../rsocket/index.ts'
 import { acceptConnection } from '../base/accepting.ts'
 import { setAsyncId } from '../base/async-id.ts'
 import type { SystemError } from '../base/errors.ts'
 import { Listener } from '../base/listener.ts'
+import { handsOut, hasHandleOfPrimary, sharesPortAs } from './cluster.ts'
 import { decide } from './decide.ts'
 import { inWords, log, sayOnce, where } from './log.ts'
 import {
@@ -43,12 +43,16 @@ export function patchServers(settings: Settings): void {
     flags = 0,
   ): void {
     const plain = (): unknown => listen2.call(this as never, address, port, family, backlog, fd, flags)
-    const ours = (family === 4 || family === 6) && typeof port === 'number' && port >= 0 && !handsOut(this)
+    const ours = (family === 4 || family === 6) && typeof port === 'number' && port >= 0
     const rule = ours ? decide(settings.rules, 'listen', address, port) : undefined
-    if (!rule || rule.transport === 'tcp') {
+    const alone = rule?.transport === 'rdma-only'
+    if (!rule || rule.transport === 'tcp' || handsOut(this)) {
+      if (alone) this._handle = createHandle(address, port, flags) ?? null
+      if (alone) doNotListen(this)
       plain()
       return
     }
+    const reusePort = sharesPortAs(this, flags)
     const open = (listenPort: number): Listener | SystemError =>
       Listener.open(
         {
@@ -57,15 +61,21 @@ export function patchServers(settings: Settings): void {
           family,
           backlog,
           ipv6Only: (flags & ipv6OnlyFlag) !== 0,
+          reusePort,
           device: rule.device,
         },
         {
           connection: (rsocket) => onConnection(this, rsocket),
-          failed: (error) => onFailure(this, error),
+          failed: (error) => onFailure(this, error, alone),
         },
       )
-    if (rule.transport === 'rdma-only') listenAlone(this, open, address, port, rule)
-    else listenBeside(this, plain, open, address, port, flags, rule)
+    if (alone && !hasHandleOfPrimary(this)) {
+      listenAlone(this, open, address, port, rule)
+      return
+    }
+    // The primary keeps the port for all workers, so the handle stays.
+    if (alone) doNotListen(this)
+    listenBeside(this, plain, open, address, port, flags, rule)
   } as Method
 
   for (const name of ['ref', 'unref'] as const) {
@@ -83,17 +93,6 @@ export function patchServers(settings: Settings): void {
   } as Method
 }
 
-/**
- * The server with which the primary of a cluster takes connections for its workers: they go to it by their handles, and
- * its own listener is an assertion that none comes here.
- */
-function handsOut(server: NodeServer): boolean {
-  if (!cluster.isPrimary) return false
-  const [listener, another] = server.listeners('connection')
-  // Not the program's listener, but one of Node's own, which throws an error that only Node's own code has.
-  return another === undefined && listener?.name === 'fail' && String(listener).includes('ERR_INTERNAL_ASSERTION')
-}
-
 function listenAlone(
   server: NodeServer,
   open: (port: number) => Listener | SystemError,
@@ -101,15 +100,9 @@ function listenAlone(
   port: number,
   rule: Rule,
 ): void {
-  // In a worker of a cluster the primary has opened a port of TCP already.
-  server._handle?.close()
-  server._handle = null
   const listener = open(port)
   if (!(listener instanceof Listener)) {
-    // Of a port that another worker has, or a device.
-    const error =
-      cluster.isWorker && listener.code === 'EADDRINUSE' ? workersCannotShare(listener, address, port) : listener
-    process.nextTick(() => server.emit('error', error))
+    process.nextTick(() => server.emit('error', listener))
     return
   }
   server._handle = listener
@@ -121,14 +114,6 @@ function listenAlone(
   })
 }
 
-/** Workers cannot share a port without TCP. Always logged, because a primary may fork again without end. */
-function workersCannotShare(error: SystemError, address: string | null, port: number): SystemError {
-  error.message +=
-    ': the workers of a cluster cannot share a port over RDMA, and TCP is not allowed. Give the server to one worker, or allow TCP (rdma, not rdma-only; VERBENA_PRELOAD_FALLBACK=tcp): then the first worker has RDMA, and TCP is for all'
-  sayOnce(`listen ${where(address, port)}: ${error.message}`)
-  return error
-}
-
 function listenBeside(
   server: NodeServer,
   plain: () => unknown,
@@ -138,6 +123,8 @@ function listenBeside(
   flags: number,
   rule: Rule,
 ): void {
+  const alone = rule.transport === 'rdma-only'
+  const handed = hasHandleOfPrimary(server)
   const listener = port === 0 && !server._handle ? openBoth(server, open, address, flags) : undefined
   // For an existing handle, Node emits the event in the next turn, too.
   plain()
@@ -151,11 +138,11 @@ function listenBeside(
   if (ours instanceof Listener) {
     beside.set(server, ours)
     if (server._unref) ours.unref()
-    log(() => `listen ${where(address, actual)}: RDMA and TCP (${rule.text})`)
+    log(() => `listen ${where(address, actual)}: ${alone ? 'RDMA' : 'RDMA and TCP'} (${rule.text})`)
     return
   }
-  // The workers of a cluster share the port of TCP; over RDMA the first has it. And without a device it is TCP.
-  if (!isPortInUse(ours) || cluster.isWorker) {
+  // Without a device it is TCP; also where a port that the primary of a cluster has chosen is taken over RDMA.
+  if (!alone && (!isPortInUse(ours) || (handed && port === 0))) {
     sayOnce(`listen ${where(address, actual)}: TCP alone, because ${inWords(ours)} (${rule.text})`)
     return
   }
@@ -174,7 +161,7 @@ function openBoth(
   const tried: ServerHandle[] = []
   try {
     for (;;) {
-      const handle = createHandle(address, flags)
+      const handle = createHandle(address, 0, flags)
       // Node finds the same error, and reports it.
       if (handle === undefined) return undefined
       server._handle = handle
@@ -189,12 +176,17 @@ function openBoth(
 }
 
 /** As `net.Server` does it: all addresses are those of IPv6, which take in IPv4's, or where there is no IPv6 IPv4's. */
-function createHandle(address: string | null, flags: number): ServerHandle | undefined {
+function createHandle(address: string | null, port: number, flags: number): ServerHandle | undefined {
   for (const one of address === null ? ['::', '0.0.0.0'] : [address]) {
-    const handle = createServerHandle(one, 0, net.isIP(one), null, flags)
+    const handle = createServerHandle(one, port, net.isIP(one), null, flags)
     if (typeof handle === 'object') return handle
   }
   return undefined
+}
+
+/** Has the server keep its port of TCP, but not listen on it. */
+function doNotListen(server: NodeServer): void {
+  if (server._handle) server._handle.listen = () => 0
 }
 
 function portOf(server: NodeServer): number | undefined {
@@ -209,11 +201,10 @@ function isPortInUse(error: SystemError): boolean {
 }
 
 /** With TCP the server goes on without RDMA; alone it closes. */
-function onFailure(server: NodeServer, error: SystemError): void {
-  const listener = beside.get(server)
-  if (listener) {
+function onFailure(server: NodeServer, error: SystemError, alone: boolean): void {
+  if (!alone) {
+    beside.get(server)?.close()
     beside.delete(server)
-    listener.close()
     sayOnce(`a server takes no more connections over RDMA: ${inWords(error)}`)
     return
   }
@@ -227,7 +218,7 @@ function onConnection(server: NodeServer, rsocket: RSocketLike): void {
     rsocket,
     (options) => new net.Socket(options as net.SocketConstructorOpts) as unknown as NodeSocket,
     (socket, attached) => {
-      showFigures(socket, attached)
+      showFigures(socket)
       attached.link.setKeepAlive(server.keepAlive, server.keepAliveInitialDelay)
       socket.server = server
       socket._server = server

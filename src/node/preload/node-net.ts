@@ -33,6 +33,7 @@ export interface NodeSocket extends LinkedStream {
 
 export interface ServerHandle {
   close(done?: () => void): void
+  listen?(backlog: number): number
   getsockname?(out: object): number
 }
 

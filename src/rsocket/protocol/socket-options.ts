@@ -47,7 +47,8 @@ export class SocketOptions {
   /** Sizes that the program has set. */
   readonly chosen: Set<keyof StreamOptions> = new Set()
   reuseAddr = false
-  reusePort = false
+  /** Sockets of a host that give the same number, not 0, share a port, and all of them may listen. */
+  reusePort = 0
   keepAlive = false
   keepIdleSeconds: number = keepIdleSeconds
   noDelay = true
@@ -125,7 +126,17 @@ const key = (level: number, name: number): number => level * 0x1000 + name
 
 const table = new Map<number, Option>([
   [key(SOL_SOCKET, SO_REUSEADDR), flag('reuseAddr')],
-  [key(SOL_SOCKET, SO_REUSEPORT), flag('reusePort')],
+  [
+    key(SOL_SOCKET, SO_REUSEPORT),
+    {
+      get: (options) => options.reusePort,
+      set(options, value) {
+        if (!(value >= 0 && value <= 0x7fffffff)) return -Errno.EINVAL
+        options.reusePort = Math.trunc(value)
+        return undefined
+      },
+    },
+  ],
   [key(SOL_SOCKET, SO_KEEPALIVE), flag('keepAlive')],
   [key(SOL_SOCKET, SO_OOBINLINE), flag('oobInline')],
   [key(SOL_SOCKET, SO_BROADCAST), flag('broadcast')],

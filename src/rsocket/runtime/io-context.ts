@@ -67,6 +67,11 @@ interface Piece {
   region: MemoryRegion
 }
 
+/** What is kept ready for the next socket; closed before its device is. */
+export interface Spare {
+  close(): void
+}
+
 /** A link with the device context whose events report what comes on it. */
 export interface BoundLink {
   readonly io: IoContext
@@ -80,6 +85,7 @@ export class IoContext implements EventSource {
   readonly channel: CompletionChannel
   /** A device that works only while a thread polls it. */
   readonly driven: boolean
+  spare: Spare | undefined
   #uses = 0
   #members = 0
   #refs = 0
@@ -133,6 +139,7 @@ export class IoContext implements EventSource {
     this.#holds(false)
     clearTimeout(this.#closing)
     clearInterval(this.#watchdog)
+    this.spare?.close()
     for (const { bytes, region } of this.#pieces) {
       region.close()
       this.context.free(bytes)
@@ -172,8 +179,7 @@ export class IoContext implements EventSource {
     const now = performance.now()
     if (now - this.#lookedAt < watchMs / 2) return
     this.#lookedAt = now
-    const { host } = this.context.device
-    for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
+    reapDead(this.context.device.host)
   }
 
   // --- memory of the program ---------------------------------------------------------------------------------------

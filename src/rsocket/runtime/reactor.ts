@@ -1,10 +1,11 @@
 /**
  * Drives sockets in the event loop of a thread. Sockets that a program watches, or that have work left, are members. A
  * member is *active* while it is polled: it gets a turn in each iteration of the event loop. When nothing has happened for
- * a while, active members are armed, and the reactor waits for an event of their completion channel instead. So thousands
- * of idle connections cost nothing, and busy ones never sleep.
+ * a while (spin-time.ts), active members are armed, and the reactor waits for an event of their completion channel instead. So
+ * thousands of idle connections cost nothing, and busy ones never sleep.
  */
 import { inRootContext, nowNs } from '../../memory/index.ts'
+import { SpinTime } from './spin-time.ts'
 
 export interface Member {
   /** Takes what has come and calls those that wait for it; true if anything happened. */
@@ -21,15 +22,15 @@ export interface EventSource {
   wait(): void
 }
 
-/** How long members are polled after something has happened. Sleeping and waking cost about as much. */
-const spinNs = 100e3
 /** Iterations between two polls of the completion channel while there are active members. */
 const collectEvery = 8
 
 const active = new Set<Member>()
 const sources = new Set<EventSource>()
+const spin = new SpinTime()
 let running = false
-let lastActiveNs = 0
+/** Until when members are polled though nothing happens; 0 while something does. */
+let spinsUntilNs = 0
 let turns = 0
 
 /** Polls the member from the next iteration on. */
@@ -60,7 +61,7 @@ export function leave(source: EventSource): void {
 function run(): void {
   if (running) return
   running = true
-  lastActiveNs = nowNs()
+  spinsUntilNs = 0
   inRootContext(soon)
 }
 
@@ -75,11 +76,25 @@ function turn(): void {
   } finally {
     // A callback that throws must not stop the others.
     if (happened) {
-      lastActiveNs = nowNs()
+      if (spinsUntilNs > 0) spin.paid()
+      spinsUntilNs = 0
       setImmediate(turn)
-    } else if (active.size > 0 && nowNs() - lastActiveNs < spinNs) setImmediate(turn)
+    } else if (active.size > 0 && spins()) setImmediate(turn)
     else rest()
   }
+}
+
+/** Whether members are polled once more. */
+function spins(): boolean {
+  const now = nowNs()
+  if (spinsUntilNs === 0) {
+    const ns = spin.begin()
+    if (ns === 0) return false
+    spinsUntilNs = now + ns
+  }
+  if (now < spinsUntilNs) return true
+  spin.wasted()
+  return false
 }
 
 /** Gives each active member a turn; whether anything happened. */

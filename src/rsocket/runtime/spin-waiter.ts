@@ -8,11 +8,10 @@ import { nowNs } from '../../memory/index.ts'
 import type { SocketOptions, StreamLink } from '../protocol/index.ts'
 import type { CmService } from './cm-service.ts'
 import { type BoundLink, watchMs } from './io-context.ts'
+import { sleepCostNs } from './spin-time.ts'
 
 export const Wanted = { Read: 0, Write: 1, Done: 2, Control: 3, Space: 4 } as const
 
-/** What sleeping and waking cost together. Polling for as long costs at most twice the best choice. */
-const sleepCostNs = 100e3
 /** One wait in this many polls for as long as a sleep costs, whatever the others brought. */
 const tryEvery = 16
 /** Polls between two readings of the clock. */

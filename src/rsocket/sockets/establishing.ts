@@ -58,6 +58,7 @@ export abstract class Establishing extends Ready implements CmOwner {
     if (this.id === undefined) {
       this.id = this.cm.channel.createId(PortSpace.Tcp, { context: this })
       if (this.options.reuseAddr) this.id.setOption('reuseAddr', true)
+      if (this.options.reusePort !== 0) this.id.setOption('reusePort', this.options.reusePort)
       if (this.options.v6Only) this.id.setOption('afOnly', true)
       if (this.options.tos !== 0) this.id.setOption('tos', this.options.tos)
     }
@@ -191,7 +192,7 @@ export abstract class Establishing extends Ready implements CmOwner {
   }
 
   protected make(id: CmId): void {
-    this.own = new Stream(id, this.options, this)
+    this.own = Stream.for(id, this.options, this)
     this.stream = this.own
     this.connection = this.own.connection
   }

@@ -8,11 +8,11 @@ import { Handle } from './handle.ts'
 import type { CompletionChannel, CompletionQueue, Context } from './objects.ts'
 
 /**
- * Milliseconds after which a wait in the event loop looks for events although nothing woke it. A wake can be lost: a
- * process that may not open this thread's pipe only notes that in the thread's record, and one that is killed between its
- * event and the wake sends none. Nor does anything wake this thread for work that a killed one left pending on the device.
+ * Milliseconds after which a wait in the event loop looks for events although nothing woke it. The first wake of a process that
+ * may not open this thread's pipe is lost: it only notes that in the thread's record. What a process that is killed leaves behind, a
+ * wake that it still owed or work that is pending, makes whoever cleans up after it wake all that wait.
  */
-const lookMs = 100
+const lookMs = 1000
 
 export class CompletionChannelObject extends Handle implements CompletionChannel {
   readonly context: Context

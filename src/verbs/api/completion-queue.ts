@@ -37,6 +37,13 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
   readonly ref: number
   readonly #owned: boolean
   readonly #one: WorkCompletion[]
+  /**
+   * What the last receive completion that was polled here says: how far its QP's receive queue has been used, and in which epoch
+   * it was polled. A thread that posts again what it has just polled then need not read the word that the sender writes.
+   */
+  private usedQp = 0
+  private usedTo = 0
+  private usedEpoch = 0
   /** Polls that found nothing; every sixteenth looks for more than completions. */
   private idle = 0
 
@@ -128,10 +135,14 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
         throw this.closedError('poll')
       }
     }
+    const { segment } = this.host
+    // Before the entries are looked at: RESET purges them, and the way back to INIT, where receives can be posted, changes it.
+    const epoch = segment.observe(segment.epochWord)
     let tail = i32[cq + Cq.tail]!
     const ring = i32[cq + Cq.ring]!
     const mask = i32[cq + Cq.mask]!
     let filled = 0
+    let last = -1
     let bad = false
     while (filled < most) {
       const e = ring + (tail & mask) * Cqe.words
@@ -141,8 +152,16 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
         if (filled === 0) bad = true
         break
       }
-      if (this.fill(into, e)) filled++
+      if (this.fill(into, e)) {
+        filled++
+        last = e
+      }
       tail = (tail + 1) | 0
+    }
+    if (last >= 0 && ((i32[last + Cqe.what]! >> 8) & 0xff) >= WcOpcode.Recv) {
+      this.usedQp = i32[last + Cqe.qpNum]!
+      this.usedTo = i32[last + Cqe.rqTail]!
+      this.usedEpoch = epoch
     }
     if (processorOrders) i32[cq + Cq.tail] = tail
     else Atomics.store(i32, cq + Cq.tail, tail)
@@ -192,6 +211,11 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
       if (i32[q + Qp.number] === i32[e + Cqe.qpNum]) i32[q + Qp.sqTail] = other
     }
     return true
+  }
+
+  /** How far the receive queue of a QP has been used, if the last completion polled here says so; else `unknown`. */
+  used(qpNum: number, unknown: number): number {
+    return this.usedQp === qpNum && this.usedEpoch === this.i32[this.host.segment.epochWord] ? this.usedTo : unknown
   }
 
   #empty(): number {
@@ -252,6 +276,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     segment.lock(cq + Cq.pollLock)
     segment.lock(cq + Cq.lock)
     const gone = this.gone()
+    if (!gone) host.countPublished(cq)
     const head = i32[cq + Cq.head]!
     const tail = i32[cq + Cq.tail]!
     const outstanding = (head - tail) | 0

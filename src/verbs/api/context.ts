@@ -55,7 +55,7 @@ export function openDevice(name = 'shm0', options: OpenOptions = {}): Context {
   if (options.wrap !== undefined && !Array.isArray(options.wrap))
     throw new VerbsError('EINVAL', 'openDevice', `wrap must be a list of layers, not ${describe(options.wrap)}`)
   try {
-    return new ContextObject(findDevice(name), options)
+    return new ContextObject(findDevice(name, options), options)
   } catch (error) {
     throw asVerbsError(error, 'openDevice')
   }
@@ -340,7 +340,7 @@ class ContextObject extends Handle implements Context {
       const left = end - performance.now()
       if (left <= 0) return null
       this.device.rest(false)
-      segment.wait(this.#word + Ctx.eventTail, tail, Math.min(left, i32[pendingCount] !== 0 ? 1 : 1000))
+      segment.parking.park(this.#word + Ctx.eventTail, tail, Math.min(left, i32[pendingCount] !== 0 ? 1 : 1000))
     }
   }
 
@@ -377,7 +377,6 @@ class ContextObject extends Handle implements Context {
     this.device.close(this.slot)
     const { segment } = this.#host
     this.#host.control(() => giveRecord(this.#host, 'context', this.#word))
-    segment.notify(this.#word + Ctx.eventTail)
     segment.wake(segment.me)
   }
 }

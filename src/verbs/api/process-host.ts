@@ -35,18 +35,29 @@ let own: Host | null = null
 export function processHost(): Host {
   if (own === null) {
     own = hostOf(Segment.ofProcess(segmentOptions()))
-    for (const dead of own.segment.deadAttachments()) reapDead(own, dead)
+    reapDead(own)
   }
   return own
 }
 
-/** Cleans up after a thread that ended without closing what it had, by its use of an attachment. */
-export function reapDead(host: Host, use: number): void {
+/** Cleans up after all threads that ended without closing what they had; how many. */
+export function reapDead(host: Host): number {
+  const dead = host.segment.deadAttachments()
+  for (const use of dead) reap(host, use)
+  return dead.length
+}
+
+/** Gives back what this process has, which ends: its threads' objects, in the main thread those of all. */
+export function reapOwn(host: Host): void {
+  for (const use of host.segment.ownAttachments()) reap(host, use)
+}
+
+/** Cleans up after a thread, by its use of an attachment. */
+function reap(host: Host, use: number): void {
   // Under the lock, so that a thread of this process which still runs is not in the middle of a change, and begins no other.
   const attachment = host.control(() => host.segment.claim(use))
   if (attachment === 0) return
-  const objects = reapAttachment(host, attachment)
-  for (let i = 0; i < objects; i++) host.count(0, 'stale_objects_reaped')
+  reapAttachment(host, attachment)
   host.segment.release(attachment)
 }
 
@@ -54,13 +65,12 @@ export function reapDead(host: Host, use: number): void {
 process.on('worker', (worker) =>
   worker.once('exit', () => {
     if (own === null && !Segment.isUsedInProcess()) return
-    const host = processHost()
-    for (const dead of host.segment.deadAttachments()) reapDead(host, dead)
+    reapDead(processHost())
   }),
 )
 
 process.on('exit', () => {
-  if (own !== null) for (const use of own.segment.ownAttachments()) reapDead(own, use)
+  if (own !== null) reapOwn(own)
 })
 
 // Made here, in the thread that imports first, so that threads which it starts find the same devices.

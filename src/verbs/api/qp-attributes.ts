@@ -82,7 +82,10 @@ export function checkQpAttributes(device: Device, type: QpType, values: Partial<
     throw new VerbsError('EPERM', 'modify', 'Q_Keys with the highest bit set are for privileged consumers')
 }
 
-/** Writes attributes that were checked into the record of a QP. */
+/**
+ * Writes attributes that were checked into the record of a QP. In SQD a device may be sending again what is outstanding, and
+ * see a new path half written: such a packet has a right ICRC, goes where some host drops it, and is sent again.
+ */
 export function storeQpAttributes(device: Device, q: number, values: Partial<QpAttr>): void {
   const { i32 } = device.host
   for (const name of plainAttributes) {

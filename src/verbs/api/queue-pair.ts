@@ -63,6 +63,8 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
   readonly #f64: Float64Array
   readonly #q: number
   readonly #entries: SendEntries
+  /** `recvCq`, whose last completion says how far the receive queue has been used. */
+  readonly #polled: CompletionQueueObject
   readonly #fast: FastPath | null
   #builder: WorkRequestBuilder | null = null
 
@@ -80,6 +82,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     this.slot = pd.context.device.host.qpSlot(q)
     this.sendCq = init.sendCq
     this.recvCq = init.recvCq
+    this.#polled = init.recvCq as CompletionQueueObject
     this.srq = init.srq ?? null
     this.qpContext = init.qpContext
     this.#owned = owned
@@ -231,10 +234,11 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
       return
     }
     if (to === QpState.Err) {
+      const { device } = this.pd.context
       host.setState(q, QpState.Err)
       host.segment.quiesce()
+      device.takeOver?.()
       host.flushBroken(this.ref)
-      const { device } = this.pd.context
       if (device.driven) {
         device.doorbell(q)
         device.settle()
@@ -269,6 +273,8 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     const q = this.#q
     host.setState(q, QpState.Reset)
     segment.quiesce()
+    // What a thread that was killed left unfinished belongs to what the queue pair was until now.
+    this.pd.context.device.takeOver?.()
     host.stopWaiting(q)
     segment.lock(q + Qp.rqLock)
     i32[q + Qp.rqTail] = 0
@@ -395,6 +401,8 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
         let head = i32[q + Qp.rqHead]!
         if (i32[q + Qp.ref] !== this.ref) failed = badGone
         while (failed === 0 && request !== null) {
+          if (((head - i32[q + Qp.rqTailSeen]!) | 0) >= maxRecvWr)
+            i32[q + Qp.rqTailSeen] = this.#polled.used(this.qpNum, i32[q + Qp.rqTailSeen]!)
           if (((head - i32[q + Qp.rqTailSeen]!) | 0) >= maxRecvWr)
             i32[q + Qp.rqTailSeen] = Atomics.load(i32, q + Qp.rqTail)
           if (((head - i32[q + Qp.rqTailSeen]!) | 0) >= maxRecvWr) failed = badFull

@@ -70,6 +70,11 @@ export interface Device {
   sleep(channel: number, expected: number, timeoutMs: number): boolean
   /** Begins a context, by the slot of its record; throws if `options` cannot be fulfilled. */
   open(context: number, options: OpenOptions): void
+  /**
+   * A thread was killed: if it was driving the device, this thread takes that over and brings what was interrupted into order.
+   * Does nothing while nobody dead holds the device.
+   */
+  takeOver?(): void
   /** Ends what `open` began. */
   close(context: number): void
   /** A thread that had contexts of this device has ended without closing them; they are gone already. */
@@ -93,8 +98,8 @@ export interface DeviceDriver {
   readonly kind: string
   /** The devices that there are now. */
   list(): DeviceInfo[]
-  /** Null if the name is not one of this driver's. */
-  open(name: string): Device | null
+  /** Null if the name is not one of this driver's; `options` are what `Device.open` gets then. */
+  open(name: string, options: OpenOptions): Device | null
   /** The device with record `index` in the segment of `host`, null if it is none of this driver's; for drivers that hold more than memory. */
   at?(host: Host, index: number): Device | null
 }
@@ -121,9 +126,9 @@ export function deviceAt(host: Host, index: number): Device | null {
 }
 
 /** Opens a device by name; ENODEV with the names that there are. */
-export function findDevice(name: string): Device {
+export function findDevice(name: string, options: OpenOptions): Device {
   for (const driver of drivers) {
-    const device = driver.open(name)
+    const device = driver.open(name, options)
     if (device) return device
   }
   const names = getDeviceList().map((info) => info.name)

@@ -1,6 +1,6 @@
 /** Events in the tables of a segment: those of completion channels, and asynchronous ones of a context. */
 import type { EventType } from './constants.ts'
-import { Chan, Cq, Ctx, Qp, Srq } from './layout.ts'
+import { Chan, Cq, Ctx, Meta, Qp, Srq } from './layout.ts'
 import { slotOf } from './records.ts'
 import { SegmentTables } from './tables.ts'
 
@@ -43,6 +43,34 @@ export class EventTables extends SegmentTables {
     i32[cq + Cq.next] = 0
     i32[tail !== 0 ? this.cqWord(slotOf(tail)) + Cq.next : channel + Chan.head] = ref
     i32[channel + Chan.tail] = ref
+  }
+
+  /** A thread was killed that may have been making an event for a channel or a context of this device: nobody is to wait in vain. */
+  repairEvents(device: number): void {
+    const { i32, at, segment } = this
+    const channels = new Map<number, number[]>()
+    for (let slot = 0; slot < i32[at.meta + Meta.cqsUsed]!; slot++) {
+      const cq = this.cqWord(slot)
+      const channel = i32[cq + Cq.channel]!
+      if (i32[cq + Cq.state] === 0 || i32[cq + Cq.device] !== device || channel < 0) continue
+      const cqs = channels.get(channel) ?? []
+      channels.set(channel, cqs)
+      cqs.push(cq)
+    }
+    for (const [slot, cqs] of channels) {
+      const channel = this.chanWord(slot)
+      segment.lock(channel + Chan.lock)
+      i32[channel + Chan.head] = 0
+      i32[channel + Chan.tail] = 0
+      for (const cq of cqs)
+        if (i32[cq + Cq.channel] === slot && i32[cq + Cq.events]! > 0) this.#appendToChannel(channel, cq)
+      segment.unlock(channel + Chan.lock)
+      this.wakeWaiters(channel)
+    }
+    for (let slot = 0; slot < i32[at.meta + Meta.contextsUsed]!; slot++) {
+      const c = this.ctxWord(slot)
+      if (i32[c + Ctx.state] !== 0 && i32[c + Ctx.device] === device) segment.wake(i32[c + Ctx.owner]!)
+    }
   }
 
   /** Makes all waits for events of a channel end. */
@@ -133,7 +161,6 @@ export class EventTables extends SegmentTables {
       Atomics.store(i32, c + Ctx.eventTail, (tail + 1) | 0)
     }
     segment.unlock(c + Ctx.eventLock)
-    segment.notify(c + Ctx.eventTail)
-    segment.wakeOwner(c + Ctx.owner)
+    segment.wake(i32[c + Ctx.owner]!)
   }
 }

@@ -7,13 +7,15 @@
  *
  * The message itself determines its recipient (InfiniBand Architecture volume 1, 12.6):
  *
- *     REQ, SIDR_REQ       service ID: the agent that has registered it (`registerService`)
+ *     REQ, SIDR_REQ       service ID: the agent that has registered it (`registerService`); of several that share it one
+ *                         (shared-services.ts)
  *     SIDR_REP            the request ID, which the requester has chosen
  *     all others          the communication ID of the receiving side
  *     REJ without that    all agents: it ends an attempt whose REQ may not have arrived
  *
  * The IDs that an agent chooses begin with its slot in the table of agents (`commIdOf`). A message for no agent goes to the
- * first agent of the device, which rejects it as an adapter would; without any agent it is dropped and counted.
+ * first agent of the device that has read all that it has got, which rejects it as an adapter would; without any agent it is
+ * dropped and counted.
  */
 import { CmAttribute, Mad, MadMethod, MgmtClass, u16, u32 } from '../../wire/index.ts'
 import { QpType } from './constants.ts'
@@ -21,6 +23,7 @@ import type { Device } from './device.ts'
 import { VerbsError } from './errors.ts'
 import type { Host } from './host.ts'
 import { Agent, Meta, maxAgents, maxServices, Qp, Service } from './layout.ts'
+import { Sharers, unreadBy } from './shared-services.ts'
 
 export const gsiQpn = 1
 /** The Q_Key of QP 1 (10.2.5). */
@@ -32,7 +35,7 @@ const idBits = 22
 /** Bytes of a MAD that determine its recipient. */
 export const madDispatchBytes: number = Mad.length + 16
 
-/** Offsets behind the MAD header. */
+/** Offsets of what comes behind the MAD header. */
 const serviceIdAt = Mad.length + 8
 const remoteCommIdAt = Mad.length + 4
 const requestIdAt = Mad.length
@@ -71,6 +74,19 @@ export function dropAgent(host: Host, q: number): void {
       Atomics.store(i32, service + Service.state, 0)
   }
   Atomics.store(i32, agentWord(host, slot) + Agent.qpNum, 0)
+  tellAgents(host)
+}
+
+/** The others get an event, so that they look for connections to the agent that has ended. */
+function tellAgents(host: Host): void {
+  const { i32, at } = host
+  for (let slot = 1; slot < i32[at.meta + Meta.agentsUsed]!; slot++) {
+    const agent = agentWord(host, slot)
+    const number = Atomics.load(i32, agent + Agent.qpNum)
+    if (number === 0) continue
+    const q = host.qpWord(i32[agent + Agent.qpSlot]!)
+    if (i32[q + Qp.number] === number) host.wakeChannel(host.cqWord(i32[q + Qp.recvCq]!))
+  }
 }
 
 function agentWord(host: Host, slot: number): number {
@@ -117,14 +133,21 @@ export function agentAt(qp: GsiQueuePair, slot: number): number {
 
 /**
  * REQs and SIDR_REQs whose service ID agrees with this one in the bits of `mask` come to `qp`. EADDRINUSE if another
- * agent of the device has one that agrees.
+ * agent of the device has one that agrees, unless it has the same, and gave the same `group`, which is not 0: then each
+ * request comes to one of them.
  */
-export function registerService(qp: GsiQueuePair, serviceId: bigint, mask: bigint = 0xffffffffffffffffn): void {
+export function registerService(
+  qp: GsiQueuePair,
+  serviceId: bigint,
+  mask: bigint = 0xffffffffffffffffn,
+  group = 0,
+): void {
   const verb = 'registerService'
   const slot = agentSlotOf(verb, qp)
   const { host, index } = qp.pd.context.device
   const { i32, at } = host
-  const [idHigh, idLow, maskHigh, maskLow] = [...words(serviceId & mask), ...words(mask)]
+  const wanted = serviceWords(serviceId, mask)
+  const [idHigh, idLow, maskHigh, maskLow] = wanted
   host.control(() => {
     const used = at.meta + Meta.servicesUsed
     let free = -1
@@ -139,6 +162,8 @@ export function registerService(qp: GsiQueuePair, serviceId: bigint, mask: bigin
         ((i32[s + Service.idHigh]! ^ idHigh) & i32[s + Service.maskHigh]! & maskHigh) |
         ((i32[s + Service.idLow]! ^ idLow) & i32[s + Service.maskLow]! & maskLow)
       if (differs !== 0) continue
+      const shared = group !== 0 && i32[s + Service.group] === group && i32[s + Service.agent] !== slot
+      if (shared && isService(host, s, wanted)) continue
       const q = host.qpWord(i32[at.agents + i32[s + Service.agent]! * Agent.words + Agent.qpSlot]!)
       const taken = i32[q + Qp.number] === i32[s + Service.qpNum]
       if (taken && host.segment.attachmentAlive(i32[q + Qp.owner]!))
@@ -157,6 +182,8 @@ export function registerService(qp: GsiQueuePair, serviceId: bigint, mask: bigin
       free = at.services + i32[used]! * Service.words
     }
     i32[free + Service.agent] = slot
+    i32[free + Service.group] = group
+    i32[free + Service.turn] = 0
     i32[free + Service.qpNum] = qp.qpNum
     i32[free + Service.device] = index
     i32[free + Service.idHigh] = idHigh
@@ -174,18 +201,40 @@ export function unregisterService(qp: GsiQueuePair, serviceId: bigint, mask: big
   const slot = agentSlotOf(verb, qp)
   const { host } = qp.pd.context.device
   const { i32, at } = host
-  const wanted = [...words(serviceId & mask), ...words(mask)]
+  const wanted = serviceWords(serviceId, mask)
   const found = host.control(() => {
     for (let i = 0; i < i32[at.meta + Meta.servicesUsed]!; i++) {
       const s = at.services + i * Service.words
       if (i32[s + Service.state] === 0 || i32[s + Service.agent] !== slot) continue
-      if (!wanted.every((word, k) => i32[s + Service.idHigh + k] === word)) continue
+      if (!isService(host, s, wanted)) continue
       Atomics.store(i32, s + Service.state, 0)
       return true
     }
     return false
   })
   if (!found) throw new VerbsError('EINVAL', verb, `this agent has not registered 0x${serviceId.toString(16)}`)
+}
+
+/** Whether other agents of the device share a service with this ID. */
+export function isServedByOthers(qp: GsiQueuePair, serviceId: bigint): boolean {
+  const { host, index } = qp.pd.context.device
+  const [high, low] = words(serviceId)
+  for (let i = 0; i < host.i32[host.at.meta + Meta.servicesUsed]!; i++) {
+    const s = host.at.services + i * Service.words
+    if (host.i32[s + Service.group] === 0) continue
+    const q = serverOf(host, s, index, high, low)
+    if (q >= 0 && q !== host.qpWord(qp.slot)) return true
+  }
+  return false
+}
+
+function isService(host: Host, s: number, wanted: readonly number[]): boolean {
+  return wanted.every((word, k) => host.i32[s + Service.idHigh + k] === word)
+}
+
+/** As they stand in a record, from `Service.idHigh` on. */
+function serviceWords(serviceId: bigint, mask: bigint): [number, number, number, number] {
+  return [...words(serviceId & mask), ...words(mask)]
 }
 
 function words(value: bigint): [number, number] {
@@ -199,9 +248,11 @@ export class GsiDispatch {
   /** First words of the queue pairs that `find` found. */
   readonly targets: Int32Array = new Int32Array(maxAgents)
   readonly #host: Host
+  readonly #sharers: Sharers
 
   constructor(host: Host) {
     this.#host = host
+    this.#sharers = new Sharers(host)
   }
 
   /** The MAD u8[at, at + length), of which `madDispatchBytes` can be read; how many `targets` there are. Counts drops. */
@@ -218,12 +269,11 @@ export class GsiDispatch {
     }
     const attribute = u16(u8, at + Mad.attributeId)
     let q = -1
-    if (attribute === CmAttribute.REQ || attribute === CmAttribute.SIDR_REQ)
-      q = this.#service(device, u32(u8, at + serviceIdAt) | 0, u32(u8, at + serviceIdAt + 4) | 0)
+    if (attribute === CmAttribute.REQ || attribute === CmAttribute.SIDR_REQ) q = this.#service(device, u8, at)
     else {
       const id = u32(u8, at + (attribute === CmAttribute.SIDR_REP ? requestIdAt : remoteCommIdAt))
       if (id === 0 && attribute === CmAttribute.REJ) return this.#all(device)
-      q = this.#agent(device, id >>> idBits)
+      q = agentOf(host, device, id >>> idBits)
     }
     if (q < 0) q = this.#first(device)
     if (q < 0) {
@@ -234,47 +284,78 @@ export class GsiDispatch {
     return 1
   }
 
-  #service(device: number, high: number, low: number): number {
+  /** The agent that gets a request, −1 if nobody takes requests for its service. */
+  #service(device: number, u8: Uint8Array, at: number): number {
+    const count = this.#servers(device, u32(u8, at + serviceIdAt) | 0, u32(u8, at + serviceIdAt + 4) | 0)
+    return count > 1 ? this.#sharers.choose(count, requestKey(u8, at)) : this.#sharers.first(count)
+  }
+
+  /** Finds the agents that take requests for a service ID: one, or those that share it. How many there are. */
+  #servers(device: number, high: number, low: number): number {
     const { i32, at } = this.#host
+    let count = 0
     for (let i = 0; i < i32[at.meta + Meta.servicesUsed]!; i++) {
       const s = at.services + i * Service.words
-      if (i32[s + Service.state] !== 1 || i32[s + Service.device] !== device) continue
-      if (((i32[s + Service.idHigh]! ^ high) & i32[s + Service.maskHigh]!) !== 0) continue
-      if (((i32[s + Service.idLow]! ^ low) & i32[s + Service.maskLow]!) !== 0) continue
-      const q = this.#agent(device, i32[s + Service.agent]!)
-      if (q >= 0 && i32[q + Qp.number] === i32[s + Service.qpNum]) return q
+      const q = serverOf(this.#host, s, device, high, low)
+      if (q < 0) continue
+      this.#sharers.put(count++, q, s)
+      if (i32[s + Service.group] === 0) break
     }
-    return -1
+    return count
   }
 
-  /** The queue pair of an agent, −1 if there is none or it is another device's. */
-  #agent(device: number, slot: number): number {
-    const host = this.#host
-    const { i32, at } = host
-    if (slot >= maxAgents) return -1
-    const agent = at.agents + slot * Agent.words
-    const number = Atomics.load(i32, agent + Agent.qpNum)
-    if (number === 0 || i32[agent + Agent.device] !== device) return -1
-    const q = host.qpWord(i32[agent + Agent.qpSlot]!)
-    return i32[q + Qp.number] === number ? q : -1
-  }
-
+  /** The first agent that has nothing left to read, or else the one with the least; −1 without any. */
   #first(device: number): number {
-    for (let slot = 1; slot < this.#host.i32[this.#host.at.meta + Meta.agentsUsed]!; slot++) {
-      const q = this.#agent(device, slot)
-      if (q >= 0) return q
+    const host = this.#host
+    let found = -1
+    let fewest = Number.POSITIVE_INFINITY
+    for (let slot = 1; slot < host.i32[host.at.meta + Meta.agentsUsed]! && fewest > 0; slot++) {
+      const q = agentOf(host, device, slot)
+      if (q < 0) continue
+      const unread = unreadBy(host, q)
+      if (unread >= fewest) continue
+      found = q
+      fewest = unread
     }
-    return -1
+    return found
   }
 
   #all(device: number): number {
     const host = this.#host
     let count = 0
     for (let slot = 1; slot < host.i32[host.at.meta + Meta.agentsUsed]!; slot++) {
-      const q = this.#agent(device, slot)
+      const q = agentOf(host, device, slot)
       if (q >= 0) this.targets[count++] = q
     }
     if (count === 0) host.count(device, 'gsi_drops_no_agent')
     return count
   }
+}
+
+/** What tells a request from others: its transaction and its sender's communication ID. */
+function requestKey(u8: Uint8Array, at: number): number {
+  const transaction = u32(u8, at + Mad.transactionId) ^ Math.imul(u32(u8, at + Mad.transactionId + 4), 0x9e3779b1)
+  const key = Math.imul(transaction ^ u32(u8, at + requestIdAt), 0x85ebca6b)
+  return key ^ (key >>> 15)
+}
+
+/** The queue pair of the agent that takes requests for a service ID if this record says so, else −1. */
+function serverOf(host: Host, s: number, device: number, high: number, low: number): number {
+  const { i32 } = host
+  if (i32[s + Service.state] !== 1 || i32[s + Service.device] !== device) return -1
+  if (((i32[s + Service.idHigh]! ^ high) & i32[s + Service.maskHigh]!) !== 0) return -1
+  if (((i32[s + Service.idLow]! ^ low) & i32[s + Service.maskLow]!) !== 0) return -1
+  const q = agentOf(host, device, i32[s + Service.agent]!)
+  return q >= 0 && i32[q + Qp.number] === i32[s + Service.qpNum] ? q : -1
+}
+
+/** The queue pair of an agent, −1 if there is none or it is another device's. */
+function agentOf(host: Host, device: number, slot: number): number {
+  const { i32 } = host
+  if (slot >= maxAgents) return -1
+  const agent = agentWord(host, slot)
+  const number = Atomics.load(i32, agent + Agent.qpNum)
+  if (number === 0 || i32[agent + Agent.device] !== device) return -1
+  const q = host.qpWord(i32[agent + Agent.qpSlot]!)
+  return i32[q + Qp.number] === number ? q : -1
 }

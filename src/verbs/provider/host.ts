@@ -11,6 +11,8 @@ import {
   Cq,
   Cqe,
   cqState,
+  Journal,
+  journalStage,
   Key,
   keyKind,
   keySlots,
@@ -49,6 +51,9 @@ export const noReceive = -1
 export const receiveTooShort = -2
 
 export class Host extends EventTables {
+  /** First word of the `Journal` in which this thread says what it completes, 0 while it says so nowhere. */
+  journal = 0
+
   // --- keys --------------------------------------------------------------------------------------------------------
 
   /** The entry with this key, or −1. */
@@ -126,10 +131,17 @@ export class Host extends EventTables {
     }
     const e = i32[cq + Cq.ring]! + (head & i32[cq + Cq.mask]!) * Cqe.words
     if (i32[e + Cqe.sequence] !== ((head + 1) | 0)) return e
-    // The thread that published this one died before it could count it.
-    i32[cq + Cq.head] = (head + 1) | 0
+    this.countPublished(cq)
     segment.unlock(cq + Cq.lock)
     return this.reserve(cq)
+  }
+
+  /** Counts a completion whose publisher died before it could count it; the lock of the CQ is held. */
+  countPublished(cq: number): void {
+    const { i32 } = this
+    const head = i32[cq + Cq.head]!
+    const e = i32[cq + Cq.ring]! + (head & i32[cq + Cq.mask]!) * Cqe.words
+    if (i32[e + Cqe.sequence] === ((head + 1) | 0)) i32[cq + Cq.head] = (head + 1) | 0
   }
 
   /** Writes the completion at `e` from `reserve`, publishes it, unlocks the CQ and fires its event if it is armed. */
@@ -155,6 +167,7 @@ export class Host extends EventTables {
     i32[e + Cqe.qpNum] = i32[qp + Qp.number]!
     i32[e + Cqe.srcQpOrReleases] = srcQpOrReleases
     i32[e + Cqe.qpSlot] = this.qpSlot(qp)
+    if (opcode >= WcOpcode.Recv) i32[e + Cqe.rqTail] = i32[qp + Qp.rqTail]!
     segment.publish(e + Cqe.sequence, (head + 1) | 0)
     i32[cq + Cq.head] = (head + 1) | 0
     if (i32[cq + Cq.channel]! < 0) segment.unlock(cq + Cq.lock)
@@ -192,6 +205,78 @@ export class Host extends EventTables {
     return true
   }
 
+  /**
+   * Notes in the journal that a completion is about to be published, in the CQ that is reserved, and that the queue of `q` is
+   * advanced to `queue`.
+   */
+  #note(
+    stage: number,
+    cq: number,
+    wrId: number,
+    what: number,
+    byteLen: number,
+    immData: number,
+    q: number,
+    srcQpOrReleases: number,
+    solicited: boolean,
+    queue: number,
+  ): void {
+    const { i32, journal } = this
+    i32[journal + Journal.qp] = i32[q + Qp.ref]!
+    i32[journal + Journal.queue] = queue
+    i32[journal + Journal.sequence] = (i32[cq + Cq.head]! + 1) | 0
+    i32[journal + Journal.what] = what
+    i32[journal + Journal.byteLen] = byteLen
+    i32[journal + Journal.immData] = immData
+    i32[journal + Journal.srcQpOrReleases] = srcQpOrReleases
+    this.f64[(journal + Journal.wrId) >> 1] = wrId
+    i32[journal + Journal.solicited] = solicited ? 1 : 0
+    i32[journal + Journal.stage] = stage
+  }
+
+  /** Notes in the journal that the window `entry` is about to be bound or invalidated. */
+  noteWindow(entry: number): void {
+    const { i32, journal } = this
+    if (journal === 0) return
+    i32[journal + Journal.window] = entry
+    i32[journal + Journal.windowKey] = i32[entry + Key.key]!
+    i32[journal + Journal.windowRegion] = i32[entry + Key.region]!
+    i32[journal + Journal.stage] = journalStage.window
+  }
+
+  /** What was begun is done. */
+  #noted(): void {
+    if (this.journal !== 0) this.i32[this.journal + Journal.stage] = journalStage.none
+  }
+
+  /** Completes a receive of `q`, the one before `tail` if it is in a queue of its own; false if the CQ overran. */
+  completeReceive(
+    q: number,
+    tail: number,
+    wrId: number,
+    status: number,
+    opcode: number,
+    flags: number,
+    byteLen: number,
+    immData: number,
+    srcQp: number,
+    solicited: boolean,
+  ): boolean {
+    const { i32 } = this
+    const cq = this.cqWord(i32[q + Qp.recvCq]!)
+    const e = this.reserve(cq)
+    if (e >= 0 && this.journal !== 0) {
+      const what = packWhat(status, opcode, flags)
+      this.#note(journalStage.receive, cq, wrId, what, byteLen, immData, q, srcQp, solicited, tail)
+    }
+    // Before the completion is published: the program may post to its place then.
+    if (i32[q + Qp.srq]! < 0) this.segment.publish(q + Qp.rqTail, tail)
+    if (e < 0) return false
+    this.commit(cq, e, wrId, status, opcode, flags, byteLen, immData, q, srcQp, solicited)
+    this.#noted()
+    return true
+  }
+
   #overrun(cq: number): void {
     const { i32 } = this
     if (Atomics.compareExchange(i32, cq + Cq.state, cqState.live, cqState.overrun) !== cqState.live) return
@@ -208,6 +293,7 @@ export class Host extends EventTables {
     segment.lock(cq + Cq.pollLock)
     segment.lock(cq + Cq.lock)
     const ended = i32[cq + Cq.state] === cqState.dead
+    if (!ended) this.countPublished(cq)
     for (let at = i32[cq + Cq.tail]!; !ended && at !== i32[cq + Cq.head]!; at = (at + 1) | 0) {
       const e = i32[cq + Cq.ring]! + (at & i32[cq + Cq.mask]!) * Cqe.words
       if (i32[e + Cqe.qpNum] === qpNum) i32[e + Cqe.what] = statusPurged
@@ -299,13 +385,12 @@ export class Host extends EventTables {
       }
       return
     }
-    const cq = this.cqWord(i32[q + Qp.recvCq]!)
+    const { WrFlushErr } = WcStatus
     for (;;) {
       const tail = i32[q + Qp.rqTail]!
       if (tail === Atomics.load(i32, q + Qp.rqHead)) return
       const r = i32[q + Qp.rqRing]! + (tail & i32[q + Qp.rqMask]!) * i32[q + Qp.rqStride]!
-      i32[q + Qp.rqTail] = (tail + 1) | 0
-      this.complete(cq, f64[(r + Rwqe.wrId) >> 1]!, WcStatus.WrFlushErr, WcOpcode.Recv, 0, 0, 0, q, 0, false)
+      this.completeReceive(q, (tail + 1) | 0, f64[(r + Rwqe.wrId) >> 1]!, WrFlushErr, WcOpcode.Recv, 0, 0, 0, 0, false)
     }
   }
 
@@ -324,14 +409,24 @@ export class Host extends EventTables {
     const next = i32[q + Qp.sqNext]!
     const w = i32[q + Qp.sqRing]! + (next & i32[q + Qp.sqMask]!) * i32[q + Qp.sqStride]!
     const after = (next + 1) | 0
-    i32[q + Qp.sqNext] = after
-    if (status === WcStatus.Success && (i32[w + Wqe.flags]! & SendFlag.Signaled) === 0 && i32[q + Qp.sqSigAll] === 0)
+    if (status === WcStatus.Success && (i32[w + Wqe.flags]! & SendFlag.Signaled) === 0 && i32[q + Qp.sqSigAll] === 0) {
+      i32[q + Qp.sqNext] = after
       return true
+    }
     const cq = this.cqWord(i32[q + Qp.sendCq]!)
     const opcode = completionOpcodes[i32[w + Wqe.opcode]!]!
-    const done = this.complete(cq, f64[(w + Wqe.wrId) >> 1]!, status, opcode, 0, byteLen, 0, q, after, false)
-    if (!done && this.breakQp(q, QpState.Err)) this.qpEvent(q, EventType.QpFatal)
-    return done
+    const wrId = f64[(w + Wqe.wrId) >> 1]!
+    const e = this.reserve(cq)
+    if (e >= 0 && this.journal !== 0)
+      this.#note(journalStage.send, cq, wrId, packWhat(status, opcode, 0), byteLen, 0, q, after, false, after)
+    i32[q + Qp.sqNext] = after
+    if (e < 0) {
+      if (this.breakQp(q, QpState.Err)) this.qpEvent(q, EventType.QpFatal)
+      return false
+    }
+    this.commit(cq, e, wrId, status, opcode, 0, byteLen, 0, q, after, false)
+    this.#noted()
+    return true
   }
 
   setState(q: number, state: QpState): void {

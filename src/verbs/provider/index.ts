@@ -26,14 +26,16 @@ export {
   type GsiQueuePair,
   gsiQkey,
   gsiQpn,
+  isServedByOthers,
   madDispatchBytes,
   registerService,
   unregisterService,
 } from './gsi.ts'
 export { Host, noReceive, receiveTooShort } from './host.ts'
-export { unbindWindow } from './keys.ts'
-export type { CounterName } from './layout.ts'
+export { finishCompletion, journalQp } from './journal.ts'
+export { recountWindows, unbindWindow } from './keys.ts'
 export * as layout from './layout.ts'
+export { type CounterName, Journal, journalStage } from './layout.ts'
 export { deviceAttr, maxMessageBytes, portAttr } from './limits.ts'
 export { mcastMember } from './multicast.ts'
 export type { Platform } from './platform.ts'

@@ -120,6 +120,21 @@ export function removeKey(host: Host, entry: number): void {
   })
 }
 
+/** Counts the windows that are bound to a region anew: a thread that was binding or unbinding one was killed. */
+export function recountWindows(host: Host, region: number): void {
+  const { i32, at } = host
+  const bound = at.keys + region * Key.words
+  if (region < 0 || i32[bound + Key.kind] !== keyKind.region) return
+  let count = 0
+  for (let slot = 0; slot < keySlots; slot++) {
+    const window = at.keys + slot * Key.words
+    const kind = i32[window + Key.kind]
+    if (kind !== keyKind.window1 && kind !== keyKind.window2) continue
+    if (i32[window + Key.region] === region && i32[window + Key.regionKey] === i32[bound + Key.key]) count++
+  }
+  Atomics.store(i32, bound + Key.region, count)
+}
+
 /** Ends a window's binding. */
 export function unbindWindow(host: Host, entry: number): void {
   const { i32 } = host

@@ -22,6 +22,8 @@ export const maxMcastEntries = 8192
 /** Queue pairs that stand for QP 1, of all devices and threads: see gsi.ts. */
 export const maxAgents = 1024
 export const maxServices = 8192
+/** Requests for shared services that are remembered: a power of two. */
+export const maxRecentRequests = 1024
 /** IP ports that connection managers have taken: see ports.ts. */
 export const maxPorts = 65536
 /** Slots of the table from QP numbers to QPs. */
@@ -72,6 +74,10 @@ export const Dev = {
   /** When the sleeper looks at the latest, and when the service thread does. */
   sleepsUntil: 54 /* f64 */,
   serviceLooksAt: 56 /* f64 */,
+  /** Changes when a process begins or ends to use the device, or a user of it has died. */
+  changes: 58,
+  /** Of a device in the segment of a process: 1 while that process uses the one that processes share. */
+  shared: 59,
   /** Counters, one f64 for each name in `counterNames`. */
   counters: 64,
 } as const
@@ -187,6 +193,10 @@ export const Cqe = {
   qpSlot: 8,
   /** UD: source LID, and the service level in the upper half. */
   slid: 9,
+  /** Of a receive: where the receive queue of its QP (`rqTail`) stood after it. */
+  rqTail: 10,
+  /** Means nothing: a producer on shared memory writes it early, to have the line in time. */
+  claim: 11,
 } as const
 
 /** A status that no completion has: the QP is gone, polling passes over it. */
@@ -298,7 +308,7 @@ export const Qp = {
 
   rqPostLock: 80,
   rqHead: 81,
-  /** The responder's `rqTail` as last looked at; read again only when the queue looks full. */
+  /** The responder's `rqTail` as last known, from completions or by looking; looked at only when the queue looks full. */
   rqTailSeen: 82,
 
   /** The responder: written by the thread that executes a request of the peer. */
@@ -381,12 +391,37 @@ export const Key = {
 } as const
 export const keyKind = { free: 0, region: 1, window1: 2, window2: 3, deleted: 4 } as const
 
+/** What the holder of a device's lock is about to do that may be done only once: see journal.ts. */
+export const Journal = {
+  /** Written last when something begins, 0 when it is done. */
+  stage: 0,
+  /** A reference to the QP. */
+  qp: 1,
+  /** Where its queue stands afterwards: `sqNext` or `rqTail`. Of a window: the index of the request. */
+  queue: 2,
+  /** The completion: its sequence, and what is in it. */
+  sequence: 3,
+  what: 4,
+  byteLen: 5,
+  immData: 6,
+  srcQpOrReleases: 7,
+  wrId: 8 /* f64 */,
+  solicited: 10,
+  /** The entry of a window, the key that it had, and the slot of the region that it was bound to, or −1. */
+  window: 11,
+  windowKey: 12,
+  windowRegion: 13,
+  words: 16,
+} as const
+
+export const journalStage = { none: 0, packet: 1, receive: 2, send: 3, window: 4, atomic: 5 } as const
+
 export const Mcast = { words: 8, state: 0, device: 1, qpSlot: 2, qpNum: 3, gid: 4 } as const
 
 /** A queue pair of type GSI: one of those that share QP 1 of their device. `qpNum` is 0 while the record is free. */
 export const Agent = { words: 16, qpNum: 0, device: 1, qpSlot: 2 } as const
 
-/** A service ID for which an agent takes requests. */
+/** A service ID for which an agent takes requests; agents that give the same `group`, not 0, share it. */
 export const Service = {
   words: 16,
   state: 0,
@@ -397,7 +432,13 @@ export const Service = {
   idLow: 5,
   maskHigh: 6,
   maskLow: 7,
+  group: 8,
+  /** Of the first agent of a group: which of them gets the next request. */
+  turn: 9,
 } as const
+
+/** To which agent, by the number of its queue pair, a request for a shared service went; `key` names the request. */
+export const RecentRequest = { words: 2, key: 0, qpNum: 1 } as const
 
 /** An IP port of a port space that somebody has, and the chain of those with the same number. */
 export const Port = {
@@ -410,7 +451,9 @@ export const Port = {
   reuse: 5,
   listening: 6,
   owner: 7,
-  gid: 8,
+  gid: 8 /* 4 words */,
+  /** Not 0: listeners in other threads that give the same number share the port. */
+  group: 12,
 } as const
 
 /** The list of QPs whose head request waits for a time or for the peer. */
@@ -496,6 +539,7 @@ type Table =
   | 'mcast'
   | 'agents'
   | 'services'
+  | 'recentRequests'
   | 'portHeads'
   | 'ports'
   | 'pending'
@@ -523,6 +567,7 @@ function tables(): Record<Table | 'words', number> {
     mcast: place(maxMcastEntries, Mcast.words),
     agents: place(maxAgents, Agent.words),
     services: place(maxServices, Service.words),
+    recentRequests: place(maxRecentRequests, RecentRequest.words),
     portHeads: place(65536, 1),
     ports: place(maxPorts, Port.words),
     pending: place(1, PendingList.list + maxQps),
@@ -562,6 +607,7 @@ export const counterNames = [
   'events_lost',
   'stale_objects_reaped',
   'service_failures',
+  'takeovers',
   // Names of Linux Soft-RoCE first.
   'sent_pkts',
   'rcvd_pkts',
@@ -608,6 +654,7 @@ export const counterNames = [
   'cm_drops_qpn',
   'cm_drops_backlog',
   'cm_drops_limit',
+  'cm_drops_moved',
   'cm_drops_malformed',
   'cm_drops_queue',
   'cm_sends_dropped',

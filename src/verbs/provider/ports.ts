@@ -1,6 +1,10 @@
 /**
  * The IP ports that connection managers of a segment have taken, as a kernel keeps them for a host: for each port space
- * and address once. Records with the same port number are chained; all this is under the control lock.
+ * and address once, unless those that have it share it. Records with the same port number are chained; all this is under
+ * the control lock.
+ *
+ *     reuse    (SO_REUSEADDR) shared with others that say so, until one of them listens
+ *     group    (SO_REUSEPORT) shared with other threads that give the same number, and all of them may listen
  */
 import { VerbsError } from './errors.ts'
 import type { Host } from './host.ts'
@@ -19,6 +23,8 @@ export interface PortRequest {
   gid: Uint8Array
   /** Shares the port with others that ask for that, as long as none of them listens. */
   reuse?: boolean
+  /** Not 0: shares the port with other threads that give the same number, also while they listen. Each has it once. */
+  group?: number
 }
 
 /** A port that this thread has. */
@@ -39,7 +45,7 @@ export function takePort(host: Host, request: PortRequest, random: () => number)
       const start = Math.floor(random() * count)
       for (let i = 0; i < count && port === 0; i++) {
         const candidate = firstEphemeral + ((start + i) % count)
-        if (isFree(host, { ...request, reuse: false }, candidate)) port = candidate
+        if (isFree(host, { ...request, reuse: false, group: 0 }, candidate)) port = candidate
       }
       if (port === 0) throw inUse(`all ports from ${firstEphemeral} to ${lastEphemeral} are in use`)
     }
@@ -47,14 +53,16 @@ export function takePort(host: Host, request: PortRequest, random: () => number)
   })
 }
 
-/** From now on nobody shares the port; EADDRINUSE if somebody does. */
+/** From now on only its group shares the port; EADDRINUSE if others do. */
 export function listenOnPort(host: Host, taken: TakenPort): void {
   const { i32, at } = host
   host.control(() => {
     const p = portWord(host, slotOf(taken.ref))
     for (let slot = i32[at.portHeads + taken.port]! - 1; slot >= 0; slot = i32[portWord(host, slot) + Port.next]! - 1) {
       const other = portWord(host, slot)
-      if (other !== p && i32[other + Port.space] === i32[p + Port.space] && overlap(host, other, gidOf(host, p)))
+      if (other === p || i32[other + Port.space] !== i32[p + Port.space] || !overlap(host, other, gidOf(host, p)))
+        continue
+      if (!inGroup(host, other, i32[p + Port.group]))
         throw inUse(`port ${taken.port} is shared with another that has bound it`)
     }
     i32[p + Port.listening] = 1
@@ -90,6 +98,7 @@ function write(host: Host, request: PortRequest, port: number): TakenPort {
   i32[p + Port.space] = request.portSpace
   i32[p + Port.port] = port
   i32[p + Port.reuse] = request.reuse ? 1 : 0
+  i32[p + Port.group] = request.group ?? 0
   gidOf(host, p).set(request.gid)
   i32[p + Port.next] = i32[at.portHeads + port]!
   i32[p + Port.state] = 1
@@ -103,11 +112,18 @@ function isFree(host: Host, request: PortRequest, port: number): boolean {
     const p = portWord(host, slot)
     if (i32[p + Port.space] !== request.portSpace || !overlap(host, p, request.gid)) continue
     if (request.reuse && i32[p + Port.reuse] === 1 && i32[p + Port.listening] === 0) continue
+    if (inGroup(host, p, request.group)) continue
     // A thread that ended without closing has it no more.
     if (host.segment.attachmentAlive(i32[p + Port.owner]!)) return false
     unchain(host, slot)
   }
   return true
+}
+
+/** Whether another thread of the group has the port. */
+function inGroup(host: Host, p: number, group = 0): boolean {
+  const { i32, segment } = host
+  return group !== 0 && i32[p + Port.group] === group && i32[p + Port.owner] !== segment.me
 }
 
 /** Whether the address of a record and another are the same, or one of them is every address. */

@@ -2,18 +2,21 @@
 import { deviceAt } from './device.ts'
 import type { Host } from './host.ts'
 import { destroyKey } from './keys.ts'
-import { Chan, Cq, Ctx, Dev, Key, keyKind, keySlots, Meta, Pd, Qp, Srq } from './layout.ts'
+import { Chan, Cq, Ctx, Dev, Key, keyKind, keySlots, Meta, maxDevices, Pd, Qp, Srq } from './layout.ts'
 import { destroyCq, destroyPd, destroyQp, destroySrq, recount } from './lifetime.ts'
 import { reapPorts } from './ports.ts'
 import { giveRecord } from './records.ts'
 
 /**
- * Destroys everything that a thread owned, as the kernel destroys what a process leaves behind; how many objects there
- * were.
+ * Destroys everything that a thread owned, as the kernel destroys what a process leaves behind, and wakes all that wait. The objects
+ * are counted at the first device of the segment, and at each other one that the thread had open.
  */
-export function reapAttachment(host: Host, owner: number): number {
+export function reapAttachment(host: Host, owner: number): void {
   const { i32, at } = host
   let reaped = 0
+  // First what others wait for: the thread may have been driving a device.
+  for (let index = 0; index < maxDevices; index++)
+    if (i32[host.deviceWord(index) + Dev.transport] !== 0) deviceAt(host, index)?.takeOver?.()
   const each = (
     table: number,
     words: number,
@@ -57,7 +60,12 @@ export function reapAttachment(host: Host, owner: number): number {
     host.control(() => giveRecord(host, 'context', c))
   })
   recount(host)
+  // It may have ended between an event and the wake for it, or with work pending that others can go on with.
+  for (let slot = 0; slot < i32[at.meta + Meta.channelsUsed]!; slot++) {
+    const chan = host.chanWord(slot)
+    if (i32[chan + Chan.state] !== 0) host.wakeWaiters(chan)
+  }
   for (const index of devices) deviceAt(host, index)?.closeUnused?.()
   reaped += reapPorts(host, owner)
-  return reaped
+  for (const index of devices.add(0)) for (let i = 0; i < reaped; i++) host.count(index, 'stale_objects_reaped')
 }

@@ -21,6 +21,7 @@ export function localInvalidate(host: Host, q: number, w: number): number {
   const { i32 } = host
   const entry = host.findKey(i32[w + Wqe.immData]!)
   if (entry < 0 || !isBoundType2(i32, entry, i32[q + Qp.pd]!)) return WcStatus.LocQpOpErr
+  host.noteWindow(entry)
   unbindWindow(host, entry)
   return WcStatus.Success
 }
@@ -45,6 +46,7 @@ export function bind(host: Host, q: number, w: number): number {
   } else {
     if ((access & Access.ZeroBased) !== 0) return WcStatus.MwBindErr
     if (length === 0) {
+      host.noteWindow(window)
       unbindWindow(host, window)
       i32[window + Key.key] = newKey
       return WcStatus.Success
@@ -65,6 +67,7 @@ export function bind(host: Host, q: number, w: number): number {
   const addr = f64[(w + Wqe.remoteAddr) >> 1]!
   const offset = addr - f64[(region + Key.iova) >> 1]!
   if (!(offset >= 0 && offset + length <= f64[(region + Key.length) >> 1]!)) return WcStatus.MwBindErr
+  host.noteWindow(window)
   unbindWindow(host, window)
   f64[(window + Key.addr) >> 1] = f64[(region + Key.addr) >> 1]! + offset
   f64[(window + Key.length) >> 1] = length

@@ -73,8 +73,11 @@ describe.each(places)('$name', (place) => {
     t.end(id)
     id.setOption('responseTimeout', 10)
     id.setOption('maxRetries', 2)
+    const timeouts = (): number => id.verbs!.counters().cm_timeouts!
+    const before = timeouts()
     id.connect()
     expect((await t.event(t.client, T.Unreachable)).status).toBe(-110)
+    expect(timeouts() - before).toBe(1)
     await t.event(t.server, T.ConnectRequest)
   })
 

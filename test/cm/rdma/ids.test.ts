@@ -1,6 +1,7 @@
 /** Ids and channels of the RDMA CM: addresses and ports, channels that change, ways to take events, misuse. */
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
+  AF_INET,
   type CmEvent,
   CmEventType,
   type CmId,
@@ -12,6 +13,8 @@ import {
   QpType,
   RdmaCmError,
   rdmaCmErrorCodes,
+  rsocket,
+  SOCK_STREAM,
   VerbsError,
 } from '../../../src/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
@@ -89,6 +92,22 @@ describe.each([places[0]!, places[2]!])('$name', (place) => {
     two.close()
     one.listen()
     expect(code(() => bind(three, one.localAddress.port))).toBe('EADDRINUSE')
+  })
+
+  it('reusePort: a thread has a port once, and nobody without the number has it', () => {
+    start()
+    const create = (reusePort: number): CmId => {
+      const id = t.server.createId(Tcp)
+      id.setOption('reusePort', reusePort)
+      return id
+    }
+    expect(code(() => create(-1))).toBe('EINVAL')
+    const one = bind(create(7), 0)
+    const { port } = one.localAddress
+    for (const number of [0, 7, 8]) expect(code(() => bind(create(number), port))).toBe('EADDRINUSE')
+    one.listen()
+    one.close()
+    bind(create(0), port)
   })
 
   it('addresses that the device does not have', async () => {
@@ -297,6 +316,19 @@ describe('roce without an address', () => {
     other.resolveAddr(undefined, { address: loopbackAddress(8), port: 1 })
     expect(other.localAddress.address).toBe(loopbackAddress(8))
     channel.close()
+  })
+
+  it('is what an empty VERBENA_DEVICE stands for, for rsockets too', () => {
+    vi.stubEnv('VERBENA_DEVICE', '')
+    const channel = createEventChannel()
+    const id = channel.createId(Tcp)
+    id.bindAddr({ address: loopbackAddress(7), port: 0 })
+    expect(id.verbs?.name).toBe(loopbackDevice(7))
+    const socket = rsocket(AF_INET, SOCK_STREAM)
+    expect(socket.bind({ address: loopbackAddress(7), port: 0 })).toBe(0)
+    socket.close()
+    channel.close()
+    vi.unstubAllEnvs()
   })
 })
 

@@ -2,7 +2,7 @@
  * What goes over the wire: the messages of a connection as a queue pair on QP 1 of another adapter sees them, beside those
  * that Linux sent in the captures; and Linux's messages, sent to us.
  */
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
   type CmEvent,
   CmEventType,
@@ -335,6 +335,49 @@ describe('bad input', () => {
     expect(channel.tryGetEvent()).toBeUndefined()
     foreign.send({ ...linux, localCommId: 2000 })
     await event(T.ConnectRequest)
+  })
+
+  it('counters of the device tell why a message was dropped', async () => {
+    start()
+    const linux = capturedIn('rping.pcap')[0] as CmMessage & { type: 'REQ' }
+    const listener = channel.createId(PortSpace.Tcp)
+    listener.bindAddr({ port: 7174 })
+    listener.listen()
+    const context = openDevice(ours)
+    const counted = (): Record<string, number> =>
+      Object.fromEntries(
+        Object.entries(context.counters()).filter(([name, value]) => /^cm_drops/.test(name) && value > 0),
+      )
+    const seen = counted()
+    /** What `send` adds to the counters. */
+    const adds = async (name: string, send: () => void): Promise<void> => {
+      send()
+      seen[name] = (seen[name] ?? 0) + 1
+      await vi.waitFor(() => {
+        expect(channel.tryGetEvent()).toBeUndefined()
+        expect(counted()).toEqual(seen)
+      }, 10_000)
+    }
+    foreign.send({ ...linux, localCommId: 3000 })
+    const { id } = await event(T.ConnectRequest)
+    id.createQp()
+    id.accept()
+    const rep = (await foreign.next()) as CmMessage & { type: 'REP' }
+    const ids = { localCommId: 3000, remoteCommId: rep.localCommId }
+    foreign.send(cmMessage('RTU', rep.transactionId, ids))
+    await event(T.Established)
+    await adds('cm_drops_qpn', () => foreign.send(cmMessage('DREQ', 1n, { ...ids, remoteQpn: rep.localQpn ^ 1 })))
+    await adds('cm_drops_unexpected', () => foreign.send(cmMessage('APR', 2n, ids)))
+    await adds('cm_drops_unknown_id', () =>
+      foreign.send(cmMessage('RTU', 3n, { localCommId: 3001, remoteCommId: rep.localCommId ^ 1 })),
+    )
+    await adds('cm_drops_malformed', () => {
+      const bytes = new Uint8Array(256)
+      emitCm(cmMessage('RTU', 4n, ids), bytes, 0)
+      foreign.sendBytes(bytes.fill(0xff, 16, 18))
+    })
+    expect(id.qp!.state).toBe(QpState.Rts)
+    context.close()
   })
 
   it('random messages to somebody who listens and is connected change nothing', async () => {

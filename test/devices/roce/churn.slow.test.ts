@@ -16,7 +16,8 @@ describe.skipIf(!canShare)('devices that come and go can be reached while they a
 
   it('with native calls', async () => {
     const shared = segment()
-    const { reached, failures } = await runChurn([0, 1].map((i) => churn(i, [shared, `${shared}/1`], ms)))
+    const both = [shared, `${shared}/1`, loopbackDevice(40), loopbackDevice(41)]
+    const { reached, failures } = await runChurn([0, 1].map((i) => churn(i, both, ms)))
     expect(failures, again).toEqual([])
     expect(reached).toBeGreaterThanOrEqual(4)
     console.log(`${reached} devices were opened and reached`)

@@ -9,7 +9,7 @@ import { Access, type Context, connectQp, Opcode, openDevice, QpType, workComple
 import { loopbackDevice } from '../../loopback.ts'
 
 export interface Churn {
-  /** The devices that the process opens. No other process has those of `roce`. */
+  /** The devices that the process opens. Without native calls no other process has those of `roce`. */
   devices: string[]
   seed: number
   /** How long new rounds begin. */

@@ -14,10 +14,11 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { nativeAvailable, openDevice, publishedCounters } from '../../../src/index.ts'
+import { nativeAvailable, Opcode, openDevice, publishedCounters } from '../../../src/index.ts'
 import { threadStartTime } from '../../../src/memory/index.ts'
 import { layout } from '../../../src/verbs/provider/index.ts'
 import { loopbackDevice } from '../../loopback.ts'
+import { connect, drain, makeEnd, until } from '../shm/rig.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-counters-'))
 process.env.XDG_RUNTIME_DIR = folder
@@ -55,6 +56,15 @@ describe.skipIf(!nativeAvailable)('counters of other processes', () => {
     while (!told()?.devices.length && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 20))
     expect(told()!.devices.map((device) => device.name)).toEqual([name])
     expect(Object.keys(told()!.devices[0]!.counters)).toEqual([...layout.counterNames])
+    // They are those of the device, whichever process has sent.
+    const context = openDevice(name)
+    const [a, b] = [makeEnd(context), makeEnd(context)]
+    connect(a, b)
+    b.qp.postRecv({ sgList: [b.sge()] })
+    a.qp.postSend({ opcode: Opcode.Send, sgList: [a.sge()] })
+    await until('receive', () => drain(b.recvCq).length === 1)
+    await until('counter', () => told()?.devices[0]?.counters.rdma_sends === 1)
+    for (const end of [a, b, context]) end.close()
     // A killed process leaves its file; who reads removes it.
     child.kill('SIGKILL')
     await once(child, 'exit')

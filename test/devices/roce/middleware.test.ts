@@ -131,6 +131,9 @@ describe.skipIf(!nativeAvailable)('roce under middleware', () => {
     expect(a.icrc_errors).toBe(b.injected_corruptions)
     expect(a.icrc_errors).toBeGreaterThan(0)
     expect(b.sent_pkts! - b.injected_losses!).toBe(a.rcvd_pkts! + a.icrc_errors!)
+    // The longest of its messages, and what belongs to each packet.
+    expect(b.rcvd_bytes).toBeGreaterThan(20_000 + 16 * b.rcvd_pkts!)
+    expect(a.sent_bytes).toBeGreaterThanOrEqual(b.rcvd_bytes!)
     await until('lines', () => lines.length >= result.packets)
     expect(lines).toHaveLength(result.packets)
     expect(lines.filter((line) => line.includes('wrong ICRC'))).toHaveLength(result.icrcInvalidCount)

@@ -3,11 +3,11 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import type { RoceDevice } from '../../../src/devices/roce/device.ts'
 import { Slot } from '../../../src/devices/roce/socket-table.ts'
 import { nativeAvailable, openDevice } from '../../../src/index.ts'
 import { startThread, UdpSocket } from '../../../src/memory/index.ts'
 import { deviceAt } from '../../../src/verbs/provider/device.ts'
-import { layout } from '../../../src/verbs/provider/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
 import { type Churn, runChurn } from './churn.ts'
 
@@ -75,6 +75,16 @@ describe.skipIf(!nativeAvailable)('the sockets of a device', () => {
     await (await takePort(2))()
   })
 
+  it('stay while there is a user where the process has the device alone, too', async () => {
+    process.env.VERBENA_ROCE_SHARED = '0'
+    const [first, second] = [openDevice(loopbackDevice(7)), openDevice(loopbackDevice(7))]
+    delete process.env.VERBENA_ROCE_SHARED
+    first.close()
+    await expect(takePort(7)).rejects.toThrow('EADDRINUSE')
+    second.close()
+    await (await takePort(7))()
+  })
+
   it('go with a thread that ends without closing it', async () => {
     const worker = opener(3, true)
     await once(worker, 'exit')
@@ -97,17 +107,16 @@ describe.skipIf(!nativeAvailable)('the sockets of a device', () => {
   it('are there after a thread ended in the middle of closing or opening one', async () => {
     const name = loopbackDevice(6)
     const first = openDevice(name)
-    const { host, index } = first.device
-    const { i32 } = host
-    const table = i32[host.deviceWord(index) + layout.Dev.sockets]!
+    const { host, table } = first.device as unknown as RoceDevice
+    const { ownI32: i32, own } = table
     // Between taking the descriptor out of the table and closing it.
-    i32[table + Slot.changing] = i32[table + Slot.fd]!
-    i32[table + Slot.fd] = 0
+    i32[own + Slot.changing] = i32[own + Slot.fd]!
+    i32[own + Slot.fd] = 0
     first.close()
     await (await takePort(6))()
     // Between binding it and entering the descriptor into the table.
     const address = Uint8Array.from(loopbackAddress(6).split('.').map(Number))
-    i32[table + Slot.changing] = UdpSocket.open(host.segment.buffer, { address, port: 4791 }).fd + 1
+    i32[own + Slot.changing] = UdpSocket.open(host.segment.buffer, { address, port: 4791 }).fd + 1
     const second = openDevice(name)
     await expect(takePort(6)).rejects.toThrow('EADDRINUSE')
     second.close()

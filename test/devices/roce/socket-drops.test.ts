@@ -3,7 +3,8 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
-import { dropsKey, kernelDrops } from '../../../src/devices/roce/socket-drops.ts'
+import { kernelDrops } from '../../../src/devices/roce/socket-drops.ts'
+import { addressKey } from '../../../src/devices/roce/udp-table.ts'
 import { nativeAvailable, openDevice } from '../../../src/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
 import { until } from '../shm/rig.ts'
@@ -16,7 +17,7 @@ it.skipIf(!existsSync('/proc/net/udp'))('counts what came while nobody received'
   const socket = createSocket({ type: 'udp4', recvBufferSize: 4096 })
   socket.bind({ address, port: 4791, exclusive: true })
   await once(socket, 'listening')
-  const key = dropsKey(Uint8Array.from(address.split('.').map(Number)))
+  const key = addressKey(Uint8Array.from(address.split('.').map(Number)))
   expect(kernelDrops(4791).get(key)).toBe(0)
   // SendProgress at once, all of them, so that the event loop has no turn to receive any.
   for (let i = 0; i < 64; i++) sender.send(new Uint8Array(1024), 4791, address)

@@ -12,7 +12,8 @@ import {
 } from '../../../src/index.ts'
 import { makeEnd, timing } from './rig.ts'
 
-export type Role = 'idle' | 'receives' | 'flood' | 'echo'
+/** `drives`: polls without a pause, and so does the work of all that share its device. */
+export type Role = 'idle' | 'receives' | 'flood' | 'echo' | 'drives'
 export interface Hello {
   role: Role
   remote: QpEndpoint
@@ -46,6 +47,8 @@ function play({ role, addr, rkey }: Hello): void {
         end.qp.postSend({ opcode: Opcode.Send, sgList: [end.sge(64 * wrId, byteLen)] })
       }
     }, 1)
+  } else if (role === 'drives') {
+    for (;;) end.recvCq.poll(wc)
   } else if (role === 'flood') {
     const wr = sendWr<typeof QpType.RC>({
       opcode: Opcode.Write,

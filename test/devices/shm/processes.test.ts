@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { Opcode, openDevice, SendFlag, WcStatus } from '../../../src/index.ts'
-import { nativeAvailable, nativeReason } from '../../../src/memory/index.ts'
+import { getDeviceList, Opcode, openDevice, SendFlag, WcStatus } from '../../../src/index.ts'
+import { nativeAvailable, nativeReason, Segment } from '../../../src/memory/index.ts'
+import { segmentOptions } from '../../../src/verbs/index.ts'
 import { endPeers, killRound, Peer, segmentPath } from './processes.ts'
 import { drain, makeEnd, until } from './rig.ts'
 
@@ -59,6 +60,14 @@ describe.skipIf(!nativeAvailable)('between processes', () => {
     await killRound(context, `shm:${name}/1`, role, 20)
     // And the next one can connect.
     await killRound(context, `shm:${name}/1`, role, 5)
+  })
+
+  it('segments of devices of another kind are not listed', () => {
+    const listed = (): string[] => getDeviceList().map((device) => device.name)
+    expect(listed()).toContain(`shm:${name}`)
+    const other = Segment.named(`other:${name}`, segmentOptions())
+    expect(listed().filter((device) => device.includes('other:'))).toEqual([])
+    for (const use of other.ownAttachments()) other.release(other.claim(use))
   })
 
   it('a process has one janitor for a segment', async () => {

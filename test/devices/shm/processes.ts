@@ -34,10 +34,10 @@ export class Peer {
     await this.ended
   }
 
-  async connect(end: End, role: Role): Promise<{ addr: number; rkey: number }> {
+  async connect(end: End, role: Role, options: object = {}): Promise<{ addr: number; rkey: number }> {
     const { endpoint, addr, rkey } = await this.hear<{ endpoint: QpEndpoint; addr: number; rkey: number }>()
     const local = endpointOf(end.qp)
-    connectQpTo(end, local, endpoint)
+    connectQpTo(end, local, endpoint, options)
     this.child.send({ role, remote: local, addr: end.mr.addr, rkey: end.mr.rkey })
     expect(await this.hear()).toBe('playing')
     return { addr, rkey }
@@ -50,11 +50,17 @@ export async function endPeers(): Promise<void> {
 }
 
 /** Kills a peer in this role after `delayMs`; everything that we have posted ends, and its objects are given back. */
-export async function killRound(context: Context, device: string, role: Role, delayMs: number): Promise<void> {
+export async function killRound(
+  context: Context,
+  device: string,
+  role: Role,
+  delayMs: number,
+  options: object = {},
+): Promise<void> {
   const reaped = context.counters().stale_objects_reaped!
   const end = makeEnd(context)
   const peer = new Peer(device)
-  const { addr, rkey } = await peer.connect(end, role)
+  const { addr, rkey } = await peer.connect(end, role, options)
   const done: { wrId: number; status: number }[] = []
   let posted = 0
   const write = (): void =>
@@ -69,6 +75,7 @@ export async function killRound(context: Context, device: string, role: Role, de
   const send = (): void =>
     end.qp.postSend({ wrId: posted++, opcode: Opcode.Send, sendFlags: SendFlag.Signaled, sgList: [end.sge()] })
   write()
+  await until('the first completion', () => drain(end.cq, done).length > 0)
   // With 'idle' these wait for receives that never come, with rnrRetry 7.
   if (role !== 'flood') for (let i = 0; i < 40; i++) send()
   await new Promise((resolve) => setTimeout(resolve, delayMs))

@@ -84,8 +84,8 @@ export function connect(a: End, b: End, options: object = {}): void {
   connectQp(b.qp, toB, toA, { ...timing, ...options })
 }
 
-export function connectQpTo(end: End, local: QpEndpoint, remote: QpEndpoint): void {
-  connectQp(end.qp, local, remote, timing)
+export function connectQpTo(end: End, local: QpEndpoint, remote: QpEndpoint, options: object = {}): void {
+  connectQp(end.qp, local, remote, { ...timing, ...options })
 }
 
 /** Copies of the completions that are there now. */

@@ -13,7 +13,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { mtu, ourLinkLocal, ours, procAddress } from './addresses.ts'
+import { ethernetHeader, mtu, ourLinkLocal, ours, procAddress } from './addresses.ts'
 import { Capture } from './capture.ts'
 import { Guest } from './guest.ts'
 import { type Outcome, Program } from './program.ts'
@@ -50,10 +50,13 @@ export class Lab {
     return lab
   }
 
-  /** Starts guest 1 or 2 and waits until its device is active. */
+  /**
+   * Starts guest 1 or 2 and waits until its device is active. Programs that poll on this side must not keep its emulated
+   * processor waiting: a peer that says nothing for half a second is gone.
+   */
   async boot(number: number, images: string): Promise<Guest> {
     const args = Guest.arguments(number, `link${number}`, images, this.directory)
-    const guest = new Guest(number, this.start('qemu-system-x86_64', args, dayMs))
+    const guest = new Guest(number, this.start('nice', ['-n', '-10', 'qemu-system-x86_64', ...args], dayMs))
     await guest.ready(this.directory)
     this.#guests.set(number, guest)
     return guest
@@ -101,7 +104,9 @@ export class Lab {
     const directory = process.env.VERBENA_CAPTURES ?? this.directory
     mkdirSync(directory, { recursive: true })
     const path = join(directory, `${name}.pcap`)
-    const args = ['-i', `link${guest}`, '-w', path, '-U', '--immediate-mode', '-s', '0', '-B', '65536', '-Z', 'root']
+    // Each slot of the ring has room for the longest packet; the default of 256 KiB would leave 256 slots, too few.
+    const ring = ['--immediate-mode', '-s', `${mtu + ethernetHeader}`, '-B', '65536']
+    const args = ['-i', `link${guest}`, '-w', path, '-U', ...ring, '-Z', 'root']
     const program = this.start('tcpdump', [...args, 'udp', 'port', '4791'], dayMs)
     return await Capture.begin(path, program)
   }

@@ -1,7 +1,5 @@
 /** Programs, client and server in processes of their own, over rsockets: `node --import verbena/preload`. More in devices.slow.test.ts. */
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../../src/index.ts'
@@ -51,29 +49,6 @@ describe.skipIf(!nativeAvailable)('--require', () => {
     const { out, err, code } = await run(['refused.mjs'], { env: env!, node: ['--require', 'verbena/preload'] })
     expect([out, code]).toEqual([['reached'], 0])
     expect(err).toContainEqual(expect.stringMatching(/^verbena: connect .*: RDMA/))
-  })
-})
-
-describe.skipIf(!nativeAvailable)('a cluster', () => {
-  it('listens over RDMA in its first worker, and over TCP in all', async () => {
-    const { out, err, code } = await run(['cluster.mjs'], places[0]!.client)
-    expect(code).toBe(0)
-    expect(out).toEqual(Array(4).fill('from a worker'))
-    expect(err.filter((line) => /listen .*: RDMA and TCP/.test(line))).toHaveLength(1)
-    expect(err.filter((line) => /listen .*: TCP alone, because listen EADDRINUSE/.test(line))).toHaveLength(1)
-    expect(err.filter((line) => /connect .*: RDMA/.test(line))).toHaveLength(4)
-  })
-
-  it('that has no TCP says why its second worker does not listen', async () => {
-    const free = createServer().listen(0, '127.0.0.1')
-    await once(free, 'listening')
-    const { port } = free.address() as AddressInfo
-    await once(free.close(), 'close')
-    const { err, code } = await run(['cluster.mjs', String(port)], overDevice(segment, 'local rdma-only'))
-    expect(code).toBe(1)
-    const why = /listen EADDRINUSE .*workers of a cluster cannot share a port over RDMA.*VERBENA_PRELOAD_FALLBACK=tcp/
-    expect(err.filter((line) => line.startsWith('verbena: listen') && why.test(line))).toHaveLength(1)
-    expect(err.filter((line) => /listen .*: RDMA \(/.test(line))).toHaveLength(1)
   })
 })
 

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { BlockList } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { decide, mayUseRdma } from '../../../src/node/preload/decide.ts'
 import { fitsProgram, parseRule, parseRules } from '../../../src/node/preload/rules.ts'
 import { readSettings } from '../../../src/node/preload/settings.ts'
@@ -10,6 +11,21 @@ const how = (rules: string, role: 'listen' | 'connect', address: string | null, 
   decide(parseRules(rules), role, address, port)?.transport ?? 'no rule'
 
 describe('rules of the preload', () => {
+  it('asks a list once for an address that comes again, and again for another', () => {
+    const check = vi.spyOn(BlockList.prototype, 'check')
+    const rules = parseRules('10.0.0.0/8')
+    const fits = (address: string): boolean => decide(rules, 'connect', address, 1) !== undefined
+    expect(['10.0.0.1', '10.0.0.1', '11.0.0.1', '11.0.0.1', '10.0.0.1'].map(fits)).toEqual([
+      true,
+      true,
+      false,
+      false,
+      true,
+    ])
+    expect(check).toHaveBeenCalledTimes(3)
+    check.mockRestore()
+  })
+
   it.each([
     ['10.0.0.0/8:*', 'connect', '10.1.2.3', 80, 'rdma'],
     ['10.0.0.0/8:*', 'connect', '11.1.2.3', 80, 'no rule'],

@@ -5,7 +5,9 @@ import { AF_INET, type Context, openDevice, POLLIN, rsocket, SOCK_NONBLOCK, SOCK
 import { CmService } from '../../../src/rsocket/runtime/cm-service.ts'
 import { IoContext, keepMs, processHeld, watchMs } from '../../../src/rsocket/runtime/io-context.ts'
 import { everySeconds } from '../../../src/rsocket/runtime/keepalive.ts'
+import type { Stream } from '../../../src/rsocket/runtime/stream.ts'
 import type { StreamSocket } from '../../../src/rsocket/sockets/socket.ts'
+import { ProtectionDomainObject } from '../../../src/verbs/api/protection-domain.ts'
 import { QueuePairObject } from '../../../src/verbs/api/queue-pair.ts'
 import { QpState, RecvWorkRequest, WorkCompletion } from '../../../src/verbs/provider/index.ts'
 
@@ -32,8 +34,10 @@ async function withListener(use: (connect: () => Promise<StreamSocket[]>) => Pro
 test('connections share the objects that only one of them uses at a time', async () => {
   await withListener(async (connect) => {
     const open = await connect()
-    const count = (): number[] =>
-      [WorkCompletion, RecvWorkRequest].map((kind) => queryObjects(kind, { format: 'count' }))
+    const count = (): number[] => {
+      open[0]!.io!.spare?.close()
+      return [WorkCompletion, RecvWorkRequest].map((kind) => queryObjects(kind, { format: 'count' }))
+    }
     const [completions, receives] = count() as [number, number]
     for (let i = 0; i < 4; i++) open.push(...(await connect()))
     // Each completion queue has one of its own.
@@ -70,6 +74,45 @@ test('what all connections share is made once for many that come and go, and clo
   }
   IoContext.closeUnused()
   context.close()
+})
+
+test('the next stream is made while this one waits for its peer, all new, and closed when none is wanted for a while', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const made = vi.spyOn(ProtectionDomainObject.prototype, 'createQp')
+  const ended = vi.spyOn(QueuePairObject.prototype, 'close')
+  try {
+    await withListener(async (connect) => {
+      const seen = new Set<number>()
+      for (let i = 0; i < 3; i++) {
+        const pair = await connect()
+        for (const socket of pair) {
+          const { qp, memory } = (socket as unknown as { own: Stream }).own.connection
+          expect(seen).not.toContain(qp.qpNum)
+          expect(seen).not.toContain(memory.remote.rkey)
+          seen.add(qp.qpNum).add(memory.remote.rkey)
+          // Nothing of an earlier connection is in it.
+          expect(memory.u8.every((byte) => byte === 0)).toBe(true)
+        }
+        expect(pair[0]!.send(new Uint8Array(1 << 16).fill(0xa5))).toBe(1 << 16)
+        for (const socket of pair) socket.close()
+      }
+      await new Promise(setImmediate)
+      // The next connection has its queue pair ready, and one is spare when it is made.
+      const before = made.mock.calls.length
+      const client = stream()
+      client.connect({ address: '127.0.0.1', port: 9 })
+      expect(made.mock.calls.length).toBe(before)
+      client.close()
+      await new Promise(setImmediate)
+      const open = (): number => made.mock.calls.length - ended.mock.calls.length
+      expect(open()).toBe(1)
+      vi.advanceTimersByTime(keepMs)
+      expect(open()).toBe(0)
+    })
+  } finally {
+    vi.useRealTimers()
+    vi.restoreAllMocks()
+  }
 })
 
 test('closing takes the queue pair away as it is: nothing is flushed that nobody will poll', async () => {

@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest'
-import { openDevice } from '../../../src/index.ts'
+import { expect, it, vi } from 'vitest'
+import { openDevice, QpType } from '../../../src/index.ts'
+import { reapAttachment } from '../../../src/verbs/provider/reap.ts'
 import { withSlot } from '../slots.ts'
 
 it('waits end when their channel closes, and the next channel in its place wakes its own', async () => {
@@ -17,4 +18,47 @@ it('waits end when their channel closes, and the next channel in its place wakes
   second.wake()
   await waiting
   second.close()
+})
+
+it('a wake that a process owed when it was killed is made up for when it is cleaned up after', async () => {
+  // Without looking again by itself, as it would after a second.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    using context = openDevice('shm0')
+    const { host } = context.device
+    const channel = context.createCompChannel()
+    const cq = context.createCq(4, { channel })
+    const waiting = channel.nextEvent()
+    const wake = vi.spyOn(host.segment, 'wake').mockImplementation(() => {})
+    host.wakeChannel(host.cqWord(cq.slot))
+    wake.mockRestore()
+    // The event is there, and the thread waits.
+    reapAttachment(host, host.segment.me + 1000)
+    expect(await waiting).toBe(cq)
+    cq.ackEvents(1)
+    cq.close()
+    channel.close()
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+it('the end of an agent on QP 1 is an event for the others of the segment', async () => {
+  using context = openDevice('shm0')
+  const pd = context.allocPd()
+  const agents = Array.from({ length: 3 }, () => {
+    const channel = context.createCompChannel()
+    const cq = context.createCq(4, { channel })
+    return { channel, cq, qp: pd.createQp({ type: QpType.GSI, sendCq: cq, recvCq: cq }) }
+  })
+  expect(agents.map(({ channel }) => channel.hasEvent)).toEqual([false, false, false])
+  agents[1]!.qp.close()
+  expect(agents.map(({ channel }) => channel.hasEvent)).toEqual([true, false, true])
+  for (const { channel, cq, qp } of agents) {
+    if (!qp.closed) qp.close()
+    for (let event = channel.tryGetEvent(); event !== null; event = channel.tryGetEvent()) event.ackEvents(1)
+    cq.close()
+    channel.close()
+  }
+  pd.close()
 })

@@ -11,7 +11,7 @@ const read = (file: string): string => readFileSync(new URL(`${file}.d.ts`, decl
 it('exports nothing at the front door that only devices need', () => {
   const internal = Object.keys(provider).filter((name) => !(name in verbs))
   expect(internal).toContain('Host')
-  for (const name of [...internal, 'processHost', 'reapDead', 'segmentOptions'])
+  for (const name of [...internal, 'processHost', 'reapDead', 'reapOwn', 'segmentOptions'])
     expect(frontDoor).not.toHaveProperty(name)
 })
 

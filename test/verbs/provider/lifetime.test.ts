@@ -28,7 +28,7 @@ import { reapAttachment } from '../../../src/verbs/provider/reap.ts'
 import { connect, drain, makeEnd, Part, until } from '../../devices/shm/rig.ts'
 import { withSlot } from '../slots.ts'
 
-const { Cq, Meta, Qp } = layout
+const { Cq, Cqe, Meta, Qp } = layout
 const context = openDevice('shm0')
 const { host } = context.device
 const wc = workCompletions(8)
@@ -71,6 +71,23 @@ describe('asynchronous events', () => {
     expect(event!.qp).toBe(b.qp)
     a.close()
     b.close()
+  })
+
+  it('that nobody fetches are kept up to a limit; the rest is counted, and later ones are kept again', () => {
+    const lost = (): number => context.counters().events_lost!
+    const before = lost()
+    const kept = layout.Ctx.eventSlots
+    const raise = (events: number): void => {
+      for (let i = 0; i < events; i++) host.deviceEvent(context.slot, EventType.DeviceFatal)
+    }
+    raise(kept)
+    expect(lost() - before).toBe(0)
+    raise(3)
+    expect(lost() - before).toBe(3)
+    for (let i = 0; i < kept; i++) expect(context.pollAsyncEvent()).toMatchObject({ type: EventType.DeviceFatal })
+    expect(context.pollAsyncEvent()).toBeNull()
+    raise(1)
+    expect(context.pollAsyncEvent()).toMatchObject({ type: EventType.DeviceFatal })
   })
 })
 
@@ -442,7 +459,9 @@ describe('completion queues', () => {
     const shared = makeEnd(context, { recvCq: cq })
     const other = makeEnd(context)
     connect(other, shared)
+    const overruns = context.counters().cq_overruns!
     for (let i = 0; i < 3; i++) send(a, b, i)
+    expect(context.counters().cq_overruns! - overruns).toBe(1)
     expect(b.qp.state).toBe(QpState.Err)
     expect(cq.poll(wc)).toBe(2)
     for (let i = 0; i < 3; i++) send(other, shared, 10 + i)
@@ -477,6 +496,9 @@ describe('completion queues', () => {
     const cq = context.createCq(4)
     const word = host.cqWord(cq.slot)
     for (const at of [Cq.head, Cq.tail, Cq.tailSeen]) host.i32[word + at] = -1
+    // As 2^32 completions leave them.
+    for (let at = -5; at < -1; at++)
+      host.i32[host.i32[word + Cq.ring]! + (at & host.i32[word + Cq.mask]!) * Cqe.words + Cqe.sequence] = at + 1
     cq.resize(8)
     expect(cq.poll(wc)).toBe(0)
     cq.close()
@@ -503,6 +525,62 @@ describe('completion queues', () => {
     expect(tailAtPurge).toBe(3)
     expect(drain(a.cq)).toEqual([])
     expect(host.i32[q + Qp.sqTail]).toBe(0)
+    a.close()
+    b.close()
+  })
+})
+
+describe('a full receive queue', () => {
+  it('takes a receive after a completion was polled, without a look at the word that the sender writes', () => {
+    const [a, b] = [makeEnd(context), makeEnd(context, { slots: 4 })]
+    connect(a, b)
+    const word = host.qpWord(b.qp.slot) + Qp.rqTail
+    for (let i = 0; i < 3; i++) b.qp.postRecv({ sgList: [b.sge()] })
+    // The first goes through the queue and the executor, the others take the fast path.
+    for (let i = 0; i < 3; i++) {
+      b.qp.postRecv({ wrId: i, sgList: [b.sge()] })
+      a.qp.postSend({ opcode: Opcode.Send, sgList: [a.sge()] })
+      expect(b.recvCq.poll(wc, 1)).toBe(1)
+      const used = host.i32[word]!
+      host.i32[word] = used - 1
+      try {
+        b.qp.postRecv({ sgList: [b.sge()] })
+        expect(() => b.qp.postRecv({ sgList: [b.sge()] })).toThrow(expect.objectContaining({ code: 'ENOMEM' }))
+      } finally {
+        host.i32[word] = used
+      }
+      a.qp.postSend({ opcode: Opcode.Send, sgList: [a.sge()] })
+      expect(b.recvCq.poll(wc, 1)).toBe(1)
+    }
+    a.close()
+    b.close()
+  })
+
+  it('is as long as it is after RESET, whatever was polled meanwhile', () => {
+    const [a, b] = [makeEnd(context), makeEnd(context, { slots: 4 })]
+    connect(a, b)
+    for (let i = 0; i < 3; i++) send(a, b, i)
+    const { segment } = host
+    const { lock } = segment
+    const pollLock = host.cqWord(b.recvCq.slot) + Cq.pollLock
+    let polled = -1
+    // Between the change of the state and the purge.
+    segment.lock = (at: number): void => {
+      if (at === pollLock && polled < 0) {
+        polled = 0
+        polled = b.recvCq.poll(wc)
+      }
+      lock.call(segment, at)
+    }
+    try {
+      b.qp.modify({ state: QpState.Reset })
+    } finally {
+      segment.lock = lock
+    }
+    expect(polled).toBe(3)
+    b.qp.modify({ state: QpState.Init, pkeyIndex: 0, port: 1, accessFlags: Access.LocalWrite })
+    for (let i = 0; i < 4; i++) b.qp.postRecv({ sgList: [b.sge()] })
+    expect(() => b.qp.postRecv({ sgList: [b.sge()] })).toThrow(expect.objectContaining({ code: 'ENOMEM' }))
     a.close()
     b.close()
   })

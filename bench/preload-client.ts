@@ -1,0 +1,91 @@
+/**
+ * An ordinary client of HTTP and TCP, which knows nothing of RDMA: HOST PORT TASK ARGUMENT. Prints its result as JSON.
+ *
+ *     load CONNECTIONS   requests per second, one outstanding for each connection, which is kept
+ *     sparse REQUESTS    median milliseconds of a request that comes 100 ms after the last one, on one connection
+ *     connect COUNT      median milliseconds of connecting, one connection after the other, each closed before the next
+ *     idle CONNECTIONS   opens so many; when it has said so, they stay until its standard input ends
+ */
+import { once } from 'node:events'
+import { Agent, get } from 'node:http'
+import { createConnection, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { medianOf } from '../src/stats/index.ts'
+
+const [host, portText, task, argument] = process.argv.slice(2) as [string, string, string, string]
+const port = Number(portText)
+const count = Number(argument)
+const loadMs = 2000
+const warmUpMs = 500
+const sparseMs = 100
+
+function ask(agent: Agent): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const request = get({ host, port, agent }, (response) => {
+      response.on('error', reject).on('end', resolve).resume()
+    })
+    request.on('error', reject)
+  })
+}
+
+async function load(): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: count })
+  let answered = 0
+  let over = false
+  const one = async (): Promise<void> => {
+    while (!over) {
+      await ask(agent)
+      answered++
+    }
+  }
+  const all = Promise.all(Array.from({ length: count }, one))
+  await Promise.race([pause(warmUpMs), all])
+  const before = answered
+  const began = performance.now()
+  await Promise.race([pause(loadMs), all])
+  const perSecond = ((answered - before) * 1000) / (performance.now() - began)
+  over = true
+  await all
+  return perSecond
+}
+
+async function sparse(): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const times: number[] = []
+  for (let i = 0; i < count; i++) {
+    await pause(sparseMs)
+    const began = performance.now()
+    await ask(agent)
+    times.push(performance.now() - began)
+  }
+  return medianOf(times)
+}
+
+async function connected(): Promise<Socket> {
+  const socket = createConnection(port, host)
+  await once(socket, 'connect')
+  return socket
+}
+
+async function connect(): Promise<number> {
+  const times: number[] = []
+  for (let i = 0; i < count; i++) {
+    const began = performance.now()
+    const socket = await connected()
+    times.push(performance.now() - began)
+    socket.destroy()
+    await once(socket, 'close')
+  }
+  return medianOf(times)
+}
+
+async function idle(): Promise<number> {
+  const sockets: Socket[] = []
+  while (sockets.length < count) sockets.push(await connected())
+  process.stdin.resume().on('end', () => process.exit(0))
+  return sockets.length
+}
+
+const tasks = { load, sparse, connect, idle }
+console.log(JSON.stringify(await tasks[task as keyof typeof tasks]()))
+if (task !== 'idle') process.exit(0)

@@ -1,0 +1,192 @@
+/**
+ * Programs of Node.js, unmodified, in two processes: over rsockets under `verbena/preload`, and over TCP. The server and the
+ * client are the same programs, with and without the preload.
+ */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { entryModule } from '../src/memory/index.ts'
+import { type Comparison, compare, type Order } from './comparison.ts'
+import { finished, startProgram } from './programs.ts'
+
+const sparseRequests = 20
+const connections = 300
+const idleConnections = 500
+const settleMs = 2000
+const idleMs = 5000
+
+const preloadModule = fileURLToPath(entryModule(import.meta.url, '../src/preload'))
+const serverModule = fileURLToPath(entryModule(import.meta.url, './preload-server'))
+const clientModule = fileURLToPath(entryModule(import.meta.url, './preload-client'))
+
+/** Where the two programs meet: the environment of each, and the address that the server listens at. */
+interface Meeting {
+  host: string
+  server: NodeJS.ProcessEnv
+  client: NodeJS.ProcessEnv
+  preload: boolean
+}
+
+export interface PreloadJob {
+  name: string
+  /** Whether it needs adapters on a network. */
+  network: boolean
+  run(rounds: number, devices: readonly [string, string]): Promise<Comparison[]>
+}
+
+interface Row {
+  title: string
+  unit: string
+  order: Order
+}
+
+interface Kind {
+  name: string
+  rows: Row[]
+  /** One figure for each row. */
+  measure(meeting: Meeting): Promise<number[]>
+}
+
+const http = (connections: number): Kind => ({
+  name: `http-${connections}`,
+  rows: [
+    {
+      title: `HTTP under verbena/preload, ${connections} connection${connections === 1 ? '' : 's'}`,
+      unit: 'requests/s',
+      order: 'more is better',
+    },
+  ],
+  measure: (meeting) => askClient(meeting, 'load', connections),
+})
+
+const sparse: Kind = {
+  name: 'http-sparse',
+  rows: [{ title: 'HTTP, a request 100 ms after the last one', unit: 'ms', order: 'less is better' }],
+  measure: (meeting) => askClient(meeting, 'sparse', sparseRequests),
+}
+
+const connecting: Kind = {
+  name: 'connecting',
+  rows: [{ title: 'connecting, one after the other', unit: 'ms', order: 'less is better' }],
+  measure: (meeting) => askClient(meeting, 'connect', connections),
+}
+
+const idling: Kind = {
+  name: 'idle',
+  rows: [
+    { title: `${idleConnections} idle connections, CPU of the server`, unit: '% of a core', order: 'less is better' },
+    { title: `${idleConnections} idle connections, memory of the server`, unit: 'MB', order: 'less is better' },
+  ],
+  measure: (meeting) =>
+    withClient(meeting, 'idle', idleConnections, async (server) => {
+      await pause(settleMs)
+      const before = cpuMs(server)
+      await pause(idleMs)
+      return [((cpuMs(server) - before) / idleMs) * 100, residentMb(server)]
+    }),
+}
+
+const onMemory = [http(1), http(16), sparse, connecting, ...(process.platform === 'linux' ? [idling] : [])]
+const onNetwork = [http(1), http(50), sparse, connecting, ...(process.platform === 'linux' ? [idling] : [])]
+
+export const preloadJobs: PreloadJob[] = [
+  ...onMemory.map((kind) => job(kind, false)),
+  ...onNetwork.map((kind) => job(kind, true)),
+]
+
+function job(kind: Kind, network: boolean): PreloadJob {
+  return {
+    name: network ? kind.name.replace('-', '-wire-').replace(/^(connecting|idle)$/, '$1-wire') : kind.name,
+    network,
+    async run(rounds, devices) {
+      const ours: number[][] = []
+      const theirs: number[][] = []
+      for (let round = 0; round < rounds; round++) {
+        const meeting = network ? overDevices(devices) : overMemory(`shm:bench-${process.pid}-${round}`)
+        ours.push(await kind.measure(meeting))
+        theirs.push(await kind.measure({ host: meeting.host, server: {}, client: {}, preload: false }))
+      }
+      const on = network ? devices[0].replace(/:.*/, '') : 'shm'
+      return kind.rows.map(({ title, unit, order }, i) => {
+        const column = (rounds: number[][]): number[] => rounds.map((figures) => figures[i]!)
+        return compare(`${title}, ${on}`, column(ours), 'the same over TCP', column(theirs), unit, order)
+      })
+    },
+  }
+}
+
+function overMemory(device: string): Meeting {
+  return meeting('127.0.0.1', device, device)
+}
+
+/** TCP is measured between the addresses of the adapters, too. All addresses of a host lead to one adapter of a segment. */
+function overDevices([client, server]: readonly [string, string]): Meeting {
+  const host = /^roce:([\d.]+)$/.exec(server)?.[1]
+  return host === undefined ? meeting('127.0.0.1', client, client) : meeting(host, server, client)
+}
+
+function meeting(host: string, server: string, client: string): Meeting {
+  const environment = (device: string) => ({ VERBENA_DEVICE: device, VERBENA_PRELOAD: `${host} rdma-only` })
+  return { host, server: environment(server), client: environment(client), preload: true }
+}
+
+/** What the client says of its task. */
+async function askClient(meeting: Meeting, task: string, argument: number): Promise<number[]> {
+  return await withClient(meeting, task, argument, async (_, result) => [result])
+}
+
+/** Runs both programs; `work` is done while both live, with the server's process id and what the client has said. */
+async function withClient(
+  { host, server: serverEnvironment, client: clientEnvironment, preload }: Meeting,
+  task: string,
+  argument: number,
+  work: (server: number, result: number) => Promise<number[]>,
+): Promise<number[]> {
+  const start = (args: readonly string[], environment: NodeJS.ProcessEnv) => {
+    const child = startProgram(
+      process.execPath,
+      [...(preload ? ['--import', preloadModule] : []), ...args],
+      environment,
+      'pipe',
+    )
+    const lines = createInterface({ input: child.stdout! })
+    const line = once(lines, 'line').then(([text]) => text as string)
+    const end = finished(child).then(({ code, output }) =>
+      Promise.reject(new Error(`ended with ${code}: ${output.trim()}`)),
+    )
+    end.catch(() => {})
+    return { child, said: Promise.race([line, end]) }
+  }
+  const server = start([serverModule, host], serverEnvironment)
+  try {
+    const port = await server.said
+    const client = start([clientModule, host, port, task, `${argument}`], clientEnvironment)
+    try {
+      return await work(server.child.pid!, Number(await client.said))
+    } finally {
+      await ended(client.child)
+    }
+  } finally {
+    await ended(server.child)
+  }
+}
+
+/** Each of the two programs ends with its standard input. */
+async function ended(child: ReturnType<typeof startProgram>): Promise<void> {
+  child.stdin?.end()
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'close')
+}
+
+/** CPU time of a process, all of its threads. Linux has counted it in ticks of 10 ms, on every machine, for decades. */
+function cpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
+
+function residentMb(pid: number): number {
+  return (Number(/^VmRSS:\s*(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024) / 1e6
+}

@@ -1,0 +1,89 @@
+/** Why a device cannot have its port: which process has it, and why the two do not share the device. */
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { nativeAvailable, nativeReason, otherThan, segmentFile } from '../../memory/index.ts'
+import { rocePort } from '../../wire/index.ts'
+import type { HostAddress } from './addresses.ts'
+import { sharedSegmentName } from './shared-hosts.ts'
+import { addressKey, boundSockets } from './udp-table.ts'
+
+/** The device that was to be opened. */
+export interface WantedDevice {
+  readonly name: string
+  /** Where it would be in a segment that processes share. */
+  readonly isShared: boolean
+  readonly isWrapped: boolean
+}
+
+/** What is wrong, and what to do. */
+export function portInUse(wanted: WantedDevice, address: HostAddress): string {
+  const where = `UDP port ${rocePort} of ${address.text} is in use`
+  const another = `use another address, such as ${otherThan(address.text)}`
+  const holder = holderOf(address)
+  if (holder.kind === 'kernel')
+    return `${where} by the kernel's own RoCE, rdma_rxe: delete its link ('rdma link' lists them), or ${another}`
+  if (holder.kind === 'other user')
+    return `${where} by ${holder.text}: users share a device only as a group (VERBENA_ROCE_GROUP); end that one, or ${another}`
+  const overlapping = wanted.name === 'roce' ? `roce:${address.text}` : 'roce'
+  if (existsSync(`/dev/shm/${segmentFile(sharedSegmentName(overlapping))}`))
+    return `${where} by ${holder.text}, perhaps for the device ${overlapping}: open that, which is shared; end the other, or ${another}`
+  return `${where} by ${holder.text}, and ${whyNotShared(wanted)}; end that one, or ${another}`
+}
+
+function whyNotShared({ isShared, isWrapped }: WantedDevice): string {
+  if (isShared)
+    return (
+      'it does not share the device: it is no program of Verbena, or it has the device with middleware, without koffi, ' +
+      'with VERBENA_ROCE_SHARED=0, or with another /dev/shm'
+    )
+  const because = 'this one cannot share the device'
+  if (!nativeAvailable) return `${because} without koffi (${nativeReason})`
+  if (isWrapped) return `${because}, because it wants middleware`
+  if (process.env.VERBENA_ROCE_SHARED === '0') return `${because}, because VERBENA_ROCE_SHARED is 0`
+  return `${because}, because it has no shared memory (the warning VERBENA_ROCE_ALONE says why)`
+}
+
+interface PortHolder {
+  readonly kind: 'kernel' | 'own user' | 'other user' | 'unknown'
+  readonly text: string
+}
+
+function holderOf({ address }: HostAddress): PortHolder {
+  const own = addressKey(address)
+  const all = '0'.repeat(own.length)
+  // A socket on all addresses of IPv6 may have those of IPv4, too.
+  const sockets = boundSockets(rocePort)
+  const socket =
+    sockets.find((each) => each.address === own) ??
+    sockets.find((each) => each.address === all || /^0+$/.test(each.address))
+  if (socket === undefined) return { kind: 'unknown', text: 'another process' }
+  if (socket.inode === 0) return { kind: 'kernel', text: '' }
+  if (socket.uid !== process.geteuid?.()) return { kind: 'other user', text: `a process of user ${socket.uid}` }
+  return { kind: 'own user', text: processWith(socket.inode) }
+}
+
+/** The process of this user that has the socket. */
+function processWith(inode: number): string {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      for (const fd of readdirSync(`/proc/${pid}/fd`)) {
+        if (linkOf(`/proc/${pid}/fd/${fd}`) !== `socket:[${inode}]`) continue
+        if (Number(pid) === process.pid) return 'this process'
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+          .replace(/[\0\s]+/g, ' ')
+          .trim()
+        return `process ${pid} (${command.length > 80 ? `${command.slice(0, 79)}…` : command})`
+      }
+    } catch {
+      // It belongs to another user, or has ended.
+    }
+  }
+  return 'a process of this user that is not seen here (of another container?)'
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
+}

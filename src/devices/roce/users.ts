@@ -1,0 +1,264 @@
+/**
+ * Who uses a device, and its sockets with that. One rule, under the control lock of its segment: a context counts as a user from the
+ * moment its process has the device's sockets until it closes, or its thread ends. The first user opens them and the last one closes
+ * them; a process gets them from one that has them, and closes its descriptors with its own last user. A thread that fails or
+ * dies on its way has never been a user, so the next one starts over.
+ */
+import { fetchDescriptors, NativeError, nativeAvailable, nowNs, type Passed, sleepUntilNs } from '../../memory/index.ts'
+import { processHost } from '../../verbs/index.ts'
+import { type Host, layout, type OpenOptions, VerbsError, type Wrap } from '../../verbs/provider/index.ts'
+import { Holders, keyText } from './holders.ts'
+import { putWraps, wrapsWanted } from './middleware-relay.ts'
+import { OpenSockets, openError, type SocketOwner } from './open-sockets.ts'
+import { Slot, type SocketTable } from './socket-table.ts'
+
+const { Ctx, Dev, Meta } = layout
+
+/** What another process closes when it ends may take so long to be closed. */
+const closingMs = 250
+/** So long the processes that have a device open have to give this one its sockets; and so long one of them has to answer. */
+const givingMs = 5000
+const answerMs = 1000
+
+/** What `VERBENA_CONGESTION_CONTROL` says. */
+function congestionOfEnvironment(): boolean | undefined {
+  const { VERBENA_CONGESTION_CONTROL: value = '' } = process.env
+  if (value === '') return undefined
+  if (value === '0') return false
+  if (value === '1') return true
+  throw new VerbsError('EINVAL', 'openDevice', `VERBENA_CONGESTION_CONTROL is 0 or 1, not ${JSON.stringify(value)}`)
+}
+
+export class DeviceUsers {
+  readonly #host: Host
+  readonly #index: number
+  readonly #dev: number
+  readonly #name: string
+  readonly #table: SocketTable
+  readonly #sockets: OpenSockets
+  /** Where processes share it: those that have its sockets. */
+  readonly #holders: Holders | null
+
+  constructor(host: Host, index: number, table: SocketTable, owner: SocketOwner) {
+    this.#host = host
+    this.#index = index
+    this.#dev = host.deviceWord(index)
+    this.#name = owner.name
+    this.#table = table
+    this.#holders = host === processHost() ? null : new Holders(host, index)
+    this.#sockets = new OpenSockets(host, table, owner)
+  }
+
+  /** Whether other processes may use it, too. */
+  get shared(): boolean {
+    return this.#holders !== null
+  }
+
+  // --- coming and going --------------------------------------------------------------------------------------------
+
+  /** Makes a context a user. Throws VerbsError: EADDRINUSE, EBUSY, ETIMEDOUT and others of opening sockets. */
+  join(context: number, options: OpenOptions): void {
+    const wraps = wrapsWanted(options)
+    const congestion = options.congestionControl ?? congestionOfEnvironment()
+    const began = nowNs()
+    while (!this.#join(context, wraps, congestion, options.wrap !== undefined, began)) {
+      if (nowNs() - began > givingMs * 1e6)
+        throw openError(
+          this.#name,
+          'openDevice',
+          'ETIMEDOUT',
+          'a process that has it open does not give this one its sockets: it is stopped, or very busy',
+        )
+      if (!this.#fetch(answerMs)) sleepUntilNs(nowNs() + 2e6)
+    }
+    this.#changed()
+  }
+
+  /** Begins to use it, if this process has its sockets or nobody does; `began` is when it was tried first, ns. */
+  #join(
+    context: number,
+    wraps: readonly Wrap[],
+    congestion: boolean | undefined,
+    wrapped: boolean,
+    began: number,
+  ): boolean {
+    const host = this.#host
+    const { i32 } = host
+    try {
+      return host.control(() => {
+        if (this.#countUsers() === 0) {
+          // A thread that ended without closing has left them.
+          this.#sockets.closeAll()
+          putWraps(host, this.#dev, wraps)
+          i32[this.#dev + Dev.congestion] = congestion ? 1 : 0
+          i32[this.#dev + Dev.alone] = wraps.length > 0 || !nativeAvailable ? 1 : 0
+          this.#sockets.openAll()
+        } else {
+          this.#checkOpen(wrapped, congestion)
+          if (this.#table.missing().length > 0) return false
+        }
+        i32[host.ctxWord(context) + Ctx.uses] = 1
+        this.#countUsers()
+        return true
+      })
+    } catch (error) {
+      const soon = this.shared && nowNs() - began < closingMs * 1e6
+      if (soon && error instanceof VerbsError && error.code === 'EADDRINUSE') return false
+      throw error
+    }
+  }
+
+  /** Throws if what is asked for is not what the first user has decided; what is undefined is not asked for. */
+  #checkOpen(wrapped: boolean, congestion: boolean | undefined): void {
+    if (wrapped)
+      throw new VerbsError('EBUSY', 'openDevice', `${this.#name} is open already: the first to open it can wrap it`)
+    if (congestion !== undefined && congestion !== (this.#host.i32[this.#dev + Dev.congestion] === 1))
+      throw new VerbsError(
+        'EBUSY',
+        'openDevice',
+        `${this.#name} is open already ${congestion ? 'without' : 'with'} congestion control: the first to open it decides`,
+      )
+  }
+
+  /**
+   * Closes the sockets if nobody uses the device any more, or nobody of this process: the last user has closed it, or its thread
+   * has ended.
+   */
+  closeUnused(): void {
+    const host = this.#host
+    host.control(() => {
+      host.segment.releaseDead(this.#dev + Dev.sleeper)
+      host.segment.releaseDead(this.#dev + Dev.looper)
+      if (this.#countUsers() === 0) this.#sockets.closeAll()
+      else if (this.shared && this.#ownUsers === 0) this.#sockets.closeOwn(true)
+    })
+    this.#changed()
+  }
+
+  /** Counts the users, those of this process, and how many of them leave the work to a thread; how many users. */
+  #countUsers(): number {
+    const host = this.#host
+    const { i32 } = host
+    let users = 0
+    let own = 0
+    let threads = 0
+    for (let context = 0; context < i32[host.at.meta + Meta.contextsUsed]!; context++) {
+      const c = host.ctxWord(context)
+      if (i32[c + Ctx.state] === 0 || i32[c + Ctx.device] !== this.#index || i32[c + Ctx.uses] === 0) continue
+      const owner = i32[c + Ctx.owner]!
+      if (!host.segment.attachmentAlive(owner)) continue
+      users++
+      if (host.segment.isOwn(owner)) own++
+      threads += i32[c + Ctx.engine]!
+    }
+    const { ownI32, ownDev } = this.#table
+    Atomics.store(i32, this.#dev + Dev.threads, threads)
+    // The record in the segment of the process is about the one that it uses: the shared one, or its own.
+    if (!this.shared) {
+      if (ownI32[ownDev + Dev.shared] !== 1) ownI32[ownDev + Dev.users] = users
+    } else {
+      i32[this.#dev + Dev.users] = users
+      if (own > 0 || ownI32[ownDev + Dev.shared] === 1) {
+        ownI32[ownDev + Dev.users] = own
+        ownI32[ownDev + Dev.shared] = own > 0 ? 1 : 0
+      }
+    }
+    return users
+  }
+
+  /** Users of this process, as they were last counted. */
+  get #ownUsers(): number {
+    const { ownI32, ownDev } = this.#table
+    return ownI32[ownDev + Dev.shared] === 1 ? ownI32[ownDev + Dev.users]! : 0
+  }
+
+  // --- what processes share ----------------------------------------------------------------------------------------
+
+  /** Wakes the service threads of all processes that use the device. */
+  wakeOthers(): void {
+    this.#holders?.wake()
+  }
+
+  /** Changes when a process begins or ends to use it, or the sockets become others. */
+  get changes(): number {
+    return Atomics.load(this.#host.i32, this.#dev + Dev.changes)
+  }
+
+  #changed(): void {
+    if (this.#holders === null) return
+    Atomics.add(this.#host.i32, this.#dev + Dev.changes, 1)
+    this.#holders.wake()
+  }
+
+  /** Takes descriptors of the sockets from another process; false if none gives any within the time. */
+  #fetch(timeoutMs: number): boolean {
+    const take = (given: readonly Passed[]): void => {
+      this.#host.control(() => this.#sockets.adopt(given))
+    }
+    // Another user's process that has the segment may be trusted with the sockets: it was let in.
+    const isAttached = (pid: number): boolean => this.#host.segment.attachedPids().has(pid)
+    for (const key of this.#holders?.others() ?? []) {
+      try {
+        if (fetchDescriptors(keyText(key), timeoutMs, take, isAttached).length > 0) return true
+      } catch (error) {
+        // It has ended, or is about to; or this process has no room for more.
+        if (!(error instanceof NativeError) || error.code === 'EMFILE') throw error
+      }
+    }
+    return false
+  }
+
+  /**
+   * For the service thread: closes what this process does not need any more, and gets what it lacks; false if it has to be
+   * tried again. The thread that it asks may be asking this one at the same time: neither waits for long, nor as long as the other.
+   */
+  bringInLine(): boolean {
+    const missing = (): boolean =>
+      this.#host.control(() => {
+        this.#countUsers()
+        this.#sockets.closeOwn(this.#ownUsers === 0)
+        return this.#ownUsers > 0 && this.#table.missing().length > 0
+      })
+    if (!missing()) return true
+    try {
+      return this.#fetch(2 + Math.random() * 20) && !missing()
+    } catch {
+      // Too many open files, perhaps not for long.
+      return false
+    }
+  }
+
+  /** The socket of a group went with the process that had opened it, before others had it: there is another one from now on. */
+  reopenMissing(): void {
+    this.#host.control(() => this.#sockets.reopenMissing())
+    this.#changed()
+  }
+
+  // --- multicast ---------------------------------------------------------------------------------------------------
+
+  joinGroup(gid: Uint8Array): void {
+    const host = this.#host
+    const table = this.#table
+    const { i32 } = host
+    host.control(() => {
+      const slot = table.slotOfGroup(gid)
+      if (slot < 0) this.#sockets.openGroup(gid)
+      else i32[table.word(slot) + Slot.refs] = i32[table.word(slot) + Slot.refs]! + 1
+    })
+    this.#changed()
+  }
+
+  leaveGroup(gid: Uint8Array): void {
+    const host = this.#host
+    const table = this.#table
+    const { i32 } = host
+    host.control(() => {
+      const slot = table.slotOfGroup(gid)
+      if (slot < 0) return
+      const refs = table.word(slot) + Slot.refs
+      i32[refs] = i32[refs]! - 1
+      if (i32[refs] === 0) this.#sockets.closeSlot(slot)
+    })
+    this.#changed()
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * The life pipes of a segment's processes, as a thread that blocks on descriptors follows them; see lives.ts, which does the
+ * same in an event loop.
+ */
+import { closeSync, fstatSync } from 'node:fs'
+import { openPipe, readsPipe } from './bells.ts'
+import { closeFd, gated, makeLoopPipe, waitReadable } from './native/index.ts'
+import type { Segment } from './segment.ts'
+import { Attachment, attachmentWord, Header, ownerMask } from './segment-layout.ts'
+
+/** Makes this thread a janitor of the segment, with a life pipe; its descriptor, −1 if there can be none: then others find out by looking. */
+export function becomeJanitor(segment: Segment): number {
+  let fd = -1
+  try {
+    fd = gated(makeLoopPipe)
+  } catch {
+    // Too many open files.
+  }
+  segment.becomeJanitor(fd, fd < 0 ? 0 : fstatSync(fd).ino)
+  for (const use of otherJanitors(segment)) segment.wake(use & ownerMask)
+  return fd
+}
+
+/** The uses of attachments by all janitors but this thread. */
+export function* otherJanitors(segment: Segment): Generator<number> {
+  const { i32, lockValue } = segment
+  for (const use of segment.uses())
+    if (use !== lockValue && Atomics.load(i32, attachmentWord(use & ownerMask) + Attachment.janitor) !== 0) yield use
+}
+
+/** The life pipe of a janitor, opened for reading; −1 if it has none or that cannot be reached. */
+export function openLifePipe(segment: Segment, use: number): number {
+  const a = attachmentWord(use & ownerMask)
+  const pipe = segment.i32[a + Attachment.janitor]! - 1
+  return pipe < 0
+    ? -1
+    : openPipe(segment.i32[a + Attachment.pid]!, pipe, segment.f64[(a + Attachment.lifeInode) >> 1]!, readsPipe)
+}
+
+/** The life pipes that a janitor follows, each by its janitor's use of its attachment; null for one that cannot be reached or has ended. */
+export class Followed<Pipe> {
+  readonly pipes: Map<number, Pipe | null> = new Map()
+  readonly #segment: Segment
+  readonly #open: (use: number) => Pipe | null
+  readonly #close: (pipe: Pipe) => void
+
+  constructor(segment: Segment, open: (use: number) => Pipe | null, close: (pipe: Pipe) => void) {
+    this.#segment = segment
+    this.#open = open
+    this.#close = close
+  }
+
+  /** Opens those of all other processes. Whether the end of each of these will be seen there. */
+  update(): boolean {
+    const segment = this.#segment
+    const pids = new Set([process.pid])
+    const uses = new Set<number>()
+    for (const use of otherJanitors(segment)) {
+      const pid = segment.i32[attachmentWord(use & ownerMask) + Attachment.pid]!
+      if (pid === process.pid) continue
+      uses.add(use)
+      if (!this.pipes.has(use)) this.pipes.set(use, this.#open(use))
+      if (this.pipes.get(use) !== null) pids.add(pid)
+    }
+    for (const use of this.pipes.keys()) if (!uses.has(use)) this.#forget(use)
+    for (const pid of segment.attachedPids()) if (!pids.has(pid)) return false
+    return true
+  }
+
+  /** Its process has ended. */
+  ended(use: number): void {
+    this.pipes.set(use, null)
+  }
+
+  #forget(use: number): void {
+    const pipe = this.pipes.get(use)!
+    this.pipes.delete(use)
+    if (pipe !== null) this.#close(pipe)
+  }
+
+  clear(): void {
+    for (const use of [...this.pipes.keys()]) this.#forget(use)
+  }
+}
+
+export class LifePipes {
+  readonly #segment: Segment
+  readonly #own: number
+  readonly #followed: Followed<number>
+  #begun = -1
+  #fds = new Int32Array(16)
+  #ready = new Uint8Array(16)
+
+  /** Makes this thread the janitor of its process in this segment. */
+  constructor(segment: Segment) {
+    this.#segment = segment
+    this.#own = becomeJanitor(segment)
+    const open = (use: number): number | null => {
+      const fd = openLifePipe(segment, use)
+      return fd < 0 ? null : fd
+    }
+    this.#followed = new Followed(segment, open, closeSync)
+  }
+
+  /** Whether others have become janitors since `follow`. */
+  get outdated(): boolean {
+    return Atomics.load(this.#segment.i32, Header.janitors) !== this.#begun
+  }
+
+  /** Opens the pipes of all that have one. Whether the end of every other process will be seen there. */
+  follow(): boolean {
+    this.#begun = Atomics.load(this.#segment.i32, Header.janitors)
+    return this.#followed.update()
+  }
+
+  /** How many descriptors it has written, which can be read when a process has ended. */
+  descriptors(into: Int32Array, from: number): number {
+    let count = 0
+    for (const fd of this.#followed.pipes.values()) if (fd !== null) into[from + count++] = fd
+    return count
+  }
+
+  /** Whether a process has ended since this was asked last. */
+  ended(): boolean {
+    const { pipes } = this.#followed
+    if (pipes.size === 0) return false
+    if (pipes.size > this.#fds.length) {
+      this.#fds = new Int32Array(2 * pipes.size)
+      this.#ready = new Uint8Array(2 * pipes.size)
+    }
+    const count = this.descriptors(this.#fds, 0)
+    if (count === 0 || waitReadable(this.#fds, count, 0, this.#ready) === 0) return false
+    for (let i = 0; i < count; i++) {
+      if (this.#ready[i] === 0) continue
+      for (const [use, fd] of pipes)
+        if (fd === this.#fds[i]) {
+          closeSync(fd!)
+          this.#followed.ended(use)
+        }
+    }
+    return true
+  }
+
+  /** This thread is no janitor any more. */
+  close(): void {
+    this.#followed.clear()
+    Atomics.store(this.#segment.i32, attachmentWord(this.#segment.me) + Attachment.janitor, 0)
+    if (this.#own >= 0) closeFd(this.#own)
+  }
+}

@@ -1,0 +1,40 @@
+/** Whichever thread is killed while it drives an adapter, at whichever store: connections go on, and nothing is lost or comes twice. */
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openDevice, QpType } from '../../src/index.ts'
+import { holds, seeds } from '../property.ts'
+import { mortal, mortalDevice, registerMortal } from './mortal.ts'
+import { Ground, Traffic } from './traffic.ts'
+import type { Faults } from './virtual.ts'
+
+registerMortal()
+
+let ground: Ground
+beforeAll(() => {
+  ground = new Ground((side) => openDevice(mortal[side]!))
+})
+afterAll(() => ground.close())
+
+const kinds: Record<string, Faults> = {
+  'RC: killed in most turns': { killing: 0.7 },
+  'RC: killed now and then, and packets are lost': { killing: 0.3, loss: 0.02, duplication: 0.02 },
+}
+
+function survives(title: string, type: QpType, faults: Faults, runs: number): void {
+  it(title, () => {
+    const devices = mortal.map(mortalDevice)
+    const deaths = (): number => devices.reduce((sum, device) => sum + device.deaths, 0)
+    const before = deaths()
+    holds(
+      fc.property(seeds, (seed) => {
+        new Traffic(ground, { seed, type, faults, bytes: 100_000 }).run()
+      }),
+      runs,
+    )
+    expect(deaths() - before).toBeGreaterThan(runs)
+  })
+}
+
+for (const [title, faults] of Object.entries(kinds)) survives(title, QpType.RC, faults, 6)
+survives('UC', QpType.UC, { killing: 0.5 }, 8)
+survives('UD', QpType.UD, { killing: 0.5 }, 8)

@@ -1,0 +1,41 @@
+/** Single stores between which the thread that drives a device may be killed. */
+import { expect, it } from 'vitest'
+import { Acknowledgements } from '../../src/transport/acknowledgements.ts'
+import { TransportQp } from '../../src/transport/index.ts'
+import { Resource } from '../../src/transport/layout.ts'
+import type { TransportState } from '../../src/transport/state.ts'
+import { layout } from '../../src/verbs/provider/index.ts'
+import { Syndrome } from '../../src/wire/index.ts'
+import { scripted, theirs } from './script.ts'
+
+it('a NAK is due only once it has its PSN: the next thread sends it as it stands', () => {
+  const psns: number[] = []
+  const i32 = new Proxy(new Int32Array(64), {
+    set(target, index, value) {
+      target[Number(index)] = value
+      if (target[TransportQp.nakDue] !== 0) psns.push(target[TransportQp.nakPsn]!)
+      return true
+    },
+  })
+  new Acknowledgements({ i32 } as unknown as TransportState).oweNak(0, Syndrome.PsnSequence, 77)
+  expect(psns).toEqual([77])
+})
+
+scripted(
+  'a peer that has a response may ask for the next one, though the thread that sent it was killed before it could say so',
+  (s) => {
+    const read = { op: 'RcReadRequest', ...s.reth({ length: 8 }) } as const
+    s.send({ ...read, psn: theirs })
+    s.expect({ op: 'RcReadResponseOnly', psn: theirs })
+    const { i32 } = s.device.host
+    const t = i32[s.device.host.qpWord(s.end.qp.slot) + layout.Qp.wire]!
+    expect(i32[t + TransportQp.resNext]).toBe(1)
+    i32[t + TransportQp.resNext] = 0
+    i32[t + TransportQp.resources + Resource.answered] = 0
+    s.device.orphan()
+    s.send({ ...read, psn: theirs + 1 })
+    s.expect({ op: 'RcReadResponseOnly', psn: theirs + 1 })
+    s.expectSilence()
+  },
+  { connect: { maxDestRdAtomic: 1 } },
+)
