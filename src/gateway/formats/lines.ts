@@ -4,10 +4,10 @@
  */
 import { Problems } from '../problems.ts'
 import { SampleField, type Samples } from '../samples.ts'
+import type { SettingsReader } from '../settings.ts'
 import type { Signal } from '../signals.ts'
 import { NumberReader } from '../text/number-reader.ts'
 import { type Decoder, longestRest } from './codec.ts'
-import type { SettingsReader } from './settings.ts'
 import { readValue, typesOf } from './values.ts'
 
 export interface LineSettings {

@@ -1,5 +1,6 @@
 /** The formats by name, as VILLASnode calls them, with their settings. */
 import { GatewayError } from '../errors.ts'
+import { distance, type Settings, SettingsReader } from '../settings.ts'
 import type { Signal } from '../signals.ts'
 import type { Decoder, Encoder } from './codec.ts'
 import { ColumnDecoder, ColumnEncoder } from './column.ts'
@@ -9,7 +10,6 @@ import { JsonDecoder } from './json-decoder.ts'
 import { lineSettings } from './lines.ts'
 import { MessageDecoder, MessageEncoder } from './message.ts'
 import { RawDecoder, RawEncoder } from './raw.ts'
-import { distance, type Settings, SettingsReader } from './settings.ts'
 import { textSettings } from './text-settings.ts'
 import { ValueDecoder, ValueEncoder } from './value.ts'
 

@@ -1,5 +1,5 @@
 /** Which fields of a sample a format writes, and with how many digits: settings that all formats of text have. */
-import type { SettingsReader } from './settings.ts'
+import type { SettingsReader } from '../settings.ts'
 
 export interface TextSettings {
   origin: boolean

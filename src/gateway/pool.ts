@@ -1,0 +1,87 @@
+/**
+ * Samples that threads pass to each other: a block of records, how many hold each of them, and a queue of those that nobody holds.
+ * Whoever holds a sample may read it; who alone holds it may write it.
+ */
+import { IndexQueue } from './index-queue.ts'
+import { Samples } from './samples.ts'
+
+/** What another thread needs to use the same pool; may be posted to it. */
+export interface PoolShare {
+  readonly capacity: number
+  readonly values: number
+  readonly records: SharedArrayBuffer
+  readonly holders: SharedArrayBuffer
+  readonly free: SharedArrayBuffer
+}
+
+export class Pool {
+  readonly samples: Samples
+  readonly capacity: number
+  readonly #holders: Int32Array
+  readonly #free: IndexQueue
+  readonly #share: PoolShare
+
+  private constructor(share: PoolShare) {
+    this.#share = share
+    this.capacity = share.capacity
+    this.samples = new Samples(share.capacity, share.values, share.records)
+    this.#holders = new Int32Array(share.holders)
+    this.#free = new IndexQueue(share.capacity, share.free)
+  }
+
+  /** `capacity`: samples, a power of 2; `values`: room in each. */
+  static create(capacity: number, values: number): Pool {
+    const free = new IndexQueue(capacity)
+    for (let i = 0; i < capacity; i++) free.push(i)
+    const records = new Samples(capacity, values).buffer
+    const holders = new SharedArrayBuffer(capacity * 4)
+    return new Pool({ capacity, values, records, holders, free: free.buffer })
+  }
+
+  /** The pool that another thread has made. */
+  static attach(share: PoolShare): Pool {
+    return new Pool(share)
+  }
+
+  get share(): PoolShare {
+    return this.#share
+  }
+
+  /** Samples that nobody holds, now or a moment ago. */
+  get available(): number {
+    return this.#free.length
+  }
+
+  /** Takes at most `count` samples, which the caller holds alone, into `out[from…]`; how many there were. */
+  take(out: Int32Array, from: number, count: number): number {
+    for (let i = 0; i < count; i++) {
+      const index = this.#free.shift()
+      if (index < 0) return i
+      this.#holders[index] = 1
+      out[from + i] = index
+    }
+    return count
+  }
+
+  /** One more holds the sample. */
+  hold(index: number): void {
+    Atomics.add(this.#holders, index, 1)
+  }
+
+  /** One less does; a sample that nobody holds is free. Throws if nobody held it. */
+  drop(index: number): void {
+    const before = Atomics.sub(this.#holders, index, 1)
+    if (before === 1) this.#free.push(index)
+    else if (before < 1) throw new Error(`sample ${index} was given back twice`)
+  }
+
+  /** `drop` of `samples[from … from + count)`. */
+  release(samples: Int32Array, from: number, count: number): void {
+    for (let i = from; i < from + count; i++) this.drop(samples[i]!)
+  }
+
+  /** Whether the caller is the only holder. */
+  isAlone(index: number): boolean {
+    return Atomics.load(this.#holders, index) === 1
+  }
+}

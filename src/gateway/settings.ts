@@ -1,0 +1,145 @@
+/** Settings, as VILLASnode spells them; strict: an unknown one is an error that names the nearest known one. */
+import { GatewayError } from './errors.ts'
+
+export type Settings = Record<string, unknown>
+
+/** Where a group of settings, or one of them, stands in a file: "gateway.conf:12". Undefined: nobody knows. */
+export type PlaceOf = (group: Settings, key?: string) => string | undefined
+
+/** Reads settings one by one; `done` complains about what nobody asked for. A key that is missing, or null, has its fallback. */
+export class SettingsReader {
+  readonly #settings: Settings
+  readonly #of: string
+  readonly #known: string[]
+  readonly #placeOf: PlaceOf | undefined
+
+  /** `of`: what the settings are of, for messages. `taken`: keys that somebody else reads. */
+  constructor(of: string, settings: Settings, taken: readonly string[] = ['type'], placeOf?: PlaceOf) {
+    this.#of = of
+    this.#settings = settings
+    this.#known = [...taken]
+    this.#placeOf = placeOf
+  }
+
+  has(key: string): boolean {
+    return (this.#settings[key] ?? null) !== null
+  }
+
+  boolean(key: string, fallback: boolean): boolean {
+    const value = this.any(key) ?? fallback
+    if (typeof value !== 'boolean') this.refuse(key, 'true or false', 'true')
+    return value as boolean
+  }
+
+  integer(key: string, fallback: number, min: number, max: number): number {
+    const value = this.any(key) ?? fallback
+    if (!Number.isInteger(value) || (value as number) < min || (value as number) > max)
+      this.refuse(key, `a whole number from ${min} to ${max}`, String(fallback))
+    return value as number
+  }
+
+  number(key: string, fallback: number, min: number, max: number): number {
+    const value = this.any(key) ?? fallback
+    if (typeof value !== 'number' || !(value >= min && value <= max)) {
+      const range = Number.isFinite(max) ? ` from ${min} to ${max}` : Number.isFinite(min) ? ` of at least ${min}` : ''
+      this.refuse(key, `a number${range}`, String(fallback))
+    }
+    return value as number
+  }
+
+  /** `fallback` null: it must be there. `example`: one that is right. */
+  string(key: string, fallback: string | null, example: string): string {
+    const value = this.any(key) ?? fallback
+    if (typeof value !== 'string') this.refuse(key, 'a string', JSON.stringify(example))
+    return value as string
+  }
+
+  /** A string, or a list of strings. */
+  strings(key: string, fallback: readonly string[], example: string): readonly string[] {
+    const value = this.any(key) ?? fallback
+    const list = (typeof value === 'string' ? [value] : value) as readonly string[]
+    if (!Array.isArray(list) || list.some((each) => typeof each !== 'string'))
+      this.refuse(key, 'a string, or a list of strings', JSON.stringify([example]))
+    return list
+  }
+
+  choice<const T>(key: string, fallback: T, values: readonly T[]): T {
+    const value = this.any(key) ?? fallback
+    const names = values.map((each) => JSON.stringify(each))
+    if (!values.includes(value as T)) this.refuse(key, `one of ${names.join(', ')}`, names[0]!)
+    return value as T
+  }
+
+  /** A single character, as its code. Letters, digits, signs and points would be taken for parts of numbers. */
+  character(key: string, fallback: string): number {
+    const value = this.any(key) ?? fallback
+    if (typeof value !== 'string' || !/^[\t-\x7f]$/.test(value) || /[\w+.-]/.test(value))
+      this.refuse(key, 'a single ASCII character that is no part of a number', JSON.stringify(fallback))
+    return (value as string).charCodeAt(0)
+  }
+
+  /** A group of settings in these; an empty one if the key is missing. Its reader's `done` is the caller's to call. */
+  group(key: string, taken: readonly string[] = []): SettingsReader {
+    const value = this.any(key) ?? {}
+    if (!isGroup(value)) this.refuse(key, 'a group of settings', '{}')
+    return new SettingsReader(`${this.#of}.${key}`, value as Settings, taken, this.#placeOf)
+  }
+
+  /** A list of groups; a single group is a list of one. */
+  groups(key: string, taken: readonly string[] = []): SettingsReader[] {
+    const value = this.any(key) ?? []
+    const list = Array.isArray(value) ? value : [value]
+    if (!list.every(isGroup)) this.refuse(key, 'a list of groups of settings', '[{}]')
+    return list.map((each, i) => new SettingsReader(`${this.#of}.${key}[${i}]`, each, taken, this.#placeOf))
+  }
+
+  /** Whatever the key has; undefined if it is missing, or null. */
+  any(key: string): unknown {
+    if (!this.#known.includes(key)) this.#known.push(key)
+    return this.#settings[key] ?? undefined
+  }
+
+  /** All keys that there are, for groups whose keys are names. */
+  keys(): string[] {
+    return Object.keys(this.#settings)
+  }
+
+  done(): void {
+    for (const key of this.keys()) {
+      if (this.#known.includes(key)) continue
+      const nearest = this.#known.toSorted((a, b) => distance(key, a) - distance(key, b))[0]!
+      const known = this.#known.length === 0 ? '' : ` Did you mean '${nearest}'? It has: ${this.#known.join(', ')}`
+      this.fail(`${this.#of} has no setting '${key}'.${known}`, key)
+    }
+  }
+
+  /** Says that the value of a key is not valid, and what is. */
+  refuse(key: string, expected: string, example: string): never {
+    const value = JSON.stringify(this.#settings[key] ?? null)
+    const type = typeof this.#settings.type === 'string' ? `"type":"${this.#settings.type}",` : ''
+    const is = this.has(key) ? `${value} is not valid` : 'is missing'
+    this.fail(`${this.#of}: ${key}: ${is}. Expected ${expected}, for example: {${type}"${key}":${example}}`, key)
+  }
+
+  /** Says what is wrong with these settings, and where they stand. */
+  fail(message: string, key?: string): never {
+    const place = this.#placeOf?.(this.#settings, key)
+    throw new GatewayError('ERR_GATEWAY_SETTING', place === undefined ? message : `${place}: ${message}`)
+  }
+}
+
+function isGroup(value: unknown): value is Settings {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Insertions, deletions and replacements that make one word of the other. */
+export function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++)
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)))
+    row = next
+  }
+  return row[b.length]!
+}
