@@ -1,5 +1,8 @@
-/** What a caller asked for and cannot have: signals, formats, their settings. What input contains never throws. */
-export type GatewayErrorCode = 'ERR_GATEWAY_SIGNALS' | 'ERR_GATEWAY_FORMAT' | 'ERR_GATEWAY_SETTING'
+/**
+ * What a caller asked for and cannot have: signals, formats, their settings; `ERR_GATEWAY_NODE`: a node that cannot start or go on.
+ * What input contains never throws.
+ */
+export type GatewayErrorCode = 'ERR_GATEWAY_SIGNALS' | 'ERR_GATEWAY_FORMAT' | 'ERR_GATEWAY_SETTING' | 'ERR_GATEWAY_NODE'
 
 export class GatewayError extends Error {
   override readonly name = 'GatewayError'

@@ -1,8 +1,23 @@
-/** The gateway of real-time samples, as far as it goes: samples, signals, formats, conversion. Other folders import from here only. */
+/** The gateway of real-time samples, without I/O: samples, signals, formats, hooks, what a node is. Other folders import from here only. */
 export { Converter, type ConvertOptions } from './convert.ts'
 export { GatewayError, type GatewayErrorCode } from './errors.ts'
 export { type Decoder, type Encoder, longestRest } from './formats/codec.ts'
 export { type Format, formatNames, formatOf } from './formats/registry.ts'
+export { type Hook, type HookContext, type HookOutput, type HookType, Verdict } from './hooks/hook.ts'
+export { hookTypes } from './hooks/registry.ts'
+export { IndexQueue } from './index-queue.ts'
+export type {
+  Clock,
+  Destination,
+  NodeCommon,
+  NodeContext,
+  NodeType,
+  ParsedNode,
+  RunningNode,
+  Source,
+} from './node-type.ts'
+export { Pool, type PoolShare } from './pool.ts'
 export { describeProblem, type Problem, type Problems } from './problems.ts'
 export { SampleField, SampleFlag, Samples } from './samples.ts'
+export { distance, type PlaceOf, type Settings, SettingsReader, type TakenInside } from './settings.ts'
 export { mostSignals, type Signal, SignalType, signalsOf, signalTypeNames } from './signals.ts'

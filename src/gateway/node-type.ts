@@ -24,6 +24,8 @@ export interface Source {
    * without it calls `NodeContext.readable` instead, from the event loop.
    */
   wait?(ms: number): void
+  /** True: nothing will ever come again, because a file or a limit has ended. A gateway whose sources have all ended stops. */
+  readonly ended?: boolean
 }
 
 /** What samples go to. */
@@ -41,6 +43,8 @@ export interface NodeContext {
   readonly name: string
   readonly pool: Pool
   readonly clock: Clock
+  /** Signals of what is read from the node (as many floats as a sample has room for, if it does not know), and written to it. */
+  readonly signals: { readonly in: readonly Signal[]; readonly out: readonly Signal[] }
   /** There is something to read from a source that cannot be waited for. */
   readable(): void
   /** Something that an operator should know: one line, said in order. */
@@ -62,6 +66,10 @@ export interface RunningNode {
   /** Null if its settings say nothing of this direction. */
   readonly source: Source | null
   readonly destination: Destination | null
+  /**
+   * True: whatever it does it does in `read`, `write`, `wait` and `flush`, so that its thread need not turn to the event loop for it.
+   */
+  readonly synchronous?: boolean
   /** 'started', 'pending connect', 'connected', …, as VILLASnode calls them. */
   readonly state: string
   /** What happened since the start, by name: drops, malformed frames, missed steps. */
@@ -79,6 +87,10 @@ export interface ParsedNode {
   readonly writes: boolean
   /** Reading and writing may happen in two threads, each of which starts the node in its direction. */
   readonly splits: boolean
+  /** What is written to it is read from it again, with the same signals. */
+  readonly mirrors?: boolean
+  /** Samples that it may keep at a time, in both directions; the pool is made for that. Undefined: no more than a call passes. */
+  readonly keeps?: number
   /** The verbs device in whose memory the pool should be; undefined: any memory will do. */
   readonly memory?: string
   /**

@@ -6,19 +6,32 @@ export type Settings = Record<string, unknown>
 /** Where a group of settings, or one of them, stands in a file: "gateway.conf:12". Undefined: nobody knows. */
 export type PlaceOf = (group: Settings, key?: string) => string | undefined
 
+/** Keys of groups, by the key of the group, that somebody else reads. */
+export type TakenInside = Readonly<Record<string, readonly string[]>>
+
 /** Reads settings one by one; `done` complains about what nobody asked for. A key that is missing, or null, has its fallback. */
 export class SettingsReader {
   readonly #settings: Settings
   readonly #of: string
   readonly #known: string[]
   readonly #placeOf: PlaceOf | undefined
+  readonly #takenInside: TakenInside
 
-  /** `of`: what the settings are of, for messages. `taken`: keys that somebody else reads. */
-  constructor(of: string, settings: Settings, taken: readonly string[] = ['type'], placeOf?: PlaceOf) {
+  /**
+   * `of`: what the settings are of, for messages. `taken`: keys that somebody else reads; `takenInside`: those of groups in these.
+   */
+  constructor(
+    of: string,
+    settings: Settings,
+    taken: readonly string[] = ['type'],
+    placeOf?: PlaceOf,
+    takenInside: TakenInside = {},
+  ) {
     this.#of = of
     this.#settings = settings
     this.#known = [...taken]
     this.#placeOf = placeOf
+    this.#takenInside = takenInside
   }
 
   has(key: string): boolean {
@@ -82,7 +95,8 @@ export class SettingsReader {
   group(key: string, taken: readonly string[] = []): SettingsReader {
     const value = this.any(key) ?? {}
     if (!isGroup(value)) this.refuse(key, 'a group of settings', '{}')
-    return new SettingsReader(`${this.#of}.${key}`, value as Settings, taken, this.#placeOf)
+    const all = [...taken, ...(this.#takenInside[key] ?? [])]
+    return new SettingsReader(`${this.#of}.${key}`, value as Settings, all, this.#placeOf)
   }
 
   /** A list of groups; a single group is a list of one. */

@@ -1,0 +1,2 @@
+/** Types of nodes. Other folders import from here only. */
+export { nodeTypes } from './registry.ts'

@@ -1,0 +1,4 @@
+/** The types of nodes by name, as VILLASnode calls them. Each is loaded when a configuration names it, with the client that it needs. */
+import type { NodeType } from '../index.ts'
+
+export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {}
