@@ -8,9 +8,10 @@
  *     responders   repeat their ACK, and the responses that were still to be sent
  *
  * Packets that the thread had received and not executed, or had made and not sent, are lost packets, and retransmission repairs
- * that. What remains: a message of UC or UD may be lost; an asynchronous event may be lost or, like the event of a CQ, come
- * twice; a request that was failing may end with WR_FLUSH_ERR instead of the error. An atomic is executed once as long
- * as only this device changes the word meanwhile (`IBV_ATOMIC_HCA`).
+ * that. They may cost the peer a retry, as any lost packet: it cannot know who lost it. What remains: a message of UC or UD may be
+ * lost; an asynchronous event may be lost or, like the event of a CQ, come twice; a request that was failing may end with
+ * WR_FLUSH_ERR instead of the error. An atomic is executed once as long as only this device changes the word meanwhile
+ * (`IBV_ATOMIC_HCA`).
  *
  * All of it may be interrupted as well: whoever takes over next starts again from the beginning.
  */

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openDevice, QpType } from '../../src/index.ts'
 import { holds, seeds } from '../property.ts'
-import { mortal, mortalDevice, registerMortal } from './mortal.ts'
+import { mortal, mortalDevice, onLastTry, registerMortal } from './mortal.ts'
 import { Ground, Traffic } from './traffic.ts'
 import type { Faults } from './virtual.ts'
 
@@ -16,8 +16,8 @@ beforeAll(() => {
 afterAll(() => ground.close())
 
 const kinds: Record<string, Faults> = {
-  'RC: killed in most turns': { killing: 0.7 },
-  'RC: killed now and then, and packets are lost': { killing: 0.3, loss: 0.02, duplication: 0.02 },
+  'RC: killed in most turns': { killing: 0.7, spares: onLastTry },
+  'RC: killed now and then, and packets are lost': { killing: 0.3, loss: 0.02, duplication: 0.02, spares: onLastTry },
 }
 
 function survives(title: string, type: QpType, faults: Faults, runs: number): void {
@@ -38,3 +38,12 @@ function survives(title: string, type: QpType, faults: Faults, runs: number): vo
 for (const [title, faults] of Object.entries(kinds)) survives(title, QpType.RC, faults, 6)
 survives('UC', QpType.UC, { killing: 0.5 }, 8)
 survives('UD', QpType.UD, { killing: 0.5 }, 8)
+
+it('the last try of each request is enough', () => {
+  holds(
+    fc.property(seeds, (seed) => {
+      new Traffic(ground, { seed, type: QpType.RC, faults: { loss: 1, spares: onLastTry }, bytes: 20_000 }).run()
+    }),
+    1,
+  )
+})

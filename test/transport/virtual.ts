@@ -29,6 +29,8 @@ export interface Faults {
   marking?: number
   /** The thread that drives an adapter is killed in that turn: see mortal.ts. */
   killing?: number
+  /** While it returns true nothing is lost, and nobody is killed. */
+  spares?: () => boolean
 }
 
 interface Flight {
@@ -85,7 +87,7 @@ export class Link {
     const leftNs = Math.max(this.nowNs, this.#leftNs[from] ?? 0) + bytes.length * (faults.byteNs ?? 0)
     this.#leftNs[from] = leftNs
     for (let copy = 0; copy < copies; copy++) {
-      if (this.#happens(faults.loss)) {
+      if (this.#happens(faults.loss) && faults.spares?.() !== true) {
         counts.lost++
         continue
       }
