@@ -1,8 +1,13 @@
 /**
- * What a caller asked for and cannot have: signals, formats, their settings; `ERR_GATEWAY_NODE`: a node that cannot start or go on.
- * What input contains never throws.
+ * What a caller asked for and cannot have: signals, formats, settings; `ERR_GATEWAY_CONFIGURATION`: a configuration that cannot
+ * be read; `ERR_GATEWAY_NODE`: a node that cannot start or go on. What input contains never throws.
  */
-export type GatewayErrorCode = 'ERR_GATEWAY_SIGNALS' | 'ERR_GATEWAY_FORMAT' | 'ERR_GATEWAY_SETTING' | 'ERR_GATEWAY_NODE'
+export type GatewayErrorCode =
+  | 'ERR_GATEWAY_SIGNALS'
+  | 'ERR_GATEWAY_FORMAT'
+  | 'ERR_GATEWAY_SETTING'
+  | 'ERR_GATEWAY_CONFIGURATION'
+  | 'ERR_GATEWAY_NODE'
 
 export class GatewayError extends Error {
   override readonly name = 'GatewayError'

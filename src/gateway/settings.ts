@@ -11,14 +11,17 @@ export type TakenInside = Readonly<Record<string, readonly string[]>>
 
 /** Reads settings one by one; `done` complains about what nobody asked for. A key that is missing, or null, has its fallback. */
 export class SettingsReader {
-  readonly #settings: Settings
+  readonly settings: Settings
   readonly #of: string
   readonly #known: string[]
   readonly #placeOf: PlaceOf | undefined
   readonly #takenInside: TakenInside
+  /** Groups of `#takenInside` that nobody has read. */
+  readonly #unread: Set<string>
 
   /**
-   * `of`: what the settings are of, for messages. `taken`: keys that somebody else reads; `takenInside`: those of groups in these.
+   * `of`: what the settings are of, for messages. `taken`: keys that somebody else reads; `takenInside`: those of groups in these;
+   * such a group may be left unread as a whole.
    */
   constructor(
     of: string,
@@ -28,14 +31,15 @@ export class SettingsReader {
     takenInside: TakenInside = {},
   ) {
     this.#of = of
-    this.#settings = settings
+    this.settings = settings
     this.#known = [...taken]
     this.#placeOf = placeOf
     this.#takenInside = takenInside
+    this.#unread = new Set(Object.keys(takenInside))
   }
 
   has(key: string): boolean {
-    return (this.#settings[key] ?? null) !== null
+    return this.any(key) !== undefined
   }
 
   boolean(key: string, fallback: boolean): boolean {
@@ -95,8 +99,9 @@ export class SettingsReader {
   group(key: string, taken: readonly string[] = []): SettingsReader {
     const value = this.any(key) ?? {}
     if (!isGroup(value)) this.refuse(key, 'a group of settings', '{}')
+    this.#unread.delete(key)
     const all = [...taken, ...(this.#takenInside[key] ?? [])]
-    return new SettingsReader(`${this.#of}.${key}`, value as Settings, all, this.#placeOf)
+    return new SettingsReader(`${this.#of}.${key}`, value, all, this.#placeOf)
   }
 
   /** A list of groups; a single group is a list of one. */
@@ -110,40 +115,46 @@ export class SettingsReader {
   /** Whatever the key has; undefined if it is missing, or null. */
   any(key: string): unknown {
     if (!this.#known.includes(key)) this.#known.push(key)
-    return this.#settings[key] ?? undefined
+    return this.settings[key] ?? undefined
   }
 
   /** All keys that there are, for groups whose keys are names. */
   keys(): string[] {
-    return Object.keys(this.#settings)
+    return Object.keys(this.settings)
   }
 
   done(): void {
+    for (const key of this.#unread) this.group(key).done()
     for (const key of this.keys()) {
       if (this.#known.includes(key)) continue
-      const nearest = this.#known.toSorted((a, b) => distance(key, a) - distance(key, b))[0]!
-      const known = this.#known.length === 0 ? '' : ` Did you mean '${nearest}'? It has: ${this.#known.join(', ')}`
+      const known = this.#known.length === 0 ? '' : `${nearestOf(key, this.#known)} It has: ${this.#known.join(', ')}`
       this.fail(`${this.#of} has no setting '${key}'.${known}`, key)
     }
   }
 
   /** Says that the value of a key is not valid, and what is. */
   refuse(key: string, expected: string, example: string): never {
-    const value = JSON.stringify(this.#settings[key] ?? null)
-    const type = typeof this.#settings.type === 'string' ? `"type":"${this.#settings.type}",` : ''
+    const value = JSON.stringify(this.settings[key] ?? null)
+    const type = typeof this.settings.type === 'string' ? `"type":"${this.settings.type}",` : ''
     const is = this.has(key) ? `${value} is not valid` : 'is missing'
     this.fail(`${this.#of}: ${key}: ${is}. Expected ${expected}, for example: {${type}"${key}":${example}}`, key)
   }
 
   /** Says what is wrong with these settings, and where they stand. */
   fail(message: string, key?: string): never {
-    const place = this.#placeOf?.(this.#settings, key)
+    const place = this.#placeOf?.(this.settings, key)
     throw new GatewayError('ERR_GATEWAY_SETTING', place === undefined ? message : `${place}: ${message}`)
   }
 }
 
-function isGroup(value: unknown): value is Settings {
+export function isGroup(value: unknown): value is Settings {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** " Did you mean 'x'?", for what is nearest; empty if nothing is known. */
+export function nearestOf(word: string, known: readonly string[]): string {
+  const nearest = known.toSorted((a, b) => distance(word, a) - distance(word, b))[0]
+  return nearest === undefined ? '' : ` Did you mean '${nearest}'?`
 }
 
 /** Insertions, deletions and replacements that make one word of the other. */

@@ -12,6 +12,8 @@ export interface Signal {
   /** Empty if it has none. */
   readonly unit: string
   readonly type: SignalType
+  /** What it has until there is a sample; 0 without. */
+  readonly init?: number | boolean | { readonly real: number; readonly imag: number }
 }
 
 /** As many values as VILLASnode lets a sample have. */

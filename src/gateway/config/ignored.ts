@@ -1,0 +1,32 @@
+/** Settings of VILLASnode that are read and have no effect here, each with the reason. `verbena gateway check` names those it finds. */
+import type { SettingsReader } from '../settings.ts'
+import type { Notice } from './types.ts'
+
+export const ignored = {
+  gateway: {
+    hugepages: 'Node.js has the memory of samples; VILLASnode reserved it from the system',
+    priority:
+      'real-time priorities need privileges, and a thread that polls with one can stop a machine; use affinity, or chrt',
+  },
+  logging: {
+    syslog: 'lines go to standard error, which systemd puts into its journal',
+    expressions: 'there is one level for all lines',
+    pattern: 'lines have one layout',
+  },
+  out: {
+    netem:
+      'delays and losses of the kernel need privileges and belong to an interface; use tc, or the faults of a verbs device',
+    fwmark: 'marks of packets need privileges; use nftables',
+  },
+} as const
+
+/** Takes the ignored settings of a group, and says which there were. */
+export function takeIgnored(
+  reader: SettingsReader,
+  reasons: Readonly<Record<string, string>>,
+  notice: (notice: Notice) => void,
+  placeOf: (key: string) => string | undefined,
+): void {
+  for (const [key, reason] of Object.entries(reasons))
+    if (reader.any(key) !== undefined) notice({ place: placeOf(key), key, what: `${key} has no effect: ${reason}` })
+}

@@ -1,0 +1,29 @@
+/** Configurations: libconfig, JSON, and what they mean. */
+export { readGateway } from './gateway.ts'
+export { settingsOfHook } from './hooks.ts'
+export { ignored } from './ignored.ts'
+export {
+  type MappedValues,
+  type Mapping,
+  mappingText,
+  nodeName,
+  parseMapping,
+  resolveMapping,
+  type StatsMetric,
+  type StatsType,
+  statsMetrics,
+  statsTypes,
+} from './mapping.ts'
+export { commonOfNode, settingsOfNode } from './node.ts'
+export { pathText } from './path.ts'
+export type { Reading } from './reading.ts'
+export type {
+  DirectionConfig,
+  GatewayConfig,
+  HookConfig,
+  HttpConfig,
+  LogLevel,
+  NodeConfig,
+  Notice,
+  PathConfig,
+} from './types.ts'

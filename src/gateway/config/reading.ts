@@ -1,0 +1,27 @@
+/** What is known while a configuration is read, and what was found. */
+import { GatewayError } from '../errors.ts'
+import type { PlaceOf, Settings } from '../settings.ts'
+import type { Notice } from './types.ts'
+
+export interface Reading {
+  readonly placeOf: PlaceOf
+  /** A UUID that is always the same for the same text in the same name space. */
+  uuidOf(space: string, text: string): string
+  readonly errors: GatewayError[]
+  readonly notices: Notice[]
+}
+
+/** Runs a part of the reading; what is wrong in it is kept, and the other parts are read all the same. */
+export function attempt<T>(reading: Reading, part: () => T): T | undefined {
+  try {
+    return part()
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    reading.errors.push(error)
+    return undefined
+  }
+}
+
+export function notice(reading: Reading, settings: Settings, key: string, what: string): void {
+  reading.notices.push({ place: reading.placeOf(settings, key), key, what })
+}
