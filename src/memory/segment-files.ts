@@ -22,9 +22,9 @@ export function replaceDamaged(file: string, inode: number): null {
   return null
 }
 
-/** Whether nobody uses the file; asked more than once, since somebody else may be asking. */
+/** Whether nobody uses the file; asked for a while, since somebody else may be asking, and be kept waiting by the system. */
 export function everUnused(buffer: ArrayBuffer): boolean {
-  for (let attempt = 0; attempt < 20; attempt++) {
+  for (let attempt = 0; attempt < 100; attempt++) {
     if (isUnused(buffer)) return true
     sleepMs(1)
   }

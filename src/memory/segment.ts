@@ -42,7 +42,7 @@ import { Pages, pageBytes } from './pages.ts'
 import { Parking, pollContextOf } from './parking.ts'
 import { newProcessMemory, processBacking, sharedBacking } from './process-memory.ts'
 import { processorOrders, sleepMs } from './processor.ts'
-import { outOfMemory, SegmentError } from './segment-errors.ts'
+import { ofOtherContainer, ofOtherVersion, outOfMemory, SegmentError } from './segment-errors.ts'
 import { everUnused, replaceDamaged, retire, segmentFile, settles } from './segment-files.ts'
 import {
   Attachment,
@@ -228,24 +228,16 @@ export class Segment extends Attachments {
     const state = Atomics.load(i32, Header.state)
     if (state === fresh || state === retired) return null
     if (state !== ready || i32[Header.magic] !== magic) return replaceDamaged(file, inode)
-    if (i32[Header.version] !== layoutVersion || i32[Header.staticBytes] !== options.staticBytes) {
-      if (anyoneAlive(i32))
-        throw new SegmentError(
-          'ENXIO',
-          `segment '${name}' belongs to another version of verbena that is running: end its programs first`,
-        )
-      unlinkShared(file, inode)
-      return null
-    }
-    if (!wellFormed(i32, sizeBytes)) return replaceDamaged(file, inode)
-    if (usedElsewhere(i32)) {
-      // The numbers of its processes mean nothing here, so nobody could be told from the dead.
-      if (!everUnused(buffer))
-        throw new SegmentError(
-          'ENXIO',
-          `segment '${name}' is used by processes of another container (PID namespace), and those of two cannot tell whether ` +
-            'the others still live: let them share one (docker run --pid, shareProcessNamespace of Kubernetes), or use another name',
-        )
+    const [found, own] = [
+      [i32[Header.version]!, i32[Header.staticBytes]!],
+      [layoutVersion, options.staticBytes],
+    ]
+    const isOther = found.some((value, i) => value !== own[i])
+    if (!isOther && !wellFormed(i32, sizeBytes)) return replaceDamaged(file, inode)
+    // In another layout attachments may lie elsewhere, and in another namespace the numbers of processes mean nothing here: only the
+    // kernel knows whether any of them lives.
+    if (isOther || usedElsewhere(i32)) {
+      if (!everUnused(buffer)) throw isOther ? ofOtherVersion(name, file, found, own) : ofOtherContainer(name)
       if (Atomics.compareExchange(i32, Header.state, ready, retired) === ready) unlinkShared(file, inode)
       return null
     }

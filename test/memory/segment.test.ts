@@ -443,6 +443,21 @@ describe.skipIf(!nativeAvailable)('names', () => {
     next.release(next.me)
   })
 
+  it('one of another version is refused while a thread uses it, and replaced after, whatever its attachments say', () => {
+    const other = `${name}-other`
+    const segment = Segment.named(other, namedOptions)
+    const [versionWord, version] = [1, segment.i32[1]!]
+    segment.i32[versionWord] = version + 1
+    expect(() => Segment.named(other, namedOptions)).toThrow(
+      new RegExp(`another version.*layout ${version + 1} with tables of 4096 bytes, not layout ${version} .*fuser`),
+    )
+    // What lies where attachments do here still names this thread, which lives.
+    unmap(segment.buffer as ArrayBuffer)
+    const next = Segment.named(other, namedOptions)
+    expect(next.inode).not.toBe(segment.inode)
+    next.release(next.me)
+  })
+
   it('a segment whose last user ended between giving it up and deleting its name is replaced', () => {
     const stale = `${name}-retired`
     const path = `/dev/shm/${segmentFilePrefix}${stale}`
