@@ -4,8 +4,16 @@ export { Converter, type ConvertOptions } from './convert.ts'
 export { GatewayError, type GatewayErrorCode } from './errors.ts'
 export { type Decoder, type Encoder, longestRest } from './formats/codec.ts'
 export { type Format, formatNames, formatOf } from './formats/registry.ts'
-export { type Hook, type HookContext, type HookOutput, type HookType, Verdict } from './hooks/hook.ts'
-export { hookTypes } from './hooks/registry.ts'
+export { HookChain } from './hooks/chain.ts'
+export {
+  type Hook,
+  type HookContext,
+  type HookHash,
+  type HookOutput,
+  type HookType,
+  Verdict,
+} from './hooks/hook.ts'
+export { type HookOptions, hooksOf, hookTypes } from './hooks/registry.ts'
 export { IndexQueue } from './index-queue.ts'
 export type {
   Clock,

@@ -12,7 +12,8 @@ export type TakenInside = Readonly<Record<string, readonly string[]>>
 /** Reads settings one by one; `done` complains about what nobody asked for. A key that is missing, or null, has its fallback. */
 export class SettingsReader {
   readonly settings: Settings
-  readonly #of: string
+  /** What the settings are of, for messages. */
+  readonly of: string
   readonly #known: string[]
   readonly #placeOf: PlaceOf | undefined
   readonly #takenInside: TakenInside
@@ -20,7 +21,7 @@ export class SettingsReader {
   readonly #unread: Set<string>
 
   /**
-   * `of`: what the settings are of, for messages. `taken`: keys that somebody else reads; `takenInside`: those of groups in these;
+   * `taken`: keys that somebody else reads; `takenInside`: those of groups in these;
    * such a group may be left unread as a whole.
    */
   constructor(
@@ -30,7 +31,7 @@ export class SettingsReader {
     placeOf?: PlaceOf,
     takenInside: TakenInside = {},
   ) {
-    this.#of = of
+    this.of = of
     this.settings = settings
     this.#known = [...taken]
     this.#placeOf = placeOf
@@ -101,7 +102,7 @@ export class SettingsReader {
     if (!isGroup(value)) this.refuse(key, 'a group of settings', '{}')
     this.#unread.delete(key)
     const all = [...taken, ...(this.#takenInside[key] ?? [])]
-    return new SettingsReader(`${this.#of}.${key}`, value, all, this.#placeOf)
+    return new SettingsReader(`${this.of}.${key}`, value, all, this.#placeOf)
   }
 
   /** A list of groups; a single group is a list of one. */
@@ -109,7 +110,7 @@ export class SettingsReader {
     const value = this.any(key) ?? []
     const list = Array.isArray(value) ? value : [value]
     if (!list.every(isGroup)) this.refuse(key, 'a list of groups of settings', '[{}]')
-    return list.map((each, i) => new SettingsReader(`${this.#of}.${key}[${i}]`, each, taken, this.#placeOf))
+    return list.map((each, i) => new SettingsReader(`${this.of}.${key}[${i}]`, each, taken, this.#placeOf))
   }
 
   /** Whatever the key has; undefined if it is missing, or null. */
@@ -128,7 +129,7 @@ export class SettingsReader {
     for (const key of this.keys()) {
       if (this.#known.includes(key)) continue
       const known = this.#known.length === 0 ? '' : `${nearestOf(key, this.#known)} It has: ${this.#known.join(', ')}`
-      this.fail(`${this.#of} has no setting '${key}'.${known}`, key)
+      this.fail(`${this.of} has no setting '${key}'.${known}`, key)
     }
   }
 
@@ -137,7 +138,7 @@ export class SettingsReader {
     const value = JSON.stringify(this.settings[key] ?? null)
     const type = typeof this.settings.type === 'string' ? `"type":"${this.settings.type}",` : ''
     const is = this.has(key) ? `${value} is not valid` : 'is missing'
-    this.fail(`${this.#of}: ${key}: ${is}. Expected ${expected}, for example: {${type}"${key}":${example}}`, key)
+    this.fail(`${this.of}: ${key}: ${is}. Expected ${expected}, for example: {${type}"${key}":${example}}`, key)
   }
 
   /** Says what is wrong with these settings, and where they stand. */

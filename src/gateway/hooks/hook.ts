@@ -3,7 +3,7 @@ import type { Samples } from '../samples.ts'
 import type { SettingsReader } from '../settings.ts'
 import type { Signal } from '../signals.ts'
 
-/** What becomes of a sample, as in VILLASnode. */
+/** What becomes of a sample, as in VILLASnode: `stop` lets it pass, and the hooks behind do not see it. */
 export const Verdict = { ok: 0, error: 1, skip: 2, stop: 3 } as const
 export type Verdict = (typeof Verdict)[keyof typeof Verdict]
 
@@ -12,9 +12,14 @@ export interface Hook {
   readonly signals: readonly Signal[]
   /** The sample whose record begins at `word` comes by. Allocates nothing. */
   process(samples: Samples, word: number): Verdict
+  /** Fills a record with the next of the samples that the hook still holds back; false: none. Called when there will be no more. */
+  drain?(samples: Samples, word: number): boolean
   /** About once a second. */
   periodic?(): void
-  /** The path or node starts, or starts again: what was remembered of earlier samples is forgotten. */
+  /**
+   * The path or node starts, or the simulation starts again: what was remembered of earlier samples is forgotten. Called once before
+   * the first sample; files are opened here, unless they are open. Throws what an operator can understand.
+   */
   restart?(): void
   /** The path or node stops: what was gathered is written. */
   stop?(): void
@@ -32,6 +37,10 @@ export interface HookContext {
   /** Opens what a hook writes to: a path, or 'stdout'. */
   open(path: string): HookOutput
   log(level: 'debug' | 'info' | 'warn' | 'error', line: string): void
+  /** A hash function by its name, for example 'sha256'; undefined if there is none of that name. */
+  hash(algorithm: string): HookHash | undefined
+  /** The simulation starts again: all hooks of the owner are to restart, those of its other direction, too. */
+  restart?(): void
 }
 
 export interface HookOutput {
@@ -40,12 +49,23 @@ export interface HookOutput {
   close(): void
 }
 
+export interface HookHash {
+  update(bytes: Uint8Array): void
+  /** The hash of all bytes since the last call. */
+  finish(): Uint8Array
+}
+
 export interface HookType {
   readonly name: string
   /** One line for `--help`. */
   readonly is: string
   /** Hooks of one path or node run in the order of their priority, lowest first; this is the one without a setting. */
   readonly priority: number
+  /** Nodes have it in their `in` direction, unless `builtin` is false there. */
+  readonly builtin?: boolean
   /** Reads the settings of one hook; `type`, `priority` and `enabled` were taken by the caller. Throws a `GatewayError` that names the key. */
   make(settings: SettingsReader, context: HookContext): Hook
 }
+
+/** The priority of hooks that need no particular one. */
+export const usualPriority = 99
