@@ -1,6 +1,6 @@
 /** Configurations: libconfig, JSON, and what they mean. */
 export { readGateway } from './gateway.ts'
-export { settingsOfHook } from './hooks.ts'
+export { readHooks, settingsOfHook } from './hooks.ts'
 export { ignored } from './ignored.ts'
 export {
   type MappedValues,

@@ -7,11 +7,12 @@ import { type Hook, type HookContext, type HookType, Verdict } from './hook.ts'
 class Fix implements Hook {
   readonly signals: readonly Signal[]
   readonly #context: HookContext
-  #next = 0
+  #next: number
 
   constructor(context: HookContext) {
     this.signals = context.signals
     this.#context = context
+    this.#next = context.initialSequence ?? 0
   }
 
   process(samples: Samples, word: number): Verdict {

@@ -32,6 +32,8 @@ export interface HookContext {
   readonly values: number
   /** What the hook belongs to, for its output. */
   readonly owner: string
+  /** The number of the first sample that comes without one; 0. */
+  readonly initialSequence?: number
   /** Time of day in seconds and nanoseconds since 1970, written at a word of samples. */
   stamp(samples: Samples, word: number): void
   /** Opens what a hook writes to: a path, or 'stdout'. */

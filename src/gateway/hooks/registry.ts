@@ -1,5 +1,7 @@
 /** The hooks by name, as VILLASnode calls them, and chains of them from settings. */
-import { distance, type PlaceOf, type Settings, SettingsReader } from '../settings.ts'
+import { settingsOfHook } from '../config/hooks.ts'
+import type { HookConfig } from '../config/types.ts'
+import { distance, type PlaceOf } from '../settings.ts'
 import type { Signal } from '../signals.ts'
 import { average } from './average.ts'
 import { cast } from './cast.ts'
@@ -33,10 +35,10 @@ const types: readonly HookType[] = [
 export const hookTypes: Readonly<Record<string, HookType>> = Object.fromEntries(types.map((type) => [type.name, type]))
 
 export interface HookOptions {
-  /** What has the hooks, for messages: "hooks of path 2". */
+  /** What has the hooks, for messages: "path 2". */
   of?: string
   /** Where settings stand in a file. */
-  placeOf?: PlaceOf | undefined
+  placeOf?: PlaceOf
   /** Types to choose from; `hookTypes` without it. */
   types?: Readonly<Record<string, HookType>>
   /** Adds those that nodes have in their `in` direction, unless the list has them. */
@@ -44,33 +46,30 @@ export interface HookOptions {
 }
 
 /**
- * The hooks that a list describes: a name, or settings with the name as `type`, for each. They are sorted by their priorities, those
- * of one priority stay in the order of the list; `enabled: false` leaves one out. Throws a `GatewayError` that says what is wrong.
+ * The hooks of a path, or of a direction of a node. They run in the order of their priorities, lowest first, and where these are the
+ * same, in the order of the list; `enabled: false` leaves one out. Throws a `GatewayError` that says what is wrong, and where.
  */
-export function hooksOf(list: unknown, context: HookContext, options: HookOptions = {}): HookChain {
-  const { of = 'hooks', types: known = hookTypes, builtin = false } = options
-  const chosen = settingsOf(list, of, options.placeOf).map((settings) => choose(settings, known))
-  if (builtin) {
-    const missing = Object.values(known).filter((type) => type.builtin && !chosen.some((each) => each.type === type))
-    chosen.unshift(
-      ...missing.map((type) => ({ type, settings: reader(of, { type: type.name }, undefined), ...plain(type) })),
-    )
-  }
-  const sorted = chosen.filter(({ enabled }) => enabled).toSorted((a, b) => a.priority - b.priority)
+export function hooksOf(list: readonly HookConfig[], context: HookContext, options: HookOptions = {}): HookChain {
+  const { of = context.owner, types: known = hookTypes, builtin = false, placeOf } = options
+  const configs = builtin ? [...missing(list, known), ...list] : list
+  const chosen = configs
+    .map((config) => ({ config, type: typeOf(config, known, of, placeOf) }))
+    .filter(({ config }) => config.enabled)
+    .toSorted((a, b) => priorityOf(a) - priorityOf(b))
   const hooks: Hook[] = []
   let signals = context.signals
   let chain: HookChain | undefined
-  const again = (): void => {
+  const restart = (): void => {
     chain?.restart()
     context.restart?.()
   }
-  for (const { type, settings } of sorted) {
-    const hook = type.make(settings, contextOf(context, signals, again))
+  for (const { config, type } of chosen) {
+    const settings = settingsOfHook(of, config, placeOf)
+    const hook = type.make(settings, contextOf(context, signals, restart))
     settings.done()
-    if (hook.signals.length > context.values)
-      settings.fail(
-        `${settings.of}: its samples have ${hook.signals.length} values, and there is room for ${context.values}`,
-      )
+    const count = hook.signals.length
+    if (count > context.values)
+      settings.fail(`${settings.of}: its samples have ${count} values, and there is room for ${context.values}`)
     hooks.push(hook)
     signals = hook.signals
   }
@@ -78,60 +77,42 @@ export function hooksOf(list: unknown, context: HookContext, options: HookOption
   return chain
 }
 
+/** The built-in hooks that a list lacks. */
+function missing(list: readonly HookConfig[], known: Readonly<Record<string, HookType>>): HookConfig[] {
+  const added = Object.values(known).filter(({ name, builtin }) => builtin && !list.some(({ type }) => type === name))
+  return added.map(({ name }) => ({ type: name, priority: null, enabled: true, settings: { type: name } }))
+}
+
+function typeOf(
+  config: HookConfig,
+  known: Readonly<Record<string, HookType>>,
+  of: string,
+  placeOf: PlaceOf | undefined,
+): HookType {
+  const name = config.type
+  if (Object.hasOwn(known, name)) return known[name]!
+  const names = Object.keys(known)
+  const nearest = names.toSorted((a, b) => distance(name, a) - distance(name, b))[0]
+  const there = `Did you mean '${nearest}'? There are: ${names.join(', ')}`
+  return settingsOfHook(of, config, placeOf).fail(`${of}: there is no hook '${name}'. ${there}`, 'type')
+}
+
+function priorityOf({ config, type }: { config: HookConfig; type: HookType }): number {
+  return config.priority ?? type.priority
+}
+
 /** The context of one hook of a chain. */
 function contextOf(context: HookContext, signals: readonly Signal[], restart: () => void): HookContext {
-  const { values, owner } = context
+  const { values, owner, initialSequence = 0 } = context
   return {
     signals,
     values,
     owner,
+    initialSequence,
     stamp: (samples, word) => context.stamp(samples, word),
     open: (path) => context.open(path),
     log: (level, line) => context.log(level, line),
     hash: (algorithm) => context.hash(algorithm),
     restart,
   }
-}
-
-interface Chosen {
-  type: HookType
-  settings: SettingsReader
-  priority: number
-  enabled: boolean
-}
-
-function plain({ priority }: HookType): { priority: number; enabled: boolean } {
-  return { priority, enabled: true }
-}
-
-function reader(of: string, settings: Settings, placeOf: PlaceOf | undefined): SettingsReader {
-  return new SettingsReader(of, settings, [], placeOf)
-}
-
-/** A reader for each hook of the list. */
-function settingsOf(list: unknown, of: string, placeOf: PlaceOf | undefined): SettingsReader[] {
-  const each = list === undefined || list === null ? [] : Array.isArray(list) ? list : [list]
-  return each.map((one: unknown, i) => {
-    const name = each.length > 1 ? `${of}[${i}]` : of
-    if (typeof one === 'string') return reader(`${name} ${one}`, { type: one }, placeOf)
-    if (typeof one !== 'object' || one === null || Array.isArray(one))
-      return reader(name, {}, placeOf).fail(
-        `${name}: ${JSON.stringify(one)} is no hook. Expected a name, or for example: {"type":"scale","signal":"voltage","scale":1000}`,
-      )
-    const settings = one as Settings
-    return reader(typeof settings.type === 'string' ? `${name} ${settings.type}` : name, settings, placeOf)
-  })
-}
-
-function choose(settings: SettingsReader, known: Readonly<Record<string, HookType>>): Chosen {
-  const name = settings.string('type', null, 'scale')
-  const type = Object.hasOwn(known, name) ? known[name]! : settings.fail(unknown(settings.of, name, known), 'type')
-  const priority = settings.integer('priority', type.priority, 0, 2 ** 31 - 1)
-  return { type, settings, priority, enabled: settings.boolean('enabled', true) }
-}
-
-function unknown(of: string, name: string, known: Readonly<Record<string, HookType>>): string {
-  const names = Object.keys(known)
-  const nearest = names.toSorted((a, b) => distance(name, a) - distance(name, b))[0]
-  return `${of}: there is no hook '${name}'. Did you mean '${nearest}'? There are: ${names.join(', ')}`
 }
