@@ -25,6 +25,7 @@ export type {
   RunningNode,
   Source,
 } from './node-type.ts'
+export { PickedSamples } from './picked-samples.ts'
 export { Pool, type PoolShare } from './pool.ts'
 export { describeProblem, type Problem, type Problems } from './problems.ts'
 export { SampleField, SampleFlag, Samples } from './samples.ts'

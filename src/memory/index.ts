@@ -21,6 +21,7 @@ export {
   KernelSocket,
   type KernelSocketOptions,
   lockMemory,
+  longestUnixPath,
   mapPrivate,
   maxDatagramBytes,
   maxPassed,
@@ -35,6 +36,7 @@ export {
   threadCpuNs,
   type UdpOptions,
   UdpSocket,
+  UnixDatagrams,
 } from './native/index.ts'
 export { pageBytes } from './pages.ts'
 export { type Parking, waitReadable } from './parking.ts'

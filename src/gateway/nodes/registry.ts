@@ -1,4 +1,6 @@
 /** The types of nodes by name, as VILLASnode calls them. Each is loaded when a configuration names it, with the client that it needs. */
 import type { NodeType } from '../index.ts'
 
-export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {}
+export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {
+  socket: async () => (await import('./socket/index.ts')).socket,
+}

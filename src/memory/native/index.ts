@@ -8,6 +8,7 @@
  *     host.ts      clock, cores, locked memory, addresses
  *     udp.ts       UDP sockets over one memory (udp-options.ts, udp-batch.ts, sockaddr.ts)
  *     kernel-socket.ts   TCP and UDP sockets of the kernel, as C programs use them
+ *     unix-datagrams.ts  UNIX datagram sockets
  *     poll.ts      waiting until one of several descriptors can be read
  *     poll-requests.ts   having the kernel signal an event descriptor when sockets can be read
  *     descriptors.ts     passing descriptors to other processes
@@ -70,3 +71,4 @@ export { type ContextWord, destroyPollContext, PollRequests } from './poll-reque
 export { addressText } from './sockaddr.ts'
 export { maxDatagramBytes, maxSegments, type UdpOptions, UdpSocket } from './udp.ts'
 export { isMulticast, otherThan } from './udp-options.ts'
+export { longestUnixPath, UnixDatagrams } from './unix-datagrams.ts'

@@ -17,6 +17,8 @@ import { Batch } from './udp-batch.ts'
 import { bindError, groupOption, Option, openUdp, option, setOption } from './udp-options.ts'
 
 const MSG_TRUNC = 0x20
+/** IP_PMTUDISC_WANT and IPV6_PMTUDISC_WANT. */
+const pmtudiscWant = 1
 
 /** The kernel's limit for one call, since Linux 4.18; newer kernels take more. */
 export const maxSegments = 64
@@ -69,6 +71,8 @@ export interface UdpOptions {
   readonly sendBufferBytes?: number
   /** Lets several sockets that all ask for it bind the same port: wanted for multicast groups. */
   readonly reuseAddress?: boolean
+  /** Datagrams that are longer than a packet may be cut by the network layer: IP_PMTUDISC_WANT instead of IP_PMTUDISC_DO. */
+  readonly fragments?: boolean
   /**
    * Called with the descriptor before it is bound, and with −1 before it is closed again because that failed: for those
    * callers that remember it beyond the end of this thread, which may come at any moment.
@@ -126,6 +130,7 @@ export class UdpSocket {
   static open(memory: ArrayBuffer | SharedArrayBuffer, options: UdpOptions): UdpSocket {
     const family = familyOf(options.address)
     const fd = openUdp(family, options.receiveBufferBytes ?? 8 << 20, options.sendBufferBytes ?? 4 << 20)
+    if (options.fragments) setOption(fd, family === 4 ? Option.mtuDiscover4 : Option.mtuDiscover6, pmtudiscWant)
     const socket = new UdpSocket(memory, fd, family, options.scopeId ?? 0, true)
     options.opened?.(fd)
     try {
@@ -397,6 +402,11 @@ export class UdpSocket {
 
   leaveGroup(group: Uint8Array, interfaceIndex: number): void {
     groupOption(this.fd, this.family, 'leave', group, interfaceIndex)
+  }
+
+  /** Whether members of this host, too, receive what is sent to a group through this socket; they do without this call. */
+  setMulticastLoop(loop: boolean): void {
+    setOption(this.fd, this.family === 4 ? Option.multicastLoop4 : Option.multicastLoop6, loop ? 1 : 0)
   }
 
   /** The interface through which multicast leaves (its index), for all threads at this socket. Other sockets of the host get a copy. */

@@ -1,0 +1,90 @@
+/** Samples as frames: as many of a batch as fit go into one, as in VILLASnode. */
+import { type Destination, type Encoder, type Format, GatewayError, type NodeContext } from '../../index.ts'
+import type { Counters } from './counters.ts'
+
+export interface FrameOptions {
+  /** Bytes that a frame may have. */
+  readonly limit: number
+  /** Samples that a frame may have; as many as fit. */
+  readonly samples?: number
+  /** Sends a frame of `count` samples, whose bytes may be overwritten afterwards. It counts what it cannot send, and returns false. */
+  send(frame: Uint8Array, count: number): boolean
+  /** After the last write for now. */
+  flush?(): void
+}
+
+export class FramesOut implements Destination {
+  released = 0
+  readonly #context: NodeContext
+  readonly #counters: Counters
+  readonly #encoder: Encoder
+  readonly #options: FrameOptions
+  readonly #bytes: Uint8Array
+  readonly #most: number
+  /** `#bytes` up to the length of the last frame: frames are mostly of one length. */
+  #frame: Uint8Array
+  /** Sample behind the last frame, and how many are in it. */
+  #next = 0
+  #inFrame = 0
+
+  constructor(context: NodeContext, format: Format, counters: Counters, options: FrameOptions) {
+    this.#context = context
+    this.#counters = counters
+    this.#encoder = format.encoder(context.signals.out)
+    this.#options = options
+    this.#most = options.samples ?? Number.POSITIVE_INFINITY
+    this.#bytes = new Uint8Array(options.limit + this.#encoder.bound)
+    this.#frame = this.#bytes.subarray(0, 0)
+  }
+
+  write(samples: Int32Array, count: number): number {
+    this.released = count
+    let taken = 0
+    this.#next = 0
+    while (this.#next < count) {
+      const length = this.#fill(samples, count)
+      if (this.#inFrame === 0) continue
+      if (length !== this.#frame.length) this.#frame = this.#bytes.subarray(0, length)
+      if (this.#options.send(this.#frame, this.#inFrame)) {
+        this.#counters.add('sent', this.#inFrame)
+        taken += this.#inFrame
+      }
+    }
+    return taken
+  }
+
+  flush(): void {
+    this.#options.flush?.()
+  }
+
+  /** Encodes a frame; its length. */
+  #fill(samples: Int32Array, count: number): number {
+    const { limit } = this.#options
+    let at = 0
+    this.#inFrame = 0
+    for (; this.#next < count && this.#inFrame < this.#most; this.#next++) {
+      const end = this.#encode(samples[this.#next]!, at)
+      if (end > limit) {
+        if (at > 0) return at
+        this.#counters.warn(
+          'tooLong',
+          `a sample of ${end} bytes is longer than ${limit}, which is the most that can be sent, and was lost`,
+        )
+      } else if (end > at) {
+        at = end
+        this.#inFrame++
+      }
+    }
+    return at
+  }
+
+  #encode(index: number, at: number): number {
+    try {
+      return this.#encoder.encode(this.#context.pool.samples, index, this.#bytes, at)
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      this.#counters.warn('notEncoded', `a sample cannot be sent: ${error.message}`)
+      return at
+    }
+  }
+}
