@@ -29,5 +29,13 @@ export { PickedSamples } from './picked-samples.ts'
 export { Pool, type PoolShare } from './pool.ts'
 export { describeProblem, type Problem, type Problems } from './problems.ts'
 export { SampleField, SampleFlag, Samples } from './samples.ts'
-export { distance, type PlaceOf, type Settings, SettingsReader, type TakenInside } from './settings.ts'
+export {
+  distance,
+  isGroup,
+  nearestOf,
+  type PlaceOf,
+  type Settings,
+  SettingsReader,
+  type TakenInside,
+} from './settings.ts'
 export { mostSignals, type Signal, SignalType, signalsOf, signalTypeNames } from './signals.ts'

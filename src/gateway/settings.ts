@@ -100,9 +100,11 @@ export class SettingsReader {
   group(key: string, taken: readonly string[] = []): SettingsReader {
     const value = this.any(key) ?? {}
     if (!isGroup(value)) this.refuse(key, 'a group of settings', '{}')
+    // What is missing in a group that is not there itself is missing here.
+    const placeOf: PlaceOf = (group, inside) => this.#placeOf?.(group, inside) ?? this.#placeOf?.(this.settings, key)
     this.#unread.delete(key)
-    const all = [...taken, ...(this.#takenInside[key] ?? [])]
-    return new SettingsReader(`${this.of}.${key}`, value, all, this.#placeOf)
+    const all = [...taken, ...(Object.hasOwn(this.#takenInside, key) ? this.#takenInside[key]! : [])]
+    return new SettingsReader(`${this.of}.${key}`, value, all, placeOf)
   }
 
   /** A list of groups; a single group is a list of one. */
@@ -116,7 +118,7 @@ export class SettingsReader {
   /** Whatever the key has; undefined if it is missing, or null. */
   any(key: string): unknown {
     if (!this.#known.includes(key)) this.#known.push(key)
-    return this.settings[key] ?? undefined
+    return Object.hasOwn(this.settings, key) ? (this.settings[key] ?? undefined) : undefined
   }
 
   /** All keys that there are, for groups whose keys are names. */

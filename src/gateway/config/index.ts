@@ -1,7 +1,11 @@
 /** Configurations: libconfig, JSON, and what they mean. */
+export { type Expansion, expand } from './expand.ts'
 export { readGateway } from './gateway.ts'
 export { readHooks, settingsOfHook } from './hooks.ts'
 export { ignored } from './ignored.ts'
+export { parseJson } from './json.ts'
+export { parseLibconfig } from './libconfig.ts'
+export type { Include } from './libconfig-scanner.ts'
 export {
   type MappedValues,
   type Mapping,
@@ -16,6 +20,7 @@ export {
 } from './mapping.ts'
 export { commonOfNode, settingsOfNode } from './node.ts'
 export { pathText } from './path.ts'
+export { Budget, limits as configurationLimits, Places, refuseText, type SourceText } from './places.ts'
 export type { Reading } from './reading.ts'
 export type {
   DirectionConfig,

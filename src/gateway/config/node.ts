@@ -25,6 +25,7 @@ export function readNode(reading: Reading, gatewayUuid: string, nodes: SettingsR
   const { placeOf } = reading
   if (!nodeName.test(name))
     nodes.fail(`'${name}' is no name of a node. Expected 2 to 32 of a-z, 0-9, _ and -, for example: node_1`, name)
+  if (!nodes.has(name)) nodes.refuse(name, 'a group with the type of the node', '{"type":"loopback"}')
   const settings = nodes.group(name).settings
   const of = `node ${name}`
   const reader = new SettingsReader(of, settings, [], placeOf)
