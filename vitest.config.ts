@@ -5,10 +5,16 @@ const test = (name: string): string => `test/${name}.test.ts`
 
 /** Without threads and state of their own: they share a process, in which each module is loaded once. */
 const unit = [
-  ...['capture', 'files', 'gateway', 'report', 'stats', 'trace', 'transport', 'wire'].map(
+  ...['capture', 'files', 'report', 'stats', 'trace', 'transport', 'wire'].map(
     (folder) => `test/${folder}/**/*.test.ts`,
   ),
-  ...['test/*.test.ts', 'test/cm/*.test.ts', 'test/rsocket/protocol/*.test.ts', 'test/verbs/**/*.test.ts'],
+  ...[
+    'test/*.test.ts',
+    'test/cm/*.test.ts',
+    'test/gateway/{,config/,hooks/}*.test.ts',
+    'test/rsocket/protocol/*.test.ts',
+    'test/verbs/**/*.test.ts',
+  ],
   ...['architecture', 'cli/terminal', 'docs', 'package'].map((folder) => `test/${folder}/*.test.ts`),
   ...['attacks/promises', 'compliance/meta', 'devices/middleware/layers', 'memory/pages'].map(test),
   ...['node/preload/rules', 'rsocket/runtime/spin-time'].map(test),

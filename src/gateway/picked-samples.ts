@@ -11,7 +11,7 @@ export class PickedSamples extends Samples {
   #from = 0
 
   constructor(all: Samples) {
-    super(all.capacity, all.values, all.buffer)
+    super(all.capacity, all.values, all.memory)
   }
 
   /** From now on these are `indices[from … from + count)`, and none of them is filled. */

@@ -9,7 +9,8 @@ import { Samples } from './samples.ts'
 export interface PoolShare {
   readonly capacity: number
   readonly values: number
-  readonly records: SharedArrayBuffer
+  /** Null: they lie in memory that each thread gets in another way, and passes to `attach`. */
+  readonly records: SharedArrayBuffer | null
   readonly holders: SharedArrayBuffer
   readonly free: SharedArrayBuffer
 }
@@ -21,26 +22,33 @@ export class Pool {
   readonly #free: IndexQueue
   readonly #share: PoolShare
 
-  private constructor(share: PoolShare) {
+  private constructor(share: PoolShare, samples: Samples) {
     this.#share = share
     this.capacity = share.capacity
-    this.samples = new Samples(share.capacity, share.values, share.records)
+    this.samples = samples
     this.#holders = new Int32Array(share.holders)
     this.#free = new IndexQueue(share.capacity, share.free)
   }
 
-  /** `capacity`: samples, a power of 2; `values`: room in each. */
-  static create(capacity: number, values: number): Pool {
+  /**
+   * `capacity`: samples, a power of 2; `values`: room in each; `records`: where they lie, `Samples.bytesOf(capacity, values)` that
+   * begin on a cache line, such as memory of a verbs device. Without it they get memory of their own.
+   */
+  static create(capacity: number, values: number, records?: Uint8Array): Pool {
     const free = new IndexQueue(capacity)
     for (let i = 0; i < capacity; i++) free.push(i)
-    const records = new Samples(capacity, values).buffer
+    const samples = new Samples(capacity, values, records)
     const holders = new SharedArrayBuffer(capacity * 4)
-    return new Pool({ capacity, values, records, holders, free: free.buffer })
+    const shared = records === undefined ? (samples.memory.buffer as SharedArrayBuffer) : null
+    return new Pool({ capacity, values, records: shared, holders, free: free.buffer }, samples)
   }
 
-  /** The pool that another thread has made. */
-  static attach(share: PoolShare): Pool {
-    return new Pool(share)
+  /** The pool that another thread has made; `records` is what it gave to `create`, as this thread has it. */
+  static attach(share: PoolShare, records?: Uint8Array): Pool {
+    const { capacity, values } = share
+    const memory = records ?? (share.records === null ? undefined : new Uint8Array(share.records))
+    if (memory === undefined) throw new Error('the records of this pool lie in other memory: give it to Pool.attach')
+    return new Pool(share, new Samples(capacity, values, memory))
   }
 
   get share(): PoolShare {

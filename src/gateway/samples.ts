@@ -36,24 +36,34 @@ export class Samples {
   readonly capacity: number
   /** The samples from 0 to `count` are filled. */
   count: number = 0
-  readonly buffer: SharedArrayBuffer
+  /** The records. */
+  readonly memory: Uint8Array
   readonly u32: Uint32Array
   readonly i32: Int32Array
   readonly f32: Float32Array
   readonly f64: Float64Array
   readonly #stride: number
 
-  /** A `buffer` that another thread has made with the same numbers is shared. */
-  constructor(capacity: number, values: number, buffer?: SharedArrayBuffer) {
+  /**
+   * `memory`: where the records lie, `bytesOf(capacity, values)` that begin on a cache line; what another thread has made with the
+   * same numbers is shared. Without it they get memory of their own.
+   */
+  constructor(capacity: number, values: number, memory?: Uint8Array) {
     this.capacity = capacity
     this.values = values
-    const bytes = Math.ceil((SampleField.data * 4 + values * 8) / lineBytes) * lineBytes
-    this.#stride = bytes / 4
-    this.buffer = buffer ?? new SharedArrayBuffer(bytes * capacity)
-    this.u32 = new Uint32Array(this.buffer)
-    this.i32 = new Int32Array(this.buffer)
-    this.f32 = new Float32Array(this.buffer)
-    this.f64 = new Float64Array(this.buffer)
+    this.#stride = Samples.bytesOf(1, values) / 4
+    const words = this.#stride * capacity
+    this.memory = memory ?? new Uint8Array(new SharedArrayBuffer(words * 4))
+    const { buffer, byteOffset } = this.memory
+    this.u32 = new Uint32Array(buffer, byteOffset, words)
+    this.i32 = new Int32Array(buffer, byteOffset, words)
+    this.f32 = new Float32Array(buffer, byteOffset, words)
+    this.f64 = new Float64Array(buffer, byteOffset, words / 2)
+  }
+
+  /** Bytes of the records of so many samples with room for so many values. */
+  static bytesOf(capacity: number, values: number): number {
+    return Math.ceil((SampleField.data * 4 + values * 8) / lineBytes) * lineBytes * capacity
   }
 
   /** The first 32-bit word of a sample. */

@@ -2,5 +2,6 @@
 import type { NodeType } from '../index.ts'
 
 export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {
+  infiniband: async () => (await import('./infiniband/index.ts')).infiniband,
   socket: async () => (await import('./socket/index.ts')).socket,
 }

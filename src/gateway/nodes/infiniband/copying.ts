@@ -1,0 +1,105 @@
+/** Where the gateway's pool is in other memory than the device's, samples are copied from and to a pool of the node's own. */
+import {
+  type Clock,
+  type Destination,
+  GatewayError,
+  type NodeContext,
+  type Pool,
+  SampleField,
+  type Source,
+} from '../../index.ts'
+
+/** Stamps samples of the node's own pool, by a sample of the gateway's, since its clock knows no other. */
+export class Stamps implements Pick<Clock, 'stamp'> {
+  readonly #context: NodeContext
+  readonly #own: Pool
+  readonly #sample = new Int32Array(1)
+  readonly #from: number
+
+  constructor(context: NodeContext, own: Pool) {
+    this.#context = context
+    this.#own = own
+    if (context.pool.take(this.#sample, 0, 1) === 0)
+      throw new GatewayError('ERR_GATEWAY_NODE', `node '${context.name}': the pool has no sample left`)
+    this.#from = context.pool.samples.word(this.#sample[0]!) + SampleField.received
+  }
+
+  stamp(word: number): void {
+    const { clock, pool } = this.#context
+    clock.stamp(this.#from)
+    for (let i = 0; i < 4; i++) this.#own.samples.i32[word + i] = pool.samples.i32[this.#from + i]!
+  }
+
+  close(): void {
+    this.#context.pool.release(this.#sample, 0, 1)
+  }
+}
+
+export class CopyingSource implements Source {
+  released = 0
+  readonly #source: Source
+  readonly #pool: Pool
+  readonly #own: Pool
+  readonly #list: Int32Array
+
+  constructor(source: Source, pool: Pool, own: Pool, vectorize: number) {
+    this.#source = source
+    this.#pool = pool
+    this.#own = own
+    this.#list = new Int32Array(vectorize)
+  }
+
+  read(samples: Int32Array, count: number): number {
+    const list = this.#list
+    const taken = this.#own.take(list, 0, Math.min(count, list.length))
+    const read = taken === 0 ? 0 : this.#source.read(list, taken)
+    for (let i = 0; i < read; i++) copySample(this.#own, list[i]!, this.#pool, samples[i]!)
+    if (taken > 0) this.#own.release(list, 0, this.#source.released)
+    this.released = count
+    return read
+  }
+
+  wait(ms: number): void {
+    this.#source.wait!(ms)
+  }
+}
+
+export class CopyingDestination implements Destination {
+  released = 0
+  readonly #destination: Destination
+  readonly #pool: Pool
+  readonly #own: Pool
+  readonly #list: Int32Array
+
+  constructor(destination: Destination, pool: Pool, own: Pool, vectorize: number) {
+    this.#destination = destination
+    this.#pool = pool
+    this.#own = own
+    this.#list = new Int32Array(vectorize)
+  }
+
+  write(samples: Int32Array, count: number): number {
+    const list = this.#list
+    this.released = count
+    const taken = this.#own.take(list, 0, Math.min(count, list.length))
+    if (taken === 0) return 0
+    for (let i = 0; i < taken; i++) copySample(this.#pool, samples[i]!, this.#own, list[i]!)
+    const written = this.#destination.write(list, taken)
+    this.#own.release(list, 0, this.#destination.released)
+    return written
+  }
+
+  flush(): void {
+    this.#destination.flush?.()
+  }
+}
+
+/** The record without what it does not have: values beyond its length. */
+function copySample(from: Pool, index: number, to: Pool, toIndex: number): void {
+  const source = from.samples.i32
+  const target = to.samples.i32
+  const a = from.samples.word(index)
+  const b = to.samples.word(toIndex)
+  const words = SampleField.data + source[a + SampleField.length]! * 2
+  for (let i = 0; i < words; i++) target[b + i] = source[a + i]!
+}
