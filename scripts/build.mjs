@@ -29,6 +29,11 @@ const entryPoints = {
 }
 /** `run` is the command line for a process that is there already, as tests are. */
 const command = { verbena: 'src/cli/main.ts', run: 'src/cli/run.ts' }
+/**
+ * Not in the bundles: the optional native library; clients of brokers, which are loaded when a configuration of the gateway names
+ * them; what the package ws would use if it were installed.
+ */
+const external = ['koffi', 'amqplib', 'ioredis', 'mqtt', 'zeromq', 'bufferutil', 'utf-8-validate']
 const comparison = { bench: 'bench/main.ts' }
 
 /** The package of a module: its folder, and its name without scope; undefined if it is ours. */
@@ -70,7 +75,7 @@ async function bundle(entries, folder) {
     cwd: root,
     input: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(root, file)])),
     platform: 'node',
-    external: [/^node:/, 'koffi'],
+    external: [/^node:/, ...external],
     plugins: [startedModules(root, entries), minifyThirdParty],
     // A door by itself does nothing: who imports one thing through it does not load all that is behind it.
     treeshake: { moduleSideEffects: [{ test: /\/src\/(cli|report|tools)\/(.+\/)?index\.ts$/, sideEffects: false }] },

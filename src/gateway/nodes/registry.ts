@@ -3,5 +3,7 @@ import type { NodeType } from '../index.ts'
 
 export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {
   infiniband: async () => (await import('./infiniband/index.ts')).infiniband,
+  mqtt: async () => (await import('./mqtt.ts')).mqtt,
   socket: async () => (await import('./socket/index.ts')).socket,
+  websocket: async () => (await import('./websocket.ts')).websocket,
 }

@@ -9,13 +9,15 @@ import { FrameDecoder } from './frames-in.ts'
 /** Samples that an inbox keeps: `ParsedNode.keeps`. */
 export const inboxSamples = 512
 const batch = 64
+const tooFast = 'samples came faster than they were read, and were lost'
 
 export class Inbox implements Source {
   released = 0
+  /** Takes a message in the format of the node. */
+  readonly message: (bytes: Uint8Array) => void
   readonly #context: NodeContext
   readonly #format: Format
   readonly #counters: Counters
-  readonly #decoder: FrameDecoder
   /** Samples that are empty: a stack. */
   readonly #spare = new Int32Array(inboxSamples)
   #spares: number
@@ -24,13 +26,12 @@ export class Inbox implements Source {
   #head = 0
   #count = 0
   #waiting: (() => void)[] = []
-  #overflow: Overflow | undefined
 
   constructor(context: NodeContext, format: Format, counters: Counters) {
     this.#context = context
     this.#format = format
     this.#counters = counters
-    this.#decoder = new FrameDecoder(context, format, counters)
+    this.message = this.channel(format)
     this.#spares = context.pool.take(this.#spare, 0, inboxSamples)
   }
 
@@ -44,10 +45,17 @@ export class Inbox implements Source {
     return new FrameDecoder(this.#context, this.#format, this.#counters)
   }
 
-  /** Takes a message, which may be overwritten afterwards. */
-  message(bytes: Uint8Array): void {
-    const at = this.fill(this.#decoder, bytes, 0, true)
-    if (at < bytes.length) this.#lose(bytes, at)
+  /** What takes messages in a format; they may be overwritten afterwards. */
+  channel(format: Format): (bytes: Uint8Array) => void {
+    const decoder = new FrameDecoder(this.#context, format, this.#counters)
+    let overflow: Overflow | undefined
+    return (bytes) => {
+      const at = this.fill(decoder, bytes, 0, true)
+      if (at === bytes.length) return
+      overflow ??= new Overflow(format, this.#context)
+      const lost = overflow.count(bytes, at)
+      if (lost > 0) this.#counters.warn('dropped', tooFast, lost)
+    }
   }
 
   /** Decodes from `bytes[from…]` as long as there is room; returns how far it has read. */
@@ -78,7 +86,7 @@ export class Inbox implements Source {
   /** A sample that the node itself has filled (`fill` does it for what is decoded); false: there was no room, and it is counted. */
   put(make: (samples: Samples, word: number) => void): boolean {
     if (this.#spares === 0) {
-      this.#counters.warn('dropped', 'samples came faster than they were read, and were lost')
+      this.#counters.warn('dropped', tooFast)
       return false
     }
     const index = this.#spare[--this.#spares]!
@@ -106,13 +114,6 @@ export class Inbox implements Source {
     const waiting = this.#waiting
     this.#waiting = []
     for (const go of waiting) go()
-  }
-
-  /** Counts the samples that there was no room for. */
-  #lose(bytes: Uint8Array, from: number): void {
-    this.#overflow ??= new Overflow(this.#format, this.#context)
-    const lost = this.#overflow.count(bytes, from)
-    if (lost > 0) this.#counters.warn('dropped', 'samples came faster than they were read, and were lost', lost)
   }
 
   /** Gives back all samples. */

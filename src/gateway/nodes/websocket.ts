@@ -1,0 +1,307 @@
+/**
+ * WebSockets, as VILLASnode's: a message is a frame of samples. As a client it connects to `destinations`, again when one goes away; as a
+ * server it listens on a port of its own, at /NODE, or /NODE.FORMAT for another format than that of the node.
+ */
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { type RawData, WebSocket, WebSocketServer } from 'ws'
+import {
+  type Destination,
+  type Format,
+  formatNames,
+  formatOf,
+  GatewayError,
+  type NodeContext,
+  type NodeType,
+  type RunningNode,
+  type SettingsReader,
+} from '../index.ts'
+import { Backoff } from './kit/backoff.ts'
+import { Counters } from './kit/counters.ts'
+import { FramesOut } from './kit/frames-out.ts'
+import { Inbox, inboxSamples } from './kit/inbox.ts'
+import { formatSetting } from './kit/settings.ts'
+
+interface WebsocketSettings {
+  readonly format: Format
+  readonly destinations: readonly { readonly uri: string; readonly format: Format }[]
+  /** Undefined: it does not listen. */
+  readonly port: number | undefined
+  readonly address: string
+}
+
+const subProtocol = 'live'
+const frameLimit = 1 << 18
+/** Of a message that comes. */
+const mostBytes = 1 << 20
+/** Bytes that a peer may be behind; then samples for it are lost. */
+const mostBehind = 1 << 20
+const mostPeers = 64
+const heartbeatMs = 10_000
+const endMs = 1000
+const text: readonly string[] = ['villas.human', 'csv', 'tsv', 'json', 'value']
+
+function websocketSettings(settings: SettingsReader): WebsocketSettings {
+  const format = formatSetting(settings, 'villas.web', true)
+  const example = 'ws://192.168.0.2:8080/node.json'
+  const destinations = settings.strings('destinations', [], example).map((uri) => {
+    const parts = /^wss?:\/\/[^/]+\/[^/.?]+(?:\.([\w.]+))?$/.exec(uri)
+    if (parts === null)
+      settings.refuse(
+        'destinations',
+        'URIs such as ws://HOST:PORT/NODE or ws://HOST:PORT/NODE.FORMAT',
+        `["${example}"]`,
+      )
+    if (parts[1] !== undefined && !formatNames.includes(parts[1]))
+      settings.fail(`destinations: ${uri}: there is no format ${parts[1]}: ${formatNames.join(', ')}`, 'destinations')
+    return { uri, format: parts[1] === undefined ? format : plain(parts[1]) }
+  })
+  const port = settings.has('port') ? settings.integer('port', 8080, 1, 65_535) : undefined
+  const address = settings.string('address', '127.0.0.1', '0.0.0.0')
+  settings.group('in').done()
+  settings.group('out').done()
+  settings.done()
+  if (port === undefined && destinations.length === 0)
+    settings.fail(
+      `a websocket needs destinations to connect to, or a port to listen on, for example destinations = ["${example}"]`,
+    )
+  return { format, destinations, port, address }
+}
+
+/** A format by its name, with a header in no message. */
+function plain(name: string): Format {
+  return text.includes(name) && name !== 'json' && name !== 'value'
+    ? formatOf({ type: name, header: false })
+    : formatOf(name)
+}
+
+/** Connections with one format. */
+class Channel {
+  readonly peers = new Set<WebSocket>()
+  readonly frames: FramesOut
+  readonly receive: (bytes: Uint8Array) => void
+
+  constructor(context: NodeContext, format: Format, counters: Counters, inbox: Inbox) {
+    this.receive = inbox.channel(format)
+    const binary = !text.includes(format.name)
+    this.frames = new FramesOut(context, format, counters, {
+      limit: frameLimit,
+      send: (frame, count) => {
+        const bytes = Buffer.from(frame)
+        let sent = false
+        for (const peer of this.peers) {
+          if (peer.readyState !== WebSocket.OPEN) continue
+          if (peer.bufferedAmount > mostBehind)
+            counters.warn('dropped', `a peer is ${mostBehind >> 20} MiB behind: samples are lost`, count)
+          else {
+            peer.send(bytes, { binary })
+            sent = true
+          }
+        }
+        return sent
+      },
+    })
+  }
+}
+
+class WebsocketNode implements RunningNode {
+  readonly source: Inbox
+  readonly destination: Destination
+  readonly #context: NodeContext
+  readonly #settings: WebsocketSettings
+  readonly #counters: Counters
+  readonly #channels = new Map<string, Channel>()
+  readonly #alive = new WeakMap<WebSocket, boolean>()
+  readonly #peers = new Set<WebSocket>()
+  readonly #stops: (() => void)[] = []
+  #server: Server | undefined
+  #stopped = false
+
+  constructor(context: NodeContext, settings: WebsocketSettings) {
+    this.#context = context
+    this.#settings = settings
+    this.#counters = new Counters(context)
+    this.source = new Inbox(context, settings.format, this.#counters)
+    this.destination = {
+      released: 0,
+      write: (samples, count) => this.#write(samples, count),
+    }
+    const timer = setInterval(() => this.#heartbeat(), heartbeatMs)
+    this.#stops.push(() => clearInterval(timer))
+  }
+
+  get state(): string {
+    if (this.#peers.size > 0) return 'connected'
+    return this.#settings.destinations.length > 0 ? 'pending connect' : 'started'
+  }
+
+  counters(): Readonly<Record<string, number>> {
+    return this.#counters.all
+  }
+
+  #write(samples: Int32Array, count: number): number {
+    this.destination.released = count
+    if (this.#peers.size === 0) {
+      this.#counters.warn('notConnected', 'there is no connection: samples are lost', count)
+      return 0
+    }
+    let taken = 0
+    for (const { peers, frames } of this.#channels.values())
+      if (peers.size > 0) taken = Math.max(taken, frames.write(samples, count))
+    return taken
+  }
+
+  #add(peer: WebSocket, format: Format): void {
+    const { name } = format
+    let channel = this.#channels.get(name)
+    if (channel === undefined) {
+      channel = new Channel(this.#context, format, this.#counters, this.source)
+      this.#channels.set(name, channel)
+    }
+    const { peers, receive } = channel
+    peers.add(peer)
+    this.#peers.add(peer)
+    this.#alive.set(peer, true)
+    this.#counters.add('connections')
+    peer.on('pong', () => this.#alive.set(peer, true))
+    peer.on('message', (data: RawData) => {
+      if (!this.#stopped) receive(data as Buffer)
+    })
+    peer.on('error', (error) => this.#counters.warn('malformed', `a connection was ended: ${error.message}`))
+    peer.on('close', () => {
+      peers.delete(peer)
+      this.#peers.delete(peer)
+      this.#counters.add('disconnections')
+    })
+  }
+
+  /** Ends connections whose peers have not been heard of since the last time. */
+  #heartbeat(): void {
+    for (const peer of this.#peers) {
+      if (this.#alive.get(peer)) {
+        this.#alive.set(peer, false)
+        peer.ping()
+      } else {
+        this.#counters.warn(
+          'silent',
+          `a peer has not been heard of for ${heartbeatMs / 1000} s: its connection is ended`,
+        )
+        peer.terminate()
+      }
+    }
+  }
+
+  connect({ uri, format }: { uri: string; format: Format }): void {
+    let failures = 0
+    let current: WebSocket
+    const backoff = new Backoff(() => attempt())
+    const attempt = (): void => {
+      const peer = new WebSocket(uri, subProtocol, {
+        perMessageDeflate: false,
+        maxPayload: mostBytes,
+        handshakeTimeout: 10_000,
+      })
+      let connected = false
+      current = peer
+      peer.on('error', (error) => {
+        if (!connected && failures++ === 0)
+          this.#context.log('warn', `${uri} is not reached, trying again: ${error.message}`)
+      })
+      peer.on('open', () => {
+        connected = true
+        failures = 0
+        backoff.reset()
+        this.#context.log('info', `connected to ${uri}`)
+        this.#add(peer, format)
+      })
+      peer.on('close', () => {
+        if (this.#stopped) return
+        if (connected) this.#context.log('warn', `the connection to ${uri} has ended, connecting again`)
+        backoff.schedule()
+      })
+    }
+    this.#stops.push(() => {
+      backoff.cancel()
+      if (current.readyState === WebSocket.CONNECTING) current.terminate()
+    })
+    attempt()
+  }
+
+  async listen(port: number, address: string): Promise<void> {
+    const http = createServer((_request, response) => response.writeHead(404).end())
+    const server = new WebSocketServer({
+      noServer: true,
+      perMessageDeflate: false,
+      maxPayload: mostBytes,
+      handleProtocols: (offered) => offered.has(subProtocol) && subProtocol,
+    })
+    http.on('upgrade', (request, socket, head) => {
+      const format = this.#formatOf(request.url ?? '')
+      if (format === undefined || this.#peers.size >= mostPeers) {
+        this.#counters.add('rejected')
+        const status = format === undefined ? '404 Not Found' : '503 Service Unavailable'
+        socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+        return
+      }
+      server.handleUpgrade(request, socket, head, (peer) => this.#add(peer, format))
+    })
+    http.listen(port, address)
+    try {
+      await once(http, 'listening')
+    } catch (error) {
+      throw new GatewayError('ERR_GATEWAY_NODE', `${this.#context.name}: ${(error as Error).message}`)
+    }
+    this.#server = http
+  }
+
+  /** Of "/node" or "/node.json"; undefined if there is none. */
+  #formatOf(url: string): Format | undefined {
+    const path = url.replace(/\?.*/, '').slice(1)
+    const { name } = this.#context
+    if (path === name) return this.#settings.format
+    const format = path.slice(name.length + 1)
+    return path.startsWith(`${name}.`) && formatNames.includes(format) ? plain(format) : undefined
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    for (const stop of this.#stops) stop()
+    await Promise.all(
+      [...this.#peers].map(async (peer) => {
+        const timer = setTimeout(() => peer.terminate(), endMs)
+        peer.close(1001)
+        await once(peer, 'close')
+        clearTimeout(timer)
+      }),
+    )
+    this.#server?.close()
+    this.#server?.closeAllConnections()
+    this.source.stop()
+  }
+}
+
+export const websocket: NodeType = {
+  name: 'websocket',
+  is: 'WebSockets, as client and server',
+  parse(reader, common) {
+    const settings = websocketSettings(reader)
+    return {
+      signals: common.signals,
+      reads: true,
+      writes: true,
+      splits: false,
+      keeps: inboxSamples,
+      async start(context) {
+        const node = new WebsocketNode(context, settings)
+        try {
+          if (settings.port !== undefined) await node.listen(settings.port, settings.address)
+        } catch (error) {
+          await node.stop()
+          throw error
+        }
+        for (const destination of settings.destinations) node.connect(destination)
+        return node
+      },
+    }
+  },
+}
