@@ -98,8 +98,24 @@ export function pidNamespace(): number {
 interface ThreadStat {
   /** `R`, `S`, `Z`, …: field 3. */
   readonly state: string
+  /** It is ending, and runs no instruction of its program any more: `PF_EXITING` in field 9. */
+  readonly exiting: boolean
   /** Clock ticks from the start of the machine: field 22. */
   readonly startTime: number
+}
+
+const PF_EXITING = 4
+
+/** What a file `stat` in /proc says: proc_pid_stat(5). */
+export function readStat(text: string): ThreadStat {
+  // Field 2 is the name in parentheses, which may itself hold spaces and parentheses: fields count from the last one.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  const field = (number: number): string | undefined => fields[number - 3]
+  return {
+    state: field(3) ?? '',
+    exiting: (Number(field(9) ?? 0) & PF_EXITING) !== 0,
+    startTime: Number(field(22) ?? 0),
+  }
 }
 
 /** Whether it is a process of another user, which /proc may not show (its option hidepid). */
@@ -121,9 +137,7 @@ function threadStat(pid: number, tid: number): ThreadStat | null | undefined {
     const { code } = error as NodeJS.ErrnoException
     return (code === 'ENOENT' || code === 'ESRCH') && !isHidden(pid) ? null : undefined
   }
-  // Field 2 is the name in parentheses, which may itself hold spaces and parentheses: fields count from the last one.
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  return { state: fields[0] ?? '', startTime: Number(fields[22 - 3] ?? 0) }
+  return readStat(text)
 }
 
 /** When the thread started, in clock ticks from the start of the machine; 0 if it does not exist or there is no /proc. */
@@ -139,6 +153,13 @@ export function processStartTime(): number {
   return ownStartTime
 }
 
+/** Whether a thread with this state still runs, if `ours` is said of one of this process. */
+export function runs({ state, exiting }: ThreadStat, ours: boolean): boolean {
+  // Node says that a worker has ended as soon as it has joined it; the kernel shows the thread for a moment after that, longer on a
+  // busy machine. Of another process that is ending, descriptors may still be open.
+  return state !== 'Z' && state !== 'X' && !(ours && exiting)
+}
+
 /**
  * True if the thread still runs. A `startTime` of 0 means unknown: then any thread with this id counts. One that has
  * ended but that its parent has not yet waited for (a zombie) is dead. Where there is no /proc, the process decides.
@@ -148,7 +169,7 @@ export function threadAlive(pid: number, tid: number, startTime: number): boolea
   if (osThreadId() !== 0 && tid !== 0) {
     const stat = threadStat(pid, tid)
     if (stat === undefined) return true
-    if (stat === null || stat.state === 'Z' || stat.state === 'X') return false
+    if (stat === null || !runs(stat, pid === process.pid)) return false
     return startTime === 0 || stat.startTime === startTime
   }
   try {

@@ -43,12 +43,9 @@ class Thread {
   readonly worker: Worker
   #arrived: unknown[] = []
   #wake: (() => void) | null = null
-  #killed = false
-  readonly #segment: Segment
   me = 0
 
   constructor(kind: Kind) {
-    this.#segment = kind.segment
     const workerData: SegmentWorkerData = { name: kind.name, options: kind.options }
     this.worker = startThread(new URL('../devices/shm/segment.worker.ts', import.meta.url), { workerData })
     this.worker.on('message', (message) => {
@@ -86,15 +83,6 @@ class Thread {
     const { error } = await this.next()
     if (error !== null) throw new Error(error)
   }
-
-  /** Ends it, and waits until the system no longer shows it: it may do so for a moment after Node has joined it. */
-  async kill(): Promise<void> {
-    await this.worker.terminate()
-    // Afterwards another thread may have its attachment.
-    if (this.#killed) return
-    this.#killed = true
-    while (this.me > 0 && this.#segment.attachmentAlive(this.me)) await new Promise((resolve) => setImmediate(resolve))
-  }
 }
 
 /** What `reapDead` does, in the janitor or in the next thread that opens a device. */
@@ -107,7 +95,7 @@ function reap(segment: Segment): void {
 
 const threads: Thread[] = []
 afterEach(async () => {
-  for (const thread of threads.splice(0)) await thread.kill()
+  for (const thread of threads.splice(0)) await thread.worker.terminate()
   for (const { segment } of kinds) reap(segment)
 })
 
@@ -198,7 +186,7 @@ describe.each(kinds)('segment $title', (kind) => {
     const thread = await Thread.start(kind)
     await thread.carryOut({ do: 'lock', lock: at })
     expect(i32[at]).not.toBe(0)
-    await thread.kill()
+    await thread.worker.terminate()
     segment.lock(at)
     segment.unlock(at)
     expect(i32[at]).toBe(0)
@@ -209,7 +197,7 @@ describe.each(kinds)('segment $title', (kind) => {
     const at = segment.allocate(pageBytes) / 4
     const thread = await Thread.start(kind)
     await thread.carryOut({ do: 'lock', lock: at })
-    await thread.kill()
+    await thread.worker.terminate()
     reap(segment)
     const next = await Thread.start(kind)
     expect(next.me).toBe(thread.me)
@@ -220,7 +208,7 @@ describe.each(kinds)('segment $title', (kind) => {
 
   it('who is late to clean up after a thread does not touch the next one with its attachment', async () => {
     const thread = await Thread.start(kind)
-    await thread.kill()
+    await thread.worker.terminate()
     const [dead, ...others] = segment.deadAttachments()
     expect(others).toEqual([])
     reap(segment)
@@ -232,11 +220,11 @@ describe.each(kinds)('segment $title', (kind) => {
 
   it('another thread goes on where one ended that cleaned up after a third', async () => {
     const [first, second] = [await Thread.start(kind), await Thread.start(kind)]
-    await first.kill()
+    await first.worker.terminate()
     const [dead] = segment.deadAttachments()
     await second.carryOut({ do: 'claim', use: dead! })
     expect([segment.deadAttachments(), segment.claim(dead!)]).toEqual([[], 0])
-    await second.kill()
+    await second.worker.terminate()
     reap(segment)
     const next = [await Thread.start(kind), await Thread.start(kind)]
     expect(next.map(({ me }) => me).sort()).toEqual([first.me, second.me].sort())
@@ -284,7 +272,7 @@ describe.each(kinds)('segment $title', (kind) => {
   it('quiesce does not wait for a thread that died in the middle of an operation', async () => {
     const thread = await Thread.start(kind)
     await thread.carryOut({ do: 'enter' })
-    await thread.kill()
+    await thread.worker.terminate()
     const start = performance.now()
     segment.quiesce()
     expect(performance.now() - start).toBeLessThan(10_000)

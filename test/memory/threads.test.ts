@@ -5,6 +5,8 @@ import { isMainThread, threadId as nodeThreadId, type Worker, workerData } from 
 import { describe, expect, it } from 'vitest'
 import {
   osThreadId,
+  readStat,
+  runs,
   startThread,
   threadAlive,
   threadData,
@@ -129,6 +131,19 @@ describe.skipIf(!hasProc)('threads of the kernel (skipped without /proc)', () =>
     child.kill('SIGKILL')
     await once(child, 'exit')
     expect(threadAlive(pid, pid, startTime)).toBe(false)
+  })
+
+  it('takes a thread of this process that is ending for dead, though the kernel still shows it', () => {
+    const text = readFileSync('/proc/thread-self/stat', 'latin1')
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    const [flags, exiting] = [9 - 3, 4]
+    expect(runs(readStat(text), true)).toBe(true)
+    fields[flags] = `${Number(fields[flags]) | exiting}`
+    const ending = readStat(`7 (a) b) ${fields.join(' ')}`)
+    expect(runs(ending, true)).toBe(false)
+    // One of another process may still have descriptors.
+    expect(runs(ending, false)).toBe(true)
+    expect(ending.startTime).toBe(threadStartTime(process.pid, osThreadId()))
   })
 
   it('takes a zombie for dead', async () => {
