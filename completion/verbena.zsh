@@ -262,11 +262,13 @@ _verbena_gateway() {
     command)
       local -a commands=(
       'convert:samples from one format to another'
+      'compare:files of samples with each other'
       )
       _describe command commands ;;
     argument)
       case $line[1] in
         convert) _verbena_gateway_convert ;;
+        compare) _verbena_gateway_compare ;;
       esac ;;
   esac
 }
@@ -277,6 +279,19 @@ _verbena_gateway_convert() {
     '(-o --output-format)'{-o,--output-format}'[of standard output]:format:' \
     '(-t --types)'{-t,--types}'[number and types of the values]:types:' \
     '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_gateway_compare() {
+  _arguments -s \
+    '(-e --epsilon)'{-e,--epsilon}'[values and seconds may differ by as much]:number:' \
+    '(-v --no-values)'{-v,--no-values}'[leave values out]' \
+    '(-T --no-timestamp)'{-T,--no-timestamp}'[leave times out]' \
+    '(-s --no-sequence)'{-s,--no-sequence}'[leave sequence numbers out]' \
+    '(-f --format)'{-f,--format}'[of all files]:format:' \
+    '(-t --types)'{-t,--types}'[number and types of the values]:types:' \
+    --json'[print one JSON document]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '*:files:'
 }
 
 _verbena_perf() {

@@ -11,4 +11,6 @@ export async function configure(command: Command): Promise<void> {
   command.description('Samples of real-time simulators and devices.').addHelpText('after', examples)
   const convert = await import('./convert.ts')
   convert.configure(command.command('convert').summary('samples from one format to another'))
+  const compare = await import('./compare.ts')
+  compare.configure(command.command('compare').summary('files of samples with each other'))
 }

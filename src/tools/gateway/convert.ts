@@ -1,18 +1,8 @@
 /** `verbena gateway convert`: `villas convert`, from standard input to standard output. */
 import type { Command } from 'commander'
-import { currentRun, endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
-import {
-  Converter,
-  describeProblem,
-  type Format,
-  formatNames,
-  formatOf,
-  GatewayError,
-  type Problems,
-  type Signal,
-  signalsOf,
-} from '../../gateway/index.ts'
-import { UsageError } from '../kit/index.ts'
+import { currentRun, endWith, exitCodes, interruptible } from '../../cli/terminal/index.ts'
+import { Converter, formatNames } from '../../gateway/index.ts'
+import { describeProblems, parseFormat, parseSignals, usable } from './formats.ts'
 import { standardInput } from './input.ts'
 
 const help = `
@@ -54,7 +44,7 @@ export function configure(command: Command): void {
 }
 
 async function convert({ inputFormat, outputFormat, types }: Options): Promise<void> {
-  const signals = usable('--types', () => signalsOf(types))
+  const signals = parseSignals('--types', types)
   const input = parseFormat('--input-format', inputFormat)
   const output = parseFormat('--output-format', outputFormat)
   const decoder = usable('--input-format', () => input.decoder(signals))
@@ -71,29 +61,8 @@ async function convert({ inputFormat, outputFormat, types }: Options): Promise<v
   } finally {
     interruption.dispose()
   }
-  describe(problems, signals)
+  describeProblems('The input', problems, signals)
   endWith(interruption.exitCode() ?? (problems.count > 0 ? exitCodes.failed : exitCodes.done))
-}
-
-function parseFormat(flag: string, text: string): Format {
-  if (!text.trimStart().startsWith('{')) return usable(flag, () => formatOf(text))
-  let settings: Record<string, unknown>
-  try {
-    settings = JSON.parse(text) as Record<string, unknown>
-  } catch (error) {
-    const example = `for example: ${flag} '{"type":"csv","separator":";"}'`
-    throw new UsageError(flag, `the settings are no JSON: ${(error as Error).message}. Expected an object, ${example}`)
-  }
-  return usable(flag, () => formatOf(settings))
-}
-
-/** What `make` says of an option's value is a usage error. */
-function usable<T>(flag: string, make: () => T): T {
-  try {
-    return make()
-  } catch (error) {
-    throw error instanceof GatewayError ? new UsageError(flag, error.message) : error
-  }
 }
 
 /** Fulfilled when the bytes are written: so a slow reader slows the conversion down, and memory stays the same. */
@@ -101,16 +70,4 @@ function writeOut(bytes: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     currentRun().io.stdout.write(bytes, (error) => (error ? reject(error) : resolve()))
   })
-}
-
-function describe({ count, first, surplus }: Problems, signals: readonly Signal[]): void {
-  if (count > 0) {
-    note(`The input is malformed in ${count === 1 ? 'one place' : `${count} places`}:`)
-    for (const problem of first) note(`  ${describeProblem(problem)}`)
-    if (count > first.length) note(`  … and ${count - first.length} more`)
-  }
-  if (surplus > 0)
-    note(
-      `${surplus === 1 ? 'One sample has' : `${surplus} samples have`} more than ${signals.length} values; the others were dropped. See --types.`,
-    )
 }

@@ -1,0 +1,51 @@
+/** Formats and signals as options, and what was wrong with an input. */
+import { note } from '../../cli/terminal/index.ts'
+import {
+  describeProblem,
+  type Format,
+  formatOf,
+  GatewayError,
+  type Problems,
+  type Signal,
+  signalsOf,
+} from '../../gateway/index.ts'
+import { UsageError } from '../kit/index.ts'
+
+/** A format by its name, or by its settings as JSON. */
+export function parseFormat(flag: string, text: string): Format {
+  if (!text.trimStart().startsWith('{')) return usable(flag, () => formatOf(text))
+  let settings: Record<string, unknown>
+  try {
+    settings = JSON.parse(text) as Record<string, unknown>
+  } catch (error) {
+    const example = `for example: ${flag} '{"type":"csv","separator":";"}'`
+    throw new UsageError(flag, `the settings are no JSON: ${(error as Error).message}. Expected an object, ${example}`)
+  }
+  return usable(flag, () => formatOf(settings))
+}
+
+/** What `make` says of an option's value is a usage error. */
+export function usable<T>(flag: string, make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    throw error instanceof GatewayError ? new UsageError(flag, error.message) : error
+  }
+}
+
+export function parseSignals(flag: string, text: string): Signal[] {
+  return usable(flag, () => signalsOf(text))
+}
+
+/** `input`: what it is called, at the begin of a sentence. */
+export function describeProblems(input: string, { count, first, surplus }: Problems, signals: readonly Signal[]): void {
+  if (count > 0) {
+    note(`${input} is malformed in ${count === 1 ? 'one place' : `${count} places`}:`)
+    for (const problem of first) note(`  ${describeProblem(problem)}`)
+    if (count > first.length) note(`  … and ${count - first.length} more`)
+  }
+  if (surplus > 0)
+    note(
+      `${surplus === 1 ? 'One sample has' : `${surplus} samples have`} more than ${signals.length} values; the others were dropped. See --types.`,
+    )
+}
