@@ -2,6 +2,7 @@
 import type { Samples } from '../samples.ts'
 import type { SettingsReader } from '../settings.ts'
 import type { Signal } from '../signals.ts'
+import type { Statistics } from './statistics.ts'
 
 /** What becomes of a sample, as in VILLASnode: `stop` lets it pass, and the hooks behind do not see it. */
 export const Verdict = { ok: 0, error: 1, skip: 2, stop: 3 } as const
@@ -34,6 +35,8 @@ export interface HookContext {
   readonly owner: string
   /** The number of the first sample that comes without one; 0. */
   readonly initialSequence?: number
+  /** Where it is: in a path, or where samples are read from a node or written to it. */
+  readonly place?: 'path' | 'in' | 'out'
   /** Time of day in seconds and nanoseconds since 1970, written at a word of samples. */
   stamp(samples: Samples, word: number): void
   /** Opens what a hook writes to: a path, or 'stdout'. */
@@ -41,6 +44,8 @@ export interface HookContext {
   log(level: 'debug' | 'info' | 'warn' | 'error', line: string): void
   /** A hash function by its name, for example 'sha256'; undefined if there is none of that name. */
   hash(algorithm: string): HookHash | undefined
+  /** Statistics that the hook keeps, for whoever shows them (API, metrics, node-type stats). */
+  publish?(statistics: Statistics): void
   /** The simulation starts again: all hooks of the owner are to restart, those of its other direction, too. */
   restart?(): void
 }

@@ -7,27 +7,57 @@ import { average } from './average.ts'
 import { cast } from './cast.ts'
 import { HookChain } from './chain.ts'
 import { decimate } from './decimate.ts'
+import { digest } from './digest.ts'
+import { dp } from './dp.ts'
 import { drop } from './drop.ts'
+import { dump } from './dump.ts'
+import { ebm } from './ebm.ts'
 import { fix } from './fix.ts'
+import { frame } from './frame.ts'
+import { gate } from './gate.ts'
 import type { Hook, HookContext, HookType } from './hook.ts'
 import { limitRate } from './limit-rate.ts'
 import { limitValue } from './limit-value.ts'
+import { ma, rms } from './moving.ts'
+import { pmuDft } from './pmu-dft.ts'
+import { power } from './power.ts'
+import { print } from './print.ts'
+import { reorderTs } from './reorder-ts.ts'
 import { restart } from './restart.ts'
+import { round } from './round.ts'
 import { scale } from './scale.ts'
+import { shiftSeq, shiftTs } from './shift.ts'
 import { skipFirst } from './skip-first.ts'
+import { stats } from './stats.ts'
 import { ts } from './ts.ts'
 
 const types: readonly HookType[] = [
   average,
   cast,
   decimate,
+  digest,
+  dp,
   drop,
+  dump,
+  ebm,
   fix,
+  frame,
+  gate,
   limitRate,
   limitValue,
+  ma,
+  pmuDft,
+  power,
+  print,
+  reorderTs,
   restart,
+  rms,
+  round,
   scale,
+  shiftSeq,
+  shiftTs,
   skipFirst,
+  stats,
   ts,
 ]
 
@@ -103,16 +133,18 @@ function priorityOf({ config, type }: { config: HookConfig; type: HookType }): n
 
 /** The context of one hook of a chain. */
 function contextOf(context: HookContext, signals: readonly Signal[], restart: () => void): HookContext {
-  const { values, owner, initialSequence = 0 } = context
+  const { values, owner, initialSequence = 0, place = 'path' } = context
   return {
     signals,
     values,
     owner,
     initialSequence,
+    place,
     stamp: (samples, word) => context.stamp(samples, word),
     open: (path) => context.open(path),
     log: (level, line) => context.log(level, line),
     hash: (algorithm) => context.hash(algorithm),
+    publish: (statistics) => context.publish?.(statistics),
     restart,
   }
 }

@@ -1,6 +1,7 @@
 /** scale: value × scale + offset. Of integers both results are cut to whole numbers; of complex numbers the offset is real. */
 import { SampleField, type Samples } from '../samples.ts'
 import { type Signal, SignalType } from '../signals.ts'
+import { either } from './either.ts'
 import { type Hook, type HookType, usualPriority, Verdict } from './hook.ts'
 import { selectedSignals } from './selection.ts'
 import { setInteger } from './values.ts'
@@ -48,10 +49,7 @@ export const scale: HookType = {
   priority: usualPriority,
   make(settings, { signals }) {
     const selected = selectedSignals(settings, signals, [SignalType.float, SignalType.integer, SignalType.complex])
-    if (settings.has('gain') && settings.has('scale'))
-      settings.fail(`${settings.of}: 'scale' and 'gain' say the same: only one of them may be there`, 'gain')
-    // VILLASnode reads "scale", its documentation has "gain".
-    const factor = settings.number(settings.has('gain') ? 'gain' : 'scale', 1, -Infinity, Infinity)
+    const factor = settings.number(either(settings, 'gain', 'scale'), 1, -Infinity, Infinity)
     return new Scale(signals, selected, factor, settings.number('offset', 0, -Infinity, Infinity))
   },
 }

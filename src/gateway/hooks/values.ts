@@ -1,10 +1,13 @@
 /** Values of a sample that hooks add and remove. */
 import { SampleField, type Samples } from '../samples.ts'
 
-/** Moves the values from `index` on, to make room for `count` others; returns the word at which these begin. */
+/**
+ * Moves the values from `index` on, to make room for `count` others; returns the word at which these begin. What a sample has no room
+ * for is lost: those are values without a signal.
+ */
 export function insertValues(samples: Samples, word: number, index: number, count: number): number {
   const { i32 } = samples
-  const length = samples.u32[word + SampleField.length]!
+  const length = Math.min(samples.u32[word + SampleField.length]!, samples.values - count)
   const begin = word + SampleField.data
   const at = begin + 2 * index
   i32.copyWithin(at + 2 * count, at, begin + 2 * length)

@@ -28,6 +28,10 @@ export interface Row {
   values?: Value[]
 }
 
+type BenchOptions = HookOptions & { room?: number } & Partial<
+    Pick<HookContext, 'initialSequence' | 'place' | 'publish'>
+  >
+
 export class Bench {
   readonly chain: HookChain
   readonly files = new Map<string, string>()
@@ -43,16 +47,17 @@ export class Bench {
   constructor(
     hooks: unknown,
     signals: string | readonly Signal[] = '2f',
-    { room = 64, ...options }: HookOptions & { room?: number; initialSequence?: number } = {},
+    { room = 64, initialSequence = 0, place = 'path', publish = () => {}, ...options }: BenchOptions = {},
   ) {
     this.signals = typeof signals === 'string' ? signalsOf(signals) : signals
     this.samples = new Samples(1, room)
-    const { initialSequence = 0 } = options
     const context: HookContext = {
       signals: this.signals,
       values: room,
       owner: 'bench',
       initialSequence,
+      place,
+      publish,
       stamp: (samples, word) => {
         samples.setInt64(word, this.now[0])
         samples.setInt64(word + 2, this.now[1])

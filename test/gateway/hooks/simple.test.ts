@@ -90,7 +90,7 @@ describe('scale', () => {
 
   it('gain is another word for scale', () => {
     expect(through({ type: 'scale', signal: 0, gain: 2 }, [1.5])).toEqual([3])
-    expect(() => new Bench({ type: 'scale', signal: 0, gain: 2, scale: 2 })).toThrow("'scale' and 'gain' say the same")
+    expect(() => new Bench({ type: 'scale', signal: 0, gain: 2, scale: 2 })).toThrow("'gain' and 'scale' say the same")
   })
 })
 
