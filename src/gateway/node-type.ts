@@ -26,6 +26,8 @@ export interface Source {
   wait?(ms: number): void
   /** True: nothing will ever come again, because a file or a limit has ended. A gateway whose sources have all ended stops. */
   readonly ended?: boolean
+  /** True: it brings samples of its own. Those that `read` is given may not be filled, and need not be there. */
+  readonly ownSamples?: boolean
 }
 
 /** What samples go to. */
@@ -108,6 +110,8 @@ export interface NodeCommon {
   readonly vectorize: { readonly in: number; readonly out: number }
   /** Signals of `in`, if the configuration has any. */
   readonly signals: readonly Signal[] | null
+  /** Sequence number of the first sample, of a node that counts; 0 without. */
+  readonly initialSequence?: number
 }
 
 /** A type of node. */

@@ -6,7 +6,9 @@ export { entryModule } from './entry-module.ts'
 export { LifePipes } from './life-pipes.ts'
 export { Lives } from './lives.ts'
 export {
+  addressOf,
   addressText,
+  clockMonotonicNs,
   closeFd,
   cpuCount,
   currentCores,
@@ -22,6 +24,7 @@ export {
   type KernelSocketOptions,
   lockMemory,
   longestUnixPath,
+  makeTimerFd,
   mapPrivate,
   maxDatagramBytes,
   maxPassed,
@@ -33,10 +36,13 @@ export {
   otherThan,
   type Passed,
   pinThread,
+  sleepOnTimerFd,
   threadCpuNs,
+  timeStampCounter,
   type UdpOptions,
   UdpSocket,
   UnixDatagrams,
+  writeTimeOfDay,
 } from './native/index.ts'
 export { pageBytes } from './pages.ts'
 export { type Parking, waitReadable } from './parking.ts'

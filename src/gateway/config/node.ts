@@ -68,8 +68,8 @@ export function settingsOfNode(node: NodeConfig, placeOf?: PlaceOf): SettingsRea
   return new SettingsReader(`node ${node.name}`, node.settings, nodeKeys, placeOf, directionKeys)
 }
 
-export function commonOfNode({ name, in: { vectorize, signals }, out }: NodeConfig): NodeCommon {
-  return { name, vectorize: { in: vectorize, out: out.vectorize }, signals }
+export function commonOfNode({ name, in: { vectorize, signals }, out, initialSequence }: NodeConfig): NodeCommon {
+  return { name, vectorize: { in: vectorize, out: out.vectorize }, signals, initialSequence }
 }
 
 export function readUuid(reader: SettingsReader): string | null {

@@ -1,3 +1,7 @@
-/** Types of nodes. Other folders import from here only. */
-export { DevicePool } from './device-pool.ts'
+/** Types of nodes, and what they and paths have in common with time. Other folders import from here only. */
+
+export { type AnyPoolShare, attachPool, makePool, type OwnedPool } from './any-pool.ts'
+export { loadNodeType } from './load.ts'
+export { OutputFile } from './output-file.ts'
 export { nodeTypes } from './registry.ts'
+export { makeTimer, monotonicNs, Pace, type Timer, type TimerName, timerNames } from './timing/index.ts'

@@ -2,8 +2,11 @@
 import type { NodeType } from '../index.ts'
 
 export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {
+  'signal.v2': async () => (await import('./signal/index.ts')).signalV2,
   infiniband: async () => (await import('./infiniband/index.ts')).infiniband,
+  loopback: async () => (await import('./loopback.ts')).loopback,
   mqtt: async () => (await import('./mqtt.ts')).mqtt,
+  signal: async () => (await import('./signal/index.ts')).signal,
   socket: async () => (await import('./socket/index.ts')).socket,
   websocket: async () => (await import('./websocket.ts')).websocket,
 }

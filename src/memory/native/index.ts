@@ -12,6 +12,8 @@
  *     poll.ts      waiting until one of several descriptors can be read
  *     poll-requests.ts   having the kernel signal an event descriptor when sockets can be read
  *     descriptors.ts     passing descriptors to other processes
+ *     timers.ts    sleeping until a moment, by a descriptor of a timer
+ *     tsc.ts       the time stamp counter of x86 processors
  *     crc32.ts     CRC-32 in native code
  *     error.ts     what all of it throws
  *
@@ -35,6 +37,7 @@ export {
   pinThread,
   registerMembarrier,
   threadCpuNs,
+  writeTimeOfDay,
 } from './host.ts'
 export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'
@@ -69,6 +72,8 @@ export {
 } from './poll.ts'
 export { type ContextWord, destroyPollContext, PollRequests } from './poll-requests.ts'
 export { addressText } from './sockaddr.ts'
+export { makeTimerFd, sleepOnTimerFd } from './timers.ts'
+export { type Tsc, timeStampCounter } from './tsc.ts'
 export { maxDatagramBytes, maxSegments, type UdpOptions, UdpSocket } from './udp.ts'
 export { isMulticast, otherThan } from './udp-options.ts'
 export { longestUnixPath, UnixDatagrams } from './unix-datagrams.ts'

@@ -15,6 +15,9 @@ export interface Koffi {
   alloc(type: string, length: number): bigint
   view(pointer: bigint, lengthBytes: number): ArrayBuffer
   address(bytes: Uint8Array): bigint
+  proto(result: string, parameters: string[]): unknown
+  /** A function at an address, of a type that `proto` has made. */
+  decode(pointer: bigint, type: unknown): NativeFunction
   errno(): number
 }
 
@@ -46,6 +49,7 @@ export interface Libc {
   readonly io: typeof generic.io
   readonly mmap: NativeFunction
   readonly munmap: NativeFunction
+  readonly mprotect: NativeFunction
   readonly madvise: NativeFunction
   /** syscall(number, six parameters); those that a call does not take are ignored. */
   readonly syscall: NativeFunction
@@ -72,6 +76,8 @@ export interface Libc {
   readonly poll: NativeFunction
   readonly ppoll: NativeFunction
   readonly eventfd: NativeFunction
+  readonly timerfdCreate: NativeFunction
+  readonly timerfdSettime: NativeFunction
   readonly pipe2: NativeFunction
   readonly dup3: NativeFunction
   readonly open: NativeFunction
@@ -100,6 +106,7 @@ function open(): { libc: Libc | null; reason: string } {
         io: numbers.io,
         mmap: c.func('mmap', 'int64_t', ['uint64_t', 'uint64_t', 'int', 'int', 'int', 'int64_t']),
         munmap: c.func('munmap', 'int', ['uint64_t', 'uint64_t']),
+        mprotect: c.func('mprotect', 'int', ['uint64_t', 'uint64_t', 'int']),
         madvise: c.func('madvise', 'int', ['uint64_t', 'uint64_t', 'int']),
         syscall: c.func('syscall', 'int64_t', [
           'int64_t',
@@ -132,6 +139,8 @@ function open(): { libc: Libc | null; reason: string } {
         recvmsg: c.func('recvmsg', 'int64_t', ['int', 'uint64_t', 'int']),
         poll: c.func('poll', 'int', ['uint64_t', 'uint64_t', 'int']),
         ppoll: c.func('ppoll', 'int', ['uint64_t', 'uint64_t', 'uint64_t', 'uint64_t']),
+        timerfdCreate: c.func('timerfd_create', 'int', ['int', 'int']),
+        timerfdSettime: c.func('timerfd_settime', 'int', ['int', 'int', 'uint64_t', 'uint64_t']),
         pipe2: c.func('pipe2', 'int', ['uint64_t', 'int']),
         dup3: c.func('dup3', 'int', ['int', 'int', 'int']),
         eventfd: c.func('eventfd', 'int', ['uint32_t', 'int']),

@@ -1,0 +1,14 @@
+/** The types of nodes, loaded when they are asked for. */
+import { GatewayError, type NodeType, nearestOf } from '../index.ts'
+import { nodeTypes } from './registry.ts'
+
+/** Throws a `GatewayError` if there is none of that name. */
+export async function loadNodeType(name: string): Promise<NodeType> {
+  const load = Object.hasOwn(nodeTypes, name) ? nodeTypes[name] : undefined
+  if (load !== undefined) return await load()
+  const names = Object.keys(nodeTypes)
+  throw new GatewayError(
+    'ERR_GATEWAY_SETTING',
+    `there is no type of node '${name}'.${nearestOf(name, names)} There are: ${names.join(', ')}`,
+  )
+}

@@ -1,0 +1,117 @@
+/**
+ * A source of generated samples, at a rate or as fast as they are taken. The time of origin is taken when a step is due and not before,
+ * so that it says when the sample came to be. Values and sequence numbers follow the grid: a step that was missed leaves a gap.
+ */
+import { type NodeContext, type RunningNode, SampleField, SampleFlag, type Source } from '../../index.ts'
+import { makeTimer, Pace, type Timer, type TimerName } from '../timing/index.ts'
+import type { Shape } from './shapes.ts'
+
+export interface GeneratorSettings {
+  readonly rateHz: number
+  /** Samples, missed ones included; 0: without end. */
+  readonly limit: number
+  /** Keep to the rate. */
+  readonly realtime: boolean
+  /** Say at the end how many steps were missed. */
+  readonly monitorMissed: boolean
+  readonly firstSequence: number
+  readonly timer: TimerName
+}
+
+const flags = SampleFlag.tsOrigin | SampleFlag.data | SampleFlag.sequence
+
+class GeneratorSource implements Source {
+  released = 0
+  ended = false
+  readonly wait?: (ms: number) => void
+  readonly #context: NodeContext
+  readonly #settings: GeneratorSettings
+  readonly #shapes: readonly Shape[]
+  readonly #pace: Pace | null
+  /** Of the last sample: how many there were before it, missed ones included. */
+  #counter = -1
+  /** Nanoseconds since 1970, of a generator that does not keep to the rate. */
+  readonly #startSeconds: number = Date.now() / 1000
+
+  constructor(context: NodeContext, settings: GeneratorSettings, shapes: readonly Shape[], timer: Timer) {
+    this.#context = context
+    this.#settings = settings
+    this.#shapes = shapes
+    const pace = settings.realtime ? new Pace(settings.rateHz, context.clock, timer) : null
+    this.#pace = pace
+    // Without a rate there always is something to read.
+    this.wait = pace === null ? () => {} : (ms) => pace.wait(ms)
+  }
+
+  get missed(): number {
+    return this.#pace?.grid.missed ?? 0
+  }
+
+  read(samples: Int32Array, count: number): number {
+    this.released = count
+    if (this.#pace !== null) {
+      const steps = this.#pace.due()
+      return steps > 0 && this.#generate(samples[0]!, steps) ? 1 : 0
+    }
+    let made = 0
+    while (made < count && this.#generate(samples[made]!, 1)) made++
+    return made
+  }
+
+  /** Fills a sample, the one so many steps after the last; false: the limit is reached. */
+  #generate(index: number, steps: number): boolean {
+    const { limit, rateHz, firstSequence } = this.#settings
+    const counter = this.#counter + steps
+    if (limit > 0 && counter >= limit) {
+      this.ended = true
+      return false
+    }
+    this.#counter = counter
+    const { samples } = this.#context.pool
+    const word = samples.word(index)
+    const t = counter / rateHz
+    if (this.#pace !== null) this.#context.clock.stamp(word + SampleField.origin)
+    else {
+      const seconds = Math.floor(this.#startSeconds + t)
+      samples.setInt64(word + SampleField.origin, seconds)
+      samples.setInt64(word + SampleField.origin + 2, Math.round((this.#startSeconds + t - seconds) * 1e9))
+    }
+    samples.u32[word + SampleField.flags] = flags
+    samples.setInt64(word + SampleField.sequence, firstSequence + counter)
+    const shapes = this.#shapes
+    samples.u32[word + SampleField.length] = shapes.length
+    const data = (word + SampleField.data) >> 1
+    for (let i = 0; i < shapes.length; i++) samples.f64[data + i] = shapes[i]!.at(t, counter)
+    return true
+  }
+}
+
+export class Generator implements RunningNode {
+  readonly source: GeneratorSource
+  readonly destination = null
+  readonly synchronous = true
+  state = 'started'
+  readonly #context: NodeContext
+  readonly #monitorMissed: boolean
+  readonly #timer: Timer
+
+  constructor(context: NodeContext, settings: GeneratorSettings, shapes: readonly Shape[]) {
+    this.#context = context
+    this.#monitorMissed = settings.monitorMissed
+    this.#timer = makeTimer(settings.timer)
+    this.source = new GeneratorSource(context, settings, shapes, this.#timer)
+    if (settings.realtime) context.log('debug', `waits by ${this.#timer.is}`)
+  }
+
+  counters(): Record<string, number> {
+    return { missed_steps: this.source.missed }
+  }
+
+  async stop(): Promise<void> {
+    this.state = 'stopped'
+    this.#timer.close()
+    const { missed } = this.source
+    if (missed > 0 && this.#monitorMissed)
+      this.#context.log('warn', `missed ${missed === 1 ? 'one step' : `${missed} steps`}`)
+  }
+}

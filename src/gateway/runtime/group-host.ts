@@ -1,0 +1,98 @@
+/** A group as the main thread sees it: its thread, what it has reported, and commands to it. */
+import type { Worker } from 'node:worker_threads'
+import { entryModule, startThread } from '../../memory/index.ts'
+import type { AnyPoolShare } from '../nodes/index.ts'
+import { Command, Control, newControl } from './control.ts'
+import { Counts, NodeCount, PathCount } from './counts.ts'
+import type { GroupData, GroupMessage, NodeReport } from './messages.ts'
+import type { PlannedGroup } from './plan.ts'
+
+export interface GroupHostOptions {
+  pool: AnyPoolShare
+  epochNs: number
+  shared(node: string): unknown
+  onMessage(message: GroupMessage): void
+}
+
+export class GroupHost {
+  readonly plan: PlannedGroup
+  /** What its sources bring that are no mirrors has come to an end. */
+  ended = false
+  stopped = false
+  /** Fulfilled when all nodes have started; false: one has not, and everything is stopped. */
+  readonly ready: Promise<boolean>
+  /** Fulfilled when everything is written and closed, or the thread has died. */
+  readonly done: Promise<void>
+  readonly #control: Int32Array = newControl()
+  readonly #counts: Counts
+  readonly #worker: Worker
+  readonly #reports = new Map<string, NodeReport>()
+
+  constructor(plan: PlannedGroup, { pool, epochNs, shared, onMessage }: GroupHostOptions) {
+    this.plan = plan
+    this.#counts = new Counts(plan.nodes.length + plan.paths.length)
+    const data: GroupData = {
+      nodes: plan.nodes.map((node) => ({ ...node, shared: shared(node.config.name) })),
+      paths: plan.paths,
+      pool,
+      control: this.#control.buffer as SharedArrayBuffer,
+      counts: this.#counts.buffer,
+      epochNs,
+      affinity: plan.affinity,
+    }
+    this.#worker = startThread(entryModule(import.meta.url, './group-thread'), { workerData: data })
+    let isReady = (_: boolean): void => {}
+    this.ready = new Promise((resolve) => {
+      isReady = resolve
+    })
+    this.done = new Promise((resolve) => {
+      const finish = (): void => {
+        this.ended = true
+        this.stopped = true
+        isReady(false)
+        resolve()
+      }
+      this.#worker.on('message', (message: GroupMessage) => {
+        if (message.kind === 'ready') isReady(true)
+        else if (message.kind === 'ended') this.ended = true
+        else if (message.kind === 'report' || message.kind === 'stopped')
+          for (const report of message.nodes) this.#reports.set(report.name, report)
+        onMessage(message)
+      })
+      this.#worker.on('error', (error) => {
+        onMessage({ kind: 'failed', node: '', message: error.stack ?? error.message })
+        finish()
+      })
+      this.#worker.on('exit', finish)
+    })
+  }
+
+  run(): void {
+    this.#command(Command.run)
+  }
+
+  /** It reads what is left in mirrors, writes everything, and stops. */
+  stop(): void {
+    this.#command(Command.drain)
+  }
+
+  /** Hooks do what they do now and then, and nodes report. */
+  tick(): void {
+    Atomics.add(this.#control, Control.tick, 1)
+    this.#worker.postMessage(null)
+  }
+
+  node(name: string): { report: NodeReport | undefined; counts: { [name in keyof typeof NodeCount]: number } } {
+    const set = this.plan.nodes.findIndex(({ config }) => config.name === name)
+    return { report: this.#reports.get(name), counts: this.#counts.read(set, NodeCount) }
+  }
+
+  path(index: number): { [name in keyof typeof PathCount]: number } {
+    return this.#counts.read(this.plan.nodes.length + index, PathCount)
+  }
+
+  #command(command: number): void {
+    Atomics.store(this.#control, Control.command, command)
+    this.#worker.postMessage(null)
+  }
+}

@@ -1,0 +1,38 @@
+/** What hooks may use here: files, hashes, the clock. */
+import { createHash, getHashes } from 'node:crypto'
+import type { HookContext, HookHash, HookOutput, Signal } from '../index.ts'
+import { OutputFile } from '../nodes/index.ts'
+import type { LogLevel } from './messages.ts'
+
+export interface HookOwner {
+  /** "node source_1", "path 2". */
+  owner: string
+  /** Of the samples that come in. */
+  signals: readonly Signal[]
+  /** Values that a sample has room for. */
+  values: number
+  stamp: HookContext['stamp']
+  log(level: LogLevel, line: string): void
+  restart?(): void
+}
+
+export function hookContext(owner: HookOwner): HookContext {
+  return { ...owner, open: openOutput, hash: hashOf }
+}
+
+function openOutput(path: string): HookOutput {
+  return path === 'stdout' ? OutputFile.standardOutput() : OutputFile.open(path, { bufferBytes: 0 })
+}
+
+function hashOf(algorithm: string): HookHash | undefined {
+  if (!getHashes().includes(algorithm)) return undefined
+  let hash = createHash(algorithm)
+  return {
+    update: (bytes) => void hash.update(bytes),
+    finish: () => {
+      const digest = hash.digest()
+      hash = createHash(algorithm)
+      return digest
+    },
+  }
+}

@@ -1,0 +1,256 @@
+/** What is in the thread of a group: its nodes, started, and its paths, connected to them. */
+import {
+  commonOfNode,
+  type HookChain,
+  hooksOf,
+  type NodeContext,
+  type PathConfig,
+  type Pool,
+  pathText,
+  type RunningNode,
+  resolveMapping,
+  type Samples,
+  type Signal,
+  settingsOfNode,
+} from '../index.ts'
+import { attachPool, loadNodeType, makeTimer, type OwnedPool, Pace, type Timer } from '../nodes/index.ts'
+import { SystemClock } from './clock.ts'
+import { Counts } from './counts.ts'
+import type { GroupParts } from './group.ts'
+import { hookContext } from './hook-context.ts'
+import type { GroupData, GroupNode, GroupPath, LogLevel, NodeReport } from './messages.ts'
+import { Path } from './path.ts'
+import { Reader } from './reader.ts'
+import { Remap } from './remap.ts'
+import { Repeater } from './repeater.ts'
+import { Writer } from './writer.ts'
+
+/** What the members say to their thread. */
+export interface MembersOptions {
+  log(level: LogLevel, node: string, line: string): void
+  /** A node cannot go on; its paths have stopped. */
+  failed(node: string, error: Error): void
+  /** The loop should look at its sources. */
+  wake(): void
+}
+
+/** A node that could not start. */
+export class StartError extends Error {
+  override readonly name = 'StartError'
+  readonly node: string
+
+  constructor(node: string, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause))
+    this.node = node
+  }
+}
+
+interface Member {
+  readonly plan: GroupNode
+  readonly running: RunningNode
+  readonly reader: Reader | null
+  readonly writer: Writer | null
+  readonly arrivals: readonly Signal[]
+}
+
+export class Members implements Omit<GroupParts, 'ended'> {
+  readonly readers: Reader[] = []
+  readonly writers: Writer[] = []
+  readonly paths: Path[] = []
+  readonly repeaters: Repeater[] = []
+  readonly #data: GroupData
+  readonly #options: MembersOptions
+  readonly #owned: OwnedPool
+  readonly #pool: Pool
+  readonly #clock: SystemClock
+  readonly #counts: Counts
+  readonly #members = new Map<string, Member>()
+  readonly #chains: HookChain[] = []
+  /** Paths of each node, by its name. */
+  readonly #pathsOf = new Map<string, Path[]>()
+  #timer: Timer | null = null
+
+  private constructor(data: GroupData, options: MembersOptions, owned: OwnedPool) {
+    this.#data = data
+    this.#options = options
+    this.#owned = owned
+    this.#pool = owned.pool
+    this.#clock = new SystemClock(this.#pool.samples, data.epochNs)
+    this.#counts = new Counts(data.nodes.length + data.paths.length, data.counts)
+  }
+
+  /** Starts all nodes, destinations first. Throws a `StartError` with everything stopped again. */
+  static async start(data: GroupData, options: MembersOptions): Promise<Members> {
+    const members = new Members(data, options, await attachPool(data.pool))
+    try {
+      for (const [set, node] of data.nodes.entries()) await members.#startNode(node, set)
+      for (const [i, path] of data.paths.entries()) members.#connect(path, data.nodes.length + i)
+      for (const chain of members.#chains) chain.restart()
+    } catch (error) {
+      await members.stop()
+      throw error
+    }
+    return members
+  }
+
+  get needsTurns(): boolean {
+    return [...this.#members.values()].some(({ running }) => running.synchronous !== true)
+  }
+
+  /** Hooks do what they do now and then. */
+  periodic(): void {
+    for (const chain of this.#chains) chain.periodic()
+  }
+
+  reports(): NodeReport[] {
+    return [...this.#members.values()].map(({ plan, running }) => ({
+      name: plan.config.name,
+      state: running.state,
+      counters: running.counters(),
+    }))
+  }
+
+  /** Stops the nodes and hooks, and gives back all samples. Returns what the nodes have to say in the end. */
+  async stop(): Promise<NodeReport[]> {
+    for (const chain of this.#chains) this.#attempt('hooks', () => chain.stop())
+    for (const writer of this.writers) writer.giveBack()
+    for (const { running } of [...this.#members.values()].reverse()) await running.stop()
+    for (const reader of this.readers) reader.close()
+    for (const path of this.paths) path.close()
+    this.#timer?.close()
+    const reports = this.reports()
+    this.#owned.close()
+    return reports
+  }
+
+  async #startNode(plan: GroupNode, set: number): Promise<void> {
+    const { config, directions, signals, shared, mirrors } = plan
+    const { name } = config
+    const pool = this.#pool
+    const counts = this.#counts
+    let reader: Reader | null = null
+    const context: NodeContext = {
+      name,
+      pool,
+      clock: this.#clock,
+      signals,
+      readable: () => {
+        if (reader === null) return
+        reader.ready = true
+        this.#options.wake()
+      },
+      log: (level, line) => this.#options.log(level, name, line),
+      fail: (error) => this.#fail(name, error),
+    }
+    let running: RunningNode
+    try {
+      const parsed = (await loadNodeType(config.type)).parse(settingsOfNode(config), commonOfNode(config))
+      running = await parsed.start(context, directions, shared)
+    } catch (error) {
+      throw new StartError(name, error)
+    }
+    // What comes next may throw, and stop() then has to know of the node.
+    const member = { plan, running, reader: null, writer: null, arrivals: signals.in }
+    this.#members.set(name, member)
+    const chains: HookChain[] = []
+    const again = (own: number) => (): void => {
+      for (const [i, other] of chains.entries()) if (i !== own) other.restart()
+    }
+    const chain = (direction: 'in' | 'out', arriving: readonly Signal[]): HookChain => {
+      const made = this.#hooks(`node ${name}`, config[direction].hooks, arriving, {
+        builtin: direction === 'in' && config.in.builtin,
+        restart: again(chains.length),
+      })
+      chains.push(made)
+      return made
+    }
+    const { source, destination } = running
+    let writer: Writer | null = null
+    let arrivals = signals.in
+    if (directions.in && source !== null) {
+      const hooks = chain('in', signals.in)
+      arrivals = hooks.signals
+      reader = new Reader(name, source, { mirrors, hooks, pool, counts, set, vectorize: config.in.vectorize })
+      this.readers.push(reader)
+    }
+    if (directions.out && destination !== null) {
+      const hooks = chain('out', plan.arriving)
+      writer = new Writer(name, destination, { hooks, pool, counts, set, vectorize: config.out.vectorize })
+      this.writers.push(writer)
+    }
+    this.#members.set(name, { ...member, reader, writer, arrivals })
+  }
+
+  #connect({ config, signals }: GroupPath, set: number): void {
+    const sources = [...new Set(config.in.map(({ node }) => node))]
+    const path = new Path({
+      pool: this.#pool,
+      signals,
+      hooks: this.#hooks(`path ${pathText(config)}`, config.hooks, signals, { builtin: false }),
+      writers: config.out.map((name) => this.#members.get(name)!.writer!),
+      counts: this.#counts,
+      set,
+      remaps: this.#remaps(config, sources),
+      all: config.mode === 'all',
+      counting: sources.map((name) => config.mask === null || config.mask.includes(name)),
+      originalSequence: config.originalSequence ?? sources.length === 1,
+    })
+    this.paths.push(path)
+    sources.forEach((name, place) => {
+      this.#members.get(name)!.reader!.connect(path, place)
+    })
+    for (const name of [...sources, ...config.out]) this.#pathsOf.set(name, [...(this.#pathsOf.get(name) ?? []), path])
+    if (config.rateHz > 0) {
+      this.#timer ??= makeTimer('hybrid')
+      this.repeaters.push(new Repeater(path, new Pace(config.rateHz, this.#clock, this.#timer)))
+    }
+  }
+
+  /** For each source, where its values go; null if samples pass as they are. */
+  #remaps(config: PathConfig, sources: readonly string[]): Remap[] | null {
+    const [first] = config.in
+    if (config.in.length === 1 && first!.what === 'data' && first!.range === null && config.rateHz === 0) return null
+    const remaps = sources.map(() => new Remap())
+    let to = 0
+    for (const mapping of config.in) {
+      const values = resolveMapping(mapping, this.#members.get(mapping.node)!.arrivals)
+      remaps[sources.indexOf(mapping.node)]!.add(mapping, values, to)
+      to += values.signals.length
+    }
+    return remaps
+  }
+
+  #hooks(
+    owner: string,
+    hooks: PathConfig['hooks'],
+    signals: readonly Signal[],
+    { builtin, restart }: { builtin: boolean; restart?: () => void },
+  ): HookChain {
+    const { samples } = this.#pool
+    const stamp = (into: Samples, word: number): void => {
+      if (into === samples) this.#clock.stamp(word)
+      else new SystemClock(into, this.#data.epochNs).stamp(word)
+    }
+    const log = (level: LogLevel, line: string): void => this.#options.log(level, owner, line)
+    const context = hookContext({ owner, signals, values: samples.values, stamp, log, ...(restart && { restart }) })
+    const chain = hooksOf(hooks, context, { builtin })
+    this.#chains.push(chain)
+    return chain
+  }
+
+  #fail(name: string, error: Error): void {
+    const member = this.#members.get(name)
+    if (member?.writer) member.writer.failed = true
+    for (const path of this.#pathsOf.get(name) ?? []) path.stopped = true
+    this.#options.failed(name, error)
+    this.#options.wake()
+  }
+
+  #attempt(what: string, action: () => void): void {
+    try {
+      action()
+    } catch (error) {
+      this.#options.log('error', what, (error as Error).message)
+    }
+  }
+}

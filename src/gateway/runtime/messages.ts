@@ -1,0 +1,59 @@
+/** What the main thread and the thread of a group say to each other. */
+import type { NodeConfig, PathConfig, Signal } from '../index.ts'
+import type { AnyPoolShare } from '../nodes/index.ts'
+
+/** What a thread starts with. */
+export interface GroupData {
+  readonly nodes: readonly GroupNode[]
+  readonly paths: readonly GroupPath[]
+  readonly pool: AnyPoolShare
+  readonly control: SharedArrayBuffer
+  /** A set for each node and, behind them, for each path. */
+  readonly counts: SharedArrayBuffer
+  /** Time of day minus the monotonic clock, nanoseconds, where the system's time of day cannot be had directly. */
+  readonly epochNs: number
+  /** Cores, a bit for each; 0: all. */
+  readonly affinity: number
+}
+
+export interface GroupNode {
+  readonly config: NodeConfig
+  /** Directions in which the paths of this group use the node. */
+  readonly directions: { readonly in: boolean; readonly out: boolean }
+  /** Of what is read from the node, and written to it. */
+  readonly signals: { readonly in: readonly Signal[]; readonly out: readonly Signal[] }
+  /** What is written to it is read from it. */
+  readonly mirrors: boolean
+  /** Signals of what paths write to it, before its hooks of `out`. */
+  readonly arriving: readonly Signal[]
+  /** What `ParsedNode.share` made. */
+  readonly shared: unknown
+}
+
+export interface GroupPath {
+  readonly config: PathConfig
+  /** Of what goes into its hooks. */
+  readonly signals: readonly Signal[]
+}
+
+/** What a node says of itself. */
+export interface NodeReport {
+  readonly name: string
+  readonly state: string
+  readonly counters: Readonly<Record<string, number>>
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+/** From the thread of a group. */
+export type GroupMessage =
+  /** All nodes have started; it waits for `Command.run`. */
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'log'; readonly level: LogLevel; readonly node: string; readonly line: string }
+  /** A node cannot start or go on. */
+  | { readonly kind: 'failed'; readonly node: string; readonly message: string }
+  | { readonly kind: 'report'; readonly nodes: readonly NodeReport[] }
+  /** Sources that do not mirror what is written elsewhere will bring nothing any more; or all paths have stopped. */
+  | { readonly kind: 'ended' }
+  /** Everything is written and closed; the last message. */
+  | { readonly kind: 'stopped'; readonly nodes: readonly NodeReport[] }

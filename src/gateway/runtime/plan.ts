@@ -1,0 +1,216 @@
+/**
+ * A configuration, checked to the end and made ready to run: its nodes are parsed by their types, all signals are known, and the paths
+ * are in groups, each of which gets a thread. Paths that read the same node are in one group, and so are paths that use a node
+ * whose two directions cannot be in two threads.
+ */
+import {
+  commonOfNode,
+  type GatewayConfig,
+  GatewayError,
+  hooksOf,
+  mostSignals,
+  type NodeConfig,
+  type ParsedNode,
+  type PathConfig,
+  type PlaceOf,
+  pathText,
+  resolveMapping,
+  type Signal,
+  SignalType,
+  settingsOfNode,
+} from '../index.ts'
+import { loadNodeType } from '../nodes/index.ts'
+import { hookContext } from './hook-context.ts'
+import type { GroupNode, GroupPath } from './messages.ts'
+
+/** Values of a sample whose signals nobody knows, as in VILLASnode. */
+const usualValues = 64
+const anySignals: readonly Signal[] = Array.from({ length: usualValues }, (_, i) => ({
+  name: `signal${i}`,
+  unit: '',
+  type: SignalType.float,
+}))
+/** Samples that a path or node may have besides those of its queues: batches, last values, copies for hooks. */
+const spareSamples = 16
+
+export interface Plan {
+  readonly config: GatewayConfig
+  readonly nodes: ReadonlyMap<string, PlannedNode>
+  readonly groups: readonly PlannedGroup[]
+  /** Samples that the pool has, a power of 2, and values of each. */
+  readonly poolSize: number
+  readonly values: number
+  /** The verbs device in whose memory the pool is; undefined: in any memory. */
+  readonly device: string | undefined
+}
+
+export interface PlannedNode {
+  readonly config: NodeConfig
+  readonly parsed: ParsedNode
+}
+
+export interface PlannedGroup {
+  readonly nodes: readonly Omit<GroupNode, 'shared'>[]
+  readonly paths: readonly GroupPath[]
+  readonly affinity: number
+}
+
+/** Throws a `GatewayError` for the first thing that cannot be. */
+export async function makePlan(config: GatewayConfig, placeOf?: PlaceOf): Promise<Plan> {
+  const nodes = new Map<string, PlannedNode>()
+  for (const node of config.nodes) if (node.enabled) nodes.set(node.name, await parseNode(node, placeOf))
+  const paths = config.paths.filter(({ enabled }) => enabled)
+  for (const path of paths) checkUse(path, nodes)
+  const signals = new SignalFinder(nodes, paths, placeOf)
+  const groups = groupsOf(paths, nodes).map((members) => planGroup(members, nodes, signals))
+  const used = groups.flatMap((group) => group.nodes.map(({ config: { name } }) => nodes.get(name)!.parsed))
+  // Nodes of other devices copy from and to it.
+  const device = used.find(({ memory }) => memory !== undefined)?.memory
+  return { config, nodes, groups, poolSize: poolSize(paths, nodes), values: signals.mostValues, device }
+}
+
+async function parseNode(config: NodeConfig, placeOf: PlaceOf | undefined): Promise<PlannedNode> {
+  const reader = settingsOfNode(config, placeOf)
+  const type = await loadNodeType(config.type).catch((error: unknown) => {
+    if (!(error instanceof GatewayError)) throw error
+    return reader.fail(`node ${config.name}: ${error.message}`, 'type')
+  })
+  const parsed = type.parse(reader, commonOfNode(config))
+  reader.done()
+  return { config, parsed }
+}
+
+/** Nodes that a path reads are sources, those that it writes are destinations. */
+function checkUse(path: PathConfig, nodes: ReadonlyMap<string, PlannedNode>): void {
+  const refuse = (name: string, what: string): never => {
+    throw new GatewayError('ERR_GATEWAY_SETTING', `path ${pathText(path)}: node '${name}' ${what}`)
+  }
+  for (const { node: name } of path.in) {
+    const { parsed, config } = nodes.get(name)!
+    if (!parsed.reads) refuse(name, `(${config.type}) cannot be read from as it is configured`)
+    if (!config.in.enabled) refuse(name, 'is not enabled for reading (in.enabled)')
+  }
+  for (const name of path.out) {
+    const { parsed, config } = nodes.get(name)!
+    if (!parsed.writes) refuse(name, `(${config.type}) cannot be written to as it is configured`)
+    if (!config.out.enabled) refuse(name, 'is not enabled for writing (out.enabled)')
+  }
+}
+
+/** Paths that have to be in one thread. */
+function groupsOf(paths: readonly PathConfig[], nodes: ReadonlyMap<string, PlannedNode>): PathConfig[][] {
+  const groups: { paths: PathConfig[]; uses: Set<string> }[] = []
+  for (const path of paths) {
+    const use = (name: string, direction: string): string =>
+      nodes.get(name)!.parsed.splits ? `${name} ${direction}` : name
+    const uses = new Set([...path.in.map(({ node }) => use(node, 'in')), ...path.out.map((name) => use(name, 'out'))])
+    const joined = groups.filter((group) => [...group.uses].some((each) => uses.has(each)))
+    for (const group of joined) groups.splice(groups.indexOf(group), 1)
+    groups.push({
+      paths: [...joined.flatMap((group) => group.paths), path],
+      uses: new Set([...joined.flatMap((group) => [...group.uses]), ...uses]),
+    })
+  }
+  return groups.map((group) => group.paths)
+}
+
+function planGroup(
+  paths: readonly PathConfig[],
+  nodes: ReadonlyMap<string, PlannedNode>,
+  signals: SignalFinder,
+): PlannedGroup {
+  const sources = new Set(paths.flatMap((path) => path.in.map(({ node }) => node)))
+  const destinations = new Set(paths.flatMap((path) => path.out))
+  const names = [...new Set([...sources, ...destinations])]
+  return {
+    nodes: names.map((name) => ({
+      config: nodes.get(name)!.config,
+      directions: { in: sources.has(name), out: destinations.has(name) },
+      signals: { in: signals.ofNode(name), out: signals.written(name) },
+      arriving: signals.arriving(name),
+      mirrors: nodes.get(name)!.parsed.mirrors === true,
+    })),
+    paths: paths.map((config) => ({ config, signals: signals.intoPath(config) })),
+    affinity: paths.reduce((all, { affinity }) => (affinity === 0 ? all : affinity), 0),
+  }
+}
+
+/** A sample in each place at which one may rest. */
+function poolSize(paths: readonly PathConfig[], nodes: ReadonlyMap<string, PlannedNode>): number {
+  let samples = 0
+  for (const { queueLength, out } of paths) samples += queueLength * Math.max(1, out.length) + spareSamples
+  for (const { parsed, config } of nodes.values())
+    samples += (parsed.keeps ?? 0) + 2 * (config.in.vectorize + config.out.vectorize) + spareSamples
+  return 2 ** Math.ceil(Math.log2(Math.max(samples, 64)))
+}
+
+/** Signals everywhere: they go from nodes through hooks and mappings to other nodes, and in again where a node mirrors. */
+class SignalFinder {
+  mostValues = 1
+  readonly #nodes: ReadonlyMap<string, PlannedNode>
+  readonly #paths: readonly PathConfig[]
+  readonly #placeOf: PlaceOf | undefined
+  readonly #asked = new Set<string>()
+
+  constructor(nodes: ReadonlyMap<string, PlannedNode>, paths: readonly PathConfig[], placeOf: PlaceOf | undefined) {
+    this.#nodes = nodes
+    this.#paths = paths
+    this.#placeOf = placeOf
+  }
+
+  /** Of what is read from a node, before its hooks. */
+  ofNode(name: string): readonly Signal[] {
+    const { parsed } = this.#nodes.get(name)!
+    if (parsed.signals !== null) return this.#noted(parsed.signals)
+    // A circle of mirrors knows nothing.
+    if (!parsed.mirrors || this.#asked.has(name)) return this.#noted(anySignals)
+    this.#asked.add(name)
+    const found = this.written(name)
+    this.#asked.delete(name)
+    return found
+  }
+
+  /** Of what a path gets from its sources. */
+  intoPath(path: PathConfig): readonly Signal[] {
+    return this.#noted(path.in.flatMap((mapping) => resolveMapping(mapping, this.#afterNode(mapping.node)).signals))
+  }
+
+  /** Of what paths write to a node, before its hooks. */
+  arriving(name: string): readonly Signal[] {
+    const path = this.#paths.find(({ out }) => out.includes(name))
+    if (path === undefined) return this.#nodes.get(name)!.parsed.signals ?? anySignals
+    return this.#after(`path ${pathText(path)}`, path.hooks, this.intoPath(path), false)
+  }
+
+  /** Of what the node gets to write. */
+  written(name: string): readonly Signal[] {
+    const { out } = this.#nodes.get(name)!.config
+    return this.#after(`node ${name}`, out.hooks, this.arriving(name), false)
+  }
+
+  #afterNode(name: string): readonly Signal[] {
+    const { hooks, builtin } = this.#nodes.get(name)!.config.in
+    return this.#after(`node ${name}`, hooks, this.ofNode(name), builtin)
+  }
+
+  #after(
+    owner: string,
+    hooks: NodeConfig['in']['hooks'],
+    signals: readonly Signal[],
+    builtin: boolean,
+  ): readonly Signal[] {
+    const context = hookContext({ owner, signals, values: mostSignals, stamp: () => {}, log: () => {} })
+    const chain = hooksOf(hooks, context, {
+      of: `${owner}: hooks`,
+      builtin,
+      ...(this.#placeOf && { placeOf: this.#placeOf }),
+    })
+    this.mostValues = Math.max(this.mostValues, chain.values)
+    return chain.signals
+  }
+
+  #noted(signals: readonly Signal[]): readonly Signal[] {
+    this.mostValues = Math.max(this.mostValues, signals.length)
+    return signals
+  }
+}

@@ -1,0 +1,55 @@
+/** Which values of a source become which values of a path: mapping expressions, made ready to be executed for each sample. */
+import { type MappedValues, type Mapping, SampleField, type Samples, type Signal, SignalType } from '../index.ts'
+
+const Kind = { data: 0, sequence: 1, length: 2, origin: 3, received: 4 } as const
+
+/** Steps of one source, each: kind, first value of the source, first value of the path, how many. */
+export class Remap {
+  readonly #steps: number[] = []
+
+  /** Values of the source go to those of the path from `to` on. */
+  add(mapping: Mapping, { first, signals }: MappedValues, to: number): void {
+    const kind =
+      mapping.what === 'data' ? Kind.data : mapping.what === 'hdr' || mapping.what === 'ts' ? Kind[mapping.field] : -1
+    this.#steps.push(kind, first, to, signals.length)
+  }
+
+  /** Values that the source does not have leave those of the path as they were. */
+  apply(samples: Samples, from: number, to: number): void {
+    const steps = this.#steps
+    const { u32, i32 } = samples
+    const has = u32[from + SampleField.length]!
+    for (let i = 0; i < steps.length; i += 4) {
+      const target = to + SampleField.data + 2 * steps[i + 2]!
+      let count = steps[i + 3]!
+      let source: number
+      if (steps[i] === Kind.data) {
+        source = from + SampleField.data + 2 * steps[i + 1]!
+        count = Math.max(0, Math.min(count, has - steps[i + 1]!))
+      } else if (steps[i] === Kind.sequence) source = from + SampleField.sequence
+      else if (steps[i] === Kind.origin) source = from + SampleField.origin
+      else if (steps[i] === Kind.received) source = from + SampleField.received
+      else {
+        samples.setInt64(target, has)
+        continue
+      }
+      for (let word = 0; word < 2 * count; word++) i32[target + word] = i32[source + word]!
+    }
+  }
+}
+
+/** Gives all values what their signals have before there is a sample. */
+export function setInitial(samples: Samples, word: number, signals: readonly Signal[]): void {
+  samples.clear(word)
+  samples.u32[word + SampleField.length] = signals.length
+  signals.forEach(({ type, init = 0 }, i) => {
+    const at = word + SampleField.data + 2 * i
+    samples.setInt64(at, 0)
+    if (typeof init === 'object') {
+      samples.f32[at] = init.real
+      samples.f32[at + 1] = init.imag
+    } else if (type === SignalType.float) samples.f64[at >> 1] = Number(init)
+    else if (type === SignalType.complex) samples.f32[at] = Number(init)
+    else samples.setInt64(at, Number(init))
+  })
+}
