@@ -96,7 +96,10 @@ export class SuperNode {
     if (this.#state !== 'parsed') throw new Error(`the gateway is ${this.#state}: it can be started once`)
     this.#state = 'starting'
     const { poolSize, values, nodes, groups, device } = this.#plan
-    const pool = await makePool(poolSize, values, device)
+    const pool = await makePool(poolSize, values, device).catch((error: unknown) => {
+      this.#finish()
+      throw error
+    })
     this.#pool = pool
     const shared = new Map([...nodes].map(([name, { parsed }]) => [name, parsed.share?.()]))
     const epoch = epochNs()
@@ -127,8 +130,7 @@ export class SuperNode {
   async stop(): Promise<void> {
     if (this.#state === 'stopped') return
     if (this.#state === 'parsed') {
-      this.#state = 'stopped'
-      this.#isDone()
+      this.#finish()
       return
     }
     this.#stopping = true
@@ -171,6 +173,15 @@ export class SuperNode {
     }
   }
 
+  #finish(): void {
+    clearInterval(this.#ticker)
+    this.#state = 'stopped'
+    this.#available ??= this.#pool?.pool.available
+    this.#pool?.close()
+    this.#pool = null
+    this.#isDone()
+  }
+
   #hear(message: GroupMessage): void {
     if (message.kind === 'log') this.#log(message.level, message.node, message.line)
     else if (message.kind === 'failed') {
@@ -189,12 +200,7 @@ export class SuperNode {
     if (this.#state === 'starting') return
     const running = this.#groups.filter(({ stopped }) => !stopped)
     if (running.length === 0) {
-      clearInterval(this.#ticker)
-      this.#state = 'stopped'
-      this.#available ??= this.#pool?.pool.available
-      this.#pool?.close()
-      this.#pool = null
-      this.#isDone()
+      this.#finish()
       return
     }
     // Of groups that feed each other in a circle none can be first, so all are.
