@@ -9,7 +9,7 @@ import {
   SettingsReader,
   signalsOf,
 } from '../../../../src/gateway/index.ts'
-import { DevicePool } from '../../../../src/gateway/nodes/index.ts'
+import { DevicePool } from '../../../../src/gateway/nodes/device-pool.ts'
 import { infiniband } from '../../../../src/gateway/nodes/infiniband/index.ts'
 import { nowNs } from '../../../../src/memory/index.ts'
 
