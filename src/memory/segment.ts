@@ -165,16 +165,16 @@ export class Segment extends Attachments {
 
   /**
    * Opens or creates the named segment; a stale one, whose processes are all gone, is replaced. Throws `SegmentError`, and
-   * `NativeError` where the file cannot be opened or is not to be trusted.
+   * `NativeError` where the file cannot be opened or is not to be trusted: ENOENT if it is only to be opened and nobody uses it.
    */
-  static named(name: string, options: SegmentOptions): Segment {
+  static named(name: string, options: SegmentOptions, mode: 'open' | 'open-or-create' = 'open-or-create'): Segment {
     if (!nativeAvailable)
       throw new SegmentError(
         'EOPNOTSUPP',
         `a segment between processes needs the koffi package on Linux: ${nativeReason}`,
       )
     for (let attempt = 0; attempt < 100; attempt++) {
-      const mapping = mapShared(segmentFile(name), options.sizeBytes, 'open-or-create')
+      const mapping = mapShared(segmentFile(name), options.sizeBytes, mode)
       let segment: Segment | null = null
       try {
         segment = mapping.created ? Segment.#create(name, mapping, options) : Segment.#join(name, mapping, options)
@@ -265,14 +265,20 @@ export class Segment extends Attachments {
   }
 
   /**
-   * Reads the first `tablesBytes` of the tables of a named segment that is in use, without joining it; null if there is none. `tables`
-   * is their first word.
+   * Reads the first `headBytes` of the tables of a named segment that is in use, without joining it; null if there is none with tables
+   * of `staticBytes`. `tables` is their first word.
    */
-  static peek<T>(name: string, tablesBytes: number, read: (i32: Int32Array, tables: number) => T): T | null {
-    const { buffer, sizeBytes } = mapHead(segmentFile(name), (size) => staticStartOf(size) + tablesBytes)
+  static peek<T>(
+    name: string,
+    staticBytes: number,
+    headBytes: number,
+    read: (i32: Int32Array, tables: number) => T,
+  ): T | null {
+    const { buffer, sizeBytes } = mapHead(segmentFile(name), (size) => staticStartOf(size) + headBytes)
     try {
       const i32 = wordsOf(buffer, sizeBytes)
-      if (i32 === null || !isOurs(i32, sizeBytes) || usedElsewhere(i32) || !anyoneAlive(i32)) return null
+      if (i32 === null || !isOurs(i32, sizeBytes) || i32[Header.staticBytes] !== staticBytes) return null
+      if (usedElsewhere(i32) || !anyoneAlive(i32)) return null
       return read(i32, i32[Header.staticStart]! / 4)
     } finally {
       unmap(buffer)

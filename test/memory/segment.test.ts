@@ -394,7 +394,7 @@ describe.skipIf(!nativeAvailable)('names', () => {
     const damaged = `${name}-damaged`
     const path = `/dev/shm/${segmentFilePrefix}${damaged}`
     writeFileSync(path, bytes, { mode: 0o600 })
-    expect(Segment.peek(damaged, 4096, () => true)).toBe(null)
+    expect(Segment.peek(damaged, pageBytes, 4096, () => true)).toBe(null)
     expect(Segment.removeStale(damaged)).toBe(false)
     expect(existsSync(path)).toBe(true)
     const opened = Segment.named(damaged, namedOptions)
@@ -407,7 +407,7 @@ describe.skipIf(!nativeAvailable)('names', () => {
     const large = `${name}-large`
     const used = Segment.named(large, { ...namedOptions, sizeBytes: 256 << 20 })
     const before = process.memoryUsage().arrayBuffers
-    const seen = Segment.peek(large, 64, (i32, tables) => [i32.byteLength, tables * 4])
+    const seen = Segment.peek(large, namedOptions.staticBytes, 64, (i32, tables) => [i32.byteLength, tables * 4])
     expect(seen).toEqual([used.staticStart + 64, used.staticStart])
     expect(Segment.removeStale(large)).toBe(false)
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1 << 20)

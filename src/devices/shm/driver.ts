@@ -3,8 +3,15 @@
  * in the segment of this process, `shm:NAME` and `shm:NAME/1` in a named segment between processes.
  */
 import { isMainThread, type Worker } from 'node:worker_threads'
-import { Segment, SegmentError } from '../../memory/index.ts'
-import { type DeviceDriver, type DeviceInfo, type Host, VerbsError } from '../../verbs/provider/index.ts'
+import { NativeError, Segment, SegmentError } from '../../memory/index.ts'
+import { segmentOptions } from '../../verbs/index.ts'
+import {
+  type DeviceDriver,
+  type DeviceInfo,
+  type Host,
+  type OpenOptions,
+  VerbsError,
+} from '../../verbs/provider/index.ts'
 import { ShmDevice } from './device.ts'
 import {
   type Attached,
@@ -33,8 +40,14 @@ function startJanitor(name: string): void {
 /** Named segments of this thread whose deaths a janitor, here or in another thread of the process, notices. */
 const watched = new Set<string>()
 
-function attach(name: string | null): Attached {
-  const attached = attachSegment(name)
+function attach(name: string | null, existing = false): Attached {
+  let attached: Attached
+  try {
+    attached = attachSegment(name, existing ? 'open' : undefined)
+  } catch (error) {
+    if (!existing || !(error instanceof NativeError) || error.code !== 'ENOENT') throw error
+    throw new VerbsError('ENODEV', 'openDevice', `no process uses a segment of the name '${name}'`)
+  }
   if (name !== null && !watched.has(name)) {
     watched.add(name)
     if (isMainThread || !attached.host.segment.hasJanitor()) startJanitor(name)
@@ -61,13 +74,13 @@ function parse(name: string): { segment: string | null; index: number } | null {
   return { segment: named[1]!, index: Number(named[2] ?? 0) }
 }
 
-function open(name: string): ShmDevice | null {
+function open(name: string, { existing }: OpenOptions): ShmDevice | null {
   const parsed = parse(name)
   if (!parsed) return null
   const canonical = parsed.segment === null ? name : `shm:${parsed.segment}/${parsed.index}`
   let device = devices.get(canonical)
   if (!device) {
-    device = new ShmDevice(name, attach(parsed.segment), parsed.index)
+    device = new ShmDevice(name, attach(parsed.segment, existing), parsed.index)
     devices.set(canonical, device)
   }
   return device
@@ -86,8 +99,10 @@ function list(): DeviceInfo[] {
     // Devices of other kinds have segments, too, of names that these cannot have.
     if (!isSegmentName(name)) continue
     try {
+      // One with other tables is of another version, or of a test; it is no device.
       const guids = Segment.peek(
         name,
+        segmentOptions().staticBytes,
         guidsEndBytes,
         (i32, tables) => [guidIn(i32, tables, 0), guidIn(i32, tables, 1)] as const,
       )
@@ -97,7 +112,7 @@ function list(): DeviceInfo[] {
         { name: `shm:${name}/1`, guid: guids[1], kind: 'shm' },
       )
     } catch (error) {
-      // A segment of another version, or without the rights to open it, is not a device of ours.
+      // Nor is one that this process has no right to open.
       if (!(error instanceof SegmentError) && !(error instanceof Error && 'errno' in error)) throw error
     }
   }

@@ -19,12 +19,12 @@ export interface Attached {
 
 const attached = new Map<string, Attached>()
 
-/** Attaches this thread to a segment, of this process if `name` is null, and makes the tables ready; once. */
-export function attachSegment(name: string | null): Attached {
+/** Attaches this thread to a segment, of this process if `name` is null, and makes the tables ready; once. `mode` as `Segment.named` has it. */
+export function attachSegment(name: string | null, mode?: 'open'): Attached {
   const known = attached.get(name ?? '')
   if (known) return known
   if (name !== null) removeStaleSegments()
-  const host = name === null ? processHost() : hostOf(Segment.named(name, segmentOptions()))
+  const host = name === null ? processHost() : hostOf(Segment.named(name, segmentOptions(), mode))
   host.control(() => initialise(host))
   reapDead(host)
   const made = { host, executor: new Executor(host, activeMtu, adaptersPerSegment) }

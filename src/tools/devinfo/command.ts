@@ -70,11 +70,11 @@ interface DeviceInfo {
   pkeys: string[]
 }
 
-/** A named segment may go away, or belong to another version, while it is looked at: that is said, and the others shown. */
+/** A named segment may go away while it is looked at: that is said, and the others shown. It is not made again. */
 function inspectAll(): DeviceInfo[] {
   return getDeviceList().flatMap(({ name }) => {
     try {
-      return [inspect(openDevice(name))]
+      return [inspect(openDevice(name, { existing: true }))]
     } catch (error) {
       note(`${name} cannot be opened: ${(error as Error).message}`)
       return []

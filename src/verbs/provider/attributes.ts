@@ -191,6 +191,8 @@ export interface OpenOptions {
    * the sender down (DCQCN). The device's like `wrap`; off unless asked for here or by VERBENA_CONGESTION_CONTROL=1.
    */
   congestionControl?: boolean
+  /** Of named segments: only one that is in use; ENODEV if there is none, where otherwise it would be made. */
+  existing?: boolean
 }
 
 /** A layer of middleware, as plain data so that the thread which runs it can be another one. */

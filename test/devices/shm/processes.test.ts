@@ -62,12 +62,28 @@ describe.skipIf(!nativeAvailable)('between processes', () => {
     await killRound(context, `shm:${name}/1`, role, 5)
   })
 
-  it('segments of devices of another kind are not listed', () => {
+  it('segments of devices of another kind, or with other tables, are not listed', () => {
     const listed = (): string[] => getDeviceList().map((device) => device.name)
     expect(listed()).toContain(`shm:${name}`)
-    const other = Segment.named(`other:${name}`, segmentOptions())
-    expect(listed().filter((device) => device.includes('other:'))).toEqual([])
-    for (const use of other.ownAttachments()) other.release(other.claim(use))
+    const { staticBytes, sizeBytes } = segmentOptions()
+    const others = [
+      Segment.named(`other:${name}`, segmentOptions()),
+      Segment.named(`other-${name}`, { staticBytes: staticBytes + 4096, sizeBytes }),
+    ]
+    expect(listed().filter((device) => device.includes('other'))).toEqual([])
+    for (const other of others) for (const use of other.ownAttachments()) other.release(other.claim(use))
+  })
+
+  it('an existing one is opened, and one that nobody uses is not made where it has to exist', () => {
+    openDevice(`shm:${name}/1`, { existing: true }).close()
+    const absent = `${name}-absent`
+    expect(() => openDevice(`shm:${absent}`, { existing: true })).toThrow(
+      expect.objectContaining({ code: 'ENODEV', message: expect.stringContaining('no process uses a segment') }),
+    )
+    expect(existsSync(segmentPath(absent))).toBe(false)
+    openDevice(`shm:${absent}`).close()
+    expect(existsSync(segmentPath(absent))).toBe(true)
+    rmSync(segmentPath(absent), { force: true })
   })
 
   it('a process has one janitor for a segment', async () => {
