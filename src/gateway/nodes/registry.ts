@@ -2,10 +2,13 @@
 import type { NodeType } from '../index.ts'
 
 export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {
-  'signal.v2': async () => (await import('./signal/index.ts')).signalV2,
+  exec: async () => (await import('./exec.ts')).exec,
   infiniband: async () => (await import('./infiniband/index.ts')).infiniband,
+  influxdb: async () => (await import('./influxdb.ts')).influxdb,
   loopback: async () => (await import('./loopback.ts')).loopback,
   mqtt: async () => (await import('./mqtt.ts')).mqtt,
+  redis: async () => (await import('./redis/index.ts')).redis,
+  'signal.v2': async () => (await import('./signal/index.ts')).signalV2,
   signal: async () => (await import('./signal/index.ts')).signal,
   socket: async () => (await import('./socket/index.ts')).socket,
   websocket: async () => (await import('./websocket.ts')).websocket,

@@ -45,6 +45,10 @@ export class Inbox implements Source {
     return new FrameDecoder(this.#context, this.#format, this.#counters)
   }
 
+  get isEmpty(): boolean {
+    return this.#count === 0
+  }
+
   /** What takes messages in a format; they may be overwritten afterwards. */
   channel(format: Format): (bytes: Uint8Array) => void {
     const decoder = new FrameDecoder(this.#context, format, this.#counters)

@@ -1,8 +1,8 @@
 /** Sockets: UDP, TCP as client or server, UNIX datagrams and streams. */
 import { nativeAvailable, nativeReason } from '../../../memory/index.ts'
-import { GatewayError, type NodeType } from '../../index.ts'
+import { GatewayError, type NodeContext, type NodeType, type RunningNode } from '../../index.ts'
 import { inboxSamples } from '../kit/inbox.ts'
-import { socketSettings } from './settings.ts'
+import { type SocketSettings, socketSettings } from './settings.ts'
 
 export const socket: NodeType = {
   name: 'socket',
@@ -16,16 +16,18 @@ export const socket: NodeType = {
       writes: stream || settings.remote !== undefined,
       splits: false,
       keeps: inboxSamples,
-      async start(context) {
-        if (stream) return (await import('./tcp.ts')).startTcp(context, settings)
-        if (settings.layer === 'unix') {
-          if (nativeAvailable) return (await import('./datagrams.ts')).startUnix(context, settings)
-          const reason = `Node.js has no UNIX datagrams, and ${nativeReason}`
-          throw new GatewayError('ERR_GATEWAY_NODE', `${context.name}: the layer unix needs koffi: ${reason}`)
-        }
-        if (nativeAvailable) return (await import('./datagrams.ts')).startUdp(context, settings)
-        return (await import('./dgram.ts')).startDgram(context, settings)
-      },
+      start: (context) => startSocket(context, settings),
     }
   },
+}
+
+export async function startSocket(context: NodeContext, settings: SocketSettings): Promise<RunningNode> {
+  if (settings.layer.startsWith('tcp')) return (await import('./tcp.ts')).startTcp(context, settings)
+  if (settings.layer === 'unix') {
+    if (nativeAvailable) return (await import('./datagrams.ts')).startUnix(context, settings)
+    const reason = `Node.js has no UNIX datagrams, and ${nativeReason}`
+    throw new GatewayError('ERR_GATEWAY_NODE', `${context.name}: the layer unix needs koffi: ${reason}`)
+  }
+  if (nativeAvailable) return (await import('./datagrams.ts')).startUdp(context, settings)
+  return (await import('./dgram.ts')).startDgram(context, settings)
 }
