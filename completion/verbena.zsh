@@ -263,12 +263,14 @@ _verbena_gateway() {
       local -a commands=(
       'convert:samples from one format to another'
       'compare:files of samples with each other'
+      'hook:samples through a hook'
       )
       _describe command commands ;;
     argument)
       case $line[1] in
         convert) _verbena_gateway_convert ;;
         compare) _verbena_gateway_compare ;;
+        hook) _verbena_gateway_hook ;;
       esac ;;
   esac
 }
@@ -292,6 +294,18 @@ _verbena_gateway_compare() {
     --json'[print one JSON document]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '*:files:'
+}
+
+_verbena_gateway_hook() {
+  _arguments -s \
+    '(-c --config)'{-c,--config}'[settings of the hook, as JSON]:file:_files' \
+    '(-f --input-format)'{-f,--input-format}'[of standard input]:format:' \
+    '(-F --output-format)'{-F,--output-format}'[of standard output]:format:' \
+    '(-t --types)'{-t,--types}'[number and types of the values]:types:' \
+    '(-v --vectorize)'{-v,--vectorize}'[samples that are read at once]:count:' \
+    '(-o --option)'{-o,--option}'[a setting of the hook]:key=value:' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:name:'
 }
 
 _verbena_perf() {

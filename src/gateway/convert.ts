@@ -1,5 +1,6 @@
 /** Samples from a stream of bytes in one format to another: in constant memory, as fast as its reader takes them. */
 import type { Decoder, Encoder } from './formats/codec.ts'
+import { Verdict } from './hooks/hook.ts'
 import { Samples } from './samples.ts'
 
 export interface ConvertOptions {
@@ -7,9 +8,13 @@ export interface ConvertOptions {
   write(bytes: Uint8Array): void | Promise<void>
   /** Signals: values that a sample may have. */
   values: number
+  /** What samples run through on their way: hooks, as a rule. What it holds back comes at the end. */
+  between?: { process(samples: Samples, word: number): number; drain(samples: Samples, word: number): boolean }
+  /** Samples that are read at once; 128. */
+  batch?: number
 }
 
-const batch = 128
+const usualBatch = 128
 const outputBytes = 1 << 18
 
 /** Reads chunks into samples, and samples into bytes. */
@@ -20,16 +25,18 @@ export class Converter {
   readonly #encoder: Encoder
   readonly #write: ConvertOptions['write']
   readonly #samples: Samples
+  readonly #between: ConvertOptions['between']
   readonly #out: Uint8Array
   #filled = 0
   #input: Uint8Array = new Uint8Array(1 << 18)
   /** Bytes of the input that the decoder has left. */
   #rest = 0
 
-  constructor(decoder: Decoder, encoder: Encoder, { write, values }: ConvertOptions) {
+  constructor(decoder: Decoder, encoder: Encoder, { write, values, between, batch = usualBatch }: ConvertOptions) {
     this.#decoder = decoder
     this.#encoder = encoder
     this.#write = write
+    this.#between = between
     this.#samples = new Samples(batch, values)
     this.#out = new Uint8Array(outputBytes + encoder.bound)
   }
@@ -48,6 +55,16 @@ export class Converter {
   /** There is no more input. */
   async end(): Promise<void> {
     await this.#convert(this.#rest, true)
+    await this.drain()
+  }
+
+  /** Writes what is held back; `end` does it, too. */
+  async drain(): Promise<void> {
+    while (this.#between?.drain(this.#samples, 0)) {
+      if (this.#filled > outputBytes) await this.#flush()
+      this.#encode(0)
+    }
+    await this.#flush()
   }
 
   async #convert(total: number, last: boolean): Promise<void> {
@@ -57,15 +74,20 @@ export class Converter {
     do {
       samples.count = 0
       at = this.#decoder.decode(bytes, at, samples, last)
-      this.samples += samples.count
       for (let i = 0; i < samples.count; i++) {
+        if (this.#between !== undefined && this.#between.process(samples, samples.word(i)) !== Verdict.ok) continue
         if (this.#filled > outputBytes) await this.#flush()
-        this.#filled = this.#encoder.encode(samples, i, this.#out, this.#filled)
+        this.#encode(i)
       }
     } while (samples.count === samples.capacity)
     this.#input.copyWithin(0, at, total)
     this.#rest = total - at
     await this.#flush()
+  }
+
+  #encode(index: number): void {
+    this.samples++
+    this.#filled = this.#encoder.encode(this.#samples, index, this.#out, this.#filled)
   }
 
   async #flush(): Promise<void> {

@@ -15,6 +15,7 @@ export {
   type HookType,
   Verdict,
 } from './hooks/hook.ts'
+export { type HookKit, type HookModule, moduleHook } from './hooks/module.ts'
 export { type HookOptions, hooksOf, hookTypes } from './hooks/registry.ts'
 export { type MetricSummary, Statistics, type StatisticsOptions } from './hooks/statistics.ts'
 export { IndexQueue } from './index-queue.ts'

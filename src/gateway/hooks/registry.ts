@@ -18,6 +18,7 @@ import { gate } from './gate.ts'
 import type { Hook, HookContext, HookType } from './hook.ts'
 import { limitRate } from './limit-rate.ts'
 import { limitValue } from './limit-value.ts'
+import { moduleHook } from './module.ts'
 import { ma, rms } from './moving.ts'
 import { pmuDft } from './pmu-dft.ts'
 import { power } from './power.ts'
@@ -46,6 +47,7 @@ const types: readonly HookType[] = [
   limitRate,
   limitValue,
   ma,
+  moduleHook(new Map()),
   pmuDft,
   power,
   print,
@@ -61,7 +63,7 @@ const types: readonly HookType[] = [
   ts,
 ]
 
-/** All that need nothing but this package. */
+/** All of them; `module` without modules. */
 export const hookTypes: Readonly<Record<string, HookType>> = Object.fromEntries(types.map((type) => [type.name, type]))
 
 export interface HookOptions {

@@ -13,4 +13,6 @@ export async function configure(command: Command): Promise<void> {
   convert.configure(command.command('convert').summary('samples from one format to another'))
   const compare = await import('./compare.ts')
   compare.configure(command.command('compare').summary('files of samples with each other'))
+  const hook = await import('./hook.ts')
+  hook.configure(command.command('hook').summary('samples through a hook'))
 }

@@ -1,9 +1,9 @@
 /** `verbena gateway convert`: `villas convert`, from standard input to standard output. */
 import type { Command } from 'commander'
-import { currentRun, endWith, exitCodes, interruptible } from '../../cli/terminal/index.ts'
+import { endWith, exitCodes, interruptible } from '../../cli/terminal/index.ts'
 import { Converter, formatNames } from '../../gateway/index.ts'
 import { describeProblems, parseFormat, parseSignals, usable } from './formats.ts'
-import { standardInput } from './input.ts'
+import { standardInput, standardOutput } from './standard-io.ts'
 
 const help = `
 Formats: ${formatNames.join(', ')}.
@@ -50,7 +50,7 @@ async function convert({ inputFormat, outputFormat, types }: Options): Promise<v
   const decoder = usable('--input-format', () => input.decoder(signals))
   const encoder = usable('--output-format', () => output.encoder(signals))
   const { problems } = decoder
-  const converter = new Converter(decoder, encoder, { write: writeOut, values: signals.length })
+  const converter = new Converter(decoder, encoder, { write: standardOutput, values: signals.length })
   const interruption = interruptible('')
   try {
     for await (const chunk of standardInput(interruption.signal)) {
@@ -63,11 +63,4 @@ async function convert({ inputFormat, outputFormat, types }: Options): Promise<v
   }
   describeProblems('The input', problems, signals)
   endWith(interruption.exitCode() ?? (problems.count > 0 ? exitCodes.failed : exitCodes.done))
-}
-
-/** Fulfilled when the bytes are written: so a slow reader slows the conversion down, and memory stays the same. */
-function writeOut(bytes: Uint8Array): Promise<void> {
-  return new Promise((resolve, reject) => {
-    currentRun().io.stdout.write(bytes, (error) => (error ? reject(error) : resolve()))
-  })
 }

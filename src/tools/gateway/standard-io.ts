@@ -1,6 +1,7 @@
-/** Standard input in chunks, until its end or until somebody stops it. */
+/** Standard input in chunks, until its end or until somebody stops it; standard output as fast as its reader takes it. */
 import { fstatSync, readSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { currentRun } from '../../cli/terminal/index.ts'
 
 const chunkBytes = 1 << 18
 
@@ -42,4 +43,11 @@ async function* streamChunks(signal: AbortSignal): AsyncGenerator<Uint8Array, vo
   } finally {
     signal.removeEventListener('abort', stop)
   }
+}
+
+/** Fulfilled when the bytes are written: so a slow reader slows the conversion down, and memory stays the same. */
+export function standardOutput(bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    currentRun().io.stdout.write(bytes, (error) => (error ? reject(error) : resolve()))
+  })
 }
