@@ -43,4 +43,4 @@ export {
   type TakenInside,
 } from './settings.ts'
 export { mostSignals, type Signal, SignalType, signalsOf, signalTypeNames } from './signals.ts'
-export { copySample } from './words.ts'
+export { addTime, copySample } from './words.ts'

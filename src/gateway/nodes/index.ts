@@ -1,7 +1,6 @@
 /** Types of nodes, and what they and paths have in common with time. Other folders import from here only. */
-
 export { type AnyPoolShare, attachPool, makePool, type OwnedPool } from './any-pool.ts'
+export { OutputFile } from './file/output-file.ts'
 export { loadNodeType } from './load.ts'
-export { OutputFile } from './output-file.ts'
 export { nodeTypes } from './registry.ts'
 export { makeTimer, monotonicNs, Pace, type Timer, type TimerName, timerNames } from './timing/index.ts'

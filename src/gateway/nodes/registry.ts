@@ -3,6 +3,7 @@ import type { NodeType } from '../index.ts'
 
 export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {
   exec: async () => (await import('./exec.ts')).exec,
+  file: async () => (await import('./file/index.ts')).file,
   infiniband: async () => (await import('./infiniband/index.ts')).infiniband,
   influxdb: async () => (await import('./influxdb.ts')).influxdb,
   loopback: async () => (await import('./loopback.ts')).loopback,

@@ -21,7 +21,7 @@ export function hookContext(owner: HookOwner): HookContext {
 }
 
 function openOutput(path: string): HookOutput {
-  return path === 'stdout' ? OutputFile.standardOutput() : OutputFile.open(path, { bufferBytes: 0 })
+  return path === 'stdout' ? OutputFile.standardOutput(0) : OutputFile.open(path, { bufferBytes: 0, append: false })
 }
 
 function hashOf(algorithm: string): HookHash | undefined {

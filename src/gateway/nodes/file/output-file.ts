@@ -10,41 +10,41 @@ const waiter = new Int32Array(new SharedArrayBuffer(4))
 export interface OutputFileOptions {
   /** Bytes that are gathered; 0: each write goes out at once. */
   bufferBytes: number
+  /** Behind what is in the file already, which otherwise is gone. */
+  append: boolean
 }
 
 export class OutputFile {
   readonly path: string
   /** Bytes that are in the file. */
   written = 0
+  readonly buffer: Uint8Array
   readonly #fd: number
   readonly #closes: boolean
-  readonly #buffer: Uint8Array
   #filled = 0
 
   private constructor(path: string, fd: number, bufferBytes: number, closes: boolean) {
     this.path = path
     this.#fd = fd
     this.#closes = closes
-    this.#buffer = new Uint8Array(bufferBytes)
+    this.buffer = new Uint8Array(bufferBytes)
   }
 
-  /** Makes the file, and the folder that it is in; what was in the file is gone. Throws an error of the system. */
-  static open(path: string, { bufferBytes }: OutputFileOptions): OutputFile {
+  /** Makes the file, and the folder that it is in, if they are not there. Throws an error of the system. */
+  static open(path: string, { bufferBytes, append }: OutputFileOptions): OutputFile {
     mkdirSync(dirname(path), { recursive: true })
-    return new OutputFile(path, openSync(path, 'w'), bufferBytes, true)
+    return new OutputFile(path, openSync(path, append ? 'a' : 'w'), bufferBytes, true)
   }
 
-  static standardOutput(): OutputFile {
-    return new OutputFile('standard output', 1, 0, false)
+  static standardOutput(bufferBytes: number): OutputFile {
+    return new OutputFile('standard output', 1, bufferBytes, false)
   }
 
-  /** Room for `bytes` more; write there, from `at` on, and tell by `advance`. The bytes gathered so far may go out. Throws as `flush`. */
-  room(bytes: number): Uint8Array {
-    if (this.#filled + bytes > this.#buffer.length) this.flush()
-    return this.#buffer
+  /** Whether there is room for so many bytes in `buffer`, from `at` on; write them there, and tell by `advance`. */
+  has(bytes: number): boolean {
+    return this.#filled + bytes <= this.buffer.length
   }
 
-  /** Where the next bytes go in what `room` returned. */
   get at(): number {
     return this.#filled
   }
@@ -55,12 +55,13 @@ export class OutputFile {
 
   /** The bytes may be overwritten when it has returned. Throws as `flush`. */
   write(bytes: Uint8Array): void {
-    if (bytes.length > this.#buffer.length) {
+    if (bytes.length > this.buffer.length) {
       this.flush()
       this.#out(bytes, bytes.length)
       return
     }
-    this.room(bytes.length).set(bytes, this.#filled)
+    if (!this.has(bytes.length)) this.flush()
+    this.buffer.set(bytes, this.#filled)
     this.#filled += bytes.length
   }
 
@@ -68,7 +69,7 @@ export class OutputFile {
   flush(): void {
     const count = this.#filled
     this.#filled = 0
-    if (count > 0) this.#out(this.#buffer, count)
+    if (count > 0) this.#out(this.buffer, count)
   }
 
   /** Writes what is left. Throws as `flush`; the file is closed all the same. */

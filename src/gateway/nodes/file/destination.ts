@@ -1,0 +1,83 @@
+/** Samples to a file, in blocks. A full disk makes the node fail; what was lost is counted. */
+import { type Destination, type Encoder, GatewayError, type NodeContext } from '../../index.ts'
+import type { OutputFile } from './output-file.ts'
+
+/** What is gathered waits this long at most, once there is nothing more to write. */
+const longestDelayNs = 1e9
+
+export class FileDestination implements Destination {
+  released = 0
+  /** Samples that the format cannot carry, and those that did not get to the disk. */
+  unwritable = 0
+  undelivered = 0
+  readonly #context: NodeContext
+  readonly #file: OutputFile
+  readonly #encoder: Encoder
+  readonly #flushes: boolean
+  #gathered = 0
+  #lastFlushNs: number
+  #failed = false
+
+  /** `flushes`: what is written goes to the file at once. */
+  constructor(context: NodeContext, file: OutputFile, encoder: Encoder, flushes: boolean) {
+    this.#context = context
+    this.#file = file
+    this.#encoder = encoder
+    this.#flushes = flushes
+    this.#lastFlushNs = context.clock.nowNs()
+  }
+
+  write(samples: Int32Array, count: number): number {
+    this.released = count
+    if (this.#failed) return 0
+    const file = this.#file
+    const encoder = this.#encoder
+    const records = this.#context.pool.samples
+    let written = 0
+    for (let i = 0; i < count; i++) {
+      if (!this.#makeRoom()) return written
+      const bytes = file.buffer
+      try {
+        file.advance(encoder.encode(records, samples[i]!, bytes, file.at))
+        written++
+      } catch (error) {
+        if (!(error instanceof GatewayError)) throw error
+        if (this.unwritable++ === 0) this.#context.log('warn', `a sample was not written: ${error.message}`)
+      }
+    }
+    this.#gathered += written
+    if (this.#flushes) this.#out()
+    return written
+  }
+
+  flush(): void {
+    if (this.#gathered === 0 || this.#context.clock.nowNs() - this.#lastFlushNs < longestDelayNs) return
+    this.#out()
+  }
+
+  /** Writes what is left, and closes the file. */
+  close(): void {
+    if (!this.#failed) this.#out()
+    this.#file.close()
+  }
+
+  #makeRoom(): boolean {
+    return this.#file.has(this.#encoder.bound) || this.#out()
+  }
+
+  #out(): boolean {
+    try {
+      this.#file.flush()
+      this.#gathered = 0
+      this.#lastFlushNs = this.#context.clock.nowNs()
+      return true
+    } catch (error) {
+      this.#failed = true
+      this.undelivered += this.#gathered
+      const { message } = error as Error
+      const lost = this.#gathered === 1 ? 'one sample is' : `${this.#gathered} samples are`
+      this.#context.fail(new Error(`${this.#file.path}: ${message}; ${lost} not in the file`))
+      return false
+    }
+  }
+}

@@ -1,0 +1,185 @@
+/** Node-type file: replay at the times of a file or at a rate, end of file, formats, names with the time, a disk that is full. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { fileName, unknownConversion } from '../../../src/gateway/nodes/file/uri.ts'
+import { countsOf, parsed, ran } from '../runtime/gateway.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'verbena-file-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+let files = 0
+function input(lines: readonly string[]): string {
+  const path = join(folder, `in${files++}.csv`)
+  writeFileSync(path, lines.map((line) => `${line}\n`).join(''))
+  return path
+}
+const output = (): string => join(folder, `out${files++}.csv`)
+
+/** Rows of a file as numbers: seconds, nanoseconds, offset, sequence, values. */
+function rowsOf(path: string): number[][] {
+  const lines = readFileSync(path, 'utf8').split('\n').slice(1, -1)
+  return lines.map((line) => line.split(',').map(Number))
+}
+
+const three = ['10,000000000,0.0,5,1.5', '10,010000000,0.0,6,2.5', '10,020000000,0.0,7,3.5']
+const signals = '1f'
+
+describe('file', () => {
+  it('replays a file as it is with epoch_mode original', async () => {
+    const [from, to] = [input(three), output()]
+    const run = await ran({
+      nodes: {
+        source: { type: 'file', uri: from, format: 'csv', in: { epoch_mode: 'original', signals } },
+        sink: { type: 'file', uri: to, format: 'csv' },
+      },
+      paths: [{ in: 'source', out: 'sink' }],
+    })
+    expect(run.gateway.failures).toEqual([])
+    expect(rowsOf(to).map(([sec, nsec, , sequence, value]) => [sec, nsec, sequence, value])).toEqual([
+      [10, 0, 5, 1.5],
+      [10, 10_000_000, 6, 2.5],
+      [10, 20_000_000, 7, 3.5],
+    ])
+    expect(run.lines).toContain('info source: end of file')
+  })
+
+  it('replays it at its own pace, from now on, with epoch_mode direct', async () => {
+    const [from, to] = [input(three), output()]
+    const before = Date.now() / 1000
+    await ran({
+      nodes: {
+        source: { type: 'file', uri: from, format: 'csv', in: { epoch: 0.1, signals } },
+        sink: { type: 'file', uri: to, format: 'csv' },
+      },
+      paths: [{ in: 'source', out: 'sink' }],
+    })
+    const times = rowsOf(to).map(([sec, nsec]) => sec! + nsec! / 1e9)
+    expect(times[0]).toBeGreaterThan(before + 0.1)
+    expect(times[1]! - times[0]!).toBeCloseTo(0.01, 6)
+    expect(times[2]! - times[0]!).toBeCloseTo(0.02, 6)
+    // The last one was sent when its time had come, and not before.
+    expect(Date.now() / 1000).toBeGreaterThan(times[2]!)
+    for (const [, , offset] of rowsOf(to)) expect(offset).toBeGreaterThanOrEqual(-0.000_001)
+  })
+
+  it('rewinds as often as there is somebody to read, skips samples, counts lines that are malformed', async () => {
+    const from = input([...three, 'no line'])
+    const run = await parsed({
+      nodes: {
+        source: {
+          type: 'file',
+          uri: from,
+          format: 'csv',
+          in: { epoch_mode: 'original', eof: 'rewind', skip: 2, signals, builtin: false },
+        },
+      },
+      paths: [{ in: 'source' }],
+    })
+    await run.gateway.start()
+    await expect.poll(() => countsOf(run, 'source').read).toBeGreaterThan(20)
+    await run.gateway.stop()
+    const { read, rewound, malformed } = countsOf(run, 'source')
+    expect([read, read! + 1, read! + 2]).toContain(1 + 3 * rewound!)
+    expect(malformed === rewound || malformed === rewound! + 1).toBe(true)
+    expect(run.lines.filter((line) => line.includes('malformed'))).toEqual([expect.stringContaining('line 4')])
+  })
+
+  it('waits for what a file grows by with eof wait', async () => {
+    const from = input(three.slice(0, 1))
+    const run = await parsed({
+      nodes: {
+        source: { type: 'file', uri: from, format: 'csv', in: { epoch_mode: 'original', eof: 'wait', signals } },
+      },
+      paths: [{ in: 'source' }],
+    })
+    await run.gateway.start()
+    await expect.poll(() => countsOf(run, 'source').read).toBe(1)
+    writeFileSync(from, `${three[1]}\n${three[2]!.slice(0, 5)}`, { flag: 'a' })
+    await expect.poll(() => countsOf(run, 'source').read).toBe(2)
+    writeFileSync(from, `${three[2]!.slice(5)}\n`, { flag: 'a' })
+    await expect.poll(() => countsOf(run, 'source').read).toBe(3)
+    await run.gateway.stop()
+    expect(countsOf(run, 'source').malformed).toBe(0)
+  })
+
+  it('paces a file by a rate, with the time of sending', async () => {
+    const [from, to] = [input(three), output()]
+    await ran({
+      nodes: {
+        source: { type: 'file', uri: from, format: 'csv', in: { rate: 200, signals } },
+        sink: { type: 'file', uri: to, format: 'csv' },
+      },
+      paths: [{ in: 'source', out: 'sink' }],
+    })
+    const times = rowsOf(to).map(([sec, nsec]) => (sec! % 1000) + nsec! / 1e9)
+    expect(times).toHaveLength(3)
+    // Sleeping may take longer, and never less.
+    expect(times[2]! - times[0]!).toBeGreaterThan(0.0099)
+  })
+
+  it('appends, in a folder that it makes, to a file with the day in its name', async () => {
+    const template = join(folder, 'made', 'day_%F.dat')
+    const settings = {
+      nodes: {
+        source: { type: 'signal', signal: 'counter', realtime: false, limit: 2 },
+        sink: { type: 'file', uri: template },
+      },
+      paths: [{ in: 'source', out: 'sink' }],
+    }
+    await ran(settings)
+    await ran(settings)
+    const [name] = readdirSync(join(folder, 'made'))
+    expect(name).toMatch(/^day_\d{4}-\d\d-\d\d\.dat$/)
+    const lines = readFileSync(join(folder, 'made', name!), 'utf8').split('\n')
+    expect(lines.filter((line) => line.startsWith('#'))).toHaveLength(2)
+    expect(lines.filter((line) => /\(\d\)\t/.test(line))).toHaveLength(4)
+  })
+
+  it.skipIf(!existsSync('/dev/full'))('fails when the disk is full, and says how much is lost', async () => {
+    const run = await ran({
+      nodes: {
+        source: { type: 'signal', signal: 'counter', realtime: false, limit: 100_000 },
+        sink: { type: 'file', uri: '/dev/full', out: { buffer_size: 8192 } },
+      },
+      paths: [{ in: 'source', out: 'sink' }],
+    })
+    expect(run.gateway.failures).toHaveLength(1)
+    const { node, message } = run.gateway.failures[0]!
+    expect(node).toBe('sink')
+    expect(message).toMatch(/^\/dev\/full: ENOSPC.*; \d+ samples are not in the file$/)
+    const { written, lost, undelivered } = countsOf(run, 'sink')
+    expect(undelivered).toBe(Number(/(\d+) samples/.exec(message)![1]))
+    expect(written).toBe(undelivered)
+    expect(lost).toBeGreaterThan(0)
+    expect(run.gateway.pool.available).toBe(run.gateway.pool.capacity)
+  })
+
+  it('says which file is not there', async () => {
+    const { gateway } = await parsed({
+      nodes: { source: { type: 'file', uri: join(folder, 'nothing'), in: { signals } } },
+      paths: [{ in: 'source' }],
+    })
+    await expect(gateway.start()).rejects.toThrow(/^node source cannot start: ENOENT.*nothing/)
+    expect(gateway.state).toBe('stopped')
+  })
+})
+
+describe('names of files', () => {
+  const time = new Date('2026-03-05T07:08:09Z')
+  it.each([
+    ['log', 'log'],
+    ['%Y-%m-%d_%H-%M-%S', '2026-03-05_07-08-09'],
+    ['%F %T', '2026-03-05 07:08:09'],
+    ['%y %j %a %b %% %s', '26 064 Thu Mar % 1772694489'],
+  ])('%s', (template, name) => {
+    expect(unknownConversion(template)).toBeUndefined()
+    expect(fileName(template, time)).toBe(name)
+  })
+
+  it('have no other conversions', () => {
+    expect(unknownConversion('a%Qb')).toBe('%Q')
+    expect(unknownConversion('100%')).toBe('%')
+  })
+})
