@@ -14,7 +14,7 @@ _verbena() {
     if [[ -n $value ]]; then ((i++)); continue; fi
     [[ $word == -* ]] && continue
     case "${command:+$command }$word" in
-      'start'|'bench'|'report'|'trace'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'trace check'|'trace show'|'trace info'|'trace convert'|'gateway convert'|'gateway compare'|'gateway hook'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
+      'start'|'bench'|'report'|'trace'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'trace check'|'trace show'|'trace info'|'trace convert'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
       'ibv_rc_pingpong') command='rc_pingpong'; arguments=0 ;;
       'ibv_uc_pingpong') command='uc_pingpong'; arguments=0 ;;
       'ibv_ud_pingpong') command='ud_pingpong'; arguments=0 ;;
@@ -39,10 +39,12 @@ _verbena() {
     'trace show') commands='' options='-d --decode-as --roce-port -f --filter -n --limit -t --time -V --verbose -x --hex --json -h --help' ;;
     'trace info') commands='' options='-d --decode-as --roce-port --top --json -h --help' ;;
     'trace convert') commands='' options='-d --decode-as --roce-port --format --micro -f --filter -h --help' ;;
-    'gateway') commands='convert compare hook' options='-h --help' ;;
+    'gateway') commands='convert compare hook check graph' options='-h --help' ;;
     'gateway convert') commands='' options='-i --input-format -o --output-format -t --types -h --help' ;;
     'gateway compare') commands='' options='-e --epsilon -v --no-values -T --no-timestamp -s --no-sequence -f --format -t --types --json -h --help' ;;
     'gateway hook') commands='' options='-c --config -f --input-format -F --output-format -t --types -v --vectorize -o --option -h --help' ;;
+    'gateway check') commands='' options='--json -h --help' ;;
+    'gateway graph') commands='' options='-f --format -o --output --json -h --help' ;;
     'perf') commands='send_lat send_bw write_lat write_bw read_lat read_bw atomic_lat atomic_bw' options='-h --help' ;;
     'perf send_lat') commands='' options='-i --ib-port -p --port -d --device -x --gid-index -s --size -a --all -n --iters -D --duration -f --margin --warmup -t --tx-depth -r --rx-depth -c --connection -m --mtu -I --inline_size -e --events -y --limit_msgrate --limit-latency --limit-lost -H --report-histogram -U --report-unsorted --output --rate -S --sl -u --qp-timeout --retry_count --perform_warm_up -F --CPU-freq -R --rdma_cm --bind_source_ip -V --version --wait --timeout --json -h --help' ;;
     'perf send_bw') commands='' options='-i --ib-port -p --port -d --device -x --gid-index -s --size -a --all -n --iters -D --duration -f --margin --warmup -t --tx-depth -r --rx-depth -c --connection -m --mtu -I --inline_size -e --events -q --qp -l --post_list -b --bidirectional -Q --cq-mod -N --noPeak --report_gbits -w --limit_bw -y --limit_msgrate --output --rate --rate_limit --rate_units -S --sl -u --qp-timeout --retry_count --perform_warm_up -F --CPU-freq -R --rdma_cm --bind_source_ip -V --version --wait --timeout --json -h --help' ;;
@@ -82,6 +84,8 @@ _verbena() {
       'trace convert 1') value='file' ;;
       'gateway compare '*) value='any' ;;
       'gateway hook 0') value='any' ;;
+      'gateway check 0') value='any' ;;
+      'gateway graph 0') value='any' ;;
       'perf send_lat 0') value='any' ;;
       'perf send_bw 0') value='any' ;;
       'perf write_lat 0') value='any' ;;
@@ -180,6 +184,10 @@ _verbena_value() {
     'gateway hook') case $2 in
       -c|--config) value='file' ;;
       -f|--input-format|-F|--output-format|-t|--types|-v|--vectorize|-o|--option) value='any' ;;
+    esac ;;
+    'gateway graph') case $2 in
+      -f|--format) value='any' ;;
+      -o|--output) value='file' ;;
     esac ;;
     'perf send_lat') case $2 in
       -i|--ib-port|-p|--port|-x|--gid-index|-s|--size|-n|--iters|-D|--duration|-f|--margin|--warmup|-t|--tx-depth|-r|--rx-depth|-m|--mtu|-I|--inline_size|-y|--limit_msgrate|--limit-latency|--limit-lost|--rate|-S|--sl|-u|--qp-timeout|--retry_count|--bind_source_ip|--wait|--timeout|--source_ip|-M|--MGID|-L|--hop_limit|-T|--tos|-W|--report-counters|-X|--vector|--aes_block_size|--burst_size|--data_enc_keys_number|--dlid|--force-link|--inline_recv|--latency_gap|--log_active_dci_streams|--log_dci_streams|--mmap-offset|--pkey_index|--rate_limit_type|--recv_post_list|--tclass|--typical_pkt_size|--wait_destroy) value='any' ;;

@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -153,6 +153,8 @@ complete -c verbena -n '__verbena_at trace convert' -F
 complete -c verbena -f -n '__verbena_at gateway' -a convert -d 'samples from one format to another'
 complete -c verbena -f -n '__verbena_at gateway' -a compare -d 'files of samples with each other'
 complete -c verbena -f -n '__verbena_at gateway' -a hook -d 'samples through a hook'
+complete -c verbena -f -n '__verbena_at gateway' -a check -d 'whether a configuration is right'
+complete -c verbena -f -n '__verbena_at gateway' -a graph -d 'draw the nodes and paths of a configuration'
 complete -c verbena -n '__verbena_at gateway' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at gateway convert' -s i -l input-format -d 'of standard input' -r
 complete -c verbena -n '__verbena_at gateway convert' -s o -l output-format -d 'of standard output' -r
@@ -173,6 +175,12 @@ complete -c verbena -n '__verbena_at gateway hook' -s t -l types -d 'number and 
 complete -c verbena -n '__verbena_at gateway hook' -s v -l vectorize -d 'samples that are read at once' -r
 complete -c verbena -n '__verbena_at gateway hook' -s o -l option -d 'a setting of the hook' -r
 complete -c verbena -n '__verbena_at gateway hook' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at gateway check' -l json -d 'print one JSON document'
+complete -c verbena -n '__verbena_at gateway check' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at gateway graph' -s f -l format -d 'text, svg, dot, json' -r
+complete -c verbena -n '__verbena_at gateway graph' -s o -l output -d 'where to write' -r -F
+complete -c verbena -n '__verbena_at gateway graph' -l json -d 'the same as --format json'
+complete -c verbena -n '__verbena_at gateway graph' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at perf' -a send_lat -d 'half the round trip of SEND'
 complete -c verbena -f -n '__verbena_at perf' -a send_bw -d 'bandwidth and message rate of SEND'
 complete -c verbena -f -n '__verbena_at perf' -a write_lat -d 'half the round trip of RDMA WRITE'

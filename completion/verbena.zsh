@@ -264,6 +264,8 @@ _verbena_gateway() {
       'convert:samples from one format to another'
       'compare:files of samples with each other'
       'hook:samples through a hook'
+      'check:whether a configuration is right'
+      'graph:draw the nodes and paths of a configuration'
       )
       _describe command commands ;;
     argument)
@@ -271,6 +273,8 @@ _verbena_gateway() {
         convert) _verbena_gateway_convert ;;
         compare) _verbena_gateway_compare ;;
         hook) _verbena_gateway_hook ;;
+        check) _verbena_gateway_check ;;
+        graph) _verbena_gateway_graph ;;
       esac ;;
   esac
 }
@@ -306,6 +310,22 @@ _verbena_gateway_hook() {
     '(-o --option)'{-o,--option}'[a setting of the hook]:key=value:' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1:name:'
+}
+
+_verbena_gateway_check() {
+  _arguments -s \
+    --json'[print one JSON document]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:config:'
+}
+
+_verbena_gateway_graph() {
+  _arguments -s \
+    '(-f --format)'{-f,--format}'[text, svg, dot, json]:format:' \
+    '(-o --output)'{-o,--output}'[where to write]:file:_files' \
+    --json'[the same as --format json]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:config:'
 }
 
 _verbena_perf() {

@@ -33,9 +33,9 @@ export function graphOf(config: GatewayConfig, states: ReadonlyMap<string, strin
       ...some(signals?.length, 'signal'),
       ...hooksLine('in', hooks),
       ...hooksLine('out', out.hooks),
-      ...(states.get(name) ?? []),
+      ...(states.has(name) ? [states.get(name)!] : []),
       ...(enabled ? [] : ['not enabled']),
-    ].flat(),
+    ],
   }))
   return { nodes, paths: config.paths.map((path, i) => graphPath(path, i, states.get(path.uuid))) }
 }

@@ -122,6 +122,8 @@ function planGroup(
   const sources = new Set(paths.flatMap((path) => path.in.map(({ node }) => node)))
   const destinations = new Set(paths.flatMap((path) => path.out))
   const names = [...new Set([...sources, ...destinations])]
+  // The hooks of a path that leads nowhere have to be right, too.
+  for (const path of paths) signals.afterPath(path)
   return {
     nodes: names.map((name) => ({
       config: nodes.get(name)!.config,
@@ -178,7 +180,11 @@ class SignalFinder {
   /** Of what paths write to a node, before its hooks. */
   arriving(name: string): readonly Signal[] {
     const path = this.#paths.find(({ out }) => out.includes(name))
-    if (path === undefined) return this.#nodes.get(name)!.parsed.signals ?? anySignals
+    return path === undefined ? (this.#nodes.get(name)!.parsed.signals ?? anySignals) : this.afterPath(path)
+  }
+
+  /** Of what leaves a path. */
+  afterPath(path: PathConfig): readonly Signal[] {
     return this.#after(`path ${pathText(path)}`, path.hooks, this.intoPath(path), false)
   }
 

@@ -15,4 +15,8 @@ export async function configure(command: Command): Promise<void> {
   compare.configure(command.command('compare').summary('files of samples with each other'))
   const hook = await import('./hook.ts')
   hook.configure(command.command('hook').summary('samples through a hook'))
+  const check = await import('./check.ts')
+  check.configure(command.command('check').summary('whether a configuration is right'))
+  const graph = await import('./graph.ts')
+  graph.configure(command.command('graph').summary('draw the nodes and paths of a configuration'))
 }
