@@ -108,9 +108,10 @@ export class SendSide {
       const word = records.word(samples[i]!)
       const bytes = records.u32[word + SampleField.length]! * valueBytes
       const isSmall = bytes + metaBytes < maxInlineData
-      if (isSmall) this.#counter = (this.#counter + 1) % periodicSignaling
-      const inline = isSmall && this.#counter !== 0 && sendInline
+      const counter = isSmall ? (this.#counter + 1) % periodicSignaling : this.#counter
+      const inline = isSmall && counter !== 0 && sendInline
       if (!inline && ++signaled > cqSize) return i
+      this.#counter = counter
       const request = this.#requests[(this.#head + i) & this.#mask]!
       request.sendFlags = inline ? SendFlag.Inline : SendFlag.Signaled
       pointAt(request.sgList, memory, word)
