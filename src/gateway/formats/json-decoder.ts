@@ -75,6 +75,8 @@ export class JsonDecoder implements Decoder {
       this.#scanned = this.#depth = this.#lines = 0
       this.#inString = this.#escaped = false
     }
+    // What comes after the end of a message is another one.
+    if (last && at === bytes.length) this.#lost = false
     return at
   }
 

@@ -2,6 +2,7 @@
 import type { NodeType } from '../index.ts'
 
 export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {
+  amqp: async () => (await import('./amqp.ts')).amqp,
   exec: async () => (await import('./exec.ts')).exec,
   file: async () => (await import('./file/index.ts')).file,
   infiniband: async () => (await import('./infiniband/index.ts')).infiniband,
@@ -13,4 +14,13 @@ export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {
   signal: async () => (await import('./signal/index.ts')).signal,
   socket: async () => (await import('./socket/index.ts')).socket,
   websocket: async () => (await import('./websocket.ts')).websocket,
+  zeromq: async () => (await import('./zeromq.ts')).zeromq,
+}
+
+/** Types of VILLASnode that a configuration may name and that there are not, with what to do instead. */
+export const missingTypes: Readonly<Record<string, string>> = {
+  kafka:
+    'the node-type kafka is not there: no client of it could be tested against a broker. The node-types mqtt, amqp and redis have brokers, too',
+  nanomsg:
+    'the node-type nanomsg is not there: no library for it is kept any more. Use the node-type zeromq at both ends',
 }

@@ -84,12 +84,16 @@ describe('udp', () => {
     expect(await right.read(40)).toEqual(samplesOf(...many))
   })
 
-  it('counts what is malformed, and reads what comes next', async () => {
+  it.each([
+    ['villas.binary', ['nonsense', '', '\x20\0\0\x08short']],
+    ['json', ['nonsense', '', '{"data": [1, 2']],
+    ['csv', ['nonsense', '', '1,2,0,3,x\n']],
+  ])('counts what is malformed as %s, and reads what comes next', async (format, malformed) => {
     const port = await freeUdpPort()
-    const node = await start({ in: { address: at(port) } })
+    const node = await start({ format, in: { address: at(port) } })
     const peer = createSocket('udp4')
-    for (const bytes of ['nonsense', '', '\x20\0\0\x08short']) peer.send(bytes, port, '127.0.0.1')
-    const good = await start({ out: { address: at(port) } })
+    for (const bytes of malformed) peer.send(bytes, port, '127.0.0.1')
+    const good = await start({ format, out: { address: at(port) } })
     await until(() => {
       expect(node.take()).toEqual([])
       return node.counters.malformed === 2

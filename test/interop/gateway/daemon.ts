@@ -24,6 +24,7 @@ export class Daemon {
   readonly #port: number
   #arguments: readonly string[] = []
   #child: ChildProcess | undefined
+  #env: Readonly<Record<string, string>> = {}
   #output = ''
 
   constructor(name: string, port: number) {
@@ -42,7 +43,13 @@ export class Daemon {
   async start(parameters?: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<void> {
     this.#arguments = parameters ?? this.#arguments
     const path = `${process.env.PATH}:/usr/sbin:/sbin`
-    const child = spawn(this.#name, this.#arguments, { cwd: this.folder, env: { ...process.env, PATH: path, ...env } })
+    this.#env = { ...this.#env, ...env }
+    // A process group of its own: some daemons are started by a shell that stays.
+    const child = spawn(this.#name, this.#arguments, {
+      cwd: this.folder,
+      env: { ...process.env, PATH: path, ...this.#env },
+      detached: true,
+    })
     this.#child = child
     child.stdout.on('data', (text) => (this.#output += text))
     child.stderr.on('data', (text) => (this.#output += text))
@@ -69,7 +76,7 @@ export class Daemon {
     const child = this.#child
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     const ended = once(child, 'exit')
-    child.kill('SIGKILL')
+    process.kill(-child.pid!, 'SIGKILL')
     await ended
   }
 
