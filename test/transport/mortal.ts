@@ -5,19 +5,12 @@
  * step, and the last one that the turn may make throws. From then on the thread is dead: what `finally` does on the way out
  * changes nothing. Its locks stay, as those of a thread that no longer lives.
  *
- * A packet that its thread had taken and not executed is lost, and costs the peer one of its `retryCnt` retries, of which the field
- * in a QP has three bits. At random any number of tries in a row meets a thread that dies: then the peer is right to give up.
- * `onLastTry` spares the last one: while a requester waits for the response to it, nobody is killed and nothing is lost. A
- * connection that breaks all the same has lost something that no retry brings back.
+ * A packet that its thread had taken and not executed is lost, and costs the peer a retry: with such faults go `Faults.spares`.
  */
 import { type DeviceInfo, openDevice } from '../../src/index.ts'
 import type { Segment } from '../../src/memory/index.ts'
-import { TransportQp } from '../../src/transport/index.ts'
-import { begun } from '../../src/transport/layout.ts'
-import { type DeviceDriver, Host, layout, QpState, QpType, registerDriver } from '../../src/verbs/provider/index.ts'
+import { type DeviceDriver, Host, registerDriver } from '../../src/verbs/provider/index.ts'
 import { link, VirtualDevice } from './virtual.ts'
-
-const { Meta, Qp } = layout
 
 class Killed extends Error {}
 
@@ -241,20 +234,6 @@ export function mortalDevice(name: string): MortalDevice {
     devices.set(name, device)
   }
   return device
-}
-
-/** Whether a requester, of either device, has something outstanding and no retry left: for `Faults.spares`. */
-export function onLastTry(): boolean {
-  const { host } = mortalDevice(mortal[0])
-  const { i32 } = host
-  for (let slot = 0; slot < i32[host.at.meta + Meta.qpsUsed]!; slot++) {
-    const q = host.qpWord(slot)
-    if (i32[q + Qp.number] === 0 || i32[q + Qp.type] !== QpType.RC || i32[q + Qp.state] !== QpState.Rts) continue
-    const t = i32[q + Qp.wire]!
-    if ((i32[t + TransportQp.ready]! & begun.requester) === 0 || i32[t + TransportQp.retriesLeft] !== 0) continue
-    if (i32[t + TransportQp.una] !== i32[t + TransportQp.newPsn]) return true
-  }
-  return false
 }
 
 const driver: DeviceDriver = {

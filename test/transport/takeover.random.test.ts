@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openDevice, QpType } from '../../src/index.ts'
 import { holds, seeds } from '../property.ts'
-import { mortal, mortalDevice, onLastTry, registerMortal } from './mortal.ts'
+import { mortal, mortalDevice, registerMortal } from './mortal.ts'
 import { Ground, Traffic } from './traffic.ts'
-import type { Faults } from './virtual.ts'
+import { type Faults, onLastTry } from './virtual.ts'
 
 registerMortal()
 

@@ -4,13 +4,14 @@
  * nobody has anything to do.
  */
 import { type DeviceInfo, type GidEntry, GidType, openDevice } from '../../src/index.ts'
-import { NetworkDevice, type PacketSink, type TransportOptions } from '../../src/transport/index.ts'
+import { NetworkDevice, type PacketSink, type TransportOptions, TransportQp } from '../../src/transport/index.ts'
+import { begun } from '../../src/transport/layout.ts'
 import type { Host } from '../../src/verbs/provider/index.ts'
-import { type DeviceDriver, layout, registerDriver } from '../../src/verbs/provider/index.ts'
+import { type DeviceDriver, layout, QpState, QpType, registerDriver } from '../../src/verbs/provider/index.ts'
 import { Bth, gidOfIp, IcrcFlow, OpBit, opcodeBits } from '../../src/wire/index.ts'
 import { seeded } from '../random.ts'
 
-const { Av, Dev } = layout
+const { Av, Dev, Meta, Qp } = layout
 
 /** What the link does to packets, each with its probability from 0 to 1. */
 export interface Faults {
@@ -29,7 +30,11 @@ export interface Faults {
   marking?: number
   /** The thread that drives an adapter is killed in that turn: see mortal.ts. */
   killing?: number
-  /** While it returns true nothing is lost, and nobody is killed. */
+  /**
+   * While it returns true nothing is lost or damaged, and nobody is killed: `onLastTry`. A QP has at most seven retries, and at random
+   * any number of tries in a row fails; then the requester is right to give up. With its last try spared, a connection that
+   * breaks all the same has lost something that no retry brings back.
+   */
   spares?: () => boolean
 }
 
@@ -87,7 +92,7 @@ export class Link {
     const leftNs = Math.max(this.nowNs, this.#leftNs[from] ?? 0) + bytes.length * (faults.byteNs ?? 0)
     this.#leftNs[from] = leftNs
     for (let copy = 0; copy < copies; copy++) {
-      if (this.#happens(faults.loss) && faults.spares?.() !== true) {
+      if (this.#harms(faults.loss)) {
         counts.lost++
         continue
       }
@@ -97,7 +102,7 @@ export class Link {
         arrivalNs += (faults.reorderNs ?? 50_000) * this.random()
       }
       const carried = bytes.slice()
-      if (this.#happens(faults.corruption)) {
+      if (this.#harms(faults.corruption)) {
         counts.corrupted++
         // The ICRC does not cover the byte with the ECN bits.
         const byte = Math.floor(this.random() * (carried.length - 1))
@@ -117,6 +122,10 @@ export class Link {
 
   #happens(probability = 0): boolean {
     return probability > 0 && this.random() < probability
+  }
+
+  #harms(probability?: number): boolean {
+    return this.#happens(probability) && this.faults.spares?.() !== true
   }
 
   arrived(device: VirtualDevice): boolean {
@@ -149,6 +158,20 @@ export class Link {
 }
 
 export const link: Link = new Link()
+
+/** Whether a requester, of whichever adapter, has something outstanding and no retry left. */
+export function onLastTry(): boolean {
+  const { host } = Object.values(link.devices)[0]!
+  const { i32 } = host
+  for (let slot = 0; slot < i32[host.at.meta + Meta.qpsUsed]!; slot++) {
+    const q = host.qpWord(slot)
+    if (i32[q + Qp.number] === 0 || i32[q + Qp.type] !== QpType.RC || i32[q + Qp.state] !== QpState.Rts) continue
+    const t = i32[q + Qp.wire]!
+    if ((i32[t + TransportQp.ready]! & begun.requester) === 0 || i32[t + TransportQp.retriesLeft] !== 0) continue
+    if (i32[t + TransportQp.una] !== i32[t + TransportQp.newPsn]) return true
+  }
+  return false
+}
 
 /** Collects a packet in scratch memory and gives it to the link. */
 class LinkSink implements PacketSink {

@@ -12,7 +12,7 @@ import { Trunk } from '../../../src/rsocket/protocol/trunk.ts'
 import type { TrunkStream } from '../../../src/rsocket/protocol/trunk-stream.ts'
 import { holds } from '../../property.ts'
 import { seeded } from '../../random.ts'
-import { link, registerVirtual } from '../../transport/virtual.ts'
+import { link, onLastTry, registerVirtual } from '../../transport/virtual.ts'
 import { connectEnds, type End, makeEnd } from './pair.ts'
 
 type Action = 'send' | 'recv' | 'process' | 'shutdownWrite' | 'shutdownRead' | 'disconnect' | 'keepalive'
@@ -149,10 +149,10 @@ class Run {
       }
       quiet = moved > 0 ? 0 : quiet + 1
     }
+    for (const { connection } of this.ends) expect(connection.error, connection.reason).toBe(0)
     for (const who of [0, 1] as const) {
       const { connection } = this.ends[who]
       const way = this.ways[1 - who]!
-      expect(connection.error, connection.reason).toBe(0)
       if (!way.unread) expect(way.received).toBe(way.sent)
       if (way.ended && !way.unread) expect(connection.readable).toBe(false)
       if (!this.ways[who].ended && connection.open) {
@@ -256,7 +256,7 @@ test('two streams on a link with faults', { timeout: 300_000 }, () => {
         runOn(
           () => {
             const ends = open()
-            link.faults = rates
+            link.faults = { ...rates, spares: onLastTry }
             return ends
           },
           () => link.step(),
