@@ -1,6 +1,6 @@
 /** What hooks may use here: files, hashes, the clock. */
-import { createHash, getHashes } from 'node:crypto'
-import type { HookContext, HookHash, HookOutput, Signal } from '../index.ts'
+import { hashOf } from '../host/index.ts'
+import type { HookContext, HookOutput, Signal } from '../index.ts'
 import { OutputFile } from '../nodes/index.ts'
 import type { LogLevel } from './messages.ts'
 
@@ -22,17 +22,4 @@ export function hookContext(owner: HookOwner): HookContext {
 
 function openOutput(path: string): HookOutput {
   return path === 'stdout' ? OutputFile.standardOutput(0) : OutputFile.open(path, { bufferBytes: 0, append: false })
-}
-
-function hashOf(algorithm: string): HookHash | undefined {
-  if (!getHashes().includes(algorithm)) return undefined
-  let hash = createHash(algorithm)
-  return {
-    update: (bytes) => void hash.update(bytes),
-    finish: () => {
-      const digest = hash.digest()
-      hash = createHash(algorithm)
-      return digest
-    },
-  }
 }

@@ -1,4 +1,6 @@
 /** What is in the thread of a group: its nodes, started, and its paths, connected to them. */
+
+import { loadHookTypes } from '../host/index.ts'
 import {
   commonOfNode,
   type HookChain,
@@ -20,6 +22,7 @@ import type { GroupParts } from './group.ts'
 import { hookContext } from './hook-context.ts'
 import type { GroupData, GroupNode, GroupPath, LogLevel, NodeReport } from './messages.ts'
 import { Path } from './path.ts'
+import { hooksIn } from './plan.ts'
 import { Reader } from './reader.ts'
 import { Remap } from './remap.ts'
 import { Repeater } from './repeater.ts'
@@ -45,6 +48,8 @@ export class StartError extends Error {
   }
 }
 
+type HookTypes = Awaited<ReturnType<typeof loadHookTypes>>
+
 interface Member {
   readonly plan: GroupNode
   readonly running: RunningNode
@@ -61,6 +66,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
   readonly #data: GroupData
   readonly #options: MembersOptions
   readonly #owned: OwnedPool
+  readonly #hookTypes: HookTypes
   readonly #pool: Pool
   readonly #clock: SystemClock
   readonly #counts: Counts
@@ -70,7 +76,8 @@ export class Members implements Omit<GroupParts, 'ended'> {
   readonly #pathsOf = new Map<string, Path[]>()
   #timer: Timer | null = null
 
-  private constructor(data: GroupData, options: MembersOptions, owned: OwnedPool) {
+  private constructor(data: GroupData, options: MembersOptions, owned: OwnedPool, hookTypes: HookTypes) {
+    this.#hookTypes = hookTypes
     this.#data = data
     this.#options = options
     this.#owned = owned
@@ -81,7 +88,9 @@ export class Members implements Omit<GroupParts, 'ended'> {
 
   /** Starts all nodes, destinations first. Throws a `StartError` with everything stopped again. */
   static async start(data: GroupData, options: MembersOptions): Promise<Members> {
-    const members = new Members(data, options, await attachPool(data.pool))
+    const configs = { nodes: data.nodes.map(({ config }) => config), paths: data.paths.map(({ config }) => config) }
+    const types = await loadHookTypes(hooksIn(configs))
+    const members = new Members(data, options, await attachPool(data.pool), types)
     try {
       for (const [set, node] of data.nodes.entries()) await members.#startNode(node, set)
       for (const [i, path] of data.paths.entries()) members.#connect(path, data.nodes.length + i)
@@ -233,7 +242,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
     }
     const log = (level: LogLevel, line: string): void => this.#options.log(level, owner, line)
     const context = hookContext({ owner, signals, values: samples.values, stamp, log, ...(restart && { restart }) })
-    const chain = hooksOf(hooks, context, { builtin })
+    const chain = hooksOf(hooks, context, { builtin, types: this.#hookTypes })
     this.#chains.push(chain)
     return chain
   }

@@ -3,10 +3,14 @@
  * are in groups, each of which gets a thread. Paths that read the same node are in one group, and so are paths that use a node
  * whose two directions cannot be in two threads.
  */
+
+import { loadHookTypes } from '../host/index.ts'
 import {
   commonOfNode,
   type GatewayConfig,
   GatewayError,
+  type HookConfig,
+  type HookOptions,
   hooksOf,
   mostSignals,
   type NodeConfig,
@@ -61,12 +65,21 @@ export async function makePlan(config: GatewayConfig, placeOf?: PlaceOf): Promis
   for (const node of config.nodes) if (node.enabled) nodes.set(node.name, await parseNode(node, placeOf))
   const paths = config.paths.filter(({ enabled }) => enabled)
   for (const path of paths) checkUse(path, nodes)
-  const signals = new SignalFinder(nodes, paths, placeOf)
+  const types = await loadHookTypes(hooksIn(config))
+  const signals = new SignalFinder(nodes, paths, { types, ...(placeOf && { placeOf }) })
   const groups = groupsOf(paths, nodes).map((members) => planGroup(members, nodes, signals))
   const used = groups.flatMap((group) => group.nodes.map(({ config: { name } }) => nodes.get(name)!.parsed))
   // Nodes of other devices copy from and to it.
   const device = used.find(({ memory }) => memory !== undefined)?.memory
   return { config, nodes, groups, poolSize: poolSize(paths, nodes), values: signals.mostValues, device }
+}
+
+/** All hooks of a configuration. */
+export function hooksIn({ nodes, paths }: Pick<GatewayConfig, 'nodes' | 'paths'>): HookConfig[] {
+  return [
+    ...nodes.flatMap(({ in: { hooks }, out }) => [...hooks, ...out.hooks]),
+    ...paths.flatMap(({ hooks }) => hooks),
+  ]
 }
 
 async function parseNode(config: NodeConfig, placeOf: PlaceOf | undefined): Promise<PlannedNode> {
@@ -151,13 +164,13 @@ class SignalFinder {
   mostValues = 1
   readonly #nodes: ReadonlyMap<string, PlannedNode>
   readonly #paths: readonly PathConfig[]
-  readonly #placeOf: PlaceOf | undefined
+  readonly #options: HookOptions
   readonly #asked = new Set<string>()
 
-  constructor(nodes: ReadonlyMap<string, PlannedNode>, paths: readonly PathConfig[], placeOf: PlaceOf | undefined) {
+  constructor(nodes: ReadonlyMap<string, PlannedNode>, paths: readonly PathConfig[], options: HookOptions) {
     this.#nodes = nodes
     this.#paths = paths
-    this.#placeOf = placeOf
+    this.#options = options
   }
 
   /** Of what is read from a node, before its hooks. */
@@ -209,7 +222,7 @@ class SignalFinder {
     const chain = hooksOf(hooks, context, {
       of: `${owner}: hooks`,
       builtin,
-      ...(this.#placeOf && { placeOf: this.#placeOf }),
+      { ...this.#options, builtin },
     })
     this.mostValues = Math.max(this.mostValues, chain.values)
     return chain.signals

@@ -5,6 +5,13 @@ import type { OutputFile } from './output-file.ts'
 /** What is gathered waits this long at most, once there is nothing more to write. */
 const longestDelayNs = 1e9
 
+export interface FileOutSettings {
+  /** What is written goes to the file at once. */
+  readonly flush: boolean
+  /** Samples after which nothing more is written; Infinity: none. */
+  readonly limit: number
+}
+
 export class FileDestination implements Destination {
   released = 0
   /** Samples that the format cannot carry, and those that did not get to the disk. */
@@ -13,17 +20,17 @@ export class FileDestination implements Destination {
   readonly #context: NodeContext
   readonly #file: OutputFile
   readonly #encoder: Encoder
-  readonly #flushes: boolean
+  readonly #settings: FileOutSettings
+  #taken = 0
   #gathered = 0
   #lastFlushNs: number
   #failed = false
 
-  /** `flushes`: what is written goes to the file at once. */
-  constructor(context: NodeContext, file: OutputFile, encoder: Encoder, flushes: boolean) {
+  constructor(context: NodeContext, file: OutputFile, encoder: Encoder, settings: FileOutSettings) {
     this.#context = context
     this.#file = file
     this.#encoder = encoder
-    this.#flushes = flushes
+    this.#settings = settings
     this.#lastFlushNs = context.clock.nowNs()
   }
 
@@ -34,8 +41,9 @@ export class FileDestination implements Destination {
     const encoder = this.#encoder
     const records = this.#context.pool.samples
     let written = 0
+    const { limit } = this.#settings
     for (let i = 0; i < count; i++) {
-      if (!this.#makeRoom()) return written
+      if (this.#taken++ >= limit || !this.#makeRoom()) return written
       const bytes = file.buffer
       try {
         file.advance(encoder.encode(records, samples[i]!, bytes, file.at))
@@ -46,7 +54,7 @@ export class FileDestination implements Destination {
       }
     }
     this.#gathered += written
-    if (this.#flushes) this.#out()
+    if (this.#settings.flush) this.#out()
     return written
   }
 

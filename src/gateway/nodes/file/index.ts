@@ -2,7 +2,7 @@
 import type { Format, NodeContext, NodeType, ParsedNode, RunningNode, SettingsReader } from '../../index.ts'
 import { formatSetting } from '../kit/settings.ts'
 import { makeTimer, type Timer, type TimerName, timerNames } from '../timing/index.ts'
-import { FileDestination } from './destination.ts'
+import { FileDestination, type FileOutSettings } from './destination.ts'
 import { InputFile } from './input-file.ts'
 import { OutputFile } from './output-file.ts'
 import { epochModes, type FileInSettings, FileSource } from './source.ts'
@@ -16,17 +16,17 @@ interface FileSettings {
   readonly format: Format
   readonly timer: TimerName
   readonly in: FileInSettings
-  readonly out: { readonly flush: boolean; readonly bufferBytes: number }
+  readonly out: FileOutSettings & { readonly bufferBytes: number }
 }
 
 class FileNode implements RunningNode {
   readonly source: FileSource | null = null
   readonly destination: FileDestination | null = null
   readonly synchronous = true
-  state = 'started'
   readonly #context: NodeContext
   readonly #input: InputFile | null = null
   readonly #timer: Timer | null = null
+  #stopped = false
 
   /** Throws an error of the system with the path. */
   constructor(context: NodeContext, settings: FileSettings, directions: { in: boolean; out: boolean }) {
@@ -43,7 +43,11 @@ class FileNode implements RunningNode {
     const bufferBytes = Math.max(settings.out.bufferBytes || usualBufferBytes, encoder.bound)
     const file =
       path === '-' ? OutputFile.standardOutput(bufferBytes) : OutputFile.open(path, { bufferBytes, append: true })
-    this.destination = new FileDestination(context, file, encoder, settings.out.flush)
+    this.destination = new FileDestination(context, file, encoder, settings.out)
+  }
+
+  get state(): string {
+    return this.#stopped ? 'stopped' : this.source?.ended ? 'stopping' : 'started'
   }
 
   counters(): Record<string, number> {
@@ -55,7 +59,7 @@ class FileNode implements RunningNode {
   }
 
   async stop(): Promise<void> {
-    this.state = 'stopped'
+    this.#stopped = true
     const { source } = this
     if (source && source.missed > 0) this.#context.log('warn', `missed steps: ${source.missed}`)
     this.#input?.close()
@@ -82,6 +86,7 @@ function parse(reader: SettingsReader): FileSettings {
       epochSeconds: input.number('epoch', 0, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY),
       rateHz: input.number('rate', 0, 0, 1e7),
       skip: input.integer('skip', 0, 0, Number.MAX_SAFE_INTEGER),
+      limit: input.integer('limit', 0, 0, Number.MAX_SAFE_INTEGER),
       bufferBytes: input.integer('buffer_size', 0, 0, mostBufferBytes) || usualBufferBytes,
     },
     out: readOut(reader.group('out')),
@@ -93,6 +98,7 @@ function parse(reader: SettingsReader): FileSettings {
 function readOut(reader: SettingsReader): FileSettings['out'] {
   const out = {
     flush: reader.boolean('flush', false),
+    limit: reader.integer('limit', 0, 0, Number.MAX_SAFE_INTEGER) || Number.POSITIVE_INFINITY,
     bufferBytes: reader.integer('buffer_size', 0, 0, mostBufferBytes),
   }
   reader.done()

@@ -34,6 +34,8 @@ export interface FileInSettings {
   readonly rateHz: number
   /** Samples at the begin that are left out. */
   readonly skip: number
+  /** Samples after which it ends; 0: none. */
+  readonly limit: number
   readonly bufferBytes: number
 }
 
@@ -62,6 +64,8 @@ export class FileSource implements Source {
   #skip: number
   /** Samples of this pass through the file. */
   #passed = 0
+  /** Of all. */
+  #sent = 0
   /** Of the first sample of a pass: its time, what is added to all, and when that is on the monotonic clock. */
   readonly #first = { sec: 0, nsec: 0 }
   readonly #offset = { sec: 0, nsec: 0 }
@@ -112,7 +116,7 @@ export class FileSource implements Source {
   /** Whether there is a decoded sample; reads and decodes if there is none. */
   #available(): boolean {
     while (this.#next >= this.#samples.count) if (this.ended || !this.#decode()) return false
-    return true
+    return !this.ended
   }
 
   /** False: there is nothing for now. */
@@ -236,6 +240,8 @@ export class FileSource implements Source {
     const word = samples.word(index)
     copySample(this.#samples, this.#samples.word(this.#next++), samples, word)
     this.#passed++
+    this.#sent++
+    if (this.#sent === this.#settings.limit) this.#end('the limit is reached')
     if (this.#settings.epochMode === 'original') return
     const origin = word + SampleField.origin
     if (this.#pace !== null) this.#context.clock.stamp(origin)
