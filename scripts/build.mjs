@@ -24,6 +24,7 @@ const entryPoints = {
   net: 'src/net.ts',
   dgram: 'src/dgram.ts',
   preload: 'src/preload.ts',
+  gateway: 'src/gateway/runtime/index.ts',
   report: 'src/report/index.ts',
   wire: 'src/wire/index.ts',
 }

@@ -16,6 +16,10 @@ const abouts: Readonly<Record<string, { guide: string; about: string }>> = {
     about: 'The verbs on all devices, the RDMA CM, rsockets.',
   },
   'verbena/dgram': { guide: '[net and dgram](../../guide/net.md)', about: 'The shape of `node:dgram`, over rsockets.' },
+  'verbena/gateway': {
+    guide: '[gateway](../../guide/gateway.md)',
+    about: 'The gateway of real-time samples: configurations, nodes and paths that run.',
+  },
   'verbena/net': { guide: '[net and dgram](../../guide/net.md)', about: 'The shape of `node:net`, over rsockets.' },
   'verbena/preload': {
     guide: '[preload](../../guide/preload.md)',

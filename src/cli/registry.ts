@@ -31,7 +31,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: () => import('../tools/trace/index.ts'),
   },
   gateway: {
-    summary: 'samples of real-time simulators, as VILLASnode has them: convert',
+    summary: 'samples of real-time simulators, as VILLASnode has them: node, pipe, signal, convert, …',
     load: () => import('../tools/gateway/index.ts'),
   },
   perf: {

@@ -26,11 +26,6 @@ export class Grid {
     return this.#startNs + this.#next * this.#periodNs
   }
 
-  /** The moment that was met last, nanoseconds. */
-  get lastNs(): number {
-    return this.#startNs + this.#last * this.#periodNs
-  }
-
   /** Steps since the last one that was met, if the next one is met now; all but one were missed. 0: it is not due yet, or was missed, too. */
   due(nowNs: number): number {
     if (nowNs < this.nextNs) {

@@ -219,11 +219,7 @@ class SignalFinder {
     builtin: boolean,
   ): readonly Signal[] {
     const context = hookContext({ owner, signals, values: mostSignals, stamp: () => {}, log: () => {} })
-    const chain = hooksOf(hooks, context, {
-      of: `${owner}: hooks`,
-      builtin,
-      { ...this.#options, builtin },
-    })
+    const chain = hooksOf(hooks, context, { ...this.#options, builtin })
     this.mostValues = Math.max(this.mostValues, chain.values)
     return chain.signals
   }

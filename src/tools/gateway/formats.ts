@@ -6,6 +6,7 @@ import {
   formatOf,
   GatewayError,
   type Problems,
+  type Settings,
   type Signal,
   signalsOf,
 } from '../../gateway/index.ts'
@@ -13,15 +14,18 @@ import { UsageError } from '../kit/index.ts'
 
 /** A format by its name, or by its settings as JSON. */
 export function parseFormat(flag: string, text: string): Format {
-  if (!text.trimStart().startsWith('{')) return usable(flag, () => formatOf(text))
-  let settings: Record<string, unknown>
+  return usable(flag, () => formatOf(formatSettings(flag, text)))
+}
+
+/** What a configuration has for a format that is its name here, or its settings as JSON. */
+export function formatSettings(flag: string, text: string): string | Settings {
+  if (!text.trimStart().startsWith('{')) return text
   try {
-    settings = JSON.parse(text) as Record<string, unknown>
+    return JSON.parse(text) as Settings
   } catch (error) {
     const example = `for example: ${flag} '{"type":"csv","separator":";"}'`
     throw new UsageError(flag, `the settings are no JSON: ${(error as Error).message}. Expected an object, ${example}`)
   }
-  return usable(flag, () => formatOf(settings))
 }
 
 /** What `make` says of an option's value is a usage error. */

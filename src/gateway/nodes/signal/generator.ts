@@ -44,7 +44,7 @@ class GeneratorSource implements Source {
   }
 
   get missed(): number {
-    return this.#pace?.grid.missed ?? 0
+    return this.#pace?.missed ?? 0
   }
 
   read(samples: Int32Array, count: number): number {

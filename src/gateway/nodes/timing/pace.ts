@@ -3,26 +3,35 @@ import { type Clock, Grid } from '../../index.ts'
 import type { Timer } from './timer.ts'
 
 export class Pace {
-  readonly grid: Grid
+  readonly #rateHz: number
   readonly #clock: Clock
   readonly #timer: Timer
+  #grid: Grid | null = null
 
-  /** The first step is due one period from now. */
   constructor(rateHz: number, clock: Clock, timer: Timer) {
+    this.#rateHz = rateHz
     this.#clock = clock
     this.#timer = timer
-    this.grid = new Grid(rateHz, clock.nowNs())
   }
 
-  /** Steps that have passed, if one is met now; see `Grid.due`. */
+  /** Steps that nobody waited for. */
+  get missed(): number {
+    return this.#grid?.missed ?? 0
+  }
+
+  /** Steps that have passed, if one is met now; see `Grid.due`. The first one is due one period after the first call. */
   due(): number {
-    return this.grid.due(this.#clock.nowNs())
+    const now = this.#clock.nowNs()
+    this.#grid ??= new Grid(this.#rateHz, now)
+    return this.#grid.due(now)
   }
 
   /** Blocks until the next step is due, at most so long. */
   wait(ms: number): void {
-    const limit = this.#clock.nowNs() + ms * 1e6
-    const next = this.grid.nextNs
+    const now = this.#clock.nowNs()
+    this.#grid ??= new Grid(this.#rateHz, now)
+    const limit = now + ms * 1e6
+    const next = this.#grid.nextNs
     if (next <= limit) this.#timer.until(next)
     else this.#timer.sleep(limit)
   }
