@@ -14,7 +14,7 @@ _verbena() {
     if [[ -n $value ]]; then ((i++)); continue; fi
     [[ $word == -* ]] && continue
     case "${command:+$command }$word" in
-      'start'|'bench'|'report'|'trace'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'trace check'|'trace show'|'trace info'|'trace convert'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
+      'start'|'bench'|'report'|'trace'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'trace check'|'trace show'|'trace info'|'trace convert'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
       'ibv_rc_pingpong') command='rc_pingpong'; arguments=0 ;;
       'ibv_uc_pingpong') command='uc_pingpong'; arguments=0 ;;
       'ibv_ud_pingpong') command='ud_pingpong'; arguments=0 ;;
@@ -39,10 +39,13 @@ _verbena() {
     'trace show') commands='' options='-d --decode-as --roce-port -f --filter -n --limit -t --time -V --verbose -x --hex --json -h --help' ;;
     'trace info') commands='' options='-d --decode-as --roce-port --top --json -h --help' ;;
     'trace convert') commands='' options='-d --decode-as --roce-port --format --micro -f --filter -h --help' ;;
-    'gateway') commands='convert compare hook check graph' options='-h --help' ;;
+    'gateway') commands='convert compare hook node pipe signal check graph' options='-h --help' ;;
     'gateway convert') commands='' options='-i --input-format -o --output-format -t --types -h --help' ;;
     'gateway compare') commands='' options='-e --epsilon -v --no-values -T --no-timestamp -s --no-sequence -f --format -t --types --json -h --help' ;;
     'gateway hook') commands='' options='-c --config -f --input-format -F --output-format -t --types -v --vectorize -o --option -h --help' ;;
+    'gateway node') commands='' options='-d --log --duration --json -h --help' ;;
+    'gateway pipe') commands='' options='-f --format -t --types -o --option -x --swap -s --send -r --receive -T --timeout -L --limit-send -l --limit-receive -h --help' ;;
+    'gateway signal') commands='' options='-v --values -r --rate -n --no-realtime -F --frequency -a --amplitude -D --stddev -o --offset -p --phase -l --limit -f --format -h --help' ;;
     'gateway check') commands='' options='--json -h --help' ;;
     'gateway graph') commands='' options='-f --format -o --output --json -h --help' ;;
     'perf') commands='send_lat send_bw write_lat write_bw read_lat read_bw atomic_lat atomic_bw' options='-h --help' ;;
@@ -84,6 +87,10 @@ _verbena() {
       'trace convert 1') value='file' ;;
       'gateway compare '*) value='any' ;;
       'gateway hook 0') value='any' ;;
+      'gateway node 0') value='any' ;;
+      'gateway pipe 0') value='any' ;;
+      'gateway pipe 1') value='any' ;;
+      'gateway signal 0') value='any' ;;
       'gateway check 0') value='any' ;;
       'gateway graph 0') value='any' ;;
       'perf send_lat 0') value='any' ;;
@@ -184,6 +191,15 @@ _verbena_value() {
     'gateway hook') case $2 in
       -c|--config) value='file' ;;
       -f|--input-format|-F|--output-format|-t|--types|-v|--vectorize|-o|--option) value='any' ;;
+    esac ;;
+    'gateway node') case $2 in
+      -d|--log|--duration) value='any' ;;
+    esac ;;
+    'gateway pipe') case $2 in
+      -f|--format|-t|--types|-o|--option|-T|--timeout|-L|--limit-send|-l|--limit-receive) value='any' ;;
+    esac ;;
+    'gateway signal') case $2 in
+      -v|--values|-r|--rate|-F|--frequency|-a|--amplitude|-D|--stddev|-o|--offset|-p|--phase|-l|--limit|-f|--format) value='any' ;;
     esac ;;
     'gateway graph') case $2 in
       -f|--format) value='any' ;;

@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -19,7 +19,7 @@ complete -c verbena -f -n '__verbena_at' -a start -d 'measure with good defaults
 complete -c verbena -f -n '__verbena_at' -a bench -d 'measure: one-way latency, throughput, or rsockets beside TCP'
 complete -c verbena -f -n '__verbena_at' -a report -d 'make a report from saved results'
 complete -c verbena -f -n '__verbena_at' -a trace -d 'look at captures of RDMA traffic: check, show, info, convert'
-complete -c verbena -f -n '__verbena_at' -a gateway -d 'samples of real-time simulators, as VILLASnode has them: convert'
+complete -c verbena -f -n '__verbena_at' -a gateway -d 'samples of real-time simulators, as VILLASnode has them: node, pipe, signal, convert, …'
 complete -c verbena -f -n '__verbena_at' -a perf -d 'perftest: bandwidth and latency between two processes'
 complete -c verbena -f -n '__verbena_at' -a rc_pingpong -d 'ibv_rc_pingpong: messages to and fro, RC'
 complete -c verbena -f -n '__verbena_at' -a ibv_rc_pingpong -d 'ibv_rc_pingpong: messages to and fro, RC'
@@ -153,6 +153,9 @@ complete -c verbena -n '__verbena_at trace convert' -F
 complete -c verbena -f -n '__verbena_at gateway' -a convert -d 'samples from one format to another'
 complete -c verbena -f -n '__verbena_at gateway' -a compare -d 'files of samples with each other'
 complete -c verbena -f -n '__verbena_at gateway' -a hook -d 'samples through a hook'
+complete -c verbena -f -n '__verbena_at gateway' -a node -d 'run the nodes and paths of a configuration'
+complete -c verbena -f -n '__verbena_at gateway' -a pipe -d 'standard input to a node, and the node to standard output'
+complete -c verbena -f -n '__verbena_at gateway' -a signal -d 'generate samples'
 complete -c verbena -f -n '__verbena_at gateway' -a check -d 'whether a configuration is right'
 complete -c verbena -f -n '__verbena_at gateway' -a graph -d 'draw the nodes and paths of a configuration'
 complete -c verbena -n '__verbena_at gateway' -s h -l help -d 'print help'
@@ -175,6 +178,31 @@ complete -c verbena -n '__verbena_at gateway hook' -s t -l types -d 'number and 
 complete -c verbena -n '__verbena_at gateway hook' -s v -l vectorize -d 'samples that are read at once' -r
 complete -c verbena -n '__verbena_at gateway hook' -s o -l option -d 'a setting of the hook' -r
 complete -c verbena -n '__verbena_at gateway hook' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at gateway node' -s d -l log -d 'least important lines that are said: trace, debug, info, warning, error, critical, off' -r
+complete -c verbena -n '__verbena_at gateway node' -l duration -d 'stop after this time' -r
+complete -c verbena -n '__verbena_at gateway node' -l json -d 'print one JSON document at the end'
+complete -c verbena -n '__verbena_at gateway node' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at gateway pipe' -s f -l format -d 'of standard input and output' -r
+complete -c verbena -n '__verbena_at gateway pipe' -s t -l types -d 'number and types of the values of standard input' -r
+complete -c verbena -n '__verbena_at gateway pipe' -s o -l option -d 'a setting of the node' -r
+complete -c verbena -n '__verbena_at gateway pipe' -s x -l swap -d 'swap the settings in and out of the node'
+complete -c verbena -n '__verbena_at gateway pipe' -s s -l send -d 'only from standard input to the node'
+complete -c verbena -n '__verbena_at gateway pipe' -s r -l receive -d 'only from the node to standard output'
+complete -c verbena -n '__verbena_at gateway pipe' -s T -l timeout -d 'stop after this time' -r
+complete -c verbena -n '__verbena_at gateway pipe' -s L -l limit-send -d 'stop after as many samples sent' -r
+complete -c verbena -n '__verbena_at gateway pipe' -s l -l limit-receive -d 'stop after as many samples received' -r
+complete -c verbena -n '__verbena_at gateway pipe' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at gateway signal' -s v -l values -d 'values of a sample' -r
+complete -c verbena -n '__verbena_at gateway signal' -s r -l rate -d 'samples per second' -r
+complete -c verbena -n '__verbena_at gateway signal' -s n -l no-realtime -d 'as fast as they are taken'
+complete -c verbena -n '__verbena_at gateway signal' -s F -l frequency -d 'of the shape' -r
+complete -c verbena -n '__verbena_at gateway signal' -s a -l amplitude -d 'of the shape' -r
+complete -c verbena -n '__verbena_at gateway signal' -s D -l stddev -d 'of the steps of random' -r
+complete -c verbena -n '__verbena_at gateway signal' -s o -l offset -d 'added to all values' -r
+complete -c verbena -n '__verbena_at gateway signal' -s p -l phase -d 'of the shape' -r
+complete -c verbena -n '__verbena_at gateway signal' -s l -l limit -d 'stop after as many samples, missed ones included' -r
+complete -c verbena -n '__verbena_at gateway signal' -s f -l format -d 'of standard output' -r
+complete -c verbena -n '__verbena_at gateway signal' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at gateway check' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at gateway check' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at gateway graph' -s f -l format -d 'text, svg, dot, json' -r

@@ -20,7 +20,7 @@ _verbena() {
       'bench:measure\: one-way latency, throughput, or rsockets beside TCP'
       'report:make a report from saved results'
       'trace:look at captures of RDMA traffic\: check, show, info, convert'
-      'gateway:samples of real-time simulators, as VILLASnode has them\: convert'
+      'gateway:samples of real-time simulators, as VILLASnode has them\: node, pipe, signal, convert, …'
       'perf:perftest\: bandwidth and latency between two processes'
       'rc_pingpong:ibv_rc_pingpong\: messages to and fro, RC'
       'ibv_rc_pingpong:ibv_rc_pingpong\: messages to and fro, RC'
@@ -264,6 +264,9 @@ _verbena_gateway() {
       'convert:samples from one format to another'
       'compare:files of samples with each other'
       'hook:samples through a hook'
+      'node:run the nodes and paths of a configuration'
+      'pipe:standard input to a node, and the node to standard output'
+      'signal:generate samples'
       'check:whether a configuration is right'
       'graph:draw the nodes and paths of a configuration'
       )
@@ -273,6 +276,9 @@ _verbena_gateway() {
         convert) _verbena_gateway_convert ;;
         compare) _verbena_gateway_compare ;;
         hook) _verbena_gateway_hook ;;
+        node) _verbena_gateway_node ;;
+        pipe) _verbena_gateway_pipe ;;
+        signal) _verbena_gateway_signal ;;
         check) _verbena_gateway_check ;;
         graph) _verbena_gateway_graph ;;
       esac ;;
@@ -310,6 +316,47 @@ _verbena_gateway_hook() {
     '(-o --option)'{-o,--option}'[a setting of the hook]:key=value:' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1:name:'
+}
+
+_verbena_gateway_node() {
+  _arguments -s \
+    '(-d --log)'{-d,--log}'[least important lines that are said\: trace, debug, info, warning, error, critical, off]:level:' \
+    --duration'[stop after this time]:seconds:' \
+    --json'[print one JSON document at the end]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:config:'
+}
+
+_verbena_gateway_pipe() {
+  _arguments -s \
+    '(-f --format)'{-f,--format}'[of standard input and output]:format:' \
+    '(-t --types)'{-t,--types}'[number and types of the values of standard input]:types:' \
+    '(-o --option)'{-o,--option}'[a setting of the node]:key=value:' \
+    '(-x --swap)'{-x,--swap}'[swap the settings in and out of the node]' \
+    '(-s --send)'{-s,--send}'[only from standard input to the node]' \
+    '(-r --receive)'{-r,--receive}'[only from the node to standard output]' \
+    '(-T --timeout)'{-T,--timeout}'[stop after this time]:seconds:' \
+    '(-L --limit-send)'{-L,--limit-send}'[stop after as many samples sent]:count:' \
+    '(-l --limit-receive)'{-l,--limit-receive}'[stop after as many samples received]:count:' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:config:' \
+    '2:node:'
+}
+
+_verbena_gateway_signal() {
+  _arguments -s \
+    '(-v --values)'{-v,--values}'[values of a sample]:count:' \
+    '(-r --rate)'{-r,--rate}'[samples per second]:hz:' \
+    '(-n --no-realtime)'{-n,--no-realtime}'[as fast as they are taken]' \
+    '(-F --frequency)'{-F,--frequency}'[of the shape]:hz:' \
+    '(-a --amplitude)'{-a,--amplitude}'[of the shape]:number:' \
+    '(-D --stddev)'{-D,--stddev}'[of the steps of random]:number:' \
+    '(-o --offset)'{-o,--offset}'[added to all values]:number:' \
+    '(-p --phase)'{-p,--phase}'[of the shape]:radians:' \
+    '(-l --limit)'{-l,--limit}'[stop after as many samples, missed ones included]:count:' \
+    '(-f --format)'{-f,--format}'[of standard output]:format:' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:type:'
 }
 
 _verbena_gateway_check() {

@@ -9,7 +9,14 @@ const optional =
   /^(-a|-b|-m|-M) <|^-s <server>|^-k <|^-T <|--(duration|limit|limit[-_]\w+|filter|decode-as|roce-port|title|messages|profile|dir) /
 /** Commands whose result is a file, or nothing. */
 /** Nothing, or their standard output is the data itself. */
-const withoutJson = new Set(['trace convert', 'gateway convert', 'gateway hook', 'completion'])
+const withoutJson = new Set([
+  'trace convert',
+  'gateway convert',
+  'gateway hook',
+  'gateway pipe',
+  'gateway signal',
+  'completion',
+])
 
 describe('help', { timeout: 60_000 }, () => {
   it('teaches: commands, options and examples', async () => {

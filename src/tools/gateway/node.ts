@@ -28,7 +28,6 @@ With --json, one document comes at the end: duration (seconds), nodes and paths 
 Exit codes: 0 it has ended, 1 the configuration has mistakes, or a node could not start or go on; 130 it was stopped by Ctrl-C.
 
 Examples:
-  verbena gateway check lab.conf
   verbena gateway node lab.conf
   verbena gateway node lab.json --duration 60 --json > counts.json`
 

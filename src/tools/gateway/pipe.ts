@@ -17,7 +17,7 @@ Formats: ${formatNames.join(', ')}, or settings of one as JSON; see verbena gate
 Examples:
   verbena gateway pipe lab.conf udp_node < log.dat
   verbena gateway pipe lab.conf udp_node -r -l 10 -f csv
-  verbena gateway signal sine -r 100 | verbena gateway pipe lab.conf udp_node -s -o out.address=127.0.0.1:12000`
+  verbena gateway pipe lab.conf udp_node -s -o out.address=127.0.0.1:12000 < log.dat`
 
 interface Options {
   format: string

@@ -6,6 +6,8 @@ const waiter = new Int32Array(new SharedArrayBuffer(4))
 
 export class InputFile {
   readonly #fd: number
+  /** Reading may block, so that it is asked first whether there is something. */
+  readonly #blocks: boolean
   readonly #fds: Int32Array
   /** It can be read from its begin again. */
   readonly rewinds: boolean
@@ -13,8 +15,9 @@ export class InputFile {
 
   /** Throws an error of the system. */
   constructor(path: string) {
-    // Opening it anew makes standard input non-blocking for us and for nobody else.
-    this.#fd = openSync(path === '-' ? '/dev/stdin' : path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const opened = path === '-' ? reopenInput() : openFile(path)
+    this.#blocks = opened === undefined
+    this.#fd = opened ?? 0
     this.#fds = Int32Array.of(this.#fd)
     this.rewinds = fstatSync(this.#fd).isFile()
     this.#at = this.rewinds ? 0 : null
@@ -22,6 +25,7 @@ export class InputFile {
 
   /** Bytes that were read to `into[from…]`; 0: the end; −1: nothing for now. Throws an error of the system. */
   read(into: Uint8Array, from: number): number {
+    if (this.#blocks && nativeAvailable && waitReadable([], this.#fds, 1, 0) === 0) return -1
     try {
       const count = readSync(this.#fd, into, from, into.length - from, this.#at)
       if (this.#at !== null) this.#at += count
@@ -43,6 +47,19 @@ export class InputFile {
   }
 
   close(): void {
-    closeSync(this.#fd)
+    if (this.#fd !== 0) closeSync(this.#fd)
+  }
+}
+
+function openFile(path: string): number {
+  return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+}
+
+/** Standard input, opened anew, which makes it non-blocking for us and for nobody else; undefined for a socket, of which that cannot be. */
+function reopenInput(): number | undefined {
+  try {
+    return openFile('/dev/stdin')
+  } catch {
+    return undefined
   }
 }
