@@ -264,6 +264,7 @@ test('two streams on a link with faults', { timeout: 300_000 }, () => {
         )
       } finally {
         link.faults = {}
+        while (link.step());
       }
     }),
     100,
