@@ -10,6 +10,7 @@ export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {
   loopback: async () => (await import('./loopback.ts')).loopback,
   mqtt: async () => (await import('./mqtt.ts')).mqtt,
   redis: async () => (await import('./redis/index.ts')).redis,
+  shmem: async () => (await import('./shmem/index.ts')).shmem,
   'signal.v2': async () => (await import('./signal/index.ts')).signalV2,
   signal: async () => (await import('./signal/index.ts')).signal,
   socket: async () => (await import('./socket/index.ts')).socket,

@@ -207,7 +207,7 @@ export class ConnectionManager {
     const { connection } = this
     const from = textOf(id.peerAddress)
     if (connection !== null && textOf(connection.id.peerAddress) !== from) {
-      this.counts.requests_rejected++
+      this.counts.requestsRejected++
       this.#context.log('warn', `rejects ${from}, because it is connected with ${this.#peer}`)
       id.reject()
       id.close()
@@ -234,7 +234,7 @@ export class ConnectionManager {
     const { address, useFallback } = this.#settings.out
     const what = `${this.#peer}: ${event.name} (${event.statusText})`
     const isFirst = !this.#hasTried && event.id === this.#bound
-    this.counts.connect_failed++
+    this.counts.connectFailed++
     this.#closeConnection()
     if (this.#stopping) return
     if (isFirst && !useFallback) {

@@ -1,6 +1,7 @@
 /** Where the gateway's pool is in other memory than the device's, samples are copied from and to a pool of the node's own. */
 import {
   type Clock,
+  copySample,
   type Destination,
   GatewayError,
   type NodeContext,
@@ -53,7 +54,7 @@ export class CopyingSource implements Source {
     const list = this.#list
     const taken = this.#own.take(list, 0, Math.min(count, list.length))
     const read = taken === 0 ? 0 : this.#source.read(list, taken)
-    for (let i = 0; i < read; i++) copySample(this.#own, list[i]!, this.#pool, samples[i]!)
+    for (let i = 0; i < read; i++) copy(this.#own, list[i]!, this.#pool, samples[i]!)
     if (taken > 0) this.#own.release(list, 0, this.#source.released)
     this.released = count
     return read
@@ -83,7 +84,7 @@ export class CopyingDestination implements Destination {
     this.released = count
     const taken = this.#own.take(list, 0, Math.min(count, list.length))
     if (taken === 0) return 0
-    for (let i = 0; i < taken; i++) copySample(this.#pool, samples[i]!, this.#own, list[i]!)
+    for (let i = 0; i < taken; i++) copy(this.#pool, samples[i]!, this.#own, list[i]!)
     const written = this.#destination.write(list, taken)
     this.#own.release(list, 0, this.#destination.released)
     return written
@@ -94,12 +95,6 @@ export class CopyingDestination implements Destination {
   }
 }
 
-/** The record without what it does not have: values beyond its length. */
-function copySample(from: Pool, index: number, to: Pool, toIndex: number): void {
-  const source = from.samples.i32
-  const target = to.samples.i32
-  const a = from.samples.word(index)
-  const b = to.samples.word(toIndex)
-  const words = SampleField.data + source[a + SampleField.length]! * 2
-  for (let i = 0; i < words; i++) target[b + i] = source[a + i]!
+function copy(from: Pool, index: number, to: Pool, toIndex: number): void {
+  copySample(from.samples, from.samples.word(index), to.samples, to.samples.word(toIndex))
 }

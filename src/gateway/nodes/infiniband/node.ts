@@ -132,7 +132,7 @@ class InfinibandDestination implements Destination {
     const manager = this.#manager
     const { connection } = manager
     if (connection === null || manager.state !== 'connected') {
-      manager.counts.not_connected += count
+      manager.counts.notConnected += count
       manager.tickByClock()
       this.released = count
       return 0

@@ -6,6 +6,7 @@ import {
   Pool,
   type RunningNode,
   SampleField,
+  SampleFlag,
   SettingsReader,
   signalsOf,
 } from '../../../../src/gateway/index.ts'
@@ -142,11 +143,14 @@ export class TestNode {
   }
 }
 
+const allFlags = SampleFlag.tsOrigin | SampleFlag.tsReceived | SampleFlag.sequence | SampleFlag.data
+
 function fill(pool: Pool, index: number, sequence: number, values: number): void {
   const { samples } = pool
   const word = samples.word(index)
   samples.clear(word)
   samples.u32[word + SampleField.length] = values
+  samples.u32[word + SampleField.flags] = SampleFlag.tsOrigin | SampleFlag.sequence | SampleFlag.data
   samples.setInt64(word + SampleField.sequence, sequence)
   samples.setInt64(word + SampleField.origin, 1_000_000 + sequence)
   samples.setInt64(word + SampleField.origin + 2, sequence % 1e9)
@@ -160,7 +164,8 @@ function check(pool: Pool, index: number): number {
   const seen = [samples.int64(word + SampleField.origin), samples.int64(word + SampleField.origin + 2)]
   if (seen[0] !== 1_000_000 + sequence || seen[1] !== sequence % 1e9) throw new Error(`origin of ${sequence}: ${seen}`)
   if (samples.int64(word + SampleField.received) < 1e9) throw new Error(`sample ${sequence} has no time of receipt`)
-  if (samples.u32[word + SampleField.flags] !== 27) throw new Error(`flags ${samples.u32[word + SampleField.flags]}`)
+  const flags = samples.u32[word + SampleField.flags]!
+  if (flags !== allFlags) throw new Error(`flags ${flags} of sample ${sequence}`)
   for (let i = 0; i < samples.u32[word + SampleField.length]!; i++) {
     const value = samples.f64[(word + SampleField.data) / 2 + i]!
     if (value !== sequence + i / 16) throw new Error(`value ${i} of sample ${sequence}: ${value}`)
