@@ -16,12 +16,22 @@ function notice() {
   return `/*! Contains Apache ECharts ${versionOf('echarts')} (Apache License, Version 2.0) and ZRender ${versionOf('zrender')}:\n${zrender}\n*/\n`
 }
 
-/** Writes the script to `file`. */
+/** Writes the script of the report to `file`. */
 export async function buildReportPage(root, file) {
+  writeFileSync(file, notice() + (await bundled(root, 'src/report/browser/main.ts')))
+}
+
+/** Writes the script of the gateway's live page, which has nothing of others in it, to `file`. */
+export async function buildGatewayPage(root, file) {
+  writeFileSync(file, await bundled(root, 'src/gateway/page/main.ts'))
+}
+
+/** The code of a page's script, in one piece. */
+async function bundled(root, input) {
   const { rolldown } = await import('rolldown')
   const build = await rolldown({
     cwd: root,
-    input: join(root, 'src/report/browser/main.ts'),
+    input: join(root, input),
     platform: 'browser',
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     onLog(level, log) {
@@ -31,8 +41,8 @@ export async function buildReportPage(root, file) {
   })
   const { output } = await build.generate({ format: 'iife', minify: true, comments: false })
   await build.close()
-  const code = notice() + output[0].code
+  const { code } = output[0]
   if (/<\/script|<!--/i.test(code) || output.length !== 1)
     throw new Error('the script of the page cannot be put into a page')
-  writeFileSync(file, code)
+  return code
 }

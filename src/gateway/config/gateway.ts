@@ -54,8 +54,14 @@ function readPaths(reading: Reading, uuid: string, reader: SettingsReader, nodes
   const group = reader.any('nodes')
   const names = isGroup(group) ? Object.keys(group) : []
   const off = new Set(nodes.flatMap(({ enabled, name }) => (enabled ? [] : [name])))
+  // UUIDs come from settings, not from places, so that a path stays the same when others come and go.
+  const same = new Map<string, number>()
   return (list as Settings[]).flatMap((settings, i) => {
-    const paths = attempt(reading, () => readPath(reading, uuid, i, settings, names)) ?? []
+    const text = JSON.stringify(settings)
+    const before = same.get(text) ?? 0
+    same.set(text, before + 1)
+    const key = before === 0 ? text : `${text} ${before}`
+    const paths = attempt(reading, () => readPath(reading, uuid, i, settings, names, key)) ?? []
     return paths.map((path) => {
       const missing = [...path.in.map(({ node }) => node), ...path.out].find((name) => off.has(name))
       if (missing === undefined || !path.enabled) return path

@@ -9,13 +9,15 @@ import type { PathConfig } from './types.ts'
 
 const mostQueueLength = 2 ** 20
 
-/** What path `index` of the settings has: a path, or two if it goes in both directions. `names`: of all nodes. */
+/** What path `index` of the settings has: a path, or two if it goes in both directions. `names`: of all nodes; `key`: what
+ * a UUID is made of, if it has none. */
 export function readPath(
   reading: Reading,
   gatewayUuid: string,
   index: number,
   settings: Settings,
   names: readonly string[],
+  key: string,
 ): PathConfig[] {
   const of = `path ${index}`
   const reader = new SettingsReader(of, settings, [], reading.placeOf)
@@ -36,7 +38,7 @@ export function readPath(
       const from = [...new Set(sources.map(({ node }) => node))]
       reader.fail(`${of}.mask: '${name}' is no source of this path.${nearestOf(name, from)}`, 'mask')
     }
-  const uuid = readUuid(reader) ?? reading.uuidOf(gatewayUuid, `path ${index} ${JSON.stringify(settings)}`)
+  const uuid = readUuid(reader) ?? reading.uuidOf(gatewayUuid, key)
   const path: PathConfig = {
     uuid,
     enabled: reader.boolean('enabled', true),

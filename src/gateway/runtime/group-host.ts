@@ -1,16 +1,20 @@
 /** A group as the main thread sees it: its thread, what it has reported, and commands to it. */
 import type { Worker } from 'node:worker_threads'
 import { entryModule, startThread } from '../../memory/index.ts'
+import type { Signal } from '../index.ts'
 import type { AnyPoolShare } from '../nodes/index.ts'
 import { Command, Control, newControl } from './control.ts'
 import { Counts, NodeCount, PathCount } from './counts.ts'
 import type { GroupData, GroupMessage, NodeReport } from './messages.ts'
 import type { PlannedGroup } from './plan.ts'
+import { Watch } from './watch.ts'
 
 export interface GroupHostOptions {
   pool: AnyPoolShare
   epochNs: number
   shared(node: string): unknown
+  /** Whether somebody may look on. */
+  watched: boolean
   onMessage(message: GroupMessage): void
 }
 
@@ -27,12 +31,18 @@ export class GroupHost {
   readonly #counts: Counts
   readonly #worker: Worker
   readonly #reports = new Map<string, NodeReport>()
+  readonly #watches: ReadonlyMap<string, Watch>
 
-  constructor(plan: PlannedGroup, { pool, epochNs, shared, onMessage }: GroupHostOptions) {
+  constructor(plan: PlannedGroup, { pool, epochNs, shared, watched, onMessage }: GroupHostOptions) {
     this.plan = plan
+    this.#watches = new Map(watched ? plan.nodes.map(({ config, seen }) => [config.name, new Watch(seen.length)]) : [])
     this.#counts = new Counts(plan.nodes.length + plan.paths.length)
     const data: GroupData = {
-      nodes: plan.nodes.map((node) => ({ ...node, shared: shared(node.config.name) })),
+      nodes: plan.nodes.map((node) => ({
+        ...node,
+        shared: shared(node.config.name),
+        watch: this.#watches.get(node.config.name)?.buffer ?? null,
+      })),
       paths: plan.paths,
       pool,
       control: this.#control.buffer as SharedArrayBuffer,
@@ -85,6 +95,13 @@ export class GroupHost {
   node(name: string): { report: NodeReport | undefined; counts: { [name in keyof typeof NodeCount]: number } } {
     const set = this.plan.nodes.findIndex(({ config }) => config.name === name)
     return { report: this.#reports.get(name), counts: this.#counts.read(set, NodeCount) }
+  }
+
+  /** What passes a node here, and whether it is read. */
+  seen(name: string): { watch: Watch; signals: readonly Signal[]; reads: boolean } | undefined {
+    const watch = this.#watches.get(name)
+    const node = this.plan.nodes.find(({ config }) => config.name === name)
+    return watch && node && { watch, signals: node.seen, reads: node.directions.in }
   }
 
   path(index: number): { [name in keyof typeof PathCount]: number } {

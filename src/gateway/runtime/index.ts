@@ -12,6 +12,7 @@ export { checkSettings, type LoadedConfig, loadConfig, loadText } from '../load/
 export type { LogLevel as GatewayLogLevel } from './messages.ts'
 export { type StandaloneNode, startStandalone } from './standalone.ts'
 export {
+  type ChangeOptions,
   type Failure,
   type GatewayState,
   type NodeStatus,
@@ -19,3 +20,4 @@ export {
   SuperNode,
   type SuperNodeOptions,
 } from './super-node.ts'
+export type { Delays, Watch } from './watch.ts'

@@ -26,6 +26,7 @@ import { hooksIn } from './plan.ts'
 import { Reader } from './reader.ts'
 import { Remap } from './remap.ts'
 import { Repeater } from './repeater.ts'
+import { Watch } from './watch.ts'
 import { Writer } from './writer.ts'
 
 /** What the members say to their thread. */
@@ -175,16 +176,20 @@ export class Members implements Omit<GroupParts, 'ended'> {
     }
     const { source, destination } = running
     let writer: Writer | null = null
+    const watch = plan.watch === null ? null : new Watch(plan.seen.length, plan.watch)
     let arrivals = signals.in
     if (directions.in && source !== null) {
       const hooks = chain('in', signals.in)
       arrivals = hooks.signals
       reader = new Reader(name, source, { mirrors, hooks, pool, counts, set, vectorize: config.in.vectorize })
+      reader.watch = watch
       this.readers.push(reader)
     }
     if (directions.out && destination !== null) {
       const hooks = chain('out', plan.arriving)
       writer = new Writer(name, destination, { hooks, pool, counts, set, vectorize: config.out.vectorize })
+      // Of a node that is read in this thread, what is read is seen.
+      if (reader === null) writer.watch = watch
       this.writers.push(writer)
     }
     this.#members.set(name, { ...member, reader, writer, arrivals })

@@ -26,8 +26,12 @@ export interface GroupNode {
   readonly mirrors: boolean
   /** Signals of what paths write to it, before its hooks of `out`. */
   readonly arriving: readonly Signal[]
+  /** Of what a watch sees: what is read, behind the hooks; if nothing is, what is written. */
+  readonly seen: readonly Signal[]
   /** What `ParsedNode.share` made. */
   readonly shared: unknown
+  /** The buffer of a `Watch`; null if nobody looks on. */
+  readonly watch: SharedArrayBuffer | null
 }
 
 export interface GroupPath {

@@ -54,7 +54,7 @@ export interface PlannedNode {
 }
 
 export interface PlannedGroup {
-  readonly nodes: readonly Omit<GroupNode, 'shared'>[]
+  readonly nodes: readonly Omit<GroupNode, 'shared' | 'watch'>[]
   readonly paths: readonly GroupPath[]
   readonly affinity: number
 }
@@ -144,6 +144,7 @@ function planGroup(
       signals: { in: signals.ofNode(name), out: signals.written(name) },
       arriving: signals.arriving(name),
       mirrors: nodes.get(name)!.parsed.mirrors === true,
+      seen: sources.has(name) ? signals.leaving(name) : signals.written(name),
     })),
     paths: paths.map((config) => ({ config, signals: signals.intoPath(config) })),
     affinity: paths.reduce((all, { affinity }) => (affinity === 0 ? all : affinity), 0),
@@ -187,7 +188,7 @@ class SignalFinder {
 
   /** Of what a path gets from its sources. */
   intoPath(path: PathConfig): readonly Signal[] {
-    return this.#noted(path.in.flatMap((mapping) => resolveMapping(mapping, this.#afterNode(mapping.node)).signals))
+    return this.#noted(path.in.flatMap((mapping) => resolveMapping(mapping, this.leaving(mapping.node)).signals))
   }
 
   /** Of what paths write to a node, before its hooks. */
@@ -207,7 +208,8 @@ class SignalFinder {
     return this.#after(`node ${name}`, out.hooks, this.arriving(name), false)
   }
 
-  #afterNode(name: string): readonly Signal[] {
+  /** Of what is read from a node, behind its hooks. */
+  leaving(name: string): readonly Signal[] {
     const { hooks, builtin } = this.#nodes.get(name)!.config.in
     return this.#after(`node ${name}`, hooks, this.ofNode(name), builtin)
   }

@@ -2,6 +2,7 @@
 import { type HookChain, type Pool, type Source, Verdict } from '../index.ts'
 import { type Counts, NodeCount } from './counts.ts'
 import type { Path } from './path.ts'
+import type { Watch } from './watch.ts'
 
 export class Reader {
   readonly name: string
@@ -12,6 +13,8 @@ export class Reader {
   /** An evented source has something to read, or may have. */
   ready = true
   readonly source: Source
+  /** Sees what passes. */
+  watch: Watch | null = null
   readonly #hooks: HookChain
   readonly #hasHooks: boolean
   readonly #pool: Pool
@@ -125,6 +128,7 @@ export class Reader {
   #send(index: number): void {
     const paths = this.#paths
     this.#values[this.#at + NodeCount.read]!++
+    if (this.watch !== null) this.watch.take(this.#pool.samples, this.#pool.samples.word(index))
     for (let i = 1; i < paths.length; i++) this.#pool.hold(index)
     for (let i = 0; i < paths.length; i++) paths[i]!.take(this.#places[i]!, index)
   }

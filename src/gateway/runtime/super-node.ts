@@ -6,12 +6,13 @@
  * It stops in order: first the groups whose sources are real ones, then those that read what the others have written to a node of
  * this gateway (a loopback), when that has been read to its end.
  */
-import { type GatewayConfig, GatewayError, type PlaceOf, pathText } from '../index.ts'
+import { type GatewayConfig, GatewayError, type PlaceOf, pathText, type Signal } from '../index.ts'
 import { makePool, type OwnedPool } from '../nodes/index.ts'
 import { epochNs } from './clock.ts'
 import { GroupHost } from './group-host.ts'
 import type { GroupMessage, LogLevel } from './messages.ts'
-import { makePlan, type Plan } from './plan.ts'
+import { makePlan, type Plan, type PlannedGroup } from './plan.ts'
+import type { Watch } from './watch.ts'
 
 export type GatewayState = 'parsed' | 'starting' | 'started' | 'stopping' | 'stopped'
 
@@ -20,6 +21,8 @@ export interface SuperNodeOptions {
   placeOf?: PlaceOf
   /** What an operator should know. `owner`: the node, or whatever it is about. */
   log?(level: LogLevel, owner: string, line: string): void
+  /** Somebody may look at what passes (`watch`); nothing is spent on it otherwise. */
+  watched?: boolean
 }
 
 /** A node that could not go on. */
@@ -49,14 +52,19 @@ export interface PathStatus {
 }
 
 export class SuperNode {
-  readonly config: GatewayConfig
-  readonly #plan: Plan
+  #plan: Plan
+  readonly #watched: boolean
   readonly #log: NonNullable<SuperNodeOptions['log']>
   readonly #failures: Failure[] = []
   #groups: GroupHost[] = []
   #state: GatewayState = 'parsed'
   #ticker: NodeJS.Timeout | undefined
   #stopping = false
+  #changing = false
+  /** Fulfilled when the last change is done. */
+  #changed: Promise<void> = Promise.resolve()
+  readonly #epochNs: number = epochNs()
+  readonly #shared = new Map<string, { key: string; value: unknown }>()
   #pool: OwnedPool | null = null
   /** Samples that nobody held when everything had stopped. */
   #available: number | undefined
@@ -64,8 +72,8 @@ export class SuperNode {
   #isDone = (): void => {}
 
   private constructor(plan: Plan, options: SuperNodeOptions) {
-    this.config = plan.config
     this.#plan = plan
+    this.#watched = options.watched === true
     this.#log = options.log ?? (() => {})
     this.#done = new Promise((resolve) => {
       this.#isDone = resolve
@@ -75,6 +83,10 @@ export class SuperNode {
   /** Checks a configuration to the end. Throws a `GatewayError` that says what is wrong, and where. */
   static async parse(config: GatewayConfig, options: SuperNodeOptions = {}): Promise<SuperNode> {
     return new SuperNode(await makePlan(config, options.placeOf), options)
+  }
+
+  get config(): GatewayConfig {
+    return this.#plan.config
   }
 
   get state(): GatewayState {
@@ -95,35 +107,52 @@ export class SuperNode {
   async start(): Promise<void> {
     if (this.#state !== 'parsed') throw new Error(`the gateway is ${this.#state}: it can be started once`)
     this.#state = 'starting'
-    const { poolSize, values, nodes, groups, device } = this.#plan
-    const pool = await makePool(poolSize, values, device).catch((error: unknown) => {
-      this.#finish()
+    try {
+      await this.#makePool()
+      await this.#startGroups(this.#plan.groups)
+    } catch (error) {
+      if (this.#pool === null) this.#finish()
+      else await this.stop()
       throw error
-    })
-    this.#pool = pool
-    const shared = new Map([...nodes].map(([name, { parsed }]) => [name, parsed.share?.()]))
-    const epoch = epochNs()
-    this.#groups = groups.map((plan) => {
-      const host: GroupHost = new GroupHost(plan, {
-        pool: pool.share,
-        epochNs: epoch,
-        shared: (name) => shared.get(name),
-        onMessage: (message) => this.#hear(message),
-      })
-      void host.done.then(() => this.#proceed())
-      return host
-    })
-    const ready = await Promise.all(this.#groups.map((group) => group.ready))
-    if (ready.includes(false)) {
-      await this.stop()
-      const [{ node, message } = { node: '', message: 'a thread has ended' }] = this.#failures
-      throw new GatewayError('ERR_GATEWAY_NODE', node === '' ? message : `node ${node} cannot start: ${message}`)
     }
     this.#state = 'started'
-    for (const group of this.#groups) group.run()
     const { statsHz } = this.config
     if (statsHz > 0) this.#ticker = setInterval(() => this.#tick(), 1000 / statsHz)
     this.#proceed()
+  }
+
+  /**
+   * Goes on with another configuration. Threads in which nothing changes go on undisturbed, unless they have a node of `again`; the
+   * others stop in order, with everything written, and new ones start. If a node cannot start, the configuration of before
+   * runs again, and a `GatewayError` says why.
+   */
+  change(config: GatewayConfig, { placeOf, again = [] }: ChangeOptions = {}): Promise<void> {
+    const changed = this.#changed.then(async () => {
+      const plan = await makePlan(config, placeOf)
+      if (this.#state !== 'started') throw new GatewayError('ERR_GATEWAY_NODE', `the gateway is ${this.#state}`)
+      const before = this.#plan
+      this.#changing = true
+      try {
+        await this.#become(plan, again)
+      } catch (error) {
+        await this.#become(before, [])
+        throw error
+      } finally {
+        this.#changing = false
+        // One that has nothing to do for now does not end for that.
+        if (this.#stopping || this.#groups.some(({ stopped }) => !stopped)) this.#proceed()
+      }
+    })
+    this.#changed = changed.catch(() => {})
+    return changed
+  }
+
+  /** What passes a node, and its signals; undefined if no thread has the node, or nobody was to look. */
+  watch(name: string): { watch: Watch; signals: readonly Signal[] } | undefined {
+    // What is read is more than what is written.
+    const groups = this.#groups.filter(({ stopped }) => !stopped).map((group) => group.seen(name))
+    const found = groups.filter((each) => each !== undefined)
+    return found.find(({ reads }) => reads) ?? found[0]
   }
 
   /** Stops in order; everything is written then. */
@@ -173,6 +202,68 @@ export class SuperNode {
     }
   }
 
+  async #become(plan: Plan, again: readonly string[]): Promise<void> {
+    const pool = this.#pool?.pool
+    const isRoomy = pool !== undefined && plan.poolSize <= pool.capacity && plan.values <= pool.samples.values
+    const fits = isRoomy && plan.device === this.#plan.device
+    const wanted = new Map(plan.groups.map((group) => [keyOf(group), group]))
+    const keeps = ({ plan: group, stopped }: GroupHost) =>
+      fits && !stopped && wanted.has(keyOf(group)) && !group.nodes.some(({ config }) => again.includes(config.name))
+    const kept = this.#groups.filter(keeps)
+    await stopInOrder(this.#groups.filter((group) => !kept.includes(group)))
+    this.#groups = kept
+    this.#plan = plan
+    if (!fits) {
+      this.#pool?.close()
+      this.#shared.clear()
+      await this.#makePool()
+    }
+    for (const group of kept) wanted.delete(keyOf(group.plan))
+    await this.#startGroups([...wanted.values()])
+  }
+
+  async #makePool(): Promise<void> {
+    this.#pool = null
+    const { poolSize, values, device } = this.#plan
+    this.#pool = await makePool(poolSize, values, device)
+  }
+
+  /** Starts threads, and runs them when all of their nodes have started. Throws, with them stopped, if one cannot. */
+  async #startGroups(plans: readonly PlannedGroup[]): Promise<void> {
+    const pool = this.#pool!
+    const failures = this.#failures.length
+    const hosts = plans.map((plan) => {
+      const host: GroupHost = new GroupHost(plan, {
+        pool: pool.share,
+        epochNs: this.#epochNs,
+        shared: (name) => this.#share(name),
+        watched: this.#watched,
+        onMessage: (message) => this.#hear(message),
+      })
+      void host.done.then(() => this.#proceed())
+      return host
+    })
+    this.#groups = [...this.#groups, ...hosts]
+    const ready = await Promise.all(hosts.map((group) => group.ready))
+    if (ready.includes(false)) {
+      await stopInOrder(hosts)
+      const { node, message } = this.#failures[failures] ?? { node: '', message: 'a thread has ended' }
+      throw new GatewayError('ERR_GATEWAY_NODE', node === '' ? message : `node ${node} cannot start: ${message}`)
+    }
+    for (const group of hosts) group.run()
+  }
+
+  /** What the threads of a node share: the same as long as its settings are. */
+  #share(name: string): unknown {
+    const { config, parsed } = this.#plan.nodes.get(name)!
+    const key = JSON.stringify(config)
+    const found = this.#shared.get(name)
+    if (found?.key === key) return found.value
+    const value = parsed.share?.()
+    this.#shared.set(name, { key, value })
+    return value
+  }
+
   #finish(): void {
     clearInterval(this.#ticker)
     this.#state = 'stopped'
@@ -197,17 +288,43 @@ export class SuperNode {
 
   /** Stops groups that have nothing to do any more, and sees whether all have stopped. */
   #proceed(): void {
-    if (this.#state === 'starting') return
+    if (this.#state === 'starting' || this.#changing) return
     const running = this.#groups.filter(({ stopped }) => !stopped)
     if (running.length === 0) {
       this.#finish()
       return
     }
-    // Of groups that feed each other in a circle none can be first, so all are.
-    const free = running.filter((group) => !running.some((other) => other !== group && feeds(other, group)))
-    const first = free.length > 0 ? free : running
-    for (const group of first) if (this.#stopping || group.ended) group.stop()
+    for (const group of firstOf(running)) if (this.#stopping || group.ended) group.stop()
   }
+}
+
+export interface ChangeOptions {
+  /** Where settings stand in a file. */
+  placeOf?: PlaceOf
+  /** Names of nodes that start anew, although nothing of them changes. */
+  again?: readonly string[]
+}
+
+/** Groups are the same if they would do the same. */
+function keyOf({ nodes, paths, affinity }: PlannedGroup): string {
+  return JSON.stringify({ nodes, paths, affinity })
+}
+
+/** Stops groups, those that feed others first; fulfilled when everything is written. */
+async function stopInOrder(groups: readonly GroupHost[]): Promise<void> {
+  for (let rest = groups; ; ) {
+    rest = rest.filter(({ stopped }) => !stopped)
+    if (rest.length === 0) return
+    const first = firstOf(rest)
+    for (const group of first) group.stop()
+    await Promise.all(first.map(({ done }) => done))
+  }
+}
+
+/** Those that no other one feeds. Of groups that feed each other in a circle none can be first, so all are. */
+function firstOf(groups: readonly GroupHost[]): readonly GroupHost[] {
+  const free = groups.filter((group) => !groups.some((other) => other !== group && feeds(other, group)))
+  return free.length > 0 ? free : groups
 }
 
 /** Whether one group writes to a node that mirrors, and the other reads that. */

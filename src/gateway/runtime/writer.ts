@@ -1,11 +1,14 @@
 /** A node that paths of this thread write to: its hooks of `out`, and batches. */
 import { copySample, type Destination, type HookChain, type Pool, Verdict } from '../index.ts'
 import { type Counts, NodeCount } from './counts.ts'
+import type { Watch } from './watch.ts'
 
 export class Writer {
   readonly name: string
   /** The node has failed: what is put is given back. */
   failed = false
+  /** Sees what is written. */
+  watch: Watch | null = null
   readonly #destination: Destination
   readonly #hooks: HookChain
   readonly #hasHooks: boolean
@@ -94,6 +97,7 @@ export class Writer {
   }
 
   #add(index: number): void {
+    if (this.watch !== null) this.watch.take(this.#pool.samples, this.#pool.samples.word(index))
     this.#batch[this.#count++] = index
     if (this.#count === this.#batch.length) this.write()
   }

@@ -1,0 +1,169 @@
+/** The HTTP API, version 2, as VILLASnode has it, and more: nodes and paths are added, changed and removed while others run. */
+import { type Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { formatNames, graphDot, graphOf, graphSvg, graphText, hookTypes } from '../index.ts'
+import { nodeTypes } from '../nodes/index.ts'
+import { ApiError, type GatewayControl } from './control.ts'
+import type { Guard } from './guard.ts'
+import { metricsOf, metricsType } from './metrics.ts'
+
+export interface AppOptions {
+  readonly control: GatewayControl
+  readonly guard: Guard
+  readonly version: string
+  /** The live page, as HTML. */
+  readonly page: string
+  shutdown(): void
+}
+
+const mostBodyBytes = 1 << 20
+const prefix = '/api/v2'
+
+export function makeApp({ control, guard, version, page, shutdown }: AppOptions): Hono {
+  const app = new Hono()
+  const started = Date.now()
+  app.use(async (c, next) => {
+    c.header('X-Content-Type-Options', 'nosniff')
+    c.header('Cache-Control', 'no-store')
+    const request = requestOf(c)
+    // The page has nothing of the gateway in it.
+    const rejection = c.req.path === '/' ? guard.checkOrigin(request) : guard.check(request)
+    if (rejection === null) return await next()
+    if (rejection.status === 401) c.header('WWW-Authenticate', 'Bearer')
+    return c.json({ error: rejection.message }, rejection.status)
+  })
+  app.use(
+    bodyLimit({
+      maxSize: mostBodyBytes,
+      onError: (c) => c.json({ error: `a body has at most ${mostBodyBytes} bytes` }, 413),
+    }),
+  )
+  app.onError((error, c) => {
+    if (error instanceof ApiError) return c.json({ error: error.message, errors: error.details }, error.status)
+    return c.json({ error: error.message }, 500)
+  })
+  app.notFound((c) => c.json({ error: `there is no ${c.req.method} ${c.req.path}` }, 404))
+
+  app.get('/', (c) => {
+    const policy =
+      "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src 'self' data: blob:"
+    c.header('Content-Security-Policy', policy)
+    return c.html(page)
+  })
+  app.get(`${prefix}/status`, (c) => {
+    const { config, gateway } = control
+    const { name, uuid } = config
+    const uptimeSeconds = Math.round((Date.now() - started) / 1000)
+    return c.json({
+      state: gateway.state,
+      version,
+      name,
+      uuid,
+      uptimeSeconds,
+      pool: gateway.pool,
+      failures: gateway.failures,
+    })
+  })
+  app.get(`${prefix}/capabilities`, (c) =>
+    c.json({ apis: ['v2'], nodes: Object.keys(nodeTypes), formats: formatNames, hooks: Object.keys(hookTypes) }),
+  )
+  app.get(`${prefix}/config`, (c) => c.json(control.settings as object))
+  app.get(`${prefix}/metrics`, (c) => c.body(metricsOf(control, version), 200, { 'Content-Type': metricsType }))
+  app.get(`${prefix}/:graph{graph\\.(svg|dot|text|json)}`, (c) => {
+    const model = graphOf(control.config, control.states())
+    const format = c.req.param('graph').slice('graph.'.length)
+    if (format === 'svg') return c.body(graphSvg(model), 200, { 'Content-Type': 'image/svg+xml' })
+    if (format === 'json') return c.json(model as object)
+    return c.text(format === 'dot' ? graphDot(model) : graphText(model))
+  })
+  app.post(`${prefix}/restart`, async (c) => {
+    const body = await bodyOf(c)
+    await control.restart((body as { config?: unknown } | undefined)?.config)
+    return c.json({ restarted: true })
+  })
+  app.post(`${prefix}/shutdown`, (c) => {
+    // Not before the answer is on its way.
+    setImmediate(shutdown)
+    return c.json({ stopping: true })
+  })
+  addNodes(app, control)
+  addPaths(app, control)
+  return app
+}
+
+function addNodes(app: Hono, control: GatewayControl): void {
+  app.get(`${prefix}/nodes`, (c) => c.json(control.nodes() as object[]))
+  const one = `${prefix}/node/:node`
+  app.get(one, (c) => c.json(control.node(c.req.param('node')) as object))
+  app.put(one, async (c) => {
+    const name = c.req.param('node')
+    const isNew = await control.putNode(name, await bodyOf(c))
+    return c.json(control.node(name) as object, isNew ? 201 : 200)
+  })
+  app.delete(one, async (c) => {
+    await control.deleteNode(c.req.param('node'))
+    return c.json({ deleted: true })
+  })
+  for (const action of ['start', 'stop', 'pause', 'resume', 'restart'] as const)
+    app.post(`${one}/${action}`, async (c) => {
+      await control.actOnNode(c.req.param('node'), action)
+      return c.json(control.node(c.req.param('node')) as object)
+    })
+  app.post(`${one}/file/rewind`, async (c) => {
+    await control.rewind(c.req.param('node'))
+    return c.json(control.node(c.req.param('node')) as object)
+  })
+  app.get(`${one}/stats`, (c) => c.json(statsOf(control, c.req.param('node'))))
+  app.post(`${one}/stats/reset`, (c) => {
+    const { name } = control.findNode(c.req.param('node'))
+    control.gateway.watch(name)?.watch.resetDelays()
+    return c.json(statsOf(control, name))
+  })
+}
+
+function addPaths(app: Hono, control: GatewayControl): void {
+  app.get(`${prefix}/paths`, (c) => c.json(control.paths() as object[]))
+  app.post(`${prefix}/paths`, async (c) => c.json(control.path(await control.postPath(await bodyOf(c))) as object, 201))
+  const one = `${prefix}/path/:path`
+  app.get(one, (c) => c.json(control.path(c.req.param('path')) as object))
+  app.put(one, async (c) => {
+    await control.putPath(c.req.param('path'), await bodyOf(c))
+    return c.json(control.path(c.req.param('path')) as object)
+  })
+  app.delete(one, async (c) => {
+    await control.deletePath(c.req.param('path'))
+    return c.json({ deleted: true })
+  })
+  for (const action of ['start', 'stop'] as const)
+    app.post(`${one}/${action}`, async (c) => {
+      await control.actOnPath(c.req.param('path'), action)
+      return c.json(control.path(c.req.param('path')) as object)
+    })
+}
+
+/** Counts of a node, and how long samples that passed it were on their way. */
+function statsOf(control: GatewayControl, nameOrUuid: string): object {
+  const { name } = control.findNode(nameOrUuid)
+  const counts = control.gateway.nodes().find((node) => node.name === name)?.counts ?? {}
+  const delays = control.gateway.watch(name)?.watch.delays()
+  if (delays === undefined || delays.count === 0) return { counts, delay: null }
+  const { count, sumSeconds, maxSeconds } = delays
+  const [p10, p50, p90, p99, p999] = [0.1, 0.5, 0.9, 0.99, 0.999].map((share) => delays.quantileSeconds(share))
+  return { counts, delay: { unit: 's', count, mean: sumSeconds / count, max: maxSeconds, p10, p50, p90, p99, p999 } }
+}
+
+function requestOf(c: Context): Parameters<Guard['check']>[0] {
+  const header = (name: string) => c.req.header(name)
+  return { host: header('host'), origin: header('origin'), authorization: header('authorization'), token: undefined }
+}
+
+/** What came as JSON; undefined if nothing did. */
+async function bodyOf(c: Context): Promise<unknown> {
+  const text = await c.req.text()
+  if (text.trim() === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new ApiError(400, `the body is no JSON: ${(error as Error).message}`)
+  }
+}

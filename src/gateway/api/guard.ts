@@ -1,0 +1,60 @@
+/**
+ * Who may call. Without a token the API listens on loopback only, and then a page of another site could still call it through the
+ * browser of somebody on this host: its requests have another Origin, and, if the site's name points to 127.0.0.1 (DNS rebinding),
+ * another Host.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+
+export interface GuardedRequest {
+  readonly host: string | undefined
+  readonly origin: string | undefined
+  readonly authorization: string | undefined
+  /** A token that is in the address, as browsers need it for WebSockets. */
+  readonly token: string | undefined
+}
+
+/** Why a request is rejected; null if it may pass. */
+export interface Rejection {
+  readonly status: 401 | 403
+  readonly message: string
+}
+
+const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i
+
+export class Guard {
+  readonly #token: Buffer | null
+
+  constructor(token: string | null) {
+    this.#token = token === null ? null : digestOf(token)
+  }
+
+  check({ host, origin, authorization, token }: GuardedRequest): Rejection | null {
+    const foreign = this.checkOrigin({ host, origin })
+    if (foreign !== null || this.#token === null) return foreign
+    const given = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? token
+    if (given === undefined) return { status: 401, message: 'a token is required: Authorization: Bearer …' }
+    return timingSafeEqual(digestOf(given), this.#token) ? null : { status: 401, message: 'this is not the token' }
+  }
+
+  /** What everybody may see, whoever comes from here. */
+  checkOrigin({ host, origin }: Pick<GuardedRequest, 'host' | 'origin'>): Rejection | null {
+    if (this.#token === null && !loopbackHost.test(host ?? ''))
+      return { status: 403, message: `'${host ?? ''}' is no name of this host; call localhost or 127.0.0.1` }
+    if (origin !== undefined && hostOf(origin) !== host?.toLowerCase())
+      return { status: 403, message: `a page of ${origin} may not call this gateway` }
+    return null
+  }
+}
+
+/** Of one length, so that comparing them says nothing of the token. */
+function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}
+
+function hostOf(origin: string): string | undefined {
+  try {
+    return new URL(origin).host
+  } catch {
+    return undefined
+  }
+}

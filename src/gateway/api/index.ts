@@ -1,0 +1,2 @@
+/** The HTTP API of a gateway. Other folders import from here only. */
+export { type Api, type ApiOptions, startApi } from './server.ts'

@@ -1,0 +1,155 @@
+/**
+ * Live data: what passes a node, over a WebSocket at `/NODE` or `/NODE.FORMAT`, sub-protocol "live". A message has all samples of a
+ * fiftieth of a second; of nodes that are faster than 12,800 samples a second, some are left out, as their sequence numbers show.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { type Encoder, formatNames, formatOf, GatewayError, Samples, type Signal } from '../index.ts'
+import type { SuperNode } from '../runtime/index.ts'
+import type { Guard } from './guard.ts'
+
+const periodMs = 20
+const batch = 256
+/** Of a viewer that is too slow; more is left out. */
+const mostBufferedBytes = 1 << 20
+const mostViewers = 64
+const binary: readonly string[] = ['villas.binary', 'villas.web', 'raw', 'gtnet', 'protobuf']
+
+export class LiveData {
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    maxPayload: 1 << 16,
+    handleProtocols: (offered) => (offered.has('live') ? 'live' : false),
+  })
+  readonly #viewers = new Set<Viewer>()
+  readonly #gateway: SuperNode
+  readonly #guard: Guard
+  readonly #ticker: NodeJS.Timeout
+
+  constructor(gateway: SuperNode, guard: Guard) {
+    this.#gateway = gateway
+    this.#guard = guard
+    this.#ticker = setInterval(() => this.#tick(), periodMs)
+    this.#ticker.unref()
+  }
+
+  /** Takes a connection that wants to become a WebSocket. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const address = new URL(request.url ?? '/', 'http://localhost')
+    const [node, format] = split(decodeURIComponent(address.pathname.slice(1)))
+    const { host, origin, authorization } = request.headers
+    const token = address.searchParams.get('token') ?? undefined
+    const rejection = this.#guard.check({ host, origin, authorization, token }) ?? this.#whyNot(node, format)
+    if (rejection !== null) {
+      refuse(socket, rejection.status, rejection.message)
+      return
+    }
+    this.#server.handleUpgrade(request, socket, head, (client) => {
+      const viewer = new Viewer(client, node, format, this.#gateway)
+      this.#viewers.add(viewer)
+      client.on('close', () => {
+        viewer.leave()
+        this.#viewers.delete(viewer)
+      })
+      // 'close' follows.
+      client.on('error', () => {})
+    })
+  }
+
+  #whyNot(node: string, format: string): { status: number; message: string } | null {
+    if (!this.#gateway.config.nodes.some(({ name }) => name === node))
+      return { status: 404, message: `there is no node '${node}'` }
+    if (!formatNames.includes(format)) return { status: 404, message: `there is no format '${format}'` }
+    if (this.#viewers.size >= mostViewers) return { status: 503, message: `there are ${mostViewers} viewers already` }
+    return null
+  }
+
+  close(): void {
+    clearInterval(this.#ticker)
+    for (const viewer of this.#viewers) viewer.client.close(1001, 'the gateway stops')
+    this.#server.close()
+  }
+
+  #tick(): void {
+    for (const viewer of this.#viewers) viewer.send()
+  }
+}
+
+class Viewer {
+  readonly client: WebSocket
+  readonly #node: string
+  readonly #format: string
+  readonly #gateway: SuperNode
+  #seen = 0
+  #watch: ReturnType<SuperNode['watch']>
+  #samples = new Samples(batch, 1)
+  #encoder: Encoder | null = null
+  #bytes = new Uint8Array(0)
+
+  constructor(client: WebSocket, node: string, format: string, gateway: SuperNode) {
+    this.client = client
+    this.#node = node
+    this.#format = format
+    this.#gateway = gateway
+    this.send()
+  }
+
+  send(): void {
+    const now = this.#gateway.watch(this.#node)
+    if (now?.watch !== this.#watch?.watch) this.#look(now)
+    const encoder = this.#encoder
+    if (now === undefined || encoder === null || this.client.bufferedAmount > mostBufferedBytes) return
+    this.#seen = now.watch.copy(this.#seen, this.#samples)
+    if (this.#samples.count === 0) return
+    let filled = 0
+    for (let i = 0; i < this.#samples.count; i++) filled = encoder.encode(this.#samples, i, this.#bytes, filled)
+    // A copy: ws may keep it for a while.
+    this.client.send(this.#bytes.slice(0, filled), { binary: binary.includes(this.#format) })
+  }
+
+  leave(): void {
+    this.#watch?.watch.view(-1)
+    this.#watch = undefined
+  }
+
+  /** The node is in another thread now, perhaps with other signals; or it does not run. */
+  #look(now: ReturnType<SuperNode['watch']>): void {
+    this.leave()
+    this.#encoder = null
+    if (now === undefined) return
+    const { watch, signals } = now
+    const encoder = this.#encoderOf(signals)
+    if (encoder === null) return
+    watch.view(1)
+    this.#watch = now
+    this.#seen = watch.seen
+    this.#samples = new Samples(batch, signals.length)
+    this.#encoder = encoder
+    this.#bytes = new Uint8Array(encoder.bound * batch)
+  }
+
+  #encoderOf(signals: readonly Signal[]): Encoder | null {
+    try {
+      return formatOf(this.#format).encoder(signals)
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      // A close reason has at most 123 bytes.
+      this.client.close(1008, error.message.slice(0, 100))
+      return null
+    }
+  }
+}
+
+/** "node.csv" is node and format; names of nodes have no point. */
+function split(path: string): [string, string] {
+  const at = path.indexOf('.')
+  return at < 0 ? [path, 'villas.web'] : [path.slice(0, at), path.slice(at + 1)]
+}
+
+function refuse(socket: Duplex, status: number, message: string): void {
+  const body = `${JSON.stringify({ error: message })}\n`
+  socket.end(
+    `HTTP/1.1 ${status} Rejected\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  )
+}

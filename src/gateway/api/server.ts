@@ -1,0 +1,74 @@
+/** The server of the API: HTTP or HTTPS, WebSockets, the live page. */
+import { readFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { GatewayError, type HttpConfig } from '../index.ts'
+import type { SuperNode } from '../runtime/index.ts'
+import { makeApp } from './app.ts'
+import { livePage } from './asset.ts'
+import { GatewayControl } from './control.ts'
+import { Guard } from './guard.ts'
+import { LiveData } from './live.ts'
+
+export interface ApiOptions {
+  readonly version: string
+  /** Somebody asked for the end of the gateway. */
+  shutdown(): void
+}
+
+export interface Api {
+  /** Where it listens: "http://127.0.0.1:8080". */
+  readonly url: string
+  close(): Promise<void>
+}
+
+/** Listens for a started gateway that is `watched`. Throws a `GatewayError` if that cannot be. */
+export async function startApi(gateway: SuperNode, http: HttpConfig, { version, shutdown }: ApiOptions): Promise<Api> {
+  const guard = new Guard(http.token)
+  const control = new GatewayControl(gateway)
+  const app = makeApp({ control, guard, version, page: livePage(), shutdown })
+  const live = new LiveData(gateway, guard)
+  const server = makeServer(http, getRequestListener(app.fetch))
+  server.on('upgrade', (request, socket, head) => {
+    // A client that goes away at once.
+    socket.on('error', () => socket.destroy())
+    try {
+      live.upgrade(request, socket, head)
+    } catch {
+      // An address that is none.
+      socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
+    }
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => {
+      const why = `http: cannot listen on ${http.host}:${http.port}: ${error.message}`
+      reject(new GatewayError('ERR_GATEWAY_NODE', why))
+    })
+    server.listen(http.port, http.host, resolve)
+  })
+  const { port, family, address } = server.address() as AddressInfo
+  const shown = family === 'IPv6' ? `[${address}]` : address
+  return {
+    url: `${http.tls === null ? 'http' : 'https'}://${shown}:${port}`,
+    close: async () => {
+      live.close()
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function makeServer({ tls }: HttpConfig, listener: ReturnType<typeof getRequestListener>): Server {
+  if (tls === null) return createServer(listener)
+  const read = (file: string): Buffer => {
+    try {
+      return readFileSync(file)
+    } catch (error) {
+      throw new GatewayError('ERR_GATEWAY_SETTING', `http: ${(error as Error).message}`)
+    }
+  }
+  return createTlsServer({ cert: read(tls.certificate), key: read(tls.key) }, listener)
+}

@@ -1,0 +1,96 @@
+/** The gateway's live page in Chromium: nodes with rates, signals plotted as they come, light, dark and narrow. */
+import { existsSync } from 'node:fs'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Api, startApi } from '../../src/gateway/api/index.ts'
+import { checkSettings } from '../../src/gateway/load/index.ts'
+import { SuperNode } from '../../src/gateway/runtime/index.ts'
+
+const executablePath = '/usr/bin/chromium'
+const found = existsSync(executablePath)
+if (!found)
+  console.warn(`skipped: pages cannot be tested without ${executablePath} (on Debian: apt-get install chromium)`)
+
+const token = 'a-token-of-some-length'
+const settings = {
+  name: 'lab',
+  nodes: {
+    grid: {
+      type: 'signal',
+      signal: 'mixed',
+      rate: 200,
+      in: { signals: ['voltage', 'current', 'power'].map((name, i) => ({ name, unit: 'VAW'[i] })) },
+      values: 3,
+    },
+    loop: { type: 'loopback' },
+  },
+  paths: [{ in: 'grid', out: 'loop', hooks: [{ type: 'scale', signal: 'voltage', scale: 2 }] }, { in: 'loop' }],
+}
+
+describe.skipIf(!found)('the live page', { timeout: 60_000 }, () => {
+  let browser: Browser
+  let gateway: SuperNode
+  let api: Api
+  beforeAll(async () => {
+    const { config, errors } = checkSettings(settings)
+    expect(errors).toEqual([])
+    gateway = await SuperNode.parse(config, { watched: true })
+    await gateway.start()
+    const http = { enabled: true, port: 0, host: '127.0.0.1', token, tls: null }
+    api = await startApi(gateway, http, { version: '1.2.3', shutdown: () => {} })
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  }, 60_000)
+  afterAll(async () => {
+    await browser?.close()
+    await api?.close()
+    await gateway?.stop()
+  })
+
+  it.each([
+    ['light', 1000],
+    ['dark', 1000],
+    ['light', 390],
+  ] as const)('in %s, %i pixels wide', async (colorScheme, width) => {
+    const page: Page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } })
+    const wrong: string[] = []
+    page.on('pageerror', (error) => wrong.push(error.message))
+    page.on('console', (message) => {
+      // The first request has no token yet.
+      if (message.type() === 'error' && !message.text().includes('401')) wrong.push(message.text())
+    })
+    await page.goto(api.url)
+    await page.getByLabel('Token').fill(token)
+    await page.getByRole('button', { name: 'Show' }).click()
+    await page.getByText('lab is started').waitFor()
+    const row = page.locator('#nodes tbody tr').first()
+    await expect.poll(() => row.locator('td').nth(4).textContent()).toMatch(/^1\d\d|^2\d\d/)
+    await row.getByRole('button').click()
+    await page.locator('#legend b').nth(2).waitFor()
+    const values = () => page.locator('#legend b').allTextContents()
+    const before = await values()
+    await expect.poll(values).not.toEqual(before)
+    expect((await page.locator('#legend').textContent())!).toMatch(/voltage \[V\].*current \[A\].*power \[W\]/)
+    // Something is drawn: there are pixels of three colours and more.
+    const colours = () =>
+      page.evaluate(() => {
+        const canvas = document.querySelector('canvas')!
+        const { data } = canvas.getContext('2d')!.getImageData(0, 0, canvas.width, canvas.height)
+        return new Set(new Uint32Array(data.buffer)).size
+      })
+    await expect.poll(colours).toBeGreaterThan(4)
+    await expect
+      .poll(() => page.locator('#graph').evaluate((image) => (image as HTMLImageElement).naturalWidth))
+      .toBeGreaterThan(300)
+    // The page itself is never wider than the window; what is wide scrolls inside of it.
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+    const { VERBENA_SCREENSHOTS: folder } = process.env
+    if (folder !== undefined) {
+      await page.waitForTimeout(5000)
+      await page.screenshot({ path: `${folder}/gateway-${colorScheme}-${width}.png`, fullPage: true })
+    }
+    await page.getByRole('button', { name: 'close' }).click()
+    expect(await page.locator('#live').isVisible()).toBe(false)
+    expect(wrong).toEqual([])
+    await page.close()
+  })
+})

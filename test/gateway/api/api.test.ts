@@ -1,0 +1,343 @@
+/** The HTTP API: what it says of a running gateway, and how it changes one. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { type Api, startApi } from '../../../src/gateway/api/index.ts'
+import type { HttpConfig, Settings } from '../../../src/gateway/index.ts'
+import { checkSettings } from '../../../src/gateway/load/index.ts'
+import { SuperNode } from '../../../src/gateway/runtime/index.ts'
+import { parsePrometheus } from './prometheus.ts'
+
+const settings: Settings = {
+  name: 'lab',
+  nodes: {
+    sine: { type: 'signal', signal: 'sine', rate: 500, values: 2 },
+    loop: { type: 'loopback', queuelen: 1024 },
+    other: { type: 'signal', signal: 'counter', rate: 100 },
+    sink: { type: 'loopback', queuelen: 16 },
+    secret: { type: 'loopback' },
+  },
+  paths: [{ in: 'sine', out: 'loop' }, { in: 'loop' }, { in: 'other', out: 'sink' }],
+}
+const loopback: HttpConfig = { enabled: true, port: 0, host: '127.0.0.1', token: null, tls: null }
+
+interface Running {
+  gateway: SuperNode
+  api: Api
+  stop(): Promise<void>
+}
+
+async function run(http: HttpConfig = loopback, shutdown = (): void => {}): Promise<Running> {
+  const { config, errors } = checkSettings(settings)
+  expect(errors).toEqual([])
+  const gateway = await SuperNode.parse(config, { watched: true })
+  await gateway.start()
+  const api = await startApi(gateway, http, { version: '1.2.3', shutdown })
+  return {
+    gateway,
+    api,
+    stop: async () => {
+      await api.close()
+      await gateway.stop()
+    },
+  }
+}
+
+async function call(url: string, method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers,
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.includes('json')
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    // biome-ignore lint/suspicious/noExplicitAny: whatever comes
+    json: isJson ? (JSON.parse(text) as any) : undefined,
+  }
+}
+
+describe('a running gateway', () => {
+  let running: Running
+  beforeAll(async () => {
+    running = await run()
+  })
+  afterAll(() => running.stop())
+  const get = (path: string) => call(running.api.url, 'GET', `/api/v2${path}`)
+  const post = (path: string, body?: unknown) => call(running.api.url, 'POST', `/api/v2${path}`, body)
+  const counts = async (name: string) => (await get(`/node/${name}`)).json.counts
+  const moves = async (name: string, count: string) => {
+    const before = (await counts(name))[count]
+    await expect.poll(async () => (await counts(name))[count]).toBeGreaterThan(before)
+  }
+
+  it('says what it is, what it can, how it is configured', async () => {
+    expect((await get('/status')).json).toMatchObject({ state: 'started', version: '1.2.3', name: 'lab', failures: [] })
+    const { nodes, formats, hooks } = (await get('/capabilities')).json
+    expect([nodes.includes('loopback'), formats.includes('csv'), hooks.includes('scale')]).toEqual([true, true, true])
+    expect((await get('/config')).json).toMatchObject({ name: 'lab', nodes: settings.nodes, paths: settings.paths })
+  })
+
+  it('lists nodes and paths, by name and UUID', async () => {
+    const { json: nodes } = await get('/nodes')
+    expect(nodes.map(({ name }: { name: string }) => name)).toEqual(Object.keys(settings.nodes as object))
+    expect((await get(`/node/${nodes[0].uuid}`)).json).toMatchObject({
+      name: 'sine',
+      type: 'signal',
+      config: { rate: 500 },
+    })
+    const { json: paths } = await get('/paths')
+    expect(paths).toHaveLength(3)
+    expect((await get(`/path/${paths[0].uuid}`)).json).toMatchObject({ in: ['sine'], out: ['loop'], state: 'started' })
+    expect((await get('/node/none')).status).toBe(404)
+    expect((await get('/path/none')).json.error).toBe("there is no path 'none'")
+    expect((await get('/nothing')).status).toBe(404)
+  })
+
+  it('draws', async () => {
+    const svg = await get('/graph.svg')
+    expect(svg.headers.get('content-type')).toBe('image/svg+xml')
+    expect(svg.text).toMatch(/>sine<[\s\S]*>started</)
+    expect((await get('/graph.text')).text).toMatch(/^path 0: sine \(signal\) ─→/)
+    expect((await get('/graph.png')).status).toBe(404)
+  })
+
+  it('has delays with percentiles, which can be reset', async () => {
+    await expect.poll(async () => (await get('/node/loop/stats')).json.delay?.count ?? 0).toBeGreaterThan(20)
+    const { delay } = (await get('/node/loop/stats')).json
+    expect(delay.p50).toBeGreaterThan(0)
+    for (const [a, b] of [
+      ['p10', 'p50'],
+      ['p50', 'p90'],
+      ['p90', 'p99'],
+      ['p99', 'p999'],
+      ['p999', 'max'],
+    ] as const)
+      expect(delay[a]).toBeLessThanOrEqual(delay[b])
+    const after = (await post('/node/loop/stats/reset')).json.delay
+    expect(after?.count ?? 0).toBeLessThan(delay.count)
+  })
+
+  it('has metrics that are valid', async () => {
+    await moves('loop', 'read')
+    const { headers, text } = await get('/metrics')
+    expect(headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+    const families = parsePrometheus(text)
+    const value = (family: string, labels: object) =>
+      families
+        .get(family)!
+        .samples.find((sample) => Object.entries(labels).every(([key, v]) => sample.labels[key] === v))!.value
+    expect(value('verbena_gateway_up', {})).toBe(1)
+    expect(value('verbena_gateway_node_events_total', { node: 'loop', event: 'read' })).toBeGreaterThan(0)
+    expect(value('verbena_gateway_delay_seconds', { node: 'loop', quantile: '0.99' })).toBeGreaterThan(0)
+    expect(value('verbena_gateway_node_state', { node: 'sine', type: 'signal' })).toBe(1)
+  })
+
+  it('stops, pauses and starts a node, while others go on', async () => {
+    expect((await post('/node/sine/pause')).json.state).toBe('paused')
+    const { read } = await counts('sine')
+    await moves('other', 'read')
+    expect((await counts('sine')).read).toBe(read)
+    await post('/node/sine/resume')
+    await moves('sine', 'read')
+    expect((await post('/node/sine/stop')).json.state).toBe('stopped')
+    expect((await get('/paths')).json[0].state).toBe('stopped')
+    await post('/node/sine/start')
+    await moves('loop', 'read')
+    await post('/node/sine/restart')
+    await moves('sine', 'read')
+    expect((await post('/node/sine/file/rewind')).status).toBe(409)
+  })
+
+  it('stops and starts a path', async () => {
+    const { uuid } = (await get('/paths')).json[2]
+    expect((await post(`/path/${uuid}/stop`)).json.state).toBe('stopped')
+    await moves('sine', 'read')
+    expect((await post(`/path/${uuid}/start`)).json.state).toBe('started')
+    await moves('other', 'read')
+  })
+
+  it('adds, changes and removes nodes and paths, while others go on', async () => {
+    const { url } = running.api
+    const before = (await counts('other')).read
+    const added = await call(url, 'PUT', '/api/v2/node/late', { type: 'signal', signal: 'ramp', rate: 200 })
+    expect([added.status, added.json.name]).toEqual([201, 'late'])
+    const target = await call(url, 'PUT', '/api/v2/node/target', { type: 'loopback', queuelen: 4 })
+    expect(target.status).toBe(201)
+    const path = await post('/paths', { in: 'late', out: 'target' })
+    expect([path.status, path.json.state]).toEqual([201, 'started'])
+    await moves('late', 'read')
+    const changed = await call(url, 'PUT', `/api/v2/path/${path.json.uuid}`, {
+      in: 'late',
+      out: 'target',
+      hooks: ['ts'],
+    })
+    expect(changed.json).toMatchObject({ uuid: path.json.uuid, hooks: ['ts'] })
+    const again = await call(url, 'PUT', '/api/v2/node/late', { type: 'signal', signal: 'ramp', rate: 400, values: 3 })
+    expect([again.status, again.json.config.rate]).toEqual([200, 400])
+    await moves('late', 'read')
+    expect((await call(url, 'DELETE', '/api/v2/node/late')).json.error).toMatch(
+      /has node 'late'; delete the path first/,
+    )
+    expect((await call(url, 'DELETE', `/api/v2/path/${path.json.uuid}`)).status).toBe(200)
+    expect((await call(url, 'DELETE', '/api/v2/node/late')).status).toBe(200)
+    expect((await get('/node/late')).status).toBe(404)
+    // A thread in which nothing has changed has not started anew: it still has its counts.
+    expect((await counts('other')).read).toBeGreaterThan(before)
+  })
+
+  it('changes nothing if what is asked for is wrong', async () => {
+    const { url } = running.api
+    const wrong = await call(url, 'PUT', '/api/v2/node/late', { type: 'signal', rat: 200 })
+    expect([wrong.status, wrong.json.error]).toEqual([
+      400,
+      expect.stringContaining("no setting 'rat'. Did you mean 'rate'?"),
+    ])
+    expect((await post('/paths', { in: 'none' })).json.error).toContain("there is no node 'none'")
+    expect((await post('/paths', { in: 'other', out: 'loop' })).json.error).toContain('destination of another path')
+    expect((await post('/paths', '{"in":')).json.error).toContain('the body is no JSON')
+    expect((await post('/paths')).json.error).toBe('expected an object of settings as JSON')
+    expect((await call(url, 'PUT', '/api/v2/node/A', {})).status).toBe(400)
+    expect((await get('/config')).json.paths).toEqual(settings.paths)
+    expect((await get('/node/late')).status).toBe(404)
+    await moves('loop', 'read')
+  })
+
+  it('goes on as before if a node cannot start', async () => {
+    const { url } = running.api
+    const held = { type: 'socket', layer: 'tcp-server', in: { address: running.api.url.slice(7) } }
+    await call(url, 'PUT', '/api/v2/node/held', { ...held, layer: 'udp', in: { address: '192.0.2.1:9' } })
+    const failed = await post('/paths', { in: 'held' })
+    expect([failed.status, failed.json.error]).toEqual([409, expect.stringContaining('node held cannot start')])
+    await moves('loop', 'read')
+    expect((await call(url, 'DELETE', '/api/v2/node/held')).status).toBe(200)
+  })
+
+  it('does not show secrets', async () => {
+    const { url } = running.api
+    const put = await call(url, 'PUT', '/api/v2/node/secret', {
+      type: 'mqtt',
+      host: 'broker',
+      username: 'me',
+      password: 'hush',
+      in: { subscribe: 'x' },
+    })
+    expect(put.json.error).toBeUndefined()
+    const texts = await Promise.all([get('/config'), get('/node/secret'), get('/nodes')])
+    for (const { text } of texts) expect(text).not.toContain('hush')
+    expect(texts[1].json.config.password).toBe('***')
+  })
+
+  it('sends live data', async () => {
+    const client = new WebSocket(`${running.api.url.replace('http', 'ws')}/sine.json`, 'live')
+    const lines: string[] = []
+    client.on('message', (data) => lines.push(...String(data).trim().split('\n')))
+    await expect.poll(() => lines.length).toBeGreaterThan(20)
+    expect(client.protocol).toBe('live')
+    client.close()
+    const samples = lines.map((line) => JSON.parse(line))
+    // The generator may miss steps, so that there may be gaps; nothing comes twice or late.
+    for (const [i, { sequence }] of samples.entries())
+      if (i > 0) expect(sequence).toBeGreaterThan(samples[i - 1].sequence)
+    for (const { data } of samples) expect(data).toHaveLength(2)
+  })
+
+  it('sends villas.web unless told otherwise, and says what there is not', async () => {
+    const address = running.api.url.replace('http', 'ws')
+    const client = new WebSocket(`${address}/sine`, 'live')
+    const [first] = await new Promise<[Buffer, boolean]>((resolve) =>
+      client.on('message', (...args) => resolve(args as [Buffer, boolean])),
+    )
+    client.close()
+    // Version 2, type data; two values.
+    expect([first[0]! >> 4, first.readUInt16LE(2)]).toEqual([2, 2])
+    const refused = (path: string) =>
+      new Promise((resolve) => {
+        const one = new WebSocket(`${address}/${path}`, 'live')
+        one.on('unexpected-response', (_, { statusCode }) => resolve(statusCode))
+        one.on('error', () => {})
+      })
+    expect([await refused('none'), await refused('sine.png'), await refused('%')]).toEqual([404, 404, 400])
+  })
+
+  it('starts anew, with other settings if there are any', async () => {
+    expect((await post('/restart')).json).toEqual({ restarted: true })
+    await moves('loop', 'read')
+    const { uuid } = (await get('/status')).json
+    expect((await post('/restart', { config: { nodes: {}, paths: 1 } })).status).toBe(400)
+    await post('/restart', { config: { nodes: { only: { type: 'signal', rate: 100 } }, paths: [{ in: 'only' }] } })
+    expect((await get('/nodes')).json.map(({ name }: { name: string }) => name)).toEqual(['only'])
+    expect((await get('/status')).json.uuid).toBe(uuid)
+    await moves('only', 'read')
+  })
+})
+
+describe('who may call', () => {
+  it('without a token: this host, and no pages of others', async () => {
+    const { api, stop } = await run()
+    const status = (headers: Record<string, string>) => call(api.url, 'GET', '/api/v2/status', undefined, headers)
+    expect((await status({ origin: api.url })).status).toBe(200)
+    expect((await status({ origin: 'http://evil.example' })).json.error).toBe(
+      'a page of http://evil.example may not call this gateway',
+    )
+    expect((await status({ origin: 'null' })).status).toBe(403)
+    const client = new WebSocket(`${api.url.replace('http', 'ws')}/sine`, 'live', {
+      headers: { origin: 'http://evil.example' },
+    })
+    client.on('error', () => {})
+    const rebound = new WebSocket(`${api.url.replace('http', 'ws')}/sine`, 'live', {
+      headers: { host: 'evil.example' },
+    })
+    rebound.on('error', () => {})
+    const codes = [client, rebound].map(
+      (each) => new Promise((resolve) => each.on('unexpected-response', (_, { statusCode }) => resolve(statusCode))),
+    )
+    expect(await Promise.all(codes)).toEqual([403, 403])
+    await stop()
+  })
+
+  it('with a token: whoever has it', async () => {
+    const token = 'a token of some length'.replaceAll(' ', '-')
+    const { api, stop } = await run({ ...loopback, token })
+    const status = (headers: Record<string, string>) => call(api.url, 'GET', '/api/v2/status', undefined, headers)
+    expect((await status({})).status).toBe(401)
+    expect((await status({ authorization: 'Bearer other' })).status).toBe(401)
+    expect((await status({ authorization: `Bearer ${token}` })).status).toBe(200)
+    // The page has nothing in it, and asks for the token.
+    expect((await call(api.url, 'GET', '/')).status).toBe(200)
+    const client = new WebSocket(`${api.url.replace('http', 'ws')}/sine?token=${token}`, 'live')
+    await new Promise((resolve) => client.on('open', resolve))
+    client.close()
+    await stop()
+  })
+
+  it('not with a body that is too large', async () => {
+    const { api, stop } = await run()
+    // The answer comes before the body is read, and the connection ends: a client may see one or the other.
+    const { status } = await call(api.url, 'POST', '/api/v2/paths', 'x'.repeat(2 ** 21)).catch(() => ({ status: 413 }))
+    expect(status).toBe(413)
+    await stop()
+  })
+
+  it('can stop the gateway', async () => {
+    let asked = (): void => {}
+    const shutdown = new Promise<void>((resolve) => {
+      asked = resolve
+    })
+    const { api, stop } = await run(loopback, () => asked())
+    expect((await call(api.url, 'POST', '/api/v2/shutdown')).json).toEqual({ stopping: true })
+    await shutdown
+    await stop()
+  })
+
+  it('a port that is taken is an error that names it', async () => {
+    const { api, gateway, stop } = await run()
+    const port = Number(api.url.split(':').at(-1))
+    await expect(startApi(gateway, { ...loopback, port }, { version: '', shutdown: () => {} })).rejects.toThrow(
+      `http: cannot listen on 127.0.0.1:${port}: `,
+    )
+    await stop()
+  })
+})
