@@ -77,7 +77,7 @@ function nodeRow({ name, type, state, signals, counts }: NodeDocument): (string 
   button.disabled = signals.length === 0
   button.setAttribute('aria-pressed', String(watched?.name === name))
   button.addEventListener('click', () => watch(name, signals))
-  return [name, button, type, state, rate('read'), rate('written'), bad(counts.lost), bad(counts.missed)]
+  return [name, button, type, state, rate('read'), rate('written'), bad(counts.lost), bad(counts.missed_steps)]
 }
 
 function pathRow({ uuid, in: sources, out, hooks, state, counts }: PathDocument): (string | Node)[] {

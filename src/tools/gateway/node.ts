@@ -9,7 +9,9 @@ import {
   note,
   printFailure,
   printJson,
+  version,
 } from '../../cli/terminal/index.ts'
+import type { Api } from '../../gateway/api/index.ts'
 import { GatewayError } from '../../gateway/index.ts'
 import { type GatewayLogLevel, SuperNode } from '../../gateway/runtime/index.ts'
 import { parseNumber, UsageError } from '../kit/index.ts'
@@ -22,6 +24,9 @@ const help = `
 It starts all nodes, then all paths, and says on standard error what happens. Ctrl-C stops it in order: sources first, then what
 they have sent is written; a second one ends it at once. It also ends when nothing can come any more, because all files and generators that
 it reads have come to their end.
+
+With a group http in the configuration it has an HTTP API, live data and a page, and says where; on this host only, unless there are
+http.host and a token.
 
 With --json, one document comes at the end: duration (seconds), nodes and paths with their counts, failures.
 
@@ -69,10 +74,12 @@ async function run(file: string, options: Options): Promise<void> {
   }
   const interruption = interruptible('Stopping in order. Once more ends at once.')
   let timeout: NodeJS.Timeout | undefined
+  let api: Api | undefined
   try {
-    const gateway = await SuperNode.parse(config, { placeOf, log })
+    const gateway = await SuperNode.parse(config, { placeOf, log, watched: config.http.enabled })
     const started = performance.now()
     await gateway.start()
+    if (config.http.enabled) api = await listen(gateway)
     const stop = (): void => void gateway.stop()
     if (interruption.signal.aborted) stop()
     interruption.signal.addEventListener('abort', stop, { once: true })
@@ -92,7 +99,24 @@ async function run(file: string, options: Options): Promise<void> {
   } finally {
     clearTimeout(timeout)
     progress.stop()
+    await api?.close()
     interruption.dispose()
+  }
+}
+
+/** The API of a gateway that has started; the gateway stops if that cannot be. */
+async function listen(gateway: SuperNode): Promise<Api> {
+  const { startApi } = await import('../../gateway/api/index.ts')
+  try {
+    const api = await startApi(gateway, gateway.config.http, {
+      version,
+      shutdown: () => void gateway.stop(),
+    })
+    note(`the API and a live page: ${api.url}`)
+    return api
+  } catch (error) {
+    await gateway.stop()
+    throw error
   }
 }
 
