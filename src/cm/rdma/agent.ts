@@ -49,8 +49,10 @@ export interface ListenerOwner {
 }
 
 const backgroundMs = 100
-/** Followed, it looks at least this often, for what no event and no deadline tells. */
+/** Followed, it looks at least this often where no event and no deadline tells of the end of a peer: in a segment. */
 const recheckMs = 1000
+/** And elsewhere: the end of each wait wakes the service thread of the device. */
+const longestWaitMs = 60_000
 /** How long a thread that ends may take to disconnect from its peers. */
 const farewellNs = 50e6
 
@@ -331,7 +333,7 @@ export class Agent {
       // Other work of the event loop has its turn in between.
       if (this.#busy) await new Promise((resolve) => setImmediate(resolve))
       // No event is taken before this continues: one that was taken and not acknowledged would block `close`.
-      else await this.channel.whenEvent(this.#millisecondsLeft(recheckMs))
+      else await this.channel.whenEvent(this.#millisecondsLeft(this.ethernet ? longestWaitMs : recheckMs))
       if (this.#closed) break
       for (let cq = this.channel.tryGetEvent(); cq !== null; cq = this.channel.tryGetEvent()) cq.ackEvents(1)
     }

@@ -28,7 +28,7 @@ const spinNs = 100_000
 const lookMs = 1
 /** ... up to this while they poll or wake: for so long a peer waits for a program that has begun to compute. */
 const longestTrustMs = 8
-/** The same while all of them only wait. */
+/** The same while all of them only wait. Where even then nothing comes, this thread waits for packets, too, for a sign that they are back. */
 const longestPauseMs = 64
 /** How long it waits in the kernel at a time: a thread that is to end cannot be called back from there. */
 const longestWaitMs = 250
@@ -234,6 +234,7 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
   const now = nowNs()
   let until = now + longestWaitMs * 1e6
   if (left.length < devices.length) until = Math.min(until, now + pause * 1e6)
+  const quiet = left.length < devices.length && pause > longestPauseMs
   for (const device of devices) if (left.includes(device) || device.looped) device.watch(Number.POSITIVE_INFINITY)
   Atomics.add(i32, turns, 1)
   for (const each of parkings) each.beginWait()
@@ -244,7 +245,10 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
     if (left.includes(device)) {
       count += device.descriptors(fds, count)
       awaited ||= device.busy
-    } else awaited ||= device.rests
+    } else {
+      if (quiet) count += device.descriptors(fds, count)
+      awaited ||= device.rests
+    }
     if (device.watched) until = Math.min(until, device.nextDeadlineNs)
   }
   for (const sharing of sharings.values()) {
@@ -253,14 +257,14 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
   }
   for (const device of devices) if (device.watched) device.watch(until)
   for (const device of devices) looksAt(device.host, until)
-  if (!awaited) waitReadable(parkings, fds, count, Math.max(0, (until - nowNs()) / 1e6))
+  const readable = awaited ? 0 : waitReadable(parkings, fds, count, Math.max(0, (until - nowNs()) / 1e6))
   for (const each of parkings) each.endWait()
   Atomics.add(i32, turns, 1)
   for (const device of devices) device.unwatch()
-  const trusts = left.length === 0 && bells() === bell
-  pause = trusts
-    ? Math.min(2 * pause, devices.some((device) => device.active) ? longestTrustMs : longestPauseMs)
-    : lookMs
+  const trusts = left.length === 0 && bells() === bell && !(quiet && readable > 0)
+  // Programs that look by themselves though nothing comes, as event loops do now and then, are no reason to look more often.
+  const longest = !quiet && devices.some((device) => device.active) ? longestTrustMs : longestWaitMs
+  pause = trusts ? Math.min(2 * pause, longest) : lookMs
 }
 
 /** Says when this thread looks again. */

@@ -336,10 +336,13 @@ export class StreamConnection implements StreamLink {
     return this.open && (this.writableBytes === 0 || !this.allSent)
   }
 
-  /** Probes a peer that offers no buffer, as TCP probes a zero window. */
+  /**
+   * Probes a peer that offers no buffer, as TCP probes a zero window, and takes what has come. It does not drive the device: who
+   * probes many connections does that once.
+   */
   probe(): void {
     if (this.waits) this.sendKeepalive()
-    this.process()
+    if (this.cq.filled || this.saying >= 0 || this.in.due) this.process()
     this.reap()
   }
 

@@ -14,8 +14,8 @@ import {
 import type { StreamLink } from '../protocol/index.ts'
 import { activate, type EventSource, forget, givesTurns, leave, type Member, use } from './reactor.ts'
 
-/** Longest wait for an event. The channel itself looks more often, in case a wake-up is lost. */
-const sliceMs = 1000
+/** Longest wait for an event: after each, the service thread has to drive the device. The channel itself looks more often. */
+const sliceMs = 60_000
 /** The same while no member keeps the process alive: then a timer waits, which does not either. */
 const unheldMs = 10
 
@@ -169,7 +169,9 @@ export class IoContext implements EventSource {
   }
 
   #watch(): void {
-    this.#reapDead()
+    // Other threads of the process look for the dead of a device that processes share.
+    if (this.context.device.host.segment.name === null || this.#watches % restEvery === 0) this.#reapDead()
+    if (this.driven && this.#streams.size > 0) this.context.device.progress()
     const turn = this.#watches++ % restEvery
     let i = 0
     for (const stream of this.#streams) if (i++ % restEvery === turn || stream.waits) stream.probe()
