@@ -261,7 +261,7 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
   for (const each of parkings) each.endWait()
   Atomics.add(i32, turns, 1)
   for (const device of devices) device.unwatch()
-  const trusts = left.length === 0 && bells() === bell && !(quiet && readable > 0)
+  const trusts = bells() === bell && readable === 0
   // Programs that look by themselves though nothing comes, as event loops do now and then, are no reason to look more often.
   const longest = !quiet && devices.some((device) => device.active) ? longestTrustMs : longestWaitMs
   pause = trusts ? Math.min(2 * pause, longest) : lookMs
