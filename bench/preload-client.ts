@@ -1,9 +1,10 @@
 /**
- * An ordinary client of HTTP and TCP, which knows nothing of RDMA: HOST PORT TASK ARGUMENT. Prints its result as JSON.
+ * An ordinary client of HTTP and TCP, which knows nothing of RDMA: HOST PORT TASK ARGUMENT BEFORE. Prints its result as JSON.
  *
- *     load CONNECTIONS   requests per second, one outstanding for each connection, which is kept
+ *     load CONNECTIONS   requests per second, one outstanding for each connection, which is kept; after BEFORE milliseconds of load
  *     sparse REQUESTS    median milliseconds of a request that comes 100 ms after the last one, on one connection
- *     connect COUNT      median milliseconds of connecting, one connection after the other, each closed before the next
+ *     connect COUNT      median milliseconds of connecting, one connection after the other, each closed before the next; after
+ *                        BEFORE others
  *     idle CONNECTIONS   opens so many; when it has said so, they stay until its standard input ends
  */
 import { once } from 'node:events'
@@ -12,11 +13,10 @@ import { createConnection, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { medianOf } from '../src/stats/index.ts'
 
-const [host, portText, task, argument] = process.argv.slice(2) as [string, string, string, string]
+const [host, portText, task, ...numbers] = process.argv.slice(2) as [string, string, string, string, string]
 const port = Number(portText)
-const count = Number(argument)
+const [count, before] = numbers.map(Number) as [number, number]
 const loadMs = 2000
-const warmUpMs = 500
 const sparseMs = 100
 
 function ask(agent: Agent): Promise<void> {
@@ -39,11 +39,11 @@ async function load(): Promise<number> {
     }
   }
   const all = Promise.all(Array.from({ length: count }, one))
-  await Promise.race([pause(warmUpMs), all])
-  const before = answered
+  await Promise.race([pause(before), all])
+  const first = answered
   const began = performance.now()
   await Promise.race([pause(loadMs), all])
-  const perSecond = ((answered - before) * 1000) / (performance.now() - began)
+  const perSecond = ((answered - first) * 1000) / (performance.now() - began)
   over = true
   await all
   return perSecond
@@ -69,10 +69,10 @@ async function connected(): Promise<Socket> {
 
 async function connect(): Promise<number> {
   const times: number[] = []
-  for (let i = 0; i < count; i++) {
+  for (let i = -before; i < count; i++) {
     const began = performance.now()
     const socket = await connected()
-    times.push(performance.now() - began)
+    if (i >= 0) times.push(performance.now() - began)
     socket.destroy()
     await once(socket, 'close')
   }

@@ -13,6 +13,11 @@ import { finished, startProgram } from './programs.ts'
 
 const sparseRequests = 20
 const connections = 300
+/** Milliseconds of load, and connections, before what is measured. */
+const warmUpMs = 500
+/** The same until V8 has compiled what runs often, on two cores: with the preload that is several times as much code as without. */
+const compiledMs = 6000
+const compiledConnections = 4000
 const idleConnections = 500
 const settleMs = 2000
 const idleMs = 5000
@@ -49,16 +54,16 @@ interface Kind {
   measure(meeting: Meeting): Promise<number[]>
 }
 
-const http = (connections: number): Kind => ({
-  name: `http-${connections}`,
+const http = (connections: number, warm = ''): Kind => ({
+  name: `http-${warm}${connections}`,
   rows: [
     {
-      title: `HTTP under verbena/preload, ${connections} connection${connections === 1 ? '' : 's'}`,
+      title: `HTTP under verbena/preload, ${connections} connection${connections === 1 ? '' : 's'}${warm && `, after ${compiledMs / 1000} s`}`,
       unit: 'requests/s',
       order: 'more is better',
     },
   ],
-  measure: (meeting) => askClient(meeting, 'load', connections),
+  measure: (meeting) => askClient(meeting, 'load', connections, warm ? compiledMs : warmUpMs),
 })
 
 const sparse: Kind = {
@@ -67,11 +72,17 @@ const sparse: Kind = {
   measure: (meeting) => askClient(meeting, 'sparse', sparseRequests),
 }
 
-const connecting: Kind = {
-  name: 'connecting',
-  rows: [{ title: 'connecting, one after the other', unit: 'ms', order: 'less is better' }],
-  measure: (meeting) => askClient(meeting, 'connect', connections),
-}
+const connecting = (before: number): Kind => ({
+  name: before > 0 ? 'connecting-warm' : 'connecting',
+  rows: [
+    {
+      title: `connecting, one after the other${before > 0 ? `, after ${before} others` : ''}`,
+      unit: 'ms',
+      order: 'less is better',
+    },
+  ],
+  measure: (meeting) => askClient(meeting, 'connect', connections, before),
+})
 
 const idling: Kind = {
   name: 'idle',
@@ -80,7 +91,7 @@ const idling: Kind = {
     { title: `${idleConnections} idle connections, memory of the server`, unit: 'MB', order: 'less is better' },
   ],
   measure: (meeting) =>
-    withClient(meeting, 'idle', idleConnections, async (server) => {
+    withClient(meeting, 'idle', [idleConnections], async (server) => {
       await pause(settleMs)
       const before = cpuMs(server)
       await pause(idleMs)
@@ -88,8 +99,13 @@ const idling: Kind = {
     }),
 }
 
-const onMemory = [http(1), http(16), sparse, connecting, ...(process.platform === 'linux' ? [idling] : [])]
-const onNetwork = [http(1), http(50), sparse, connecting, ...(process.platform === 'linux' ? [idling] : [])]
+const kinds = (many: number): Kind[] => [
+  ...[http(1), http(many), http(1, 'warm-'), http(many, 'warm-')],
+  ...[sparse, connecting(0), connecting(compiledConnections)],
+  ...(process.platform === 'linux' ? [idling] : []),
+]
+const onMemory = kinds(16)
+const onNetwork = kinds(50)
 
 export const preloadJobs: PreloadJob[] = [
   ...onMemory.map((kind) => job(kind, false)),
@@ -133,15 +149,15 @@ function meeting(host: string, server: string, client: string): Meeting {
 }
 
 /** What the client says of its task. */
-async function askClient(meeting: Meeting, task: string, argument: number): Promise<number[]> {
-  return await withClient(meeting, task, argument, async (_, result) => [result])
+async function askClient(meeting: Meeting, task: string, ...numbers: number[]): Promise<number[]> {
+  return await withClient(meeting, task, numbers, async (_, result) => [result])
 }
 
 /** Runs both programs; `work` is done while both live, with the server's process id and what the client has said. */
 async function withClient(
   { host, server: serverEnvironment, client: clientEnvironment, preload }: Meeting,
   task: string,
-  argument: number,
+  numbers: readonly number[],
   work: (server: number, result: number) => Promise<number[]>,
 ): Promise<number[]> {
   const start = (args: readonly string[], environment: NodeJS.ProcessEnv) => {
@@ -162,7 +178,7 @@ async function withClient(
   const server = start([serverModule, host], serverEnvironment)
   try {
     const port = await server.said
-    const client = start([clientModule, host, port, task, `${argument}`], clientEnvironment)
+    const client = start([clientModule, host, port, task, ...numbers.map(String)], clientEnvironment)
     try {
       return await work(server.child.pid!, Number(await client.said))
     } finally {

@@ -59,7 +59,8 @@ export class Stream implements Watched, CqOwner, BoundLink {
         maxSendWr: options.sqSize,
         maxRecvWr: options.rqSize + extraReceives,
         maxSendSge: 1,
-        maxRecvSge: 1,
+        // What comes is in the immediate data.
+        maxRecvSge: 0,
         maxInlineData: options.inlineBytes,
       }
       qp = pd.createQp({ type: QpType.RC, sendCq, recvCq, cap })

@@ -137,7 +137,8 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     const recvSlots = powerOfTwo(cap.maxRecvWr)
     const sendStride =
       Math.ceil((Wqe.data + Math.max(cap.maxSendSge * Sg.words, Math.ceil(cap.maxInlineData / 4))) / 16) * 16
-    const recvStride = Math.ceil((Rwqe.data + cap.maxRecvSge * Sg.words) / 8) * 8
+    // Receives without memory, of which connections may post hundreds, take half of what the shortest others do.
+    const recvStride = cap.maxRecvSge === 0 ? Rwqe.data : Math.ceil((Rwqe.data + cap.maxRecvSge * Sg.words) / 8) * 8
     const sendBytes = sendSlots * sendStride * 4
     const recvBytes = Math.ceil((recvSlots * recvStride * 4) / 64) * 64
     const { qpWords } = context.device
