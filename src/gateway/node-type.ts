@@ -53,6 +53,8 @@ export interface NodeContext {
   log(level: 'debug' | 'info' | 'warn' | 'error', line: string): void
   /** The node cannot go on: its paths stop, and the gateway says why. */
   fail(error: Error): void
+  /** The node has done what the gateway was started for: the gateway stops, in order. */
+  finish(): void
 }
 
 /** Time of day, the same for all threads of a gateway. */

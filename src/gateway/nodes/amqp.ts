@@ -10,7 +10,7 @@ import { Counters } from './kit/counters.ts'
 import { FramesOut } from './kit/frames-out.ts'
 import { Inbox, inboxSamples } from './kit/inbox.ts'
 import { peerPackage } from './kit/peer-package.ts'
-import { formatSetting } from './kit/settings.ts'
+import { formatSetting, inMessages } from './kit/settings.ts'
 
 interface AmqpSettings {
   readonly format: Format
@@ -43,7 +43,7 @@ function amqpSettings(settings: SettingsReader): AmqpSettings {
   if (!/^amqps?:\/\/[^/]+/.test(uri) || !URL.canParse(uri))
     settings.refuse('uri', 'a URI of AMQP: amqp://USER:PASSWORD@HOST:PORT/VHOST', '"amqp://guest:guest@localhost/"')
   const result = {
-    format: formatSetting(settings, 'json', true),
+    format: formatSetting(settings, 'json', inMessages),
     uri,
     exchange: settings.string('exchange', null, 'villas'),
     routingKey: settings.string('routing_key', null, 'substation'),
@@ -172,7 +172,7 @@ class AmqpNode implements RunningNode {
     this.#connection = this.#channel = undefined
     this.state = 'pending connect'
     if (wasOpen) {
-      this.#counters.add('disconnections')
+      this.#counters.add('disconnects')
       this.#context.log('warn', `the connection to ${where} has ended${why}, connecting again`)
     }
     this.#backoff.schedule()
@@ -181,7 +181,7 @@ class AmqpNode implements RunningNode {
   #send(frame: Uint8Array, count: number): boolean {
     const channel = this.#channel
     if (channel === undefined) {
-      this.#counters.warn('notConnected', 'there is no connection: samples are lost', count)
+      this.#counters.warn('not_connected', 'there is no connection: samples are lost', count)
       return false
     }
     if (this.#inFlight >= mostInFlight) {
@@ -193,12 +193,12 @@ class AmqpNode implements RunningNode {
     try {
       channel.publish(exchange, routingKey, Buffer.from(frame), {}, (error: Error | null) => {
         this.#inFlight--
-        if (error) this.#counters.warn('sendErrors', `samples are lost: ${error.message}`, count)
+        if (error) this.#counters.warn('send_failed', `samples are lost: ${error.message}`, count)
       })
       return true
     } catch (error) {
       this.#inFlight--
-      this.#counters.warn('notConnected', `samples are lost: ${(error as Error).message}`, count)
+      this.#counters.warn('not_connected', `samples are lost: ${(error as Error).message}`, count)
       return false
     }
   }
@@ -213,6 +213,7 @@ class AmqpNode implements RunningNode {
     }
     await this.#connection?.close().catch(() => {})
     this.source?.stop()
+    this.state = 'stopped'
   }
 }
 

@@ -31,7 +31,7 @@ const endMs = 1000
 const longestLine = 1000
 
 function execSettings(settings: SettingsReader): ExecSettings {
-  const format = formatSetting(settings, 'villas.human', false)
+  const format = formatSetting(settings, 'villas.human')
   const exec = settings.strings('exec', [], 'tee log')
   const isLine = typeof settings.any('exec') === 'string'
   const shell = settings.boolean('shell', isLine)
@@ -136,7 +136,7 @@ class ExecNode implements RunningNode {
   #send(frame: Uint8Array, count: number): boolean {
     const stdin = this.#child?.stdin
     if (!stdin?.writable) {
-      this.#counters.warn('notConnected', 'the program does not run: samples are lost', count)
+      this.#counters.warn('not_connected', 'the program does not run: samples are lost', count)
       return false
     }
     if (stdin.writableLength + frame.length > mostBehind) {
@@ -172,6 +172,7 @@ class ExecNode implements RunningNode {
       for (const timer of signals) clearTimeout(timer)
     }
     this.#inbox.stop()
+    this.state = 'stopped'
   }
 }
 
@@ -181,6 +182,7 @@ class ProgramInbox extends Inbox {
 
   finish(): void {
     this.#finished = true
+    this.arrived()
   }
 
   get ended(): boolean {

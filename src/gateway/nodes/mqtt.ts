@@ -16,7 +16,7 @@ import { Counters } from './kit/counters.ts'
 import { FramesOut } from './kit/frames-out.ts'
 import { Inbox, inboxSamples } from './kit/inbox.ts'
 import { peerPackage } from './kit/peer-package.ts'
-import { formatSetting } from './kit/settings.ts'
+import { formatSetting, inMessages } from './kit/settings.ts'
 
 interface MqttSettings {
   readonly host: string
@@ -56,7 +56,7 @@ function mqttSettings(settings: SettingsReader): MqttSettings {
   const result = {
     host: settings.string('host', null, 'localhost'),
     port: settings.integer('port', ssl ? 8883 : 1883, 1, 65_535),
-    format: formatSetting(settings, 'json', true),
+    format: formatSetting(settings, 'json', inMessages),
     subscribe: optional(input, 'subscribe', 'substation/#'),
     publish: optional(output, 'publish', 'substation/1'),
     username: optional(settings, 'username', 'guest'),
@@ -169,6 +169,7 @@ class MqttNode implements RunningNode {
   }
 
   get state(): string {
+    if (this.#stopped) return 'stopped'
     return this.#client.connected && this.#subscribed ? 'connected' : 'pending connect'
   }
 
@@ -199,7 +200,7 @@ class MqttNode implements RunningNode {
     client.on('close', () => {
       if (this.#stopped) return
       if (connected) {
-        this.#counters.add('disconnections')
+        this.#counters.add('disconnects')
         this.#context.log('warn', `the connection to ${where} has ended, connecting again`)
       }
       connected = false
@@ -214,14 +215,14 @@ class MqttNode implements RunningNode {
     this.#client.subscribe(subscribe, { qos }, (error) => {
       this.#subscribed = !error
       if (error && !this.#stopped)
-        this.#counters.warn('subscribeErrors', `the topic ${subscribe} is not to be had: ${error.message}`)
+        this.#counters.warn('subscribe_failed', `the topic ${subscribe} is not to be had: ${error.message}`)
     })
   }
 
   #send(frame: Uint8Array, count: number): boolean {
     const { publish, qos, retain } = this.#settings
     if (!this.#client.connected) {
-      this.#counters.warn('notConnected', 'there is no connection: samples are lost', count)
+      this.#counters.warn('not_connected', 'there is no connection: samples are lost', count)
       return false
     }
     if (this.#inFlight >= mostInFlight) {
@@ -231,7 +232,7 @@ class MqttNode implements RunningNode {
     this.#inFlight++
     this.#client.publish(publish!, Buffer.from(frame), { qos, retain }, (error) => {
       this.#inFlight--
-      if (error) this.#counters.warn('sendErrors', `samples are lost: ${error.message}`, count)
+      if (error) this.#counters.warn('send_failed', `samples are lost: ${error.message}`, count)
     })
     return true
   }

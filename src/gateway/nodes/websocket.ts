@@ -9,7 +9,6 @@ import {
   type Destination,
   type Format,
   formatNames,
-  formatOf,
   GatewayError,
   type NodeContext,
   type NodeType,
@@ -20,7 +19,7 @@ import { Backoff } from './kit/backoff.ts'
 import { Counters } from './kit/counters.ts'
 import { FramesOut } from './kit/frames-out.ts'
 import { Inbox, inboxSamples } from './kit/inbox.ts'
-import { formatSetting } from './kit/settings.ts'
+import { formatSetting, formatWith, inMessages } from './kit/settings.ts'
 
 interface WebsocketSettings {
   readonly format: Format
@@ -42,7 +41,7 @@ const endMs = 1000
 const text: readonly string[] = ['villas.human', 'csv', 'tsv', 'json', 'value']
 
 function websocketSettings(settings: SettingsReader): WebsocketSettings {
-  const format = formatSetting(settings, 'villas.web', true)
+  const format = formatSetting(settings, 'villas.web', inMessages)
   const example = 'ws://192.168.0.2:8080/node.json'
   const destinations = settings.strings('destinations', [], example).map((uri) => {
     const parts = /^wss?:\/\/[^/]+\/[^/.?]+(?:\.([\w.]+))?$/.exec(uri)
@@ -54,7 +53,7 @@ function websocketSettings(settings: SettingsReader): WebsocketSettings {
       )
     if (parts[1] !== undefined && !formatNames.includes(parts[1]))
       settings.fail(`destinations: ${uri}: there is no format ${parts[1]}: ${formatNames.join(', ')}`, 'destinations')
-    return { uri, format: parts[1] === undefined ? format : plain(parts[1]) }
+    return { uri, format: parts[1] === undefined ? format : formatWith(parts[1], inMessages) }
   })
   const port = settings.has('port') ? settings.integer('port', 8080, 1, 65_535) : undefined
   const address = settings.string('address', '127.0.0.1', '0.0.0.0')
@@ -66,13 +65,6 @@ function websocketSettings(settings: SettingsReader): WebsocketSettings {
       `a websocket needs destinations to connect to, or a port to listen on, for example destinations = ["${example}"]`,
     )
   return { format, destinations, port, address }
-}
-
-/** A format by its name, with a header in no message. */
-function plain(name: string): Format {
-  return text.includes(name) && name !== 'json' && name !== 'value'
-    ? formatOf({ type: name, header: false })
-    : formatOf(name)
 }
 
 /** Connections with one format. */
@@ -131,6 +123,7 @@ class WebsocketNode implements RunningNode {
   }
 
   get state(): string {
+    if (this.#stopped) return 'stopped'
     if (this.#peers.size > 0) return 'connected'
     return this.#settings.destinations.length > 0 ? 'pending connect' : 'started'
   }
@@ -142,7 +135,7 @@ class WebsocketNode implements RunningNode {
   #write(samples: Int32Array, count: number): number {
     this.destination.released = count
     if (this.#peers.size === 0) {
-      this.#counters.warn('notConnected', 'there is no connection: samples are lost', count)
+      this.#counters.warn('not_connected', 'there is no connection: samples are lost', count)
       return 0
     }
     let taken = 0
@@ -171,7 +164,7 @@ class WebsocketNode implements RunningNode {
     peer.on('close', () => {
       peers.delete(peer)
       this.#peers.delete(peer)
-      this.#counters.add('disconnections')
+      this.#counters.add('disconnects')
     })
   }
 
@@ -260,7 +253,7 @@ class WebsocketNode implements RunningNode {
     const { name } = this.#context
     if (path === name) return this.#settings.format
     const format = path.slice(name.length + 1)
-    return path.startsWith(`${name}.`) && formatNames.includes(format) ? plain(format) : undefined
+    return path.startsWith(`${name}.`) && formatNames.includes(format) ? formatWith(format, inMessages) : undefined
   }
 
   async stop(): Promise<void> {

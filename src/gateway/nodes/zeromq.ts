@@ -16,7 +16,7 @@ import { Counters } from './kit/counters.ts'
 import { FramesOut } from './kit/frames-out.ts'
 import { Inbox, inboxSamples } from './kit/inbox.ts'
 import { peerPackage } from './kit/peer-package.ts'
-import { formatSetting } from './kit/settings.ts'
+import { formatSetting, inMessages } from './kit/settings.ts'
 
 interface Direction {
   readonly endpoints: readonly string[]
@@ -54,7 +54,7 @@ function zeromqSettings(settings: SettingsReader): ZeromqSettings {
     return result
   }
   const result = {
-    format: formatSetting(settings, 'villas.binary', true),
+    format: formatSetting(settings, 'villas.binary', inMessages),
     radiodish,
     ipv6: settings.boolean('ipv6', false),
     curve: settings.has('curve') ? curveSettings(settings.group('curve')) : undefined,
@@ -117,6 +117,7 @@ class ZeromqNode implements RunningNode {
   }
 
   get state(): string {
+    if (this.#stopped) return 'stopped'
     return this.#connections > 0 ? 'connected' : 'started'
   }
 
@@ -166,7 +167,7 @@ class ZeromqNode implements RunningNode {
     socket.events.on(bind ? 'accept' : 'connect', up)
     socket.events.on('disconnect', () => {
       this.#connections--
-      this.#counters.add('disconnections')
+      this.#counters.add('disconnects')
       if (!this.#stopped) this.#context.log('info', 'a connection has ended')
     })
     socket.events.on('handshake:error:auth', () => this.#counters.warn('rejected', 'a peer has the wrong keys'))
@@ -213,7 +214,7 @@ class ZeromqNode implements RunningNode {
       } catch (error) {
         const { code, message } = error as NodeJS.ErrnoException
         if (code === 'EAGAIN') this.#counters.warn('dropped', 'a subscriber does not keep up: samples are lost', count)
-        else this.#counters.warn('sendErrors', `samples are lost: ${message}`, count)
+        else this.#counters.warn('send_failed', `samples are lost: ${message}`, count)
       }
     }
     this.#sending = undefined

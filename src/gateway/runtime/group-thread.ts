@@ -36,6 +36,7 @@ async function run(): Promise<void> {
       post({ kind: 'failed', node, message })
       group?.choose()
     },
+    finished: (node) => post({ kind: 'finished', node }),
     wake: () => wake(),
   })
   const report = (): void => post({ kind: 'report', nodes: members.reports() })

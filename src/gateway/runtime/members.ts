@@ -34,6 +34,8 @@ export interface MembersOptions {
   log(level: LogLevel, node: string, line: string): void
   /** A node cannot go on; its paths have stopped. */
   failed(node: string, error: Error): void
+  /** A node has done what the gateway was started for. */
+  finished(node: string): void
   /** The loop should look at its sources. */
   wake(): void
 }
@@ -151,6 +153,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
       },
       log: (level, line) => this.#options.log(level, name, line),
       fail: (error) => this.#fail(name, error),
+      finish: () => this.#options.finished(name),
     }
     let running: RunningNode
     try {

@@ -56,6 +56,8 @@ export type GroupMessage =
   | { readonly kind: 'log'; readonly level: LogLevel; readonly node: string; readonly line: string }
   /** A node cannot start or go on. */
   | { readonly kind: 'failed'; readonly node: string; readonly message: string }
+  /** A node has done what the gateway was started for. */
+  | { readonly kind: 'finished'; readonly node: string }
   | { readonly kind: 'report'; readonly nodes: readonly NodeReport[] }
   /** Sources that do not mirror what is written elsewhere will bring nothing any more; or all paths have stopped. */
   | { readonly kind: 'ended' }

@@ -41,6 +41,7 @@ export async function startStandalone(
     fail: (error: Error) => {
       throw error
     },
+    finish: () => {},
   }
   const node = await parsed.start(context, { in: true, out: false }, parsed.share?.())
   return { node, pool, signals, clock }

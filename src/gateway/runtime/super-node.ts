@@ -279,7 +279,8 @@ export class SuperNode {
       const { node, message: text } = message
       this.#failures.push({ node, message: text })
       if (this.#state !== 'starting') this.#log('error', node, `cannot go on: ${text}`)
-    } else if (message.kind === 'ended') this.#proceed()
+    } else if (message.kind === 'finished') void this.stop()
+    else if (message.kind === 'ended') this.#proceed()
   }
 
   #tick(): void {

@@ -50,7 +50,7 @@ it('runs in its folder with its environment, and logs what comes on standard err
   expect(node.logs).toEqual(['info: green', 'info: /bin/sh has ended'])
   expect(readFileSync(join(folder, 'where'), 'utf8')).toBe(`${folder}\n`)
   expect(node.write(1)).toBe(0)
-  expect(node.counters).toEqual({ starts: 1, notConnected: 1 })
+  expect(node.counters).toEqual({ starts: 1, not_connected: 1 })
   rmSync(folder, { recursive: true })
 })
 

@@ -84,7 +84,7 @@ it('sends points that a strict parser reads, several to a datagram', async () =>
     },
     { measurement: 'villas', tags: { location: 'lab' }, fields: { signal1: -7 }, time: undefined },
   ])
-  expect(node.counters).toEqual({ sent: 2, notEncoded: 1 })
+  expect(node.counters).toEqual({ sent: 2, not_encoded: 1 })
   node.pool.release(index, 0, 1)
   await node.stop()
   server.close()

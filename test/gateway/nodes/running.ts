@@ -25,6 +25,7 @@ const capacity = 2048
 export class TestNode {
   readonly logs: string[] = []
   failure: Error | undefined
+  finished = false
   node!: RunningNode
   readonly pool: Pool = Pool.create(capacity, 64)
   readonly #batch = new Int32Array(16)
@@ -55,6 +56,9 @@ export class TestNode {
       },
       signals: { in: signals, out: signals },
       readable() {},
+      finish() {
+        test.finished = true
+      },
       log: (level, line) => void test.logs.push(`${level}: ${line}`),
       fail: (error) => {
         test.failure = error

@@ -113,7 +113,7 @@ describe('udp', () => {
     stranger.write(1)
     friend.write(2)
     expect(await node.read(1)).toEqual(samplesOf(2))
-    await until(() => node.take().length === 0 && node.counters.wrongSource === 1)
+    await until(() => node.take().length === 0 && node.counters.wrong_source === 1)
   })
 
   it('carries datagrams that are longer than a packet', async () => {
@@ -163,7 +163,7 @@ describe('udp', () => {
     stranger.write(9)
     expect(left.write(1, 2)).toBe(2)
     expect(await right.read(2)).toEqual(samplesOf(1, 2))
-    await until(() => right.counters.wrongSource === 1)
+    await until(() => right.counters.wrong_source === 1)
     right.write(3)
     expect(await left.read(1)).toEqual(samplesOf(3))
   })
@@ -179,14 +179,14 @@ describe.skipIf(!nativeAvailable)('unix', () => {
     const [a, b] = [join(path, 'a'), join(path, 'b')]
     const left = await start({ layer: 'unix', in: { address: a }, out: { address: b } })
     expect(left.write(1)).toBe(0)
-    expect(left.counters).toEqual({ notConnected: 1 })
+    expect(left.counters).toEqual({ not_connected: 1 })
     const right = await start({ layer: 'unix', in: { address: b }, out: { address: a }, verify_source: true })
     const stranger = await start({ layer: 'unix', out: { address: b } })
     left.write(2, 3)
     stranger.write(4)
     right.write(5)
     expect(await right.read(2)).toEqual(samplesOf(2, 3))
-    await until(() => right.take().length === 0 && right.counters.wrongSource === 1)
+    await until(() => right.take().length === 0 && right.counters.wrong_source === 1)
     expect(await left.read(1)).toEqual(samplesOf(5))
   })
 })
@@ -228,7 +228,7 @@ describe('tcp', () => {
     await until(() => client.node.state === 'connected')
     client.write(5)
     expect(await second.read(1)).toEqual(samplesOf(5))
-    expect(client.counters).toEqual({ notConnected: 3, connections: 2, disconnections: 1, sent: 2 })
+    expect(client.counters).toEqual({ not_connected: 3, connections: 2, disconnects: 1, sent: 2 })
   })
 
   it('ends the connection of a peer that sends what is no message, and goes on with the others', async () => {
@@ -255,7 +255,7 @@ describe('tcp', () => {
     // All that the peer sends is on its way, and more than the node keeps has come.
     await once(peer, 'finish')
     expect(await server.read(count)).toHaveLength(count)
-    await until(() => server.counters.disconnections === 1)
-    expect(server.counters).toEqual({ connections: 1, disconnections: 1 })
+    await until(() => server.counters.disconnects === 1)
+    expect(server.counters).toEqual({ connections: 1, disconnects: 1 })
   })
 })

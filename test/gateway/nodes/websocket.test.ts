@@ -79,7 +79,7 @@ describe('client and server', () => {
     await until(() => client.node.state === 'connected')
     client.write(5)
     expect(await second.read(1)).toEqual(samplesOf(5))
-    expect(client.counters).toEqual({ notConnected: 3, connections: 2, disconnections: 1, sent: 2 })
+    expect(client.counters).toEqual({ not_connected: 3, connections: 2, disconnects: 1, sent: 2 })
   })
 
   it('count messages that are malformed, and go on', async () => {

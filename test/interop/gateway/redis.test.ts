@@ -110,6 +110,6 @@ user guest on >secret ~* &* +@all
     await until(() => left.node.state === 'connected' && right.node.state === 'connected')
     left.write(4)
     expect(await right.read(1)).toEqual(samplesOf(4))
-    expect(left.counters).toEqual({ sent: 2, connections: 2, disconnections: 1, notConnected: 2 })
+    expect(left.counters).toEqual({ sent: 2, connections: 2, disconnects: 1, not_connected: 2 })
   })
 })

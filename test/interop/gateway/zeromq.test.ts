@@ -134,7 +134,7 @@ describe.skipIf(!hasZmq())('zeromq and libzmq', () => {
       () => second.send('f', json(3)),
       () => node.take().length > 0,
     )
-    expect(node.counters).toMatchObject({ connections: 2, disconnections: 1 })
+    expect(node.counters).toMatchObject({ connections: 2, disconnects: 1 })
   })
 
   it('encrypts', async () => {
@@ -157,7 +157,7 @@ describe.skipIf(!hasZmq())('zeromq and libzmq', () => {
     )
     const stranger = await peer('sub', endpoint, '')
     // If the stranger is the first to see that the ends do not fit, libzmq reports the end of a connection only.
-    await until(() => node.counters.rejected !== undefined || node.counters.disconnections !== undefined)
+    await until(() => node.counters.rejected !== undefined || node.counters.disconnects !== undefined)
     expect(stranger.lines).toEqual(['ready'])
   })
 

@@ -73,7 +73,7 @@ function parse(reader: SettingsReader): FileSettings {
   const unknown = unknownConversion(uri)
   if (unknown !== undefined)
     reader.refuse('uri', `a path, with ${conversionNames.join(' ')} for the time`, '"log_%F.dat"')
-  const format = formatSetting(reader, 'villas.human', false)
+  const format = formatSetting(reader, 'villas.human')
   const input = reader.group('in')
   const eof = input.choice('eof', 'stop', ['stop', 'exit', 'rewind', 'wait'])
   const settings: FileSettings = {

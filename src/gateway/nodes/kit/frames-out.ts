@@ -67,7 +67,7 @@ export class FramesOut implements Destination {
       if (end > limit) {
         if (at > 0) return at
         this.#counters.warn(
-          'tooLong',
+          'too_long',
           `a sample of ${end} bytes is longer than ${limit}, which is the most that can be sent, and was lost`,
         )
       } else if (end > at) {
@@ -83,7 +83,7 @@ export class FramesOut implements Destination {
       return this.#encoder.encode(this.#context.pool.samples, index, this.#bytes, at)
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
-      this.#counters.warn('notEncoded', `a sample cannot be sent: ${error.message}`)
+      this.#counters.warn('not_encoded', `a sample cannot be sent: ${error.message}`)
       return at
     }
   }

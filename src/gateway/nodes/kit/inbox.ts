@@ -101,6 +101,11 @@ export class Inbox implements Source {
     return true
   }
 
+  /** The path has something to look at. */
+  protected arrived(): void {
+    this.#context.readable()
+  }
+
   read(samples: Int32Array, count: number): number {
     this.released = count
     const n = Math.min(count, this.#count)

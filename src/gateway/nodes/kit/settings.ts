@@ -1,16 +1,36 @@
 /** Settings that many node-types have: formats, addresses. */
 import { type Format, formatOf, GatewayError, type Settings, type SettingsReader } from '../../index.ts'
 
-/** Formats with a line of names at their begin, which a message does without, as in VILLASnode. */
-const withHeader: readonly string[] = ['villas.human', 'csv', 'tsv']
+/** Settings of text formats that a node has another default of. */
+interface TextDefaults {
+  /** A line of names at the begin. */
+  readonly header?: boolean
+  /** The values. */
+  readonly data?: boolean
+}
 
-/** The setting `format`. `frames`: each message has to be read by itself, so that a header is written only if the settings ask for it. */
-export function formatSetting(settings: SettingsReader, fallback: string, frames: boolean): Format {
-  const value = (settings.any('format') ?? fallback) as string | Settings
-  const given: Settings = typeof value === 'string' ? { type: value } : value
-  const plain = frames && withHeader.includes(given.type as string)
+/** Each message has to be read by itself: a header is written only if the settings ask for it, as in VILLASnode. */
+export const inMessages: TextDefaults = { header: false }
+
+const keysOf: Readonly<Record<string, readonly (keyof TextDefaults)[]>> = {
+  'villas.human': ['header', 'data'],
+  csv: ['header', 'data'],
+  tsv: ['header', 'data'],
+  json: ['data'],
+}
+
+/** A format by its name or settings, with other defaults than its own where it has such settings. */
+export function formatWith(given: string | Settings, defaults: TextDefaults): Format {
+  const settings: Settings = typeof given === 'string' ? { type: given } : given
+  const keys = keysOf[settings.type as string] ?? []
+  const known = Object.entries(defaults).filter(([key]) => (keys as readonly string[]).includes(key))
+  return formatOf({ ...Object.fromEntries(known), ...settings })
+}
+
+/** The setting `format`. */
+export function formatSetting(settings: SettingsReader, fallback: string, defaults: TextDefaults = {}): Format {
   try {
-    return formatOf(plain ? { header: false, ...given } : given)
+    return formatWith((settings.any('format') ?? fallback) as string | Settings, defaults)
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
     settings.fail(`format: ${error.message}`, 'format')

@@ -22,7 +22,7 @@ import { Counters } from '../kit/counters.ts'
 import { FramesOut } from '../kit/frames-out.ts'
 import { Inbox, inboxSamples } from '../kit/inbox.ts'
 import { peerPackage } from '../kit/peer-package.ts'
-import { formatSetting } from '../kit/settings.ts'
+import { formatSetting, inMessages } from '../kit/settings.ts'
 import { readField, writeField } from './fields.ts'
 
 interface RedisSettings {
@@ -55,7 +55,7 @@ function redisSettings(settings: SettingsReader, nodeName: string): RedisSetting
   const channel = settings.string('channel', nodeName, 'my_channel')
   const result = {
     mode,
-    format: formatSetting(settings, 'json', true),
+    format: formatSetting(settings, 'json', inMessages),
     name: mode === 'channel' ? channel : key,
     notify: settings.boolean('notify', true),
     rate: settings.number('rate', 1, 0.001, 1000),
@@ -171,6 +171,7 @@ class RedisNode implements RunningNode {
   }
 
   get state(): string {
+    if (this.#stopped) return 'stopped'
     return this.#commands.status === 'ready' && this.#subscribed ? 'connected' : 'pending connect'
   }
 
@@ -204,7 +205,7 @@ class RedisNode implements RunningNode {
     })
     client.on('close', () => {
       if (connected && !this.#stopped && what === 'commands') {
-        this.#counters.add('disconnections')
+        this.#counters.add('disconnects')
         this.#context.log('warn', `the connection to ${where} has ended, connecting again`)
       }
       connected = false
@@ -223,7 +224,7 @@ class RedisNode implements RunningNode {
         this.#subscribed = true
       } catch (error) {
         if (!this.#stopped)
-          this.#counters.warn('subscribeErrors', `${channel} is not to be had: ${(error as Error).message}`)
+          this.#counters.warn('subscribe_failed', `${channel} is not to be had: ${(error as Error).message}`)
       }
     })
     client.on('close', () => {
@@ -247,7 +248,7 @@ class RedisNode implements RunningNode {
   /** Reads the key or the hash; one request at a time, since the latest value is what counts. */
   async #fetch(): Promise<void> {
     if (this.#commands.status !== 'ready') {
-      this.#counters.add('notConnected')
+      this.#counters.add('not_connected')
       return
     }
     if (this.#fetching) {
@@ -269,7 +270,7 @@ class RedisNode implements RunningNode {
             this.source!.put((samples, word) => this.#read(fields, samples, word))
         }
       } catch (error) {
-        if (!this.#stopped) this.#counters.warn('receiveErrors', `nothing can be read: ${(error as Error).message}`)
+        if (!this.#stopped) this.#counters.warn('receive_failed', `nothing can be read: ${(error as Error).message}`)
       }
     } while (this.#changed && !this.#stopped)
     this.#fetching = false
@@ -329,7 +330,7 @@ class RedisNode implements RunningNode {
 
   #run(count: number, command: () => Promise<unknown>): boolean {
     if (this.#commands.status !== 'ready') {
-      this.#counters.warn('notConnected', 'there is no connection: samples are lost', count)
+      this.#counters.warn('not_connected', 'there is no connection: samples are lost', count)
       return false
     }
     if (this.#inFlight >= mostInFlight) {
@@ -338,7 +339,7 @@ class RedisNode implements RunningNode {
     }
     this.#inFlight++
     void command()
-      .catch((error: Error) => this.#counters.warn('sendErrors', `samples are lost: ${error.message}`, count))
+      .catch((error: Error) => this.#counters.warn('send_failed', `samples are lost: ${error.message}`, count))
       .finally(() => this.#inFlight--)
     return true
   }

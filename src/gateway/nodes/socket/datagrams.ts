@@ -120,12 +120,12 @@ class UdpLink implements Link {
     while (this.#at >= this.#end) {
       const n = socket.receive(0, roomBytes)
       if (n < 0) {
-        if (n !== EAGAIN) this.#counters.warn('receiveErrors', `nothing can be received: ${errnoName(-n)}`)
+        if (n !== EAGAIN) this.#counters.warn('receive_failed', `nothing can be received: ${errnoName(-n)}`)
         return null
       }
       if (this.#remote !== undefined && !this.#verified(this.#remote)) {
         const what = `a datagram that does not come from ${this.#from} was dropped (verify_source)`
-        this.#counters.warn('wrongSource', what, datagramsIn(n, socket.segmentBytes))
+        this.#counters.warn('wrong_source', what, datagramsIn(n, socket.segmentBytes))
         continue
       }
       if (n === 0) continue
@@ -151,7 +151,7 @@ class UdpLink implements Link {
     if (n === frame.length) return true
     const full = n === EAGAIN
     const what = full ? 'the socket is full: samples are lost' : `samples are lost: ${this.#from}: ${errnoName(-n)}`
-    this.#counters.warn(full ? 'dropped' : 'sendErrors', what, count)
+    this.#counters.warn(full ? 'dropped' : 'send_failed', what, count)
     return false
   }
 
@@ -159,7 +159,7 @@ class UdpLink implements Link {
   counters(): void {
     const drops = (this.#socket.kernelDrops - this.#sawDrops) >>> 0
     if (drops > 0)
-      this.#counters.warn('kernelDropped', 'datagrams came faster than they were read, and were lost', drops)
+      this.#counters.warn('kernel_dropped', 'datagrams came faster than they were read, and were lost', drops)
     this.#sawDrops = this.#socket.kernelDrops
   }
 
@@ -237,12 +237,12 @@ class UnixLink implements Link {
     for (;;) {
       const n = this.#socket.receive(this.#bytes)
       if (n < 0) {
-        if (n !== EAGAIN) this.#counters.warn('receiveErrors', `nothing can be received: ${errnoName(-n)}`)
+        if (n !== EAGAIN) this.#counters.warn('receive_failed', `nothing can be received: ${errnoName(-n)}`)
         return null
       }
       if (this.#verify && !this.#socket.isFromPeer)
         this.#counters.warn(
-          'wrongSource',
+          'wrong_source',
           `a datagram that does not come from ${this.#remote} was dropped (verify_source)`,
         )
       else if (n > unixBytes) this.#counters.warn('malformed', `a datagram of ${n} bytes is longer than ${unixBytes}`)
@@ -254,7 +254,7 @@ class UnixLink implements Link {
     const n = this.#socket.send(frame)
     if (n === frame.length) return true
     if (n === EAGAIN) this.#counters.warn('dropped', `${this.#remote} does not keep up: samples are lost`, count)
-    else this.#counters.warn('notConnected', `samples are lost: ${this.#remote}: ${errnoName(-n)}`, count)
+    else this.#counters.warn('not_connected', `samples are lost: ${this.#remote}: ${errnoName(-n)}`, count)
     return false
   }
 
@@ -298,16 +298,20 @@ function node(
   const destination: Destination | null = writes
     ? new FramesOut(context, format, counters, { limit, send: (frame, count) => link.send(frame, count) })
     : null
+  let state = 'started'
   return {
     source,
     destination,
     synchronous: true,
-    state: 'started',
+    get state() {
+      return state
+    },
     counters() {
       link.counters()
       return counters.all
     },
     async stop() {
+      state = 'stopped'
       link.close()
     },
   }

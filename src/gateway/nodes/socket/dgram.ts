@@ -36,10 +36,11 @@ export async function startDgram(context: NodeContext, settings: SocketSettings)
   socket.on('message', (bytes, from) => {
     if (verifySource && (from.address !== remote!.host || from.port !== remote!.port)) {
       const what = `a datagram that does not come from ${describeAddress(remote!)} was dropped (verify_source)`
-      counters.warn('wrongSource', what)
+      counters.warn('wrong_source', what)
     } else inbox?.message(bytes)
   })
-  socket.on('error', (error) => counters.warn('receiveErrors', error.message))
+  socket.on('error', (error) => counters.warn('receive_failed', error.message))
+  let state = 'started'
   let queued = 0
   const send = (frame: Uint8Array, count: number): boolean => {
     if (queued >= mostQueued) {
@@ -49,16 +50,19 @@ export async function startDgram(context: NodeContext, settings: SocketSettings)
     queued++
     socket.send(Uint8Array.from(frame), remote!.port, remote!.host, (error) => {
       queued--
-      if (error) counters.warn('sendErrors', `samples are lost: ${error.message}`, count)
+      if (error) counters.warn('send_failed', `samples are lost: ${error.message}`, count)
     })
     return true
   }
   return {
     source: inbox,
     destination: remote ? new FramesOut(context, format, counters, { limit, send }) : null,
-    state: 'started',
+    get state() {
+      return state
+    },
     counters: () => counters.all,
     async stop() {
+      state = 'stopped'
       inbox?.stop()
       socket.close()
       await once(socket, 'close')

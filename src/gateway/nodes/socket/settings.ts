@@ -1,7 +1,7 @@
 /** The settings of a socket. */
 import { longestUnixPath } from '../../../memory/index.ts'
 import type { Format, SettingsReader } from '../../index.ts'
-import { type Address, addressSetting, formatSetting } from '../kit/settings.ts'
+import { type Address, addressSetting, formatSetting, inMessages } from '../kit/settings.ts'
 
 export interface Multicast {
   readonly group: string
@@ -32,7 +32,7 @@ export function socketSettings(settings: SettingsReader): SocketSettings {
     )
   const layer = named === 'local' ? 'unix' : named
   const stream = layer.startsWith('tcp')
-  const format = formatSetting(settings, 'villas.binary', !stream)
+  const format = formatSetting(settings, 'villas.binary', stream ? {} : inMessages)
   const input = settings.group('in')
   const output = settings.group('out')
   // VILLASnode's documentation has it beside `layer`, its examples in `in`.

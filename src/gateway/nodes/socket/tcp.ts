@@ -106,7 +106,7 @@ class TcpNode implements RunningNode {
     new StreamIn(socket, this.source, () => socket.destroy())
     socket.on('close', () => {
       this.#peers.delete(socket)
-      this.#counters.add('disconnections')
+      this.#counters.add('disconnects')
       if (this.#peers.size === 0) this.state = 'started'
     })
   }
@@ -122,7 +122,7 @@ class TcpNode implements RunningNode {
       peer.write(Uint8Array.from(frame))
       sent = true
     }
-    if (this.#peers.size === 0) this.#counters.warn('notConnected', 'there is no connection: samples are lost', count)
+    if (this.#peers.size === 0) this.#counters.warn('not_connected', 'there is no connection: samples are lost', count)
     return sent
   }
 
@@ -141,6 +141,7 @@ class TcpNode implements RunningNode {
       }),
     )
     this.source.stop()
+    this.state = 'stopped'
   }
 }
 
