@@ -35,7 +35,7 @@ const retryMs = 1000
 const finishNs = 1e9
 const farewellNs = 0.3e9
 /** Calls until the next look at the event channel, of those that are made all the time; of others, nanoseconds. */
-const serveCalls = 256
+const serveCalls = 1024
 const serveNs = 1e6
 /** A reply of the peer's communication manager may take 1.07 s, 4.096 µs · 2^18, and there are so many more requests. */
 const responseTimeout = 18

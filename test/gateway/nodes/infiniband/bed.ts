@@ -84,9 +84,8 @@ export class TestNode {
       clock: {
         nowNs,
         stamp(word) {
-          const now = Date.now()
-          pool.samples.setInt64(word, Math.floor(now / 1000))
-          pool.samples.setInt64(word + 2, (now % 1000) * 1e6)
+          pool.samples.setInt64(word, 1_700_000_000)
+          pool.samples.setInt64(word + 2, 0)
         },
       },
       readable: () => {},
