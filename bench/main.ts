@@ -7,6 +7,8 @@
  *     bandwidth   stream of RC SENDs of 64 KiB                                      ucx_perftest -t tag_bw
  *     figures without another program: heap per message, cost of polling
  *
+ *     samples     between nodes of the gateway: gateway-jobs.ts
+ *
  * and on a network, which is loopback, what wire-jobs.ts says; on both, rsockets (socket-jobs.ts) and programs under
  * verbena/preload (preload-jobs.ts).
  *
@@ -20,6 +22,7 @@ import { formatCount } from '../src/report/index.ts'
 import { devicePair } from '../src/tools/bench-kit/index.ts'
 import { deviceVariable, parseInteger, UsageError } from '../src/tools/kit/index.ts'
 import { type Comparison, compare } from './comparison.ts'
+import { type GatewayJob, gatewayJobs } from './gateway-jobs.ts'
 import { Ours, twoCores } from './ours.ts'
 import { type PreloadJob, preloadJobs } from './preload-jobs.ts'
 import { endPrograms, isInstalled } from './programs.ts'
@@ -64,7 +67,8 @@ function commandLine(): Command {
 
 const names = `
 On shared memory: latency-8, latency-4096, latency-32768, bandwidth, allocation, polling, rsocket-rr, rsocket-stream-4096,
-rsocket-stream-65536, rsocket-stream-1048576; under verbena/preload http-1, http-16, http-warm-1, http-warm-16,
+rsocket-stream-65536, rsocket-stream-1048576; of the gateway gateway-infiniband-RC, gateway-infiniband-UC,
+gateway-infiniband-UD, gateway-shmem; under verbena/preload http-1, http-16, http-warm-1, http-warm-16,
 http-sparse, connecting, connecting-warm, idle.
 On a network: write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections, rsocket-wire-rr,
 rsocket-wire-stream-65536; under verbena/preload http-wire-1, http-wire-50, http-wire-warm-1, http-wire-warm-50,
@@ -178,6 +182,7 @@ async function main(): Promise<number> {
   let failed = 0
   const run = (job: Chosen): Promise<Comparison[]> => {
     if ('sockets' in job) return job.sockets.run(sockets, rounds)
+    if ('gateway' in job) return job.gateway.run(rounds)
     if ('preload' in job) return job.preload.run(rounds, wire.devices)
     return 'wire' in job ? job.wire.run(wire, rounds, twoCores()) : job.memory.run(ours, rounds, peer, twoCores())
   }
@@ -213,6 +218,7 @@ type Chosen = { name: string } & (
   | { wire: WireJob }
   | { sockets: SocketJob; network: boolean }
   | { preload: PreloadJob; network: boolean }
+  | { gateway: GatewayJob }
 )
 
 /** Comparisons on shared memory come first: the machine is quiet then. */
@@ -222,6 +228,7 @@ function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
     .map((preload) => ({ name: preload.name, preload, network: preload.network }))
   const known: Chosen[] = [
     ...(wireOnly ? [] : memoryJobs.map((memory) => ({ name: memory.name, memory }))),
+    ...(wireOnly || !nativeAvailable ? [] : gatewayJobs.map((gateway) => ({ name: gateway.name, gateway }))),
     ...(wireOnly ? [] : socketJobs.map((sockets) => ({ name: sockets.name, sockets, network: false }))),
     ...preloaded.filter(({ network }) => !network),
     ...wireJobs.map((wire) => ({ name: wire.name, wire })),
