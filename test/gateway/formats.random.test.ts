@@ -25,6 +25,7 @@ const formats: Record<string, { format: Description; types: string }> = {
   'raw 32': { format: { type: 'raw', bits: 32, fake: true }, types },
   'raw 64': { format: { type: 'raw', bits: 64, endianess: 'big', fake: true }, types },
   gtnet: { format: { type: 'gtnet', fake: true }, types },
+  protobuf: { format: 'protobuf', types },
 }
 
 const u31 = fc.nat(2 ** 31 - 1)

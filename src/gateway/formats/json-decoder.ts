@@ -13,6 +13,8 @@ import { typesOf } from './values.ts'
 
 const open = 0x7b
 const close = 0x7d
+const openList = 0x5b
+const closeList = 0x5d
 const quote = 0x22
 const newline = 0x0a
 
@@ -45,6 +47,9 @@ export class JsonDecoder implements Decoder {
   #lost = false
   #bytes: Uint8Array = new Uint8Array(0)
   #at = 0
+  /** Of the last string. */
+  #keyAt = 0
+  #keyLength = 0
 
   constructor(signals: readonly Signal[]) {
     this.#types = typesOf(signals)
@@ -140,53 +145,65 @@ export class JsonDecoder implements Decoder {
 
   #sample(samples: Samples, word: number): void {
     const { u32 } = samples
+    const flag = word + SampleField.flags
     let data = false
-    this.#members((key) => {
-      if (key === 'ts') {
-        this.#members((name) => {
-          if (name === 'origin') this.#time(samples, word, word + SampleField.origin, SampleFlag.tsOrigin)
-          else if (name === 'received') this.#time(samples, word, word + SampleField.received, SampleFlag.tsReceived)
-          else this.#skip(0)
-        })
-      } else if (key === 'flags') {
-        this.#elements(() => {
-          const flag = this.#string()
-          if (flag === 'new_frame') u32[word + SampleField.flags]! |= SampleFlag.newFrame
-          else if (flag === 'new_simulation') u32[word + SampleField.flags]! |= SampleFlag.newSimulation
-        })
-      } else if (key === 'sequence') {
-        this.#integer(samples, word + SampleField.sequence, key)
+    for (let more = this.#first(open, close); more; more = this.#more(close)) {
+      this.#key()
+      if (this.#isKey('ts')) this.#times(samples, word)
+      else if (this.#isKey('flags')) u32[flag] = u32[flag]! | this.#flags()
+      else if (this.#isKey('sequence')) {
+        this.#integer(samples, word + SampleField.sequence, 'sequence', 0)
         if (samples.i32[word + SampleField.sequence + 1]! < 0) fail('sequence is negative')
-        u32[word + SampleField.flags]! |= SampleFlag.sequence
-      } else if (key === 'data') {
+        u32[flag] = u32[flag]! | SampleFlag.sequence
+      } else if (this.#isKey('data')) {
         data = true
         this.#data(samples, word)
       } else this.#skip(0)
-    })
+    }
     if (!data) fail('there is no "data"')
+  }
+
+  #times(samples: Samples, word: number): void {
+    for (let more = this.#first(open, close); more; more = this.#more(close)) {
+      this.#key()
+      if (this.#isKey('origin')) this.#time(samples, word, word + SampleField.origin, SampleFlag.tsOrigin)
+      else if (this.#isKey('received')) this.#time(samples, word, word + SampleField.received, SampleFlag.tsReceived)
+      else this.#skip(0)
+    }
+  }
+
+  #flags(): number {
+    let flags = 0
+    for (let more = this.#first(openList, closeList); more; more = this.#more(closeList)) {
+      this.#string()
+      if (this.#isKey('new_frame')) flags |= SampleFlag.newFrame
+      else if (this.#isKey('new_simulation')) flags |= SampleFlag.newSimulation
+    }
+    return flags
   }
 
   #data(samples: Samples, word: number): void {
     const types = this.#types
     let count = 0
     let surplus = false
-    this.#elements(() => {
+    for (let more = this.#first(openList, closeList); more; more = this.#more(closeList)) {
       if (count === types.length) {
         surplus = true
         this.#skip(0)
-        return
+      } else {
+        this.#value(samples, word + SampleField.data + 2 * count, types[count]!, count + 1)
+        count++
       }
-      this.#value(samples, word + SampleField.data + 2 * count, types[count]!, count + 1)
-      count++
-    })
+    }
     if (surplus) this.problems.surplus++
     samples.u32[word + SampleField.length] = count
     if (count > 0) samples.u32[word + SampleField.flags]! |= SampleFlag.data
   }
 
+  /** `number`: which value it is, from 1 on. */
   #value(samples: Samples, word: number, type: number, number: number): void {
-    if (type === SignalType.float) samples.f64[word >> 1] = this.#number(`value ${number}`)
-    else if (type === SignalType.integer) this.#integer(samples, word, `value ${number}`)
+    if (type === SignalType.float) samples.f64[word >> 1] = this.#number(number)
+    else if (type === SignalType.integer) this.#integer(samples, word, 'value', number)
     else if (type === SignalType.boolean) {
       const c = this.#bytes[this.#at]
       if (c !== 0x74 && c !== 0x66) fail(`value ${number} is not a ${signalTypeNames[type]}`)
@@ -196,17 +213,21 @@ export class JsonDecoder implements Decoder {
     } else {
       let parts = 0
       if (this.#bytes[this.#at] !== open) fail(`value ${number} is not a complex number`)
-      this.#members((key) => {
-        if (key !== 'real' && key !== 'imag') return this.#skip(0)
-        parts |= key === 'real' ? 1 : 2
-        samples.f32[key === 'real' ? word : word + 1] = this.#number(`value ${number}`)
-      })
+      for (let more = this.#first(open, close); more; more = this.#more(close)) {
+        this.#key()
+        const real = this.#isKey('real')
+        if (!real && !this.#isKey('imag')) this.#skip(0)
+        else {
+          parts |= real ? 1 : 2
+          samples.f32[real ? word : word + 1] = this.#number(number)
+        }
+      }
       if (parts !== 3) fail(`value ${number} is not a complex number: it needs "real" and "imag"`)
     }
   }
 
-  /** null is what the encoder writes for NaN. */
-  #number(name: string): number {
+  /** null is what the encoder writes for NaN. `number`: of the value, from 1 on; 0: of one that does not matter. */
+  #number(number: number): number {
     if (this.#bytes[this.#at] === 0x6e) {
       this.#word('null')
       return Number.NaN
@@ -214,17 +235,20 @@ export class JsonDecoder implements Decoder {
     const c = this.#bytes[this.#at]!
     const digit = c === 0x2d ? this.#bytes[this.#at + 1]! : c
     const value = this.#reader.float(this.#bytes, this.#at)
-    if (!(digit >= 0x30 && digit <= 0x39) || this.#reader.end === this.#at) fail(`${name} is not a number`)
+    if (!(digit >= 0x30 && digit <= 0x39) || this.#reader.end === this.#at)
+      fail(`${number === 0 ? 'a value' : `value ${number}`} is not a number`)
     this.#at = this.#reader.end
     return value
   }
 
-  #integer(samples: Samples, word: number, name: string): void {
+  /** `name`, and `number` unless it is 0, say which one it is. */
+  #integer(samples: Samples, word: number, name: string, number: number): void {
     const reader = this.#reader
     const c = this.#bytes[this.#at]
-    if (c === 0x2b || !reader.integer(this.#bytes, this.#at, true)) fail(`${name} is not an integer`)
+    const isInteger = c !== 0x2b && reader.integer(this.#bytes, this.#at, true)
     const next = this.#bytes[reader.end]
-    if (next === 0x2e || next === 0x65 || next === 0x45) fail(`${name} is not an integer`)
+    if (!isInteger || next === 0x2e || next === 0x65 || next === 0x45)
+      fail(`${name}${number === 0 ? '' : ` ${number}`} is not an integer`)
     this.#at = reader.end
     samples.u32[word] = reader.low
     samples.i32[word + 1] = reader.high
@@ -232,10 +256,10 @@ export class JsonDecoder implements Decoder {
 
   #time(samples: Samples, word: number, field: number, flag: number): void {
     let count = 0
-    this.#elements(() => {
+    for (let more = this.#first(openList, closeList); more; more = this.#more(closeList)) {
       if (count === 2) fail('a time has more than two numbers')
-      this.#integer(samples, field + 2 * count++, 'a time')
-    })
+      this.#integer(samples, field + 2 * count++, 'a time', 0)
+    }
     if (count < 2) fail('a time has fewer than two numbers')
     samples.u32[word + SampleField.flags]! |= flag
   }
@@ -253,60 +277,67 @@ export class JsonDecoder implements Decoder {
     this.#at++
   }
 
-  #members(member: (key: string) => void): void {
-    this.#expect(open)
-    if (this.#space() !== close) {
-      for (;;) {
-        this.#space()
-        const key = this.#string()
-        this.#expect(0x3a)
-        this.#space()
-        member(key)
-        if (this.#space() !== 0x2c) break
-        this.#at++
-      }
-    }
-    this.#expect(close)
+  /** Goes behind an opening bracket, to the first element or member; false if there is none, and the bracket was closed. */
+  #first(opening: number, closing: number): boolean {
+    this.#expect(opening)
+    if (this.#space() !== closing) return true
+    this.#at++
+    return false
   }
 
-  #elements(element: () => void): void {
-    this.#expect(0x5b)
-    if (this.#space() !== 0x5d) {
-      for (;;) {
-        this.#space()
-        element()
-        if (this.#space() !== 0x2c) break
-        this.#at++
-      }
+  /** Goes to the next element or member; false if there is none, and the bracket was closed. */
+  #more(closing: number): boolean {
+    if (this.#space() === 0x2c) {
+      this.#at++
+      this.#space()
+      return true
     }
-    this.#expect(0x5d)
+    this.#expect(closing)
+    return false
   }
 
-  /** Names that matter are short and have no escapes: those of others need not be right. */
-  #string(): string {
+  /** A name and its colon. */
+  #key(): void {
+    this.#string()
+    this.#expect(0x3a)
+    this.#space()
+  }
+
+  /** A string, which `isKey` knows then. Names that matter have no escapes: those of others need not be right. */
+  #string(): void {
     this.#expect(quote)
-    const start = this.#at
+    this.#keyAt = this.#at
     while (this.#bytes[this.#at] !== quote) {
       if (this.#bytes[this.#at] === 0x5c) this.#at++
       if (++this.#at >= this.#bytes.length) fail('a string has no end')
     }
-    const end = this.#at++
-    let text = ''
-    for (let i = start; i < end && i < start + 32; i++) text += String.fromCharCode(this.#bytes[i]!)
-    return text
+    this.#keyLength = this.#at++ - this.#keyAt
+  }
+
+  #isKey(name: string): boolean {
+    if (this.#keyLength !== name.length) return false
+    for (let i = 0; i < name.length; i++) if (this.#bytes[this.#keyAt + i] !== name.charCodeAt(i)) return false
+    return true
   }
 
   /** Any value. */
   #skip(depth: number): void {
     if (depth > deepest) fail(`more than ${deepest} brackets within each other`)
     const c = this.#space()
-    if (c === open) this.#members(() => this.#skip(depth + 1))
-    else if (c === 0x5b) this.#elements(() => this.#skip(depth + 1))
+    if (c === open || c === openList) this.#skipAll(c, depth + 1)
     else if (c === quote) this.#string()
     else if (c === 0x74) this.#word('true')
     else if (c === 0x66) this.#word('false')
     else if (c === 0x6e) this.#word('null')
-    else this.#number('a value')
+    else this.#number(0)
+  }
+
+  #skipAll(opening: number, depth: number): void {
+    const closing = opening === open ? close : closeList
+    for (let more = this.#first(opening, closing); more; more = this.#more(closing)) {
+      if (opening === open) this.#key()
+      this.#skip(depth)
+    }
   }
 
   #word(word: string): void {

@@ -9,6 +9,7 @@ import { JsonEncoder } from './json.ts'
 import { JsonDecoder } from './json-decoder.ts'
 import { lineSettings } from './lines.ts'
 import { MessageDecoder, MessageEncoder } from './message.ts'
+import { ProtobufDecoder, ProtobufEncoder } from './protobuf.ts'
 import { RawDecoder, RawEncoder } from './raw.ts'
 import { textSettings } from './text-settings.ts'
 import { ValueDecoder, ValueEncoder } from './value.ts'
@@ -88,6 +89,14 @@ function raw(endianess: 'little' | 'big'): Maker {
   }
 }
 
+const protobuf: Maker = (reader) => {
+  const settings = { origin: reader.boolean('ts_origin', true), sequence: reader.boolean('sequence', true) }
+  return {
+    decoder: (signals) => new ProtobufDecoder(signals),
+    encoder: (signals) => new ProtobufEncoder(signals, settings),
+  }
+}
+
 const value: Maker = (reader) => {
   const settings = { precision: reader.integer('real_precision', 17, 0, 31) }
   return {
@@ -106,6 +115,7 @@ const makers: Readonly<Record<string, Maker>> = {
   raw: raw('little'),
   gtnet: raw('big'),
   value,
+  protobuf,
 }
 
 export const formatNames: readonly string[] = Object.keys(makers)

@@ -14,12 +14,14 @@ A format is its name, or its settings as JSON, as in a configuration of VILLASno
   villas.binary, .web      source_index, validate_source_index; floats become 32 bits wide
   raw, gtnet               bits (8, 16, 32, 64), endianess (little, big), fake
   value                    real_precision; one value in each sample
+  protobuf                 ts_origin, sequence
 
 The types of the values are not in the samples: -t 8f2i says that there are eight floats and two integers (f, i, b boolean,
 c complex). A header names all of them. Values beyond them are dropped, and standard error says in how many samples.
 
 What cannot be read is skipped, and standard error says where it is (line, byte) and why; the exit code is then 1. In
-villas.binary and villas.web nothing behind a malformed message can be found, so the conversion ends there.
+villas.binary and villas.web nothing behind a malformed message can be found, so the conversion ends there; in protobuf the same holds for
+a length that is malformed.
 
 Examples:
   verbena gateway convert -o csv -t 8f < log.dat > log.csv
