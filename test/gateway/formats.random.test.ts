@@ -87,7 +87,17 @@ describe('numbers', () => {
   const out = new Uint8Array(1024)
   const text = (end: number): string => Buffer.from(out.buffer, 0, end).toString('latin1')
   const reader = new NumberReader()
-  const read = (digits: string): number => reader.float(Buffer.from(`${digits},`), 0)
+  const into = new Float64Array(2)
+  /** By both ways; both say where the number ends. */
+  const read = (digits: string): number => {
+    // Whatever comes behind must not matter.
+    const bytes = Buffer.from(`${digits},7777777777777777777`)
+    const value = reader.float(bytes, 0)
+    const { end } = reader
+    expect(reader.floatInto(bytes, 0, into, 1)).toBe(true)
+    expect([into[1], reader.end]).toEqual([value, end])
+    return value
+  }
 
   it('any double is read back from its digits as JavaScript reads it', () => {
     holds(
@@ -109,6 +119,34 @@ describe('numbers', () => {
     holds(
       fc.property(decimal, (digits) => {
         expect(read(digits)).toBe(Number(digits))
+      }),
+      1000,
+    )
+  })
+
+  it('17 digits behind the point, which are read four at a time', () => {
+    const digits = fc.tuple(
+      fc.constantFrom('', '-'),
+      fc.stringMatching(/^[0-9]{1,7}$/),
+      fc.stringMatching(/^[0-9]{17}$/),
+    )
+    holds(
+      fc.property(digits, ([sign, whole, fraction]) => {
+        const text = `${sign}${whole}.${fraction}`
+        expect([read(text), reader.end]).toEqual([Number(text), text.length])
+      }),
+      2000,
+    )
+  })
+
+  it('what only looks like 17 digits is not read as if it were', () => {
+    holds(
+      fc.property(fc.nat(16), fc.integer({ min: 0x20, max: 0x7e }), (at, code) => {
+        const other = String.fromCharCode(code)
+        const text = `1.${'5'.repeat(at)}${other}${'5'.repeat(16 - at)}`
+        const number = /^1\.5*(\d5*|[eE]5*)?/.exec(text)![0]
+        fc.pre(!/e$/i.test(number))
+        expect([read(text), reader.end]).toEqual([Number(number), number.length])
       }),
       1000,
     )

@@ -37,10 +37,7 @@ export function readValue(
   word: number,
   type: number,
 ): boolean {
-  if (type === SignalType.float) {
-    samples.f64[word >> 1] = reader.float(bytes, from)
-    return reader.end !== from
-  }
+  if (type === SignalType.float) return reader.floatInto(bytes, from, samples.f64, word >> 1)
   if (type === SignalType.complex) return readComplex(reader, bytes, from, samples, word)
   if (!reader.integer(bytes, from, true)) return false
   if (type === SignalType.integer) {

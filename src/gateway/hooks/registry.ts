@@ -123,10 +123,19 @@ function typeOf(
 ): HookType {
   const name = config.type
   if (Object.hasOwn(known, name)) return known[name]!
+  const settings = settingsOfHook(of, config, placeOf)
+  if (Object.hasOwn(notHere, name)) settings.fail(`${of}: ${notHere[name]}`, 'type')
   const names = Object.keys(known)
   const nearest = names.toSorted((a, b) => distance(name, a) - distance(name, b))[0]
   const there = `Did you mean '${nearest}'? There are: ${names.join(', ')}`
-  return settingsOfHook(of, config, placeOf).fail(`${of}: there is no hook '${name}'. ${there}`, 'type')
+  return settings.fail(`${of}: there is no hook '${name}'. ${there}`, 'type')
+}
+
+/** Hooks of VILLASnode for which there is something else. */
+const notHere: Readonly<Record<string, string>> = {
+  lua: "hook lua: Lua scripts do not run here. Write the script as a JavaScript module, for the hook 'module': docs/guide/gateway-hooks.md",
+  pmu: "hook pmu: in VILLASnode, too, it estimates nothing. The hook 'pmu_dft' does",
+  'ip-dft-pmu': 'hook ip-dft-pmu: the hook \'pmu_dft\' does the same with estimate_type = "ipdft"',
 }
 
 function priorityOf({ config, type }: { config: HookConfig; type: HookType }): number {
