@@ -14,6 +14,8 @@ export interface HookOwner {
   stamp: HookContext['stamp']
   log(level: LogLevel, line: string): void
   restart?(): void
+  place?: 'path' | 'in' | 'out'
+  initialSequence?: number
 }
 
 export function hookContext(owner: HookOwner): HookContext {

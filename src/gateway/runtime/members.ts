@@ -19,7 +19,7 @@ import { attachPool, loadNodeType, makeTimer, type OwnedPool, Pace, type Timer }
 import { SystemClock } from './clock.ts'
 import { Counts } from './counts.ts'
 import type { GroupParts } from './group.ts'
-import { hookContext } from './hook-context.ts'
+import { type HookOwner, hookContext } from './hook-context.ts'
 import type { GroupData, GroupNode, GroupPath, LogLevel, NodeReport } from './messages.ts'
 import { Path } from './path.ts'
 import { hooksIn } from './plan.ts'
@@ -171,6 +171,8 @@ export class Members implements Omit<GroupParts, 'ended'> {
     }
     const chain = (direction: 'in' | 'out', arriving: readonly Signal[]): HookChain => {
       const made = this.#hooks(`node ${name}`, config[direction].hooks, arriving, {
+        place: direction,
+        initialSequence: config.initialSequence,
         builtin: direction === 'in' && config.in.builtin,
         restart: again(chains.length),
       })
@@ -203,7 +205,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
     const path = new Path({
       pool: this.#pool,
       signals,
-      hooks: this.#hooks(`path ${pathText(config)}`, config.hooks, signals, { builtin: false }),
+      hooks: this.#hooks(`path ${pathText(config)}`, config.hooks, signals, { place: 'path', builtin: false }),
       writers: config.out.map((name) => this.#members.get(name)!.writer!),
       counts: this.#counts,
       set,
@@ -241,15 +243,18 @@ export class Members implements Omit<GroupParts, 'ended'> {
     owner: string,
     hooks: PathConfig['hooks'],
     signals: readonly Signal[],
-    { builtin, restart }: { builtin: boolean; restart?: () => void },
+    { builtin, ...where }: { builtin: boolean } & Pick<HookOwner, 'place' | 'initialSequence' | 'restart'>,
   ): HookChain {
     const { samples } = this.#pool
+    // Samples of a hook's own have a clock of their own.
+    const clocks = new Map<Samples, SystemClock>()
     const stamp = (into: Samples, word: number): void => {
-      if (into === samples) this.#clock.stamp(word)
-      else new SystemClock(into, this.#data.epochNs).stamp(word)
+      const clock = into === samples ? this.#clock : (clocks.get(into) ?? new SystemClock(into, this.#data.epochNs))
+      if (into !== samples) clocks.set(into, clock)
+      clock.stamp(word)
     }
     const log = (level: LogLevel, line: string): void => this.#options.log(level, owner, line)
-    const context = hookContext({ owner, signals, values: samples.values, stamp, log, ...(restart && { restart }) })
+    const context = hookContext({ owner, signals, values: samples.values, stamp, log, ...where })
     const chain = hooksOf(hooks, context, { builtin, types: this.#hookTypes })
     this.#chains.push(chain)
     return chain
