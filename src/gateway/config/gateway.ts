@@ -30,7 +30,6 @@ export function readGateway(reading: Reading, settings: Settings): GatewayConfig
     statsHz: attempt(reading, () => reader.number('stats', 1, 0, 1000)) ?? 1,
     affinity: attempt(reading, () => readAffinity(reader)) ?? 0,
     idleStop: attempt(reading, () => reader.boolean('idle_stop', true)) ?? true,
-    seed: attempt(reading, () => reader.integer('seed', 0, 0, 2 ** 32 - 1)) ?? 0,
     logging: attempt(reading, () => readLogging(reading, reader)) ?? { level: 'info', file: null },
     http: attempt(reading, () => readHttp(reader)) ?? noHttp,
     nodes,

@@ -7,6 +7,7 @@ export const ignored = {
     hugepages: 'Node.js has the memory of samples; VILLASnode reserved it from the system',
     priority:
       'real-time priorities need privileges, and a thread that polls with one can stop a machine; use affinity, or chrt',
+    seed: 'random signals and noise are different in each run',
   },
   logging: {
     syslog: 'lines go to standard error, which systemd puts into its journal',

@@ -13,8 +13,6 @@ export interface GatewayConfig {
   readonly affinity: number
   /** The gateway stops when none of its paths runs any more. */
   readonly idleStop: boolean
-  /** Of random numbers. */
-  readonly seed: number
   readonly logging: { readonly level: LogLevel; readonly file: string | null }
   readonly http: HttpConfig
   readonly nodes: readonly NodeConfig[]

@@ -28,7 +28,7 @@ import { hookContext } from './hook-context.ts'
 import type { GroupNode, GroupPath } from './messages.ts'
 
 /** Values of a sample whose signals nobody knows, as in VILLASnode. */
-const usualValues = 64
+export const usualValues = 64
 const anySignals: readonly Signal[] = Array.from({ length: usualValues }, (_, i) => ({
   name: `signal${i}`,
   unit: '',
@@ -67,7 +67,7 @@ export async function makePlan(config: GatewayConfig, placeOf?: PlaceOf): Promis
   for (const path of paths) checkUse(path, nodes)
   const types = await loadHookTypes(hooksIn(config))
   const signals = new SignalFinder(nodes, paths, { types, ...(placeOf && { placeOf }) })
-  const groups = groupsOf(paths, nodes).map((members) => planGroup(members, nodes, signals))
+  const groups = groupsOf(paths, nodes).map((members) => planGroup(members, nodes, signals, config.affinity))
   const used = groups.flatMap((group) => group.nodes.map(({ config: { name } }) => nodes.get(name)!.parsed))
   // Nodes of other devices copy from and to it.
   const device = used.find(({ memory }) => memory !== undefined)?.memory
@@ -131,6 +131,7 @@ function planGroup(
   paths: readonly PathConfig[],
   nodes: ReadonlyMap<string, PlannedNode>,
   signals: SignalFinder,
+  usualAffinity: number,
 ): PlannedGroup {
   const sources = new Set(paths.flatMap((path) => path.in.map(({ node }) => node)))
   const destinations = new Set(paths.flatMap((path) => path.out))
@@ -147,7 +148,7 @@ function planGroup(
       seen: sources.has(name) ? signals.leaving(name) : signals.written(name),
     })),
     paths: paths.map((config) => ({ config, signals: signals.intoPath(config) })),
-    affinity: paths.reduce((all, { affinity }) => (affinity === 0 ? all : affinity), 0),
+    affinity: paths.findLast(({ affinity }) => affinity !== 0)?.affinity ?? usualAffinity,
   }
 }
 

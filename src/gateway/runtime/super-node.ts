@@ -11,7 +11,7 @@ import { makePool, type OwnedPool } from '../nodes/index.ts'
 import { epochNs } from './clock.ts'
 import { GroupHost } from './group-host.ts'
 import type { GroupMessage, LogLevel } from './messages.ts'
-import { makePlan, type Plan, type PlannedGroup } from './plan.ts'
+import { makePlan, type Plan, type PlannedGroup, usualValues } from './plan.ts'
 import type { Watch } from './watch.ts'
 
 export type GatewayState = 'parsed' | 'starting' | 'started' | 'stopping' | 'stopped'
@@ -66,6 +66,7 @@ export class SuperNode {
   readonly #epochNs: number = epochNs()
   readonly #shared = new Map<string, { key: string; value: unknown }>()
   #pool: OwnedPool | null = null
+  #capacity = 0
   /** Samples that nobody held when everything had stopped. */
   #available: number | undefined
   readonly #done: Promise<void>
@@ -73,6 +74,7 @@ export class SuperNode {
 
   private constructor(plan: Plan, options: SuperNodeOptions) {
     this.#plan = plan
+    this.#capacity = plan.poolSize
     this.#watched = options.watched === true
     this.#log = options.log ?? (() => {})
     this.#done = new Promise((resolve) => {
@@ -197,8 +199,8 @@ export class SuperNode {
   /** Samples of the pool that nobody holds; all of them, when everything has stopped. */
   get pool(): { capacity: number; available: number } {
     return {
-      capacity: this.#plan.poolSize,
-      available: this.#available ?? this.#pool?.pool.available ?? this.#plan.poolSize,
+      capacity: this.#capacity,
+      available: this.#available ?? this.#pool?.pool.available ?? this.#capacity,
     }
   }
 
@@ -225,7 +227,10 @@ export class SuperNode {
   async #makePool(): Promise<void> {
     this.#pool = null
     const { poolSize, values, device } = this.#plan
-    this.#pool = await makePool(poolSize, values, device)
+    // With room for changes to come: one for which there is none starts everything anew.
+    const [samples, room] = this.#watched ? [4 * poolSize, Math.max(values, usualValues)] : [poolSize, values]
+    this.#pool = await makePool(samples, room, device)
+    this.#capacity = samples
   }
 
   /** Starts threads, and runs them when all of their nodes have started. Throws, with them stopped, if one cannot. */
@@ -292,7 +297,7 @@ export class SuperNode {
     if (this.#state === 'starting' || this.#changing) return
     const running = this.#groups.filter(({ stopped }) => !stopped)
     if (running.length === 0) {
-      this.#finish()
+      if (this.#stopping || this.config.idleStop) this.#finish()
       return
     }
     for (const group of firstOf(running)) if (this.#stopping || group.ended) group.stop()

@@ -13,7 +13,6 @@ describe('a configuration', () => {
       statsHz: 1,
       affinity: 0,
       idleStop: true,
-      seed: 0,
       logging: { level: 'info', file: null },
       http: { enabled: false, port: 8080, host: '127.0.0.1', token: null, tls: null },
       nodes: [{ name: 'one', type: 'loopback', enabled: true, initialSequence: 0 }],

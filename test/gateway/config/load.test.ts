@@ -77,7 +77,7 @@ describe('examples', () => {
   it('YAML', () => {
     const { config, errors } = load('replay.yaml')
     expect(errors).toEqual([])
-    expect(config).toMatchObject({ seed: 42, http: { port: 0 }, paths: [{ queueLength: 256 }] })
+    expect(config).toMatchObject({ http: { port: 0 }, paths: [{ queueLength: 256 }] })
     expect(config.nodes[0]!.in.signals).toMatchObject([{ name: 'sine' }, { name: 'step', init: 1 }])
   })
 })

@@ -1,5 +1,6 @@
 /** Gateways as a whole: nodes in threads, paths, how they start and stop. */
 import { describe, expect, it } from 'vitest'
+import { configOf } from '../config/reading.ts'
 import { countsOf, parsed, ran } from './gateway.ts'
 
 const counter = { type: 'signal', signal: 'counter', realtime: false, limit: 5000, values: 3 }
@@ -45,5 +46,69 @@ describe('a gateway', () => {
     expect(read).toBe(written)
     expect(gateway.pool.available).toBe(gateway.pool.capacity)
     expect(gateway.nodes().map(({ state }) => state)).toEqual(['stopped', 'stopped'])
+  })
+
+  it('waits for more when its sources have ended, if idle_stop is false', async () => {
+    const { gateway } = await parsed({ idle_stop: false, nodes: { source: counter }, paths: [{ in: 'source' }] })
+    await gateway.start()
+    await expect.poll(() => gateway.paths()[0]!.state).toBe('stopped')
+    expect(gateway.state).toBe('started')
+    await gateway.stop()
+    expect(gateway.state).toBe('stopped')
+  })
+})
+
+describe('a change of a running gateway', () => {
+  const two = {
+    // UUIDs of nodes come from it, so that they stay the same.
+    uuid: 'c7a4bb1f-6b6c-4b1f-a2c5-0f0d7a2d9f11',
+    nodes: { one: { type: 'signal', rate: 1000 }, loop: { type: 'loopback' }, other: { type: 'signal', rate: 1000 } },
+    paths: [{ in: 'one', out: 'loop' }, { in: 'loop' }, { in: 'other' }],
+  }
+
+  it('leaves threads alone in which nothing changes, and gives all samples back', async () => {
+    const run = await parsed(two)
+    const { gateway } = run
+    await gateway.start()
+    await expect.poll(() => countsOf(run, 'other').read).toBeGreaterThan(10)
+    const before = countsOf(run, 'other').read!
+    await gateway.change(configOf({ ...two, paths: [two.paths[0], two.paths[2]] }))
+    expect(gateway.paths().map(({ text }) => text)).toEqual(['one → loop', 'other → nothing'])
+    expect(countsOf(run, 'other').read).toBeGreaterThanOrEqual(before)
+    await gateway.change(configOf(two))
+    await expect.poll(() => countsOf(run, 'loop').read).toBeGreaterThan(10)
+    await gateway.stop()
+    expect(gateway.pool.available).toBe(gateway.pool.capacity)
+    expect(gateway.failures).toEqual([])
+  })
+
+  it('starts everything anew if the samples need more room', async () => {
+    const run = await parsed(two)
+    const { gateway } = run
+    await gateway.start()
+    const { capacity } = gateway.pool
+    const large = { ...two, paths: [...two.paths.slice(0, 2), { in: 'other', queuelen: 65_536 }] }
+    await gateway.change(
+      configOf({ ...large, nodes: { ...two.nodes, other: { type: 'signal', rate: 1000, values: 100 } } }),
+    )
+    expect(gateway.pool.capacity).toBeGreaterThan(capacity)
+    await expect.poll(() => countsOf(run, 'other').read).toBeGreaterThan(10)
+    await gateway.stop()
+    expect(gateway.pool.available).toBe(gateway.pool.capacity)
+  })
+
+  it('that cannot be leaves everything as it was', async () => {
+    const run = await parsed(two)
+    const { gateway } = run
+    await gateway.start()
+    const held = { type: 'socket', layer: 'udp', in: { address: '192.0.2.1:9' } }
+    const wrong = { nodes: { ...two.nodes, held }, paths: [...two.paths, { in: 'held' }] }
+    await expect(gateway.change(configOf(wrong))).rejects.toThrow('node held cannot start')
+    expect(gateway.paths()).toHaveLength(3)
+    const { read } = countsOf(run, 'loop')
+    await expect.poll(() => countsOf(run, 'loop').read).toBeGreaterThan(read!)
+    await gateway.stop()
+    expect(gateway.pool.available).toBe(gateway.pool.capacity)
+    await expect(gateway.change(configOf(two))).rejects.toThrow('the gateway is stopped')
   })
 })
