@@ -131,7 +131,7 @@ class InfinibandDestination implements Destination {
   write(samples: Int32Array, count: number): number {
     const manager = this.#manager
     const { connection } = manager
-    if (connection === null || manager.state !== 'connected') {
+    if (connection === null || manager.state !== 'connected' || !connection.send.hasPath) {
       manager.counts.notConnected += count
       manager.tickByClock()
       this.released = count

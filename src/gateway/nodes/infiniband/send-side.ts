@@ -33,6 +33,8 @@ export class SendSide {
   released = 0
   /** What made the connection unusable, empty if another error has flushed the queue. Undefined: nothing has. */
   failure: string | undefined
+  /** It is known where messages go: with UD, to an active node. */
+  hasPath: boolean
   readonly #memory: RegisteredSamples
   readonly #pool: Pool
   readonly #out: InfinibandSettings['out']
@@ -52,12 +54,13 @@ export class SendSide {
 
   constructor(
     memory: RegisteredSamples,
-    settings: Pick<InfinibandSettings, 'out'>,
+    settings: Pick<InfinibandSettings, 'out' | 'mode'>,
     qp: Pick<QueuePair, 'postSend'>,
     cq: Pick<CompletionQueue, 'poll'>,
     counters: InfinibandCounters,
   ) {
-    const { out } = settings
+    const { out, mode } = settings
+    this.hasPath = mode !== 'UD'
     this.#memory = memory
     this.#pool = memory.pool
     this.#out = out
@@ -76,6 +79,7 @@ export class SendSide {
   /** UD: where messages go. */
   sendTo(ah: AddressHandle, remoteQpn: number, remoteQkey: number): void {
     for (const request of this.#requests) Object.assign(request, { ah, remoteQpn, remoteQkey })
+    this.hasPath = true
   }
 
   /** Samples that are held, because their completion has not been polled. */

@@ -160,7 +160,7 @@ it('sends', () => {
     const model = new SendModel(pool, out)
     if (fails) model.failAfter = failAfter
     const counters = newCounters()
-    const send = new SendSide(memory, { out }, model, model, counters)
+    const send = new SendSide(memory, { out, mode: 'RC' }, model, model, counters)
     const expected: typeof model.log = []
     let [next, counter] = [0, 0]
     for (const step of steps) {

@@ -159,6 +159,17 @@ it('a second peer is rejected', async () => {
   await works(a, b)
 })
 
+it('UD: a passive node knows no path, and loses what is written to it', async () => {
+  const bed = bedOn()
+  const ud = (settings: object) => ({ ...settings, rdma_transport_mode: 'UD' })
+  const b = await bed.start('b', ud(at(1631)))
+  const a = await bed.start('a', ud(at(1630, 1631)))
+  await connected(a, b)
+  expect(b.write([1])).toBe(0)
+  expect(b.counters).toMatchObject({ notConnected: 1, sent: 0, disconnects: 0 })
+  await works(a, b)
+})
+
 it('messages that are no samples are counted, and the samples between them arrive', async () => {
   const bed = bedOn()
   const b = await bed.start('b', at(1611))
