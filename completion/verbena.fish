@@ -9,14 +9,14 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
 
 complete -c verbena -f
 complete -c verbena -f -n '__verbena_at' -a start -d 'measure with good defaults in under a minute, then write the report'
-complete -c verbena -f -n '__verbena_at' -a bench -d 'measure: one-way latency, throughput, or rsockets beside TCP'
+complete -c verbena -f -n '__verbena_at' -a bench -d 'measure: one-way latency, throughput, rsockets beside TCP, or node-types'
 complete -c verbena -f -n '__verbena_at' -a report -d 'make a report from saved results'
 complete -c verbena -f -n '__verbena_at' -a trace -d 'look at captures of RDMA traffic: check, show, info, convert'
 complete -c verbena -f -n '__verbena_at' -a gateway -d 'samples of real-time simulators, as VILLASnode has them: node, pipe, signal, convert, …'
@@ -54,6 +54,7 @@ complete -c verbena -n '__verbena_at start' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at bench' -a latency -d 'one-way latency of messages'
 complete -c verbena -f -n '__verbena_at bench' -a throughput -d 'messages and bytes per second of the tutorial’s techniques'
 complete -c verbena -f -n '__verbena_at bench' -a rsocket -d 'rsockets beside TCP of the kernel: TCP_RR and TCP_STREAM'
+complete -c verbena -f -n '__verbena_at bench' -a node -d 'latency and losses of node-types of the gateway'
 complete -c verbena -n '__verbena_at bench' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at bench latency' -s d -l device -d 'sending and receiving adapter; a single one is paired with its neighbour' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at bench latency' -l service -d 'service type: RC, UC, UD' -r -f -a 'RC UC UD'
@@ -108,6 +109,16 @@ complete -c verbena -n '__verbena_at bench rsocket' -l profile -d 'also sample w
 complete -c verbena -n '__verbena_at bench rsocket' -l out -d 'where results are kept' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at bench rsocket' -l json -d 'print one JSON document on stdout and nothing else'
 complete -c verbena -n '__verbena_at bench rsocket' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at bench node' -l node -d 'node-types: loopback, infiniband, socket, websocket, zeromq' -r
+complete -c verbena -n '__verbena_at bench node' -l mode -d 'modes of the types' -r
+complete -c verbena -n '__verbena_at bench node' -l values -d 'values of a sample' -r
+complete -c verbena -n '__verbena_at bench node' -l rate -d 'samples per second' -r
+complete -c verbena -n '__verbena_at bench node' -l limit -d 'samples of each run' -r
+complete -c verbena -n '__verbena_at bench node' -l timer -d 'how the generator waits: timerfd, tsc, hybrid' -r
+complete -c verbena -n '__verbena_at bench node' -s d -l device -d 'verbs device of infiniband' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at bench node' -l out -d 'where files are kept' -r -f -a '(__fish_complete_directories)'
+complete -c verbena -n '__verbena_at bench node' -l json -d 'print one JSON document on stdout and nothing else'
+complete -c verbena -n '__verbena_at bench node' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at report' -l out -d 'where the report goes' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at report' -l over -d 'the setting on the horizontal axis of the median chart' -r
 complete -c verbena -n '__verbena_at report' -l range -d 'upper limit of the histograms' -r

@@ -17,7 +17,7 @@ _verbena() {
     command)
       local -a commands=(
       'start:measure with good defaults in under a minute, then write the report'
-      'bench:measure\: one-way latency, throughput, or rsockets beside TCP'
+      'bench:measure\: one-way latency, throughput, rsockets beside TCP, or node-types'
       'report:make a report from saved results'
       'trace:look at captures of RDMA traffic\: check, show, info, convert'
       'gateway:samples of real-time simulators, as VILLASnode has them\: node, pipe, signal, convert, …'
@@ -95,6 +95,7 @@ _verbena_bench() {
       'latency:one-way latency of messages'
       'throughput:messages and bytes per second of the tutorial’s techniques'
       'rsocket:rsockets beside TCP of the kernel\: TCP_RR and TCP_STREAM'
+      'node:latency and losses of node-types of the gateway'
       )
       _describe command commands ;;
     argument)
@@ -102,6 +103,7 @@ _verbena_bench() {
         latency) _verbena_bench_latency ;;
         throughput) _verbena_bench_throughput ;;
         rsocket) _verbena_bench_rsocket ;;
+        node) _verbena_bench_node ;;
       esac ;;
   esac
 }
@@ -167,6 +169,20 @@ _verbena_bench_rsocket() {
     --seed'[for the order of the sets]:number:' \
     --profile'[also sample where the time goes]::sizes:' \
     --out'[where results are kept]:dir:_files -/' \
+    --json'[print one JSON document on stdout and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_bench_node() {
+  _arguments -s \
+    --node'[node-types\: loopback, infiniband, socket, websocket, zeromq]:types:' \
+    --mode'[modes of the types]:modes:' \
+    --values'[values of a sample]:counts:' \
+    --rate'[samples per second]:hz:' \
+    --limit'[samples of each run]:samples:' \
+    --timer'[how the generator waits\: timerfd, tsc, hybrid]:names:' \
+    '(-d --device)'{-d,--device}'[verbs device of infiniband]:name:_verbena_devices' \
+    --out'[where files are kept]:dir:_files -/' \
     --json'[print one JSON document on stdout and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }

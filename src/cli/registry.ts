@@ -22,7 +22,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: () => import('../tools/start/index.ts'),
   },
   bench: {
-    summary: 'measure: one-way latency, throughput, or rsockets beside TCP',
+    summary: 'measure: one-way latency, throughput, rsockets beside TCP, or node-types',
     load: () => import('../tools/bench/index.ts'),
   },
   report: { summary: 'make a report from saved results', load: () => import('../tools/report/index.ts') },

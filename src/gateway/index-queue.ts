@@ -15,9 +15,10 @@ export class IndexQueue {
   readonly #i32: Int32Array
   readonly #mask: number
 
-  /** `capacity`: a power of 2. A `buffer` that another thread has made for the same capacity is shared. */
+  /** `capacity`: a power of 2, at least 2: turns of one cell alone would not tell a full queue from an empty one. A `buffer` that another thread has made for the same capacity is shared. */
   constructor(capacity: number, buffer?: SharedArrayBuffer) {
-    if (capacity < 1 || (capacity & (capacity - 1)) !== 0) throw new RangeError(`${capacity} is not a power of 2`)
+    if (capacity < 2 || (capacity & (capacity - 1)) !== 0)
+      throw new RangeError(`${capacity} is not a power of 2 of at least 2`)
     this.capacity = capacity
     this.buffer = buffer ?? new SharedArrayBuffer((Field.cells + 2 * capacity) * 4)
     this.#i32 = new Int32Array(this.buffer)

@@ -6,7 +6,6 @@ export { entryModule } from './entry-module.ts'
 export { LifePipes } from './life-pipes.ts'
 export { Lives } from './lives.ts'
 export {
-  addressOf,
   addressText,
   clockMonotonicNs,
   closeFd,

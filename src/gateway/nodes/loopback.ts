@@ -139,7 +139,7 @@ export const loopback: NodeType = {
   is: 'what is written to it is read from it, in this gateway',
   parse(settings: SettingsReader, { signals }: NodeCommon): ParsedNode {
     const asked = settings.integer('queuelen', 1024, 1, 2 ** 20)
-    const length = 2 ** Math.ceil(Math.log2(asked))
+    const length = Math.max(2, 2 ** Math.ceil(Math.log2(asked)))
     const polling = settings.choice('mode', 'auto', ['auto', 'eventfd', 'pthread', 'polling']) === 'polling'
     return {
       signals,

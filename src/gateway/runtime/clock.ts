@@ -1,23 +1,21 @@
 /** The clock of a thread: the system's time of day, and the monotonic clock, neither of which makes garbage where the system can be called. */
 
-import { addressOf, nativeAvailable, writeTimeOfDay } from '../../memory/index.ts'
+import { nativeAvailable, writeTimeOfDay } from '../../memory/index.ts'
 import type { Clock, Samples } from '../index.ts'
 import { monotonicNs } from '../nodes/index.ts'
 
 export class SystemClock implements Clock {
   readonly #samples: Samples
-  readonly #address: number
   readonly #epochNs: number
 
   /** `epochNs`: time of day minus the monotonic clock, for where the time of day cannot be had directly; the same for all threads. */
   constructor(samples: Samples, epochNs: number) {
     this.#samples = samples
-    this.#address = nativeAvailable ? addressOf(samples.memory.buffer) + samples.memory.byteOffset : 0
     this.#epochNs = epochNs
   }
 
   stamp(word: number): void {
-    if (this.#address !== 0) writeTimeOfDay(this.#address + 4 * word)
+    if (nativeAvailable) writeTimeOfDay(this.#samples.u32, word)
     else {
       // To 256 ns, which is what is left of 53 bits.
       const now = monotonicNs() + this.#epochNs

@@ -11,4 +11,6 @@ export async function configure(command: Command): Promise<void> {
   )
   const rsocket = await import('../bench-rsocket/index.ts')
   rsocket.configure(command.command('rsocket').summary('rsockets beside TCP of the kernel: TCP_RR and TCP_STREAM'))
+  const node = await import('../bench-node/index.ts')
+  node.configure(command.command('node').summary('latency and losses of node-types of the gateway'))
 }

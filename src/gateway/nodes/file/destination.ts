@@ -8,7 +8,7 @@ const longestDelayNs = 1e9
 export interface FileOutSettings {
   /** What is written goes to the file at once. */
   readonly flush: boolean
-  /** Samples after which nothing more is written; Infinity: none. */
+  /** Samples after which nothing more is written; 0: none. */
   readonly limit: number
 }
 
@@ -43,7 +43,7 @@ export class FileDestination implements Destination {
     let written = 0
     const { limit } = this.#settings
     for (let i = 0; i < count; i++) {
-      if (this.#taken++ >= limit || !this.#makeRoom()) return written
+      if ((limit > 0 && this.#taken++ >= limit) || !this.#makeRoom()) return written
       const bytes = file.buffer
       try {
         file.advance(encoder.encode(records, samples[i]!, bytes, file.at))

@@ -98,7 +98,7 @@ function parse(reader: SettingsReader): FileSettings {
 function readOut(reader: SettingsReader): FileSettings['out'] {
   const out = {
     flush: reader.boolean('flush', false),
-    limit: reader.integer('limit', 0, 0, Number.MAX_SAFE_INTEGER) || Number.POSITIVE_INFINITY,
+    limit: reader.integer('limit', 0, 0, Number.MAX_SAFE_INTEGER),
     bufferBytes: reader.integer('buffer_size', 0, 0, mostBufferBytes),
   }
   reader.done()

@@ -28,6 +28,7 @@ class GeneratorSource implements Source {
   readonly #settings: GeneratorSettings
   readonly #shapes: readonly Shape[]
   readonly #pace: Pace | null
+  readonly #time: Float64Array = new Float64Array(2)
   /** Of the last sample: how many there were before it, missed ones included. */
   #counter = -1
   /** Nanoseconds since 1970, of a generator that does not keep to the rate. */
@@ -81,7 +82,10 @@ class GeneratorSource implements Source {
     const shapes = this.#shapes
     samples.u32[word + SampleField.length] = shapes.length
     const data = (word + SampleField.data) >> 1
-    for (let i = 0; i < shapes.length; i++) samples.f64[data + i] = shapes[i]!.at(t, counter)
+    const time = this.#time
+    time[0] = t
+    time[1] = counter
+    for (let i = 0; i < shapes.length; i++) shapes[i]!.write(time, samples.f64, data + i)
     return true
   }
 }

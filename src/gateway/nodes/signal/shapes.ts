@@ -34,7 +34,15 @@ export class Shape {
     this.#walk = settings.offset
   }
 
-  at(t: number, counter: number): number {
+  /**
+   * Writes the value at `into[at]`. `time` has seconds since the start, and samples before this one: as arguments such numbers would be
+   * allocated where the call is not compiled into its caller.
+   */
+  write(time: Float64Array, into: Float64Array, at: number): void {
+    into[at] = this.#value(time[0]!, time[1]!)
+  }
+
+  #value(t: number, counter: number): number {
     const { frequency, amplitude, offset, phase, stddev, pulseHigh, pulseLow } = this.#settings
     switch (this.#kind) {
       case 0:
