@@ -7,7 +7,7 @@
  *     bandwidth   stream of RC SENDs of 64 KiB                                      ucx_perftest -t tag_bw
  *     figures without another program: heap per message, cost of polling
  *
- *     samples     between nodes of the gateway: gateway-jobs.ts
+ *     samples     between nodes of the gateway: gateway-jobs.ts, samples-jobs.ts
  *
  * and on a network, which is loopback, what wire-jobs.ts says; on both, rsockets (socket-jobs.ts) and programs under
  * verbena/preload (preload-jobs.ts).
@@ -26,6 +26,7 @@ import { type GatewayJob, gatewayJobs } from './gateway-jobs.ts'
 import { Ours, twoCores } from './ours.ts'
 import { type PreloadJob, preloadJobs } from './preload-jobs.ts'
 import { endPrograms, isInstalled } from './programs.ts'
+import { samplesJobs } from './samples-jobs.ts'
 import { SocketComparisons, type SocketJob, socketJobs, wireSocketJobs } from './socket-jobs.ts'
 import { runUcx, ucxInstalled } from './ucx.ts'
 import { WireEnds } from './wire-ends.ts'
@@ -68,8 +69,8 @@ function commandLine(): Command {
 const names = `
 On shared memory: latency-8, latency-4096, latency-32768, bandwidth, allocation, polling, rsocket-rr, rsocket-stream-4096,
 rsocket-stream-65536, rsocket-stream-1048576; of the gateway gateway-infiniband-RC, gateway-infiniband-UC,
-gateway-infiniband-UD, gateway-shmem; under verbena/preload http-1, http-16, http-warm-1, http-warm-16,
-http-sparse, connecting, connecting-warm, idle.
+gateway-infiniband-UD, gateway-shmem, gateway-loopback, gateway-missed, gateway-convert; under verbena/preload http-1, http-16,
+http-warm-1, http-warm-16, http-sparse, connecting, connecting-warm, idle.
 On a network: write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections, rsocket-wire-rr,
 rsocket-wire-stream-65536; under verbena/preload http-wire-1, http-wire-50, http-wire-warm-1, http-wire-warm-50,
 http-wire-sparse, connecting-wire, connecting-wire-warm, idle-wire.`
@@ -228,7 +229,9 @@ function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
     .map((preload) => ({ name: preload.name, preload, network: preload.network }))
   const known: Chosen[] = [
     ...(wireOnly ? [] : memoryJobs.map((memory) => ({ name: memory.name, memory }))),
-    ...(wireOnly || !nativeAvailable ? [] : gatewayJobs.map((gateway) => ({ name: gateway.name, gateway }))),
+    ...(wireOnly || !nativeAvailable
+      ? []
+      : [...gatewayJobs, ...samplesJobs].map((gateway) => ({ name: gateway.name, gateway }))),
     ...(wireOnly ? [] : socketJobs.map((sockets) => ({ name: sockets.name, sockets, network: false }))),
     ...preloaded.filter(({ network }) => !network),
     ...wireJobs.map((wire) => ({ name: wire.name, wire })),

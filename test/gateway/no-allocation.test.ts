@@ -39,7 +39,11 @@ it('a sample allocates nothing between its source and its destination', async ()
   const { share } = await makePool(plan.poolSize, plan.values, undefined)
   const control = newControl()
   const data: GroupData = {
-    nodes: group!.nodes.map((node) => ({ ...node, shared: plan.nodes.get(node.config.name)!.parsed.share?.() })),
+    nodes: group!.nodes.map((node) => ({
+      ...node,
+      shared: plan.nodes.get(node.config.name)!.parsed.share?.(),
+      watch: null,
+    })),
     paths: group!.paths,
     pool: share,
     control: control.buffer as SharedArrayBuffer,
@@ -50,6 +54,7 @@ it('a sample allocates nothing between its source and its destination', async ()
   const members = await Members.start(data, {
     log: () => {},
     wake: () => {},
+    finished: () => {},
     failed: (node, error) => {
       throw new Error(`${node}: ${error.message}`)
     },
