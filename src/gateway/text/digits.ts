@@ -133,13 +133,48 @@ function writeZeros(out: Uint8Array, at: number, precision: number): number {
 export function writeExponential(out: Uint8Array, at: number, value: number): number {
   if (Number.isNaN(value)) return writeText(out, at, '+nan')
   const negative = value < 0 || (value === 0 && 1 / value < 0)
-  const text = exponential(Math.abs(value), 6)
-  const e = text.indexOf('e')
   out[at++] = negative ? minus : 0x2b
+  const size = Math.abs(value)
+  const end = writeUsual(out, at, size)
+  if (end > 0) return end
+  const text = exponential(size, 6)
+  const e = text.indexOf('e')
   if (e < 0) return writeText(out, at, 'inf')
   at = writeText(out, at, text.slice(0, e + 2))
   return writeText(out, at, text.slice(e + 2).padStart(2, '0'))
 }
+
+/** `%e` of a number of usual size, without a string; −1 where rounding is too close for doubles to tell. */
+function writeUsual(out: Uint8Array, at: number, size: number): number {
+  if (!(size >= 1e-12 && size < 1e12)) return -1
+  let exponent = Math.floor(Math.log10(size))
+  let scaled = exponent > 6 ? size / 10 ** (exponent - 6) : size * 10 ** (6 - exponent)
+  // The logarithm may be one off.
+  if (scaled < 1e6) {
+    scaled *= 10
+    exponent--
+  } else if (scaled >= 1e7) {
+    scaled /= 10
+    exponent++
+  }
+  let digits = Math.floor(scaled)
+  const rest = scaled - digits
+  if (Math.abs(rest - 0.5) < closeToHalf) return -1
+  if (rest > 0.5 && ++digits === 1e7) {
+    digits = 1e6
+    exponent++
+  }
+  const first = Math.floor(digits / 1e6)
+  out[at++] = zero + first
+  out[at++] = point
+  at = writePadded(out, at, digits - first * 1e6, 6)
+  out[at++] = 0x65
+  out[at++] = exponent < 0 ? minus : 0x2b
+  return writePadded(out, at, Math.abs(exponent), 2)
+}
+
+/** Scaling is right to 4e-9 of the last digit. */
+const closeToHalf = 1e-6
 
 /** As `toExponential`, but ties to even as in C: JavaScript takes the larger number. */
 function exponential(value: number, digits: number): string {
