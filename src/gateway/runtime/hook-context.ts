@@ -1,6 +1,6 @@
 /** What hooks may use here: files, hashes, the clock. */
 import { hashOf } from '../host/index.ts'
-import type { HookContext, HookOutput, Signal } from '../index.ts'
+import type { HookContext, HookOutput, Signal, Statistics } from '../index.ts'
 import { OutputFile } from '../nodes/index.ts'
 import type { LogLevel } from './messages.ts'
 
@@ -16,6 +16,7 @@ export interface HookOwner {
   restart?(): void
   place?: 'path' | 'in' | 'out'
   initialSequence?: number
+  publish?(statistics: Statistics): void
 }
 
 export function hookContext(owner: HookOwner): HookContext {

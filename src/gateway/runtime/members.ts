@@ -13,6 +13,7 @@ import {
   resolveMapping,
   type Samples,
   type Signal,
+  type Statistics,
   settingsOfNode,
 } from '../index.ts'
 import { attachPool, loadNodeType, makeTimer, type OwnedPool, Pace, type Timer } from '../nodes/index.ts'
@@ -66,6 +67,8 @@ export class Members implements Omit<GroupParts, 'ended'> {
   readonly writers: Writer[] = []
   readonly paths: Path[] = []
   readonly repeaters: Repeater[] = []
+  /** Of what is read from nodes with a hook stats. */
+  readonly #statistics = new Map<string, Statistics>()
   readonly #data: GroupData
   readonly #options: MembersOptions
   readonly #owned: OwnedPool
@@ -172,6 +175,9 @@ export class Members implements Omit<GroupParts, 'ended'> {
     const chain = (direction: 'in' | 'out', arriving: readonly Signal[]): HookChain => {
       const made = this.#hooks(`node ${name}`, config[direction].hooks, arriving, {
         place: direction,
+        publish: (statistics) => {
+          if (direction === 'in') this.#statistics.set(name, statistics)
+        },
         initialSequence: config.initialSequence,
         builtin: direction === 'in' && config.in.builtin,
         restart: again(chains.length),
@@ -233,7 +239,12 @@ export class Members implements Omit<GroupParts, 'ended'> {
     let to = 0
     for (const mapping of config.in) {
       const values = resolveMapping(mapping, this.#members.get(mapping.node)!.arrivals)
-      remaps[sources.indexOf(mapping.node)]!.add(mapping, values, to)
+      remaps[sources.indexOf(mapping.node)]!.add(
+        mapping,
+        values,
+        to,
+        (metric, type) => this.#statistics.get(mapping.node)?.get(metric, type) ?? Number.NaN,
+      )
       to += values.signals.length
     }
     return remaps
@@ -243,7 +254,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
     owner: string,
     hooks: PathConfig['hooks'],
     signals: readonly Signal[],
-    { builtin, ...where }: { builtin: boolean } & Pick<HookOwner, 'place' | 'initialSequence' | 'restart'>,
+    { builtin, ...where }: { builtin: boolean } & Pick<HookOwner, 'place' | 'initialSequence' | 'restart' | 'publish'>,
   ): HookChain {
     const { samples } = this.#pool
     // Samples of a hook's own have a clock of their own.

@@ -1,17 +1,34 @@
 /** Which values of a source become which values of a path: mapping expressions, made ready to be executed for each sample. */
-import { type MappedValues, type Mapping, SampleField, type Samples, type Signal, SignalType } from '../index.ts'
+import {
+  type MappedValues,
+  type Mapping,
+  SampleField,
+  type Samples,
+  type Signal,
+  SignalType,
+  type StatsMetric,
+  type StatsType,
+} from '../index.ts'
 
-const Kind = { data: 0, sequence: 1, length: 2, origin: 3, received: 4 } as const
+const Kind = { data: 0, sequence: 1, length: 2, origin: 3, received: 4, statistic: 5 } as const
 
-/** Steps of one source, each: kind, first value of the source, first value of the path, how many. */
+/** Steps of one source, each: kind, first value of the source (or the statistic), first value of the path, how many. */
 export class Remap {
   readonly #steps: number[] = []
+  readonly #statistics: { isWhole: boolean; get(): number }[] = []
 
-  /** Values of the source go to those of the path from `to` on. */
-  add(mapping: Mapping, { first, signals }: MappedValues, to: number): void {
-    const kind =
-      mapping.what === 'data' ? Kind.data : mapping.what === 'hdr' || mapping.what === 'ts' ? Kind[mapping.field] : -1
-    this.#steps.push(kind, first, to, signals.length)
+  /** Values of the source go to those of the path from `to` on. `statistic`: of a node, now; NaN if there is none. */
+  add(
+    mapping: Mapping,
+    { first, signals }: MappedValues,
+    to: number,
+    statistic: (metric: StatsMetric, type: StatsType) => number,
+  ): void {
+    if (mapping.what === 'stats') {
+      const { metric, type } = mapping
+      this.#steps.push(Kind.statistic, this.#statistics.length, to, 1)
+      this.#statistics.push({ isWhole: type === 'total', get: () => statistic(metric, type) })
+    } else this.#steps.push(mapping.what === 'data' ? Kind.data : Kind[mapping.field], first, to, signals.length)
   }
 
   /** Values that the source does not have leave those of the path as they were. */
@@ -26,6 +43,12 @@ export class Remap {
       if (steps[i] === Kind.data) {
         source = from + SampleField.data + 2 * steps[i + 1]!
         count = Math.max(0, Math.min(count, has - steps[i + 1]!))
+      } else if (steps[i] === Kind.statistic) {
+        const { isWhole, get } = this.#statistics[steps[i + 1]!]!
+        const value = get()
+        if (isWhole) samples.setInt64(target, Math.max(0, value || 0))
+        else samples.f64[target >> 1] = value
+        continue
       } else if (steps[i] === Kind.sequence) source = from + SampleField.sequence
       else if (steps[i] === Kind.origin) source = from + SampleField.origin
       else if (steps[i] === Kind.received) source = from + SampleField.received
