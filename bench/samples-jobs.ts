@@ -11,7 +11,8 @@ import { type Comparison, compare } from './comparison.ts'
 import type { GatewayJob } from './gateway-jobs.ts'
 
 const values = 8
-const seconds = 2
+/** As long as VILLASnode ran for its figures. */
+const seconds = 4
 
 /** Signal, loopback, file, with threads of their own. */
 async function throughLoopback(rate: number, timer: string): Promise<{ medianUs: number; missedPercent: number }> {
