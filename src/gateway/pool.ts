@@ -79,7 +79,8 @@ export class Pool {
   /** One less does; a sample that nobody holds is free. Throws if nobody held it. */
   drop(index: number): void {
     const before = Atomics.sub(this.#holders, index, 1)
-    if (before === 1) this.#free.push(index)
+    // The queue has room for all samples, but it looks full while a thread is between the two stores of `shift`.
+    if (before === 1) while (!this.#free.push(index));
     else if (before < 1) throw new Error(`sample ${index} was given back twice`)
   }
 
