@@ -6,6 +6,7 @@
  * `released` how many of them the path owns afterwards: the first ones of the array, which the node may have reordered, or
  * exchanged for others that it kept from earlier calls. The rest is the node's, until it gives them back by a later call or when it stops.
  */
+import type { StatsMetric, StatsType } from './config/mapping.ts'
 import type { Pool } from './pool.ts'
 import type { SettingsReader } from './settings.ts'
 import type { Signal } from './signals.ts'
@@ -53,6 +54,11 @@ export interface NodeContext {
   log(level: 'debug' | 'info' | 'warn' | 'error', line: string): void
   /** The node cannot go on: its paths stop, and the gateway says why. */
   fail(error: Error): void
+  /**
+   * Statistics of a node, as its hook `stats` had them when they were last gathered; NaN if there are none. Undefined: there is no
+   * such node.
+   */
+  statistics(node: string): ((metric: StatsMetric, type: StatsType) => number) | undefined
   /** The node has done what the gateway was started for: the gateway stops, in order. */
   finish(): void
 }

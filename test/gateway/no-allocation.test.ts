@@ -49,6 +49,7 @@ it('a sample allocates nothing between its source and its destination', async ()
     control: control.buffer as SharedArrayBuffer,
     counts: new Counts(group!.nodes.length + group!.paths.length).buffer,
     epochNs: 0,
+    statistics: {},
     affinity: 0,
   }
   const members = await Members.start(data, {

@@ -14,6 +14,7 @@ export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {
   'signal.v2': async () => (await import('./signal/index.ts')).signalV2,
   signal: async () => (await import('./signal/index.ts')).signal,
   socket: async () => (await import('./socket/index.ts')).socket,
+  stats: async () => (await import('./stats.ts')).stats,
   test_rtt: async () => (await import('./test-rtt/index.ts')).testRtt,
   websocket: async () => (await import('./websocket.ts')).websocket,
   zeromq: async () => (await import('./zeromq.ts')).zeromq,

@@ -12,6 +12,8 @@ import { Watch } from './watch.ts'
 export interface GroupHostOptions {
   pool: AnyPoolShare
   epochNs: number
+  /** Of all nodes of the gateway, by name. */
+  statistics: Readonly<Record<string, SharedArrayBuffer>>
   shared(node: string): unknown
   /** Whether somebody may look on. */
   watched: boolean
@@ -33,7 +35,7 @@ export class GroupHost {
   readonly #reports = new Map<string, NodeReport>()
   readonly #watches: ReadonlyMap<string, Watch>
 
-  constructor(plan: PlannedGroup, { pool, epochNs, shared, watched, onMessage }: GroupHostOptions) {
+  constructor(plan: PlannedGroup, { pool, epochNs, statistics, shared, watched, onMessage }: GroupHostOptions) {
     this.plan = plan
     this.#watches = new Map(watched ? plan.nodes.map(({ config, seen }) => [config.name, new Watch(seen.length)]) : [])
     this.#counts = new Counts(plan.nodes.length + plan.paths.length)
@@ -48,6 +50,7 @@ export class GroupHost {
       control: this.#control.buffer as SharedArrayBuffer,
       counts: this.#counts.buffer,
       epochNs,
+      statistics,
       affinity: plan.affinity,
     }
     this.#worker = startThread(entryModule(import.meta.url, './group-thread'), { workerData: data })

@@ -22,6 +22,7 @@ import { Counts } from './counts.ts'
 import type { GroupParts } from './group.ts'
 import { type HookOwner, hookContext } from './hook-context.ts'
 import type { GroupData, GroupNode, GroupPath, LogLevel, NodeReport } from './messages.ts'
+import { readNodeStatistic, writeNodeStatistics } from './node-statistics.ts'
 import { Path } from './path.ts'
 import { hooksIn } from './plan.ts'
 import { Reader } from './reader.ts'
@@ -78,6 +79,8 @@ export class Members implements Omit<GroupParts, 'ended'> {
   readonly #counts: Counts
   readonly #members = new Map<string, Member>()
   readonly #chains: HookChain[] = []
+  /** Statistics of hooks, and where other threads see them. */
+  readonly #published: (readonly [Float64Array, Statistics])[] = []
   /** Paths of each node, by its name. */
   readonly #pathsOf = new Map<string, Path[]>()
   #timer: Timer | null = null
@@ -115,6 +118,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
   /** Hooks do what they do now and then. */
   periodic(): void {
     for (const chain of this.#chains) chain.periodic()
+    for (const [figures, statistics] of this.#published) writeNodeStatistics(figures, statistics)
   }
 
   reports(): NodeReport[] {
@@ -157,6 +161,10 @@ export class Members implements Omit<GroupParts, 'ended'> {
       log: (level, line) => this.#options.log(level, name, line),
       fail: (error) => this.#fail(name, error),
       finish: () => this.#options.finished(name),
+      statistics: (node) => {
+        const figures = this.#figuresOf(node)
+        return figures && ((metric, type) => readNodeStatistic(figures, metric, type))
+      },
     }
     let running: RunningNode
     try {
@@ -177,6 +185,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
         place: direction,
         publish: (statistics) => {
           if (direction === 'in') this.#statistics.set(name, statistics)
+          this.#published.push([this.#figuresOf(name)!, statistics])
         },
         initialSequence: config.initialSequence,
         builtin: direction === 'in' && config.in.builtin,
@@ -269,6 +278,11 @@ export class Members implements Omit<GroupParts, 'ended'> {
     const chain = hooksOf(hooks, context, { builtin, types: this.#hookTypes })
     this.#chains.push(chain)
     return chain
+  }
+
+  #figuresOf(node: string): Float64Array | undefined {
+    const { statistics } = this.#data
+    return Object.hasOwn(statistics, node) ? new Float64Array(statistics[node]!) : undefined
   }
 
   #fail(name: string, error: Error): void {

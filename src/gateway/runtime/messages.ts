@@ -12,6 +12,8 @@ export interface GroupData {
   readonly counts: SharedArrayBuffer
   /** Time of day minus the monotonic clock, nanoseconds, where the system's time of day cannot be had directly. */
   readonly epochNs: number
+  /** Statistics of all nodes of the gateway, by name (node-statistics.ts). */
+  readonly statistics: Readonly<Record<string, SharedArrayBuffer>>
   /** Cores, a bit for each; 0: all. */
   readonly affinity: number
 }

@@ -42,6 +42,7 @@ export async function startStandalone(
       throw error
     },
     finish: () => {},
+    statistics: () => undefined,
   }
   const node = await parsed.start(context, { in: true, out: false }, parsed.share?.())
   return { node, pool, signals, clock }

@@ -11,6 +11,7 @@ import { makePool, type OwnedPool } from '../nodes/index.ts'
 import { epochNs } from './clock.ts'
 import { GroupHost } from './group-host.ts'
 import type { GroupMessage, LogLevel } from './messages.ts'
+import { newNodeStatistics } from './node-statistics.ts'
 import { makePlan, type Plan, type PlannedGroup, usualValues } from './plan.ts'
 import type { Watch } from './watch.ts'
 
@@ -64,6 +65,7 @@ export class SuperNode {
   /** Fulfilled when the last change is done. */
   #changed: Promise<void> = Promise.resolve()
   readonly #epochNs: number = epochNs()
+  readonly #statistics = new Map<string, SharedArrayBuffer>()
   readonly #shared = new Map<string, { key: string; value: unknown }>()
   #pool: OwnedPool | null = null
   #capacity = 0
@@ -241,6 +243,7 @@ export class SuperNode {
       const host: GroupHost = new GroupHost(plan, {
         pool: pool.share,
         epochNs: this.#epochNs,
+        statistics: this.#nodeStatistics(),
         shared: (name) => this.#share(name),
         watched: this.#watched,
         onMessage: (message) => this.#hear(message),
@@ -267,6 +270,13 @@ export class SuperNode {
     const value = parsed.share?.()
     this.#shared.set(name, { key, value })
     return value
+  }
+
+  /** Of all nodes; those of a node stay as long as the gateway, whatever threads it is in. */
+  #nodeStatistics(): Readonly<Record<string, SharedArrayBuffer>> {
+    for (const name of this.#plan.nodes.keys())
+      if (!this.#statistics.has(name)) this.#statistics.set(name, newNodeStatistics())
+    return Object.fromEntries(this.#statistics)
   }
 
   #finish(): void {

@@ -56,6 +56,7 @@ export class TestNode {
       },
       signals: { in: signals, out: signals },
       readable() {},
+      statistics: () => undefined,
       finish() {
         test.finished = true
       },

@@ -90,6 +90,7 @@ export class TestNode {
       },
       readable: () => {},
       finish: () => {},
+      statistics: () => undefined,
       log: (level, line) => this.lines.push(`${level}: ${line}`),
       fail: (error) => this.failures.push(error),
     }

@@ -1,0 +1,45 @@
+/** docs/guide/gateway-nodes.md: its examples are configurations without a mistake, and its lists are those of the code. */
+import { readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { commonOfNode, settingsOfNode } from '../../src/gateway/index.ts'
+import { loadText } from '../../src/gateway/load/index.ts'
+import { loadNodeType, nodeTypes } from '../../src/gateway/nodes/index.ts'
+import { textOf } from './markdown.ts'
+
+const page = textOf('docs/guide/gateway-nodes.md')
+const examples = [...page.matchAll(/^```\n(nodes[\s\S]*?)^```/gm)].map(([, block]) => block!)
+
+it.each(examples)('%s', async (text) => {
+  const { config, errors } = loadText({ name: 'example.conf', text }, {})
+  expect(errors).toEqual([])
+  expect(config.nodes.length).toBeGreaterThan(0)
+  for (const node of config.nodes) {
+    const settings = settingsOfNode(node)
+    const type = await loadNodeType(node.type)
+    type.parse(settings, commonOfNode(node))
+    settings.done()
+  }
+})
+
+it('has examples, and a section for each type of its table', () => {
+  expect(examples.length).toBeGreaterThan(5)
+  const types = [...page.matchAll(/^\| \[`(\w+)`\]\(#\w+\)/gm)].map(([, type]) => type!)
+  expect(types.length).toBeGreaterThan(8)
+  for (const type of types) {
+    expect(nodeTypes).toHaveProperty([type])
+    expect(page).toContain(`\n## ${type}\n`)
+  }
+})
+
+it('names the packages that package.json has as optional peers', () => {
+  const { peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    peerDependencies: Record<string, string>
+  }
+  const named = [...page.matchAll(/`npm install (\w+)@(\d+)`/g)].map(([, name, major]) => [name!, `^${major}.0.0`])
+  expect(Object.fromEntries(named)).toEqual(peerDependencies)
+})
+
+it.each(['kafka', 'nanomsg'])('says what to use instead of %s', async (type) => {
+  expect(page).toContain(`\`${type}\``)
+  await expect(loadNodeType(type)).rejects.toThrow(new RegExp(`^the node-type ${type} is not there: .*(mqtt|zeromq)`))
+})
