@@ -71,11 +71,11 @@ export async function measureNode(
 
 async function configuration(
   settings: NodeSettings,
-  { limit, timer, device, folder }: MeasureOptions,
+  { limit, timer, device }: MeasureOptions,
   files: { input: string; output: string },
 ): Promise<Settings> {
   const { values, rate } = settings
-  const { sender, receiver } = await underTest(settings, { device, folder })
+  const { sender, receiver } = await underTest(settings, device)
   const source = { type: 'signal', signal: 'mixed', values, rate, limit, timer, monitor_missed: false }
   const file = (uri: string): Settings => ({ type: 'file', uri, format: 'csv', out: { buffer_size: bufferBytes } })
   return {

@@ -1,5 +1,7 @@
 /** What is measured: a node-type in one of its modes, values of a sample, samples per second. */
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Settings } from '../../gateway/index.ts'
 
 export interface NodeSettings {
@@ -26,22 +28,16 @@ export interface UnderTest {
   readonly sender: Settings
   /** Null: what is read is the sender itself. */
   readonly receiver: Settings | null
-  /** It has to be connected before samples arrive. */
-  readonly connects: boolean
 }
 
 /** Queues that a burst fits into, so that what is lost is lost by the node. */
 const queueLength = 8192
 const workRequests = 4096
 
-/** Settings of the nodes; ports are free ones, `folder` is for what needs a path. */
-export async function underTest(
-  { node, mode, values }: NodeSettings,
-  { device, folder }: { device: string | undefined; folder: string },
-): Promise<UnderTest> {
+/** Settings of the nodes; ports and paths are free ones. */
+export async function underTest({ node, mode, values }: NodeSettings, device: string | undefined): Promise<UnderTest> {
   const signals = `${values}f`
-  if (node === 'loopback')
-    return { sender: { type: node, mode, queuelen: queueLength }, receiver: null, connects: false }
+  if (node === 'loopback') return { sender: { type: node, mode, queuelen: queueLength }, receiver: null }
   const [here, there] = [await freePort(), await freePort()].map((port) => `127.0.0.1:${port}`) as [string, string]
   if (node === 'infiniband') {
     const shared = { type: node, rdma_transport_mode: mode, ...(device !== undefined && { device }) }
@@ -50,30 +46,26 @@ export async function underTest(
     return {
       sender: { ...shared, in: { address: here, signals }, out: { ...queue, address: there, max_inline_data: 128 } },
       receiver: { ...shared, in: { ...receives, address: there } },
-      connects: true,
     }
   }
   if (node === 'socket') {
-    const path = `${folder}/socket`
-    const place = mode === 'unix' ? path : there
+    // Not below the results: such a path has 107 bytes at most.
+    const place = mode === 'unix' ? join(tmpdir(), `verbena-bench-node-${process.pid}.sock`) : there
     const layers = mode === 'tcp' ? ['tcp-client', 'tcp-server'] : [mode, mode]
     return {
       sender: { type: node, layer: layers[0], out: { address: place } },
       receiver: { type: node, layer: layers[1], in: { address: place, signals } },
-      connects: mode === 'tcp',
     }
   }
   if (node === 'zeromq')
     return {
       sender: { type: node, out: { publish: `tcp://${there}` } },
       receiver: { type: node, in: { subscribe: `tcp://${there}`, signals } },
-      connects: true,
     }
   const port = Number(there.slice(there.indexOf(':') + 1))
   return {
     sender: { type: node, destinations: [`ws://${there}/receiver`] },
     receiver: { type: node, in: { signals }, port, address: '127.0.0.1' },
-    connects: true,
   }
 }
 
