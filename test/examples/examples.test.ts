@@ -1,5 +1,5 @@
 /** The tutorial's examples: each runs to its end, checks its data, says what it found; none decides by time. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -66,9 +66,14 @@ describe('what the examples show', () => {
   })
 })
 
-it('the tutorial names every file', () => {
-  const tutorial = readFileSync(join(root, 'docs/guide/tutorial.md'), 'utf8')
-  expect(files.filter((file) => !tutorial.includes(`examples/${file}`))).toEqual([])
+it('the tutorial names all programs, and the guides all files', () => {
+  const guides = readdirSync(join(root, 'docs/guide')).map((page) => join(root, 'docs/guide', page))
+  const unnamed = (names: readonly string[], pages: readonly string[]): string[] => {
+    const text = pages.map((page) => readFileSync(page, 'utf8')).join()
+    return names.filter((file) => !text.includes(`examples/${file}`))
+  }
+  expect(unnamed(examples, [join(root, 'docs/guide/tutorial.md')])).toEqual([])
+  expect(unnamed(files, guides)).toEqual([])
   expect(Object.keys(small)).toEqual(examples)
 })
 

@@ -12,7 +12,7 @@ import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
 import { type Churn, runChurn } from './churn.ts'
 
 const seed = Number(process.env.VERBENA_SEED ?? Date.now() % 1e6)
-const again = `VERBENA_SEED=${seed} npx vitest run test/devices/roce/opening.test.ts`
+const again = `VERBENA_SEED=${seed} npx vitest run --config vitest.slow.config.ts test/devices/roce/opening.slow.test.ts`
 
 const inUse = expect.objectContaining({
   code: 'EADDRINUSE',
