@@ -261,7 +261,8 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
   for (const each of parkings) each.endWait()
   Atomics.add(i32, turns, 1)
   for (const device of devices) device.unwatch()
-  const trusts = bells() === bell && readable === 0
+  // While it drives a device itself, it looks at those of others often: who answers may be among them.
+  const trusts = left.length === 0 && bells() === bell && readable === 0
   // Programs that look by themselves though nothing comes, as event loops do now and then, are no reason to look more often.
   const longest = !quiet && devices.some((device) => device.active) ? longestTrustMs : longestWaitMs
   pause = trusts ? Math.min(2 * pause, longest) : lookMs
