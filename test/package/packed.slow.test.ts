@@ -96,9 +96,9 @@ describe('the package', () => {
       name.endsWith('.ts'),
     )
     const code = sources.map((name) => readFileSync(join(root, 'src', name), 'utf8')).join('\n')
-    const imported = [...code.matchAll(/^(?:import|export) (?!type)[^']* from '([^.'/:]+)(?:\/[^']*)?'$/gm)].map(
-      ([, name]) => name,
-    )
+    const imported = [
+      ...code.matchAll(/^(?:import|export) (?!type)[^']* from '((?:@[^.'/:]+\/)?[^.'/:]+)(?:\/[^']*)?'$/gm),
+    ].map(([, name]) => name)
     expect(imported).toContain('echarts')
     for (const name of [...imported, 'string-width', 'zrender'].filter((name) => name !== 'verbena'))
       expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(.+\\)$`, 'm'))
