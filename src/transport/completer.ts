@@ -137,7 +137,8 @@ export class Completer implements Expiry {
 
   /**
    * Sends everything again from the oldest packet on, unless that is being done; `cause` is the counter, `psn` what showed
-   * that a response is missing.
+   * that a response is missing. The first time since the peer acknowledged anything costs a retry, and so does each ACK
+   * timeout; what the peer says meanwhile costs none, since it shows that the peer is there.
    */
   #goBack(q: number, t: number, nowNs: number, cause: number, psn: number): void {
     const i32 = this.#i32
@@ -147,22 +148,27 @@ export class Completer implements Expiry {
     // long after one was missing: only when they start again, and that one is missing again, it was lost again.
     const begunAnew = cause !== state.counters.completer_retry_err || psnDiff(psn, i32[t + TransportQp.gapPsn]!) <= 0
     const news = begunAnew && this.#queue.recovery.isNews(t, nowNs)
-    const known = i32[t + TransportQp.resending] !== 0 && cause !== state.counters.timeouts && !news
-    if (this.#timers.rnrRuns(t) || known) {
+    const resending = i32[t + TransportQp.resending] !== 0 && cause !== state.counters.timeouts
+    if (this.#timers.rnrRuns(t) || (resending && !news)) {
       if (cause === state.counters.completer_retry_err) state.count(state.counters.drops_unexpected_ack)
       return
     }
     state.count(cause)
-    if (i32[t + TransportQp.retriesLeft] === 0) {
-      state.count(state.counters.retry_exceeded_err)
-      state.failRequest(q, WcStatus.RetryExcErr)
-      return
+    // Without an ACK timeout nothing else would give up a peer that sends NAKs for ever.
+    const free = resending && this.#timers.ackTimeoutRuns(t)
+    if (!free) {
+      if (i32[t + TransportQp.retriesLeft] === 0) {
+        state.count(state.counters.retry_exceeded_err)
+        state.failRequest(q, WcStatus.RetryExcErr)
+        return
+      }
+      i32[t + TransportQp.retriesLeft] = i32[t + TransportQp.retriesLeft]! - 1
     }
-    i32[t + TransportQp.retriesLeft] = i32[t + TransportQp.retriesLeft]! - 1
     this.#queue.recovery.restart(t, this.#queue.window(i32[q + Qp.pathMtu]!), nowNs)
     i32[t + TransportQp.gapPsn] = psn
     this.#restart(q, t)
-    this.#queue.armAckTimeout(q, t, nowNs)
+    if (free) this.#queue.armEarly(q, t, nowNs)
+    else this.#queue.armAckTimeout(q, t, nowNs)
   }
 
   #restart(q: number, t: number): void {

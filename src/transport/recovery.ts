@@ -6,7 +6,9 @@
  * measures the round trip and goes back when nothing was heard for a mean and four deviations of it (the estimator of RFC
  * 6298), each time after twice as long until a round trip was measured again: what is sent twice cannot be measured, so
  * that a peer that has become slow would be asked again for ever. That costs none of the `retryCnt` retries: these are for
- * the ACK timeout and for NAKs.
+ * the ACK timeout and for the first NAK since anything was acknowledged. NAKs that follow, implied ones too, may be about
+ * what was sent before, and come as fast as the link carries them: seven would end a connection whose peer is there. The
+ * requester goes back for those that a round trip later tell something new, but the ACK timeout runs on meanwhile.
  *
  * Where nothing is lost nothing is to be sent twice. The peer is a thread, which the system may keep waiting, however
  * steady the round trip was until now: so the allowance for deviation has a minimum, as in RFC 6298. It comes on top of the

@@ -160,6 +160,42 @@ describe('a NAK', () => {
     { connect: { ...connect, retryCnt: 7 } },
   )
 
+  scripted(
+    'costs a retry once, however many follow: the ACK timeout decides when a peer is given up that sends nothing else',
+    (s) => {
+      measured(s)
+      send(s)
+      let soon = 0
+      for (; soon < 20; soon++) {
+        s.wait(ms)
+        s.answer(ours + 1, nak.sequence)
+        s.expectNoCompletion()
+      }
+      expect(s.counted()).toMatchObject({ rcvd_seq_err: soon })
+      // From the first one on, and once more it would be one retry too many.
+      s.wait(ackTimeoutNs - soon * ms)
+      s.expectNoCompletion()
+      s.wait(ms)
+      s.expectCompletion({ status: 'RetryExcErr' })
+    },
+    { connect },
+  )
+
+  scripted(
+    'costs a retry each time where no ACK timeout runs',
+    (s) => {
+      measured(s)
+      send(s)
+      s.wait(ms)
+      s.answer(ours + 1, nak.sequence)
+      s.wait(ms)
+      s.expectNoCompletion()
+      s.answer(ours + 1, nak.sequence)
+      s.expectCompletion({ status: 'RetryExcErr' })
+    },
+    { connect: { ...connect, timeout: 0 } },
+  )
+
   const only = (psn: number): Packet => ({ op: 'RcSendOnly', psn, payload: bytes(8), ackReq: true })
   scripted('is repeated when the requester has gone back and the same packet is lost again', (s) => {
     for (let i = 0; i < 3; i++) s.receive(64, i)

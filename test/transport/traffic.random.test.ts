@@ -57,6 +57,10 @@ describe('traffic arrives intact, once and in order', () => {
   for (const [name, faults] of Object.entries(kinds)) fromSeeds(`RC: ${name}`, 10, QpType.RC, spared(faults), 500_000)
 })
 
+it('RC: ACKs of late duplicates, one implied NAK after the other while responses wait in the queue of the link', () => {
+  new Traffic(plain, { seed: 1111523439, type: QpType.RC, faults: kinds.reordering!, bytes: 500_000 }).run()
+})
+
 describe('a message arrives whole or not at all', () => {
   for (const [name, faults] of Object.entries(kinds)) {
     fromSeeds(`UC: ${name}`, 5, QpType.UC, faults, 300_000)
