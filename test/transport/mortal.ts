@@ -9,7 +9,8 @@
  */
 import { type DeviceInfo, openDevice } from '../../src/index.ts'
 import type { Segment } from '../../src/memory/index.ts'
-import { type DeviceDriver, Host, registerDriver } from '../../src/verbs/provider/index.ts'
+import { TransportDevice } from '../../src/transport/layout.ts'
+import { type DeviceDriver, Host, layout, registerDriver } from '../../src/verbs/provider/index.ts'
 import { link, VirtualDevice } from './virtual.ts'
 
 class Killed extends Error {}
@@ -154,8 +155,6 @@ export class MortalDevice extends VirtualDevice {
   readonly #life: Life
   /** The same adapter, as the thread that dies sees it. */
   readonly #mortal: VirtualDevice
-  /** Its thread may have died, and nobody has taken over. */
-  #orphaned = false
   deaths = 0
 
   constructor(host: Host, number: number) {
@@ -168,6 +167,12 @@ export class MortalDevice extends VirtualDevice {
     link.devices[number] = this
   }
 
+  override get isOrphaned(): boolean {
+    const { host } = this
+    const record = host.i32[host.deviceWord(this.index) + layout.Dev.transport]!
+    return (host.i32[record + TransportDevice.lock]! & (2 ** attachmentBits - 1)) === deadAttachment
+  }
+
   override doorbell(q: number): void {
     this.transport.ring(q)
   }
@@ -178,14 +183,10 @@ export class MortalDevice extends VirtualDevice {
 
   override drive(look: boolean): number {
     const { killing = 0, spares } = link.faults
-    if (killing === 0 && this.#orphaned) {
-      this.#orphaned = false
-      this.takeOver()
-    }
+    if (killing === 0 && this.isOrphaned) this.takeOver()
     // A turn in which there is nothing to do is not worth dying in.
     if (killing === 0 || !(this.transport.pending || link.arrived(this)) || spares?.() || link.random() >= killing)
       return super.drive(look)
-    this.#orphaned = true
     // Few steps as often as many.
     const steps = Math.ceil(Math.exp(link.random() * 7))
     // Half of them die while something happens that may happen only once.
@@ -194,10 +195,7 @@ export class MortalDevice extends VirtualDevice {
     // Whoever takes over may be killed as well.
     while (link.random() < 0.3) if (this.#live(Math.ceil(link.random() * 200), () => this.#mortal.takeOver())) return 1
     // Somebody is told, or notices by polling.
-    if (link.random() < 0.9) {
-      this.#orphaned = false
-      this.takeOver()
-    }
+    if (link.random() < 0.9) this.takeOver()
     return 1
   }
 

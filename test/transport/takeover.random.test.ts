@@ -39,6 +39,10 @@ for (const [title, faults] of Object.entries(kinds)) survives(title, QpType.RC, 
 survives('UC', QpType.UC, { killing: 0.5 }, 8)
 survives('UD', QpType.UD, { killing: 0.5 }, 8)
 
+it('a thread that is killed in the last completion of all: the next one finishes that', () => {
+  new Traffic(ground, { seed: 1541189050, type: QpType.UC, faults: { killing: 0.5 }, bytes: 100_000 }).run()
+})
+
 it('the last try of each request is enough', () => {
   holds(
     fc.property(seeds, (seed) => {

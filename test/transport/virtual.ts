@@ -151,7 +151,8 @@ export class Link {
     let next = Number.POSITIVE_INFINITY
     for (const flight of this.#flights) next = Math.min(next, flight.arrivalNs)
     for (const device of Object.values(this.devices)) next = Math.min(next, device.nextDeadlineNs)
-    if (next === Number.POSITIVE_INFINITY || next > limitNs) return false
+    if (next === Number.POSITIVE_INFINITY) return Object.values(this.devices).some((device) => device.isOrphaned)
+    if (next > limitNs) return false
     this.nowNs = Math.max(this.nowNs, next)
     return true
   }
@@ -250,6 +251,11 @@ export class VirtualDevice extends NetworkDevice {
 
   get nextDeadlineNs(): number {
     return this.transport.nextDeadlineNs
+  }
+
+  /** Whether the thread that drove it was killed, and nobody has taken over: it is not at rest, though nothing is on its way. */
+  get isOrphaned(): boolean {
+    return false
   }
 
   set congestionControl(on: boolean) {
