@@ -1,11 +1,12 @@
 /** The HTTP API, version 2, as VILLASnode has it, and more: nodes and paths are added, changed and removed while others run. */
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { metricsType } from '../../counters/index.ts'
 import { formatNames, graphDot, graphOf, graphSvg, graphText, hookTypes } from '../index.ts'
 import { nodeTypes } from '../nodes/index.ts'
 import { ApiError, type GatewayControl } from './control.ts'
 import type { Guard } from './guard.ts'
-import { metricsOf, metricsType } from './metrics.ts'
+import { metricsOf } from './metrics.ts'
 
 export interface AppOptions {
   readonly control: GatewayControl

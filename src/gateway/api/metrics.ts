@@ -1,9 +1,7 @@
 /** Metrics of a gateway in the text format of Prometheus, version 0.0.4. */
+import { MetricsText } from '../../counters/index.ts'
 import type { GatewayControl } from './control.ts'
 
-export const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
-
-type Labels = Readonly<Record<string, string>>
 const quantiles = [0.1, 0.5, 0.9, 0.99, 0.999]
 
 export function metricsOf(control: GatewayControl, version: string): string {
@@ -55,28 +53,4 @@ export function metricsOf(control: GatewayControl, version: string): string {
   text.family('verbena_gateway_delay_max_seconds', 'gauge', 'The longest of these delays.')
   for (const { node, delays } of watched) text.value({ node }, delays.maxSeconds)
   return text.toString()
-}
-
-class MetricsText {
-  readonly #lines: string[] = []
-  #name = ''
-
-  family(name: string, type: 'gauge' | 'counter' | 'summary', help: string): void {
-    this.#name = name
-    this.#lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`)
-  }
-
-  value(labels: Labels, value: number, suffix = ''): void {
-    const pairs = Object.entries(labels).map(([name, text]) => `${name}="${escaped(text)}"`)
-    const inside = pairs.length === 0 ? '' : `{${pairs.join(',')}}`
-    this.#lines.push(`${this.#name}${suffix}${inside} ${value}`)
-  }
-
-  toString(): string {
-    return this.#lines.map((line) => `${line}\n`).join('')
-  }
-}
-
-function escaped(text: string): string {
-  return text.replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/\n/g, '\\n')
 }
