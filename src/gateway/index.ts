@@ -3,7 +3,7 @@ export { type CompareOptions, type Difference, differenceOf, SampleReader } from
 export * from './config/index.ts'
 export { Converter, type ConvertOptions } from './convert.ts'
 export { GatewayError, type GatewayErrorCode } from './errors.ts'
-export { type Decoder, type Encoder, longestRest } from './formats/codec.ts'
+export { type Decoder, type Encoder, type Framing, longestRest } from './formats/codec.ts'
 export { type Format, formatNames, formatOf } from './formats/registry.ts'
 export * from './graph/index.ts'
 export { Grid } from './grid.ts'
@@ -44,4 +44,5 @@ export {
   type TakenInside,
 } from './settings.ts'
 export { mostSignals, type Signal, SignalType, signalsOf, signalTypeNames } from './signals.ts'
+export { missingTypes } from './villas-only.ts'
 export { addTime, copySample } from './words.ts'

@@ -135,6 +135,11 @@ export class SettingsReader {
     }
   }
 
+  /** Where a key stands in a file, or the settings without one; undefined: nobody knows. */
+  placeOf(key?: string): string | undefined {
+    return this.#placeOf?.(this.settings, key)
+  }
+
   /** Says that the value of a key is not valid, and what is. */
   refuse(key: string, expected: string, example: string): never {
     const value = JSON.stringify(this.settings[key] ?? null)
@@ -145,7 +150,7 @@ export class SettingsReader {
 
   /** Says what is wrong with these settings, and where they stand. */
   fail(message: string, key?: string): never {
-    const place = this.#placeOf?.(this.settings, key)
+    const place = this.placeOf(key)
     throw new GatewayError('ERR_GATEWAY_SETTING', place === undefined ? message : `${place}: ${message}`)
   }
 }

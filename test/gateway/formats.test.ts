@@ -1,7 +1,7 @@
 /** Rules of the formats, one by one; what is malformed, and where. */
 import { describe, expect, it } from 'vitest'
-import { describeProblem, formatOf, GatewayError, longestRest, signalsOf } from '../../src/gateway/index.ts'
-import { converted, type Description } from './streams.ts'
+import { describeProblem, formatOf, GatewayError, longestRest, Samples, signalsOf } from '../../src/gateway/index.ts'
+import { converted, type Description, encodedMessage } from './streams.ts'
 
 const headless = (type: string): Description => ({ type, header: false })
 
@@ -101,6 +101,62 @@ describe('json', () => {
       'line 7 (byte 74): there is no "data"',
       'line 8 (byte 82): the input ends within an object',
     ])
+  })
+})
+
+describe('json in messages', () => {
+  const two = '1.000000002(7)F\t1\t1.5-2i\n1.000000003(8)\t2\t0i\n'
+  /** As jansson writes them: json_dumpb with JSON_INDENT, JSON_COMPACT and JSON_SORT_KEYS. */
+  const layouts: [object, string][] = [
+    [
+      {},
+      '[{"ts": {"origin": [1, 2]}, "flags": ["new_frame"], "sequence": 7, "data": [1, {"real": 1.5, "imag": -2.0}]}, {"ts": {"origin": [1, 3]}, "sequence": 8, "data": [2, {"real": 0.0, "imag": 0.0}]}]',
+    ],
+    [
+      { compact: true, sort_keys: true },
+      '[{"data":[1,{"imag":-2.0,"real":1.5}],"flags":["new_frame"],"sequence":7,"ts":{"origin":[1,2]}},{"data":[2,{"imag":0.0,"real":0.0}],"sequence":8,"ts":{"origin":[1,3]}}]',
+    ],
+    [
+      { indent: 1, data: false },
+      '[\n {\n  "ts": {\n   "origin": [\n    1,\n    2\n   ]\n  },\n  "flags": [\n   "new_frame"\n  ],\n  "sequence": 7\n },\n {\n  "ts": {\n   "origin": [\n    1,\n    3\n   ]\n  },\n  "sequence": 8\n }\n]',
+    ],
+    [
+      { indent: 2, ts_origin: false, sequence: false, compact: true },
+      '[\n  {\n    "flags":[\n      "new_frame"\n    ],\n    "data":[\n      1,\n      {\n        "real":1.5,\n        "imag":-2.0\n      }\n    ]\n  },\n  {\n    "data":[\n      2,\n      {\n        "real":0.0,\n        "imag":0.0\n      }\n    ]\n  }\n]',
+    ],
+    [{ array: false, ts_origin: false, data: false }, '{"flags": ["new_frame"], "sequence": 7}\n{"sequence": 8}\n'],
+  ]
+
+  it.each(layouts)('is an array, with %j', async (settings, expected) => {
+    const samples = new Samples(2, 2)
+    const decoder = formatOf('villas.human').decoder(signalsOf('ic'))
+    decoder.decode(Buffer.from(two), 0, samples, true)
+    expect(encodedMessage({ type: 'json', ...settings }, samples, 'ic')).toBe(expected)
+  })
+
+  it('is read in chunks of any size', async () => {
+    const [[, text]] = layouts as [[object, string]]
+    for (let size = 1; size <= text.length; size++) {
+      const chunks = Array.from({ length: Math.floor(text.length / size) }, () => size)
+      const { text: read, problems } = await converted(text, 'json', headless('villas.human'), 'ic', chunks)
+      expect([read.split('\n').length, problems.count]).toEqual([3, 0])
+    }
+  })
+
+  it('that is malformed is told', async () => {
+    const { problems, samples } = await converted(
+      '[{"data":[1]},{"data":["x"]},{"data":[2]}\n]]\n,[{"data":[3]}',
+      'json',
+      'json',
+    )
+    expect(samples).toBe(2)
+    expect(problems.first.map(describeProblem)).toEqual([
+      'line 1 (byte 14): value 1 is not a number',
+      "line 2 (byte 43): no object: it begins with ']'",
+      "line 3 (byte 45): no object: it begins with ','",
+    ])
+    const { problems: ends } = await converted('[{"data":[1]},', 'json', 'json')
+    expect(ends.first.map(({ what }) => what)).toEqual(['the input ends within an array'])
   })
 })
 

@@ -1,5 +1,5 @@
 /** Conversions of bytes that are all there, cut into chunks as a test likes. */
-import { Converter, formatOf, type Problems, signalsOf } from '../../src/gateway/index.ts'
+import { Converter, formatOf, type Problems, type Samples, signalsOf } from '../../src/gateway/index.ts'
 
 export interface Converted {
   bytes: Buffer
@@ -9,6 +9,17 @@ export interface Converted {
 }
 
 export type Description = Parameters<typeof formatOf>[0]
+
+/** Samples as a message of a network. */
+export function encodedMessage(format: Description, samples: Samples, types: string): string {
+  const encoder = formatOf(format, true).encoder(signalsOf(types))
+  const out = new Uint8Array(encoder.bound * samples.count)
+  const parts = Array.from({ length: samples.count }, (_, i) =>
+    Buffer.from(out.slice(0, encoder.encode(samples, i, out, 0))),
+  )
+  const { open = '', between = '', close = '' } = encoder.framing ?? {}
+  return Buffer.from(open).toString() + parts.join(Buffer.from(between).toString()) + Buffer.from(close).toString()
+}
 
 export async function converted(
   input: Uint8Array | string,

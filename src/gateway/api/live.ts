@@ -102,10 +102,21 @@ class Viewer {
     if (now === undefined || encoder === null || this.client.bufferedAmount > mostBufferedBytes) return
     this.#seen = now.watch.copy(this.#seen, this.#samples)
     if (this.#samples.count === 0) return
-    let filled = 0
-    for (let i = 0; i < this.#samples.count; i++) filled = encoder.encode(this.#samples, i, this.#bytes, filled)
+    const { framing } = encoder
+    let filled = this.#put(framing?.open, 0)
+    for (let i = 0; i < this.#samples.count; i++) {
+      if (i > 0) filled = this.#put(framing?.between, filled)
+      filled = encoder.encode(this.#samples, i, this.#bytes, filled)
+    }
+    filled = this.#put(framing?.close, filled)
     // A copy: ws may keep it for a while.
     this.client.send(this.#bytes.slice(0, filled), { binary: binary.includes(this.#format) })
+  }
+
+  #put(bytes: Uint8Array | undefined, at: number): number {
+    if (bytes === undefined) return at
+    this.#bytes.set(bytes, at)
+    return at + bytes.length
   }
 
   leave(): void {
@@ -131,7 +142,7 @@ class Viewer {
 
   #encoderOf(signals: readonly Signal[]): Encoder | null {
     try {
-      return formatOf(this.#format).encoder(signals)
+      return formatOf(this.#format, true).encoder(signals)
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       // A close reason has at most 123 bytes.

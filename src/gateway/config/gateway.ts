@@ -1,5 +1,6 @@
 /** A configuration as a whole: what the file says, checked as far as it does not depend on the types of nodes and hooks. */
 import { isGroup, type Settings, SettingsReader } from '../settings.ts'
+import { missingSettings } from '../villas-only.ts'
 import { ignored, takeIgnored } from './ignored.ts'
 import { readNode, readUuid } from './node.ts'
 import { readAffinity, readPath } from './path.ts'
@@ -36,6 +37,8 @@ export function readGateway(reading: Reading, settings: Settings): GatewayConfig
     paths,
     settings,
   }
+  for (const [key, why] of Object.entries(missingSettings))
+    if (reader.any(key) !== undefined) attempt(reading, () => reader.fail(`there is no setting '${key}': ${why}`, key))
   attempt(reading, () => reader.done())
   return config
 }

@@ -14,6 +14,14 @@ export const ignored = {
     expressions: 'there is one level for all lines',
     pattern: 'lines have one layout',
   },
+  /** What only older versions read, or what VILLASnode reads in another place. */
+  node: {
+    description: 'what VILLASweb shows is not kept here',
+    netem: 'it belongs into out, as in VILLASnode, and has no effect there either: use tc',
+    samplelen: 'VILLASnode reads it no more; samples have room for all signals',
+    series: 'VILLASnode reads it no more; names and units are those of the signals',
+    unit: 'VILLASnode reads it no more; each signal has its unit',
+  },
   out: {
     netem:
       'delays and losses of the kernel need privileges and belong to an interface; use tc, or the faults of a verbs device',

@@ -11,7 +11,7 @@ import type { DirectionConfig, NodeConfig } from './types.ts'
 
 /** Settings that a direction has, and, for both, the node. */
 const sharedKeys = ['signals', 'builtin', 'vectorize', 'hooks']
-const nodeKeys = ['type', 'uuid', 'enabled', 'initial_sequenceno', ...sharedKeys]
+const nodeKeys = ['type', 'uuid', 'enabled', 'initial_sequenceno', ...sharedKeys, ...Object.keys(ignored.node)]
 const directionKeys = {
   in: ['enabled', ...sharedKeys],
   out: ['enabled', ...sharedKeys, ...Object.keys(ignored.out)],
@@ -30,6 +30,12 @@ export function readNode(reading: Reading, gatewayUuid: string, nodes: SettingsR
   const of = `node ${name}`
   const reader = new SettingsReader(of, settings, [], placeOf)
   const type = reader.string('type', null, 'loopback')
+  takeIgnored(
+    reader,
+    ignored.node,
+    (found) => reading.notices.push(found),
+    (each) => placeOf(settings, each),
+  )
   const direction = (key: 'in' | 'out'): DirectionConfig => {
     const own = reader.group(key)
     const where = `${of}.${key}`

@@ -2,9 +2,10 @@
 import { GatewayError } from '../errors.ts'
 import { isGroup, type PlaceOf, type Settings, SettingsReader } from '../settings.ts'
 import { mostSignals, type Signal, SignalType, signalsOf, signalTypeNames } from '../signals.ts'
+import { missingTypes } from '../villas-only.ts'
 
 /** Types of nodes that describe more than name, unit, type and init in their `signals`, and read that themselves. */
-const typesWithOwnSignals: readonly string[] = ['signal.v2', 'stats']
+const typesWithOwnSignals: readonly string[] = ['signal.v2', 'stats', ...Object.keys(missingTypes)]
 
 /** `value` is the setting `signals` of `group`, which stands at a direction of a node, or at the node. Null if there is none. */
 export function readSignals(of: string, type: string, group: Settings, placeOf: PlaceOf): Signal[] | null {
@@ -19,7 +20,7 @@ export function readSignals(of: string, type: string, group: Settings, placeOf: 
       return reader.fail(`${of}.signals: ${error.message}`, 'signals')
     }
   }
-  if (isGroup(value)) return counted(reader.group('signals'))
+  if (isGroup(value)) return counted(reader.group('signals'), !typesWithOwnSignals.includes(type))
   if (!Array.isArray(value) || !value.every(isGroup))
     reader.refuse('signals', 'a list of signals, a count and a type, or a format string', '"8f"')
   const list = reader.groups('signals')
@@ -32,10 +33,10 @@ export function readSignals(of: string, type: string, group: Settings, placeOf: 
 }
 
 /** As many of the same, with their index behind the name. */
-function counted(reader: SettingsReader): Signal[] {
+function counted(reader: SettingsReader, isAll: boolean): Signal[] {
   const count = reader.integer('count', 0, 1, mostSignals)
   const { name, ...rest } = readSignal(reader, 'signal')
-  reader.done()
+  if (isAll) reader.done()
   return Array.from({ length: count }, (_, i) => ({ name: `${name}${i}`, ...rest }))
 }
 

@@ -18,7 +18,16 @@ export interface Decoder {
 /** Bytes that a decoder may leave; a line or an object that is longer is skipped and counted. */
 export const longestRest: number = 1 << 20
 
+/** What a message has around its samples. */
+export interface Framing {
+  readonly open: Uint8Array
+  readonly between: Uint8Array
+  readonly close: Uint8Array
+}
+
 export interface Encoder {
+  /** Who puts samples together to a message writes this around them; undefined: nothing. */
+  readonly framing?: Framing
   /** No more bytes than this for a sample, the header included. */
   readonly bound: number
   /** Writes one sample; returns the position behind it. Throws a `GatewayError` for one that the format cannot carry. */

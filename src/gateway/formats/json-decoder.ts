@@ -1,5 +1,5 @@
 /**
- * Reads the samples of the format json: first the end of an object is found, byte by byte and across chunks, then the object is
+ * Reads the samples of the format json, objects or arrays of them: first the end of an object is found, byte by byte and across chunks, then the object is
  * parsed from its bytes. A malformed object is counted and skipped; one that a line break and a `{` at the begin of a line cut off
  * ends there, so that a truncated line costs one sample and not all that follow.
  */
@@ -45,6 +45,8 @@ export class JsonDecoder implements Decoder {
   #lines = 0
   /** Skipping, up to the next line that begins with an object. */
   #lost = false
+  /** Of the array that a message is. */
+  #inArray = false
   #bytes: Uint8Array = new Uint8Array(0)
   #at = 0
   /** Of the last string. */
@@ -81,7 +83,10 @@ export class JsonDecoder implements Decoder {
       this.#inString = this.#escaped = false
     }
     // What comes after the end of a message is another one.
-    if (last && at === bytes.length) this.#lost = false
+    if (last && at === bytes.length) {
+      if (this.#inArray && !this.#lost) this.#add('the input ends within an array')
+      this.#lost = this.#inArray = false
+    }
     return at
   }
 
@@ -89,7 +94,7 @@ export class JsonDecoder implements Decoder {
     this.problems.add(what, this.#offset, this.#line)
   }
 
-  /** The next `{`; anything else but white space is a problem, and skipped up to the end of its line. */
+  /** The next `{`; anything else but white space, and what an array has around it, is a problem, and skipped up to the end of its line. */
   #begin(bytes: Uint8Array, from: number): number {
     for (let at = from; at < bytes.length; at++) {
       const c = bytes[at]!
@@ -98,6 +103,9 @@ export class JsonDecoder implements Decoder {
         this.#lost = false
       } else if (this.#lost) continue
       else if (c === open) return at
+      else if (c === openList && !this.#inArray) this.#inArray = true
+      else if (c === closeList && this.#inArray) this.#inArray = false
+      else if (c === 0x2c && this.#inArray) continue
       else if (c !== 0x20 && c !== 0x09 && c !== 0x0d) {
         this.problems.add(
           `no object: it begins with ${quoted(bytes, at, at + 1)}`,

@@ -2,11 +2,13 @@
 import { GatewayError } from '../errors.ts'
 import { distance, type Settings, SettingsReader } from '../settings.ts'
 import type { Signal } from '../signals.ts'
+import { missingFormats } from '../villas-only.ts'
 import type { Decoder, Encoder } from './codec.ts'
 import { ColumnDecoder, ColumnEncoder } from './column.ts'
 import { HumanDecoder, HumanEncoder } from './human.ts'
 import { JsonEncoder } from './json.ts'
 import { JsonDecoder } from './json-decoder.ts'
+import { jsonStyle } from './json-style.ts'
 import { lineSettings } from './lines.ts'
 import { MessageDecoder, MessageEncoder } from './message.ts'
 import { ProtobufDecoder, ProtobufEncoder } from './protobuf.ts'
@@ -21,7 +23,7 @@ export interface Format {
   encoder(signals: readonly Signal[]): Encoder
 }
 
-type Maker = (reader: SettingsReader, name: string) => Omit<Format, 'name'>
+type Maker = (reader: SettingsReader, name: string, inMessages: boolean) => Omit<Format, 'name'>
 
 const human: Maker = (reader) => {
   const settings = { ...textSettings(reader), ...lineSettings(reader) }
@@ -47,11 +49,12 @@ function column(separator: string): Maker {
   }
 }
 
-const json: Maker = (reader) => {
+const json: Maker = (reader, _, inMessages) => {
   const settings = {
     ...textSettings(reader),
+    ...jsonStyle(reader),
     received: reader.boolean('ts_received', false),
-    compact: reader.boolean('compact', false),
+    array: inMessages && reader.boolean('array', true),
   }
   return {
     decoder: (signals) => new JsonDecoder(signals),
@@ -120,13 +123,18 @@ const makers: Readonly<Record<string, Maker>> = {
 
 export const formatNames: readonly string[] = Object.keys(makers)
 
-/** The format of a name, or of settings with the name as `type`. Throws a `GatewayError` that says what there is. */
-export function formatOf(description: string | Settings): Format {
+/**
+ * The format of a name, or of settings with the name as `type`. `inMessages`: of messages of a network, whose encoder may have a
+ * `framing`; otherwise samples follow each other. Throws a `GatewayError` that says what there is.
+ */
+export function formatOf(description: string | Settings, inMessages = false): Format {
   const settings = typeof description === 'string' ? { type: description } : description
   const name = settings.type
   if (typeof name !== 'string')
     throw new GatewayError('ERR_GATEWAY_FORMAT', 'the settings of a format need its name, for example: {"type":"csv"}')
   if (!Object.hasOwn(makers, name)) {
+    if (Object.hasOwn(missingFormats, name))
+      throw new GatewayError('ERR_GATEWAY_FORMAT', `the format ${name} is not there: ${missingFormats[name]}`)
     const nearest = formatNames.toSorted((a, b) => distance(name, a) - distance(name, b))[0]!
     throw new GatewayError(
       'ERR_GATEWAY_FORMAT',
@@ -134,7 +142,7 @@ export function formatOf(description: string | Settings): Format {
     )
   }
   const reader = new SettingsReader(name, settings)
-  const made = makers[name]!(reader, name)
+  const made = makers[name]!(reader, name, inMessages)
   reader.done()
   return { name, ...made }
 }

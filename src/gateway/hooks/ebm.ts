@@ -64,7 +64,11 @@ export const ebm: HookType = {
     const isIndex = (index: unknown): boolean => signals[index as number]?.type === SignalType.float
     const isPhase = (phase: unknown): boolean => Array.isArray(phase) && phase.length === 2 && phase.every(isIndex)
     if (!Array.isArray(phases) || phases.length === 0 || !phases.every(isPhase))
-      settings.refuse('phases', 'pairs of indices of float signals, voltage and current', '[[0,1],[2,3]]')
+      settings.refuse(
+        'phases',
+        `pairs of indices of float signals, voltage and current, of the ${signals.length} that there are`,
+        '[[0,1],[2,3]]',
+      )
     return new Ebm(context, Int32Array.from((phases as number[][]).flat()))
   },
 }

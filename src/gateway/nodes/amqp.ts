@@ -58,21 +58,28 @@ function amqpSettings(settings: SettingsReader): AmqpSettings {
 function sslOptions(group: SettingsReader): Readonly<Record<string, unknown>> {
   const verifyPeer = group.boolean('verify_peer', true)
   const verifyHost = group.boolean('verify_hostname', true)
-  const files = {
-    ca: group.string('ca_cert', '', 'ca.crt'),
-    cert: group.string('client_cert', '', 'my.crt'),
-    key: group.string('client_key', '', 'my.key'),
-  }
+  const files = [
+    ['ca', 'ca_cert', 'ca.crt'],
+    ['cert', 'client_cert', 'my.crt'],
+    ['key', 'client_key', 'my.key'],
+  ] as const
+  const read = files.flatMap(([name, key, example]) => {
+    const file = group.string(key, '', example)
+    return file === '' ? [] : [[name, contentOf(group, key, file)]]
+  })
   group.done()
+  return {
+    ...Object.fromEntries(read),
+    rejectUnauthorized: verifyPeer,
+    ...(!verifyHost && { checkServerIdentity: () => undefined }),
+  }
+}
+
+function contentOf(group: SettingsReader, key: string, file: string): Buffer {
   try {
-    const read = Object.entries(files).filter(([, file]) => file !== '')
-    return {
-      ...Object.fromEntries(read.map(([name, file]) => [name, readFileSync(file)])),
-      rejectUnauthorized: verifyPeer,
-      ...(!verifyHost && { checkServerIdentity: () => undefined }),
-    }
+    return readFileSync(file)
   } catch (error) {
-    group.fail((error as Error).message)
+    group.fail(`${group.of}.${key}: ${file} cannot be read: ${(error as Error).message}`, key)
   }
 }
 

@@ -1,12 +1,13 @@
 /** The types of nodes, loaded when they are asked for. */
-import { GatewayError, type NodeType, nearestOf } from '../index.ts'
-import { missingTypes, nodeTypes } from './registry.ts'
+import { GatewayError, missingTypes, type NodeType, nearestOf } from '../index.ts'
+import { nodeTypes } from './registry.ts'
 
 /** Throws a `GatewayError` if there is none of that name. */
 export async function loadNodeType(name: string): Promise<NodeType> {
   const load = Object.hasOwn(nodeTypes, name) ? nodeTypes[name] : undefined
   if (load !== undefined) return await load()
-  if (Object.hasOwn(missingTypes, name)) throw new GatewayError('ERR_GATEWAY_SETTING', missingTypes[name]!)
+  if (Object.hasOwn(missingTypes, name))
+    throw new GatewayError('ERR_GATEWAY_SETTING', `the node-type ${name} is not there: ${missingTypes[name]}`)
   const names = Object.keys(nodeTypes)
   throw new GatewayError(
     'ERR_GATEWAY_SETTING',

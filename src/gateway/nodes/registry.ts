@@ -19,11 +19,3 @@ export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {
   websocket: async () => (await import('./websocket.ts')).websocket,
   zeromq: async () => (await import('./zeromq.ts')).zeromq,
 }
-
-/** Types of VILLASnode that a configuration may name and that there are not, with what to do instead. */
-export const missingTypes: Readonly<Record<string, string>> = {
-  kafka:
-    'the node-type kafka is not there: no client of it could be tested against a broker. The node-types mqtt, amqp and redis have brokers, too',
-  nanomsg:
-    'the node-type nanomsg is not there: no library for it is kept any more. Use the node-type zeromq at both ends',
-}

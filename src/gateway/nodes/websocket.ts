@@ -43,8 +43,10 @@ const text: readonly string[] = ['villas.human', 'csv', 'tsv', 'json', 'value']
 function websocketSettings(settings: SettingsReader): WebsocketSettings {
   const format = formatSetting(settings, 'villas.web', inMessages)
   const example = 'ws://192.168.0.2:8080/node.json'
-  const destinations = settings.strings('destinations', [], example).map((uri) => {
-    const parts = /^wss?:\/\/[^/]+\/[^/.?]+(?:\.([\w.]+))?$/.exec(uri)
+  const destinations = settings.strings('destinations', [], example).map((given) => {
+    // VILLASnode takes the schemes of HTTP, too.
+    const uri = given.replace(/^http/, 'ws')
+    const parts = /^wss?:\/\/[^/]+\/(?:[^?]*\/)?[^/.?]+(?:\.([\w.]+))?$/.exec(uri)
     if (parts === null)
       settings.refuse(
         'destinations',

@@ -144,7 +144,7 @@ function watch(name: string, signals: NodeDocument['signals']): void {
   const socket = new WebSocket(address, 'live')
   watched = { name, socket }
   socket.addEventListener('message', ({ data }) => {
-    for (const line of String(data).split('\n')) if (line !== '') plot.add(JSON.parse(line))
+    for (const sample of JSON.parse(String(data))) plot.add(sample)
   })
   socket.addEventListener('close', ({ reason }) => {
     if (watched?.socket === socket && reason !== '') say(reason, true)

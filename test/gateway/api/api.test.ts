@@ -232,15 +232,14 @@ describe('a running gateway', () => {
 
   it('sends live data', async () => {
     const client = new WebSocket(`${running.api.url.replace('http', 'ws')}/sine.json`, 'live')
-    const lines: string[] = []
-    client.on('message', (data) => lines.push(...String(data).trim().split('\n')))
-    await expect.poll(() => lines.length).toBeGreaterThan(20)
+    const samples: { sequence: number; data: number[] }[] = []
+    client.on('message', (data) => samples.push(...JSON.parse(String(data))))
+    await expect.poll(() => samples.length).toBeGreaterThan(20)
     expect(client.protocol).toBe('live')
     client.close()
-    const samples = lines.map((line) => JSON.parse(line))
     // The generator may miss steps, so that there may be gaps; nothing comes twice or late.
     for (const [i, { sequence }] of samples.entries())
-      if (i > 0) expect(sequence).toBeGreaterThan(samples[i - 1].sequence)
+      if (i > 0) expect(sequence).toBeGreaterThan(samples[i - 1]!.sequence)
     for (const { data } of samples) expect(data).toHaveLength(2)
   })
 

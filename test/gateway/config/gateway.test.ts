@@ -46,6 +46,10 @@ describe('a configuration', () => {
     ])
   })
 
+  it('leaves signals to types that only VILLASnode has, so that the type is what is wrong', () => {
+    expect(errorsOf({ nodes: { one: { type: 'can', in: { signals: [{ can_id: 2 }] } } } })).toEqual([])
+  })
+
   it('takes from a node what a direction does not say itself', () => {
     const settings = {
       type: 'x',
@@ -93,12 +97,19 @@ describe('a configuration', () => {
       hugepages: 100,
       priority: 50,
       logging: { level: 'warn', syslog: true },
-      nodes: { one: { type: 'loopback', out: { netem: { delay: 1 } } } },
+      nodes: { one: { type: 'loopback', samplelen: 4, out: { netem: { delay: 1 } } } },
       paths: [{ in: 'one', queuelen: 100 }],
     }
     const config = readGateway(found, settings)
     expect(found.errors).toEqual([])
-    expect(found.notices.map(({ key }) => key).sort()).toEqual(['hugepages', 'netem', 'priority', 'queuelen', 'syslog'])
+    expect(found.notices.map(({ key }) => key).sort()).toEqual([
+      'hugepages',
+      'netem',
+      'priority',
+      'queuelen',
+      'samplelen',
+      'syslog',
+    ])
     expect(found.notices.find(({ key }) => key === 'queuelen')!.what).toBe(
       'queuelen is 128 instead of 100: it has to be a power of 2',
     )
@@ -184,6 +195,7 @@ describe('mistakes', () => {
       { http: { host: '0.0.0.0' } },
       /http.host: whoever reaches 0.0.0.0 could control the gateway: set http.token/,
     ],
+    ['FPGAs', { fpgas: {} }, "there is no setting 'fpgas': they are for the node-type fpga, which is not there"],
     ['certificate without key', { http: { ssl_cert: 'a.pem' } }, 'http: ssl_cert and ssl_private_key belong together'],
   ])('%s', (_, settings, message) => {
     const errors = errorsOf(settings as Record<string, unknown>)

@@ -20,11 +20,11 @@ afterEach(async () => {
 
 it.each([
   [{}, 'a websocket needs destinations to connect to, or a port to listen on'],
-  [{ destinations: ['http://a/b'] }, 'Expected URIs such as ws://HOST:PORT/NODE'],
+  [{ destinations: ['mqtt://a/b'] }, 'Expected URIs such as ws://HOST:PORT/NODE'],
   [{ destinations: ['ws://a:1/'] }, 'Expected URIs such as ws://HOST:PORT/NODE'],
   [{ destinations: ['ws://a:1/b.xml'] }, 'ws://a:1/b.xml: there is no format xml'],
   [{ port: 1, in: { address: '' } }, "node.in has no setting 'address'"],
-  [{ destinations: ['wss://a/b.json', 'ws://a:1/b.villas.human'], port: 80, address: '::' }, ''],
+  [{ destinations: ['wss://a/b.json', 'ws://a:1/b.villas.human', 'https://a//relay/b'], port: 80, address: '::' }, ''],
 ] as [Settings, string][])('settings: %j', async (settings, message) => {
   const wrong = await wrongWith({ type: 'websocket', ...settings })
   if (message === '') expect(wrong).toBe('')
@@ -59,7 +59,7 @@ describe('client and server', () => {
     await until(() => messages.filter(Boolean).length === 2)
     expect(messages).toEqual([
       ['2000040001000000' + '01105e5f' + '00000000' + '0000803f' + '00000040' + '00004040' + '00008040', true],
-      ['{"ts": {"origin": [1600000001, 0]}, "sequence": 1, "data": [1.0, 2.0, 3.0, 4.0]}\n', false],
+      ['[{"ts": {"origin": [1600000001, 0]}, "sequence": 1, "data": [1.0, 2.0, 3.0, 4.0]}]', false],
     ])
     for (const peer of peers) peer.terminate()
   })

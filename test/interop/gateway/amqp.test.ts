@@ -79,7 +79,7 @@ describe.skipIf(!present)('amqp and rabbitmq-server', () => {
     await channel.consume(queue, (message) => void messages.push(message!.content.toString()), { noAck: true })
     node.write(5)
     await until(() => messages.length === 3)
-    expect(messages[2]).toBe('{"ts": {"origin": [1600000005, 0]}, "sequence": 5, "data": [5.0, 10.0, 15.0, 20.0]}\n')
+    expect(messages[2]).toBe('[{"ts": {"origin": [1600000005, 0]}, "sequence": 5, "data": [5.0, 10.0, 15.0, 20.0]}]')
     await client.close()
   })
 

@@ -90,7 +90,7 @@ password_file ${folder}/passwords
     let text = ''
     printed.stdout.on('data', (part) => (text += part))
     await once(printed, 'close')
-    expect(text).toBe('1 {"ts": {"origin": [1600000007, 0]}, "sequence": 7, "data": [7.0, 14.0, 21.0, 28.0]}\n\n')
+    expect(text).toBe('1 [{"ts": {"origin": [1600000007, 0]}, "sequence": 7, "data": [7.0, 14.0, 21.0, 28.0]}]\n')
   })
 
   it('reads what mosquitto_pub publishes, and counts what is malformed', async () => {

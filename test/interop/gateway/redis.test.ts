@@ -63,7 +63,7 @@ user guest on >secret ~* &* +@all
     node.write(6)
     expect(await node.read(1)).toEqual(samplesOf(6))
     expect(cli('GET', 'k')).toBe(
-      '{"ts": {"origin": [1600000006, 0]}, "sequence": 6, "data": [6.0, 12.0, 18.0, 24.0]}\n\n',
+      '[{"ts": {"origin": [1600000006, 0]}, "sequence": 6, "data": [6.0, 12.0, 18.0, 24.0]}]\n',
     )
     cli('SET', 'k', 'nonsense')
     await until(() => node.counters.malformed === 1)

@@ -53,6 +53,26 @@ it('names all mistakes, those of types included, with file, line and key', async
   ])
 })
 
+it('says of what only VILLASnode has what to use instead', async () => {
+  const nodes = {
+    bus: { type: 'can', in: { signals: [{ name: 'u', can_id: 2 }] } },
+    queue: { type: 'kafka' },
+    log: { type: 'file', uri: 'x', format: 'json.reserve' },
+    far: { type: 'file', uri: 'ftp://somewhere/x' },
+    memory: { type: 'shmem', polling: true, in: { name: 'a' } },
+  }
+  const { code, stderr } = await run('check', file('only.json', JSON.stringify({ nodes })))
+  expect(code).toBe(1)
+  for (const what of [
+    "node bus: the node-type can is not there: it needs Linux's SocketCAN. Leave it to a VILLASnode and join",
+    'node queue: the node-type kafka is not there: no client of it could be tested',
+    'format: the format json.reserve is not there: it is the dialect of one project',
+    "uri: 'ftp://somewhere/x' is on another machine",
+    'VILLASnode has mode = "polling" now',
+  ])
+    expect(stderr).toContain(what)
+})
+
 it('finds what only the whole shows: hooks, signals of mappings', async () => {
   const text = (path: string) =>
     `nodes = { loop = { type = "loopback", signals = "2f" } }\npaths = ( { in = ${path} } )`

@@ -73,6 +73,8 @@ function parse(reader: SettingsReader): FileSettings {
   const unknown = unknownConversion(uri)
   if (unknown !== undefined)
     reader.refuse('uri', `a path, with ${conversionNames.join(' ')} for the time`, '"log_%F.dat"')
+  if (/^[a-z]{2,}:\/\//i.test(uri))
+    reader.fail(`uri: '${uri}' is on another machine; a file has to be on this one`, 'uri')
   const format = formatSetting(reader, 'villas.human')
   const input = reader.group('in')
   const eof = input.choice('eof', 'stop', ['stop', 'exit', 'rewind', 'wait'])

@@ -1,5 +1,12 @@
 /** Samples as frames: as many of a batch as fit go into one, as in VILLASnode. */
-import { type Destination, type Encoder, type Format, GatewayError, type NodeContext } from '../../index.ts'
+import {
+  type Destination,
+  type Encoder,
+  type Format,
+  type Framing,
+  GatewayError,
+  type NodeContext,
+} from '../../index.ts'
 import type { Counters } from './counters.ts'
 
 export interface FrameOptions {
@@ -13,11 +20,15 @@ export interface FrameOptions {
   flush?(): void
 }
 
+const none = new Uint8Array(0)
+const nothing: Framing = { open: none, between: none, close: none }
+
 export class FramesOut implements Destination {
   released = 0
   readonly #context: NodeContext
   readonly #counters: Counters
   readonly #encoder: Encoder
+  readonly #framing: Framing
   readonly #options: FrameOptions
   readonly #bytes: Uint8Array
   readonly #most: number
@@ -33,7 +44,9 @@ export class FramesOut implements Destination {
     this.#encoder = format.encoder(context.signals.out)
     this.#options = options
     this.#most = options.samples ?? Number.POSITIVE_INFINITY
-    this.#bytes = new Uint8Array(options.limit + this.#encoder.bound)
+    this.#framing = this.#encoder.framing ?? nothing
+    const { open, between } = this.#framing
+    this.#bytes = new Uint8Array(open.length + options.limit + between.length + this.#encoder.bound)
     this.#frame = this.#bytes.subarray(0, 0)
   }
 
@@ -60,22 +73,29 @@ export class FramesOut implements Destination {
   /** Encodes a frame; its length. */
   #fill(samples: Int32Array, count: number): number {
     const { limit } = this.#options
-    let at = 0
+    const { open, between, close } = this.#framing
+    let at = this.#put(open, 0)
     this.#inFrame = 0
     for (; this.#next < count && this.#inFrame < this.#most; this.#next++) {
-      const end = this.#encode(samples[this.#next]!, at)
-      if (end > limit) {
-        if (at > 0) return at
+      const from = this.#inFrame > 0 ? this.#put(between, at) : at
+      const end = this.#encode(samples[this.#next]!, from)
+      if (end + close.length > limit) {
+        if (this.#inFrame > 0) break
         this.#counters.warn(
           'too_long',
           `a sample of ${end} bytes is longer than ${limit}, which is the most that can be sent, and was lost`,
         )
-      } else if (end > at) {
+      } else if (end > from) {
         at = end
         this.#inFrame++
       }
     }
-    return at
+    return this.#put(close, at)
+  }
+
+  #put(bytes: Uint8Array, at: number): number {
+    if (bytes.length > 0) this.#bytes.set(bytes, at)
+    return at + bytes.length
   }
 
   #encode(index: number, at: number): number {

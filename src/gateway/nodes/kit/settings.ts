@@ -7,12 +7,14 @@ interface TextDefaults {
   readonly header?: boolean
   /** The values. */
   readonly data?: boolean
+  /** What is written are messages, and not samples that follow each other. */
+  readonly messages?: boolean
 }
 
 /** Each message has to be read by itself: a header is written only if the settings ask for it, as in VILLASnode. */
-export const inMessages: TextDefaults = { header: false }
+export const inMessages: TextDefaults = { header: false, messages: true }
 
-const keysOf: Readonly<Record<string, readonly (keyof TextDefaults)[]>> = {
+const keysOf: Readonly<Record<string, readonly ('header' | 'data')[]>> = {
   'villas.human': ['header', 'data'],
   csv: ['header', 'data'],
   tsv: ['header', 'data'],
@@ -24,7 +26,7 @@ export function formatWith(given: string | Settings, defaults: TextDefaults): Fo
   const settings: Settings = typeof given === 'string' ? { type: given } : given
   const keys = keysOf[settings.type as string] ?? []
   const known = Object.entries(defaults).filter(([key]) => (keys as readonly string[]).includes(key))
-  return formatOf({ ...Object.fromEntries(known), ...settings })
+  return formatOf({ ...Object.fromEntries(known), ...settings }, defaults.messages)
 }
 
 /** The setting `format`. */

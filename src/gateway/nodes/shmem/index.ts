@@ -251,6 +251,7 @@ export const shmem: NodeType = {
   is: 'samples between processes of this machine through shared memory',
   parse(settings, { signals }) {
     const [inside, outside] = [settings.group('in'), settings.group('out')]
+    if (settings.has('polling')) settings.fail('instead of polling, VILLASnode has mode = "polling" now', 'polling')
     const queueLength = 2 ** Math.ceil(Math.log2(settings.integer('queuelen', 1024, 1, 2 ** 16)))
     const read: ShmemSettings = {
       in: nameOf(inside),

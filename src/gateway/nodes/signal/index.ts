@@ -1,10 +1,10 @@
-/** signal and signal.v2: generated samples. The first has one shape for all values (or all shapes in turn), the second one for each. */
+/** signal and signal.v2: generated samples. The settings of the first are for all values, or lists of them; of the second, for each signal. */
 import {
   mostSignals,
   type NodeCommon,
   type NodeType,
   type ParsedNode,
-  type SettingsReader,
+  SettingsReader,
   type Signal,
   SignalType,
 } from '../../index.ts'
@@ -13,7 +13,9 @@ import { Generator, type GeneratorSettings } from './generator.ts'
 import { Shape, type ShapeName, type ShapeSettings, shapeNames } from './shapes.ts'
 
 const mostRateHz = 1e7
-const anyNumber = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] as const
+const shapeOrMixed = [...shapeNames, 'mixed'] as const
+/** What `mixed` goes through: in VILLASnode, `signal` has no pulse there, and `signal.v2` has one. */
+const mixedShapes: readonly ShapeName[] = shapeNames.filter((name) => name !== 'pulse')
 
 function generatorSettings(reader: SettingsReader, { initialSequence = 0 }: NodeCommon): GeneratorSettings {
   return {
@@ -26,21 +28,41 @@ function generatorSettings(reader: SettingsReader, { initialSequence = 0 }: Node
   }
 }
 
-/** `index`: of the value, for which `mixed` chooses a shape. */
-function shapeSettings(reader: SettingsReader, index: number): ShapeSettings {
-  const shape = reader.choice('signal', 'mixed', [...shapeNames, 'mixed'] as (ShapeName | 'mixed')[])
-  const number = (key: string, fallback: number): number => reader.number(key, fallback, ...anyNumber)
-  return {
-    shape: shape === 'mixed' ? shapeNames[index % shapeNames.length]! : shape,
-    frequency: number('frequency', 1),
-    amplitude: number('amplitude', 1),
-    stddev: reader.number('stddev', 0.2, 0, Number.POSITIVE_INFINITY),
-    offset: number('offset', 0),
-    phase: number('phase', 0),
-    pulseWidth: reader.number('pulse_width', 1, 0, Number.POSITIVE_INFINITY),
-    pulseLow: number('pulse_low', 0),
-    pulseHigh: number('pulse_high', 1),
+type Numbers = Omit<ShapeSettings, 'shape'>
+
+/** Each with its fallback, and the least it may be. */
+const numberSettings: readonly (readonly [keyof Numbers, string, number, number])[] = [
+  ['frequency', 'frequency', 1, Number.NEGATIVE_INFINITY],
+  ['amplitude', 'amplitude', 1, Number.NEGATIVE_INFINITY],
+  ['stddev', 'stddev', 0.2, 0],
+  ['offset', 'offset', 0, Number.NEGATIVE_INFINITY],
+  ['phase', 'phase', 0, Number.NEGATIVE_INFINITY],
+  ['pulseWidth', 'pulse_width', 1, 0],
+  ['pulseLow', 'pulse_low', 0, Number.NEGATIVE_INFINITY],
+  ['pulseHigh', 'pulse_high', 1, Number.NEGATIVE_INFINITY],
+]
+
+/** The settings of a number of values: each is one for all of them, or a list with one for each. */
+function shapesOf(reader: SettingsReader, values: number): ShapeSettings[] {
+  const each = <T>(key: string, one: (from: SettingsReader) => T): T[] => {
+    const value = reader.any(key)
+    if (!Array.isArray(value)) return new Array<T>(values).fill(one(reader))
+    if (value.length !== values)
+      reader.fail(`${reader.of}: ${key} has ${value.length} entries for ${values} values`, key)
+    return value.map((entry, i) => {
+      const of = new SettingsReader(`${reader.of}.${key}[${i}]`, { [key]: entry }, [], () => reader.placeOf(key))
+      return one(of)
+    })
   }
+  const names = each('signal', (from) => from.choice('signal', 'mixed', shapeOrMixed))
+  const numbers = numberSettings.map(
+    ([name, key, fallback, least]) =>
+      [name, each(key, (from) => from.number(key, fallback, least, Number.POSITIVE_INFINITY))] as const,
+  )
+  return names.map((name, i) => {
+    const own = Object.fromEntries(numbers.map(([key, list]) => [key, list[i]!])) as unknown as Numbers
+    return { ...own, shape: name === 'mixed' ? mixedShapes[i % mixedShapes.length]! : name }
+  })
 }
 
 function parsed(settings: GeneratorSettings, shapes: readonly ShapeSettings[], signals: readonly Signal[]): ParsedNode {
@@ -61,8 +83,10 @@ export const signal: NodeType = {
   is: 'generates samples: random, sine, square, triangle, ramp, counter, constant, pulse, or all of them (mixed)',
   parse(reader, common) {
     const settings = generatorSettings(reader, common)
-    const values = reader.integer('values', common.signals?.length ?? 1, 1, mostSignals)
-    const shapes = Array.from({ length: values }, (_, i) => shapeSettings(reader, i))
+    const shape = reader.any('signal')
+    const usual = common.signals?.length ?? (Array.isArray(shape) ? shape.length : 1)
+    const values = reader.integer('values', usual, 1, mostSignals)
+    const shapes = shapesOf(reader, values)
     const given = common.signals
     if (given !== null && given.length !== values)
       reader.fail(`there are ${given.length} signals for ${values} values`, 'values')
@@ -81,14 +105,25 @@ export const signalV2: NodeType = {
   is: 'generates samples, with a shape for each signal',
   parse(reader, common) {
     const settings = generatorSettings(reader, common)
-    const groups = reader.group('in').groups('signals', ['name', 'unit', 'type', 'init'])
-    if (groups.length === 0)
+    const own = ['name', 'unit', 'type', 'init']
+    const inside = reader.group('in')
+    const list = inside.groups('signals', own)
+    if (list.length === 0)
       reader.fail('in.signals is missing: a list with a shape for each, for example ({ signal = "sine" })', 'in')
+    // A group with a count: as many of the same.
+    const groups = list.flatMap((group) =>
+      Array.from(
+        { length: Array.isArray(inside.any('signals')) ? 1 : group.integer('count', 1, 1, mostSignals) },
+        () => group,
+      ),
+    )
     let mixed = 0
     const shapes = groups.map((group) => {
-      const shape = shapeSettings(group, group.string('signal', 'mixed', 'sine') === 'mixed' ? mixed++ : 0)
+      const [shape] = shapesOf(group, 1) as [ShapeSettings]
       group.done()
-      return shape
+      return group.string('signal', 'mixed', 'sine') === 'mixed'
+        ? { ...shape, shape: shapeNames[mixed++ % shapeNames.length]! }
+        : shape
     })
     const signals = shapes.map(({ shape, offset }, i) => {
       const { name = '', unit = '' } = common.signals?.[i] ?? {}

@@ -32,7 +32,7 @@ export function socketSettings(settings: SettingsReader): SocketSettings {
     )
   const layer = named === 'local' ? 'unix' : named
   const stream = layer.startsWith('tcp')
-  const format = formatSetting(settings, 'villas.binary', stream ? {} : inMessages)
+  const format = formatSetting(settings, 'villas.binary', stream ? { messages: true } : inMessages)
   const input = settings.group('in')
   const output = settings.group('out')
   // VILLASnode's documentation has it beside `layer`, its examples in `in`.

@@ -1,0 +1,29 @@
+/** How jansson, with which VILLASnode writes JSON, lays it out. */
+import type { SettingsReader } from '../settings.ts'
+
+export interface JsonStyle {
+  /** Members are in the order of their names. */
+  readonly sorted: boolean
+  readonly comma: string
+  readonly colon: string
+  /** What stands before the members of an object or array at this depth, and behind the last one of the depth below. */
+  lineBreak(depth: number): string
+}
+
+/** jansson's limit. */
+const mostIndent = 31
+
+export function jsonStyle(reader: SettingsReader): JsonStyle {
+  const indent = reader.integer('indent', 0, 0, mostIndent)
+  const compact = reader.boolean('compact', false)
+  const sorted = reader.boolean('sort_keys', false)
+  // What is written has neither other characters nor slashes.
+  reader.boolean('ensure_ascii', false)
+  reader.boolean('escape_slash', false)
+  return {
+    sorted,
+    comma: compact || indent > 0 ? ',' : ', ',
+    colon: compact ? ':' : ': ',
+    lineBreak: (depth) => (indent > 0 ? `\n${' '.repeat(indent * depth)}` : ''),
+  }
+}
