@@ -107,6 +107,10 @@ export interface ParsedNode {
    * What the threads share: made once, in the main thread, and posted to each thread in which the node starts. Missing: nothing.
    */
   share?(): unknown
+  /**
+   * The UNIX socket at which it takes WebSockets for /NODE that came to the port of the API; `shared` is what `share` has made.
+   */
+  door?(shared: unknown): string
   /** Starts the node in the directions that are asked for. Throws what an operator can understand. */
   start(context: NodeContext, directions: { in: boolean; out: boolean }, shared: unknown): Promise<RunningNode>
 }

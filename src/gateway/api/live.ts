@@ -1,8 +1,10 @@
 /**
  * Live data: what passes a node, over a WebSocket at `/NODE` or `/NODE.FORMAT`, sub-protocol "live". A message has all samples of a
  * fiftieth of a second; of nodes that are faster than 12,800 samples a second, some are left out, as their sequence numbers show.
+ * A node of type websocket takes such connections itself, for samples in both directions; `?watch` looks at it all the same.
  */
 import type { IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { type Encoder, formatNames, formatOf, GatewayError, Samples, type Signal } from '../index.ts'
@@ -43,6 +45,11 @@ export class LiveData {
     const rejection = this.#guard.check({ host, origin, authorization, token }) ?? this.#whyNot(node, format)
     if (rejection !== null) {
       refuse(socket, rejection.status, rejection.message)
+      return
+    }
+    const door = address.searchParams.has('watch') ? undefined : this.#gateway.door(node)
+    if (door !== undefined) {
+      passOn(request, socket, head, door)
       return
     }
     this.#server.handleUpgrade(request, socket, head, (client) => {
@@ -156,6 +163,26 @@ class Viewer {
 function split(path: string): [string, string] {
   const at = path.indexOf('.')
   return at < 0 ? [path, 'villas.web'] : [path.slice(0, at), path.slice(at + 1)]
+}
+
+/** Gives a connection to a node, with what it has sent so far. */
+function passOn(request: IncomingMessage, socket: Duplex, head: Buffer, door: string): void {
+  const node = connect(door)
+  const end = (): void => {
+    node.destroy()
+    socket.destroy()
+  }
+  node.on('error', end)
+  node.on('close', end)
+  socket.on('close', end)
+  const { rawHeaders } = request
+  const lines = [`GET ${request.url!.replace(/\?.*/, '')} HTTP/1.1`]
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (!/^authorization$/i.test(rawHeaders[i]!)) lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`)
+  node.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
+  node.write(head)
+  socket.pipe(node)
+  node.pipe(socket)
 }
 
 function refuse(socket: Duplex, status: number, message: string): void {

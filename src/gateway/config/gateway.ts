@@ -40,6 +40,20 @@ export function readGateway(reading: Reading, settings: Settings): GatewayConfig
   for (const [key, why] of Object.entries(missingSettings))
     if (reader.any(key) !== undefined) attempt(reading, () => reader.fail(`there is no setting '${key}': ${why}`, key))
   attempt(reading, () => reader.done())
+  for (const { name, settings, type, enabled } of nodes)
+    if (
+      type === 'websocket' &&
+      enabled &&
+      !config.http.enabled &&
+      settings.port === undefined &&
+      settings.destinations === undefined
+    )
+      notice(
+        reading,
+        settings,
+        'type',
+        `nobody can connect to node ${name}: there is no API. Add http = { port = 8080 }`,
+      )
   return config
 }
 

@@ -1,9 +1,15 @@
 /**
  * WebSockets, as VILLASnode's: a message is a frame of samples. As a client it connects to `destinations`, again when one goes away; as a
- * server it listens on a port of its own, at /NODE, or /NODE.FORMAT for another format than that of the node.
+ * server it listens at /NODE, or /NODE.FORMAT for another format than that of the node: on a port of its own, or on that of the API,
+ * which passes the connections on to a UNIX socket of the node.
  */
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdirSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
+import type { ListenOptions } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { type RawData, WebSocket, WebSocketServer } from 'ws'
 import {
   type Destination,
@@ -24,7 +30,7 @@ import { formatSetting, formatWith, inMessages } from './kit/settings.ts'
 interface WebsocketSettings {
   readonly format: Format
   readonly destinations: readonly { readonly uri: string; readonly format: Format }[]
-  /** Undefined: it does not listen. */
+  /** Undefined: that of the API. */
   readonly port: number | undefined
   readonly address: string
 }
@@ -62,10 +68,6 @@ function websocketSettings(settings: SettingsReader): WebsocketSettings {
   settings.group('in').done()
   settings.group('out').done()
   settings.done()
-  if (port === undefined && destinations.length === 0)
-    settings.fail(
-      `a websocket needs destinations to connect to, or a port to listen on, for example destinations = ["${example}"]`,
-    )
   return { format, destinations, port, address }
 }
 
@@ -222,7 +224,15 @@ class WebsocketNode implements RunningNode {
     attempt()
   }
 
-  async listen(port: number, address: string): Promise<void> {
+  /** Takes what comes to the port of the API. Nobody else of this machine has access to the folder. */
+  async listenAtDoor(path: string): Promise<void> {
+    const folder = dirname(path)
+    mkdirSync(folder, { mode: 0o700 })
+    this.#stops.push(() => rmSync(folder, { recursive: true, force: true }))
+    await this.listen({ path })
+  }
+
+  async listen(where: ListenOptions): Promise<void> {
     const http = createServer((_request, response) => response.writeHead(404).end())
     const server = new WebSocketServer({
       noServer: true,
@@ -240,7 +250,7 @@ class WebsocketNode implements RunningNode {
       }
       server.handleUpgrade(request, socket, head, (peer) => this.#add(peer, format))
     })
-    http.listen(port, address)
+    http.listen(where)
     try {
       await once(http, 'listening')
     } catch (error) {
@@ -286,10 +296,15 @@ export const websocket: NodeType = {
       writes: true,
       splits: false,
       keeps: inboxSamples,
-      async start(context) {
+      ...(settings.port === undefined && {
+        share: () => join(tmpdir(), `verbena-${randomUUID()}`, 'websocket'),
+        door: (shared) => shared as string,
+      }),
+      async start(context, _, shared) {
         const node = new WebsocketNode(context, settings)
         try {
-          if (settings.port !== undefined) await node.listen(settings.port, settings.address)
+          if (settings.port === undefined) await node.listenAtDoor(shared as string)
+          else await node.listen({ port: settings.port, host: settings.address })
         } catch (error) {
           await node.stop()
           throw error

@@ -139,7 +139,8 @@ function watch(name: string, signals: NodeDocument['signals']): void {
   element('watched').textContent = name
   element('live').hidden = false
   const token = sessionStorage.getItem(tokenKey)
-  const address = new URL(`/${name}.json${token === null ? '' : `?token=${encodeURIComponent(token)}`}`, location.href)
+  const address = new URL(`/${name}.json?watch`, location.href)
+  if (token !== null) address.searchParams.set('token', token)
   address.protocol = address.protocol.replace('http', 'ws')
   const socket = new WebSocket(address, 'live')
   watched = { name, socket }

