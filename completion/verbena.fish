@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'traffic' 'traffic client' 'traffic cdf' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -19,6 +19,7 @@ complete -c verbena -f -n '__verbena_at' -a start -d 'measure with good defaults
 complete -c verbena -f -n '__verbena_at' -a bench -d 'measure: one-way latency, throughput, rsockets beside TCP, or node-types'
 complete -c verbena -f -n '__verbena_at' -a report -d 'make a report from saved results'
 complete -c verbena -f -n '__verbena_at' -a trace -d 'look at captures of RDMA traffic: check, show, info, convert'
+complete -c verbena -f -n '__verbena_at' -a traffic -d 'generate RDMA traffic by distributions of sizes, arrivals and verbs: client, cdf'
 complete -c verbena -f -n '__verbena_at' -a gateway -d 'samples of real-time simulators, as VILLASnode has them: node, pipe, signal, convert, …'
 complete -c verbena -f -n '__verbena_at' -a perf -d 'perftest: bandwidth and latency between two processes'
 complete -c verbena -f -n '__verbena_at' -a rc_pingpong -d 'ibv_rc_pingpong: messages to and fro, RC'
@@ -161,6 +162,20 @@ complete -c verbena -n '__verbena_at trace convert' -l micro -d 'pcap with micro
 complete -c verbena -n '__verbena_at trace convert' -s f -l filter -d 'only packets for which this is true: see verbena trace show --help' -r
 complete -c verbena -n '__verbena_at trace convert' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at trace convert' -F
+complete -c verbena -f -n '__verbena_at traffic' -a client -d 'send the requests of a configuration to its servers'
+complete -c verbena -f -n '__verbena_at traffic' -a cdf -d 'draw a distribution of sizes, or list those that have names'
+complete -c verbena -n '__verbena_at traffic' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at traffic client' -l dry-run -d 'write the schedule and send nothing'
+complete -c verbena -n '__verbena_at traffic client' -l seed -d 'another seed' -r
+complete -c verbena -n '__verbena_at traffic client' -l count -d 'end after so many requests' -r
+complete -c verbena -n '__verbena_at traffic client' -l duration -d 'end after this time' -r
+complete -c verbena -n '__verbena_at traffic client' -l load -d 'another share of the bandwidth' -r
+complete -c verbena -n '__verbena_at traffic client' -l bandwidth -d 'what a load of 1 is, such as 25Gbps' -r
+complete -c verbena -n '__verbena_at traffic client' -l client -d 'which of several clients this is' -r
+complete -c verbena -n '__verbena_at traffic client' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at traffic cdf' -l interpolation -d 'between rows' -r -f -a 'linear log inverse'
+complete -c verbena -n '__verbena_at traffic cdf' -l json -d 'print one JSON document'
+complete -c verbena -n '__verbena_at traffic cdf' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at gateway' -a convert -d 'samples from one format to another'
 complete -c verbena -f -n '__verbena_at gateway' -a compare -d 'files of samples with each other'
 complete -c verbena -f -n '__verbena_at gateway' -a hook -d 'samples through a hook'

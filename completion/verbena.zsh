@@ -20,6 +20,7 @@ _verbena() {
       'bench:measure\: one-way latency, throughput, rsockets beside TCP, or node-types'
       'report:make a report from saved results'
       'trace:look at captures of RDMA traffic\: check, show, info, convert'
+      'traffic:generate RDMA traffic by distributions of sizes, arrivals and verbs\: client, cdf'
       'gateway:samples of real-time simulators, as VILLASnode has them\: node, pipe, signal, convert, …'
       'perf:perftest\: bandwidth and latency between two processes'
       'rc_pingpong:ibv_rc_pingpong\: messages to and fro, RC'
@@ -52,6 +53,7 @@ _verbena() {
         bench) _verbena_bench ;;
         report) _verbena_report ;;
         trace) _verbena_trace ;;
+        traffic) _verbena_traffic ;;
         gateway) _verbena_gateway ;;
         perf) _verbena_perf ;;
         rc_pingpong|ibv_rc_pingpong) _verbena_rc_pingpong ;;
@@ -267,6 +269,47 @@ _verbena_trace_convert() {
     '(-h --help)'{-h,--help}'[print help]' \
     '1:in:_files' \
     '2:out:_files'
+}
+
+_verbena_traffic() {
+  local state line
+  _arguments -C \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:command:->command' '*::argument:->argument'
+  case $state in
+    command)
+      local -a commands=(
+      'client:send the requests of a configuration to its servers'
+      'cdf:draw a distribution of sizes, or list those that have names'
+      )
+      _describe command commands ;;
+    argument)
+      case $line[1] in
+        client) _verbena_traffic_client ;;
+        cdf) _verbena_traffic_cdf ;;
+      esac ;;
+  esac
+}
+
+_verbena_traffic_client() {
+  _arguments -s \
+    --dry-run'[write the schedule and send nothing]' \
+    --seed'[another seed]:number:' \
+    --count'[end after so many requests]:number:' \
+    --duration'[end after this time]:seconds:' \
+    --load'[another share of the bandwidth]:share:' \
+    --bandwidth'[what a load of 1 is, such as 25Gbps]:rate:' \
+    --client'[which of several clients this is]:index:' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:config:'
+}
+
+_verbena_traffic_cdf() {
+  _arguments -s \
+    --interpolation'[between rows]:rule:_values -s , value linear log inverse' \
+    --json'[print one JSON document]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1::name:'
 }
 
 _verbena_gateway() {

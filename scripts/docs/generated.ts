@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describeCommandLine } from '../../src/cli/describe.ts'
+import { jsonSchema } from '../../src/traffic/load/index.ts'
 import { apiPages, entryPointsOf } from './api-pages.ts'
 import { cliPages } from './cli-pages.ts'
 import { completionScripts } from './completion.ts'
@@ -16,6 +17,7 @@ export async function generatedFiles(): Promise<Map<string, Map<string, string>>
   return new Map([
     ['docs/reference/api', apiPages(root, entryPointsOf(manifest))],
     ['docs/reference/cli', cliPages(commandLine)],
+    ['docs/reference/traffic', new Map([['traffic.schema.json', `${JSON.stringify(jsonSchema(), null, 2)}\n`]])],
     ['man', manPages(commandLine, manifest.version)],
     ['completion', completionScripts(commandLine)],
   ])

@@ -30,6 +30,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'look at captures of RDMA traffic: check, show, info, convert',
     load: () => import('../tools/trace/index.ts'),
   },
+  traffic: {
+    summary: 'generate RDMA traffic by distributions of sizes, arrivals and verbs: client, cdf',
+    load: () => import('../tools/traffic/index.ts'),
+  },
   gateway: {
     summary: 'samples of real-time simulators, as VILLASnode has them: node, pipe, signal, convert, …',
     load: () => import('../tools/gateway/index.ts'),

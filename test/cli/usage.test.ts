@@ -15,6 +15,7 @@ const withoutJson = new Set([
   'gateway hook',
   'gateway pipe',
   'gateway signal',
+  'traffic client',
   'completion',
 ])
 

@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 describe.skipIf(!installed('bash'))('bash', () => {
   /** What is typed, and what is offered for it. */
   const cases: Record<string, string[]> = {
-    'verbena tr': ['trace'],
+    'verbena tr': ['trace', 'traffic'],
     'verbena trace ': ['check', 'show', 'info', 'convert'],
     'verbena perf send_l': ['send_lat'],
     'verbena rping --tim': ['--timeout'],

@@ -7,7 +7,7 @@ import { exitCodes } from './exit-codes.ts'
 export function describeFailure(error: unknown): { message: string; exitCode: number } {
   if (!(error instanceof Error)) return { message: String(error), exitCode: exitCodes.failed }
   const { code, verb } = error as Error & { code?: unknown; verb?: unknown }
-  if (error.name === 'UsageError' || error.name === 'ReportError')
+  if (error.name === 'UsageError' || error.name === 'ReportError' || error.name === 'TrafficError')
     return { message: error.message, exitCode: exitCodes.usage }
   // An adapter that is not there was asked for by name.
   if (error.name === 'VerbsError' && verb === 'openDevice' && (code === 'ENODEV' || code === 'EINVAL'))

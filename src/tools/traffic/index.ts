@@ -1,0 +1,2 @@
+/** Door of the command; see command.ts. */
+export { configure } from './command.ts'

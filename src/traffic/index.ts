@@ -1,0 +1,41 @@
+/**
+ * Traffic that a configuration describes: distributions of sizes, arrivals, verbs and destinations, and the schedule of
+ * requests that follows from them and a seed. Pure: the readers of files are in `load`, connections in `run`.
+ */
+export { Cdf, type CdfPoint, type Interpolation, interpolations } from './cdf.ts'
+export { Choice, joint, type Pair } from './choice.ts'
+export { type CollectiveMessage, impossible, messagesOf } from './collectives.ts'
+export {
+  type Arrival,
+  atomicBytes,
+  type Collective,
+  type CollectiveName,
+  collectives,
+  type Destinations,
+  fanoutsOf,
+  isAtomic,
+  meanRequestBytes,
+  meanSize,
+  noFaults,
+  type Phase,
+  qpTypes,
+  requestRate,
+  type ServerAddress,
+  type SizeSource,
+  type TrafficConfig,
+  type TrafficFaults,
+  type TrafficQpType,
+  type Verb,
+  type VerbShare,
+  verbs,
+  verbsOfType,
+  type Weighted,
+} from './config.ts'
+export { TrafficError, type TrafficErrorCode, trafficErrors } from './error.ts'
+export { requestLine, serverText } from './lines.ts'
+export { nearest } from './nearest.ts'
+export { type PresetInfo, presetCdf, presets } from './presets.ts'
+export { RandomStream } from './random.ts'
+export { type Request, Schedule } from './schedule.ts'
+export { isTrafficGenerator, parseTrafficGenerator, type TextSettings } from './trafficgenerator.ts'
+export { bitsPerSecondOf, bytesOf, nanosecondsOf, perSecondOf, rateText, sizeText } from './units.ts'

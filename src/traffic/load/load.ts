@@ -1,0 +1,142 @@
+/** Reads configurations and distributions from files. */
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { type Document, isMap, isScalar, LineCounter, parseDocument } from 'yaml'
+import {
+  Cdf,
+  type Interpolation,
+  isTrafficGenerator,
+  parseTrafficGenerator,
+  presetCdf,
+  type TrafficConfig,
+  TrafficError,
+} from '../index.ts'
+import { checkShape, type Path, type Problem } from './problems.ts'
+import { nearPreset, readSettings } from './read.ts'
+
+/** Settings that count in the place of those in the file. */
+export type Overrides = Readonly<Record<string, unknown>>
+
+/** Reads a configuration. Throws a `TrafficError` that names everything that is wrong, each with file, line and key. */
+export function loadTraffic(path: string, overrides: Overrides = {}): TrafficConfig {
+  return readTraffic(readText(path), path, overrides)
+}
+
+/** The same for a text; files that it names are looked for beside `path`, and then from the working directory. */
+export function readTraffic(text: string, path: string, overrides: Overrides = {}): TrafficConfig {
+  const { settings, lineOf } = isTrafficGenerator(text) ? fromText(text, path) : fromYaml(text, path)
+  const whole = { ...settings, ...overrides }
+  // A load and a rate of requests exclude each other, and so the one asked for takes the place of the other.
+  if ('load' in overrides) delete (whole as Record<string, unknown>).requests
+  const checked = checkShape(whole)
+  const problems: Problem[] = 'problems' in checked ? checked.problems : []
+  if ('settings' in checked) {
+    const config = readSettings(checked.settings, contextOf(path), problems)
+    if (problems.length === 0) return config
+  }
+  const lines = problems.map((problem) => {
+    const key = problem.path.join('.')
+    const given = typeof problem.path[0] === 'string' && problem.path[0] in overrides
+    const line = given ? undefined : lineOf(problem.path)
+    const place = given ? '' : line === undefined ? `${path}: ` : `${path}:${line}: `
+    return `${place}${key === '' ? '' : `${key}: `}${problem.what}`
+  })
+  throw new TrafficError('ERR_TRAFFIC_CONFIGURATION', lines.join('\n'))
+}
+
+/** The distribution of a preset, or of a file. Throws a `TrafficError`. */
+export function loadCdf(name: string, interpolation?: Interpolation, beside?: string): Cdf {
+  const preset = presetCdf(name)
+  if (preset !== undefined)
+    return interpolation === undefined ? preset : new Cdf(preset.name, preset.points, interpolation)
+  const near = beside === undefined ? name : resolve(dirname(beside), name)
+  let text: string
+  try {
+    text = readFileSync(near, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' && beside !== undefined && near !== resolve(name)) return loadCdf(name, interpolation)
+    const why =
+      code === 'ENOENT' ? `neither a preset nor a file${nearPreset(name)}` : code === 'EISDIR' ? 'a folder' : message
+    throw new TrafficError('ERR_TRAFFIC_CDF', `'${name}' is ${why}`)
+  }
+  return Cdf.parse(text, name, interpolation)
+}
+
+function contextOf(path: string): Parameters<typeof readSettings>[1] {
+  return {
+    cdf: (name, interpolation) => loadCdf(name, interpolation, path),
+    points: (points, interpolation) => new Cdf('points', points, interpolation),
+  }
+}
+
+interface Parsed {
+  settings: Record<string, unknown>
+  lineOf(path: Path): number | undefined
+}
+
+function fromText(text: string, name: string): Parsed {
+  const { settings, lines } = parseTrafficGenerator(text, name)
+  return {
+    settings,
+    lineOf: (path) => {
+      for (let length = path.length; length > 0; length--) {
+        const line = lines.get(path.slice(0, length).join('.'))
+        if (line !== undefined) return line
+      }
+      return undefined
+    },
+  }
+}
+
+function fromYaml(text: string, name: string): Parsed {
+  const counter = new LineCounter()
+  const refuse = (line: number | undefined, what: string): never => {
+    throw new TrafficError('ERR_TRAFFIC_CONFIGURATION', `${name}${line === undefined ? '' : `:${line}`}: ${what}`)
+  }
+  let document: Document.Parsed
+  let content: unknown
+  try {
+    document = parseDocument(text, { lineCounter: counter, prettyErrors: false, logLevel: 'silent' })
+    const [error] = document.errors
+    if (error === undefined) content = document.toJS({ maxAliasCount: 100 })
+  } catch (error) {
+    // The parser descends into what is nested until the stack ends, and refuses aliases without end.
+    return refuse(undefined, `this is no YAML: ${(error as Error).message}`)
+  }
+  const [error] = document.errors
+  if (error !== undefined) refuse(counter.linePos(error.pos[0]).line, error.message)
+  if (typeof content !== 'object' || content === null || Array.isArray(content))
+    return refuse(undefined, 'a configuration is a group of keys, such as servers and size')
+  return { settings: content as Record<string, unknown>, lineOf: (path) => lineIn(document, path, counter) }
+}
+
+/** The line of the key at a path, or of what is nearest above it. */
+function lineIn(document: Document.Parsed, path: Path, counter: LineCounter): number | undefined {
+  let node: unknown = document.contents
+  let line: number | undefined
+  for (const step of path) {
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))
+      if (pair === undefined) break
+      line = counter.linePos((pair.key as { range?: [number] }).range?.[0] ?? 0).line
+      node = pair.value
+    } else if (typeof node === 'object' && node !== null && 'get' in node) {
+      node = (node as { get(key: unknown, keep: boolean): unknown }).get(step, true)
+      const range = (node as { range?: [number] } | undefined)?.range
+      if (range === undefined) break
+      line = counter.linePos(range[0]).line
+    } else break
+  }
+  return line
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path === '-' ? 0 : path, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'this is a folder' : message
+    throw new TrafficError('ERR_TRAFFIC_CONFIGURATION', `${path}: ${why}`)
+  }
+}

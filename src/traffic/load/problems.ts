@@ -1,0 +1,143 @@
+/** What is wrong with settings, each with its key, and the nearest key that there is. */
+import type { z } from 'zod'
+import { nearest } from '../index.ts'
+import { configurationSchema, jsonSchema } from './schema.ts'
+import type { Settings } from './settings.ts'
+
+export type Path = readonly (string | number)[]
+
+export interface Problem {
+  path: Path
+  /** The path is the key itself, not what it holds. */
+  key?: boolean
+  what: string
+}
+
+/** The settings, or everything that is wrong with their shape. */
+export function checkShape(raw: unknown): { settings: Settings } | { problems: Problem[] } {
+  const checked = configurationSchema.safeParse(raw, { reportInput: true })
+  if (checked.success) return { settings: checked.data }
+  return { problems: checked.error.issues.flatMap((issue) => problemsOf(issue as Issue, [])) }
+}
+
+type Issue = z.core.$ZodIssue
+
+function problemsOf(issue: Issue, above: Path): Problem[] {
+  const path = [...above, ...(issue.path as (string | number)[])]
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => ({
+        path: [...path, key],
+        key: true,
+        what: `there is no such key${hint(key, path)}`,
+      }))
+    case 'invalid_union': {
+      const deepest = deepestBranch(issue.errors as Issue[][])
+      if (deepest !== undefined) return deepest.flatMap((inner) => problemsOf(inner, path))
+      const options = optionsOf(issue)
+      return [{ path, what: `${shown(issue.input)} is not valid here${meant(issue.input, options)}` }]
+    }
+    case 'invalid_value': {
+      const options = issue.values.map(String)
+      return [{ path, what: `${shown(issue.input)} is not valid${meant(issue.input, options)}` }]
+    }
+    case 'invalid_type':
+      if (issue.input === undefined) return [{ path, what: 'it is missing' }]
+      return [{ path, what: `${shown(issue.input)} is not valid: expected ${word(issue.expected)}` }]
+    default:
+      return [{ path, what: lowered(issue.message) }]
+  }
+}
+
+/** Of a union the branch that is nearest to the value: one that takes its type, and whose first mistake is deepest in it. */
+function deepestBranch(branches: readonly Issue[][]): Issue[] | undefined {
+  let best: Issue[] | undefined
+  for (const issues of branches) {
+    const refused = issues.some(
+      ({ code, path }) => path.length === 0 && (code === 'invalid_type' || code === 'invalid_value'),
+    )
+    if (refused) continue
+    if (best === undefined || rank(issues) < rank(best)) best = issues
+  }
+  return best
+}
+
+/** Fewer keys that are unknown or missing are nearer. */
+function rank(issues: readonly Issue[]): number {
+  return issues.reduce(
+    (sum, issue) =>
+      sum + (issue.code === 'unrecognized_keys' ? 2 * issue.keys.length : issue.code === 'invalid_type' ? 2 : 1),
+    0,
+  )
+}
+
+function optionsOf(issue: Extract<Issue, { code: 'invalid_union' }>): string[] {
+  const branches = (issue.errors as Issue[][]).flat()
+  const own = (issue as { options?: unknown[] }).options?.map(String) ?? []
+  return [...own, ...branches.flatMap((inner) => (inner.code === 'invalid_value' ? inner.values.map(String) : []))]
+}
+
+function meant(input: unknown, options: readonly string[]): string {
+  if (options.length === 0) return ''
+  const near = typeof input === 'string' ? nearest(input, options) : undefined
+  return near === undefined ? `; expected ${options.join(', ')}` : `; is '${near}' meant?`
+}
+
+function hint(key: string, path: Path): string {
+  const known = keysAt(path)
+  const near = nearest(key, known)
+  if (near !== undefined) return `; is '${near}' meant?`
+  return known.length === 0 ? '' : `; there are ${known.join(', ')}`
+}
+
+/** The keys that the schema has at a path. */
+export function keysAt(path: Path): string[] {
+  let nodes: SchemaNode[] = [jsonSchema() as SchemaNode]
+  const opened = (node: SchemaNode): SchemaNode[] => [
+    node,
+    ...[...(node.anyOf ?? []), ...(node.oneOf ?? [])].flatMap(opened),
+  ]
+  for (const step of path)
+    nodes = nodes.flatMap(opened).flatMap((node) => {
+      const next = typeof step === 'number' ? node.items : (node.properties?.[step] ?? node.additionalProperties)
+      return typeof next === 'object' ? [next] : []
+    })
+  return [
+    ...new Set(
+      nodes
+        .flatMap(opened)
+        .flatMap((node) => [...Object.keys(node.properties ?? {}), ...(node.propertyNames?.enum ?? [])]),
+    ),
+  ].filter((key) => key !== '$schema')
+}
+
+interface SchemaNode {
+  anyOf?: SchemaNode[]
+  oneOf?: SchemaNode[]
+  properties?: Record<string, SchemaNode>
+  propertyNames?: { enum?: string[] }
+  additionalProperties?: SchemaNode | boolean
+  items?: SchemaNode
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? `'${value}'` : (JSON.stringify(value) ?? String(value))
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+}
+
+function word(expected: string): string {
+  return (
+    {
+      int: 'a whole number',
+      number: 'a number',
+      string: 'text',
+      object: 'a group of keys',
+      record: 'a group of keys',
+      array: 'a list',
+    }[expected] ?? expected
+  )
+}
+
+function lowered(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1)
+}

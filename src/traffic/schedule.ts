@@ -1,0 +1,237 @@
+/**
+ * The requests of a configuration in the order of time. The seed and the number of the client determine all of it: arrivals, sizes, verbs,
+ * destinations, rates, DSCPs, service levels and fan-outs each have a stream of random numbers of their own.
+ *
+ *     const schedule = new Schedule(config)
+ *     while (schedule.next()) use(schedule.timeNs, schedule.server, …)
+ *
+ * `next` allocates nothing for a request.
+ */
+import { Arrivals } from './arrivals.ts'
+import { Choice, joint, type Pair } from './choice.ts'
+import { CollectiveRun } from './collective-run.ts'
+import {
+  atomicBytes,
+  fanoutsOf,
+  isAtomic,
+  type Phase,
+  requestRate,
+  type SizeSource,
+  type TrafficConfig,
+  type TrafficQpType,
+  type Verb,
+  verbs,
+} from './config.ts'
+import { DestinationPicker } from './destinations.ts'
+import { TrafficError } from './error.ts'
+import { RandomStream } from './random.ts'
+
+/** The largest request that a distribution may give. */
+const mostBytes = Number.MAX_SAFE_INTEGER
+
+/** What one request is. A `Schedule` is its current one. */
+export interface Request {
+  /** When it is due, whole nanoseconds from the start; 0 in a closed loop, where the one before it decides. */
+  readonly timeNs: number
+  /** Index in the servers of the configuration. */
+  readonly server: number
+  /** Bytes of the flow. */
+  readonly size: number
+  readonly verb: Verb
+  readonly type: TrafficQpType
+  readonly dscp: number
+  readonly serviceLevel: number
+  /** Bits per second; 0 is as fast as it goes. */
+  readonly rateBps: number
+  /** The fan-out that it belongs to: requests of one number are due together. From 0 on. */
+  readonly group: number
+  /** Index in the phases of the configuration. */
+  readonly phase: number
+}
+
+interface Streams {
+  arrivals: RandomStream
+  sizes: RandomStream
+  pairs: RandomStream
+  servers: RandomStream
+  rates: RandomStream
+  dscps: RandomStream
+  levels: RandomStream
+  fanouts: RandomStream
+  collective: RandomStream
+}
+
+export class Schedule implements Request {
+  timeNs = 0
+  server = 0
+  size = 0
+  verb: Verb = 'send'
+  type: TrafficQpType = 'RC'
+  dscp = 0
+  serviceLevel = 0
+  rateBps = 0
+  group = -1
+  phase = -1
+
+  readonly #config: TrafficConfig
+  readonly #streams: Streams
+  readonly #endNs: number
+  #count = 0
+  #now = 0
+  #phaseEndNs = 0
+  #current: PhaseRun | null = null
+  /** Requests of the fan-out that are still to come. */
+  #left = 0
+  #flows = 1
+  #total = 0
+
+  constructor(config: TrafficConfig) {
+    const stream = (name: string): RandomStream => new RandomStream(config.seed, `${config.client}/${name}`)
+    this.#config = config
+    this.#endNs = config.durationNs ?? Number.POSITIVE_INFINITY
+    this.#streams = {
+      arrivals: stream('arrivals'),
+      sizes: stream('sizes'),
+      pairs: stream('verbs'),
+      servers: stream('servers'),
+      rates: stream('rates'),
+      dscps: stream('dscps'),
+      levels: stream('levels'),
+      fanouts: stream('fanouts'),
+      collective: stream('collective'),
+    }
+  }
+
+  /** Goes on to the next request; false when there is none. */
+  next(): boolean {
+    if (this.#config.count !== null && this.#count >= this.#config.count) return false
+    for (;;) {
+      if (this.#left > 0) break
+      if (this.#current === null && !this.#nextPhase()) return false
+      const run = this.#current!
+      if (run.collective !== null) {
+        if (this.#nextOfCollective(run, run.collective)) break
+      } else if (this.#nextFanout(run)) break
+      // The phase is over: the gap that led out of it is not carried over, since rates differ.
+      this.#now = this.#phaseEndNs
+      this.#current = null
+    }
+    if (this.#now >= this.#endNs) return false
+    this.timeNs = Math.round(this.#now)
+    if (this.#current!.collective === null) this.#fill(this.#current!)
+    this.#count++
+    return true
+  }
+
+  #nextPhase(): boolean {
+    const index = this.phase + 1
+    const phase = this.#config.phases[index]
+    if (phase === undefined) return false
+    this.phase = index
+    this.#phaseEndNs = this.#now + phase.durationNs
+    this.#current = new PhaseRun(phase, this.#config, this.#streams)
+    return true
+  }
+
+  #nextFanout(run: PhaseRun): boolean {
+    const at = this.#now + run.arrivals.gapNs()
+    if (at >= this.#phaseEndNs) return false
+    this.#now = at
+    this.group++
+    this.#flows = run.fanouts.pick(this.#streams.fanouts)
+    this.#left = this.#flows
+    run.destinations.begin()
+    const pair = run.pairs.pick(this.#streams.pairs)
+    this.verb = pair.verb
+    this.type = pair.type
+    this.dscp = run.dscps.pick(this.#streams.dscps)
+    this.serviceLevel = run.levels.pick(this.#streams.levels)
+    this.rateBps = run.ratesOf(pair.verb).pick(this.#streams.rates)
+    this.#total = isAtomic(pair.verb) ? atomicBytes : this.#drawSize(run, pair.verb)
+    return true
+  }
+
+  /** One flow of the fan-out. All have its verb, type, DSCP and rate. */
+  #fill(run: PhaseRun): void {
+    const i = this.#flows - this.#left
+    this.#left--
+    this.server = run.destinations.next()
+    if (isAtomic(this.verb)) this.size = atomicBytes
+    else if (!run.splits) this.size = i === 0 ? this.#total : this.#drawSize(run, this.verb)
+    else this.size = Math.floor((this.#total * (i + 1)) / this.#flows) - Math.floor((this.#total * i) / this.#flows)
+  }
+
+  /**
+   * Sizes are rounded up, so that the share of requests with at most n bytes is what the distribution says for each whole n.
+   */
+  #drawSize(run: PhaseRun, verb: Verb): number {
+    const source = run.sizesOf(verb).pick(this.#streams.sizes)
+    if (typeof source === 'number') return source
+    return Math.min(mostBytes, Math.ceil(source.quantile(this.#streams.sizes.unit())))
+  }
+
+  #nextOfCollective(run: PhaseRun, collective: CollectiveRun): boolean {
+    if (!collective.next()) {
+      this.#now += collective.restNs
+      if (this.#now < this.#phaseEndNs) this.#phaseEndNs = this.#now
+      return false
+    }
+    const at = this.#now + collective.gapNs
+    if (at >= this.#phaseEndNs) return false
+    this.#now = at
+    if (collective.beginsStep) this.group++
+    const pair = run.pairs.pick(this.#streams.pairs)
+    this.verb = pair.verb
+    this.type = pair.type
+    this.dscp = run.dscps.pick(this.#streams.dscps)
+    this.serviceLevel = run.levels.pick(this.#streams.levels)
+    this.rateBps = run.ratesOf(pair.verb).pick(this.#streams.rates)
+    this.server = collective.to
+    this.size = collective.bytes
+    return true
+  }
+}
+
+/** The distributions of one phase, ready to be drawn from. */
+class PhaseRun {
+  readonly arrivals: Arrivals
+  readonly pairs: Choice<Pair>
+  readonly fanouts: Choice<number>
+  readonly dscps: Choice<number>
+  readonly levels: Choice<number>
+  readonly destinations: DestinationPicker
+  readonly splits: boolean
+  readonly collective: CollectiveRun | null
+  readonly #sizes: Choice<SizeSource>[]
+  readonly #rates: Choice<number>[]
+
+  constructor(phase: Phase, { servers, seed, client, bandwidthBps }: TrafficConfig, streams: Streams) {
+    const pairs = joint(
+      phase.verbs.map(({ verb, weight }) => ({ value: verb, weight })),
+      phase.types,
+    )
+    if (typeof pairs === 'string') throw new TrafficError('ERR_TRAFFIC_CONFIGURATION', `${phase.name}: ${pairs}`)
+    const own = (verb: Verb) => phase.verbs.find((share) => share.verb === verb)
+    this.arrivals = new Arrivals(phase.arrival, requestRate(phase, bandwidthBps), streams.arrivals)
+    this.pairs = new Choice(pairs)
+    this.fanouts = new Choice(fanoutsOf(phase))
+    this.dscps = new Choice(phase.dscps)
+    this.levels = new Choice(phase.serviceLevels)
+    this.destinations = new DestinationPicker(phase.destinations, servers, seed, client, streams.servers)
+    this.splits = phase.fanoutSize === 'split'
+    this.collective =
+      phase.collective === null
+        ? null
+        : new CollectiveRun(phase.collective, servers.length, (phase.load ?? 1) * bandwidthBps, streams.collective)
+    this.#sizes = verbs.map((verb) => new Choice(own(verb)?.sizes ?? phase.sizes))
+    this.#rates = verbs.map((verb) => new Choice(own(verb)?.rates ?? phase.rates))
+  }
+
+  sizesOf(verb: Verb): Choice<SizeSource> {
+    return this.#sizes[verbs.indexOf(verb)]!
+  }
+
+  ratesOf(verb: Verb): Choice<number> {
+    return this.#rates[verbs.indexOf(verb)]!
+  }
+}

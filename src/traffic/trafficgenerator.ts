@@ -1,0 +1,93 @@
+/**
+ * The text format of HKUST's TrafficGenerator, its client and its incast client:
+ *
+ *     server 192.168.1.51 5001
+ *     req_size_dist conf/DCTCP_CDF.txt
+ *     rate 500Mbps 30
+ *     dscp 1 25
+ *     fanout 8 20
+ *     load 500Mbps
+ *     num_reqs 1500
+ *
+ * It becomes the settings that a YAML file would have. As there, the flows of a fan-out share its size. `load` counts payload here.
+ */
+import { TrafficError } from './error.ts'
+
+export const trafficGeneratorKeys = ['server', 'req_size_dist', 'rate', 'dscp', 'fanout', 'load', 'num_reqs'] as const
+type Key = (typeof trafficGeneratorKeys)[number]
+
+const forms: Readonly<Record<Key, [form: RegExp, example: string]>> = {
+  server: [/^(\S+)\s+(\d+)$/, 'server 192.168.1.51 5001'],
+  req_size_dist: [/^(\S+)$/, 'req_size_dist conf/DCTCP_CDF.txt'],
+  rate: [/^(\d+(?:\.\d+)?)\s*([MGK]bps)\s+(\d+(?:\.\d+)?)$/i, 'rate 500Mbps 30'],
+  dscp: [/^(\d+)\s+(\d+(?:\.\d+)?)$/, 'dscp 1 25'],
+  fanout: [/^(\d+)\s+(\d+(?:\.\d+)?)$/, 'fanout 8 20'],
+  load: [/^(\d+(?:\.\d+)?)\s*([MGK]bps)$/i, 'load 500Mbps'],
+  num_reqs: [/^(\d+)$/, 'num_reqs 1500'],
+}
+
+/** Whether a text is in this format: its first word is one of its keys, and no YAML key. */
+export function isTrafficGenerator(text: string): boolean {
+  const first = /^(?:\s*(?:#.*)?\n)*\s*(\w+)[ \t]+[^:\s]/.exec(text)?.[1]
+  return first !== undefined && (trafficGeneratorKeys as readonly string[]).includes(first)
+}
+
+export interface TextSettings {
+  settings: Record<string, unknown>
+  /** The line of a setting, by its path: `servers.0`, `dscp.46`. */
+  lines: ReadonlyMap<string, number>
+}
+
+/** Throws a `TrafficError` with file and line. */
+export function parseTrafficGenerator(text: string, name: string): TextSettings {
+  const lines = new Map<string, number>()
+  const servers: unknown[] = []
+  const weights: Record<'rate' | 'dscp' | 'fanout', Record<string, number>> = { rate: {}, dscp: {}, fanout: {} }
+  const settings: Record<string, unknown> = { servers }
+  for (const [index, raw] of text.split(/\r\n|\r|\n/).entries()) {
+    const line = raw.replace(/#.*/, '').trim()
+    if (line === '') continue
+    const [key = '', ...rest] = line.split(/\s+/)
+    const refuse = (what: string): never => {
+      throw new TrafficError('ERR_TRAFFIC_CONFIGURATION', `${name}:${index + 1}: ${key}: ${what}`)
+    }
+    const form = Object.hasOwn(forms, key) ? forms[key as Key] : undefined
+    if (form === undefined) return refuse(`there is no such key; there are ${trafficGeneratorKeys.join(', ')}`)
+    const found = form[0].exec(rest.join(' '))
+    if (found === null) return refuse(`'${rest.join(' ')}' is not valid, for example: ${form[1]}`)
+    const [, first = '', second = '', third = ''] = found
+    switch (key as Key) {
+      case 'server':
+        lines.set(`servers.${servers.length}`, index + 1)
+        servers.push({ host: first, port: Number(second) })
+        break
+      case 'req_size_dist':
+        lines.set('size', index + 1)
+        settings.size = { cdf: first }
+        break
+      case 'rate': {
+        const rate = `${first}${second}`
+        lines.set(`rate.${rate}`, index + 1)
+        weights.rate[rate] = (weights.rate[rate] ?? 0) + Number(third)
+        break
+      }
+      case 'dscp':
+      case 'fanout': {
+        const of = weights[key as 'dscp' | 'fanout']
+        lines.set(`${key}.${Number(first)}`, index + 1)
+        of[Number(first)] = (of[Number(first)] ?? 0) + Number(second)
+        break
+      }
+      case 'load':
+        lines.set('bandwidth', index + 1)
+        settings.bandwidth = `${first}${second}`
+        settings.load = 1
+        break
+      case 'num_reqs':
+        lines.set('count', index + 1)
+        settings.count = Number(first)
+    }
+  }
+  for (const [key, of] of Object.entries(weights)) if (Object.keys(of).length > 0) settings[key] = of
+  return { settings, lines }
+}
