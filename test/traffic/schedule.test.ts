@@ -161,8 +161,8 @@ describe('mixes', () => {
       [true, false],
       [0.7, 0.3],
     ],
-  ])('%s', (_, yaml, of, kinds, shares) => {
-    const found = counts<unknown>(draw(`${many}${yaml}`).map(of), kinds)
+  ])('%s', (_, yaml, of: (drawn: Drawn) => unknown, kinds, shares) => {
+    const found = counts(draw(`${many}${yaml}`).map(of), kinds)
     expect(found.reduce((sum, count) => sum + count, 0)).toBe(n)
     expect(chiSquare(found, shares)).toBeLessThan(chiSquareLimit(kinds.length - 1))
   })
