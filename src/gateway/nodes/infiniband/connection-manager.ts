@@ -3,7 +3,8 @@
  *
  *     active     started ── AddrResolved: queues, queue pair; RouteResolved: connect ──> pending connect ── Established ──> connected
  *     passive    started ── ConnectRequest: queues, queue pair, accept ──> pending connect ── Established ──> connected
- *     UD         a passive node is connected when it has accepted; an active one when it knows the path to its peer
+ *     UD         a passive node is connected when it has accepted, and knows the path to its peer from the request; an active one
+ *                when it knows it from the reply
  *     both       Disconnected, or a request that failed: started
  *
  * An active node that cannot connect listens, if `use_fallback` says so, and tries again each second or so; and so does one whose
@@ -159,7 +160,7 @@ export class ConnectionManager {
   #handle(event: CmEvent): void {
     const { id, type } = event
     // Others are of ids that are closed already.
-    if (type === CmEventType.ConnectRequest) this.#requested(id)
+    if (type === CmEventType.ConnectRequest) this.#requested(event)
     else if (id === this.#bound || id === this.connection?.id) this.#progress(event)
   }
 
@@ -199,7 +200,7 @@ export class ConnectionManager {
     return new Connection(id, this.#memory!, this.#settings, this.#clock!, this.counts)
   }
 
-  #requested(id: CmId): void {
+  #requested({ id, param }: CmEvent): void {
     if (this.#stopping) {
       id.close()
       return
@@ -217,7 +218,7 @@ export class ConnectionManager {
     this.ended(`${from} connects again`)
     this.#stopTrying()
     this.connection = this.#connectionOf(id)
-    this.connection.accept()
+    this.connection.accept(param)
     this.state = 'pending connect'
     if (this.#settings.mode === 'UD') this.#connected()
   }

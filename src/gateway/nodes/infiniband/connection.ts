@@ -1,11 +1,20 @@
 /** A connection, or with UD a queue pair and the path to its peer: an id of the RDMA CM with the queues that were made for it. */
-import { type CmEventParam, type CmId, type CompletionQueue, QpState, QpType, type QueuePair } from '../../../index.ts'
+import {
+  type CmEventParam,
+  type CmId,
+  type CompletionQueue,
+  QpState,
+  QpType,
+  type QueuePair,
+  udpQkey,
+} from '../../../index.ts'
 import type { Clock } from '../../index.ts'
 import type { InfinibandCounters } from './counters.ts'
 import { ReceiveSide } from './receive-side.ts'
 import type { Registered } from './registered.ts'
 import { SendSide } from './send-side.ts'
 import type { InfinibandSettings } from './settings.ts'
+import { qpOfUdRequest, udRequest } from './ud-request.ts'
 
 const sendElements = 4
 const receiveElements = 4
@@ -57,10 +66,13 @@ export class Connection {
   }
 
   connect(): void {
-    this.id.connect(this.#isUd ? {} : retries)
+    this.id.connect(this.#isUd ? { privateData: udRequest(this.#qp.qpNum) } : retries)
   }
 
-  accept(): void {
+  /** `request`: with UD, it says where the peer is, if that is one of ours. */
+  accept({ ah, privateData }: CmEventParam): void {
+    const qpNum = this.#isUd ? qpOfUdRequest(privateData) : undefined
+    if (qpNum !== undefined) this.send.sendTo(ah!, qpNum, udpQkey)
     this.id.accept(this.#isUd ? {} : { rnrRetryCount: retries.rnrRetryCount })
   }
 

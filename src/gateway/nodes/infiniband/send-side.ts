@@ -33,7 +33,7 @@ export class SendSide {
   released = 0
   /** What made the connection unusable, empty if another error has flushed the queue. Undefined: nothing has. */
   failure: string | undefined
-  /** It is known where messages go: with UD, to an active node. */
+  /** It is known where messages go: with UD, from the request, or the reply to it. */
   hasPath: boolean
   readonly #memory: RegisteredSamples
   readonly #pool: Pool

@@ -159,15 +159,33 @@ it('a second peer is rejected', async () => {
   await works(a, b)
 })
 
-it('UD: a passive node knows no path, and loses what is written to it', async () => {
+it('UD: a passive node sends to whoever has connected, also before anything came from there', async () => {
   const bed = bedOn()
   const ud = (settings: object) => ({ ...settings, rdma_transport_mode: 'UD' })
   const b = await bed.start('b', ud(at(1631)))
-  const a = await bed.start('a', ud(at(1630, 1631)))
-  await connected(a, b)
+  for (let round = 1; round <= 2; round++) {
+    const a = await bed.start('a', ud(at(1630, 1631)))
+    await until(() => b.counters.connections === round)
+    await connected(a, b)
+    await works(b, a)
+    await works(a, b)
+    await a.stop()
+  }
+  expect(await bed.stop()).toBe(0)
+})
+
+it('UD: who does not say where it is gets nothing', async () => {
+  const bed = bedOn()
+  const b = await bed.start('b', { ...at(1641), rdma_transport_mode: 'UD' })
+  const id: CmId = createId(PortSpace.Udp, { device: 'shm0' })
+  await id.resolveAddrAsync(undefined, { address: '127.0.0.1', port: 1641 })
+  await id.resolveRouteAsync()
+  id.createQp()
+  await id.connectAsync()
+  await connected(b)
   expect(b.write([1])).toBe(0)
   expect(b.counters).toMatchObject({ notConnected: 1, sent: 0, disconnects: 0 })
-  await works(a, b)
+  id.close()
 })
 
 it('messages that are no samples are counted, and the samples between them arrive', async () => {
