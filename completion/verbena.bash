@@ -14,7 +14,7 @@ _verbena() {
     if [[ -n $value ]]; then ((i++)); continue; fi
     [[ $word == -* ]] && continue
     case "${command:+$command }$word" in
-      'start'|'bench'|'report'|'trace'|'traffic'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace convert'|'traffic client'|'traffic cdf'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
+      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace convert'|'traffic client'|'traffic cdf'|'collect counters'|'collect l2'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
       'ibv_rc_pingpong') command='rc_pingpong'; arguments=0 ;;
       'ibv_uc_pingpong') command='uc_pingpong'; arguments=0 ;;
       'ibv_ud_pingpong') command='ud_pingpong'; arguments=0 ;;
@@ -27,7 +27,7 @@ _verbena() {
   value=''
   ((${#words[@]} > 1)) && _verbena_value "$command" "${words[${#words[@]} - 1]}"
   case "$command" in
-    '') commands='start bench report trace traffic gateway perf rc_pingpong ibv_rc_pingpong uc_pingpong ibv_uc_pingpong ud_pingpong ibv_ud_pingpong srq_pingpong ibv_srq_pingpong rping ucmatose udaddy mckey cmtime rstream riostream rcopy udpong devices ibv_devices devinfo ibv_devinfo completion' options='-V --version -h --help' ;;
+    '') commands='start bench report trace traffic collect gateway perf rc_pingpong ibv_rc_pingpong uc_pingpong ibv_uc_pingpong ud_pingpong ibv_ud_pingpong srq_pingpong ibv_srq_pingpong rping ucmatose udaddy mckey cmtime rstream riostream rcopy udpong devices ibv_devices devinfo ibv_devinfo completion' options='-V --version -h --help' ;;
     'start') commands='' options='--repeat --seed --out --open --json -h --help' ;;
     'bench') commands='latency throughput rsocket node' options='-h --help' ;;
     'bench latency') commands='' options='-d --device --service --op --size --poll --poll-comp --inline --unsignaled --burst --pause --stamp --engine --pin --repeat --seed --warmup --out --json -h --help' ;;
@@ -43,6 +43,9 @@ _verbena() {
     'traffic') commands='client cdf' options='-h --help' ;;
     'traffic client') commands='' options='--dry-run --seed --count --duration --load --bandwidth --client -h --help' ;;
     'traffic cdf') commands='' options='--interpolation --json -h --help' ;;
+    'collect') commands='counters l2' options='-h --help' ;;
+    'collect counters') commands='' options='--sysfs-root -d --device --ib-port --interval --count --all --json --csv --prometheus --listen -h --help' ;;
+    'collect l2') commands='' options='--sysfs-root --json -h --help' ;;
     'gateway') commands='convert compare hook node pipe signal check graph' options='-h --help' ;;
     'gateway convert') commands='' options='-i --input-format -o --output-format -t --types -h --help' ;;
     'gateway compare') commands='' options='-e --epsilon -v --no-values -T --no-timestamp -s --no-sequence -f --format -t --types --json -h --help' ;;
@@ -91,6 +94,7 @@ _verbena() {
       'trace convert 1') value='file' ;;
       'traffic client 0') value='any' ;;
       'traffic cdf 0') value='any' ;;
+      'collect l2 '*) value='any' ;;
       'gateway compare '*) value='any' ;;
       'gateway hook 0') value='any' ;;
       'gateway node 0') value='any' ;;
@@ -198,6 +202,14 @@ _verbena_value() {
     esac ;;
     'traffic cdf') case $2 in
       --interpolation) value='word:linear log inverse' ;;
+    esac ;;
+    'collect counters') case $2 in
+      --sysfs-root) value='folder' ;;
+      -d|--device) value='device' ;;
+      --ib-port|--interval|--count) value='any' ;;
+    esac ;;
+    'collect l2') case $2 in
+      --sysfs-root) value='folder' ;;
     esac ;;
     'gateway convert') case $2 in
       -i|--input-format|-o|--output-format|-t|--types) value='any' ;;

@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'traffic' 'traffic client' 'traffic cdf' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'traffic' 'traffic client' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -20,6 +20,7 @@ complete -c verbena -f -n '__verbena_at' -a bench -d 'measure: one-way latency, 
 complete -c verbena -f -n '__verbena_at' -a report -d 'make a report from saved results'
 complete -c verbena -f -n '__verbena_at' -a trace -d 'look at captures of RDMA traffic: check, show, info, convert'
 complete -c verbena -f -n '__verbena_at' -a traffic -d 'generate RDMA traffic by distributions of sizes, arrivals and verbs: client, cdf'
+complete -c verbena -f -n '__verbena_at' -a collect -d 'collect what this host tells of its RDMA traffic: counters, what carries RoCE'
 complete -c verbena -f -n '__verbena_at' -a gateway -d 'samples of real-time simulators, as VILLASnode has them: node, pipe, signal, convert, …'
 complete -c verbena -f -n '__verbena_at' -a perf -d 'perftest: bandwidth and latency between two processes'
 complete -c verbena -f -n '__verbena_at' -a rc_pingpong -d 'ibv_rc_pingpong: messages to and fro, RC'
@@ -176,6 +177,23 @@ complete -c verbena -n '__verbena_at traffic client' -s h -l help -d 'print help
 complete -c verbena -n '__verbena_at traffic cdf' -l interpolation -d 'between rows' -r -f -a 'linear log inverse'
 complete -c verbena -n '__verbena_at traffic cdf' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at traffic cdf' -s h -l help -d 'print help'
+complete -c verbena -f -n '__verbena_at collect' -a counters -d 'counters of all RDMA devices in one vocabulary, with rates'
+complete -c verbena -f -n '__verbena_at collect' -a l2 -d 'interfaces that carry RoCE: MTU, PFC, DSCP, ECN, GIDs, with findings'
+complete -c verbena -n '__verbena_at collect' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at collect counters' -l sysfs-root -d 'read a recorded tree instead: a copy of /sys, or a folder with sys and proc' -r -f -a '(__fish_complete_directories)'
+complete -c verbena -n '__verbena_at collect counters' -s d -l device -d 'only these devices, with commas between them' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at collect counters' -l ib-port -d 'only these ports, with commas between them' -r
+complete -c verbena -n '__verbena_at collect counters' -l interval -d 'read again after so many seconds' -r
+complete -c verbena -n '__verbena_at collect counters' -l count -d 'end after so many readings' -r
+complete -c verbena -n '__verbena_at collect counters' -l all -d 'counters that are zero, too'
+complete -c verbena -n '__verbena_at collect counters' -l json -d 'print JSON'
+complete -c verbena -n '__verbena_at collect counters' -l csv -d 'print comma-separated values'
+complete -c verbena -n '__verbena_at collect counters' -l prometheus -d 'print the text that Prometheus reads'
+complete -c verbena -n '__verbena_at collect counters' -l listen -d 'serve that text at /metrics of this port of 127.0.0.1, or of another address'
+complete -c verbena -n '__verbena_at collect counters' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at collect l2' -l sysfs-root -d 'read a recorded tree instead: a copy of /sys, or a folder with sys and proc' -r -f -a '(__fish_complete_directories)'
+complete -c verbena -n '__verbena_at collect l2' -l json -d 'print one JSON document'
+complete -c verbena -n '__verbena_at collect l2' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at gateway' -a convert -d 'samples from one format to another'
 complete -c verbena -f -n '__verbena_at gateway' -a compare -d 'files of samples with each other'
 complete -c verbena -f -n '__verbena_at gateway' -a hook -d 'samples through a hook'

@@ -21,6 +21,7 @@ _verbena() {
       'report:make a report from saved results'
       'trace:look at captures of RDMA traffic\: check, show, info, convert'
       'traffic:generate RDMA traffic by distributions of sizes, arrivals and verbs\: client, cdf'
+      'collect:collect what this host tells of its RDMA traffic\: counters, what carries RoCE'
       'gateway:samples of real-time simulators, as VILLASnode has them\: node, pipe, signal, convert, …'
       'perf:perftest\: bandwidth and latency between two processes'
       'rc_pingpong:ibv_rc_pingpong\: messages to and fro, RC'
@@ -54,6 +55,7 @@ _verbena() {
         report) _verbena_report ;;
         trace) _verbena_trace ;;
         traffic) _verbena_traffic ;;
+        collect) _verbena_collect ;;
         gateway) _verbena_gateway ;;
         perf) _verbena_perf ;;
         rc_pingpong|ibv_rc_pingpong) _verbena_rc_pingpong ;;
@@ -310,6 +312,49 @@ _verbena_traffic_cdf() {
     --json'[print one JSON document]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::name:'
+}
+
+_verbena_collect() {
+  local state line
+  _arguments -C \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:command:->command' '*::argument:->argument'
+  case $state in
+    command)
+      local -a commands=(
+      'counters:counters of all RDMA devices in one vocabulary, with rates'
+      'l2:interfaces that carry RoCE\: MTU, PFC, DSCP, ECN, GIDs, with findings'
+      )
+      _describe command commands ;;
+    argument)
+      case $line[1] in
+        counters) _verbena_collect_counters ;;
+        l2) _verbena_collect_l2 ;;
+      esac ;;
+  esac
+}
+
+_verbena_collect_counters() {
+  _arguments -s \
+    --sysfs-root'[read a recorded tree instead\: a copy of /sys, or a folder with sys and proc]:dir:_files -/' \
+    '(-d --device)'{-d,--device}'[only these devices, with commas between them]:names:_verbena_devices' \
+    --ib-port'[only these ports, with commas between them]:ports:' \
+    --interval'[read again after so many seconds]:seconds:' \
+    --count'[end after so many readings]:count:' \
+    --all'[counters that are zero, too]' \
+    --json'[print JSON]' \
+    --csv'[print comma-separated values]' \
+    --prometheus'[print the text that Prometheus reads]' \
+    --listen'[serve that text at /metrics of this port of 127.0.0.1, or of another address]::\[host\::' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_collect_l2() {
+  _arguments -s \
+    --sysfs-root'[read a recorded tree instead\: a copy of /sys, or a folder with sys and proc]:dir:_files -/' \
+    --json'[print one JSON document]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '*:names:'
 }
 
 _verbena_gateway() {

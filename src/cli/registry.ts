@@ -34,6 +34,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'generate RDMA traffic by distributions of sizes, arrivals and verbs: client, cdf',
     load: () => import('../tools/traffic/index.ts'),
   },
+  collect: {
+    summary: 'collect what this host tells of its RDMA traffic: counters, what carries RoCE',
+    load: () => import('../tools/collect/index.ts'),
+  },
   gateway: {
     summary: 'samples of real-time simulators, as VILLASnode has them: node, pipe, signal, convert, …',
     load: () => import('../tools/gateway/index.ts'),

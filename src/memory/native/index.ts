@@ -8,6 +8,9 @@
  *     host.ts      clock, cores, locked memory, addresses
  *     udp.ts       UDP sockets over one memory (udp-options.ts, udp-batch.ts, sockaddr.ts)
  *     kernel-socket.ts   TCP and UDP sockets of the kernel, as C programs use them
+ *     packet-ring.ts     frames of a network interface
+ *     ethtool.ts         statistics of a network driver
+ *     netlink.ts         a question to the kernel
  *     unix-datagrams.ts  UNIX datagram sockets
  *     poll.ts      waiting until one of several descriptors can be read
  *     poll-requests.ts   having the kernel signal an event descriptor when sockets can be read
@@ -23,6 +26,7 @@
 export { type NativeCrc32, nativeCrc32 } from './crc32.ts'
 export { DescriptorServer, fetchDescriptors, maxPassed, type Passed } from './descriptors.ts'
 export { defaultSegmentMib, errnoName, errnos, NativeError, segmentSetting } from './error.ts'
+export { type EthtoolStatistic, ethtoolDriver, ethtoolStatistics } from './ethtool.ts'
 export { futexWait, futexWaitAsync, futexWake } from './futex.ts'
 export {
   type BarrierScope,
@@ -57,6 +61,8 @@ export {
   unlinkShared,
   unmap,
 } from './mapping.ts'
+export { netlinkRequest } from './netlink.ts'
+export { type BpfInstruction, interfaceIndex, PacketRing, type PacketRingOptions, RingPacket } from './packet-ring.ts'
 export {
   becomeDescriptor,
   closeFd,

@@ -73,6 +73,8 @@ export interface Libc {
   readonly sendmsg: NativeFunction
   readonly sendmmsg: NativeFunction
   readonly recvmsg: NativeFunction
+  readonly ioctl: NativeFunction
+  readonly ifNametoindex: NativeFunction
   readonly poll: NativeFunction
   readonly ppoll: NativeFunction
   readonly eventfd: NativeFunction
@@ -137,6 +139,8 @@ function open(): { libc: Libc | null; reason: string } {
         sendmsg: c.func('sendmsg', 'int64_t', ['int', 'uint64_t', 'int']),
         sendmmsg: c.func('sendmmsg', 'int', ['int', 'uint64_t', 'uint32_t', 'int']),
         recvmsg: c.func('recvmsg', 'int64_t', ['int', 'uint64_t', 'int']),
+        ioctl: c.func('ioctl', 'int', ['int', 'uint64_t', 'uint64_t']),
+        ifNametoindex: c.func('if_nametoindex', 'uint32_t', ['str']),
         poll: c.func('poll', 'int', ['uint64_t', 'uint64_t', 'int']),
         ppoll: c.func('ppoll', 'int', ['uint64_t', 'uint64_t', 'uint64_t', 'uint64_t']),
         timerfdCreate: c.func('timerfd_create', 'int', ['int', 'int']),

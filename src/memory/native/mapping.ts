@@ -238,6 +238,13 @@ export function addressOf(buffer: ArrayBuffer | SharedArrayBuffer): number {
   return Number(requireLibc('address').koffi.address(new Uint8Array(buffer)))
 }
 
+/** Maps the beginning of what a descriptor stands for, as the ring of a packet socket; the caller closes the descriptor after `unmap`. */
+export function mapDescriptor(fd: number, sizeBytes: number, failed: string): ArrayBuffer {
+  checkSize(sizeBytes)
+  checkLength(sizeBytes)
+  return adopt(mmap('mmap', 0, sizeBytes, MAP_SHARED, fd, failed), sizeBytes, sizeBytes)
+}
+
 export interface PrivateMapping {
   readonly buffer: ArrayBuffer
   /** `hugetlb`: reserved huge pages; `thp`: the kernel was asked for transparent ones; false: ordinary pages. */

@@ -1,0 +1,8 @@
+/** What a host tells of its RDMA traffic: counters, what carries RoCE, packets. Other folders import from here only. */
+export { type Finding, pathMtuOf } from './findings.ts'
+export { csvHead, csvLines, exactJson, prometheusText, readingDocument } from './formats.ts'
+export type { Device, Port, Reading } from './infiniband.ts'
+export { type L2Interface, type L2Options, type L2Port, type L2Reading, readL2 } from './l2.ts'
+export { type Rate, type Rates, RateTracker } from './rates.ts'
+export { type HostOptions, type HostReading, readHost } from './snapshot.ts'
+export type { TreeProblem } from './tree.ts'

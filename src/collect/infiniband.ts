@@ -1,0 +1,222 @@
+/**
+ * RDMA devices of the kernel, as /sys/class/infiniband tells: ports with state, rate, addresses and counters.
+ * Source: Documentation/ABI/stable/sysfs-class-infiniband of Linux.
+ */
+import {
+  type DriverName,
+  driverOf,
+  hardwareCounter,
+  legacyCounter,
+  type Mapping,
+  portCounter,
+} from '../counters/index.ts'
+import type { Tree } from './tree.ts'
+
+/** One counter, read once, in units of the vocabulary. */
+export interface Reading {
+  /** In the vocabulary. */
+  readonly counter: string
+  readonly value: bigint
+  /** As the driver counts, and how. */
+  readonly raw: bigint
+  readonly mapping: Mapping
+  /** Where it was read: `counters/port_rcv_data`, `ethtool/rx_prio3_pause`. */
+  readonly source: string
+  readonly priority?: number
+  /** A reading may be as old as this. */
+  readonly lifespanMs: number
+}
+
+/** A counter that the vocabulary has no word for. */
+export interface OtherReading {
+  readonly source: string
+  readonly value: bigint
+}
+
+/** A number with its name, as sysfs writes states: `4: ACTIVE`. */
+export interface Named {
+  readonly id: number
+  readonly name: string
+}
+
+export interface Gid {
+  readonly index: number
+  readonly gid: string
+  /** `IB/RoCE v1`, `RoCE v2`; undefined where the kernel does not say. */
+  readonly type: string | undefined
+  readonly netdev: string | undefined
+}
+
+export interface Port {
+  readonly port: number
+  readonly linkLayer: string | undefined
+  readonly state: Named | undefined
+  readonly physicalState: Named | undefined
+  /** `100 Gb/sec (4X EDR)` */
+  readonly rate: string | undefined
+  readonly bytesPerSecond: number | undefined
+  readonly lid: number | undefined
+  readonly netdev: string | undefined
+  readonly lifespanMs: number | undefined
+  /** Without those that are zero. */
+  readonly gids: readonly Gid[]
+  readonly readings: readonly Reading[]
+  readonly others: readonly OtherReading[]
+}
+
+export interface Device {
+  readonly name: string
+  /** Undefined if it is none of those whose counters are known. */
+  readonly driver: DriverName | undefined
+  readonly firmware: string | undefined
+  readonly board: string | undefined
+  readonly hcaType: string | undefined
+  readonly nodeGuid: string | undefined
+  readonly description: string | undefined
+  readonly ports: readonly Port[]
+}
+
+const folder = 'sys/class/infiniband'
+const emptyGid = /^[0:]*$/
+/** fe80:: and nothing else: the default GID of a port that has no address. */
+const emptyLinkLocal = /^fe80:[0:]*$/
+
+/** All devices, those without ports included; `wanted` chooses by device and port. */
+export function readDevices(tree: Tree, wanted: (device: string, port: number) => boolean): Device[] {
+  return tree.folders(folder).flatMap((name) => {
+    const at = `${folder}/${name}`
+    const ports = tree.list(`${at}/ports`).filter((port) => /^\d{1,3}$/.test(port))
+    const chosen = ports.filter((port) => wanted(name, Number(port)))
+    if (chosen.length === 0 && (ports.length > 0 || !wanted(name, 0))) return []
+    const module =
+      tree.linked(`${at}/device/driver`) ?? (tree.exists(`${at}/parent`) ? softwareDriver(tree, at) : undefined)
+    const hardware = chosen.flatMap((port) => tree.list(`${at}/ports/${port}/hw_counters`))
+    const driver = driverOf(module, name, hardware)
+    return {
+      name,
+      driver,
+      firmware: tree.optional(`${at}/fw_ver`),
+      board: tree.optional(`${at}/board_id`),
+      hcaType: tree.optional(`${at}/hca_type`),
+      nodeGuid: tree.optional(`${at}/node_guid`),
+      description: tree.optional(`${at}/node_desc`),
+      ports: chosen.map((port) => readPort(tree, at, name, Number(port), driver)),
+    }
+  })
+}
+
+/** Software devices are children of a network interface, which the file `parent` names; rxe has hardware counters, siw has not. */
+function softwareDriver(tree: Tree, at: string): string | undefined {
+  return tree.exists(`${at}/ports/1/hw_counters/sent_pkts`) ? 'rdma_rxe' : undefined
+}
+
+function readPort(tree: Tree, device: string, name: string, port: number, driver: DriverName | undefined): Port {
+  const at = `${device}/ports/${port}`
+  const rate = tree.optional(`${at}/rate`)
+  const bytesPerSecond = rateOf(rate)
+  if (rate !== undefined && bytesPerSecond === undefined) tree.problem(`${at}/rate`, 'is no rate')
+  const lifespanMs = tree.number(`${at}/hw_counters/lifespan`, 0, 1e6)
+  const gids = readGids(tree, at)
+  const { readings, others } = readCounters(tree, at, driver, lifespanMs ?? 0)
+  return {
+    port,
+    linkLayer: tree.optional(`${at}/link_layer`),
+    state: namedOf(tree, `${at}/state`),
+    physicalState: namedOf(tree, `${at}/phys_state`),
+    rate,
+    bytesPerSecond,
+    lid: tree.number(`${at}/lid`, 0, 0xffff),
+    netdev: netdevOf(tree, device, port, gids) ?? netdevNamed(tree, name),
+    lifespanMs,
+    gids,
+    readings,
+    others,
+  }
+}
+
+function namedOf(tree: Tree, path: string): Named | undefined {
+  const text = tree.optional(path)
+  if (text === undefined) return undefined
+  const [, id, name] = /^(\d{1,3}): ?([\w .()-]*)$/.exec(text) ?? []
+  if (id !== undefined) return { id: Number(id), name: name! }
+  tree.problem(path, 'is no state')
+  return undefined
+}
+
+/** Bytes per second of `100 Gb/sec (4X EDR)`. */
+export function rateOf(text: string | undefined): number | undefined {
+  const [, gigabits] = /^(\d+(?:\.\d+)?) Gb\/sec\b/.exec(text ?? '') ?? []
+  return gigabits === undefined ? undefined : (Number(gigabits) * 1e9) / 8
+}
+
+function readGids(tree: Tree, at: string): Gid[] {
+  return tree.list(`${at}/gids`).flatMap((index) => {
+    const path = `${at}/gids/${index}`
+    // An entry that is not used gives an error in some kernels, zeros in others.
+    const gid = tree.optional(path)
+    if (gid === undefined || emptyGid.test(gid) || emptyLinkLocal.test(gid)) return []
+    if (!/^([0-9a-f]{4}:){7}[0-9a-f]{4}$/i.test(gid) || !/^\d{1,4}$/.test(index)) {
+      tree.problem(path, 'is no GID')
+      return []
+    }
+    const type = tree.optional(`${at}/gid_attrs/types/${index}`)
+    const netdev = tree.optional(`${at}/gid_attrs/ndevs/${index}`)
+    return { index: Number(index), gid: gid.toLowerCase(), type, netdev }
+  })
+}
+
+/** The interface that carries a port: that of its GIDs, else of its PCI function, else the parent of a software device. */
+function netdevOf(tree: Tree, device: string, port: number, gids: readonly Gid[]): string | undefined {
+  const parent = tree.optional(`${device}/parent`)
+  if (parent !== undefined) return parent
+  const functions = tree.list(`${device}/device/net`)
+  const ofPort = functions.find((name) => {
+    const number = tree.number(`${device}/device/net/${name}/dev_port`)
+    return number === port - 1
+  })
+  // A VLAN or a bond has GIDs as well; the first entries are those of the interface itself.
+  return ofPort ?? gids.find(({ netdev }) => netdev !== undefined)?.netdev ?? (port === 1 ? functions[0] : undefined)
+}
+
+/** A recorded tree without links: the name of an interface that has a device of this name below it. */
+function netdevNamed(tree: Tree, name: string): string | undefined {
+  return tree.list('sys/class/net').find((netdev) => tree.exists(`sys/class/net/${netdev}/device/infiniband/${name}`))
+}
+
+function readCounters(
+  tree: Tree,
+  at: string,
+  driver: DriverName | undefined,
+  lifespanMs: number,
+): { readings: Reading[]; others: OtherReading[] } {
+  const readings: Reading[] = []
+  const others: OtherReading[] = []
+  const known = new Set<string>()
+  const read = (group: string, name: string, mapping: Mapping | undefined, ageMs: number): void => {
+    const value = tree.counter(`${at}/${group}/${name}`)
+    const source = `${group}/${name}`
+    if (value === undefined) return
+    if (mapping === undefined) others.push({ source, value })
+    else if (!known.has(mapping.counter)) {
+      known.add(mapping.counter)
+      readings.push({
+        counter: mapping.counter,
+        value: value * BigInt(mapping.scale),
+        ...{ raw: value, mapping, source, lifespanMs: ageMs },
+      })
+    }
+  }
+  for (const name of tree.list(`${at}/counters_ext`)) read('counters_ext', name, legacyCounter(name), 0)
+  const plain = tree.list(`${at}/counters`)
+  const extended = plain.includes('unicast_rcv_packets') || hasWide(tree, at, plain)
+  for (const name of plain) read('counters', name, portCounter(name, extended), 0)
+  for (const name of tree.list(`${at}/hw_counters`))
+    if (name !== 'lifespan') read('hw_counters', name, hardwareCounter(driver, name), lifespanMs)
+  return { readings, others }
+}
+
+/** A counter of traffic that is beyond 32 bits shows that the adapter has extended counters. */
+function hasWide(tree: Tree, at: string, names: readonly string[]): boolean {
+  const traffic = ['port_rcv_data', 'port_xmit_data'].filter((name) => names.includes(name))
+  return traffic.some((name) => /^\d{11,20}$/.test(tree.optional(`${at}/counters/${name}`) ?? ''))
+}

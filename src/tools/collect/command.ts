@@ -1,0 +1,21 @@
+/** `verbena collect`: what a host tells of its RDMA traffic, each kind a command of its own. */
+import type { Command } from 'commander'
+
+const examples = `
+Devices are those of the kernel (mlx5, mlx4, rxe, siw, bnxt_re, irdma, hns, and others by their drivers' own names) and Verbena's own.
+Whatever a driver calls a counter, and however it counts, it has one name and one unit here.
+
+Examples:
+  verbena collect counters                           all counters that are not zero
+  verbena collect counters --interval 1              and their rates, every second
+  verbena collect l2                                 what carries RoCE here, and what its settings mean`
+
+export async function configure(command: Command): Promise<void> {
+  command
+    .description('Collect what this host tells of its RDMA traffic, from its devices or from a recorded tree.')
+    .addHelpText('after', examples)
+  const counters = await import('./counters.ts')
+  counters.configure(command.command('counters').summary('counters of all RDMA devices in one vocabulary, with rates'))
+  const l2 = await import('./l2.ts')
+  l2.configure(command.command('l2').summary('interfaces that carry RoCE: MTU, PFC, DSCP, ECN, GIDs, with findings'))
+}

@@ -1,0 +1,126 @@
+/** Frames of the loopback interface, and what network drivers say. Packet sockets need CAP_NET_RAW. */
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import { setTimeout as after } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  type BpfInstruction,
+  ethtoolDriver,
+  ethtoolStatistics,
+  interfaceIndex,
+  NativeError,
+  nativeAvailable,
+  netlinkRequest,
+  PacketRing,
+} from '../../src/memory/native/index.ts'
+
+const everything: readonly BpfInstruction[] = [{ code: 0x06, jt: 0, jf: 0, k: 0x40000 }]
+
+/** Why packets cannot be captured here; undefined if they can. */
+function obstacle(): string | undefined {
+  if (!nativeAvailable) return 'there is no koffi'
+  try {
+    PacketRing.open({ interfaceIndex: interfaceIndex('lo'), filter: everything, ringBytes: 2 << 20 }).close()
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+const missing = obstacle()
+
+describe.skipIf(missing !== undefined)(`a ring of packets${missing === undefined ? '' : `: ${missing}`}`, () => {
+  const receiver = createSocket('udp4')
+  const sender: Socket = createSocket('udp4')
+  let port = 0
+
+  beforeAll(async () => {
+    receiver.bind(0, '127.0.0.1')
+    await once(receiver, 'listening')
+    port = receiver.address().port
+  })
+  afterAll(() => {
+    receiver.close()
+    sender.close()
+  })
+
+  /** UDP datagrams to the port of the receiver, as the ring has them, until there are so many. */
+  async function payloads(
+    ring: PacketRing,
+    wanted: number,
+  ): Promise<{ text: string; outbound: boolean; cut: boolean }[]> {
+    const found: { text: string; outbound: boolean; cut: boolean }[] = []
+    while (found.length < wanted) {
+      ring.drain(({ offset, length, originalLength, outbound }) => {
+        const b = ring.bytes.slice(offset, offset + length)
+        if (b[12] !== 8 || b[13] !== 0 || b[23] !== 17 || ((b[36]! << 8) | b[37]!) !== port) return
+        found.push({ text: new TextDecoder().decode(b.subarray(42)), outbound, cut: originalLength > length })
+      }, 10)
+      await after(5)
+    }
+    return found
+  }
+
+  it('has what is sent, both ways, with the time of day', async () => {
+    const ring = PacketRing.open({ interfaceIndex: interfaceIndex('lo'), filter: everything, ringBytes: 4 << 20 })
+    sender.send('one', port, '127.0.0.1')
+    sender.send('two', port, '127.0.0.1')
+    const found = await payloads(ring, 4)
+    expect(found.map(({ text }) => text).sort()).toEqual(['one', 'one', 'two', 'two'])
+    expect(found.filter(({ outbound }) => outbound)).toHaveLength(2)
+    expect(ring.statistics().received).toBeGreaterThanOrEqual(4)
+    expect(ring.statistics().dropped).toBe(0)
+    ring.close()
+    expect(ring.statistics().received).toBeGreaterThanOrEqual(4)
+    ring.close()
+  })
+
+  it('goes round: more frames than the ring holds, when they are taken out', async () => {
+    const ring = PacketRing.open({ interfaceIndex: interfaceIndex('lo'), filter: everything, ringBytes: 2 << 20 })
+    const text = 'x'.repeat(1000)
+    for (let n = 0; n < 40; n++) {
+      for (let i = 0; i < 100; i++) sender.send(text, port, '127.0.0.1')
+      expect((await payloads(ring, 200)).every((one) => one.text === text)).toBe(true)
+    }
+    ring.close()
+  })
+
+  it('the filter says how much of a frame is captured', async () => {
+    const filter = [{ code: 0x06, jt: 0, jf: 0, k: 44 }]
+    const ring = PacketRing.open({ interfaceIndex: interfaceIndex('lo'), filter, ringBytes: 2 << 20 })
+    sender.send('a long text', port, '127.0.0.1')
+    expect(await payloads(ring, 2)).toContainEqual({ text: 'a ', outbound: true, cut: true })
+    ring.close()
+  })
+
+  it('says what is wrong', () => {
+    const lo = interfaceIndex('lo')
+    expect(() => PacketRing.open({ interfaceIndex: 999_999, filter: everything, ringBytes: 2 << 20 })).toThrow(
+      /it has gone/,
+    )
+    expect(() => PacketRing.open({ interfaceIndex: lo, filter: [{ code: 0xffff, jt: 0, jf: 0, k: 0 }] })).toThrow(
+      /rejects/,
+    )
+    expect(() => PacketRing.open({ interfaceIndex: lo, filter: everything, ringBytes: 2 ** 50 })).toThrow(NativeError)
+  })
+})
+
+describe.skipIf(!nativeAvailable)('what the kernel is asked', () => {
+  it('an interface that is not there, and one without statistics', () => {
+    expect(interfaceIndex('nothing0')).toBe(0)
+    expect(interfaceIndex('lo')).toBeGreaterThan(0)
+    expect(() => ethtoolStatistics('nothing0')).toThrow(/ENODEV/)
+    expect(() => ethtoolDriver('a name that is much too long')).toThrow(/no name of an interface/)
+    expect(() => ethtoolStatistics('lo')).toThrow(/EOPNOTSUPP/)
+  })
+
+  it('netlink: an answer, and an error', () => {
+    // RTM_GETLINK of interface 1, struct ifinfomsg.
+    const question = new Uint8Array(16)
+    question[4] = 1
+    const answer = netlinkRequest(0, 18, question)
+    expect(new TextDecoder().decode(answer)).toContain('lo\0')
+    question[4] = 0xff
+    question[6] = 0x7f
+    expect(() => netlinkRequest(0, 18, question)).toThrow(/ENODEV/)
+  })
+})
