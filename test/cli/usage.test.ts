@@ -112,8 +112,8 @@ it.each([
 
 it('runs as a process: output, errors and exit codes', async () => {
   expect(await outcome(startProcess(['trace', 'check', capture]))).toEqual(await verbena('trace', 'check', capture))
-  const wrong = await outcome(startProcess(['devinfo', '-i', '300']))
-  expect(wrong).toEqual(await verbena('devinfo', '-i', '300'))
+  const wrong = await outcome(startProcess(['devinfo', '-d', 'shm0', '-i', '300']))
+  expect(wrong).toEqual(await verbena('devinfo', '-d', 'shm0', '-i', '300'))
   expect(wrong.code).toBe(2)
 })
 
