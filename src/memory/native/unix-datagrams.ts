@@ -3,7 +3,7 @@
  * other end did is a negative error number; only opening throws.
  */
 import { lstatSync, unlinkSync } from 'node:fs'
-import { errnoName, errnos, nativeError } from './error.ts'
+import { errnoName, NativeError, nativeError } from './error.ts'
 import { nativeScratch, requireLibc } from './libc.ts'
 import { closeFd } from './poll.ts'
 
@@ -19,6 +19,13 @@ const ownAt = 0
 const peerAt = nameBytes
 const fromAt = 2 * nameBytes
 const lengthAt = 3 * nameBytes
+
+/** Why a socket cannot be made at a path. */
+const whyNot: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'it exists, and is no socket',
+  ENOENT: 'its folder is not there',
+  EACCES: 'this account may not write to its folder',
+}
 
 export class UnixDatagrams {
   readonly fd: number
@@ -43,8 +50,8 @@ export class UnixDatagrams {
     if (bind(this.fd, this.#scratch.address + ownAt, length) === 0) return
     const errno = koffi.errno()
     closeFd(this.fd)
-    const text = errno === errnos.EADDRINUSE ? 'it exists, and is no socket' : 'it could not be made'
-    throw nativeError('bind', errnoName(errno), errno, `${path}: ${text}`)
+    const code = errnoName(errno)
+    throw new NativeError(code, errno, 'bind', `${path}: ${whyNot[code] ?? 'it could not be made'}`)
   }
 
   /** The length of the name that is written at `at`. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freeTcpPort } from '../../gateway/nodes/ports.ts'
 import { samplesOf, TestNode, until } from '../../gateway/nodes/running.ts'
 import { Daemon, hasCommand } from './daemon.ts'
+import { Relay } from './relay.ts'
 
 const present = hasCommand('epmd', 'erlang-base') && hasCommand('rabbitmq-server', 'rabbitmq-server')
 
@@ -98,18 +99,28 @@ describe.skipIf(!present)('amqp and rabbitmq-server', () => {
     await client.close()
   })
 
-  it('goes on when the broker was killed and started again; what was lost is counted', async () => {
-    const right = await start('again', reads)
-    const left = await start('again', writes)
+  // Cut off, and without the exchange, it is as if it were killed and started again, which takes five seconds.
+  it('goes on when the broker has gone and come back; what was lost is counted', async () => {
+    const relay = new Relay(await freeTcpPort(), Number(new URL(uri).port))
+    await relay.open()
+    const through = { uri: `amqp://guest:guest@127.0.0.1:${relay.port}`, exchange: 'passing' }
+    const right = await start('again', reads, through)
+    const left = await start('again', writes, through)
     left.write(1)
     expect(await right.read(1)).toEqual(samplesOf(1))
-    await broker.kill()
+    await relay.cut()
     await until(() => left.node.state !== 'connected' && right.node.state !== 'connected')
     expect(left.write(2, 3)).toBe(0)
-    await broker.start()
+    const client = await connect(uri)
+    await (await client.createChannel()).deleteExchange('passing')
+    await client.close()
+    await relay.open()
     await until(() => left.node.state === 'connected' && right.node.state === 'connected')
     left.write(4)
     expect(await right.read(1)).toEqual(samplesOf(4))
     expect(left.counters).toEqual({ sent: 2, connections: 2, disconnects: 1, not_connected: 2 })
+    for (const node of [left, right]) await node.stop()
+    nodes.length -= 2
+    await relay.cut()
   })
 })

@@ -1,18 +1,10 @@
 /** The node-type zeromq against libzmq in another process, through Debian's python3-zmq. */
-import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Settings } from '../../../src/gateway/index.ts'
 import { freeTcpPort } from '../../gateway/nodes/ports.ts'
 import { samplesOf, TestNode, until } from '../../gateway/nodes/running.ts'
-
-function hasZmq(): boolean {
-  if (spawnSync('/usr/bin/python3', ['-c', 'import zmq']).status === 0) return true
-  console.warn('skipped: python3-zmq is missing: apt-get install python3-zmq')
-  return false
-}
+import { hasModule, Peer, python } from './peer.ts'
 
 /** A publisher sends a message for each line of its input, `A B` as two parts; a subscriber prints what comes, in hexadecimal. */
 const program = `
@@ -37,36 +29,11 @@ else:
         print(' '.join(part.hex() for part in socket.recv_multipart()), flush=True)
 `
 
-class Peer {
-  readonly lines: string[] = []
-  readonly #child: ChildProcessByStdio<Writable, Readable, null>
-
-  constructor(...parameters: string[]) {
-    this.#child = spawn('/usr/bin/python3', ['-c', program, ...parameters], { stdio: ['pipe', 'pipe', 'inherit'] })
-    let text = ''
-    this.#child.stdout.on('data', (part) => {
-      const lines = (text + part).split('\n')
-      text = lines.pop()!
-      this.lines.push(...lines)
-    })
-  }
-
-  async ready(): Promise<void> {
-    await until(() => this.lines[0] === 'ready')
-  }
-
-  send(...parts: (string | Buffer)[]): void {
-    this.#child.stdin.write(`${parts.map((part) => Buffer.from(part).toString('hex')).join(' ')}\n`)
-  }
-
-  async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
-    this.#child.kill('SIGKILL')
-    await once(this.#child, 'exit')
-  }
+function send(peer: Peer, ...parts: (string | Buffer)[]): void {
+  peer.write(`${parts.map((part) => Buffer.from(part).toString('hex')).join(' ')}\n`)
 }
 
-describe.skipIf(!hasZmq())('zeromq and libzmq', () => {
+describe.skipIf(!hasModule('zmq', 'python3-zmq'))('zeromq and libzmq', () => {
   const nodes: TestNode[] = []
   const peers: Peer[] = []
 
@@ -77,7 +44,7 @@ describe.skipIf(!hasZmq())('zeromq and libzmq', () => {
   }
 
   async function peer(...parameters: string[]): Promise<Peer> {
-    const started = new Peer(...parameters)
+    const started = new Peer(python, '-c', program, ...parameters)
     peers.push(started)
     await started.ready()
     return started
@@ -119,19 +86,19 @@ describe.skipIf(!hasZmq())('zeromq and libzmq', () => {
     const first = await peer('pub', endpoint)
     const node = await start({ format: 'json', in: { subscribe: [endpoint], filter: 'f' } })
     await firstArrives(
-      () => first.send('f', json(0)),
+      () => send(first, 'f', json(0)),
       () => node.take().length > 0,
     )
-    first.send('other', json(1))
-    first.send('f', 'nonsense')
-    first.send('f', json(2))
+    send(first, 'other', json(1))
+    send(first, 'f', 'nonsense')
+    send(first, 'f', json(2))
     await until(() => node.take().some(({ sequence }) => sequence === 2))
     expect(node.counters).toMatchObject({ malformed: 1 })
     await first.kill()
     await until(() => node.node.state !== 'connected')
     const second = await peer('pub', endpoint)
     await firstArrives(
-      () => second.send('f', json(3)),
+      () => send(second, 'f', json(3)),
       () => node.take().length > 0,
     )
     expect(node.counters).toMatchObject({ connections: 2, disconnects: 1 })
