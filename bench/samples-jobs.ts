@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Converter, type Encoder, formatOf, SampleField, SampleFlag, Samples, signalsOf } from '../src/gateway/index.ts'
-import { measureNode } from '../src/tools/bench-node/index.ts'
+import { measureNode, type NodeSettings } from '../src/tools/bench-node/index.ts'
 import { type Comparison, compare } from './comparison.ts'
 import type { GatewayJob } from './gateway-jobs.ts'
 
@@ -15,17 +15,20 @@ const values = 8
 const seconds = 4
 
 /** Signal, loopback, file, with threads of their own. */
-async function throughLoopback(rate: number, timer: string): Promise<{ medianUs: number; missedPercent: number }> {
+async function throughLoopback(
+  rate: number,
+  timer: NodeSettings['timer'],
+): Promise<{ medianUs: number; missedPercent: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'verbena-bench-'))
   try {
     const limit = rate * seconds
-    const settings = { node: 'loopback', mode: 'polling', values, rate } as const
+    const settings = { node: 'loopback', mode: 'polling', values, rate, timer, ends: 'threads' } as const
     const { signal } = new AbortController()
     const found = await measureNode(settings, {
-      ...{ run: 1, limit, timer, folder, signal, device: undefined },
+      ...{ id: '001', limit, warmUp: 0, pin: 'none', folder, signal },
       log: (line) => void process.stderr.write(`${line}\n`),
     })
-    return { medianUs: (found.latency?.median ?? Number.NaN) / 1000, missedPercent: (100 * found.missed) / limit }
+    return { medianUs: found.lat.median / 1000, missedPercent: (100 * found.missed) / limit }
   } finally {
     rmSync(folder, { recursive: true })
   }

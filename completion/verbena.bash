@@ -33,7 +33,7 @@ _verbena() {
     'bench latency') commands='' options='-d --device --service --op --size --poll --poll-comp --inline --unsignaled --burst --pause --stamp --engine --pin --repeat --seed --warmup --out --json -h --help' ;;
     'bench throughput') commands='' options='-d --device --technique --service --concurrent --batch --size --qps --engine --pin --seconds --messages --warmup --repeat --seed --out --json -h --help' ;;
     'bench rsocket') commands='' options='--test --transport -d --device --size --poll --buffer --extensions --direct --pin --seconds --warmup --repeat --seed --profile --out --json -h --help' ;;
-    'bench node') commands='' options='--node --mode --values --rate --limit --timer -d --device --out --json -h --help' ;;
+    'bench node') commands='' options='--node --mode --values --rate --timer -d --device --max-inline-data --periodic-signaling --buffer-subtraction --processes --threads --limit --warmup --repeat --pin --out --json -h --help' ;;
     'report') commands='' options='--out --over --range --title --open --json -h --help' ;;
     'trace') commands='check show info convert' options='-h --help' ;;
     'trace check') commands='' options='-d --decode-as --roce-port --no-icrc --json -h --help' ;;
@@ -176,8 +176,9 @@ _verbena_value() {
       --out) value='folder' ;;
     esac ;;
     'bench node') case $2 in
-      --node|--mode|--values|--rate|--limit|--timer) value='any' ;;
-      -d|--device) value='device' ;;
+      --node|--mode|--values|--rate|--timer|--max-inline-data|--periodic-signaling|--buffer-subtraction|--limit|--warmup|--repeat) value='any' ;;
+      -d|--device|--ib-dev) value='device' ;;
+      --pin) value='word:auto none' ;;
       --out) value='folder' ;;
     esac ;;
     'report') case $2 in

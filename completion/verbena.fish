@@ -111,14 +111,22 @@ complete -c verbena -n '__verbena_at bench rsocket' -l profile -d 'also sample w
 complete -c verbena -n '__verbena_at bench rsocket' -l out -d 'where results are kept' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at bench rsocket' -l json -d 'print one JSON document on stdout and nothing else'
 complete -c verbena -n '__verbena_at bench rsocket' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at bench node' -l node -d 'node-types: loopback, infiniband, socket, websocket, zeromq' -r
+complete -c verbena -n '__verbena_at bench node' -l node -d 'node-types: loopback, infiniband, shmem, socket, websocket, zeromq' -r
 complete -c verbena -n '__verbena_at bench node' -l mode -d 'modes of the types' -r
 complete -c verbena -n '__verbena_at bench node' -l values -d 'values of a sample' -r
 complete -c verbena -n '__verbena_at bench node' -l rate -d 'samples per second' -r
+complete -c verbena -n '__verbena_at bench node' -l timer -d 'how the generator waits: hybrid, tsc, timerfd' -r
+complete -c verbena -n '__verbena_at bench node' -s d -l device -d 'verbs devices of infiniband: shm (one for this run), roce, or any other name' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at bench node' -l max-inline-data -d 'of infiniband: samples of fewer bytes are sent inline; 0: none' -r
+complete -c verbena -n '__verbena_at bench node' -l periodic-signaling -d 'of infiniband: every so many-th inline send is signaled instead' -r
+complete -c verbena -n '__verbena_at bench node' -l buffer-subtraction -d 'of infiniband: how many receives of 4096 are not posted' -r
+complete -c verbena -n '__verbena_at bench node' -l processes -d 'generator and receiver in two processes (default, where memory can be shared)'
+complete -c verbena -n '__verbena_at bench node' -l threads -d 'generator and receiver in two threads'
 complete -c verbena -n '__verbena_at bench node' -l limit -d 'samples of each run' -r
-complete -c verbena -n '__verbena_at bench node' -l timer -d 'how the generator waits: timerfd, tsc, hybrid' -r
-complete -c verbena -n '__verbena_at bench node' -s d -l device -d 'verbs device of infiniband' -r -f -a '(__verbena_devices)'
-complete -c verbena -n '__verbena_at bench node' -l out -d 'where files are kept' -r -f -a '(__fish_complete_directories)'
+complete -c verbena -n '__verbena_at bench node' -l warmup -d 'samples at 10 kHz before each run' -r
+complete -c verbena -n '__verbena_at bench node' -l repeat -d 'measure every combination so many times' -r
+complete -c verbena -n '__verbena_at bench node' -l pin -d 'cores of generator and receiver: auto, none, or two numbers' -r -f -a 'auto none'
+complete -c verbena -n '__verbena_at bench node' -l out -d 'where results are kept' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at bench node' -l json -d 'print one JSON document on stdout and nothing else'
 complete -c verbena -n '__verbena_at bench node' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at report' -l out -d 'where the report goes' -r -f -a '(__fish_complete_directories)'

@@ -179,14 +179,22 @@ _verbena_bench_rsocket() {
 
 _verbena_bench_node() {
   _arguments -s \
-    --node'[node-types\: loopback, infiniband, socket, websocket, zeromq]:types:' \
+    --node'[node-types\: loopback, infiniband, shmem, socket, websocket, zeromq]:types:' \
     --mode'[modes of the types]:modes:' \
     --values'[values of a sample]:counts:' \
     --rate'[samples per second]:hz:' \
+    --timer'[how the generator waits\: hybrid, tsc, timerfd]:names:' \
+    '(-d --device)'{-d,--device}'[verbs devices of infiniband\: shm (one for this run), roce, or any other name]:names:_verbena_devices' \
+    --max-inline-data'[of infiniband\: samples of fewer bytes are sent inline; 0\: none]:bytes:' \
+    --periodic-signaling'[of infiniband\: every so many-th inline send is signaled instead]:requests:' \
+    --buffer-subtraction'[of infiniband\: how many receives of 4096 are not posted]:requests:' \
+    --processes'[generator and receiver in two processes (default, where memory can be shared)]' \
+    --threads'[generator and receiver in two threads]' \
     --limit'[samples of each run]:samples:' \
-    --timer'[how the generator waits\: timerfd, tsc, hybrid]:names:' \
-    '(-d --device)'{-d,--device}'[verbs device of infiniband]:name:_verbena_devices' \
-    --out'[where files are kept]:dir:_files -/' \
+    --warmup'[samples at 10 kHz before each run]:samples:' \
+    --repeat'[measure every combination so many times]:times:' \
+    --pin'[cores of generator and receiver\: auto, none, or two numbers]:cores:_values -s , value auto none' \
+    --out'[where results are kept]:dir:_files -/' \
     --json'[print one JSON document on stdout and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }

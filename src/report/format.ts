@@ -56,13 +56,14 @@ export function formatBytes(bytes: number): string {
 }
 
 /** What an axis counts. */
-export type Quantity = 'ns' | 'messages/s' | 'bit/s' | 'bytes' | 'cores' | 'plain'
+export type Quantity = 'ns' | 'Hz' | 'messages/s' | 'bit/s' | 'bytes' | 'cores' | 'plain'
 
 /** For ticks of an axis: short, with a scaled unit. */
 export function formatTick(quantity: Quantity, value: number): string {
   if (quantity === 'ns') return formatNsTick(value)
   if (quantity === 'bytes') return formatBytesTick(value)
   if (quantity === 'messages/s' || quantity === 'bit/s') return formatRateTick(value)
+  if (quantity === 'Hz') return formatHz(value)
   return quantity === 'cores' ? String(Number(value.toFixed(2))) : formatPlain(value)
 }
 
@@ -71,8 +72,15 @@ export function formatExact(quantity: Quantity, value: number): string {
   if (quantity === 'ns') return value < 100_000 ? formatNs(value) : `${formatNs(value)} (${formatCount(value)} ns)`
   if (quantity === 'bytes') return formatBytes(value)
   if (quantity === 'messages/s') return `${formatCount(value)} messages/s`
+  if (quantity === 'Hz') return formatHz(value)
   if (quantity === 'bit/s') return `${formatRate(value)}bit/s (${formatCount(value)})`
   return quantity === 'cores' ? `${value.toFixed(3)} cores` : formatPlain(value)
+}
+
+/** "100 Hz", "2.5 kHz". */
+export function formatHz(hertz: number): string {
+  const text = formatRateTick(hertz)
+  return /[a-z]$/i.test(text) ? `${text}Hz` : `${text} Hz`
 }
 
 function formatPlain(value: number): string {

@@ -26,6 +26,8 @@ export type {
   LatencySet,
   LatencySummary,
   Machine,
+  NodeResults,
+  NodeSet,
   PlotSettings,
   Results,
   ResultsHead,
@@ -36,4 +38,5 @@ export type {
   ThroughputResults,
   ThroughputSet,
 } from './results.ts'
+export { eachSample, type NodeFiles, nodeFiles, readLatencies } from './samples.ts'
 export { type TerminalHistogramOptions, terminalHistogram } from './terminal.ts'

@@ -7,10 +7,13 @@ import { join } from 'node:path'
 import { pageCode } from './asset.ts'
 import type { PageData } from './browser/data.ts'
 import { type ChartSpec, chartOf } from './charts/index.ts'
+import type { SurfaceSpec } from './charts/spec.ts'
+import { surfacePicture } from './charts/surface.ts'
 import { ReportError } from './errors.ts'
 import { escapeHtml, formatCount, formatNs } from './format.ts'
 import { type LoadedRun, loadResults } from './load.ts'
 import { latencyHeadline, throughputHeadline } from './page/headline.ts'
+import { nodeHeadline, nodeSections } from './page/nodes.ts'
 import {
   disturbances,
   factsHtml,
@@ -34,10 +37,12 @@ import {
   compareSettings,
   type Entry,
   type LatencyEntry,
+  type NodeEntry,
   type SocketEntry,
   settingNames,
   settingOf,
   type ThroughputEntry,
+  type TimedEntry,
 } from './settings.ts'
 
 export interface ReportOptions {
@@ -76,9 +81,11 @@ export async function renderReport(dirs: readonly string[], options: ReportOptio
   const latency: LatencyEntry[] = []
   const throughput: ThroughputEntry[] = []
   const sockets: SocketEntry[] = []
+  const nodes: NodeEntry[] = []
   for (const run of runs) {
     if (run.results.tool === 'latency') latency.push(...run.results.sets.map((set) => ({ run, set })))
     else if (run.results.tool === 'rsocket') sockets.push(...run.results.sets.map((set) => ({ run, set })))
+    else if (run.results.tool === 'node') nodes.push(...run.results.sets.map((set) => ({ run, set })))
     else throughput.push(...run.results.sets.map((set) => ({ run, set })))
   }
   const { renderSvg, standalone } = await import('./charts/svg.ts')
@@ -87,12 +94,24 @@ export async function renderReport(dirs: readonly string[], options: ReportOptio
     svgs.set(name, standalone(svg))
     return later ? laterFigure(name) : figure(svg, name)
   }
-  const data: PageData = { charts: [], settings: choices([...latency, ...throughput, ...sockets]) }
+  const data: PageData = {
+    charts: [],
+    surfaces: [],
+    settings: choices([...latency, ...throughput, ...sockets, ...nodes]),
+  }
   const draw: Draw = (charts, later) =>
     charts
       .map((spec) => {
         data.charts.push(spec)
         return keep(spec.name, renderSvg(chartOf(spec)), later)
+      })
+      .join('\n')
+
+  const drawSurfaces = (specs: readonly SurfaceSpec[]): string =>
+    specs
+      .map((spec) => {
+        data.surfaces.push(spec)
+        return keep(spec.name, surfacePicture(spec).svg)
       })
       .join('\n')
 
@@ -102,10 +121,15 @@ export async function renderReport(dirs: readonly string[], options: ReportOptio
   if (latency.length > 0) sections.push(...latencySections(latency, plot, options, draw, notes))
   if (throughput.length > 0) sections.push(...throughputSections(throughput, plot, draw))
   if (sockets.length > 0) sections.push(...socketSections(sockets, runs, plot, draw, keep, notes))
+  if (nodes.length > 0) {
+    const over = options.over === undefined ? undefined : overSetting(nodes, plot, options)!
+    sections.push(...nodeSections(nodes, plot, over, { charts: draw, surfaces: drawSurfaces }, notes))
+  }
   const headlines = [
     ...(latency.length > 0 ? [latencyHeadline(latency)] : []),
     ...(throughput.length > 0 ? [throughputHeadline(throughput)] : []),
     ...(sockets.length > 0 ? [socketHeadline(sockets)] : []),
+    ...(nodes.length > 0 ? [nodeHeadline(nodes)] : []),
   ]
   const name = runs.map((run) => run.label).join(' and ')
   const title = options.title ?? (runs.length > 1 ? `Comparison of ${name}` : `Report of ${name}`)
@@ -236,7 +260,7 @@ function throughputSections(entries: ThroughputEntry[], plot: PlotSettings, draw
 }
 
 /** The horizontal axis: what the caller asked for must exist; what plot.json says may be missing. */
-function overSetting(entries: LatencyEntry[], plot: PlotSettings, options: ReportOptions): string | null {
+function overSetting(entries: TimedEntry[], plot: PlotSettings, options: ReportOptions): string | null {
   if (options.over === undefined) return horizontalSetting(entries, plot.medians.over)
   const { varying } = settingNames(entries)
   if (varying.includes(options.over)) return options.over

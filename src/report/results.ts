@@ -5,6 +5,7 @@
  *     DIR/plot.json  how to draw it (PlotSettings); a person may edit it and make the report again
  *     DIR/NNN.csv    the raw timestamps of set NNN: number,t_subm,t_recv,t_comp; of sockets: number,round_trip
  *     DIR/sets.csv   sockets only: all sets as a table
+ *     DIR/NNN_MODE-VALUES-RATE-LIMIT_input.csv, ..._output.csv   node-types: the samples that were generated, and those that arrived
  *     DIR/NNN-END.flame.json   sockets with a profile: the tree of calls of an end (FlameNode)
  *
  * Timestamps are the `tv_nsec` of CLOCK_MONOTONIC: integers from 0 to 999,999,999 that wrap
@@ -64,6 +65,28 @@ export interface SocketSet {
   cpu: { client: number | null; server: number | null; process: number | null }
   /** What each end counted, by name. */
   counters: { client: Record<string, number>; server: Record<string, number> }
+  error?: string
+}
+
+/** One run of `verbena bench node`: a node-type of the gateway at a rate. */
+export interface NodeSet {
+  id: string
+  /** node, mode, values, rate (samples per second), timer, ends (processes, threads), repeat; of infiniband device, and what was swept. */
+  settings: Record<string, Setting>
+  /** From the step of the generator to the receipt, of the samples that arrived. */
+  lat: LatencySummary
+  /** Samples that were asked for, and steps that were due until the run ended: fewer, if it was interrupted. */
+  limit: number
+  steps: number
+  /** Steps that the generator was too late for. */
+  missed: number
+  /** Steps whose sample did not arrive, those that were missed included. */
+  missing: number
+  /** Samples that were generated and did not arrive: all, and those behind the first that did. */
+  notTransmitted: number
+  notTransmittedConnected: number
+  /** What the nodes under test have counted, by name. */
+  counts: { sender: Readonly<Record<string, number>>; receiver: Readonly<Record<string, number>> }
   error?: string
 }
 
@@ -140,7 +163,13 @@ export interface SocketResults extends ResultsHead {
   profiles: SocketProfile[]
 }
 
-export type Results = LatencyResults | ThroughputResults | SocketResults
+export interface NodeResults extends ResultsHead {
+  tool: 'node'
+  unit: 'ns'
+  sets: NodeSet[]
+}
+
+export type Results = LatencyResults | ThroughputResults | SocketResults | NodeResults
 
 /** The settings of the plots, one file for each run. */
 export interface PlotSettings {
@@ -153,6 +182,8 @@ export interface PlotSettings {
     bins: number
     /** Which latencies to draw for each set. */
     values: ('lat' | 'comp')[]
+    /** Shares on a logarithmic axis, so that the few that are slow are seen. */
+    logarithmic?: boolean
   }
   medians: {
     title: string

@@ -62,6 +62,22 @@ const socketSet = z.object({
   error: z.string().exactOptional(),
 })
 
+const counts = z.record(z.string(), z.number()).readonly()
+
+const nodeSet = z.object({
+  id,
+  settings,
+  lat: summary,
+  limit: count,
+  steps: count,
+  missed: z.number().int(),
+  missing: z.number().int(),
+  notTransmitted: count,
+  notTransmittedConnected: count,
+  counts: z.object({ sender: counts, receiver: counts }),
+  error: z.string().exactOptional(),
+})
+
 const socketProfile = z.object({
   id,
   end: z.enum(['client', 'server']),
@@ -115,6 +131,7 @@ export const resultsSchema: z.ZodType<Results> = z
       sets: z.array(socketSet),
       profiles: z.array(socketProfile),
     }),
+    z.object({ ...head, tool: z.literal('node'), unit: z.literal('ns'), sets: z.array(nodeSet) }),
   ])
   .superRefine((results, context) => {
     const seen = new Set<string>()
@@ -143,6 +160,7 @@ export const plotSchema: z.ZodType<PlotSettings> = z.strictObject({
         .array(z.enum(['lat', 'comp']))
         .min(1)
         .default(['lat', 'comp']),
+      logarithmic: z.boolean().exactOptional(),
     })
     .default(() => defaultPlotSettings().histogram),
   medians: z

@@ -2,11 +2,11 @@
  * What tells sets apart: which settings vary, and how a set is named by them.
  */
 
-import { formatNs } from './format.ts'
+import { formatHz, formatNs } from './format.ts'
 import type { LoadedRun } from './load.ts'
-import type { LatencySet, Setting, SocketSet, ThroughputSet } from './results.ts'
+import type { LatencySet, NodeSet, Setting, SocketSet, ThroughputSet } from './results.ts'
 
-type AnySet = LatencySet | ThroughputSet | SocketSet
+type AnySet = LatencySet | ThroughputSet | SocketSet | NodeSet
 
 /** A set with the run it belongs to. */
 export interface Entry<S extends AnySet = AnySet> {
@@ -17,6 +17,9 @@ export interface Entry<S extends AnySet = AnySet> {
 export type LatencyEntry = Entry<LatencySet>
 export type ThroughputEntry = Entry<ThroughputSet>
 export type SocketEntry = Entry<SocketSet>
+export type NodeEntry = Entry<NodeSet>
+/** Whatever has a latency. */
+export type TimedEntry = Entry<LatencySet | NodeSet>
 
 /** The pseudo-setting that names the run where several are compared. */
 export const RUN = 'run'
@@ -26,6 +29,8 @@ const ORDER = [
   ...[
     'test',
     'transport',
+    'node',
+    'mode',
     'device',
     'service',
     'op',
@@ -37,17 +42,33 @@ const ORDER = [
     'unsignaled',
     'stamp',
   ],
-  ...['concurrent', 'batch', 'burst', 'pause', 'engine', 'buffer', 'extensions', 'direct', 'pin', 'repeat', RUN],
+  ...[
+    'values',
+    'rate',
+    'timer',
+    'ends',
+    'concurrent',
+    'batch',
+    'burst',
+    'pause',
+    'engine',
+    'buffer',
+    'extensions',
+    'direct',
+    'pin',
+    'repeat',
+    RUN,
+  ],
 ]
 
 /** Settings whose value alone says what it is. */
-const SELF_EXPLANATORY = new Set(['test', 'transport', 'device', 'service', 'op', 'technique', RUN])
+const SELF_EXPLANATORY = new Set(['test', 'transport', 'node', 'mode', 'device', 'service', 'op', 'technique', RUN])
 
 /** Settings that a reader looks for in every name, as far as they vary. */
-const ALWAYS_NAMED = new Set([...SELF_EXPLANATORY, 'size', 'repeat'])
+const ALWAYS_NAMED = new Set([...SELF_EXPLANATORY, 'size', 'values', 'rate', 'repeat'])
 
 /** Settings that mostly follow from others: the first to go where a name needs fewer. */
-const LEAST_TELLING: readonly string[] = ['pin', 'burst', 'pause', 'unsignaled', 'pollComp', 'buffer']
+const LEAST_TELLING: readonly string[] = ['pin', 'burst', 'pause', 'unsignaled', 'pollComp', 'buffer', 'ends']
 
 export function settingOf(entry: Entry, key: string): Setting | undefined {
   return key === RUN ? entry.run.label : entry.set.settings[key]
@@ -91,7 +112,9 @@ export function labelOf(entry: Entry, keys: readonly string[]): string {
 
 /** "RC", "poll busy", "no inline", "pause 2,000 ns". */
 function settingText(key: string, value: Setting): string {
-  if (SELF_EXPLANATORY.has(key)) return String(value)
+  if (SELF_EXPLANATORY.has(key) || key === 'ends') return String(value)
+  if (key === 'rate' && typeof value === 'number') return formatHz(value)
+  if (key === 'values') return value === 1 ? 'one value' : `${value} values`
   if (typeof value === 'boolean') return value ? key : `no ${key}`
   return `${key} ${key === 'pause' && typeof value === 'number' ? formatNs(value) : value}`
 }

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { formatNs, loadResults, writeReport } from '../../src/report/index.ts'
 import {
   largeRun,
+  nodeRun,
   smallRun,
   socketRun,
   temporaryDirectory,
@@ -101,6 +102,7 @@ describe.skipIf(!found)('report.html in a browser', () => {
       slow: [largeRun(path, 'slow', 400_000)],
       throughput: [throughputRun(path)],
       sockets: [socketRun(path)],
+      nodes: [nodeRun(path)],
       comparison: [small, smallRun(path, 'a-directory-with-quite-a-long-name-of-its-own', 1.2)],
       disturbed: [writeLatencyRun(path, 'disturbed', [{ settings: { size: 8 }, typicalNs: 900 }], disturbedMachine)],
     }
@@ -150,7 +152,7 @@ describe.skipIf(!found)('report.html in a browser', () => {
       .locator(`table#sets-table tbody tr td:nth-child(${index})`)
       .evaluateAll((cells) => cells.map((cell) => cell.textContent))
 
-  const all = ['small', 'large', 'slow', 'throughput', 'comparison', 'sockets', 'disturbed']
+  const all = ['small', 'large', 'slow', 'throughput', 'comparison', 'sockets', 'nodes', 'disturbed']
   const windows: Window[] = [{}, { width: 390, colours: 'dark' }, { scripts: false }, { scripts: false, width: 390 }]
 
   describe.each(windows)('as %o', (window) => {
@@ -174,7 +176,7 @@ describe.skipIf(!found)('report.html in a browser', () => {
     )
   })
 
-  it.each(['small', 'sockets', 'disturbed'])(
+  it.each(['small', 'sockets', 'nodes', 'disturbed'])(
     '%s: text and marks stand out from what is behind them, light and dark',
     async (name) => {
       for (const colours of ['light', 'dark'] as const)
@@ -412,6 +414,53 @@ describe.skipIf(!found)('report.html in a browser', () => {
         const head = (await page.locator('table#sets-table th', { hasText: new RegExp(`^${name}$`) }).boundingBox())!
         expect(head.x + head.width).toBeLessThanOrEqual(x + width)
       }
+    })
+  })
+
+  it('turns a surface with the pointer, keys and buttons, and shows the values of a point', async () => {
+    for (const width of [390, 1200])
+      await withPage('nodes', { width }, async (page) => {
+        const plot = page.locator('#chart-surface-1 .plot')
+        await plot.scrollIntoViewIfNeeded()
+        const drawn = () => plot.locator('svg.surface').evaluate((svg) => svg.innerHTML)
+        const [first, box] = [await drawn(), (await plot.boundingBox())!]
+        await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2)
+        await page.mouse.down()
+        await page.mouse.move(box.x + box.width / 2 + 60, box.y + box.height / 2 + 20, { steps: 3 })
+        await page.mouse.up()
+        const dragged = await drawn()
+        expect(dragged).not.toBe(first)
+        await plot.focus()
+        await page.keyboard.press('ArrowLeft')
+        expect(await drawn()).not.toBe(dragged)
+        await page.keyboard.press('Home')
+        expect(await drawn()).toBe(first)
+        const tools = page.locator('#chart-surface-1 .tools')
+        for (const name of ['→', '↑', 'From above']) {
+          await tools.getByRole('button', { name, exact: true }).click()
+          expect(await plot.locator('svg.surface').evaluate(textsOutside)).toEqual([])
+        }
+        await tools.getByRole('button', { name: 'Reset' }).click()
+        expect(await drawn()).toBe(first)
+        const dot = (await plot.locator('circle').first().boundingBox())!
+        await page.mouse.move(dot.x + dot.width / 2, dot.y + dot.height / 2)
+        expect(await plot.locator('.tip-row').allTextContents()).toEqual([
+          ...['rate100 Hz', 'values1', expect.stringMatching(/^median[\d,]+ ns$/), 'missed steps0 %'],
+        ])
+      })
+  })
+
+  it('shows of a surface what is chosen', async () => {
+    await withPage('nodes', {}, async (page) => {
+      const dots = page.locator('#chart-surface-1 .plot circle')
+      expect(await dots.count()).toBe(12)
+      await page.locator('#choice summary').click()
+      const press = (name: string) => page.locator('#choice button', { hasText: new RegExp(`^${name}$`) }).click()
+      await press('64')
+      expect(await dots.count()).toBe(8)
+      await press('RC')
+      expect(await page.locator('#chart-surface-1 .nothing').isVisible()).toBe(true)
+      expect(await page.locator('#chart-surface-2 .plot').isVisible()).toBe(true)
     })
   })
 

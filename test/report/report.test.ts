@@ -90,7 +90,7 @@ describe('histograms', () => {
   const svg = smallReport.svgs.get('histogram')!
 
   it('have a red line at each median', () => {
-    const sets = loadResults(small).results.sets.flatMap((set) => ('lat' in set ? [set.lat, set.comp] : []))
+    const sets = loadResults(small).results.sets.flatMap((set) => ('comp' in set ? [set.lat, set.comp] : []))
     const medians = sets.flatMap((summary) => (summary ? [summary.median] : []))
     // The plot of 900 pixels reaches from 62 to 876.
     const expected = medians.map((median) => 62 + (median / 10_000) * 814)

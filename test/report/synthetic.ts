@@ -1,6 +1,6 @@
 /** Synthetic results in a temporary directory: log-normal latencies with a tail, from a seeded generator. */
 
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -8,7 +8,10 @@ import {
   type LatencyResults,
   type LatencySet,
   latencies,
+  type NodeSet,
   NSEC_PER_SEC,
+  nodeFiles,
+  type PlotSettings,
   type Setting,
   type SocketSet,
   saveFlame,
@@ -154,6 +157,73 @@ export function throughputRun(parent: string, name = 'throughput', factor = 1): 
   add('write', 64, 1, 4096, 1.3e6)
   saveResults(dir, { ...HEAD, tool: 'throughput', unit: 'messages/s', sets })
   return dir
+}
+
+/** A node-type at a rate: what it usually takes, the share of steps that are missed, and samples that are lost. */
+export interface NodeSpec {
+  settings: Record<string, Setting>
+  typicalNs: number
+  missed?: number
+  lost?: number
+}
+
+const NODE_STEPS = 400
+
+/** Writes a run of node-types with the files of its samples, and returns its directory. */
+export function writeNodeRun(parent: string, name: string, specs: readonly NodeSpec[]): string {
+  const dir = join(parent, name)
+  mkdirSync(dir, { recursive: true })
+  const sets = specs.map(({ settings, typicalNs, missed: share = 0, lost = 0 }, index): NodeSet => {
+    const next = seeded(index + 1)
+    const id = String(index + 1).padStart(3, '0')
+    const steps = NODE_STEPS
+    const missed = Math.round(share * steps)
+    const generated = steps - missed
+    const offsets = Array.from({ length: generated - lost }, () => sampleLatency(next, typicalNs))
+    const row = (offset: string, sequence: number): string => `1,000000000,${offset},${sequence},0.5\n`
+    const { input, output } = nodeFiles(dir, { id, settings, limit: steps })
+    const head = '# secs,nsecs,offset,sequence,random\n'
+    const rows = Array.from({ length: generated }, (_, i) => row('nan', i + missed))
+    writeFileSync(input, `${head}${rows.join('')}`)
+    const arrived = offsets.map((ns, i) => row((ns / 1e9).toFixed(9), i + missed + lost))
+    writeFileSync(output, `${head}${arrived.join('')}`)
+    return {
+      ...{ id, settings: { timer: 'hybrid', ends: 'processes', repeat: 1, ...settings }, lat: summarize(offsets) },
+      ...{ limit: steps, steps, missed, missing: missed + lost, notTransmitted: lost, notTransmittedConnected: lost },
+      counts: { sender: { sent: generated }, receiver: { received: generated - lost } },
+    }
+  })
+  const plot = {
+    figure: { width: 900, height: 420 },
+    histogram: { title: 'Latency', range: [0, 50_000], bins: 100, values: ['lat'], logarithmic: true },
+    medians: { title: 'Median latency', over: 'rate', lines: [], logarithmic: true },
+  } satisfies PlotSettings
+  saveResults(dir, { ...HEAD, tool: 'node', unit: 'ns', sets }, plot)
+  return dir
+}
+
+export const NODE_RATES = [100, 1000, 10_000, 100_000]
+
+/** The sweep of infiniband over modes, values and rates, beside other node-types with 8 values. */
+export function nodeRun(parent: string, name = 'nodes'): string {
+  const specs: NodeSpec[] = []
+  for (const [m, mode] of ['RC', 'UC', 'UD'].entries())
+    for (const values of [1, 8, 64])
+      for (const [r, rate] of NODE_RATES.entries())
+        specs.push({
+          settings: { node: 'infiniband', mode, device: 'shm', values, rate },
+          typicalNs: 4900 - 900 * r + 12 * values + 150 * m,
+          missed: rate === 100_000 ? 0.02 * values ** 0.8 : 0,
+          lost: mode === 'UD' ? 2 : 0,
+        })
+  for (const [node, mode, typicalNs, ends] of [
+    ['loopback', 'polling', 1500, 'threads'],
+    ['socket', 'udp', 13_000, 'processes'],
+    ['zeromq', 'pubsub', 62_000, 'processes'],
+  ] as const)
+    for (const rate of NODE_RATES)
+      specs.push({ settings: { node, mode, values: 8, rate, ends }, typicalNs, missed: rate > 10_000 ? 0.3 : 0 })
+  return writeNodeRun(parent, name, specs)
 }
 
 const SOCKET_SIZES = [1, 64, 1024, 16384, 65536, 1 << 20]

@@ -80,8 +80,10 @@ export class GroupHost {
     })
   }
 
+  /** It reads and writes; nothing if it does so already, or stops. */
   run(): void {
-    this.#command(Command.run)
+    Atomics.compareExchange(this.#control, Control.command, Command.hold, Command.run)
+    this.#worker.postMessage(null)
   }
 
   /** It reads what is left in mirrors, writes everything, and stops. */

@@ -52,7 +52,13 @@ async function run(): Promise<void> {
   wake = () => group?.wake()
   report()
   post({ kind: 'ready' })
-  while (Atomics.load(control, Control.command) === Command.hold) await group.event()
+  let tick = 0
+  while (Atomics.load(control, Control.command) === Command.hold) {
+    await group.event()
+    if (Atomics.load(control, Control.tick) === tick) continue
+    tick = Atomics.load(control, Control.tick)
+    report()
+  }
   await group.run()
   group.drain(Atomics.load(control, Control.command) === Command.drain)
   group = undefined

@@ -24,6 +24,8 @@ export interface SuperNodeOptions {
   log?(level: LogLevel, owner: string, line: string): void
   /** Somebody may look at what passes (`watch`); nothing is spent on it otherwise. */
   watched?: boolean
+  /** Names of nodes: threads that read one of them start their nodes, and read nothing until `release`. */
+  held?: readonly string[]
 }
 
 /** A node that could not go on. */
@@ -55,6 +57,7 @@ export interface PathStatus {
 export class SuperNode {
   #plan: Plan
   readonly #watched: boolean
+  #held: ReadonlySet<string>
   readonly #log: NonNullable<SuperNodeOptions['log']>
   readonly #failures: Failure[] = []
   #groups: GroupHost[] = []
@@ -78,6 +81,7 @@ export class SuperNode {
     this.#plan = plan
     this.#capacity = plan.poolSize
     this.#watched = options.watched === true
+    this.#held = new Set(options.held)
     this.#log = options.log ?? (() => {})
     this.#done = new Promise((resolve) => {
       this.#isDone = resolve
@@ -121,8 +125,19 @@ export class SuperNode {
     }
     this.#state = 'started'
     const { statsHz } = this.config
-    if (statsHz > 0) this.#ticker = setInterval(() => this.#tick(), 1000 / statsHz)
+    if (statsHz > 0) this.#ticker = setInterval(() => this.ask(), 1000 / statsHz)
     this.#proceed()
+  }
+
+  /** Threads that were held begin to read. */
+  release(): void {
+    this.#held = new Set()
+    for (const group of this.#groups) if (!group.stopped) group.run()
+  }
+
+  /** Has nodes say how they are, as `stats` times a second; `nodes` knows it a moment later. */
+  ask(): void {
+    for (const group of this.#groups) if (!group.stopped) group.tick()
   }
 
   /**
@@ -266,7 +281,11 @@ export class SuperNode {
       const { node, message } = this.#failures[failures] ?? { node: '', message: 'a thread has ended' }
       throw new GatewayError('ERR_GATEWAY_NODE', node === '' ? message : `node ${node} cannot start: ${message}`)
     }
-    for (const group of hosts) group.run()
+    for (const group of hosts) if (!this.#holds(group)) group.run()
+  }
+
+  #holds({ plan }: GroupHost): boolean {
+    return plan.nodes.some(({ config, directions }) => directions.in && this.#held.has(config.name))
   }
 
   /** What the threads of a node share: the same as long as its settings are. */
@@ -304,10 +323,6 @@ export class SuperNode {
       if (this.#state !== 'starting') this.#log('error', node, `cannot go on: ${text}`)
     } else if (message.kind === 'finished') void this.stop()
     else if (message.kind === 'ended') this.#proceed()
-  }
-
-  #tick(): void {
-    for (const group of this.#groups) if (!group.stopped) group.tick()
   }
 
   /** Stops groups that have nothing to do any more, and sees whether all have stopped. */

@@ -1,11 +1,12 @@
 /** What a report gives its page's script, as JSON. */
 
 import type { Distribution } from '../../stats/index.ts'
-import type { ChartSpec, HistogramSpec } from '../charts/spec.ts'
+import type { ChartSpec, HistogramSpec, SurfaceSpec } from '../charts/spec.ts'
 import type { Setting } from '../results.ts'
 
 export interface PageData {
   charts: ChartSpec[]
+  surfaces: SurfaceSpec[]
   /** What differs between the sets, with its values in the order in which they are offered. */
   settings: Record<string, Setting[]>
 }
@@ -15,7 +16,7 @@ interface Packed extends PageData {
   distributions: Distribution[]
 }
 
-export function packed({ charts, settings }: PageData): string {
+export function packed({ charts, surfaces, settings }: PageData): string {
   const numbers = new Map<Distribution, number>()
   const numberOf = (distribution: Distribution): number => {
     const number = numbers.get(distribution) ?? numbers.size
@@ -30,16 +31,16 @@ export function packed({ charts, settings }: PageData): string {
       distribution: numberOf(distribution),
     })),
   )
-  return JSON.stringify({ charts: replaced, settings, distributions: [...numbers.keys()] })
+  return JSON.stringify({ charts: replaced, surfaces, settings, distributions: [...numbers.keys()] })
 }
 
 export function unpacked(json: string): PageData {
-  const { charts, settings, distributions } = JSON.parse(json) as Packed
+  const { charts, surfaces, settings, distributions } = JSON.parse(json) as Packed
   const numbered = (of: unknown): Distribution => distributions[of as number]!
   const replaced = charts.map((chart) =>
     eachSeries(chart, (series) => ({ ...series, distribution: numbered(series.distribution) })),
   )
-  return { charts: replaced as ChartSpec[], settings }
+  return { charts: replaced as ChartSpec[], surfaces, settings }
 }
 
 function eachSeries(

@@ -47,7 +47,8 @@ export class ChartFigure {
   constructor(figure: HTMLElement, spec: ChartSpec, choice: Choice) {
     this.#spec = spec
     this.#choice = choice
-    const now = spec.kind === 'lines' ? scales(spec) : { logX: false, logY: false }
+    const now =
+      spec.kind === 'lines' ? scales(spec) : { logX: false, logY: spec.kind === 'histogram' && spec.logY === true }
     this.#logX = now.logX
     this.#logY = now.logY
     const caption = element('figcaption', '', [element('b', spec.title)])
@@ -141,7 +142,8 @@ export class ChartFigure {
         pressed(made, form === 'histogram')
         forms.push(made)
       }
-      tools.append(group('Form', ...forms), group('Scale', scale))
+      const shares = toggle('log y', 'Logarithmic shares', this.#logY, (on) => (this.#logY = on))
+      tools.append(group('Form', ...forms), group('Scale', scale, shares))
     } else if (spec.kind === 'lines') {
       const can = logarithmicAxes(spec)
       const axes = [
@@ -279,7 +281,7 @@ function labelsOf(spec: ChartSpec): string[] {
   return [...new Set(spec.panels.flatMap(({ series }) => series.map(({ label }) => label)))]
 }
 
-function group(name: string, ...buttons: HTMLElement[]): HTMLElement {
+export function group(name: string, ...buttons: HTMLElement[]): HTMLElement {
   const made = element('div', '', buttons)
   made.className = 'group'
   made.setAttribute('role', 'group')

@@ -6,12 +6,13 @@ import { unpacked } from './data.ts'
 import { element } from './dom.ts'
 import { ChartFigure } from './figure.ts'
 import { zoomableFlame } from './flame.ts'
+import { SurfaceFigure } from './surface.ts'
 import { chooseRows, sortable } from './tables.ts'
 import { themeSwitch } from './theme.ts'
 
-const { charts, settings } = unpacked(document.getElementById('data')!.textContent)
+const { charts, surfaces, settings } = unpacked(document.getElementById('data')!.textContent)
 const tables = [...document.querySelectorAll<HTMLTableElement>('table.sortable')]
-const figures: ChartFigure[] = []
+const figures: { draw(): void }[] = []
 
 const controls = element('div')
 controls.id = 'controls'
@@ -24,6 +25,11 @@ const choice: Choice = settingChoice(controls, settings, () => {
 
 for (const table of tables) sortable(table)
 for (const flame of document.querySelectorAll<SVGSVGElement>('svg.flame')) zoomableFlame(flame)
+
+for (const spec of surfaces) {
+  const place = document.getElementById(`chart-${spec.name}`)
+  if (place) figures.push(new SurfaceFigure(place, spec, choice))
+}
 
 /** Charts below a folded heading are made when it is opened: there may be hundreds. */
 function upgrade(within: ParentNode): void {

@@ -7,11 +7,11 @@ import type { Panel } from './panels.ts'
 import type { HistogramForm, HistogramPanel, HistogramSeries } from './spec.ts'
 import { FONT, fitted, textWidth } from './text.ts'
 
-function boxText({ histogram, label, median }: HistogramSeries, limit: string, narrow: boolean): string[] {
-  if (histogram.total === 0) return [label, 'no values']
+function boxText({ histogram, label, median, facts = [] }: HistogramSeries, limit: string, narrow: boolean): string[] {
+  if (histogram.total === 0) return [label, 'no values', ...facts]
   const share = `${formatShare(histogram.above / histogram.total)} above ${limit}`
   const most = `max. ${formatNs(histogram.max)}`
-  return [label, `median ${formatNs(median)}`, ...(narrow ? [share, most] : [`${share}, ${most}`])]
+  return [label, `median ${formatNs(median)}`, ...(narrow ? [share, most] : [`${share}, ${most}`]), ...facts]
 }
 
 /** Where the boxes of a panel stand, and how high the axis must be so that they cover nothing. */
@@ -35,6 +35,7 @@ export class Boxes {
   readonly #width: number
   readonly #columns: number
   readonly #narrow: boolean
+  readonly #lines: number
 
   constructor(panels: readonly HistogramPanel[], plotWidth: number, limit: string) {
     this.#limit = limit
@@ -50,11 +51,13 @@ export class Boxes {
     }
     this.#narrow = widthOf(false) > room
     this.#width = Math.min(room, widthOf(this.#narrow))
+    const texts = panels.flatMap(({ series }) => series.map((item) => boxText(item, limit, this.#narrow).length))
+    this.#lines = Math.max(this.#narrow ? 4 : 3, ...texts)
     this.#columns = Math.max(1, Math.min(2, Math.floor((room + BOX_GAP) / (this.#width + BOX_GAP))))
   }
 
   #boxHeight(): number {
-    return (this.#narrow ? 4 : 3) * BOX_LINE_HEIGHT + 12
+    return this.#lines * BOX_LINE_HEIGHT + 12
   }
 
   /** Pixels, with the gaps. */
@@ -62,8 +65,11 @@ export class Boxes {
     return Math.ceil(panel.series.length / this.#columns) * (this.#boxHeight() + BOX_GAP) + BOX_GAP
   }
 
-  /** The corner in which the boxes need less room above the data; the right one when both are alike. */
-  place(panel: Panel, form: HistogramForm, plotHeight: number): BoxPlace {
+  /**
+   * The corner in which the boxes need less room above the data; the right one when both are alike. `floor`: where a logarithmic axis
+   * begins, per cent; 0 for a linear one.
+   */
+  place(panel: Panel, form: HistogramForm, plotHeight: number, floor: number): BoxPlace {
     const columns = Math.min(this.#columns, panel.series.length)
     const width = columns * (this.#width + BOX_GAP) + BOX_GAP
     const height = this.heightOf(panel)
@@ -75,8 +81,12 @@ export class Boxes {
     const room = 1 - Math.min(0.75, (height + BOX_GAP) / plotHeight)
     const peak = highest(panel, 0, 1)
     const share = width / this.#plotWidth
-    const right = Math.max(peak * 1.05, highest(panel, 1 - share, 1) / room)
-    const left = Math.max(peak * 1.05, highest(panel, 0, share) / room)
+    // So high that what is `most` stays below the boxes.
+    const below = (most: number): number =>
+      floor > 0 ? floor * (Math.max(most, floor) / floor) ** (1 / room) : most / room
+    const clear = floor > 0 ? peak * 1.5 : peak * 1.05
+    const right = Math.max(clear, below(highest(panel, 1 - share, 1)))
+    const left = Math.max(clear, below(highest(panel, 0, share)))
     return { x: right <= left ? rightX : leftX, y: BOX_GAP, axisMax: Math.min(right, left) || 1 }
   }
 

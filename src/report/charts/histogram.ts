@@ -50,8 +50,9 @@ export function histogramChart(spec: HistogramSpec, view?: View): Chart {
     : Math.max(132, form === 'histogram' ? 0 : 180, ...panels.map((panel) => boxes.heightOf(panel) * 1.6))
   const pitch = panelTitle + plotHeight + PANEL_GAP
   const height = above + Math.max(1, panels.length) * pitch - PANEL_GAP + BOTTOM
-  const places = panels.map((panel) => boxes.place(panel, form, plotHeight))
-  const floor = form === 'tail' ? tailFloor(panels) : 0
+  const logY = form === 'tail' || (form === 'histogram' && (view?.logY ?? spec.logY ?? false))
+  const floor = logY ? lowestShare(panels) : 0
+  const places = panels.map((panel) => boxes.place(panel, form, plotHeight, floor))
   const series: LineSeriesOption[] = []
   const graphic: GraphicComponentOption[] = []
   const axisLabel = { color: FAINT, fontSize: 11 }
@@ -63,7 +64,7 @@ export function histogramChart(spec: HistogramSpec, view?: View): Chart {
       graphic.push(textAt(LEFT, panelTop - panelTitle + 3, text, { fontSize: 12, fontWeight: 600, fill: INK }))
     }
     for (const [n, item] of panel.series.entries())
-      series.push(panelSeries(item, form, range, logX, view !== undefined, n, index))
+      series.push(panelSeries(item, form, range, { logX, live: view !== undefined, floor }, n, index))
     graphic.push(...boxes.draw(panel, LEFT, panelTop, places[index]!))
   }
   const xTicks = logX
@@ -108,7 +109,7 @@ export function histogramChart(spec: HistogramSpec, view?: View): Chart {
     yAxis: panels.map(
       (_, index) =>
         ({
-          type: form === 'tail' ? 'log' : 'value',
+          type: logY ? 'log' : 'value',
           gridIndex: index,
           min: floor,
           max: form === 'histogram' ? places[index]!.axisMax : 100,
@@ -129,8 +130,8 @@ export function histogramChart(spec: HistogramSpec, view?: View): Chart {
   return { name: spec.name, title: spec.title, width, height, option }
 }
 
-/** A power of ten below the share of one message. */
-function tailFloor(panels: readonly Panel[]): number {
+/** Where a logarithmic axis begins: a power of ten below the share of one message. */
+function lowestShare(panels: readonly Panel[]): number {
   const most = Math.max(1, ...panels.flatMap(({ series }) => series.map(({ distribution }) => distribution.total)))
   return 100 / 10 ** Math.ceil(Math.log10(most))
 }
@@ -140,8 +141,7 @@ function panelSeries(
   item: Panel['series'][number],
   form: HistogramForm,
   range: readonly [number, number],
-  logX: boolean,
-  live: boolean,
+  { logX, live, floor }: { logX: boolean; live: boolean; floor: number },
   n: number,
   panel: number,
 ): LineSeriesOption {
@@ -149,7 +149,8 @@ function panelSeries(
   const { edges, percents } = bins
   const data: [number, number | null][] =
     form === 'histogram'
-      ? binPoints(bins, live, logX)
+      ? // Nothing is below the begin of a logarithmic axis.
+        binPoints(bins, live, logX).map(([x, percent]) => [x, Math.max(percent, floor)])
       : edges.map((edge, i) => [edge, form === 'tail' && percents[i]! < 1e-9 ? null : percents[i]!])
   const medianLine: LineSeriesOption =
     histogram.total > 0 && median >= range[0] && median <= range[1]

@@ -9,11 +9,12 @@ import type {
   LineSeriesOption,
   XAXisComponentOption,
 } from 'echarts'
-import { formatExact, formatNs, formatTick } from '../format.ts'
+import { formatExact, formatNs, formatShare, formatTick } from '../format.ts'
 import type { Setting } from '../results.ts'
 import { compareSettings } from '../settings.ts'
 import { type Chart, header, SYMBOLS } from './chart.ts'
 import { COLOURS, FAINT, GRID, INK } from './colours.ts'
+import { type Box, Labels } from './labels.ts'
 import type { Line, LineSpec, View } from './spec.ts'
 import { textWidth } from './text.ts'
 import { decadeTicks, thinned } from './ticks.ts'
@@ -57,6 +58,16 @@ export function lineChart(spec: LineSpec, view?: View): Chart {
       )
     : []
   const limits = zoom ?? (logX && xs.length > 0 ? [(xs[0] as number) / 1.2, (xs.at(-1) as number) * 1.2] : undefined)
+
+  const frame = { left: 76, right: width - 6, top: top.bottom + 16, bottom: height - X_TITLE - legend.height }
+  const [xLow, xHigh] = limits ?? [Number(xs[0]), Number(xs.at(-1))]
+  const across = (x: Setting): number =>
+    category ? (xs.indexOf(x) + 0.5) / xs.length : shareOf(Number(x), Number(xLow), Number(xHigh), logX)
+  const [yLow, yHigh] = y ? [y.min, y.max] : [0, 1.05 * Math.max(...values)]
+  const labels = missedLabels(shown, frame, (point) => [
+    76 + across(point.x) * room,
+    frame.bottom - shareOf(point.y, yLow, yHigh, y !== null) * (frame.bottom - top.bottom - 30),
+  ])
 
   const xAxis = {
     ...(category
@@ -102,9 +113,15 @@ export function lineChart(spec: LineSpec, view?: View): Chart {
       splitLine: y ? ({ ...splitLine, customValues: y.ticks } as typeof splitLine) : splitLine,
     },
     ...(view ? { tooltip: tooltip((items) => tip(spec, shown, xs, items)) } : {}),
-    series: shown.flatMap((line) => lineSeries(line, category ? xs : null)),
+    series: shown.flatMap((line) => lineSeries(line, category ? xs : null, labels)),
   }
   return { name: spec.name, title: spec.title, width, height, option }
+}
+
+/** Where a value is between two others. */
+function shareOf(value: number, low: number, high: number, logarithmic: boolean): number {
+  if (low === high) return 0.5
+  return logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low)
 }
 
 /** Which scales the chart has: those of the specification, or of the view, where the values allow them. */
@@ -160,7 +177,9 @@ function tip(spec: LineSpec, shown: readonly Shown[], xs: readonly Setting[], it
     if (!found || !point) return []
     const { y, low, high } = point
     const bars = low === undefined || high === undefined ? '' : `, ${short(low)} to ${short(high)}`
-    return [{ colour: COLOURS[found.index % COLOURS.length]!, label: found.line.label, text: `${exact(y)}${bars}` }]
+    const missed = point.missed === undefined ? '' : `, ${formatShare(point.missed)} missed`
+    const text = `${exact(y)}${bars}${missed}`
+    return [{ colour: COLOURS[found.index % COLOURS.length]!, label: found.line.label, text }]
   })
   return tipHtml(`${spec.xName} ${typeof x === 'number' ? formatExact(spec.x, x) : String(x)}`, rows)
 }
@@ -168,6 +187,7 @@ function tip(spec: LineSpec, shown: readonly Shown[], xs: readonly Setting[], it
 function lineSeries(
   { line, index }: Shown,
   categories: readonly Setting[] | null,
+  labels: ReadonlyMap<Line['points'][number], PointLabel>,
 ): (LineSeriesOption | CustomSeriesOption)[] {
   const colour = COLOURS[index % COLOURS.length]!
   const at = (x: Setting): number => (categories ? categories.indexOf(x) : (x as number))
@@ -207,7 +227,7 @@ function lineSeries(
   const curve: LineSeriesOption = {
     type: 'line',
     name: line.label,
-    data: points.map((p) => [at(p.x), p.y]),
+    data: points.map((p) => ({ value: [at(p.x), p.y], ...(labels.has(p) && { label: labels.get(p)! }) })),
     symbol: SYMBOLS[index % SYMBOLS.length]!,
     symbolSize: 7,
     showAllSymbol: true,
@@ -219,6 +239,32 @@ function lineSeries(
     silent: true,
   }
   return bars.length > 0 ? [curve, errorBars] : [curve]
+}
+
+type PointLabel = NonNullable<LineSeriesOption['label']>
+
+/** The shares of missed steps, above their points; where there is no room for all, the largest ones. */
+function missedLabels(
+  shown: readonly Shown[],
+  frame: Box,
+  place: (point: Line['points'][number]) => readonly [number, number],
+): Map<Line['points'][number], PointLabel> {
+  const labels = new Labels(frame)
+  const points = shown.flatMap(({ line }) => line.points.filter(({ missed }) => missed !== undefined))
+  const found = new Map<Line['points'][number], PointLabel>()
+  for (const point of points.toSorted((a, b) => b.missed! - a.missed!)) {
+    const text = `${formatShare(point.missed!)} missed`
+    const [x, y] = place(point)
+    // At the edge there is room on one side only.
+    const half = textWidth(text, 12) / 2 + 1
+    const shift = Math.min(0, frame.right - half - x) + Math.max(0, frame.left + half - x)
+    if (!labels.take(text, x + shift, y - 10)) continue
+    found.set(point, {
+      ...{ show: true, position: 'top', distance: 7, color: INK, fontSize: 11, formatter: text },
+      offset: [shift, 0],
+    })
+  }
+  return found
 }
 
 /** How many labels fit side by side, and how many pixels all need. */

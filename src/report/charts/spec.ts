@@ -28,6 +28,8 @@ export interface Point {
   /** Ends of the error bar. */
   low?: number
   high?: number
+  /** Share of the steps that were missed, if there were any. */
+  missed?: number
 }
 
 export interface Line {
@@ -60,6 +62,8 @@ export interface HistogramSeries {
   median: number
   /** Of the values themselves, for the picture. */
   histogram: Histogram
+  /** More lines of its box. */
+  facts?: string[]
   /** For the page. */
   distribution: Distribution
 }
@@ -75,6 +79,8 @@ export interface HistogramSpec extends Picture {
   /** Nanoseconds. */
   range: readonly [number, number]
   bins: number
+  /** Shares on a logarithmic axis. */
+  logY?: boolean
   panels: HistogramPanel[]
 }
 
@@ -94,6 +100,31 @@ export interface BarSpec extends Picture {
   rows: BarRow[]
 }
 
+export interface SurfacePoint {
+  x: number
+  y: number
+  z: number
+  /** Share of the steps that were missed. */
+  missed: number
+}
+
+/** A surface over two settings; each point of their grid at most once. */
+export interface SurfaceSpec extends Picture {
+  kind: 'surface'
+  /** The settings on the two axes of the floor. */
+  over: readonly [string, string]
+  xName: string
+  yName: string
+  zName: string
+  x: Quantity
+  y: Quantity
+  z: Quantity
+  /** What all points share. */
+  settings: Settings
+  points: SurfacePoint[]
+}
+
+/** What the chart library draws. */
 export type ChartSpec = LineSpec | HistogramSpec | BarSpec
 
 /** How the page's reader wants to see a chart. */

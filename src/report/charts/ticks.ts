@@ -21,3 +21,12 @@ export function thinned(values: readonly number[], most: number): number[] {
   const step = Math.ceil(values.length / Math.max(2, most))
   return values.filter((_, index) => index % step === 0)
 }
+
+/** From 0 on, four to eight steps of 1, 2 or 5; the last one is not below `high`. */
+export function evenTicks(high: number): { min: number; max: number; ticks: number[] } {
+  const power = 10 ** Math.floor(Math.log10(high > 0 ? high : 1))
+  const step = [0.2, 0.5, 1, 2].map((digit) => digit * power).find((each) => high / each <= 6)!
+  const count = Math.max(1, Math.ceil(high / step - 1e-9))
+  const ticks = Array.from({ length: count + 1 }, (_, i) => Number((i * step).toPrecision(6)))
+  return { min: 0, max: ticks.at(-1)!, ticks }
+}

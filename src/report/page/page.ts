@@ -56,7 +56,7 @@ export function section(id: string, title: string, ...parts: string[]): string {
 }
 
 export function figure(svg: string, name: string): string {
-  const kind = svg.includes('class="flame"') ? 'flame' : 'plain'
+  const kind = /^<svg [^>]*class="(flame|surface)"/.exec(svg)?.[1] ?? 'plain'
   return `<figure id="chart-${name}" class="${kind}"><div class="chart" tabindex="0">${svg}</div></figure>`
 }
 

@@ -48,6 +48,9 @@ figcaption span { color: var(--faint); font-size: .82rem; }
 .hint { font-size: .78rem; }
 .plot { position: relative; touch-action: pan-y; user-select: none; }
 .plot svg { display: block; }
+.turning { cursor: grab; }
+.turning:active { cursor: grabbing; }
+.floating { position: absolute; pointer-events: none; background: var(--card); border: 1px solid var(--line); border-radius: 4px; padding: 8px 10px; font-size: 13px; }
 .brush { position: absolute; top: 0; bottom: 0; background: var(--accent); opacity: .18; pointer-events: none; }
 .later { padding: 16px; margin: 0; max-width: none; }
 .nothing { padding: 30px 16px; margin: 0; }

@@ -7,9 +7,11 @@ import { distributionOf, histogram } from '../../stats/index.ts'
 import type { HistogramPanel, HistogramSeries, HistogramSpec } from '../charts/spec.ts'
 import { readTimestamps } from '../csv.ts'
 import { ReportError } from '../errors.ts'
+import { formatCount, formatShare } from '../format.ts'
 import { latencies } from '../latencies.ts'
-import type { PlotSettings } from '../results.ts'
-import { groupBy, keyOf, type LatencyEntry, namesOf, RUN, settingNames, settingsOf, sharedLabel } from '../settings.ts'
+import type { LatencySet, LatencySummary, NodeSet, PlotSettings } from '../results.ts'
+import { nodeFiles, readLatencies } from '../samples.ts'
+import { groupBy, keyOf, namesOf, RUN, settingNames, settingsOf, sharedLabel, type TimedEntry } from '../settings.ts'
 
 /** Panels that are shown at once; the others are below, folded. */
 const MAX_PANELS = 8
@@ -17,6 +19,8 @@ const PANELS_PER_PICTURE = 6
 
 /** Settings by which a choice is made, the most telling first. The smallest size stands for all. */
 const CHOICE_ORDER = [
+  'node',
+  'mode',
   'op',
   'service',
   'device',
@@ -28,6 +32,7 @@ const CHOICE_ORDER = [
   'engine',
   'burst',
   'pause',
+  'rate',
 ]
 
 export interface Distributions {
@@ -41,7 +46,7 @@ export interface Distributions {
   notes: string[]
 }
 
-export function distributions(entries: readonly LatencyEntry[], plot: PlotSettings): Distributions {
+export function distributions(entries: readonly TimedEntry[], plot: PlotSettings): Distributions {
   const notes: string[] = []
   const measured = entries.filter((entry) => entry.set.lat.count > 0)
   const { varying } = settingNames(measured)
@@ -50,8 +55,8 @@ export function distributions(entries: readonly LatencyEntry[], plot: PlotSettin
   const groups = [...groupBy(measured, (entry) => keyOf(entry, own)).values()]
   const chosen = choose(groups)
   const zoom = zoomRange(chosen, plot)
-  const drawn = new Map<LatencyEntry[], HistogramSeries[]>()
-  const again = new Map<LatencyEntry[], HistogramSeries[]>()
+  const drawn = new Map<TimedEntry[], HistogramSeries[]>()
+  const again = new Map<TimedEntry[], HistogramSeries[]>()
   for (const group of groups) {
     const parts = group.flatMap((entry) => read(entry, group, plot, notes, varying))
     if (parts.length === 0) continue
@@ -64,7 +69,7 @@ export function distributions(entries: readonly LatencyEntry[], plot: PlotSettin
   const pictures = (
     name: string,
     text: string,
-    list: LatencyEntry[][],
+    list: TimedEntry[][],
     from: typeof drawn,
     most: number,
   ): HistogramSpec[] => {
@@ -94,6 +99,7 @@ export function distributions(entries: readonly LatencyEntry[], plot: PlotSettin
         height: plot.figure.height,
         range,
         bins: counts.length,
+        ...(plot.histogram.logarithmic === true && { logY: true }),
         panels,
       }
     })
@@ -117,10 +123,11 @@ export function distributions(entries: readonly LatencyEntry[], plot: PlotSettin
  * At most MAX_PANELS groups that show the variety: the settings are taken in one after the other as long as their
  * combinations fit, and each combination is represented by its smallest size.
  */
-export function choose(groups: readonly LatencyEntry[][]): LatencyEntry[][] {
+export function choose(groups: readonly TimedEntry[][]): TimedEntry[][] {
   if (groups.length <= MAX_PANELS) return [...groups]
-  const size = (group: LatencyEntry[]): number => Number(group[0]!.set.settings.size ?? 0)
-  const pick = (keys: readonly string[]): LatencyEntry[][] =>
+  const size = (group: TimedEntry[]): number =>
+    Number(group[0]!.set.settings.size ?? group[0]!.set.settings.values ?? 0)
+  const pick = (keys: readonly string[]): TimedEntry[][] =>
     [...groupBy(groups, (group) => keyOf(group[0]!, keys)).values()].map((alike) =>
       alike.reduce((best, group) => (size(group) < size(best) ? group : best)),
     )
@@ -136,9 +143,11 @@ export function choose(groups: readonly LatencyEntry[][]): LatencyEntry[][] {
  * beyond. Up to a round number above the p99, but not so far beyond the median that a few slow messages press the others
  * together.
  */
-function zoomRange(groups: readonly LatencyEntry[][], plot: PlotSettings): [number, number] | null {
+function zoomRange(groups: readonly TimedEntry[][], plot: PlotSettings): [number, number] | null {
   const [low, high] = plot.histogram.range
-  const shown = groups.flat().flatMap((entry) => plot.histogram.values.flatMap((value) => entry.set[value] ?? []))
+  const shown = groups
+    .flat()
+    .flatMap(({ set }) => plot.histogram.values.flatMap((value) => summaryOf(set, value) ?? []))
   const slowest = Math.max(0, ...shown.map(({ median, p99 }) => Math.min(p99, 4 * median)))
   const beyond = shown.some(({ median }) => median > high)
   if (slowest === 0 || (slowest > low + (high - low) / 4 && !beyond)) return null
@@ -160,30 +169,47 @@ interface Part extends Omit<HistogramSeries, 'histogram'> {
   values: Float64Array
 }
 
+type Value = PlotSettings['histogram']['values'][number]
+
+function summaryOf(set: TimedEntry['set'], value: Value): LatencySummary | null {
+  return 'comp' in set || value === 'lat' ? (set as LatencySet)[value] : null
+}
+
+/** The latencies of a set from its raw data, by their names. */
+function rawOf({ run, set }: TimedEntry): { path: string; values(value: Value): Float64Array } {
+  if ('comp' in set) {
+    const path = join(run.dir, `${set.id}.csv`)
+    const { tSubm, tRecv, tComp } = readTimestamps(path)
+    return { path, values: (value) => latencies(tSubm, value === 'lat' ? tRecv : tComp) }
+  }
+  const { output } = nodeFiles(run.dir, set)
+  return { path: output, values: () => readLatencies(output) }
+}
+
 function read(
-  entry: LatencyEntry,
-  group: readonly LatencyEntry[],
+  entry: TimedEntry,
+  group: readonly TimedEntry[],
   plot: PlotSettings,
   notes: string[],
   varying: readonly string[],
 ): Part[] {
   const { run, set } = entry
-  const path = join(run.dir, `${set.id}.csv`)
   try {
-    const { tSubm, tRecv, tComp } = readTimestamps(path)
+    const raw = rawOf(entry)
     const name = (value: string): string => (group.length > 1 ? `${value}, ${run.label}` : value)
     const parts: Part[] = []
     for (const value of plot.histogram.values) {
-      const summary = set[value]
+      const summary = summaryOf(set, value)
       if (!summary || summary.count === 0) continue
-      const values = latencies(tSubm, value === 'lat' ? tRecv : tComp)
+      const values = raw.values(value)
       if (values.length !== summary.count) {
-        notes.push(`${path} holds ${values.length} latencies (${value}), run.json says ${summary.count}.`)
+        notes.push(`${raw.path} holds ${values.length} latencies (${value}), run.json says ${summary.count}.`)
       }
       parts.push({
-        label: name(`t_${value}`),
+        label: name('comp' in set ? `t_${value}` : 'latency'),
         settings: settingsOf(entry, varying),
         median: summary.median,
+        ...('comp' in set ? {} : { facts: lossesOf(set) }),
         values,
         distribution: distributionOf(values),
       })
@@ -194,4 +220,12 @@ function read(
     notes.push(`No histogram of set ${set.id}: ${error.message}.`)
     return []
   }
+}
+
+/** What did not arrive, and why. */
+function lossesOf(set: NodeSet): string[] {
+  const { steps, missed, missing, notTransmitted } = set
+  const share = (count: number): string =>
+    steps > 0 && count > 0 ? `${formatCount(count)} (${formatShare(count / steps)})` : formatCount(count)
+  return [`missing ${share(missing)}, missed steps ${share(missed)}`, `not transmitted ${share(notTransmitted)}`]
 }

@@ -5,11 +5,10 @@
 import { medianOf } from '../../stats/index.ts'
 import { MAX_LINES } from '../charts/lines.ts'
 import type { Line, LineSpec } from '../charts/spec.ts'
-import type { PlotSettings, Setting } from '../results.ts'
+import type { NodeSet, PlotSettings, Setting } from '../results.ts'
 import {
   groupBy,
   keyOf,
-  type LatencyEntry,
   labelOf,
   namesOf,
   RUN,
@@ -17,20 +16,21 @@ import {
   settingOf,
   settingsOf,
   sharedLabel,
+  type TimedEntry,
 } from '../settings.ts'
 
 /** Settings by which a crowded chart is taken apart, in this order. */
-const SPLIT_ORDER = ['op', 'service', 'device', 'stamp', 'inline', 'poll', RUN]
+const SPLIT_ORDER = ['op', 'service', 'values', 'rate', 'device', 'stamp', 'inline', 'poll', RUN]
 
 /** The setting on the horizontal axis: the one that is asked for, or the first varying number when that one does not vary. */
-export function horizontalSetting(entries: readonly LatencyEntry[], over: string): string | null {
+export function horizontalSetting(entries: readonly TimedEntry[], over: string): string | null {
   const { varying } = settingNames(entries)
   if (varying.includes(over)) return over
   const isNumber = (key: string): boolean => entries.every((entry) => typeof settingOf(entry, key) === 'number')
   return varying.find((key) => key !== 'repeat' && key !== RUN && isNumber(key)) ?? null
 }
 
-export function medianCharts(entries: readonly LatencyEntry[], over: string, plot: PlotSettings): LineSpec[] {
+export function medianCharts(entries: readonly TimedEntry[], over: string, plot: PlotSettings): LineSpec[] {
   const measured = entries.filter((entry) => entry.set.lat.count > 0 && settingOf(entry, over) !== undefined)
   if (measured.length === 0) return []
   const { varying } = settingNames(measured)
@@ -55,8 +55,12 @@ export function medianCharts(entries: readonly LatencyEntry[], over: string, plo
       kind: 'lines',
       ...overAxis(over),
       name: parts.length > 1 ? `medians-${index + 1}` : 'medians',
-      title: `${plot.medians.title} over ${over === 'size' ? 'message size' : over}${where}`,
-      subtitle: [shared, usual, 'Bars: 10 % of the messages were faster, 10 % slower']
+      title: `${plot.medians.title} over ${overAxis(over).xName}${where}`,
+      subtitle: [
+        shared,
+        usual,
+        `Bars: 10 % of the ${over === 'size' ? 'messages' : 'samples'} were faster, 10 % slower`,
+      ]
         .filter((text) => text !== '')
         .join('. '),
       yName: 'latency',
@@ -75,29 +79,43 @@ export function medianCharts(entries: readonly LatencyEntry[], over: string, plo
 }
 
 function overAxis(over: string): Pick<LineSpec, 'over' | 'xName' | 'x'> {
-  return over === 'size' ? { over, xName: 'message size', x: 'bytes' } : { over, xName: over, x: 'plain' }
+  if (over === 'size') return { over, xName: 'message size', x: 'bytes' }
+  if (over === 'values') return { over, xName: 'values of a sample', x: 'plain' }
+  return { over, xName: over, x: over === 'rate' ? 'Hz' : 'plain' }
 }
 
 /** Several sets at one place (repeats) become one point: the medians of their figures. */
-function pointsOf(group: readonly LatencyEntry[], over: string): Line['points'] {
+function pointsOf(group: readonly TimedEntry[], over: string): Line['points'] {
   const places = groupBy(group, (entry) => keyOf(entry, [over]))
   return [...places.values()].map((sets) => ({
     x: settingOf(sets[0]!, over) as Setting,
     y: medianOf(sets.map((entry) => entry.set.lat.median)),
     low: medianOf(sets.map((entry) => entry.set.lat.p10)),
     high: medianOf(sets.map((entry) => entry.set.lat.p90)),
+    ...missedOf(sets),
   }))
+}
+
+/** The share of steps that generators missed, if they missed any. */
+function missedOf(entries: readonly TimedEntry[]): { missed?: number } {
+  const shares = entries.flatMap(({ set }) => ('missed' in set ? [missedShare(set)] : []))
+  const missed = shares.length > 0 ? medianOf(shares) : 0
+  return missed > 0 ? { missed } : {}
+}
+
+export function missedShare({ missed, steps }: Pick<NodeSet, 'missed' | 'steps'>): number {
+  return steps > 0 ? Math.max(0, missed / steps) : 0
 }
 
 interface Part {
   /** The entries of each line. */
-  groups: LatencyEntry[][]
+  groups: TimedEntry[][]
   /** Settings that all lines of this chart share and that its title names. */
   by: string[]
 }
 
 /** Takes a crowded chart apart by one setting after the other, until each part can be read. */
-function splitGroups(groups: LatencyEntry[][], keys: readonly string[], by: string[] = []): Part[] {
+function splitGroups(groups: TimedEntry[][], keys: readonly string[], by: string[] = []): Part[] {
   if (groups.length <= MAX_LINES) return [{ groups, by }]
   const valuesOf = (key: string): number => new Set(groups.map(([first]) => settingOf(first!, key))).size
   const rest = keys.filter((key) => !by.includes(key) && valuesOf(key) > 1)

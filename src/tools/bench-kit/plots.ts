@@ -28,6 +28,15 @@ export function latencyPlot(all: readonly object[]): PlotSettings {
   }
 }
 
+/** As VILLASnode's benchmark draws its node-types. */
+export function nodePlot(): PlotSettings {
+  return {
+    figure,
+    histogram: { title: 'Latency', range: [0, 50_000], bins: 100, values: ['lat'], logarithmic: true },
+    medians: { title: 'Median latency', over: 'rate', lines: [], logarithmic: true },
+  }
+}
+
 export function throughputPlot(): PlotSettings {
   return {
     figure,

@@ -1,70 +1,91 @@
 /**
  * What the two files of a run say, as VILLASnode's evaluation: the first has all samples that were generated, the second those that
- * the node under test has brought, with their latency. Columns: seconds, nanoseconds, offset (the latency in seconds), sequence, values.
+ * the node under test has brought, with their latency. Sequence numbers are those of steps: one that the generator missed is in
+ * neither file.
  */
-import { readFileSync } from 'node:fs'
-import { percentile } from '../../stats/index.ts'
-
-export interface Latency {
-  count: number
-  min: number
-  p10: number
-  median: number
-  p90: number
-  p99: number
-  max: number
-}
+import { closeSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { eachSample, type LatencySummary, summarize } from '../../report/index.ts'
 
 export interface Evaluation {
-  /** Nanoseconds; null if nothing arrived. */
-  latency: Latency | null
+  /** Nanoseconds. */
+  lat: LatencySummary
   /** Steps that the generator missed. */
   missed: number
-  /** Samples of the limit that did not arrive, missed steps included. */
+  /** Steps whose sample did not arrive, those that were missed included. */
   missing: number
   /** Samples that were generated and did not arrive, and those of them behind the first that did. */
   notTransmitted: number
   notTransmittedConnected: number
 }
 
-/** `total`: samples that were asked for. */
-export function evaluate(
-  inputFile: string,
-  outputFile: string,
-  total: number,
-): Evaluation & { latencies: Float64Array } {
-  const input = readColumns(inputFile)
-  const output = readColumns(outputFile)
-  const arrived = new Set(output.sequences)
-  const lost = input.sequences.filter((sequence) => !arrived.has(sequence))
-  const first = output.sequences[0] ?? Number.POSITIVE_INFINITY
-  const latencies = Float64Array.from(output.offsets, (seconds) => Math.round(seconds * 1e9)).sort()
-  const at = (p: number): number => percentile(latencies, p)
-  const latency =
-    latencies.length === 0
-      ? null
-      : {
-          ...{ count: latencies.length, min: latencies[0]!, p10: at(10), median: at(50), p90: at(90), p99: at(99) },
-          max: latencies.at(-1)!,
-        }
+/** `steps`: those that were due. */
+export function evaluate(inputFile: string, outputFile: string, steps: number): Evaluation {
+  const arrived = new Set<number>()
+  const latencies: number[] = []
+  let first = Number.POSITIVE_INFINITY
+  eachSample(outputFile, (sequence, offsetNs) => {
+    arrived.add(sequence)
+    first = Math.min(first, sequence)
+    latencies.push(offsetNs)
+  })
+  let generated = 0
+  let notTransmitted = 0
+  let notTransmittedConnected = 0
+  eachSample(inputFile, (sequence) => {
+    generated++
+    if (arrived.has(sequence)) return
+    notTransmitted++
+    if (sequence > first) notTransmittedConnected++
+  })
   return {
-    latency,
-    missed: total - input.sequences.length,
-    missing: total - output.sequences.length,
-    notTransmitted: lost.length,
-    notTransmittedConnected: lost.filter((sequence) => sequence > first).length,
-    latencies,
+    lat: summarize(latencies),
+    missed: steps - generated,
+    missing: steps - arrived.size,
+    notTransmitted,
+    notTransmittedConnected,
   }
 }
 
-function readColumns(file: string): { sequences: number[]; offsets: number[] } {
-  const sequences: number[] = []
-  const offsets: number[] = []
-  for (const line of readFileSync(file, 'latin1').split('\n')) {
-    if (line === '' || line.startsWith('#')) continue
-    const [, , offset, sequence] = line.split(',', 4)
-    sequences.push(Number(sequence))
-    offsets.push(Number(offset))
+/** The last sequence number of a file; −1 if it has none. */
+export function lastSequence(file: string): number {
+  let last = -1
+  eachSample(file, (sequence) => {
+    last = sequence
+  })
+  return last
+}
+
+/** Takes the rows of a warm-up, which come first and have lower sequence numbers, out of a file. */
+export function dropWarmUp(file: string, firstSequence: number): void {
+  let begin = -1
+  let end = -1
+  eachSample(file, (sequence, _offset, at) => {
+    if (begin < 0) begin = at
+    if (sequence < firstSequence) return true
+    end = at
+    return false
+  })
+  if (begin < 0 || end === begin) return
+  const [from, to] = [openSync(file, 'r'), openSync(`${file}.new`, 'w')]
+  try {
+    copyBytes(from, to, 0, begin)
+    if (end >= 0) copyBytes(from, to, end, Number.POSITIVE_INFINITY)
+  } catch (error) {
+    rmSync(`${file}.new`)
+    throw error
+  } finally {
+    closeSync(from)
+    closeSync(to)
   }
-  return { sequences, offsets }
+  renameSync(`${file}.new`, file)
+}
+
+function copyBytes(from: number, to: number, begin: number, end: number): void {
+  const bytes = Buffer.alloc(1 << 22)
+  for (let at = begin; at < end; ) {
+    const read = readSync(from, bytes, 0, Math.min(bytes.length, end - at), at)
+    if (read === 0) return
+    for (let done = 0; done < read; ) done += writeSync(to, bytes, done, read - done)
+    at += read
+  }
 }

@@ -1,113 +1,119 @@
 /**
- * One run of the benchmark of node-types, with the graph of seed 000 ("VILLASnode node-type benchmark"):
- *
- *     signal ──> node under test ──> file "output"
- *            └─> file "input"
- *
- * The paths have threads of their own. The generator does not stamp when its samples are received (`builtin = false`), so that the
- * latency is that of the node under test; that node is written before the file.
+ * One run: the gateways start, the nodes under test connect, a warm-up passes, and then what counts. The warm-up passes the same
+ * threads, so that their code is compiled when the run begins.
  */
-import { mkdirSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Settings } from '../../gateway/index.ts'
-import { checkSettings, SuperNode } from '../../gateway/runtime/index.ts'
-import { type Evaluation, evaluate } from './evaluate.ts'
-import { type NodeSettings, underTest } from './settings.ts'
+import { GatewayError } from '../../gateway/index.ts'
+import { type NodeFiles, nodeFiles } from '../../report/index.ts'
+import { configurations, heldNode } from './configuration.ts'
+import { dropWarmUp, type Evaluation, evaluate, lastSequence } from './evaluate.ts'
+import { LocalPart, type Log, type Part } from './part.ts'
+import { RemotePart } from './remote-part.ts'
+import { type NodeSettings, type UnderTest, underTest } from './settings.ts'
 
 export interface MeasureOptions {
-  /** Number of the run, in the names of its files. */
-  run: number
+  /** Of the run, in the names of its files. */
+  id: string
   /** Samples. */
   limit: number
-  timer: string
-  /** Of infiniband; undefined: that of its address. */
-  device: string | undefined
+  /** Samples before those that count. */
+  warmUp: number
+  /** `auto`, `none`, or cores of the generator and the receiver. */
+  pin: string
   folder: string
   signal: AbortSignal
-  log(line: string): void
+  log: Log
 }
 
-/** `timer` is there if runs differ in it. */
-export type NodeRun = { settings: NodeSettings & { timer?: string } } & Evaluation
+export interface Measured extends Evaluation {
+  limit: number
+  /** Those that were due until the run ended: fewer, if it was interrupted. */
+  steps: number
+  interrupted: boolean
+  /** What the nodes under test have counted. */
+  counts: { sender: Readonly<Record<string, number>>; receiver: Readonly<Record<string, number>> }
+}
 
-/** Bytes that the files gather before they write: as much as a run has, so that none is written meanwhile. */
-const bufferBytes = 1 << 26
+/** Nodes connect within that, or do not. */
+const connectMs = 15_000
+const lookMs = 50
 /** Nothing arrived for so long: what is not there yet will not come. */
-const quietMs = 300
+const quietMs = 400
 
-/** Throws a `GatewayError` if a node cannot start. */
-export async function measureNode(
-  settings: NodeSettings,
-  options: MeasureOptions,
-): Promise<NodeRun & { latencies: Float64Array }> {
-  const { run, limit, folder, signal } = options
+/** Throws a `GatewayError` if a node cannot start, connect or go on. */
+export async function measureNode(settings: NodeSettings, options: MeasureOptions): Promise<Measured> {
+  const { id, limit, warmUp, folder, signal } = options
   mkdirSync(folder, { recursive: true })
-  const { mode, values, rate } = settings
-  const name = `${String(run).padStart(3, '0')}_${mode}-${values}-${rate}-${limit}`
-  const [input, output] = ['input', 'output'].map((each) => join(folder, `${name}_${each}.csv`)) as [string, string]
-  for (const file of [input, output]) rmSync(file, { force: true })
-  const config = await configuration(settings, options, { input, output })
-  const { config: checked, errors } = checkSettings(config)
-  if (errors.length > 0) throw errors[0]
-  const gateway = await SuperNode.parse(checked, {
-    log: (level, owner, line) => {
-      if (level === 'warn' || level === 'error') options.log(`${owner}: ${line}`)
-    },
-  })
-  await gateway.start()
-  const stop = (): void => void gateway.stop()
-  signal.addEventListener('abort', stop, { once: true })
+  const files = nodeFiles(folder, { id, settings: { ...settings }, limit })
+  for (const file of Object.values(files)) rmSync(file, { force: true })
+  const nodes = await underTest(settings)
+  const configs = configurations(settings, nodes, { limit, warmUp, pin: options.pin, files })
+  const parts: Part[] = []
+  let interrupted: boolean
   try {
-    await untilOver(gateway, signal)
-    await gateway.stop()
+    for (const config of configs) {
+      const kind = configs.length === 1 ? LocalPart : RemotePart
+      parts.push(await kind.start({ config, held: [heldNode] }, options.log))
+    }
+    await connected(parts, nodes, signal)
+    for (const part of parts) part.release()
+    interrupted = !(await isOver(parts, signal))
   } finally {
-    signal.removeEventListener('abort', stop)
+    // What sends stops first, so that everything can be read.
+    for (const part of parts.toReversed()) await part.stop()
   }
-  for (const { node, message } of gateway.failures) throw new Error(`${node}: ${message}`)
-  for (const file of [input, output]) statSync(file)
-  return { settings, ...evaluate(input, output, limit) }
+  const [failure] = parts.flatMap(({ status }) => status.failures)
+  if (failure !== undefined) throw new GatewayError('ERR_GATEWAY_NODE', failure)
+  return { ...evaluated(files, { limit, warmUp, interrupted }), interrupted, counts: countsOf(parts, nodes) }
 }
 
-async function configuration(
-  settings: NodeSettings,
-  { limit, timer, device }: MeasureOptions,
-  files: { input: string; output: string },
-): Promise<Settings> {
-  const { values, rate } = settings
-  const { sender, receiver } = await underTest(settings, device)
-  const source = { type: 'signal', signal: 'mixed', values, rate, limit, timer, monitor_missed: false }
-  const file = (uri: string): Settings => ({ type: 'file', uri, format: 'csv', out: { buffer_size: bufferBytes } })
-  return {
-    nodes: {
-      source: { ...source, in: { builtin: false } },
-      sender,
-      ...(receiver !== null && { receiver }),
-      input: file(files.input.replaceAll('%', '%%')),
-      output: file(files.output.replaceAll('%', '%%')),
-    },
-    paths: [
-      { in: 'source', out: ['sender', 'input'] },
-      { in: receiver === null ? 'sender' : 'receiver', out: 'output', original_sequence_no: true },
-    ],
-    stats: 20,
+function evaluated(
+  files: NodeFiles,
+  { limit, warmUp, interrupted }: { limit: number; warmUp: number; interrupted: boolean },
+): Evaluation & { limit: number; steps: number } {
+  for (const file of Object.values(files)) dropWarmUp(file, warmUp)
+  const steps = interrupted ? Math.max(0, lastSequence(files.input) + 1 - warmUp) : limit
+  return { ...evaluate(files.input, files.output, steps), limit, steps }
+}
+
+function countsOf(parts: readonly Part[], { receiver }: UnderTest): Measured['counts'] {
+  const nodes = parts.flatMap(({ status }) => status.nodes)
+  const of = (name: string): Readonly<Record<string, number>> => nodes.find((node) => node.name === name)?.counts ?? {}
+  return { sender: of('sender'), receiver: of(receiver === null ? 'sender' : 'receiver') }
+}
+
+/** Until the nodes under test are connected. */
+async function connected(parts: readonly Part[], { connects }: UnderTest, signal: AbortSignal): Promise<void> {
+  if (!connects) return
+  const end = performance.now() + connectMs
+  for (;;) {
+    const nodes = parts.flatMap(({ status }) => status.nodes).filter(({ name }) => /^(sender|receiver)$/.test(name))
+    if (signal.aborted || nodes.every(({ state }) => state === 'connected')) return
+    const [failure] = parts.flatMap(({ status }) => status.failures)
+    if (failure !== undefined) throw new GatewayError('ERR_GATEWAY_NODE', failure)
+    if (performance.now() > end) {
+      const states = nodes.map(({ name, state }) => `${name}: ${state}`).join(', ')
+      throw new GatewayError('ERR_GATEWAY_NODE', `not connected within ${connectMs / 1000} s (${states})`)
+    }
+    for (const part of parts) part.ask()
+    await sleep(lookMs)
   }
 }
 
-/** Until the generator has come to its end, and what it sent has arrived, or does not any more. */
-async function untilOver(gateway: SuperNode, signal: AbortSignal): Promise<void> {
-  let done = false
-  void gateway.done.then(() => {
-    done = true
-  })
+/** Until the generator has come to its end, and what it sent has arrived, or does not any more; false if it was interrupted. */
+async function isOver(parts: readonly Part[], signal: AbortSignal): Promise<boolean> {
   let before = -1
   let quietSince = Number.POSITIVE_INFINITY
-  while (!done && !signal.aborted) {
-    await sleep(20)
-    const [generated, arrived] = gateway.paths()
-    const count = arrived!.counts.received!
-    if (generated!.state !== 'stopped' || count !== before) quietSince = performance.now()
-    before = count
-    if (performance.now() - quietSince > quietMs) return
+  while (!signal.aborted) {
+    await sleep(lookMs)
+    const paths = parts.flatMap(({ status }) => status.paths)
+    const generated = paths.find((path) => path.in.includes('source'))!
+    const arrived = paths.find((path) => path.out.includes('output'))!.counts.received!
+    if (parts.some(({ status }) => status.failures.length > 0)) return true
+    if (generated.state !== 'stopped' || arrived !== before) quietSince = performance.now()
+    before = arrived
+    if (performance.now() - quietSince > quietMs) return true
   }
+  return false
 }

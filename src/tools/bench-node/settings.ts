@@ -1,20 +1,32 @@
-/** What is measured: a node-type in one of its modes, values of a sample, samples per second. */
+/** What is measured: a node-type in one of its modes, values of a sample, samples per second, and how. */
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Settings } from '../../gateway/index.ts'
+import { nativeAvailable } from '../../memory/index.ts'
 
 export interface NodeSettings {
   readonly node: NodeName
   readonly mode: string
   readonly values: number
+  /** Samples per second. */
   readonly rate: number
+  /** How the generator waits. */
+  readonly timer: TimerName
+  /** Whether generator and receiver are threads of one process, or processes. */
+  readonly ends: Ends
+  /** Of infiniband. */
+  readonly device?: string
+  readonly maxInlineData?: number
+  readonly periodicSignaling?: number
+  readonly bufferSubtraction?: number
 }
 
 /** The modes of each node-type; the first one is measured without --mode. */
 export const nodeModes = {
   loopback: ['polling', 'eventfd'],
   infiniband: ['RC', 'UC', 'UD'],
+  shmem: ['polling', 'pthread'],
   socket: ['udp', 'tcp', 'unix'],
   websocket: ['binary'],
   zeromq: ['pubsub'],
@@ -23,31 +35,49 @@ export type NodeName = keyof typeof nodeModes
 export const nodeNames = Object.keys(nodeModes) as NodeName[]
 export const modeNames: readonly string[] = [...new Set(Object.values(nodeModes).flat())]
 
+export const timerNames = ['hybrid', 'tsc', 'timerfd'] as const
+export type TimerName = (typeof timerNames)[number]
+export type Ends = 'threads' | 'processes'
+
+/** Ends of a run that are asked for: a loopback has both in one process. */
+export function endsOf(node: NodeName, asked: Ends): Ends {
+  return node === 'loopback' ? 'threads' : asked
+}
+
 /** The nodes under test: what is written to, and what is read. */
 export interface UnderTest {
   readonly sender: Settings
   /** Null: what is read is the sender itself. */
   readonly receiver: Settings | null
+  /** Both have the state "connected" when samples pass; else they need no connection. */
+  readonly connects: boolean
 }
 
 /** Queues that a burst fits into, so that what is lost is lost by the node. */
 const queueLength = 8192
 const workRequests = 4096
+/** Those of seed 000's study. */
+export const usualInfiniband = { maxInlineData: 128, bufferSubtraction: 128 } as const
 
-/** Settings of the nodes; ports and paths are free ones. */
-export async function underTest({ node, mode, values }: NodeSettings, device: string | undefined): Promise<UnderTest> {
+/** `shm`: an adapter in shared memory for this benchmark alone. */
+export function deviceName(device: string): string {
+  if (device !== 'shm') return device
+  return nativeAvailable ? `shm:bench-node-${process.pid}` : 'shm0'
+}
+
+/** Settings of the nodes; ports, names and paths are free ones. */
+export async function underTest(settings: NodeSettings): Promise<UnderTest> {
+  const { node, mode, values } = settings
   const signals = `${values}f`
-  if (node === 'loopback') return { sender: { type: node, mode, queuelen: queueLength }, receiver: null }
-  const [here, there] = [await freePort(), await freePort()].map((port) => `127.0.0.1:${port}`) as [string, string]
-  if (node === 'infiniband') {
-    const shared = { type: node, rdma_transport_mode: mode, ...(device !== undefined && { device }) }
-    const queue = { max_wrs: workRequests, cq_size: 8192 }
-    const receives = { ...queue, buffer_subtraction: 128, signals }
-    return {
-      sender: { ...shared, in: { address: here, signals }, out: { ...queue, address: there, max_inline_data: 128 } },
-      receiver: { ...shared, in: { ...receives, address: there } },
-    }
+  if (node === 'loopback')
+    return { sender: { type: node, mode, queuelen: queueLength }, receiver: null, connects: false }
+  if (node === 'shmem') {
+    const name = `/bench-node-${process.pid}`
+    const shared = { type: node, mode, queuelen: queueLength }
+    return { sender: { ...shared, out: { name } }, receiver: { ...shared, in: { name, signals } }, connects: true }
   }
+  const [here, there] = [await freePort(), await freePort()].map((port) => `127.0.0.1:${port}`) as [string, string]
+  if (node === 'infiniband') return infiniband(settings, here, there)
   if (node === 'socket') {
     // Not below the results: such a path has 107 bytes at most.
     const place = mode === 'unix' ? join(tmpdir(), `verbena-bench-node-${process.pid}.sock`) : there
@@ -55,17 +85,42 @@ export async function underTest({ node, mode, values }: NodeSettings, device: st
     return {
       sender: { type: node, layer: layers[0], out: { address: place } },
       receiver: { type: node, layer: layers[1], in: { address: place, signals } },
+      connects: mode === 'tcp',
     }
   }
   if (node === 'zeromq')
     return {
       sender: { type: node, out: { publish: `tcp://${there}` } },
       receiver: { type: node, in: { subscribe: `tcp://${there}`, signals } },
+      connects: true,
     }
   const port = Number(there.slice(there.indexOf(':') + 1))
   return {
     sender: { type: node, destinations: [`ws://${there}/receiver`] },
     receiver: { type: node, in: { signals }, port, address: '127.0.0.1' },
+    connects: true,
+  }
+}
+
+function infiniband(settings: NodeSettings, here: string, there: string): UnderTest {
+  const { mode, values, device = 'shm', periodicSignaling } = settings
+  const { maxInlineData, bufferSubtraction } = { ...usualInfiniband, ...settings }
+  const signals = `${values}f`
+  // With loopback addresses `roce` is a device for each address.
+  const shared = {
+    type: settings.node,
+    rdma_transport_mode: mode,
+    ...(device !== 'roce' && { device: deviceName(device) }),
+  }
+  const queue = { max_wrs: workRequests, cq_size: queueLength }
+  const out = {
+    ...{ ...queue, address: there, max_inline_data: maxInlineData },
+    ...(periodicSignaling !== undefined && { periodic_signaling: periodicSignaling }),
+  }
+  return {
+    sender: { ...shared, in: { address: here, signals }, out },
+    receiver: { ...shared, in: { ...queue, buffer_subtraction: bufferSubtraction, signals, address: there } },
+    connects: true,
   }
 }
 

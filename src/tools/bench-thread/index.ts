@@ -2,5 +2,5 @@
 export { tvNsec } from './clock.ts'
 export { Control, newControl, Phase, resetControl, Stop, stopText } from './control.ts'
 export { closeAll, minRnrTimer, qpTypes, type Service, strideOf } from './endpoints.ts'
-export { engineCores, placeThread, spreadPin } from './pinning.ts'
+export { coreFor, engineCores, placeThread, spreadPin } from './pinning.ts'
 export { recordMemory } from './record-memory.ts'

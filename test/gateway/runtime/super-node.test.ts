@@ -1,5 +1,6 @@
 /** Gateways as a whole: nodes in threads, paths, how they start and stop. */
 import { describe, expect, it } from 'vitest'
+import { SuperNode } from '../../../src/gateway/runtime/index.ts'
 import { configOf } from '../config/reading.ts'
 import { countsOf, parsed, ran } from './gateway.ts'
 
@@ -55,6 +56,34 @@ describe('a gateway', () => {
     expect(gateway.state).toBe('started')
     await gateway.stop()
     expect(gateway.state).toBe('stopped')
+  })
+})
+
+describe('a gateway with threads that are held', () => {
+  const settings = {
+    nodes: { source: counter, loop: { type: 'loopback', queuelen: 8192 } },
+    paths: [{ in: 'source', out: 'loop' }, { in: 'loop' }],
+  }
+
+  it('has their nodes started, and reads nothing before they are released', async () => {
+    const gateway = await SuperNode.parse(configOf({ ...settings, stats: 0 }), { held: ['source'] })
+    await gateway.start()
+    gateway.ask()
+    await expect.poll(() => gateway.nodes().map(({ state }) => state)).toEqual(['started', 'started'])
+    expect(gateway.paths().map(({ counts }) => counts.received)).toEqual([0, 0])
+    gateway.release()
+    await gateway.done
+    expect(gateway.paths().map(({ counts }) => counts.received)).toEqual([5000, 5000])
+  })
+
+  it('stops without a release, and stays stopped', async () => {
+    const gateway = await SuperNode.parse(configOf(settings), { held: ['source'] })
+    await gateway.start()
+    await gateway.stop()
+    gateway.release()
+    expect(gateway.state).toBe('stopped')
+    expect(gateway.paths().map(({ counts }) => counts.received)).toEqual([0, 0])
+    expect(gateway.pool.available).toBe(gateway.pool.capacity)
   })
 })
 

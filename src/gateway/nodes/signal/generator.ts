@@ -16,6 +16,8 @@ export interface GeneratorSettings {
   readonly monitorMissed: boolean
   readonly firstSequence: number
   readonly timer: TimerName
+  /** Samples that come first, at a rate of their own: whatever they pass is ready then. Sequence numbers go on behind them. */
+  readonly warmUp: { readonly samples: number; readonly rateHz: number; readonly pauseSeconds: number }
 }
 
 const flags = SampleFlag.tsOrigin | SampleFlag.data | SampleFlag.sequence
@@ -27,7 +29,11 @@ class GeneratorSource implements Source {
   readonly #context: NodeContext
   readonly #settings: GeneratorSettings
   readonly #shapes: readonly Shape[]
-  readonly #pace: Pace | null
+  #pace: Pace | null
+  /** Of the samples behind the warm-up. */
+  readonly #ownPace: Pace | null
+  /** How many steps there are in all, those of the warm-up included; 0: without end. */
+  readonly #steps: number
   readonly #time: Float64Array = new Float64Array(2)
   /** Of the last sample: how many there were before it, missed ones included. */
   #counter = -1
@@ -38,32 +44,46 @@ class GeneratorSource implements Source {
     this.#context = context
     this.#settings = settings
     this.#shapes = shapes
-    const pace = settings.realtime ? new Pace(settings.rateHz, context.clock, timer) : null
-    this.#pace = pace
+    const { realtime, rateHz, limit, warmUp } = settings
+    const warms = realtime && warmUp.samples > 0
+    const pause = warms ? warmUp.pauseSeconds : 0
+    this.#ownPace = realtime ? new Pace(rateHz, context.clock, timer, pause) : null
+    this.#pace = warms ? new Pace(warmUp.rateHz, context.clock, timer) : this.#ownPace
+    this.#steps = limit > 0 && warms ? limit + warmUp.samples : limit
     // Without a rate there always is something to read.
-    this.wait = pace === null ? () => {} : (ms) => pace.wait(ms)
+    this.wait = realtime ? (ms) => this.#pace!.wait(ms) : () => {}
   }
 
   get missed(): number {
-    return this.#pace?.missed ?? 0
+    return this.#ownPace?.missed ?? 0
   }
 
   read(samples: Int32Array, count: number): number {
     this.released = count
     if (this.#pace !== null) {
       const steps = this.#pace.due()
-      return steps > 0 && this.#generate(samples[0]!, steps) ? 1 : 0
+      if (steps === 0 || this.#isWarm(steps)) return 0
+      return this.#generate(samples[0]!, steps) ? 1 : 0
     }
     let made = 0
     while (made < count && this.#generate(samples[made]!, 1)) made++
     return made
   }
 
+  /** Whether the warm-up is over with these steps: what comes next has the node's own rate. */
+  #isWarm(steps: number): boolean {
+    const { samples } = this.#settings.warmUp
+    if (this.#pace === this.#ownPace || this.#counter + steps < samples) return false
+    this.#counter = samples - 1
+    this.#pace = this.#ownPace
+    return true
+  }
+
   /** Fills a sample, the one so many steps after the last; false: the limit is reached. */
   #generate(index: number, steps: number): boolean {
-    const { limit, rateHz, firstSequence } = this.#settings
+    const { rateHz, firstSequence } = this.#settings
     const counter = this.#counter + steps
-    if (limit > 0 && counter >= limit) {
+    if (this.#steps > 0 && counter >= this.#steps) {
       this.ended = true
       return false
     }

@@ -25,7 +25,19 @@ function generatorSettings(reader: SettingsReader, { initialSequence = 0 }: Node
     monitorMissed: reader.boolean('monitor_missed', true),
     firstSequence: initialSequence,
     timer: reader.choice('timer', 'hybrid', timerNames),
+    warmUp: warmUpSettings(reader.group('warmup')),
   }
+}
+
+/** Verbena's own. */
+function warmUpSettings(reader: SettingsReader): GeneratorSettings['warmUp'] {
+  const read = {
+    samples: reader.integer('samples', 0, 0, 1e9),
+    rateHz: reader.number('rate', 10_000, 1e-6, mostRateHz),
+    pauseSeconds: reader.number('pause', 0.2, 0, 1e6),
+  }
+  reader.done()
+  return read
 }
 
 type Numbers = Omit<ShapeSettings, 'shape'>

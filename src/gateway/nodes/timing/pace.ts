@@ -6,12 +6,15 @@ export class Pace {
   readonly #rateHz: number
   readonly #clock: Clock
   readonly #timer: Timer
+  readonly #delayNs: number
   #grid: Grid | null = null
 
-  constructor(rateHz: number, clock: Clock, timer: Timer) {
+  /** The grid begins so many seconds after the first call. */
+  constructor(rateHz: number, clock: Clock, timer: Timer, delaySeconds: number = 0) {
     this.#rateHz = rateHz
     this.#clock = clock
     this.#timer = timer
+    this.#delayNs = delaySeconds * 1e9
   }
 
   /** Steps that nobody waited for. */
@@ -19,17 +22,17 @@ export class Pace {
     return this.#grid?.missed ?? 0
   }
 
-  /** Steps that have passed, if one is met now; see `Grid.due`. The first one is due one period after the first call. */
+  /** Steps that have passed, if one is met now; see `Grid.due`. The first one is due one period after the begin of the grid. */
   due(): number {
     const now = this.#clock.nowNs()
-    this.#grid ??= new Grid(this.#rateHz, now)
+    this.#grid ??= new Grid(this.#rateHz, now + this.#delayNs)
     return this.#grid.due(now)
   }
 
   /** Blocks until the next step is due, at most so long. */
   wait(ms: number): void {
     const now = this.#clock.nowNs()
-    this.#grid ??= new Grid(this.#rateHz, now)
+    this.#grid ??= new Grid(this.#rateHz, now + this.#delayNs)
     const limit = now + ms * 1e6
     const next = this.#grid.nextNs
     if (next <= limit) this.#timer.until(next)

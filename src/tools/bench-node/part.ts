@@ -1,0 +1,75 @@
+/** A gateway that has a part in a run: in this process, or in one of its own (remote-part.ts). */
+import { GatewayError, type Settings } from '../../gateway/index.ts'
+import { checkSettings, type NodeStatus, type PathStatus, SuperNode } from '../../gateway/runtime/index.ts'
+import { VerbsError } from '../../index.ts'
+
+export interface PartStatus {
+  nodes: NodeStatus[]
+  paths: PathStatus[]
+  /** What made a node fail. */
+  failures: string[]
+}
+
+export interface PartOptions {
+  config: Settings
+  /** Nodes that are read only after `release`. */
+  held: readonly string[]
+}
+
+export interface Part {
+  /** What is known of it; of another process, as of a moment ago. */
+  readonly status: PartStatus
+  /** Has nodes report their states. */
+  ask(): void
+  release(): void
+  /** Fulfilled when everything is written. */
+  stop(): Promise<void>
+}
+
+/** What a person should know. */
+export type Log = (line: string) => void
+
+export class LocalPart implements Part {
+  readonly #gateway: SuperNode
+
+  private constructor(gateway: SuperNode) {
+    this.#gateway = gateway
+  }
+
+  /** Throws a `GatewayError` if a node cannot start. */
+  static async start({ config, held }: PartOptions, log: Log): Promise<LocalPart> {
+    const { config: checked, errors } = checkSettings(config)
+    const [mistake] = errors
+    if (mistake !== undefined) throw new GatewayError('ERR_GATEWAY_CONFIGURATION', mistake.message)
+    const gateway = await SuperNode.parse(checked, {
+      held,
+      log: (level, owner, line) => {
+        if (level === 'warn' || level === 'error') log(`${owner}: ${line}`)
+      },
+    })
+    try {
+      await gateway.start()
+    } catch (error) {
+      // Of a device that is not there: other runs may go on.
+      throw error instanceof VerbsError ? new GatewayError('ERR_GATEWAY_NODE', error.message) : error
+    }
+    return new LocalPart(gateway)
+  }
+
+  get status(): PartStatus {
+    const failures = this.#gateway.failures.map(({ node, message }) => `${node}: ${message}`)
+    return { nodes: this.#gateway.nodes(), paths: this.#gateway.paths(), failures }
+  }
+
+  ask(): void {
+    this.#gateway.ask()
+  }
+
+  release(): void {
+    this.#gateway.release()
+  }
+
+  async stop(): Promise<void> {
+    await this.#gateway.stop()
+  }
+}

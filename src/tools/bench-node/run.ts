@@ -1,0 +1,65 @@
+/** All runs of a plan, one after the other; each is saved when it is done. */
+import { GatewayError } from '../../gateway/index.ts'
+import { type NodeResults, type NodeSet, type Setting, saveResults, summarize } from '../../report/index.ts'
+import { beginResults, nodePlot, type Plan, type PlannedSet, type RunHooks, saverOf } from '../bench-kit/index.ts'
+import { measureNode } from './measure.ts'
+import type { NodeSettings } from './settings.ts'
+
+export interface NodeRun extends RunHooks<NodeSet> {
+  plan: Plan<NodeSettings>
+  /** Samples of a run. */
+  limitOf(settings: NodeSettings): number
+  warmUp: number
+  pin: string
+  outDir: string
+}
+
+/** The generator polls before each step, the receiver all the time. */
+const pollingThreads = 2
+
+export async function runNodes(run: NodeRun): Promise<NodeResults> {
+  const { plan, outDir, signal } = run
+  const results: NodeResults = { ...beginResults(run.command, pollingThreads), tool: 'node', unit: 'ns', sets: [] }
+  const save = saverOf(results, outDir)
+  saveResults(outDir, results, nodePlot())
+  for (const index of plan.order) {
+    if (signal.aborted) break
+    const set = await measured(plan.sets[index]!, run)
+    // Before anything was generated there is nothing to save.
+    if (set.error === interrupted && set.steps === 0) break
+    results.sets.push(set)
+    save()
+    run.onSet(set, results.sets.length)
+  }
+  results.complete = results.sets.length === plan.sets.length && results.sets.every(({ error }) => error === undefined)
+  save()
+  return results
+}
+
+const interrupted = 'interrupted'
+
+async function measured({ id, settings, repeat }: PlannedSet<NodeSettings>, run: NodeRun): Promise<NodeSet> {
+  const { warmUp, pin, outDir, signal } = run
+  const limit = run.limitOf(settings)
+  const known: Record<string, Setting> = { ...settings, repeat }
+  try {
+    const found = await measureNode(settings, {
+      ...{ id, limit, warmUp, pin, folder: outDir, signal },
+      log: (line) => run.onNote(`${settings.node} ${settings.mode}: ${line}`),
+    })
+    const { interrupted: wasInterrupted, ...figures } = found
+    return { id, settings: known, ...figures, ...(wasInterrupted && { error: interrupted }) }
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    const nothing = {
+      lat: summarize([]),
+      limit,
+      steps: 0,
+      missed: 0,
+      missing: 0,
+      notTransmitted: 0,
+      notTransmittedConnected: 0,
+    }
+    return { id, settings: known, ...nothing, counts: { sender: {}, receiver: {} }, error: error.message }
+  }
+}
