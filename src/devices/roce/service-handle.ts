@@ -142,10 +142,16 @@ export function awaitService(): void {
   const host = processHost()
   const { i32, segment, at } = host
   wakeService(host)
+  const owner = at.meta + Meta.serviceOwner
   const word = at.meta + Meta.serviceTurns
   const turns = Atomics.load(i32, word)
-  for (let waited = 0; waited < 1000 && (turns & 1) === 1 && Atomics.load(i32, word) === turns; waited++)
+  for (let waited = 1; waited <= 1000 && (turns & 1) === 1 && Atomics.load(i32, word) === turns; waited++) {
     segment.wait(word, turns, 0.2)
+    if (waited % 16 !== 0) continue
+    // One that was ended in the kernel never says that it has come back.
+    segment.releaseDead(owner)
+    if (Atomics.load(i32, owner) === 0) break
+  }
 }
 
 if (isMainThread)

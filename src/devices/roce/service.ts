@@ -65,6 +65,8 @@ function standBy(): void {
   for (;;) {
     if (Atomics.compareExchange(i32, owner, 0, segment.lockValue) === 0) {
       segment.notify(owner)
+      // The one before may have been ended while it waited in the kernel.
+      if ((Atomics.load(i32, turns) & 1) === 1) Atomics.add(i32, turns, 1)
       return
     }
     segment.releaseDead(owner)
