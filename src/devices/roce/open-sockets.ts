@@ -49,22 +49,24 @@ export class OpenSockets {
     this.#table = table
   }
 
-  /** Opens one for each address; if any cannot be opened, none is. */
-  openAll(): void {
+  /** Opens one for each address; if any cannot be opened, none is. The address whose port is in use, null if none is. */
+  openAll(): HostAddress | null {
     for (const [local, address] of this.#owner.addresses.entries()) {
       try {
         this.#open(local, address, slotKind.unicast, null)
       } catch (error) {
         this.closeAll()
-        throw this.#openFailed(error, address)
+        const failed = asVerbsError(error, this.#owner.name, 'openDevice')
+        if (failed instanceof VerbsError && failed.reason === 'device-in-use') return address
+        throw failed
       }
     }
+    return null
   }
 
-  #openFailed(error: unknown, address: HostAddress): unknown {
+  /** What to say where the port of `address` is in use. It reads much of /proc. */
+  portInUse(address: HostAddress): VerbsError {
     const { name } = this.#owner
-    const failed = asVerbsError(error, name, 'openDevice')
-    if (!(failed instanceof VerbsError) || failed.reason !== 'device-in-use') return failed
     const isWrapped = this.#i32[this.#table.dev + Dev.wrapsBytes]! > 0
     const why = portInUse({ name, isShared: this.#table.isShared, isWrapped }, address)
     return openError(name, 'openDevice', 'EADDRINUSE', why)

@@ -7,6 +7,7 @@
 import { fetchDescriptors, NativeError, nativeAvailable, nowNs, type Passed, sleepUntilNs } from '../../memory/index.ts'
 import { processHost } from '../../verbs/index.ts'
 import { type Host, layout, type OpenOptions, VerbsError, type Wrap } from '../../verbs/provider/index.ts'
+import type { HostAddress } from './addresses.ts'
 import { Holders, keyText } from './holders.ts'
 import { putWraps, wrapsWanted } from './middleware-relay.ts'
 import { OpenSockets, openError, type SocketOwner } from './open-sockets.ts'
@@ -14,8 +15,12 @@ import { Slot, type SocketTable } from './socket-table.ts'
 
 const { Ctx, Dev, Meta } = layout
 
-/** What another process closes when it ends may take so long to be closed. */
-const closingMs = 250
+/**
+ * A thread of this or another process may be about to close what it had, or what it has just been given. It gets so many pauses to do
+ * so, and not a time: on a busy machine it gets as little of the processor as this one.
+ */
+const mostPauses = 125
+const pauseMs = 2
 /** So long the processes that have a device open have to give this one its sockets; and so long one of them has to answer. */
 const givingMs = 5000
 const answerMs = 1000
@@ -61,7 +66,14 @@ export class DeviceUsers {
     const wraps = wrapsWanted(options)
     const congestion = options.congestionControl ?? congestionOfEnvironment()
     const began = nowNs()
-    while (!this.#join(context, wraps, congestion, options.wrap !== undefined, began)) {
+    for (let pauses = 0; ; ) {
+      const lacks = this.#join(context, wraps, congestion, options.wrap !== undefined)
+      if (lacks === null) break
+      if (lacks !== 'descriptors') {
+        if (!this.shared || ++pauses > mostPauses) throw this.#sockets.portInUse(lacks)
+        sleepUntilNs(nowNs() + pauseMs * 1e6)
+        continue
+      }
       if (nowNs() - began > givingMs * 1e6)
         throw openError(
           this.#name,
@@ -69,43 +81,40 @@ export class DeviceUsers {
           'ETIMEDOUT',
           'a process that has it open does not give this one its sockets: it is stopped, or very busy',
         )
-      if (!this.#fetch(answerMs)) sleepUntilNs(nowNs() + 2e6)
+      if (!this.#fetch(answerMs)) sleepUntilNs(nowNs() + pauseMs * 1e6)
     }
     this.#changed()
   }
 
-  /** Begins to use it, if this process has its sockets or nobody does; `began` is when it was tried first, ns. */
+  /**
+   * Begins to use it, if this process has its sockets or nobody does: null. Else what this lacks: descriptors of its sockets, or the
+   * port of an address, which is in use.
+   */
   #join(
     context: number,
     wraps: readonly Wrap[],
     congestion: boolean | undefined,
     wrapped: boolean,
-    began: number,
-  ): boolean {
+  ): null | 'descriptors' | HostAddress {
     const host = this.#host
     const { i32 } = host
-    try {
-      return host.control(() => {
-        if (this.#countUsers() === 0) {
-          // A thread that ended without closing has left them.
-          this.#sockets.closeAll()
-          putWraps(host, this.#dev, wraps)
-          i32[this.#dev + Dev.congestion] = congestion ? 1 : 0
-          i32[this.#dev + Dev.alone] = wraps.length > 0 || !nativeAvailable ? 1 : 0
-          this.#sockets.openAll()
-        } else {
-          this.#checkOpen(wrapped, congestion)
-          if (this.#table.missing().length > 0) return false
-        }
-        i32[host.ctxWord(context) + Ctx.uses] = 1
-        this.#countUsers()
-        return true
-      })
-    } catch (error) {
-      const soon = this.shared && nowNs() - began < closingMs * 1e6
-      if (soon && error instanceof VerbsError && error.code === 'EADDRINUSE') return false
-      throw error
-    }
+    return host.control(() => {
+      if (this.#countUsers() === 0) {
+        // A thread that ended without closing has left them.
+        this.#sockets.closeAll()
+        putWraps(host, this.#dev, wraps)
+        i32[this.#dev + Dev.congestion] = congestion ? 1 : 0
+        i32[this.#dev + Dev.alone] = wraps.length > 0 || !nativeAvailable ? 1 : 0
+        const taken = this.#sockets.openAll()
+        if (taken !== null) return taken
+      } else {
+        this.#checkOpen(wrapped, congestion)
+        if (this.#table.missing().length > 0) return 'descriptors'
+      }
+      i32[host.ctxWord(context) + Ctx.uses] = 1
+      this.#countUsers()
+      return null
+    })
   }
 
   /** Throws if what is asked for is not what the first user has decided; what is undefined is not asked for. */
