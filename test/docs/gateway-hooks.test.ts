@@ -27,7 +27,14 @@ const grid = Array.from({ length: 243 }, (_, n) => {
   return `1.${String(n * 1e6).padStart(9, '0')}+1e-3(${n})\t${wave(230, 0)}\t${wave(10, Math.PI / 3)}\n`
 }).join('')
 
-const inputs: Record<string, string> = { 'log.dat': log, 'grid.dat': grid, 'short.dat': '1.5+1e-3(7)\t0.25\n' }
+const pulses = Array.from({ length: 20 }, (_, n) => `0.0(${n})\t${n % 4 === 1 ? 5 : 0}\t${n}\n`).join('')
+
+const inputs: Record<string, string> = {
+  'pps.dat': pulses,
+  'log.dat': log,
+  'grid.dat': grid,
+  'short.dat': '1.5+1e-3(7)\t0.25\n',
+}
 const plain = '{"type":"villas.human","header":false,"real_precision":2}'
 
 /** What a command line prints: log, files called stdout, and samples, in their order. */
@@ -54,7 +61,8 @@ async function runHook(line: string, piped: Buffer): Promise<string> {
     signals,
     values: 64,
     owner: 'standard input',
-    stamp: () => {},
+    // The moment of the examples.
+    stamp: (samples, word) => samples.setInt64(word, 1553516817),
     open: (path) => {
       expect(path).toBe('stdout')
       return { write, close: () => {} }

@@ -16,12 +16,14 @@ import { fix } from './fix.ts'
 import { frame } from './frame.ts'
 import { gate } from './gate.ts'
 import type { Hook, HookContext, HookType } from './hook.ts'
+import { jitterCalc } from './jitter-calc.ts'
 import { limitRate } from './limit-rate.ts'
 import { limitValue } from './limit-value.ts'
 import { moduleHook } from './module.ts'
 import { ma, rms } from './moving.ts'
 import { pmuDft } from './pmu-dft.ts'
 import { power } from './power.ts'
+import { ppsTs } from './pps-ts.ts'
 import { print } from './print.ts'
 import { reorderTs } from './reorder-ts.ts'
 import { restart } from './restart.ts'
@@ -44,12 +46,14 @@ const types: readonly HookType[] = [
   fix,
   frame,
   gate,
+  jitterCalc,
   limitRate,
   limitValue,
   ma,
   moduleHook(new Map()),
   pmuDft,
   power,
+  ppsTs,
   print,
   reorderTs,
   restart,
