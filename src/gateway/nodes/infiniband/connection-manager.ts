@@ -10,7 +10,7 @@
  * An active node that cannot connect listens, if `use_fallback` says so, and tries again each second or so; and so does one whose
  * connection has ended. It does not listen while it tries: two nodes that try to reach each other never make two connections.
  *
- * Nothing waits: events are taken in the event loop, and by whoever reads and writes.
+ * Nothing waits but a source without a connection: events are taken in the event loop, and by whoever reads and writes.
  */
 import {
   type CmEvent,
@@ -136,13 +136,13 @@ export class ConnectionManager {
     if (nowNs() - this.#servedNs > serveNs) this.serve()
   }
 
-  /** Takes all events. */
-  serve(): void {
+  /** Takes all events. If there is none, sleeps until there is one, at most `sleepMs`. */
+  serve(sleepMs = 0): void {
     this.#calls = 0
     if (this.#serving || this.state === 'stopped') return
     this.#serving = true
     try {
-      this.#takeEvents()
+      this.#takeEvents(sleepMs)
       this.#servedNs = nowNs()
       if (this.#servedNs >= this.#retryAtNs) this.#tryAgain()
     } catch (error) {
@@ -152,9 +152,9 @@ export class ConnectionManager {
     }
   }
 
-  #takeEvents(): void {
-    for (let event = this.#channel.tryGetEvent(); event !== undefined; event = this.#channel.tryGetEvent())
-      this.#handle(event)
+  #takeEvents(sleepMs: number): void {
+    let event = sleepMs > 0 ? this.#channel.getEvent(sleepMs) : this.#channel.tryGetEvent()
+    for (; event !== undefined; event = this.#channel.tryGetEvent()) this.#handle(event)
   }
 
   #handle(event: CmEvent): void {

@@ -99,9 +99,14 @@ class InfinibandSource implements Source {
     return arrived.length
   }
 
-  /** Busy, as in VILLASnode: a thread that sleeps is woken tens of microseconds late. */
+  /** Busy while it is connected, as in VILLASnode: a thread that sleeps is woken tens of microseconds late. */
   wait(ms: number): void {
     const manager = this.#manager
+    if (this.#isReady()) return
+    if (manager.state !== 'connected') {
+      manager.serve(ms)
+      return
+    }
     const end = nowNs() + ms * 1e6
     for (;;) {
       manager.tickByClock()

@@ -1,4 +1,5 @@
 /** Two nodes in one process: every mode, on shared memory and on UDP. */
+import { existsSync, readFileSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { loopbackAddress } from '../../../loopback.ts'
 import { Bed, type BedOptions, type TestNode, until } from './bed.ts'
@@ -65,6 +66,22 @@ describe.each([
     const copies = a.lines.some((line) => line.includes('each sample is copied'))
     expect(copies).toBe(memory === undefined)
     expect(await it.stop()).toBe(0)
+  })
+})
+
+/** Processor time that this thread has used, milliseconds. */
+const usedMs = (): number => Number(readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ')[0]) / 1e6
+
+describe.skipIf(!existsSync('/proc/thread-self/schedstat'))('without a connection', () => {
+  it.each(['shm0', 'roce'])('a thread that waits for a node that listens sleeps, on %s', async (device) => {
+    const b = await bedOn({}).start('b', pair(device).b)
+    b.read()
+    const before = usedMs()
+    const began = performance.now()
+    b.running.source!.wait!(500)
+    // However busy the machine is: it slept all the time, and had not used a quarter of it.
+    expect(performance.now() - began).toBeGreaterThan(400)
+    expect(usedMs() - before).toBeLessThan(125)
   })
 })
 
