@@ -14,7 +14,7 @@ _verbena() {
     if [[ -n $value ]]; then ((i++)); continue; fi
     [[ $word == -* ]] && continue
     case "${command:+$command }$word" in
-      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace convert'|'traffic client'|'traffic cdf'|'collect counters'|'collect l2'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
+      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace convert'|'traffic client'|'traffic cdf'|'collect counters'|'collect trace'|'collect session'|'collect l2'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
       'ibv_rc_pingpong') command='rc_pingpong'; arguments=0 ;;
       'ibv_uc_pingpong') command='uc_pingpong'; arguments=0 ;;
       'ibv_ud_pingpong') command='ud_pingpong'; arguments=0 ;;
@@ -43,8 +43,10 @@ _verbena() {
     'traffic') commands='client cdf' options='-h --help' ;;
     'traffic client') commands='' options='--dry-run --seed --count --duration --load --bandwidth --client -h --help' ;;
     'traffic cdf') commands='' options='--interpolation --json -h --help' ;;
-    'collect') commands='counters l2' options='-h --help' ;;
+    'collect') commands='counters trace session l2' options='-h --help' ;;
     'collect counters') commands='' options='--sysfs-root -d --device --ib-port --interval --count --all --json --csv --prometheus --listen -h --help' ;;
+    'collect trace') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous -r --read -w --write -c --count --duration --json -h --help' ;;
+    'collect session') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous --sysfs-root -o --out --interval --duration --compress --no-trace --json -h --help' ;;
     'collect l2') commands='' options='--sysfs-root --json -h --help' ;;
     'gateway') commands='convert compare hook node pipe signal check graph' options='-h --help' ;;
     'gateway convert') commands='' options='-i --input-format -o --output-format -t --types -h --help' ;;
@@ -94,6 +96,7 @@ _verbena() {
       'trace convert 1') value='file' ;;
       'traffic client 0') value='any' ;;
       'traffic cdf 0') value='any' ;;
+      'collect trace '*) value='any' ;;
       'collect l2 '*) value='any' ;;
       'gateway compare '*) value='any' ;;
       'gateway hook 0') value='any' ;;
@@ -208,6 +211,18 @@ _verbena_value() {
       --sysfs-root) value='folder' ;;
       -d|--device) value='device' ;;
       --ib-port|--interval|--count) value='any' ;;
+    esac ;;
+    'collect trace') case $2 in
+      -i|--interface|--roce-port|-s|--snap-length|--rotate-size|--rotate-time|--rotate-files|--buffer|-c|--count|--duration) value='any' ;;
+      --filter) value='word:roce v1 v2 all' ;;
+      --anonymise-key|-r|--read|-w|--write) value='file' ;;
+    esac ;;
+    'collect session') case $2 in
+      -i|--interface|--roce-port|-s|--snap-length|--rotate-size|--rotate-time|--rotate-files|--buffer|--interval|--duration) value='any' ;;
+      --filter) value='word:roce v1 v2 all' ;;
+      --anonymise-key) value='file' ;;
+      --sysfs-root|-o|--out) value='folder' ;;
+      --compress) value='word:none gzip zstd' ;;
     esac ;;
     'collect l2') case $2 in
       --sysfs-root) value='folder' ;;

@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'traffic' 'traffic client' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'traffic' 'traffic client' 'traffic cdf' 'collect' 'collect counters' 'collect trace' 'collect session' 'collect l2' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -20,7 +20,7 @@ complete -c verbena -f -n '__verbena_at' -a bench -d 'measure: one-way latency, 
 complete -c verbena -f -n '__verbena_at' -a report -d 'make a report from saved results'
 complete -c verbena -f -n '__verbena_at' -a trace -d 'look at captures of RDMA traffic: check, show, info, convert'
 complete -c verbena -f -n '__verbena_at' -a traffic -d 'generate RDMA traffic by distributions of sizes, arrivals and verbs: client, cdf'
-complete -c verbena -f -n '__verbena_at' -a collect -d 'collect what this host tells of its RDMA traffic: counters, what carries RoCE'
+complete -c verbena -f -n '__verbena_at' -a collect -d 'collect RDMA traffic of this host: counters, what carries RoCE, traces'
 complete -c verbena -f -n '__verbena_at' -a gateway -d 'samples of real-time simulators, as VILLASnode has them: node, pipe, signal, convert, …'
 complete -c verbena -f -n '__verbena_at' -a perf -d 'perftest: bandwidth and latency between two processes'
 complete -c verbena -f -n '__verbena_at' -a rc_pingpong -d 'ibv_rc_pingpong: messages to and fro, RC'
@@ -186,6 +186,8 @@ complete -c verbena -n '__verbena_at traffic cdf' -l interpolation -d 'between r
 complete -c verbena -n '__verbena_at traffic cdf' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at traffic cdf' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at collect' -a counters -d 'counters of all RDMA devices in one vocabulary, with rates'
+complete -c verbena -f -n '__verbena_at collect' -a trace -d 'RoCE packets of interfaces into pcap or pcapng files'
+complete -c verbena -f -n '__verbena_at collect' -a session -d 'all of it in a folder; collect --out DIR is the same'
 complete -c verbena -f -n '__verbena_at collect' -a l2 -d 'interfaces that carry RoCE: MTU, PFC, DSCP, ECN, GIDs, with findings'
 complete -c verbena -n '__verbena_at collect' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at collect counters' -l sysfs-root -d 'read a recorded tree instead: a copy of /sys, or a folder with sys and proc' -r -f -a '(__fish_complete_directories)'
@@ -199,6 +201,44 @@ complete -c verbena -n '__verbena_at collect counters' -l csv -d 'print comma-se
 complete -c verbena -n '__verbena_at collect counters' -l prometheus -d 'print the text that Prometheus reads'
 complete -c verbena -n '__verbena_at collect counters' -l listen -d 'serve that text at /metrics of this port of 127.0.0.1, or of another address'
 complete -c verbena -n '__verbena_at collect counters' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at collect trace' -s i -l interface -d 'interfaces, with commas between them' -r
+complete -c verbena -n '__verbena_at collect trace' -l filter -d 'roce, v1, v2, or all packets' -r -f -a 'roce v1 v2 all'
+complete -c verbena -n '__verbena_at collect trace' -l roce-port -d 'UDP ports of RoCEv2, with commas between them' -r
+complete -c verbena -n '__verbena_at collect trace' -s s -l snap-length -d 'bytes of each packet that are kept' -r
+complete -c verbena -n '__verbena_at collect trace' -l headers -d 'headers only, and management datagrams'
+complete -c verbena -n '__verbena_at collect trace' -l anonymise -d 'map addresses and keys, without payload'
+complete -c verbena -n '__verbena_at collect trace' -l anonymise-key -d 'the same, with the contents of this file as the key' -r -F
+complete -c verbena -n '__verbena_at collect trace' -l rotate-size -d 'begin another file after so many million bytes' -r
+complete -c verbena -n '__verbena_at collect trace' -l rotate-time -d 'begin another file after so long' -r
+complete -c verbena -n '__verbena_at collect trace' -l rotate-files -d 'delete the oldest file when there are more' -r
+complete -c verbena -n '__verbena_at collect trace' -l buffer -d 'room for packets that have not been written yet, of each interface' -r
+complete -c verbena -n '__verbena_at collect trace' -l no-promiscuous -d 'no frames for other hosts'
+complete -c verbena -n '__verbena_at collect trace' -s r -l read -d 'a capture to read instead; - for standard input' -r -F
+complete -c verbena -n '__verbena_at collect trace' -s w -l write -d 'the file to write; - for standard output' -r -F
+complete -c verbena -n '__verbena_at collect trace' -s c -l count -d 'end after so many packets' -r
+complete -c verbena -n '__verbena_at collect trace' -l duration -d 'end after so long' -r
+complete -c verbena -n '__verbena_at collect trace' -l json -d 'print what was captured as one JSON document'
+complete -c verbena -n '__verbena_at collect trace' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at collect session' -s i -l interface -d 'interfaces, with commas between them' -r
+complete -c verbena -n '__verbena_at collect session' -l filter -d 'roce, v1, v2, or all packets' -r -f -a 'roce v1 v2 all'
+complete -c verbena -n '__verbena_at collect session' -l roce-port -d 'UDP ports of RoCEv2, with commas between them' -r
+complete -c verbena -n '__verbena_at collect session' -s s -l snap-length -d 'bytes of each packet that are kept' -r
+complete -c verbena -n '__verbena_at collect session' -l headers -d 'headers only, and management datagrams'
+complete -c verbena -n '__verbena_at collect session' -l anonymise -d 'map addresses and keys, without payload'
+complete -c verbena -n '__verbena_at collect session' -l anonymise-key -d 'the same, with the contents of this file as the key' -r -F
+complete -c verbena -n '__verbena_at collect session' -l rotate-size -d 'begin another file after so many million bytes' -r
+complete -c verbena -n '__verbena_at collect session' -l rotate-time -d 'begin another file after so long' -r
+complete -c verbena -n '__verbena_at collect session' -l rotate-files -d 'delete the oldest file when there are more' -r
+complete -c verbena -n '__verbena_at collect session' -l buffer -d 'room for packets that have not been written yet, of each interface' -r
+complete -c verbena -n '__verbena_at collect session' -l no-promiscuous -d 'no frames for other hosts'
+complete -c verbena -n '__verbena_at collect session' -l sysfs-root -d 'read a recorded tree instead: a copy of /sys, or a folder with sys and proc' -r -f -a '(__fish_complete_directories)'
+complete -c verbena -n '__verbena_at collect session' -s o -l out -d 'the folder, which is made' -r -f -a '(__fish_complete_directories)'
+complete -c verbena -n '__verbena_at collect session' -l interval -d 'time between readings of the counters' -r
+complete -c verbena -n '__verbena_at collect session' -l duration -d 'end after so long' -r
+complete -c verbena -n '__verbena_at collect session' -l compress -d 'compression of the trace' -r -f -a 'none gzip zstd'
+complete -c verbena -n '__verbena_at collect session' -l no-trace -d 'no packets'
+complete -c verbena -n '__verbena_at collect session' -l json -d 'print what was collected as one JSON document'
+complete -c verbena -n '__verbena_at collect session' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at collect l2' -l sysfs-root -d 'read a recorded tree instead: a copy of /sys, or a folder with sys and proc' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at collect l2' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at collect l2' -s h -l help -d 'print help'

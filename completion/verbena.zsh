@@ -21,7 +21,7 @@ _verbena() {
       'report:make a report from saved results'
       'trace:look at captures of RDMA traffic\: check, show, info, convert'
       'traffic:generate RDMA traffic by distributions of sizes, arrivals and verbs\: client, cdf'
-      'collect:collect what this host tells of its RDMA traffic\: counters, what carries RoCE'
+      'collect:collect RDMA traffic of this host\: counters, what carries RoCE, traces'
       'gateway:samples of real-time simulators, as VILLASnode has them\: node, pipe, signal, convert, …'
       'perf:perftest\: bandwidth and latency between two processes'
       'rc_pingpong:ibv_rc_pingpong\: messages to and fro, RC'
@@ -331,12 +331,16 @@ _verbena_collect() {
     command)
       local -a commands=(
       'counters:counters of all RDMA devices in one vocabulary, with rates'
+      'trace:RoCE packets of interfaces into pcap or pcapng files'
+      'session:all of it in a folder; collect --out DIR is the same'
       'l2:interfaces that carry RoCE\: MTU, PFC, DSCP, ECN, GIDs, with findings'
       )
       _describe command commands ;;
     argument)
       case $line[1] in
         counters) _verbena_collect_counters ;;
+        trace) _verbena_collect_trace ;;
+        session) _verbena_collect_session ;;
         l2) _verbena_collect_l2 ;;
       esac ;;
   esac
@@ -354,6 +358,53 @@ _verbena_collect_counters() {
     --csv'[print comma-separated values]' \
     --prometheus'[print the text that Prometheus reads]' \
     --listen'[serve that text at /metrics of this port of 127.0.0.1, or of another address]::\[host\::' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_collect_trace() {
+  _arguments -s \
+    '(-i --interface)'{-i,--interface}'[interfaces, with commas between them]:names:' \
+    --filter'[roce, v1, v2, or all packets]:what:_values -s , value roce v1 v2 all' \
+    --roce-port'[UDP ports of RoCEv2, with commas between them]:ports:' \
+    '(-s --snap-length)'{-s,--snap-length}'[bytes of each packet that are kept]:bytes:' \
+    --headers'[headers only, and management datagrams]' \
+    --anonymise'[map addresses and keys, without payload]' \
+    --anonymise-key'[the same, with the contents of this file as the key]:file:_files' \
+    --rotate-size'[begin another file after so many million bytes]:MB:' \
+    --rotate-time'[begin another file after so long]:seconds:' \
+    --rotate-files'[delete the oldest file when there are more]:count:' \
+    --buffer'[room for packets that have not been written yet, of each interface]:MiB:' \
+    --no-promiscuous'[no frames for other hosts]' \
+    '(-r --read)'{-r,--read}'[a capture to read instead; - for standard input]:file:_files' \
+    '(-w --write)'{-w,--write}'[the file to write; - for standard output]:file:_files' \
+    '(-c --count)'{-c,--count}'[end after so many packets]:packets:' \
+    --duration'[end after so long]:seconds:' \
+    --json'[print what was captured as one JSON document]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '*:command:'
+}
+
+_verbena_collect_session() {
+  _arguments -s \
+    '(-i --interface)'{-i,--interface}'[interfaces, with commas between them]:names:' \
+    --filter'[roce, v1, v2, or all packets]:what:_values -s , value roce v1 v2 all' \
+    --roce-port'[UDP ports of RoCEv2, with commas between them]:ports:' \
+    '(-s --snap-length)'{-s,--snap-length}'[bytes of each packet that are kept]:bytes:' \
+    --headers'[headers only, and management datagrams]' \
+    --anonymise'[map addresses and keys, without payload]' \
+    --anonymise-key'[the same, with the contents of this file as the key]:file:_files' \
+    --rotate-size'[begin another file after so many million bytes]:MB:' \
+    --rotate-time'[begin another file after so long]:seconds:' \
+    --rotate-files'[delete the oldest file when there are more]:count:' \
+    --buffer'[room for packets that have not been written yet, of each interface]:MiB:' \
+    --no-promiscuous'[no frames for other hosts]' \
+    --sysfs-root'[read a recorded tree instead\: a copy of /sys, or a folder with sys and proc]:dir:_files -/' \
+    '(-o --out)'{-o,--out}'[the folder, which is made]:dir:_files -/' \
+    --interval'[time between readings of the counters]:seconds:' \
+    --duration'[end after so long]:seconds:' \
+    --compress'[compression of the trace]:how:_values -s , value none gzip zstd' \
+    --no-trace'[no packets]' \
+    --json'[print what was collected as one JSON document]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
 

@@ -112,6 +112,28 @@ export class PcapngWriter implements CaptureWriter {
     this.#close(start, options !== undefined)
   }
 
+  /**
+   * What is known of an interface at the end of its capture: packets that passed its filter, and those of them that were lost.
+   * `timeMs`: milliseconds since 1970.
+   */
+  statistics(interfaceId: number, timeMs: number, counts: { received: number; dropped: number }): void {
+    const info = this.#interfaces[interfaceId]
+    if (info === undefined) throw new RangeError(`no interface ${interfaceId}: call addInterface first`)
+    const start = this.#open(blockType.interfaceStatistics, 64)
+    this.#u32(interfaceId)
+    const seconds = Math.floor(timeMs / 1000)
+    this.#time(info, seconds, Math.round((timeMs - seconds * 1000) * 1e6))
+    for (const [code, count] of [
+      [optionCode.isbIfRecv, counts.received],
+      [optionCode.isbIfDrop, counts.dropped],
+    ] as const) {
+      this.#option(code, 8)
+      this.#out.view.setBigUint64(this.#out.at, BigInt(count), this.#littleEndian)
+      this.#out.at += 8
+    }
+    this.#close(start, true)
+  }
+
   flush(): void {
     this.#out.flush()
   }

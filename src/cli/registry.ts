@@ -35,7 +35,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: () => import('../tools/traffic/index.ts'),
   },
   collect: {
-    summary: 'collect what this host tells of its RDMA traffic: counters, what carries RoCE',
+    summary: 'collect RDMA traffic of this host: counters, what carries RoCE, traces',
     load: () => import('../tools/collect/index.ts'),
   },
   gateway: {

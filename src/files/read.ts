@@ -3,7 +3,7 @@
  * Plain files are read in large chunks without a stream; between chunks the event loop gets its turn.
  */
 import { closeSync, createReadStream, fstatSync, openSync, readSync, statSync } from 'node:fs'
-import type { Readable, Transform } from 'node:stream'
+import { Readable, type Transform } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import * as zlib from 'node:zlib'
 import { CaptureParser, type CaptureSource, drain, type PacketHandler, type ReadOptions } from '../capture/index.ts'
@@ -24,6 +24,22 @@ export function fileSource(path: string): CaptureSource {
         closeSync(opened)
       }
     },
+  }
+}
+
+/**
+ * Several files as one capture, in this order. They have to be pcapng, whose sections may follow each other in a file, and all
+ * of them compressed in the same way or none.
+ */
+export function filesSource(paths: readonly string[]): CaptureSource {
+  if (paths.length === 1) return fileSource(paths[0]!)
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for (const path of paths)
+      for await (const chunk of createReadStream(path, { highWaterMark: 1 << 18 })) yield chunk as Uint8Array
+  }
+  return {
+    repeatable: true,
+    read: (onPacket, options = {}) => readStream(Readable.from(chunks()), onPacket, options),
   }
 }
 

@@ -18,7 +18,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { gzipSync } from 'node:zlib'
+import * as zlib from 'node:zlib'
 import type { CaptureSink } from '../capture/index.ts'
 
 /**
@@ -122,9 +122,23 @@ const pause = new Int32Array(new SharedArrayBuffer(4))
 
 /** Compresses each write as a gzip member of its own; together they are one valid gzip file. */
 export function gzipSink(sink: CaptureSink): CaptureSink {
+  return compressing(sink, (bytes) => zlib.gzipSync(bytes, { level: 6 }))
+}
+
+const { zstdCompressSync } = zlib as { zstdCompressSync?: (bytes: Uint8Array) => Uint8Array }
+
+/** Node.js has zstd from 22.15 and 23.8 on. */
+export const canWriteZstd: boolean = zstdCompressSync !== undefined
+
+/** Compresses each write as a zstd frame of its own; together they are one valid zstd file. Look at `canWriteZstd` first. */
+export function zstdSink(sink: CaptureSink): CaptureSink {
+  return compressing(sink, zstdCompressSync!)
+}
+
+function compressing(sink: CaptureSink, compress: (bytes: Uint8Array) => Uint8Array): CaptureSink {
   return {
     write(bytes) {
-      sink.write(gzipSync(bytes, { level: 6 }))
+      sink.write(compress(bytes))
     },
     close() {
       sink.close?.()

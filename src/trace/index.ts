@@ -9,6 +9,7 @@ export {
 } from '../capture/index.ts'
 export { useCrc32 } from '../wire/index.ts'
 export { Analysis } from './analysis.ts'
+export { Anonymiser, type KeyedHash } from './anonymise.ts'
 export { type CheckOptions, type CheckResult, checkCapture, longestList } from './check.ts'
 export { type ConvertOptions, type ConvertResult, convertCapture } from './convert.ts'
 export { duration, type LineOptions, LinePrinter } from './describe.ts'

@@ -8,7 +8,9 @@ Whatever a driver calls a counter, and however it counts, it has one name and on
 Examples:
   verbena collect counters                           all counters that are not zero
   verbena collect counters --interval 1              and their rates, every second
-  verbena collect l2                                 what carries RoCE here, and what its settings mean`
+  verbena collect l2                                 what carries RoCE here, and what its settings mean
+  verbena collect trace -i eth0 -w roce.pcapng       RoCE packets as they pass
+  verbena collect --out monday --duration 60         all of it, in a folder`
 
 export async function configure(command: Command): Promise<void> {
   command
@@ -17,5 +19,11 @@ export async function configure(command: Command): Promise<void> {
   const counters = await import('./counters.ts')
   counters.configure(command.command('counters').summary('counters of all RDMA devices in one vocabulary, with rates'))
   const l2 = await import('./l2.ts')
+  const trace = await import('./trace.ts')
+  trace.configure(command.command('trace').summary('RoCE packets of interfaces into pcap or pcapng files'))
+  const session = await import('./session.ts')
+  session.configure(
+    command.command('session', { isDefault: true }).summary('all of it in a folder; collect --out DIR is the same'),
+  )
   l2.configure(command.command('l2').summary('interfaces that carry RoCE: MTU, PFC, DSCP, ECN, GIDs, with findings'))
 }

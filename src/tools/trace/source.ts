@@ -2,7 +2,8 @@
 import { statSync } from 'node:fs'
 import type { Command } from 'commander'
 import { exitCodes, type Interruption, interruptible, note } from '../../cli/terminal/index.ts'
-import { fileSource } from '../../files/index.ts'
+import { sessionTraces } from '../../collect/index.ts'
+import { fileSource, filesSource } from '../../files/index.ts'
 import { nativeCrc32 } from '../../memory/index.ts'
 import {
   type CaptureSource,
@@ -23,8 +24,16 @@ export function captureFile(file: string): CaptureSource {
   if (file === '-') return fileSource(file)
   const info = statSync(file, { throwIfNoEntry: false })
   if (info === undefined) throw new UsageError(file, `there is no such file. ${expected}`)
-  if (info.isDirectory()) throw new UsageError(file, `is a directory. ${expected}`)
+  if (info.isDirectory()) return sessionFile(file)
   return fileSource(file)
+}
+
+/** The trace of a session that `verbena collect` has made: its files one after the other. */
+function sessionFile(folder: string): CaptureSource {
+  const files = sessionTraces(folder)
+  if (files === undefined) throw new UsageError(folder, `is a directory, and no session. ${expected}`)
+  if (files.length === 0) throw new UsageError(folder, 'the session has no trace')
+  return filesSource(files)
 }
 
 /** Ends with an error if the file was no capture at all. */

@@ -1,0 +1,75 @@
+/** Packets of this host's interfaces, as they pass. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type BpfInstruction, interfaceIndex, PacketRing, type RingPacket, waitReadable } from '../memory/index.ts'
+
+export interface LiveInterface {
+  readonly name: string
+  /** What the kernel says of frames that passed the filter: how many there were, and for how many the ring had no room. */
+  readonly received: number
+  readonly dropped: number
+}
+
+export interface LiveOptions {
+  /** Names of interfaces. */
+  readonly interfaces: readonly string[]
+  readonly filter: readonly BpfInstruction[]
+  /** Of each ring. */
+  readonly ringBytes: number
+  readonly promiscuous: boolean
+}
+
+/** `id` is the place of the interface in the list. False ends the capture. */
+export type LiveHandler = (bytes: Uint8Array, packet: RingPacket, id: number) => boolean
+
+/** A MiB each: after so many the event loop gets its turn. */
+const blocksAtOnce = 4
+const waitMs = 50
+
+export class LiveCapture {
+  readonly #names: readonly string[]
+  readonly #rings: PacketRing[] = []
+  #ended = false
+
+  /** Captures from now on. Throws NativeError: no permission, no such interface, no koffi. */
+  constructor({ interfaces, filter, ringBytes, promiscuous }: LiveOptions) {
+    this.#names = interfaces
+    try {
+      for (const name of interfaces)
+        this.#rings.push(PacketRing.open({ interfaceIndex: interfaceIndex(name), filter, ringBytes, promiscuous }))
+    } catch (error) {
+      this.close()
+      throw error
+    }
+  }
+
+  /**
+   * Hands over what comes until the signal is aborted, or the handler says false. `onTurn` is called at least every 50 ms; what
+   * it returns is waited for.
+   */
+  async run(onPacket: LiveHandler, signal: AbortSignal, onTurn: () => boolean): Promise<void> {
+    const rings = this.#rings
+    const fds = Int32Array.from(rings, ({ fd }) => fd)
+    const handlers = rings.map(({ bytes }, id) => (packet: RingPacket): void => {
+      if (!this.#ended && !onPacket(bytes, packet, id)) this.#ended = true
+    })
+    while (!this.#ended && !signal.aborted && onTurn()) {
+      let count = 0
+      for (let id = 0; id < rings.length; id++) count += rings[id]!.drain(handlers[id]!, blocksAtOnce)
+      if (count === 0) waitReadable([], fds, fds.length, waitMs)
+      await nextTurn()
+    }
+    // What came before the end, and is in blocks that were not full.
+    if (!this.#ended) {
+      waitReadable([], fds, fds.length, waitMs)
+      for (let id = 0; id < rings.length; id++) rings[id]!.drain(handlers[id]!, Number.POSITIVE_INFINITY)
+    }
+  }
+
+  statistics(): LiveInterface[] {
+    return this.#rings.map((ring, i) => ({ name: this.#names[i]!, ...ring.statistics() }))
+  }
+
+  close(): void {
+    for (const ring of this.#rings) ring.close()
+  }
+}

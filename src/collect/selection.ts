@@ -1,0 +1,110 @@
+/** Which packets of a capture are kept, and how much of each: the way from any source to the files. */
+import { createHmac, randomBytes } from 'node:crypto'
+import { CapturedPacket } from '../capture/index.ts'
+import { Anonymiser, Dissection, dissect, Kind, type TraceOptions } from '../trace/index.ts'
+
+/** What is kept: RoCE (and native InfiniBand), one version of it, or everything. */
+export type Wanted = 'roce' | 'v1' | 'v2' | 'all'
+
+export interface SelectionOptions extends TraceOptions {
+  readonly wanted: Wanted
+  /** Headers without payload; management datagrams are kept whole, since connections are known by them. */
+  readonly headersOnly: boolean
+  /** Addresses and keys are mapped with this key, and payload is zeros. */
+  readonly anonymiseKey?: Uint8Array
+}
+
+/** Counts of what was left out. */
+export interface LeftOut {
+  /** Other traffic than was asked for. */
+  other: number
+  /** Packets that have addresses at places where they cannot be mapped. */
+  unmappable: number
+}
+
+const gsiQp = 1
+/** Of a packet that is no RDMA: enough for its headers. */
+const otherHeaderBytes = 96
+const longestPacket = 1 << 18
+
+/** 32 bytes for `anonymiseKey`. */
+export function randomKey(): Uint8Array {
+  return randomBytes(32)
+}
+
+export class Selection {
+  readonly leftOut: LeftOut = { other: 0, unmappable: 0 }
+  readonly #options: SelectionOptions
+  readonly #dissection: Dissection
+  readonly #anonymiser: Anonymiser | undefined
+  /** What is changed, since the memory of the source is not ours to change. */
+  readonly #changed = new CapturedPacket()
+
+  constructor(options: SelectionOptions) {
+    this.#options = options
+    this.#dissection = new Dissection(options)
+    const key = options.anonymiseKey
+    if (key !== undefined)
+      this.#anonymiser = new Anonymiser((purpose, input) =>
+        createHmac('sha256', key).update(`${purpose}\0`).update(input).digest(),
+      )
+    this.#changed.bytes = new Uint8Array(longestPacket)
+  }
+
+  /** What the kernel's filter has chosen is kept as it is. */
+  get changesNothing(): boolean {
+    return !this.#options.headersOnly && this.#anonymiser === undefined
+  }
+
+  /**
+   * The packet as it is kept, valid until the next one; undefined if it is left out. `chosen`: the kernel's filter has let it
+   * pass.
+   */
+  take(packet: CapturedPacket, chosen: boolean): CapturedPacket | undefined {
+    const { wanted, headersOnly } = this.#options
+    if (chosen && this.changesNothing) return packet
+    const d = this.#dissection
+    const kept = this.changesNothing ? packet : this.#copied(packet)
+    dissect(kept, d, this.#anonymiser !== undefined)
+    if (!chosen && !isWanted(wanted, d.kind)) {
+      this.leftOut.other++
+      return undefined
+    }
+    if (this.#anonymiser !== undefined && !this.#anonymiser.apply(kept, d)) {
+      this.leftOut.unmappable++
+      return undefined
+    }
+    if (headersOnly) kept.length = Math.min(kept.length, this.#headers(kept))
+    return kept
+  }
+
+  /** Bytes of the packet up to its payload. */
+  #headers({ offset, length }: CapturedPacket): number {
+    const d = this.#dissection
+    if (d.kind === Kind.Other) return otherHeaderBytes
+    return d.complete && d.destQp !== gsiQp ? d.payload - offset : length
+  }
+
+  #copied(packet: CapturedPacket): CapturedPacket {
+    const changed = this.#changed
+    const { bytes, offset, length } = packet
+    if (length > changed.bytes.length) changed.bytes = new Uint8Array(length)
+    changed.bytes.set(bytes.subarray(offset, offset + length))
+    changed.offset = 0
+    changed.length = length
+    changed.number = packet.number
+    changed.originalLength = packet.originalLength
+    changed.seconds = packet.seconds
+    changed.nanoseconds = packet.nanoseconds
+    changed.hasTime = packet.hasTime
+    changed.linkType = packet.linkType
+    changed.interfaceId = packet.interfaceId
+    return changed
+  }
+}
+
+function isWanted(wanted: Wanted, kind: number): boolean {
+  if (wanted === 'all') return true
+  if (wanted === 'roce') return kind !== Kind.Other
+  return kind === (wanted === 'v1' ? Kind.RoceV1 : Kind.RoceV2)
+}

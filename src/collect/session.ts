@@ -1,0 +1,114 @@
+/**
+ * A session: what a host told of its RDMA traffic over a while, in a folder.
+ *
+ *     session.json     what was collected, where and when; what carries RoCE, and the traces with their counts
+ *     counters.jsonl   a reading of all counters on each line, with rates
+ *     trace.pcapng     packets, or trace-00001.pcapng and so on
+ */
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { arch, hostname, release } from 'node:os'
+import { basename, join } from 'node:path'
+import type { TraceResult } from './collect-trace.ts'
+import { exactJson, readingDocument } from './formats.ts'
+import { readL2 } from './l2.ts'
+import { RateTracker } from './rates.ts'
+import { type HostOptions, type HostReading, readHost } from './snapshot.ts'
+
+export const sessionFile = 'session.json'
+const countersFile = 'counters.jsonl'
+const traceName = /^trace(-\d+)?\.pcapng(\.gz|\.zst)?$/
+
+export interface SessionAbout {
+  /** Of Verbena. */
+  readonly version: string
+  /** The command line. */
+  readonly command: readonly string[]
+}
+
+export class SessionFolder {
+  readonly path: string
+  readings = 0
+  readonly #host: HostOptions
+  readonly #about: SessionAbout
+  readonly #started = new Date()
+  readonly #tracker = new RateTracker()
+  #last: HostReading | undefined
+
+  /** Makes the folder; throws the system's error, or EEXIST if there is a session in it. */
+  constructor(path: string, host: HostOptions, about: SessionAbout) {
+    this.path = path
+    this.#host = host
+    this.#about = about
+    mkdirSync(path, { recursive: true })
+    if (readdirSync(path).some((name) => name === sessionFile || name === countersFile || traceName.test(name)))
+      throw Object.assign(new Error(`${path} has a session already: choose another folder`), { code: 'EEXIST' })
+    this.#describe(undefined, undefined)
+  }
+
+  /** Where the trace goes; `end` is `.gz`, `.zst` or nothing. */
+  tracePath(end: string): string {
+    return join(this.path, `trace.pcapng${end}`)
+  }
+
+  /** Reads all counters, and adds them to the folder. */
+  read(): HostReading {
+    const reading = readHost(this.#host)
+    const rates = this.#tracker.add(reading)
+    appendFileSync(join(this.path, countersFile), `${exactJson(readingDocument(reading, rates))}\n`)
+    this.readings++
+    this.#last = reading
+    return reading
+  }
+
+  /** `failure`: why there is no trace. */
+  end(trace: TraceResult | undefined, failure: string | undefined): void {
+    this.#describe(trace, failure)
+  }
+
+  #describe(trace: TraceResult | undefined, failure: string | undefined): void {
+    const { root } = this.#host
+    const { ports, interfaces, ...l2 } = readL2(root === undefined ? {} : { root })
+    const document = {
+      kind: 'verbena session',
+      ...this.#about,
+      host: {
+        name: hostname(),
+        platform: process.platform,
+        kernel: release(),
+        architecture: arch(),
+        node: process.version,
+      },
+      started: this.#started.toISOString(),
+      ended: trace === undefined && this.#last === undefined ? undefined : new Date().toISOString(),
+      counters: { file: countersFile, readings: this.readings },
+      trace:
+        trace === undefined
+          ? undefined
+          : { ...trace, files: trace.files.map(({ path, packets }) => ({ path: basename(path), packets })) },
+      traceFailure: failure,
+      devices: this.#last?.devices.map(({ name, driver, firmware }) => ({ name, driver, firmware })),
+      l2: {
+        ports,
+        interfaces: interfaces.map(({ dcb, ...one }) => ({
+          ...one,
+          dcb: dcb === undefined ? undefined : { ...dcb, dscp: Object.fromEntries(dcb.dscp) },
+        })),
+        ...l2,
+      },
+    }
+    writeFileSync(join(this.path, sessionFile), `${exactJson(document)}\n`)
+  }
+}
+
+/** The files of the trace of a session, in their order; undefined if the folder is no session. */
+export function sessionTraces(path: string): string[] | undefined {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return undefined
+  try {
+    const { kind } = JSON.parse(readFileSync(join(path, sessionFile), 'utf8')) as { kind?: unknown }
+    if (kind !== 'verbena session') return undefined
+  } catch {
+    return undefined
+  }
+  const names = readdirSync(path).filter((name) => traceName.test(name))
+  return names.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).map((name) => join(path, name))
+}

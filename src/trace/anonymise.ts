@@ -1,0 +1,278 @@
+/**
+ * Captures without what identifies hosts and their data: addresses and keys are mapped with a secret key, each always to the
+ * same one, so that flows, connections and memory regions stay distinct; payload is zeros. What the analysis needs stays: QP
+ * numbers, PSNs, lengths, opcodes, times.
+ *
+ *     MAC, LID            mapped one to one; multicast stays multicast
+ *     IP, GID             mapped with prefixes: two addresses that share n bits share n bits afterwards
+ *     P_Key, Q_Key, R_Key mapped one to one; the default P_Key and the Q_Key of QP1 stay
+ *     virtual addresses   moved by whole pages, each region (R_Key) by as many as all its addresses
+ *     payload, immediate and atomic operands    zeros, in management datagrams too
+ *
+ * The ICRC is computed again where the packet was captured whole, and is wrong afterwards where it was wrong before.
+ */
+import { type CapturedPacket, LinkType } from '../capture/index.ts'
+import {
+  AtomicEth,
+  Bth,
+  Deth,
+  Ethernet,
+  extensionLengths,
+  Grh,
+  type HeaderName,
+  Ieth,
+  Ipv4,
+  Ipv6,
+  ipv4Checksum,
+  Lrh,
+  opcodeTable,
+  put16,
+  put32,
+  put32le,
+  Reth,
+  Udp,
+  u16,
+  u32,
+  udpChecksum,
+  vcrc,
+} from '../wire/index.ts'
+import { computeIcrc, type Dissection, IcrcState, Kind } from './dissect.ts'
+import { Tunnel } from './tunnels.ts'
+
+/** A keyed pseudorandom function: at least 16 bytes, which nobody without the key can tell from random ones. */
+export type KeyedHash = (purpose: string, input: Uint8Array) => Uint8Array
+
+const mostRemembered = 1 << 20
+const pageShift = 12n
+const defaultPkey = 0x7fff
+const gsiQkey = 0x8001_0000
+const firstMulticastLid = 0xc000
+
+export class Anonymiser {
+  readonly #hash: KeyedHash
+  /** Bounded: what is forgotten is computed again, to the same value. */
+  readonly #remembered = new Map<string, Uint8Array>()
+
+  constructor(hash: KeyedHash) {
+    this.#hash = hash
+  }
+
+  /**
+   * Changes the packet's bytes; `d` is its dissection, ICRC included. False if it is none whose every address is known here
+   * (no RDMA, in a tunnel, a link type with addresses of its own): it has to be left out then.
+   */
+  apply(packet: CapturedPacket, d: Dissection): boolean {
+    const { bytes: b, offset, length, linkType } = packet
+    if (d.kind === Kind.Other || d.tunnel !== Tunnel.None) return false
+    const captured = offset + length
+    if (linkType === LinkType.Ethernet) {
+      this.#mac(b, offset + Ethernet.destination)
+      this.#mac(b, offset + Ethernet.source)
+    } else if (!bareLinkTypes.has(linkType)) return false
+    if (d.kind === Kind.InfiniBand) {
+      if (captured - d.lrh < Lrh.length) return false
+      this.#lid(b, d.lrh + Lrh.dlid)
+      this.#lid(b, d.lrh + Lrh.slid)
+    }
+    if (d.ipVersion === 4) for (const at of [Ipv4.source, Ipv4.destination]) this.#ip(b, d.ip + at, 4, captured)
+    if (d.ipVersion === 6) for (const at of [Grh.sgid, Grh.dgid]) this.#ip(b, d.ip + at, 16, captured)
+    this.#transport(b, d, captured)
+    this.#checksums(b, d, captured)
+    return true
+  }
+
+  #transport(b: Uint8Array, d: Dissection, captured: number): void {
+    const end = d.end < 0 ? captured : Math.min(d.end, captured)
+    if (captured - d.bth < Bth.length) {
+      b.fill(0, Math.min(d.bth, captured), captured)
+      return
+    }
+    this.#pkey(b, d.bth + Bth.pkey)
+    const info = opcodeTable[d.opcode]
+    if (!d.complete || info === undefined) {
+      b.fill(0, d.bth + Bth.length, Math.max(end, d.bth + Bth.length))
+      return
+    }
+    let at = d.bth + Bth.length
+    for (const name of info.headers) {
+      this.#header(b, name, at)
+      at += extensionLengths[name]
+    }
+    if (end > d.payload) b.fill(0, d.payload, end)
+  }
+
+  #header(b: Uint8Array, name: HeaderName, at: number): void {
+    if (name === 'DETH') this.#qkey(b, at + Deth.qkey)
+    else if (name === 'RETH') this.#memory(b, at + Reth.va, at + Reth.rkey)
+    else if (name === 'AtomicETH') {
+      this.#memory(b, at + AtomicEth.va, at + AtomicEth.rkey)
+      b.fill(0, at + AtomicEth.swapAdd, at + AtomicEth.length)
+    } else if (name === 'IETH') put32(b, at + Ieth.rkey, this.#word('rkey', u32(b, at + Ieth.rkey)))
+    else if (name === 'ImmDt' || name === 'AtomicAckETH') b.fill(0, at, at + extensionLengths[name])
+  }
+
+  #checksums(b: Uint8Array, d: Dissection, captured: number): void {
+    if (d.ipVersion === 4 && d.kind === Kind.RoceV2) {
+      const header = (b[d.ip]! & 15) * 4
+      put16(b, d.ip + Ipv4.checksum, 0)
+      put16(b, d.ip + Ipv4.checksum, ipv4Checksum(b, d.ip, d.ip + header))
+    }
+    if (d.icrc !== IcrcState.Unknown) {
+      const icrc = computeIcrc(b, d)
+      put32le(b, d.end, d.icrc === IcrcState.Valid ? icrc : ~icrc >>> 0)
+    }
+    if (d.kind === Kind.RoceV2 && captured - d.udp >= Udp.length && u16(b, d.udp + Udp.checksum) !== 0) {
+      const whole = d.end > 0 && d.end + 4 <= captured
+      put16(b, d.udp + Udp.checksum, whole ? this.#udpChecksum(b, d) : 0)
+    }
+    if (d.kind === Kind.InfiniBand && d.end > 0 && d.end + 6 <= captured) {
+      const crc = vcrc(b, d.lrh, d.end + 4)
+      b[d.end + 4] = crc
+      b[d.end + 5] = crc >> 8
+    }
+  }
+
+  #udpChecksum(b: Uint8Array, { ip, ipVersion, udp, end }: Dissection): number {
+    const [source, destination, size] =
+      ipVersion === 4 ? [Ipv4.source, Ipv4.destination, 4] : [Ipv6.source, Ipv6.destination, 16]
+    const address = (at: number): Uint8Array => b.subarray(ip + at, ip + at + size)
+    return udpChecksum(b, udp, end + 4, address(source), address(destination))
+  }
+
+  /** Locally administered ones; groups of IP multicast keep their beginning, and broadcast is broadcast. */
+  #mac(b: Uint8Array, at: number): void {
+    const mac = b.slice(at, at + 6)
+    if (mac.every((byte) => byte === 0xff) || mac.every((byte) => byte === 0)) return
+    const ipGroup = (mac[0] === 0x33 && mac[1] === 0x33) || (mac[0] === 1 && mac[1] === 0 && mac[2] === 0x5e)
+    if (ipGroup) {
+      b.set(this.#map('group', mac).subarray(0, 3), at + 3)
+      if (mac[0] === 1) b[at + 3]! &= 0x7f
+      return
+    }
+    b.set(this.#map('mac', mac).subarray(0, 6), at)
+    b[at] = (b[at]! & 0xfc) | 2 | (mac[0]! & 1)
+  }
+
+  /** Multicast, loopback and link-local prefixes stay; an IPv4 address in an IPv6 one is the same as outside. */
+  #ip(b: Uint8Array, at: number, size: number, captured: number): void {
+    if (at + size > captured) {
+      b.fill(0, Math.min(at, captured), captured)
+      return
+    }
+    const address = b.slice(at, at + size)
+    if (address.every((byte) => byte === 0)) return
+    if (size === 16 && isMapped(address)) {
+      b.set(this.#prefixes('ip4', address.subarray(12), specialBits4(address.subarray(12))), at + 12)
+      return
+    }
+    const kept = size === 4 ? specialBits4(address) : specialBits6(address)
+    b.set(this.#prefixes(size === 4 ? 'ip4' : 'ip6', address, kept), at)
+  }
+
+  /** Each bit is flipped or not as the bits before it say; the first `kept` stay. */
+  #prefixes(purpose: string, address: Uint8Array, kept: number): Uint8Array {
+    const known = this.#remembered.get(keyOf(purpose, address))
+    if (known !== undefined) return known
+    const result = address.slice()
+    const prefix = new Uint8Array(address.length + 1)
+    for (let bit = kept; bit < address.length * 8; bit++) {
+      const [byte, mask] = [bit >> 3, 0x80 >> (bit & 7)]
+      prefix.fill(0)
+      prefix.set(address.subarray(0, byte))
+      prefix[byte] = address[byte]! & ~(2 * mask - 1)
+      prefix[address.length] = bit
+      if ((this.#hash(purpose, prefix)[0]! & 1) === 1) result[byte]! ^= mask
+    }
+    return this.#remember(keyOf(purpose, address), result)
+  }
+
+  #lid(b: Uint8Array, at: number): void {
+    const lid = u16(b, at)
+    if (lid === 0 || lid >= firstMulticastLid) return
+    let mapped = lid
+    // A permutation of 16 bits, walked until it is a unicast LID again: a permutation of those.
+    do mapped = this.#feistel('lid', mapped, 16)
+    while (mapped === 0 || mapped >= firstMulticastLid)
+    put16(b, at, mapped)
+  }
+
+  /** The membership bit stays. */
+  #pkey(b: Uint8Array, at: number): void {
+    const pkey = u16(b, at)
+    const low = pkey & 0x7fff
+    if (low === defaultPkey || low === 0) return
+    let mapped = low
+    do mapped = this.#feistel('pkey', mapped, 16)
+    while (mapped === 0 || mapped >= defaultPkey)
+    put16(b, at, (pkey & 0x8000) | mapped)
+  }
+
+  #qkey(b: Uint8Array, at: number): void {
+    const qkey = u32(b, at)
+    if (qkey !== gsiQkey) put32(b, at, this.#word('qkey', qkey))
+  }
+
+  /** The whole region is moved by a number of pages that depends on its key. */
+  #memory(b: Uint8Array, va: number, rkey: number): void {
+    const view = new DataView(b.buffer, b.byteOffset)
+    const by = this.#map('va', b.slice(rkey, rkey + 4))
+    const pages = new DataView(by.buffer, by.byteOffset).getBigUint64(0) & 0xf_ffff_ffffn
+    view.setBigUint64(va, BigInt.asUintN(64, view.getBigUint64(va) + (pages << pageShift)))
+    put32(b, rkey, this.#word('rkey', u32(b, rkey)))
+  }
+
+  #word(purpose: string, value: number): number {
+    return this.#feistel(purpose, value, 32)
+  }
+
+  /** A permutation of numbers of so many bits, in four rounds. */
+  #feistel(purpose: string, value: number, bits: 16 | 32): number {
+    const half = bits / 2
+    const mask = 2 ** half - 1
+    let [left, right] = [Math.floor(value / 2 ** half) & mask, value & mask]
+    for (let round = 0; round < 4; round++) {
+      const mixed = u16(this.#map(`${purpose} ${round}`, Uint8Array.of(right >> 8, right)), 0) & mask
+      ;[left, right] = [right, left ^ mixed]
+    }
+    return left * 2 ** half + right
+  }
+
+  #map(purpose: string, input: Uint8Array): Uint8Array {
+    const key = keyOf(purpose, input)
+    return this.#remembered.get(key) ?? this.#remember(key, this.#hash(purpose, input))
+  }
+
+  #remember(key: string, value: Uint8Array): Uint8Array {
+    if (this.#remembered.size >= mostRemembered) this.#remembered.clear()
+    this.#remembered.set(key, value)
+    return value
+  }
+}
+
+/** Link types that have no addresses of their own before the network packet. */
+const bareLinkTypes: ReadonlySet<number> = new Set([
+  ...[LinkType.Raw, LinkType.RawBsd, LinkType.RawOpenBsd, LinkType.Ipv4, LinkType.Ipv6, LinkType.Null, LinkType.Loop],
+  LinkType.InfiniBand,
+])
+
+function keyOf(purpose: string, bytes: Uint8Array): string {
+  return `${purpose} ${bytes.join('.')}`
+}
+
+function isMapped(address: Uint8Array): boolean {
+  return address.subarray(0, 10).every((byte) => byte === 0) && address[10] === 0xff && address[11] === 0xff
+}
+
+/** How many bits of an address say what kind it is: 224/4 multicast, 127/8 loopback, 169.254/16 link-local. */
+function specialBits4(address: Uint8Array): number {
+  if (address[0]! >> 4 === 14) return 4
+  if (address[0] === 127) return 8
+  return address[0] === 169 && address[1] === 254 ? 16 : 0
+}
+
+/** ff00::/16 with flags and scope, fe80::/64, ::1. */
+function specialBits6(address: Uint8Array): number {
+  if (address[0] === 0xff) return 16
+  if (address[0] === 0xfe && address[1] === 0x80) return 64
+  return address.subarray(0, 15).every((byte) => byte === 0) && address[15] === 1 ? 128 : 0
+}

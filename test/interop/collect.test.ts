@@ -1,0 +1,95 @@
+/** Live capture beside tcpdump, on a pair of veth interfaces in a network namespace of its own. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { command } from '../built.ts'
+import { tsharkFields, tsharkVersion } from './tshark.ts'
+
+/** What is missing; undefined if nothing is. */
+const missing = ((): string | undefined => {
+  for (const program of ['ip', 'tcpdump', 'unshare', 'python3'])
+    if (spawnSync('sh', ['-c', `command -v ${program}`]).status !== 0) return `${program} is not installed`
+  const made = spawnSync('unshare', ['-n', 'ip', 'link', 'add', 'v0', 'type', 'veth', 'peer', 'name', 'v1'])
+  if (made.status !== 0) return 'network namespaces and veth interfaces cannot be made here (root, CAP_NET_ADMIN)'
+  return tsharkVersion === undefined ? 'tshark is not installed' : undefined
+})()
+
+const folder = mkdtempSync(join(tmpdir(), 'verbena-veth-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Frames of all kinds, most of them RoCE: tagged, with options, fragments, other ports, other protocols. */
+const sender = `
+import socket, struct
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind(('v0', 0))
+eth = bytes.fromhex('020000000001020000000002')
+bth = bytes([4, 0x40, 0xff, 0xff, 0, 0, 0, 9, 0, 0, 0, 5]) + bytes(4)
+def v4(port, fragment=0, options=0):
+    udp = struct.pack('>HHHH', 5000, port, 24, 0) + bth
+    head = struct.pack('>BBHHHBBH', 0x45 + options, 0, 20 + 4 * options + len(udp), 0, fragment, 64, 17, 0)
+    return b'\\x08\\x00' + head + bytes([10, 9, 0, 1, 10, 9, 0, 2]) + bytes(4 * options) + udp
+def v6(port):
+    udp = struct.pack('>HHHH', 5000, port, 24, 0) + bth
+    return b'\\x86\\xdd' + struct.pack('>IHBB', 6 << 28, len(udp), 17, 64) + bytes(15) + b'\\x01' + bytes(15) + b'\\x02' + udp
+v1 = b'\\x89\\x15' + struct.pack('>IHBB', 6 << 28, 16, 0x1b, 1) + bytes(15) + b'\\x01' + bytes(15) + b'\\x02' + bth
+tag = lambda kind, value: struct.pack('>HH', kind, value)
+frames = [v4(4791), v4(4790), v4(4791, 5), v4(4791, 0, 3), v6(4791), v6(53), v1, b'\\x08\\x06' + bytes(46)]
+frames += [tag(0x8100, 100) + one for one in frames[:7]] + [tag(0x88a8, 7) + tag(0x8100, 0x6008) + one for one in frames[:7]]
+for n in range(50):
+    for one in frames:
+        s.send(eth + one)
+`
+
+/** \`verbena collect trace\` and tcpdump at the other end of the pair, until all frames have passed. */
+const script = `
+set -e
+ip link add v0 type veth peer name v1
+ip link set v0 up
+ip link set v1 up
+cd "$1"
+tcpdump -i v1 -U -w peer.pcap > /dev/null 2> tcpdump.txt &
+dump=$!
+"$2" "$3" collect trace -i v1 -w ours.pcapng --json > ours.json 2> ours.txt &
+ours=$!
+for file in tcpdump.txt ours.txt; do
+  for n in $(seq 300); do grep -qi -e listening -e capturing $file && break; sleep 0.05; done
+done
+python3 send.py
+for n in $(seq 300); do tcpdump -r peer.pcap --count ether dst 02:00:00:00:00:01 2> /dev/null | grep -q "^1100 " && break; sleep 0.05; done
+kill -INT $ours
+wait $ours || [ $? = 130 ]
+kill -INT $dump
+wait $dump || true
+`
+
+describe.skipIf(missing !== undefined)(missing ?? 'a veth pair', () => {
+  it('captures the RoCE packets that tcpdump captures, as they are', { timeout: 60_000 }, () => {
+    writeFileSync(join(folder, 'send.py'), sender)
+    execFileSync('unshare', ['-n', 'sh', '-c', script, 'sh', folder, process.execPath, command], { timeout: 50_000 })
+    const result = JSON.parse(readFileSync(join(folder, 'ours.json'), 'utf8')) as {
+      packets: number
+      interfaces: { dropped: number }[]
+    }
+    expect(result.interfaces).toEqual([{ name: 'v1', received: result.packets, dropped: 0 }])
+    const fields = [
+      'frame.len',
+      'eth.type',
+      'vlan.id',
+      'ip.hdr_len',
+      'udp.dstport',
+      'infiniband.bth.psn',
+      'ip.frag_offset',
+    ]
+    const frames = (file: string): string[] =>
+      tsharkFields(join(folder, file), fields).map((one) => fields.map((field) => one.get(field) ?? '').join(' '))
+    const peers = tsharkFields(join(folder, 'peer.pcap'), [...fields, 'eth.dst', 'infiniband.bth.opcode'])
+    const expected = peers
+      .filter((one) => one.get('eth.dst') === '02:00:00:00:00:01' && one.has('infiniband.bth.opcode'))
+      .map((one) => fields.map((field) => one.get(field) ?? '').join(' '))
+    // RoCEv2 over IPv4 with and without options and over IPv6, and RoCEv1: without a tag, with one, with two.
+    expect(expected).toHaveLength(4 * 3 * 50)
+    expect(frames('ours.pcapng')).toEqual(expected)
+  })
+})
