@@ -24,7 +24,7 @@ export function portInUse(wanted: WantedDevice, address: HostAddress): string {
   if (holder.kind === 'other user')
     return `${where} by ${holder.text}: users share a device only as a group (VERBENA_ROCE_GROUP); end that one, or ${another}`
   const overlapping = wanted.name === 'roce' ? `roce:${address.text}` : 'roce'
-  if (existsSync(`/dev/shm/${segmentFile(sharedSegmentName(overlapping))}`))
+  if (mayHave(holder.pid, segmentFile(sharedSegmentName(overlapping))))
     return `${where} by ${holder.text}, perhaps for the device ${overlapping}: open that, which is shared; end the other, or ${another}`
   return `${where} by ${holder.text}, and ${whyNotShared(wanted)}; end that one, or ${another}`
 }
@@ -42,9 +42,22 @@ function whyNotShared({ isShared, isWrapped }: WantedDevice): string {
   return `${because}, because it has no shared memory (the warning VERBENA_ROCE_ALONE says why)`
 }
 
+/** Whether the process uses the segment; of one that is not known: whether anybody does. */
+function mayHave(pid: number, file: string): boolean {
+  if (pid === 0) return existsSync(`/dev/shm/${file}`)
+  try {
+    return readFileSync(`/proc/${pid}/maps`, 'latin1').includes(`/dev/shm/${file}`)
+  } catch {
+    // It has ended.
+    return false
+  }
+}
+
 interface PortHolder {
   readonly kind: 'kernel' | 'own user' | 'other user' | 'unknown'
   readonly text: string
+  /** 0 if it is not known. */
+  readonly pid: number
 }
 
 function holderOf({ address }: HostAddress): PortHolder {
@@ -55,29 +68,30 @@ function holderOf({ address }: HostAddress): PortHolder {
   const socket =
     sockets.find((each) => each.address === own) ??
     sockets.find((each) => each.address === all || /^0+$/.test(each.address))
-  if (socket === undefined) return { kind: 'unknown', text: 'another process' }
-  if (socket.inode === 0) return { kind: 'kernel', text: '' }
-  if (socket.uid !== process.geteuid?.()) return { kind: 'other user', text: `a process of user ${socket.uid}` }
-  return { kind: 'own user', text: processWith(socket.inode) }
+  if (socket === undefined) return { kind: 'unknown', text: 'another process', pid: 0 }
+  if (socket.inode === 0) return { kind: 'kernel', text: '', pid: 0 }
+  if (socket.uid !== process.geteuid?.()) return { kind: 'other user', text: `a process of user ${socket.uid}`, pid: 0 }
+  return { kind: 'own user', ...processWith(socket.inode) }
 }
 
 /** The process of this user that has the socket. */
-function processWith(inode: number): string {
+function processWith(inode: number): Pick<PortHolder, 'text' | 'pid'> {
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {
       for (const fd of readdirSync(`/proc/${pid}/fd`)) {
         if (linkOf(`/proc/${pid}/fd/${fd}`) !== `socket:[${inode}]`) continue
-        if (Number(pid) === process.pid) return 'this process'
+        if (Number(pid) === process.pid) return { text: 'this process', pid: process.pid }
         const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
           .replace(/[\0\s]+/g, ' ')
           .trim()
-        return `process ${pid} (${command.length > 80 ? `${command.slice(0, 79)}…` : command})`
+        const shown = command.length > 80 ? `${command.slice(0, 79)}…` : command
+        return { text: `process ${pid} (${shown})`, pid: Number(pid) }
       }
     } catch {
       // It belongs to another user, or has ended.
     }
   }
-  return 'a process of this user that is not seen here (of another container?)'
+  return { text: 'a process of this user that is not seen here (of another container?)', pid: 0 }
 }
 
 function linkOf(path: string): string {

@@ -1,10 +1,12 @@
 /** What `openDevice` says where something else has the port of an address. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { portInUse } from '../../../src/devices/roce/port-in-use.ts'
+import { sharedSegmentName } from '../../../src/devices/roce/shared-hosts.ts'
 import { nativeAvailable, openDevice } from '../../../src/index.ts'
+import { segmentFile } from '../../../src/memory/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
 
 const children: ChildProcess[] = []
@@ -51,6 +53,23 @@ describe.skipIf(!nativeAvailable || !existsSync('/proc/net/udp'))('a port that i
         new RegExp(`in use by process ${pid} \\(.*node.*\\), and it does not share the device: it is no program of`),
       ),
     )
+  })
+
+  it('by such a program, while others have the device of all addresses', async () => {
+    const pid = await holder(foreign(7))
+    const group = `verbena-test-${process.pid}`
+    const folder = `/dev/shm/${group}`
+    mkdirSync(folder)
+    process.env.VERBENA_ROCE_GROUP = group
+    try {
+      writeFileSync(`/dev/shm/${segmentFile(sharedSegmentName('roce'))}`, '')
+      const address = { text: loopbackAddress(7), address: Uint8Array.from(loopbackAddress(7).split('.'), Number) }
+      const said = portInUse({ name: loopbackDevice(7), isShared: true, isWrapped: false }, address as never)
+      expect(said).toMatch(new RegExp(`in use by process ${pid} .*, and it does not share the device`))
+    } finally {
+      delete process.env.VERBENA_ROCE_GROUP
+      rmSync(folder, { recursive: true })
+    }
   })
 
   it.runIf(process.geteuid?.() === 0)('by another user', async () => {
