@@ -14,7 +14,7 @@ _verbena() {
     if [[ -n $value ]]; then ((i++)); continue; fi
     [[ $word == -* ]] && continue
     case "${command:+$command }$word" in
-      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace convert'|'traffic client'|'traffic cdf'|'collect counters'|'collect trace'|'collect session'|'collect l2'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
+      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace convert'|'traffic client'|'traffic cdf'|'collect counters'|'collect trace'|'collect session'|'collect l2'|'replay packets'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
       'ibv_rc_pingpong') command='rc_pingpong'; arguments=0 ;;
       'ibv_uc_pingpong') command='uc_pingpong'; arguments=0 ;;
       'ibv_ud_pingpong') command='ud_pingpong'; arguments=0 ;;
@@ -27,7 +27,7 @@ _verbena() {
   value=''
   ((${#words[@]} > 1)) && _verbena_value "$command" "${words[${#words[@]} - 1]}"
   case "$command" in
-    '') commands='start bench report trace traffic collect gateway perf rc_pingpong ibv_rc_pingpong uc_pingpong ibv_uc_pingpong ud_pingpong ibv_ud_pingpong srq_pingpong ibv_srq_pingpong rping ucmatose udaddy mckey cmtime rstream riostream rcopy udpong devices ibv_devices devinfo ibv_devinfo completion' options='-V --version -h --help' ;;
+    '') commands='start bench report trace traffic collect replay gateway perf rc_pingpong ibv_rc_pingpong uc_pingpong ibv_uc_pingpong ud_pingpong ibv_ud_pingpong srq_pingpong ibv_srq_pingpong rping ucmatose udaddy mckey cmtime rstream riostream rcopy udpong devices ibv_devices devinfo ibv_devinfo completion' options='-V --version -h --help' ;;
     'start') commands='' options='--repeat --seed --out --open --json -h --help' ;;
     'bench') commands='latency throughput rsocket node' options='-h --help' ;;
     'bench latency') commands='' options='-d --device --service --op --size --poll --poll-comp --inline --unsignaled --burst --pause --stamp --engine --pin --repeat --seed --warmup --out --json -h --help' ;;
@@ -48,6 +48,8 @@ _verbena() {
     'collect trace') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous -r --read -w --write -c --count --duration --json -h --help' ;;
     'collect session') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous --sysfs-root -o --out --interval --duration --compress --no-trace --json -h --help' ;;
     'collect l2') commands='' options='--sysfs-root --json -h --help' ;;
+    'replay') commands='packets' options='-h --help' ;;
+    'replay packets') commands='' options='-d --decode-as --roce-port --to -i --interface --udp --mac --ip --lid --source-port --destination-port --dscp --ecn --pkey --qpn --psn --msn --rkey --va --map -f --filter --bad --others --speed --pps --rate --json -h --help' ;;
     'gateway') commands='convert compare hook node pipe signal check graph' options='-h --help' ;;
     'gateway convert') commands='' options='-i --input-format -o --output-format -t --types -h --help' ;;
     'gateway compare') commands='' options='-e --epsilon -v --no-values -T --no-timestamp -s --no-sequence -f --format -t --types --json -h --help' ;;
@@ -98,6 +100,7 @@ _verbena() {
       'traffic cdf 0') value='any' ;;
       'collect trace '*) value='any' ;;
       'collect l2 '*) value='any' ;;
+      'replay packets 0') value='file' ;;
       'gateway compare '*) value='any' ;;
       'gateway hook 0') value='any' ;;
       'gateway node 0') value='any' ;;
@@ -226,6 +229,11 @@ _verbena_value() {
     esac ;;
     'collect l2') case $2 in
       --sysfs-root) value='folder' ;;
+    esac ;;
+    'replay packets') case $2 in
+      -d|--decode-as|--roce-port|-i|--interface|--mac|--ip|--lid|-f|--filter|--speed|--pps|--rate) value='any' ;;
+      --to|--map) value='file' ;;
+      --bad) value='word:keep drop mend' ;;
     esac ;;
     'gateway convert') case $2 in
       -i|--input-format|-o|--output-format|-t|--types) value='any' ;;

@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'traffic' 'traffic client' 'traffic cdf' 'collect' 'collect counters' 'collect trace' 'collect session' 'collect l2' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'traffic' 'traffic client' 'traffic cdf' 'collect' 'collect counters' 'collect trace' 'collect session' 'collect l2' 'replay' 'replay packets' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -21,6 +21,7 @@ complete -c verbena -f -n '__verbena_at' -a report -d 'make a report from saved 
 complete -c verbena -f -n '__verbena_at' -a trace -d 'look at captures of RDMA traffic: check, show, info, convert'
 complete -c verbena -f -n '__verbena_at' -a traffic -d 'generate RDMA traffic by distributions of sizes, arrivals and verbs: client, cdf'
 complete -c verbena -f -n '__verbena_at' -a collect -d 'collect RDMA traffic of this host: counters, what carries RoCE, traces'
+complete -c verbena -f -n '__verbena_at' -a replay -d 'replay captured RDMA traffic: its packets rewritten, or its messages as verbs'
 complete -c verbena -f -n '__verbena_at' -a gateway -d 'samples of real-time simulators, as VILLASnode has them: node, pipe, signal, convert, …'
 complete -c verbena -f -n '__verbena_at' -a perf -d 'perftest: bandwidth and latency between two processes'
 complete -c verbena -f -n '__verbena_at' -a rc_pingpong -d 'ibv_rc_pingpong: messages to and fro, RC'
@@ -242,6 +243,36 @@ complete -c verbena -n '__verbena_at collect session' -s h -l help -d 'print hel
 complete -c verbena -n '__verbena_at collect l2' -l sysfs-root -d 'read a recorded tree instead: a copy of /sys, or a folder with sys and proc' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at collect l2' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at collect l2' -s h -l help -d 'print help'
+complete -c verbena -f -n '__verbena_at replay' -a packets -d 'the packets, with other addresses, queue pairs, keys, PSNs'
+complete -c verbena -n '__verbena_at replay' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at replay packets' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at replay packets' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
+complete -c verbena -n '__verbena_at replay packets' -l to -d 'a capture: .pcap or .pcapng, compressed if .gz follows; - for standard output' -r -F
+complete -c verbena -n '__verbena_at replay packets' -s i -l interface -d 'a network interface of this host' -r
+complete -c verbena -n '__verbena_at replay packets' -l udp -d 'datagrams to a host; port 4791 unless given'
+complete -c verbena -n '__verbena_at replay packets' -l mac -d 'Ethernet address of the frame' -r
+complete -c verbena -n '__verbena_at replay packets' -l ip -d 'IPv4 or IPv6 address or network, also in GIDs and messages of the CM' -r
+complete -c verbena -n '__verbena_at replay packets' -l lid -d 'LID of native InfiniBand' -r
+complete -c verbena -n '__verbena_at replay packets' -l source-port -d 'UDP source port'
+complete -c verbena -n '__verbena_at replay packets' -l destination-port -d 'UDP destination port'
+complete -c verbena -n '__verbena_at replay packets' -l dscp -d 'DSCP of the IP header or GRH'
+complete -c verbena -n '__verbena_at replay packets' -l ecn -d 'ECN bits of it, 0 to 3'
+complete -c verbena -n '__verbena_at replay packets' -l pkey -d 'P_Key'
+complete -c verbena -n '__verbena_at replay packets' -l qpn -d 'queue pair, of that host only'
+complete -c verbena -n '__verbena_at replay packets' -l psn -d 'PSNs of requests to that queue pair and of their responses, or all; +n or -n'
+complete -c verbena -n '__verbena_at replay packets' -l msn -d 'MSNs of responses to that queue pair, or all'
+complete -c verbena -n '__verbena_at replay packets' -l rkey -d 'key of remote memory'
+complete -c verbena -n '__verbena_at replay packets' -l va -d 'virtual addresses from first to last'
+complete -c verbena -n '__verbena_at replay packets' -l map -d 'mappings in a file, one a line: qpn 0x11=0x200' -r -F
+complete -c verbena -n '__verbena_at replay packets' -s f -l filter -d 'only packets for which this is true: see verbena trace show --help' -r
+complete -c verbena -n '__verbena_at replay packets' -l bad -d 'damaged packets: keep, drop, mend' -r -f -a 'keep drop mend'
+complete -c verbena -n '__verbena_at replay packets' -l others -d 'packets that are no RDMA, too; only --mac changes them'
+complete -c verbena -n '__verbena_at replay packets' -l speed -d 'of the captured time: 2x is twice as fast, top as fast as it goes' -r
+complete -c verbena -n '__verbena_at replay packets' -l pps -d 'packets per second, whatever their times are: 100k' -r
+complete -c verbena -n '__verbena_at replay packets' -l rate -d 'bits per second of whole frames: 10G' -r
+complete -c verbena -n '__verbena_at replay packets' -l json -d 'print one JSON document'
+complete -c verbena -n '__verbena_at replay packets' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at replay packets' -F
 complete -c verbena -f -n '__verbena_at gateway' -a convert -d 'samples from one format to another'
 complete -c verbena -f -n '__verbena_at gateway' -a compare -d 'files of samples with each other'
 complete -c verbena -f -n '__verbena_at gateway' -a hook -d 'samples through a hook'

@@ -22,6 +22,7 @@ _verbena() {
       'trace:look at captures of RDMA traffic\: check, show, info, convert'
       'traffic:generate RDMA traffic by distributions of sizes, arrivals and verbs\: client, cdf'
       'collect:collect RDMA traffic of this host\: counters, what carries RoCE, traces'
+      'replay:replay captured RDMA traffic\: its packets rewritten, or its messages as verbs'
       'gateway:samples of real-time simulators, as VILLASnode has them\: node, pipe, signal, convert, …'
       'perf:perftest\: bandwidth and latency between two processes'
       'rc_pingpong:ibv_rc_pingpong\: messages to and fro, RC'
@@ -56,6 +57,7 @@ _verbena() {
         trace) _verbena_trace ;;
         traffic) _verbena_traffic ;;
         collect) _verbena_collect ;;
+        replay) _verbena_replay ;;
         gateway) _verbena_gateway ;;
         perf) _verbena_perf ;;
         rc_pingpong|ibv_rc_pingpong) _verbena_rc_pingpong ;;
@@ -414,6 +416,56 @@ _verbena_collect_l2() {
     --json'[print one JSON document]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '*:names:'
+}
+
+_verbena_replay() {
+  local state line
+  _arguments -C \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:command:->command' '*::argument:->argument'
+  case $state in
+    command)
+      local -a commands=(
+      'packets:the packets, with other addresses, queue pairs, keys, PSNs'
+      )
+      _describe command commands ;;
+    argument)
+      case $line[1] in
+        packets) _verbena_replay_packets ;;
+      esac ;;
+  esac
+}
+
+_verbena_replay_packets() {
+  _arguments -s \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
+    --to'[a capture\: .pcap or .pcapng, compressed if .gz follows; - for standard output]:file:_files' \
+    '(-i --interface)'{-i,--interface}'[a network interface of this host]:name:' \
+    --udp'[datagrams to a host; port 4791 unless given]::host\[\:port:' \
+    --mac'[Ethernet address of the frame]:old=new:' \
+    --ip'[IPv4 or IPv6 address or network, also in GIDs and messages of the CM]:old=new:' \
+    --lid'[LID of native InfiniBand]:old=new:' \
+    --source-port'[UDP source port]::\[old=:' \
+    --destination-port'[UDP destination port]::\[old=:' \
+    --dscp'[DSCP of the IP header or GRH]::\[old=:' \
+    --ecn'[ECN bits of it, 0 to 3]::\[old=:' \
+    --pkey'[P_Key]::\[old=:' \
+    --qpn'[queue pair, of that host only]::old\[@host:' \
+    --psn'[PSNs of requests to that queue pair and of their responses, or all; +n or -n]::\[qp\[@host:' \
+    --msn'[MSNs of responses to that queue pair, or all]::\[qp\[@host:' \
+    --rkey'[key of remote memory]::old\[@host:' \
+    --va'[virtual addresses from first to last]::first\[-last:' \
+    --map'[mappings in a file, one a line\: qpn 0x11=0x200]:file:_files' \
+    '(-f --filter)'{-f,--filter}'[only packets for which this is true\: see verbena trace show --help]:expr:' \
+    --bad'[damaged packets\: keep, drop, mend]:what:_values -s , value keep drop mend' \
+    --others'[packets that are no RDMA, too; only --mac changes them]' \
+    --speed'[of the captured time\: 2x is twice as fast, top as fast as it goes]:factor:' \
+    --pps'[packets per second, whatever their times are\: 100k]:number:' \
+    --rate'[bits per second of whole frames\: 10G]:bits:' \
+    --json'[print one JSON document]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:file:_files'
 }
 
 _verbena_gateway() {

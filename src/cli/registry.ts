@@ -38,6 +38,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'collect RDMA traffic of this host: counters, what carries RoCE, traces',
     load: () => import('../tools/collect/index.ts'),
   },
+  replay: {
+    summary: 'replay captured RDMA traffic: its packets rewritten, or its messages as verbs',
+    load: () => import('../tools/replay/index.ts'),
+  },
   gateway: {
     summary: 'samples of real-time simulators, as VILLASnode has them: node, pipe, signal, convert, …',
     load: () => import('../tools/gateway/index.ts'),

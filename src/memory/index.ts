@@ -39,6 +39,7 @@ export {
   netlinkRequest,
   otherThan,
   PacketRing,
+  PacketSender,
   type Passed,
   pinThread,
   RingPacket,

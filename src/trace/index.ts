@@ -13,10 +13,19 @@ export { Anonymiser, type KeyedHash } from './anonymise.ts'
 export { type CheckOptions, type CheckResult, checkCapture, longestList } from './check.ts'
 export { type ConvertOptions, type ConvertResult, convertCapture } from './convert.ts'
 export { duration, type LineOptions, LinePrinter } from './describe.ts'
-export { type DecodeAs, Dissection, dissect, IcrcState, Kind, type TraceOptions } from './dissect.ts'
+export {
+  computeIcrc,
+  type DecodeAs,
+  Dissection,
+  dissect,
+  IcrcState,
+  Kind,
+  rethOffset,
+  type TraceOptions,
+} from './dissect.ts'
 export { type Filter, FilterError, parseFilter } from './filter.ts'
 export { type FilterField, fieldNamed, filterFields } from './filter-fields.ts'
-export type { Basis } from './flow.ts'
+export { type Basis, Flow, Service, serviceNames } from './flow.ts'
 export {
   analyseCapture,
   type CaptureInfo,
@@ -26,12 +35,13 @@ export {
 } from './info.ts'
 export { Latencies, type LatencySummary } from './latencies.ts'
 export type { Layer, LayerField } from './layers.ts'
+export { type AnalysedHandler, readAhead } from './look-ahead.ts'
 export { layersOf } from './network-layers.ts'
 export { Problem, problemNames, problemRules, problemTexts } from './problems.ts'
-export { plainJson, type Row } from './row.ts'
+export { plainJson, type Row, rowOf } from './row.ts'
 export { type ShowOptions, type ShowResult, showCapture } from './show.ts'
 export type { LinePart, Paint } from './style.ts'
 export { type TimeFormat, timeFormatNamed, timeFormats } from './time-text.ts'
 export { portUses, tunnelNames } from './tunnels.ts'
 export { hexLines, verboseLines } from './verbose.ts'
-export { Verdict } from './verdict.ts'
+export { Mark, Verdict } from './verdict.ts'

@@ -6,7 +6,7 @@ import { outcome, startProcess } from './run.ts'
 
 /** What limits, filters or adds something, and does nothing when it is not given. */
 const optional =
-  /^(-a|-b|-m|-M) <|^-s <server>|^-k <|^-T <|--(duration|limit|limit[-_]\w+|filter|decode-as|roce-port|title|messages|profile|dir) /
+  /^(-a|-b|-m|-M) <|^-s <server>|^-k <|^-T <|--(duration|limit|limit[-_]\w+|filter|decode-as|roce-port|title|messages|profile|dir) |--(to|interface|udp|mac|ip|lid|(source|destination)-port|dscp|ecn|pkey|qpn|psn|msn|rkey|va|map|pps|rate) </
 /** Commands whose result is a file, or nothing. */
 /** Nothing, or their standard output is the data itself. */
 const withoutJson = new Set([

@@ -11,6 +11,7 @@
  *     packet-ring.ts     frames of a network interface
  *     ethtool.ts         statistics of a network driver
  *     netlink.ts         a question to the kernel
+ *     packet-sender.ts   frames through a network interface
  *     unix-datagrams.ts  UNIX datagram sockets
  *     poll.ts      waiting until one of several descriptors can be read
  *     poll-requests.ts   having the kernel signal an event descriptor when sockets can be read
@@ -63,6 +64,7 @@ export {
 } from './mapping.ts'
 export { netlinkRequest } from './netlink.ts'
 export { type BpfInstruction, interfaceIndex, PacketRing, type PacketRingOptions, RingPacket } from './packet-ring.ts'
+export { PacketSender } from './packet-sender.ts'
 export {
   becomeDescriptor,
   closeFd,

@@ -12,7 +12,7 @@ import {
   readingOf,
   readsCapture,
   stopOnInterrupt,
-} from './source.ts'
+} from '../trace-kit/index.ts'
 
 const help = `
 Checked of every RDMA packet: its ICRC (and VCRC, where there is one), and that none of this is true:

@@ -13,7 +13,7 @@ import {
   readingOf,
   readsCapture,
   stopOnInterrupt,
-} from './source.ts'
+} from '../trace-kit/index.ts'
 
 const help = `
 The name of the output decides its format: .pcap or .pcapng, compressed if .gz follows. --format overrides that.

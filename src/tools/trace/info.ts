@@ -20,7 +20,7 @@ import {
   readingOf,
   readsCapture,
   stopOnInterrupt,
-} from './source.ts'
+} from '../trace-kit/index.ts'
 
 const help = `
 A packet names only its destination QP. What tells which two directions belong together is, in order of trust: connection

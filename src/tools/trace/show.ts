@@ -26,7 +26,7 @@ import {
   readingOf,
   readsCapture,
   stopOnInterrupt,
-} from './source.ts'
+} from '../trace-kit/index.ts'
 
 const fields = Object.entries(filterFields)
   .map(([name, { text }]) => `  ${name.padEnd(16)}${text}`)

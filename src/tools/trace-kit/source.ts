@@ -1,4 +1,4 @@
-/** What the trace commands share: finding the file, saying what is wrong with it, Ctrl-C. */
+/** What the commands that read captures share: finding the file, saying what is wrong with it, Ctrl-C. */
 import { statSync } from 'node:fs'
 import type { Command } from 'commander'
 import { exitCodes, type Interruption, interruptible, note } from '../../cli/terminal/index.ts'

@@ -1,0 +1,20 @@
+/**
+ * Replaying captured RDMA traffic: its packets with other addresses and numbers, or its messages. Pure: interfaces, sockets and
+ * queue pairs are the tools'. Other folders import from here only.
+ */
+export { CaptureCopy, type CapturedPacket, LinkType } from '../capture/index.ts'
+export { parseIp } from '../wire/index.ts'
+export { MappingError } from './error.ts'
+export { type Mapping, type MappingKind, mappingKinds, parseMapping, parseMappings } from './mappings.ts'
+export { type Pace, Pacer } from './pacer.ts'
+export {
+  type BadPolicy,
+  badPolicies,
+  type PacketCounts,
+  type PacketOut,
+  type PacketReplayOptions,
+  type PacketReplayResult,
+  replayPackets,
+} from './packets.ts'
+export { Rewriter } from './rewriter.ts'
+export { trafficClassOf, UdpPayload } from './udp-payload.ts'

@@ -1,0 +1,338 @@
+/**
+ * Rewrites RDMA packets in place: addresses, ports, keys, numbers; then makes the checksums that were right again right.
+ *
+ * - The ICRC of a packet that was damaged stays wrong by the same difference (CRC-32 is linear), so that its receiver drops it
+ *   as the first one did, and the reverse mappings give the same bytes back. `mend` computes the right one instead.
+ * - Checksums of IPv4 and UDP and the VCRC of InfiniBand that were wrong stay as they are.
+ * - Of a packet in a tunnel, the outermost Ethernet header and the RDMA packet are rewritten, not what lies between them.
+ */
+import { type CapturedPacket, LinkType } from '../capture/index.ts'
+import { computeIcrc, type Dissection, IcrcState, Kind, rethOffset } from '../trace/index.ts'
+import {
+  Aeth,
+  Bth,
+  Deth,
+  Ethernet,
+  Grh,
+  Ieth,
+  Ipv4,
+  Ipv6,
+  ipv4Checksum,
+  isIpv4Gid,
+  Lrh,
+  OpBit,
+  put16,
+  put24,
+  put32,
+  put32le,
+  Reth,
+  Udp,
+  u16,
+  u24,
+  u32,
+  u32le,
+  udpChecksum,
+  vcrc,
+} from '../wire/index.ts'
+import { AddressLookup, NumberLookup, VaLookup } from './lookup.ts'
+import { ManagementRewriter } from './management.ts'
+import type { Mapping } from './mappings.ts'
+
+const icrcLength = 4
+const gsiQp = 1
+
+export class Rewriter {
+  readonly mappings: readonly Mapping[]
+  /** True if the other direction of a connection has to be known: PSN offsets of single queue pairs. */
+  readonly needsPairs: boolean
+  /** Responses whose PSN stayed because the capture does not tell which queue pair sent them. */
+  unpaired = 0
+  readonly #mac: NumberLookup
+  readonly #ip: AddressLookup
+  readonly #lid: NumberLookup
+  readonly #sourcePort: NumberLookup
+  readonly #destinationPort: NumberLookup
+  readonly #pkey: NumberLookup
+  readonly #dscp: NumberLookup
+  readonly #ecn: NumberLookup
+  readonly #qpn: NumberLookup
+  readonly #psn: NumberLookup
+  readonly #msn: NumberLookup
+  readonly #rkey: NumberLookup
+  readonly #va: VaLookup
+  readonly #management: ManagementRewriter
+  readonly #changesNetwork: boolean
+  readonly #nothing: boolean
+  readonly #usesHosts: boolean
+  /** Where the addresses of hosts are in the packet: for mappings of single hosts. */
+  #sourceAt = 0
+  #destinationAt = 0
+  #addressLength = 0
+  /** The source and the destination as captured: the packet's own change before the fields that depend on them. */
+  readonly #hosts = new Uint8Array(32)
+
+  constructor(mappings: readonly Mapping[]) {
+    this.mappings = mappings
+    this.#mac = new NumberLookup(mappings, 'mac')
+    this.#ip = new AddressLookup(mappings)
+    this.#lid = new NumberLookup(mappings, 'lid')
+    this.#sourcePort = new NumberLookup(mappings, 'source-port')
+    this.#destinationPort = new NumberLookup(mappings, 'destination-port')
+    this.#pkey = new NumberLookup(mappings, 'pkey')
+    this.#dscp = new NumberLookup(mappings, 'dscp')
+    this.#ecn = new NumberLookup(mappings, 'ecn')
+    this.#qpn = new NumberLookup(mappings, 'qpn')
+    this.#psn = new NumberLookup(mappings, 'psn')
+    this.#msn = new NumberLookup(mappings, 'msn')
+    this.#rkey = new NumberLookup(mappings, 'rkey')
+    this.#va = new VaLookup(mappings)
+    this.#management = new ManagementRewriter(this.#qpn, this.#psn, this.#pkey, this.#ip, this.#lid)
+    this.#changesNetwork = ![this.#ip, this.#lid, this.#dscp, this.#ecn].every(({ empty }) => empty)
+    this.needsPairs = mappings.some(({ kind, ...rest }) => kind === 'psn' && 'from' in rest && rest.from !== -1)
+    this.#nothing = mappings.length === 0
+    this.#usesHosts = mappings.some((mapping) => 'host' in mapping && mapping.host !== undefined)
+  }
+
+  /** The outermost Ethernet addresses: of packets that are no RDMA, too. True if one has changed. */
+  ethernet(packet: CapturedPacket): boolean {
+    if (this.#mac.empty || packet.linkType !== LinkType.Ethernet || packet.length < Ethernet.length) return false
+    const { bytes, offset } = packet
+    const destination = this.#macAt(bytes, offset + Ethernet.destination)
+    return this.#macAt(bytes, offset + Ethernet.source) || destination
+  }
+
+  /**
+   * Rewrites the RDMA packet that `d` describes, with its ICRC checked. `sender`: the queue pair that sends it, where the
+   * connection tells; −1 else. True if anything has changed.
+   */
+  packet(packet: CapturedPacket, d: Dissection, sender: number, mend: boolean): boolean {
+    if (this.#nothing && !mend) return false
+    const b = packet.bytes
+    const end = packet.offset + packet.length
+    const residue = mend || d.icrc !== IcrcState.Invalid ? 0 : computeIcrc(b, d) ^ u32le(b, d.end)
+    const sums = this.#sumsToMend(b, d, end, mend)
+    let changed = this.ethernet(packet)
+    this.#findHosts(b, d, end)
+    if (this.#changesNetwork) {
+      const before = changingSum(b, d)
+      const network = this.#network(b, d)
+      if (network && d.ipVersion === 4 && !mend) adjustSum(b, d.ip + Ipv4.checksum, before, changingSum(b, d))
+      changed = network || changed
+    }
+    if (d.kind === Kind.RoceV2) changed = this.#ports(b, d) || changed
+    if (d.complete) changed = this.#transport(b, d, sender) || changed
+    if (!changed && !mend) return false
+    if (d.icrc !== IcrcState.Unknown) put32le(b, d.end, computeIcrc(b, d) ^ residue)
+    this.#mendSums(b, d, sums)
+    return true
+  }
+
+  #macAt(b: Uint8Array, at: number): boolean {
+    const old = u16(b, at) * 0x1_0000_0000 + u32(b, at + 2)
+    const to = this.#mac.get(old, -1, b, 0, 0)
+    if (to < 0) return false
+    put16(b, at, Math.floor(to / 0x1_0000_0000))
+    put32(b, at + 2, to)
+    return true
+  }
+
+  /**
+   * Copies the addresses as captured, which the mappings of single hosts name. `#addressLength` is 0 if the capture does not have
+   * them.
+   */
+  #findHosts(b: Uint8Array, d: Dissection, end: number): void {
+    const from = d.ip + (d.ipVersion === 4 ? Ipv4.source : Ipv6.source)
+    const length = d.ipVersion === 4 ? 4 : d.ipVersion === 6 ? 16 : 0
+    this.#addressLength = from + 2 * length > end ? 0 : length
+    if (!this.#usesHosts || this.#addressLength === 0) return
+    this.#sourceAt = 0
+    this.#destinationAt = length
+    for (let i = 0; i < 2 * length; i++) this.#hosts[i] = b[from + i]!
+    // The GID of an IPv4 address is named by that.
+    if (d.kind === Kind.RoceV2 || !isIpv4Gid(this.#hosts.subarray(0, 16)) || !isIpv4Gid(this.#hosts.subarray(16)))
+      return
+    this.#sourceAt = 12
+    this.#destinationAt = 28
+    this.#addressLength = 4
+  }
+
+  #network(b: Uint8Array, d: Dissection): boolean {
+    let changed = false
+    if (d.kind === Kind.InfiniBand && !this.#lid.empty) {
+      for (const at of [d.lrh + Lrh.dlid, d.lrh + Lrh.slid]) {
+        const to = this.#lid.get(u16(b, at), -1, b, 0, 0)
+        if (to < 0) continue
+        put16(b, at, to)
+        changed = true
+      }
+    }
+    if (this.#addressLength === 0) return changed
+    if (d.ipVersion === 4) {
+      changed = this.#ip.replace(b, d.ip + Ipv4.source, 4) || changed
+      changed = this.#ip.replace(b, d.ip + Ipv4.destination, 4) || changed
+    } else if (d.kind === Kind.RoceV2) {
+      changed = this.#ip.replace(b, d.ip + Ipv6.source, 16) || changed
+      changed = this.#ip.replace(b, d.ip + Ipv6.destination, 16) || changed
+    } else {
+      changed = this.#ip.replaceGid(b, d.ip + Grh.sgid) || changed
+      changed = this.#ip.replaceGid(b, d.ip + Grh.dgid) || changed
+    }
+    if (!this.#dscp.empty || !this.#ecn.empty) changed = this.#trafficClass(b, d) || changed
+    return changed
+  }
+
+  #trafficClass(b: Uint8Array, { ip, ipVersion }: Dissection): boolean {
+    const old = ipVersion === 4 ? b[ip + Ipv4.tos]! : ((b[ip]! & 15) << 4) | (b[ip + 1]! >> 4)
+    const dscp = this.#dscp.get(old >> 2, old >> 2, b, 0, 0)
+    const now = (dscp << 2) | this.#ecn.get(old & 3, old & 3, b, 0, 0)
+    if (now === old) return false
+    if (ipVersion === 4) b[ip + Ipv4.tos] = now
+    else {
+      b[ip] = (b[ip]! & 0xf0) | (now >> 4)
+      b[ip + 1] = (b[ip + 1]! & 15) | ((now & 15) << 4)
+    }
+    return true
+  }
+
+  #ports(b: Uint8Array, { udp }: Dissection): boolean {
+    const source = u16(b, udp + Udp.sourcePort)
+    const destination = u16(b, udp + Udp.destinationPort)
+    const newSource = this.#sourcePort.get(source, source, b, 0, 0)
+    const newDestination = this.#destinationPort.get(destination, destination, b, 0, 0)
+    if (newSource === source && newDestination === destination) return false
+    put16(b, udp + Udp.sourcePort, newSource)
+    put16(b, udp + Udp.destinationPort, newDestination)
+    return true
+  }
+
+  #transport(b: Uint8Array, d: Dissection, sender: number): boolean {
+    const { bth, bits } = d
+    const hosts = this.#hosts
+    let changed = false
+    if (!this.#pkey.empty) {
+      const old = u16(b, bth + Bth.pkey)
+      const pkey = this.#pkey.get(old, old, b, 0, 0)
+      if (pkey !== old) {
+        put16(b, bth + Bth.pkey, pkey)
+        changed = true
+      }
+    }
+    if (!this.#psn.empty && (bits & OpBit.Cnp) === 0) changed = this.#movePsn(b, d, sender) || changed
+    if (!this.#qpn.empty) {
+      changed = this.#qpnAt(b, bth + Bth.destQp, this.#destinationAt) || changed
+      if ((bits & OpBit.Deth) !== 0)
+        changed = this.#qpnAt(b, dethOffset(bits, bth) + Deth.srcQp, this.#sourceAt) || changed
+    }
+    if ((bits & OpBit.Aeth) !== 0 && !this.#msn.empty) {
+      const aeth = bth + Bth.length + ((bits & OpBit.Rdeth) !== 0 ? 4 : 0) + Aeth.msn
+      const add = this.#msn.get(d.destQp, 0, hosts, this.#destinationAt, this.#addressLength)
+      if (add !== 0) {
+        put24(b, aeth, u24(b, aeth) + add)
+        changed = true
+      }
+    }
+    if ((bits & (OpBit.Reth | OpBit.AtomicEth)) !== 0) {
+      // An AtomicETH begins as a RETH: address, key.
+      const reth = rethOffset(bits, bth)
+      if (!this.#va.empty) changed = this.#va.replace(b, reth + Reth.va) || changed
+      if (!this.#rkey.empty) changed = this.#rkeyAt(b, reth + Reth.rkey) || changed
+    } else if ((bits & OpBit.Ieth) !== 0 && !this.#rkey.empty)
+      changed = this.#rkeyAt(b, d.payload - Ieth.length) || changed
+    if ((bits & OpBit.Deth) !== 0 && d.destQp === gsiQp && !d.cut && d.problems === 0) {
+      const { payload, payloadLength } = d
+      this.#management.hosts(hosts, this.#sourceAt, this.#destinationAt, this.#addressLength)
+      changed = this.#management.rewrite(b, payload, payload + payloadLength) || changed
+    }
+    return changed
+  }
+
+  /** Requests count at the queue pair that they go to, responses at the one that sends them: it is the same sequence. */
+  #movePsn(b: Uint8Array, d: Dissection, sender: number): boolean {
+    const isResponse = (d.bits & OpBit.Response) !== 0
+    const responder = isResponse ? sender : d.destQp
+    if (responder < 0 && this.needsPairs) this.unpaired++
+    const at = isResponse ? this.#sourceAt : this.#destinationAt
+    const add = this.#psn.get(responder, 0, this.#hosts, at, this.#addressLength)
+    if (add === 0) return false
+    put24(b, d.bth + Bth.psn, d.psn + add)
+    return true
+  }
+
+  #qpnAt(b: Uint8Array, at: number, host: number): boolean {
+    const to = this.#qpn.get(u24(b, at), -1, this.#hosts, host, this.#addressLength)
+    if (to < 0) return false
+    put24(b, at, to)
+    return true
+  }
+
+  /** Keys belong to the host that the request goes to. */
+  #rkeyAt(b: Uint8Array, at: number): boolean {
+    const to = this.#rkey.get(u32(b, at), -1, this.#hosts, this.#destinationAt, this.#addressLength)
+    if (to < 0) return false
+    put32(b, at, to)
+    return true
+  }
+
+  /** Which checksums besides the ICRC are to be right afterwards: those that are, or all. Bits of `Sum`. */
+  #sumsToMend(b: Uint8Array, d: Dissection, end: number, all: boolean): number {
+    let right = 0
+    if (all && d.ipVersion === 4 && d.ip + (b[d.ip]! & 15) * 4 <= end) right |= Sum.Ipv4
+    if (d.kind === Kind.RoceV2 && d.icrc !== IcrcState.Unknown) {
+      const sum = u16(b, d.udp + Udp.checksum)
+      if (sum !== 0 && (all || sum === udpSum(b, d))) right |= Sum.Udp
+    }
+    if (d.kind === Kind.InfiniBand && d.icrc !== IcrcState.Unknown) {
+      const behind = d.end + icrcLength
+      const isRight = (): boolean => vcrc(b, d.lrh, behind) === (b[behind]! | (b[behind + 1]! << 8))
+      if (behind + 2 <= end && (all || isRight())) right |= Sum.Vcrc
+    }
+    return right
+  }
+
+  #mendSums(b: Uint8Array, d: Dissection, right: number): void {
+    if ((right & Sum.Ipv4) !== 0) {
+      const header = d.ip + (b[d.ip]! & 15) * 4
+      put16(b, d.ip + Ipv4.checksum, 0)
+      put16(b, d.ip + Ipv4.checksum, ipv4Checksum(b, d.ip, header))
+    }
+    if ((right & Sum.Udp) !== 0) put16(b, d.udp + Udp.checksum, udpSum(b, d))
+    if ((right & Sum.Vcrc) !== 0) {
+      const behind = d.end + icrcLength
+      const sum = vcrc(b, d.lrh, behind)
+      b[behind] = sum
+      b[behind + 1] = sum >> 8
+    }
+  }
+}
+
+const Sum = { Ipv4: 1, Udp: 2, Vcrc: 4 } as const
+
+/** Sum of the words of an IPv4 header that are changed here: traffic class and addresses. */
+function changingSum(b: Uint8Array, { ip, ipVersion }: Dissection): number {
+  if (ipVersion !== 4) return 0
+  return u16(b, ip) + u16(b, ip + 12) + u16(b, ip + 14) + u16(b, ip + 16) + u16(b, ip + 18)
+}
+
+/** RFC 1624, equation 3: the checksum is as right or wrong as it was before words with these sums were exchanged. */
+function adjustSum(b: Uint8Array, at: number, before: number, after: number): void {
+  let sum = (~u16(b, at) & 0xffff) + (0x4fffb - before) + after
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16)
+  put16(b, at, ~sum)
+}
+
+/** Of the datagram that ends with the ICRC. */
+function udpSum(b: Uint8Array, { ip, ipVersion, udp, end }: Dissection): number {
+  const length = ipVersion === 4 ? 4 : 16
+  const source = ip + (ipVersion === 4 ? Ipv4.source : Ipv6.source)
+  return udpChecksum(
+    b,
+    udp,
+    end + icrcLength,
+    b.subarray(source, source + length),
+    b.subarray(source + length, source + 2 * length),
+  )
+}
+
+function dethOffset(bits: number, bth: number): number {
+  return bth + Bth.length + ((bits & OpBit.Rdeth) !== 0 ? 4 : 0)
+}

@@ -1,0 +1,24 @@
+/** docs/guide/replay.md: what it prints is what the commands print. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { verbena } from '../cli/in-process.ts'
+import { root, textOf } from './markdown.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'verbena-replay-docs-'))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+const page = textOf('docs/guide/replay.md')
+const blocks = [...page.matchAll(/^```\n\$ npx verbena (replay (?:packets|messages) .*)\n([\s\S]*?)^```/gm)]
+
+it('has examples', () => expect(blocks.length).toBeGreaterThan(0))
+
+it.each(blocks.map(([, command, shown]) => [command!, shown!]))('%s', async (command, shown) => {
+  const words = command.split(' ').map((word, i, all) => {
+    if (all[i - 1] === '--to') return join(dir, word)
+    return word.endsWith('.pcap') ? `${root}test/captures/${word}` : word
+  })
+  const { code, stdout } = await verbena(...words)
+  expect([code, stdout.replaceAll(`${dir}/`, '')]).toEqual([0, shown])
+})
