@@ -8,6 +8,7 @@ export { Lives } from './lives.ts'
 export {
   addressText,
   type BpfInstruction,
+  bindAdvice,
   clockMonotonicNs,
   closeFd,
   cpuCount,

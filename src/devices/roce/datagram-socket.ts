@@ -4,7 +4,7 @@
  * Verbena, which solves for it, accepts their ICRC; over IPv6 every peer does.
  */
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
-import { otherThan } from '../../memory/index.ts'
+import { bindAdvice } from '../../memory/index.ts'
 import { formatIp, ipOfGid } from '../../wire/index.ts'
 import { type HostAddress, isLinkLocal, parseAddress } from './addresses.ts'
 import { groupAddress } from './paths.ts'
@@ -199,10 +199,5 @@ export class DatagramSocket {
 }
 
 export function advice(error: Pick<NodeJS.ErrnoException, 'code' | 'message'>, address: string, port: number): string {
-  const where = `UDP port ${port} of ${address}`
-  if (error.code === 'EADDRINUSE')
-    return `${where} is in use: another roce device of this machine has it, or rdma_rxe; close that, or use another address, such as ${otherThan(address)}`
-  if (error.code === 'EADDRNOTAVAIL')
-    return `${address} is not an address of this machine: 'ip address' lists those that are`
-  return `${where} could not be bound: ${error.message}`
+  return bindAdvice(error.code, address, port) ?? `UDP port ${port} of ${address} could not be bound: ${error.message}`
 }

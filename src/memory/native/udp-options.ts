@@ -132,18 +132,25 @@ export function openUdp(family: 4 | 6, receiveBufferBytes: number, sendBufferByt
 /** An address that every machine has, and that is not this one. */
 export const otherThan = (address: string): string => (address === '127.0.0.2' ? '127.0.0.3' : '127.0.0.2')
 
-/** What a failed bind means for the user. */
-export function bindError(errno: number, address: string, port: number): NativeError {
+/** What a bind that failed with `code`, such as 'EADDRINUSE', means for the user; undefined if nobody knows. */
+export function bindAdvice(code: string | undefined, address: string, port: number): string | undefined {
   const where = `UDP port ${port} of ${address}`
-  const text: Record<number, string> = {
-    [errnos.EADDRINUSE]: `${where} is in use: another roce device of this machine has it (or, with port 4791, the kernel's own RoCE, rdma_rxe); close that, or use another address, such as ${otherThan(address)}`,
-    [errnos.EADDRNOTAVAIL]: `${address} is not an address of this machine: 'ip address' lists those that are`,
-    [errnos.EACCES]: `${where} could not be bound: ports below 1024 need CAP_NET_BIND_SERVICE`,
-    [errnos.EPERM]: `${where} could not be bound: a policy of this system or container forbids it`,
-    [errnos.EINVAL]: `${where} could not be bound: a link-local address needs its interface, as in fe80::1%eth0`,
-    [errnos.ENODEV]: `${where} could not be bound: there is no such interface`,
+  const text: Record<string, string> = {
+    EADDRINUSE: `${where} is in use: another roce device of this machine has it (or, with port 4791, the kernel's own RoCE, rdma_rxe); close that, or use another address, such as ${otherThan(address)}`,
+    EADDRNOTAVAIL: `${address} is not an address of this machine: 'ip address' lists those that are`,
+    EACCES: `${where} could not be bound: ports below 1024 need CAP_NET_BIND_SERVICE`,
+    EPERM: `${where} could not be bound: a policy of this system or container forbids it`,
+    EINVAL: `${where} could not be bound: a link-local address needs its interface, as in fe80::1%eth0`,
+    ENODEV: `${where} could not be bound: there is no such interface`,
   }
-  return new NativeError(errnoName(errno), errno, 'bind', text[errno] ?? `${where} could not be bound`)
+  return text[code ?? '']
+}
+
+/** A bind that failed, with what it means for the user. */
+export function bindError(errno: number, address: string, port: number): NativeError {
+  const code = errnoName(errno)
+  const text = bindAdvice(code, address, port) ?? `UDP port ${port} of ${address} could not be bound`
+  return new NativeError(code, errno, 'bind', text)
 }
 
 /** Joins or leaves a group on an interface, or makes it the one through which multicast leaves. */
