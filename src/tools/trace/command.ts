@@ -1,5 +1,6 @@
 /** `verbena trace`: looking at what is on the wire, each a command of its own. */
 import type { Command } from 'commander'
+import { addSubcommands } from '../kit/index.ts'
 
 const examples = `
 A capture is a pcap or pcapng file of any size, compressed with gzip or not; - reads standard input. Link types: Ethernet
@@ -17,12 +18,10 @@ export async function configure(command: Command): Promise<void> {
   command
     .description('Look at captures of RDMA traffic: check each packet, show them, follow the connections.')
     .addHelpText('after', examples)
-  const check = await import('./check.ts')
-  check.configure(command.command('check').summary('ICRC, lengths and headers of every packet'))
-  const show = await import('./show.ts')
-  show.configure(command.command('show').summary('a line for each packet, with what it means in its connection'))
-  const info = await import('./info.ts')
-  info.configure(command.command('info').summary('the conversations: messages, losses, NAKs, latencies'))
-  const convert = await import('./convert.ts')
-  convert.configure(command.command('convert').summary('write the packets, or some of them, in another format'))
+  await addSubcommands(command, {
+    check: ['ICRC, lengths and headers of every packet', () => import('./check.ts')],
+    show: ['a line for each packet, with what it means in its connection', () => import('./show.ts')],
+    info: ['the conversations: messages, losses, NAKs, latencies', () => import('./info.ts')],
+    convert: ['write the packets, or some of them, in another format', () => import('./convert.ts')],
+  })
 }
