@@ -2,6 +2,7 @@
 import type { Decoder, Encoder } from './formats/codec.ts'
 import { Verdict } from './hooks/hook.ts'
 import { Samples } from './samples.ts'
+import { StreamBytes } from './stream-bytes.ts'
 
 export interface ConvertOptions {
   /** Takes bytes; they are overwritten when it has returned, or its promise is fulfilled. */
@@ -28,9 +29,8 @@ export class Converter {
   readonly #between: ConvertOptions['between']
   readonly #out: Uint8Array
   #filled = 0
-  #input: Uint8Array = new Uint8Array(1 << 18)
   /** Bytes of the input that the decoder has left. */
-  #rest = 0
+  readonly #input = new StreamBytes(1 << 18)
 
   constructor(decoder: Decoder, encoder: Encoder, { write, values, between, batch = usualBatch }: ConvertOptions) {
     this.#decoder = decoder
@@ -42,19 +42,13 @@ export class Converter {
   }
 
   async push(chunk: Uint8Array): Promise<void> {
-    const total = this.#rest + chunk.length
-    if (total > this.#input.length) {
-      const larger = new Uint8Array(2 * total)
-      larger.set(this.#input.subarray(0, this.#rest))
-      this.#input = larger
-    }
-    this.#input.set(chunk, this.#rest)
-    await this.#convert(total, false)
+    this.#input.append(chunk)
+    await this.#convert(false)
   }
 
   /** There is no more input. */
   async end(): Promise<void> {
-    await this.#convert(this.#rest, true)
+    await this.#convert(true)
     await this.drain()
   }
 
@@ -67,9 +61,9 @@ export class Converter {
     await this.#flush()
   }
 
-  async #convert(total: number, last: boolean): Promise<void> {
+  async #convert(last: boolean): Promise<void> {
     const samples = this.#samples
-    const bytes = this.#input.subarray(0, total)
+    const { bytes } = this.#input
     let at = 0
     do {
       samples.count = 0
@@ -80,8 +74,7 @@ export class Converter {
         this.#encode(i)
       }
     } while (samples.count === samples.capacity)
-    this.#input.copyWithin(0, at, total)
-    this.#rest = total - at
+    this.#input.drop(at)
     await this.#flush()
   }
 

@@ -44,5 +44,6 @@ export {
   type TakenInside,
 } from './settings.ts'
 export { mostSignals, type Signal, SignalType, signalsOf, signalTypeNames } from './signals.ts'
+export { StreamBytes } from './stream-bytes.ts'
 export { missingTypes } from './villas-only.ts'
 export { addTime, copySample } from './words.ts'

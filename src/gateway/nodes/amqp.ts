@@ -8,9 +8,10 @@ import type { Format, NodeContext, NodeType, RunningNode, SettingsReader } from 
 import { Backoff } from './kit/backoff.ts'
 import { Counters } from './kit/counters.ts'
 import { FramesOut } from './kit/frames-out.ts'
-import { Inbox, inboxSamples } from './kit/inbox.ts'
+import { Inbox } from './kit/inbox.ts'
+import { inboxNode } from './kit/inbox-node.ts'
 import { peerPackage } from './kit/peer-package.ts'
-import { formatSetting, inMessages } from './kit/settings.ts'
+import { formatSetting, inMessages, noMoreSettings } from './kit/settings.ts'
 
 interface AmqpSettings {
   readonly format: Format
@@ -49,9 +50,7 @@ function amqpSettings(settings: SettingsReader): AmqpSettings {
     routingKey: settings.string('routing_key', null, 'substation'),
     socket: ssl ? sslOptions(ssl) : {},
   }
-  settings.group('in').done()
-  settings.group('out').done()
-  settings.done()
+  noMoreSettings(settings)
   return result
 }
 
@@ -229,16 +228,9 @@ export const amqp: NodeType = {
   is: 'a broker of AMQP 0-9-1, such as RabbitMQ',
   parse(reader, common) {
     const settings = amqpSettings(reader)
-    return {
-      signals: common.signals,
-      reads: true,
-      writes: true,
-      splits: false,
-      keeps: inboxSamples,
-      async start(context, directions) {
-        const { connect } = await peerPackage('amqp', 'amqplib@2', () => import('amqplib'))
-        return new AmqpNode(context, settings, connect as Connect, directions)
-      },
-    }
+    return inboxNode(common, async (context, directions) => {
+      const { connect } = await peerPackage('amqp', 'amqplib@2', () => import('amqplib'))
+      return new AmqpNode(context, settings, connect as Connect, directions)
+    })
   },
 }

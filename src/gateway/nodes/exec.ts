@@ -9,8 +9,9 @@ import type { Format, NodeContext, NodeType, RunningNode, SettingsReader, Source
 import { Backoff } from './kit/backoff.ts'
 import { Counters } from './kit/counters.ts'
 import { FramesOut } from './kit/frames-out.ts'
-import { Inbox, inboxSamples } from './kit/inbox.ts'
-import { formatSetting } from './kit/settings.ts'
+import { Inbox } from './kit/inbox.ts'
+import { inboxNode } from './kit/inbox-node.ts'
+import { formatSetting, noMoreSettings } from './kit/settings.ts'
 import { StreamIn } from './kit/stream-in.ts'
 
 interface ExecSettings {
@@ -49,9 +50,7 @@ function execSettings(settings: SettingsReader): ExecSettings {
   const folder = settings.has('working_directory') ? settings.string('working_directory', null, '/tmp') : undefined
   const group = settings.group('environment')
   const environment = Object.fromEntries(group.keys().map((key) => [key, group.string(key, null, 'VALUE')]))
-  settings.group('in').done()
-  settings.group('out').done()
-  settings.done()
+  noMoreSettings(settings)
   const [command, parameters] = shell ? ['/bin/sh', ['-c', exec[0]!]] : [exec[0]!, exec.slice(1)]
   return { format, command, parameters, folder, environment }
 }
@@ -195,13 +194,6 @@ export const exec: NodeType = {
   is: 'a program, by its standard input and output',
   parse(reader, common) {
     const settings = execSettings(reader)
-    return {
-      signals: common.signals,
-      reads: true,
-      writes: true,
-      splits: false,
-      keeps: inboxSamples,
-      start: async (context) => new ExecNode(context, settings),
-    }
+    return inboxNode(common, async (context) => new ExecNode(context, settings))
   },
 }

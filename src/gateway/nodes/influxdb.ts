@@ -13,7 +13,7 @@ import {
   type Signal,
   SignalType,
 } from '../index.ts'
-import { addressSetting } from './kit/settings.ts'
+import { addressSetting, noMoreSettings } from './kit/settings.ts'
 import { startSocket } from './socket/index.ts'
 
 /** No field of a point is longer: a double has at most 24 characters. */
@@ -83,9 +83,7 @@ export const influxdb: NodeType = {
       reader.refuse('key', 'a measurement, and tags if there are any: NAME,TAG=VALUE', '"villas,location=lab"')
     const given = reader.string('server', null, 'localhost:8089')
     const remote = given.includes(':') ? addressSetting(reader, 'server', 1) : { host: given, port: 8089 }
-    reader.group('in').done()
-    reader.group('out').done()
-    reader.done()
+    noMoreSettings(reader)
     const format: Format = {
       name: 'influxdb',
       decoder: () => {

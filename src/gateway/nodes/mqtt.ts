@@ -3,18 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SecureVersion } from 'node:tls'
 import type { IClientOptions, MqttClient } from 'mqtt'
-import {
-  type Format,
-  GatewayError,
-  type NodeContext,
-  type NodeType,
-  type RunningNode,
-  type SettingsReader,
-} from '../index.ts'
+import type { Format, NodeContext, NodeType, ParsedNode, RunningNode, SettingsReader } from '../index.ts'
 import { Backoff } from './kit/backoff.ts'
 import { Counters } from './kit/counters.ts'
 import { FramesOut } from './kit/frames-out.ts'
-import { Inbox, inboxSamples } from './kit/inbox.ts'
+import { Inbox } from './kit/inbox.ts'
+import { inboxNode, startNamed } from './kit/inbox-node.ts'
 import { peerPackage } from './kit/peer-package.ts'
 import { formatSetting, inMessages } from './kit/settings.ts'
 
@@ -257,20 +251,11 @@ export const mqtt: NodeType = {
   is: 'a broker of MQTT: publish, subscribe',
   parse(reader, common) {
     const settings = mqttSettings(reader)
-    return {
-      signals: common.signals,
-      reads: settings.subscribe !== undefined,
-      writes: settings.publish !== undefined,
-      splits: false,
-      keeps: inboxSamples,
-      async start(context) {
-        const { connect } = await peerPackage('mqtt', 'mqtt@5', () => import('mqtt'))
-        try {
-          return new MqttNode(context, settings, connect)
-        } catch (error) {
-          throw new GatewayError('ERR_GATEWAY_NODE', `${context.name}: ${(error as Error).message}`)
-        }
-      },
+    const start: ParsedNode['start'] = async (context) => {
+      const { connect } = await peerPackage('mqtt', 'mqtt@5', () => import('mqtt'))
+      return startNamed(context, () => new MqttNode(context, settings, connect))
     }
+    const { subscribe, publish } = settings
+    return inboxNode(common, start, { reads: subscribe !== undefined, writes: publish !== undefined })
   },
 }

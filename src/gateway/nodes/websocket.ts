@@ -18,14 +18,16 @@ import {
   GatewayError,
   type NodeContext,
   type NodeType,
+  type ParsedNode,
   type RunningNode,
   type SettingsReader,
 } from '../index.ts'
 import { Backoff } from './kit/backoff.ts'
 import { Counters } from './kit/counters.ts'
 import { FramesOut } from './kit/frames-out.ts'
-import { Inbox, inboxSamples } from './kit/inbox.ts'
-import { formatSetting, formatWith, inMessages } from './kit/settings.ts'
+import { Inbox } from './kit/inbox.ts'
+import { inboxNode } from './kit/inbox-node.ts'
+import { formatSetting, formatWith, inMessages, noMoreSettings } from './kit/settings.ts'
 
 interface WebsocketSettings {
   readonly format: Format
@@ -65,9 +67,7 @@ function websocketSettings(settings: SettingsReader): WebsocketSettings {
   })
   const port = settings.has('port') ? settings.integer('port', 8080, 1, 65_535) : undefined
   const address = settings.string('address', '127.0.0.1', '0.0.0.0')
-  settings.group('in').done()
-  settings.group('out').done()
-  settings.done()
+  noMoreSettings(settings)
   return { format, destinations, port, address }
 }
 
@@ -290,28 +290,24 @@ export const websocket: NodeType = {
   is: 'WebSockets, as client and server',
   parse(reader, common) {
     const settings = websocketSettings(reader)
+    const start: ParsedNode['start'] = async (context, _, shared) => {
+      const node = new WebsocketNode(context, settings)
+      try {
+        if (settings.port === undefined) await node.listenAtDoor(shared as string)
+        else await node.listen({ port: settings.port, host: settings.address })
+      } catch (error) {
+        await node.stop()
+        throw error
+      }
+      for (const destination of settings.destinations) node.connect(destination)
+      return node
+    }
     return {
-      signals: common.signals,
-      reads: true,
-      writes: true,
-      splits: false,
-      keeps: inboxSamples,
+      ...inboxNode(common, start),
       ...(settings.port === undefined && {
         share: () => join(tmpdir(), `verbena-${randomUUID()}`, 'websocket'),
         door: (shared) => shared as string,
       }),
-      async start(context, _, shared) {
-        const node = new WebsocketNode(context, settings)
-        try {
-          if (settings.port === undefined) await node.listenAtDoor(shared as string)
-          else await node.listen({ port: settings.port, host: settings.address })
-        } catch (error) {
-          await node.stop()
-          throw error
-        }
-        for (const destination of settings.destinations) node.connect(destination)
-        return node
-      },
     }
   },
 }

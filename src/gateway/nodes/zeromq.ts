@@ -4,17 +4,11 @@
  */
 import type * as Zmq from 'zeromq'
 import type * as Draft from 'zeromq/draft.js'
-import {
-  type Format,
-  GatewayError,
-  type NodeContext,
-  type NodeType,
-  type RunningNode,
-  type SettingsReader,
-} from '../index.ts'
+import type { Format, NodeContext, NodeType, ParsedNode, RunningNode, SettingsReader } from '../index.ts'
 import { Counters } from './kit/counters.ts'
 import { FramesOut } from './kit/frames-out.ts'
-import { Inbox, inboxSamples } from './kit/inbox.ts'
+import { Inbox } from './kit/inbox.ts'
+import { inboxNode, startNamed } from './kit/inbox-node.ts'
 import { peerPackage } from './kit/peer-package.ts'
 import { formatSetting, inMessages } from './kit/settings.ts'
 
@@ -235,24 +229,21 @@ export const zeromq: NodeType = {
   is: 'ZeroMQ: PUB and SUB, RADIO and DISH',
   parse(reader, common) {
     const settings = zeromqSettings(reader)
-    return {
-      signals: common.signals,
-      reads: settings.in.endpoints.length > 0,
-      writes: settings.out.endpoints.length > 0,
-      splits: false,
-      keeps: inboxSamples,
-      async start(context) {
-        const zmq = await peerPackage('zeromq', 'zeromq@6', () => import('zeromq'))
-        const draft = settings.radiodish ? await import('zeromq/draft.js') : undefined
-        const node = new ZeromqNode(context, settings, zmq, draft)
+    const start: ParsedNode['start'] = async (context) => {
+      const zmq = await peerPackage('zeromq', 'zeromq@6', () => import('zeromq'))
+      const draft = settings.radiodish ? await import('zeromq/draft.js') : undefined
+      const node = new ZeromqNode(context, settings, zmq, draft)
+      return startNamed(context, async () => {
         try {
           await node.start()
         } catch (error) {
           await node.stop()
-          throw new GatewayError('ERR_GATEWAY_NODE', `${context.name}: ${(error as Error).message}`)
+          throw error
         }
         return node
-      },
+      })
     }
+    const [reads, writes] = [settings.in, settings.out].map(({ endpoints }) => endpoints.length > 0)
+    return inboxNode(common, start, { reads: reads!, writes: writes! })
   },
 }

@@ -36,62 +36,53 @@ export class Stamps implements Pick<Clock, 'stamp'> {
   }
 }
 
-export class CopyingSource implements Source {
+/** One direction of the node, between the two pools. */
+abstract class Copying<Inner extends Source | Destination> {
   released = 0
-  readonly #source: Source
-  readonly #pool: Pool
-  readonly #own: Pool
-  readonly #list: Int32Array
+  protected readonly inner: Inner
+  protected readonly pool: Pool
+  protected readonly own: Pool
+  /** Samples of the node's own pool: as many as are copied at a time. */
+  protected readonly list: Int32Array
 
-  constructor(source: Source, pool: Pool, own: Pool, vectorize: number) {
-    this.#source = source
-    this.#pool = pool
-    this.#own = own
-    this.#list = new Int32Array(vectorize)
+  constructor(inner: Inner, pool: Pool, own: Pool, vectorize: number) {
+    this.inner = inner
+    this.pool = pool
+    this.own = own
+    this.list = new Int32Array(vectorize)
   }
+}
 
+export class CopyingSource extends Copying<Source> implements Source {
   read(samples: Int32Array, count: number): number {
-    const list = this.#list
-    const taken = this.#own.take(list, 0, Math.min(count, list.length))
-    const read = taken === 0 ? 0 : this.#source.read(list, taken)
-    for (let i = 0; i < read; i++) copy(this.#own, list[i]!, this.#pool, samples[i]!)
-    if (taken > 0) this.#own.release(list, 0, this.#source.released)
+    const list = this.list
+    const taken = this.own.take(list, 0, Math.min(count, list.length))
+    const read = taken === 0 ? 0 : this.inner.read(list, taken)
+    for (let i = 0; i < read; i++) copy(this.own, list[i]!, this.pool, samples[i]!)
+    if (taken > 0) this.own.release(list, 0, this.inner.released)
     this.released = count
     return read
   }
 
   wait(ms: number): void {
-    this.#source.wait!(ms)
+    this.inner.wait!(ms)
   }
 }
 
-export class CopyingDestination implements Destination {
-  released = 0
-  readonly #destination: Destination
-  readonly #pool: Pool
-  readonly #own: Pool
-  readonly #list: Int32Array
-
-  constructor(destination: Destination, pool: Pool, own: Pool, vectorize: number) {
-    this.#destination = destination
-    this.#pool = pool
-    this.#own = own
-    this.#list = new Int32Array(vectorize)
-  }
-
+export class CopyingDestination extends Copying<Destination> implements Destination {
   write(samples: Int32Array, count: number): number {
-    const list = this.#list
+    const list = this.list
     this.released = count
-    const taken = this.#own.take(list, 0, Math.min(count, list.length))
+    const taken = this.own.take(list, 0, Math.min(count, list.length))
     if (taken === 0) return 0
-    for (let i = 0; i < taken; i++) copy(this.#pool, samples[i]!, this.#own, list[i]!)
-    const written = this.#destination.write(list, taken)
-    this.#own.release(list, 0, this.#destination.released)
+    for (let i = 0; i < taken; i++) copy(this.pool, samples[i]!, this.own, list[i]!)
+    const written = this.inner.write(list, taken)
+    this.own.release(list, 0, this.inner.released)
     return written
   }
 
   flush(): void {
-    this.#destination.flush?.()
+    this.inner.flush?.()
   }
 }
 

@@ -39,6 +39,13 @@ export function formatSetting(settings: SettingsReader, fallback: string, defaul
   }
 }
 
+/** All settings have been read, and the two directions have none of their own. */
+export function noMoreSettings(settings: SettingsReader): void {
+  settings.group('in').done()
+  settings.group('out').done()
+  settings.done()
+}
+
 export interface Address {
   /** '*': all addresses of this machine. */
   readonly host: string

@@ -3,7 +3,7 @@
  * full the stream is paused, so that its sender waits and nothing is lost.
  */
 import type { Readable } from 'node:stream'
-import { longestRest } from '../../index.ts'
+import { longestRest, StreamBytes } from '../../index.ts'
 import type { FrameDecoder } from './frames-in.ts'
 import type { Inbox } from './inbox.ts'
 
@@ -12,8 +12,7 @@ export class StreamIn {
   readonly #inbox: Inbox
   readonly #decoder: FrameDecoder
   readonly #broken: () => void
-  #bytes: Uint8Array = new Uint8Array(1 << 16)
-  #length = 0
+  readonly #input = new StreamBytes(1 << 16)
   #waits = false
   #ended = false
 
@@ -31,33 +30,24 @@ export class StreamIn {
   }
 
   #push(chunk: Uint8Array): void {
-    const total = this.#length + chunk.length
-    if (total > this.#bytes.length) {
-      const larger = new Uint8Array(2 * total)
-      larger.set(this.#bytes.subarray(0, this.#length))
-      this.#bytes = larger
-    }
-    this.#bytes.set(chunk, this.#length)
-    this.#length = total
+    this.#input.append(chunk)
     this.#decode()
   }
 
   #decode(): void {
     if (this.#waits) return
     const inbox = this.#inbox
-    let at = 0
-    const bytes = this.#bytes.subarray(0, this.#length)
+    const input = this.#input
     if (inbox.room > 0) {
-      at = inbox.fill(this.#decoder, bytes, 0, this.#ended)
+      const end = inbox.fill(this.#decoder, input.bytes, 0, this.#ended)
       if (this.#decoder.broken) {
-        this.#length = 0
+        input.drop(input.length)
         this.#broken()
         return
       }
-      this.#bytes.copyWithin(0, at, this.#length)
-      this.#length -= at
+      input.drop(end)
     }
-    if (inbox.room > 0 && this.#length <= longestRest) {
+    if (inbox.room > 0 && input.length <= longestRest) {
       if (this.#stream.isPaused()) this.#stream.resume()
       return
     }

@@ -8,7 +8,6 @@ import type { Redis, RedisOptions } from 'ioredis'
 import {
   type Destination,
   type Format,
-  GatewayError,
   type NodeContext,
   type NodeType,
   type RunningNode,
@@ -20,9 +19,10 @@ import {
 } from '../../index.ts'
 import { Counters } from '../kit/counters.ts'
 import { FramesOut } from '../kit/frames-out.ts'
-import { Inbox, inboxSamples } from '../kit/inbox.ts'
+import { Inbox } from '../kit/inbox.ts'
+import { inboxNode, startNamed } from '../kit/inbox-node.ts'
 import { peerPackage } from '../kit/peer-package.ts'
-import { formatSetting, inMessages } from '../kit/settings.ts'
+import { formatSetting, inMessages, noMoreSettings } from '../kit/settings.ts'
 import { readField, writeField } from './fields.ts'
 
 interface RedisSettings {
@@ -61,9 +61,7 @@ function redisSettings(settings: SettingsReader, nodeName: string): RedisSetting
     rate: settings.number('rate', 1, 0.001, 1000),
     options: connectionOptions(settings),
   }
-  settings.group('in').done()
-  settings.group('out').done()
-  settings.done()
+  noMoreSettings(settings)
   return result
 }
 
@@ -365,20 +363,9 @@ export const redis: NodeType = {
   is: 'a server of Redis: channels, keys, hashes',
   parse(reader, common) {
     const settings = redisSettings(reader, common.name)
-    return {
-      signals: common.signals,
-      reads: true,
-      writes: true,
-      splits: false,
-      keeps: inboxSamples,
-      async start(context, directions) {
-        const { Redis: Client } = await peerPackage('redis', 'ioredis@5', () => import('ioredis'))
-        try {
-          return new RedisNode(context, settings, (options) => new Client(options), directions)
-        } catch (error) {
-          throw new GatewayError('ERR_GATEWAY_NODE', `${context.name}: ${(error as Error).message}`)
-        }
-      },
-    }
+    return inboxNode(common, async (context, directions) => {
+      const { Redis: Client } = await peerPackage('redis', 'ioredis@5', () => import('ioredis'))
+      return startNamed(context, () => new RedisNode(context, settings, (options) => new Client(options), directions))
+    })
   },
 }

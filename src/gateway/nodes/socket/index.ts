@@ -1,7 +1,7 @@
 /** Sockets: UDP, TCP as client or server, UNIX datagrams and streams. */
 import { nativeAvailable, nativeReason } from '../../../memory/index.ts'
 import { GatewayError, type NodeContext, type NodeType, type RunningNode } from '../../index.ts'
-import { inboxSamples } from '../kit/inbox.ts'
+import { inboxNode } from '../kit/inbox-node.ts'
 import { type SocketSettings, socketSettings } from './settings.ts'
 
 export const socket: NodeType = {
@@ -10,14 +10,10 @@ export const socket: NodeType = {
   parse(reader, common) {
     const settings = socketSettings(reader)
     const stream = settings.layer.startsWith('tcp')
-    return {
-      signals: common.signals,
+    return inboxNode(common, (context) => startSocket(context, settings), {
       reads: stream || settings.local !== undefined,
       writes: stream || settings.remote !== undefined,
-      splits: false,
-      keeps: inboxSamples,
-      start: (context) => startSocket(context, settings),
-    }
+    })
   },
 }
 

@@ -1,7 +1,7 @@
 /** The settings of test_rtt: rates and values of each case, crossed with each other. */
 import { type Format, mostSignals, type SettingsReader } from '../../index.ts'
 import { unknownConversion } from '../file/uri.ts'
-import { formatSetting } from '../kit/settings.ts'
+import { formatSetting, noMoreSettings } from '../kit/settings.ts'
 import { type TimerName, timerNames } from '../timing/index.ts'
 
 /** One measurement: so many samples of so many values at one rate. */
@@ -64,9 +64,7 @@ export function testRttSettings(settings: SettingsReader, nodeName: string): Tes
   const timer = settings.choice('timer', 'hybrid', timerNames)
   const defaults = read(settings, none)
   const groups = settings.groups('cases')
-  settings.group('in').done()
-  settings.group('out').done()
-  settings.done()
+  noMoreSettings(settings)
   if (groups.length === 0)
     settings.refuse('cases', 'a list of cases', '[{"rates":[100,1000],"values":[8],"count":1000}]')
   const cases: Case[] = []

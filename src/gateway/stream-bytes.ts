@@ -1,0 +1,32 @@
+/** Bytes of a stream that are not decoded yet: what comes is appended, and what was decoded is taken from the front. */
+export class StreamBytes {
+  length = 0
+  #bytes: Uint8Array
+
+  /** `sizeBytes`: what there is room for at first; it grows. */
+  constructor(sizeBytes: number) {
+    this.#bytes = new Uint8Array(sizeBytes)
+  }
+
+  /** All of them; valid until the next call. */
+  get bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.length)
+  }
+
+  append(chunk: Uint8Array): void {
+    const total = this.length + chunk.length
+    if (total > this.#bytes.length) {
+      const larger = new Uint8Array(2 * total)
+      larger.set(this.bytes)
+      this.#bytes = larger
+    }
+    this.#bytes.set(chunk, this.length)
+    this.length = total
+  }
+
+  /** Drops the first `count`. */
+  drop(count: number): void {
+    this.#bytes.copyWithin(0, count, this.length)
+    this.length -= count
+  }
+}
