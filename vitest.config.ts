@@ -24,6 +24,22 @@ const unit = [
   ...['pingpong/exchange', 'rs-kit/figures'].map((name) => test(`tools/${name}`)),
 ]
 /**
+ * With threads, devices and sockets of their own, which they close: they share a process, too, since importing what they need
+ * takes longer than most of them. No test here counts what a process holds, or kills or changes what others rely on.
+ */
+const shared = [
+  'test/cm/rdma/!(limits|lossy.random).test.ts',
+  'test/gateway/{api,nodes,runtime}/**/*.test.ts',
+  'test/node/{.,dgram,net}/*.test.ts',
+  'test/rsocket/sockets/*.test.ts',
+  'test/tools/**/*.test.ts',
+  'test/{cli,examples,node/preload}/*.test.ts',
+  'test/attacks/{other-user,short.random}.test.ts',
+  'test/devices/middleware/wraps.test.ts',
+  'test/devices/roce/{addresses,datagram-socket,host-sockets,pacing,reply}.test.ts',
+  'test/devices/shm/{multicast,waiting,wake-after}.test.ts',
+]
+/**
  * They look at what is allocated. V8 compiles at once what is called often, not in a thread behind: on a loaded machine that
  * thread may get no processor for longer than a test takes, and code that is not compiled yet allocates.
  */
@@ -31,13 +47,14 @@ const alone = ['test/**/*allocation.test.ts']
 /** `npm run test:slow` has them, and what needs more than Node.js. */
 const slower = ['test/**/*.slow.test.ts', 'test/browser/**', 'test/interop/**', 'test/slow/**']
 
-// What `npm test` runs: everything that needs nothing but Node.js and is quick. Three workers also on two cores, because a third
+// What `npm test` runs: everything that needs nothing but Node.js and is quick. Four workers also on two cores, because half
 // of the time is waiting: for processes to start, for timers, for peers that answer nothing.
 export default defineConfig({
   test: {
     globalSetup: ['./test/entries.ts'],
-    maxWorkers: 3,
+    maxWorkers: 4,
     testTimeout: 60_000,
+    expect: { poll: { timeout: 20_000 } },
     hookTimeout: 60_000,
     reporters: ['default', './test/tally-reporter.ts'],
     coverage: { provider: 'v8', include: ['src/**'], exclude: ['src/**/*.mjs'] },
@@ -48,7 +65,20 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'whole', include: ['test/**/*.test.ts'], exclude: [...slower, ...unit, ...alone], pool: 'forks' },
+        test: {
+          name: 'shared',
+          include: shared,
+          exclude: [...slower, ...unit, ...alone],
+          pool: 'forks',
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...{ name: 'whole', pool: 'forks' },
+          ...{ include: ['test/**/*.test.ts'], exclude: [...slower, ...unit, ...shared, ...alone] },
+        },
       },
       {
         extends: true,

@@ -9,6 +9,7 @@ export default defineConfig({
     maxWorkers: 1,
     fileParallelism: false,
     testTimeout: 60_000,
+    expect: { poll: { timeout: 20_000 } },
     hookTimeout: 120_000,
     reporters: ['default', './test/tally-reporter.ts'],
   },

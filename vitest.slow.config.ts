@@ -14,6 +14,7 @@ export default defineConfig({
     globalSetup: ['./test/entries.ts'],
     maxWorkers: 2,
     testTimeout: 600_000,
+    expect: { poll: { timeout: 20_000 } },
     hookTimeout: 120_000,
     reporters: ['default', './test/tally-reporter.ts'],
   },

@@ -147,7 +147,7 @@ export const groupA: Group = (it) => {
     ['QPs', 'maxQp', (t) => withCq(t, QpTypes.UD)],
   ]
   for (const [kind, limit, prepare] of kinds) {
-    it(`11 limit of ${kind}: then ENOMEM, and after closing they can be made again`, (t) => {
+    it(limitTitle(kind), (t) => {
       const max = limitsOf(t)[limit]
       const create = prepare(t)
       const made: { close(): void }[] = []
@@ -164,6 +164,11 @@ export const groupA: Group = (it) => {
       }
     })
   }
+}
+
+/** The case that fills one of the tables. */
+export function limitTitle(kind: string): string {
+  return `11 limit of ${kind}: then ENOMEM, and after closing they can be made again`
 }
 
 function limitsOf(t: Setup) {

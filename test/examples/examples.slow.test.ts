@@ -1,8 +1,10 @@
-/** The tutorial's examples with the outputs and sizes that examples.test.ts leaves. */
-import { printsResults, takesSizes } from './examples.ts'
+/** The tutorial's examples with the outputs, sizes and errors that examples.test.ts leaves. */
+import { examples, printsResults, takesSizes, teaches } from './examples.ts'
 
 printsResults('JSON')
+teaches(examples.slice(1))
 takesSizes([
+  ['4096', '7'],
   ['4', '1'],
   ['100000', '2'],
 ])

@@ -4,37 +4,14 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../src/memory/index.ts'
-import { examples, files, output, printsResults, root, run, small, takesSizes } from './examples.ts'
+import { examples, files, output, printsResults, root, run, small, teaches } from './examples.ts'
 
-/** All examples have one parser of their options: each of these is one example's. */
-const wrong: [args: string[], message: string][] = [
-  [['--messages', '0'], '--messages must be an integer from'],
-  [['--messages', 'many'], "not 'many'"],
-  [['--no-such-option'], "'--no-such-option'"],
-  [['1', '2', '3'], "unexpected argument '"],
-]
-
-// The other way around in examples.slow.test.ts.
+// The other way around, other sizes, and what the other examples say in examples.slow.test.ts.
 printsResults('text')
 
-describe.each(examples.map((file, i) => [file, wrong[i % wrong.length]!] as const))('%s', (file, [args, message]) => {
-  it('has --help', async () => {
-    const help = await output(file, '--help')
-    expect(help).toContain(`Usage: node examples/${file}`)
-    expect(help).toContain('--messages N')
-  })
-
-  it(`refuses ${args.join(' ')} with exit code 2`, async () => {
-    const { code, stdout, stderr } = await run(file, ...args)
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toContain(message)
-    expect(stderr).toContain('--help')
-  })
-})
+teaches(examples.slice(0, 1))
 
 describe('what the examples show', () => {
-  takesSizes([['4096', '7']])
-
   it('03: a completion for every k-th write, and a send queue that fills without any', async () => {
     const result = JSON.parse(await output('03-selective-signaling.mjs', '--messages', '640', '--json'))
     expect(result.runs.map((one: { completions: number }) => one.completions)).toEqual([640, 160, 40, 10])

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 export const root = join(import.meta.dirname, '../..')
 export const files = readdirSync(join(root, 'examples')).filter((file) => file.endsWith('.mjs'))
@@ -72,5 +72,32 @@ export function takesSizes(sizes: [size: string, concurrent: string][]): void {
       const result = JSON.parse(await output(file, size, concurrent, '--messages', '100', '--json'))
       expect(result).toMatchObject({ size: Number(size), concurrent: Number(concurrent), messages: 100 })
     }
+  })
+}
+
+/** All examples have one parser of their options: each of these is one example's. */
+const wrong: [args: string[], message: string][] = [
+  [['--messages', '0'], '--messages must be an integer from'],
+  [['--messages', 'many'], "not 'many'"],
+  [['--no-such-option'], "'--no-such-option'"],
+  [['1', '2', '3'], "unexpected argument '"],
+]
+
+/** The help of `some` examples, and what they say of wrong options. */
+export function teaches(some: readonly string[]): void {
+  const each = some.map((file) => [file, wrong[examples.indexOf(file) % wrong.length]!] as const)
+  describe.each(each)('%s', (file, [args, message]) => {
+    it('has --help', async () => {
+      const help = await output(file, '--help')
+      expect(help).toContain(`Usage: node examples/${file}`)
+      expect(help).toContain('--messages N')
+    })
+
+    it(`refuses ${args.join(' ')} with exit code 2`, async () => {
+      const { code, stdout, stderr } = await run(file, ...args)
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+      expect(stderr).toContain(message)
+      expect(stderr).toContain('--help')
+    })
   })
 }

@@ -193,7 +193,9 @@ describe.skipIf(!nativeAvailable)(`with the C library${nativeAvailable ? '' : ` 
       const name = freshName()
       const at = nowNs() + 1.5e9
       const children = Array.from({ length: 4 }, () =>
-        start(`while (native.clockMonotonicNs() < ${at});
+        start(`const sleepMs = (${at} - native.clockMonotonicNs()) / 1e6 - 50
+if (sleepMs > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sleepMs)
+while (native.clockMonotonicNs() < ${at});
 const seen = []
 for (let i = 0; i < 50; i++) { const m = native.mapShared('${name}-' + i, 4096 * (1 + i % 3), 'open-or-create'); seen.push([m.created, m.sizeBytes]) }
 print(seen)`),

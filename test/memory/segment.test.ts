@@ -1,12 +1,11 @@
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import type { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import {
-  formatSegment,
   nativeAvailable,
   nativeReason,
   pageBytes,
@@ -15,7 +14,7 @@ import {
   segmentFilePrefix,
   startThread,
 } from '../../src/memory/index.ts'
-import { mapShared, membarrier, unmap } from '../../src/memory/native/index.ts'
+import { membarrier, unmap } from '../../src/memory/native/index.ts'
 import type { Order, SegmentWorkerData } from '../devices/shm/segment.worker.ts'
 import { startable } from '../entries.ts'
 import { holds } from '../property.ts'
@@ -444,32 +443,6 @@ describe.skipIf(!nativeAvailable)('names', () => {
     const next = Segment.named(other, namedOptions)
     expect(next.inode).not.toBe(segment.inode)
     next.release(next.me)
-  })
-
-  it('a segment whose last user ended between giving it up and deleting its name is replaced', () => {
-    const stale = `${name}-retired`
-    const path = `/dev/shm/${segmentFilePrefix}${stale}`
-    const { buffer } = mapShared(segmentFilePrefix + stale, namedOptions.sizeBytes, 'create')
-    const i32 = new Int32Array(buffer)
-    formatSegment(i32, buffer.byteLength, namedOptions.staticBytes)
-    const stateWord = 7
-    i32[stateWord] = 2
-    try {
-      const opened = Segment.named(stale, namedOptions)
-      opened.release(opened.me)
-      expect(existsSync(path)).toBe(false)
-    } finally {
-      if (existsSync(path)) unlinkSync(path)
-    }
-  })
-
-  it('a segment whose creator died before it was ready is replaced', () => {
-    const stale = `${name}-fresh`
-    const path = `/dev/shm/${segmentFilePrefix}${stale}`
-    mapShared(segmentFilePrefix + stale, namedOptions.sizeBytes, 'create')
-    const opened = Segment.named(stale, namedOptions)
-    opened.release(opened.me)
-    expect(existsSync(path)).toBe(false)
   })
 
   it('the last to leave takes the name away', () => {

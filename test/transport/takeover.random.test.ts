@@ -30,14 +30,15 @@ function survives(title: string, type: QpType, faults: Faults, runs: number): vo
         new Traffic(ground, { seed, type, faults, bytes: 100_000 }).run()
       }),
       runs,
+      100 * runs,
     )
     expect(deaths() - before).toBeGreaterThan(runs)
   })
 }
 
-for (const [title, faults] of Object.entries(kinds)) survives(title, QpType.RC, faults, 6)
-survives('UC', QpType.UC, { killing: 0.5 }, 8)
-survives('UD', QpType.UD, { killing: 0.5 }, 8)
+for (const [title, faults] of Object.entries(kinds)) survives(title, QpType.RC, faults, 4)
+survives('UC', QpType.UC, { killing: 0.5 }, 4)
+survives('UD', QpType.UD, { killing: 0.5 }, 4)
 
 it('a thread that is killed in the last completion of all: the next one finishes that', () => {
   new Traffic(ground, { seed: 1541189050, type: QpType.UC, faults: { killing: 0.5 }, bytes: 100_000 }).run()

@@ -48,13 +48,14 @@ function fromSeeds(title: string, runs: number, type: QpType, faults: Faults, by
         messages += new Traffic(ground, { seed, type, faults, bytes }).run()
       }),
       runs,
+      100 * runs,
     )
     expect(messages).toBeGreaterThan(0)
   })
 }
 
 describe('traffic arrives intact, once and in order', () => {
-  for (const [name, faults] of Object.entries(kinds)) fromSeeds(`RC: ${name}`, 10, QpType.RC, spared(faults), 500_000)
+  for (const [name, faults] of Object.entries(kinds)) fromSeeds(`RC: ${name}`, 5, QpType.RC, spared(faults), 500_000)
 })
 
 it('RC: ACKs of late duplicates, one implied NAK after the other while responses wait in the queue of the link', () => {
@@ -63,7 +64,7 @@ it('RC: ACKs of late duplicates, one implied NAK after the other while responses
 
 describe('a message arrives whole or not at all', () => {
   for (const [name, faults] of Object.entries(kinds)) {
-    fromSeeds(`UC: ${name}`, 5, QpType.UC, faults, 300_000)
-    fromSeeds(`UD: ${name}`, 5, QpType.UD, faults, 300_000)
+    fromSeeds(`UC: ${name}`, 3, QpType.UC, faults, 300_000)
+    fromSeeds(`UD: ${name}`, 3, QpType.UD, faults, 300_000)
   }
 })

@@ -31,7 +31,8 @@ describe('devices', () => {
   })
 })
 
-describe.each(['poster', 'thread'] as const)('engine %s', (engine) => {
+// The engine in a thread of its own takes as long again, and has `npm test`'s programs of the model (test/verbs-model).
+describe.each(slow ? (['poster', 'thread'] as const) : (['poster'] as const))('engine %s', (engine) => {
   const options = { engine }
   const [left, right] = [openDevice('shm0', options), openDevice('shm1', options)]
   const device = 'shm0'

@@ -2,5 +2,5 @@
 import { printTheSame } from './on-devices.ts'
 
 printTheSame(['echo.cjs'], ['shm'])
-printTheSame(['http.cjs'], ['roce'])
+printTheSame(['http.cjs'])
 printTheSame(['https.mjs', 'ws.mjs', 'redis.mjs'])

@@ -7,8 +7,7 @@ import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
 import { overDevice, run, serve } from '../children.ts'
 import { places, plain, printedOverTcp, printTheSame, segment } from './on-devices.ts'
 
-// Each the other way around in devices.slow.test.ts.
-printTheSame(['http.cjs'], ['shm'])
+// HTTP and the other device in devices.slow.test.ts.
 printTheSame(['echo.cjs'], ['roce'])
 
 describe.skipIf(!nativeAvailable)('a peer without RDMA', () => {
@@ -23,10 +22,10 @@ describe.skipIf(!nativeAvailable)('a peer without RDMA', () => {
   })
 
   it('a client reaches a server under the preload', async () => {
-    const { port, stop } = await serve('http.cjs', host, server)
-    const { out } = await run(['http.cjs', 'use', port, host])
+    const { port, stop } = await serve('echo.cjs', host, server)
+    const { out } = await run(['echo.cjs', 'use', port, host])
     const { err } = await stop()
-    expect(plain(out)).toEqual(await printedOverTcp('http.cjs'))
+    expect(plain(out)).toEqual(await printedOverTcp('echo.cjs'))
     expect(err).toEqual([expect.stringMatching(/listen .*: RDMA and TCP/)])
   })
 })

@@ -4,7 +4,8 @@ import { overFake, plainOutput, run } from '../children.ts'
 import { inOneProcess } from './one-process.ts'
 
 const notSent = 'TypeError ERR_INVALID_HANDLE_TYPE'
-inOneProcess(['echo.cjs', 'reset.mjs', 'context.mjs', 'http.cjs', 'https.mjs'])
+// More in packages.slow.test.ts.
+inOneProcess(['echo.cjs', 'reset.mjs', 'http.cjs'])
 
 describe('where ports are taken, or the device', () => {
   it('servers and clients tell what they tell without the preload, and as often', async () => {

@@ -188,7 +188,8 @@ test('two streams on shared memory', { timeout: 120_000 }, () => {
         given,
       )
     }),
-    100,
+    50,
+    5000,
   )
   context.close()
 })
@@ -230,7 +231,8 @@ test('streams of a trunk on shared memory', { timeout: 120_000 }, () => {
         for (const end of ends) end.close()
       }
     }),
-    100,
+    50,
+    5000,
   )
   context.close()
 })
@@ -267,7 +269,8 @@ test('two streams on a link with faults', { timeout: 300_000 }, () => {
         while (link.step());
       }
     }),
-    100,
+    50,
+    5000,
   )
   for (const context of contexts) context.close()
 })

@@ -1,6 +1,6 @@
 /** Programs of the RDMA CM whose peer is another program, refuses, dies, or is not there. */
 import { afterEach, expect, it } from 'vitest'
-import { outcome } from '../../cli/run.ts'
+import { outcome, type Program } from '../../cli/run.ts'
 import { loopbackDevice } from '../../loopback.ts'
 import { killLeftovers, type Place, patience, says, start } from './ends.ts'
 import { StrangePeer } from './peer.ts'
@@ -13,12 +13,15 @@ const info = (addr: bigint, rkey: number, size: number): Uint8Array => {
   return bytes
 }
 
+function startServer(address: string, device: string, more: readonly string[]): Program {
+  return start(['rping', '-s', '-a', address, '--device', device, ...more])
+}
+
 /** The tests of bad peers on one kind of device. */
 export function badPeers(place: Place): void {
   const { address } = place
   afterEach(killLeftovers)
-  const rpingServer = (device: string, ...more: string[]) =>
-    start(['rping', '-s', '-a', address, '--device', device, ...more])
+  const rpingServer = (device: string, ...more: string[]) => startServer(address, device, more)
 
   it.each([
     ['messages of a wrong size', Buffer.from('hello'), /Received bogus data, size 5: .*another program/],
@@ -36,21 +39,6 @@ export function badPeers(place: Place): void {
     expect(stderr).toMatch(sentence)
     expect(code).toBe(1)
     peer.close()
-  })
-
-  it('rping -s -P outlives a bad client', async () => {
-    const devices = place.devices()
-    const server = rpingServer(devices.server, '-P')
-    const served = outcome(server)
-    const peer = await StrangePeer.connected(devices.client, address, 7174)
-    peer.send(Buffer.from('hello'))
-    await says(server, /rping: Received bogus data/)
-    peer.close()
-    const device = place.name === 'shm' ? devices.client : loopbackDevice(3)
-    const client = await outcome(start(['rping', '-c', '-a', address, '-C', '3', '--device', device, ...patience]))
-    expect(client.code).toBe(0)
-    server.kill('SIGINT')
-    expect((await served).code).toBe(130)
   })
 
   it('rping: the other end is killed', async () => {
@@ -89,6 +77,37 @@ export function badPeers(place: Place): void {
     expect((await served).code).toBe(130)
   })
 
+  it('Ctrl-C while nobody comes', async () => {
+    const server = rpingServer(place.devices().server, '-d')
+    const served = outcome(server)
+    await says(server, /listening/)
+    server.kill('SIGINT')
+    const { code, stderr } = await served
+    expect(stderr).toBe('\nStopping. Once more ends at once.\n')
+    expect(code).toBe(130)
+  })
+}
+
+/** Those that wait for time-outs of seconds. */
+export function slowPeers(place: Place): void {
+  const { address } = place
+  afterEach(killLeftovers)
+
+  it('rping -s -P outlives a bad client', async () => {
+    const devices = place.devices()
+    const server = startServer(address, devices.server, ['-P'])
+    const served = outcome(server)
+    const peer = await StrangePeer.connected(devices.client, address, 7174)
+    peer.send(Buffer.from('hello'))
+    await says(server, /rping: Received bogus data/)
+    peer.close()
+    const device = place.name === 'shm' ? devices.client : loopbackDevice(3)
+    const client = await outcome(start(['rping', '-c', '-a', address, '-C', '3', '--device', device, ...patience]))
+    expect(client.code).toBe(0)
+    server.kill('SIGINT')
+    expect((await served).code).toBe(130)
+  })
+
   it('ucmatose -b: a client that says nothing, and another that comes too late', async () => {
     const devices = place.devices()
     const server = start(['ucmatose', '-b', address, '--device', devices.server, '--timeout', '3'])
@@ -116,15 +135,5 @@ export function badPeers(place: Place): void {
     expect(stderr).toMatch(/-S the same at both ends/)
     expect(client.stderr).toMatch(/0 of 10 messages came: a datagram that is lost is not sent again/)
     expect([code, client.code]).toEqual([1, 1])
-  })
-
-  it('Ctrl-C while nobody comes', async () => {
-    const server = rpingServer(place.devices().server, '-d')
-    const served = outcome(server)
-    await says(server, /listening/)
-    server.kill('SIGINT')
-    const { code, stderr } = await served
-    expect(stderr).toBe('\nStopping. Once more ends at once.\n')
-    expect(code).toBe(130)
   })
 }

@@ -101,11 +101,12 @@ describe('gateway signal', () => {
       .slice(1, -1)
       .map((line) => Number(line.split(',')[3]))
     const missed = Number(/missed (\d+|one) step/.exec(stderr)?.[1]?.replace('one', '1') ?? 0)
-    expect(sequences[0]).toBeGreaterThanOrEqual(0)
-    expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b))
+    // A machine that is busy may miss them all.
+    expect(sequences.length + missed).toBeGreaterThan(0)
+    expect(sequences).toEqual([...new Set(sequences.filter((sequence) => sequence >= 0))].toSorted((a, b) => a - b))
     // The limit counts missed steps; those behind the last sample may be missed, too.
     expect(sequences.length + missed).toBeLessThanOrEqual(20 + missed)
-    expect(sequences.at(-1)! + 1 - sequences.length).toBeLessThanOrEqual(missed)
+    expect((sequences.at(-1) ?? -1) + 1 - sequences.length).toBeLessThanOrEqual(missed)
   })
 
   it.each([

@@ -1,12 +1,13 @@
-/** rstream, riostream and rcopy between two processes, on the other kinds of device, and with the other ways to wait: the time-outs of a network take their time. */
+/** rstream, riostream and rcopy between two processes, on all kinds of device, and with the other ways to wait: the time-outs of a network take their time. */
 import { describe } from 'vitest'
 import { canShare } from '../../cli/ends.ts'
 import { places } from '../cm-kit/ends.ts'
-import { overKernel, printing, running } from './two-processes.ts'
+import { interrupted, overKernel, printing, running } from './two-processes.ts'
 
-describe.each(places.slice(1))('two processes on $name', { timeout: 120_000 }, (place) => {
+describe.each(places)('two processes on $name', { timeout: 120_000 }, (place) => {
   printing(place)
-  running(place)
+  if (place !== places[0]) running(place)
+  interrupted(place)
 })
 
 describe.skipIf(!canShare)('TCP of the kernel', { timeout: 120_000 }, () => {

@@ -1,4 +1,4 @@
-/** rstream, riostream and rcopy between two processes, and what they refuse. */
+/** rstream, riostream and rcopy between two processes, and what they refuse. More in programs-elsewhere.slow.test.ts. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { canShare, freePort } from '../../cli/ends.ts'
 import { verbena } from '../../cli/run.ts'
@@ -6,7 +6,7 @@ import { killLeftovers, places, says, start } from '../cm-kit/ends.ts'
 import { overKernel, printing, running } from './two-processes.ts'
 
 describe.each(places.slice(0, 1))('two processes on $name', { timeout: 120_000 }, (place) => {
-  printing(place)
+  printing(place, [['riostream', 'a']])
   running(place)
 })
 

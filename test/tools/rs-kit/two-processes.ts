@@ -20,8 +20,16 @@ const connected = /time: 60/
 /** Most likely messages are in flight by then; what follows is the same without. */
 const amid = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 100))
 
+/** The programs, and how their sockets wait. */
+const allWays = [
+  ['rstream', 'async'],
+  ['rstream', 'b'],
+  ['riostream', 'a'],
+  ['riostream', 'blocking'],
+] as const
+
 /** What the programs print, in their formats. */
-export function printing(place: Place): void {
+export function printing(place: Place, ways: readonly (readonly [name: string, how: string])[] = allWays): void {
   const { address } = place
   afterEach(killLeftovers)
 
@@ -35,12 +43,7 @@ export function printing(place: Place): void {
     }
   })
 
-  it.each([
-    ['rstream', 'async'],
-    ['rstream', 'b'],
-    ['riostream', 'a'],
-    ['riostream', 'blocking'],
-  ])('%s -T %s, as JSON', async (name, how) => {
+  it.each(ways)('%s -T %s, as JSON', async (name, how) => {
     const args = [name, ...few, '-T', how, '-T', 'verify', '-B', '65536', '--json']
     const { server, client } = await runEnds(place, args, [...args, '-s', address])
     for (const [i, { stdout, stderr, code }] of [server, client].entries()) {
@@ -53,25 +56,12 @@ export function printing(place: Place): void {
   })
 }
 
-/** Long messages, files, and ends that are interrupted or killed. */
+/** Files, and ends that are killed or not there. */
 export function running(place: Place): void {
   const { address } = place
   const directory = mkdtempSync(join(tmpdir(), 'verbena-rstools-'))
   afterAll(() => rmSync(directory, { recursive: true }))
   afterEach(killLeftovers)
-
-  it('one message at a time, each of one byte; and one that is larger than all buffers', async () => {
-    const bytes = await runEnds(
-      place,
-      ['rstream', '-S', '1', '-I', '50', '-C', '1'],
-      ['rstream', '-S', '1', '-I', '50', '-C', '1', '-s', address],
-    )
-    const large = ['rstream', '-S', '3000000', '-I', '1', '-C', '2', '-T', 'v']
-    const megabytes = await runEnds(place, large, [...large, '-s', address])
-    expect([bytes.server, bytes.client, megabytes.server, megabytes.client].map(({ code }) => code)).toEqual([
-      0, 0, 0, 0,
-    ])
-  })
 
   it('rcopy: files, names, directories, and the server after Ctrl-C', async () => {
     const devices = place.devices()
@@ -101,8 +91,8 @@ export function running(place: Place): void {
     symlinkSync(victim, join(incoming, 'link'))
     const absent = join(directory, `absent-${place.name}`)
     symlinkSync(absent, join(incoming, 'dangling'))
-    // Names have nothing to do with the device: the rarer ones on the one that `npm test` has.
-    const rare = place === places[0]
+    // Names have nothing to do with the device: the rarer ones on one of those of the slower suites.
+    const rare = place === places[1]
     for (const name of ['../file.bin', 'out/file.bin', 'nowhere/file.bin', ...(rare ? ['link', 'dangling'] : [])]) {
       const outside = await client(file, `${address}:${name}`, '--json')
       expect(outside.stderr).toMatch(/the server could not do it: (EACCES|ENOENT|ELOOP)/)
@@ -166,6 +156,25 @@ export function running(place: Place): void {
     expect(code).toBe(1)
     other.kill('SIGINT')
     await ended
+  })
+}
+
+/** Long messages, and ends that are interrupted. */
+export function interrupted(place: Place): void {
+  const { address } = place
+  afterEach(killLeftovers)
+
+  it('one message at a time, each of one byte; and one that is larger than all buffers', async () => {
+    const bytes = await runEnds(
+      place,
+      ['rstream', '-S', '1', '-I', '50', '-C', '1'],
+      ['rstream', '-S', '1', '-I', '50', '-C', '1', '-s', address],
+    )
+    const large = ['rstream', '-S', '3000000', '-I', '1', '-C', '2', '-T', 'v']
+    const megabytes = await runEnds(place, large, [...large, '-s', address])
+    expect([bytes.server, bytes.client, megabytes.server, megabytes.client].map(({ code }) => code)).toEqual([
+      0, 0, 0, 0,
+    ])
   })
 
   it('Ctrl-C, while nobody comes and in the middle', async () => {
