@@ -23,12 +23,12 @@ interface Nodes {
 }
 
 const signals = { count: 8, type: 'float' }
-const device = `shm:bench${process.pid}`
-const infiniband = (mode: string): Nodes => {
-  const common = { type: 'infiniband', device, rdma_transport_mode: mode }
+const devices = { shm: `shm:bench${process.pid}`, roce: 'roce:127.0.0.1' }
+const infiniband = (mode: string, on: keyof typeof devices = 'shm'): Nodes => {
+  const common = { type: 'infiniband', device: devices[on], rdma_transport_mode: mode }
   const [here, there] = ['127.0.0.1:1337', '127.0.0.1:1338']
   return {
-    name: `infiniband (${mode}) on shm`,
+    name: `infiniband (${mode}) on ${on}`,
     sends: { ...common, in: { address: here }, out: { address: there, max_inline_data: 128 } },
     receives: { ...common, in: { address: there, signals } },
   }
@@ -38,6 +38,8 @@ const nodes: Record<string, Nodes> = {
   'gateway-infiniband-RC': infiniband('RC'),
   'gateway-infiniband-UC': infiniband('UC'),
   'gateway-infiniband-UD': infiniband('UD'),
+  'gateway-infiniband-RC-roce': infiniband('RC', 'roce'),
+  'gateway-infiniband-UD-roce': infiniband('UD', 'roce'),
   'gateway-shmem': {
     name: 'shmem, polling',
     sends: { type: 'shmem', mode: 'polling', out: { name } },

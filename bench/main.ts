@@ -69,7 +69,8 @@ function commandLine(): Command {
 const names = `
 On shared memory: latency-8, latency-4096, latency-32768, bandwidth, allocation, polling, rsocket-rr, rsocket-stream-4096,
 rsocket-stream-65536, rsocket-stream-1048576; of the gateway gateway-infiniband-RC, gateway-infiniband-UC,
-gateway-infiniband-UD, gateway-shmem, gateway-loopback, gateway-missed, gateway-convert; under verbena/preload http-1, http-16,
+gateway-infiniband-UD, gateway-infiniband-RC-roce, gateway-infiniband-UD-roce, gateway-shmem, gateway-loopback,
+gateway-missed, gateway-convert; under verbena/preload http-1, http-16,
 http-warm-1, http-warm-16, http-sparse, connecting, connecting-warm, idle.
 On a network: write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections, rsocket-wire-rr,
 rsocket-wire-stream-65536; under verbena/preload http-wire-1, http-wire-50, http-wire-warm-1, http-wire-warm-50,

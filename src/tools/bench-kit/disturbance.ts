@@ -40,8 +40,11 @@ export function sharesOf(before: CpuTicks, after: CpuTicks, ownTicks: number): P
   return { stolen: share(after.stolen - before.stolen), others: share(after.busy - before.busy - ownTicks) }
 }
 
-/** Watches from now on; each call gives the shares since then. Nothing where the system does not tell (/proc/stat). */
-export function watchDisturbance(): () => Pick<Machine, 'stolen' | 'others'> {
+/**
+ * Watches from now on; each call gives the shares since then. Nothing where the system does not tell (/proc/stat). `elsewhereUs`:
+ * microseconds of processor time that other processes of the run have used since then.
+ */
+export function watchDisturbance(elsewhereUs: () => number = () => 0): () => Pick<Machine, 'stolen' | 'others'> {
   const cores = currentCores()
   const read = (): CpuTicks | undefined => {
     try {
@@ -56,6 +59,6 @@ export function watchDisturbance(): () => Pick<Machine, 'stolen' | 'others'> {
     const after = read()
     if (!before || !after) return {}
     const { user, system } = process.cpuUsage(ownBefore)
-    return sharesOf(before, after, ((user + system) / 1e6) * ticksPerSecond)
+    return sharesOf(before, after, ((user + system + elsewhereUs()) / 1e6) * ticksPerSecond)
   }
 }

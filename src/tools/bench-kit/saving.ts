@@ -24,10 +24,13 @@ export function beginResults(command: string[], pollingThreads: number): Results
   }
 }
 
-/** Saves them as they are then, with the time since now and what disturbed the run in it, the sets in the order of the plan. */
-export function saverOf(results: Results, outDir: string): () => void {
+/**
+ * Saves them as they are then, with the time since now and what disturbed the run in it, the sets in the order of the plan.
+ * `elsewhereUs`: see `watchDisturbance`.
+ */
+export function saverOf(results: Results, outDir: string, elsewhereUs: () => number = () => 0): () => void {
   const started = performance.now()
-  const disturbed = watchDisturbance()
+  const disturbed = watchDisturbance(elsewhereUs)
   return () => {
     Object.assign(results.machine, disturbed())
     results.durationSeconds = (performance.now() - started) / 1000

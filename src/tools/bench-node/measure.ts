@@ -31,6 +31,8 @@ export interface Measured extends Evaluation {
   /** Those that were due until the run ended: fewer, if it was interrupted. */
   steps: number
   interrupted: boolean
+  /** Processor time of other processes, microseconds. */
+  elsewhereUs: number
   /** What the nodes under test have counted. */
   counts: { sender: Readonly<Record<string, number>>; receiver: Readonly<Record<string, number>> }
 }
@@ -65,7 +67,9 @@ export async function measureNode(settings: NodeSettings, options: MeasureOption
   }
   const [failure] = parts.flatMap(({ status }) => status.failures)
   if (failure !== undefined) throw new GatewayError('ERR_GATEWAY_NODE', failure)
-  return { ...evaluated(files, { limit, warmUp, interrupted }), interrupted, counts: countsOf(parts, nodes) }
+  const elsewhereUs = parts.reduce((sum, { status }) => sum + status.cpuUs, 0)
+  const found = evaluated(files, { limit, warmUp, interrupted })
+  return { ...found, interrupted, elsewhereUs, counts: countsOf(parts, nodes) }
 }
 
 function evaluated(

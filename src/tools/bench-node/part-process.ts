@@ -1,11 +1,16 @@
 /** The process of a part of a run: does what its parent says, tells how it is, and ends with its parent. */
-import { LocalPart } from './part.ts'
+import { LocalPart, type PartStatus } from './part.ts'
 import type { FromPart, ToPart } from './part-messages.ts'
 
 const statusMs = 50
 
 let part: LocalPart | undefined
 let timer: NodeJS.Timeout | undefined
+
+function status(): PartStatus {
+  const { user, system } = process.cpuUsage()
+  return { ...part!.status, cpuUs: user + system }
+}
 
 function say(message: FromPart): void {
   if (process.connected) process.send!(message)
@@ -20,14 +25,14 @@ async function hear(message: ToPart): Promise<void> {
       process.disconnect()
       return
     }
-    say({ kind: 'started', status: part.status })
-    timer = setInterval(() => say({ kind: 'status', status: part!.status }), statusMs)
+    say({ kind: 'started', status: status() })
+    timer = setInterval(() => say({ kind: 'status', status: status() }), statusMs)
   } else if (message.kind === 'ask') part?.ask()
   else if (message.kind === 'release') part?.release()
   else {
     clearInterval(timer)
     await part?.stop()
-    if (part !== undefined) say({ kind: 'stopped', status: part.status })
+    if (part !== undefined) say({ kind: 'stopped', status: status() })
     process.disconnect()
   }
 }

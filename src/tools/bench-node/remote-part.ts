@@ -9,7 +9,7 @@ import type { FromPart, ToPart } from './part-messages.ts'
 const endMs = 10_000
 
 export class RemotePart implements Part {
-  status: PartStatus = { nodes: [], paths: [], failures: [] }
+  status: PartStatus = { nodes: [], paths: [], failures: [], cpuUs: 0 }
   readonly #process: ChildProcess
   readonly #exit: Promise<void>
 

@@ -20,11 +20,14 @@ const pollingThreads = 2
 export async function runNodes(run: NodeRun): Promise<NodeResults> {
   const { plan, outDir, signal } = run
   const results: NodeResults = { ...beginResults(run.command, pollingThreads), tool: 'node', unit: 'ns', sets: [] }
-  const save = saverOf(results, outDir)
+  let elsewhereUs = 0
+  const save = saverOf(results, outDir, () => elsewhereUs)
   saveResults(outDir, results, nodePlot())
   for (const index of plan.order) {
     if (signal.aborted) break
-    const set = await measured(plan.sets[index]!, run)
+    const set = await measured(plan.sets[index]!, run, (us) => {
+      elsewhereUs += us
+    })
     // Before anything was generated there is nothing to save.
     if (set.error === interrupted && set.steps === 0) break
     results.sets.push(set)
@@ -38,7 +41,11 @@ export async function runNodes(run: NodeRun): Promise<NodeResults> {
 
 const interrupted = 'interrupted'
 
-async function measured({ id, settings, repeat }: PlannedSet<NodeSettings>, run: NodeRun): Promise<NodeSet> {
+async function measured(
+  { id, settings, repeat }: PlannedSet<NodeSettings>,
+  run: NodeRun,
+  usedElsewhere: (us: number) => void,
+): Promise<NodeSet> {
   const { warmUp, pin, outDir, signal } = run
   const limit = run.limitOf(settings)
   const known: Record<string, Setting> = { ...settings, repeat }
@@ -47,7 +54,8 @@ async function measured({ id, settings, repeat }: PlannedSet<NodeSettings>, run:
       ...{ id, limit, warmUp, pin, folder: outDir, signal },
       log: (line) => run.onNote(`${settings.node} ${settings.mode}: ${line}`),
     })
-    const { interrupted: wasInterrupted, ...figures } = found
+    const { interrupted: wasInterrupted, elsewhereUs, ...figures } = found
+    usedElsewhere(elsewhereUs)
     return { id, settings: known, ...figures, ...(wasInterrupted && { error: interrupted }) }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
