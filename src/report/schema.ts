@@ -14,16 +14,9 @@ const figure = z.number().nonnegative()
 const id = z.string().regex(/^\d{3,}$/, 'expected three digits or more, such as "007"')
 const settings = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
 
-const summary = z.object({
-  count,
-  min: figure,
-  p10: figure,
-  median: figure,
-  p90: figure,
-  p99: figure,
-  p999: figure,
-  max: figure,
-})
+const summaryOf = (value: z.ZodNumber) =>
+  z.object({ count, min: value, p10: value, median: value, p90: value, p99: value, p999: value, max: value })
+const summary = summaryOf(figure)
 
 const latencySet = z.object({
   id,
@@ -67,7 +60,8 @@ const counts = z.record(z.string(), z.number()).readonly()
 const nodeSet = z.object({
   id,
   settings,
-  lat: summary,
+  // Stamps are times of day, which somebody may set back meanwhile.
+  lat: summaryOf(z.number()),
   limit: count,
   steps: count,
   missed: z.number().int(),
