@@ -56,7 +56,7 @@ describe('a row of the comparison', () => {
   })
 })
 
-describe('rsockets beside TCP', { timeout: 100_000 }, () => {
+describe('rsockets beside TCP', () => {
   const ends = new SocketComparisons([loopbackDevice(3), loopbackDevice(4)], { seconds: 0.02, warmup: 0.01 })
   afterAll(() => ends.end())
 

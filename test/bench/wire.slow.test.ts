@@ -37,7 +37,7 @@ describe.skipIf(!nativeAvailable)('the comparison between two processes', () => 
       expect(ours).toBeGreaterThan(0)
       if (unit !== '% of a core') expect(theirs).toBeGreaterThan(0)
     }
-  }, 120_000)
+  })
 
   it('says what it needs for adapters that two processes cannot share', async () => {
     const { code, stderr } = await outcome(startScript(comparison, ['--device', 'shm0']))

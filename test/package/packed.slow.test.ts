@@ -50,7 +50,7 @@ beforeAll(() => {
   // Types of Node, as a user of TypeScript has them.
   for (const name of ['@types/node', 'undici-types'])
     cpSync(join(root, 'node_modules', name), join(folder, 'node_modules', name), { recursive: true })
-}, 120_000)
+})
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 function bytesBelow(path: string): number {

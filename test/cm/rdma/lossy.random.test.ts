@@ -68,4 +68,4 @@ it('connections, with 15 % of the messages lost, 10 % doubled and 10 % overtaken
   for (const channel of [server!, client!]) channel.close()
   expect(contexts[0]!.counters().injected_losses).toBeGreaterThan(0)
   for (const context of contexts) context.close()
-}, 40_000)
+})

@@ -178,7 +178,7 @@ function runOn(open: () => readonly [End, End], onward: () => void, program: Pro
   }
 }
 
-test('two streams on shared memory', { timeout: 120_000 }, () => {
+test('two streams on shared memory', () => {
   const context = openDevice('shm0')
   holds(
     fc.property(program, (given) => {
@@ -196,7 +196,7 @@ test('two streams on shared memory', { timeout: 120_000 }, () => {
 
 const streamCount = 3
 
-test('streams of a trunk on shared memory', { timeout: 120_000 }, () => {
+test('streams of a trunk on shared memory', () => {
   const context = openDevice('shm0')
   const steps = fc.array(
     step.chain((one) => fc.integer({ min: 0, max: streamCount - 1 }).map((stream) => ({ ...one, stream }))),
@@ -239,7 +239,7 @@ test('streams of a trunk on shared memory', { timeout: 120_000 }, () => {
 
 registerVirtual()
 
-test('two streams on a link with faults', { timeout: 300_000 }, () => {
+test('two streams on a link with faults', () => {
   const contexts = [openDevice('virtual0'), openDevice('virtual1')] as const
   const faults = fc.record({
     seed: fc.integer(),

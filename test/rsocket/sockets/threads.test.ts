@@ -60,23 +60,23 @@ describe.each([
 ])('on %s', (device, address) => {
   test('a conversation, with all flags', async () => {
     await both(device, address, 'echo')
-  }, 30_000)
+  })
 
   test('a stream from memory of the device', async () => {
     const bytes = 40 * 70_000
     const counters = await both(device, address, 'pour', bytes)
     // Where a send would have to wait for an acknowledgement copying is better for pieces of this size.
     expect(counters).toMatchObject({ bytesSent: bytes, bytesDirect: device === 'shm0' ? bytes : 0 })
-  }, 30_000)
+  })
 })
 
 test('rpoll and rselect over several', async () => {
   await both('shm0', '127.0.0.1', 'poll', 0, 2)
-}, 30_000)
+})
 
 test('riowrite into the memory of a thread that waits', async () => {
   expect(await both('shm0', '127.0.0.1', 'mapped', 100_000)).toBe(200_000)
-}, 30_000)
+})
 
 describe('a peer that dies', () => {
   async function withPeer(): Promise<{ s: RSocket; peer: Worker }> {
@@ -101,7 +101,7 @@ describe('a peer that dies', () => {
     const error = await s.recvAsync(new Uint8Array(1)).catch((error: unknown) => error)
     expect(['ECONNRESET', 'ETIMEDOUT']).toContain((error as { code: string }).code)
     expect(s.poll(0) & POLLHUP).toBe(POLLHUP)
-  }, 30_000)
+  })
 
   test('is noticed by who sends', async () => {
     const { s, peer } = await withPeer()
@@ -109,5 +109,5 @@ describe('a peer that dies', () => {
     const error = await s.sendAsync(new Uint8Array(1 << 20)).catch((error: unknown) => error)
     expect(['ECONNRESET', 'ETIMEDOUT']).toContain((error as { code: string }).code)
     expect(s.reason).not.toBe('')
-  }, 30_000)
+  })
 })

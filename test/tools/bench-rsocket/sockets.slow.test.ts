@@ -50,7 +50,7 @@ function ofLoad(machine: Machine): string[] {
 }
 
 describe('TCP_RR and TCP_STREAM', () => {
-  it('run over rsockets and TCP, polling and sleeping', { timeout: 120_000 }, async () => {
+  it('run over rsockets and TCP, polling and sleeping', async () => {
     const { plan, outDir, results } = run({ size: ['1', '5000', '200000'], poll: ['busy,event'] })
     const { sets, complete } = await results
     expect(sets).toHaveLength(24)
@@ -99,7 +99,7 @@ describe('TCP_RR and TCP_STREAM', () => {
     expect(complete).toBe(true)
   })
 
-  it('keep what was measured when they are stopped', { timeout: 60_000 }, async () => {
+  it('keep what was measured when they are stopped', async () => {
     const between = new AbortController()
     const some = run({ size: ['1,2,3,4'] }, { signal: between.signal, onSet: () => between.abort() })
     const stopped = await some.results
@@ -119,7 +119,7 @@ describe('TCP_RR and TCP_STREAM', () => {
     for (const set of sets) expect([set.error, set.messages > 0]).toEqual(['interrupted', true])
   })
 
-  it('say what is wrong with an adapter', { timeout: 60_000 }, async () => {
+  it('say what is wrong with an adapter', async () => {
     const { results } = run({ test: ['rr'], transport: ['rsocket'], device: ['shm0,shm7'] })
     const { sets, complete } = await results
     expect(complete).toBe(false)
@@ -128,7 +128,7 @@ describe('TCP_RR and TCP_STREAM', () => {
 })
 
 describe('a profile', () => {
-  it('says where the time of both ends went, and leaves a tree of calls', { timeout: 120_000 }, async () => {
+  it('says where the time of both ends went, and leaves a tree of calls', async () => {
     const given = { test: ['stream'], size: ['4096'], poll: ['busy'] }
     const profiles = profileCombinations(combinations(given), [65536])
     const { outDir, results } = run(given, { profiles, seconds: 0.1 })

@@ -12,7 +12,7 @@ let runs = 0
 const out = (): string => join(folder, String(++runs))
 const small = ['--burst', '50', '--warmup', '10', '--pause', '0']
 
-describe('verbena bench latency', { timeout: 100_000 }, () => {
+describe('verbena bench latency', () => {
   it('prints one JSON document and nothing else with --json', async () => {
     const dir = out()
     const { code, stdout, stderr } = await verbena(
@@ -112,7 +112,7 @@ describe('verbena bench latency', { timeout: 100_000 }, () => {
   })
 })
 
-describe('verbena bench throughput', { timeout: 100_000 }, () => {
+describe('verbena bench throughput', () => {
   it('prints JSON, or a table', async () => {
     const dir = out()
     const few = ['--technique', 'send-recv,write-batch', '--concurrent', '4', '--messages', '200', '--warmup', '0']
@@ -130,7 +130,7 @@ describe('verbena bench throughput', { timeout: 100_000 }, () => {
   })
 })
 
-describe('verbena bench rsocket', { timeout: 100_000 }, () => {
+describe('verbena bench rsocket', () => {
   const few = ['--size', '1,3000', '--repeat', '1', '--seconds', '0.02', '--warmup', '0.01']
 
   it('prints JSON, or tables, and keeps what a report needs', async () => {
@@ -191,7 +191,7 @@ describe('verbena bench rsocket', { timeout: 100_000 }, () => {
   })
 })
 
-describe('verbena report', { timeout: 100_000 }, () => {
+describe('verbena report', () => {
   it('is made from saved results, one run or several', async () => {
     const [one, two, both] = [out(), out(), out()]
     await verbena('bench', 'latency', ...small, '--size', '8,64', '--out', one)

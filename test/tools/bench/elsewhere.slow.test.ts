@@ -10,7 +10,7 @@ import { savesOn } from './interrupted.ts'
 const folder = mkdtempSync(join(tmpdir(), 'verbena-cli-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-describe('verbena bench', { timeout: 100_000 }, () => {
+describe('verbena bench', () => {
   it('runs on roce as on shm', async () => {
     const spread = ['--burst', '50', '--warmup', '10', '--pause', '100000']
     const devices = `${loopbackDevice(1)},${loopbackDevice(2)}`

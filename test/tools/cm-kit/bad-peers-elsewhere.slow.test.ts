@@ -3,5 +3,5 @@ import { describe } from 'vitest'
 import { badPeers, slowPeers } from './bad-peers.ts'
 import { places } from './ends.ts'
 
-describe.each(places.slice(1))('bad peers on $name', { timeout: 120_000 }, badPeers)
-describe.each(places)('slow peers on $name', { timeout: 120_000 }, slowPeers)
+describe.each(places.slice(1))('bad peers on $name', badPeers)
+describe.each(places)('slow peers on $name', slowPeers)

@@ -3,4 +3,4 @@ import { describe } from 'vitest'
 import { places } from './ends.ts'
 import { programs } from './programs.ts'
 
-describe.each(places.slice(1))('two processes on $name', { timeout: 120_000 }, programs)
+describe.each(places.slice(1))('two processes on $name', programs)

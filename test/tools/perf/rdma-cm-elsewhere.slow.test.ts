@@ -2,4 +2,4 @@
 import { describe } from 'vitest'
 import { kinds, rdmaCm } from './rdma-cm.ts'
 
-describe.each(kinds.slice(1))('two processes on $name', { timeout: 120_000 }, rdmaCm)
+describe.each(kinds.slice(1))('two processes on $name', rdmaCm)

@@ -7,9 +7,9 @@ import { kinds, rdmaCm } from './rdma-cm.ts'
 
 afterEach(killLeftovers)
 
-describe.each(kinds.slice(0, 1))('two processes on $name', { timeout: 120_000 }, rdmaCm)
+describe.each(kinds.slice(0, 1))('two processes on $name', rdmaCm)
 
-describe('what cannot be', { timeout: 60_000 }, () => {
+describe('what cannot be', () => {
   it.skipIf(!canShare)('the ends disagree', async () => {
     const port = await freePort()
     const device = segment()

@@ -3,4 +3,4 @@ import { describe } from 'vitest'
 import { places } from '../cm-kit/ends.ts'
 import { badPeers } from './bad-peers.ts'
 
-describe.each(places.slice(1))('bad peers on $name', { timeout: 120_000 }, badPeers)
+describe.each(places.slice(1))('bad peers on $name', badPeers)

@@ -4,13 +4,13 @@ import { canShare } from '../../cli/ends.ts'
 import { places } from '../cm-kit/ends.ts'
 import { interrupted, overKernel, printing, running } from './two-processes.ts'
 
-describe.each(places)('two processes on $name', { timeout: 120_000 }, (place) => {
+describe.each(places)('two processes on $name', (place) => {
   printing(place)
   if (place !== places[0]) running(place)
   interrupted(place)
 })
 
-describe.skipIf(!canShare)('TCP of the kernel', { timeout: 120_000 }, () => {
+describe.skipIf(!canShare)('TCP of the kernel', () => {
   overKernel(['-T', 'a'])
   overKernel(['-T', 'b'])
 })

@@ -4,9 +4,9 @@ import { canShare } from '../../cli/ends.ts'
 import { places } from '../cm-kit/ends.ts'
 import { overKernel, twoProcesses } from './two-processes.ts'
 
-describe.each(places.slice(1))('two processes on $name', { timeout: 120_000 }, twoProcesses)
+describe.each(places.slice(1))('two processes on $name', twoProcesses)
 
-describe.skipIf(!canShare)('UDP of the kernel', { timeout: 120_000 }, () => {
+describe.skipIf(!canShare)('UDP of the kernel', () => {
   overKernel(['-T', 'a'])
   overKernel(['-T', 'b'])
 })

@@ -12,9 +12,9 @@ import { overKernel, twoProcesses } from './two-processes.ts'
 
 afterEach(killLeftovers)
 
-describe.each(places.slice(0, 1))('two processes on $name', { timeout: 120_000 }, twoProcesses)
+describe.each(places.slice(0, 1))('two processes on $name', twoProcesses)
 
-describe.skipIf(!canShare)('as the help shows it', { timeout: 120_000 }, () => {
+describe.skipIf(!canShare)('as the help shows it', () => {
   it('a client that binds nothing reaches a server on an address of loopback', async () => {
     const address = loopbackAddress(7)
     const server = start(['udpong', '--device', 'roce', '-b', address, '--json'])
@@ -28,7 +28,7 @@ describe.skipIf(!canShare)('as the help shows it', { timeout: 120_000 }, () => {
   })
 })
 
-describe.skipIf(!canShare)('UDP of the kernel', { timeout: 120_000 }, () => {
+describe.skipIf(!canShare)('UDP of the kernel', () => {
   overKernel([])
 
   it('the server takes anything, counts for each client, and answers what there is to answer', async () => {
