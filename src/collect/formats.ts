@@ -29,7 +29,7 @@ export function readingDocument(reading: HostReading, rates?: Rates): object {
   }
 }
 
-function portDocument({ readings, others, ...facts }: Port, rates: Rates | undefined): object {
+function portDocument({ readings, others, gids: _gids, ...facts }: Port, rates: Rates | undefined): object {
   const plain = readings.filter(({ priority }) => priority === undefined)
   const priorities = [...new Set(readings.flatMap(({ priority }) => priority ?? []))].sort()
   const counted = (of: readonly Reading[]): object => ({

@@ -58,7 +58,7 @@ export interface Port {
   readonly lid: number | undefined
   readonly netdev: string | undefined
   readonly lifespanMs: number | undefined
-  /** Without those that are zero. */
+  /** Without those that are zero; none if they were not asked for. */
   readonly gids: readonly Gid[]
   readonly readings: readonly Reading[]
   readonly others: readonly OtherReading[]
@@ -81,8 +81,15 @@ const emptyGid = /^[0:]*$/
 /** fe80:: and nothing else: the default GID of a port that has no address. */
 const emptyLinkLocal = /^fe80:[0:]*$/
 
-/** All devices, those without ports included; `wanted` chooses by device and port. */
-export function readDevices(tree: Tree, wanted: (device: string, port: number) => boolean): Device[] {
+/**
+ * All devices, those without ports included; `wanted` chooses by device and port. Tables of GIDs have up to a thousand entries of
+ * three files each, so they are read only if they are asked for.
+ */
+export function readDevices(
+  tree: Tree,
+  wanted: (device: string, port: number) => boolean,
+  withGids: boolean,
+): Device[] {
   return tree.folders(folder).flatMap((name) => {
     const at = `${folder}/${name}`
     const ports = tree.list(`${at}/ports`).filter((port) => /^\d{1,3}$/.test(port))
@@ -100,7 +107,7 @@ export function readDevices(tree: Tree, wanted: (device: string, port: number) =
       hcaType: tree.optional(`${at}/hca_type`),
       nodeGuid: tree.optional(`${at}/node_guid`),
       description: tree.optional(`${at}/node_desc`),
-      ports: chosen.map((port) => readPort(tree, at, name, Number(port), driver)),
+      ports: chosen.map((port) => readPort(tree, at, name, Number(port), driver, withGids)),
     }
   })
 }
@@ -110,13 +117,20 @@ function softwareDriver(tree: Tree, at: string): string | undefined {
   return tree.exists(`${at}/ports/1/hw_counters/sent_pkts`) ? 'rdma_rxe' : undefined
 }
 
-function readPort(tree: Tree, device: string, name: string, port: number, driver: DriverName | undefined): Port {
+function readPort(
+  tree: Tree,
+  device: string,
+  name: string,
+  port: number,
+  driver: DriverName | undefined,
+  withGids: boolean,
+): Port {
   const at = `${device}/ports/${port}`
   const rate = tree.optional(`${at}/rate`)
   const bytesPerSecond = rateOf(rate)
   if (rate !== undefined && bytesPerSecond === undefined) tree.problem(`${at}/rate`, 'is no rate')
   const lifespanMs = tree.number(`${at}/hw_counters/lifespan`, 0, 1e6)
-  const gids = readGids(tree, at)
+  const gids = withGids ? readGids(tree, at) : []
   const { readings, others } = readCounters(tree, at, driver, lifespanMs ?? 0)
   return {
     port,
@@ -126,7 +140,7 @@ function readPort(tree: Tree, device: string, name: string, port: number, driver
     rate,
     bytesPerSecond,
     lid: tree.number(`${at}/lid`, 0, 0xffff),
-    netdev: netdevOf(tree, device, port, gids) ?? netdevNamed(tree, name),
+    netdev: netdevOf(tree, device, port) ?? netdevNamed(tree, name),
     lifespanMs,
     gids,
     readings,
@@ -165,8 +179,8 @@ function readGids(tree: Tree, at: string): Gid[] {
   })
 }
 
-/** The interface that carries a port: that of its GIDs, else of its PCI function, else the parent of a software device. */
-function netdevOf(tree: Tree, device: string, port: number, gids: readonly Gid[]): string | undefined {
+/** The interface that carries a port: the parent of a software device, else that of its PCI function, else of its GIDs. */
+function netdevOf(tree: Tree, device: string, port: number): string | undefined {
   const parent = tree.optional(`${device}/parent`)
   if (parent !== undefined) return parent
   const functions = tree.list(`${device}/device/net`)
@@ -175,7 +189,8 @@ function netdevOf(tree: Tree, device: string, port: number, gids: readonly Gid[]
     return number === port - 1
   })
   // A VLAN or a bond has GIDs as well; the first entries are those of the interface itself.
-  return ofPort ?? gids.find(({ netdev }) => netdev !== undefined)?.netdev ?? (port === 1 ? functions[0] : undefined)
+  const ofGid = (index: number): string | undefined => tree.optional(`${device}/ports/${port}/gid_attrs/ndevs/${index}`)
+  return ofPort ?? ofGid(0) ?? ofGid(1) ?? (port === 1 ? functions[0] : undefined)
 }
 
 /** A recorded tree without links: the name of an interface that has a device of this name below it. */

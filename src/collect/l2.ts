@@ -47,7 +47,7 @@ export interface L2Options {
 /** Does not throw. */
 export function readL2({ root, names = [] }: L2Options = {}): L2Reading {
   const tree = new Tree(root)
-  const all = readDevices(tree, () => true)
+  const all = readDevices(tree, () => true, true)
   const devices = all.filter(
     ({ name, ports }) =>
       chosen(names, name) || ports.some(({ netdev }) => netdev !== undefined && names.includes(netdev)),

@@ -31,7 +31,7 @@ export function readHost({ root, devices = [], ports = [] }: HostOptions = {}): 
   const tree = new Tree(root)
   const wanted = (device: string, port: number): boolean =>
     (devices.length === 0 || devices.includes(device)) && (port === 0 || ports.length === 0 || ports.includes(port))
-  const ofKernel = withStatistics(tree, readDevices(tree, wanted)).map((device) => ({
+  const ofKernel = withStatistics(tree, readDevices(tree, wanted, false)).map((device) => ({
     ...device,
     ports: device.ports.map((port) => (port.netdev === undefined ? port : withEthtool(tree, port, port.netdev))),
   }))

@@ -67,7 +67,6 @@ describe('each driver', () => {
       netdev: 'ens1f0',
       lifespanMs: 10,
     })
-    expect(port.gids).toHaveLength(4)
     expect(portOf(host, 'mlx5_0', 2).state).toEqual({ id: 1, name: 'DOWN' })
   })
 
@@ -170,7 +169,6 @@ describe('damaged trees', () => {
     writeFileSync(at('ports/1/hw_counters/lifespan'), '-3')
     writeFileSync(at('ports/1/state'), '')
     writeFileSync(at('ports/1/rate'), 'fast')
-    writeFileSync(at('ports/1/gids/0'), 'what')
     rmSync(at('ports/1/counters/port_xmit_wait'))
     mkdirSync(at('ports/1/counters/port_xmit_wait'))
     symlinkSync('loop', at('ports/1/counters/loop'))
@@ -190,11 +188,9 @@ describe('damaged trees', () => {
       'hw_counters/lifespan': "is no number from 0 to 1000000: '-3'",
       state: 'is no state',
       rate: 'is no rate',
-      'gids/0': 'is no GID',
     })
-    expect(reading.problemCount).toBe(10)
+    expect(reading.problemCount).toBe(9)
     expect(counted(portOf(reading, 'mlx5_0'), 'port_data_transmitted_bytes')).toBe(1_000_000_000_000n)
-    expect(portOf(reading, 'mlx5_0').gids).toHaveLength(3)
   })
 
   it('nothing, files instead of folders, an empty folder', () => {

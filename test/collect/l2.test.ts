@@ -11,7 +11,12 @@ import { everything, writeTree } from './trees.ts'
 const root = writeTree({
   ...everything,
   ...{ 'class/net/ens1f0.100/type': '1', 'class/net/ens1f0.100/mtu': '9000', 'class/net/wlan0/type': '801' },
-  ...{ 'class/net/tiny/type': '1', 'class/net/tiny/mtu': '300', 'class/net/odd/type': 'x' },
+  ...{
+    'class/infiniband/rxe0/ports/1/gids/5': 'what',
+    'class/net/tiny/type': '1',
+    'class/net/tiny/mtu': '300',
+    'class/net/odd/type': 'x',
+  },
 })
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
@@ -46,7 +51,11 @@ describe('a recorded tree', () => {
       ['eth0', 4096, ['rxe0/1']],
       ['tiny', undefined, []],
     ])
-    expect(reading.problems).toEqual([{ path: 'sys/class/net/odd/type', what: "is no number from 0 to 65535: 'x'" }])
+    expect(reading.ports.find(({ device }) => device === 'rxe0')?.gids).toHaveLength(4)
+    expect(reading.problems).toEqual([
+      { path: 'sys/class/infiniband/rxe0/ports/1/gids/5', what: 'is no GID' },
+      { path: 'sys/class/net/odd/type', what: "is no number from 0 to 65535: 'x'" },
+    ])
   })
 
   it('findings in words', () => {

@@ -1,10 +1,15 @@
-/** Live capture beside tcpdump, on a pair of veth interfaces in a network namespace of its own. */
+/**
+ * Live capture beside tcpdump, on a pair of veth interfaces in a network namespace of its own; counters, settings and packets of a
+ * Soft-RoCE guest.
+ */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { command } from '../built.ts'
+import { writeTree } from '../collect/trees.ts'
+import { type Guest, Lab, ours, verbena } from './lab/index.ts'
 import { tsharkFields, tsharkVersion } from './tshark.ts'
 
 /** What is missing; undefined if nothing is. */
@@ -53,6 +58,7 @@ tcpdump -i v1 -U -w peer.pcap > /dev/null 2> tcpdump.txt &
 dump=$!
 "$2" "$3" collect trace -i v1 -w ours.pcapng --json > ours.json 2> ours.txt &
 ours=$!
+touch tcpdump.txt ours.txt
 for file in tcpdump.txt ours.txt; do
   for n in $(seq 300); do grep -qi -e listening -e capturing $file && break; sleep 0.05; done
 done
@@ -91,5 +97,108 @@ describe.skipIf(missing !== undefined)(missing ?? 'a veth pair', () => {
     // RoCEv2 over IPv4 with and without options and over IPv6, and RoCEv1: without a tag, with one, with two.
     expect(expected).toHaveLength(4 * 3 * 50)
     expect(frames('ours.pcapng')).toEqual(expected)
+  })
+})
+
+const images = inject('guestImages')
+
+describe.skipIf(images === null)('a Soft-RoCE guest', () => {
+  let lab: Lab
+  let guest: Guest
+
+  beforeAll(async () => {
+    lab = await Lab.open(1)
+    guest = await lab.boot(1, images!)
+  }, 120_000)
+  afterAll(async () => await lab?.close(), 60_000)
+
+  /** The guest's files of /sys that are read, here. */
+  async function recorded(name: string): Promise<string> {
+    const paths = [
+      'infiniband/rxe0/ports',
+      'infiniband/rxe0/parent',
+      'net/eth0/type',
+      'net/eth0/mtu',
+      'net/eth0/operstate',
+    ]
+    // Entries of tables that are not used cannot be read.
+    const text = await guest.text(`cd /sys/class; grep -r '' ${paths.join(' ')} 2> /dev/null || true`, 60_000)
+    const files = text.split('\n').flatMap((line) => {
+      const at = line.indexOf(':')
+      return at < 0 ? [] : [[`class/${line.slice(0, at)}`, line.slice(at + 1)]]
+    })
+    return writeTree(Object.fromEntries(files) as Record<string, string>, join(folder, name))
+  }
+
+  const collected = async (...args: string[]): Promise<string> => {
+    const { code, stdout, output } = await lab.run(process.execPath, [verbena, 'collect', ...args])
+    expect(code, output).toBe(0)
+    return stdout
+  }
+
+  it('counts what it sent and received, and so does the capture', { timeout: 120_000 }, async () => {
+    const file = join(folder, 'guest.pcapng')
+    const before = await guest.counters()
+    const capture = lab.start(
+      process.execPath,
+      [verbena, 'collect', 'trace', '-i', 'link1', '-w', file, '--json'],
+      60_000,
+    )
+    await capture.says('Capturing', 20_000)
+    const serving = guest.start(
+      `ibv_rc_pingpong -d rxe0 -n 50 -s 5000 -m 1024 -g ${await guest.gidIndex(guest.addresses.ipv4)}`,
+    )
+    await guest.listens(18515)
+    const asking = await lab.run(process.execPath, [
+      ...[
+        verbena,
+        'rc_pingpong',
+        '-d',
+        `roce:${ours.ipv4}`,
+        '-n',
+        '50',
+        '-s',
+        '5000',
+        '-m',
+        '1024',
+        guest.addresses.ipv4,
+      ],
+    ])
+    expect([asking.code, (await serving.ended).code], asking.output).toEqual([0, 0])
+    const after = await guest.counters()
+    const summary = JSON.parse((await capture.stop('SIGINT')).stdout) as { packets: number }
+    const counted = (name: string): number => after[name]! - before[name]!
+    const from = tsharkFields(file, ['ip.src']).filter((one) => one.get('ip.src') === guest.addresses.ipv4).length
+    expect(from).toBe(counted('sent_pkts'))
+    // What comes for a queue pair that has gone already is not counted.
+    expect(summary.packets - from).toBeGreaterThanOrEqual(counted('rcvd_pkts'))
+    expect(counted('rcvd_pkts')).toBeGreaterThanOrEqual(50 * 5)
+    const checked = await lab.run(process.execPath, [verbena, 'trace', 'check', file, '--json'])
+    expect(JSON.parse(checked.stdout)).toMatchObject({
+      packets: summary.packets,
+      icrcValid: summary.packets,
+      malformed: [],
+    })
+    const tree = await recorded('after')
+    const reading = JSON.parse(await collected('counters', '--sysfs-root', tree, '--json')) as {
+      problems: unknown[]
+      devices: { device: string; driver: string; ports: { netdev: string; counters: Record<string, number> }[] }[]
+    }
+    expect(reading).toMatchObject({
+      problems: [],
+      devices: [{ device: 'rxe0', driver: 'rxe', ports: [{ netdev: 'eth0' }] }],
+    })
+    expect(reading.devices[0]!.ports[0]!.counters).toMatchObject({
+      rdma_packets_transmitted: after.sent_pkts,
+      rdma_packets_received: after.rcvd_pkts,
+      tx_send_requests: after.rdma_sends,
+      out_of_sequence_packets_received: after.out_of_seq_request,
+    })
+    const l2 = JSON.parse(await collected('l2', 'rxe0', '--sysfs-root', tree, '--json')) as {
+      ports: { gids: { gid: string; type: string }[] }[]
+      interfaces: { pathMtu: number; rdma: string[] }[]
+    }
+    expect(l2.interfaces).toMatchObject([{ pathMtu: 4096, rdma: ['rxe0/1'] }])
+    expect(l2.ports[0]!.gids).toContainEqual(expect.objectContaining({ type: 'RoCE v2', netdev: 'eth0' }))
   })
 })

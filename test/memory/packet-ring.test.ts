@@ -1,6 +1,7 @@
 /** Frames of the loopback interface, and what network drivers say. Packet sockets need CAP_NET_RAW. */
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
 import { setTimeout as after } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -111,6 +112,23 @@ describe.skipIf(!nativeAvailable)('what the kernel is asked', () => {
     expect(() => ethtoolStatistics('nothing0')).toThrow(/ENODEV/)
     expect(() => ethtoolDriver('a name that is much too long')).toThrow(/no name of an interface/)
     expect(() => ethtoolStatistics('lo')).toThrow(/EOPNOTSUPP/)
+  })
+
+  const counting = readdirSync('/sys/class/net').filter((name) => {
+    try {
+      return ethtoolStatistics(name).length > 0
+    } catch {
+      return false
+    }
+  })
+
+  it.skipIf(counting.length === 0)('statistics of the interfaces that have any', () => {
+    for (const name of counting) {
+      const [before, after] = [ethtoolStatistics(name), ethtoolStatistics(name)]
+      expect(after.map((one) => one.name)).toEqual(before.map((one) => one.name))
+      for (const one of before) expect(one.name).toMatch(/^[\x21-\x7e][\x20-\x7e]*$/)
+      expect(ethtoolDriver(name)).toMatch(/^[a-z]\w*$/i)
+    }
   })
 
   it('netlink: an answer, and an error', () => {

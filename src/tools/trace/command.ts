@@ -3,12 +3,13 @@ import type { Command } from 'commander'
 import { addSubcommands } from '../kit/index.ts'
 
 const examples = `
-A capture is a pcap or pcapng file of any size, compressed with gzip or not; - reads standard input. Link types: Ethernet
+A capture is a pcap or pcapng file of any size, compressed with gzip or not, or the folder of a session that verbena collect has made;
+- reads standard input. Link types: Ethernet
 with VLAN tags, Linux cooked (v1, v2), raw IP, ERF, InfiniBand. RoCEv2 over IPv4 and IPv6, RoCEv1, and native InfiniBand;
 also inside VXLAN, Geneve, GRE, ERSPAN, IP and MPLS. zstd needs Node.js 22.15.
 
 Examples:
-  tcpdump -i eth0 -w roce.pcap udp port 4791         make a capture
+  verbena collect trace -i eth0 -w roce.pcapng       make a capture, as tcpdump does
   verbena trace check roce.pcap                      is every packet sound?
   verbena trace info roce.pcap                       who talks to whom, what is lost, how long it takes
   verbena trace show roce.pcap --filter 'retransmission or nak'
