@@ -14,7 +14,7 @@ _verbena() {
     if [[ -n $value ]]; then ((i++)); continue; fi
     [[ $word == -* ]] && continue
     case "${command:+$command }$word" in
-      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace convert'|'traffic client'|'traffic cdf'|'collect counters'|'collect trace'|'collect session'|'collect l2'|'replay packets'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
+      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace convert'|'traffic server'|'traffic client'|'traffic cdf'|'collect counters'|'collect trace'|'collect session'|'collect l2'|'replay packets'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
       'ibv_rc_pingpong') command='rc_pingpong'; arguments=0 ;;
       'ibv_uc_pingpong') command='uc_pingpong'; arguments=0 ;;
       'ibv_ud_pingpong') command='ud_pingpong'; arguments=0 ;;
@@ -40,8 +40,9 @@ _verbena() {
     'trace show') commands='' options='-d --decode-as --roce-port -f --filter -n --limit -t --time -V --verbose -x --hex --json -h --help' ;;
     'trace info') commands='' options='-d --decode-as --roce-port --top --json -h --help' ;;
     'trace convert') commands='' options='-d --decode-as --roce-port --format --micro -f --filter -h --help' ;;
-    'traffic') commands='client cdf' options='-h --help' ;;
-    'traffic client') commands='' options='--dry-run --seed --count --duration --load --bandwidth --client -h --help' ;;
+    'traffic') commands='server client cdf' options='-h --help' ;;
+    'traffic server') commands='' options='-d --device -x --gid-index -i --ib-port -p --port --source --once --json -h --help' ;;
+    'traffic client') commands='' options='--dry-run --seed --count --duration --load --bandwidth --client -i --ib-port --wait --json -d --device -x --gid-index -h --help' ;;
     'traffic cdf') commands='' options='--interpolation --json -h --help' ;;
     'collect') commands='counters trace session l2' options='-h --help' ;;
     'collect counters') commands='' options='--sysfs-root -d --device --ib-port --interval --count --all --json --csv --prometheus --listen -h --help' ;;
@@ -204,8 +205,13 @@ _verbena_value() {
       -d|--decode-as|--roce-port|-f|--filter) value='any' ;;
       --format) value='word:pcap pcapng' ;;
     esac ;;
+    'traffic server') case $2 in
+      -d|--device|--ib-dev) value='device' ;;
+      -x|--gid-index|-i|--ib-port|-p|--port|--source) value='any' ;;
+    esac ;;
     'traffic client') case $2 in
-      --seed|--count|--duration|--load|--bandwidth|--client) value='any' ;;
+      --seed|--count|--duration|--load|--bandwidth|--client|-i|--ib-port|--wait|-x|--gid-index) value='any' ;;
+      -d|--device|--ib-dev) value='device' ;;
     esac ;;
     'traffic cdf') case $2 in
       --interpolation) value='word:linear log inverse' ;;

@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'traffic' 'traffic client' 'traffic cdf' 'collect' 'collect counters' 'collect trace' 'collect session' 'collect l2' 'replay' 'replay packets' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic cdf' 'collect' 'collect counters' 'collect trace' 'collect session' 'collect l2' 'replay' 'replay packets' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -19,7 +19,7 @@ complete -c verbena -f -n '__verbena_at' -a start -d 'measure with good defaults
 complete -c verbena -f -n '__verbena_at' -a bench -d 'measure: one-way latency, throughput, rsockets beside TCP, or node-types'
 complete -c verbena -f -n '__verbena_at' -a report -d 'make a report from saved results'
 complete -c verbena -f -n '__verbena_at' -a trace -d 'look at captures of RDMA traffic: check, show, info, convert'
-complete -c verbena -f -n '__verbena_at' -a traffic -d 'generate RDMA traffic by distributions of sizes, arrivals and verbs: client, cdf'
+complete -c verbena -f -n '__verbena_at' -a traffic -d 'generate RDMA traffic by distributions of sizes, arrivals and verbs: server, client, cdf'
 complete -c verbena -f -n '__verbena_at' -a collect -d 'collect RDMA traffic of this host: counters, what carries RoCE, traces'
 complete -c verbena -f -n '__verbena_at' -a replay -d 'replay captured RDMA traffic: its packets rewritten, or its messages as verbs'
 complete -c verbena -f -n '__verbena_at' -a gateway -d 'samples of real-time simulators, as VILLASnode has them: node, pipe, signal, convert, …'
@@ -172,9 +172,18 @@ complete -c verbena -n '__verbena_at trace convert' -l micro -d 'pcap with micro
 complete -c verbena -n '__verbena_at trace convert' -s f -l filter -d 'only packets for which this is true: see verbena trace show --help' -r
 complete -c verbena -n '__verbena_at trace convert' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at trace convert' -F
+complete -c verbena -f -n '__verbena_at traffic' -a server -d 'answer requests with flows of the size that they ask for'
 complete -c verbena -f -n '__verbena_at traffic' -a client -d 'send the requests of a configuration to its servers'
 complete -c verbena -f -n '__verbena_at traffic' -a cdf -d 'draw a distribution of sizes, or list those that have names'
 complete -c verbena -n '__verbena_at traffic' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at traffic server' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at traffic server' -s x -l gid-index -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at traffic server' -s i -l ib-port -d 'port of the adapter' -r
+complete -c verbena -n '__verbena_at traffic server' -s p -l port -d 'TCP port' -r
+complete -c verbena -n '__verbena_at traffic server' -l source -d 'own address to listen on' -r
+complete -c verbena -n '__verbena_at traffic server' -l once -d 'end after one client'
+complete -c verbena -n '__verbena_at traffic server' -l json -d 'print one JSON document for each client that has ended, on a line'
+complete -c verbena -n '__verbena_at traffic server' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at traffic client' -l dry-run -d 'write the schedule and send nothing'
 complete -c verbena -n '__verbena_at traffic client' -l seed -d 'another seed' -r
 complete -c verbena -n '__verbena_at traffic client' -l count -d 'end after so many requests' -r
@@ -182,6 +191,11 @@ complete -c verbena -n '__verbena_at traffic client' -l duration -d 'end after t
 complete -c verbena -n '__verbena_at traffic client' -l load -d 'another share of the bandwidth' -r
 complete -c verbena -n '__verbena_at traffic client' -l bandwidth -d 'what a load of 1 is, such as 25Gbps' -r
 complete -c verbena -n '__verbena_at traffic client' -l client -d 'which of several clients this is' -r
+complete -c verbena -n '__verbena_at traffic client' -s i -l ib-port -d 'port of the adapter' -r
+complete -c verbena -n '__verbena_at traffic client' -l wait -d 'retry for this long while a server does not listen' -r
+complete -c verbena -n '__verbena_at traffic client' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at traffic client' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at traffic client' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at traffic client' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at traffic cdf' -l interpolation -d 'between rows' -r -f -a 'linear log inverse'
 complete -c verbena -n '__verbena_at traffic cdf' -l json -d 'print one JSON document'

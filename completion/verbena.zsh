@@ -20,7 +20,7 @@ _verbena() {
       'bench:measure\: one-way latency, throughput, rsockets beside TCP, or node-types'
       'report:make a report from saved results'
       'trace:look at captures of RDMA traffic\: check, show, info, convert'
-      'traffic:generate RDMA traffic by distributions of sizes, arrivals and verbs\: client, cdf'
+      'traffic:generate RDMA traffic by distributions of sizes, arrivals and verbs\: server, client, cdf'
       'collect:collect RDMA traffic of this host\: counters, what carries RoCE, traces'
       'replay:replay captured RDMA traffic\: its packets rewritten, or its messages as verbs'
       'gateway:samples of real-time simulators, as VILLASnode has them\: node, pipe, signal, convert, …'
@@ -291,16 +291,30 @@ _verbena_traffic() {
   case $state in
     command)
       local -a commands=(
+      'server:answer requests with flows of the size that they ask for'
       'client:send the requests of a configuration to its servers'
       'cdf:draw a distribution of sizes, or list those that have names'
       )
       _describe command commands ;;
     argument)
       case $line[1] in
+        server) _verbena_traffic_server ;;
         client) _verbena_traffic_client ;;
         cdf) _verbena_traffic_cdf ;;
       esac ;;
   esac
+}
+
+_verbena_traffic_server() {
+  _arguments -s \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
+    '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
+    '(-p --port)'{-p,--port}'[TCP port]:port:' \
+    --source'[own address to listen on]:address:' \
+    --once'[end after one client]' \
+    --json'[print one JSON document for each client that has ended, on a line]' \
+    '(-h --help)'{-h,--help}'[print help]'
 }
 
 _verbena_traffic_client() {
@@ -312,6 +326,11 @@ _verbena_traffic_client() {
     --load'[another share of the bandwidth]:share:' \
     --bandwidth'[what a load of 1 is, such as 25Gbps]:rate:' \
     --client'[which of several clients this is]:index:' \
+    '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
+    --wait'[retry for this long while a server does not listen]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1:config:'
 }

@@ -31,7 +31,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: () => import('../tools/trace/index.ts'),
   },
   traffic: {
-    summary: 'generate RDMA traffic by distributions of sizes, arrivals and verbs: client, cdf',
+    summary: 'generate RDMA traffic by distributions of sizes, arrivals and verbs: server, client, cdf',
     load: () => import('../tools/traffic/index.ts'),
   },
   collect: {

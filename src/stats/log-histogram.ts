@@ -46,6 +46,22 @@ export class LogHistogram {
     this.#squares += distance * (value - this.mean)
   }
 
+  /** Adds all values of another histogram with the same precision and bits. */
+  merge(other: LogHistogram): void {
+    if (other.#counts.length !== this.#counts.length || other.#precision !== this.#precision)
+      throw new RangeError('histograms of different precision or bits cannot be merged')
+    if (other.count === 0) return
+    for (let i = 0; i < this.#counts.length; i++) this.#counts[i]! += other.#counts[i]!
+    const count = this.count + other.count
+    const distance = other.mean - this.mean
+    // Chan, Golub and LeVeque: mean and squares of two samples together.
+    this.#squares += other.#squares + (distance * distance * this.count * other.count) / count
+    this.mean += (distance * other.count) / count
+    this.count = count
+    this.min = Math.min(this.min, other.min)
+    this.max = Math.max(this.max, other.max)
+  }
+
   /** Of a sample: divided by one less than the count. */
   get stdev(): number {
     return this.count > 1 ? Math.sqrt(this.#squares / (this.count - 1)) : 0

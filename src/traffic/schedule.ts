@@ -15,6 +15,7 @@ import {
   fanoutsOf,
   isAtomic,
   type Phase,
+  qpTypes,
   requestRate,
   type SizeSource,
   type TrafficConfig,
@@ -29,9 +30,14 @@ import { RandomStream } from './random.ts'
 /** The largest request that a distribution may give. */
 const mostBytes = Number.MAX_SAFE_INTEGER
 
+const atomics = verbs.map(isAtomic)
+
 /** What one request is. A `Schedule` is its current one. */
 export interface Request {
-  /** When it is due, whole nanoseconds from the start; 0 in a closed loop, where the one before it decides. */
+  /**
+   * When it is due, whole nanoseconds from the start. Of a closed loop, where the one before it decides, the time at which it
+   * would be due on a link that carries its bandwidth at once.
+   */
   readonly timeNs: number
   /** Index in the servers of the configuration. */
   readonly server: number
@@ -39,6 +45,9 @@ export interface Request {
   readonly size: number
   readonly verb: Verb
   readonly type: TrafficQpType
+  /** Their indices in `verbs` and `qpTypes`. */
+  readonly verbIndex: number
+  readonly typeIndex: number
   readonly dscp: number
   readonly serviceLevel: number
   /** Bits per second; 0 is as fast as it goes. */
@@ -65,8 +74,8 @@ export class Schedule implements Request {
   timeNs = 0
   server = 0
   size = 0
-  verb: Verb = 'send'
-  type: TrafficQpType = 'RC'
+  verbIndex = 0
+  typeIndex = 0
   dscp = 0
   serviceLevel = 0
   rateBps = 0
@@ -74,6 +83,7 @@ export class Schedule implements Request {
   phase = -1
 
   readonly #config: TrafficConfig
+  readonly #times: 'ideal' | 'caller'
   readonly #streams: Streams
   readonly #endNs: number
   #count = 0
@@ -85,7 +95,9 @@ export class Schedule implements Request {
   #flows = 1
   #total = 0
 
-  constructor(config: TrafficConfig) {
+  /** With `times` of the caller, requests of a closed loop have the time at which it began, and `skipPhase` ends it. */
+  constructor(config: TrafficConfig, times: 'ideal' | 'caller' = 'ideal') {
+    this.#times = times
     const stream = (name: string): RandomStream => new RandomStream(config.seed, `${config.client}/${name}`)
     this.#config = config
     this.#endNs = config.durationNs ?? Number.POSITIVE_INFINITY
@@ -100,6 +112,14 @@ export class Schedule implements Request {
       fanouts: stream('fanouts'),
       collective: stream('collective'),
     }
+  }
+
+  get verb(): Verb {
+    return verbs[this.verbIndex]!
+  }
+
+  get type(): TrafficQpType {
+    return qpTypes[this.typeIndex]!
   }
 
   /** Goes on to the next request; false when there is none. */
@@ -123,6 +143,13 @@ export class Schedule implements Request {
     return true
   }
 
+  /** Ends the current phase at this time. */
+  skipPhase(nowNs: number): void {
+    this.#now = nowNs
+    this.#left = 0
+    this.#current = null
+  }
+
   #nextPhase(): boolean {
     const index = this.phase + 1
     const phase = this.#config.phases[index]
@@ -134,21 +161,31 @@ export class Schedule implements Request {
   }
 
   #nextFanout(run: PhaseRun): boolean {
-    const at = this.#now + run.arrivals.gapNs()
+    const at = this.#now + run.arrivals.gapNs() + (run.closed && this.#times === 'ideal' ? this.#idealGapNs(run) : 0)
     if (at >= this.#phaseEndNs) return false
     this.#now = at
     this.group++
     this.#flows = run.fanouts.pick(this.#streams.fanouts)
     this.#left = this.#flows
     run.destinations.begin()
+    this.#drawKind(run)
+    this.#total = atomics[this.verbIndex] ? atomicBytes : this.#drawSize(run)
+    return true
+  }
+
+  #drawKind(run: PhaseRun): void {
     const pair = run.pairs.pick(this.#streams.pairs)
-    this.verb = pair.verb
-    this.type = pair.type
+    this.verbIndex = pair >>> 2
+    this.typeIndex = pair & 3
     this.dscp = run.dscps.pick(this.#streams.dscps)
     this.serviceLevel = run.levels.pick(this.#streams.levels)
-    this.rateBps = run.ratesOf(pair.verb).pick(this.#streams.rates)
-    this.#total = isAtomic(pair.verb) ? atomicBytes : this.#drawSize(run, pair.verb)
-    return true
+    this.rateBps = run.rates[this.verbIndex]!.pick(this.#streams.rates)
+  }
+
+  /** Closed loop: what the request before takes on the link, or the pause of one of so many that are outstanding. */
+  #idealGapNs(run: PhaseRun): number {
+    if (this.group < 0) return 0
+    return Math.max((this.#total * 8e9) / this.#config.bandwidthBps, run.closed!.thinkNs / run.closed!.depth)
   }
 
   /** One flow of the fan-out. All have its verb, type, DSCP and rate. */
@@ -156,16 +193,16 @@ export class Schedule implements Request {
     const i = this.#flows - this.#left
     this.#left--
     this.server = run.destinations.next()
-    if (isAtomic(this.verb)) this.size = atomicBytes
-    else if (!run.splits) this.size = i === 0 ? this.#total : this.#drawSize(run, this.verb)
+    if (atomics[this.verbIndex]) this.size = atomicBytes
+    else if (!run.splits) this.size = i === 0 ? this.#total : this.#drawSize(run)
     else this.size = Math.floor((this.#total * (i + 1)) / this.#flows) - Math.floor((this.#total * i) / this.#flows)
   }
 
   /**
    * Sizes are rounded up, so that the share of requests with at most n bytes is what the distribution says for each whole n.
    */
-  #drawSize(run: PhaseRun, verb: Verb): number {
-    const source = run.sizesOf(verb).pick(this.#streams.sizes)
+  #drawSize(run: PhaseRun): number {
+    const source = run.sizes[this.verbIndex]!.pick(this.#streams.sizes)
     if (typeof source === 'number') return source
     return Math.min(mostBytes, Math.ceil(source.quantile(this.#streams.sizes.unit())))
   }
@@ -180,12 +217,7 @@ export class Schedule implements Request {
     if (at >= this.#phaseEndNs) return false
     this.#now = at
     if (collective.beginsStep) this.group++
-    const pair = run.pairs.pick(this.#streams.pairs)
-    this.verb = pair.verb
-    this.type = pair.type
-    this.dscp = run.dscps.pick(this.#streams.dscps)
-    this.serviceLevel = run.levels.pick(this.#streams.levels)
-    this.rateBps = run.ratesOf(pair.verb).pick(this.#streams.rates)
+    this.#drawKind(run)
     this.server = collective.to
     this.size = collective.bytes
     return true
@@ -195,15 +227,18 @@ export class Schedule implements Request {
 /** The distributions of one phase, ready to be drawn from. */
 class PhaseRun {
   readonly arrivals: Arrivals
-  readonly pairs: Choice<Pair>
+  /** Index of a verb · 4 + index of a type. */
+  readonly pairs: Choice<number>
   readonly fanouts: Choice<number>
   readonly dscps: Choice<number>
   readonly levels: Choice<number>
   readonly destinations: DestinationPicker
   readonly splits: boolean
+  readonly closed: { depth: number; thinkNs: number } | null
   readonly collective: CollectiveRun | null
-  readonly #sizes: Choice<SizeSource>[]
-  readonly #rates: Choice<number>[]
+  /** By index of the verb. */
+  readonly sizes: readonly Choice<SizeSource>[]
+  readonly rates: readonly Choice<number>[]
 
   constructor(phase: Phase, { servers, seed, client, bandwidthBps }: TrafficConfig, streams: Streams) {
     const pairs = joint(
@@ -213,25 +248,22 @@ class PhaseRun {
     if (typeof pairs === 'string') throw new TrafficError('ERR_TRAFFIC_CONFIGURATION', `${phase.name}: ${pairs}`)
     const own = (verb: Verb) => phase.verbs.find((share) => share.verb === verb)
     this.arrivals = new Arrivals(phase.arrival, requestRate(phase, bandwidthBps), streams.arrivals)
-    this.pairs = new Choice(pairs)
+    this.pairs = new Choice(pairs.map(({ value, weight }) => ({ value: pairNumber(value), weight })))
     this.fanouts = new Choice(fanoutsOf(phase))
     this.dscps = new Choice(phase.dscps)
     this.levels = new Choice(phase.serviceLevels)
     this.destinations = new DestinationPicker(phase.destinations, servers, seed, client, streams.servers)
+    this.closed = phase.arrival.type === 'closed' ? phase.arrival : null
     this.splits = phase.fanoutSize === 'split'
     this.collective =
       phase.collective === null
         ? null
         : new CollectiveRun(phase.collective, servers.length, (phase.load ?? 1) * bandwidthBps, streams.collective)
-    this.#sizes = verbs.map((verb) => new Choice(own(verb)?.sizes ?? phase.sizes))
-    this.#rates = verbs.map((verb) => new Choice(own(verb)?.rates ?? phase.rates))
+    this.sizes = verbs.map((verb) => new Choice(own(verb)?.sizes ?? phase.sizes))
+    this.rates = verbs.map((verb) => new Choice(own(verb)?.rates ?? phase.rates))
   }
+}
 
-  sizesOf(verb: Verb): Choice<SizeSource> {
-    return this.#sizes[verbs.indexOf(verb)]!
-  }
-
-  ratesOf(verb: Verb): Choice<number> {
-    return this.#rates[verbs.indexOf(verb)]!
-  }
+function pairNumber({ verb, type }: Pair): number {
+  return (verbs.indexOf(verb) << 2) | qpTypes.indexOf(type)
 }

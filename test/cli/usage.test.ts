@@ -15,7 +15,6 @@ const withoutJson = new Set([
   'gateway hook',
   'gateway pipe',
   'gateway signal',
-  'traffic client',
   'completion',
 ])
 

@@ -1,16 +1,37 @@
 /** `verbena traffic client`: the requests of a configuration. */
 import type { Command } from 'commander'
-import { currentRun, Lines } from '../../cli/terminal/index.ts'
+import {
+  currentRun,
+  endWith,
+  exitCodes,
+  interruptible,
+  Lines,
+  note,
+  printJson,
+  version,
+} from '../../cli/terminal/index.ts'
 import { requestLine, Schedule, type TrafficConfig } from '../../traffic/index.ts'
-import { loadTraffic, type Overrides } from '../../traffic/load/index.ts'
-import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
+import { type Overrides, readTraffic, readTrafficText } from '../../traffic/load/index.ts'
+import { addDeviceOption, addGidOption, meetingPlace, parseGidIndex, parseInteger, parseNumber } from '../kit/index.ts'
+import type { ConfigSource } from './client-thread.ts'
+import { liveLine, runClient } from './session.ts'
+import { show } from './show.ts'
 
 const help = `
+Requests go out when they are due, whether others are complete or not, and their times (flow completion time, FCT) count from then. Servers
+are started by \`verbena traffic server\`; those that are down or die are counted, and the others go on. Slowdown is the time of
+a flow over what its size takes at the bandwidth, after the fastest small request.
+
+Exit codes: 0 all requests were answered or lost on unreliable queue pairs, 1 some failed, 2 the configuration is wrong or no server can
+be used, 130 after Ctrl-C.
+
 With --dry-run each request is a JSON document on a line: time in nanoseconds when it is due, server, size in bytes, verb, type
 of queue pair, dscp, rate of its flow in bits per second (0: no limit), and group, the number of the fan-out that it belongs to. The same
 seed gives the same bytes.
 
 Examples:
+  verbena traffic server -d shm:lab
+  verbena traffic client web.yaml -d shm:lab
   verbena traffic client web.yaml --dry-run
   verbena traffic client web.yaml --dry-run --seed 7 --count 1000 --load 0.5`
 
@@ -22,6 +43,11 @@ interface Options {
   load?: string
   bandwidth?: string
   client?: string
+  device?: string
+  ibPort?: string
+  gidIndex?: string
+  wait?: string
+  json?: boolean
 }
 
 export function configure(command: Command): void {
@@ -35,12 +61,46 @@ export function configure(command: Command): void {
     .option('--load <share>', 'another share of the bandwidth (default: that of the configuration, 0.1)')
     .option('--bandwidth <rate>', 'what a load of 1 is, such as 25Gbps (default: that of the configuration, 10Gbps)')
     .option('--client <index>', 'which of several clients this is (default: that of the configuration, 0)')
+    .option('-i, --ib-port <port>', 'port of the adapter (default: 1)')
+    .option('--wait <seconds>', 'retry for this long while a server does not listen (default: 0)')
+    .option('--json', 'print one JSON document and nothing else')
     .addHelpText('after', help)
     .action(async (file: string, options: Options) => {
-      const config = loadTraffic(file, overridesOf(options))
-      if (!options.dryRun) throw new UsageError('--dry-run', 'give it: so far only the schedule is written')
-      await writeSchedule(config)
+      const source = { text: readTrafficText(file), path: file, overrides: overridesOf(options) }
+      const config = readTraffic(source.text, source.path, source.overrides)
+      if (options.dryRun) await writeSchedule(config)
+      else await send(config, source, options)
     })
+  addDeviceOption(command, { fallback: meetingPlace })
+  addGidOption(command, '-x')
+}
+
+async function send(config: TrafficConfig, source: ConfigSource, options: Options): Promise<void> {
+  const { stderr } = currentRun().io
+  const waitMs = parseNumber('--wait', options.wait, 0, 0, 86_400) * 1000
+  const end = {
+    ...(options.device ? { device: options.device } : {}),
+    ibPort: parseInteger('-i', options.ibPort, 1, 1, 255),
+    gidIndex: parseGidIndex('-x', options.gidIndex),
+  }
+  const interruption = interruptible('Stopping.')
+  try {
+    const run = await runClient({
+      ...{ config, source, end, version, waitMs, signal: interruption.signal },
+      onBegin: (servers) => {
+        if (!options.json) note(`connected to ${servers} of ${config.servers.length} servers`)
+      },
+      onLive: (live) => {
+        if (stderr.isTTY) stderr.write(`\r\u001b[K${liveLine(live)}`)
+      },
+    })
+    if (stderr.isTTY) stderr.write('\r\u001b[K')
+    if (options.json) printJson(run)
+    else show(run)
+    endWith(interruption.exitCode() ?? (run.all.failed > 0 ? exitCodes.failed : exitCodes.done))
+  } finally {
+    interruption.dispose()
+  }
 }
 
 function overridesOf({ seed, count, duration, load, bandwidth, client }: Options): Overrides {

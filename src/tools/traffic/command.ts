@@ -6,6 +6,8 @@ A configuration is YAML (examples/traffic), or the text format of HKUST's Traffi
 there are, the sizes of requests, how often they come, verbs, types of queue pairs, and more.
 
 Examples:
+  verbena traffic server -d shm:lab                     a server,
+  verbena traffic client web.yaml -d shm:lab            and its client
   verbena traffic cdf WebSearch                         a distribution of sizes
   verbena traffic client web.yaml --dry-run             which requests there will be, as JSON lines`
 
@@ -13,6 +15,8 @@ export async function configure(command: Command): Promise<void> {
   command
     .description('Generate RDMA traffic from a configuration: sizes, arrivals, verbs and destinations by distribution.')
     .addHelpText('after', examples)
+  const server = await import('./server.ts')
+  server.configure(command.command('server').summary('answer requests with flows of the size that they ask for'))
   const client = await import('./client.ts')
   client.configure(command.command('client').summary('send the requests of a configuration to its servers'))
   const cdf = await import('./cdf.ts')

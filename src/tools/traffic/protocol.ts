@@ -1,0 +1,105 @@
+/**
+ * What a client and a server of `verbena traffic` say to each other: JSON lines over TCP.
+ *
+ *     client                         server
+ *     hello {plan, address}     →
+ *                               ←    welcome {mtu, address, end}, or error
+ *     connect {end}             →
+ *                               ←    ready              requests may come
+ *     bye                       →
+ *                               ←    done {counts}
+ *
+ * `error` may come at any time and ends the session.
+ */
+import { z } from 'zod'
+import { qpTypes } from '../../traffic/index.ts'
+import type { LinkEnd, LinkPlan, ServerCounts } from '../../traffic/run/index.ts'
+import { EndError, quoted, type Wire } from '../kit/index.ts'
+
+export const protocolVersion = 1
+
+/** Where an end is. */
+export interface Address {
+  device: string
+  /** Bytes. */
+  activeMtu: number
+  lid: number
+  /** 32 hexadecimal digits. */
+  gid: string
+}
+
+export type Message =
+  | { type: 'hello'; protocol: number; verbena: string; address: Address; plan: LinkPlan }
+  | { type: 'welcome'; verbena: string; address: Address; mtu: number; end: LinkEnd }
+  | { type: 'connect'; end: LinkEnd }
+  | { type: 'ready' }
+  | { type: 'bye' }
+  | { type: 'done'; counts: ServerCounts }
+  | { type: 'error'; message: string }
+
+const natural = z.number().int().nonnegative()
+const positive = z.number().int().positive()
+const endpoint = z.object({ qpn: natural.max(0xffffff), psn: natural.max(0xffffff) })
+const end = z.object({
+  control: endpoint,
+  channels: z.array(endpoint).min(1).max(4096),
+  addr: natural,
+  rkey: natural.max(0xffffffff),
+})
+const address = z.object({
+  device: z.string().max(256),
+  activeMtu: positive.max(65536),
+  lid: natural.max(0xffff),
+  gid: z.string().regex(/^[0-9a-f]{32}$/),
+})
+const plan = z.object({
+  classes: z
+    .array(z.object({ type: z.enum(qpTypes), dscp: natural.max(63), serviceLevel: natural.max(15) }))
+    .min(1)
+    .max(512),
+  qps: positive.max(1024),
+  mtu: natural.max(4096),
+  depth: positive.max(8192),
+  timeout: natural.max(31),
+  retries: natural.max(7),
+  rnrRetries: natural.max(7),
+  flow: z.enum(['reply', 'push']),
+})
+const verbena = z.string().max(64)
+const message: z.ZodType<Message> = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('hello'), protocol: z.number(), verbena, address, plan }),
+  z.object({ type: z.literal('welcome'), verbena, address, mtu: positive.max(4096), end }),
+  z.object({ type: z.literal('connect'), end }),
+  z.object({ type: z.literal('ready') }),
+  z.object({ type: z.literal('bye') }),
+  z.object({
+    type: z.literal('done'),
+    counts: z.object({ requests: z.number(), bytes: z.number(), messages: z.number() }),
+  }),
+  z.object({ type: z.literal('error'), message: z.string().max(2000) }),
+])
+
+export async function say(wire: Wire, said: Message): Promise<void> {
+  await wire.write(`${JSON.stringify(said)}\n`)
+}
+
+/** The next message, which must be of this type; an error of the peer is thrown. */
+export async function expect<T extends Message['type']>(
+  wire: Wire,
+  type: T,
+  timeoutMs: number,
+): Promise<Extract<Message, { type: T }>> {
+  const line = await wire.readLine(timeoutMs, `'${type}'`)
+  let heard: Message
+  try {
+    heard = message.parse(JSON.parse(line))
+  } catch {
+    throw new EndError(
+      'PEER_TEXT',
+      `the peer sent ${quoted(Buffer.from(line))}, which is not \`verbena traffic\` of a version that this one knows`,
+    )
+  }
+  if (heard.type === 'error') throw new EndError('PEER_FAILED', `the peer says: ${heard.message}`)
+  if (heard.type !== type) throw new EndError('PEER_TEXT', `the peer said '${heard.type}' where '${type}' was due`)
+  return heard as Extract<Message, { type: T }>
+}

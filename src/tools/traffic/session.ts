@@ -1,0 +1,154 @@
+/** The client of `verbena traffic`: finds its servers over TCP, and has its data thread send the requests. */
+import { entryModule } from '../../memory/index.ts'
+import { type ServerAddress, serverText, type TrafficConfig } from '../../traffic/index.ts'
+import { Control, type LinkEnd, type LinkPlan, Live, planOf, type ServerCounts } from '../../traffic/run/index.ts'
+import { apart, connectTo, Peer, PeerError, UsageError, type Wire } from '../kit/index.ts'
+import type { ClientOpen, ConfigSource, Reached, TrafficResult } from './client-thread.ts'
+import type { EndOptions } from './end.ts'
+import { type Address, expect, protocolVersion, say } from './protocol.ts'
+
+export interface ClientRunOptions {
+  config: TrafficConfig
+  source: ConfigSource
+  end: EndOptions
+  version: string
+  waitMs: number
+  signal: AbortSignal
+  /** Called when so many servers are ready. */
+  onBegin(servers: number): void
+  /** Called now and then while requests run. */
+  onLive(live: Float64Array): void
+}
+
+export interface TrafficRun extends TrafficResult {
+  /** Why servers could not be used from the start, by address. */
+  unreachable: Record<string, string>
+  /** What each server counted. */
+  counted: Record<string, ServerCounts>
+  interrupted: boolean
+}
+
+const callMs = 60_000
+const answerMs = 30_000
+const liveEveryMs = 250
+const forever = Number.POSITIVE_INFINITY
+
+interface Server {
+  name: string
+  wire: Wire | null
+  reached: Reached | null
+  why: string
+}
+
+export async function runClient(options: ClientRunOptions): Promise<TrafficRun> {
+  const { config, source, end, signal } = options
+  const control = new Control(config.servers.length)
+  const thread = new Peer('traffic', entryModule(import.meta.url, './client-thread'), {
+    control: control.buffer,
+    servers: config.servers.length,
+  })
+  const stop = (): void => control.stop()
+  signal.addEventListener('abort', stop)
+  if (signal.aborted) stop()
+  const servers: Server[] = []
+  try {
+    const address = await callThread<Address>(thread, 'open', { end, source } satisfies ClientOpen, callMs)
+    const plan = planOf(config)
+    servers.push(...(await Promise.all(config.servers.map((server) => reach(server, address, plan, options)))))
+    if (servers.every(({ reached }) => reached === null))
+      throw new UsageError(
+        'servers',
+        `none can be used: ${servers.map(({ name, why }) => `${name}: ${why}`).join('; ')}`,
+      )
+    const reached = servers.map((server) => server.reached)
+    const ends = await callThread<(LinkEnd | null)[]>(thread, 'prepare', reached, callMs)
+    await Promise.all(
+      servers.map(async ({ wire }, i) => {
+        if (wire === null) return
+        wire.onEnd(() => control.lose(i))
+        await say(wire, { type: 'connect', end: ends[i]! })
+        await expect(wire, 'ready', answerMs)
+      }),
+    )
+    options.onBegin(reached.filter((server) => server !== null).length)
+    const live = setInterval(() => options.onLive(control.live), liveEveryMs)
+    const result = await callThread<TrafficResult>(thread, 'run', null, forever).finally(() => clearInterval(live))
+    const counted = await farewell(servers)
+    await callThread(thread, 'close', null, callMs)
+    const unreachable = Object.fromEntries(servers.flatMap(({ name, why }) => (why === '' ? [] : [[name, why]])))
+    return { ...result, unreachable, counted, interrupted: signal.aborted }
+  } finally {
+    signal.removeEventListener('abort', stop)
+    for (const { wire } of servers) wire?.close()
+    await thread.terminate()
+  }
+}
+
+/** A server that is down or does not agree is not there; the others go on. */
+async function reach(
+  server: ServerAddress,
+  address: Address,
+  plan: LinkPlan,
+  options: ClientRunOptions,
+): Promise<Server> {
+  const name = serverText(server)
+  let wire: Wire | null = null
+  try {
+    wire = await connectTo(server.host, server.port, { waitMs: options.waitMs, signal: options.signal })
+    await say(wire, { type: 'hello', protocol: protocolVersion, verbena: options.version, address, plan })
+    const welcome = await expect(wire, 'welcome', answerMs)
+    const why = apart(address.device, welcome.address.device)
+    if (why !== undefined) throw new Error(why)
+    const agreed = { ...plan, mtu: welcome.mtu }
+    const reached = { address: welcome.address, plan: agreed, end: welcome.end, sameHost: wire.sameHost }
+    return { name, wire, reached, why: '' }
+  } catch (error) {
+    wire?.close()
+    const { message } = error as Error
+    return { name, wire: null, reached: null, why: message.replace(/: start the same command there first.*/, '') }
+  }
+}
+
+async function farewell(servers: readonly Server[]): Promise<Record<string, ServerCounts>> {
+  const counted = await Promise.all(
+    servers.map(async ({ name, wire }) => {
+      if (wire === null || wire.ended) return []
+      try {
+        await say(wire, { type: 'bye' })
+        return [[name, (await expect(wire, 'done', answerMs)).counts] as const]
+      } catch {
+        // It has died; its requests are counted as failed.
+        return []
+      }
+    }),
+  )
+  return Object.fromEntries(counted.flat())
+}
+
+/** Calls the data thread; misuse that it reports becomes a UsageError here. */
+export async function callThread<T>(thread: Peer, name: string, argument: unknown, timeoutMs: number): Promise<T> {
+  try {
+    return await thread.call<T>(name, argument, timeoutMs)
+  } catch (error) {
+    const thrown = error instanceof PeerError ? error.thrown : null
+    const { message } = error as Error
+    const colon = message.indexOf(': ')
+    if (thrown?.name === 'UsageError') throw new UsageError(message.slice(0, colon), message.slice(colon + 2))
+    if (thrown?.code !== undefined) throw Object.assign(new Error(message), { code: thrown.code })
+    throw error
+  }
+}
+
+/** One line about a run that goes on. */
+export function liveLine(live: Float64Array): string {
+  const seconds = live[Live.ns]! / 1e9
+  if (seconds <= 0) return 'connected'
+  const perSecond = live[Live.done]! / seconds
+  const gigabits = (8 * live[Live.bytes]!) / seconds / 1e9
+  const count = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 0 })
+  const trouble = live[Live.lost]! + live[Live.failed]!
+  return (
+    `${seconds.toFixed(1)} s  ${count(live[Live.done]!)} of ${count(live[Live.asked]!)} requests  ${count(perSecond)}/s  ` +
+    `${gigabits.toFixed(3)} Gbit/s  ${count(live[Live.waiting]!)} waiting${trouble > 0 ? `  ${count(trouble)} lost or failed` : ''}`
+  )
+}

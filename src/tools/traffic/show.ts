@@ -1,0 +1,47 @@
+/** The results of a client as a person reads them. */
+import { note, print, printFailure, table } from '../../cli/terminal/index.ts'
+import { rateText } from '../../traffic/index.ts'
+import type { Figures } from '../../traffic/run/index.ts'
+import type { TrafficRun } from './session.ts'
+
+export function show(run: TrafficRun): void {
+  const { asked, reached, all } = run
+  const count = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 0 })
+  print(`${count(asked.requests)} requests in ${run.seconds.toFixed(2)} s`)
+  print(`asked    ${count(asked.perSecond)} requests/s, ${rateText(asked.bitsPerSecond)}`)
+  print(`reached  ${count(reached.perSecond)} requests/s, ${rateText(reached.bitsPerSecond)}`)
+  if (all.lost > 0) print(`lost     ${count(all.lost)} (UC, UD)`)
+  if (all.failed > 0) print(`failed   ${count(all.failed)}`)
+  print(`sent at most ${micros(run.latestNs)} µs late\n`)
+  const groups = [
+    ['size', run.sizes],
+    ['verb', run.verbs],
+    ['type', run.types],
+    ['server', run.servers],
+  ] as const
+  for (const [name, figures] of groups) {
+    const rows = Object.entries(figures)
+    // One group of one kind says what the first table says.
+    if (name !== 'size' && rows.length < 2) continue
+    print(grouped(name, rows))
+    print('')
+  }
+  for (const [server, why] of Object.entries({ ...run.unreachable, ...run.failures })) printFailure(`${server}: ${why}`)
+  if (run.interrupted) note('Interrupted: requests that were under way are not counted.')
+}
+
+function grouped(name: string, rows: readonly [string, Figures][]): string {
+  const head = [name, 'done', 'lost', 'failed', 'FCT p50 µs', 'p99 µs', 'p99.9 µs', 'max µs', 'slowdown p50', 'p99']
+  return table(
+    head,
+    rows.map(([key, { done, lost, failed, fct, slowdown }]) => [
+      ...[key, done, lost, failed],
+      ...(fct === null ? ['–', '–', '–', '–'] : [fct.p50, fct.p99, fct.p999, fct.max].map(micros)),
+      ...(slowdown === null ? ['–', '–'] : [slowdown.p50.toFixed(2), slowdown.p99.toFixed(2)]),
+    ]),
+  )
+}
+
+function micros(ns: number): string {
+  return (ns / 1000).toFixed(1)
+}

@@ -1,0 +1,235 @@
+/**
+ * One queue pair with its flows. The end that sends the data of a flow cuts it into messages and posts them, one flow after
+ * the other; work requests are numbered, and one of `signalEvery` makes a completion, as does the last of each flow whose end
+ * somebody wants to know.
+ */
+import {
+  type AddressHandle,
+  Opcode,
+  type QueuePair,
+  SendFlag,
+  type SendWorkRequest,
+  sendWr,
+} from '../../verbs/index.ts'
+import { qpTypes, type TrafficQpType, verbs } from '../index.ts'
+import { FlowRing } from './flow-ring.ts'
+import { chunkBytes } from './layout.ts'
+
+export const verbIndex: Readonly<Record<(typeof verbs)[number], number>> = Object.fromEntries(
+  verbs.map((verb, i) => [verb, i]),
+) as Record<(typeof verbs)[number], number>
+const { send, send_with_imm: sendImm, write, write_with_imm: writeImm, read, fetch_add: fetchAdd } = verbIndex
+
+/** Messages between two looks at the other queues, of one channel in one turn. */
+const turn = 32
+
+/** Where messages of a channel come from and go to: device addresses. */
+export interface Places {
+  source: number
+  sink: number
+  atomics: number
+  lkey: number
+  remoteSource: number
+  remoteSink: number
+  remoteAtomics: number
+  rkey: number
+}
+
+export interface ChannelInit {
+  index: number
+  qp: QueuePair
+  type: TrafficQpType
+  mtu: number
+  depth: number
+  /** How many queue pairs the thread has: work requests are numbered across them. */
+  stride: number
+  /** Whether the end of every flow is to be known here. */
+  reports: boolean
+  /** Whether a flow ends with a notice to the peer, where its verb is none itself. */
+  notifies: boolean
+  /** UC and UD: eight bytes for each outstanding message, in which the number of its flow goes out; null of RC. */
+  stamps: { addr: number; words: Int32Array } | null
+}
+
+export class Channel {
+  readonly index: number
+  readonly qp: QueuePair
+  readonly type: TrafficQpType
+  readonly typeIndex: number
+  /** What this end sends or fetches. */
+  readonly flows: FlowRing = new FlowRing()
+  /** What it has asked the peer for. */
+  readonly awaited: FlowRing = new FlowRing()
+  /** Bytes of the largest message. */
+  readonly chunk: number
+  readonly unreliable: boolean
+  /** Bytes that have arrived of the awaited flow at the head. */
+  arrived = 0
+  /** Nothing more goes out: the peer is gone. */
+  dead = false
+  readonly #places: Places
+  readonly #plain: SendWorkRequest
+  /** Of two parts, the first with the number of the flow. */
+  readonly #stamped: SendWorkRequest
+  readonly #stamps: { addr: number; words: Int32Array } | null
+  readonly #stride: number
+  readonly #depth: number
+  readonly #signalEvery: number
+  readonly #reports: boolean
+  readonly #notifies: boolean
+  #posted = 0
+  #done = 0
+  #unsignaled = 0
+  /** Of the flow at `flows.next`: bytes that are still to be sent, and when the next message is due. */
+  #left = -1
+  #dueNs = 0
+  #noticed = false
+
+  constructor(init: ChannelInit, places: Places) {
+    this.index = init.index
+    this.qp = init.qp
+    this.type = init.type
+    this.typeIndex = qpTypes.indexOf(init.type)
+    this.chunk = init.type === 'UD' ? init.mtu : chunkBytes
+    this.unreliable = init.type !== 'RC'
+    this.#places = places
+    const part = { addr: places.source, length: 0, lkey: places.lkey }
+    this.#plain = sendWr({ opcode: Opcode.Send, sgList: [part] })
+    this.#stamped = sendWr({ opcode: Opcode.Send, sgList: [part, part] })
+    this.#stamps = init.stamps
+    this.#stride = init.stride
+    this.#depth = init.depth
+    this.#signalEvery = Math.max(1, init.depth >> 2)
+    this.#reports = init.reports
+    this.#notifies = init.notifies
+  }
+
+  /** Sets where datagrams go. */
+  address(ah: AddressHandle, qpn: number, qkey: number): void {
+    for (const request of [this.#plain, this.#stamped]) {
+      request.ah = ah
+      request.remoteQpn = qpn
+      request.remoteQkey = qkey
+    }
+  }
+
+  /** Whether requests are in the send queue that have not completed. */
+  get busy(): boolean {
+    return this.#posted > this.#done
+  }
+
+  /** Sends what may be sent now; false if there was nothing. */
+  pump(nowNs: number): boolean {
+    const { flows } = this
+    let sent = false
+    for (let i = 0; i < turn && flows.next < flows.tail && !this.dead; i++) {
+      if (this.#posted - this.#done >= this.#depth) break
+      const at = flows.next & flows.mask
+      const rate = flows.rates[at]!
+      if (this.#left < 0) {
+        this.#left = flows.sizes[at]!
+        this.#dueNs = nowNs
+        this.#noticed = false
+      }
+      if (rate > 0 && nowNs < this.#dueNs) break
+      this.#message(at, rate)
+      sent = true
+    }
+    return sent
+  }
+
+  /** Posts the next message of the flow at `flows.next`, and goes on to the next flow if it was the last one. */
+  #message(at: number, rateBps: number): void {
+    const { flows } = this
+    const verb = flows.verbs[at]!
+    if (this.#noticed) {
+      // A WRITE is nothing that the peer sees: an empty SEND follows, whose immediate says which flow is over.
+      this.#post(this.#filled(this.#plain, Opcode.SendWithImm, this.#places.source, 0), this.#reports)
+      this.#over(at)
+      return
+    }
+    // What has a rate goes in messages of a tenth of a millisecond, so that it is no burst.
+    const most = rateBps > 0 ? Math.min(this.chunk, Math.max(4096, (rateBps / 80_000) & ~4095)) : this.chunk
+    const bytes = Math.min(this.#left, most)
+    this.#left -= bytes
+    if (rateBps > 0) this.#dueNs += (bytes * 8e9) / rateBps
+    const last = this.#left === 0
+    this.#noticed = last && verb === write && this.#notifies
+    this.#post(this.#requestOf(verb, bytes, last), last && !this.#noticed && this.#reports)
+    if (last && !this.#noticed) this.#over(at)
+  }
+
+  #over(at: number): void {
+    this.flows.ends[at] = this.#posted
+    this.flows.next++
+    this.#left = -1
+    this.#noticed = false
+  }
+
+  #requestOf(verb: number, bytes: number, last: boolean): SendWorkRequest {
+    const { source, sink, atomics, remoteSource, remoteSink, remoteAtomics } = this.#places
+    switch (verb) {
+      case send:
+      case sendImm: {
+        const opcode = verb === sendImm && last ? Opcode.SendWithImm : Opcode.Send
+        if (this.#stamps === null || bytes === 0) return this.#filled(this.#plain, opcode, source, bytes)
+        const slot = (this.#posted % this.#depth) * 2
+        this.#stamps.words[slot] = this.flows.next | 0
+        const stamp = this.#stamps.addr + slot * 4
+        if (bytes <= 4) return this.#filled(this.#plain, opcode, stamp, bytes)
+        this.#stamped.sgList[0]!.addr = stamp
+        this.#stamped.sgList[0]!.length = 4
+        this.#stamped.sgList[1]!.length = bytes - 4
+        this.#stamped.opcode = opcode
+        this.#stamped.immData = this.flows.next >>> 0
+        return this.#stamped
+      }
+      case write:
+      case writeImm:
+        this.#plain.remoteAddr = remoteSink
+        return this.#filled(this.#plain, verb === writeImm && last ? Opcode.WriteWithImm : Opcode.Write, source, bytes)
+      case read:
+        this.#plain.remoteAddr = remoteSource
+        return this.#filled(this.#plain, Opcode.Read, sink, bytes)
+      default:
+        this.#plain.remoteAddr = remoteAtomics
+        return this.#filled(
+          this.#plain,
+          verb === fetchAdd ? Opcode.AtomicFetchAndAdd : Opcode.AtomicCmpAndSwp,
+          atomics,
+          bytes,
+        )
+    }
+  }
+
+  #filled(request: SendWorkRequest, opcode: Opcode, addr: number, bytes: number): SendWorkRequest {
+    request.opcode = opcode
+    request.sgList[0]!.addr = addr
+    request.sgList[0]!.length = bytes
+    request.rkey = this.#places.rkey
+    request.immData = this.flows.next >>> 0
+    return request
+  }
+
+  #post(request: SendWorkRequest, wanted: boolean): void {
+    this.#posted++
+    request.wrId = this.#posted * this.#stride + this.index
+    this.#unsignaled++
+    if (wanted || this.#unsignaled >= this.#signalEvery) {
+      this.#unsignaled = 0
+      request.sendFlags = SendFlag.Signaled
+    } else request.sendFlags = 0
+    this.qp.postSend(request)
+  }
+
+  /** A completion: all work requests up to this number are done. */
+  completed(number: number): void {
+    this.#done = number
+  }
+
+  /** Whether the flow at the head is over as far as this end, which sent it, knows. */
+  get headDone(): boolean {
+    const { flows } = this
+    return flows.head < flows.next && flows.ends[flows.head & flows.mask]! <= this.#done
+  }
+}

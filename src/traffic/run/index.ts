@@ -1,0 +1,20 @@
+/** Requests on verbs: the queue pairs between clients and servers, and the loops that drive them. */
+export { ClientLoop, type ClientRun, type ClientSettings } from './client-loop.ts'
+export { Control, Live } from './control.ts'
+export { Idle } from './idle.ts'
+export { controlSlots } from './layout.ts'
+export {
+  type EndpointText,
+  Link,
+  type LinkEnd,
+  type LinkHost,
+  type LinkPlan,
+  qpsOf,
+  receivesOf,
+  type TrafficClass,
+} from './link.ts'
+export { planOf } from './plan.ts'
+export { Requests } from './requests.ts'
+export { binNs, Series } from './series.ts'
+export { type ServerCounts, ServerLoop } from './server-loop.ts'
+export { type Cell, type Figures, sizeClasses, Tally, type Times } from './tally.ts'

@@ -1,0 +1,44 @@
+/**
+ * What one end of a pair of client and server has in memory, and what they say to each other over their control queue
+ * pair: batches of requests, each of which asks for one flow.
+ *
+ *     bytes of a request    0  number of the channel (16 bits)
+ *                           2  verb (index in `verbs`)
+ *                           3  0
+ *                           4  sequence number of the flow on its channel (32 bits)
+ *                           8  bytes of the flow (double)
+ *                          16  bits per second, 0 without a limit (double)
+ *
+ * A flow is cut into messages of at most `chunkBytes`. All that is sent comes from one place, and all that arrives goes to one place: the
+ * contents do not matter. Messages of UC and UD can be lost, so SENDs begin with the sequence number of their flow, or as many of
+ * its bytes as they have; their receives have a slot of their own for the beginning, besides the common place for the rest.
+ */
+export const requestBytes = 24
+/** Requests in one control message. */
+export const batchRequests = 64
+/** Control messages that may be outstanding. */
+export const controlSlots = 64
+export const chunkBytes: number = 256 * 1024
+/** The GRH of a datagram, and the sequence number of its flow. */
+export const headerBytes = 48
+export const headerOffset = 40
+
+export interface Region {
+  /** Offsets in the buffer of an end. */
+  source: number
+  sink: number
+  atomics: number
+  control: number
+  headers: number
+  bytes: number
+}
+
+/** `headers`: slots for the beginnings of messages. */
+export function regionOf(headers: number): Region {
+  const source = 0
+  const sink = source + chunkBytes
+  const atomics = sink + chunkBytes + 64
+  const control = atomics + 64
+  const slots = control + controlSlots * batchRequests * requestBytes
+  return { source, sink, atomics, control, headers: slots, bytes: slots + headers * headerBytes + 64 }
+}
