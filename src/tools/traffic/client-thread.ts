@@ -1,8 +1,16 @@
 /** The data thread of a client. The main thread calls it: `open`, `prepare`, `run`, `close`. */
 import { faults, type OpenOptions } from '../../index.ts'
 import { threadData } from '../../memory/index.ts'
-import { atomicBytes, type Phase, qpTypes, serverText, type TrafficConfig, verbs } from '../../traffic/index.ts'
-import { type Overrides, readTraffic } from '../../traffic/load/index.ts'
+import {
+  atomicBytes,
+  fromPlain,
+  type Phase,
+  type PlainConfig,
+  qpTypes,
+  serverText,
+  type TrafficConfig,
+  verbs,
+} from '../../traffic/index.ts'
 import {
   type Cell,
   ClientLoop,
@@ -23,15 +31,9 @@ import { pinApart, serve } from '../kit/index.ts'
 import { End, type EndOptions } from './end.ts'
 import type { Address } from './protocol.ts'
 
-export interface ConfigSource {
-  text: string
-  path: string
-  overrides: Overrides
-}
-
 export interface ClientOpen {
   end: EndOptions
-  source: ConfigSource
+  config: PlainConfig
 }
 
 /** A server that is there. */
@@ -70,8 +72,7 @@ let links: (Link | null)[] = []
 let polite = false
 
 function open(asked: ClientOpen): Address {
-  const { text, path, overrides } = asked.source
-  config = readTraffic(text, path, overrides)
+  config = fromPlain(asked.config)
   end = new End(asked.end, openOptions(config))
   return end.address
 }

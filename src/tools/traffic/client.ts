@@ -11,9 +11,8 @@ import {
   version,
 } from '../../cli/terminal/index.ts'
 import { requestLine, Schedule, type TrafficConfig } from '../../traffic/index.ts'
-import { type Overrides, readTraffic, readTrafficText } from '../../traffic/load/index.ts'
+import { loadTraffic, type Overrides } from '../../traffic/load/index.ts'
 import { addDeviceOption, addGidOption, meetingPlace, parseGidIndex, parseInteger, parseNumber } from '../kit/index.ts'
-import type { ConfigSource } from './client-thread.ts'
 import { liveLine, runClient } from './session.ts'
 import { show } from './show.ts'
 
@@ -30,8 +29,7 @@ of queue pair, dscp, rate of its flow in bits per second (0: no limit), and grou
 seed gives the same bytes.
 
 Examples:
-  verbena traffic server -d shm:lab
-  verbena traffic client web.yaml -d shm:lab
+  verbena traffic client web.yaml -d shm:lab            after \`verbena traffic server -d shm:lab\`
   verbena traffic client web.yaml --dry-run
   verbena traffic client web.yaml --dry-run --seed 7 --count 1000 --load 0.5`
 
@@ -66,16 +64,15 @@ export function configure(command: Command): void {
     .option('--json', 'print one JSON document and nothing else')
     .addHelpText('after', help)
     .action(async (file: string, options: Options) => {
-      const source = { text: readTrafficText(file), path: file, overrides: overridesOf(options) }
-      const config = readTraffic(source.text, source.path, source.overrides)
+      const config = loadTraffic(file, overridesOf(options))
       if (options.dryRun) await writeSchedule(config)
-      else await send(config, source, options)
+      else await send(config, options)
     })
   addDeviceOption(command, { fallback: meetingPlace })
   addGidOption(command, '-x')
 }
 
-async function send(config: TrafficConfig, source: ConfigSource, options: Options): Promise<void> {
+async function send(config: TrafficConfig, options: Options): Promise<void> {
   const { stderr } = currentRun().io
   const waitMs = parseNumber('--wait', options.wait, 0, 0, 86_400) * 1000
   const end = {
@@ -86,7 +83,7 @@ async function send(config: TrafficConfig, source: ConfigSource, options: Option
   const interruption = interruptible('Stopping.')
   try {
     const run = await runClient({
-      ...{ config, source, end, version, waitMs, signal: interruption.signal },
+      ...{ config, end, version, waitMs, signal: interruption.signal },
       onBegin: (servers) => {
         if (!options.json) note(`connected to ${servers} of ${config.servers.length} servers`)
       },

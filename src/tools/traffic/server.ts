@@ -30,8 +30,7 @@ of queue pairs, sizes, rates. READs and atomics of clients go to memory of the s
 Exit codes: 0 with --once if the client has ended as it should, else 1; Ctrl-C ends it with 130.
 
 Examples:
-  verbena traffic server -d shm:lab                     on this host,
-  verbena traffic client web.yaml -d shm:lab            and a client whose servers are 127.0.0.1:18515
+  verbena traffic server -d shm:lab                     for \`verbena traffic client web.yaml -d shm:lab\`
   verbena traffic server -d roce:10.0.0.2 --port 18600
   verbena traffic server --once --json`
 

@@ -1,15 +1,14 @@
 /** The client of `verbena traffic`: finds its servers over TCP, and has its data thread send the requests. */
 import { entryModule } from '../../memory/index.ts'
-import { type ServerAddress, serverText, type TrafficConfig } from '../../traffic/index.ts'
+import { type ServerAddress, serverText, type TrafficConfig, toPlain } from '../../traffic/index.ts'
 import { Control, type LinkEnd, type LinkPlan, Live, planOf, type ServerCounts } from '../../traffic/run/index.ts'
 import { apart, connectTo, Peer, PeerError, UsageError, type Wire } from '../kit/index.ts'
-import type { ClientOpen, ConfigSource, Reached, TrafficResult } from './client-thread.ts'
+import type { ClientOpen, Reached, TrafficResult } from './client-thread.ts'
 import type { EndOptions } from './end.ts'
 import { type Address, expect, protocolVersion, say } from './protocol.ts'
 
 export interface ClientRunOptions {
   config: TrafficConfig
-  source: ConfigSource
   end: EndOptions
   version: string
   waitMs: number
@@ -41,7 +40,7 @@ interface Server {
 }
 
 export async function runClient(options: ClientRunOptions): Promise<TrafficRun> {
-  const { config, source, end, signal } = options
+  const { config, end, signal } = options
   const control = new Control(config.servers.length)
   const thread = new Peer('traffic', entryModule(import.meta.url, './client-thread'), {
     control: control.buffer,
@@ -52,7 +51,12 @@ export async function runClient(options: ClientRunOptions): Promise<TrafficRun> 
   if (signal.aborted) stop()
   const servers: Server[] = []
   try {
-    const address = await callThread<Address>(thread, 'open', { end, source } satisfies ClientOpen, callMs)
+    const address = await callThread<Address>(
+      thread,
+      'open',
+      { end, config: toPlain(config) } satisfies ClientOpen,
+      callMs,
+    )
     const plan = planOf(config)
     servers.push(...(await Promise.all(config.servers.map((server) => reach(server, address, plan, options)))))
     if (servers.every(({ reached }) => reached === null))

@@ -19,7 +19,7 @@ export type Overrides = Readonly<Record<string, unknown>>
 
 /** Reads a configuration. Throws a `TrafficError` that names everything that is wrong, each with file, line and key. */
 export function loadTraffic(path: string, overrides: Overrides = {}): TrafficConfig {
-  return readTraffic(readTrafficText(path), path, overrides)
+  return readTraffic(readText(path), path, overrides)
 }
 
 /** The same for a text; files that it names are looked for beside `path`, and then from the working directory. */
@@ -132,7 +132,7 @@ function lineIn(document: Document.Parsed, path: Path, counter: LineCounter): nu
 }
 
 /** The text of a file, or of standard input if its name is '-'. Throws a `TrafficError`. */
-export function readTrafficText(path: string): string {
+function readText(path: string): string {
   try {
     return readFileSync(path === '-' ? 0 : path, 'utf8')
   } catch (error) {
