@@ -16,6 +16,7 @@ export {
   type HookType,
   Verdict,
 } from './hooks/hook.ts'
+export { luaUnloaded } from './hooks/lua.ts'
 export { type HookKit, type HookModule, moduleHook } from './hooks/module.ts'
 export { type HookOptions, hooksOf, hookTypes } from './hooks/registry.ts'
 export { type MetricSummary, Statistics, type StatisticsOptions } from './hooks/statistics.ts'

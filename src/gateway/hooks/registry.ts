@@ -19,6 +19,7 @@ import type { Hook, HookContext, HookType } from './hook.ts'
 import { jitterCalc } from './jitter-calc.ts'
 import { limitRate } from './limit-rate.ts'
 import { limitValue } from './limit-value.ts'
+import { luaUnloaded } from './lua.ts'
 import { moduleHook } from './module.ts'
 import { ma, rms } from './moving.ts'
 import { pmuDft } from './pmu-dft.ts'
@@ -49,6 +50,7 @@ const types: readonly HookType[] = [
   jitterCalc,
   limitRate,
   limitValue,
+  luaUnloaded,
   ma,
   moduleHook(new Map()),
   pmuDft,
@@ -67,7 +69,7 @@ const types: readonly HookType[] = [
   ts,
 ]
 
-/** All of them; `module` without modules. */
+/** All of them; `module` without modules, `lua` without Lua. */
 export const hookTypes: Readonly<Record<string, HookType>> = Object.fromEntries(types.map((type) => [type.name, type]))
 
 export interface HookOptions {
@@ -137,7 +139,6 @@ function typeOf(
 
 /** Hooks of VILLASnode for which there is something else. */
 const notHere: Readonly<Record<string, string>> = {
-  lua: "hook lua: Lua scripts do not run here. Write the script as a JavaScript module, for the hook 'module': docs/guide/gateway-hooks.md",
   pmu: "hook pmu: in VILLASnode, too, it estimates nothing. The hook 'pmu_dft' does",
   'ip-dft-pmu': 'hook ip-dft-pmu: the hook \'pmu_dft\' does the same with estimate_type = "ipdft"',
 }

@@ -4,13 +4,13 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Channel, ChannelModel, ConfirmChannel } from 'amqplib'
+import { peerPackage } from '../host/index.ts'
 import type { Format, NodeContext, NodeType, RunningNode, SettingsReader } from '../index.ts'
 import { Backoff } from './kit/backoff.ts'
 import { Counters } from './kit/counters.ts'
 import { FramesOut } from './kit/frames-out.ts'
 import { Inbox } from './kit/inbox.ts'
 import { inboxNode } from './kit/inbox-node.ts'
-import { peerPackage } from './kit/peer-package.ts'
 import { formatSetting, inMessages, noMoreSettings } from './kit/settings.ts'
 
 interface AmqpSettings {
@@ -229,7 +229,7 @@ export const amqp: NodeType = {
   parse(reader, common) {
     const settings = amqpSettings(reader)
     return inboxNode(common, async (context, directions) => {
-      const { connect } = await peerPackage('amqp', 'amqplib@2', () => import('amqplib'))
+      const { connect } = await peerPackage('the node-type amqp', 'amqplib@2', () => import('amqplib'))
       return new AmqpNode(context, settings, connect as Connect, directions)
     })
   },

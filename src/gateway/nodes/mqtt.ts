@@ -3,13 +3,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SecureVersion } from 'node:tls'
 import type { IClientOptions, MqttClient } from 'mqtt'
+import { peerPackage } from '../host/index.ts'
 import type { Format, NodeContext, NodeType, ParsedNode, RunningNode, SettingsReader } from '../index.ts'
 import { Backoff } from './kit/backoff.ts'
 import { Counters } from './kit/counters.ts'
 import { FramesOut } from './kit/frames-out.ts'
 import { Inbox } from './kit/inbox.ts'
 import { inboxNode, startNamed } from './kit/inbox-node.ts'
-import { peerPackage } from './kit/peer-package.ts'
 import { formatSetting, inMessages } from './kit/settings.ts'
 
 interface MqttSettings {
@@ -252,7 +252,7 @@ export const mqtt: NodeType = {
   parse(reader, common) {
     const settings = mqttSettings(reader)
     const start: ParsedNode['start'] = async (context) => {
-      const { connect } = await peerPackage('mqtt', 'mqtt@5', () => import('mqtt'))
+      const { connect } = await peerPackage('the node-type mqtt', 'mqtt@5', () => import('mqtt'))
       return startNamed(context, () => new MqttNode(context, settings, connect))
     }
     const { subscribe, publish } = settings

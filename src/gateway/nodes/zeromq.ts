@@ -4,12 +4,12 @@
  */
 import type * as Zmq from 'zeromq'
 import type * as Draft from 'zeromq/draft.js'
+import { peerPackage } from '../host/index.ts'
 import type { Format, NodeContext, NodeType, ParsedNode, RunningNode, SettingsReader } from '../index.ts'
 import { Counters } from './kit/counters.ts'
 import { FramesOut } from './kit/frames-out.ts'
 import { Inbox } from './kit/inbox.ts'
 import { inboxNode, startNamed } from './kit/inbox-node.ts'
-import { peerPackage } from './kit/peer-package.ts'
 import { formatSetting, inMessages } from './kit/settings.ts'
 
 interface Direction {
@@ -230,7 +230,7 @@ export const zeromq: NodeType = {
   parse(reader, common) {
     const settings = zeromqSettings(reader)
     const start: ParsedNode['start'] = async (context) => {
-      const zmq = await peerPackage('zeromq', 'zeromq@6', () => import('zeromq'))
+      const zmq = await peerPackage('the node-type zeromq', 'zeromq@6', () => import('zeromq'))
       const draft = settings.radiodish ? await import('zeromq/draft.js') : undefined
       const node = new ZeromqNode(context, settings, zmq, draft)
       return startNamed(context, async () => {

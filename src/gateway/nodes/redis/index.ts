@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Redis, RedisOptions } from 'ioredis'
+import { peerPackage } from '../../host/index.ts'
 import {
   type Destination,
   type Format,
@@ -21,7 +22,6 @@ import { Counters } from '../kit/counters.ts'
 import { FramesOut } from '../kit/frames-out.ts'
 import { Inbox } from '../kit/inbox.ts'
 import { inboxNode, startNamed } from '../kit/inbox-node.ts'
-import { peerPackage } from '../kit/peer-package.ts'
 import { formatSetting, inMessages, noMoreSettings } from '../kit/settings.ts'
 import { readField, writeField } from './fields.ts'
 
@@ -364,7 +364,7 @@ export const redis: NodeType = {
   parse(reader, common) {
     const settings = redisSettings(reader, common.name)
     return inboxNode(common, async (context, directions) => {
-      const { Redis: Client } = await peerPackage('redis', 'ioredis@5', () => import('ioredis'))
+      const { Redis: Client } = await peerPackage('the node-type redis', 'ioredis@5', () => import('ioredis'))
       return startNamed(context, () => new RedisNode(context, settings, (options) => new Client(options), directions))
     })
   },

@@ -1,14 +1,14 @@
-/** Client libraries of brokers. Verbena does not bring them: they are loaded by name when a configuration needs them. */
+/** Packages that Verbena does not bring, such as clients of brokers: they are loaded by name when a configuration needs them. */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { GatewayError } from '../../index.ts'
+import { GatewayError } from '../index.ts'
 
 /**
- * What `load` imports: found beside Verbena, or from the folder in which the gateway was started. Throws a `GatewayError` that says what to
+ * What `load` imports for `whose`, "the node-type mqtt": found beside Verbena, or from the folder in which the gateway was started. Throws a `GatewayError` that says what to
  * install if it is in neither.
  */
-export async function peerPackage<T>(nodeType: string, spec: string, load: () => Promise<T>): Promise<T> {
+export async function peerPackage<T>(whose: string, spec: string, load: () => Promise<T>): Promise<T> {
   const name = spec.slice(0, spec.lastIndexOf('@'))
   try {
     return await load()
@@ -22,7 +22,7 @@ export async function peerPackage<T>(nodeType: string, spec: string, load: () =>
     if (!isMissing(error, name)) throw error
     throw new GatewayError(
       'ERR_GATEWAY_NODE',
-      `the node-type ${nodeType} needs the package ${name}, which is not installed: npm install ${spec}`,
+      `${whose} needs the package ${name}, which is not installed: npm install ${spec}`,
     )
   }
 }
