@@ -34,7 +34,17 @@ const command = { verbena: 'src/cli/main.ts', run: 'src/cli/run.ts' }
  * Not in the bundles: the optional native library; clients of brokers, which are loaded when a configuration of the gateway names
  * them; what the package ws would use if it were installed.
  */
-const external = ['koffi', 'amqplib', 'fengari', 'ioredis', 'mqtt', 'zeromq', 'zeromq/draft.js', 'bufferutil', 'utf-8-validate']
+const external = [
+  'koffi',
+  'amqplib',
+  'fengari',
+  'ioredis',
+  'mqtt',
+  'zeromq',
+  'zeromq/draft.js',
+  'bufferutil',
+  'utf-8-validate',
+]
 const comparison = { bench: 'bench/main.ts' }
 
 /** The package of a module: its folder, and its name without scope; undefined if it is ours. */
