@@ -253,10 +253,7 @@ describe('chains', () => {
       "there is no signal 'signa0'. Did you mean 'signal0'? There are: signal0, signal1",
     ],
     [{ type: 'scale', signal: 2 }, '2 is no signal. Expected a name, or an index from 0 to 1'],
-    [
-      { type: 'lua', script: 'a.lua' },
-      'bench: hook lua: Lua scripts do not run here. Write the script as a JavaScript module',
-    ],
+    [{ type: 'lua', script: 'a.lua' }, 'bench: hook lua: Lua was not loaded'],
     ['ip-dft-pmu', "the hook 'pmu_dft' does the same"],
     [{ type: 'scale' }, 'bench: hook scale: signals: is missing. Expected a list of names of signals'],
     [{ type: 'scale', signal: 0, signals: [1] }, "'signals' and 'signal' say the same"],
