@@ -104,6 +104,38 @@ describe('json', () => {
   })
 })
 
+describe('opal.asyncip', () => {
+  // By hand: device 99, sequence 7 and 8, 16 and 8 bytes of little-endian floats: 1.5 and -2; 0.25.
+  const two = '63000700000010' + '00' + '000000000000f83f' + '00000000000000c0'
+  const one = '63000800000008' + '00' + '000000000000d03f'
+
+  it('is what the fields say', async () => {
+    const settings = { type: 'opal.asyncip', dev_id: 99 }
+    const { bytes } = await converted('1.0(7)\t1.5\t-2\n1.0(8)\t0.25\n', 'villas.human', settings, '2f')
+    expect(bytes.toString('hex')).toBe(two + one)
+    const { text, problems } = await converted(Buffer.from(two + one, 'hex'), 'opal.asyncip', headless('csv'), 'fi')
+    expect([text, problems.count]).toEqual([
+      'nan,nan,nan,7,1.50000000000000000,-2\nnan,nan,nan,8,0.25000000000000000\n',
+      0,
+    ])
+  })
+
+  it('has at most 64 values, and is not read behind what is malformed', async () => {
+    const line = `1.0(1)${'\t1'.repeat(70)}\n`
+    const { bytes } = await converted(line, 'villas.human', 'opal.asyncip', '70f')
+    expect(bytes.length).toBe(8 + 64 * 8)
+    const cut = await converted(bytes.subarray(0, 100), 'opal.asyncip', 'csv')
+    expect(cut.problems.first.map(describeProblem)).toEqual([
+      'byte 0: the input ends within a message, after 100 bytes',
+    ])
+    const wrong = await converted(Buffer.from(`${one}63000800000007${'00'.repeat(20)}`, 'hex'), 'opal.asyncip', 'csv')
+    expect(wrong.samples).toBe(1)
+    expect(wrong.problems.first.map(describeProblem)).toEqual(['byte 16: 7 bytes of data are not up to 64 floats'])
+    const surplus = await converted(Buffer.from(two + one, 'hex'), 'opal.asyncip', 'csv', 'f')
+    expect([surplus.samples, surplus.problems.surplus]).toEqual([2, 1])
+  })
+})
+
 describe('json in messages', () => {
   const two = '1.000000002(7)F\t1\t1.5-2i\n1.000000003(8)\t2\t0i\n'
   /** As jansson writes them: json_dumpb with JSON_INDENT, JSON_COMPACT and JSON_SORT_KEYS. */

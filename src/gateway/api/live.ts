@@ -16,7 +16,7 @@ const batch = 256
 /** Of a viewer that is too slow; more is left out. */
 const mostBufferedBytes = 1 << 20
 const mostViewers = 64
-const binary: readonly string[] = ['villas.binary', 'villas.web', 'raw', 'gtnet', 'protobuf']
+const binary: readonly string[] = ['villas.binary', 'villas.web', 'raw', 'gtnet', 'protobuf', 'opal.asyncip']
 
 export class LiveData {
   readonly #server = new WebSocketServer({

@@ -3,6 +3,7 @@ import { GatewayError } from '../errors.ts'
 import { distance, type Settings, SettingsReader } from '../settings.ts'
 import type { Signal } from '../signals.ts'
 import { missingFormats } from '../villas-only.ts'
+import { AsyncIpDecoder, AsyncIpEncoder } from './asyncip.ts'
 import type { Decoder, Encoder } from './codec.ts'
 import { ColumnDecoder, ColumnEncoder } from './column.ts'
 import { HumanDecoder, HumanEncoder } from './human.ts'
@@ -100,6 +101,14 @@ const protobuf: Maker = (reader) => {
   }
 }
 
+const asyncIp: Maker = (reader) => {
+  const device = reader.integer('dev_id', 0, 0, 65_535)
+  return {
+    decoder: (signals) => new AsyncIpDecoder(signals),
+    encoder: (signals) => new AsyncIpEncoder(signals, device),
+  }
+}
+
 const value: Maker = (reader) => {
   const settings = { precision: reader.integer('real_precision', 17, 0, 31) }
   return {
@@ -119,6 +128,7 @@ const makers: Readonly<Record<string, Maker>> = {
   gtnet: raw('big'),
   value,
   protobuf,
+  'opal.asyncip': asyncIp,
 }
 
 export const formatNames: readonly string[] = Object.keys(makers)
