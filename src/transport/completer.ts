@@ -217,6 +217,8 @@ export class Completer implements Expiry {
       }
       i32[t + TransportQp.rnrLeft] = i32[t + TransportQp.rnrLeft]! - 1
     }
+    // The peer is there, and how long it may stay like this `rnrRetry` says.
+    i32[t + TransportQp.retriesLeft] = i32[q + Qp.retryCnt]!
     this.#queue.recovery.pause(t)
     this.#restart(q, t)
     i32[t + TransportQp.resending] = 0

@@ -13,7 +13,7 @@ import {
   workCompletions,
 } from '../../src/index.ts'
 import { seeded } from '../random.ts'
-import { bytes, mtu, nak, ours, type Packet, type Script, scripted, theirs } from './script.ts'
+import { bytes, mtu, nak, ours, type Packet, rnr, type Script, scripted, theirs } from './script.ts'
 import { type Faults, link, registerVirtual } from './virtual.ts'
 
 registerVirtual()
@@ -179,6 +179,30 @@ describe('a NAK', () => {
       s.expectCompletion({ status: 'RetryExcErr' })
     },
     { connect },
+  )
+
+  scripted(
+    'and a time-out cost nothing in the end if the peer says that it is not ready, however often packets are lost meanwhile',
+    (s) => {
+      measured(s)
+      send(s)
+      for (let i = 0; i < 5; i++) {
+        expect(psns(s)).toEqual([1])
+        s.answer(ours + 1, rnr(20))
+        s.wait(11 * ms)
+        expect(psns(s)).toEqual([1])
+        s.answer(ours + 1, nak.sequence)
+      }
+      expect(psns(s)).toEqual([1])
+      s.answer(ours + 1, rnr(20))
+      s.wait(11 * ms + ackTimeoutNs)
+      s.answer(ours + 1, rnr(20))
+      s.wait(11 * ms + ackTimeoutNs)
+      s.expectNoCompletion()
+      s.answer(ours + 1)
+      s.expectCompletion({ status: 'Success' })
+    },
+    { connect: { ...connect, rnrRetry: 7 } },
   )
 
   scripted(
