@@ -8,6 +8,7 @@
  *     figures without another program: heap per message, cost of polling
  *
  *     samples     between nodes of the gateway: gateway-jobs.ts, samples-jobs.ts
+ *     sketches    beside an exact Map: sketch-jobs.ts
  *
  * and on a network, which is loopback, what wire-jobs.ts says; on both, rsockets (socket-jobs.ts) and programs under
  * verbena/preload (preload-jobs.ts).
@@ -27,6 +28,7 @@ import { Ours, twoCores } from './ours.ts'
 import { type PreloadJob, preloadJobs } from './preload-jobs.ts'
 import { endPrograms, isInstalled } from './programs.ts'
 import { samplesJobs } from './samples-jobs.ts'
+import { type SketchJob, sketchJobs } from './sketch-jobs.ts'
 import { SocketComparisons, type SocketJob, socketJobs, wireSocketJobs } from './socket-jobs.ts'
 import { runUcx, ucxInstalled } from './ucx.ts'
 import { WireEnds } from './wire-ends.ts'
@@ -71,7 +73,8 @@ On shared memory: latency-8, latency-4096, latency-32768, bandwidth, allocation,
 rsocket-stream-65536, rsocket-stream-1048576; of the gateway gateway-infiniband-RC, gateway-infiniband-UC,
 gateway-infiniband-UD, gateway-infiniband-RC-roce, gateway-infiniband-UD-roce, gateway-shmem, gateway-loopback,
 gateway-missed, gateway-convert; under verbena/preload http-1, http-16,
-http-warm-1, http-warm-16, http-sparse, connecting, connecting-warm, idle.
+http-warm-1, http-warm-16, http-sparse, connecting, connecting-warm, idle; of sketches sketch-count-min, sketch-conservative,
+sketch-count, sketch-coco, sketch-elastic, sketch-heavykeeper.
 On a network: write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections, rsocket-wire-rr,
 rsocket-wire-stream-65536; under verbena/preload http-wire-1, http-wire-50, http-wire-warm-1, http-wire-warm-50,
 http-wire-sparse, connecting-wire, connecting-wire-warm, idle-wire.`
@@ -185,6 +188,7 @@ async function main(): Promise<number> {
   const run = (job: Chosen): Promise<Comparison[]> => {
     if ('sockets' in job) return job.sockets.run(sockets, rounds)
     if ('gateway' in job) return job.gateway.run(rounds)
+    if ('sketch' in job) return job.sketch.run(rounds)
     if ('preload' in job) return job.preload.run(rounds, wire.devices)
     return 'wire' in job ? job.wire.run(wire, rounds, twoCores()) : job.memory.run(ours, rounds, peer, twoCores())
   }
@@ -221,6 +225,7 @@ type Chosen = { name: string } & (
   | { sockets: SocketJob; network: boolean }
   | { preload: PreloadJob; network: boolean }
   | { gateway: GatewayJob }
+  | { sketch: SketchJob }
 )
 
 /** Comparisons on shared memory come first: the machine is quiet then. */
@@ -233,6 +238,7 @@ function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
     ...(wireOnly || !nativeAvailable
       ? []
       : [...gatewayJobs, ...samplesJobs].map((gateway) => ({ name: gateway.name, gateway }))),
+    ...(wireOnly ? [] : sketchJobs.map((sketch) => ({ name: sketch.name, sketch }))),
     ...(wireOnly ? [] : socketJobs.map((sockets) => ({ name: sockets.name, sockets, network: false }))),
     ...preloaded.filter(({ network }) => !network),
     ...wireJobs.map((wire) => ({ name: wire.name, wire })),

@@ -26,6 +26,7 @@ const entryPoints = {
   preload: 'src/preload.ts',
   gateway: 'src/gateway/runtime/index.ts',
   report: 'src/report/index.ts',
+  sketch: 'src/sketch/index.ts',
   wire: 'src/wire/index.ts',
 }
 /** `run` is the command line for a process that is there already, as tests are. */

@@ -26,6 +26,10 @@ const abouts: Readonly<Record<string, { guide: string; about: string }>> = {
     about: 'For `node --import` or `--require`: TCP programs over RDMA.',
   },
   'verbena/report': { guide: '[report](../../guide/report.md)', about: 'Charts and pages from saved results.' },
+  'verbena/sketch': {
+    guide: '[sketch](../../guide/sketch.md)',
+    about: 'Sketches: streams of keys in bounded memory, with bounds on every answer.',
+  },
   'verbena/wire': { guide: '[wire](../../guide/wire.md)', about: 'Packet formats: parse, check, build.' },
 }
 

@@ -16,6 +16,7 @@ import {
 import dgram from 'verbena/dgram'
 import net, { createServer, type Socket } from 'verbena/net'
 import { type Results, summarize } from 'verbena/report'
+import { createSketch, type Estimate } from 'verbena/sketch'
 import { opcodeName } from 'verbena/wire'
 import 'verbena/preload'
 
@@ -45,12 +46,23 @@ for (let seen = 0; seen < 2; ) seen += cq.poll(completions)
 
 const server = createServer({ device: 'shm0' }, (socket: Socket) => socket.pipe(socket))
 const kinds: (keyof Results)[] = ['unit']
+const sketch = createSketch('count-min', { bytes: 1000, keyBytes: 3 })
+sketch.update(memory.subarray(0, 3), 5)
+const estimate: Estimate = sketch.estimate(memory.subarray(0, 3))
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as { port: number }
   const client = net.connect({ port, host: '127.0.0.1', device: 'shm0' }, () => client.end('echo'))
   client.on('data', (data: Uint8Array) => {
     const text = new TextDecoder().decode(data)
-    console.log(memory[66], text, typeof dgram.createSocket, summarize([1, 2, 3]).median, opcodeName(4), kinds[0])
+    console.log(
+      memory[66],
+      text,
+      typeof dgram.createSocket,
+      summarize([1, 2, 3]).median,
+      opcodeName(4),
+      kinds[0],
+      estimate.value,
+    )
   })
   client.on('close', () => server.close())
 })

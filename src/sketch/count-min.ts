@@ -1,0 +1,218 @@
+/**
+ * Count-Min (Cormode and Muthukrishnan, "An improved data stream summary", J. Algorithms 55, 2005): d rows of w counters; a key adds
+ * to one counter of each row, and its estimate is the least of them.
+ *
+ * Theorem 1 there, with N the total: f ≤ f̂, and f̂ ≤ f + (e / w) N with probability of at least 1 − e^−d.
+ * With conservative update (Estan and Varghese, SIGCOMM 2002) a key raises its counters only to f̂ + amount: no counter is larger than
+ * that of Count-Min, so the same bounds hold, and the errors are smaller; the order of updates matters, and nothing can be
+ * subtracted.
+ *
+ * Where we differ: counters have 32 bits and saturate; a saturated one answers with the total as upper bound. Candidates for heavy
+ * hitters are kept in a table of the largest estimates (section 4.2 of the paper has a heap). Rows: see keys.ts.
+ */
+import type { Estimate, KeyEstimate } from './answers.ts'
+import { views } from './block.ts'
+import { SketchError, wholeNumber } from './error.ts'
+import { KeyedSketch, mostAmount, mostBytes, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
+import { TopTable } from './top-table.ts'
+
+export interface CountMinConfig {
+  keyBytes: number
+  rows: number
+  width: number
+  candidates: number
+  conservative: number
+}
+
+export interface CountMinOptions extends SketchOptions {
+  /** d, 1 to 16 (default 3): the bounds hold with a confidence of 1 − e^−d. */
+  rows?: number
+  /** Keys that are kept for `topK` and `heavyHitters` (default 0: none; updates are then faster). */
+  candidates?: number
+}
+
+const planOf = (config: CountMinConfig) =>
+  [
+    [Float64Array, scalarCount],
+    [Float64Array, config.candidates],
+    [Int32Array, config.candidates * ((config.keyBytes + 3) >> 2)],
+    [Uint32Array, config.rows * config.width],
+  ] as const
+
+export class CountMin extends KeyedSketch<CountMinConfig> {
+  readonly #counters: Uint32Array
+  readonly #top: TopTable
+
+  /** @internal */
+  constructor(config: CountMinConfig, seed: Uint8Array, block?: ArrayBuffer) {
+    const plan = planOf(config)
+    super(config.conservative ? 'conservative' : 'count-min', config, seed, plan, block)
+    const [scalars, counts, keys, counters] = views(this.block, plan)
+    this.#counters = counters
+    this.#top = new TopTable(config.candidates, this.keys, scalars, keys, counts)
+    if (block) this.verify()
+  }
+
+  /** The dimensions that fit into `options.bytes`. @internal */
+  static configure(options: CountMinOptions, conservative: boolean): CountMinConfig {
+    const rows = wholeNumber('rows', options.rows ?? 3, 1, 16)
+    const candidates = wholeNumber('candidates', options.candidates ?? 0, 0, 2 ** 24)
+    const width = rowWidth(options, candidates, rows, 4)
+    return { keyBytes: options.keyBytes, rows, width, candidates, conservative: conservative ? 1 : 0 }
+  }
+
+  /** Throws unless dimensions of strangers are possible. Returns the bytes of their block. @internal */
+  static check(config: CountMinConfig): number {
+    checkRows(config)
+    wholeNumber('conservative', config.conservative, 0, 1)
+    return planBytes(config)
+  }
+
+  protected override add(count: number): void {
+    if (this.config.conservative) this.#raise(count)
+    else this.#count(count)
+  }
+
+  #count(count: number): void {
+    const { rows, width, candidates } = this.config
+    const { h1, h2, multipliers, word, words } = this.keys
+    const [counters, amounts] = [this.#counters, this.amounts]
+    const scale = width / 2 ** 32
+    for (let row = 0; row < rows; row++) {
+      const multiplier = multipliers[row]!
+      const base = row * width
+      for (let i = 0; i < count; i++) {
+        const hash = (h1[i]! + Math.imul(h2[i]!, multiplier)) >>> 0
+        const at = base + ((hash * scale) | 0)
+        const sum = counters[at]! + amounts[i]!
+        counters[at] = Math.min(sum, mostAmount)
+      }
+    }
+    if (candidates === 0) return
+    // Estimates are taken when the whole block is counted: not smaller than at once, and still never above the bound.
+    for (let i = 0; i < count; i++) this.#top.offer(word, i * words, h1[i]!, this.#least(i))
+  }
+
+  #raise(count: number): void {
+    const { rows, width, candidates } = this.config
+    const { h1, h2, multipliers, word, words } = this.keys
+    const [counters, amounts] = [this.#counters, this.amounts]
+    const scale = width / 2 ** 32
+    for (let i = 0; i < count; i++) {
+      let sum = this.#least(i) + amounts[i]!
+      if (sum > mostAmount) sum = mostAmount
+      for (let row = 0; row < rows; row++) {
+        const at = row * width + ((((h1[i]! + Math.imul(h2[i]!, multipliers[row]!)) >>> 0) * scale) | 0)
+        if (counters[at]! < sum) counters[at] = sum
+      }
+      if (candidates > 0) this.#top.offer(word, i * words, h1[i]!, sum)
+    }
+  }
+
+  /** The least counter of a key of the block. */
+  #least(i: number): number {
+    const { rows, width } = this.config
+    const { h1, h2, multipliers } = this.keys
+    const scale = width / 2 ** 32
+    let least = mostAmount
+    for (let row = 0; row < rows; row++) {
+      const hash = (h1[i]! + Math.imul(h2[i]!, multipliers[row]!)) >>> 0
+      const value = this.#counters[row * width + ((hash * scale) | 0)]!
+      if (value < least) least = value
+    }
+    return least
+  }
+
+  /** Never below the truth; above it by at most e N / w with confidence 1 − e^−d (Theorem 1). */
+  override estimate(key: Uint8Array): Estimate {
+    this.read(key)
+    const { rows, width } = this.config
+    const value = this.#least(0)
+    const excess = (Math.E * this.total) / width
+    const upper = value === mostAmount ? this.total : value
+    return { value, lower: Math.max(0, Math.ceil(value - excess)), upper, confidence: 1 - Math.exp(-rows) }
+  }
+
+  protected override kept(): KeyEstimate[] {
+    assertCandidates(this.kind, this.config.candidates)
+    return tableKeys(this.#top).map((key) => ({ key, ...this.estimate(key) }))
+  }
+
+  /**
+   * Adds the counters of a sketch of the same kind, dimensions and seed: the sketch of both streams, exactly for Count-Min. With
+   * conservative update the sum is not what one sketch of both would hold, but keeps all its bounds: it is neither below the
+   * truth nor above Count-Min's.
+   */
+  merge(other: CountMin): void {
+    this.assertFits(other)
+    for (let i = 0; i < this.#counters.length; i++)
+      this.#counters[i] = Math.min(mostAmount, this.#counters[i]! + other.#counters[i]!)
+    this.scalars[Scalar.total]! += other.total
+    this.#offerAgain([...tableKeys(this.#top), ...tableKeys(other.#top)])
+  }
+
+  /**
+   * Takes away an earlier state of the same stream, so that what came since remains. Throws ERR_SKETCH_MISMATCH, and changes
+   * nothing, if a counter would fall below zero: then `earlier` is none. Not with conservative update, and not after saturation.
+   */
+  subtract(earlier: CountMin): void {
+    this.assertFits(earlier)
+    if (this.config.conservative)
+      throw new SketchError(
+        'ERR_SKETCH_UNSUPPORTED',
+        'conservative: updates depend on their order: nothing to subtract',
+      )
+    if (this.#counters.some((value, i) => value < earlier.#counters[i]! || value === mostAmount))
+      throw new SketchError(
+        'ERR_SKETCH_MISMATCH',
+        'count-min: the other is no earlier state, or a counter is saturated',
+      )
+    for (let i = 0; i < this.#counters.length; i++) this.#counters[i]! -= earlier.#counters[i]!
+    this.scalars[Scalar.total]! -= earlier.total
+    this.#offerAgain(tableKeys(this.#top))
+  }
+
+  #offerAgain(keys: readonly Uint8Array[]): void {
+    this.#top.clear()
+    if (this.config.candidates === 0) return
+    for (const key of keys) {
+      this.read(key)
+      this.#top.offer(this.keys.word, 0, this.keys.h1[0]!, this.#least(0))
+    }
+  }
+
+  protected override restored(): string | undefined {
+    return this.#top.restored()
+  }
+}
+
+/** Counters of a row, if the rest of `bytes` is shared among rows. Throws ERR_SKETCH_VALUE if too few are left. */
+export function rowWidth(options: SketchOptions, candidates: number, rows: number, counterBytes: number): number {
+  const left = options.bytes - 8 * scalarCount - TopTable.bytesFor(candidates, options.keyBytes)
+  return atLeast('bytes', options.bytes, Math.floor(left / (rows * counterBytes)))
+}
+
+/** `width` if it is 8 or more: with fewer no bound says anything. */
+export function atLeast(name: string, bytes: number, width: number): number {
+  if (width >= 8 && width <= mostBytes) return width
+  throw new SketchError('ERR_SKETCH_VALUE', `${name}: ${bytes} leave ${Math.max(0, width)} cells, 8 are the least`)
+}
+
+export function checkRows(config: { rows: number; width: number; candidates: number }): void {
+  wholeNumber('rows', config.rows, 1, 16)
+  wholeNumber('width', config.width, 8, mostBytes)
+  wholeNumber('candidates', config.candidates, 0, 2 ** 24)
+}
+
+function planBytes(config: CountMinConfig): number {
+  return planOf(config).reduce((sum, [type, length]) => sum + type.BYTES_PER_ELEMENT * length, 0)
+}
+
+export function assertCandidates(kind: string, candidates: number): void {
+  if (candidates > 0) return
+  throw new SketchError('ERR_SKETCH_UNSUPPORTED', `${kind}: no keys are kept: create it with { candidates: … }`)
+}
+
+export function tableKeys(top: TopTable): Uint8Array[] {
+  return Array.from({ length: top.size }, (_, slot) => top.key(slot))
+}

@@ -1,0 +1,310 @@
+/**
+ * Elastic Sketch (Yang, Jiang, Liu, Huang, Gong, Zhou, Miao, Li, Uhlig, SIGCOMM 2018, and its technical report), the version for
+ * software: buckets of seven keys with positive votes and one negative vote, and behind them a row of 8-bit counters. A key
+ * that finds its bucket full counts against it; when the negative vote reaches eight times the least positive one, that key's
+ * votes go to the counters (ostracism), and the new key takes its place, flagged as one that may have counts there.
+ *
+ * Theorem 1 of the paper: f ≤ f̂ ≤ f + ε L, where L is what the counters took, w their number and w = ⌈e / ε⌉; for one row
+ * this is Markov's inequality, the excess is above c L / w with a probability of at most 1 / c. Answers take c = 20. A key with votes
+ * and without the flag is exact.
+ *
+ * Where we differ: evicted votes are added to their counter, as in the paper (its published code takes the larger of both); counters
+ * saturate at 255, and a saturated one answers with L as upper bound; tasks on distributions: elastic-tasks.ts.
+ */
+import type { Estimate, KeyEstimate, SizeCount } from './answers.ts'
+import { plannedBytes, views } from './block.ts'
+import { atLeast } from './count-min.ts'
+import { cardinalityOf, distributionOf, type ElasticParts, entropyOf, saturated } from './elastic-tasks.ts'
+import { between, wholeNumber } from './error.ts'
+import { blockKeys, keyOf } from './keys.ts'
+import { KeyedSketch, mostBytes, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
+
+export interface ElasticConfig {
+  keyBytes: number
+  /** Of seven keys. */
+  buckets: number
+  /** 8-bit counters behind them. */
+  counters: number
+}
+
+export interface ElasticOptions extends SketchOptions {
+  /** The share of the memory for the buckets (default 0.25, as the paper's 150 of 600 KB). */
+  heavyShare?: number
+}
+
+const slots = 7
+/** Words of votes of a bucket: its slots, and the negative vote. */
+const votesOf = 8
+const ratio = 8
+const mostVotes = 2 ** 31 - 1
+/** In the top bit of positive votes. */
+const flagged = 1 << 31
+const lightTotal = Scalar.own
+/** Markov: the excess is above this times L / w with a probability of at most its inverse. */
+const excessFactor = 20
+
+const planOf = (config: ElasticConfig) =>
+  [
+    [Float64Array, scalarCount],
+    [Int32Array, config.buckets * votesOf],
+    [Int32Array, config.buckets * slots * ((config.keyBytes + 3) >> 2)],
+    [Uint8Array, config.counters],
+  ] as const
+
+export class ElasticSketch extends KeyedSketch<ElasticConfig> {
+  readonly #votes: Int32Array
+  readonly #stored: Int32Array
+  readonly #light: Uint8Array
+
+  /** @internal */
+  constructor(config: ElasticConfig, seed: Uint8Array, block?: ArrayBuffer) {
+    const plan = planOf(config)
+    super('elastic', config, seed, plan, block)
+    const [, votes, stored, light] = views(this.block, plan)
+    this.#votes = votes
+    this.#stored = stored
+    this.#light = light
+    if (block) this.verify()
+  }
+
+  /** @internal */
+  static configure(options: ElasticOptions): ElasticConfig {
+    const share = between('heavyShare', options.heavyShare ?? 0.25, 0, 1)
+    const words = (options.keyBytes + 3) >> 2
+    const left = options.bytes - 8 * scalarCount
+    const bucket = 4 * votesOf + 4 * slots * words
+    const buckets = Math.max(1, Math.floor((left * share) / bucket))
+    const counters = atLeast('bytes', options.bytes, left - buckets * bucket)
+    return { keyBytes: options.keyBytes, buckets, counters }
+  }
+
+  /** @internal */
+  static check(config: ElasticConfig): number {
+    wholeNumber('buckets', config.buckets, 1, mostBytes)
+    wholeNumber('counters', config.counters, 8, mostBytes)
+    return plannedBytes(planOf(config))
+  }
+
+  protected override add(count: number): void {
+    const { buckets } = this.config
+    const { h1, h2, multipliers, word, words } = this.keys
+    const [votes, stored, amounts] = [this.#votes, this.#stored, this.amounts]
+    const scale = buckets / 2 ** 32
+    const multiplier = multipliers[0]!
+    next: for (let i = 0; i < count; i++) {
+      const amount = amounts[i]!
+      if (amount === 0) continue
+      const bucket = (((h1[i]! + Math.imul(h2[i]!, multiplier)) >>> 0) * scale) | 0
+      const from = i * words
+      const first = word[from]!
+      const vote = bucket * votesOf
+      const base = bucket * slots * words
+      for (let slot = 0, key = base; slot < slots; slot++, key += words) {
+        if (stored[key] !== first || votes[vote + slot] === 0) continue
+        let w = 1
+        while (w < words && stored[key + w] === word[from + w]) w++
+        if (w < words) continue
+        const before = votes[vote + slot]!
+        const sum = (before & mostVotes) + amount
+        votes[vote + slot] = Math.min(sum, mostVotes) | (before & flagged)
+        continue next
+      }
+      let least = 0
+      let leastVotes = votes[vote]! & mostVotes
+      for (let slot = 1; slot < slots; slot++) {
+        const here = votes[vote + slot]! & mostVotes
+        if (here < leastVotes) {
+          leastVotes = here
+          least = slot
+        }
+      }
+      const own = Math.min(amount, mostVotes)
+      let flag = 0
+      if (leastVotes > 0) {
+        const against = votes[vote + slots]! + amount
+        if (against < ratio * leastVotes) {
+          votes[vote + slots] = Math.min(against, mostVotes)
+          this.#toLight(h1[i]!, h2[i]!, amount)
+          continue
+        }
+        this.#evict(base + least * words, leastVotes)
+        votes[vote + slots] = 0
+        flag = flagged
+      }
+      votes[vote + least] = own | flag
+      for (let w = 0; w < words; w++) stored[base + least * words + w] = word[from + w]!
+    }
+  }
+
+  #counterOf(h1: number, h2: number): number {
+    return Math.floor((((h1 + Math.imul(h2, this.keys.multipliers[1]!)) >>> 0) * this.config.counters) / 2 ** 32)
+  }
+
+  #toLight(h1: number, h2: number, amount: number): void {
+    const at = this.#counterOf(h1, h2)
+    const sum = this.#light[at]! + amount
+    this.#light[at] = Math.min(sum, saturated)
+    this.scalars[lightTotal]! += amount
+  }
+
+  /** Moves a key's votes to the counters. */
+  #evict(key: number, amount: number): void {
+    this.keys.rehash(this.#stored, key)
+    this.#toLight(this.keys.h1[blockKeys]!, this.keys.h2[blockKeys]!, amount)
+  }
+
+  /** The first vote of the slot that has the key in the first place of `keys`, or −1. */
+  #slotOf(bucket: number): number {
+    const { word, words } = this.keys
+    for (let slot = 0; slot < slots; slot++) {
+      if (this.#votes[bucket * votesOf + slot] === 0) continue
+      const key = (bucket * slots + slot) * words
+      let w = 0
+      while (w < words && this.#stored[key + w] === word[w]) w++
+      if (w === words) return bucket * votesOf + slot
+    }
+    return -1
+  }
+
+  #bucketOf(h1: number, h2: number): number {
+    return Math.floor((((h1 + Math.imul(h2, this.keys.multipliers[0]!)) >>> 0) * this.config.buckets) / 2 ** 32)
+  }
+
+  /** Exact for a key that never left its bucket (confidence 1). For others see the head of this file (confidence 0.95). */
+  override estimate(key: Uint8Array): Estimate {
+    this.read(key)
+    const [h1, h2] = [this.keys.h1[0]!, this.keys.h2[0]!]
+    const at = this.#slotOf(this.#bucketOf(h1, h2))
+    return this.#estimated(at < 0 ? flagged : this.#votes[at]!, this.#counterOf(h1, h2))
+  }
+
+  #estimated(vote: number, counter: number): Estimate {
+    const votes = vote & mostVotes
+    if (votes === mostVotes) return { value: votes, lower: votes, upper: this.total, confidence: 1 }
+    if ((vote & flagged) === 0) return { value: votes, lower: votes, upper: votes, confidence: 1 }
+    const light = this.#light[counter]!
+    const all = this.scalars[lightTotal]!
+    const excess = (excessFactor * all) / this.config.counters
+    const upper = votes + (light === saturated ? all : light)
+    return { value: votes + light, lower: Math.ceil(votes + Math.max(0, light - excess)), upper, confidence: 0.95 }
+  }
+
+  /** The keys of the buckets. A key that has counts only among the counters is not known any more. */
+  protected override kept(): KeyEstimate[] {
+    const keys: KeyEstimate[] = []
+    this.#eachKept((vote, key) => {
+      const counter = this.#counterOf(this.keys.h1[blockKeys]!, this.keys.h2[blockKeys]!)
+      keys.push({ key: keyOf(this.#stored, key, this.keyBytes), ...this.#estimated(vote, counter) })
+    })
+    return keys
+  }
+
+  /** Calls with the vote and the place of every kept key, hashed behind the block. */
+  #eachKept(each: (vote: number, key: number) => void): void {
+    for (let slot = 0; slot < this.config.buckets * slots; slot++) {
+      const vote = this.#votes[Math.floor(slot / slots) * votesOf + (slot % slots)]!
+      if (vote === 0) continue
+      this.keys.rehash(this.#stored, slot * this.keys.words)
+      each(vote, slot * this.keys.words)
+    }
+  }
+
+  #parts(): ElasticParts {
+    const [exact, shared]: [number[], { votes: number; counter: number }[]] = [[], []]
+    this.#eachKept((vote) => {
+      const counter = this.#counterOf(this.keys.h1[blockKeys]!, this.keys.h2[blockKeys]!)
+      if ((vote & flagged) === 0) exact.push(vote)
+      else shared.push({ votes: vote & mostVotes, counter })
+    })
+    return { exact, shared, light: this.#light, lightTotal: this.scalars[lightTotal]!, total: this.total }
+  }
+
+  /** How many keys there are: those of the buckets, and linear counting for the others. Bounds of three standard deviations, at 0.99. */
+  cardinality(): Estimate {
+    return cardinalityOf(this.#parts())
+  }
+
+  /** The entropy of the amounts in bits, Σ (f / N) log2(N / f), with bounds that follow from those of `cardinality`, at 0.99. */
+  entropy(): Estimate {
+    return entropyOf(this.#parts())
+  }
+
+  /** How many keys have each amount: exact and large ones from the buckets, expectations (mrac.ts) for the others. No bound is known. */
+  distribution(): SizeCount[] {
+    return distributionOf(this.#parts())
+  }
+
+  /**
+   * Adds a sketch of another stream: of each bucket the seven keys of the most votes stay, the others go to the counters. Estimates keep
+   * their bounds; it is not bit by bit the sketch of both streams.
+   */
+  merge(other: ElasticSketch): void {
+    this.assertFits(other)
+    for (let i = 0; i < this.#light.length; i++)
+      this.#light[i] = Math.min(saturated, this.#light[i]! + other.#light[i]!)
+    this.scalars[lightTotal]! += other.scalars[lightTotal]!
+    this.scalars[Scalar.total]! += other.total
+    for (let bucket = 0; bucket < this.config.buckets; bucket++) this.#mergeBucket(other, bucket)
+  }
+
+  #mergeBucket(other: ElasticSketch, bucket: number): void {
+    const { words } = this.keys
+    const [mine, theirs] = [this.#entries(bucket), other.#entries(bucket)]
+    // Where a full bucket does not have a key, the key may have counts behind it.
+    const merged = mine.map((entry) => ({ ...entry, flag: entry.flag | (theirs.length === slots ? flagged : 0) }))
+    for (const entry of theirs) {
+      const same = merged.find((known) => known.key.every((word, i) => word === entry.key[i]))
+      if (!same) merged.push({ ...entry, flag: entry.flag | (mine.length === slots ? flagged : 0) })
+      else {
+        const before = mine.find((known) => known.key === same.key)!
+        same.flag = before.flag | entry.flag
+        same.votes = Math.min(mostVotes, same.votes + entry.votes)
+      }
+    }
+    merged.sort((a, b) => b.votes - a.votes)
+    const [votes, keys] = [bucket * votesOf, bucket * slots * words]
+    for (const [slot, entry] of merged.entries()) {
+      if (slot < slots) {
+        this.#votes[votes + slot] = entry.votes | entry.flag
+        this.#stored.set(entry.key, keys + slot * words)
+        continue
+      }
+      this.keys.rehash(entry.key, 0)
+      this.#toLight(this.keys.h1[blockKeys]!, this.keys.h2[blockKeys]!, entry.votes)
+    }
+    this.#votes[votes + slots] = Math.min(mostVotes, this.#votes[votes + slots]! + other.#votes[votes + slots]!)
+  }
+
+  #entries(bucket: number): { key: Int32Array; votes: number; flag: number }[] {
+    const { words } = this.keys
+    const entries: { key: Int32Array; votes: number; flag: number }[] = []
+    for (let slot = 0; slot < slots; slot++) {
+      const vote = this.#votes[bucket * votesOf + slot]!
+      const key = (bucket * slots + slot) * words
+      if (vote === 0) continue
+      entries.push({ key: this.#stored.slice(key, key + words), votes: vote & mostVotes, flag: vote & flagged })
+    }
+    return entries
+  }
+
+  protected override restored(): string | undefined {
+    const light = this.scalars[lightTotal]!
+    let sum = light
+    let wrong: string | undefined
+    this.#eachKept((vote, key) => {
+      sum += vote & mostVotes
+      const bucket = Math.floor(key / (slots * this.keys.words))
+      if ((vote & mostVotes) === 0) wrong = 'a key without votes has the flag'
+      if (!this.keys.isPadded(this.#stored, key)) wrong = 'a key is too long'
+      if (this.#bucketOf(this.keys.h1[blockKeys]!, this.keys.h2[blockKeys]!) !== bucket)
+        wrong = 'a key is in a bucket that is not its own'
+    })
+    if (wrong !== undefined) return wrong
+    for (let bucket = 0; bucket < this.config.buckets; bucket++)
+      if (this.#votes[bucket * votesOf + slots]! < 0) return 'a negative vote is below zero'
+    if (!Number.isInteger(light) || light < 0 || sum > this.total) return 'the counts are more than the total'
+    // A counter has no more than the counters together, unless all of it went past 255.
+    if (this.#light.reduce((most, value) => Math.max(most, value), 0) > light) return 'a counter is above their total'
+    return undefined
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * HeavyKeeper (Gong, Yang, Zhang, Li, Uhlig, Chen, Uden, Li, USENIX ATC 2018), the parallel version of section 3.4: d arrays of w buckets with a
+ * fingerprint and a count. A key adds where its fingerprint is; elsewhere the count C decays by one with a probability of b^−C,
+ * and the key takes a bucket whose count reaches zero. Keys of the k largest counts are in a table, with the paper's optimizations:
+ * a bucket above the least count of the table adds only for keys of the table, and a key enters only with a count that it can just have reached.
+ *
+ * Theorem 1: a count is not above the truth, unless two keys of a bucket share their fingerprint (16 bits; 1 in 65,536 each). For a key that
+ * keeps its bucket, theorem 2 bounds the loss by Markov's inequality: P(f − f̂ ≥ ε N) ≤ 1 / (ε w f (b − 1)), N the total, keys in
+ * random order; the paper has half of that, for which it assumes more. Solved for f at 0.05: (f̂ + √(f̂² + 4 K)) / 2 with K = 20 N / (w (b − 1)).
+ *
+ * Where we differ: an amount a counts as a updates in a row, drawn at once from geometric distributions.
+ * An order that is chosen against the sketch breaks the upper bound. Two sketches cannot be merged.
+ */
+import type { Estimate, KeyEstimate } from './answers.ts'
+import { plannedBytes, views } from './block.ts'
+import { atLeast, tableKeys } from './count-min.ts'
+import { SketchError, wholeNumber } from './error.ts'
+import { KeyedSketch, mostAmount, mostBytes, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
+import { TopTable } from './top-table.ts'
+
+export interface HeavyKeeperConfig {
+  keyBytes: number
+  arrays: number
+  width: number
+  k: number
+  /** b. */
+  base: number
+}
+
+export interface HeavyKeeperOptions extends SketchOptions {
+  /** Keys that are kept (default 100). */
+  k?: number
+  /** d, 1 to 4 (default 2). */
+  arrays?: number
+  /** b, above 1 and up to 2 (default 1.08, as in the paper). */
+  base?: number
+}
+
+const planOf = (config: HeavyKeeperConfig) =>
+  [
+    [Float64Array, scalarCount],
+    [Float64Array, config.k],
+    [Int32Array, config.k * ((config.keyBytes + 3) >> 2)],
+    [Uint32Array, config.arrays * config.width],
+    [Uint16Array, config.arrays * config.width],
+  ] as const
+
+export class HeavyKeeper extends KeyedSketch<HeavyKeeperConfig> {
+  readonly #counts: Uint32Array
+  readonly #prints: Uint16Array
+  readonly #top: TopTable
+  /** Probabilities b^−C of a decay, times 2^32, until they are too small to draw. */
+  readonly #decay: Float64Array
+
+  /** @internal */
+  constructor(config: HeavyKeeperConfig, seed: Uint8Array, block?: ArrayBuffer) {
+    const plan = planOf(config)
+    super('heavykeeper', config, seed, plan, block)
+    const [scalars, tops, keys, counts, prints] = views(this.block, plan)
+    this.#counts = counts
+    this.#prints = prints
+    this.#top = new TopTable(config.k, this.keys, scalars, keys, tops)
+    const length = Math.min(1 << 16, Math.ceil((32 * Math.LN2) / Math.log(config.base)))
+    this.#decay = Float64Array.from({ length }, (_, count) => 2 ** 32 * config.base ** -count)
+    if (block) this.verify()
+  }
+
+  /** @internal */
+  static configure(options: HeavyKeeperOptions): HeavyKeeperConfig {
+    const arrays = wholeNumber('arrays', options.arrays ?? 2, 1, 4)
+    const k = wholeNumber('k', options.k ?? 100, 1, 2 ** 24)
+    const base = baseOf(options.base ?? 1.08)
+    const left = options.bytes - 8 * scalarCount - TopTable.bytesFor(k, options.keyBytes)
+    const width = atLeast('bytes', options.bytes, Math.floor(left / (6 * arrays)))
+    return { keyBytes: options.keyBytes, arrays, width, k, base }
+  }
+
+  /** @internal */
+  static check(config: HeavyKeeperConfig): number {
+    wholeNumber('arrays', config.arrays, 1, 4)
+    wholeNumber('width', config.width, 8, mostBytes)
+    wholeNumber('k', config.k, 1, 2 ** 24)
+    baseOf(config.base)
+    return plannedBytes(planOf(config))
+  }
+
+  protected override add(count: number): void {
+    const { arrays, width } = this.config
+    const { h1, h2, multipliers, word, words } = this.keys
+    const [counts, prints, amounts, decay, top] = [this.#counts, this.#prints, this.amounts, this.#decay, this.#top]
+    const scale = width / 2 ** 32
+    let random = this.scalars[Scalar.random]! | 0
+    for (let i = 0; i < count; i++) {
+      const amount = amounts[i]!
+      if (amount === 0) continue
+      const print = h1[i]! & 0xffff
+      const least = top.isFull ? top.least : mostAmount
+      // Looked up only where it can matter: mostly the estimates of keys outside are below the least of the table.
+      let slot = -2
+      let best = 0
+      for (let array = 0; array < arrays; array++) {
+        const at = array * width + ((((h1[i]! + Math.imul(h2[i]!, multipliers[array]!)) >>> 0) * scale) | 0)
+        const here = counts[at]!
+        if (here > 0 && prints[at] === print) {
+          if (here > least && slot === -2) slot = top.find(word, i * words, h1[i]!)
+          if (here > least && slot < 0) continue
+          const sum = here + amount
+          counts[at] = Math.min(sum, mostAmount)
+          if (counts[at]! > best) best = counts[at]!
+          continue
+        }
+        random ^= random << 13
+        random ^= random >>> 17
+        random ^= random << 5
+        if (here === 0 || amount > 1) {
+          // An empty bucket is taken; several updates may decay one to nothing.
+          const left = here === 0 ? amount : this.#decayed(at, amount, random)
+          if (left === 0) continue
+          prints[at] = print
+          counts[at] = left
+          if (left > best) best = left
+        } else if (here < decay.length && random >>> 0 < decay[here]!) {
+          counts[at] = here - 1
+          if (here > 1) continue
+          prints[at] = print
+          counts[at] = 1
+          if (best === 0) best = 1
+        }
+      }
+      if (best === 0) continue
+      if (slot === -2) slot = top.size < top.capacity || best > least ? top.find(word, i * words, h1[i]!) : -1
+      if (slot >= 0) {
+        if (best > top.counts[slot]!) top.set(slot, best)
+      } else if (!top.isFull) top.insert(word, i * words, h1[i]!, best)
+      else if (best > least && best <= least + amount) top.replaceLeast(word, i * words, h1[i]!, best)
+    }
+    this.scalars[Scalar.random] = random
+  }
+
+  /** Lets `amount` updates of another key decay a bucket. Returns how many are left for it once the count is zero. */
+  #decayed(at: number, amount: number, start: number): number {
+    let random = start
+    let left = amount
+    let here = this.#counts[at]!
+    while (here > 0) {
+      const chance = here < this.#decay.length ? this.#decay[here]! / 2 ** 32 : 0
+      if (chance === 0) break
+      random = (Math.imul(random, 0x915f77f5) + 0x6c078965) | 0
+      // Updates until the first that decays, of a geometric distribution.
+      const drawn = ((random ^ (random >>> 15)) >>> 0) / 2 ** 32
+      const until = Math.floor(Math.log1p(-drawn) / Math.log1p(-chance)) + 1
+      if (until > left) {
+        left = 0
+        break
+      }
+      left -= until
+      here--
+      // The update that decays the last one takes the bucket.
+      if (here === 0) left++
+    }
+    this.#counts[at] = here
+    return here > 0 ? 0 : left
+  }
+
+  /** Bounds: at the head of this file; confidence 0.95. */
+  override estimate(key: Uint8Array): Estimate {
+    this.read(key)
+    const { arrays, width } = this.config
+    const { h1, h2, multipliers, word } = this.keys
+    const slot = this.#top.find(word, 0, h1[0]!)
+    let value = slot < 0 ? 0 : this.#top.counts[slot]!
+    for (let array = 0; array < arrays; array++) {
+      const hash = (h1[0]! + Math.imul(h2[0]!, multipliers[array]!)) >>> 0
+      const at = array * width + Math.floor((hash * width) / 2 ** 32)
+      if (this.#prints[at] === (h1[0]! & 0xffff)) value = Math.max(value, this.#counts[at]!)
+    }
+    const loss = (20 * this.total) / (width * (this.config.base - 1))
+    const upper = Math.min(this.total, Math.floor((value + Math.sqrt(value * value + 4 * loss)) / 2))
+    return { value, lower: value, upper: value === mostAmount ? this.total : Math.max(value, upper), confidence: 0.95 }
+  }
+
+  protected override kept(): KeyEstimate[] {
+    return tableKeys(this.#top).map((key) => ({ key, ...this.estimate(key) }))
+  }
+
+  protected override restored(): string | undefined {
+    for (const count of this.#counts) if (count > this.total) return 'a count is more than the total'
+    return this.#top.restored()
+  }
+}
+
+function baseOf(base: number): number {
+  if (base > 1 && base <= 2) return base
+  throw new SketchError('ERR_SKETCH_VALUE', `base: ${base} is not a number above 1, at most 2`)
+}

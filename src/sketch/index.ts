@@ -1,0 +1,24 @@
+/**
+ * `verbena/sketch`: streams of keys and amounts in bounded memory, with bounds on every answer.
+ * Pure: imports nothing, and runs in browsers.
+ */
+
+export type { Estimate, KeyEstimate, SizeCount } from './answers.ts'
+export { heavyChanges } from './changes.ts'
+export { type CocoConfig, type CocoOptions, CocoSketch, keyPart, type PartialKey } from './coco.ts'
+export { CountMin, type CountMinConfig, type CountMinOptions } from './count-min.ts'
+export { CountSketch, type CountSketchConfig, type CountSketchOptions } from './count-sketch.ts'
+export {
+  createSketch,
+  type SketchKind,
+  type SketchKinds,
+  type SketchOf,
+  sketchFromBytes,
+  sketchKinds,
+} from './create.ts'
+export { type ElasticConfig, type ElasticOptions, ElasticSketch } from './elastic.ts'
+export { SketchError, type SketchErrorCode } from './error.ts'
+export { HeavyKeeper, type HeavyKeeperConfig, type HeavyKeeperOptions } from './heavykeeper.ts'
+export { randomSeed, type SeedLike } from './seed.ts'
+export { type Config, KeyedSketch, Sketch, type SketchOptions } from './sketch.ts'
+export { type ZipfOptions, type ZipfTrace, zipfTrace } from './zipf.ts'

@@ -1,0 +1,168 @@
+/**
+ * What all sketches of keys share: reading keys, amounts, refusing what does not fit, and bytes.
+ *
+ * A subclass gives the plan of its block, of which the first array is always `scalars`, and adds a block of keys at a time in `add`.
+ */
+import { descending, type Estimate, type KeyEstimate } from './answers.ts'
+import { type Plan, plannedBytes, views } from './block.ts'
+import { encode } from './bytes.ts'
+import { SketchError, wholeNumber } from './error.ts'
+import { blockKeys, KeyReader } from './keys.ts'
+import type { SeedLike } from './seed.ts'
+
+export interface SketchOptions {
+  /** Memory for all that the sketch keeps, tables of top keys included. */
+  bytes: number
+  /** Length of every key, 1 to 256. */
+  keyBytes: number
+  /** Whoever knows it can choose keys that collide: random by default. Sketches that are to be merged need the same. */
+  seed?: SeedLike
+}
+
+/** Dimensions: whole numbers or, where the kind says so, fractions. Kept in the bytes in the order of the kind's fields. */
+export interface Config {
+  keyBytes: number
+}
+
+export const mostAmount = 0xffffffff
+export const mostBytes: number = 2 ** 31
+
+/** Places in the first array of a block. Those from `own` on are the kind's. */
+export const Scalar = { total: 0, random: 1, tableSize: 2, own: 3 } as const
+export const scalarCount = 8
+
+export abstract class Sketch<C extends Config = Config> {
+  readonly kind: string
+  /** The dimensions that `bytes` and the other options gave. */
+  readonly config: Readonly<C>
+  readonly keyBytes: number
+  /** Memory of counters, keys and tables. */
+  readonly bytes: number
+  readonly #seed: Uint8Array
+  protected readonly block: ArrayBuffer
+  protected readonly keys: KeyReader
+  protected readonly scalars: Float64Array
+  /** Amounts of the keys of a block. */
+  protected readonly amounts: Uint32Array = new Uint32Array(blockKeys)
+
+  protected constructor(kind: string, config: C, seed: Uint8Array, plan: Plan, block?: ArrayBuffer) {
+    this.kind = kind
+    this.config = config
+    this.keyBytes = config.keyBytes
+    this.bytes = plannedBytes(plan)
+    this.#seed = seed
+    this.block = block ?? new ArrayBuffer(plannedBytes(plan))
+    const [scalars] = views(this.block, [[Float64Array, scalarCount]])
+    this.scalars = scalars
+    this.keys = new KeyReader(config.keyBytes, seed)
+    // A state of zero would stay zero (xorshift).
+    if (block === undefined) scalars[Scalar.random] = this.keys.multipliers[0]!
+  }
+
+  /** The seed, 16 bytes. Keep it from whoever chooses keys. */
+  get seed(): Uint8Array {
+    return this.#seed.slice()
+  }
+
+  /** The sum of all amounts, exact up to 2^53. */
+  get total(): number {
+    return this.scalars[Scalar.total]!
+  }
+
+  /** Adds `amount`, a whole number from 0 to 2^32 − 1, to a key. Throws ERR_SKETCH_VALUE if the key has another length. */
+  update(key: Uint8Array, amount: number = 1): void {
+    this.#read(key)
+    this.amounts[0] = wholeNumber('amount', amount, 0, mostAmount)
+    this.scalars[Scalar.total]! += amount
+    this.add(1)
+  }
+
+  /**
+   * The same for many keys that are packed in one array, in order; `amounts` is one number for each of them, or one for all.
+   * This is the fast form.
+   */
+  updateMany(keys: Uint8Array, amounts: Uint32Array | number = 1): void {
+    const { keyBytes } = this
+    const count = keys.length / keyBytes
+    if (!Number.isInteger(count))
+      throw new SketchError('ERR_SKETCH_VALUE', `keys: ${keys.length} bytes are not keys of ${keyBytes} bytes`)
+    if (typeof amounts === 'number') this.amounts.fill(wholeNumber('amounts', amounts, 0, mostAmount))
+    else if (amounts.length !== count)
+      throw new SketchError('ERR_SKETCH_VALUE', `amounts: there are ${amounts.length} for ${count} keys`)
+    for (let from = 0; from < count; from += blockKeys) {
+      const many = Math.min(blockKeys, count - from)
+      if (typeof amounts !== 'number') this.amounts.set(amounts.subarray(from, from + many))
+      this.keys.load(keys, from * keyBytes, many)
+      let sum = 0
+      for (let i = 0; i < many; i++) sum += this.amounts[i]!
+      this.scalars[Scalar.total]! += sum
+      this.add(many)
+    }
+  }
+
+  /** Adds the first `count` keys that `keys` has read, with `amounts`. `total` has them already. */
+  protected abstract add(count: number): void
+
+  /** Makes what is derived from the block after another state was put there. Returns what is wrong with the state, if anything. */
+  protected abstract restored(): string | undefined
+
+  /** Version, kind, dimensions, seed and state, with a checksum. `sketchFromBytes` reads them. */
+  toBytes(): Uint8Array {
+    return encode(this.kind, this.config as unknown as Record<string, number>, this.#seed, this.block)
+  }
+
+  /** Checks what is true of every state, then what is true of the kind's. */
+  protected verify(): void {
+    const [total, random] = [this.scalars[Scalar.total]!, this.scalars[Scalar.random]!]
+    const sound = Number.isInteger(total) && total >= 0 && random !== 0 && (random | 0) === random
+    const wrong = sound ? this.restored() : 'the total or the state of the random numbers is impossible'
+    if (wrong !== undefined) throw new SketchError('ERR_SKETCH_BYTES', `${this.kind}: ${wrong}`)
+  }
+
+  /** Reads one key into the first place of `keys`. */
+  #read(key: Uint8Array): void {
+    if (key.length !== this.keyBytes)
+      throw new SketchError('ERR_SKETCH_VALUE', `key: ${key.length} bytes, the sketch has keys of ${this.keyBytes}`)
+    this.keys.load(key, 0, 1)
+  }
+
+  /** For questions about one key. */
+  protected read(key: Uint8Array): void {
+    this.#read(key)
+  }
+
+  /** Throws ERR_SKETCH_MISMATCH unless `other` has the same kind, dimensions and seed, and is not this sketch itself. */
+  protected assertFits(other: Sketch): void {
+    const differs = (what: string) =>
+      new SketchError('ERR_SKETCH_MISMATCH', `${this.kind}: the other sketch ${what}, so they cannot be combined`)
+    if ((other as unknown) === this) throw differs('is the same one')
+    if (other.kind !== this.kind) throw differs(`is of kind ${other.kind}`)
+    const theirs = other.config as unknown as Record<string, number>
+    for (const [name, value] of Object.entries(this.config))
+      if (theirs[name] !== value) throw differs(`has ${name} ${theirs[name]} and not ${value}`)
+    if (this.#seed.some((byte, i) => other.#seed[i] !== byte)) throw differs('has another seed')
+  }
+}
+
+/** Sketches that know keys: estimates, top keys, heavy hitters. */
+export abstract class KeyedSketch<C extends Config = Config> extends Sketch<C> {
+  /** The amount of a key, with its bounds. Throws ERR_SKETCH_VALUE if the key has another length. */
+  abstract estimate(key: Uint8Array): Estimate
+
+  /** All keys that are kept, with their estimates, in no order. */
+  protected abstract kept(): KeyEstimate[]
+
+  /** The `k` kept keys of the largest estimates, largest first. */
+  topK(k: number): KeyEstimate[] {
+    wholeNumber('k', k, 1, 2 ** 31)
+    return this.kept().sort(descending).slice(0, k)
+  }
+
+  /** The kept keys whose estimate is at least `threshold`, largest first. */
+  heavyHitters(threshold: number): KeyEstimate[] {
+    if (!(threshold > 0)) throw new SketchError('ERR_SKETCH_VALUE', `threshold: ${threshold} is not above 0`)
+    return this.kept()
+      .filter(({ value }) => value >= threshold)
+      .sort(descending)
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * Traces whose flows have sizes by Zipf's law, as those of networks nearly have: the flow of rank r is drawn with a probability in
+ * proportion to r^−skew. What a seed gives is the same everywhere.
+ */
+import { wholeNumber } from './error.ts'
+import { Random, type SeedLike, seedFrom } from './seed.ts'
+
+export interface ZipfOptions {
+  /** Flows to draw from; those of small ranks may get no packet. */
+  flows: number
+  packets: number
+  /** 0 is uniform; networks have 0.8 to 1.4. */
+  skew: number
+  /** At least 4 (default 13: two IPv4 addresses, two ports, a protocol). */
+  keyBytes?: number
+  seed: SeedLike
+}
+
+export interface ZipfTrace {
+  /** A key for each packet, packed, for `updateMany`. */
+  keys: Uint8Array
+  /** The key of each flow that has packets, packed, the flow of rank 1 first. */
+  flowKeys: Uint8Array
+  /** Packets of those flows, in the same order. */
+  counts: Uint32Array
+}
+
+/** Draws the packets by Walker's alias method, in the form of Vose (IEEE Transactions on Software Engineering 17, 1991). */
+export function zipfTrace(options: ZipfOptions): ZipfTrace {
+  const flows = wholeNumber('flows', options.flows, 1, 2 ** 26)
+  const packets = wholeNumber('packets', options.packets, 0, 2 ** 27)
+  const keyBytes = wholeNumber('keyBytes', options.keyBytes ?? 13, 4, 256)
+  const random = new Random(seedFrom(options.seed))
+  const { share, alias } = aliasTable(Float64Array.from({ length: flows }, (_, rank) => (rank + 1) ** -options.skew))
+  const all = new Uint8Array(flows * keyBytes)
+  for (let flow = 0; flow < flows; flow++) {
+    // The rank makes keys different, a multiplication by an odd number hides it; the other bytes are random.
+    new DataView(all.buffer).setUint32(flow * keyBytes, Math.imul(flow + 1, 0x9e3779b1))
+    for (let at = flow * keyBytes + 4; at < (flow + 1) * keyBytes; at++) all[at] = random.bits()
+  }
+  const counts = new Uint32Array(flows)
+  const keys = new Uint8Array(packets * keyBytes)
+  for (let packet = 0; packet < packets; packet++) {
+    const drawn = Math.floor(random.unit() * flows)
+    const flow = random.unit() < share[drawn]! ? drawn : alias[drawn]!
+    counts[flow]!++
+    for (let i = 0; i < keyBytes; i++) keys[packet * keyBytes + i] = all[flow * keyBytes + i]!
+  }
+  const present = counts.reduce((sum, count) => sum + (count > 0 ? 1 : 0), 0)
+  const flowKeys = new Uint8Array(present * keyBytes)
+  let at = 0
+  for (let flow = 0; flow < flows; flow++)
+    if (counts[flow]! > 0) flowKeys.set(all.subarray(flow * keyBytes, (flow + 1) * keyBytes), at++ * keyBytes)
+  return { keys, flowKeys, counts: counts.filter((count) => count > 0) }
+}
+
+/** For each entry its share of its cell, and which entry has the rest of it. */
+function aliasTable(weights: Float64Array): { share: Float64Array; alias: Int32Array } {
+  const sum = weights.reduce((all, weight) => all + weight, 0)
+  const share = weights.map((weight) => (weight / sum) * weights.length)
+  const alias = new Int32Array(weights.length)
+  const [small, large]: [number[], number[]] = [[], []]
+  for (const [i, value] of share.entries()) (value < 1 ? small : large).push(i)
+  while (small.length > 0 && large.length > 0) {
+    const [less, more] = [small.pop()!, large.at(-1)!]
+    alias[less] = more
+    share[more] = share[more]! + share[less]! - 1
+    if (share[more] < 1) small.push(large.pop()!)
+  }
+  // What rounding left is whole.
+  for (const i of [...small, ...large]) share[i] = 1
+  return { share, alias }
+}
