@@ -1,14 +1,14 @@
 /** Heavy changers: keys whose amounts differ between two windows. */
 import type { Estimate, KeyEstimate } from './answers.ts'
 import { SketchError } from './error.ts'
-import type { KeyedSketch } from './sketch.ts'
+import type { AmountSketch } from './sketch.ts'
 
 /**
  * The keys that either sketch keeps and whose estimates differ by `threshold` or more, the largest change first; values are `after` minus
  * `before`. The sketches may differ in kind, seed and size. The bounds are those of both (an interval for each), and both hold with
  * a confidence of at least one minus the sum of what the two lack (Bonferroni).
  */
-export function heavyChanges(before: KeyedSketch, after: KeyedSketch, threshold: number): KeyEstimate[] {
+export function heavyChanges(before: AmountSketch, after: AmountSketch, threshold: number): KeyEstimate[] {
   if (!(threshold > 0)) throw new SketchError('ERR_SKETCH_VALUE', `threshold: ${threshold} is not above 0`)
   if (before.keyBytes !== after.keyBytes)
     throw new SketchError('ERR_SKETCH_MISMATCH', `keys of ${before.keyBytes} and of ${after.keyBytes} bytes`)

@@ -15,7 +15,7 @@ import { plannedBytes, views } from './block.ts'
 import { atLeast } from './count-min.ts'
 import { SketchError, wholeNumber } from './error.ts'
 import { blockKeys, keyOf } from './keys.ts'
-import { KeyedSketch, mostAmount, mostBytes, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
+import { AmountSketch, mostAmount, mostBytes, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
 
 export interface CocoConfig {
   keyBytes: number
@@ -41,7 +41,7 @@ const planOf = (config: CocoConfig) =>
     [Int32Array, config.arrays * config.width * ((config.keyBytes + 3) >> 2)],
   ] as const
 
-export class CocoSketch extends KeyedSketch<CocoConfig> {
+export class CocoSketch extends AmountSketch<CocoConfig> {
   readonly #counts: Uint32Array
   readonly #stored: Int32Array
 

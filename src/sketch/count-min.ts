@@ -13,7 +13,7 @@
 import type { Estimate, KeyEstimate } from './answers.ts'
 import { views } from './block.ts'
 import { SketchError, wholeNumber } from './error.ts'
-import { KeyedSketch, mostAmount, mostBytes, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
+import { AmountSketch, mostAmount, mostBytes, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
 
 export interface CountMinConfig {
@@ -39,7 +39,7 @@ const planOf = (config: CountMinConfig) =>
     [Uint32Array, config.rows * config.width],
   ] as const
 
-export class CountMin extends KeyedSketch<CountMinConfig> {
+export class CountMin extends AmountSketch<CountMinConfig> {
   readonly #counters: Uint32Array
   readonly #top: TopTable
 
@@ -54,7 +54,7 @@ export class CountMin extends KeyedSketch<CountMinConfig> {
   }
 
   /** The dimensions that fit into `options.bytes`. @internal */
-  static configure(options: CountMinOptions, conservative: boolean): CountMinConfig {
+  static configure(options: CountMinOptions, conservative: boolean = false): CountMinConfig {
     const rows = wholeNumber('rows', options.rows ?? 3, 1, 16)
     const candidates = wholeNumber('candidates', options.candidates ?? 0, 0, 2 ** 24)
     const width = rowWidth(options, candidates, rows, 4)

@@ -15,7 +15,7 @@ import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { assertCandidates, checkRows, rowWidth, tableKeys } from './count-min.ts'
 import { SketchError, wholeNumber } from './error.ts'
-import { KeyedSketch, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
+import { AmountSketch, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
 
 export interface CountSketchConfig {
@@ -44,7 +44,7 @@ const planOf = (config: CountSketchConfig) =>
     [Int32Array, config.rows * config.width],
   ] as const
 
-export class CountSketch extends KeyedSketch<CountSketchConfig> {
+export class CountSketch extends AmountSketch<CountSketchConfig> {
   readonly #counters: Int32Array
   readonly #top: TopTable
   readonly #row: Float64Array

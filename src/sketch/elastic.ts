@@ -17,7 +17,7 @@ import { atLeast } from './count-min.ts'
 import { cardinalityOf, distributionOf, type ElasticParts, entropyOf, saturated } from './elastic-tasks.ts'
 import { between, wholeNumber } from './error.ts'
 import { blockKeys, keyOf } from './keys.ts'
-import { KeyedSketch, mostBytes, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
+import { AmountSketch, mostBytes, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
 
 export interface ElasticConfig {
   keyBytes: number
@@ -51,7 +51,7 @@ const planOf = (config: ElasticConfig) =>
     [Uint8Array, config.counters],
   ] as const
 
-export class ElasticSketch extends KeyedSketch<ElasticConfig> {
+export class ElasticSketch extends AmountSketch<ElasticConfig> {
   readonly #votes: Int32Array
   readonly #stored: Int32Array
   readonly #light: Uint8Array

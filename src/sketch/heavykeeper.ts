@@ -15,7 +15,7 @@ import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { atLeast, tableKeys } from './count-min.ts'
 import { SketchError, wholeNumber } from './error.ts'
-import { KeyedSketch, mostAmount, mostBytes, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
+import { AmountSketch, mostAmount, mostBytes, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
 
 export interface HeavyKeeperConfig {
@@ -45,7 +45,7 @@ const planOf = (config: HeavyKeeperConfig) =>
     [Uint16Array, config.arrays * config.width],
   ] as const
 
-export class HeavyKeeper extends KeyedSketch<HeavyKeeperConfig> {
+export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
   readonly #counts: Uint32Array
   readonly #prints: Uint16Array
   readonly #top: TopTable

@@ -4,6 +4,13 @@
  */
 
 export type { Estimate, KeyEstimate, SizeCount } from './answers.ts'
+export {
+  type CardinalitySketch,
+  HyperLogLog,
+  type HyperLogLogConfig,
+  LinearCounting,
+  type LinearCountingConfig,
+} from './cardinality.ts'
 export { heavyChanges } from './changes.ts'
 export { type CocoConfig, type CocoOptions, CocoSketch, keyPart, type PartialKey } from './coco.ts'
 export { CountMin, type CountMinConfig, type CountMinOptions } from './count-min.ts'
@@ -16,9 +23,11 @@ export {
   sketchFromBytes,
   sketchKinds,
 } from './create.ts'
+export { DDSketch, type DDSketchConfig, type DDSketchOptions } from './ddsketch.ts'
 export { type ElasticConfig, type ElasticOptions, ElasticSketch } from './elastic.ts'
 export { SketchError, type SketchErrorCode } from './error.ts'
+export { type FrequentConfig, MisraGries, SpaceSaving } from './frequent.ts'
 export { HeavyKeeper, type HeavyKeeperConfig, type HeavyKeeperOptions } from './heavykeeper.ts'
 export { randomSeed, type SeedLike } from './seed.ts'
-export { type Config, KeyedSketch, Sketch, type SketchOptions } from './sketch.ts'
+export { AmountSketch, type KeyConfig, KeySketch, Sketch, type SketchOptions } from './sketch.ts'
 export { type ZipfOptions, type ZipfTrace, zipfTrace } from './zipf.ts'

@@ -1,7 +1,6 @@
 /**
- * What all sketches of keys share: reading keys, amounts, refusing what does not fit, and bytes.
- *
- * A subclass gives the plan of its block, of which the first array is always `scalars`, and adds a block of keys at a time in `add`.
+ * What sketches share. `Sketch`: bytes, and refusing what does not fit; a subclass gives the plan of its block, of which the first array is
+ * always `scalars`. `KeySketch`: reading keys and amounts; a subclass adds a block of keys at a time in `add`. `AmountSketch`: answers by key.
  */
 import { descending, type Estimate, type KeyEstimate } from './answers.ts'
 import { type Plan, plannedBytes, views } from './block.ts'
@@ -19,8 +18,7 @@ export interface SketchOptions {
   seed?: SeedLike
 }
 
-/** Dimensions: whole numbers or, where the kind says so, fractions. Kept in the bytes in the order of the kind's fields. */
-export interface Config {
+export interface KeyConfig {
   keyBytes: number
 }
 
@@ -31,32 +29,25 @@ export const mostBytes: number = 2 ** 31
 export const Scalar = { total: 0, random: 1, tableSize: 2, own: 3 } as const
 export const scalarCount = 8
 
-export abstract class Sketch<C extends Config = Config> {
+/** `C`, the dimensions: numbers, kept in the bytes in the order of the kind's fields. */
+export abstract class Sketch<C extends object = object> {
   readonly kind: string
   /** The dimensions that `bytes` and the other options gave. */
   readonly config: Readonly<C>
-  readonly keyBytes: number
   /** Memory of counters, keys and tables. */
   readonly bytes: number
   readonly #seed: Uint8Array
   protected readonly block: ArrayBuffer
-  protected readonly keys: KeyReader
   protected readonly scalars: Float64Array
-  /** Amounts of the keys of a block. */
-  protected readonly amounts: Uint32Array = new Uint32Array(blockKeys)
 
   protected constructor(kind: string, config: C, seed: Uint8Array, plan: Plan, block?: ArrayBuffer) {
     this.kind = kind
     this.config = config
-    this.keyBytes = config.keyBytes
     this.bytes = plannedBytes(plan)
     this.#seed = seed
     this.block = block ?? new ArrayBuffer(plannedBytes(plan))
     const [scalars] = views(this.block, [[Float64Array, scalarCount]])
     this.scalars = scalars
-    this.keys = new KeyReader(config.keyBytes, seed)
-    // A state of zero would stay zero (xorshift).
-    if (block === undefined) scalars[Scalar.random] = this.keys.multipliers[0]!
   }
 
   /** The seed, 16 bytes. Keep it from whoever chooses keys. */
@@ -69,9 +60,52 @@ export abstract class Sketch<C extends Config = Config> {
     return this.scalars[Scalar.total]!
   }
 
+  /** Makes what is derived from the block after another state was put there. Returns what is wrong with the state, if anything. */
+  protected abstract restored(): string | undefined
+
+  /** Version, kind, dimensions, seed and state, with a checksum. `sketchFromBytes` reads them. */
+  toBytes(): Uint8Array {
+    return encode(this.kind, this.config as Record<string, number>, this.#seed, this.block)
+  }
+
+  /** Checks what is true of every state, then what is true of the kind's. */
+  protected verify(): void {
+    const sound = Number.isInteger(this.total) && this.total >= 0
+    const wrong = sound ? this.restored() : 'the total is impossible'
+    if (wrong !== undefined) throw new SketchError('ERR_SKETCH_BYTES', `${this.kind}: ${wrong}`)
+  }
+
+  /** Throws ERR_SKETCH_MISMATCH unless `other` has the same kind, dimensions and seed, and is not this sketch itself. */
+  protected assertFits(other: Sketch): void {
+    const differs = (what: string) =>
+      new SketchError('ERR_SKETCH_MISMATCH', `${this.kind}: the other sketch ${what}, so they cannot be combined`)
+    if ((other as unknown) === this) throw differs('is the same one')
+    if (other.kind !== this.kind) throw differs(`is of kind ${other.kind}`)
+    const theirs = other.config as Record<string, number>
+    for (const [name, value] of Object.entries(this.config))
+      if (theirs[name] !== value) throw differs(`has ${name} ${theirs[name]} and not ${value}`)
+    if (this.#seed.some((byte, i) => other.#seed[i] !== byte)) throw differs('has another seed')
+  }
+}
+
+/** Sketches to which keys with amounts are added. */
+export abstract class KeySketch<C extends KeyConfig = KeyConfig> extends Sketch<C> {
+  readonly keyBytes: number
+  protected readonly keys: KeyReader
+  /** Amounts of the keys of a block. */
+  protected readonly amounts: Uint32Array = new Uint32Array(blockKeys)
+
+  protected constructor(kind: string, config: C, seed: Uint8Array, plan: Plan, block?: ArrayBuffer) {
+    super(kind, config, seed, plan, block)
+    this.keyBytes = config.keyBytes
+    this.keys = new KeyReader(config.keyBytes, seed)
+    // A state of zero would stay zero (xorshift).
+    if (block === undefined) this.scalars[Scalar.random] = this.keys.multipliers[0]!
+  }
+
   /** Adds `amount`, a whole number from 0 to 2^32 − 1, to a key. Throws ERR_SKETCH_VALUE if the key has another length. */
   update(key: Uint8Array, amount: number = 1): void {
-    this.#read(key)
+    this.read(key)
     this.amounts[0] = wholeNumber('amount', amount, 0, mostAmount)
     this.scalars[Scalar.total]! += amount
     this.add(1)
@@ -103,49 +137,23 @@ export abstract class Sketch<C extends Config = Config> {
   /** Adds the first `count` keys that `keys` has read, with `amounts`. `total` has them already. */
   protected abstract add(count: number): void
 
-  /** Makes what is derived from the block after another state was put there. Returns what is wrong with the state, if anything. */
-  protected abstract restored(): string | undefined
-
-  /** Version, kind, dimensions, seed and state, with a checksum. `sketchFromBytes` reads them. */
-  toBytes(): Uint8Array {
-    return encode(this.kind, this.config as unknown as Record<string, number>, this.#seed, this.block)
-  }
-
-  /** Checks what is true of every state, then what is true of the kind's. */
-  protected verify(): void {
-    const [total, random] = [this.scalars[Scalar.total]!, this.scalars[Scalar.random]!]
-    const sound = Number.isInteger(total) && total >= 0 && random !== 0 && (random | 0) === random
-    const wrong = sound ? this.restored() : 'the total or the state of the random numbers is impossible'
-    if (wrong !== undefined) throw new SketchError('ERR_SKETCH_BYTES', `${this.kind}: ${wrong}`)
-  }
-
-  /** Reads one key into the first place of `keys`. */
-  #read(key: Uint8Array): void {
+  /** Reads one key into the first place of `keys`. Throws ERR_SKETCH_VALUE if it has another length. */
+  protected read(key: Uint8Array): void {
     if (key.length !== this.keyBytes)
       throw new SketchError('ERR_SKETCH_VALUE', `key: ${key.length} bytes, the sketch has keys of ${this.keyBytes}`)
     this.keys.load(key, 0, 1)
   }
 
-  /** For questions about one key. */
-  protected read(key: Uint8Array): void {
-    this.#read(key)
-  }
-
-  /** Throws ERR_SKETCH_MISMATCH unless `other` has the same kind, dimensions and seed, and is not this sketch itself. */
-  protected assertFits(other: Sketch): void {
-    const differs = (what: string) =>
-      new SketchError('ERR_SKETCH_MISMATCH', `${this.kind}: the other sketch ${what}, so they cannot be combined`)
-    if ((other as unknown) === this) throw differs('is the same one')
-    if (other.kind !== this.kind) throw differs(`is of kind ${other.kind}`)
-    const theirs = other.config as unknown as Record<string, number>
-    for (const [name, value] of Object.entries(this.config))
-      if (theirs[name] !== value) throw differs(`has ${name} ${theirs[name]} and not ${value}`)
-    if (this.#seed.some((byte, i) => other.#seed[i] !== byte)) throw differs('has another seed')
+  protected override verify(): void {
+    const random = this.scalars[Scalar.random]!
+    if (random === 0 || (random | 0) !== random)
+      throw new SketchError('ERR_SKETCH_BYTES', `${this.kind}: the state of its random numbers is impossible`)
+    super.verify()
   }
 }
 
-/** Sketches that know keys: estimates, top keys, heavy hitters. */
-export abstract class KeyedSketch<C extends Config = Config> extends Sketch<C> {
+/** Sketches that answer by key: estimates, top keys, heavy hitters. */
+export abstract class AmountSketch<C extends KeyConfig = KeyConfig> extends KeySketch<C> {
   /** The amount of a key, with its bounds. Throws ERR_SKETCH_VALUE if the key has another length. */
   abstract estimate(key: Uint8Array): Estimate
 

@@ -10,14 +10,21 @@ import { blocksOf, root, textOf } from './markdown.ts'
 
 const page = textOf('docs/guide/sketch.md')
 
-it('the program of the guide to sketches prints what the page says', async () => {
+const programs = blocksOf(page, 'js')
+/** The block that follows each program. */
+const outputs = [...page.matchAll(/^```js\n[\s\S]*?^```\n\n```\n([\s\S]*?)^```$/gm)].map(([, text]) => text!)
+
+it('the programs of the guide to sketches print what the page says', async () => {
+  expect(programs.length).toBe(2)
   const folder = mkdtempSync(join(tmpdir(), 'verbena-sketch-'))
   try {
     mkdirSync(join(folder, 'node_modules'))
     symlinkSync(root, join(folder, 'node_modules/verbena'))
-    writeFileSync(join(folder, 'main.mjs'), blocksOf(page, 'js')[0]!)
-    const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'main.mjs')])
-    expect(stdout).toBe(/\n```\n([^`]*)```\n/.exec(page)![1])
+    for (const [i, program] of programs.entries()) {
+      writeFileSync(join(folder, `${i}.mjs`), program)
+      const { stdout } = await promisify(execFile)(process.execPath, [join(folder, `${i}.mjs`)])
+      expect(stdout).toBe(outputs[i])
+    }
   } finally {
     rmSync(folder, { recursive: true })
   }

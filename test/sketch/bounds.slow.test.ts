@@ -1,16 +1,16 @@
 /** Every stated bound holds at its confidence over 200 seeds: for all flows together, and for each of the largest. */
 import { describe, expect, it } from 'vitest'
-import { createSketch, type SketchKind, sketchKinds } from '../../src/sketch/index.ts'
-import { entropyBits, exactTrace, keyBytes } from './traces.ts'
+import { createSketch } from '../../src/sketch/index.ts'
+import { type AmountKind, amountKinds, entropyBits, exactTrace, keyBytes } from './traces.ts'
 
 const seeds = 200
 const largest = 50
-const memory: Partial<Record<SketchKind, object>> = { heavykeeper: { bytes: 12_000, k: 50 } }
+const memory: Partial<Record<AmountKind, object>> = { heavykeeper: { bytes: 12_000, k: 50 } }
 
 describe.each([0.8, 1.1, 1.4])('skew %d', (skew) => {
   const trace = exactTrace({ flows: 4000, packets: 20_000, skew, seed: 11 })
 
-  it.each(sketchKinds)('%s', (kind) => {
+  it.each(amountKinds)('%s', (kind) => {
     const failures = new Uint32Array(trace.flows.length)
     const doubt = new Float64Array(trace.flows.length)
     for (let seed = 0; seed < seeds; seed++) {
@@ -27,6 +27,18 @@ describe.each([0.8, 1.1, 1.4])('skew %d', (skew) => {
     // A flow alone may be unlucky: by three standard deviations of so many draws, and one.
     for (let i = 0; i < largest; i++)
       expect(failures[i], `flow ${i}`).toBeLessThanOrEqual(doubt[i]! + 3 * Math.sqrt(doubt[i]!) + 1)
+  })
+
+  it.each(['hyperloglog', 'linear-counting'] as const)('%s', (kind) => {
+    let [outside, doubt] = [0, 0]
+    for (let seed = 0; seed < seeds; seed++) {
+      const sketch = createSketch(kind, { bytes: 1200, keyBytes, seed })
+      sketch.updateMany(trace.keys)
+      const { lower, upper, confidence } = sketch.cardinality()
+      if (trace.flows.length < lower || trace.flows.length > upper) outside++
+      doubt += 1 - confidence
+    }
+    expect(outside).toBeLessThanOrEqual(doubt + 3 * Math.sqrt(doubt))
   })
 
   it('cardinality and entropy of Elastic Sketch', () => {

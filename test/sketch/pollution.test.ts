@@ -1,9 +1,18 @@
 /** Keys that somebody chose so that they collide, and bytes that somebody damaged. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createSketch, SketchError, sketchFromBytes, sketchKinds } from '../../src/sketch/index.ts'
+import {
+  AmountSketch,
+  createSketch,
+  DDSketch,
+  KeySketch,
+  SketchError,
+  sketchFromBytes,
+  sketchKinds,
+} from '../../src/sketch/index.ts'
 import { holds } from '../property.ts'
 import { seeded } from '../random.ts'
+import { textOf } from './traces.ts'
 
 describe('keys that collide under one seed', () => {
   const target = new Uint8Array(8)
@@ -41,7 +50,8 @@ describe('damaged bytes', () => {
     const sketch = createSketch(kind, { bytes: 3000, keyBytes: 5, seed: 9, ...(kind === 'heavykeeper' && { k: 20 }) })
     for (let i = 0; i < 200; i++) {
       key[0] = i % 50
-      sketch.update(key, 1 + (i % 7))
+      if (sketch instanceof KeySketch) sketch.update(key, 1 + (i % 7))
+      else sketch.add(i, 1 + (i % 7))
     }
     return sketch.toBytes()
   })
@@ -69,6 +79,14 @@ describe('damaged bytes', () => {
     )
   })
 
+  /** Something that the sketch answers, after one more update. */
+  function answerOf(sketch: ReturnType<typeof sketchFromBytes>): number | undefined {
+    if (sketch instanceof KeySketch) sketch.update(new Uint8Array(sketch.keyBytes), 3)
+    else sketch.add(7)
+    if (sketch instanceof AmountSketch) return sketch.estimate(new Uint8Array(sketch.keyBytes)).value
+    return sketch instanceof DDSketch ? sketch.quantile(0.5)?.value : sketch.cardinality().value
+  }
+
   /** As somebody does it on purpose. */
   function withChecksum(bytes: Uint8Array): Uint8Array {
     let crc = -1
@@ -89,9 +107,8 @@ describe('damaged bytes', () => {
         withChecksum(bytes)
         try {
           const sketch = sketchFromBytes(bytes)
-          expect(sketch.toBytes()).toEqual(bytes)
-          sketch.update(new Uint8Array(sketch.keyBytes), 3)
-          expect(sketch.estimate(new Uint8Array(sketch.keyBytes)).value).not.toBeNaN()
+          expect(textOf(sketch.toBytes())).toBe(textOf(bytes))
+          expect(answerOf(sketch)).not.toBeNaN()
           sketches++
         } catch (error) {
           expect(error).toBeInstanceOf(SketchError)

@@ -1,7 +1,20 @@
 /** Traces with their exact counts, and the measures by which papers judge sketches. */
-import { type Estimate, type ZipfTrace, zipfTrace } from '../../src/sketch/index.ts'
+import { type Estimate, type SketchKind, type ZipfTrace, zipfTrace } from '../../src/sketch/index.ts'
 
 export const keyBytes = 13
+
+/** Kinds that answer by key. */
+export const amountKinds = [
+  'count-min',
+  'conservative',
+  'count',
+  'coco',
+  'elastic',
+  'heavykeeper',
+  'space-saving',
+  'misra-gries',
+] as const satisfies SketchKind[]
+export type AmountKind = (typeof amountKinds)[number]
 
 /** Of a trace: its packets, its flows with exact counts, and the count of a key. */
 export interface Exact extends ZipfTrace {
@@ -9,6 +22,9 @@ export interface Exact extends ZipfTrace {
   countOf(key: Uint8Array): number
   packets: number
 }
+
+/** Bytes as text: comparing that is fast. */
+export const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
 
 export const nameOf = (key: Uint8Array): string => String.fromCharCode(...key)
 
