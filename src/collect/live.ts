@@ -1,12 +1,24 @@
 /** Packets of this host's interfaces, as they pass. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type BpfInstruction, interfaceIndex, PacketRing, type RingPacket, waitReadable } from '../memory/index.ts'
+import {
+  type BpfInstruction,
+  errnos,
+  interfaceIndex,
+  NativeError,
+  nativeAvailable,
+  nativeReason,
+  PacketRing,
+  type RingPacket,
+  waitReadable,
+} from '../memory/index.ts'
 
 export interface LiveInterface {
   readonly name: string
   /** What the kernel says of frames that passed the filter: how many there were, and for how many the ring had no room. */
   readonly received: number
   readonly dropped: number
+  /** How often the interface went down meanwhile. */
+  readonly downs: number
 }
 
 export interface LiveOptions {
@@ -28,11 +40,14 @@ const waitMs = 50
 export class LiveCapture {
   readonly #names: readonly string[]
   readonly #rings: PacketRing[] = []
+  readonly #downs: number[] = []
   #ended = false
 
   /** Captures from now on. Throws NativeError: no permission, no such interface, no koffi. */
   constructor({ interfaces, filter, ringBytes, promiscuous }: LiveOptions) {
     this.#names = interfaces
+    if (!nativeAvailable)
+      throw new NativeError('EOPNOTSUPP', errnos.EOPNOTSUPP, 'socket', `packets cannot be captured: ${nativeReason}`)
     try {
       for (const name of interfaces)
         this.#rings.push(PacketRing.open({ interfaceIndex: interfaceIndex(name), filter, ringBytes, promiscuous }))
@@ -55,7 +70,7 @@ export class LiveCapture {
     while (!this.#ended && !signal.aborted && onTurn()) {
       let count = 0
       for (let id = 0; id < rings.length; id++) count += rings[id]!.drain(handlers[id]!, blocksAtOnce)
-      if (count === 0) waitReadable([], fds, fds.length, waitMs)
+      if (count === 0 && waitReadable([], fds, fds.length, waitMs) > 0) this.#look()
       await nextTurn()
     }
     // What came before the end, and is in blocks that were not full.
@@ -65,8 +80,13 @@ export class LiveCapture {
     }
   }
 
+  /** A descriptor is readable for frames, or because its interface went down. */
+  #look(): void {
+    for (const [id, ring] of this.#rings.entries()) if (ring.takeDown()) this.#downs[id] = (this.#downs[id] ?? 0) + 1
+  }
+
   statistics(): LiveInterface[] {
-    return this.#rings.map((ring, i) => ({ name: this.#names[i]!, ...ring.statistics() }))
+    return this.#rings.map((ring, i) => ({ name: this.#names[i]!, ...ring.statistics(), downs: this.#downs[i] ?? 0 }))
   }
 
   close(): void {

@@ -62,6 +62,8 @@ touch tcpdump.txt ours.txt
 for file in tcpdump.txt ours.txt; do
   for n in $(seq 300); do grep -qi -e listening -e capturing $file && break; sleep 0.05; done
 done
+ip link set v1 down
+ip link set v1 up
 python3 send.py
 for n in $(seq 300); do tcpdump -r peer.pcap --count ether dst 02:00:00:00:00:01 2> /dev/null | grep -q "^1100 " && break; sleep 0.05; done
 kill -INT $ours
@@ -78,7 +80,7 @@ describe.skipIf(missing !== undefined)(missing ?? 'a veth pair', () => {
       packets: number
       interfaces: { dropped: number }[]
     }
-    expect(result.interfaces).toEqual([{ name: 'v1', received: result.packets, dropped: 0 }])
+    expect(result.interfaces).toEqual([{ name: 'v1', received: result.packets, dropped: 0, downs: 1 }])
     const fields = [
       'frame.len',
       'eth.type',

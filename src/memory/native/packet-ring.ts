@@ -17,6 +17,7 @@ import { closeFd } from './poll.ts'
 const AF_PACKET = 17
 const SOCK_RAW_CLOEXEC = 3 | 0o2000000
 const SOL_SOCKET = 1
+const SO_ERROR = 4
 const SO_ATTACH_FILTER = 26
 const SOL_PACKET = 263
 const PACKET_ADD_MEMBERSHIP = 1
@@ -226,6 +227,17 @@ export class PacketRing {
       this.#dropped += u32[3]!
     }
     return { received: this.#received, dropped: this.#dropped }
+  }
+
+  /**
+   * True if the interface went down since the last call. Until it is called the descriptor counts as readable; frames come again when
+   * the interface is up again, and never if it has gone.
+   */
+  takeDown(): boolean {
+    const { getsockopt } = requireLibc('getsockopt')
+    const { u32, address } = scratch()
+    u32[0] = 4
+    return getsockopt(this.fd, SOL_SOCKET, SO_ERROR, address + 8, address) === 0 && u32[2] !== 0
   }
 
   close(): void {

@@ -199,6 +199,7 @@ function keyOf({ anonymise, anonymiseKey }: TraceCommandOptions): Uint8Array | u
 /** Those that were named, else the interfaces of RDMA devices. */
 export function interfacesOf(names: string | undefined): string[] {
   const { ports, interfaces } = readL2()
+  for (const name of names?.split(',') ?? []) checkType(name)
   const all = [...new Set([...interfaces.map(({ name }) => name), ...Object.keys(networkInterfaces())])]
   const asked = names?.split(',').filter((name) => name !== '')
   const unknown = asked?.find((name) => (nativeAvailable ? interfaceIndex(name) === 0 : !all.includes(name)))
@@ -207,6 +208,17 @@ export function interfacesOf(names: string | undefined): string[] {
   const chosen = asked ?? [...new Set(ports.flatMap(({ netdev }) => netdev ?? []))]
   if (chosen.length > 0) return chosen
   throw new UsageError('-i', `no interface has an RDMA device: name one of ${all.join(', ')}`)
+}
+
+const arphrdEther = '1'
+const arphrdLoopback = '772'
+
+/** The filter and the files are of Ethernet frames, which the loopback interface has as well. */
+function checkType(name: string): void {
+  const file = `/sys/class/net/${name.replaceAll('/', '')}/type`
+  const type = existsSync(file) ? readFileSync(file, 'latin1').trim() : arphrdEther
+  if (type !== arphrdEther && type !== arphrdLoopback)
+    throw new UsageError('-i', `${name} is no Ethernet interface (type ${type}): capture from the interface below it`)
 }
 
 async function live(options: Options, files: TraceFilesOptions, stop: Interruption): Promise<void> {
@@ -274,6 +286,8 @@ export function report(result: TraceResult, json: boolean): void {
   const where = names.length > 3 ? `${names[0]} … ${names.at(-1)} (${names.length} files)` : names.join(', ')
   note(`${packets} packets captured${where === '' ? '' : ` into ${where}`}`)
   if (dropped > 0) note(`${dropped} packets dropped by the kernel: there was no room for them. --buffer gives more`)
+  for (const { name, downs } of interfaces)
+    if (downs > 0) note(`${name} went down ${downs === 1 ? 'once' : `${downs} times`}`)
   if (deletedFiles > 0) note(`${deletedFiles} older files deleted (--rotate-files)`)
   if (leftOut.other > 0) note(`${leftOut.other} packets left out: other traffic (--filter all keeps them)`)
   if (leftOut.unmappable > 0)
