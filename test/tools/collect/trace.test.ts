@@ -8,6 +8,7 @@ import { interfaceIndex, nativeAvailable, PacketRing } from '../../../src/memory
 import { command } from '../../built.ts'
 import { begin, verbena } from '../../cli/in-process.ts'
 import { everything, writeTree } from '../../collect/trees.ts'
+import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-collect-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -187,7 +188,7 @@ describe.skipIf(!nativeAvailable)('of a command', () => {
   it('captures what its devices pass', async () => {
     const program = `
       const v = await import(${JSON.stringify(new URL('../../../dist/index.js', import.meta.url).href)})
-      const context = v.openDevice('roce:127.91.7.1')
+      const context = v.openDevice('${loopbackDevice(1)}')
       const cq = context.createCq(4)
       const pd = context.allocPd()
       const mr = pd.regMr(context.alloc(4096), v.Access.LocalWrite)
@@ -202,6 +203,8 @@ describe.skipIf(!nativeAvailable)('of a command', () => {
     writeFileSync(file, program)
     const { code, stderr } = await verbena('collect', 'trace', '-w', at('own.pcapng'), '--', process.execPath, file)
     expect([code, stderr]).toEqual([0, expect.stringMatching(/packets captured into /)])
-    expect((await verbena('trace', 'show', at('own.pcapng'))).stdout).toMatch(/127\.91\.7\.1 .* UC SEND Only/)
+    expect((await verbena('trace', 'show', at('own.pcapng'))).stdout).toMatch(
+      new RegExp(`${loopbackAddress(1)} .* UC SEND Only`),
+    )
   })
 })
