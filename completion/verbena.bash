@@ -14,7 +14,7 @@ _verbena() {
     if [[ -n $value ]]; then ((i++)); continue; fi
     [[ $word == -* ]] && continue
     case "${command:+$command }$word" in
-      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace convert'|'traffic server'|'traffic client'|'traffic cdf'|'collect counters'|'collect trace'|'collect session'|'collect l2'|'replay packets'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
+      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace convert'|'traffic server'|'traffic client'|'traffic fit'|'traffic cdf'|'collect counters'|'collect trace'|'collect session'|'collect l2'|'replay packets'|'replay messages'|'replay server'|'replay client'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
       'ibv_rc_pingpong') command='rc_pingpong'; arguments=0 ;;
       'ibv_uc_pingpong') command='uc_pingpong'; arguments=0 ;;
       'ibv_ud_pingpong') command='ud_pingpong'; arguments=0 ;;
@@ -40,17 +40,21 @@ _verbena() {
     'trace show') commands='' options='-d --decode-as --roce-port -f --filter -n --limit -t --time -V --verbose -x --hex --json -h --help' ;;
     'trace info') commands='' options='-d --decode-as --roce-port --top --json -h --help' ;;
     'trace convert') commands='' options='-d --decode-as --roce-port --format --micro -f --filter -h --help' ;;
-    'traffic') commands='server client cdf' options='-h --help' ;;
+    'traffic') commands='server client fit cdf' options='-h --help' ;;
     'traffic server') commands='' options='-d --device -x --gid-index -i --ib-port -p --port --source --once --json -h --help' ;;
     'traffic client') commands='' options='--dry-run --seed --count --duration --load --bandwidth --client -i --ib-port --wait --json -d --device -x --gid-index -h --help' ;;
+    'traffic fit') commands='' options='-d --decode-as --roce-port -o --out --client --server --scale --json -h --help' ;;
     'traffic cdf') commands='' options='--interpolation --json -h --help' ;;
     'collect') commands='counters trace session l2' options='-h --help' ;;
     'collect counters') commands='' options='--sysfs-root -d --device --ib-port --interval --count --all --json --csv --prometheus --listen -h --help' ;;
     'collect trace') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous -r --read -w --write -c --count --duration --json -h --help' ;;
     'collect session') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous --sysfs-root -o --out --interval --duration --compress --no-trace --json -h --help' ;;
     'collect l2') commands='' options='--sysfs-root --json -h --help' ;;
-    'replay') commands='packets' options='-h --help' ;;
+    'replay') commands='packets messages server client' options='-h --help' ;;
     'replay packets') commands='' options='-d --decode-as --roce-port --to -i --interface --udp --mac --ip --lid --source-port --destination-port --dscp --ecn --pkey --qpn --psn --msn --rkey --va --map -f --filter --bad --others --speed --pps --rate --json -h --help' ;;
+    'replay messages') commands='' options='-d --decode-as --roce-port -h --help' ;;
+    'replay server') commands='' options='-p --port -d --device -x --gid-index --wait --timeout --json -h --help' ;;
+    'replay client') commands='' options='--decode-as --roce-port --mode --speed --depth -p --port -d --device -x --gid-index --wait --timeout --json -h --help' ;;
     'gateway') commands='convert compare hook node pipe signal check graph' options='-h --help' ;;
     'gateway convert') commands='' options='-i --input-format -o --output-format -t --types -h --help' ;;
     'gateway compare') commands='' options='-e --epsilon -v --no-values -T --no-timestamp -s --no-sequence -f --format -t --types --json -h --help' ;;
@@ -98,10 +102,14 @@ _verbena() {
       'trace convert 0') value='file' ;;
       'trace convert 1') value='file' ;;
       'traffic client 0') value='any' ;;
+      'traffic fit 0') value='any' ;;
       'traffic cdf 0') value='any' ;;
       'collect trace '*) value='any' ;;
       'collect l2 '*) value='any' ;;
       'replay packets 0') value='file' ;;
+      'replay messages 0') value='file' ;;
+      'replay client 0') value='any' ;;
+      'replay client '*) value='any' ;;
       'gateway compare '*) value='any' ;;
       'gateway hook 0') value='any' ;;
       'gateway node 0') value='any' ;;
@@ -213,6 +221,10 @@ _verbena_value() {
       --seed|--count|--duration|--load|--bandwidth|--client|-i|--ib-port|--wait|-x|--gid-index) value='any' ;;
       -d|--device|--ib-dev) value='device' ;;
     esac ;;
+    'traffic fit') case $2 in
+      -d|--decode-as|--roce-port|--client|--server|--scale) value='any' ;;
+      -o|--out) value='file' ;;
+    esac ;;
     'traffic cdf') case $2 in
       --interpolation) value='word:linear log inverse' ;;
     esac ;;
@@ -240,6 +252,18 @@ _verbena_value() {
       -d|--decode-as|--roce-port|-i|--interface|--mac|--ip|--lid|-f|--filter|--speed|--pps|--rate) value='any' ;;
       --to|--map) value='file' ;;
       --bad) value='word:keep drop mend' ;;
+    esac ;;
+    'replay messages') case $2 in
+      -d|--decode-as|--roce-port) value='any' ;;
+    esac ;;
+    'replay server') case $2 in
+      -p|--port|-x|--gid-index|--wait|--timeout) value='any' ;;
+      -d|--device|--ib-dev) value='device' ;;
+    esac ;;
+    'replay client') case $2 in
+      --decode-as|--roce-port|--speed|--depth|-p|--port|-x|--gid-index|--wait|--timeout) value='any' ;;
+      --mode) value='word:closed open' ;;
+      -d|--device|--ib-dev) value='device' ;;
     esac ;;
     'gateway convert') case $2 in
       -i|--input-format|-o|--output-format|-t|--types) value='any' ;;

@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic cdf' 'collect' 'collect counters' 'collect trace' 'collect session' 'collect l2' 'replay' 'replay packets' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect trace' 'collect session' 'collect l2' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -174,6 +174,7 @@ complete -c verbena -n '__verbena_at trace convert' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at trace convert' -F
 complete -c verbena -f -n '__verbena_at traffic' -a server -d 'answer requests with flows of the size that they ask for'
 complete -c verbena -f -n '__verbena_at traffic' -a client -d 'send the requests of a configuration to its servers'
+complete -c verbena -f -n '__verbena_at traffic' -a fit -d 'write a configuration that generates traffic like that of a capture'
 complete -c verbena -f -n '__verbena_at traffic' -a cdf -d 'draw a distribution of sizes, or list those that have names'
 complete -c verbena -n '__verbena_at traffic' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at traffic server' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
@@ -197,6 +198,14 @@ complete -c verbena -n '__verbena_at traffic client' -l json -d 'print one JSON 
 complete -c verbena -n '__verbena_at traffic client' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at traffic client' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at traffic client' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at traffic fit' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at traffic fit' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
+complete -c verbena -n '__verbena_at traffic fit' -s o -l out -d 'the configuration' -r -F
+complete -c verbena -n '__verbena_at traffic fit' -l client -d 'the host whose messages count' -r
+complete -c verbena -n '__verbena_at traffic fit' -l server -d 'host or host:port in the place of those captured, may be repeated' -r
+complete -c verbena -n '__verbena_at traffic fit' -l scale -d 'times as many requests per second' -r
+complete -c verbena -n '__verbena_at traffic fit' -l json -d 'print the fit as one JSON document, and no configuration'
+complete -c verbena -n '__verbena_at traffic fit' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at traffic cdf' -l interpolation -d 'between rows' -r -f -a 'linear log inverse'
 complete -c verbena -n '__verbena_at traffic cdf' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at traffic cdf' -s h -l help -d 'print help'
@@ -258,6 +267,9 @@ complete -c verbena -n '__verbena_at collect l2' -l sysfs-root -d 'read a record
 complete -c verbena -n '__verbena_at collect l2' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at collect l2' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at replay' -a packets -d 'the packets, with other addresses, queue pairs, keys, PSNs'
+complete -c verbena -f -n '__verbena_at replay' -a messages -d 'the messages: operation, size, time, what each waited for'
+complete -c verbena -f -n '__verbena_at replay' -a server -d 'the other end of a replay of messages'
+complete -c verbena -f -n '__verbena_at replay' -a client -d 'perform the messages with queue pairs, and compare'
 complete -c verbena -n '__verbena_at replay' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at replay packets' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
 complete -c verbena -n '__verbena_at replay packets' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
@@ -287,6 +299,29 @@ complete -c verbena -n '__verbena_at replay packets' -l rate -d 'bits per second
 complete -c verbena -n '__verbena_at replay packets' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at replay packets' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at replay packets' -F
+complete -c verbena -n '__verbena_at replay messages' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at replay messages' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
+complete -c verbena -n '__verbena_at replay messages' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at replay messages' -F
+complete -c verbena -n '__verbena_at replay server' -s p -l port -d 'TCP port on which the ends meet' -r
+complete -c verbena -n '__verbena_at replay server' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at replay server' -s x -l gid-index -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at replay server' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at replay server' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
+complete -c verbena -n '__verbena_at replay server' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at replay server' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at replay client' -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at replay client' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
+complete -c verbena -n '__verbena_at replay client' -l mode -d 'closed or open loop' -r -f -a 'closed open'
+complete -c verbena -n '__verbena_at replay client' -l speed -d 'of the captured time: 2x is twice as fast, top without pauses' -r
+complete -c verbena -n '__verbena_at replay client' -l depth -d 'outstanding requests of a queue pair' -r
+complete -c verbena -n '__verbena_at replay client' -s p -l port -d 'TCP port on which the ends meet' -r
+complete -c verbena -n '__verbena_at replay client' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at replay client' -s x -l gid-index -d 'GID of the port' -r
+complete -c verbena -n '__verbena_at replay client' -l wait -d 'client: retry for this long while no server listens' -r
+complete -c verbena -n '__verbena_at replay client' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
+complete -c verbena -n '__verbena_at replay client' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at replay client' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at gateway' -a convert -d 'samples from one format to another'
 complete -c verbena -f -n '__verbena_at gateway' -a compare -d 'files of samples with each other'
 complete -c verbena -f -n '__verbena_at gateway' -a hook -d 'samples through a hook'

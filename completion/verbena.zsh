@@ -293,6 +293,7 @@ _verbena_traffic() {
       local -a commands=(
       'server:answer requests with flows of the size that they ask for'
       'client:send the requests of a configuration to its servers'
+      'fit:write a configuration that generates traffic like that of a capture'
       'cdf:draw a distribution of sizes, or list those that have names'
       )
       _describe command commands ;;
@@ -300,6 +301,7 @@ _verbena_traffic() {
       case $line[1] in
         server) _verbena_traffic_server ;;
         client) _verbena_traffic_client ;;
+        fit) _verbena_traffic_fit ;;
         cdf) _verbena_traffic_cdf ;;
       esac ;;
   esac
@@ -333,6 +335,19 @@ _verbena_traffic_client() {
     '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1:config:'
+}
+
+_verbena_traffic_fit() {
+  _arguments -s \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
+    '(-o --out)'{-o,--out}'[the configuration]:file:_files' \
+    --client'[the host whose messages count]:address:' \
+    --server'[host or host\:port in the place of those captured, may be repeated]:host:' \
+    --scale'[times as many requests per second]:factor:' \
+    --json'[print the fit as one JSON document, and no configuration]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:trace:'
 }
 
 _verbena_traffic_cdf() {
@@ -446,11 +461,17 @@ _verbena_replay() {
     command)
       local -a commands=(
       'packets:the packets, with other addresses, queue pairs, keys, PSNs'
+      'messages:the messages\: operation, size, time, what each waited for'
+      'server:the other end of a replay of messages'
+      'client:perform the messages with queue pairs, and compare'
       )
       _describe command commands ;;
     argument)
       case $line[1] in
         packets) _verbena_replay_packets ;;
+        messages) _verbena_replay_messages ;;
+        server) _verbena_replay_server ;;
+        client) _verbena_replay_client ;;
       esac ;;
   esac
 }
@@ -485,6 +506,43 @@ _verbena_replay_packets() {
     --json'[print one JSON document]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1:file:_files'
+}
+
+_verbena_replay_messages() {
+  _arguments -s \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:file:_files'
+}
+
+_verbena_replay_server() {
+  _arguments -s \
+    '(-p --port)'{-p,--port}'[TCP port on which the ends meet]:port:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_replay_client() {
+  _arguments -s \
+    --decode-as'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
+    --mode'[closed or open loop]:mode:_values -s , value closed open' \
+    --speed'[of the captured time\: 2x is twice as fast, top without pauses]:factor:' \
+    --depth'[outstanding requests of a queue pair]:number:' \
+    '(-p --port)'{-p,--port}'[TCP port on which the ends meet]:port:' \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
+    --wait'[client\: retry for this long while no server listens]:seconds:' \
+    --timeout'[give up when nothing arrives for this long; 0 waits forever]:seconds:' \
+    --json'[print one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:trace:' \
+    '*:servers:'
 }
 
 _verbena_gateway() {

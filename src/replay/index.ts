@@ -6,6 +6,20 @@ export { CaptureCopy, type CapturedPacket, LinkType } from '../capture/index.ts'
 export { parseIp } from '../wire/index.ts'
 export { MappingError } from './error.ts'
 export { type Mapping, type MappingKind, mappingKinds, parseMapping, parseMappings } from './mappings.ts'
+export {
+  isSeen,
+  isSend,
+  type MessageGaps,
+  type MessageOp,
+  messageOps,
+  notifies,
+  type TraceConnection,
+  type TraceEnd,
+  type TraceMessage,
+  type Wait,
+  waits,
+} from './message.ts'
+export { mostMessages, readMessages, type TraceMessages } from './messages.ts'
 export { type Pace, Pacer } from './pacer.ts'
 export {
   type BadPolicy,

@@ -32,6 +32,8 @@ export {
   type Weighted,
 } from './config.ts'
 export { TrafficError, type TrafficErrorCode, trafficErrors } from './error.ts'
+export { fitTraffic, type SeenMessage, type SizeFit, type TrafficFit } from './fit.ts'
+export type { ArrivalFit } from './fit-arrivals.ts'
 export { requestLine, serverText } from './lines.ts'
 export { nearest } from './nearest.ts'
 export { type PresetInfo, presetCdf, presets } from './presets.ts'

@@ -11,6 +11,7 @@ const optional =
 /** Nothing, or their standard output is the data itself. */
 const withoutJson = new Set([
   'trace convert',
+  'replay messages',
   'gateway convert',
   'gateway hook',
   'gateway pipe',

@@ -10,15 +10,19 @@ const dir = mkdtempSync(join(tmpdir(), 'verbena-replay-docs-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
 const page = textOf('docs/guide/replay.md')
-const blocks = [...page.matchAll(/^```\n\$ npx verbena (replay (?:packets|messages) .*)\n([\s\S]*?)^```/gm)]
+const blocks = [
+  ...page.matchAll(/^```\n\$ npx verbena ((?:replay (?:packets|messages)|traffic fit) .*)\n([\s\S]*?)^```/gm),
+]
 
 it('has examples', () => expect(blocks.length).toBeGreaterThan(0))
 
 it.each(blocks.map(([, command, shown]) => [command!, shown!]))('%s', async (command, shown) => {
-  const words = command.split(' ').map((word, i, all) => {
+  const [verb, head] = command.split(' | head -')
+  const words = verb!.split(' ').map((word, i, all) => {
     if (all[i - 1] === '--to') return join(dir, word)
     return word.endsWith('.pcap') ? `${root}test/captures/${word}` : word
   })
   const { code, stdout } = await verbena(...words)
-  expect([code, stdout.replaceAll(`${dir}/`, '')]).toEqual([0, shown])
+  const lines = stdout.replaceAll(`${dir}/`, '').split(/(?<=\n)/)
+  expect([code, lines.slice(0, head === undefined ? undefined : Number(head)).join('')]).toEqual([0, shown])
 })

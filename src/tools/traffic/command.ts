@@ -8,6 +8,7 @@ there are, the sizes of requests, how often they come, verbs, types of queue pai
 Examples:
   verbena traffic server -d shm:lab                     a server,
   verbena traffic client web.yaml -d shm:lab            and its client
+  verbena traffic fit roce.pcap -o again.yaml           a configuration like a capture
   verbena traffic cdf WebSearch                         a distribution of sizes
   verbena traffic client web.yaml --dry-run             which requests there will be, as JSON lines`
 
@@ -19,6 +20,8 @@ export async function configure(command: Command): Promise<void> {
   server.configure(command.command('server').summary('answer requests with flows of the size that they ask for'))
   const client = await import('./client.ts')
   client.configure(command.command('client').summary('send the requests of a configuration to its servers'))
+  const fit = await import('./fit.ts')
+  fit.configure(command.command('fit').summary('write a configuration that generates traffic like that of a capture'))
   const cdf = await import('./cdf.ts')
   cdf.configure(command.command('cdf').summary('draw a distribution of sizes, or list those that have names'))
 }

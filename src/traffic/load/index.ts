@@ -2,3 +2,4 @@
 export { loadCdf, loadTraffic, type Overrides, readTraffic } from './load.ts'
 export { defaultPort } from './read.ts'
 export { jsonSchema } from './schema.ts'
+export { type FitTextOptions, fitText } from './write.ts'

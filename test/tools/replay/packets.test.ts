@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { nativeAvailable } from '../../../src/memory/index.ts'
+import { interfaceIndex, nativeAvailable, PacketRing } from '../../../src/memory/index.ts'
 import { verbena } from '../../cli/in-process.ts'
 import { root } from '../../docs/markdown.ts'
 
@@ -72,5 +72,40 @@ describe.skipIf(!nativeAvailable)('to a host', () => {
       .toBe(20)
     expect(context.counters()).toMatchObject({})
     for (const object of [qp, mr, cq, pd, context]) object.close()
+  })
+})
+
+/** A ring on the loopback interface for all frames; undefined where this process may not have one. */
+function loopbackRing(): PacketRing | undefined {
+  if (!nativeAvailable) return undefined
+  try {
+    const everything = [{ code: 0x06, jt: 0, jf: 0, k: 0x40000 }]
+    return PacketRing.open({ interfaceIndex: interfaceIndex('lo'), filter: everything, ringBytes: 8 << 20 })
+  } catch {
+    return undefined
+  }
+}
+
+const ring = loopbackRing()
+afterAll(() => ring?.close())
+
+describe.skipIf(ring === undefined)('through an interface', () => {
+  it('sends the frames as they are, rewritten, and says how late they were', async () => {
+    const done = await replay(rping, '-i', 'lo', '--ip', '10.77.0.0/24=10.99.7.0/24', '--speed', '4x', '--json')
+    expect(done.code).toBe(0)
+    const report = JSON.parse(done.stdout)
+    expect(report).toMatchObject({ kind: 'interface', sent: 65, bytes: 6690, rejected: 0, unsendable: 0 })
+    expect(report.pacing.medianNs).toBeGreaterThanOrEqual(0)
+    expect(report.seconds).toBeGreaterThan(0.0515 / 4 - 0.001)
+    const bytes: number[] = []
+    const look = (): number => {
+      ring!.drain((packet) => {
+        const b = ring!.bytes.subarray(packet.offset, packet.offset + packet.length)
+        if (packet.outbound && b[12] === 8 && b[26] === 10 && b[27] === 99 && b[28] === 7) bytes.push(b.length)
+      }, 64)
+      return bytes.length
+    }
+    await expect.poll(look, { timeout: 5000 }).toBe(65)
+    expect(bytes.reduce((sum, length) => sum + length, 0)).toBe(6690)
   })
 })
