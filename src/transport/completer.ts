@@ -173,7 +173,7 @@ export class Completer implements Expiry {
 
   #restart(q: number, t: number): void {
     const i32 = this.#i32
-    i32[t + TransportQp.resending] = 1
+    i32[t + TransportQp.resending] = i32[t + TransportQp.resending]! + 1
     i32[t + TransportQp.readsOut] = 0
     this.#sendFrom(q, t, i32[t + TransportQp.una]!)
     this.#state.schedule(q)

@@ -62,7 +62,7 @@ export const TransportQp = {
   gapPsn: 9,
   /** When it last went back, ns. */
   restartNs: 10 /* f64 */,
-  /** 1 from a go-back until the oldest packet is acknowledged: a NAK for what is being sent again starts nothing new. */
+  /** How often it has gone back since a packet was acknowledged: a NAK for what is being sent again starts nothing new. */
   resending: 12,
   /** The first request that was never begun. */
   freshIndex: 13,

@@ -8,7 +8,8 @@
  * that a peer that has become slow would be asked again for ever. That costs none of the `retryCnt` retries: these are for
  * the ACK timeout and for the first NAK since anything was acknowledged. NAKs that follow, implied ones too, may be about
  * what was sent before, and come as fast as the link carries them: seven would end a connection whose peer is there. The
- * requester goes back for those that a round trip later tell something new, but the ACK timeout runs on meanwhile.
+ * requester goes back for those that a round trip later tell something new, the next time two, and so on, but the ACK
+ * timeout runs on meanwhile.
  *
  * Where nothing is lost nothing is to be sent twice. The peer is a thread, which the system may keep waiting, however
  * steady the round trip was until now: so the allowance for deviation has a minimum, as in RFC 6298. It comes on top of the
@@ -115,9 +116,14 @@ export class Recovery {
     return wait * 2 ** Math.min(mostDoublings, this.#i32[t + TransportQp.early]!)
   }
 
-  /** Whether a NAK for the oldest packet can be about what was sent when it last went back: a round trip has passed. */
+  /**
+   * Whether a NAK for the oldest packet can be about what was sent when it last went back: a round trip has passed, and each
+   * time that it has gone back in vain twice as much.
+   */
   isNews(t: number, nowNs: number): boolean {
     const mean = this.#f64[(t + TransportQp.roundTrip) >> 1]!
-    return mean !== 0 && nowNs - this.#f64[(t + TransportQp.restartNs) >> 1]! >= mean * 0.75
+    const times = Math.max(1, this.#i32[t + TransportQp.resending]!)
+    const wait = mean * 0.75 * 2 ** (Math.min(mostDoublings, times) - 1)
+    return mean !== 0 && nowNs - this.#f64[(t + TransportQp.restartNs) >> 1]! >= wait
   }
 }
