@@ -6,6 +6,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../src/index.ts'
 import { loadResults, type NodeResults, ReportError, readLatencies } from '../../src/report/index.ts'
 import { dropWarmUp, evaluate, lastSequence } from '../../src/tools/bench-node/evaluate.ts'
+import { planNodes } from '../../src/tools/bench-node/plan.ts'
+import { underTest } from '../../src/tools/bench-node/settings.ts'
 import { begin, verbena } from '../cli/in-process.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-bench-node-'))
@@ -74,6 +76,50 @@ describe('evaluation', () => {
     expect(() => readLatencies(join(folder, 'none.csv'))).toThrow(
       /none\.csv: the samples cannot be read: does not exist/,
     )
+  })
+})
+
+describe('a plan', () => {
+  it('has all combinations, with settings of infiniband for that alone, and a loopback in threads', () => {
+    const given = {
+      node: ['loopback,infiniband'],
+      values: ['1', '8'],
+      device: ['shm,roce'],
+      periodicSignaling: ['1,64'],
+    }
+    const sets = planNodes(given, 'processes', 1).sets.map(({ settings }) => settings)
+    const usual = { rate: 10_000, timer: 'hybrid' }
+    expect(sets).toEqual([
+      ...[1, 8].map((values) => ({ node: 'loopback', mode: 'polling', values, ...usual, ends: 'threads' })),
+      ...[1, 8].flatMap((values) =>
+        ['shm', 'roce'].flatMap((device) =>
+          [1, 64].map((periodicSignaling) => ({
+            ...{ node: 'infiniband', mode: 'RC', values, ...usual, ends: 'processes', device, periodicSignaling },
+          })),
+        ),
+      ),
+    ])
+  })
+
+  it('takes those settings to the nodes', async () => {
+    const settings = { node: 'infiniband', mode: 'UD', values: 4, rate: 10, timer: 'tsc', ends: 'threads' } as const
+    const nodes = await underTest({
+      ...settings,
+      device: 'roce',
+      maxInlineData: 0,
+      periodicSignaling: 4,
+      bufferSubtraction: 2,
+    })
+    expect(nodes.sender).toMatchObject({
+      ...{ type: 'infiniband', rdma_transport_mode: 'UD' },
+      out: { max_inline_data: 0, periodic_signaling: 4 },
+    })
+    // With a loopback address the device is that of the address.
+    expect(nodes.sender).not.toHaveProperty('device')
+    expect(nodes.receiver).toMatchObject({ in: { buffer_subtraction: 2, signals: '4f' } })
+    const usual = await underTest(settings)
+    expect(usual.sender).toMatchObject({ device: expect.stringMatching(/^shm/), out: { max_inline_data: 128 } })
+    expect(usual.receiver).toMatchObject({ in: { buffer_subtraction: 128 } })
   })
 })
 

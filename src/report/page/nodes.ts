@@ -75,8 +75,12 @@ export function nodeSections(
     section(
       'node-medians',
       'Medians',
-      axis === null ? '' : drawing.charts(medianCharts(entries, axis, plot)),
-      '<p class="faint">At a point: the share of the steps that the generator missed, if it missed any.</p>',
+      ...(axis === null
+        ? []
+        : [
+            drawing.charts(medianCharts(entries, axis, plot)),
+            '<p class="faint">At a point: the share of the steps that the generator missed, if it missed any.</p>',
+          ]),
     ),
     section(
       'surfaces',
