@@ -38,7 +38,8 @@ export function readGateway(reading: Reading, settings: Settings): GatewayConfig
     settings,
   }
   for (const [key, why] of Object.entries(missingSettings))
-    if (reader.any(key) !== undefined) attempt(reading, () => reader.fail(`there is no setting '${key}': ${why}`, key))
+    if (Object.hasOwn(settings, key) && reader.any(key) !== undefined)
+      attempt(reading, () => reader.fail(`there is no setting '${key}': ${why}`, key))
   attempt(reading, () => reader.done())
   for (const { name, settings, type, enabled } of nodes)
     if (

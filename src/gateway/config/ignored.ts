@@ -36,6 +36,8 @@ export function takeIgnored(
   notice: (notice: Notice) => void,
   placeOf: (key: string) => string | undefined,
 ): void {
+  // Those that are not there are no advice for whoever has mistyped another one.
   for (const [key, reason] of Object.entries(reasons))
-    if (reader.any(key) !== undefined) notice({ place: placeOf(key), key, what: `${key} has no effect: ${reason}` })
+    if (Object.hasOwn(reader.settings, key) && reader.any(key) !== undefined)
+      notice({ place: placeOf(key), key, what: `${key} has no effect: ${reason}` })
 }

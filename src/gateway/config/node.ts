@@ -11,7 +11,7 @@ import type { DirectionConfig, NodeConfig } from './types.ts'
 
 /** Settings that a direction has, and, for both, the node. */
 const sharedKeys = ['signals', 'builtin', 'vectorize', 'hooks']
-const nodeKeys = ['type', 'uuid', 'enabled', 'initial_sequenceno', ...sharedKeys, ...Object.keys(ignored.node)]
+const nodeKeys = ['type', 'uuid', 'enabled', 'initial_sequenceno', ...sharedKeys]
 const directionKeys = {
   in: ['enabled', ...sharedKeys],
   out: ['enabled', ...sharedKeys, ...Object.keys(ignored.out)],
@@ -71,7 +71,8 @@ export function readNode(reading: Reading, gatewayUuid: string, nodes: SettingsR
 
 /** What the type of a node reads its settings from. */
 export function settingsOfNode(node: NodeConfig, placeOf?: PlaceOf): SettingsReader {
-  return new SettingsReader(`node ${node.name}`, node.settings, nodeKeys, placeOf, directionKeys)
+  const without = Object.keys(ignored.node).filter((key) => Object.hasOwn(node.settings, key))
+  return new SettingsReader(`node ${node.name}`, node.settings, [...nodeKeys, ...without], placeOf, directionKeys)
 }
 
 export function commonOfNode({ name, in: { vectorize, signals }, out, initialSequence }: NodeConfig): NodeCommon {

@@ -38,6 +38,8 @@ describe('settings', () => {
   it.each([
     [{}, 'in.address and out.address are missing'],
     [{ in: { address: '127.0.0.1' } }, 'node.in: address: "127.0.0.1" is not valid. Expected a host and a port'],
+    [{ in: { address: ':12000' } }, ''],
+    [{ out: { address: ':12000' } }, 'Expected a host and a port'],
     [{ in: { address: '127.0.0.1:99999' } }, 'Expected a host and a port from 1 to 65535'],
     [{ in: { adress: '*:1' } }, "node.in has no setting 'adress'. Did you mean 'address'?"],
     [{ layer: 'eth', in: { address: '*:1' } }, "layer: 'eth' needs raw sockets"],

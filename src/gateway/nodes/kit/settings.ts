@@ -52,14 +52,15 @@ export interface Address {
   readonly port: number
 }
 
-/** "127.0.0.1:12000", "[::1]:12000", "*:12000", "name:12000". `key` must be there. */
-export function addressSetting(settings: SettingsReader, key: string, leastPort: number): Address {
+/** "127.0.0.1:12000", "[::1]:12000", "*:12000", "name:12000". `key` must be there. `isOwn`: ":12000" is "*:12000". */
+export function addressSetting(settings: SettingsReader, key: string, leastPort: number, isOwn = false): Address {
   const text = settings.string(key, null, '127.0.0.1:12000')
-  const [, six, host, port] = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? []
+  const [, six, name, port] = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? []
   const number = Number(port)
-  if (port === undefined || number > 65_535 || number < leastPort || (six ?? host) === '')
+  const host = six ?? (name === '' && isOwn ? '*' : name)
+  if (port === undefined || number > 65_535 || number < leastPort || !host)
     settings.refuse(key, `a host and a port from ${leastPort} to 65535`, '"127.0.0.1:12000"')
-  return { host: six ?? host!, port: number }
+  return { host: host as string, port: number }
 }
 
 export function describeAddress({ host, port }: Address): string {

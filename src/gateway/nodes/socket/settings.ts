@@ -27,7 +27,7 @@ export function socketSettings(settings: SettingsReader): SocketSettings {
   const named = settings.choice('layer', 'udp', ['udp', 'tcp-client', 'tcp-server', 'unix', 'local', 'ip', 'eth'])
   if (named === 'ip' || named === 'eth')
     settings.fail(
-      `layer: '${named}' needs raw sockets, which there are none of: choose udp, tcp-client, tcp-server or unix`,
+      `layer: '${named}' needs raw sockets, which only privileged accounts may open, and is not there: choose udp, tcp-client, tcp-server or unix`,
       'layer',
     )
   const layer = named === 'local' ? 'unix' : named
@@ -37,8 +37,8 @@ export function socketSettings(settings: SettingsReader): SocketSettings {
   const output = settings.group('out')
   // VILLASnode's documentation has it beside `layer`, its examples in `in`.
   const verifySource = settings.boolean('verify_source', false) || input.boolean('verify_source', false)
-  const local = input.has('address') ? place(input, layer) : undefined
-  const remote = output.has('address') ? place(output, layer) : undefined
+  const local = input.has('address') ? place(input, layer, true) : undefined
+  const remote = output.has('address') ? place(output, layer, false) : undefined
   const multicast = multicastOf(input) ?? multicastOf(output)
   input.done()
   output.done()
@@ -58,11 +58,12 @@ export function socketSettings(settings: SettingsReader): SocketSettings {
   return { layer, format, verifySource, local, remote, multicast }
 }
 
-function place(group: SettingsReader, layer: string): Place {
+/** `isOwn`: ":12000" is that port of all addresses, as in VILLASnode. */
+function place(group: SettingsReader, layer: string, isOwn: boolean): Place {
   const text = group.string('address', null, '127.0.0.1:12000')
   const isPath = text.startsWith('/')
   if (!isPath && layer === 'unix') group.refuse('address', 'the path of a UNIX socket', '"/run/node.sock"')
-  if (!isPath) return addressSetting(group, 'address', 1)
+  if (!isPath) return addressSetting(group, 'address', 1, isOwn)
   if (layer === 'udp') group.refuse('address', 'a host and a port; paths are for the layer unix', '"127.0.0.1:12000"')
   if (Buffer.byteLength(text) > longestUnixPath)
     group.fail(`address: a path of a UNIX socket has at most ${longestUnixPath} bytes`, 'address')
