@@ -186,6 +186,7 @@ complete -c verbena -n '__verbena_at traffic server' -l once -d 'end after one c
 complete -c verbena -n '__verbena_at traffic server' -l json -d 'print one JSON document for each client that has ended, on a line'
 complete -c verbena -n '__verbena_at traffic server' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at traffic client' -l dry-run -d 'write the schedule and send nothing'
+complete -c verbena -n '__verbena_at traffic client' -l pcap -d 'write the packets that would travel, and send nothing' -r -F
 complete -c verbena -n '__verbena_at traffic client' -l seed -d 'another seed' -r
 complete -c verbena -n '__verbena_at traffic client' -l count -d 'end after so many requests' -r
 complete -c verbena -n '__verbena_at traffic client' -l duration -d 'end after this time' -r

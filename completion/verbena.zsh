@@ -322,6 +322,7 @@ _verbena_traffic_server() {
 _verbena_traffic_client() {
   _arguments -s \
     --dry-run'[write the schedule and send nothing]' \
+    --pcap'[write the packets that would travel, and send nothing]:file:_files' \
     --seed'[another seed]:number:' \
     --count'[end after so many requests]:number:' \
     --duration'[end after this time]:seconds:' \

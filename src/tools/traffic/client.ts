@@ -24,6 +24,9 @@ a flow over what its size takes at the bandwidth, after the fastest small reques
 Exit codes: 0 all requests were answered or lost on unreliable queue pairs, 1 some failed, 2 the configuration is wrong or no server can
 be used, 130 after Ctrl-C.
 
+With --pcap client and servers run in this process in virtual time, on a switch that has the bandwidth: the file has what the client's port
+carries, with ICRCs, ACKs, NAKs after losses, and CNPs after congestion marks. Servers are 10.0.0.2 and on, whatever their addresses.
+
 With --dry-run each request is a JSON document on a line: time in nanoseconds when it is due, server, size in bytes, verb, type
 of queue pair, dscp, rate of its flow in bits per second (0: no limit), and group, the number of the fan-out that it belongs to. The same
 seed gives the same bytes.
@@ -31,10 +34,12 @@ seed gives the same bytes.
 Examples:
   verbena traffic client web.yaml -d shm:lab            after \`verbena traffic server -d shm:lab\`
   verbena traffic client web.yaml --dry-run
+  verbena traffic client web.yaml --pcap web.pcap --count 100
   verbena traffic client web.yaml --dry-run --seed 7 --count 1000 --load 0.5`
 
 interface Options {
   dryRun?: boolean
+  pcap?: string
   seed?: string
   count?: string
   duration?: string
@@ -53,6 +58,7 @@ export function configure(command: Command): void {
     .description('Send the requests of a configuration to its servers, or write which ones there are.')
     .argument('<config>', "a file, or '-' for standard input")
     .option('--dry-run', 'write the schedule and send nothing')
+    .option('--pcap <file>', 'write the packets that would travel, and send nothing (default: send)')
     .option('--seed <number>', 'another seed (default: that of the configuration, 1)')
     .option('--count <number>', 'end after so many requests (default: that of the configuration)')
     .option('--duration <seconds>', 'end after this time (default: that of the configuration)')
@@ -66,6 +72,7 @@ export function configure(command: Command): void {
     .action(async (file: string, options: Options) => {
       const config = loadTraffic(file, overridesOf(options))
       if (options.dryRun) await writeSchedule(config)
+      else if (options.pcap !== undefined) await capture(config, options.pcap, options.json === true)
       else await send(config, options)
     })
   addDeviceOption(command, { fallback: meetingPlace })
@@ -108,6 +115,28 @@ function overridesOf({ seed, count, duration, load, bandwidth, client }: Options
     ...(load !== undefined && { load: parseNumber('--load', load, 0.1, 0, 100) }),
     ...(bandwidth !== undefined && { bandwidth }),
     ...(client !== undefined && { client: parseInteger('--client', client, 0, 0, 2 ** 20) }),
+  }
+}
+
+/** Client and servers run in this process, in virtual time. */
+async function capture(config: TrafficConfig, path: string, json: boolean): Promise<void> {
+  const { captureTraffic } = await import('../../traffic/capture/index.ts')
+  const { fileSink } = await import('../../files/index.ts')
+  const { PcapWriter } = await import('../../capture/index.ts')
+  const interruption = interruptible('Stopping; the packets so far are written.')
+  const sink = fileSink(path)
+  const writer = new PcapWriter(sink)
+  try {
+    const result = captureTraffic({ config, writer, memoryOf: 'shm0', stopped: () => interruption.signal.aborted })
+    writer.close()
+    if (json) printJson(result)
+    else note(`${result.packets} packets of ${result.requests} requests in ${result.seconds.toFixed(3)} s`)
+    endWith(interruption.exitCode() ?? (result.failed > 0 ? exitCodes.failed : exitCodes.done))
+  } catch (error) {
+    sink.abandon?.()
+    throw error
+  } finally {
+    interruption.dispose()
   }
 }
 

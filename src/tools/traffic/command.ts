@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 
 const examples = `
-A configuration is YAML (examples/traffic), or the text format of HKUST's TrafficGenerator. It says which servers
+A configuration is YAML (examples/traffic, docs/guide/traffic.md), or the text format of HKUST's TrafficGenerator. It says which servers
 there are, the sizes of requests, how often they come, verbs, types of queue pairs, and more.
 
 Examples:

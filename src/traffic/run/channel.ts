@@ -118,6 +118,13 @@ export class Channel {
     return this.#posted > this.#done
   }
 
+  /** When the next message may be sent, as far as rates are concerned; Infinity if nothing waits. */
+  get nextNs(): number {
+    const { flows } = this
+    if (flows.next === flows.tail || this.dead) return Number.POSITIVE_INFINITY
+    return this.#left < 0 || flows.rates[flows.next & flows.mask] === 0 ? 0 : this.#dueNs
+  }
+
   /** Sends what may be sent now; false if there was nothing. */
   pump(nowNs: number): boolean {
     const { flows } = this

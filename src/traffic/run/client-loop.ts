@@ -35,7 +35,10 @@ export interface ClientSettings {
   recvCq: CompletionQueue
   stride: number
   control: Control
-  idle: Idle
+  /** What the loop does while nothing comes; null if somebody else calls `turn`. */
+  idle: Idle | null
+  /** Nanoseconds; that of this host if it is not given. */
+  clock?: () => number
   tally: Tally
 }
 
@@ -65,6 +68,9 @@ export class ClientLoop {
   /** By type, DSCP and service level: number of the class. */
   readonly #classes = new Int32Array(qpTypes.length << 10)
   readonly #replies = verbs.map(isReply)
+  readonly #clock: () => number
+  /** Nothing more will come. */
+  over = false
   #startNs = 0
   /** Requests that were taken and are not over. */
   #open = 0
@@ -89,6 +95,7 @@ export class ClientLoop {
   constructor(settings: ClientSettings) {
     const { config, links, tally } = settings
     this.#settings = settings
+    this.#clock = settings.clock ?? nowNs
     this.#config = config
     this.#schedule = new Schedule(config, 'caller')
     this.#tally = tally
@@ -109,34 +116,50 @@ export class ClientLoop {
 
   /** Runs until all is done, nothing comes any more, or `control` stops it. */
   run(): ClientRun {
-    const { control, idle, links } = this.#settings
-    this.#startNs = nowNs()
+    const { idle } = this.#settings
+    this.begin()
+    while (!this.over) if (!this.turn()) this.#lookIf(idle?.wait(this.nextNs) ?? false)
+    return this.end()
+  }
+
+  begin(): void {
+    this.#startNs = this.#clock()
     this.#lastProgressNs = 0
-    for (;;) {
-      const now = nowNs() - this.#startNs
-      let progress = this.#take(now)
-      if (this.#send(now)) progress = true
-      if (this.#receive()) progress = true
-      if (this.#complete()) progress = true
-      if (progress) {
-        this.#lastProgressNs = now
-        idle.busy()
-      }
-      if (this.#exhausted && this.#open === 0) break
-      const look = now - this.#lastLookNs >= lookEveryNs
-      if (look || (!progress && idle.wait(this.#nextNs()))) {
-        if (control.stopped || !this.#look(now)) break
-        if (links.every((link) => link === null || link.failure !== '')) break
-      }
+  }
+
+  /** Does what can be done now; false if that is nothing. */
+  turn(): boolean {
+    const now = this.#clock() - this.#startNs
+    let progress = this.#take(now)
+    if (this.#send(now)) progress = true
+    if (this.#receive()) progress = true
+    if (this.#complete()) progress = true
+    if (progress) {
+      this.#lastProgressNs = now
+      this.#settings.idle?.busy()
     }
+    if (this.#exhausted && this.#open === 0) this.over = true
+    else this.#lookIf(now - this.#lastLookNs >= lookEveryNs)
+    return progress
+  }
+
+  /** Looks at what is looked at rarely, if it is time. */
+  #lookIf(look: boolean): void {
+    if (!look || this.over) return
+    const { control, links } = this.#settings
+    const goesOn = !control.stopped && this.#look(this.#clock() - this.#startNs)
+    this.over = !goesOn || links.every((link) => link === null || link.failure !== '')
+  }
+
+  end(): ClientRun {
     this.#publish()
-    if (!control.stopped) this.#abandon()
+    if (!this.#settings.control.stopped) this.#abandon()
     this.#run.doneNs ||= this.#run.askedNs
     return this.#run
   }
 
   /** When the loop has something to do by itself, on the clock of `nowNs`. */
-  #nextNs(): number {
+  get nextNs(): number {
     if (this.#waiting > 0) return 0
     if (!this.#pending) return this.#exhausted ? Number.POSITIVE_INFINITY : 0
     const closed = this.#config.phases[this.#phase]?.arrival.type === 'closed'
@@ -290,7 +313,7 @@ export class ClientLoop {
     const wcs = this.#wcs
     const n = sendCq.poll(wcs)
     if (n <= 0) return false
-    const now = nowNs() - this.#startNs
+    const now = this.#clock() - this.#startNs
     for (let i = 0; i < n; i++) {
       const wc = wcs[i]!
       const index = wc.wrId % stride
@@ -322,7 +345,7 @@ export class ClientLoop {
     const wcs = this.#wcs
     const n = recvCq.poll(wcs)
     if (n <= 0) return false
-    const now = nowNs() - this.#startNs
+    const now = this.#clock() - this.#startNs
     for (let i = 0; i < n; i++) {
       const wc = wcs[i]!
       const index = wc.wrId % stride
@@ -404,7 +427,7 @@ export class ClientLoop {
     channel.arrived = 0
     awaited.head++
     this.#open--
-    this.#free(nowNs() - this.#startNs)
+    this.#free(this.#clock() - this.#startNs)
   }
 
   #over(server: number, channel: Channel, verb: number, size: number, dueNs: number, now: number): void {
@@ -445,7 +468,7 @@ export class ClientLoop {
   }
 
   #fail(server: number, link: Link): void {
-    const now = nowNs() - this.#startNs
+    const now = this.#clock() - this.#startNs
     for (const channel of link.channels)
       for (const ring of [channel.awaited, channel.flows]) {
         this.#waiting -= ring.tail - ring.next
@@ -473,7 +496,7 @@ export class ClientLoop {
     live[Live.lost] = lost
     live[Live.failed] = failed
     live[Live.waiting] = this.#waiting
-    live[Live.ns] = nowNs() - this.#startNs
+    live[Live.ns] = this.#clock() - this.#startNs
   }
 }
 

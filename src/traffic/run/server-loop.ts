@@ -26,7 +26,7 @@ export class ServerLoop {
   readonly #recvCq: CompletionQueue
   readonly #stride: number
   readonly #control: Control
-  readonly #idle: Idle
+  readonly #idle: Idle | null
   readonly #wcs: WorkCompletion[] = workCompletions(64)
   readonly counts: ServerCounts = { requests: 0, bytes: 0, messages: 0 }
   /** What is wrong with what the client does; '' if nothing is. */
@@ -38,7 +38,7 @@ export class ServerLoop {
     recvCq: CompletionQueue,
     stride: number,
     control: Control,
-    idle: Idle,
+    idle: Idle | null,
   ) {
     this.#link = link
     this.#sendCq = sendCq
@@ -50,22 +50,32 @@ export class ServerLoop {
 
   /** Runs until `control` stops it, or something fails. */
   run(): void {
-    const { channels } = this.#link
+    const idle = this.#idle!
     while (this.error === '') {
-      let progress = this.#receive()
-      let paced = false
       const now = nowNs()
-      for (let i = 0; i < channels.length; i++) {
-        const channel = channels[i]!
-        if (channel.flows.waiting === 0) continue
-        paced = true
-        if (channel.pump(now)) progress = true
-      }
-      if (this.#complete()) progress = true
-      if (progress) this.#idle.busy()
+      if (this.turn(now)) idle.busy()
       // A flow with a rate goes on by itself.
-      else if (this.#idle.wait(paced ? now : Number.POSITIVE_INFINITY) && this.#control.stopped) break
+      else if (idle.wait(this.nextNs) && this.#control.stopped) break
     }
+  }
+
+  /** Does what can be done now; false if that is nothing. */
+  turn(now: number): boolean {
+    const { channels } = this.#link
+    let progress = this.#receive()
+    for (let i = 0; i < channels.length; i++) {
+      const channel = channels[i]!
+      if (channel.flows.waiting > 0 && channel.pump(now)) progress = true
+    }
+    if (this.#complete()) progress = true
+    return progress
+  }
+
+  /** When the next message of a flow with a rate is due; Infinity if nothing is sent. */
+  get nextNs(): number {
+    let next = Number.POSITIVE_INFINITY
+    for (const channel of this.#link.channels) next = Math.min(next, channel.nextNs)
+    return next
   }
 
   #receive(): boolean {

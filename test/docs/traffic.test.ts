@@ -1,0 +1,24 @@
+/** docs/guide/traffic.md: what it prints is what the commands print, and its configuration is right. */
+import { describe, expect, it } from 'vitest'
+import { readTraffic } from '../../src/traffic/load/index.ts'
+import { verbena } from '../cli/in-process.ts'
+import { blocksOf, root, textOf } from './markdown.ts'
+
+const page = textOf('docs/guide/traffic.md')
+const examples = [...page.matchAll(/^```\n\$ npx verbena ([^\n]*)\n([\s\S]*?)^```/gm)].map(([, command, output]) => [
+  command!,
+  output!,
+])
+
+describe('the guide to traffic', () => {
+  it.each(examples)('%s', async (command, output) => {
+    const words = command!.split(' ').map((word) => (word.startsWith('examples/') ? root + word : word))
+    expect(await verbena(...words)).toEqual({ code: 0, stdout: output, stderr: '' })
+  })
+
+  it('has examples, and a configuration that can be read', () => {
+    expect(examples).toHaveLength(2)
+    const [yaml] = blocksOf(page, 'yaml')
+    expect(readTraffic(yaml!, 'guide.yaml').phases).toHaveLength(2)
+  })
+})

@@ -1,0 +1,60 @@
+/** `verbena traffic client --pcap`: sound packets without a network, with what losses and congestion bring about. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { CaptureInfo, DirectionInfo } from '../../../src/trace/index.ts'
+import { verbena } from '../../cli/in-process.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'verbena-traffic-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+const path = join(folder, 'x.pcap')
+
+/** What the command says, and what `trace` finds in the file. */
+async function captured(yaml: string) {
+  const file = join(folder, 'x.yaml')
+  writeFileSync(file, yaml)
+  const made = await verbena('traffic', 'client', file, '--pcap', path, '--json')
+  expect([made.code, made.stderr]).toEqual([0, ''])
+  const result = JSON.parse(made.stdout)
+  const checked = await verbena('trace', 'check', path, '--json')
+  const info = JSON.parse((await verbena('trace', 'info', path, '--json')).stdout) as CaptureInfo
+  const directions = info.conversations.flatMap((one) => one.directions)
+  const sum = (of: (direction: DirectionInfo) => number): number =>
+    directions.reduce((total, direction) => total + of(direction), 0)
+  return { result, checked, sum }
+}
+
+describe('--pcap', { timeout: 60_000 }, () => {
+  it('writes all verbs on all types; every packet is sound and every request complete', async () => {
+    const { result, checked, sum } = await captured(`servers: [a, b]
+size: { 0: 5, 3: 5, 64: 50, 20KiB: 40 }
+requests: 20k/s
+verbs: { send: 20, send_with_imm: 10, write: 20, write_with_imm: 10, read: 20, fetch_add: 10, compare_swap: 10 }
+types: { RC: 80, UC: 10, UD: 10 }
+dscp: { 0: 1, 26: 1 }
+count: 120`)
+    expect(result).toMatchObject({ requests: 120, done: 120, lost: 0, failed: 0 })
+    expect(JSON.parse(checked.stdout)).toMatchObject({ packets: result.packets, roce: result.packets })
+    expect([checked.code, checked.stderr]).toEqual([0, ''])
+    expect(sum(({ naks }) => naks.psnSequence)).toBe(0)
+  })
+
+  it('answers losses with NAKs, and all requests of RC are complete', async () => {
+    const { result, checked, sum } = await captured(
+      'servers: [a]\nsize: 100KiB\nrequests: 5k/s\nfaults: { loss: 0.02 }\nverbs: { send: 1, write: 1, read: 1 }\ncount: 60',
+    )
+    expect(result).toMatchObject({ done: 60, failed: 0 })
+    expect(checked.code).toBe(0)
+    expect(sum(({ naks }) => naks.psnSequence)).toBeGreaterThan(0)
+  })
+
+  it('answers the congestion of an incast with CNPs', async () => {
+    const { result, checked, sum } = await captured(
+      'servers: [a, b, c, d, e, f]\ndestinations: { incast: 6 }\nsize: 3MiB\nrequests: 300/s\nbandwidth: 10Gbps\ncount: 12',
+    )
+    expect(result).toMatchObject({ done: 12, failed: 0 })
+    expect(checked.code).toBe(0)
+    expect(sum(({ cnps }) => cnps)).toBeGreaterThan(0)
+  })
+})
