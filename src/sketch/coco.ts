@@ -8,14 +8,14 @@
  * least of d buckets is there to make it smaller. By Chebyshev |f̂ − f| ≤ √(k f) with k = N / (l δ), solved for f:
  * f̂ + k / 2 ± √(k f̂ + k² / 4), with a confidence of 1 − δ. Where we differ: the variance of one array is used for d of them, which the
  * paper does not prove for every stream; the bounds are wide, and the tests hold them over 200 seeds.
- * Counters have 32 bits and saturate.
+ * Counters have 31 bits and saturate.
  */
 import { descending, type Estimate, type KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { atLeast } from './count-min.ts'
 import { SketchError, wholeNumber } from './error.ts'
 import { blockKeys, keyOf } from './keys.ts'
-import { AmountSketch, mostAmount, mostBytes, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
+import { AmountSketch, mostBytes, mostCount, Scalar, type SketchOptions, saturatingSum, scalarCount } from './sketch.ts'
 
 export interface CocoConfig {
   keyBytes: number
@@ -37,12 +37,12 @@ const confidence = 0.95
 const planOf = (config: CocoConfig) =>
   [
     [Float64Array, scalarCount],
-    [Uint32Array, config.arrays * config.width],
+    [Int32Array, config.arrays * config.width],
     [Int32Array, config.arrays * config.width * ((config.keyBytes + 3) >> 2)],
   ] as const
 
 export class CocoSketch extends AmountSketch<CocoConfig> {
-  readonly #counts: Uint32Array
+  readonly #counts: Int32Array
   readonly #stored: Int32Array
 
   /** @internal */
@@ -75,6 +75,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     const { h1, h2, multipliers, word, words } = this.keys
     const [counts, stored, amounts] = [this.#counts, this.#stored, this.amounts]
     const scale = width / 2 ** 32
+    const small = this.isSmall
     let random = this.scalars[Scalar.random]! | 0
     next: for (let i = 0; i < count; i++) {
       const amount = amounts[i]!
@@ -82,7 +83,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
       const from = i * words
       const first = word[from]!
       let least = 0
-      let leastCount = Number.POSITIVE_INFINITY
+      let leastCount = mostCount
       for (let array = 0; array < arrays; array++) {
         const at = array * width + ((((h1[i]! + Math.imul(h2[i]!, multipliers[array]!)) >>> 0) * scale) | 0)
         const here = counts[at]!
@@ -91,18 +92,17 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
           let w = 1
           while (w < words && stored[key + w] === word[from + w]) w++
           if (w === words) {
-            const sum = here + amount
-            counts[at] = Math.min(sum, mostAmount)
+            counts[at] = saturatingSum(here, amount, small)
             continue next
           }
         }
-        if (here < leastCount) {
+        if (here < leastCount || array === 0) {
           leastCount = here
           least = at
         }
       }
-      const sum = leastCount + amount
-      counts[least] = Math.min(sum, mostAmount)
+      const sum = saturatingSum(leastCount, amount, small)
+      counts[least] = sum
       random ^= random << 13
       random ^= random >>> 17
       random ^= random << 5
@@ -127,7 +127,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
       while (w < words && this.#stored[at * words + w] === word[w]) w++
       if (w < words) continue
       value += this.#counts[at]!
-      saturated ||= this.#counts[at] === mostAmount
+      saturated ||= this.#counts[at] === mostCount
     }
     return this.#bounded(value, saturated)
   }
@@ -168,7 +168,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
         sums.set(name, sum)
       }
       sum.value += count
-      sum.saturated ||= count === mostAmount
+      sum.saturated ||= count === mostCount
     }
     return [...sums.values()].map(({ key, value, saturated }) => ({ key, ...this.#bounded(value, saturated) }))
   }
@@ -186,7 +186,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
       const theirs = other.#counts[at]!
       if (theirs === 0) continue
       const sum = counts[at]! + theirs
-      counts[at] = Math.min(mostAmount, sum)
+      counts[at] = Math.min(mostCount, sum)
       random ^= random << 13
       random ^= random >>> 17
       random ^= random << 5
@@ -204,6 +204,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     for (let at = 0; at < arrays * width; at++) {
       const count = this.#counts[at]!
       sum += count
+      if (count < 0) return 'a count is below zero'
       if (count === 0) continue
       const key = at * words
       if (!this.keys.isPadded(this.#stored, key)) return 'a key is too long'

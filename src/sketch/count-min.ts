@@ -7,13 +7,13 @@
  * that of Count-Min, so the same bounds hold, and the errors are smaller; the order of updates matters, and nothing can be
  * subtracted.
  *
- * Where we differ: counters have 32 bits and saturate; a saturated one answers with the total as upper bound. Candidates for heavy
+ * Where we differ: counters have 31 bits and saturate; a saturated one answers with the total as upper bound. Candidates for heavy
  * hitters are kept in a table of the largest estimates (section 4.2 of the paper has a heap). Rows: see keys.ts.
  */
 import type { Estimate, KeyEstimate } from './answers.ts'
 import { views } from './block.ts'
 import { SketchError, wholeNumber } from './error.ts'
-import { AmountSketch, mostAmount, mostBytes, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
+import { AmountSketch, mostBytes, mostCount, Scalar, type SketchOptions, saturatingSum, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
 
 export interface CountMinConfig {
@@ -36,11 +36,11 @@ const planOf = (config: CountMinConfig) =>
     [Float64Array, scalarCount],
     [Float64Array, config.candidates],
     [Int32Array, config.candidates * ((config.keyBytes + 3) >> 2)],
-    [Uint32Array, config.rows * config.width],
+    [Int32Array, config.rows * config.width],
   ] as const
 
 export class CountMin extends AmountSketch<CountMinConfig> {
-  readonly #counters: Uint32Array
+  readonly #counters: Int32Array
   readonly #top: TopTable
 
   /** @internal */
@@ -78,14 +78,14 @@ export class CountMin extends AmountSketch<CountMinConfig> {
     const { h1, h2, multipliers, word, words } = this.keys
     const [counters, amounts] = [this.#counters, this.amounts]
     const scale = width / 2 ** 32
+    const small = this.isSmall
     for (let row = 0; row < rows; row++) {
       const multiplier = multipliers[row]!
       const base = row * width
       for (let i = 0; i < count; i++) {
         const hash = (h1[i]! + Math.imul(h2[i]!, multiplier)) >>> 0
         const at = base + ((hash * scale) | 0)
-        const sum = counters[at]! + amounts[i]!
-        counters[at] = Math.min(sum, mostAmount)
+        counters[at] = saturatingSum(counters[at]!, amounts[i]!, small)
       }
     }
     if (candidates === 0) return
@@ -98,9 +98,9 @@ export class CountMin extends AmountSketch<CountMinConfig> {
     const { h1, h2, multipliers, word, words } = this.keys
     const [counters, amounts] = [this.#counters, this.amounts]
     const scale = width / 2 ** 32
+    const small = this.isSmall
     for (let i = 0; i < count; i++) {
-      let sum = this.#least(i) + amounts[i]!
-      if (sum > mostAmount) sum = mostAmount
+      const sum = saturatingSum(this.#least(i), amounts[i]!, small)
       for (let row = 0; row < rows; row++) {
         const at = row * width + ((((h1[i]! + Math.imul(h2[i]!, multipliers[row]!)) >>> 0) * scale) | 0)
         if (counters[at]! < sum) counters[at] = sum
@@ -114,7 +114,7 @@ export class CountMin extends AmountSketch<CountMinConfig> {
     const { rows, width } = this.config
     const { h1, h2, multipliers } = this.keys
     const scale = width / 2 ** 32
-    let least = mostAmount
+    let least = 2 ** 31 - 1
     for (let row = 0; row < rows; row++) {
       const hash = (h1[i]! + Math.imul(h2[i]!, multipliers[row]!)) >>> 0
       const value = this.#counters[row * width + ((hash * scale) | 0)]!
@@ -129,7 +129,7 @@ export class CountMin extends AmountSketch<CountMinConfig> {
     const { rows, width } = this.config
     const value = this.#least(0)
     const excess = (Math.E * this.total) / width
-    const upper = value === mostAmount ? this.total : value
+    const upper = value === mostCount ? this.total : value
     return { value, lower: Math.max(0, Math.ceil(value - excess)), upper, confidence: 1 - Math.exp(-rows) }
   }
 
@@ -146,7 +146,7 @@ export class CountMin extends AmountSketch<CountMinConfig> {
   merge(other: CountMin): void {
     this.assertFits(other)
     for (let i = 0; i < this.#counters.length; i++)
-      this.#counters[i] = Math.min(mostAmount, this.#counters[i]! + other.#counters[i]!)
+      this.#counters[i] = Math.min(mostCount, this.#counters[i]! + other.#counters[i]!)
     this.scalars[Scalar.total]! += other.total
     this.#offerAgain([...tableKeys(this.#top), ...tableKeys(other.#top)])
   }
@@ -162,7 +162,7 @@ export class CountMin extends AmountSketch<CountMinConfig> {
         'ERR_SKETCH_UNSUPPORTED',
         'conservative: updates depend on their order: nothing to subtract',
       )
-    if (this.#counters.some((value, i) => value < earlier.#counters[i]! || value === mostAmount))
+    if (this.#counters.some((value, i) => value < earlier.#counters[i]! || value === mostCount))
       throw new SketchError(
         'ERR_SKETCH_MISMATCH',
         'count-min: the other is no earlier state, or a counter is saturated',
@@ -182,6 +182,7 @@ export class CountMin extends AmountSketch<CountMinConfig> {
   }
 
   protected override restored(): string | undefined {
+    if (this.#counters.some((counter) => counter < 0)) return 'a counter is below zero'
     return this.#top.restored()
   }
 }

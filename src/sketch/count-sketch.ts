@@ -8,7 +8,7 @@
  * the binomial distribution (0.984 for five rows).
  *
  * Where we differ: F2 is not known, and estimated from the sketch itself (Thorup and Zhang, SODA 2004: the median over rows of the
- * sum of the squares of counters), enlarged by four of its standard deviations √(2 / w). Counters have 32 bits and saturate; a saturated one answers with bounds of
+ * sum of the squares of counters), enlarged by four of its standard deviations √(2 / w). Counters have 31 bits and a sign, and saturate; a saturated one answers with bounds of
  * the total. Rows: see keys.ts.
  */
 import type { Estimate, KeyEstimate } from './answers.ts'

@@ -17,7 +17,7 @@ import { atLeast } from './count-min.ts'
 import { cardinalityOf, distributionOf, type ElasticParts, entropyOf, saturated } from './elastic-tasks.ts'
 import { between, wholeNumber } from './error.ts'
 import { blockKeys, keyOf } from './keys.ts'
-import { AmountSketch, mostBytes, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
+import { AmountSketch, mostBytes, Scalar, type SketchOptions, saturatingSum, scalarCount } from './sketch.ts'
 
 export interface ElasticConfig {
   keyBytes: number
@@ -90,6 +90,7 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
     const { h1, h2, multipliers, word, words } = this.keys
     const [votes, stored, amounts] = [this.#votes, this.#stored, this.amounts]
     const scale = buckets / 2 ** 32
+    const small = this.isSmall
     const multiplier = multipliers[0]!
     next: for (let i = 0; i < count; i++) {
       const amount = amounts[i]!
@@ -105,8 +106,7 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
         while (w < words && stored[key + w] === word[from + w]) w++
         if (w < words) continue
         const before = votes[vote + slot]!
-        const sum = (before & mostVotes) + amount
-        votes[vote + slot] = Math.min(sum, mostVotes) | (before & flagged)
+        votes[vote + slot] = saturatingSum(before & mostVotes, amount, small) | (before & flagged)
         continue next
       }
       let least = 0
@@ -118,12 +118,12 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
           least = slot
         }
       }
-      const own = Math.min(amount, mostVotes)
+      const own = saturatingSum(0, amount, small)
       let flag = 0
       if (leastVotes > 0) {
         const against = votes[vote + slots]! + amount
         if (against < ratio * leastVotes) {
-          votes[vote + slots] = Math.min(against, mostVotes)
+          votes[vote + slots] = saturatingSum(against, 0, small)
           this.#toLight(h1[i]!, h2[i]!, amount)
           continue
         }

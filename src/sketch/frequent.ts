@@ -51,7 +51,7 @@ abstract class Frequent extends AmountSketch<FrequentConfig> {
   /** @internal */
   static configure(options: SketchOptions): FrequentConfig {
     const left = options.bytes - 8 * scalarCount
-    let capacity = Math.floor(left / (4 * ((options.keyBytes + 3) >> 2) + 8 + 20))
+    let capacity = Math.floor(left / (4 * ((options.keyBytes + 3) >> 2) + 8 + 28))
     // The index is a power of two: fewer keys may have one of half the size.
     while (capacity > 0 && TopTable.bytesFor(capacity, options.keyBytes) + 8 * capacity > left)
       capacity = Math.floor(capacity * 0.99)

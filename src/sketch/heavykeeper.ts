@@ -15,7 +15,7 @@ import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { atLeast, tableKeys } from './count-min.ts'
 import { SketchError, wholeNumber } from './error.ts'
-import { AmountSketch, mostAmount, mostBytes, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
+import { AmountSketch, mostBytes, mostCount, Scalar, type SketchOptions, saturatingSum, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
 
 export interface HeavyKeeperConfig {
@@ -41,12 +41,12 @@ const planOf = (config: HeavyKeeperConfig) =>
     [Float64Array, scalarCount],
     [Float64Array, config.k],
     [Int32Array, config.k * ((config.keyBytes + 3) >> 2)],
-    [Uint32Array, config.arrays * config.width],
+    [Int32Array, config.arrays * config.width],
     [Uint16Array, config.arrays * config.width],
   ] as const
 
 export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
-  readonly #counts: Uint32Array
+  readonly #counts: Int32Array
   readonly #prints: Uint16Array
   readonly #top: TopTable
   /** Probabilities b^−C of a decay, times 2^32, until they are too small to draw. */
@@ -89,12 +89,13 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
     const { h1, h2, multipliers, word, words } = this.keys
     const [counts, prints, amounts, decay, top] = [this.#counts, this.#prints, this.amounts, this.#decay, this.#top]
     const scale = width / 2 ** 32
+    const small = this.isSmall
     let random = this.scalars[Scalar.random]! | 0
     for (let i = 0; i < count; i++) {
       const amount = amounts[i]!
       if (amount === 0) continue
       const print = h1[i]! & 0xffff
-      const least = top.isFull ? top.least : mostAmount
+      const least = top.isFull ? top.least : mostCount
       // Looked up only where it can matter: mostly the estimates of keys outside are below the least of the table.
       let slot = -2
       let best = 0
@@ -104,9 +105,9 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
         if (here > 0 && prints[at] === print) {
           if (here > least && slot === -2) slot = top.find(word, i * words, h1[i]!)
           if (here > least && slot < 0) continue
-          const sum = here + amount
-          counts[at] = Math.min(sum, mostAmount)
-          if (counts[at]! > best) best = counts[at]!
+          const sum = saturatingSum(here, amount, small)
+          counts[at] = sum
+          if (sum > best) best = sum
           continue
         }
         random ^= random << 13
@@ -117,8 +118,8 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
           const left = here === 0 ? amount : this.#decayed(at, amount, random)
           if (left === 0) continue
           prints[at] = print
-          counts[at] = left
-          if (left > best) best = left
+          counts[at] = Math.min(left, mostCount)
+          best = Math.max(best, counts[at]!)
         } else if (here < decay.length && random >>> 0 < decay[here]!) {
           counts[at] = here - 1
           if (here > 1) continue
@@ -176,7 +177,7 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
     }
     const loss = (20 * this.total) / (width * (this.config.base - 1))
     const upper = Math.min(this.total, Math.floor((value + Math.sqrt(value * value + 4 * loss)) / 2))
-    return { value, lower: value, upper: value === mostAmount ? this.total : Math.max(value, upper), confidence: 0.95 }
+    return { value, lower: value, upper: value === mostCount ? this.total : Math.max(value, upper), confidence: 0.95 }
   }
 
   protected override kept(): KeyEstimate[] {
@@ -184,7 +185,7 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
   }
 
   protected override restored(): string | undefined {
-    for (const count of this.#counts) if (count > this.total) return 'a count is more than the total'
+    for (const count of this.#counts) if (count < 0 || count > this.total) return 'a count is impossible'
     return this.#top.restored()
   }
 }

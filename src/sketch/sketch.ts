@@ -23,6 +23,16 @@ export interface KeyConfig {
 }
 
 export const mostAmount = 0xffffffff
+/** At which counters saturate: V8 keeps what is below 2^31 in integer registers. */
+export const mostCount: number = 2 ** 31 - 1
+
+/**
+ * A count and an amount, not above `mostCount`. `small` says that the total of the sketch is below 2^31, so that no count can be above: then
+ * the sum stays an integer for V8, and costs half as much.
+ */
+export function saturatingSum(count: number, amount: number, small: boolean): number {
+  return small ? (count + amount) | 0 : Math.min(count + amount, mostCount)
+}
 export const mostBytes: number = 2 ** 31
 
 /** Places in the first array of a block. Those from `own` on are the kind's. */
@@ -101,6 +111,11 @@ export abstract class KeySketch<C extends KeyConfig = KeyConfig> extends Sketch<
     this.keys = new KeyReader(config.keyBytes, seed)
     // A state of zero would stay zero (xorshift).
     if (block === undefined) this.scalars[Scalar.random] = this.keys.multipliers[0]!
+  }
+
+  /** Whether no counter can have reached 2^31. */
+  protected get isSmall(): boolean {
+    return this.total < 2 ** 31
   }
 
   /** Adds `amount`, a whole number from 0 to 2^32 − 1, to a key. Throws ERR_SKETCH_VALUE if the key has another length. */

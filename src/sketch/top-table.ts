@@ -1,6 +1,9 @@
 /**
  * Keys with counts, at most `capacity` of them: a heap with the least count at its root, and an index by hash (open addressing, linear
  * probing, deletion by shifting back). Slots of keys and counts are in the block of a sketch; heap and index are derived.
+ *
+ * Counts mostly grow, and those of large keys most often. So a count that grows leaves the heap as it is, ordered by what counts were; only when the
+ * least one is asked for, the root sinks until what it was is what it is.
  */
 import { blockKeys, type KeyReader, keyOf } from './keys.ts'
 import { Scalar } from './sketch.ts'
@@ -13,6 +16,8 @@ export class TopTable {
   readonly #reader: KeyReader
   readonly #words: number
   readonly #hash: Int32Array
+  /** By slot: a count that it had, by which the heap is ordered. Never above the count. */
+  readonly #order: Float64Array
   /** Slots in heap order, and where each slot is in it. */
   readonly #heap: Int32Array
   readonly #place: Int32Array
@@ -28,6 +33,7 @@ export class TopTable {
     this.keys = keys
     this.counts = counts
     this.#hash = new Int32Array(capacity)
+    this.#order = new Float64Array(capacity)
     this.#heap = new Int32Array(capacity)
     this.#place = new Int32Array(capacity)
     this.#mask = indexSize(capacity) - 1
@@ -36,7 +42,7 @@ export class TopTable {
 
   /** Memory of one key, with its share of heap and index. */
   static bytesFor(capacity: number, keyBytes: number): number {
-    return capacity === 0 ? 0 : capacity * (4 * ((keyBytes + 3) >> 2) + 8 + 12) + 4 * indexSize(capacity)
+    return capacity === 0 ? 0 : capacity * (4 * ((keyBytes + 3) >> 2) + 16 + 12) + 4 * indexSize(capacity)
   }
 
   get size(): number {
@@ -49,12 +55,17 @@ export class TopTable {
 
   /** The least count; 0 if there is none. */
   get least(): number {
-    return this.#scalars[Scalar.tableSize] === 0 ? 0 : this.counts[this.#heap[0]!]!
+    return this.#scalars[Scalar.tableSize] === 0 ? 0 : this.counts[this.leastSlot]!
   }
 
   /** The slot of a least count. */
   get leastSlot(): number {
-    return this.#heap[0]!
+    const [heap, order, counts] = [this.#heap, this.#order, this.counts]
+    for (let slot = heap[0]!; ; slot = heap[0]!) {
+      if (order[slot] === counts[slot]) return slot
+      order[slot] = counts[slot]!
+      this.#down(0)
+    }
   }
 
   /** The slot of the key whose words begin at `at`, or −1. */
@@ -72,10 +83,10 @@ export class TopTable {
 
   /** Gives a slot another count. */
   set(slot: number, count: number): void {
-    const before = this.counts[slot]!
     this.counts[slot] = count
-    if (count < before) this.#up(this.#place[slot]!)
-    else this.#down(this.#place[slot]!)
+    if (count >= this.#order[slot]!) return
+    this.#order[slot] = count
+    this.#up(this.#place[slot]!)
   }
 
   /** A new key; the table is not full and does not have it. Returns its slot. */
@@ -83,6 +94,7 @@ export class TopTable {
     const slot = this.#scalars[Scalar.tableSize]!++
     this.#put(slot, words, at, hash)
     this.counts[slot] = count
+    this.#order[slot] = count
     this.#heap[slot] = slot
     this.#place[slot] = slot
     this.#up(slot)
@@ -91,18 +103,19 @@ export class TopTable {
 
   /** Puts a new key in the place of a least one. Returns its slot. */
   replaceLeast(words: Int32Array, at: number, hash: number, count: number): number {
-    const slot = this.#heap[0]!
+    const slot = this.leastSlot
     this.#forget(slot)
     this.#put(slot, words, at, hash)
     this.counts[slot] = count
+    this.#order[slot] = count
     this.#down(0)
     return slot
   }
 
   /** Removes a least key: the last slot moves into its place. */
   removeLeast(): void {
+    const slot = this.leastSlot
     const last = --this.#scalars[Scalar.tableSize]!
-    const slot = this.#heap[0]!
     const moved = this.#heap[last]!
     this.#heap[0] = moved
     this.#place[moved] = 0
@@ -112,6 +125,7 @@ export class TopTable {
     const words = this.#words
     this.#forget(last)
     this.counts[slot] = this.counts[last]!
+    this.#order[slot] = this.#order[last]!
     const place = this.#place[last]!
     this.#heap[place] = slot
     this.#place[slot] = place
@@ -121,7 +135,7 @@ export class TopTable {
   /** Keeps a key if its count is among the largest. For sketches that count elsewhere. */
   offer(words: Int32Array, at: number, hash: number, count: number): void {
     const full = this.isFull
-    if (full && count <= this.counts[this.#heap[0]!]!) return
+    if (full && count <= this.least) return
     const slot = this.find(words, at, hash)
     if (slot >= 0) this.set(slot, count)
     else if (full) this.replaceLeast(words, at, hash, count)
@@ -183,14 +197,14 @@ export class TopTable {
   }
 
   #up(from: number): void {
-    const [heap, place, counts] = [this.#heap, this.#place, this.counts]
+    const [heap, place, order] = [this.#heap, this.#place, this.#order]
     const slot = heap[from]!
-    const count = counts[slot]!
+    const count = order[slot]!
     let at = from
     while (at > 0) {
       const parent = (at - 1) >> 1
       const above = heap[parent]!
-      if (counts[above]! <= count) break
+      if (order[above]! <= count) break
       heap[at] = above
       place[above] = at
       at = parent
@@ -200,14 +214,14 @@ export class TopTable {
   }
 
   #down(from: number): void {
-    const [heap, place, counts, size] = [this.#heap, this.#place, this.counts, this.size]
+    const [heap, place, order, size] = [this.#heap, this.#place, this.#order, this.size]
     const slot = heap[from]!
-    const count = counts[slot]!
+    const count = order[slot]!
     let at = from
     for (let child = 2 * at + 1; child < size; child = 2 * at + 1) {
-      if (child + 1 < size && counts[heap[child + 1]!]! < counts[heap[child]!]!) child++
+      if (child + 1 < size && order[heap[child + 1]!]! < order[heap[child]!]!) child++
       const below = heap[child]!
-      if (counts[below]! >= count) break
+      if (order[below]! >= count) break
       heap[at] = below
       place[below] = at
       at = child
