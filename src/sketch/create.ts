@@ -89,7 +89,7 @@ const makers: Readonly<Record<SketchKind, Maker>> = {
   conservative: countMin(true),
   count: maker(CountSketch, ['keyBytes', 'rows', 'width', 'candidates']),
   coco: maker(CocoSketch, ['keyBytes', 'arrays', 'width']),
-  elastic: maker(ElasticSketch, ['keyBytes', 'buckets', 'counters']),
+  elastic: maker(ElasticSketch, ['keyBytes', 'buckets', 'rows', 'counters']),
   heavykeeper: maker(HeavyKeeper, ['keyBytes', 'arrays', 'width', 'k', 'base']),
   'space-saving': maker(SpaceSaving, ['keyBytes', 'capacity']),
   'misra-gries': maker(MisraGries, ['keyBytes', 'capacity']),

@@ -1,7 +1,7 @@
 /**
  * Cardinality, entropy and distribution of sizes from an Elastic Sketch (section 5 of the paper).
  *
- * Counters at which keys of the buckets have counts are left out where flows among the counters are estimated, and the others
+ * Of the counters only the first row is looked at: each row has all keys. Counters at which keys of the buckets have counts are left out where flows among the counters are estimated, and the others
  * scaled up: which counter a key has does not depend on the other keys. (The paper counts what those keys have there as flows.)
  */
 import type { Estimate, SizeCount } from './answers.ts'
@@ -13,8 +13,9 @@ export const saturated = 255
 export interface ElasticParts {
   /** Amounts of keys that are in the buckets only. */
   exact: number[]
-  /** Votes of keys that may have counts at a counter, too. */
-  shared: { votes: number; counter: number }[]
+  /** Votes of keys that may have counts at counters, too: their counter of the first row, and the least one of all rows. */
+  shared: { votes: number; counter: number; least: number }[]
+  /** The first row of counters. */
   light: Uint8Array
   /** What the counters took. */
   lightTotal: number
@@ -63,7 +64,7 @@ export function distributionOf(parts: ElasticParts): SizeCount[] {
   const sizes = new Map<number, number>()
   const add = (size: number, flows: number) => sizes.set(size, (sizes.get(size) ?? 0) + flows)
   for (const size of parts.exact) add(size, 1)
-  for (const { votes, counter } of parts.shared) add(votes + parts.light[counter]!, 1)
+  for (const { votes, least } of parts.shared) add(votes + least, 1)
   if (counters > 0) {
     const scale = parts.light.length / counters
     // A saturated counter has a flow of its value or more, whose split is not known.

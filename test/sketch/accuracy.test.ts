@@ -45,7 +45,8 @@ describe('Elastic Sketch', () => {
       expect(answer.upper).toBeGreaterThanOrEqual(truth)
     }
     const sizes = trace.flows.map(({ count }) => count)
-    expect(weightedMeanRelativeError(sizes, elastic.distribution())).toBeLessThan(0.05)
+    // At a tenth of the counters the noise is three times as large.
+    expect(weightedMeanRelativeError(sizes, elastic.distribution())).toBeLessThan(0.1)
   })
 
   it('of nothing has none of it', () => {
