@@ -111,7 +111,7 @@ export interface ParsedNode {
    * The UNIX socket at which it takes WebSockets for /NODE that came to the port of the API; `shared` is what `share` has made.
    */
   door?(shared: unknown): string
-  /** Starts the node in the directions that are asked for. Throws what an operator can understand. */
+  /** Starts the node in the directions that are asked for. Throws what an operator can understand; who starts it says which node it is. */
   start(context: NodeContext, directions: { in: boolean; out: boolean }, shared: unknown): Promise<RunningNode>
 }
 

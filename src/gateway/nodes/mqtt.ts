@@ -9,7 +9,7 @@ import { Backoff } from './kit/backoff.ts'
 import { Counters } from './kit/counters.ts'
 import { FramesOut } from './kit/frames-out.ts'
 import { Inbox } from './kit/inbox.ts'
-import { inboxNode, startNamed } from './kit/inbox-node.ts'
+import { inboxNode } from './kit/inbox-node.ts'
 import { formatSetting, inMessages } from './kit/settings.ts'
 
 interface MqttSettings {
@@ -253,7 +253,7 @@ export const mqtt: NodeType = {
     const settings = mqttSettings(reader)
     const start: ParsedNode['start'] = async (context) => {
       const { connect } = await peerPackage('the node-type mqtt', 'mqtt@5', () => import('mqtt'))
-      return startNamed(context, () => new MqttNode(context, settings, connect))
+      return new MqttNode(context, settings, connect)
     }
     const { subscribe, publish } = settings
     return inboxNode(common, start, { reads: subscribe !== undefined, writes: publish !== undefined })

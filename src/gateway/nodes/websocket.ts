@@ -254,7 +254,7 @@ class WebsocketNode implements RunningNode {
     try {
       await once(http, 'listening')
     } catch (error) {
-      throw new GatewayError('ERR_GATEWAY_NODE', `${this.#context.name}: ${(error as Error).message}`)
+      throw new GatewayError('ERR_GATEWAY_NODE', (error as Error).message)
     }
     this.#server = http
   }

@@ -9,7 +9,7 @@ import type { Format, NodeContext, NodeType, ParsedNode, RunningNode, SettingsRe
 import { Counters } from './kit/counters.ts'
 import { FramesOut } from './kit/frames-out.ts'
 import { Inbox } from './kit/inbox.ts'
-import { inboxNode, startNamed } from './kit/inbox-node.ts'
+import { inboxNode } from './kit/inbox-node.ts'
 import { formatSetting, inMessages } from './kit/settings.ts'
 
 interface Direction {
@@ -233,15 +233,13 @@ export const zeromq: NodeType = {
       const zmq = await peerPackage('the node-type zeromq', 'zeromq@6', () => import('zeromq'))
       const draft = settings.radiodish ? await import('zeromq/draft.js') : undefined
       const node = new ZeromqNode(context, settings, zmq, draft)
-      return startNamed(context, async () => {
-        try {
-          await node.start()
-        } catch (error) {
-          await node.stop()
-          throw error
-        }
-        return node
-      })
+      try {
+        await node.start()
+      } catch (error) {
+        await node.stop()
+        throw error
+      }
+      return node
     }
     const [reads, writes] = [settings.in, settings.out].map(({ endpoints }) => endpoints.length > 0)
     return inboxNode(common, start, { reads: reads!, writes: writes! })

@@ -11,7 +11,7 @@ export const NodeCount = {
   skipped: 1,
   failed: 2,
   /** Times that nothing could be read, or copied for a hook, because no sample was free. */
-  noSamples: 3,
+  no_samples: 3,
   /** Samples that were written, and that the node did not take. */
   written: 4,
   lost: 5,
@@ -25,7 +25,7 @@ export const PathCount = {
   skipped: 2,
   failed: 3,
   /** Samples that were lost because no sample was free. */
-  noSamples: 4,
+  no_samples: 4,
   /** Samples that were sent again because nothing new had come (`rate`). */
   repeated: 5,
   /** Moments of `rate` that came too late. */

@@ -118,7 +118,7 @@ export class Path {
   #pass(index: number): void {
     const changes = this.#hasHooks || !this.#originalSequence
     const own = changes ? exclusive(this.#pool, index) : index
-    if (own < 0) this.#values[this.#at + PathCount.noSamples]!++
+    if (own < 0) this.#values[this.#at + PathCount.no_samples]!++
     else this.#finish(own)
   }
 
@@ -154,7 +154,7 @@ export class Path {
   #sendLast(): void {
     const pool = this.#pool
     if (pool.take(this.#one, 0, 1) !== 1) {
-      this.#values[this.#at + PathCount.noSamples]!++
+      this.#values[this.#at + PathCount.no_samples]!++
       return
     }
     const copy = this.#one[0]!

@@ -75,7 +75,7 @@ export class Reader {
     if (!this.#brings && this.#owned < wanted) {
       this.#owned += this.#pool.take(batch, this.#owned, wanted - this.#owned)
       if (this.#owned === 0) {
-        this.#values[this.#at + NodeCount.noSamples]!++
+        this.#values[this.#at + NodeCount.no_samples]!++
         return 0
       }
     }

@@ -107,7 +107,7 @@ export class Writer {
     const pool = this.#pool
     const own = exclusive(pool, index)
     if (own < 0) {
-      this.#values[this.#at + NodeCount.noSamples]!++
+      this.#values[this.#at + NodeCount.no_samples]!++
       return -1
     }
     const verdict = this.#hooks.process(pool.samples, pool.samples.word(own))

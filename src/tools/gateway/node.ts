@@ -135,7 +135,7 @@ function summary(gateway: SuperNode, duration: number): string {
   const paths = gateway.paths()
   const sum = (name: string): number => paths.reduce((all, { counts }) => all + counts[name]!, 0)
   const nodes = gateway.nodes()
-  const lost = nodes.reduce((all, { counts }) => all + (counts.lost ?? 0), sum('noSamples'))
+  const lost = nodes.reduce((all, { counts }) => all + (counts.lost ?? 0), sum('no_samples'))
   const missed = nodes.reduce((all, { counts }) => all + (counts.missed_steps ?? 0), sum('missed'))
   const what = `${paths.length} path${paths.length === 1 ? '' : 's'} received ${sum('received')} samples and sent ${sum('sent')}`
   return `stopped after ${duration.toFixed(1)} s: ${what}; lost ${lost}, missed steps ${missed}`

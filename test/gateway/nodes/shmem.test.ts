@@ -59,7 +59,7 @@ describe.skipIf(!nativeAvailable)('shmem', () => {
     await b.stop()
     expect(a.state).toBe('started')
     expect(a.write([1])).toBe(0)
-    expect(a.counters).toEqual({ noReader: 1 })
+    expect(a.counters).toEqual({ no_reader: 1 })
   })
 
   it('a reader waits for the writer, and for samples', async () => {
@@ -73,7 +73,7 @@ describe.skipIf(!nativeAvailable)('shmem', () => {
     const [a, b] = await pair({}, 4)
     a.write([1, 2], (sequence) => sequence * 4)
     expect(b.read(2)).toEqual([1])
-    expect(b.counters).toEqual({ tooLong: 1 })
+    expect(b.counters).toEqual({ too_long: 1 })
   })
 
   it('has one reader and one writer', async () => {

@@ -13,7 +13,7 @@ describe('a gateway', () => {
       paths: [{ in: 'source', out: 'loop' }, { in: 'loop' }],
     })
     expect(run.gateway.failures).toEqual([])
-    expect(countsOf(run, 'source')).toMatchObject({ read: 5000, noSamples: 0 })
+    expect(countsOf(run, 'source')).toMatchObject({ read: 5000, no_samples: 0 })
     expect(countsOf(run, 'loop')).toMatchObject({ written: 5000, read: 5000, lost: 0, overruns: 0 })
     expect(run.gateway.paths().map(({ counts: { received, sent } }) => [received, sent])).toEqual([
       [5000, 5000],
@@ -32,6 +32,14 @@ describe('a gateway', () => {
     expect(countsOf(run, 'loop')).toMatchObject({ written: 4, lost: 4996, overruns: 4996 })
     const { capacity, available } = run.gateway.pool
     expect(available).toBe(capacity)
+  })
+
+  it('says once which node cannot start', async () => {
+    const { gateway } = await parsed({
+      nodes: { near: { type: 'socket', in: { address: '192.0.2.1:5000' } } },
+      paths: [{ in: 'near' }],
+    })
+    await expect(gateway.start()).rejects.toThrow(/^node near cannot start: 192\.0\.2\.1 is not/)
   })
 
   it('stops when it is told to, in order', async () => {

@@ -102,14 +102,14 @@ it.skipIf(!nativeAvailable).each([
   await expect.poll(() => again().length, { timeout: 60_000 }).toBeGreaterThan(100)
   const counts = JSON.parse(await sends.end('SIGINT')) as { nodes: { name: string; counts: Record<string, number> }[] }
   await receives.end('SIGINT')
-  const { sent, notConnected, connections, written, lost, sendQueueFull } = counts.nodes.find(
+  const { sent, not_connected, connections, written, lost, send_queue_full } = counts.nodes.find(
     ({ name }) => name === 'ib',
   )!.counts
   const made = counts.nodes.find(({ name }) => name === 'source')!.counts.read!
   expect(connections).toBe(killed === 'receiver' ? 2 : 1)
   // Whatever the generator made was posted, or is counted as lost.
   expect([written! + lost!, sent]).toEqual([made, written])
-  expect(lost).toBe(notConnected! + sendQueueFull!)
+  expect(lost).toBe(not_connected! + send_queue_full!)
   // Nothing comes twice, and while there is a connection nothing is missing but what the generator did not make.
   const received = [1, 2].map((round) => rows(round).map(([, , , sequence]) => sequence!))
   expect(received.flat()).toEqual([...new Set(received.flat())].sort((a, b) => a - b))

@@ -208,7 +208,7 @@ export class ConnectionManager {
     const { connection } = this
     const from = textOf(id.peerAddress)
     if (connection !== null && textOf(connection.id.peerAddress) !== from) {
-      this.counts.requestsRejected++
+      this.counts.requests_rejected++
       this.#context.log('warn', `rejects ${from}, because it is connected with ${this.#peer}`)
       id.reject()
       id.close()
@@ -235,7 +235,7 @@ export class ConnectionManager {
     const { address, useFallback } = this.#settings.out
     const what = `${this.#peer}: ${event.name} (${event.statusText})`
     const isFirst = !this.#hasTried && event.id === this.#bound
-    this.counts.connectFailed++
+    this.counts.connect_failed++
     this.#closeConnection()
     if (this.#stopping) return
     if (isFirst && !useFallback) {
@@ -303,7 +303,7 @@ export class ConnectionManager {
   }
 
   #error(message: string): GatewayError {
-    return new GatewayError('ERR_GATEWAY_NODE', `node '${this.#context.name}': ${message}`)
+    return new GatewayError('ERR_GATEWAY_NODE', message)
   }
 
   // --- the end -----------------------------------------------------------------------------------------------------

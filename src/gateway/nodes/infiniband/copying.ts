@@ -21,7 +21,7 @@ export class Stamps implements Pick<Clock, 'stamp'> {
     this.#context = context
     this.#own = own
     if (context.pool.take(this.#sample, 0, 1) === 0)
-      throw new GatewayError('ERR_GATEWAY_NODE', `node '${context.name}': the pool has no sample left`)
+      throw new GatewayError('ERR_GATEWAY_NODE', 'the pool has no sample left')
     this.#from = context.pool.samples.word(this.#sample[0]!) + SampleField.received
   }
 

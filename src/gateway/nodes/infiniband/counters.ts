@@ -6,17 +6,17 @@ export interface InfinibandCounters {
   inline: number
   signaled: number
   /** Lost, because there was no connection, or because the send queue was full. */
-  notConnected: number
-  sendQueueFull: number
+  not_connected: number
+  send_queue_full: number
   /** Requests that ended with an error, or that the end of a connection flushed. */
-  sendFailed: number
-  receiveFailed: number
+  send_failed: number
+  receive_failed: number
   /** Messages that are no sample. */
   malformed: number
   connections: number
   disconnects: number
-  connectFailed: number
-  requestsRejected: number
+  connect_failed: number
+  requests_rejected: number
 }
 
 export function newCounters(): InfinibandCounters {
@@ -25,14 +25,14 @@ export function newCounters(): InfinibandCounters {
     received: 0,
     inline: 0,
     signaled: 0,
-    notConnected: 0,
-    sendQueueFull: 0,
-    sendFailed: 0,
-    receiveFailed: 0,
+    not_connected: 0,
+    send_queue_full: 0,
+    send_failed: 0,
+    receive_failed: 0,
     malformed: 0,
     connections: 0,
     disconnects: 0,
-    connectFailed: 0,
-    requestsRejected: 0,
+    connect_failed: 0,
+    requests_rejected: 0,
   }
 }

@@ -137,7 +137,7 @@ class InfinibandDestination implements Destination {
     const manager = this.#manager
     const { connection } = manager
     if (connection === null || manager.state !== 'connected' || !connection.send.hasPath) {
-      manager.counts.notConnected += count
+      manager.counts.not_connected += count
       manager.tickByClock()
       this.released = count
       return 0

@@ -138,7 +138,7 @@ export class ReceiveSide {
       const { status } = this.#wc[i]!
       const flushed = status === WcStatus.WrFlushErr
       this.failure ??= flushed ? '' : `a receive ended with ${wcStatusText(status)}`
-      if (!flushed) this.#counters.receiveFailed++
+      if (!flushed) this.#counters.receive_failed++
     }
     return arrived
   }

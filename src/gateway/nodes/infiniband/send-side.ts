@@ -165,8 +165,8 @@ export class SendSide {
     for (let i = 0; i < count; i++) {
       if (i >= sent || this.#held[(first + i) & this.#mask] === inlineEntry) samples[released++] = samples[i]!
     }
-    this.#counters.sendQueueFull += this.failure === undefined ? count - sent : 0
-    this.#counters.sendFailed += this.failure === undefined ? 0 : count - sent
+    this.#counters.send_queue_full += this.failure === undefined ? count - sent : 0
+    this.#counters.send_failed += this.failure === undefined ? 0 : count - sent
     this.#counters.signaled += count - released
     return released
   }
@@ -205,7 +205,7 @@ export class SendSide {
     this.#tail += ((entry - this.#tail) & this.#mask) + 1
     if (sample !== inlineEntry) this.#signaled--
     if (wc.status !== WcStatus.Success) {
-      this.#counters.sendFailed++
+      this.#counters.send_failed++
       this.failure ??= wc.status === WcStatus.WrFlushErr ? '' : `a send ended with ${wcStatusText(wc.status)}`
     }
     return sample
@@ -216,7 +216,7 @@ export class SendSide {
     for (; this.#tail < this.#head; this.#tail++) {
       const sample = this.#held[this.#tail & this.#mask]!
       if (sample !== inlineEntry) this.#pool.drop(sample)
-      if (sample !== inlineEntry) this.#counters.sendFailed++
+      if (sample !== inlineEntry) this.#counters.send_failed++
       this.#held[this.#tail & this.#mask] = inlineEntry
     }
     this.#signaled = 0

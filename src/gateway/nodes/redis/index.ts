@@ -21,7 +21,7 @@ import {
 import { Counters } from '../kit/counters.ts'
 import { FramesOut } from '../kit/frames-out.ts'
 import { Inbox } from '../kit/inbox.ts'
-import { inboxNode, startNamed } from '../kit/inbox-node.ts'
+import { inboxNode } from '../kit/inbox-node.ts'
 import { formatSetting, inMessages, noMoreSettings } from '../kit/settings.ts'
 import { readField, writeField } from './fields.ts'
 
@@ -365,7 +365,7 @@ export const redis: NodeType = {
     const settings = redisSettings(reader, common.name)
     return inboxNode(common, async (context, directions) => {
       const { Redis: Client } = await peerPackage('the node-type redis', 'ioredis@5', () => import('ioredis'))
-      return startNamed(context, () => new RedisNode(context, settings, (options) => new Client(options), directions))
+      return new RedisNode(context, settings, (options) => new Client(options), directions)
     })
   },
 }

@@ -63,7 +63,7 @@ class ShmemSource implements Source {
     while (read < count && region.length > 0) {
       const from = region.readWord
       if (ring.u32[from + SampleField.length]! > pool.samples.values)
-        this.#counters.warn('tooLong', `samples with more than ${pool.samples.values} values are lost`)
+        this.#counters.warn('too_long', `samples with more than ${pool.samples.values} values are lost`)
       else this.#take(ring, from, samples[read++]!)
       region.haveRead()
     }
@@ -130,7 +130,7 @@ class ShmemDestination implements Destination {
     const ring = region.ring!
     this.released = count
     if (!region.hasPeer) {
-      this.#counters.add('noReader', count)
+      this.#counters.add('no_reader', count)
       return 0
     }
     let written = 0
@@ -202,7 +202,7 @@ class Shmem implements RunningNode {
     const child = spawn(program!, parameters, { stdio: ['ignore', 'inherit', 'inherit'] })
     this.#child = child
     child.on('error', ({ message }) => {
-      context.fail(new GatewayError('ERR_GATEWAY_NODE', `node '${context.name}': ${program}: ${message}`))
+      context.fail(new GatewayError('ERR_GATEWAY_NODE', `${program}: ${message}`))
     })
     child.on('exit', (code, signal) => {
       if (!this.#isStopped) context.log('warn', `${program} has ended (${signal ?? `exit code ${code}`})`)

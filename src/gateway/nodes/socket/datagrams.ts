@@ -193,7 +193,7 @@ export async function startUdp(context: NodeContext, settings: SocketSettings): 
   const addresses = await resolve(context, settings)
   const { local, remote } = addresses
   const memory = new ArrayBuffer(roomBytes + maxDatagramBytes)
-  const socket = opened(context, () =>
+  const socket = opened(() =>
     UdpSocket.open(memory, {
       address: gidOf(local.host),
       port: local.port,
@@ -203,8 +203,8 @@ export async function startUdp(context: NodeContext, settings: SocketSettings): 
   )
   socket.setTrafficClass(lowDelay)
   if (multicast) {
-    opened(context, () => {
-      const index = interfaceIndex(context, multicast)
+    opened(() => {
+      const index = interfaceIndex(multicast)
       socket.joinGroup(gidOf(multicast.group), index)
       socket.setMulticastInterface(index)
       socket.setMulticastLoop(multicast.loop)
@@ -269,19 +269,19 @@ const unixBytes = 1 << 18
 
 export async function startUnix(context: NodeContext, settings: SocketSettings): Promise<RunningNode> {
   const { local, remote } = settings
-  const socket = opened(context, () => new UnixDatagrams((local as string) ?? null, (remote as string) ?? null))
+  const socket = opened(() => new UnixDatagrams((local as string) ?? null, (remote as string) ?? null))
   const counters = new Counters(context)
   const link = new UnixLink(socket, counters, settings)
   return node(context, settings, counters, link, remote !== undefined, 1 << 16)
 }
 
 /** What the system refuses is an error of the node. */
-function opened<T>(context: NodeContext, open: () => T): T {
+function opened<T>(open: () => T): T {
   try {
     return open()
   } catch (error) {
     if (!(error instanceof NativeError)) throw error
-    throw fault(context, error.message)
+    throw fault(error.message)
   }
 }
 

@@ -30,7 +30,7 @@ export async function startDgram(context: NodeContext, settings: SocketSettings)
     }
   } catch (error) {
     socket.close()
-    throw fault(context, (error as Error).message)
+    throw fault((error as Error).message)
   }
   const inbox = settings.local === undefined ? null : new Inbox(context, format, counters)
   socket.on('message', (bytes, from) => {

@@ -22,7 +22,7 @@ export async function startSocket(context: NodeContext, settings: SocketSettings
   if (settings.layer === 'unix') {
     if (nativeAvailable) return (await import('./datagrams.ts')).startUnix(context, settings)
     const reason = `Node.js has no UNIX datagrams, and ${nativeReason}`
-    throw new GatewayError('ERR_GATEWAY_NODE', `${context.name}: the layer unix needs koffi: ${reason}`)
+    throw new GatewayError('ERR_GATEWAY_NODE', `the layer unix needs koffi: ${reason}`)
   }
   if (nativeAvailable) return (await import('./datagrams.ts')).startUdp(context, settings)
   return (await import('./dgram.ts')).startDgram(context, settings)

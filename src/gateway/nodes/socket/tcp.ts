@@ -93,7 +93,7 @@ class TcpNode implements RunningNode {
     try {
       await once(server, 'listening')
     } catch (error) {
-      throw fault(this.#context, `${text(at)}: ${(error as Error).message}`)
+      throw fault(`${text(at)}: ${(error as Error).message}`)
     }
     this.#stop = () => void server.close()
   }

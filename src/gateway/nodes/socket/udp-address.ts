@@ -14,15 +14,12 @@ export interface Resolved {
 
 /** Resolves both ends; without a local one it is any free port. Throws a `GatewayError`. */
 export async function resolve(context: NodeContext, { local, remote, multicast }: SocketSettings): Promise<Resolved> {
-  const far = await resolved(context, remote as Address | undefined, 0)
-  const near = await resolved(context, local as Address | undefined, far?.family ?? (multicast ? 4 : 0))
+  const far = await resolved(remote as Address | undefined, 0)
+  const near = await resolved(local as Address | undefined, far?.family ?? (multicast ? 4 : 0))
   const family = near?.family ?? far?.family ?? 4
   if (near && far && near.family !== far.family)
-    throw fault(
-      context,
-      `in.address is IPv${near.family} and out.address is IPv${far.family}: both have to be of one family`,
-    )
-  if (multicast && family === 6) throw fault(context, 'multicast needs IPv4 addresses')
+    throw fault(`in.address is IPv${near.family} and out.address is IPv${far.family}: both have to be of one family`)
+  if (multicast && family === 6) throw fault('multicast needs IPv4 addresses')
   const any = { host: family === 4 ? '0.0.0.0' : '::', port: 0 }
   const { host } = near ?? any
   if (multicast && host !== '0.0.0.0' && host !== multicast.group)
@@ -34,7 +31,6 @@ export async function resolve(context: NodeContext, { local, remote, multicast }
 }
 
 async function resolved(
-  context: NodeContext,
   address: Address | undefined,
   family: 0 | 4 | 6,
 ): Promise<(Address & { family: 4 | 6 }) | undefined> {
@@ -44,22 +40,19 @@ async function resolved(
     const found = await lookup(address.host, { family })
     return { host: found.address, port: address.port, family: found.family as 4 | 6 }
   } catch (error) {
-    throw fault(context, `${describeAddress(address)} is not known: ${(error as Error).message}`)
+    throw fault(`${describeAddress(address)} is not known: ${(error as Error).message}`)
   }
 }
 
-export function fault(context: NodeContext, what: string): GatewayError {
-  return new GatewayError('ERR_GATEWAY_NODE', `${context.name}: ${what}`)
+export function fault(what: string): GatewayError {
+  return new GatewayError('ERR_GATEWAY_NODE', what)
 }
 
 /** The index of the interface that has the address of `multicast.interface`; 0: the system chooses. */
-export function interfaceIndex(context: NodeContext, multicast: Multicast): number {
+export function interfaceIndex(multicast: Multicast): number {
   if (multicast.interface === '') return 0
   for (const [name, addresses] of Object.entries(networkInterfaces()))
     if (addresses?.some(({ address }) => address === multicast.interface))
       return Number(readFileSync(`/sys/class/net/${name}/ifindex`, 'utf8'))
-  throw fault(
-    context,
-    `multicast.interface: no interface has the address ${multicast.interface}: 'ip address' lists them`,
-  )
+  throw fault(`multicast.interface: no interface has the address ${multicast.interface}: 'ip address' lists them`)
 }

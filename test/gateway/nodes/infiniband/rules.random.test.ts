@@ -197,7 +197,7 @@ it('sends', () => {
     }
     expect(model.log).toEqual(expected)
     expect(counters.sent).toBe(expected.length)
-    expect(counters.sent + counters.sendQueueFull + counters.sendFailed).toBe(next)
+    expect(counters.sent + counters.send_queue_full + counters.send_failed).toBe(next)
     expect(counters.inline + counters.signaled).toBe(counters.sent)
     // The connection ends: some requests are executed, the others are flushed, and not all of that is polled.
     model.execute(steps.length % 5)

@@ -44,7 +44,7 @@ it('a passive node is started until somebody connects', async () => {
   expect(node.state).toBe('started')
   expect(node.read()).toEqual([])
   expect(node.write([1])).toBe(0)
-  expect(node.counters).toMatchObject({ notConnected: 1, sent: 0 })
+  expect(node.counters).toMatchObject({ not_connected: 1, sent: 0 })
 })
 
 it('an active node that nobody accepts listens, and accepts', async () => {
@@ -62,7 +62,7 @@ it('an active node that nobody accepts listens, and accepts', async () => {
 it('an active node tries again, so that it does not matter which node starts first', async () => {
   const bed = bedOn()
   const a = await bed.start('a', at(1520, 1521))
-  await until(() => a.counters.connectFailed! > 0)
+  await until(() => a.counters.connect_failed! > 0)
   const b = await bed.start('b', at(1521))
   await connected(a, b)
   await works(a, b)
@@ -153,8 +153,8 @@ it('a second peer is rejected', async () => {
   const a = await bed.start('a', at(1600, 1601))
   await connected(a, b)
   const c = await bed.start('c', at(1602, 1601))
-  await until(() => c.counters.connectFailed! > 0)
-  expect(b.counters.requestsRejected).toBe(1)
+  await until(() => c.counters.connect_failed! > 0)
+  expect(b.counters.requests_rejected).toBe(1)
   expect(c.lines.join()).toContain('reason 28')
   await works(a, b)
 })
@@ -184,7 +184,7 @@ it('UD: who does not say where it is gets nothing', async () => {
   await id.connectAsync()
   await connected(b)
   expect(b.write([1])).toBe(0)
-  expect(b.counters).toMatchObject({ notConnected: 1, sent: 0, disconnects: 0 })
+  expect(b.counters).toMatchObject({ not_connected: 1, sent: 0, disconnects: 0 })
   id.close()
 })
 
