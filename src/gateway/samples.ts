@@ -43,6 +43,7 @@ export class Samples {
   readonly f32: Float32Array
   readonly f64: Float64Array
   readonly #stride: number
+  readonly #offset = new Float64Array(1)
 
   /**
    * `memory`: where the records lie, `bytesOf(capacity, values)` that begin on a cache line; what another thread has made with the
@@ -112,14 +113,16 @@ export class Samples {
     this.setInt64(word + SampleField.received + 2, nsec)
   }
 
-  /** Seconds from origin to received. */
-  offsetSeconds(word: number): number {
-    let sec = this.int64(word + SampleField.received) - this.int64(word + SampleField.origin)
-    let nsec = this.int64(word + SampleField.received + 2) - this.int64(word + SampleField.origin + 2)
+  /** Seconds from origin to received, in an array of one that the next call overwrites. */
+  offset(word: number): Float64Array {
+    const { received, origin } = SampleField
+    let sec = this.int64(word + received) - this.int64(word + origin)
+    let nsec = this.int64(word + received + 2) - this.int64(word + origin + 2)
     if (nsec < 0) {
       sec -= 1
       nsec += 1e9
     }
-    return sec + nsec * 1e-9
+    this.#offset[0] = sec + nsec * 1e-9
+    return this.#offset
   }
 }

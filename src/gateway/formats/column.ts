@@ -106,7 +106,7 @@ export class ColumnEncoder extends LineEncoder<TextSettings & ColumnSettings> {
     if (origin) {
       if (flags & SampleFlag.tsOrigin) {
         const time = word + SampleField.origin
-        at = writeInt64(out, at, u32[time]!, i32[time + 1]!, true)
+        at = writeInt64(out, at, i32[time]!, i32[time + 1]!, true)
         out[at++] = separator
         at = writeNanoseconds(out, at, u32[time + 2]!)
       } else {
@@ -117,15 +117,14 @@ export class ColumnEncoder extends LineEncoder<TextSettings & ColumnSettings> {
     }
     if (offset) {
       out[at++] = separator
-      at =
-        flags & SampleFlag.tsReceived ? writeFixed(out, at, samples.offsetSeconds(word), 9) : writeText(out, at, 'nan')
+      at = flags & SampleFlag.tsReceived ? writeFixed(out, at, samples.offset(word), 0, 9) : writeText(out, at, 'nan')
     }
     if (sequence) {
       out[at++] = separator
       const field = word + SampleField.sequence
       at =
         flags & SampleFlag.sequence
-          ? writeInt64(out, at, u32[field]!, i32[field + 1]!, false)
+          ? writeInt64(out, at, i32[field]!, i32[field + 1]!, false)
           : writeText(out, at, 'nan')
     }
     return at

@@ -87,15 +87,15 @@ export class HumanEncoder extends LineEncoder<TextSettings & LineSettings> {
     if (origin) {
       if (flags & SampleFlag.tsOrigin) {
         const time = word + SampleField.origin
-        at = writeInt64(out, at, u32[time]!, i32[time + 1]!, false)
+        at = writeInt64(out, at, i32[time]!, i32[time + 1]!, false)
         out[at++] = 0x2e
         at = writeNanoseconds(out, at, u32[time + 2]!)
       } else at = writeText(out, at, '0.0')
     }
-    if (offset && flags & SampleFlag.tsReceived) at = writeExponential(out, at, samples.offsetSeconds(word))
+    if (offset && flags & SampleFlag.tsReceived) at = writeExponential(out, at, samples.offset(word), 0)
     if (sequence && flags & SampleFlag.sequence) {
       out[at++] = 0x28
-      at = writeInt64(out, at, u32[word + SampleField.sequence]!, i32[word + SampleField.sequence + 1]!, false)
+      at = writeInt64(out, at, i32[word + SampleField.sequence]!, i32[word + SampleField.sequence + 1]!, false)
       out[at++] = 0x29
     }
     if (flags & SampleFlag.newFrame) out[at++] = 0x46

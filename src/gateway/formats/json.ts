@@ -66,7 +66,7 @@ export class JsonEncoder implements Encoder {
     const depth = this.#depth + 1
     out[at++] = 0x7b
     const start = at
-    for (const member of this.#members) at = this.#member(out, at, start, samples, word, member)
+    for (let i = 0; i < this.#members.length; i++) at = this.#member(out, at, start, samples, word, this.#members[i]!)
     if (at !== start) at = writeText(out, at, this.#breaks[depth - 1]!)
     out[at] = 0x7d
     return writeText(out, at + 1, this.#end)
@@ -103,7 +103,7 @@ export class JsonEncoder implements Encoder {
     if (member === 'sequence') {
       if (!sequence || (flags & SampleFlag.sequence) === 0) return at
       at = this.#key(out, at, start, depth, 'sequence')
-      return writeInt64(out, at, u32[word + SampleField.sequence]!, i32[word + SampleField.sequence + 1]!, true)
+      return writeInt64(out, at, i32[word + SampleField.sequence]!, i32[word + SampleField.sequence + 1]!, true)
     }
     if (!data) return at
     const length = u32[word + SampleField.length]!
@@ -139,14 +139,14 @@ export class JsonEncoder implements Encoder {
   }
 
   #time(out: Uint8Array, at: number, start: number, name: string, samples: Samples, word: number): number {
-    const { u32, i32 } = samples
+    const { i32 } = samples
     const depth = this.#depth + 2
     at = this.#key(out, at, start, depth, name)
     out[at] = 0x5b
     at = writeText(out, at + 1, this.#breaks[depth + 1]!)
-    at = writeInt64(out, at, u32[word]!, i32[word + 1]!, true)
+    at = writeInt64(out, at, i32[word]!, i32[word + 1]!, true)
     at = writeText(out, at, this.#commas[depth + 1]!)
-    at = writeInt64(out, at, u32[word + 2]!, i32[word + 3]!, true)
+    at = writeInt64(out, at, i32[word + 2]!, i32[word + 3]!, true)
     at = writeText(out, at, this.#breaks[depth]!)
     out[at] = 0x5d
     return at + 1
@@ -160,9 +160,9 @@ export class JsonEncoder implements Encoder {
     out[at++] = 0x7b
     const start = at
     at = this.#key(out, at, start, depth, sorted ? 'imag' : 'real')
-    at = writeJsonReal(out, at, f32[sorted ? word + 1 : word]!, this.#precision)
+    at = writeJsonReal(out, at, f32, sorted ? word + 1 : word, this.#precision)
     at = this.#key(out, at, start, depth, sorted ? 'real' : 'imag')
-    at = writeJsonReal(out, at, f32[sorted ? word : word + 1]!, this.#precision)
+    at = writeJsonReal(out, at, f32, sorted ? word : word + 1, this.#precision)
     at = writeText(out, at, this.#breaks[depth - 1]!)
     out[at] = 0x7d
     return at + 1
@@ -178,8 +178,8 @@ export function writeJsonValue(
   type: number,
   precision: number,
 ): number {
-  if (type === SignalType.float) return writeJsonReal(out, at, f64[word >> 1]!, precision)
-  if (type === SignalType.integer) return writeInt64(out, at, u32[word]!, i32[word + 1]!, true)
+  if (type === SignalType.float) return writeJsonReal(out, at, f64, word >> 1, precision)
+  if (type === SignalType.integer) return writeInt64(out, at, i32[word]!, i32[word + 1]!, true)
   return writeText(out, at, u32[word] ? 'true' : 'false')
 }
 

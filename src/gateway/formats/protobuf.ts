@@ -70,22 +70,22 @@ export class ProtobufEncoder implements Encoder {
   }
 
   #sample(samples: Samples, word: number, out: Uint8Array, at: number): number {
-    const { u32 } = samples
+    const { u32, i32 } = samples
     const { origin, sequence } = this.#settings
     const flags = u32[word + SampleField.flags]!
     out[at++] = Tag.type
     out[at++] = dataType
     if (sequence && flags & SampleFlag.sequence) {
       out[at++] = Tag.sequence
-      at = writeVarint(out, at, u32[word + SampleField.sequence]!, u32[word + SampleField.sequence + 1]!)
+      at = writeVarint(out, at, i32[word + SampleField.sequence]!, i32[word + SampleField.sequence + 1]!)
     }
     if (origin && flags & SampleFlag.tsOrigin) {
       out[at++] = Tag.origin
       const length = at++
       out[at++] = Tag.seconds
-      at = writeVarint(out, at, u32[word + SampleField.origin]!)
+      at = writeVarint(out, at, i32[word + SampleField.origin]!)
       out[at++] = Tag.nanoseconds
-      at = writeVarint(out, at, u32[word + SampleField.origin + 2]!)
+      at = writeVarint(out, at, i32[word + SampleField.origin + 2]!)
       out[length] = at - length - 1
     }
     if (flags & SampleFlag.newFrame) {
@@ -97,7 +97,7 @@ export class ProtobufEncoder implements Encoder {
     return at
   }
 
-  #value({ u32, f32, f64 }: Samples, word: number, type: number, out: Uint8Array, at: number): number {
+  #value({ u32, i32, f32, f64 }: Samples, word: number, type: number, out: Uint8Array, at: number): number {
     const view = this.#view
     out[at++] = (Tag.value & 0x7f) | 0x80
     out[at++] = Tag.value >> 7
@@ -108,7 +108,7 @@ export class ProtobufEncoder implements Encoder {
       at += 9
     } else if (type === SignalType.integer) {
       out[at] = Tag.integer
-      at = writeVarint(out, at + 1, u32[word]!, u32[word + 1]!)
+      at = writeVarint(out, at + 1, i32[word]!, i32[word + 1]!)
     } else if (type === SignalType.boolean) {
       out[at] = Tag.boolean
       out[at + 1] = u32[word] ? 1 : 0

@@ -17,14 +17,14 @@ export function writeValue(
   type: number,
   precision: number,
 ): number {
-  if (type === SignalType.float) return writeFixed(out, at, samples.f64[word >> 1]!, precision)
-  if (type === SignalType.integer) return writeInt64(out, at, samples.u32[word]!, samples.i32[word + 1]!, true)
+  if (type === SignalType.float) return writeFixed(out, at, samples.f64, word >> 1, precision)
+  if (type === SignalType.integer) return writeInt64(out, at, samples.i32[word]!, samples.i32[word + 1]!, true)
   if (type === SignalType.boolean) {
     out[at] = 0x30 + (samples.u32[word]! & 1)
     return at + 1
   }
-  at = writeFixed(out, at, samples.f32[word]!, precision)
-  at = writeFixed(out, at, samples.f32[word + 1]!, precision, true)
+  at = writeFixed(out, at, samples.f32, word, precision)
+  at = writeFixed(out, at, samples.f32, word + 1, precision, true)
   return writeText(out, at, 'i')
 }
 

@@ -1,6 +1,9 @@
 /**
  * Numbers as text, written straight into bytes: what C's printf gives for %d, %09d, %.17f, %e and %.17g, digit for digit.
  * A string for each number would cost more than its digits. All functions return the position behind what they wrote.
+ *
+ * A double as an argument of a function that V8 does not inline is an object of 16 bytes. Doubles are therefore passed as a place in
+ * an array.
  */
 
 const zero = 0x30
@@ -22,27 +25,41 @@ export function writePadded(out: Uint8Array, at: number, value: number, width: n
   return at + width
 }
 
-/** A whole number from 0 to 2^53. */
-export function writeWhole(out: Uint8Array, at: number, value: number): number {
+/** The whole number that `writeWhole` writes. */
+const whole = new Float64Array(1)
+
+/** The whole number in `whole`, from 0 to 2^53. */
+function writeWhole(out: Uint8Array, at: number): number {
+  const value = whole[0]!
+  if (value < 1e7) return writeSmall(out, at, value | 0)
+  const high = Math.floor(value / 1e7)
+  const low = (value - high * 1e7) | 0
+  whole[0] = high
+  return writePadded(out, writeWhole(out, at), low, 7)
+}
+
+/** A whole number from 0 to 2^31 − 1. */
+function writeSmall(out: Uint8Array, at: number, value: number): number {
   if (value < 10) {
     out[at] = zero + value
     return at + 1
-  }
-  if (value >= 1e7) {
-    const high = Math.floor(value / 1e7)
-    return writePadded(out, writeWhole(out, at, high), value - high * 1e7, 7)
   }
   let width = 2
   for (let bound = 100; value >= bound; bound *= 10) width++
   return writePadded(out, at, value, width)
 }
 
-/** A 64-bit integer of two words, signed (%lld) or not (%llu). */
+/** A 64-bit integer of two words, each with a sign or without; signed (%lld) or not (%llu). */
 export function writeInt64(out: Uint8Array, at: number, low: number, high: number, signed: boolean): number {
-  if (high >= 0 && high < 1 << 21) return writeWhole(out, at, high * 2 ** 32 + low)
+  low >>>= 0
+  if (high >= 0 && high < 1 << 21) {
+    whole[0] = high * 2 ** 32 + low
+    return writeWhole(out, at)
+  }
   if (signed && high < 0 && high > -(1 << 21)) {
     out[at] = minus
-    return writeWhole(out, at + 1, -(high * 2 ** 32 + low))
+    whole[0] = -(high * 2 ** 32 + low)
+    return writeWhole(out, at + 1)
   }
   const value = (BigInt(high) << 32n) | BigInt(low)
   return writeText(out, at, String(signed ? value : BigInt.asUintN(64, value)))
@@ -57,11 +74,22 @@ const groupDigits = 7
 const groups = new Int32Array(5)
 const powers = new Float64Array([1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7])
 
+/** Where doubles are. */
+export type Doubles = Float64Array | Float32Array
+
 /**
- * `printf("%.*f")`: correctly rounded, ties to even, up to 31 digits behind the point. `plus` writes the sign of positive
- * numbers, too (%+f).
+ * `printf("%.*f")` of `values[index]`: correctly rounded, ties to even, up to 31 digits behind the point. `plus` writes the sign of
+ * positive numbers, too (%+f).
  */
-export function writeFixed(out: Uint8Array, at: number, value: number, precision: number, plus = false): number {
+export function writeFixed(
+  out: Uint8Array,
+  at: number,
+  values: Doubles,
+  index: number,
+  precision: number,
+  plus = false,
+): number {
+  let value = values[index]!
   if (Number.isNaN(value)) return writeText(out, at, plus ? '+nan' : 'nan')
   if (value < 0 || (value === 0 && 1 / value < 0)) {
     out[at++] = minus
@@ -72,9 +100,10 @@ export function writeFixed(out: Uint8Array, at: number, value: number, precision
     at = writeText(out, at, String(BigInt(value)))
     return writeZeros(out, at, precision)
   }
-  let whole = Math.floor(value)
-  let fraction = value - whole
-  if (fraction === 0) return writeZeros(out, writeWhole(out, at, whole), precision)
+  const floor = Math.floor(value)
+  let fraction = value - floor
+  whole[0] = floor
+  if (fraction === 0) return writeZeros(out, writeWhole(out, at), precision)
   let used = 0
   while (fraction > 0 && used < limbs.length) {
     fraction *= limbScale
@@ -93,8 +122,9 @@ export function writeFixed(out: Uint8Array, at: number, value: number, precision
     }
     groups[count++] = carry
   }
-  if (roundsUp(used, count === 0 ? whole % 2 : groups[count - 1]! & 1)) whole += carried(count, precision)
-  at = writeWhole(out, at, whole)
+  const odd = count === 0 ? (floor % 2) | 0 : groups[count - 1]! & 1
+  if (roundsUp(used, odd)) whole[0] = floor + carried(count, precision)
+  at = writeWhole(out, at)
   if (precision === 0) return at
   out[at++] = point
   let left = precision
@@ -129,14 +159,15 @@ function writeZeros(out: Uint8Array, at: number, precision: number): number {
   return at
 }
 
-/** `printf("%+e")`: a digit, six behind the point, an exponent of at least two. */
-export function writeExponential(out: Uint8Array, at: number, value: number): number {
+/** `printf("%+e")` of `values[index]`: a digit, six behind the point, an exponent of at least two. */
+export function writeExponential(out: Uint8Array, at: number, values: Doubles, index: number): number {
+  const value = values[index]!
   if (Number.isNaN(value)) return writeText(out, at, '+nan')
   const negative = value < 0 || (value === 0 && 1 / value < 0)
   out[at++] = negative ? minus : 0x2b
-  const size = Math.abs(value)
-  const end = writeUsual(out, at, size)
+  const end = writeUsual(out, at, values, index)
   if (end > 0) return end
+  const size = Math.abs(value)
   const text = exponential(size, 6)
   const e = text.indexOf('e')
   if (e < 0) return writeText(out, at, 'inf')
@@ -144,8 +175,9 @@ export function writeExponential(out: Uint8Array, at: number, value: number): nu
   return writeText(out, at, text.slice(e + 2).padStart(2, '0'))
 }
 
-/** `%e` of a number of usual size, without a string; −1 where rounding is too close for doubles to tell. */
-function writeUsual(out: Uint8Array, at: number, size: number): number {
+/** `%e` of the size of a number, if that is a usual one, without a string; −1 where rounding is too close for doubles to tell. */
+function writeUsual(out: Uint8Array, at: number, values: Doubles, index: number): number {
+  const size = Math.abs(values[index]!)
   if (!(size >= 1e-12 && size < 1e12)) return -1
   let exponent = Math.floor(Math.log10(size))
   let scaled = exponent > 6 ? size / 10 ** (exponent - 6) : size * 10 ** (6 - exponent)
@@ -167,7 +199,7 @@ function writeUsual(out: Uint8Array, at: number, size: number): number {
   const first = Math.floor(digits / 1e6)
   out[at++] = zero + first
   out[at++] = point
-  at = writePadded(out, at, digits - first * 1e6, 6)
+  at = writePadded(out, at, (digits - first * 1e6) | 0, 6)
   out[at++] = 0x65
   out[at++] = exponent < 0 ? minus : 0x2b
   return writePadded(out, at, Math.abs(exponent), 2)
@@ -190,17 +222,18 @@ function exponential(value: number, digits: number): string {
 }
 
 /**
- * A number as jansson writes it into JSON: `printf("%.*g")`, with ".0" if nothing else says that it is not an integer, and no
+ * `values[index]` as jansson writes it into JSON: `printf("%.*g")`, with ".0" if nothing else says that it is not an integer, and no
  * plus sign or leading zeros in the exponent. NaN and infinities, which JSON does not have, are null.
  */
-export function writeJsonReal(out: Uint8Array, at: number, value: number, precision: number): number {
+export function writeJsonReal(out: Uint8Array, at: number, values: Doubles, index: number, precision: number): number {
+  const value = values[index]!
   const size = Math.abs(value)
   if (!(size < Number.POSITIVE_INFINITY)) return writeText(out, at, 'null')
   if (size === 0 || (size >= 1e-4 && size < 10 ** Math.min(precision, 15))) {
     let exponent = size === 0 ? 0 : Math.floor(Math.log10(size))
     if (size !== 0 && 10 ** exponent > size) exponent--
     else if (10 ** (exponent + 1) <= size) exponent++
-    const end = writeFixed(out, at, value, Math.max(precision - 1 - exponent, 0))
+    const end = writeFixed(out, at, values, index, Math.max(precision - 1 - exponent, 0))
     return withPoint(out, at, withoutZeros(out, at, end))
   }
   const text = exponential(size, precision - 1)
@@ -223,7 +256,9 @@ function plain(mantissa: string, exponent: number): string {
 }
 
 function withoutZeros(out: Uint8Array, start: number, end: number): number {
-  if (out.subarray(start, end).indexOf(point) < 0) return end
+  let at = start
+  while (at < end && out[at] !== point) at++
+  if (at === end) return end
   while (out[end - 1] === zero) end--
   return out[end - 1] === point ? end - 1 : end
 }

@@ -101,7 +101,7 @@ describe.skipIf(!nativeAvailable)('shmem', () => {
       const args = ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', program]
       expect(spawnSync(process.execPath, args, { stdio: 'inherit' }).signal).toBe('SIGKILL')
       await until(
-        () => a.counters.peersLost === 2 * round,
+        () => a.counters.peers_lost === 2 * round,
         () => {
           a.read()
           a.flush()

@@ -104,7 +104,7 @@ class ShmemSource implements Source {
     const lost = this.#region.losesPeers()
     if (lost > 0)
       this.#counters.warn(
-        'peersLost',
+        'peers_lost',
         `the process that writes to '${this.#region.name}' has ended without a word`,
         lost,
       )
@@ -154,7 +154,7 @@ class ShmemDestination implements Destination {
     const lost = this.#region.losesPeers()
     if (lost > 0)
       this.#counters.warn(
-        'peersLost',
+        'peers_lost',
         `the process that reads from '${this.#region.name}' has ended without a word`,
         lost,
       )

@@ -54,7 +54,7 @@ class Run {
   take({ pool: { samples } }: NodeContext, index: number): void {
     const word = samples.word(index)
     this.received++
-    this.times.add(Math.max(0, Math.round(samples.offsetSeconds(word) * 1e9)))
+    this.times.add(Math.max(0, Math.round(samples.offset(word)[0]! * 1e9)))
     const file = this.#file
     if (!file.has(this.#encoder.bound)) file.flush()
     file.advance(this.#encoder.encode(samples, index, file.buffer, file.at))
