@@ -12,6 +12,8 @@ export interface Signal {
   /** Empty if it has none. */
   readonly unit: string
   readonly type: SignalType
+  /** Nobody has said that there is such a value: it is one of as many as a sample may have. */
+  readonly assumed?: boolean
   /** What it has until there is a sample; 0 without. */
   readonly init?: number | boolean | { readonly real: number; readonly imag: number }
 }

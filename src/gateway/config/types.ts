@@ -83,7 +83,7 @@ export interface PathConfig {
   readonly rateHz: number
   /** Null: as the number of sources demands. */
   readonly poll: boolean | null
-  /** Samples, a power of 2. */
+  /** Samples that each destination may keep, a power of 2: paths have no queue of their own, the pool has room for so many. */
   readonly queueLength: number
   /** Null: yes if there is one source. */
   readonly originalSequence: boolean | null

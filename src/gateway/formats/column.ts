@@ -94,7 +94,7 @@ export class ColumnEncoder extends LineEncoder<TextSettings & ColumnSettings> {
   protected readonly separator: number
 
   constructor(signals: readonly Signal[], settings: TextSettings & ColumnSettings) {
-    super(signals, settings, headerOf(signals, settings))
+    super(signals, settings, (named) => headerOf(named, settings))
     this.separator = settings.separator
   }
 

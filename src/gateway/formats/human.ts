@@ -77,7 +77,7 @@ export class HumanEncoder extends LineEncoder<TextSettings & LineSettings> {
   protected readonly separator: number = 0x09
 
   constructor(signals: readonly Signal[], settings: TextSettings & LineSettings) {
-    super(signals, settings, headerOf(signals, settings))
+    super(signals, settings, (named) => headerOf(named, settings))
   }
 
   protected writeHead(samples: Samples, word: number, out: Uint8Array, at: number): number {

@@ -11,28 +11,40 @@ export abstract class LineEncoder<Settings extends TextSettings & LineSettings> 
   protected readonly settings: Settings
   /** Before each value. */
   protected abstract readonly separator: number
+  readonly #signals: readonly Signal[]
   readonly #types: Uint8Array
-  /** Until it is written. */
-  #header: Uint8Array | undefined
+  readonly #headerOf: (signals: readonly Signal[]) => string
+  #needsHeader: boolean
 
-  /** `header` is the first line, without its end. */
-  constructor(signals: readonly Signal[], settings: Settings, header: string) {
+  /** `headerOf` makes the first line, without its end. */
+  constructor(signals: readonly Signal[], settings: Settings, headerOf: (signals: readonly Signal[]) => string) {
     this.settings = settings
+    this.#signals = signals
     this.#types = typesOf(signals)
-    if (settings.header) this.#header = new TextEncoder().encode(header + String.fromCharCode(settings.delimiter))
-    this.bound = (this.#header?.length ?? 0) + 128 + signals.length * valueBound
+    this.#headerOf = headerOf
+    this.#needsHeader = settings.header
+    const headerBytes = settings.header ? this.#header(signals).length : 0
+    this.bound = headerBytes + 128 + signals.length * valueBound
+  }
+
+  #header(signals: readonly Signal[]): Uint8Array {
+    return new TextEncoder().encode(this.#headerOf(signals) + String.fromCharCode(this.settings.delimiter))
+  }
+
+  /** Of signals that nobody has named, those that the first sample has. */
+  #writeHeader(length: number, out: Uint8Array, at: number): number {
+    this.#needsHeader = false
+    const header = this.#header(this.#signals.filter(({ assumed }, i) => !assumed || i < length))
+    out.set(header, at)
+    return at + header.length
   }
 
   /** Writes what comes before the values of the sample at `word`; returns where they come. */
   protected abstract writeHead(samples: Samples, word: number, out: Uint8Array, at: number): number
 
   encode(samples: Samples, index: number, out: Uint8Array, at: number): number {
-    if (this.#header !== undefined) {
-      out.set(this.#header, at)
-      at += this.#header.length
-      this.#header = undefined
-    }
     const word = samples.word(index)
+    if (this.#needsHeader) at = this.#writeHeader(samples.u32[word + SampleField.length]!, out, at)
     at = this.writeHead(samples, word, out, at)
     at = this.#writeData(samples, word, out, at)
     out[at] = this.settings.delimiter

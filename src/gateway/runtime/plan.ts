@@ -33,6 +33,7 @@ const anySignals: readonly Signal[] = Array.from({ length: usualValues }, (_, i)
   name: `signal${i}`,
   unit: '',
   type: SignalType.float,
+  assumed: true,
 }))
 /** Samples that a path or node may have besides those of its queues: batches, last values, copies for hooks. */
 const spareSamples = 16

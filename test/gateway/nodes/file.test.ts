@@ -45,6 +45,19 @@ describe('file', () => {
     expect(run.lines).toContain('info source: end of file')
   })
 
+  it('names as many signals as the first sample has, if nobody knows them', async () => {
+    const [from, to] = [input(three), output()]
+    await ran({
+      nodes: {
+        source: { type: 'file', uri: from, format: 'csv', in: { epoch_mode: 'original' } },
+        sink: { type: 'file', uri: to, format: 'csv' },
+      },
+      paths: [{ in: 'source', out: 'sink' }],
+    })
+    expect(readFileSync(to, 'utf8').split('\n')[0]).toBe('# secs,nsecs,offset,sequence,signal0')
+    expect(rowsOf(to).map(([, , , , value]) => value)).toEqual([1.5, 2.5, 3.5])
+  })
+
   it('replays it at its own pace, from now on, with epoch_mode direct', async () => {
     const [from, to] = [input(three), output()]
     const before = Date.now() / 1000
