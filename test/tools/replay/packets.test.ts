@@ -75,12 +75,19 @@ describe.skipIf(!nativeAvailable)('to a host', () => {
   })
 })
 
-/** A ring on the loopback interface for all frames; undefined where this process may not have one. */
+/** A ring on the loopback interface for IPv4 from 10.99.7.0/24; undefined where this process may not have one. */
 function loopbackRing(): PacketRing | undefined {
   if (!nativeAvailable) return undefined
   try {
-    const everything = [{ code: 0x06, jt: 0, jf: 0, k: 0x40000 }]
-    return PacketRing.open({ interfaceIndex: interfaceIndex('lo'), filter: everything, ringBytes: 8 << 20 })
+    // Other tests use this interface meanwhile, and their frames would fill the ring.
+    const filter = [
+      { code: 0x20, jt: 0, jf: 0, k: 26 }, //            A = the source address
+      { code: 0x54, jt: 0, jf: 0, k: 0xffffff00 }, //    A &= mask
+      { code: 0x15, jt: 0, jf: 1, k: 0x0a630700 }, //    10.99.7.0, or skip one
+      { code: 0x06, jt: 0, jf: 0, k: 0x40000 }, //       the whole frame
+      { code: 0x06, jt: 0, jf: 0, k: 0 }, //             nothing
+    ]
+    return PacketRing.open({ interfaceIndex: interfaceIndex('lo'), filter, ringBytes: 8 << 20 })
   } catch {
     return undefined
   }
@@ -101,7 +108,7 @@ describe.skipIf(ring === undefined)('through an interface', () => {
     const look = (): number => {
       ring!.drain((packet) => {
         const b = ring!.bytes.subarray(packet.offset, packet.offset + packet.length)
-        if (packet.outbound && b[12] === 8 && b[26] === 10 && b[27] === 99 && b[28] === 7) bytes.push(b.length)
+        if (packet.outbound) bytes.push(b.length)
       }, 64)
       return bytes.length
     }
