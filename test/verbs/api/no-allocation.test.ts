@@ -9,7 +9,7 @@ setFlagsFromString('--expose-gc')
 const gc = runInNewContext('gc') as () => void
 
 /** Of 16 bytes a message, the smallest object there is, this many messages would be this much. */
-const messages = 100_000
+const messages = 200_000
 const allowedBytes = messages
 
 /** Growth of the heap while `body` runs; no collection falls into it, since far less than the young generation is used. */
@@ -60,7 +60,7 @@ describe('allocation', () => {
   const receive = recvWr({ wrId: 1, sgList: [b.sge()] })
   const wc = workCompletions(4)
 
-  it.each(Object.entries(requests))('%s, 100,000 times', (name, wr) => {
+  it.each(Object.entries(requests))('%s, 200,000 times', (name, wr) => {
     const receives = name.startsWith('SEND')
     let completions = 0
     const run = (count: number): void => {
