@@ -44,21 +44,26 @@ describe.each([0.8, 1, 1.2, 1.4])('skew %d', (skew) => {
     expect(weightedMeanRelativeError(sizes, elastic.distribution())).toBeLessThanOrEqual(0.05)
   })
 
-  it('heavy changers', () => {
+  it('heavy changers, on average of three seeds', () => {
     // The second window is another trace of the same flows, in which every tenth flow is three times as large.
-    const [before, after] = [1, 2].map(() => createSketch('elastic', { bytes: 600_000, keyBytes }))
-    before!.updateMany(trace.keys)
     const amounts = trace.counts.map((count, i) => (i % 10 === 0 ? 3 * count : count))
     // In a random order: that of the flows would put the largest first.
     const order = Uint32Array.from(amounts.keys()).sort(
       (a, b) => (Math.imul(a, 0x9e3779b1) >>> 0) - (Math.imul(b, 0x9e3779b1) >>> 0),
     )
-    for (const i of order) after!.update(trace.flows[i]!.key, amounts[i])
     const expected = new Set(
       trace.flows.filter(({ count }, i) => i % 10 === 0 && 2 * count >= 1250).map(({ key }) => nameOf(key)),
     )
-    const found = heavyChanges(before!, after!, 1250).map(({ key }) => nameOf(key))
-    expect(f1(found, expected)).toBeGreaterThanOrEqual(0.98)
+    const scores = [1, 2, 3].map((seed) => {
+      const [before, after] = [1, 2].map(() => createSketch('elastic', { bytes: 600_000, keyBytes, seed }))
+      before!.updateMany(trace.keys)
+      for (const i of order) after!.update(trace.flows[i]!.key, amounts[i])
+      return f1(
+        heavyChanges(before!, after!, 1250).map(({ key }) => nameOf(key)),
+        expected,
+      )
+    })
+    expect((scores[0]! + scores[1]! + scores[2]!) / 3).toBeGreaterThanOrEqual(0.98)
   })
 
   it('CocoSketch at 500 KB: six partial keys at once', () => {
