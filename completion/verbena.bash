@@ -14,7 +14,7 @@ _verbena() {
     if [[ -n $value ]]; then ((i++)); continue; fi
     [[ $word == -* ]] && continue
     case "${command:+$command }$word" in
-      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace convert'|'traffic server'|'traffic client'|'traffic fit'|'traffic cdf'|'collect counters'|'collect trace'|'collect session'|'collect l2'|'replay packets'|'replay messages'|'replay server'|'replay client'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
+      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace convert'|'traffic server'|'traffic client'|'traffic fit'|'traffic cdf'|'collect counters'|'collect l2'|'collect trace'|'collect session'|'replay packets'|'replay messages'|'replay server'|'replay client'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
       'ibv_rc_pingpong') command='rc_pingpong'; arguments=0 ;;
       'ibv_uc_pingpong') command='uc_pingpong'; arguments=0 ;;
       'ibv_ud_pingpong') command='ud_pingpong'; arguments=0 ;;
@@ -45,11 +45,11 @@ _verbena() {
     'traffic client') commands='' options='--dry-run --pcap --seed --count --duration --load --bandwidth --client -i --ib-port --wait --json -d --device -x --gid-index -h --help' ;;
     'traffic fit') commands='' options='-d --decode-as --roce-port -o --out --client --server --scale --json -h --help' ;;
     'traffic cdf') commands='' options='--interpolation --json -h --help' ;;
-    'collect') commands='counters trace session l2' options='-h --help' ;;
+    'collect') commands='counters l2 trace session' options='-h --help' ;;
     'collect counters') commands='' options='--sysfs-root -d --device --ib-port --interval --count --all --json --csv --prometheus --listen -h --help' ;;
+    'collect l2') commands='' options='--sysfs-root --json -h --help' ;;
     'collect trace') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous -r --read -w --write -c --count --duration --json -h --help' ;;
     'collect session') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous --sysfs-root -o --out --interval --duration --compress --no-trace --json -h --help' ;;
-    'collect l2') commands='' options='--sysfs-root --json -h --help' ;;
     'replay') commands='packets messages server client' options='-h --help' ;;
     'replay packets') commands='' options='-d --decode-as --roce-port --to -i --interface --udp --mac --ip --lid --source-port --destination-port --dscp --ecn --pkey --qpn --psn --msn --rkey --va --map -f --filter --bad --others --speed --pps --rate --json -h --help' ;;
     'replay messages') commands='' options='-d --decode-as --roce-port -h --help' ;;
@@ -104,8 +104,8 @@ _verbena() {
       'traffic client 0') value='any' ;;
       'traffic fit 0') value='any' ;;
       'traffic cdf 0') value='any' ;;
-      'collect trace '*) value='any' ;;
       'collect l2 '*) value='any' ;;
+      'collect trace '*) value='any' ;;
       'replay packets 0') value='file' ;;
       'replay messages 0') value='file' ;;
       'replay client 0') value='any' ;;
@@ -234,6 +234,9 @@ _verbena_value() {
       -d|--device) value='device' ;;
       --ib-port|--interval|--count) value='any' ;;
     esac ;;
+    'collect l2') case $2 in
+      --sysfs-root) value='folder' ;;
+    esac ;;
     'collect trace') case $2 in
       -i|--interface|--roce-port|-s|--snap-length|--rotate-size|--rotate-time|--rotate-files|--buffer|-c|--count|--duration) value='any' ;;
       --filter) value='word:roce v1 v2 all' ;;
@@ -245,9 +248,6 @@ _verbena_value() {
       --anonymise-key) value='file' ;;
       --sysfs-root|-o|--out) value='folder' ;;
       --compress) value='word:none gzip zstd' ;;
-    esac ;;
-    'collect l2') case $2 in
-      --sysfs-root) value='folder' ;;
     esac ;;
     'replay packets') case $2 in
       -d|--decode-as|--roce-port|-i|--interface|--mac|--ip|--lid|-f|--filter|--speed|--pps|--rate) value='any' ;;

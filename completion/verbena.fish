@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect trace' 'collect session' 'collect l2' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -211,9 +211,9 @@ complete -c verbena -n '__verbena_at traffic cdf' -l interpolation -d 'between r
 complete -c verbena -n '__verbena_at traffic cdf' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at traffic cdf' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at collect' -a counters -d 'counters of all RDMA devices in one vocabulary, with rates'
+complete -c verbena -f -n '__verbena_at collect' -a l2 -d 'interfaces that carry RoCE: MTU, PFC, DSCP, ECN, GIDs, with findings'
 complete -c verbena -f -n '__verbena_at collect' -a trace -d 'RoCE packets of interfaces into pcap or pcapng files'
 complete -c verbena -f -n '__verbena_at collect' -a session -d 'all of it in a folder; collect --out DIR is the same'
-complete -c verbena -f -n '__verbena_at collect' -a l2 -d 'interfaces that carry RoCE: MTU, PFC, DSCP, ECN, GIDs, with findings'
 complete -c verbena -n '__verbena_at collect' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at collect counters' -l sysfs-root -d 'read a recorded tree instead: a copy of /sys, or a folder with sys and proc' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at collect counters' -s d -l device -d 'only these devices, with commas between them' -r -f -a '(__verbena_devices)'
@@ -226,6 +226,9 @@ complete -c verbena -n '__verbena_at collect counters' -l csv -d 'print comma-se
 complete -c verbena -n '__verbena_at collect counters' -l prometheus -d 'print the text that Prometheus reads'
 complete -c verbena -n '__verbena_at collect counters' -l listen -d 'serve that text at /metrics of this port of 127.0.0.1, or of another address'
 complete -c verbena -n '__verbena_at collect counters' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at collect l2' -l sysfs-root -d 'read a recorded tree instead: a copy of /sys, or a folder with sys and proc' -r -f -a '(__fish_complete_directories)'
+complete -c verbena -n '__verbena_at collect l2' -l json -d 'print one JSON document'
+complete -c verbena -n '__verbena_at collect l2' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at collect trace' -s i -l interface -d 'interfaces, with commas between them' -r
 complete -c verbena -n '__verbena_at collect trace' -l filter -d 'roce, v1, v2, or all packets' -r -f -a 'roce v1 v2 all'
 complete -c verbena -n '__verbena_at collect trace' -l roce-port -d 'UDP ports of RoCEv2, with commas between them' -r
@@ -264,9 +267,6 @@ complete -c verbena -n '__verbena_at collect session' -l compress -d 'compressio
 complete -c verbena -n '__verbena_at collect session' -l no-trace -d 'no packets'
 complete -c verbena -n '__verbena_at collect session' -l json -d 'print what was collected as one JSON document'
 complete -c verbena -n '__verbena_at collect session' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at collect l2' -l sysfs-root -d 'read a recorded tree instead: a copy of /sys, or a folder with sys and proc' -r -f -a '(__fish_complete_directories)'
-complete -c verbena -n '__verbena_at collect l2' -l json -d 'print one JSON document'
-complete -c verbena -n '__verbena_at collect l2' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at replay' -a packets -d 'the packets, with other addresses, queue pairs, keys, PSNs'
 complete -c verbena -f -n '__verbena_at replay' -a messages -d 'the messages: operation, size, time, what each waited for'
 complete -c verbena -f -n '__verbena_at replay' -a server -d 'the other end of a replay of messages'

@@ -368,17 +368,17 @@ _verbena_collect() {
     command)
       local -a commands=(
       'counters:counters of all RDMA devices in one vocabulary, with rates'
+      'l2:interfaces that carry RoCE\: MTU, PFC, DSCP, ECN, GIDs, with findings'
       'trace:RoCE packets of interfaces into pcap or pcapng files'
       'session:all of it in a folder; collect --out DIR is the same'
-      'l2:interfaces that carry RoCE\: MTU, PFC, DSCP, ECN, GIDs, with findings'
       )
       _describe command commands ;;
     argument)
       case $line[1] in
         counters) _verbena_collect_counters ;;
+        l2) _verbena_collect_l2 ;;
         trace) _verbena_collect_trace ;;
         session) _verbena_collect_session ;;
-        l2) _verbena_collect_l2 ;;
       esac ;;
   esac
 }
@@ -396,6 +396,14 @@ _verbena_collect_counters() {
     --prometheus'[print the text that Prometheus reads]' \
     --listen'[serve that text at /metrics of this port of 127.0.0.1, or of another address]::\[host\::' \
     '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_collect_l2() {
+  _arguments -s \
+    --sysfs-root'[read a recorded tree instead\: a copy of /sys, or a folder with sys and proc]:dir:_files -/' \
+    --json'[print one JSON document]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '*:names:'
 }
 
 _verbena_collect_trace() {
@@ -443,14 +451,6 @@ _verbena_collect_session() {
     --no-trace'[no packets]' \
     --json'[print what was collected as one JSON document]' \
     '(-h --help)'{-h,--help}'[print help]'
-}
-
-_verbena_collect_l2() {
-  _arguments -s \
-    --sysfs-root'[read a recorded tree instead\: a copy of /sys, or a folder with sys and proc]:dir:_files -/' \
-    --json'[print one JSON document]' \
-    '(-h --help)'{-h,--help}'[print help]' \
-    '*:names:'
 }
 
 _verbena_replay() {

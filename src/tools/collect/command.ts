@@ -1,5 +1,6 @@
 /** `verbena collect`: what a host tells of its RDMA traffic, each kind a command of its own. */
 import type { Command } from 'commander'
+import { addSubcommands } from '../kit/index.ts'
 
 const examples = `
 Devices are those of the kernel (mlx5, mlx4, rxe, siw, bnxt_re, irdma, hns, and others by their drivers' own names) and Verbena's own.
@@ -16,14 +17,13 @@ export async function configure(command: Command): Promise<void> {
   command
     .description('Collect what this host tells of its RDMA traffic, from its devices or from a recorded tree.')
     .addHelpText('after', examples)
-  const counters = await import('./counters.ts')
-  counters.configure(command.command('counters').summary('counters of all RDMA devices in one vocabulary, with rates'))
-  const l2 = await import('./l2.ts')
-  const trace = await import('./trace.ts')
-  trace.configure(command.command('trace').summary('RoCE packets of interfaces into pcap or pcapng files'))
+  await addSubcommands(command, {
+    counters: ['counters of all RDMA devices in one vocabulary, with rates', () => import('./counters.ts')],
+    l2: ['interfaces that carry RoCE: MTU, PFC, DSCP, ECN, GIDs, with findings', () => import('./l2.ts')],
+    trace: ['RoCE packets of interfaces into pcap or pcapng files', () => import('./trace.ts')],
+  })
   const session = await import('./session.ts')
   session.configure(
     command.command('session', { isDefault: true }).summary('all of it in a folder; collect --out DIR is the same'),
   )
-  l2.configure(command.command('l2').summary('interfaces that carry RoCE: MTU, PFC, DSCP, ECN, GIDs, with findings'))
 }

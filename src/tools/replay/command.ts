@@ -1,5 +1,6 @@
 /** `verbena replay`: captured RDMA traffic again, each way a command of its own. */
 import type { Command } from 'commander'
+import { addSubcommands } from '../kit/index.ts'
 
 const examples = `
 Examples:
@@ -13,12 +14,10 @@ export async function configure(command: Command): Promise<void> {
   command
     .description('Replay captured RDMA traffic: its packets, rewritten, or its messages, as verbs.')
     .addHelpText('after', examples)
-  const packets = await import('./packets.ts')
-  packets.configure(command.command('packets').summary('the packets, with other addresses, queue pairs, keys, PSNs'))
-  const messages = await import('./messages.ts')
-  messages.configure(command.command('messages').summary('the messages: operation, size, time, what each waited for'))
-  const server = await import('./server.ts')
-  server.configure(command.command('server').summary('the other end of a replay of messages'))
-  const client = await import('./client.ts')
-  client.configure(command.command('client').summary('perform the messages with queue pairs, and compare'))
+  await addSubcommands(command, {
+    packets: ['the packets, with other addresses, queue pairs, keys, PSNs', () => import('./packets.ts')],
+    messages: ['the messages: operation, size, time, what each waited for', () => import('./messages.ts')],
+    server: ['the other end of a replay of messages', () => import('./server.ts')],
+    client: ['perform the messages with queue pairs, and compare', () => import('./client.ts')],
+  })
 }

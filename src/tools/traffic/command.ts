@@ -1,5 +1,6 @@
 /** `verbena traffic`: requests as a configuration describes them, each a command of its own. */
 import type { Command } from 'commander'
+import { addSubcommands } from '../kit/index.ts'
 
 const examples = `
 A configuration is YAML (examples/traffic, docs/guide/traffic.md), or the text format of HKUST's TrafficGenerator. It says which servers
@@ -16,12 +17,10 @@ export async function configure(command: Command): Promise<void> {
   command
     .description('Generate RDMA traffic from a configuration: sizes, arrivals, verbs and destinations by distribution.')
     .addHelpText('after', examples)
-  const server = await import('./server.ts')
-  server.configure(command.command('server').summary('answer requests with flows of the size that they ask for'))
-  const client = await import('./client.ts')
-  client.configure(command.command('client').summary('send the requests of a configuration to its servers'))
-  const fit = await import('./fit.ts')
-  fit.configure(command.command('fit').summary('write a configuration that generates traffic like that of a capture'))
-  const cdf = await import('./cdf.ts')
-  cdf.configure(command.command('cdf').summary('draw a distribution of sizes, or list those that have names'))
+  await addSubcommands(command, {
+    server: ['answer requests with flows of the size that they ask for', () => import('./server.ts')],
+    client: ['send the requests of a configuration to its servers', () => import('./client.ts')],
+    fit: ['write a configuration that generates traffic like that of a capture', () => import('./fit.ts')],
+    cdf: ['draw a distribution of sizes, or list those that have names', () => import('./cdf.ts')],
+  })
 }
