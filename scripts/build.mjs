@@ -40,6 +40,7 @@ const external = [
   'amqplib',
   'fengari',
   'ioredis',
+  'kafkajs',
   'mqtt',
   'zeromq',
   'zeromq/draft.js',

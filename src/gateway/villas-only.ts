@@ -15,7 +15,6 @@ export const missingTypes: Readonly<Record<string, string>> = {
   'iec60870-5-104': device('the protocol of telecontrol stations'),
   'iec61850-8-1': device('the protocol GOOSE, in Ethernet frames'),
   'iec61850-9-2': device('the protocol of Sampled Values, in Ethernet frames'),
-  kafka: 'no client of it could be tested against a broker. The node-types mqtt, amqp and redis have brokers, too',
   modbus: device('the protocol Modbus'),
   nanomsg: 'no library for it is kept any more. Use the node-type zeromq at both ends',
   ngsi: device('a FIWARE context broker'),

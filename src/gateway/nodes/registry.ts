@@ -7,6 +7,7 @@ export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {
   file: async () => (await import('./file/index.ts')).file,
   infiniband: async () => (await import('./infiniband/index.ts')).infiniband,
   influxdb: async () => (await import('./influxdb.ts')).influxdb,
+  kafka: async () => (await import('./kafka/index.ts')).kafka,
   loopback: async () => (await import('./loopback.ts')).loopback,
   mqtt: async () => (await import('./mqtt.ts')).mqtt,
   redis: async () => (await import('./redis/index.ts')).redis,

@@ -56,7 +56,7 @@ it('names all mistakes, those of types included, with file, line and key', async
 it('says of what only VILLASnode has what to use instead', async () => {
   const nodes = {
     bus: { type: 'can', in: { signals: [{ name: 'u', can_id: 2 }] } },
-    queue: { type: 'kafka' },
+    queue: { type: 'nanomsg' },
     log: { type: 'file', uri: 'x', format: 'json.reserve' },
     far: { type: 'file', uri: 'ftp://somewhere/x' },
     memory: { type: 'shmem', polling: true, in: { name: 'a' } },
@@ -65,7 +65,7 @@ it('says of what only VILLASnode has what to use instead', async () => {
   expect(code).toBe(1)
   for (const what of [
     "node bus: the node-type can is not there: it needs Linux's SocketCAN. Leave it to a VILLASnode and join",
-    'node queue: the node-type kafka is not there: no client of it could be tested',
+    'node queue: the node-type nanomsg is not there: no library for it is kept any more',
     'format: the format json.reserve is not there: it is the dialect of one project',
     "uri: 'ftp://somewhere/x' is on another machine",
     'VILLASnode has mode = "polling" now',

@@ -1,0 +1,185 @@
+/**
+ * A connection to a cluster of Kafka: a producer and a consumer of the client kafkajs, as far as the node has them, with all sockets that
+ * they open. kafkajs repairs what concerns one broker of several; a session ends when none of its sockets is left, or when the consumer gives up.
+ */
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { Consumer, ISocketFactory, Kafka, KafkaConfig, Producer } from 'kafkajs'
+import type { KafkaSettings } from './settings.ts'
+
+export type NewKafka = new (config: KafkaConfig) => Kafka
+
+export interface SessionEvents {
+  message(value: Buffer): void
+  /** Resolves when another message may come. */
+  room(): Promise<void>
+  /** Once, after `open` has resolved. */
+  ended(why: string): void
+}
+
+/** Of a request that the broker does not answer. */
+const requestMs = 10_000
+/** What the broker may hold a fetch back for when there are no messages. */
+const longestFetchMs = 250
+const keepAliveMs = 60_000
+/** kafkajs tries again when a partition gets another leader, or one broker of several goes away. */
+const retry = { retries: 3, initialRetryTime: 100 }
+/** The least that brokers allow by default: so long a member that was cut off may hold up its group. */
+const sessionMs = 6000
+
+export class Session {
+  readonly #settings: KafkaSettings
+  readonly #events: SessionEvents
+  readonly #producer: Producer | undefined
+  readonly #consumer: Consumer | undefined
+  readonly #sockets = new Set<Socket>()
+  /** Rejects what waits in `open`. */
+  #giveUp: (error: Error) => void = () => {}
+  #isOpen = false
+  #ended = false
+  /** What went wrong last with a socket. */
+  #why = ''
+
+  constructor(
+    kafka: NewKafka,
+    settings: KafkaSettings,
+    directions: { in: boolean; out: boolean },
+    events: SessionEvents,
+  ) {
+    const { servers, clientId, sasl, timeoutMs, groupId } = settings
+    this.#settings = settings
+    this.#events = events
+    const client = new kafka({
+      brokers: [...servers],
+      clientId,
+      ...(sasl && { sasl: { ...sasl } as NonNullable<KafkaConfig['sasl']> }),
+      connectionTimeout: timeoutMs,
+      authenticationTimeout: Math.max(timeoutMs, 1000),
+      requestTimeout: requestMs,
+      retry: { retries: 0 },
+      socketFactory: this.#socket,
+      // The node says what matters.
+      logCreator: () => () => {},
+    })
+    if (directions.out) this.#producer = client.producer({ createPartitioner: () => partitionOf(clientId), retry })
+    if (directions.in)
+      this.#consumer = client.consumer({
+        groupId,
+        sessionTimeout: sessionMs,
+        heartbeatInterval: sessionMs / 6,
+        rebalanceTimeout: sessionMs,
+        maxWaitTimeInMs: longestFetchMs,
+        retry: { ...retry, restartOnFailure: async () => false },
+      })
+  }
+
+  /** Resolves when messages can be sent, and those that others send from now on will come; otherwise the session has ended. */
+  async open(): Promise<void> {
+    const failure = new Promise<never>((_, reject) => {
+      this.#giveUp = reject
+    })
+    try {
+      await Promise.race([failure, Promise.all([this.#producer?.connect(), this.#consume()])])
+      this.#isOpen = true
+      if (this.#sockets.size === 0) this.#end(this.#why)
+    } catch (error) {
+      this.close(error as Error)
+      throw error
+    } finally {
+      this.#giveUp = () => {}
+    }
+  }
+
+  async #consume(): Promise<void> {
+    const consumer = this.#consumer
+    if (consumer === undefined) return
+    consumer.on('consumer.crash', ({ payload: { error } }) => this.#end(error.message))
+    // Behind the first fetch it is known from which message on the consumer reads.
+    const fetched = new Promise<void>((done) => {
+      const remove = consumer.on('consumer.fetch', () => {
+        remove()
+        done()
+      })
+    })
+    await consumer.connect()
+    await consumer.subscribe({ topics: [this.#settings.consume!], fromBeginning: false })
+    await consumer.run({
+      eachBatch: async ({ batch, heartbeat, resolveOffset }) => {
+        for (const { value, offset } of batch.messages) {
+          if (this.#ended) return
+          await this.#events.room()
+          if (value !== null) this.#events.message(value)
+          resolveOffset(offset)
+        }
+        await heartbeat()
+      },
+    })
+    await fetched
+  }
+
+  /** Resolves when all replicas have the messages. */
+  async produce(values: readonly Buffer[]): Promise<void> {
+    await this.#producer!.send({
+      topic: this.#settings.produce!,
+      acks: -1,
+      timeout: requestMs,
+      messages: values.map((value) => ({ value })),
+    })
+  }
+
+  readonly #socket: ISocketFactory = ({ host, port, onConnect }) => {
+    if (this.#ended) throw new Error('the session has ended')
+    const { tls } = this.#settings
+    const socket = tls
+      ? connectTls({ host, port, ...tls, ...(isIP(host) === 0 && { servername: host }) }, onConnect)
+      : connectTcp({ host, port }, onConnect)
+    socket.setNoDelay(true)
+    socket.setKeepAlive(true, keepAliveMs)
+    this.#sockets.add(socket)
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      this.#why = error.message || error.code || ''
+    })
+    socket.on('close', () => {
+      this.#sockets.delete(socket)
+      if (this.#sockets.size === 0 && this.#isOpen) this.#end(this.#why)
+    })
+    return socket
+  }
+
+  #end(why: string): void {
+    if (this.#ended) return
+    const wasOpen = this.#isOpen
+    const error = new Error(why || 'the broker has ended the connection')
+    this.close(error)
+    if (wasOpen) this.#events.ended(error.message)
+  }
+
+  /** Leaves the group and ends the connections, for which it waits so long at most. */
+  async leave(withinMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((done) => {
+      timer = setTimeout(done, withinMs)
+    })
+    const left = Promise.allSettled([this.#producer?.disconnect(), this.#consumer?.disconnect()])
+    this.#isOpen = false
+    await Promise.race([left, late])
+    clearTimeout(timer)
+    this.close(new Error('the node has stopped'))
+  }
+
+  /** At once. A socket's error is what kafkajs ends its requests and timers by. */
+  close(error: Error): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#giveUp(error)
+    for (const socket of this.#sockets) socket.destroy(error)
+    for (const client of [this.#producer, this.#consumer]) client?.disconnect().catch(() => {})
+  }
+}
+
+/** All messages of a client go to one partition: only there the broker keeps their order. */
+function partitionOf(clientId: string): (args: { partitionMetadata: { partitionId: number }[] }) => number {
+  let sum = 0
+  for (let i = 0; i < clientId.length; i++) sum += clientId.charCodeAt(i)
+  return ({ partitionMetadata }) => sum % partitionMetadata.length
+}
