@@ -171,6 +171,16 @@ describe.skipIf(!present)('kafka and librdkafka', () => {
     await relay.cut()
   })
 
+  it('produces while it waits for its group', async () => {
+    const server = `127.0.0.1:${cluster.port}`
+    const both = { in: { consume: 'soon', group_id: 'soon' }, out: { produce: 'soon' } }
+    const node = await TestNode.start({ type: 'kafka', server, format: 'json', ...both })
+    nodes.push(node)
+    await until(() => node.write(1) === 1)
+    expect(node.node.state).toBe('pending connect')
+    expect(await cluster.consume('soon', 1)).toMatch(/"sequence": 1, /)
+  })
+
   it('can be stopped before its group has let it in', async () => {
     const server = `127.0.0.1:${cluster.port}`
     const node = await TestNode.start({ type: 'kafka', server, in: { consume: 'a', group_id: 'b' } })

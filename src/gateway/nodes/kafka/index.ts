@@ -34,9 +34,8 @@ class KafkaNode implements RunningNode {
   readonly #counters: Counters
   readonly #kafka: NewKafka
   readonly #backoff: Backoff
-  /** Set while it is open. */
+  /** The one that is open, or about to be. */
   #session: Session | undefined
-  #opening: Session | undefined
   #attempt: Promise<void>
   #waiting: Waiting[] = []
   #request: Promise<void> | undefined
@@ -88,25 +87,22 @@ class KafkaNode implements RunningNode {
         ended: (why) => this.#ended(where, why),
       },
     )
-    this.#opening = session
+    this.#session = session
     try {
       await session.open()
-      if (this.#stopped) {
-        session.close(new Error('the node has stopped'))
-        return
-      }
-      this.#session = session
+      // It may have ended at the same moment.
+      if (this.#session !== session) return
       this.#failures = 0
       this.#backoff.reset()
       this.state = 'connected'
       this.#counters.add('connections')
       this.#context.log('info', `connected to ${where}`)
     } catch (error) {
+      this.#session = undefined
+      this.#lose(this.#waiting.splice(0), (error as Error).message)
       if (this.#stopped) return
       if (this.#failures++ === 0) this.#context.log('warn', `${where}: ${(error as Error).message}; trying again`)
       this.#backoff.schedule()
-    } finally {
-      this.#opening = undefined
     }
   }
 
@@ -126,7 +122,7 @@ class KafkaNode implements RunningNode {
   }
 
   #send(frame: Uint8Array, count: number): boolean {
-    if (this.#session === undefined) {
+    if (!this.#session?.takesMessages) {
       this.#counters.warn('not_connected', 'there is no connection: samples are lost', count)
       return false
     }
@@ -170,9 +166,9 @@ class KafkaNode implements RunningNode {
     await this.#finish()
     this.#stopped = true
     this.#backoff.cancel()
-    this.#opening?.close(new Error('the node has stopped'))
+    if (this.state === 'connected') await this.#session?.leave(this.#settings.timeoutMs)
+    else this.#session?.close(new Error('the node has stopped'))
     await this.#attempt
-    await this.#session?.leave(this.#settings.timeoutMs)
     this.source?.stop()
     this.state = 'stopped'
   }

@@ -26,6 +26,9 @@ const keepAliveMs = 60_000
 const retry = { retries: 3, initialRetryTime: 100 }
 /** The least that brokers allow by default: so long a member that was cut off may hold up its group. */
 const sessionMs = 6000
+const endedByBroker = 'the broker has ended the connection'
+/** What `produce` fails with when a broker cannot be reached: kafkajs would keep its connection, even one that leads nowhere. */
+const unreachable = ['KafkaJSRequestTimeoutError', 'KafkaJSConnectionError', 'KafkaJSConnectionClosedError']
 
 export class Session {
   readonly #settings: KafkaSettings
@@ -36,6 +39,7 @@ export class Session {
   /** Rejects what waits in `open`. */
   #giveUp: (error: Error) => void = () => {}
   #isOpen = false
+  #takesMessages = false
   #ended = false
   /** What went wrong last with a socket. */
   #why = ''
@@ -79,15 +83,26 @@ export class Session {
       this.#giveUp = reject
     })
     try {
-      await Promise.race([failure, Promise.all([this.#producer?.connect(), this.#consume()])])
+      await Promise.race([failure, Promise.all([this.#connectProducer(), this.#consume()])])
+      if (this.#ended || this.#sockets.size === 0) throw new Error(this.#why || endedByBroker)
       this.#isOpen = true
-      if (this.#sockets.size === 0) this.#end(this.#why)
     } catch (error) {
       this.close(error as Error)
       throw error
     } finally {
       this.#giveUp = () => {}
     }
+  }
+
+  /** Messages can be produced: before a consumer is let into its group, which takes seconds. */
+  get takesMessages(): boolean {
+    return this.#takesMessages && !this.#ended
+  }
+
+  async #connectProducer(): Promise<void> {
+    if (this.#producer === undefined) return
+    await this.#producer.connect()
+    this.#takesMessages = true
   }
 
   async #consume(): Promise<void> {
@@ -117,14 +132,17 @@ export class Session {
     await fetched
   }
 
-  /** Resolves when all replicas have the messages. */
+  /** Resolves when all replicas have the messages. The session ends if their broker does not answer. */
   async produce(values: readonly Buffer[]): Promise<void> {
-    await this.#producer!.send({
-      topic: this.#settings.produce!,
-      acks: -1,
-      timeout: requestMs,
-      messages: values.map((value) => ({ value })),
-    })
+    const messages = values.map((value) => ({ value }))
+    try {
+      await this.#producer!.send({ topic: this.#settings.produce!, acks: -1, timeout: requestMs, messages })
+    } catch (error) {
+      const { name, message, cause } = error as Error
+      if (unreachable.includes(name) || unreachable.includes((cause as Error | undefined)?.name ?? ''))
+        this.#end(message)
+      throw error
+    }
   }
 
   readonly #socket: ISocketFactory = ({ host, port, onConnect }) => {
@@ -149,7 +167,7 @@ export class Session {
   #end(why: string): void {
     if (this.#ended) return
     const wasOpen = this.#isOpen
-    const error = new Error(why || 'the broker has ended the connection')
+    const error = new Error(why || endedByBroker)
     this.close(error)
     if (wasOpen) this.#events.ended(error.message)
   }
