@@ -31,7 +31,8 @@ export const missingTypes: Readonly<Record<string, string>> = {
 export const missingFormats: Readonly<Record<string, string>> = {
   iotagent_ul: 'FIWARE brokers take it; send json to them through an IoT agent for JSON',
   'json.edgeflex': 'it is the dialect of one project; use json, and a program between as node-type exec',
-  'json.kafka': 'it has the schema of Kafka Connect around each sample. Use json, which the node-type kafka carries, too',
+  'json.kafka':
+    'it has the schema of Kafka Connect around each sample. Use json, which the node-type kafka carries, too',
   'json.reserve': 'it is the dialect of one project; use json, and a program between as node-type exec',
 }
 
