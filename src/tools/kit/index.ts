@@ -9,6 +9,7 @@ export {
   localPort,
 } from './address.ts'
 export { openInBrowser, wantsBrowser } from './browser.ts'
+export { callThread } from './call-thread.ts'
 export {
   addCommonOptions,
   addDeviceOption,
@@ -26,6 +27,7 @@ export { pinApart, unpin } from './cores.ts'
 export { apart, deviceVariable, meetingPlace, openAsked, openNamed } from './device.ts'
 export { fullGidText, hexGuid } from './hex.ts'
 export { hostAddress } from './host-address.ts'
+export { type ErrorMessage, expectMessage, hearMessage, sayMessage } from './messages.ts'
 export { integer, oneOf, parseInteger, parseNumber } from './option.ts'
 export { notify, Peer, PeerError, serve } from './peer.ts'
 export { Peers } from './peers.ts'

@@ -13,7 +13,7 @@
  * `error` may come at any time and ends the run.
  */
 import { z } from 'zod'
-import { EndError, quoted, type Wire } from '../kit/index.ts'
+import { type ErrorMessage, expectMessage, hearMessage, sayMessage, type Wire } from '../kit/index.ts'
 import { atomicTypes, connections, type PerfSettings, perfTests } from './settings.ts'
 
 export const protocolVersion = 1
@@ -172,35 +172,18 @@ const message: z.ZodType<Message> = z.discriminatedUnion('type', [
   z.object({ type: z.literal('done'), report }),
   z.object({ type: z.literal('error'), message: z.string().max(2000) }),
 ])
-export async function say(wire: Wire, said: Message): Promise<void> {
-  await wire.write(`${JSON.stringify(said)}\n`)
-}
+/** For messages of errors. */
+const whose = '`verbena perf` of a version that this one knows'
+
+export const say = (wire: Wire, said: Message): Promise<void> => sayMessage(wire, said)
 
 /** The next message; throws what it is when it is none, or an error of the peer. */
-export async function hear(wire: Wire, timeoutMs: number, what: string): Promise<Message> {
-  const line = await wire.readLine(timeoutMs, what)
-  let parsed: ReturnType<typeof message.safeParse> | null = null
-  try {
-    parsed = message.safeParse(JSON.parse(line))
-  } catch {
-    // Not JSON.
-  }
-  if (!parsed?.success)
-    throw new EndError(
-      'PEER_TEXT',
-      `the peer sent ${quoted(Buffer.from(line))}, which is not \`verbena perf\` of a version that this one knows`,
-    )
-  if (parsed.data.type === 'error') throw new EndError('PEER_FAILED', `the peer says: ${parsed.data.message}`)
-  return parsed.data
-}
+export const hear = (wire: Wire, timeoutMs: number, what: string): Promise<Exclude<Message, ErrorMessage>> =>
+  hearMessage(wire, message, timeoutMs, what, whose)
 
 /** The next message, which must be of this type. */
-export async function expect<T extends Message['type']>(
+export const expect = <T extends Message['type']>(
   wire: Wire,
   type: T,
   timeoutMs: number,
-): Promise<Extract<Message, { type: T }>> {
-  const heard = await hear(wire, timeoutMs, `'${type}'`)
-  if (heard.type !== type) throw new EndError('PEER_TEXT', `the peer said '${heard.type}' where '${type}' was due`)
-  return heard as Extract<Message, { type: T }>
-}
+): Promise<Extract<Message, { type: T }>> => expectMessage(wire, message, timeoutMs, [type], whose)

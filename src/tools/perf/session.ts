@@ -5,13 +5,13 @@
 import { entryModule } from '../../memory/index.ts'
 import {
   apart,
+  callThread,
   connectTo,
   EndError,
   gidFromHex,
   gidText,
   listenOnce,
   Peer,
-  PeerError,
   UsageError,
   type Wire,
 } from '../kit/index.ts'
@@ -224,19 +224,5 @@ async function listen(wire: Wire, control: Int32Array): Promise<EndReport> {
       if (heard.report.error !== undefined) Atomics.compareExchange(control, Control.stop, Stop.run, Stop.peerFailed)
       return heard.report
     } else throw new EndError('PEER_TEXT', `the peer said '${heard.type}' during a measurement`)
-  }
-}
-
-/** Calls the data thread; misuse that it reports becomes a UsageError here. */
-async function callThread<T>(thread: Peer, name: string, argument: unknown, timeoutMs: number): Promise<T> {
-  try {
-    return await thread.call<T>(name, argument, timeoutMs)
-  } catch (error) {
-    const thrown = error instanceof PeerError ? error.thrown : null
-    const { message } = error as Error
-    const colon = message.indexOf(': ')
-    if (thrown?.name === 'UsageError') throw new UsageError(message.slice(0, colon), message.slice(colon + 2))
-    if (thrown?.code !== undefined) throw new EndError(thrown.code, message)
-    throw error
   }
 }

@@ -16,7 +16,7 @@
  */
 import { z } from 'zod'
 import { mostMessages } from '../../replay/index.ts'
-import { EndError, gidFromHex, gidHex, quoted, type Wire } from '../kit/index.ts'
+import { EndError, expectMessage, gidFromHex, gidHex, sayMessage, type Wire } from '../kit/index.ts'
 import type { EndReport, Performed } from './end.ts'
 import type { Endpoint } from './lane.ts'
 import { type Mode, type PackedMessage, type Plan, type PlannedConnection, pack, unpack } from './plan.ts'
@@ -102,30 +102,14 @@ const message: z.ZodType<Message> = z.discriminatedUnion('type', [
   z.object({ type: z.literal('error'), message: z.string().max(2000) }),
 ])
 
-export async function say(wire: Wire, said: Message): Promise<void> {
-  await wire.write(`${JSON.stringify(said)}\n`)
-}
+export const say = (wire: Wire, said: Message): Promise<void> => sayMessage(wire, said)
 
-export async function hear<T extends Message['type']>(
+/** The next message, which must be of one of these types; an error of the peer is thrown. */
+export const hear = <T extends Message['type']>(
   wire: Wire,
   timeoutMs: number,
   ...types: readonly T[]
-): Promise<Extract<Message, { type: T }>> {
-  const line = await wire.readLine(timeoutMs, types.map((type) => `'${type}'`).join(' or '))
-  let parsed: ReturnType<typeof message.safeParse> | null = null
-  try {
-    parsed = message.safeParse(JSON.parse(line))
-  } catch {
-    // Not JSON.
-  }
-  if (!parsed?.success)
-    throw new EndError('PEER_TEXT', `the peer sent ${quoted(Buffer.from(line))}, which is not \`verbena replay\``)
-  const { data } = parsed
-  if (data.type === 'error') throw new EndError('PEER_FAILED', `the peer says: ${data.message}`)
-  if (!types.includes(data.type as T))
-    throw new EndError('PEER_TEXT', `the peer said '${data.type}' where '${types.join(' or ')}' was due`)
-  return data as Extract<Message, { type: T }>
-}
+): Promise<Extract<Message, { type: T }>> => expectMessage(wire, message, timeoutMs, types, '`verbena replay`')
 
 export async function sendPlan(wire: Wire, device: string, plan: Plan): Promise<void> {
   const { mode, speed, depth, stallMs, connections, messages } = plan

@@ -14,7 +14,7 @@
 import { z } from 'zod'
 import { qpTypes } from '../../traffic/index.ts'
 import type { LinkEnd, LinkPlan, ServerCounts } from '../../traffic/run/index.ts'
-import { EndError, quoted, type Wire } from '../kit/index.ts'
+import { expectMessage, sayMessage, type Wire } from '../kit/index.ts'
 
 export const protocolVersion = 1
 
@@ -79,27 +79,14 @@ const message: z.ZodType<Message> = z.discriminatedUnion('type', [
   z.object({ type: z.literal('error'), message: z.string().max(2000) }),
 ])
 
-export async function say(wire: Wire, said: Message): Promise<void> {
-  await wire.write(`${JSON.stringify(said)}\n`)
-}
+/** For messages of errors. */
+const whose = '`verbena traffic` of a version that this one knows'
+
+export const say = (wire: Wire, said: Message): Promise<void> => sayMessage(wire, said)
 
 /** The next message, which must be of this type; an error of the peer is thrown. */
-export async function expect<T extends Message['type']>(
+export const expect = <T extends Message['type']>(
   wire: Wire,
   type: T,
   timeoutMs: number,
-): Promise<Extract<Message, { type: T }>> {
-  const line = await wire.readLine(timeoutMs, `'${type}'`)
-  let heard: Message
-  try {
-    heard = message.parse(JSON.parse(line))
-  } catch {
-    throw new EndError(
-      'PEER_TEXT',
-      `the peer sent ${quoted(Buffer.from(line))}, which is not \`verbena traffic\` of a version that this one knows`,
-    )
-  }
-  if (heard.type === 'error') throw new EndError('PEER_FAILED', `the peer says: ${heard.message}`)
-  if (heard.type !== type) throw new EndError('PEER_TEXT', `the peer said '${heard.type}' where '${type}' was due`)
-  return heard as Extract<Message, { type: T }>
-}
+): Promise<Extract<Message, { type: T }>> => expectMessage(wire, message, timeoutMs, [type], whose)

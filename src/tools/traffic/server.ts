@@ -9,6 +9,7 @@ import {
   addDeviceOption,
   addGidOption,
   apart,
+  callThread,
   defaultPort,
   EndError,
   meetingPlace,
@@ -21,7 +22,6 @@ import {
 import type { EndOptions } from './end.ts'
 import { expect, protocolVersion, say } from './protocol.ts'
 import type { ServerOpen, ServerOpened, ServerResult } from './server-thread.ts'
-import { callThread } from './session.ts'
 
 const help = `
 A server takes any number of clients and does not end by itself, unless with --once. The client's configuration decides everything else: types

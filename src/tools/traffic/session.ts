@@ -2,7 +2,7 @@
 import { entryModule } from '../../memory/index.ts'
 import { type ServerAddress, serverText, type TrafficConfig, toPlain } from '../../traffic/index.ts'
 import { Control, type LinkEnd, type LinkPlan, Live, planOf, type ServerCounts } from '../../traffic/run/index.ts'
-import { apart, connectTo, Peer, PeerError, UsageError, type Wire } from '../kit/index.ts'
+import { apart, callThread, connectTo, Peer, UsageError, type Wire } from '../kit/index.ts'
 import type { ClientOpen, Reached, TrafficResult } from './client-thread.ts'
 import type { EndOptions } from './end.ts'
 import { type Address, expect, protocolVersion, say } from './protocol.ts'
@@ -127,20 +127,6 @@ async function farewell(servers: readonly Server[]): Promise<Record<string, Serv
     }),
   )
   return Object.fromEntries(counted.flat())
-}
-
-/** Calls the data thread; misuse that it reports becomes a UsageError here. */
-export async function callThread<T>(thread: Peer, name: string, argument: unknown, timeoutMs: number): Promise<T> {
-  try {
-    return await thread.call<T>(name, argument, timeoutMs)
-  } catch (error) {
-    const thrown = error instanceof PeerError ? error.thrown : null
-    const { message } = error as Error
-    const colon = message.indexOf(': ')
-    if (thrown?.name === 'UsageError') throw new UsageError(message.slice(0, colon), message.slice(colon + 2))
-    if (thrown?.code !== undefined) throw Object.assign(new Error(message), { code: thrown.code })
-    throw error
-  }
 }
 
 /** One line about a run that goes on. */
