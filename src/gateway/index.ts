@@ -36,9 +36,7 @@ export { Pool, type PoolShare } from './pool.ts'
 export { describeProblem, type Problem, type Problems } from './problems.ts'
 export { SampleField, SampleFlag, Samples } from './samples.ts'
 export {
-  distance,
   isGroup,
-  nearestOf,
   type PlaceOf,
   type Settings,
   SettingsReader,

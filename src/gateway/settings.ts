@@ -1,4 +1,5 @@
 /** Settings, as VILLASnode spells them; strict: an unknown one is an error that names the nearest known one. */
+import { didYouMean } from '../spelling/index.ts'
 import { GatewayError } from './errors.ts'
 
 export type Settings = Record<string, unknown>
@@ -130,7 +131,7 @@ export class SettingsReader {
     for (const key of this.#unread) this.group(key).done()
     for (const key of this.keys()) {
       if (this.#known.includes(key)) continue
-      const known = this.#known.length === 0 ? '' : `${nearestOf(key, this.#known)} It has: ${this.#known.join(', ')}`
+      const known = this.#known.length === 0 ? '' : `${didYouMean(key, this.#known)} It has: ${this.#known.join(', ')}`
       this.fail(`${this.of} has no setting '${key}'.${known}`, key)
     }
   }
@@ -157,22 +158,4 @@ export class SettingsReader {
 
 export function isGroup(value: unknown): value is Settings {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** " Did you mean 'x'?", for what is nearest; empty if nothing is known. */
-export function nearestOf(word: string, known: readonly string[]): string {
-  const nearest = known.toSorted((a, b) => distance(word, a) - distance(word, b))[0]
-  return nearest === undefined ? '' : ` Did you mean '${nearest}'?`
-}
-
-/** Insertions, deletions and replacements that make one word of the other. */
-export function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++)
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)))
-    row = next
-  }
-  return row[b.length]!
 }

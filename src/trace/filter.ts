@@ -9,6 +9,7 @@
  *
  * A comparison with a field that the packet does not have is false, with != too.
  */
+import { didYouMean } from '../spelling/index.ts'
 import { fieldNamed, filterFields } from './filter-fields.ts'
 import type { Test, Value, ValueKind } from './filter-values.ts'
 import type { Row } from './row.ts'
@@ -64,11 +65,13 @@ export function parseFilter(text: string): Filter {
   const comparison = (): Filter => {
     const name = tokens[at++] ?? fail('here the expression ends too early', text.length)
     const field = name.quoted ? undefined : fieldNamed(name.text)
-    if (field === undefined)
+    if (field === undefined) {
+      const fields = Object.keys(filterFields)
       return fail(
-        `there is no field "${name.text}"; the fields are ${Object.keys(filterFields).join(', ')}, and those of headers and connection messages, such as reth.va and cm.localQpn`,
+        `there is no field "${name.text}"; the fields are ${fields.join(', ')}, and those of headers and connection messages, such as reth.va and cm.localQpn.${didYouMean(name.text, fields)}`,
         name.at,
       )
+    }
     const operator = peek()
     let test: Test
     if (accept('in')) test = set(name.text, field.kind)

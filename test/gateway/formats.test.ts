@@ -274,7 +274,7 @@ it.each(['villas.human', 'csv', 'json', 'value'])(
 
 describe('settings', () => {
   const refused: [() => unknown, string][] = [
-    [() => formatOf('cvs'), "'cvs' is not known. Did you mean csv?"],
+    [() => formatOf('cvs'), "'cvs' is not known. Did you mean 'csv'?"],
     [() => formatOf({ type: 'csv', seperator: ';' }), "csv has no setting 'seperator'. Did you mean 'separator'?"],
     [() => formatOf({ type: 'csv', separator: '::' }), 'Expected a single ASCII character'],
     [() => formatOf({ type: 'csv', separator: '\n' }), 'the same character'],

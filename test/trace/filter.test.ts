@@ -213,6 +213,7 @@ describe('filters', () => {
     ['psn = 3', '"=" is not expected here', 4],
     ['(psn == 3', 'here a ) is missing', 9],
     ['nonsense', 'there is no field "nonsense"; the fields are number, time', 0],
+    ['lenght > 3', "Did you mean 'length'?", 0],
     ['psn == 3 psn', '"psn" is not expected here', 9],
     ['not', 'here the expression ends too early', 3],
     ['time > 1min', 'a time such as 250us or 1.5ms (units ns, us, ms, s; without one: s) is wanted', 7],

@@ -8,8 +8,8 @@
  *     node.ts.origin, node.ts.received      two values: seconds, nanoseconds
  *     node.stats.owd.mean           a statistic of the node
  */
+import { didYouMean } from '../../spelling/index.ts'
 import { GatewayError } from '../errors.ts'
-import { nearestOf } from '../settings.ts'
 import { type Signal, SignalType } from '../signals.ts'
 
 export type Mapping = { readonly node: string } & (
@@ -111,7 +111,7 @@ export function resolveMapping(mapping: Mapping, signals: readonly Signal[]): Ma
     const index = named < 0 && /^\d+$/.test(name) ? Number(name) : named
     if (index < 0) {
       const names = signals.map((signal) => signal.name)
-      refuse(text, `node '${mapping.node}' has no signal '${name}'.${nearestOf(name, names)}`)
+      refuse(text, `node '${mapping.node}' has no signal '${name}'.${didYouMean(name, names)}`)
     }
     if (index >= signals.length)
       refuse(
@@ -126,7 +126,7 @@ export function resolveMapping(mapping: Mapping, signals: readonly Signal[]): Ma
 
 function oneOf<const T extends string>(text: string, what: string, value: string, known: readonly T[]): T {
   if (!known.includes(value as T))
-    refuse(text, `'${value}' is no ${what}.${nearestOf(value, known)} Expected one of ${known.join(', ')}`)
+    refuse(text, `'${value}' is no ${what}.${didYouMean(value, known)} Expected one of ${known.join(', ')}`)
   return value as T
 }
 

@@ -1,6 +1,7 @@
 /** A path in a configuration: its sources, hooks and destinations. */
+import { didYouMean } from '../../spelling/index.ts'
 import { GatewayError } from '../errors.ts'
-import { nearestOf, type Settings, SettingsReader } from '../settings.ts'
+import { type Settings, SettingsReader } from '../settings.ts'
 import { readHooks } from './hooks.ts'
 import { type Mapping, mappingText, parseMapping } from './mapping.ts'
 import { readUuid } from './node.ts'
@@ -22,7 +23,7 @@ export function readPath(
   const of = `path ${index}`
   const reader = new SettingsReader(of, settings, [], reading.placeOf)
   const known = (key: string, name: string): void => {
-    if (!names.includes(name)) reader.fail(`${of}.${key}: there is no node '${name}'.${nearestOf(name, names)}`, key)
+    if (!names.includes(name)) reader.fail(`${of}.${key}: there is no node '${name}'.${didYouMean(name, names)}`, key)
   }
   const sources = reader.strings('in', [], 'node_1').map((text) => {
     const mapping = mappingOf(reader, of, text)
@@ -36,7 +37,7 @@ export function readPath(
   for (const name of mask ?? [])
     if (!sources.some(({ node }) => node === name)) {
       const from = [...new Set(sources.map(({ node }) => node))]
-      reader.fail(`${of}.mask: '${name}' is no source of this path.${nearestOf(name, from)}`, 'mask')
+      reader.fail(`${of}.mask: '${name}' is no source of this path.${didYouMean(name, from)}`, 'mask')
     }
   const uuid = readUuid(reader) ?? reading.uuidOf(gatewayUuid, key)
   const path: PathConfig = {

@@ -1,6 +1,7 @@
 /** The formats by name, as VILLASnode calls them, with their settings. */
+import { didYouMean } from '../../spelling/index.ts'
 import { GatewayError } from '../errors.ts'
-import { distance, type Settings, SettingsReader } from '../settings.ts'
+import { type Settings, SettingsReader } from '../settings.ts'
 import type { Signal } from '../signals.ts'
 import { missingFormats } from '../villas-only.ts'
 import { AsyncIpDecoder, AsyncIpEncoder } from './asyncip.ts'
@@ -145,10 +146,9 @@ export function formatOf(description: string | Settings, inMessages = false): Fo
   if (!Object.hasOwn(makers, name)) {
     if (Object.hasOwn(missingFormats, name))
       throw new GatewayError('ERR_GATEWAY_FORMAT', `the format ${name} is not there: ${missingFormats[name]}`)
-    const nearest = formatNames.toSorted((a, b) => distance(name, a) - distance(name, b))[0]!
     throw new GatewayError(
       'ERR_GATEWAY_FORMAT',
-      `'${name}' is not known. Did you mean ${nearest}? Expected ${formatNames.join(', ')}`,
+      `'${name}' is not known.${didYouMean(name, formatNames)} Expected ${formatNames.join(', ')}`,
     )
   }
   const reader = new SettingsReader(name, settings)

@@ -1,7 +1,8 @@
 /** The hooks by name, as VILLASnode calls them, and chains of them from settings. */
+import { didYouMean } from '../../spelling/index.ts'
 import { settingsOfHook } from '../config/hooks.ts'
 import type { HookConfig } from '../config/types.ts'
-import { distance, type PlaceOf } from '../settings.ts'
+import type { PlaceOf } from '../settings.ts'
 import type { Signal } from '../signals.ts'
 import { average } from './average.ts'
 import { cast } from './cast.ts'
@@ -132,9 +133,8 @@ function typeOf(
   const settings = settingsOfHook(of, config, placeOf)
   if (Object.hasOwn(notHere, name)) settings.fail(`${of}: ${notHere[name]}`, 'type')
   const names = Object.keys(known)
-  const nearest = names.toSorted((a, b) => distance(name, a) - distance(name, b))[0]
-  const there = `Did you mean '${nearest}'? There are: ${names.join(', ')}`
-  return settings.fail(`${of}: there is no hook '${name}'. ${there}`, 'type')
+  const there = `${didYouMean(name, names)} There are: ${names.join(', ')}`
+  return settings.fail(`${of}: there is no hook '${name}'.${there}`, 'type')
 }
 
 /** Hooks of VILLASnode for which there is something else. */

@@ -1,5 +1,6 @@
 /** Which signals a hook works on: those that `signals` or `signal` name, by their names or their indices from 0. */
-import { distance, type SettingsReader } from '../settings.ts'
+import { didYouMean } from '../../spelling/index.ts'
+import type { SettingsReader } from '../settings.ts'
 import { type Signal, SignalType, signalTypeNames } from '../signals.ts'
 
 const mostListed = 12
@@ -62,7 +63,6 @@ function missing(chosen: unknown, signals: readonly Signal[]): string {
     const most = names.length - 1
     return `${JSON.stringify(chosen)} is no signal. Expected a name, or an index from 0 to ${most}`
   }
-  const nearest = names.toSorted((a, b) => distance(chosen, a) - distance(chosen, b))[0]
   const listed = names.slice(0, mostListed).join(', ') + (names.length > mostListed ? ', …' : '')
-  return `there is no signal '${chosen}'. Did you mean '${nearest}'? There are: ${listed}`
+  return `there is no signal '${chosen}'.${didYouMean(chosen, names)} There are: ${listed}`
 }

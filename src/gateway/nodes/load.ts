@@ -1,5 +1,6 @@
 /** The types of nodes, loaded when they are asked for. */
-import { GatewayError, missingTypes, type NodeType, nearestOf } from '../index.ts'
+import { didYouMean } from '../../spelling/index.ts'
+import { GatewayError, missingTypes, type NodeType } from '../index.ts'
 import { nodeTypes } from './registry.ts'
 
 /** Throws a `GatewayError` if there is none of that name. */
@@ -11,6 +12,6 @@ export async function loadNodeType(name: string): Promise<NodeType> {
   const names = Object.keys(nodeTypes)
   throw new GatewayError(
     'ERR_GATEWAY_SETTING',
-    `there is no type of node '${name}'.${nearestOf(name, names)} There are: ${names.join(', ')}`,
+    `there is no type of node '${name}'.${didYouMean(name, names)} There are: ${names.join(', ')}`,
   )
 }

@@ -1,6 +1,6 @@
 /** What is wrong with settings, each with its key, and the nearest key that there is. */
 import type { z } from 'zod'
-import { nearest } from '../index.ts'
+import { nearest } from '../../spelling/index.ts'
 import { configurationSchema, jsonSchema } from './schema.ts'
 import type { Settings } from './settings.ts'
 

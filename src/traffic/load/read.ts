@@ -1,4 +1,5 @@
 /** Makes a `TrafficConfig` of settings whose shape is right: reads quantities, distributions and servers, and checks them together. */
+import { nearest } from '../../spelling/index.ts'
 import {
   type Arrival,
   bitsPerSecondOf,
@@ -11,7 +12,6 @@ import {
   joint,
   meanRequestBytes,
   nanosecondsOf,
-  nearest,
   noFaults,
   type Phase,
   perSecondOf,

@@ -162,11 +162,7 @@ describe('mistakes', () => {
       { nodes, paths: [{ in: 'one', out: 'tow' }] },
       "path 0.out: there is no node 'tow'. Did you mean 'two'?",
     ],
-    [
-      'mask',
-      { nodes, paths: [{ ...oneToTwo, mask: ['two'] }] },
-      /path 0.mask: 'two' is no source of this path. Did you mean 'one'/,
-    ],
+    ['mask', { nodes, paths: [{ ...oneToTwo, mask: ['two'] }] }, /path 0.mask: 'two' is no source of this path/],
     [
       'mode',
       { nodes, paths: [{ ...oneToTwo, mode: 'some' }] },

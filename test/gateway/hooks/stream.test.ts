@@ -275,7 +275,7 @@ describe('print', () => {
     expect(bench.files.get('a.json')).toBe('{"ts": {"origin": [1, 5]}, "sequence": 3, "data": [0.5, 2.0]}\n')
     expect(bench.closed).toEqual(['stdout', 'a.json'])
     expect(() => new Bench({ type: 'print', prefix: 'a', output: 'b' })).toThrow('exclude each other')
-    expect(() => new Bench({ type: 'print', format: 'jsn' })).toThrow('Did you mean json')
+    expect(() => new Bench({ type: 'print', format: 'jsn' })).toThrow("Did you mean 'json'")
   })
 
   it('a file has the header of its format', () => {

@@ -52,7 +52,7 @@ describe('settings', () => {
     [{ in: { address: '*:1', multicast: { group: '10.0.0.1' } } }, 'an address in 224.0.0.0/4'],
     [
       { in: { address: '*:1' }, format: 'villas.bin' },
-      "format: 'villas.bin' is not known. Did you mean villas.binary?",
+      "format: 'villas.bin' is not known. Did you mean 'villas.binary'?",
     ],
     [{ in: { address: '*:1' }, out: { address: '[::1]:2' }, format: { type: 'csv', separator: ';' } }, ''],
   ] as [Settings, string][])('%j', async (settings, message) => {

@@ -91,7 +91,7 @@ it('says what is malformed, and fails for it', async () => {
 it.each([
   [[first], /files: one file is equal to itself/, 2],
   [['-e', 'x', first, first], /--epsilon: 'x' is not valid/, 2],
-  [['-f', 'cvs', first, first], /--format: 'cvs' is not known. Did you mean csv/, 2],
+  [['-f', 'cvs', first, first], /--format: 'cvs' is not known. Did you mean 'csv'/, 2],
   [[first, join(folder, 'none')], /none/, 1],
 ])('%j is refused', async (args, message, code) => {
   const ended = await run(...args)

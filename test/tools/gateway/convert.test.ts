@@ -56,7 +56,7 @@ it('a reader that goes away is no failure; one that is slow slows it down', asyn
 })
 
 it.each([
-  [['-i', 'cvs'], "--input-format: 'cvs' is not known. Did you mean csv?"],
+  [['-i', 'cvs'], "--input-format: 'cvs' is not known. Did you mean 'csv'?"],
   [['-o', '{"type":"csv"'], '--output-format: the settings are no JSON'],
   [['-o', '{"type":"csv","headr":true}'], "--output-format: csv has no setting 'headr'. Did you mean 'header'?"],
   [['-t', '8x'], "--types: '8x' does not describe signals"],

@@ -113,7 +113,7 @@ describe('gateway signal', () => {
     [['sinus'], /^verbena: type: 'sinus' is no shape\. Expected one of mixed/],
     [['sine', '-a', 'x'], /^verbena: --amplitude: 'x' is no number/],
     [['sine', '-r', '0'], /^verbena: --rate: '0' is not valid/],
-    [['sine', '-f', 'cvs'], /^verbena: --format: 'cvs' is not known\. Did you mean csv\?/],
+    [['sine', '-f', 'cvs'], /^verbena: --format: 'cvs' is not known\. Did you mean 'csv'\?/],
   ])('%j is a usage error', async (args, message) => {
     const { code, stderr } = await verbena('gateway', 'signal', ...args)
     expect(code).toBe(2)
