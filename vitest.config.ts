@@ -5,7 +5,7 @@ const test = (name: string): string => `test/${name}.test.ts`
 
 /** Without threads and state of their own: they share a process, in which each module is loaded once. */
 const unit = [
-  ...['capture', 'counters', 'files', 'report', 'sketch', 'stats', 'trace', 'transport', 'wire'].map(
+  ...['capture', 'collectives', 'counters', 'files', 'report', 'sketch', 'stats', 'trace', 'transport', 'wire'].map(
     (folder) => `test/${folder}/**/*.test.ts`,
   ),
   ...[

@@ -1,0 +1,155 @@
+/** Reductions: the root's output (reduce) or everybody's (allreduce) is the combination of all inputs. */
+import { binomial as broadcastBinomial } from './broadcast.ts'
+import {
+  absolute,
+  children,
+  Place,
+  parent,
+  partOf,
+  relative,
+  type Schedule,
+  ScheduleBuilder,
+  type Task,
+} from './schedule.ts'
+
+const { Input, Output, Scratch } = Place
+
+/** The root combines the inputs in the order of relative numbers. */
+export function reduceLinear(task: Task): Schedule {
+  const { rank, size, root, bytes } = task
+  const s = new ScheduleBuilder()
+  if (rank !== root) return s.send(root, Input, 0, bytes).done()
+  s.copy(Input, 0, Output, 0, bytes)
+  for (let i = 1; i < size; i++) s.combine(absolute(task, i), Output, 0, bytes)
+  return s.done()
+}
+
+/** Up a binomial tree. */
+export function reduceBinomial(task: Task): Schedule {
+  const { size, bytes } = task
+  const s = new ScheduleBuilder()
+  const me = relative(task)
+  const below = children(me, size)
+  if (me !== 0 && below.length === 0) return s.send(absolute(task, parent(me)), Input, 0, bytes).done()
+  const place = me === 0 ? Output : Scratch
+  s.copy(Input, 0, place, 0, bytes)
+  // The smallest subtree is ready first.
+  for (const child of below.reverse()) s.combine(absolute(task, child), place, 0, bytes)
+  if (me !== 0) s.next().send(absolute(task, parent(me)), place, 0, bytes)
+  return s.done()
+}
+
+/** Each part goes round once and is combined on its way: rank i then has part i + 1 of the result in `place`. */
+function ringReduceScatter(s: ScheduleBuilder, task: Task, place: Place): void {
+  const { rank, size } = task
+  for (let step = 0; step < size - 1; step++) {
+    const out = (rank - step + size) % size
+    const into = (rank - step - 1 + size) % size
+    s.next()
+      .send((rank + 1) % size, place, partOf(task, out), partOf(task, out + 1) - partOf(task, out))
+      .combine((rank - 1 + size) % size, place, partOf(task, into), partOf(task, into + 1) - partOf(task, into))
+  }
+}
+
+/** A ring that combines parts, which the root then gathers. For long messages. */
+export function reduceRing(task: Task): Schedule {
+  const { rank, size, root, bytes } = task
+  const place = rank === root ? Output : Scratch
+  const s = new ScheduleBuilder().copy(Input, 0, place, 0, bytes)
+  ringReduceScatter(s, task, place)
+  s.next()
+  const partAt = (holder: number): [number, number] => {
+    const part = (holder + 1) % size
+    return [partOf(task, part), partOf(task, part + 1) - partOf(task, part)]
+  }
+  if (rank !== root) s.send(root, place, ...partAt(rank))
+  else for (let peer = 0; peer < size; peer++) if (peer !== root) s.receive(peer, place, ...partAt(peer))
+  return s.done()
+}
+
+/** Reduce to rank 0 and broadcast from there, both along a binomial tree. */
+export function allreduceTree(task: Task): Schedule {
+  const at0 = { ...task, root: 0 }
+  const up = reduceBinomial(at0)
+  const down = broadcastBinomial(at0)
+  return { rounds: [...up.rounds, ...down.rounds], scratchBytes: Math.max(up.scratchBytes, down.scratchBytes) }
+}
+
+/** A ring that combines parts, then one that gives all parts to all: the least data on each link. */
+export function allreduceRing(task: Task): Schedule {
+  const { rank, size, bytes } = task
+  const s = new ScheduleBuilder().copy(Input, 0, Output, 0, bytes)
+  ringReduceScatter(s, task, Output)
+  for (let step = 0; step < size - 1; step++) {
+    const out = (rank + 1 - step + size) % size
+    const into = (rank - step + size) % size
+    s.next()
+      .send((rank + 1) % size, Output, partOf(task, out), partOf(task, out + 1) - partOf(task, out))
+      .receive((rank - 1 + size) % size, Output, partOf(task, into), partOf(task, into + 1) - partOf(task, into))
+  }
+  return s.done()
+}
+
+/**
+ * Steps between a power of two of ranks, for any number of ranks: of the first ranks, the even ones hand their input to their
+ * neighbour and get the result from it. `steps` gets the number among those that go on, how many these are, and the rank of
+ * each of them.
+ */
+function folded(
+  task: Task,
+  steps: (s: ScheduleBuilder, me: number, count: number, rankOf: (me: number) => number) => void,
+): Schedule {
+  const { rank, size, bytes } = task
+  let count = 1
+  while (count * 2 <= size) count *= 2
+  const extra = size - count
+  const s = new ScheduleBuilder()
+  if (rank < 2 * extra && rank % 2 === 0)
+    return s
+      .send(rank + 1, Input, 0, bytes)
+      .next()
+      .receive(rank + 1, Output, 0, bytes)
+      .done()
+  s.copy(Input, 0, Output, 0, bytes)
+  const partner = rank < 2 * extra ? rank - 1 : -1
+  if (partner >= 0) s.combine(partner, Output, 0, bytes).next()
+  steps(s, partner >= 0 ? (rank - 1) / 2 : rank - extra, count, (me) => (me < extra ? 2 * me + 1 : me + extra))
+  if (partner >= 0) s.next().send(partner, Output, 0, bytes)
+  return s.done()
+}
+
+/** Pairs at distance 1, 2, 4, … exchange and combine all: ⌈log2 size⌉ steps. For short messages. */
+export function allreduceRecursiveDoubling(task: Task): Schedule {
+  return folded(task, (s, me, count, rankOf) => {
+    for (let distance = 1; distance < count; distance *= 2) {
+      const peer = rankOf(me ^ distance)
+      s.next().send(peer, Output, 0, task.bytes).combine(peer, Output, 0, task.bytes)
+    }
+  })
+}
+
+/** Pairs exchange and combine halves, quarters, … and then give the parts back the same way (Rabenseifner 2004). */
+export function allreduceHalvingDoubling(task: Task): Schedule {
+  const elements = task.bytes / task.elementBytes
+  const at = (element: number): number => element * task.elementBytes
+  return folded(task, (s, me, count, rankOf) => {
+    let [from, to] = [0, elements]
+    const way: { peer: number; mine: [number, number]; theirs: [number, number] }[] = []
+    for (let distance = count / 2; distance >= 1; distance /= 2) {
+      const peer = rankOf(me ^ distance)
+      const middle = from + Math.floor((to - from) / 2)
+      const lower: [number, number] = [from, middle]
+      const upper: [number, number] = [middle, to]
+      const [mine, theirs] = (me & distance) === 0 ? [lower, upper] : [upper, lower]
+      s.next()
+        .send(peer, Output, at(theirs[0]), at(theirs[1] - theirs[0]))
+        .combine(peer, Output, at(mine[0]), at(mine[1] - mine[0]))
+      way.push({ peer, mine, theirs })
+      ;[from, to] = mine
+    }
+    for (const { peer, mine, theirs } of way.reverse())
+      s.next()
+        .send(peer, Output, at(mine[0]), at(mine[1] - mine[0]))
+        .receive(peer, Output, at(theirs[0]), at(theirs[1] - theirs[0]))
+  })
+}

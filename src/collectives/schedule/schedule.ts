@@ -1,0 +1,164 @@
+/**
+ * What one rank does in a collective, as data: rounds of copies, sends and receives. Whoever carries it out starts all
+ * transfers of a round together and begins the next round when they are done, as libNBC does (Hoefler, Lumsdaine, Rehm:
+ * Implementation and Performance Analysis of Non-Blocking Collective Operations for MPI, SC 2007).
+ *
+ * The transfers from one rank to another arrive in the order in which they were listed, so nothing needs a tag: the n-th send
+ * to a rank meets its n-th receive from here, and both have the same length.
+ */
+
+/** Whose memory a range is in. */
+export const Place = {
+  /** What the caller gives. Never written. */
+  Input: 0,
+  /** What the caller gets. */
+  Output: 1,
+  /** Memory for intermediate results, of `Schedule.scratchBytes`. */
+  Scratch: 2,
+} as const
+export type Place = (typeof Place)[keyof typeof Place]
+
+/** A range of bytes that goes to a rank or comes from one. */
+export interface Transfer {
+  peer: number
+  place: Place
+  /** Bytes from the beginning of the place. */
+  offset: number
+  /** May be 0: the message alone tells something. */
+  bytes: number
+  /**
+   * Receives: what comes is combined with what is there, element by element, instead of replacing it. Those of a round are
+   * combined in the order of the list, so that sums of floating-point numbers repeat, and when what the round sends has left.
+   */
+  combine: boolean
+}
+
+/** Bytes of one place copied to another, which does not overlap. */
+export interface LocalCopy {
+  from: Place
+  fromOffset: number
+  to: Place
+  toOffset: number
+  bytes: number
+}
+
+export interface Round {
+  /** Come first, in their order. */
+  copies: LocalCopy[]
+  sends: Transfer[]
+  receives: Transfer[]
+}
+
+export interface Schedule {
+  rounds: Round[]
+  scratchBytes: number
+}
+
+/** Writes a schedule. Each method adds to the last round; `next` begins another one. */
+export class ScheduleBuilder {
+  readonly #rounds: Round[] = [{ copies: [], sends: [], receives: [] }]
+  #scratchBytes = 0
+
+  get #round(): Round {
+    return this.#rounds.at(-1)!
+  }
+
+  /** What follows begins when all transfers before it are done. */
+  next(): this {
+    const { sends, receives } = this.#round
+    if (sends.length + receives.length > 0) this.#rounds.push({ copies: [], sends: [], receives: [] })
+    return this
+  }
+
+  /** A copy within a round comes before its transfers: after those, it begins the next round. */
+  copy(from: Place, fromOffset: number, to: Place, toOffset: number, bytes: number): this {
+    if (bytes === 0) return this
+    this.next().#round.copies.push({ from, fromOffset, to, toOffset, bytes })
+    this.#reaches(from, fromOffset + bytes)
+    this.#reaches(to, toOffset + bytes)
+    return this
+  }
+
+  send(peer: number, place: Place, offset: number, bytes: number): this {
+    this.#round.sends.push({ peer, place, offset, bytes, combine: false })
+    this.#reaches(place, offset + bytes)
+    return this
+  }
+
+  receive(peer: number, place: Place, offset: number, bytes: number): this {
+    this.#round.receives.push({ peer, place, offset, bytes, combine: false })
+    this.#reaches(place, offset + bytes)
+    return this
+  }
+
+  combine(peer: number, place: Place, offset: number, bytes: number): this {
+    this.#round.receives.push({ peer, place, offset, bytes, combine: true })
+    this.#reaches(place, offset + bytes)
+    return this
+  }
+
+  done(): Schedule {
+    const { copies, sends, receives } = this.#round
+    if (copies.length + sends.length + receives.length === 0) this.#rounds.pop()
+    return { rounds: this.#rounds, scratchBytes: this.#scratchBytes }
+  }
+
+  #reaches(place: Place, end: number): void {
+    if (place === Place.Scratch && end > this.#scratchBytes) this.#scratchBytes = end
+  }
+}
+
+/** A rank's view of a collective. */
+export interface Task {
+  rank: number
+  /** Ranks. */
+  size: number
+  /**
+   * Bytes: the whole of what a broadcast or a reduction is about; of scatter, gather, allgather and alltoall what one rank
+   * contributes for one other.
+   */
+  bytes: number
+  /** Of broadcast, scatter, gather and reduce. */
+  root: number
+  /** Bytes of an element, which reductions do not cut. */
+  elementBytes: number
+}
+
+/** The rank's number when the root is 0. */
+export function relative({ rank, size, root }: Task): number {
+  return (rank - root + size) % size
+}
+
+/** The rank with a relative number, which may be from -size to 2 · size. */
+export function absolute({ size, root }: Task, number: number): number {
+  return (number + size + root) % size
+}
+
+/** Where part `i` of `size` parts begins, bytes: parts differ by one element at most. */
+export function partOf({ bytes, size, elementBytes }: Task, i: number): number {
+  return Math.floor((i * (bytes / elementBytes)) / size) * elementBytes
+}
+
+/** The lowest bit that is set in the relative number; for 0, the first power of two that is not below `size`. */
+export function treeBit(number: number, size: number): number {
+  if (number !== 0) return number & -number
+  let bit = 1
+  while (bit < size) bit *= 2
+  return bit
+}
+
+/** Ranks in the binomial subtree below a relative number, itself among them. They follow one another. */
+export function subtree(number: number, size: number): number {
+  return Math.min(treeBit(number, size), size - number)
+}
+
+/** The children of a relative number in the binomial tree, the one with the largest subtree first. */
+export function children(number: number, size: number): number[] {
+  const list: number[] = []
+  for (let bit = treeBit(number, size) / 2; bit >= 1; bit /= 2) if (number + bit < size) list.push(number + bit)
+  return list
+}
+
+export function parent(number: number): number {
+  return number & (number - 1)
+}
