@@ -9,8 +9,18 @@ import type { Schedule, Task } from './schedule.ts'
 
 type Algorithms = Readonly<Record<string, (task: Task) => Schedule>>
 
+export type Collective =
+  | 'barrier'
+  | 'broadcast'
+  | 'scatter'
+  | 'gather'
+  | 'allgather'
+  | 'reduce'
+  | 'allreduce'
+  | 'alltoall'
+
 /** By collective; of each, the first one is never wrong. */
-export const algorithms = {
+export const algorithms: Readonly<Record<Collective, Algorithms>> = {
   barrier: { dissemination: barrier.dissemination, linear: barrier.linear },
   broadcast: {
     binomial: broadcast.binomial,
@@ -34,10 +44,9 @@ export const algorithms = {
     tree: reduce.allreduceTree,
   },
   alltoall: { pairwise: alltoall.pairwise, linear: alltoall.linear, bruck: alltoall.bruck },
-} as const satisfies Record<string, Algorithms>
+}
 
-export type Collective = keyof typeof algorithms
-export const collectives = Object.keys(algorithms) as Collective[]
+export const collectives: readonly Collective[] = Object.keys(algorithms) as Collective[]
 
 /** Those of a collective that work for so many ranks. */
 export function algorithmsOf(collective: Collective, size: number): string[] {
@@ -54,5 +63,5 @@ export function scheduleOf(collective: Collective, algorithm: string, task: Task
     throw new RangeError(
       `${collective} among ${task.size} ranks has no algorithm ${JSON.stringify(algorithm)}: it has ${names.join(', ')}`,
     )
-  return (algorithms[collective] as Algorithms)[algorithm]!(task)
+  return algorithms[collective][algorithm]!(task)
 }
