@@ -11,7 +11,8 @@ import { SketchError, wholeNumber } from './error.ts'
 import { MisraGries, SpaceSaving } from './frequent.ts'
 import { HeavyKeeper, type HeavyKeeperOptions } from './heavykeeper.ts'
 import { mostKeyBytes } from './keys.ts'
-import { seedFrom } from './seed.ts'
+import { Kll, type KllOptions } from './kll.ts'
+import { type SeedLike, seedFrom } from './seed.ts'
 import { type KeyConfig, mostBytes, type Sketch, type SketchOptions } from './sketch.ts'
 
 /** The class and the options of each kind. */
@@ -38,6 +39,8 @@ export interface SketchKinds {
   'linear-counting': { sketch: LinearCounting; options: SketchOptions }
   /** DDSketch: quantiles of values, with a relative accuracy; merges. */
   ddsketch: { sketch: DDSketch; options: DDSketchOptions }
+  /** KLL: quantiles of values, with an accuracy of ranks; merges. */
+  kll: { sketch: Kll; options: KllOptions }
 }
 export type SketchKind = keyof SketchKinds
 export type SketchOf<K extends SketchKind> = SketchKinds[K]['sketch']
@@ -96,7 +99,11 @@ const makers: Readonly<Record<SketchKind, Maker>> = {
   hyperloglog: maker(HyperLogLog, ['keyBytes', 'precision']),
   'linear-counting': maker(LinearCounting, ['keyBytes', 'words']),
   ddsketch: maker(DDSketch, ['bins', 'accuracy']),
+  kll: maker(Kll, ['k']),
 }
+
+/** Where nothing is random: sketches then merge without a word about seeds. */
+const seeds: Partial<Record<SketchKind, SeedLike>> = { ddsketch: 0 }
 
 export const sketchKinds: readonly SketchKind[] = Object.keys(makers) as SketchKind[]
 
@@ -107,7 +114,7 @@ export function createSketch<K extends SketchKind>(kind: K, options: SketchKinds
     throw new SketchError('ERR_SKETCH_VALUE', `kind: '${kind}' is none. Expected one of ${sketchKinds.join(', ')}`)
   wholeNumber('bytes', options.bytes, 1, mostBytes)
   if (parts.keyed) wholeNumber('keyBytes', (options as SketchOptions).keyBytes, 1, mostKeyBytes)
-  return parts.create(parts.configure(options), seedFrom(options.seed ?? (parts.keyed ? undefined : 0))) as SketchOf<K>
+  return parts.create(parts.configure(options), seedFrom(options.seed ?? seeds[kind])) as SketchOf<K>
 }
 
 /**

@@ -28,6 +28,7 @@ export { type ElasticConfig, type ElasticOptions, ElasticSketch } from './elasti
 export { SketchError, type SketchErrorCode } from './error.ts'
 export { type FrequentConfig, MisraGries, SpaceSaving } from './frequent.ts'
 export { HeavyKeeper, type HeavyKeeperConfig, type HeavyKeeperOptions } from './heavykeeper.ts'
+export { Kll, type KllConfig, type KllOptions } from './kll.ts'
 export { randomSeed, type SeedLike } from './seed.ts'
 export { AmountSketch, type KeyConfig, KeySketch, Sketch, type SketchOptions } from './sketch.ts'
 export { type ZipfOptions, type ZipfTrace, zipfTrace } from './zipf.ts'
