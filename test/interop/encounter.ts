@@ -219,12 +219,12 @@ export const dropsAtEnd = /^(drops_no_qp|drops_qp_state|gsi_drops_no_agent)$/
 
 /**
  * What must hold of every meeting between the two addresses of a family, whatever was lost: every packet is right, and
- * accounted for on both sides. `group` is a multicast group where packets may go besides, `drops` names counters of ours
- * that may say so, `underWay` packets of each end may still come when the other has ended, and `counted` is false of
- * programs of ours that print no counters.
+ * accounted for on both sides, on ours if `mine` is there. `group` is a multicast group where packets may go besides, `drops` names
+ * counters of ours that may say so, `underWay` packets of each end may still come when the other has ended, and `counted` is false
+ * of programs of ours that print no counters.
  */
 export function judge(
-  played: Played,
+  played: Seen & Partial<Pick<Played, 'mine'>>,
   family: Family,
   guest: Guest,
   {
@@ -248,7 +248,7 @@ export function judge(
   const end = theirs.find(({ cm }) => cm === 'DREQ' || cm === 'DREP')?.number ?? packets.length
   const from = Math.min(end, theirs.at(-3)?.number ?? 0)
   const late = underWay + mine.filter(({ number, destQpn }) => number > from && destQpn !== 1).length
-  const counters = counted ? countersOf(played.mine) : null
+  const counters = counted && played.mine !== undefined ? countersOf(played.mine) : null
   // Members of a group hear themselves: those copies are not on the link.
   const [echo, theirEcho] = [mine, theirs].map((sent) => sent.filter(({ destination }) => destination === group).length)
   const heard = theirEcho! > 0 ? theirEcho! + drops.fromGuest : 0

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes the guest of the interoperation tests in directory OUT: `kernel`, and `initrd`, a file system in memory with the
-# kernel modules of Soft-RoCE, rdma-core's and perftest's programs, and `init`. All of it comes from Debian packages; the
-# kernel's is downloaded, the others must be installed. Needs root only because apt does.
+# kernel modules of Soft-RoCE, rdma-core's and perftest's programs, `replay-peer` of this directory, and `init`. All else comes from
+# Debian packages; the kernel's and the headers of libibverbs are downloaded, the others must be installed. Needs root only
+# because apt does.
 #
 #     build.sh OUT
 set -euo pipefail
@@ -25,9 +26,11 @@ root=$scratch/root
 # The kernel, and of its modules those that are needed with all that they need.
 package=$(apt-cache show --no-all-versions linux-image-amd64 2> apt.log | sed -n 's/^Depends: \(linux-image-[^ ,]*\).*/\1/p')
 [ -n "$package" ] || { echo "apt knows no package linux-image-amd64: run apt-get update on a Debian host" >&2; exit 3; }
-apt-get -qq -o APT::Sandbox::User=root download "$package" > apt.log 2>&1 ||
-  { echo "apt-get download $package failed: $(tail -n 1 apt.log)" >&2; exit 3; }
-dpkg-deb -x "$package"_*.deb package
+for name in "$package" libibverbs-dev; do
+  apt-get -qq -o APT::Sandbox::User=root download "$name" > apt.log 2>&1 ||
+    { echo "apt-get download $name failed: $(tail -n 1 apt.log)" >&2; exit 3; }
+  dpkg-deb -x "$name"_*.deb package
+done
 release=$(ls package/lib/modules)
 depmod -b package "$release"
 mkdir -p "$root"/{bin,dev,etc/libibverbs.d,lib64,proc,run,sys,tmp,usr/bin,usr/sbin} "$root/lib/modules/$release"
@@ -62,6 +65,9 @@ for binary in "${needed[@]}" /bin/dash; do
   bring "${libraries[@]}"
 done
 bring /lib/*/libgcc_s.so.1
+# The programs above have brought the library that it is linked with.
+gcc -O2 -Wall -Wextra -Werror -Ipackage/usr/include -o "$root/usr/bin/replay-peer" "$here/replay-peer.c" \
+  "$(find /usr/lib/*/ -maxdepth 1 -name 'libibverbs.so.1' | head -n 1)"
 cp /etc/libibverbs.d/rxe.driver "$root/etc/libibverbs.d/"
 printf 'root:x:0:0::/:/bin/sh\n' > "$root/etc/passwd"
 

@@ -22,6 +22,10 @@ export function guestAddresses(guest: number): HostAddresses {
   return addressesOf(guest + 1)
 }
 
+export function guestMac(guest: number): string {
+  return `52:54:00:76:62:${guest.toString(16).padStart(2, '0')}`
+}
+
 /** The 32 hexadecimal digits, in groups of four, under which Linux lists the GID of an address. */
 export function gidText(address: string): string {
   if (address.includes('.')) {

@@ -1,7 +1,7 @@
 /** A Soft-RoCE guest: a machine of QEMU, commands in it, its counters, and what its link does to packets. */
 import { createConnection, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { gidText, guestAddresses, type HostAddresses, mtu } from './addresses.ts'
+import { gidText, guestAddresses, guestMac, type HostAddresses, mtu } from './addresses.ts'
 import { type Impairment, impairCommands, parseDrops } from './impairment.ts'
 import { type Program, tail } from './program.ts'
 
@@ -42,7 +42,7 @@ export class Guest {
   static arguments(number: number, link: string, images: string, directory: string): string[] {
     const { ipv4, ipv6 } = guestAddresses(number)
     const options = `verbena.mtu=${mtu} verbena.address=${ipv4}/24 verbena.address=${ipv6}/64`
-    const mac = `52:54:00:76:62:${number.toString(16).padStart(2, '0')}`
+    const mac = guestMac(number)
     const ports = Array.from({ length: commandPorts }, (_, i) => [
       ...['-chardev', `socket,id=port${i},path=${directory}/${number}.${i},server=on,wait=off`],
       ...['-device', `virtserialport,chardev=port${i},name=command.${i}`],

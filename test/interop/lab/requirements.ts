@@ -24,6 +24,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'qemu-system-x86': ['qemu-system-x86_64'],
   'busybox-static': ['busybox'],
   cpio: ['cpio'],
+  gcc: ['gcc'],
   iproute2: ['ip', 'tc', 'rdma'],
   kmod: ['depmod', 'modprobe'],
   zstd: ['zstd'],
@@ -104,6 +105,6 @@ export async function guestImages(): Promise<{ images: string } | { missing: str
 
 function recipe(): string {
   const hash = createHash('sha256')
-  for (const file of ['build.sh', 'init', 'agent']) hash.update(readFileSync(join(source, file)))
+  for (const file of ['build.sh', 'init', 'agent', 'replay-peer.c']) hash.update(readFileSync(join(source, file)))
   return hash.digest('hex').slice(0, 12)
 }
