@@ -58,6 +58,7 @@ export class HyperLogLog extends KeySketch<HyperLogLogConfig> implements Cardina
     super('hyperloglog', config, seed, plan, block)
     const [, registers] = views(this.block, plan)
     this.#registers = registers
+    this.keys.omitWords()
     if (block) this.verify()
   }
 
@@ -155,6 +156,7 @@ export class LinearCounting extends KeySketch<LinearCountingConfig> implements C
     super('linear-counting', config, seed, plan, block)
     const [, map] = views(this.block, plan)
     this.#map = map
+    this.keys.omitWords()
     if (block) this.verify()
   }
 

@@ -14,7 +14,7 @@ import { descending, type Estimate, type KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { atLeast } from './count-min.ts'
 import { SketchError, wholeNumber } from './error.ts'
-import { blockKeys, keyOf } from './keys.ts'
+import { blockKeys, keyOf, placeOf, sameRest } from './keys.ts'
 import { AmountSketch, mostBytes, mostCount, Scalar, type SketchOptions, saturatingSum, scalarCount } from './sketch.ts'
 
 export interface CocoConfig {
@@ -34,32 +34,31 @@ export type PartialKey = (key: Uint8Array) => Uint8Array
 
 const confidence = 0.95
 
+/** A bucket: its count, and the words of its key, so that both are in one line of the cache. */
+const bucketWords = (keyBytes: number) => 1 + ((keyBytes + 3) >> 2)
+
 const planOf = (config: CocoConfig) =>
   [
     [Float64Array, scalarCount],
-    [Int32Array, config.arrays * config.width],
-    [Int32Array, config.arrays * config.width * ((config.keyBytes + 3) >> 2)],
+    [Int32Array, config.arrays * config.width * bucketWords(config.keyBytes)],
   ] as const
 
 export class CocoSketch extends AmountSketch<CocoConfig> {
-  readonly #counts: Int32Array
-  readonly #stored: Int32Array
+  readonly #buckets: Int32Array
 
   /** @internal */
   constructor(config: CocoConfig, seed: Uint8Array, block?: ArrayBuffer) {
     const plan = planOf(config)
     super('coco', config, seed, plan, block)
-    const [, counts, stored] = views(this.block, plan)
-    this.#counts = counts
-    this.#stored = stored
+    const [, buckets] = views(this.block, plan)
+    this.#buckets = buckets
     if (block) this.verify()
   }
 
   /** @internal */
   static configure(options: CocoOptions): CocoConfig {
     const arrays = wholeNumber('arrays', options.arrays ?? 2, 1, 4)
-    const bucket = 4 + 4 * ((options.keyBytes + 3) >> 2)
-    const width = Math.floor((options.bytes - 8 * scalarCount) / (arrays * bucket))
+    const width = Math.floor((options.bytes - 8 * scalarCount) / (4 * arrays * bucketWords(options.keyBytes)))
     return { keyBytes: options.keyBytes, arrays, width: atLeast('bytes', options.bytes, width) }
   }
 
@@ -73,42 +72,52 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
   protected override add(count: number): void {
     const { arrays, width } = this.config
     const { h1, h2, multipliers, word, words } = this.keys
-    const [counts, stored, amounts] = [this.#counts, this.#stored, this.amounts]
+    const [buckets, amounts] = [this.#buckets, this.amounts]
     const scale = width / 2 ** 32
+    const size = words + 1
+    const [m0, m1] = [multipliers[0]!, multipliers[arrays === 1 ? 0 : 1]!]
+    const second = arrays === 1 ? 0 : width * size
     const small = this.isSmall
     let random = this.scalars[Scalar.random]! | 0
     next: for (let i = 0; i < count; i++) {
       const amount = amounts[i]!
       if (amount === 0) continue
-      const from = i * words
+      const [a, b, from] = [h1[i]!, h2[i]!, i * words]
       const first = word[from]!
-      let least = 0
-      let leastCount = mostCount
-      for (let array = 0; array < arrays; array++) {
-        const at = array * width + ((((h1[i]! + Math.imul(h2[i]!, multipliers[array]!)) >>> 0) * scale) | 0)
-        const here = counts[at]!
-        const key = at * words
-        if (stored[key] === first && here > 0) {
-          let w = 1
-          while (w < words && stored[key + w] === word[from + w]) w++
-          if (w === words) {
-            counts[at] = saturatingSum(here, amount, small)
-            continue next
-          }
+      // The first two buckets without a loop, and without a branch on which of them has less: nobody can predict that.
+      const at0 = placeOf(a, b, m0, scale) * size
+      const at1 = placeOf(a, b, m1, scale) * size + second
+      const [count0, count1] = [buckets[at0]!, buckets[at1]!]
+      if (buckets[at0 + 1] === first && count0 > 0 && sameRest(buckets, at0 + 1, word, from, words)) {
+        buckets[at0] = saturatingSum(count0, amount, small)
+        continue
+      }
+      if (buckets[at1 + 1] === first && count1 > 0 && sameRest(buckets, at1 + 1, word, from, words)) {
+        buckets[at1] = saturatingSum(count1, amount, small)
+        continue
+      }
+      const less = (count1 - count0) >> 31
+      let least = at0 ^ ((at0 ^ at1) & less)
+      let leastCount = count0 ^ ((count0 ^ count1) & less)
+      for (let array = 2; array < arrays; array++) {
+        const at = (array * width + placeOf(a, b, multipliers[array]!, scale)) * size
+        const here = buckets[at]!
+        if (buckets[at + 1] === first && here > 0 && sameRest(buckets, at + 1, word, from, words)) {
+          buckets[at] = saturatingSum(here, amount, small)
+          continue next
         }
-        if (here < leastCount || array === 0) {
+        if (here < leastCount) {
           leastCount = here
           least = at
         }
       }
       const sum = saturatingSum(leastCount, amount, small)
-      counts[least] = sum
+      buckets[least] = sum
       random ^= random << 13
       random ^= random >>> 17
       random ^= random << 5
       if ((random >>> 0) * sum >= amount * 2 ** 32) continue
-      const key = least * words
-      for (let w = 0; w < words; w++) stored[key + w] = word[from + w]!
+      for (let w = 0; w < words; w++) buckets[least + 1 + w] = word[from + w]!
     }
     this.scalars[Scalar.random] = random
   }
@@ -121,13 +130,10 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     let value = 0
     let saturated = false
     for (let array = 0; array < arrays; array++) {
-      const hash = (h1[0]! + Math.imul(h2[0]!, multipliers[array]!)) >>> 0
-      const at = array * width + Math.floor((hash * width) / 2 ** 32)
-      let w = 0
-      while (w < words && this.#stored[at * words + w] === word[w]) w++
-      if (w < words) continue
-      value += this.#counts[at]!
-      saturated ||= this.#counts[at] === mostCount
+      const at = (array * width + placeOf(h1[0]!, h2[0]!, multipliers[array]!, width / 2 ** 32)) * (words + 1)
+      if (this.#buckets[at + 1] !== word[0] || !sameRest(this.#buckets, at + 1, word, 0, words)) continue
+      value += this.#buckets[at]!
+      saturated ||= this.#buckets[at] === mostCount
     }
     return this.#bounded(value, saturated)
   }
@@ -157,10 +163,10 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
   #sums(partialKey: PartialKey): KeyEstimate[] {
     const { words } = this.keys
     const sums = new Map<string, { key: Uint8Array; value: number; saturated: boolean }>()
-    for (let at = 0; at < this.#counts.length; at++) {
-      const count = this.#counts[at]!
+    for (let at = 0; at < this.#buckets.length; at += words + 1) {
+      const count = this.#buckets[at]!
       if (count === 0) continue
-      const key = partialKey(keyOf(this.#stored, at * words, this.keyBytes))
+      const key = partialKey(keyOf(this.#buckets, at + 1, this.keyBytes))
       const name = String.fromCharCode(...key)
       let sum = sums.get(name)
       if (!sum) {
@@ -180,38 +186,37 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
   merge(other: CocoSketch): void {
     this.assertFits(other)
     const { words } = this.keys
-    const [counts, stored] = [this.#counts, this.#stored]
+    const [mine, theirs] = [this.#buckets, other.#buckets]
     let random = this.scalars[Scalar.random]! | 0
-    for (let at = 0; at < counts.length; at++) {
-      const theirs = other.#counts[at]!
-      if (theirs === 0) continue
-      const sum = counts[at]! + theirs
-      counts[at] = Math.min(mostCount, sum)
+    for (let at = 0; at < mine.length; at += words + 1) {
+      const added = theirs[at]!
+      if (added === 0) continue
+      const sum = mine[at]! + added
+      mine[at] = Math.min(mostCount, sum)
       random ^= random << 13
       random ^= random >>> 17
       random ^= random << 5
-      if ((random >>> 0) * sum >= theirs * 2 ** 32) continue
-      for (let w = at * words; w < (at + 1) * words; w++) stored[w] = other.#stored[w]!
+      if ((random >>> 0) * sum >= added * 2 ** 32) continue
+      for (let w = at + 1; w <= at + words; w++) mine[w] = theirs[w]!
     }
     this.scalars[Scalar.random] = random
     this.scalars[Scalar.total]! += other.total
   }
 
   protected override restored(): string | undefined {
-    const { words } = this.keys
+    const { h1, h2, multipliers, words } = this.keys
     const { arrays, width } = this.config
     let sum = 0
-    for (let at = 0; at < arrays * width; at++) {
-      const count = this.#counts[at]!
+    for (let bucket = 0; bucket < arrays * width; bucket++) {
+      const at = bucket * (words + 1)
+      const count = this.#buckets[at]!
       sum += count
       if (count < 0) return 'a count is below zero'
       if (count === 0) continue
-      const key = at * words
-      if (!this.keys.isPadded(this.#stored, key)) return 'a key is too long'
-      this.keys.rehash(this.#stored, key)
-      const { h1, h2, multipliers } = this.keys
-      const hash = h1[blockKeys]! + Math.imul(h2[blockKeys]!, multipliers[Math.floor(at / width)]!)
-      if (Math.floor(((hash >>> 0) * width) / 2 ** 32) !== at % width) return 'a key is in a bucket that is not its own'
+      if (!this.keys.isPadded(this.#buckets, at + 1)) return 'a key is too long'
+      this.keys.rehash(this.#buckets, at + 1)
+      const place = placeOf(h1[blockKeys]!, h2[blockKeys]!, multipliers[Math.floor(bucket / width)]!, width / 2 ** 32)
+      if (place !== bucket % width) return 'a key is in a bucket that is not its own'
     }
     return sum > this.total ? 'the counts are more than the total' : undefined
   }

@@ -13,6 +13,7 @@
 import type { Estimate, KeyEstimate } from './answers.ts'
 import { views } from './block.ts'
 import { SketchError, wholeNumber } from './error.ts'
+import { placeOf } from './keys.ts'
 import { AmountSketch, mostBytes, mostCount, Scalar, type SketchOptions, saturatingSum, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
 
@@ -42,6 +43,8 @@ const planOf = (config: CountMinConfig) =>
 export class CountMin extends AmountSketch<CountMinConfig> {
   readonly #counters: Int32Array
   readonly #top: TopTable
+  /** By row, of one key. */
+  readonly #places: Int32Array = new Int32Array(16)
 
   /** @internal */
   constructor(config: CountMinConfig, seed: Uint8Array, block?: ArrayBuffer) {
@@ -50,6 +53,7 @@ export class CountMin extends AmountSketch<CountMinConfig> {
     const [scalars, counts, keys, counters] = views(this.block, plan)
     this.#counters = counters
     this.#top = new TopTable(config.candidates, this.keys, scalars, keys, counts)
+    if (config.candidates === 0) this.keys.omitWords()
     if (block) this.verify()
   }
 
@@ -74,37 +78,64 @@ export class CountMin extends AmountSketch<CountMinConfig> {
   }
 
   #count(count: number): void {
-    const { rows, width, candidates } = this.config
-    const { h1, h2, multipliers, word, words } = this.keys
+    const { rows, candidates } = this.config
+    let row = 0
+    if (this.isSmall) for (; row + 3 <= rows; row += 3) this.#countThree(count, row)
+    for (; row < rows; row++) this.#countOne(count, row)
+    if (candidates === 0) return
+    const { h1, word, words } = this.keys
+    // Estimates are taken when the whole block is counted: not smaller than at once, and still never above the bound.
+    for (let i = 0; i < count; i++) this.#top.offer(word, i * words, h1[i]!, this.#least(i))
+  }
+
+  /** Counts in three rows at once, which takes two thirds of the time that it takes one by one. Nothing can saturate. */
+  #countThree(count: number, row: number): void {
+    const { width } = this.config
+    const { h1, h2, multipliers } = this.keys
+    const [counters, amounts] = [this.#counters, this.amounts]
+    const scale = width / 2 ** 32
+    const [m0, m1, m2] = [multipliers[row]!, multipliers[row + 1]!, multipliers[row + 2]!]
+    const [row0, row1, row2] = [row * width, (row + 1) * width, (row + 2) * width]
+    for (let i = 0; i < count; i++) {
+      const [a, b, amount] = [h1[i]!, h2[i]!, amounts[i]!]
+      const at0 = row0 + placeOf(a, b, m0, scale)
+      const at1 = row1 + placeOf(a, b, m1, scale)
+      const at2 = row2 + placeOf(a, b, m2, scale)
+      counters[at0] = (counters[at0]! + amount) | 0
+      counters[at1] = (counters[at1]! + amount) | 0
+      counters[at2] = (counters[at2]! + amount) | 0
+    }
+  }
+
+  #countOne(count: number, row: number): void {
+    const { width } = this.config
+    const { h1, h2, multipliers } = this.keys
     const [counters, amounts] = [this.#counters, this.amounts]
     const scale = width / 2 ** 32
     const small = this.isSmall
-    for (let row = 0; row < rows; row++) {
-      const multiplier = multipliers[row]!
-      const base = row * width
-      for (let i = 0; i < count; i++) {
-        const hash = (h1[i]! + Math.imul(h2[i]!, multiplier)) >>> 0
-        const at = base + ((hash * scale) | 0)
-        counters[at] = saturatingSum(counters[at]!, amounts[i]!, small)
-      }
+    const multiplier = multipliers[row]!
+    for (let i = 0; i < count; i++) {
+      const at = row * width + placeOf(h1[i]!, h2[i]!, multiplier, scale)
+      counters[at] = saturatingSum(counters[at]!, amounts[i]!, small)
     }
-    if (candidates === 0) return
-    // Estimates are taken when the whole block is counted: not smaller than at once, and still never above the bound.
-    for (let i = 0; i < count; i++) this.#top.offer(word, i * words, h1[i]!, this.#least(i))
   }
 
   #raise(count: number): void {
     const { rows, width, candidates } = this.config
     const { h1, h2, multipliers, word, words } = this.keys
-    const [counters, amounts] = [this.#counters, this.amounts]
+    const [counters, amounts, places] = [this.#counters, this.amounts, this.#places]
     const scale = width / 2 ** 32
     const small = this.isSmall
     for (let i = 0; i < count; i++) {
-      const sum = saturatingSum(this.#least(i), amounts[i]!, small)
+      let least = mostCount
       for (let row = 0; row < rows; row++) {
-        const at = row * width + ((((h1[i]! + Math.imul(h2[i]!, multipliers[row]!)) >>> 0) * scale) | 0)
-        if (counters[at]! < sum) counters[at] = sum
+        const at = row * width + placeOf(h1[i]!, h2[i]!, multipliers[row]!, scale)
+        places[row] = at
+        const value = counters[at]!
+        if (value < least) least = value
       }
+      const sum = saturatingSum(least, amounts[i]!, small)
+      for (let row = 0; row < rows; row++) if (counters[places[row]!]! < sum) counters[places[row]!] = sum
       if (candidates > 0) this.#top.offer(word, i * words, h1[i]!, sum)
     }
   }
@@ -114,10 +145,9 @@ export class CountMin extends AmountSketch<CountMinConfig> {
     const { rows, width } = this.config
     const { h1, h2, multipliers } = this.keys
     const scale = width / 2 ** 32
-    let least = 2 ** 31 - 1
+    let least = mostCount
     for (let row = 0; row < rows; row++) {
-      const hash = (h1[i]! + Math.imul(h2[i]!, multipliers[row]!)) >>> 0
-      const value = this.#counters[row * width + ((hash * scale) | 0)]!
+      const value = this.#counters[row * width + placeOf(h1[i]!, h2[i]!, multipliers[row]!, scale)]!
       if (value < least) least = value
     }
     return least

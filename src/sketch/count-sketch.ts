@@ -15,6 +15,7 @@ import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { assertCandidates, checkRows, rowWidth, tableKeys } from './count-min.ts'
 import { SketchError, wholeNumber } from './error.ts'
+import { hashIn, placeAt } from './keys.ts'
 import { AmountSketch, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
 
@@ -61,6 +62,7 @@ export class CountSketch extends AmountSketch<CountSketchConfig> {
     this.#top = new TopTable(config.candidates, this.keys, scalars, keys, counts)
     this.#row = new Float64Array(config.rows)
     this.#confidence = 1 - atLeastHalf(config.rows, 1 / spread)
+    if (config.candidates === 0) this.keys.omitWords()
     if (block) this.verify()
   }
 
@@ -79,24 +81,46 @@ export class CountSketch extends AmountSketch<CountSketchConfig> {
   }
 
   protected override add(count: number): void {
-    const { rows, width, candidates } = this.config
-    const { h1, h2, multipliers, word, words } = this.keys
+    const { rows, candidates } = this.config
+    this.#moment = Number.NaN
+    let row = 0
+    if (this.isSmall) for (; row + 2 <= rows; row += 2) this.#addTwo(count, row)
+    for (; row < rows; row++) this.#addOne(count, row)
+    if (candidates === 0) return
+    const { h1, word, words } = this.keys
+    for (let i = 0; i < count; i++) this.#top.offer(word, i * words, h1[i]!, this.#median(i))
+  }
+
+  /** Adds to two rows at once, which is faster than one by one. Nothing can saturate. */
+  #addTwo(count: number, row: number): void {
+    const { width } = this.config
+    const { h1, h2, multipliers } = this.keys
     const [counters, amounts] = [this.#counters, this.amounts]
     const scale = width / 2 ** 32
-    this.#moment = Number.NaN
-    for (let row = 0; row < rows; row++) {
-      const multiplier = multipliers[row]!
-      const base = row * width
-      for (let i = 0; i < count; i++) {
-        const hash = (h1[i]! + Math.imul(h2[i]!, multiplier)) | 0
-        const at = base + (((hash >>> 0) * scale) | 0)
-        // The place depends on the high bits of the hash, the sign on all of them.
-        const sum = Math.imul(hash, 0x9e3779b1) < 0 ? counters[at]! - amounts[i]! : counters[at]! + amounts[i]!
-        counters[at] = sum > most ? most : Math.max(sum, -most)
-      }
+    const [m0, m1] = [multipliers[row]!, multipliers[row + 1]!]
+    const [row0, row1] = [row * width, (row + 1) * width]
+    for (let i = 0; i < count; i++) {
+      const [a, b, amount] = [h1[i]!, h2[i]!, amounts[i]!]
+      const [hash0, hash1] = [hashIn(a, b, m0), hashIn(a, b, m1)]
+      const [at0, at1] = [row0 + placeAt(hash0, scale), row1 + placeAt(hash1, scale)]
+      counters[at0] = (counters[at0]! + Math.imul(signOf(hash0), amount)) | 0
+      counters[at1] = (counters[at1]! + Math.imul(signOf(hash1), amount)) | 0
     }
-    if (candidates === 0) return
-    for (let i = 0; i < count; i++) this.#top.offer(word, i * words, h1[i]!, this.#median(i))
+  }
+
+  #addOne(count: number, row: number): void {
+    const { width } = this.config
+    const { h1, h2, multipliers } = this.keys
+    const [counters, amounts] = [this.#counters, this.amounts]
+    const scale = width / 2 ** 32
+    const small = this.isSmall
+    const multiplier = multipliers[row]!
+    for (let i = 0; i < count; i++) {
+      const hash = hashIn(h1[i]!, h2[i]!, multiplier)
+      const at = row * width + placeAt(hash, scale)
+      const sum = counters[at]! + signOf(hash) * amounts[i]!
+      counters[at] = small ? sum | 0 : Math.max(-most, Math.min(most, sum))
+    }
   }
 
   /** The median over the rows for a key of the block. */
@@ -106,9 +130,8 @@ export class CountSketch extends AmountSketch<CountSketchConfig> {
     const scale = width / 2 ** 32
     const row = this.#row
     for (let r = 0; r < rows; r++) {
-      const hash = (h1[i]! + Math.imul(h2[i]!, multipliers[r]!)) | 0
-      const counter = this.#counters[r * width + (((hash >>> 0) * scale) | 0)]!
-      const value = Math.imul(hash, 0x9e3779b1) < 0 ? 0 - counter : counter
+      const hash = hashIn(h1[i]!, h2[i]!, multipliers[r]!)
+      const value = Math.imul(signOf(hash), this.#counters[r * width + placeAt(hash, scale)]!)
       let at = r
       for (; at > 0 && row[at - 1]! > value; at--) row[at] = row[at - 1]!
       row[at] = value
@@ -186,6 +209,11 @@ export class CountSketch extends AmountSketch<CountSketchConfig> {
   protected override restored(): string | undefined {
     return this.#top.restored()
   }
+}
+
+/** 1 or −1: the place depends on the high bits of the hash, the sign on all of them. No branch: nobody can predict it. */
+function signOf(hash: number): number {
+  return (Math.imul(hash, 0x9e3779b1) >> 31) | 1
 }
 
 function oddRows(rows: number): number {

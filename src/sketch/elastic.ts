@@ -7,7 +7,7 @@
  * Theorem 1 of the paper: f ≤ f̂ ≤ f + ε L, where L is what the counters took. In a row of w counters the excess is above c L / w with a
  * probability of at most 1 / c (Markov), in all of d rows 1 / c^d; answers take c^d = 20. A key with votes and without the flag is exact.
  *
- * Where we differ: two rows of counters, of which the least counts (the light part of the paper is a Count-Min sketch; its experiments take one
+ * Where we differ: the slots of a bucket are in the order of their votes, so that most keys are found in the first, and the least is the last. There are two rows of counters, of which the least counts (the light part of the paper is a Count-Min sketch; its experiments take one
  * row, as `lightRows: 1` does). On Zipf traces of skew 0.8 to 1.4 two rows of half the length had smaller errors. Evicted votes are added to
  * their counters, as in the paper (its published code takes the larger of both); counters
  * saturate at 255, and a saturated one answers with L as upper bound; tasks on distributions: elastic-tasks.ts.
@@ -17,7 +17,7 @@ import { plannedBytes, views } from './block.ts'
 import { atLeast } from './count-min.ts'
 import { cardinalityOf, distributionOf, type ElasticParts, entropyOf, saturated } from './elastic-tasks.ts'
 import { between, wholeNumber } from './error.ts'
-import { blockKeys, keyOf } from './keys.ts'
+import { blockKeys, keyOf, placeOf, sameRest } from './keys.ts'
 import { AmountSketch, mostBytes, Scalar, type SketchOptions, saturatingSum, scalarCount } from './sketch.ts'
 
 export interface ElasticConfig {
@@ -93,69 +93,93 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
   }
 
   protected override add(count: number): void {
-    const { buckets } = this.config
+    const { buckets, rows, counters } = this.config
     const { h1, h2, multipliers, word, words } = this.keys
-    const [votes, stored, amounts] = [this.#votes, this.#stored, this.amounts]
-    const scale = buckets / 2 ** 32
+    const [votes, stored, light, amounts] = [this.#votes, this.#stored, this.#light, this.amounts]
+    const [scale, lightScale] = [buckets / 2 ** 32, counters / 2 ** 32]
     const small = this.isSmall
     const multiplier = multipliers[0]!
-    next: for (let i = 0; i < count; i++) {
+    let toLight = 0
+    for (let i = 0; i < count; i++) {
       const amount = amounts[i]!
       if (amount === 0) continue
-      const bucket = (((h1[i]! + Math.imul(h2[i]!, multiplier)) >>> 0) * scale) | 0
-      const from = i * words
-      const first = word[from]!
+      const [a, b, from] = [h1[i]!, h2[i]!, i * words]
+      const bucket = placeOf(a, b, multiplier, scale)
       const vote = bucket * votesOf
-      const base = bucket * slots * words
-      for (let slot = 0, key = base; slot < slots; slot++, key += words) {
-        if (stored[key] !== first || votes[vote + slot] === 0) continue
-        let w = 1
-        while (w < words && stored[key + w] === word[from + w]) w++
-        if (w < words) continue
+      const first = word[from]!
+      let slot = 0
+      for (let key = bucket * slots * words; slot < slots; slot++, key += words) {
+        if (stored[key] === first && votes[vote + slot] !== 0 && sameRest(stored, key, word, from, words)) break
+      }
+      if (slot < slots) {
         const before = votes[vote + slot]!
-        votes[vote + slot] = saturatingSum(before & mostVotes, amount, small) | (before & flagged)
-        continue next
+        const sum = saturatingSum(before & mostVotes, amount, small)
+        votes[vote + slot] = sum | (before & flagged)
+        if (slot > 0 && (votes[vote + slot - 1]! & mostVotes) < sum) this.#rise(bucket, slot)
+        continue
       }
-      let least = 0
-      let leastVotes = votes[vote]! & mostVotes
-      for (let slot = 1; slot < slots; slot++) {
-        const here = votes[vote + slot]! & mostVotes
-        if (here < leastVotes) {
-          leastVotes = here
-          least = slot
-        }
+      const least = votes[vote + slots - 1]! & mostVotes
+      const against = votes[vote + slots]! + amount
+      if (least === 0 || against >= ratio * least) {
+        this.#enter(bucket, from, saturatingSum(0, amount, small))
+        continue
       }
-      const own = saturatingSum(0, amount, small)
-      let flag = 0
-      if (leastVotes > 0) {
-        const against = votes[vote + slots]! + amount
-        if (against < ratio * leastVotes) {
-          votes[vote + slots] = saturatingSum(against, 0, small)
-          this.#toLight(h1[i]!, h2[i]!, amount)
-          continue
-        }
-        this.#evict(base + least * words, leastVotes)
-        votes[vote + slots] = 0
-        flag = flagged
+      votes[vote + slots] = saturatingSum(against, 0, small)
+      for (let row = 0; row < rows; row++) {
+        const at = row * counters + placeOf(a, b, multipliers[1 + row]!, lightScale)
+        light[at] = Math.min(light[at]! + amount, saturated)
       }
-      votes[vote + least] = own | flag
-      for (let w = 0; w < words; w++) stored[base + least * words + w] = word[from + w]!
+      toLight += amount
+    }
+    this.scalars[lightTotal]! += toLight
+  }
+
+  /** Puts the key whose words begin at `from` into its bucket: in the first slot that is empty, or that of the least votes, which go to the counters. */
+  #enter(bucket: number, from: number, amount: number): void {
+    const { word, words } = this.keys
+    const vote = bucket * votesOf
+    let slot = 0
+    while (slot < slots - 1 && this.#votes[vote + slot] !== 0) slot++
+    const key = (bucket * slots + slot) * words
+    const before = this.#votes[vote + slot]! & mostVotes
+    if (before > 0) {
+      this.keys.rehash(this.#stored, key)
+      this.#toLight(this.keys.h1[blockKeys]!, this.keys.h2[blockKeys]!, before)
+      this.#votes[vote + slots] = 0
+    }
+    this.#votes[vote + slot] = before > 0 ? amount | flagged : amount
+    for (let w = 0; w < words; w++) this.#stored[key + w] = word[from + w]!
+    this.#rise(bucket, slot)
+  }
+
+  /** Moves a slot before those of fewer votes. */
+  #rise(bucket: number, from: number): void {
+    const { words } = this.keys
+    const [votes, stored] = [this.#votes, this.#stored]
+    const vote = bucket * votesOf
+    for (let slot = from; slot > 0; slot--) {
+      const [mine, before] = [votes[vote + slot]!, votes[vote + slot - 1]!]
+      if ((before & mostVotes) >= (mine & mostVotes)) return
+      votes[vote + slot] = before
+      votes[vote + slot - 1] = mine
+      for (let w = (bucket * slots + slot) * words, end = w + words; w < end; w++) {
+        const word = stored[w]!
+        stored[w] = stored[w - words]!
+        stored[w - words] = word
+      }
     }
   }
 
   /** The counter of a hash in a row. */
   #counterOf(h1: number, h2: number, row: number): number {
     const { counters } = this.config
-    const hash = (h1 + Math.imul(h2, this.keys.multipliers[1 + row]!)) >>> 0
-    return row * counters + Math.floor((hash * counters) / 2 ** 32)
+    return row * counters + placeOf(h1, h2, this.keys.multipliers[1 + row]!, counters / 2 ** 32)
   }
 
   #toLight(h1: number, h2: number, amount: number): void {
-    const [light, { rows }] = [this.#light, this.config]
-    for (let row = 0; row < rows; row++) {
+    for (let row = 0; row < this.config.rows; row++) {
       const at = this.#counterOf(h1, h2, row)
-      const sum = light[at]! + amount
-      light[at] = Math.min(sum, saturated)
+      this.#light[at] = Math.min(this.#light[at]! + amount, saturated)
     }
     this.scalars[lightTotal]! += amount
   }
@@ -167,27 +191,19 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
     return least
   }
 
-  /** Moves a key's votes to the counters. */
-  #evict(key: number, amount: number): void {
-    this.keys.rehash(this.#stored, key)
-    this.#toLight(this.keys.h1[blockKeys]!, this.keys.h2[blockKeys]!, amount)
-  }
-
   /** The first vote of the slot that has the key in the first place of `keys`, or −1. */
   #slotOf(bucket: number): number {
     const { word, words } = this.keys
     for (let slot = 0; slot < slots; slot++) {
-      if (this.#votes[bucket * votesOf + slot] === 0) continue
-      const key = (bucket * slots + slot) * words
-      let w = 0
-      while (w < words && this.#stored[key + w] === word[w]) w++
-      if (w === words) return bucket * votesOf + slot
+      const [vote, key] = [bucket * votesOf + slot, (bucket * slots + slot) * words]
+      if (this.#votes[vote] === 0 || this.#stored[key] !== word[0]) continue
+      if (sameRest(this.#stored, key, word, 0, words)) return vote
     }
     return -1
   }
 
   #bucketOf(h1: number, h2: number): number {
-    return Math.floor((((h1 + Math.imul(h2, this.keys.multipliers[0]!)) >>> 0) * this.config.buckets) / 2 ** 32)
+    return placeOf(h1, h2, this.keys.multipliers[0]!, this.config.buckets / 2 ** 32)
   }
 
   /** Exact for a key that never left its bucket (confidence 1). For others see the head of this file (confidence 0.95). */
@@ -321,8 +337,11 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
         wrong = 'a key is in a bucket that is not its own'
     })
     if (wrong !== undefined) return wrong
-    for (let bucket = 0; bucket < this.config.buckets; bucket++)
-      if (this.#votes[bucket * votesOf + slots]! < 0) return 'a negative vote is below zero'
+    for (let vote = 0; vote < this.#votes.length; vote += votesOf) {
+      if (this.#votes[vote + slots]! < 0) return 'a negative vote is below zero'
+      for (let slot = vote + 1; slot < vote + slots; slot++)
+        if ((this.#votes[slot - 1]! & mostVotes) < (this.#votes[slot]! & mostVotes)) return 'votes are out of order'
+    }
     if (!Number.isInteger(light) || light < 0 || sum > this.total) return 'the counts are more than the total'
     // A counter has no more than the counters together, unless all of it went past 255.
     if (this.#light.reduce((most, value) => Math.max(most, value), 0) > light) return 'a counter is above their total'

@@ -15,6 +15,7 @@ import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { atLeast, tableKeys } from './count-min.ts'
 import { SketchError, wholeNumber } from './error.ts'
+import { placeOf } from './keys.ts'
 import { AmountSketch, mostBytes, mostCount, Scalar, type SketchOptions, saturatingSum, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
 
@@ -100,7 +101,7 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
       let slot = -2
       let best = 0
       for (let array = 0; array < arrays; array++) {
-        const at = array * width + ((((h1[i]! + Math.imul(h2[i]!, multipliers[array]!)) >>> 0) * scale) | 0)
+        const at = array * width + placeOf(h1[i]!, h2[i]!, multipliers[array]!, scale)
         const here = counts[at]!
         if (here > 0 && prints[at] === print) {
           if (here > least && slot === -2) slot = top.find(word, i * words, h1[i]!)
@@ -171,8 +172,7 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
     const slot = this.#top.find(word, 0, h1[0]!)
     let value = slot < 0 ? 0 : this.#top.counts[slot]!
     for (let array = 0; array < arrays; array++) {
-      const hash = (h1[0]! + Math.imul(h2[0]!, multipliers[array]!)) >>> 0
-      const at = array * width + Math.floor((hash * width) / 2 ** 32)
+      const at = array * width + placeOf(h1[0]!, h2[0]!, multipliers[array]!, width / 2 ** 32)
       if (this.#prints[at] === (h1[0]! & 0xffff)) value = Math.max(value, this.#counts[at]!)
     }
     const loss = (20 * this.total) / (width * (this.config.base - 1))

@@ -1,15 +1,12 @@
 /**
- * Reads packed keys, a block at a time, as 32-bit words with two 32-bit hashes each.
+ * Reads packed keys, a block at a time, as 32-bit words with two 32-bit hashes each (hash.ts).
  *
- * The hash is NH of UMAC (Black, Halevi, Krawczyk, Krovetz, Rogaway, CRYPTO 1999; RFC 4418) on 16-bit halves: the sum of
- * (low + k) · (high + k'), each factor modulo 2^16. Its theorem: two different keys agree in the sum with a probability of at most
- * 2^−16, however they were chosen, as long as the choice does not depend on k. Two sums with independent k agree both with at most
- * 2^−32. A bijection (multiplications, and the finaliser of MurmurHash3) then spreads them over 64 bits.
- * Hashes that only take a seed as their initial state, such as MurmurHash3 itself, have keys that collide under every seed.
- *
- * A row r of a sketch takes `h1 + h2 · multipliers[r]`, with random odd multipliers. The theorems on sketches ask for rows that are
- * pairwise independent; the finaliser is not proven to give that. The tests hold every stated bound over 200 seeds.
+ * A row r of a sketch takes `h1 + h2 · multipliers[r]`, with random odd multipliers, of which the top bits decide. Over the multipliers alone, two keys whose
+ * h2 differ fall into the same of w places with a probability of at most 2 / w + 2^z / 2^31, where 2^z divides the difference of the h2, and in
+ * each row independently (as in multiply-shift: Dietzfelbinger, Hagerup, Katajainen and Penttonen, J. Algorithms 25, 1997). The theorems on
+ * sketches ask for 1 / w, which is what h1 and h2 have each alone, but is not proven of their sum. The tests hold every stated bound over 200 seeds.
  */
+import { type Block, front, hashOf, hashWords } from './hash.ts'
 import { Random } from './seed.ts'
 
 /** Keys that are read at once: with their words they stay in the first cache. */
@@ -27,8 +24,9 @@ export class KeyReader {
   readonly h1: Int32Array = new Int32Array(blockKeys + 1)
   readonly h2: Int32Array = new Int32Array(blockKeys + 1)
   readonly multipliers: Int32Array = new Int32Array(mostRows)
-  /** Four 16-bit numbers for each word: two for each of the two sums. */
-  readonly #nh: Int32Array
+  readonly #bytes: Uint8Array
+  readonly #block: Block
+  readonly #hash: (block: Block, count: number) => void
 
   constructor(keyBytes: number, seed: Uint8Array) {
     this.keyBytes = keyBytes
@@ -36,56 +34,38 @@ export class KeyReader {
     this.word = new Int32Array(blockKeys * this.words)
     const random = new Random(seed)
     for (let row = 0; row < mostRows; row++) this.multipliers[row] = random.bits() | 1
-    this.#nh = new Int32Array(4 * this.words).map(() => random.bits() & 0xffff)
+    const k = new Int32Array(4 * this.words).map(() => random.bits())
+    this.#bytes = new Uint8Array(front + blockKeys * keyBytes)
+    const view = new DataView(this.#bytes.buffer)
+    this.#block = {
+      view,
+      keyBytes,
+      shift: (-8 * keyBytes) & 31,
+      k,
+      word: this.word,
+      withWords: true,
+      h1: this.h1,
+      h2: this.h2,
+    }
+    this.#hash = hashOf(this.words)
+  }
+
+  /** Has `load` leave out `word`: for sketches that keep no keys. */
+  omitWords(): void {
+    this.#block.withWords = false
   }
 
   /** Reads `count` keys, at most `blockKeys`, that begin at `offset` without gaps. */
   load(keys: Uint8Array, offset: number, count: number): void {
-    const { word, h1, h2 } = this
-    const nh = this.#nh
-    const whole = this.keyBytes & ~3
-    const tail = this.keyBytes & 3
-    let from = offset
-    let to = 0
-    for (let i = 0; i < count; i++) {
-      let a = 0
-      let b = 0
-      let k = 0
-      const end = from + whole
-      for (; from < end; from += 4, k += 4) {
-        const x = keys[from]! | (keys[from + 1]! << 8) | (keys[from + 2]! << 16) | (keys[from + 3]! << 24)
-        word[to++] = x
-        a = (a + Math.imul((x + nh[k]!) & 0xffff, ((x >>> 16) + nh[k + 1]!) & 0xffff)) | 0
-        b = (b + Math.imul((x + nh[k + 2]!) & 0xffff, ((x >>> 16) + nh[k + 3]!) & 0xffff)) | 0
-      }
-      if (tail !== 0) {
-        let x = keys[from]!
-        if (tail > 1) x |= keys[from + 1]! << 8
-        if (tail > 2) x |= keys[from + 2]! << 16
-        from += tail
-        word[to++] = x
-        a = (a + Math.imul((x + nh[k]!) & 0xffff, ((x >>> 16) + nh[k + 1]!) & 0xffff)) | 0
-        b = (b + Math.imul((x + nh[k + 2]!) & 0xffff, ((x >>> 16) + nh[k + 3]!) & 0xffff)) | 0
-      }
-      a = finalized(a ^ Math.imul(b, 0x9e3779b1))
-      h1[i] = a
-      h2[i] = finalized(b + Math.imul(a, 0x27d4eb2f))
-    }
+    const length = count * this.keyBytes
+    if (count > 1) this.#bytes.set(keys.subarray(offset, offset + length), front)
+    else for (let i = 0; i < length; i++) this.#bytes[front + i] = keys[offset + i]!
+    this.#hash(this.#block, count)
   }
 
   /** Hashes a key that is kept as words, into the place behind the block. */
   rehash(words: Int32Array, at: number): void {
-    const nh = this.#nh
-    let a = 0
-    let b = 0
-    for (let w = 0, k = 0; w < this.words; w++, k += 4) {
-      const x = words[at + w]!
-      a = (a + Math.imul((x + nh[k]!) & 0xffff, ((x >>> 16) + nh[k + 1]!) & 0xffff)) | 0
-      b = (b + Math.imul((x + nh[k + 2]!) & 0xffff, ((x >>> 16) + nh[k + 3]!) & 0xffff)) | 0
-    }
-    a = finalized(a ^ Math.imul(b, 0x9e3779b1))
-    this.h1[blockKeys] = a
-    this.h2[blockKeys] = finalized(b + Math.imul(a, 0x27d4eb2f))
+    hashWords(this.#block, this.words, words, at, blockKeys)
   }
 
   /** Whether what is behind the last byte of a key that is kept as words is zero. */
@@ -95,11 +75,28 @@ export class KeyReader {
   }
 }
 
-/** The finaliser of MurmurHash3: a bijection in which every bit depends on every bit. */
-function finalized(h: number): number {
-  let x = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
-  x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35)
-  return x ^ (x >>> 16)
+/** The hash of a key for a row with that multiplier. */
+export function hashIn(h1: number, h2: number, multiplier: number): number {
+  return (h1 + Math.imul(h2, multiplier)) | 0
+}
+
+/** The place of a hash among `width`; `scale` is width / 2^32, which is exact. */
+export function placeAt(hash: number, scale: number): number {
+  return ((hash >>> 0) * scale) | 0
+}
+
+/** The place of a key in a row. */
+export function placeOf(h1: number, h2: number, multiplier: number, scale: number): number {
+  return placeAt(hashIn(h1, h2, multiplier), scale)
+}
+
+/** Whether two keys whose first words are equal have equal words, which begin at `i` and `j`. Written out for up to four words, as loops cost more. */
+export function sameRest(a: Int32Array, i: number, b: Int32Array, j: number, words: number): boolean {
+  if (words > 1 && a[i + 1] !== b[j + 1]) return false
+  if (words > 2 && a[i + 2] !== b[j + 2]) return false
+  if (words > 3 && a[i + 3] !== b[j + 3]) return false
+  for (let w = 4; w < words; w++) if (a[i + w] !== b[j + w]) return false
+  return true
 }
 
 /** The bytes of a key that is kept as words. */

@@ -140,13 +140,18 @@ export abstract class KeySketch<C extends KeyConfig = KeyConfig> extends Sketch<
       throw new SketchError('ERR_SKETCH_VALUE', `amounts: there are ${amounts.length} for ${count} keys`)
     for (let from = 0; from < count; from += blockKeys) {
       const many = Math.min(blockKeys, count - from)
-      if (typeof amounts !== 'number') this.amounts.set(amounts.subarray(from, from + many))
       this.keys.load(keys, from * keyBytes, many)
-      let sum = 0
-      for (let i = 0; i < many; i++) sum += this.amounts[i]!
-      this.scalars[Scalar.total]! += sum
+      this.scalars[Scalar.total]! += typeof amounts === 'number' ? many * amounts : this.#take(amounts, from, many)
       this.add(many)
     }
+  }
+
+  /** Takes the amounts of a block. Returns their sum. */
+  #take(amounts: Uint32Array, from: number, count: number): number {
+    this.amounts.set(amounts.subarray(from, from + count))
+    let sum = 0
+    for (let i = 0; i < count; i++) sum += this.amounts[i]!
+    return sum
   }
 
   /** Adds the first `count` keys that `keys` has read, with `amounts`. `total` has them already. */

@@ -5,7 +5,7 @@
  * Counts mostly grow, and those of large keys most often. So a count that grows leaves the heap as it is, ordered by what counts were; only when the
  * least one is asked for, the root sinks until what it was is what it is.
  */
-import { blockKeys, type KeyReader, keyOf } from './keys.ts'
+import { blockKeys, type KeyReader, keyOf, sameRest } from './keys.ts'
 import { Scalar } from './sketch.ts'
 
 export class TopTable {
@@ -75,9 +75,7 @@ export class TopTable {
       const slot = index[i]! - 1
       if (slot < 0) return -1
       if (hashes[slot] !== hash) continue
-      let w = 0
-      for (let k = slot * many; w < many && keys[k + w] === words[at + w]; ) w++
-      if (w === many) return slot
+      if (keys[slot * many] === words[at] && sameRest(keys, slot * many, words, at, many)) return slot
     }
   }
 
