@@ -7,10 +7,11 @@
  * Theorem 1 of the paper: f ≤ f̂ ≤ f + ε L, where L is what the counters took. In a row of w counters the excess is above c L / w with a
  * probability of at most 1 / c (Markov), in all of d rows 1 / c^d; answers take c^d = 20. A key with votes and without the flag is exact.
  *
- * Where we differ: the slots of a bucket are in the order of their votes, so that most keys are found in the first, and the least is the last. There are two rows of counters, of which the least counts (the light part of the paper is a Count-Min sketch; its experiments take one
- * row, as `lightRows: 1` does). On Zipf traces of skew 0.8 to 1.4 two rows of half the length had smaller errors. Evicted votes are added to
- * their counters, as in the paper (its published code takes the larger of both); counters
- * saturate at 255, and a saturated one answers with L as upper bound; tasks on distributions: elastic-tasks.ts.
+ * Where we differ: the slots of a bucket are in the order of their votes, so that most keys are found in the first, and the least is the
+ * last. There are two rows of counters, of which the least counts (the light part of the paper is a Count-Min sketch; its experiments
+ * take one row, as `lightRows: 1` does). On Zipf traces of skew 0.8 to 1.4 two rows of half the length had smaller errors. Evicted votes
+ * are added to their counters, as in the paper (its published code takes the larger of both); counters saturate at 255, and a
+ * saturated one answers with L as upper bound; tasks on distributions: elastic-tasks.ts.
  */
 import type { Estimate, KeyEstimate, SizeCount } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
