@@ -30,6 +30,7 @@ import { endPrograms, isInstalled } from './programs.ts'
 import { samplesJobs } from './samples-jobs.ts'
 import { type SketchJob, sketchJobs } from './sketch-jobs.ts'
 import { SocketComparisons, type SocketJob, socketJobs, wireSocketJobs } from './socket-jobs.ts'
+import { type TrafficJob, trafficJobs } from './traffic-jobs.ts'
 import { runUcx, ucxInstalled } from './ucx.ts'
 import { WireEnds } from './wire-ends.ts'
 import { type WireJob, wireJobs } from './wire-jobs.ts'
@@ -74,10 +75,11 @@ rsocket-stream-65536, rsocket-stream-1048576; of the gateway gateway-infiniband-
 gateway-infiniband-UD, gateway-infiniband-RC-roce, gateway-infiniband-UD-roce, gateway-shmem, gateway-loopback,
 gateway-missed, gateway-convert; under verbena/preload http-1, http-16,
 http-warm-1, http-warm-16, http-sparse, connecting, connecting-warm, idle; of sketches sketch-count-min, sketch-conservative,
-sketch-count, sketch-coco, sketch-elastic, sketch-heavykeeper.
+sketch-count, sketch-coco, sketch-elastic, sketch-heavykeeper; of the traffic generator traffic-send, traffic-write.
 On a network: write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections, rsocket-wire-rr,
 rsocket-wire-stream-65536; under verbena/preload http-wire-1, http-wire-50, http-wire-warm-1, http-wire-warm-50,
-http-wire-sparse, connecting-wire, connecting-wire-warm, idle-wire.`
+http-wire-sparse, connecting-wire, connecting-wire-warm, idle-wire; of the traffic generator traffic-wire-send,
+traffic-wire-write.`
 
 interface Job {
   name: string
@@ -189,6 +191,7 @@ async function main(): Promise<number> {
     if ('sockets' in job) return job.sockets.run(sockets, rounds)
     if ('gateway' in job) return job.gateway.run(rounds)
     if ('sketch' in job) return job.sketch.run(rounds)
+    if ('traffic' in job) return job.traffic.run(rounds, wire.devices)
     if ('preload' in job) return job.preload.run(rounds, wire.devices)
     return 'wire' in job ? job.wire.run(wire, rounds, twoCores()) : job.memory.run(ours, rounds, peer, twoCores())
   }
@@ -226,6 +229,7 @@ type Chosen = { name: string } & (
   | { preload: PreloadJob; network: boolean }
   | { gateway: GatewayJob }
   | { sketch: SketchJob }
+  | { traffic: TrafficJob; network: boolean }
 )
 
 /** Comparisons on shared memory come first: the machine is quiet then. */
@@ -233,6 +237,9 @@ function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
   const preloaded = preloadJobs
     .filter(({ network }) => (nativeAvailable && !wireOnly) || network)
     .map((preload) => ({ name: preload.name, preload, network: preload.network }))
+  const traffic = trafficJobs
+    .filter(({ network }) => (nativeAvailable && !wireOnly) || network)
+    .map((job) => ({ name: job.name, traffic: job, network: job.network }))
   const known: Chosen[] = [
     ...(wireOnly ? [] : memoryJobs.map((memory) => ({ name: memory.name, memory }))),
     ...(wireOnly || !nativeAvailable
@@ -240,9 +247,11 @@ function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
       : [...gatewayJobs, ...samplesJobs].map((gateway) => ({ name: gateway.name, gateway }))),
     ...(wireOnly ? [] : sketchJobs.map((sketch) => ({ name: sketch.name, sketch }))),
     ...(wireOnly ? [] : socketJobs.map((sockets) => ({ name: sockets.name, sockets, network: false }))),
+    ...traffic.filter(({ network }) => !network),
     ...preloaded.filter(({ network }) => !network),
     ...wireJobs.map((wire) => ({ name: wire.name, wire })),
     ...wireSocketJobs.map((sockets) => ({ name: sockets.name, sockets, network: true })),
+    ...traffic.filter(({ network }) => network),
     ...preloaded.filter(({ network }) => network),
   ]
   if (only === undefined) {

@@ -1,7 +1,8 @@
 /**
  * One queue pair with its flows. The end that sends the data of a flow cuts it into messages and posts them, one flow after
  * the other; work requests are numbered, and one of `signalEvery` makes a completion, as does the last of each flow whose end
- * somebody wants to know.
+ * somebody wants to know. Of short flows that are posted together only the last one does: it says of all of them that they
+ * are complete, later than it could by what they take on the wire.
  */
 import {
   type AddressHandle,
@@ -22,6 +23,8 @@ const { send, send_with_imm: sendImm, write, write_with_imm: writeImm, read, fet
 
 /** Messages between two looks at the other queues, of one channel in one turn. */
 const turn = 32
+/** Bytes of a flow that may share a completion with those posted after it in the same turn. */
+const shortBytes = 1024
 
 /** Where messages of a channel come from and go to: device addresses. */
 export interface Places {
@@ -75,6 +78,8 @@ export class Channel {
   readonly #stride: number
   readonly #depth: number
   readonly #signalEvery: number
+  /** Bytes of a short flow: it is one message. */
+  readonly #short: number
   readonly #reports: boolean
   readonly #notifies: boolean
   #posted = 0
@@ -84,6 +89,8 @@ export class Channel {
   #left = -1
   #dueNs = 0
   #noticed = false
+  /** The next flow is posted right after it, and makes its completion. */
+  #shares = false
 
   constructor(init: ChannelInit, places: Places) {
     this.index = init.index
@@ -100,6 +107,7 @@ export class Channel {
     this.#stride = init.stride
     this.#depth = init.depth
     this.#signalEvery = Math.max(1, init.depth >> 2)
+    this.#short = Math.min(shortBytes, this.chunk)
     this.#reports = init.reports
     this.#notifies = init.notifies
   }
@@ -139,10 +147,27 @@ export class Channel {
         this.#noticed = false
       }
       if (rate > 0 && nowNs < this.#dueNs) break
+      this.#shares = i + 1 < turn && this.#followed(at)
       this.#message(at, rate)
       sent = true
     }
     return sent
+  }
+
+  /** Whether the flow at `flows.next` and the one after it are short, alike, and go in one turn. */
+  #followed(at: number): boolean {
+    const { flows } = this
+    if (flows.next + 1 === flows.tail || this.#posted + 1 - this.#done >= this.#depth) return false
+    const next = (flows.next + 1) & flows.mask
+    const verb = flows.verbs[at]!
+    return (
+      verb === flows.verbs[next] &&
+      verb <= writeImm &&
+      flows.sizes[at]! <= this.#short &&
+      flows.sizes[next]! <= this.#short &&
+      flows.rates[at] === 0 &&
+      flows.rates[next] === 0
+    )
   }
 
   /** Posts the next message of the flow at `flows.next`, and goes on to the next flow if it was the last one. */
@@ -162,7 +187,7 @@ export class Channel {
     if (rateBps > 0) this.#dueNs += (bytes * 8e9) / rateBps
     const last = this.#left === 0
     this.#noticed = last && verb === write && this.#notifies
-    this.#post(this.#requestOf(verb, bytes, last), last && !this.#noticed && this.#reports)
+    this.#post(this.#requestOf(verb, bytes, last), last && !this.#noticed && this.#reports && !this.#shares)
     if (last && !this.#noticed) this.#over(at)
   }
 
