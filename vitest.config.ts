@@ -28,6 +28,7 @@ const unit = [
  * takes longer than most of them. No test here counts what a process holds, or kills or changes what others rely on.
  */
 const shared = [
+  'test/collectives/launch/*.test.ts',
   'test/cm/rdma/!(limits|lossy.random).test.ts',
   'test/gateway/{api,nodes,runtime}/**/*.test.ts',
   'test/node/{.,dgram,net}/*.test.ts',

@@ -1,0 +1,95 @@
+/** What a program has of its group. */
+import { hostname } from 'node:os'
+import { GroupError, type GroupErrorCode } from './error.ts'
+import type { PlaceOptions } from './place.ts'
+
+/** A rank as the others see it. */
+export interface Member {
+  readonly rank: number
+  readonly host: string
+  readonly pid: number
+}
+
+export interface WaitOptions {
+  /** Milliseconds from when the first rank is there until all are; 0: for ever. Default: the group's. */
+  timeoutMs?: number
+}
+
+export interface Group {
+  readonly rank: number
+  readonly size: number
+  /** What said which rank this is: `Open MPI`, `Slurm`, … */
+  readonly launcher: string
+  /** In the order of ranks. */
+  readonly members: readonly Member[]
+  /** Aborted when the group has failed, with a GroupError: a rank died, gave up or did not come. */
+  readonly signal: AbortSignal
+  /** Resolves when all ranks have called it. All ranks call barriers and allgathers in the same order. */
+  barrier(options?: WaitOptions): Promise<void>
+  /** What each rank gave, in the order of ranks: at most 1 MiB each, not of one length. */
+  allgather(bytes: Uint8Array, options?: WaitOptions): Promise<Uint8Array[]>
+  /** Ends the group at all ranks, with this rank's name and the reason. */
+  fail(why: string): void
+  /** Leaves; the others may go on to their ends. Rank 0 waits until all others have left, or the group has failed. */
+  close(): Promise<void>
+}
+
+export interface GroupOptions extends PlaceOptions {
+  /** What must be the same at all ranks, as JSON can say it. The error names the first key in which they differ. */
+  settings?: Readonly<Record<string, unknown>>
+  /** Milliseconds to meet, and to each barrier or allgather; 0: for ever. Default: 60,000. */
+  timeoutMs?: number
+  signal?: AbortSignal
+}
+
+export const defaultTimeoutMs = 60_000
+export const mostGathered = 1 << 20
+
+/** What a rank says of itself when it comes. */
+export interface Introduction extends Member {
+  size: number
+  /** Canonical JSON. */
+  settings: string
+}
+
+export function introduce(rank: number, size: number, settings: GroupOptions['settings'] = {}): Introduction {
+  return { rank, size, host: hostname(), pid: process.pid, settings: canonical(settings) }
+}
+
+/** One text for equal settings, whatever the order of their keys. */
+export function canonical(settings: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(Object.fromEntries(Object.entries(settings).sort(([a], [b]) => (a < b ? -1 : 1))))
+}
+
+export function nameOf({ rank, host, pid }: Member): string {
+  return `rank ${rank} (${host}, process ${pid})`
+}
+
+/** The content of a Fail frame, and back; what is none makes an error as well. */
+export function failureText({ code, message, rank }: GroupError): string {
+  return JSON.stringify({ code, rank, message: message.slice(0, 4000) })
+}
+
+export function failureOf(content: Buffer): GroupError {
+  try {
+    const { code, rank, message } = JSON.parse(content.toString()) as Record<string, unknown>
+    if (typeof message === 'string' && /^ERR_GROUP_[A-Z]+$/.test(String(code)))
+      return new GroupError(code as GroupErrorCode, message, Number(rank))
+  } catch {
+    // Told below.
+  }
+  return new GroupError('ERR_GROUP_FAILED', 'the group has failed, and rank 0 does not say why')
+}
+
+/** `1, 3 to 5 and 7` */
+export function ranksText(ranks: readonly number[]): string {
+  const runs: [number, number][] = []
+  for (const rank of ranks) {
+    const last = runs.at(-1)
+    if (last && last[1] === rank - 1) last[1] = rank
+    else runs.push([rank, rank])
+  }
+  const texts = runs.flatMap(([a, b]) => (b === a ? [`${a}`] : b === a + 1 ? [`${a}`, `${b}`] : [`${a} to ${b}`]))
+  const list = texts.length > 1 ? `${texts.slice(0, -1).join(', ')} and ${texts.at(-1)}` : texts[0]
+  return `${ranks.length > 1 ? 'ranks' : 'rank'} ${list}`
+}

@@ -1,0 +1,135 @@
+/**
+ * How two ends of a connection find that they belong together. Rank 0 speaks first; a listener that does not speak like it, or does not know
+ * the key, is somebody else.
+ *
+ *     rank 0 ── Challenge: "verbena group 1", nonce ──▶ rank
+ *     rank 0 ◀── Hello: nonce, proof, introduction ──── rank
+ *     rank 0 ── Welcome: proof ──▶ rank                 or Refused, and the end of the connection
+ */
+import { GroupError } from './error.ts'
+import { type Introduction, nameOf } from './group.ts'
+import { Kind, type Link } from './link.ts'
+import { makeNonce, nonceBytes, proofBytes, proofOf, sameProof } from './proof.ts'
+
+/** What both have from elsewhere. */
+export interface Secret {
+  key: Uint8Array
+  job: string
+}
+
+const greeting = Buffer.from('verbena group 1\n')
+
+/** How long a stranger may hold a connection. */
+export const handshakeMs = 5000
+
+/** Rank 0's side. Resolves to null for who does not know the key, or says nothing in time; the connection is closed then. */
+export async function admit(link: Link, secret: Secret): Promise<Introduction | null> {
+  const challenge = makeNonce()
+  const heard = nextFrame(link, handshakeMs)
+  link.send(Kind.Challenge, Buffer.concat([greeting, challenge]))
+  const { kind, content } = await heard
+  const nonce = content.subarray(0, nonceBytes)
+  const proof = content.subarray(nonceBytes, nonceBytes + proofBytes)
+  const said = content.subarray(nonceBytes + proofBytes)
+  const expected = proofOf(secret.key, 'rank', secret.job, challenge, nonce, said)
+  const introduction = kind === Kind.Hello && sameProof(proof, expected) ? introductionOf(said) : null
+  if (introduction === null) {
+    link.send(Kind.Refused)
+    await link.close()
+    return null
+  }
+  link.send(Kind.Welcome, proofOf(secret.key, 'rank 0', secret.job, challenge, nonce, said))
+  return introduction
+}
+
+/** What a rank finds at an address: rank 0, who has taken it in; or someone who is not, or does not know the key. */
+export type Found = 'ours' | 'stranger' | 'refused'
+
+/** Another rank's side. Closes the connection of a stranger. */
+export async function introduceTo(link: Link, secret: Secret, self: Introduction, timeoutMs: number): Promise<Found> {
+  const challenge = await nextFrame(link, Math.min(handshakeMs, timeoutMs))
+  const words = challenge.content.subarray(0, greeting.length)
+  if (challenge.kind !== Kind.Challenge || !words.equals(greeting)) {
+    link.destroy()
+    return 'stranger'
+  }
+  const theirs = challenge.content.subarray(greeting.length)
+  const [nonce, said] = [makeNonce(), Buffer.from(JSON.stringify(self))]
+  const answer = nextFrame(link, timeoutMs)
+  link.send(Kind.Hello, Buffer.concat([nonce, proofOf(secret.key, 'rank', secret.job, theirs, nonce, said), said]))
+  const { kind, content } = await answer
+  if (kind === Kind.Welcome && sameProof(content, proofOf(secret.key, 'rank 0', secret.job, theirs, nonce, said)))
+    return 'ours'
+  link.destroy()
+  return kind === Kind.Refused ? 'refused' : 'stranger'
+}
+
+/** The next frame; kind 0 if none comes in time. Later ones wait for who sets `onFrame` in the same turn. */
+function nextFrame(link: Link, timeoutMs: number): Promise<{ kind: number; content: Buffer }> {
+  return new Promise((resolve) => {
+    const settle = (kind: number, content: Buffer): void => {
+      clearTimeout(timer)
+      link.pause()
+      link.onFrame = () => {}
+      link.onEnd = () => {}
+      resolve({ kind, content })
+    }
+    const timer = setTimeout(() => settle(0, Buffer.alloc(0)), timeoutMs)
+    link.onFrame = settle
+    link.onEnd = () => settle(0, Buffer.alloc(0))
+    link.resume()
+  })
+}
+
+function introductionOf(said: Buffer): Introduction | null {
+  try {
+    const { rank, size, host, pid, settings } = JSON.parse(said.toString()) as Record<string, unknown>
+    if (!Number.isSafeInteger(rank) || !Number.isSafeInteger(size) || !Number.isSafeInteger(pid)) return null
+    if (typeof host !== 'string' || typeof settings !== 'string') return null
+    return { rank: rank as number, size: size as number, pid: pid as number, host: host.slice(0, 255), settings }
+  } catch {
+    return null
+  }
+}
+
+/** Why an introduction does not fit to rank 0's; null if it does. */
+export function misfit(self: Introduction, other: Introduction, taken: Introduction | null): GroupError | null {
+  if (other.size !== self.size)
+    return new GroupError(
+      'ERR_GROUP_DIFFERS',
+      `${nameOf(other)} says that the group has ${other.size} ranks, and ${nameOf(self)} that it has ${self.size}`,
+      other.rank,
+    )
+  if (!(other.rank >= 0 && other.rank < self.size))
+    return new GroupError('ERR_GROUP_DIFFERS', `${nameOf(other)}: ranks of this group are 0 to ${self.size - 1}`)
+  if (taken !== null)
+    return new GroupError(
+      'ERR_GROUP_TWICE',
+      `rank ${other.rank} is there twice: process ${taken.pid} on ${taken.host} and process ${other.pid} on ${other.host}`,
+      other.rank,
+    )
+  if (other.settings === self.settings) return null
+  return new GroupError(
+    'ERR_GROUP_DIFFERS',
+    `${nameOf(other)} has other settings than ${nameOf(self)}: ${firstDifference(other.settings, self.settings)}`,
+    other.rank,
+  )
+}
+
+function firstDifference(theirs: string, ours: string): string {
+  const [a, b] = [theirs, ours].map(parsed) as [Record<string, unknown>, Record<string, unknown>]
+  for (const key of [...Object.keys(b), ...Object.keys(a)]) {
+    const [there, here] = [a[key], b[key]].map((value) => JSON.stringify(value) ?? 'nothing')
+    if (there !== here) return `${key} is ${there!.slice(0, 200)} there and ${here!.slice(0, 200)} here`
+  }
+  return 'their order'
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}

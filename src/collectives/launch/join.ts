@@ -1,0 +1,109 @@
+/** `joinGroup`: the ranks of a job meet. */
+import { GroupError } from './error.ts'
+import type { Exchanged, ExchangeKind, Port } from './exchange.ts'
+import {
+  defaultTimeoutMs,
+  type Group,
+  type GroupOptions,
+  introduce,
+  type Member,
+  mostGathered,
+  type WaitOptions,
+} from './group.ts'
+import { Hub } from './hub.ts'
+import { groupKey } from './key.ts'
+import { Kind, mostBeforeProof } from './link.ts'
+import { Spoke } from './member.ts'
+import { placeOf } from './place.ts'
+
+/**
+ * Meets the other ranks. Who this is, of how many and where rank 0 listens, comes from the options or from what a launcher has set
+ * (`placeOf`); the key from `groupKey`. Throws GroupError: who is missing, there twice or different is named, within the timeout.
+ */
+export async function joinGroup(options: GroupOptions = {}): Promise<Group> {
+  const place = placeOf(options)
+  const { rank, size, launcher, job } = place
+  const timeoutMs = Math.min(options.timeoutMs ?? defaultTimeoutMs, maxTimeoutMs)
+  const self = introduce(rank, size, options.settings)
+  if (self.settings.length > mostBeforeProof / 2)
+    throw new GroupError(
+      'ERR_GROUP_DIFFERS',
+      `the settings have ${self.settings.length} characters, more than ${mostBeforeProof / 2}`,
+    )
+  const secret = { key: size === 1 ? Buffer.alloc(32) : groupKey(options.environment), job }
+  const port = rank === 0 ? new Hub(self, secret, timeoutMs) : new Spoke(self, secret, timeoutMs)
+  const members = await port.meet(place, options.signal)
+  return new RankGroup(rank, launcher, members, port, timeoutMs)
+}
+
+/** What a timer of Node takes. */
+const maxTimeoutMs = 0x7fffffff
+
+class RankGroup implements Group {
+  readonly rank: number
+  readonly launcher: string
+  readonly members: readonly Member[]
+  readonly #port: Port
+  readonly #timeoutMs: number
+  readonly #controller = new AbortController()
+  readonly #failed: Promise<never>
+  /** Exchanges are in order, also those that nobody awaits. */
+  #last: Promise<unknown> = Promise.resolve()
+  #closed: Promise<void> | null = null
+
+  constructor(rank: number, launcher: string, members: readonly Member[], port: Port, timeoutMs: number) {
+    this.rank = rank
+    this.launcher = launcher
+    this.members = members
+    this.#port = port
+    this.#timeoutMs = timeoutMs
+    this.#failed = new Promise((_, reject) => {
+      port.onFailure = (error) => {
+        reject(error)
+        this.#controller.abort(error)
+      }
+    })
+    this.#failed.catch(() => {})
+    if (port.failure !== null) port.onFailure(port.failure)
+  }
+
+  get size(): number {
+    return this.members.length
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  async barrier(options?: WaitOptions): Promise<void> {
+    await this.#exchange(Kind.Barrier, new Uint8Array(0), options)
+  }
+
+  async allgather(bytes: Uint8Array, options?: WaitOptions): Promise<Uint8Array[]> {
+    if (bytes.length > mostGathered)
+      throw new RangeError(`an allgather takes at most ${mostGathered} bytes of a rank, not ${bytes.length}`)
+    return [...(await this.#exchange(Kind.Gather, Uint8Array.from(bytes), options))]
+  }
+
+  fail(why: string): void {
+    this.#port.fail(new GroupError('ERR_GROUP_FAILED', this.rank === 0 ? `rank 0 gave up: ${why}` : why, this.rank))
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#port.close()
+    return this.#closed
+  }
+
+  #exchange(
+    kind: ExchangeKind,
+    bytes: Uint8Array,
+    { timeoutMs = this.#timeoutMs }: WaitOptions = {},
+  ): Promise<Exchanged> {
+    const next = this.#last.then(() => {
+      if (this.#closed !== null) throw new GroupError('ERR_GROUP_CLOSED', 'this rank has left the group', this.rank)
+      return Promise.race([this.#port.exchange(kind, bytes, timeoutMs), this.#failed])
+    })
+    this.#last = next.catch(() => {})
+    return next
+  }
+}

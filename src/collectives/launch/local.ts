@@ -1,0 +1,90 @@
+/** Ranks of this host, started by a parent that is no rank: what `mpirun -np N` does, where there is none. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { createInterface } from 'node:readline'
+
+export interface LocalRanks {
+  /** How many. */
+  size: number
+  /** Of each process: options of Node, a module, its arguments. */
+  args: readonly string[]
+  /** Each line that a rank other than 0 writes to stderr, and what became of a rank that was killed. */
+  onLine(rank: number, line: string): void
+}
+
+/** What the others get to end by themselves when one has failed. */
+const graceMs = 10_000
+
+/**
+ * Starts the ranks; `joinGroup` in them finds the others. Rank 0 has this process's terminal. Resolves when all have ended: 0, or the
+ * exit code of the first that failed, 128 and the signal's number for one that was killed. When this process ends, they do.
+ */
+export async function runRanks({ size, args, onLine }: LocalRanks): Promise<number> {
+  const shared = { ...process.env, VERBENA_SIZE: String(size), VERBENA_JOB: random(), VERBENA_KEY: random() }
+  const children: ChildProcess[] = []
+  let failed = 0
+  let timer: NodeJS.Timeout | undefined
+  const passOn = (signal: NodeJS.Signals): void => {
+    for (const child of children) child.kill(signal)
+  }
+  // The terminal sends Ctrl-C to all processes itself; SIGTERM comes to this one only.
+  const ignore = (): void => {}
+  process.on('SIGINT', ignore)
+  process.on('SIGTERM', passOn)
+  try {
+    const ends = Array.from({ length: size }, (_, rank) => {
+      const child = start(rank, args, { ...shared, VERBENA_RANK: String(rank) }, onLine)
+      children.push(child)
+      return new Promise<void>((resolve) => {
+        const end = (code: number): void => {
+          if (code !== 0 && failed === 0) {
+            failed = code
+            timer = setTimeout(() => passOn('SIGKILL'), graceMs)
+          }
+          resolve()
+        }
+        child.once('error', (error) => {
+          onLine(rank, `cannot be started: ${error.message}`)
+          end(1)
+        })
+        child.once('exit', (code, signal) => {
+          if (signal !== null) onLine(rank, `was killed (${signal})`)
+          end(signal === null ? code! : 128 + (signalNumbers[signal] ?? 0))
+        })
+      })
+    })
+    await Promise.all(ends)
+    return failed
+  } finally {
+    clearTimeout(timer)
+    process.off('SIGINT', ignore)
+    process.off('SIGTERM', passOn)
+  }
+}
+
+const signalNumbers: Partial<Record<NodeJS.Signals, number>> = { SIGABRT: 6, SIGKILL: 9, SIGSEGV: 11, SIGTERM: 15 }
+
+function start(
+  rank: number,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  onLine: LocalRanks['onLine'],
+): ChildProcess {
+  const output = rank === 0 ? 'inherit' : 'ignore'
+  const child = spawn(process.execPath, args, {
+    ...{ env, stdio: [output, output, rank === 0 ? 'inherit' : 'pipe', 'ipc'] },
+  })
+  if (child.stderr) createInterface({ input: child.stderr }).on('line', (line) => onLine(rank, line))
+  return child
+}
+
+/** In a process that `runRanks` may have started: ends it when its parent is gone. */
+export function endWithParent(): void {
+  if (process.env.VERBENA_RANK === undefined || !process.channel) return
+  process.on('disconnect', () => process.exit(1))
+  process.channel.unref()
+}
+
+function random(): string {
+  return randomBytes(16).toString('hex')
+}

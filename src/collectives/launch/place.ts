@@ -1,0 +1,199 @@
+/**
+ * Which rank a process is, of how many, and where the ranks meet: from options, from `VERBENA_*`, or from the variables that a
+ * launcher sets.
+ *
+ * | launcher | rank | size | one host? | the job is named by |
+ * | --- | --- | --- | --- | --- |
+ * | Verbena's own, or by hand | VERBENA_RANK | VERBENA_SIZE | VERBENA_JOB | VERBENA_JOB, VERBENA_MEET |
+ * | Open MPI, PRRTE | OMPI_COMM_WORLD_RANK, PMIX_RANK | OMPI_COMM_WORLD_SIZE | OMPI_COMM_WORLD_LOCAL_SIZE | PMIX_NAMESPACE |
+ * | MPICH, Intel MPI (Hydra) | PMI_RANK | PMI_SIZE | MPI_LOCALNRANKS | the launcher's process |
+ * | Slurm | SLURM_PROCID | SLURM_STEP_NUM_TASKS, SLURM_NTASKS | SLURM_STEP_NUM_NODES | SLURM_JOB_ID, SLURM_STEP_ID |
+ * | Kubernetes, indexed job | JOB_COMPLETION_INDEX | VERBENA_SIZE | no | VERBENA_MEET |
+ */
+import { readFileSync } from 'node:fs'
+import { GroupError } from './error.ts'
+import { firstHost } from './host-list.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface PlaceOptions {
+  rank?: number | undefined
+  size?: number | undefined
+  /** `HOST:PORT` or `HOST` of rank 0. */
+  meet?: string | undefined
+  /** Default: that of the process. */
+  environment?: Environment
+}
+
+export interface Place {
+  rank: number
+  size: number
+  /** For people: `Open MPI`, `Slurm`, … */
+  launcher: string
+  /** The same at all ranks, another one at those of other jobs. */
+  job: string
+  /** Where rank 0 listens: it takes the first of these ports that it can have, and the others try all. */
+  host: string
+  ports: readonly number[]
+}
+
+export const mostRanks = 4096
+/** Where rank 0 listens if `meet` names no port. */
+export const defaultMeetPort = 18516
+
+interface Launch {
+  launcher: string
+  rank: string
+  size: string | undefined
+  job?: string
+  /** Undefined: nobody says. */
+  oneHost?: boolean
+  firstHost?: string | undefined
+}
+
+/** Throws GroupError ERR_GROUP_PLACE. */
+export function placeOf(options: PlaceOptions = {}): Place {
+  const environment = options.environment ?? process.env
+  const launch = launchOf(environment)
+  const said = launch?.launcher ?? 'nothing'
+  const rankText = options.rank?.toString() ?? launch?.rank
+  if (rankText === undefined)
+    throw placeError(
+      'no launcher says which rank this is: start it with mpirun, mpiexec or srun, or give --rank, --size and --meet, or --procs for ranks on this host',
+    )
+  const sizeText = options.size?.toString() ?? launch?.size ?? environment.VERBENA_SIZE
+  if (sizeText === undefined)
+    throw placeError(`${said} does not say how many ranks there are: give --size or VERBENA_SIZE`)
+  const size = wholeNumber('the number of ranks', sizeText, 1, mostRanks)
+  const rank = wholeNumber('the rank', rankText, 0, size - 1)
+  const launcher = launch?.launcher ?? 'options'
+  const meet = options.meet ?? environment.VERBENA_MEET
+  if (meet !== undefined) {
+    const { host, port } = meetingPoint(meet)
+    return { rank, size, launcher, job: launch?.job ?? `meet ${host}`, host, ports: [port] }
+  }
+  if (size === 1) return { rank, size, launcher, job: 'alone', host: '127.0.0.1', ports: [] }
+  const host = launch?.oneHost ? '127.0.0.1' : launch?.firstHost
+  if (launch?.job === undefined || host === undefined)
+    throw placeError(
+      `${said} does not say where rank 0 is: give --meet HOST or VERBENA_MEET, the host of rank 0, with :PORT if ${defaultMeetPort} is taken`,
+    )
+  return { rank, size, launcher, job: launch.job, host, ports: portsOf(launch.job) }
+}
+
+/** The most particular one counts: `mpirun` may run below Slurm, and `srun` may set PMI variables, too. */
+function launchOf(environment: Environment): Launch | undefined {
+  return (
+    verbena(environment) ?? openMpi(environment) ?? slurm(environment) ?? hydra(environment) ?? kubernetes(environment)
+  )
+}
+
+function verbena({ VERBENA_RANK: rank, VERBENA_SIZE: size, VERBENA_JOB: job }: Environment): Launch | undefined {
+  if (rank === undefined) return undefined
+  return { launcher: 'VERBENA_RANK', rank, size, ...(job !== undefined && { job: `verbena ${job}`, oneHost: true }) }
+}
+
+function openMpi(environment: Environment): Launch | undefined {
+  const { OMPI_COMM_WORLD_SIZE: size, OMPI_COMM_WORLD_LOCAL_SIZE: local, PMIX_NAMESPACE: namespace } = environment
+  const rank = environment.OMPI_COMM_WORLD_RANK
+  if (rank === undefined) {
+    // Of a launcher that speaks PMIx and is neither Open MPI's nor Slurm's.
+    const pmix = environment.PMIX_RANK
+    if (pmix === undefined || environment.SLURM_PROCID !== undefined) return undefined
+    return {
+      launcher: 'PMIx',
+      rank: pmix,
+      size: undefined,
+      ...(namespace !== undefined && { job: `pmix ${namespace}` }),
+    }
+  }
+  // The process of mpirun is in it, and the host where it runs.
+  const job = namespace ?? environment.OMPI_MCA_ess_base_jobid
+  return {
+    ...{ launcher: 'Open MPI', rank, size, oneHost: size !== undefined && size === local },
+    ...(job !== undefined && { job: `ompi ${job} ${environment.OMPI_MCA_orte_hnp_uri ?? ''}` }),
+  }
+}
+
+function slurm(environment: Environment): Launch | undefined {
+  const { SLURM_PROCID: rank, SLURM_JOB_ID: id, SLURM_STEP_ID: step } = environment
+  // A batch script has SLURM_PROCID 0, too, and no step; Hydra's proxies are the tasks of a step.
+  if (rank === undefined || step === undefined) return undefined
+  const size = environment.SLURM_STEP_NUM_TASKS ?? environment.SLURM_NTASKS
+  const { PMI_RANK, PMI_SIZE } = environment
+  if (PMI_RANK !== undefined && (PMI_RANK !== rank || PMI_SIZE !== size)) return undefined
+  const nodes = environment.SLURM_STEP_NODELIST ?? environment.SLURM_JOB_NODELIST ?? ''
+  return {
+    ...{ launcher: 'Slurm', rank, size, job: `slurm ${id} ${step}` },
+    oneHost: (environment.SLURM_STEP_NUM_NODES ?? environment.SLURM_NNODES) === '1',
+    firstHost: firstHost(nodes),
+  }
+}
+
+function hydra(environment: Environment): Launch | undefined {
+  const { PMI_RANK: rank, PMI_SIZE: size, MPI_LOCALNRANKS: local } = environment
+  if (rank === undefined) return undefined
+  const job = parentOfSession()
+  return {
+    ...{ launcher: 'MPICH', rank, size, oneHost: size !== undefined && size === local },
+    ...(job !== undefined && { job: `hydra ${job}` }),
+  }
+}
+
+function kubernetes(environment: Environment): Launch | undefined {
+  const rank = environment.JOB_COMPLETION_INDEX
+  return rank === undefined ? undefined : { launcher: 'Kubernetes', rank, size: undefined }
+}
+
+/** Hydra names no job, but starts each rank as a session of its own: its proxy is the parent of the session's leader. */
+function parentOfSession(): string | undefined {
+  try {
+    const [, , session] = statOf('self')
+    const [parent] = statOf(session!)
+    // With its start time, since numbers are used again.
+    return `${parent} ${statOf(parent!)[18]}`
+  } catch {
+    return undefined
+  }
+}
+
+/** Fields of /proc/PID/stat from the number of the parent on. */
+function statOf(pid: string): string[] {
+  const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  return text.slice(text.lastIndexOf(')') + 4).split(' ')
+}
+
+/** `HOST`, `HOST:PORT`, `[IPV6]:PORT`. Throws GroupError ERR_GROUP_PLACE. */
+export function meetingPoint(text: string): { host: string; port: number } {
+  const match = /^(?:\[([^[\]]+)\]|([^:[\]\s]+))(?::(\d{1,5}))?$/.exec(text.trim())
+  const port = Number(match?.[3] ?? defaultMeetPort)
+  if (!match || port < 1 || port > 65535)
+    throw placeError(
+      `'${text}' is no place to meet. Expected HOST or HOST:PORT, for example --meet node1:${defaultMeetPort}`,
+    )
+  return { host: match[1] ?? match[2]!, port }
+}
+
+const portsTried = 8
+const firstPort = 20_000
+/** Below those that systems give to clients. */
+const portRange = 12_000
+
+/** Ports of a job, below those that the system gives to clients: other programs may have some of them. */
+export function portsOf(job: string): number[] {
+  // FNV-1a
+  let hash = 0x811c9dc5
+  for (const byte of Buffer.from(job)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0
+  return Array.from({ length: portsTried }, (_, i) => firstPort + ((hash + i * 1009) % portRange))
+}
+
+function wholeNumber(what: string, text: string, min: number, max: number): number {
+  const value = /^\d{1,9}$/.test(text.trim()) ? Number(text) : Number.NaN
+  if (!(value >= min && value <= max))
+    throw placeError(`${what} is '${text.slice(0, 40)}'. Expected a whole number from ${min} to ${max}`)
+  return value
+}
+
+function placeError(message: string): GroupError {
+  return new GroupError('ERR_GROUP_PLACE', message)
+}
