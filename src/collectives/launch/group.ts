@@ -43,7 +43,7 @@ export interface GroupOptions extends PlaceOptions {
 }
 
 export const defaultTimeoutMs = 60_000
-export const mostGathered = 1 << 20
+export const mostGathered: number = 1 << 20
 
 /** What a rank says of itself when it comes. */
 export interface Introduction extends Member {

@@ -27,7 +27,7 @@ export const Kind = {
 export type Kind = (typeof Kind)[keyof typeof Kind]
 
 const headBytes = 5
-export const mostBeforeProof = 1 << 16
+export const mostBeforeProof: number = 1 << 16
 
 export class Link {
   /** Gets each frame; its bytes may be kept. */
@@ -35,7 +35,7 @@ export class Link {
   /** Called once, with the reason, when nothing more will come. */
   onEnd: (why: string) => void = () => {}
   /** Most bytes of a frame. */
-  limit = mostBeforeProof
+  limit: number = mostBeforeProof
   readonly #socket: Socket
   #chunks: Buffer[] = []
   #buffered = 0
