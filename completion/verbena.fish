@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'monitor' 'monitor watch' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -21,6 +21,7 @@ complete -c verbena -f -n '__verbena_at' -a report -d 'make a report from saved 
 complete -c verbena -f -n '__verbena_at' -a trace -d 'look at captures of RDMA traffic: check, show, info, convert'
 complete -c verbena -f -n '__verbena_at' -a traffic -d 'generate RDMA traffic by distributions of sizes, arrivals and verbs: server, client, cdf'
 complete -c verbena -f -n '__verbena_at' -a collect -d 'collect RDMA traffic of this host: counters, what carries RoCE, traces'
+complete -c verbena -f -n '__verbena_at' -a monitor -d 'watch RDMA traffic: who loads the network, what is lost, where it congests'
 complete -c verbena -f -n '__verbena_at' -a replay -d 'replay captured RDMA traffic: its packets rewritten, or its messages as verbs'
 complete -c verbena -f -n '__verbena_at' -a gateway -d 'samples of real-time simulators, as VILLASnode has them: node, pipe, signal, convert, …'
 complete -c verbena -f -n '__verbena_at' -a perf -d 'perftest: bandwidth and latency between two processes'
@@ -267,6 +268,19 @@ complete -c verbena -n '__verbena_at collect session' -l compress -d 'compressio
 complete -c verbena -n '__verbena_at collect session' -l no-trace -d 'no packets'
 complete -c verbena -n '__verbena_at collect session' -l json -d 'print what was collected as one JSON document'
 complete -c verbena -n '__verbena_at collect session' -s h -l help -d 'print help'
+complete -c verbena -f -n '__verbena_at monitor' -a watch -d 'windows of packets from interfaces, files or standard input; monitor FILE is the same'
+complete -c verbena -n '__verbena_at monitor' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at monitor watch' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at monitor watch' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
+complete -c verbena -n '__verbena_at monitor watch' -s i -l interface -d 'interfaces of this host, with commas between them' -r
+complete -c verbena -n '__verbena_at monitor watch' -l window -d 'length of a window' -r
+complete -c verbena -n '__verbena_at monitor watch' -l memory -d 'memory for all that grows with traffic' -r
+complete -c verbena -n '__verbena_at monitor watch' -l by -d 'a key to list; may be repeated' -r
+complete -c verbena -n '__verbena_at monitor watch' -l of -d 'what is summed: bytes, packets, messages, or an event' -r
+complete -c verbena -n '__verbena_at monitor watch' -l top -d 'rows of each list' -r
+complete -c verbena -n '__verbena_at monitor watch' -l duration -d 'end after so long' -r
+complete -c verbena -n '__verbena_at monitor watch' -l json -d 'print one JSON document for each window, a line each'
+complete -c verbena -n '__verbena_at monitor watch' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at replay' -a packets -d 'the packets, with other addresses, queue pairs, keys, PSNs'
 complete -c verbena -f -n '__verbena_at replay' -a messages -d 'the messages: operation, size, time, what each waited for'
 complete -c verbena -f -n '__verbena_at replay' -a server -d 'the other end of a replay of messages'

@@ -22,6 +22,7 @@ _verbena() {
       'trace:look at captures of RDMA traffic\: check, show, info, convert'
       'traffic:generate RDMA traffic by distributions of sizes, arrivals and verbs\: server, client, cdf'
       'collect:collect RDMA traffic of this host\: counters, what carries RoCE, traces'
+      'monitor:watch RDMA traffic\: who loads the network, what is lost, where it congests'
       'replay:replay captured RDMA traffic\: its packets rewritten, or its messages as verbs'
       'gateway:samples of real-time simulators, as VILLASnode has them\: node, pipe, signal, convert, …'
       'perf:perftest\: bandwidth and latency between two processes'
@@ -57,6 +58,7 @@ _verbena() {
         trace) _verbena_trace ;;
         traffic) _verbena_traffic ;;
         collect) _verbena_collect ;;
+        monitor) _verbena_monitor ;;
         replay) _verbena_replay ;;
         gateway) _verbena_gateway ;;
         perf) _verbena_perf ;;
@@ -451,6 +453,40 @@ _verbena_collect_session() {
     --no-trace'[no packets]' \
     --json'[print what was collected as one JSON document]' \
     '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_monitor() {
+  local state line
+  _arguments -C \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:command:->command' '*::argument:->argument'
+  case $state in
+    command)
+      local -a commands=(
+      'watch:windows of packets from interfaces, files or standard input; monitor FILE is the same'
+      )
+      _describe command commands ;;
+    argument)
+      case $line[1] in
+        watch) _verbena_monitor_watch ;;
+      esac ;;
+  esac
+}
+
+_verbena_monitor_watch() {
+  _arguments -s \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
+    '(-i --interface)'{-i,--interface}'[interfaces of this host, with commas between them]:names:' \
+    --window'[length of a window]:seconds:' \
+    --memory'[memory for all that grows with traffic]:MiB:' \
+    --by'[a key to list; may be repeated]:key:' \
+    --of'[what is summed\: bytes, packets, messages, or an event]:measure:' \
+    --top'[rows of each list]:count:' \
+    --duration'[end after so long]:seconds:' \
+    --json'[print one JSON document for each window, a line each]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '*:files:'
 }
 
 _verbena_replay() {

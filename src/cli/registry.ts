@@ -38,6 +38,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'collect RDMA traffic of this host: counters, what carries RoCE, traces',
     load: () => import('../tools/collect/index.ts'),
   },
+  monitor: {
+    summary: 'watch RDMA traffic: who loads the network, what is lost, where it congests',
+    load: () => import('../tools/monitor/index.ts'),
+  },
   replay: {
     summary: 'replay captured RDMA traffic: its packets rewritten, or its messages as verbs',
     load: () => import('../tools/replay/index.ts'),

@@ -29,7 +29,10 @@ export class AddressTable {
       d = word(bytes, at + 8)
       a = word(bytes, at + 12)
     }
-    const last = length === 16 ? a : 0
+    return this.#find(length, b, c, d, length === 16 ? a : 0)
+  }
+
+  #find(length: number, b: number, c: number, d: number, last: number): number {
     const mask = this.#slots.length - 1
     let slot = hash(b, c, d, last ^ length) & mask
     for (;;) {
@@ -40,6 +43,28 @@ export class AddressTable {
       if (w[i] === length && w[i + 1] === b && w[i + 2] === c && w[i + 3] === d && w[i + 4] === last) return found
       slot = (slot + 1) & mask
     }
+  }
+
+  /** Puts the four words of an address at out[at]; returns its length in bytes, of which 4 and 2 are in the first word. */
+  copy(id: number, out: Int32Array, at: number): number {
+    if (id >= most - 1) {
+      out.fill(0, at, at + 4)
+      return 0
+    }
+    const w = this.#words
+    const i = id * 5
+    out[at] = w[i + 1]!
+    out[at + 1] = w[i + 2]!
+    out[at + 2] = w[i + 3]!
+    out[at + 3] = w[i + 4]!
+    return w[i]!
+  }
+
+  /** Takes over an address of another table. */
+  adopt(other: AddressTable, id: number): number {
+    if (id >= most - 1) return id
+    const [length, b, c, d, last] = other.#words.subarray(id * 5, id * 5 + 5)
+    return this.#find(length!, b!, c!, d!, last!)
   }
 
   text(id: number): string {

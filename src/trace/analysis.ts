@@ -1,13 +1,14 @@
 /**
  * Follows all flows of a capture, packet after packet, and says of each packet what its history makes of it. Memory grows
- * with the number of flows, up to a limit, and not with the number of packets.
+ * with the number of flows, up to a limit, and not with the number of packets. What is followed without an end has limits of its
+ * own: at these, the half of the flows that had no packet for longest is forgotten.
  */
 import type { CapturedPacket } from '../capture/index.ts'
 import { Bth, type CmMessage, Deth, Ipv4, Ipv6, Lrh, OpBit, u16, u24 } from '../wire/index.ts'
 import { AddressTable } from './addresses.ts'
 import { type Claim, Connections } from './connections.ts'
 import { type Dissection, IcrcState, Kind } from './dissect.ts'
-import { type Flow, Service } from './flow.ts'
+import { type Flow, type FlowLimits, Service } from './flow.ts'
 import { FlowTable } from './flow-table.ts'
 import { inferPair, join, joinDatagrams, joinRest } from './pairing.ts'
 import { trackRequest } from './requests.ts'
@@ -15,10 +16,14 @@ import { trackResponse } from './responses.ts'
 import { Mark, type Verdict } from './verdict.ts'
 
 const gsiQp = 1
+/** The last number is shared by all addresses that found no place. */
+const mostNumbers = 65_535
 
 export class Analysis {
-  readonly addresses: AddressTable = new AddressTable()
-  readonly table: FlowTable = new FlowTable()
+  addresses: AddressTable = new AddressTable()
+  readonly table: FlowTable
+  /** Flows that were forgotten for others. */
+  forgotten = 0
   packets = 0
   roce = 0
   wireBytes = 0
@@ -41,9 +46,16 @@ export class Analysis {
   #firstSeconds = -1
   #firstNanoseconds = 0
 
-  /** @param ahead that of another reading of the same capture, which is farther on: its flows have the same numbers */
-  constructor(ahead?: Analysis) {
+  readonly #limits: FlowLimits | undefined
+
+  /**
+   * @param ahead that of another reading of the same capture, which is farther on: its flows have the same numbers
+   * @param limits of what has no end
+   */
+  constructor(ahead?: Analysis, limits?: FlowLimits) {
     this.#ahead = ahead
+    this.#limits = limits
+    this.table = new FlowTable(limits)
     this.#connections = new Connections((destination, qpn, claim) => this.#claimed(destination, qpn, claim))
   }
 
@@ -76,6 +88,7 @@ export class Analysis {
       if (d.tcp >= 0) this.#tcp(packet, d)
       return
     }
+    if (this.#limits !== undefined) this.#keepWithin(this.#limits)
     this.roce++
     if (d.icrc === IcrcState.Invalid) this.icrcInvalid++
     if (d.problems !== 0) this.malformed++
@@ -127,6 +140,7 @@ export class Analysis {
     flow.packets++
     flow.wireBytes += packet.originalLength
     flow.lastNs = v.timeNs
+    flow.lastPacket = this.packets
     if (isMarked(packet.bytes, d)) {
       flow.marked++
       v.marks |= Mark.Marked
@@ -144,6 +158,32 @@ export class Analysis {
       if (!flow.foreseen) inferPair(flow, d, this.table)
       trackResponse(flow, d, v)
     }
+  }
+
+  #keepWithin({ flows: most }: FlowLimits): void {
+    const { table, addresses } = this
+    // A flow has two addresses; packets that belong to none have some, too.
+    if (table.flows.length < most && addresses.count < Math.min(2 * most, mostNumbers)) return
+    const sorted = table.flows.toSorted((a, b) => b.lastPacket - a.lastPacket)
+    const gone = new Set(sorted.slice(most >> 1))
+    const kept = new AddressTable()
+    const numbers = new Int32Array(mostNumbers + 1).fill(-1)
+    const numberOf = (id: number): number => {
+      if (id >= mostNumbers) return id
+      if (numbers[id]! < 0) numbers[id] = kept.adopt(addresses, id)
+      return numbers[id]!
+    }
+    const flows = table.flows.filter((flow) => !gone.has(flow))
+    for (const flow of flows) {
+      if (flow.peer !== undefined && gone.has(flow.peer)) flow.peer = undefined
+      flow.source = numberOf(flow.source)
+      flow.destination = numberOf(flow.destination)
+    }
+    for (const flow of gone) flow.outstanding.free()
+    this.forgotten += gone.size
+    this.addresses = kept
+    this.#connections.renumber(numbers)
+    table.keep(flows)
   }
 
   #datagram(flow: Flow, packet: CapturedPacket, d: Dissection): void {

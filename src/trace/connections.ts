@@ -96,6 +96,20 @@ export class Connections {
       this.#connect(exchange.first, first[exchange.joined]!, other, second[exchange.joined]!, 'pingpong')
   }
 
+  /** Addresses have other numbers now, −1 where there is none any more: what is known of those is forgotten. */
+  renumber(numbers: Int32Array): void {
+    const claims = [...this.#claims]
+    this.#claims.clear()
+    for (const [key, claim] of claims) {
+      const destination = numbers[Math.floor(key / 0x1000000)]!
+      const source = numbers[claim.source]!
+      if (destination >= 0 && source >= 0)
+        this.#claims.set(destination * 0x1000000 + (key % 0x1000000), { ...claim, source })
+    }
+    this.#requests.clear()
+    this.#exchanges.clear()
+  }
+
   #connect(a: number, qpA: Half, b: number, qpB: Half, basis: Basis): void {
     this.#claim(b, qpB.qpn, { source: a, srcQp: qpA.qpn, basis, startPsn: qpA.psn, mtu: qpA.mtu })
     this.#claim(a, qpA.qpn, { source: b, srcQp: qpB.qpn, basis, startPsn: qpB.psn, mtu: qpB.mtu })

@@ -1,6 +1,6 @@
 /** Finds the flow of a packet: an open hash table of flow numbers, and the flows of each pair of addresses. */
 import { hash } from './addresses.ts'
-import { Flow, Service } from './flow.ts'
+import { Flow, type FlowLimits, Service } from './flow.ts'
 
 /** More flows than this are counted together: a capture of garbage does not use up the memory. */
 export const mostFlows = 65_536
@@ -12,6 +12,11 @@ export class FlowTable {
   #slots = new Int32Array(1024).fill(-1)
   readonly #between = new Map<number, Flow[]>()
   #last: Flow | undefined
+  readonly #limits: FlowLimits | undefined
+
+  constructor(limits?: FlowLimits) {
+    this.#limits = limits
+  }
 
   /** `srcQp` is a part of the name for UD only; -1 otherwise. Undefined if there are too many flows. */
   take(source: number, destination: number, destQp: number, service: number, srcQp: number): Flow | undefined {
@@ -33,14 +38,11 @@ export class FlowTable {
       this.overflow++
       return undefined
     }
-    const flow = new Flow(this.flows.length, source, destination, destQp, service, srcQp)
+    const flow = new Flow(this.flows.length, source, destination, destQp, service, srcQp, this.#limits)
     this.#slots[slot] = flow.index
     this.flows.push(flow)
     this.#last = flow
-    const pair = source * mostFlows + destination
-    const list = this.#between.get(pair)
-    if (list === undefined) this.#between.set(pair, [flow])
-    else list.push(flow)
+    this.#enter(flow)
     if (this.flows.length * 2 > this.#slots.length) this.#rehash()
     return flow
   }
@@ -55,13 +57,34 @@ export class FlowTable {
     return undefined
   }
 
+  #enter(flow: Flow): void {
+    const pair = flow.source * mostFlows + flow.destination
+    const list = this.#between.get(pair)
+    if (list === undefined) this.#between.set(pair, [flow])
+    else list.push(flow)
+  }
+
+  /** Keeps these flows only; their addresses may have other numbers than before. They are numbered anew. */
+  keep(flows: readonly Flow[]): void {
+    this.flows.splice(0, this.flows.length, ...flows)
+    this.#between.clear()
+    for (const [index, flow] of flows.entries()) {
+      flow.index = index
+      this.#enter(flow)
+    }
+    this.#last = undefined
+    this.#rehash(1024)
+  }
+
   /** All flows from one address to another. */
   between(source: number, destination: number): readonly Flow[] {
     return this.#between.get(source * mostFlows + destination) ?? []
   }
 
-  #rehash(): void {
-    const slots = new Int32Array(this.#slots.length * 2).fill(-1)
+  #rehash(least: number = this.#slots.length * 2): void {
+    let size = least
+    while (this.flows.length * 2 > size) size *= 2
+    const slots = new Int32Array(size).fill(-1)
     const mask = slots.length - 1
     for (const flow of this.flows) {
       const srcQp = flow.service === Service.UD ? flow.srcQp : -1

@@ -3,8 +3,8 @@
  * the requests that come the other way. Two flows make a pair. Which two, the packets do not say: see pairing.ts.
  */
 import { psnDiff } from '../wire/index.ts'
-import { Latencies } from './latencies.ts'
-import { Outstanding } from './outstanding.ts'
+import { Latencies, type LatencyStore } from './latencies.ts'
+import { Outstanding, type RingMemory } from './outstanding.ts'
 
 /** The top three bits of an opcode. */
 export const Service = { RC: 0, UC: 1, RD: 2, UD: 3, CNP: 4, XRC: 5 } as const
@@ -20,11 +20,18 @@ export const basisTexts = {
 } as const
 export type Basis = keyof typeof basisTexts
 
+/** What flows that are followed without an end share, and how many of them there may be. */
+export interface FlowLimits {
+  flows: number
+  latencies: LatencyStore
+  rings: RingMemory
+}
+
 export class Flow {
-  readonly index: number
+  index: number
   /** Numbers of the AddressTable. */
-  readonly source: number
-  readonly destination: number
+  source: number
+  destination: number
   readonly destQp: number
   readonly service: number
   /** The QP that sends; -1 while it is not known. */
@@ -45,6 +52,8 @@ export class Flow {
   wireBytes = 0
   firstNs = 0
   lastNs = 0
+  /** How many packets the analysis had seen with its last one. */
+  lastPacket = 0
 
   // As requester. Messages are counted where their last packet is seen first.
   sends = 0
@@ -67,7 +76,7 @@ export class Flow {
   late = 0
   /** The same QP started anew with another PSN. */
   restarts = 0
-  readonly latencies: Latencies = new Latencies()
+  readonly latencies: LatencyStore
 
   // As responder.
   acks = 0
@@ -99,9 +108,21 @@ export class Flow {
   floorIsGuess = false
   /** PSN of the READ that is being answered. */
   readStart = 0
-  readonly outstanding: Outstanding = new Outstanding()
+  readonly outstanding: Outstanding
+  /** What who follows the analysis keeps with the flow. */
+  state: object | undefined
 
-  constructor(index: number, source: number, destination: number, destQp: number, service: number, srcQp: number) {
+  constructor(
+    index: number,
+    source: number,
+    destination: number,
+    destQp: number,
+    service: number,
+    srcQp: number,
+    limits?: FlowLimits,
+  ) {
+    this.latencies = limits?.latencies ?? new Latencies()
+    this.outstanding = new Outstanding(limits?.rings)
     this.index = index
     this.source = source
     this.destination = destination

@@ -25,7 +25,7 @@ export {
 } from './dissect.ts'
 export { type Filter, FilterError, parseFilter } from './filter.ts'
 export { type FilterField, fieldNamed, filterFields } from './filter-fields.ts'
-export { type Basis, Flow, Service, serviceNames } from './flow.ts'
+export { type Basis, Flow, type FlowLimits, Service, serviceNames } from './flow.ts'
 export {
   analyseCapture,
   type CaptureInfo,
@@ -33,7 +33,7 @@ export {
   type DirectionInfo,
   pairingText,
 } from './info.ts'
-export { Latencies, type LatencySummary } from './latencies.ts'
+export { Latencies, type LatencyStore, type LatencySummary } from './latencies.ts'
 export type { Layer, LayerField } from './layers.ts'
 export { type AnalysedHandler, readAhead } from './look-ahead.ts'
 export { layersOf } from './network-layers.ts'

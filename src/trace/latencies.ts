@@ -19,7 +19,15 @@ export interface LatencySummary {
   meanNs: number
 }
 
-export class Latencies {
+/** Where the latencies of a flow go. */
+export interface LatencyStore {
+  readonly count: number
+  add(ns: number): void
+  /** Undefined without any. */
+  summary(): LatencySummary | undefined
+}
+
+export class Latencies implements LatencyStore {
   count = 0
   min: number = Number.POSITIVE_INFINITY
   max = 0

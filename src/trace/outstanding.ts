@@ -4,6 +4,14 @@
  */
 const smallest = 16
 const largest = 16_384
+const slotBytes = 4 + 8 + 8 + 1
+/** Of the four arrays of a ring, besides their elements. */
+const ringBytes = 512
+
+/** Memory that rings share: one that finds too little stays as it is. */
+export interface RingMemory {
+  bytesLeft: number
+}
 
 export const RequestFlag = {
   /** Last packet of its message. */
@@ -18,6 +26,12 @@ export class Outstanding {
   #packet = new Float64Array(0)
   #timeNs = new Float64Array(0)
   #flags = new Uint8Array(0)
+  readonly #memory: RingMemory | undefined
+  #taken = 0
+
+  constructor(memory?: RingMemory) {
+    this.#memory = memory
+  }
 
   /** Slot of a PSN, or -1 if it has not been seen or is forgotten. */
   find(psn: number): number {
@@ -55,9 +69,22 @@ export class Outstanding {
     this.#psn.fill(-1)
   }
 
+  /** Gives its memory back. */
+  free(): void {
+    if (this.#memory !== undefined) this.#memory.bytesLeft += this.#taken
+    this.#taken = 0
+    this.#psn = new Int32Array(0)
+  }
+
   #grow(depth: number): void {
     let size = Math.max(smallest, this.#psn.length)
     while (size <= depth && size < largest) size *= 2
+    if (this.#memory !== undefined) {
+      const bytes = size * slotBytes + ringBytes
+      if (this.#memory.bytesLeft < bytes - this.#taken) return
+      this.#memory.bytesLeft -= bytes - this.#taken
+      this.#taken = bytes
+    }
     const old = { psn: this.#psn, packet: this.#packet, timeNs: this.#timeNs, flags: this.#flags }
     this.#psn = new Int32Array(size).fill(-1)
     this.#packet = new Float64Array(size)

@@ -12,8 +12,9 @@ import {
 import { nativeCrc32 } from '../../memory/index.ts'
 import { useCrc32 } from '../../trace/index.ts'
 import { choiceOption, parseNumber, UsageError } from '../kit/index.ts'
+import { interfacesOf } from '../trace-kit/index.ts'
 import { noteProblems, readsTree, rootOf, waitUntil } from './source.ts'
-import { addTraceOptions, filesOptions, interfacesOf, report, type TraceCommandOptions, traceOptions } from './trace.ts'
+import { addTraceOptions, filesOptions, report, type TraceCommandOptions, traceOptions } from './trace.ts'
 
 const help = `
 The folder gets

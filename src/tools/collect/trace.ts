@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { networkInterfaces, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Command, Option } from 'commander'
 import {
@@ -19,7 +19,6 @@ import {
   type LiveTraceOptions,
   openLive,
   randomKey,
-  readL2,
   type TraceFilesOptions,
   type TraceResult,
   traceFrom,
@@ -27,9 +26,10 @@ import {
   type Wanted,
 } from '../../collect/index.ts'
 import { canWriteZstd, fileSource } from '../../files/index.ts'
-import { interfaceIndex, nativeAvailable, nativeCrc32 } from '../../memory/index.ts'
+import { nativeCrc32 } from '../../memory/index.ts'
 import { bytesSource, describeDamage, useCrc32 } from '../../trace/index.ts'
 import { choiceOption, parseInteger, parseNumber, UsageError } from '../kit/index.ts'
+import { interfacesOf } from '../trace-kit/index.ts'
 
 const help = `
 Sources: interfaces of this host (-i), which needs the capability CAP_NET_RAW; a capture in a file or from standard input (-r);
@@ -194,31 +194,6 @@ function keyOf({ anonymise, anonymiseKey }: TraceCommandOptions): Uint8Array | u
     '--anonymise-key',
     `'${anonymiseKey}' is too short: 16 bytes at least, for example of /dev/urandom`,
   )
-}
-
-/** Those that were named, else the interfaces of RDMA devices. */
-export function interfacesOf(names: string | undefined): string[] {
-  const { ports, interfaces } = readL2()
-  for (const name of names?.split(',') ?? []) checkType(name)
-  const all = [...new Set([...interfaces.map(({ name }) => name), ...Object.keys(networkInterfaces())])]
-  const asked = names?.split(',').filter((name) => name !== '')
-  const unknown = asked?.find((name) => (nativeAvailable ? interfaceIndex(name) === 0 : !all.includes(name)))
-  if (unknown !== undefined)
-    throw new UsageError('-i', `there is no interface '${unknown}'; there are ${all.join(', ')}`)
-  const chosen = asked ?? [...new Set(ports.flatMap(({ netdev }) => netdev ?? []))]
-  if (chosen.length > 0) return chosen
-  throw new UsageError('-i', `no interface has an RDMA device: name one of ${all.join(', ')}`)
-}
-
-const arphrdEther = '1'
-const arphrdLoopback = '772'
-
-/** The filter and the files are of Ethernet frames, which the loopback interface has as well. */
-function checkType(name: string): void {
-  const file = `/sys/class/net/${name.replaceAll('/', '')}/type`
-  const type = existsSync(file) ? readFileSync(file, 'latin1').trim() : arphrdEther
-  if (type !== arphrdEther && type !== arphrdLoopback)
-    throw new UsageError('-i', `${name} is no Ethernet interface (type ${type}): capture from the interface below it`)
 }
 
 async function live(options: Options, files: TraceFilesOptions, stop: Interruption): Promise<void> {

@@ -1,4 +1,5 @@
 /** What the commands that read captures share: finding the file, its options, saying what is wrong with it. */
+export { interfacesOf } from './interfaces.ts'
 export {
   captureFile,
   countOf,
@@ -9,5 +10,6 @@ export {
   type ReadOptions,
   readingOf,
   readsCapture,
+  readsPackets,
   stopOnInterrupt,
 } from './source.ts'

@@ -86,16 +86,20 @@ export function countOf(flag: string): (text: string) => number {
 
 /** Adds what all trace commands have that read packets: the file, here called `name`, and --decode-as. */
 export function readsCapture(command: Command, name = '<file>'): Command {
+  return readsPackets(command.argument(name, 'pcap or pcapng, compressed or not; - for standard input'))
+}
+
+/** Adds what says what UDP ports carry. */
+export function readsPackets(command: Command): Command {
   const uses = Object.keys(portUses).join(', ')
   return command
-    .argument(name, 'pcap or pcapng, compressed or not; - for standard input')
     .option('-d, --decode-as <port=what>', `what another UDP port carries: ${uses}; may be repeated`, decodeAs)
     .option('--roce-port <port>', 'another UDP port of RoCEv2, as --decode-as PORT=roce', rocePort)
 }
 
 const udpPort = integer(1, 65_535)
 
-/** The options that `readsCapture` adds. */
+/** The options that `readsPackets` adds. */
 export interface ReadOptions {
   decodeAs?: DecodeAs
   rocePort?: DecodeAs

@@ -1,0 +1,233 @@
+/** What is wrong in a window, with the reason in words. Each rule says what it saw, where, and what that usually means. */
+import { counterNames } from './events.ts'
+import type { KeyFields } from './key.ts'
+import { query } from './query.ts'
+import { pauseClasses, type Window } from './window.ts'
+
+export const anomalyTexts = {
+  incast: 'many senders fill one receiver at the same time',
+  'slow-receiver': 'a receiver posts its receives later than messages come',
+  'unmarked-loss': 'packets are lost where none is marked: a hop drops without marking',
+  'ecn-not-capable': 'senders do not allow switches to mark their packets',
+  'marks-without-cnp': 'packets are marked and no receiver asks its sender to slow down',
+  'cnp-without-marks': 'receivers ask senders to slow down for marks that are not seen here',
+  'bad-icrc': 'packets are damaged on their way',
+  'access-errors': 'requests name memory that they may not use',
+  'pfc-storm': 'a port is paused for most of the time',
+  pollution: 'very many flows of very few packets: a scan, or an attack on the monitor',
+  timeouts: 'requesters wait until their timers end',
+  overload: 'the monitor itself could not follow everything',
+} as const
+export type AnomalyKind = keyof typeof anomalyTexts
+
+export interface Anomaly {
+  kind: AnomalyKind
+  /** `critical`: traffic stands, or data is lost. */
+  severity: 'critical' | 'warning' | 'info'
+  /** A sentence with its reasons. */
+  text: string
+  /** Where: a host, a QP or a connection. */
+  fields: Partial<KeyFields>
+}
+
+const mostOfAKind = 3
+
+type Rule = (window: Window) => Anomaly[]
+
+const many = (count: number, one: string, more: string): string => `${count} ${count === 1 ? one : more}`
+const percent = (part: number, whole: number): string => `${((100 * part) / Math.max(1, whole)).toFixed(1)} %`
+
+const incast: Rule = (window) => {
+  const found: Anomaly[] = []
+  for (const { name, fields, value } of query(window, { by: 'qp', of: 'bytes', top: 4 }).rows)
+    found.push(...incastOnto(window, name, fields, value))
+  // A QP has one peer, unless it takes datagrams: incast is mostly onto the QPs of a host.
+  for (const { name, fields, value } of query(window, { by: 'destination', of: 'bytes', top: 4 }).rows)
+    if (!found.some((one) => one.fields.destination === fields.destination))
+      found.push(...incastOnto(window, name, fields, value))
+  return found
+}
+
+const leastSenders = 4
+
+function incastOnto(window: Window, name: string, where: Partial<KeyFields>, bytes: number): Anomaly[] {
+  const senders = query(window, { by: 'source', of: 'bytes', where, top: 1000 }).rows
+  // Those that send a fair part; one that sends nearly all is no incast.
+  const fair = senders.filter(({ value }) => value >= bytes / (4 * senders.length))
+  if (fair.length < leastSenders || senders[0]!.value > bytes / 2) return []
+  const marked = sum(window, 'marked', where)
+  const { destination } = where
+  const back = destination === undefined ? 0 : sum(window, 'cnp', { source: destination })
+  const lost = sum(window, 'missing', where)
+  if (marked + back + lost === 0) return []
+  const signs = [
+    marked > 0 && many(marked, 'packet to it was marked (ECN)', 'packets to it were marked (ECN)'),
+    back > 0 && `it sent ${many(back, 'CNP', 'CNPs')}`,
+    lost > 0 && many(lost, 'packet to it is missing', 'packets to it are missing'),
+  ].filter((sign) => sign !== false)
+  const share = percent(bytes, window.sketches.bytes.total)
+  return [
+    {
+      kind: 'incast',
+      severity: lost > 0 ? 'critical' : 'warning',
+      text: `incast onto ${name}: ${fair.length} hosts send to it at the same time, ${share} of all bytes; ${signs.join(', ')}`,
+      fields: where,
+    },
+  ]
+}
+
+function sum(window: Window, of: Parameters<typeof query>[1]['of'], where: Partial<KeyFields>): number {
+  const { rows } = query(window, { by: ['event'], of, where, top: 1000 })
+  return rows.reduce((all, { value }) => all + value, 0)
+}
+
+const slowReceiver: Rule = (window) =>
+  query(window, { by: 'sender', of: 'rnr', top: mostOfAKind }).rows.map(({ name, fields, value }) => ({
+    kind: 'slow-receiver',
+    severity: 'warning',
+    text: `slow receiver ${name}: it answered ${many(value, 'message', 'messages')} with RNR NAK, having posted no receive for them`,
+    fields,
+  }))
+
+const unmarkedLoss: Rule = (window) => {
+  const found: Anomaly[] = []
+  for (const { name, fields, value } of query(window, { by: 'hosts', of: 'missing', top: 10 }).rows) {
+    const late = sum(window, 'late', fields)
+    const lost = value - late
+    if (lost < 10 || sum(window, 'marked', fields) > 0) continue
+    const packets = query(window, { by: 'hosts', of: 'packets', where: fields }).rows[0]?.value ?? 0
+    found.push({
+      kind: 'unmarked-loss',
+      severity: 'warning',
+      text: `${name}: ${many(lost, 'packet is', 'packets are')} missing (${percent(lost, packets + lost)}) and none was marked: a hop on this path drops without marking (no ECN there), or damages packets`,
+      fields,
+    })
+  }
+  return found.slice(0, mostOfAKind)
+}
+
+const congestion: Rule = (window) => {
+  const [roce, capable, marked, cnps] = (['roce', 'ecnCapable', 'marked', 'cnp'] as const).map((n) => window.count(n))
+  const found: Anomaly[] = []
+  if (roce! >= 100 && capable! < roce! / 2)
+    found.push({
+      kind: 'ecn-not-capable',
+      severity: 'info',
+      text: `${percent(roce! - capable!, roce!)} of the RDMA packets are sent as not ECN-capable: no switch can mark them, and congestion shows as loss or PFC only`,
+      fields: {},
+    })
+  if (marked! >= 100 && cnps === 0)
+    found.push({
+      kind: 'marks-without-cnp',
+      severity: 'warning',
+      text: `${marked} packets were marked and no CNP was seen: receivers do not take part in congestion control, or CNPs take another path`,
+      fields: {},
+    })
+  if (cnps! >= 10 && marked === 0)
+    found.push({
+      kind: 'cnp-without-marks',
+      severity: 'info',
+      text: `${cnps} CNPs were seen and no marked packet: packets are marked behind this point of the path`,
+      fields: {},
+    })
+  return found
+}
+
+const damaged: Rule = (window) => {
+  const bad = window.count('icrc')
+  if (bad === 0) return []
+  const worst = query(window, { by: 'hosts', of: 'icrc', top: 1 }).rows[0]
+  return [
+    {
+      kind: 'bad-icrc',
+      severity: bad > window.count('roce') / 1000 ? 'critical' : 'warning',
+      text: `${many(bad, 'packet has', 'packets have')} a wrong ICRC (${percent(bad, window.count('roce'))} of the RDMA packets)${worst === undefined ? '' : `, most of them ${worst.name}`}: a link or a memory on the way damages them, or something rewrites headers`,
+      fields: worst?.fields ?? {},
+    },
+  ]
+}
+
+const access: Rule = (window) =>
+  (['nakAccess', 'nakInvalid', 'nakOperational'] as const).flatMap((event) =>
+    query(window, { by: 'sender', of: event, top: 1 }).rows.map(({ name, fields, value }) => ({
+      kind: 'access-errors' as const,
+      severity: 'critical' as const,
+      text: `${name} answered ${many(value, 'request', 'requests')} with ${{ nakAccess: 'remote access error', nakInvalid: 'invalid request', nakOperational: 'remote operational error' }[event]}: the connection ends with that`,
+      fields,
+    })),
+  )
+
+const timeouts: Rule = (window) => {
+  const count = window.count('timeout')
+  if (count === 0) return []
+  const worst = query(window, { by: 'flow', of: 'timeout', top: 1 }).rows[0]
+  return [
+    {
+      kind: 'timeouts',
+      severity: 'warning',
+      text: `${many(count, 'retransmission', 'retransmissions')} that no NAK had asked for${worst === undefined ? '' : `, most of them ${worst.name}`}: the last packet of a message, or its acknowledgement, was lost and the requester waited for its timer`,
+      fields: worst?.fields ?? {},
+    },
+  ]
+}
+
+/** 65535 quanta are 3.4 ms at 10 Gbit/s and 0.34 ms at 100: the share of the time is that of the slower link at most. */
+const quantumAt100G = 5.12e-9
+
+const pfcStorm: Rule = (window) => {
+  const found: Anomaly[] = []
+  for (let n = 0; n < pauseClasses; n++) {
+    const [frames, quanta] = [window.pauses[2 * n]!, window.pauses[2 * n + 1]!]
+    const seconds = quanta * quantumAt100G
+    if (seconds < window.seconds / 2) continue
+    const which = n === pauseClasses - 1 ? 'the whole link' : `priority ${n}`
+    found.push({
+      kind: 'pfc-storm',
+      severity: 'critical',
+      text: `PFC storm: ${frames} frames asked to pause ${which} for ${((100 * seconds) / window.seconds).toFixed(0)} % of the time (reckoned at 100 Gbit/s): something below does not take what it gets, and stops those above`,
+      fields: {},
+    })
+  }
+  return found
+}
+
+const pollution: Rule = (window) => {
+  const flows = window.sketches.flows.cardinality()
+  const packets = window.count('roce')
+  if (flows.lower < 10_000 || packets > 4 * flows.value) return []
+  const from = query(window, { by: 'source', of: 'packets', top: 1 }).rows[0]
+  return [
+    {
+      kind: 'pollution',
+      severity: 'warning',
+      text: `pollution: about ${Math.round(flows.value)} flows have ${(packets / flows.value).toFixed(1)} packets each${from === undefined ? '' : `; most packets come from ${from.name}`}: a scan, or keys made up to fill the tables of a monitor. Large flows are still counted within their bounds`,
+      fields: from?.fields ?? {},
+    },
+  ]
+}
+
+const overload: Rule = (window) => {
+  const [dropped, fast] = [window.count('dropped'), window.count('fastPath')]
+  if (dropped + fast === 0) return []
+  return [
+    {
+      kind: 'overload',
+      severity: 'warning',
+      text: `the monitor could not follow everything: ${dropped} packets were dropped before it, ${fast} were only counted`,
+      fields: {},
+    },
+  ]
+}
+
+const rules: readonly Rule[] = [
+  ...[incast, slowReceiver, unmarkedLoss, timeouts, access, damaged, congestion, pfcStorm, pollution, overload],
+]
+const severities = ['critical', 'warning', 'info']
+
+/** The worst first. */
+export function anomaliesOf(window: Window): Anomaly[] {
+  if (counterNames.every((name) => window.count(name) === 0)) return []
+  return rules
+    .flatMap((rule) => rule(window).slice(0, mostOfAKind))
+    .sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity))
+}

@@ -1,0 +1,145 @@
+/** A window as plain data: what is printed, sent to pages and saved as JSON. */
+import type { DDSketch, Estimate } from '../sketch/index.ts'
+import { type Anomaly, anomaliesOf } from './anomalies.ts'
+import { type EventName, eventNames, type Totals } from './events.ts'
+import { type Key, type KeyFields, nameOfKey } from './key.ts'
+import type { Message } from './messages.ts'
+import { flowFields, type Measure, query, type Row } from './query.ts'
+import { pauseClasses, type Window } from './window.ts'
+
+/** Nanoseconds. */
+export interface LatencyAnswer {
+  count: number
+  p50: Estimate
+  p90: Estimate
+  p99: Estimate
+  p999: Estimate
+  max: Estimate
+}
+
+export interface MessageAnswer extends Omit<Message, 'key'> {
+  flow: string
+  fields: Partial<KeyFields>
+}
+
+export interface EventAnswer {
+  event: EventName
+  /** Exact. */
+  count: number
+  /** The connections that have most of it. */
+  connections: Row[]
+}
+
+export interface PauseAnswer {
+  /** 0 to 7, or the whole link. */
+  priority: number | 'link'
+  frames: number
+  /** Times of 512 bit times for which the frames asked. */
+  quanta: number
+}
+
+export interface WindowAnswer {
+  kind: 'verbena monitor window'
+  /** ISO 8601, of its beginning. */
+  start: string
+  startMs: number
+  seconds: number
+  /** Who saw it. */
+  agents: string[]
+  /** It belongs to an earlier window, and came too late to be merged into that. */
+  late: boolean
+  /** Exact, each described in `counterTexts`. */
+  totals: Totals
+  /** A second. */
+  rates: { bits: number; packets: number; messages: number }
+  /** How many flows and hosts. */
+  flows: Estimate
+  hosts: Estimate
+  /** Null without any. */
+  latency: { ack: LatencyAnswer | null; read: LatencyAnswer | null }
+  measure: Measure
+  /** The largest keys by the measure, under the names of the keys. */
+  top: Record<string, Row[]>
+  events: EventAnswer[]
+  messages: { largest: MessageAnswer[]; slowest: MessageAnswer[] }
+  slowestFlows: { flow: string; fields: Partial<KeyFields>; latency: LatencyAnswer }[]
+  pauses: PauseAnswer[]
+  anomalies: Anomaly[]
+}
+
+export interface AnswerOptions {
+  /** Which keys are listed (default connection, qp, hosts, operation). */
+  keys?: readonly Key[]
+  measure?: Measure
+  /** Rows of each list (default 10). */
+  top?: number
+}
+
+export const usualKeys: readonly Key[] = ['connection', 'qp', 'hosts', 'operation']
+
+export function answerOf(window: Window, options: AnswerOptions = {}): WindowAnswer {
+  const { keys = usualKeys, measure = 'bytes', top = 10 } = options
+  const { seconds, sketches } = window
+  const totals = window.totals()
+  const messageOf = ({ key, ...rest }: Message): MessageAnswer => {
+    const { name, fields } = flowFields(key, window)
+    return { flow: name, fields, ...rest }
+  }
+  const slowestFlows = [...window.flowLatencies.values()]
+    .map(({ key, sketch }) => ({ key, latency: latencyOf(sketch)! }))
+    .sort((a, b) => b.latency.p99.value - a.latency.p99.value)
+    .slice(0, top)
+  return {
+    kind: 'verbena monitor window',
+    start: new Date(window.startMs).toISOString(),
+    startMs: window.startMs,
+    seconds,
+    agents: [...new Set(window.parts.map(({ agent }) => agent))],
+    late: window.late,
+    totals,
+    rates: {
+      bits: (totals.wireBytes * 8) / seconds,
+      packets: totals.packets / seconds,
+      messages: totals.messages / seconds,
+    },
+    flows: sketches.flows.cardinality(),
+    hosts: sketches.hosts.cardinality(),
+    latency: { ack: latencyOf(sketches.ack), read: latencyOf(sketches.read) },
+    measure,
+    top: Object.fromEntries(keys.map((by) => [nameOfKey(by), query(window, { by, of: measure, top }).rows])),
+    events: eventNames
+      .filter((event) => totals[event] > 0)
+      .map((event) => ({
+        ...{ event, count: totals[event] },
+        connections: query(window, { by: 'connection', of: event, top: 3 }).rows,
+      })),
+    messages: {
+      largest: window.largest.list.slice(0, top).map(messageOf),
+      slowest: window.slowest.list.slice(0, top).map(messageOf),
+    },
+    slowestFlows: slowestFlows.map(({ key, latency }) => {
+      const { name, fields } = flowFields([...key], window)
+      return { flow: name, fields, latency }
+    }),
+    pauses: pausesOf(window),
+    anomalies: anomaliesOf(window),
+  }
+}
+
+function latencyOf(sketch: DDSketch): LatencyAnswer | null {
+  if (sketch.total === 0) return null
+  const [p50, p90, p99, p999, max] = [0.5, 0.9, 0.99, 0.999, 1].map((q) => sketch.quantile(q)!)
+  return { count: sketch.total, p50: p50!, p90: p90!, p99: p99!, p999: p999!, max: max! }
+}
+
+function pausesOf({ pauses }: Window): PauseAnswer[] {
+  const answers: PauseAnswer[] = []
+  for (let n = 0; n < pauseClasses; n++)
+    if (pauses[2 * n]! > 0)
+      answers.push({
+        priority: n === pauseClasses - 1 ? 'link' : n,
+        frames: pauses[2 * n]!,
+        quanta: pauses[2 * n + 1]!,
+      })
+  return answers
+}

@@ -1,0 +1,209 @@
+/**
+ * A window in bytes, as agents send it and files keep it, little-endian:
+ *
+ *     0   'VMON'
+ *     4   version
+ *     5   length of the description (4 bytes), and the description: JSON in UTF-8
+ *     …   each sketch behind its length (4 bytes), in the order of `sketchNames`, then those of flows' latencies
+ *
+ * Sketches have checksums and checks of their own. What comes from another machine is checked before any of it is used.
+ */
+import { CocoSketch, DDSketch, HyperLogLog, type Sketch, SketchError, sketchFromBytes } from '../sketch/index.ts'
+import { type WindowPlan, windowVersion } from './config.ts'
+import { MonitorError } from './error.ts'
+import { counterNames } from './events.ts'
+import { flowName, keyWords } from './key.ts'
+import { isMessage, type Message, mostMessages } from './messages.ts'
+import {
+  mostFlowLatencies,
+  mostParts,
+  mostSourceQps,
+  type Part,
+  pauseClasses,
+  sketchesOf,
+  sketchNames,
+  Window,
+  type WindowSketches,
+} from './window.ts'
+
+const magic = [0x56, 0x4d, 0x4f, 0x4e]
+const headLength = 9
+const mostDescription = 2 ** 24
+
+interface Description {
+  windowMs: number
+  sketchBytes: number
+  seed: string
+  index: number
+  span: number
+  parts: Part[]
+  counters: Record<string, number>
+  pauses: number[]
+  sourceQps: [string, number][]
+  latencyKeys: number[][]
+  largest: Message[]
+  slowest: Message[]
+}
+
+const wrong = (what: string): MonitorError => new MonitorError('ERR_MONITOR_BYTES', `not a window: ${what}`)
+
+export function encodeWindow(window: Window): Uint8Array {
+  const { plan } = window
+  const latencies = [...window.flowLatencies.values()]
+  const description: Description = {
+    ...{ windowMs: plan.windowMs, sketchBytes: plan.sketchBytes, seed: hexOf(plan.seed) },
+    ...{ index: window.index, span: window.span, parts: window.parts },
+    counters: Object.fromEntries(Object.entries(window.totals()).filter(([, count]) => count > 0)),
+    pauses: [...window.pauses],
+    sourceQps: [...window.sourceQps],
+    latencyKeys: latencies.map(({ key }) => [...key]),
+    largest: window.largest.list,
+    slowest: window.slowest.list,
+  }
+  const text = new TextEncoder().encode(JSON.stringify(description))
+  const parts = [...sketchNames.map((name) => window.sketches[name]), ...latencies.map(({ sketch }) => sketch)].map(
+    (sketch: Sketch) => sketch.toBytes(),
+  )
+  const bytes = new Uint8Array(headLength + text.length + parts.reduce((sum, part) => sum + 4 + part.length, 0))
+  const view = new DataView(bytes.buffer)
+  bytes.set(magic)
+  bytes[4] = plan.version
+  view.setUint32(5, text.length, true)
+  bytes.set(text, headLength)
+  let at = headLength + text.length
+  for (const part of parts) {
+    view.setUint32(at, part.length, true)
+    bytes.set(part, at + 4)
+    at += 4 + part.length
+  }
+  return bytes
+}
+
+/** Throws ERR_MONITOR_BYTES. */
+export function decodeWindow(bytes: Uint8Array): Window {
+  const { description, at } = readDescription(bytes)
+  const plan: WindowPlan = {
+    ...{ version: windowVersion, windowMs: description.windowMs, sketchBytes: description.sketchBytes },
+    seed: seedOf(description.seed),
+  }
+  const sketches = readSketches(bytes, at, sketchNames.length + description.latencyKeys.length)
+  const own = Object.fromEntries(sketchNames.map((name, i) => [name, sketches[i]])) as unknown as WindowSketches
+  const fresh = sketchesOf(plan)
+  for (const name of sketchNames)
+    if (!isAlike(own[name], fresh[name])) throw wrong(`its ${name} are no sketch of its plan`)
+  const window = new Window(plan, description.index, own)
+  window.span = description.span
+  window.parts = description.parts.map(({ agent, run, sequence }) => ({ agent, run, sequence }))
+  for (const [i, name] of counterNames.entries()) window.counters[i] = countOf(description.counters[name] ?? 0)
+  for (const [i, value] of description.pauses.entries()) window.pauses[i] = countOf(value)
+  for (const [name, qp] of description.sourceQps) window.sourceQps.set(String(name), qp & 0xffffff)
+  for (const message of description.largest) window.largest.add(message)
+  for (const message of description.slowest) window.slowest.add(message)
+  for (const [i, words] of description.latencyKeys.entries()) {
+    const sketch = sketches[sketchNames.length + i]
+    const key = Int32Array.from(words)
+    if (!(sketch instanceof DDSketch)) throw wrong('a latency is no DDSketch')
+    window.flowLatencies.set(flowName(key), { key, sketch })
+  }
+  return window
+}
+
+/** The plan and the parts of a window, without reading its sketches. Throws ERR_MONITOR_BYTES. */
+export function describeWindow(bytes: Uint8Array): { plan: WindowPlan; index: number; parts: Part[] } {
+  if (bytes.length > headLength && magic.every((byte, i) => bytes[i] === byte) && bytes[4] !== windowVersion)
+    return { plan: { version: bytes[4]!, windowMs: 0, sketchBytes: 0, seed: new Uint8Array(16) }, index: 0, parts: [] }
+  const { windowMs, sketchBytes, seed, index, parts } = readDescription(bytes).description
+  return { plan: { version: windowVersion, windowMs, sketchBytes, seed: seedOf(seed) }, index, parts }
+}
+
+function readDescription(bytes: Uint8Array): { description: Description; at: number } {
+  if (bytes.length < headLength || magic.some((byte, i) => bytes[i] !== byte))
+    throw wrong('it does not begin with VMON')
+  if (bytes[4] !== windowVersion) throw wrong(`version ${bytes[4]}, this program reads version ${windowVersion}`)
+  const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(5, true)
+  if (length > mostDescription || headLength + length > bytes.length) throw wrong('it ends too soon')
+  let description: Description
+  try {
+    description = JSON.parse(new TextDecoder().decode(bytes.subarray(headLength, headLength + length))) as Description
+  } catch {
+    throw wrong('its description is no JSON')
+  }
+  const reason = problemOf(description)
+  if (reason !== undefined) throw wrong(reason)
+  return { description, at: headLength + length }
+}
+
+const isWhole = (value: unknown, most: number): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= most
+const isList = (value: unknown, most: number): value is unknown[] => Array.isArray(value) && value.length <= most
+
+function problemOf(one: Description): string | undefined {
+  if (typeof one !== 'object' || one === null) return 'its description is no object'
+  if (!isWhole(one.windowMs, 3_600_000) || one.windowMs === 0) return 'its length is impossible'
+  if (!isWhole(one.sketchBytes, 2 ** 30) || one.sketchBytes < 4096) return 'its memory is impossible'
+  if (typeof one.seed !== 'string' || !/^[0-9a-f]{32}$/.test(one.seed)) return 'its seed is impossible'
+  if (!isWhole(one.index, 2 ** 50) || !isWhole(one.span, 2 ** 40) || one.span === 0) return 'its time is impossible'
+  if (!isList(one.parts, mostParts) || !one.parts.every(isPart)) return 'its parts are impossible'
+  if (typeof one.counters !== 'object' || one.counters === null) return 'it has no counters'
+  if (!isList(one.pauses, 2 * pauseClasses)) return 'its pauses are impossible'
+  if (!isList(one.sourceQps, mostSourceQps) || !one.sourceQps.every(isSourceQp)) return 'its source QPs are impossible'
+  if (!isList(one.latencyKeys, mostFlowLatencies) || !one.latencyKeys.every(isKey))
+    return 'its latencies are impossible'
+  for (const list of [one.largest, one.slowest])
+    if (!isList(list, mostMessages) || !list.every(isMessage)) return 'its messages are impossible'
+  return undefined
+}
+
+function isPart(value: unknown): value is Part {
+  const { agent, run, sequence } = (value ?? {}) as Partial<Part>
+  return isName(agent) && isName(run) && isWhole(sequence, 2 ** 50)
+}
+
+const isName = (value: unknown): boolean => typeof value === 'string' && value.length > 0 && value.length <= 256
+
+function isSourceQp(value: unknown): boolean {
+  return isList(value, 2) && typeof value[0] === 'string' && value[0].length < 200 && isWhole(value[1], 0xffffff)
+}
+
+function isKey(value: unknown): boolean {
+  return isList(value, keyWords) && value.length === keyWords && value.every((word) => Number.isInteger(word))
+}
+
+function countOf(value: unknown): number {
+  if (typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER) return value
+  throw wrong('a counter is impossible')
+}
+
+function readSketches(bytes: Uint8Array, start: number, count: number): Sketch[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  const sketches: Sketch[] = []
+  let at = start
+  for (let i = 0; i < count; i++) {
+    const length = at + 4 <= bytes.length ? view.getUint32(at, true) : 0
+    if (length === 0 || at + 4 + length > bytes.length) throw wrong('it ends too soon')
+    try {
+      sketches.push(sketchFromBytes(bytes.subarray(at + 4, at + 4 + length)))
+    } catch (error) {
+      throw error instanceof SketchError ? wrong(error.message) : error
+    }
+    at += 4 + length
+  }
+  if (at !== bytes.length) throw wrong('there are bytes behind its end')
+  return sketches
+}
+
+/** Kind, dimensions and seed as they must be. */
+function isAlike(one: Sketch | undefined, expected: Sketch): boolean {
+  if (!(one instanceof CocoSketch || one instanceof HyperLogLog || one instanceof DDSketch)) return false
+  if (one.kind !== expected.kind || one.seed.some((byte, i) => byte !== expected.seed[i])) return false
+  const theirs = expected.config as unknown as Record<string, number>
+  return Object.entries(one.config).every(([name, value]) => theirs[name] === value)
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+function seedOf(hex: string): Uint8Array {
+  return Uint8Array.from({ length: 16 }, (_, i) => Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16))
+}

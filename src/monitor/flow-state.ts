@@ -1,0 +1,62 @@
+/** What the monitor keeps with a flow, besides what the analysis knows of it. */
+import type { DDSketch } from '../sketch/index.ts'
+import type { Flow } from '../trace/index.ts'
+import { type AddressSource, keyWords, putAddress, unknownQp, Word } from './key.ts'
+import type { Window } from './window.ts'
+
+/** READs of which the R_Key is remembered until their responses come. */
+const reads = 16
+
+/** Why requests are sent again. */
+export const Cause = { None: 0, Nak: 1 } as const
+
+export class FlowState {
+  /** The key of its packets, but for what differs from packet to packet. */
+  readonly key: Int32Array = new Int32Array(keyWords)
+  srcQp: number
+  /** The last window that had a packet of it. */
+  window: Window | undefined
+  /** Where its latencies go, in that window. */
+  latencyWindow: Window | undefined
+  latency: DDSketch | undefined
+  /** What the responder said since the last retransmissions. */
+  cause: number = Cause.None
+  /** It is sending again what it had sent. */
+  resending = false
+  /** Of the request that is going on. */
+  rkey = 0
+  messagePsn = 0
+  messageStartNs = 0
+  messageBytes = 0
+  messagePackets = 0
+  readonly #readPsn = new Int32Array(reads).fill(-1)
+  readonly #readKey = new Int32Array(reads)
+  #reads = 0
+
+  constructor(flow: Flow, addresses: AddressSource) {
+    const kind = putAddress(addresses, flow.source, this.key, Word.source)
+    putAddress(addresses, flow.destination, this.key, Word.destination)
+    this.srcQp = flow.srcQp
+    this.key[Word.sourceQp] = (flow.service << 24) | (flow.srcQp < 0 ? unknownQp : flow.srcQp)
+    this.key[Word.destinationQp] = flow.destQp
+    this.key[Word.rest] = kind << 30
+  }
+
+  /** The source QP was found out. */
+  learn(srcQp: number): void {
+    this.srcQp = srcQp
+    this.key[Word.sourceQp] = (this.key[Word.sourceQp]! & (0xff << 24)) | (srcQp < 0 ? unknownQp : srcQp)
+  }
+
+  addRead(psn: number, rkey: number): void {
+    const at = this.#reads++ & (reads - 1)
+    this.#readPsn[at] = psn
+    this.#readKey[at] = rkey
+  }
+
+  /** The R_Key of the READ that began at `psn`; 0 if it is not remembered. */
+  readKey(psn: number): number {
+    for (let i = 0; i < reads; i++) if (this.#readPsn[i] === psn) return this.#readKey[i]!
+    return 0
+  }
+}

@@ -1,0 +1,79 @@
+/** Packets into an observer: from a capture, or from interfaces of this host. */
+import { CapturedPacket, type CaptureSource, LinkType } from '../../capture/index.ts'
+import type { LiveCapture } from '../../collect/index.ts'
+import type { TraceOptions } from '../../trace/index.ts'
+import type { Observer } from '../index.ts'
+
+export interface WatchOptions {
+  signal: AbortSignal
+  trace: TraceOptions
+  /** Called between chunks; reading waits for its promise. */
+  onProgress?(): Promise<void> | undefined
+}
+
+/** Reads a capture to its end. Its damage is in what is returned. */
+export async function watchCapture(
+  source: CaptureSource,
+  observer: Observer,
+  { signal, trace, onProgress }: WatchOptions,
+): ReturnType<CaptureSource['read']> {
+  const parser = await source.read(
+    (packet) => {
+      observer.packet(packet)
+      return undefined
+    },
+    { ...trace, signal, onProgress: async () => await onProgress?.() },
+  )
+  observer.finish()
+  return parser
+}
+
+export interface LiveWatchOptions {
+  signal: AbortSignal
+  /** Milliseconds; Infinity: until the signal is aborted. */
+  durationMs: number
+}
+
+/** Watches interfaces, and closes the capture. Windows end with the clock, also where no packet comes. */
+export async function watchLive(
+  live: LiveCapture,
+  observer: Observer,
+  { signal, durationMs }: LiveWatchOptions,
+): Promise<void> {
+  const packet = new CapturedPacket()
+  packet.linkType = LinkType.Ethernet
+  packet.hasTime = true
+  const endMs = performance.now() + durationMs
+  let dropped = 0
+  try {
+    await live.run(
+      (bytes, ring, id) => {
+        packet.number++
+        packet.bytes = bytes
+        packet.offset = ring.offset
+        packet.length = ring.length
+        packet.originalLength = ring.originalLength
+        packet.seconds = ring.seconds
+        packet.nanoseconds = ring.nanoseconds
+        packet.interfaceId = id
+        observer.packet(packet)
+        return true
+      },
+      signal,
+      () => {
+        const all = live.statistics().reduce((sum, one) => sum + one.dropped, 0)
+        observer.add('dropped', all - dropped)
+        dropped = all
+        // Packets come a little later than their time.
+        observer.tick(Date.now() - settleMs)
+        return performance.now() < endMs
+      },
+    )
+    observer.finish()
+  } finally {
+    live.close()
+  }
+}
+
+/** The kernel hands over a block of packets after 60 ms at the latest. */
+const settleMs = 200

@@ -1,0 +1,50 @@
+/**
+ * RDMA traffic as it is: connections followed in bounded memory, windows of exact counters and sketches, what they answer, what is
+ * wrong in them. Pure: packets come as `capture` has them. Other folders import from here only.
+ */
+export { type Anomaly, type AnomalyKind, anomaliesOf, anomalyTexts } from './anomalies.ts'
+export {
+  type AnswerOptions,
+  answerOf,
+  type EventAnswer,
+  type LatencyAnswer,
+  type MessageAnswer,
+  type PauseAnswer,
+  usualKeys,
+  type WindowAnswer,
+} from './answer.ts'
+export { decodeWindow, describeWindow, encodeWindow } from './bytes.ts'
+export {
+  type MonitorConfig,
+  type MonitorOptions,
+  monitorConfig,
+  planDifference,
+  type WindowPlan,
+  windowVersion,
+} from './config.ts'
+export { MonitorError, type MonitorErrorCode } from './error.ts'
+export {
+  type CounterName,
+  counterNames,
+  counterTexts,
+  type EventName,
+  eventNames,
+  eventTexts,
+  type Totals,
+} from './events.ts'
+export {
+  type Key,
+  type KeyField,
+  type KeyFields,
+  type KeyName,
+  keyNames,
+  keyText,
+  keyTexts,
+  nameOfKey,
+  parseKey,
+} from './key.ts'
+export { Merger, type MergerOptions } from './merger.ts'
+export type { Message } from './messages.ts'
+export { Observer, type ObserverOptions } from './observer.ts'
+export { type Measure, type Query, type QueryAnswer, query, type Row } from './query.ts'
+export { type Part, Window } from './window.ts'

@@ -1,0 +1,94 @@
+/**
+ * Windows of many sources, brought together by their time. A window is complete when every source has come to a later one; a
+ * source that lags is not waited for without an end: windows that it brings afterwards are handed on by themselves, as late.
+ */
+import type { Window } from './window.ts'
+
+export interface MergerOptions {
+  /** Complete windows in the order of their time, and late ones at any time. */
+  onWindow(window: Window): void
+  /** So many windows may wait for a source that lags (default 8). */
+  mostWaiting?: number
+}
+
+export class Merger {
+  readonly #options: MergerOptions
+  readonly #most: number
+  readonly #waiting = new Map<number, Window>()
+  /** By source: all windows before this one have come. */
+  readonly #positions = new Map<string, number>()
+  /** All windows before this one are handed on. */
+  #handed = Number.NEGATIVE_INFINITY
+  /** Windows that came when their time had been handed on. */
+  late = 0
+
+  constructor(options: MergerOptions) {
+    this.#options = options
+    this.#most = options.mostWaiting ?? 8
+  }
+
+  /** From now on windows wait for this source. */
+  join(source: string): void {
+    if (!this.#positions.has(source)) this.#positions.set(source, Number.NEGATIVE_INFINITY)
+  }
+
+  leave(source: string): void {
+    this.#positions.delete(source)
+    this.#handOn(this.#complete())
+  }
+
+  /** Windows that wait. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  /** How many windows a source is before the slowest one. */
+  lead(source: string): number {
+    const position = this.#positions.get(source)
+    if (position === undefined || position === Number.NEGATIVE_INFINITY) return 0
+    let before = 0
+    for (const index of this.#waiting.keys()) if (index < position) before++
+    return before
+  }
+
+  /** Takes a window; it must not be used any more. Throws ERR_MONITOR_MISMATCH if it does not fit the others. */
+  add(source: string, window: Window): void {
+    const { index } = window
+    if (index < this.#handed) {
+      this.late++
+      window.late = true
+      this.#options.onWindow(window)
+      return
+    }
+    const known = this.#waiting.get(index)
+    if (known === undefined) this.#waiting.set(index, window)
+    else known.merge(window)
+    this.advance(source, index + 1)
+  }
+
+  /** A source has nothing before this window any more. */
+  advance(source: string, index: number): void {
+    if (this.#positions.has(source)) this.#positions.set(source, Math.max(this.#positions.get(source)!, index))
+    this.#handOn(this.#complete())
+    if (this.#waiting.size > this.#most) this.#handOn([...this.#waiting.keys()].sort((a, b) => a - b)[0]! + 1)
+  }
+
+  /** Hands on all that waits. */
+  flush(): void {
+    this.#handOn(Number.POSITIVE_INFINITY)
+  }
+
+  #complete(): number {
+    return Math.min(Number.POSITIVE_INFINITY, ...this.#positions.values())
+  }
+
+  #handOn(before: number): void {
+    const due = [...this.#waiting.keys()].filter((index) => index < before).sort((a, b) => a - b)
+    for (const index of due) {
+      const window = this.#waiting.get(index)!
+      this.#waiting.delete(index)
+      this.#handed = Math.max(this.#handed, index + 1)
+      this.#options.onWindow(window)
+    }
+  }
+}

@@ -1,0 +1,59 @@
+/** The largest and the slowest messages of a window: few, each as it was. */
+import type { Operation } from '../wire/index.ts'
+import { keyWords } from './key.ts'
+
+export interface Message {
+  /** Of the flow that sent it, or for a READ, of the flow that asked for it. */
+  key: number[]
+  operation: Operation
+  /** Of its first packet. */
+  psn: number
+  bytes: number
+  packets: number
+  /** Milliseconds since 1970 of its last packet. */
+  atMs: number
+  /** From its first packet to its last; for a READ or an atomic operation, from the request to the last response. */
+  ns: number
+}
+
+export const mostMessages = 32
+
+export class TopMessages {
+  readonly list: Message[] = []
+  readonly #by: 'bytes' | 'ns'
+
+  constructor(by: 'bytes' | 'ns') {
+    this.#by = by
+  }
+
+  /** Whether a message of this size or duration would be kept. */
+  wants(value: number): boolean {
+    return this.list.length < mostMessages || value > this.list.at(-1)![this.#by]
+  }
+
+  add(message: Message): void {
+    const by = this.#by
+    let at = this.list.length
+    while (at > 0 && this.list[at - 1]![by] < message[by]) at--
+    if (at === mostMessages) return
+    this.list.splice(at, 0, message)
+    if (this.list.length > mostMessages) this.list.pop()
+  }
+
+  merge(other: TopMessages): void {
+    for (const message of other.list) this.add(message)
+  }
+}
+
+export function isMessage(value: unknown): value is Message {
+  const one = value as Message
+  return (
+    typeof one === 'object' &&
+    one !== null &&
+    Array.isArray(one.key) &&
+    one.key.length === keyWords &&
+    one.key.every((word) => Number.isInteger(word)) &&
+    typeof one.operation === 'string' &&
+    [one.psn, one.bytes, one.packets, one.atMs, one.ns].every((number) => Number.isFinite(number) && number >= 0)
+  )
+}

@@ -1,0 +1,398 @@
+/**
+ * Takes packets as they come and makes windows of them. It follows connections as `verbena trace` does, in bounded memory: what its
+ * analysis says of a packet becomes counters, events and keys of the window that the packet's time falls into.
+ *
+ * Windows follow the time stamps of the packets. One that is a little too early counts in the current window; if the clock goes
+ * back by more than a second (and a window), the current window ends and another one of that earlier time begins.
+ */
+import type { CapturedPacket } from '../capture/index.ts'
+import {
+  Analysis,
+  Dissection,
+  dissect,
+  type Flow,
+  IcrcState,
+  Kind,
+  Mark,
+  rethOffset,
+  Service,
+  type TraceOptions,
+  Verdict,
+} from '../trace/index.ts'
+import { Bth, Deth, Ipv4, OpBit, opcodeTable, Reth, u16, u24, u32 } from '../wire/index.ts'
+import { flowBytes, type MonitorConfig } from './config.ts'
+import { type CounterName, counterIndex, type EventName, eventNumber, markedEvents } from './events.ts'
+import { Cause, FlowState } from './flow-state.ts'
+import { flowName, keyWords, putAddress, unknownQp, Word } from './key.ts'
+import { KeyBlock } from './key-block.ts'
+import { addPause } from './pause.ts'
+import { flowKeyBytes, hostKeyBytes, mostSourceQps, type Part, Window } from './window.ts'
+
+export interface ObserverOptions {
+  config: MonitorConfig
+  /** What windows say of their origin. */
+  agent: string
+  run: string
+  /** Each window when it has ended. The observer has no use for it any more. */
+  onWindow(window: Window): void
+  /** UDP ports, as in `verbena trace`. */
+  trace?: TraceOptions
+}
+
+/** Requests that are repeated sooner than that were copied by the network: no timer of an adapter is as short (4.096 µs × 2^n). */
+const shortestTimeoutNs = 50_000
+const nakEvents: readonly EventName[] = [
+  'nakSequence',
+  'nakInvalid',
+  'nakAccess',
+  'nakOperational',
+  'nakOther',
+  'nakOther',
+]
+
+const C = counterIndex
+
+export class Observer {
+  readonly #config: MonitorConfig
+  readonly #options: ObserverOptions
+  readonly #analysis: Analysis
+  readonly #dissection: Dissection
+  readonly #verdict = new Verdict()
+  readonly #packets = new KeyBlock()
+  readonly #messages = new KeyBlock()
+  readonly #events = new KeyBlock()
+  /** The key of the current packet; its bytes for sketches of flows and of hosts. */
+  readonly #key = new Int32Array(keyWords)
+  readonly #flowKey = new Uint8Array(flowKeyBytes)
+  readonly #hostKey = new Uint8Array(hostKeyBytes)
+  readonly #backMost: number
+  #window: Window | undefined
+  #sequence = 0
+  #forgotten = 0
+
+  constructor(options: ObserverOptions) {
+    const { config } = options
+    this.#config = config
+    this.#options = options
+    const flows = Math.max(16, Math.floor(config.followBytes / 2 / flowBytes))
+    const store = {
+      count: 0,
+      add: (ns: number): void => this.#latency(ns),
+      summary: () => undefined,
+    }
+    this.#analysis = new Analysis(undefined, {
+      flows: Math.min(32_000, flows),
+      latencies: store,
+      rings: { bytesLeft: Math.floor(config.followBytes / 2) },
+    })
+    this.#dissection = new Dissection(options.trace)
+    this.#backMost = Math.max(1, Math.ceil(1000 / config.windowMs))
+  }
+
+  /** Windows that have ended. */
+  get windows(): number {
+    return this.#sequence
+  }
+
+  packet(packet: CapturedPacket): void {
+    const window = this.#windowAt(packet)
+    const { counters } = window
+    const d = this.#dissection
+    dissect(packet, d, true)
+    this.#analysis.packet(packet, d, this.#verdict)
+    counters[C.packets]!++
+    counters[C.wireBytes]! += packet.originalLength
+    if (d.kind === Kind.Other) {
+      const quanta = addPause(packet, window.pauses)
+      if (quanta >= 0) counters[quanta === 0 ? C.resumeFrames : C.pauseFrames]!++
+      return
+    }
+    counters[C.roce]!++
+    counters[C.roceBytes]! += packet.originalLength
+    this.#follow(packet, d, window)
+  }
+
+  /** Packets that the kernel had no room for, and the like: they belong to the current window. */
+  add(name: CounterName, count: number): void {
+    if (count > 0 && this.#window !== undefined) this.#window.counters[C[name]]! += count
+  }
+
+  /** Ends the current window if its time is over, though no packet says so. Milliseconds since 1970. */
+  tick(nowMs: number): void {
+    const index = Math.floor(nowMs / this.#config.windowMs)
+    if (this.#window === undefined) this.#window = this.#begin(index)
+    else if (index > this.#window.index) {
+      this.#end()
+      this.#window = this.#begin(index)
+    }
+  }
+
+  /** Ends the last window. */
+  finish(): void {
+    this.#end()
+  }
+
+  #begin(index: number): Window {
+    const window = new Window(this.#config, index)
+    const { agent, run } = this.#options
+    const part: Part = { agent, run, sequence: this.#sequence++ }
+    window.parts.push(part)
+    return window
+  }
+
+  #end(): void {
+    const window = this.#window
+    if (window === undefined) return
+    this.#flushPackets(window)
+    this.#flushMessages(window)
+    this.#flushEvents(window)
+    window.counters[C.forgotten]! += this.#analysis.forgotten - this.#forgotten
+    this.#forgotten = this.#analysis.forgotten
+    this.#window = undefined
+    this.#options.onWindow(window)
+  }
+
+  #windowAt(packet: CapturedPacket): Window {
+    const current = this.#window
+    const { windowMs } = this.#config
+    if (!packet.hasTime) {
+      this.#window ??= this.#begin(0)
+      return this.#window
+    }
+    const index = Math.floor((packet.seconds * 1000 + packet.nanoseconds / 1e6) / windowMs)
+    if (current === undefined) {
+      this.#window = this.#begin(index)
+      return this.#window
+    }
+    if (index <= current.index && index >= current.index - this.#backMost) return current
+    this.#end()
+    const window = this.#begin(index)
+    if (index < current.index) window.counters[C.clockBack]!++
+    this.#window = window
+    return window
+  }
+
+  #follow(packet: CapturedPacket, d: Dissection, window: Window): void {
+    const v = this.#verdict
+    const { bytes } = packet
+    const { counters } = window
+    if (d.cut) counters[C.cut]!++
+    const bad = d.problems !== 0 || d.icrc === IcrcState.Invalid || !d.complete
+    const key = this.#key
+    const { flow } = v
+    const state = flow === undefined ? undefined : this.#stateOf(flow, window)
+    if (state === undefined) this.#looseKey(bytes, d, window, bad)
+    else for (let i = 0; i < keyWords; i++) key[i] = state.key[i]!
+    const trafficClass = trafficClassOf(bytes, d)
+    if ((trafficClass & 3) !== 0) counters[C.ecnCapable]!++
+    key[Word.rest]! |= ((trafficClass >> 2) << 16) | (d.complete ? u16(bytes, d.bth + Bth.pkey) : 0)
+    if (d.complete) key[Word.destinationQp]! |= d.opcode << 24
+    if (!bad) {
+      counters[C.payloadBytes]! += d.payloadLength
+      if (flow !== undefined && state !== undefined) this.#request(flow, state, packet, d, window)
+    }
+    const block = this.#packets
+    const to = block.next
+    for (let i = 0; i < keyWords; i++) block.words[to + i] = key[i]!
+    block.put(packet.originalLength)
+    if (block.isFull) this.#flushPackets(window)
+    if (d.icrc === IcrcState.Invalid) this.#event(window, 'icrc', 1)
+    if (d.problems !== 0) this.#event(window, 'malformed', 1)
+    if (v.marks !== 0) this.#marks(flow, state, d, window)
+  }
+
+  #stateOf(flow: Flow, window: Window): FlowState {
+    let state = flow.state as FlowState | undefined
+    if (state === undefined) {
+      state = new FlowState(flow, this.#analysis.addresses)
+      flow.state = state
+    } else if (state.srcQp !== flow.srcQp) {
+      const { sourceQps } = window
+      if (flow.srcQp >= 0 && state.window === window && sourceQps.size < mostSourceQps)
+        sourceQps.set(flowName(state.key), flow.srcQp)
+      state.learn(flow.srcQp)
+    }
+    if (state.window !== window) {
+      state.window = window
+      this.#seen(state.key, window)
+    }
+    return state
+  }
+
+  /** A packet of no flow: it is damaged, or there was no room. */
+  #looseKey(bytes: Uint8Array, d: Dissection, window: Window, bad: boolean): void {
+    const key = this.#key
+    const { addresses, source, destination } = this.#analysis
+    key.fill(0)
+    const kind = putAddress(addresses, source, key, Word.source)
+    putAddress(addresses, destination, key, Word.destination)
+    key[Word.rest] = kind << 30
+    const isDatagram = d.complete && d.opcode >> 5 === Service.UD && (d.bits & OpBit.Deth) !== 0
+    const srcQp = isDatagram ? u24(bytes, d.bth + Bth.length + Deth.srcQp) : unknownQp
+    key[Word.sourceQp] = ((d.opcode >> 5) << 24) | srcQp
+    key[Word.destinationQp] = d.complete ? d.destQp : 0
+    if (!bad) this.#seen(key, window)
+  }
+
+  /** A flow that is seen for the first time in a window. */
+  #seen(key: Int32Array, { sketches }: Window): void {
+    const flow = this.#flowKey
+    for (let i = 0; i < flowKeyBytes; i++) flow[i] = key[i >> 2]! >>> (8 * (i & 3))
+    // The source QP of a flow may become known later: it is a flow without it.
+    if (key[Word.sourceQp]! >>> 24 !== Service.UD) flow.fill(0, 32, 35)
+    flow[39] = 0
+    sketches.flows.update(flow)
+    const host = this.#hostKey
+    host[16] = key[Word.rest]! >>> 30
+    for (const from of [0, 16]) {
+      for (let i = 0; i < 16; i++) host[i] = flow[from + i]!
+      sketches.hosts.update(host)
+    }
+  }
+
+  /** R_Keys and messages. */
+  #request(flow: Flow, state: FlowState, packet: CapturedPacket, d: Dissection, window: Window): void {
+    const { bits, psn, payloadLength } = d
+    const v = this.#verdict
+    const { bytes } = packet
+    const key = this.#key
+    if ((bits & OpBit.Request) !== 0) {
+      if ((bits & (OpBit.Reth | OpBit.AtomicEth)) !== 0) {
+        state.rkey = u32(bytes, rethOffset(bits, d.bth) + Reth.rkey)
+        if ((bits & OpBit.ReadRequest) !== 0) state.addRead(psn, state.rkey)
+      } else if ((bits & OpBit.Send) !== 0) state.rkey = 0
+      key[Word.rkey] = state.rkey
+      if ((v.marks & Mark.Retransmission) !== 0) return
+      state.resending = false
+      if ((bits & (OpBit.First | OpBit.Only)) !== 0) {
+        state.messagePsn = psn
+        state.messageStartNs = v.timeNs
+        state.messageBytes = 0
+        state.messagePackets = 0
+      }
+      state.messageBytes += payloadLength
+      state.messagePackets++
+      if ((bits & (OpBit.Last | OpBit.Only)) === 0) return
+      this.#message(window)
+      // What a READ brings is told by its responses.
+      if ((bits & OpBit.ReadRequest) === 0)
+        this.#offer(state, state, d, packet, v.timeNs - state.messageStartNs, window)
+      if (this.#analysis.message?.type === 'REQ') window.counters[C.connections]!++
+    } else if ((bits & OpBit.ReadResponse) !== 0 && flow.peer !== undefined) {
+      const asked = flow.peer.state as FlowState | undefined
+      if (asked === undefined) return
+      key[Word.rkey] = asked.readKey(flow.peer.readStart)
+      if ((bits & (OpBit.First | OpBit.Only)) !== 0) {
+        state.messagePsn = psn
+        state.messageBytes = 0
+        state.messagePackets = 0
+      }
+      state.messageBytes += payloadLength
+      state.messagePackets++
+      if ((bits & (OpBit.Last | OpBit.Only)) !== 0 && v.latencyNs >= 0)
+        this.#offer(asked, state, d, packet, v.latencyNs, window)
+    }
+  }
+
+  #message(window: Window): void {
+    window.counters[C.messages]!++
+    const block = this.#messages
+    const to = block.next
+    for (let i = 0; i < keyWords; i++) block.words[to + i] = this.#key[i]!
+    block.put(1)
+    if (block.isFull) this.#flushMessages(window)
+  }
+
+  /** Keeps a message that is among the largest or the slowest. `of` sent it or asked for it; `counted` has its bytes. */
+  #offer(of: FlowState, counted: FlowState, d: Dissection, packet: CapturedPacket, ns: number, window: Window): void {
+    const { messageBytes: bytes, messagePackets: packets, messagePsn: psn } = counted
+    const large = window.largest.wants(bytes)
+    const slow = window.slowest.wants(ns)
+    if ((!large && !slow) || !(ns >= 0)) return
+    const message = {
+      ...{ key: [...of.key], operation: opcodeTable[d.opcode]!.operation, psn, bytes, packets, ns },
+      atMs: packet.seconds * 1000 + packet.nanoseconds / 1e6,
+    }
+    if (large) window.largest.add(message)
+    if (slow) window.slowest.add(message)
+  }
+
+  #marks(flow: Flow | undefined, state: FlowState | undefined, d: Dissection, window: Window): void {
+    const v = this.#verdict
+    const { marks } = v
+    for (const [mark, event] of markedEvents) if ((marks & mark) !== 0) this.#event(window, event, 1)
+    if ((marks & Mark.Gap) !== 0) this.#event(window, 'missing', v.missing)
+    if ((marks & Mark.Nak) !== 0) this.#event(window, nakEvents[Math.min(d.syndrome & 31, 5)]!, 1)
+    if (flow === undefined || state === undefined) return
+    if ((marks & (Mark.Nak | Mark.RnrNak)) !== 0) {
+      const asked = flow.peer?.state as FlowState | undefined
+      if (asked !== undefined) {
+        asked.cause = Cause.Nak
+        asked.resending = false
+      }
+    }
+    if ((marks & Mark.Retransmission) === 0 || state.resending) return
+    state.resending = true
+    if (state.cause === Cause.None && this.#waited(flow, d)) this.#event(window, 'timeout', 1)
+    state.cause = Cause.None
+  }
+
+  /** Whether the requester may have waited for its timer. Where no response can be seen, a NAK cannot, either. */
+  #waited({ peer, outstanding }: Flow, { psn }: Dissection): boolean {
+    if (peer === undefined) return false
+    const slot = outstanding.find(psn)
+    return slot < 0 || this.#verdict.timeNs - outstanding.timeOf(slot) >= shortestTimeoutNs
+  }
+
+  #event(window: Window, event: EventName, amount: number): void {
+    window.counters[C[event]]! += amount
+    const block = this.#events
+    const to = block.next
+    for (let i = 0; i < keyWords; i++) block.words[to + i] = this.#key[i]!
+    block.words[to + Word.rest]! |= eventNumber[event] << 24
+    block.put(amount)
+    if (block.isFull) this.#flushEvents(window)
+  }
+
+  /** From the analysis, for the current packet. */
+  #latency(ns: number): void {
+    const window = this.#window
+    if (window === undefined) return
+    if (!(ns >= 0)) {
+      window.counters[C.unmeasured]!++
+      return
+    }
+    const isRead = (this.#dissection.bits & OpBit.ReadResponse) !== 0
+    window.sketches[isRead ? 'read' : 'ack'].add(ns)
+    const asked = this.#verdict.flow?.peer?.state as FlowState | undefined
+    if (asked === undefined) return
+    if (asked.latencyWindow !== window) {
+      asked.latencyWindow = window
+      asked.latency = window.latencyOf(asked.key)
+    }
+    asked.latency?.add(ns)
+  }
+
+  #flushPackets({ sketches }: Window): void {
+    this.#packets.into(sketches.bytes)
+    this.#packets.countInto(sketches.packets)
+    this.#packets.clear()
+  }
+
+  #flushMessages({ sketches }: Window): void {
+    this.#messages.into(sketches.messages)
+    this.#messages.clear()
+  }
+
+  #flushEvents({ sketches }: Window): void {
+    this.#events.into(sketches.events)
+    this.#events.clear()
+  }
+}
+
+/** Type of service, or traffic class; 0 without an IP header or GRH. */
+function trafficClassOf(b: Uint8Array, { ip, ipVersion }: Dissection): number {
+  if (ipVersion === 4) return b[ip + Ipv4.tos]!
+  if (ipVersion === 6) return ((b[ip]! & 15) << 4) | (b[ip + 1]! >> 4)
+  return 0
+}

@@ -1,0 +1,94 @@
+/** What a window says of a key: any part of the key, any measure, filtered by any field. Every number has its bounds. */
+import type { Estimate, KeyEstimate, PartialKey } from '../sketch/index.ts'
+import { MonitorError } from './error.ts'
+import { type EventName, eventNumber } from './events.ts'
+import {
+  bytesOf,
+  fieldOf,
+  fieldsOf,
+  type Key,
+  type KeyField,
+  type KeyFields,
+  keyText,
+  partOf,
+  Word,
+  wordsOf,
+} from './key.ts'
+import type { Window } from './window.ts'
+
+/** What is summed: bytes on the wire, packets, messages, or an event. */
+export type Measure = 'bytes' | 'packets' | 'messages' | EventName
+
+export interface Query {
+  /** A named key, or fields. */
+  by: Key
+  of: Measure
+  /** Only keys whose fields have these values, as `KeyFields` has them. */
+  where?: Partial<KeyFields>
+  /** How many rows, the largest first (default 10). */
+  top?: number
+}
+
+export interface Row extends Estimate {
+  /** As one line. */
+  name: string
+  fields: Partial<KeyFields>
+}
+
+export interface QueryAnswer {
+  rows: Row[]
+  /** How many keys were found; small ones may be missing. */
+  found: number
+  /** The sum of all keys, exact; not of those that `where` chooses. */
+  total: number
+}
+
+/** Throws ERR_MONITOR_VALUE for what is no measure. */
+export function query(window: Window, { by, of, where = {}, top = 10 }: Query): QueryAnswer {
+  const event = Object.hasOwn(eventNumber, of) ? eventNumber[of as EventName] : 0
+  if (event === 0 && of !== 'bytes' && of !== 'packets' && of !== 'messages')
+    throw new MonitorError(
+      'ERR_MONITOR_VALUE',
+      `'${of}' is no measure: expected bytes, packets, messages, ${Object.keys(eventNumber).join(', ')}`,
+    )
+  const sketch = window.sketches[event === 0 ? (of as 'bytes') : 'events']
+  const part = partOf(by, window.sourceQps)
+  const resolve = partOf(['source', 'sourceQp', 'destination', 'destinationQp'], window.sourceQps)
+  const conditions = Object.entries(where) as [KeyField, KeyFields[KeyField]][]
+  const usesSourceQp = conditions.some(([field]) => field === 'sourceQp')
+  const nothing = new Uint8Array(0)
+  const partial: PartialKey = (key) => {
+    const words = wordsOf(key)
+    if (event !== 0 && ((words[Word.rest]! >>> 24) & 0x3f) !== event) return nothing
+    if (conditions.length > 0) {
+      let whole = words
+      if (usesSourceQp) {
+        whole = words.slice()
+        resolve(whole)
+      }
+      for (const [field, value] of conditions)
+        if (fieldOf(field === 'sourceQp' ? whole : words, field) !== value) return nothing
+    }
+    part(words)
+    return bytesOf(words)
+  }
+  const found = sketch.aggregate(partial).filter(({ key }) => key.length > 0)
+  return {
+    rows: found.slice(0, top).map((one) => rowOf(one, by)),
+    found: found.length,
+    total: event === 0 ? sketch.total : window.count(of as EventName),
+  }
+}
+
+function rowOf({ key, value, lower, upper, confidence }: KeyEstimate, by: Query['by']): Row {
+  const fields = fieldsOf(wordsOf(key), by)
+  return { name: keyText(fields, by), fields, value, lower, upper, confidence }
+}
+
+/** Names of the parts of a message's key. */
+export function flowFields(key: readonly number[], window: Window): { name: string; fields: Partial<KeyFields> } {
+  const words = Int32Array.from(key)
+  partOf('flow', window.sourceQps)(words)
+  const fields = fieldsOf(words, 'flow')
+  return { name: keyText(fields, 'flow'), fields }
+}

@@ -1,0 +1,162 @@
+/**
+ * What is known of one window of time: exact counters, and sketches of what has keys. Windows of the same time, or of times that
+ * follow each other, are merged: by several agents, or into a longer one. Its memory is what the plan says, whatever passed.
+ *
+ *     bytes      CocoSketch: bytes on the wire, by the key of key.ts and every part of it        3/8
+ *     packets    CocoSketch: packets                                                            2/8
+ *     messages   CocoSketch: messages                                                           1/8
+ *     events     CocoSketch: losses, NAKs, marks and so on, by key and event                    1/8
+ *     flows, hosts  HyperLogLog: how many there are;  latencies  DDSketch                       the rest
+ */
+import { type CocoSketch, createSketch, type DDSketch, type HyperLogLog } from '../sketch/index.ts'
+import { planDifference, type WindowPlan } from './config.ts'
+import { MonitorError } from './error.ts'
+import { type CounterName, counterIndex, counterNames, type Totals } from './events.ts'
+import { flowName, keyBytes } from './key.ts'
+import { TopMessages } from './messages.ts'
+
+/** What a window is made of: who saw it, and which of his windows it was. */
+export interface Part {
+  agent: string
+  /** Chosen at random when the agent started. */
+  run: string
+  /** Counts up with each window of the run: none is taken twice. */
+  sequence: number
+}
+
+/** Latencies of one flow. */
+export interface FlowLatency {
+  key: Int32Array
+  sketch: DDSketch
+}
+
+/** Priorities of PFC, and the PAUSE of the whole link behind them. */
+export const pauseClasses = 9
+export const mostSourceQps = 16_384
+export const mostParts = 65_536
+/** Words 0 to 9 of a key. */
+export const flowKeyBytes = 40
+export const hostKeyBytes = 17
+const latencyBytes = 2048
+const latencyAccuracy = 0.02
+export const mostFlowLatencies = 64
+
+export const sketchNames = ['bytes', 'packets', 'messages', 'events', 'flows', 'hosts', 'ack', 'read'] as const
+export type SketchName = (typeof sketchNames)[number]
+
+/** New sketches of a plan, empty. */
+export function sketchesOf({ sketchBytes, seed }: WindowPlan): WindowSketches {
+  const eighth = Math.floor(sketchBytes / 8)
+  const coco = (eighths: number) => createSketch('coco', { bytes: eighths * eighth, keyBytes, seed })
+  const small = Math.max(512, Math.min(16_384, Math.floor(eighth / 8)))
+  return {
+    ...{ bytes: coco(3), packets: coco(2), messages: coco(1), events: coco(1) },
+    flows: createSketch('hyperloglog', { bytes: small, keyBytes: flowKeyBytes, seed }),
+    hosts: createSketch('hyperloglog', { bytes: small, keyBytes: hostKeyBytes, seed }),
+    ...{ ack: quantiles(8192, 0.01), read: quantiles(8192, 0.01) },
+  }
+}
+
+function quantiles(bytes: number, accuracy: number): DDSketch {
+  return createSketch('ddsketch', { bytes, accuracy, seed: 0 })
+}
+
+export interface WindowSketches {
+  bytes: CocoSketch
+  packets: CocoSketch
+  messages: CocoSketch
+  events: CocoSketch
+  flows: HyperLogLog
+  hosts: HyperLogLog
+  /** Nanoseconds from a request to its acknowledgement, and from a READ to its last response. */
+  ack: DDSketch
+  read: DDSketch
+}
+
+export class Window {
+  readonly plan: WindowPlan
+  /** It begins `index` × `windowMs` after 1970. */
+  readonly index: number
+  /** How many windows of the plan it covers, from `index` on. */
+  span = 1
+  parts: Part[] = []
+  /** It came when the merged window of its time had been handed on already. */
+  late = false
+  readonly counters: Float64Array = new Float64Array(counterNames.length)
+  /** Frames of each class, and nanoseconds for which they asked. */
+  readonly pauses: Float64Array = new Float64Array(2 * pauseClasses)
+  readonly sketches: WindowSketches
+  /** Source QPs that were found out after the flow's first packets here. */
+  readonly sourceQps: Map<string, number> = new Map()
+  readonly flowLatencies: Map<string, FlowLatency> = new Map()
+  readonly largest: TopMessages = new TopMessages('bytes')
+  readonly slowest: TopMessages = new TopMessages('ns')
+
+  constructor(plan: WindowPlan, index: number, sketches: WindowSketches = sketchesOf(plan)) {
+    this.plan = plan
+    this.index = index
+    this.sketches = sketches
+  }
+
+  get startMs(): number {
+    return this.index * this.plan.windowMs
+  }
+
+  get seconds(): number {
+    return (this.span * this.plan.windowMs) / 1000
+  }
+
+  count(name: CounterName): number {
+    return this.counters[counterIndex[name]]!
+  }
+
+  totals(): Totals {
+    return Object.fromEntries(counterNames.map((name, i) => [name, this.counters[i]!])) as Totals
+  }
+
+  /** The sketch of the latencies of a flow; undefined if there is no more room for another one. */
+  latencyOf(words: Int32Array): DDSketch | undefined {
+    const name = flowName(words)
+    const known = this.flowLatencies.get(name)
+    if (known !== undefined) return known.sketch
+    if (this.flowLatencies.size >= mostFlowLatencies) return undefined
+    const sketch = quantiles(latencyBytes, latencyAccuracy)
+    this.flowLatencies.set(name, { key: words.slice(), sketch })
+    return sketch
+  }
+
+  /**
+   * Adds a window of another part of the traffic, of the same time or a later one. Throws ERR_MONITOR_MISMATCH if their plans differ,
+   * or if it has a part that is in this one already.
+   */
+  merge(other: Window): void {
+    const difference = planDifference(this.plan, other.plan)
+    if (difference !== undefined)
+      throw new MonitorError('ERR_MONITOR_MISMATCH', `windows cannot be merged: of the other, ${difference}`)
+    if (other.index < this.index)
+      throw new MonitorError('ERR_MONITOR_MISMATCH', 'windows cannot be merged: the other one begins earlier')
+    const mine = new Set(this.parts.map(partName))
+    const twice = other.parts.find((part) => mine.has(partName(part)))
+    if (twice !== undefined)
+      throw new MonitorError(
+        'ERR_MONITOR_MISMATCH',
+        `windows cannot be merged: both have window ${twice.sequence} of ${twice.agent}`,
+      )
+    this.parts.push(...other.parts)
+    this.span = Math.max(this.span, other.index + other.span - this.index)
+    for (let i = 0; i < this.counters.length; i++) this.counters[i]! += other.counters[i]!
+    for (let i = 0; i < this.pauses.length; i++) this.pauses[i]! += other.pauses[i]!
+    const { sketches } = this
+    for (const name of ['bytes', 'packets', 'messages', 'events'] as const) sketches[name].merge(other.sketches[name])
+    for (const name of ['flows', 'hosts'] as const) sketches[name].merge(other.sketches[name])
+    for (const name of ['ack', 'read'] as const) sketches[name].merge(other.sketches[name])
+    for (const [name, qp] of other.sourceQps) if (this.sourceQps.size < mostSourceQps) this.sourceQps.set(name, qp)
+    for (const { key, sketch } of other.flowLatencies.values()) this.latencyOf(key)?.merge(sketch)
+    this.largest.merge(other.largest)
+    this.slowest.merge(other.slowest)
+  }
+}
+
+export function partName({ run, sequence }: Part): string {
+  return `${run} ${sequence}`
+}

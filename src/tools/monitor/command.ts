@@ -1,0 +1,25 @@
+/** `verbena monitor`: RDMA traffic as it is, each view a command of its own. */
+import type { Command } from 'commander'
+import { addSubcommands } from '../kit/index.ts'
+
+const examples = `
+Traffic is watched in windows of a second. Each has exact counters, and sketches from which any key is answered in bounded memory:
+connections, queue pairs, hosts, partitions, operations, memory regions. Every number of a sketch has its bounds.
+
+Examples:
+  verbena monitor -i eth0                            what passes an interface, each second
+  verbena monitor roce.pcap --json | jq .anomalies   what is wrong in a capture
+  verbena monitor a.pcap b.pcap --by hosts,rkey      two points of a network together`
+
+export async function configure(command: Command): Promise<void> {
+  command
+    .description('Watch RDMA traffic: who loads the network, what is lost, where it congests.')
+    .addHelpText('after', examples)
+  await addSubcommands(command, {})
+  const watch = await import('./watch.ts')
+  watch.configure(
+    command
+      .command('watch', { isDefault: true })
+      .summary('windows of packets from interfaces, files or standard input; monitor FILE is the same'),
+  )
+}

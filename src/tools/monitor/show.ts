@@ -1,0 +1,90 @@
+/** A window as text: a line of what there was, tables of the largest keys, then what is wrong. */
+import { paint, print, table } from '../../cli/terminal/index.ts'
+import { eventTexts, keyTexts, type LatencyAnswer, type Row, type WindowAnswer } from '../../monitor/index.ts'
+import { duration } from '../../trace/index.ts'
+
+export function showWindow(window: WindowAnswer, top: number): void {
+  print(headLine(window))
+  for (const line of factLines(window)) print(`  ${line}`)
+  for (const [name, rows] of Object.entries(window.top)) {
+    if (rows.length === 0) continue
+    print('')
+    print(
+      table(
+        [name, window.measure, 'share', 'at least', 'at most'],
+        rows.map((row) => cellsOf(row, window)),
+      ),
+    )
+  }
+  if (window.events.length > 0) {
+    print('')
+    const rows = window.events.map(({ event, count, connections }) => [
+      ...[event, count, eventTexts[event]],
+      connections[0] === undefined ? '' : connections[0].name,
+    ])
+    print(table(['event', 'count', 'what', 'most of it'], rows))
+  }
+  for (const { severity, text } of window.anomalies.slice(0, top * 2))
+    print(paint(severity === 'critical' ? 'red' : severity === 'warning' ? 'yellow' : 'dim', `${severity}: ${text}`))
+  print('')
+}
+
+function headLine({ start, seconds, agents, totals, rates, late }: WindowAnswer): string {
+  const who = agents.length > 1 ? `, ${agents.length} agents` : ''
+  const parts = [
+    `${paint('bold', start)}  ${seconds} s${who}${late ? ', late' : ''}`,
+    `${totals.packets} packets (${totals.roce} of RDMA)`,
+    bitsText(rates.bits),
+    `${totals.messages} messages`,
+  ]
+  return parts.join('  ')
+}
+
+function factLines({ flows, hosts, latency, pauses }: WindowAnswer): string[] {
+  const lines = [`${about(flows)} flows, ${about(hosts)} hosts`]
+  for (const [name, answer] of [
+    ['ACK', latency.ack],
+    ['READ', latency.read],
+  ] as const)
+    if (answer !== null) lines.push(`${name} latency: ${latencyText(answer)}`)
+  for (const { priority, frames } of pauses)
+    lines.push(`PFC: ${frames} frames of ${priority === 'link' ? 'the whole link' : `priority ${priority}`}`)
+  return lines
+}
+
+function latencyText({ count, p50, p99, max }: LatencyAnswer): string {
+  return `50 % ${duration(p50.value)}, 99 % ${duration(p99.value)}, max ${duration(max.value)} (${count} measured)`
+}
+
+function about({ value, lower, upper }: { value: number; lower: number; upper: number }): string {
+  const whole = Math.round(value)
+  return lower === upper ? `${whole}` : `about ${whole}`
+}
+
+function cellsOf({ name, value, lower, upper }: Row, { measure, totals }: WindowAnswer): (string | number)[] {
+  const total =
+    measure === 'bytes'
+      ? totals.roceBytes
+      : measure === 'packets'
+        ? totals.roce
+        : measure === 'messages'
+          ? totals.messages
+          : totals[measure]
+  const share = total === 0 ? '' : `${((100 * value) / total).toFixed(1)} %`
+  return [name, value, share, lower, upper]
+}
+
+export function bitsText(bits: number): string {
+  for (const [unit, size] of [
+    ['Gbit/s', 1e9],
+    ['Mbit/s', 1e6],
+    ['kbit/s', 1e3],
+  ] as const)
+    if (bits >= size) return `${(bits / size).toFixed(2)} ${unit}`
+  return `${bits.toFixed(0)} bit/s`
+}
+
+/** For help: what each key is. */
+export const keyLines: readonly string[] = Object.entries(keyTexts).map(
+  ([name, text]) => `  ${name.padEnd(12)} ${text}`,
+)

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import { answerOf, query } from '../../src/monitor/index.ts'
+import { WireOpcode } from '../../src/wire/index.ts'
+import { reth } from '../trace/packets.ts'
+import { A, B, Traffic } from './traffic.ts'
+
+describe('a window', () => {
+  it('has what passed, by connection in both directions', () => {
+    const traffic = new Traffic()
+    for (let psn = 0; psn < 10; psn++) {
+      traffic.send(psn)
+      traffic.ack(psn)
+    }
+    const window = traffic.end()
+    const { roce, messages, payloadBytes, ecnCapable } = window.totals()
+    expect({ roce, messages, payloadBytes, ecnCapable }).toEqual({
+      ...{ roce: 20, messages: 10, payloadBytes: 80, ecnCapable: 20 },
+    })
+    // The first packets are of a time when it was not known which flows belong together.
+    const { rows } = query(window, { by: 'connection', of: 'packets' })
+    expect(rows.map(({ name, value }) => [name, value])).toEqual([[`${A} QP 0xa ↔ ${B} QP 0xb RC`, 20]])
+    expect(query(window, { by: 'flow', of: 'messages' }).rows[0]).toMatchObject({
+      ...{ value: 10, fields: { source: A, sourceQp: 0xa, destination: B, destinationQp: 0xb, service: 'RC' } },
+    })
+  })
+
+  it('has latencies of acknowledgements and of READs', () => {
+    const traffic = new Traffic()
+    traffic.send(0)
+    traffic.ack(0, 0x1f, {}, 5000)
+    traffic.read(1, 16)
+    traffic.response(1, 16)
+    const { latency, slowestFlows, messages } = answerOf(traffic.end())
+    expect(latency.ack!.count).toBe(1)
+    expect(Math.abs(latency.ack!.p50.value - 5000)).toBeLessThanOrEqual(50)
+    expect(latency.read!.p50.lower).toBeLessThanOrEqual(1000)
+    expect(latency.read!.p50.upper).toBeGreaterThanOrEqual(1000)
+    expect(slowestFlows).toHaveLength(1)
+    expect(messages.largest.map(({ operation, bytes }) => [operation, bytes])).toEqual([
+      ['READ_RESPONSE', 16],
+      ['SEND', 8],
+    ])
+  })
+
+  it('gives the R_Key to all packets of a WRITE, and to the responses of a READ', () => {
+    const traffic = new Traffic()
+    traffic.send(0, { opcode: WireOpcode.RcWriteFirst, payload: 256, extension: reth(0, 0x55, 300) })
+    traffic.send(1, { opcode: WireOpcode.RcWriteLast, payload: 44 })
+    traffic.ack(1)
+    traffic.read(2, 512, 0x66)
+    traffic.response(2, 512)
+    const window = traffic.end()
+    const { rows } = query(window, { by: ['rkey'], of: 'packets' })
+    expect(rows.map(({ fields, value }) => [fields.rkey, value])).toEqual(
+      [
+        [0, 1],
+        [0x55, 2],
+        [0x66, 2],
+      ].sort((a, b) => b[1]! - a[1]!),
+    )
+  })
+})
