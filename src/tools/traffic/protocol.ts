@@ -16,7 +16,7 @@ import { qpTypes } from '../../traffic/index.ts'
 import type { LinkEnd, LinkPlan, ServerCounts } from '../../traffic/run/index.ts'
 import { expectMessage, sayMessage, type Wire } from '../kit/index.ts'
 
-export const protocolVersion = 1
+export const protocolVersion = 2
 
 /** Where an end is. */
 export interface Address {
@@ -64,6 +64,7 @@ const plan = z.object({
   retries: natural.max(7),
   rnrRetries: natural.max(7),
   flow: z.enum(['reply', 'push']),
+  marks: z.boolean(),
 })
 const verbena = z.string().max(64)
 const message: z.ZodType<Message> = z.discriminatedUnion('type', [

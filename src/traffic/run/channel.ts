@@ -15,6 +15,7 @@ import {
 import { qpTypes, type TrafficQpType, verbs } from '../index.ts'
 import { FlowRing } from './flow-ring.ts'
 import { chunkBytes } from './layout.ts'
+import { endOf, type Marks } from './marks.ts'
 
 export const verbIndex: Readonly<Record<(typeof verbs)[number], number>> = Object.fromEntries(
   verbs.map((verb, i) => [verb, i]),
@@ -31,6 +32,8 @@ export interface Places {
   source: number
   sink: number
   atomics: number
+  /** A byte with 1, the last one of a WRITE with a mark. */
+  mark: number
   lkey: number
   remoteSource: number
   remoteSink: number
@@ -70,10 +73,15 @@ export class Channel {
   arrived = 0
   /** Nothing more goes out: the peer is gone. */
   dead = false
+  /** UC, at the end that awaits WRITEs: which of them have come. */
+  marks: Marks | null = null
+  /** UC, at the other end: where the peer's banks for them are; 0 if it has none. */
+  remoteBanks = 0
   readonly #places: Places
   readonly #plain: SendWorkRequest
   /** Of two parts, the first with the number of the flow. */
   readonly #stamped: SendWorkRequest
+  readonly #marked: SendWorkRequest
   readonly #stamps: { addr: number; words: Int32Array } | null
   readonly #stride: number
   readonly #depth: number
@@ -84,6 +92,8 @@ export class Channel {
   readonly #notifies: boolean
   #posted = 0
   #done = 0
+  /** WRITEs with marks. */
+  #written = 0
   #unsignaled = 0
   /** Of the flow at `flows.next`: bytes that are still to be sent, and when the next message is due. */
   #left = -1
@@ -103,6 +113,8 @@ export class Channel {
     const part = { addr: places.source, length: 0, lkey: places.lkey }
     this.#plain = sendWr({ opcode: Opcode.Send, sgList: [part] })
     this.#stamped = sendWr({ opcode: Opcode.Send, sgList: [part, part] })
+    const mark = { ...part, addr: places.mark, length: 1 }
+    this.#marked = sendWr({ opcode: Opcode.Write, sgList: [part, mark], remoteAddr: 0, rkey: 0 })
     this.#stamps = init.stamps
     this.#stride = init.stride
     this.#depth = init.depth
@@ -180,15 +192,23 @@ export class Channel {
       this.#over(at)
       return
     }
-    // What has a rate goes in messages of a tenth of a millisecond, so that it is no burst.
-    const most = rateBps > 0 ? Math.min(this.chunk, Math.max(4096, (rateBps / 80_000) & ~4095)) : this.chunk
-    const bytes = Math.min(this.#left, most)
+    const bytes = Math.min(this.#left, this.#most(rateBps))
     this.#left -= bytes
     if (rateBps > 0) this.#dueNs += (bytes * 8e9) / rateBps
     const last = this.#left === 0
     this.#noticed = last && verb === write && this.#notifies
     this.#post(this.#requestOf(verb, bytes, last), last && !this.#noticed && this.#reports && !this.#shares)
     if (last && !this.#noticed) this.#over(at)
+  }
+
+  /** Bytes of a message. What has a rate goes in messages of a tenth of a millisecond, so that it is no burst. */
+  #most(rateBps: number): number {
+    return rateBps > 0 ? Math.min(this.chunk, Math.max(4096, (rateBps / 80_000) & ~4095)) : this.chunk
+  }
+
+  /** WRITEs of a flow that have marks: what has no byte has none. */
+  marksOf(verb: number, size: number, rateBps: number): number {
+    return verb === write || verb === writeImm ? Math.ceil(size / this.#most(rateBps)) : 0
   }
 
   #over(at: number): void {
@@ -217,9 +237,12 @@ export class Channel {
         return this.#stamped
       }
       case write:
-      case writeImm:
+      case writeImm: {
+        const opcode = verb === writeImm && last ? Opcode.WriteWithImm : Opcode.Write
+        if (this.remoteBanks !== 0 && bytes > 0) return this.#withMark(opcode, bytes)
         this.#plain.remoteAddr = remoteSink
-        return this.#filled(this.#plain, verb === writeImm && last ? Opcode.WriteWithImm : Opcode.Write, source, bytes)
+        return this.#filled(this.#plain, opcode, source, bytes)
+      }
       case read:
         this.#plain.remoteAddr = remoteSource
         return this.#filled(this.#plain, Opcode.Read, sink, bytes)
@@ -232,6 +255,13 @@ export class Channel {
           bytes,
         )
     }
+  }
+
+  #withMark(opcode: Opcode, bytes: number): SendWorkRequest {
+    const { source, mark } = this.#places
+    const request = bytes === 1 ? this.#plain : this.#marked
+    request.remoteAddr = this.remoteBanks + endOf(this.#written++) - bytes
+    return bytes === 1 ? this.#filled(request, opcode, mark, 1) : this.#filled(request, opcode, source, bytes - 1)
   }
 
   #filled(request: SendWorkRequest, opcode: Opcode, addr: number, bytes: number): SendWorkRequest {

@@ -286,6 +286,11 @@ export class ClientLoop {
         const { awaited, flows } = channel
         while (awaited.next < awaited.tail && awaited.next - awaited.head < depth && requests.room) {
           const at = awaited.next & awaited.mask
+          if (channel.marks !== null) {
+            const writes = channel.marksOf(awaited.verbs[at]!, awaited.sizes[at]!, awaited.rates[at]!)
+            if (!channel.marks.admits(writes)) break
+            channel.marks.ask(writes)
+          }
           requests.add(i, awaited.verbs[at]!, awaited.next, awaited.sizes[at]!, awaited.rates[at]!)
           this.#late(now - awaited.dues[at]!)
           awaited.next++
@@ -415,12 +420,29 @@ export class ClientLoop {
         return
       }
     }
+    if (!this.#writesCame(channel)) {
+      this.#loseHead(server, channel)
+      return
+    }
     this.#over(server, channel, verb, size, awaited.dues[at]!, now)
     channel.arrived = 0
     awaited.head++
   }
 
+  /** Whether the WRITEs of the flow at the head have come, if it has any; asked once. */
+  #writesCame(channel: Channel): boolean {
+    const { marks, awaited } = channel
+    if (marks === null) return true
+    const at = awaited.head & awaited.mask
+    return marks.take(channel.marksOf(awaited.verbs[at]!, awaited.sizes[at]!, awaited.rates[at]!))
+  }
+
   #lostHead(server: number, channel: Channel): void {
+    this.#writesCame(channel)
+    this.#loseHead(server, channel)
+  }
+
+  #loseHead(server: number, channel: Channel): void {
     const { awaited } = channel
     const at = awaited.head & awaited.mask
     this.#tally.lose(server, channel.typeIndex, awaited.verbs[at]!, awaited.sizes[at]!)

@@ -19,6 +19,9 @@ export const batchRequests = 64
 /** Control messages that may be outstanding. */
 export const controlSlots = 64
 export const chunkBytes: number = 256 * 1024
+/** WRITEs on UC: see `Marks`. */
+export const bankMarks = 1024
+export const bankBytes: number = chunkBytes + bankMarks
 /** The GRH of a datagram, and the sequence number of its flow. */
 export const headerBytes = 48
 export const headerOffset = 40
@@ -28,17 +31,24 @@ export interface Region {
   source: number
   sink: number
   atomics: number
+  /** A byte with 1. */
+  mark: number
   control: number
   headers: number
+  /** Two for each channel that has `Marks`. */
+  banks: number
   bytes: number
 }
 
-/** `headers`: slots for the beginnings of messages. */
-export function regionOf(headers: number): Region {
+/** `headers`: slots for the beginnings of messages; `marked`: channels with banks at this end. */
+export function regionOf(headers: number, marked: number): Region {
   const source = 0
   const sink = source + chunkBytes
   const atomics = sink + chunkBytes + 64
-  const control = atomics + 64
+  const mark = atomics + 64
+  const control = mark + 64
   const slots = control + controlSlots * batchRequests * requestBytes
-  return { source, sink, atomics, control, headers: slots, bytes: slots + headers * headerBytes + 64 }
+  const banks = slots + headers * headerBytes + 64
+  const bytes = banks + marked * 2 * bankBytes
+  return { source, sink, atomics, mark, control, headers: slots, banks, bytes }
 }

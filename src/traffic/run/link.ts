@@ -24,6 +24,7 @@ import {
 import type { TrafficQpType } from '../index.ts'
 import { Channel, type Places } from './channel.ts'
 import {
+  bankBytes,
   batchRequests,
   chunkBytes,
   controlSlots,
@@ -33,6 +34,7 @@ import {
   regionOf,
   requestBytes,
 } from './layout.ts'
+import { Marks } from './marks.ts'
 
 /** Traffic that has queue pairs of its own. */
 export interface TrafficClass {
@@ -53,6 +55,8 @@ export interface LinkPlan {
   retries: number
   rnrRetries: number
   flow: 'reply' | 'push'
+  /** Servers WRITE on UC: the client sees by marks what has come. */
+  marks: boolean
 }
 
 export interface EndpointText {
@@ -138,9 +142,10 @@ export class Link {
     this.plan = plan
     this.#receives = (role === 'client') === (plan.flow === 'reply')
     // Slots for the headers of receives, or for the stamps of SENDs.
-    this.#region = regionOf(unreliable * receives)
+    this.#region = regionOf(unreliable * receives, role === 'client' ? this.#bankOf(count) : 0)
     this.#buffer = context.alloc(this.#region.bytes)
     this.#mr = pd.regMr(this.#buffer.fill(0), remoteAccess)
+    this.#buffer[this.#region.mark] = 1
     this.lkey = this.#mr.lkey
     this.#used = new Int32Array(count)
     const { addr } = this.#mr
@@ -148,6 +153,7 @@ export class Link {
       source: addr + this.#region.source,
       sink: addr + this.#region.sink,
       atomics: addr + this.#region.atomics,
+      mark: addr + this.#region.mark,
       lkey: this.lkey,
       ...{ remoteSource: 0, remoteSink: 0, remoteAtomics: 0, rkey: 0 },
     }
@@ -182,6 +188,10 @@ export class Link {
         ),
       )
       this.#prepareReceives(i, type, index, own, receives)
+      if (role === 'client' && this.#hasMarks(i)) {
+        const banks = this.#region.banks + this.#bankOf(i) * 2 * bankBytes
+        this.channels[i]!.marks = new Marks(this.#buffer.subarray(banks, banks + 2 * bankBytes))
+      }
     }
     this.controlIndex = first + count
     const cap = { maxSendWr: controlSlots, maxRecvWr: controlSlots, maxSendSge: 1, maxRecvSge: 1, maxInlineData: 0 }
@@ -218,6 +228,17 @@ export class Link {
       return recvWr({ wrId: slot * stride + index, sgList: [{ addr, length, lkey: this.lkey }, rest] })
     })
     this.#slots.push({ requests, bytes: this.#buffer, offset: headers + (type === 'UD' ? headerOffset : 0) })
+  }
+
+  #hasMarks(i: number): boolean {
+    return this.plan.marks && this.plan.classes[Math.floor(i / this.plan.qps)]!.type === 'UC'
+  }
+
+  /** Pairs of banks of the channels before this one. */
+  #bankOf(i: number): number {
+    let banks = 0
+    for (let k = 0; k < i; k++) if (this.#hasMarks(k)) banks++
+    return banks
   }
 
   /** What the peer has to know. */
@@ -265,6 +286,8 @@ export class Link {
         this.#handles.push(handle)
         channel.address(handle, to.qpn, defaultQkey)
       }
+      if (!this.#receives && this.#hasMarks(i))
+        channel.remoteBanks = remote.addr + this.#region.banks + this.#bankOf(i) * 2 * bankBytes
       if (this.#receives) this.#postAll(i)
     }
     join(this.control, this.channels.length, remote.control, pathOf(0, 0), 7)

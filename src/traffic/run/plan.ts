@@ -14,5 +14,10 @@ export function planOf(config: TrafficConfig): LinkPlan {
           classes.set(`${type} ${dscp} ${serviceLevel}`, { type, dscp, serviceLevel })
   }
   const { qps, mtu, depth, timeout, retries, rnrRetries, flow } = config
-  return { classes: [...classes.values()], qps, mtu, depth, timeout, retries, rnrRetries, flow }
+  const list = [...classes.values()]
+  const writes = config.phases.some(({ verbs }) =>
+    verbs.some(({ verb, weight }) => weight > 0 && (verb === 'write' || verb === 'write_with_imm')),
+  )
+  const marks = writes && flow === 'reply' && list.some(({ type }) => type === 'UC')
+  return { classes: list, qps, mtu, depth, timeout, retries, rnrRetries, flow, marks }
 }

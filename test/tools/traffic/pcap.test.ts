@@ -1,5 +1,5 @@
 /** `verbena traffic client --pcap`: sound packets without a network, with what losses and congestion bring about. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -57,4 +57,35 @@ count: 120`)
     expect(checked.code).toBe(0)
     expect(sum(({ cnps }) => cnps)).toBeGreaterThan(0)
   })
+
+  it('a WRITE of UC of which a packet is lost is lost, whether the notice behind it comes or not', async () => {
+    const { result, checked } = await captured(
+      'servers: [a]\nsize: 6000\nrequests: 5k/s\nfaults: { loss: 0.03 }\nverbs: write\ntypes: UC\nmtu: 1024\ncount: 400',
+    )
+    // Each flow is six packets of a WRITE, and the notice.
+    const came = new Map<number, Set<number>>()
+    const notices: [number, number][] = []
+    for (const { opcode, qpn, psn } of packets(readFileSync(path))) {
+      if (opcode === ucSendOnlyImm) notices.push([qpn, psn])
+      else if (opcode >= ucWriteFirst && opcode <= ucWriteLast)
+        came.set(qpn, (came.get(qpn) ?? new Set<number>()).add(psn))
+    }
+    const whole = notices.filter(([qpn, psn]) =>
+      [1, 2, 3, 4, 5, 6].every((back) => came.get(qpn)?.has((psn - back) & 0xffffff)),
+    )
+    expect(notices.length).toBeGreaterThan(whole.length)
+    expect(result).toMatchObject({ done: whole.length, lost: 400 - whole.length, failed: 0 })
+    expect(checked.code).toBe(0)
+  })
 })
+
+const [ucSendOnlyImm, ucWriteFirst, ucWriteLast] = [0x25, 0x26, 0x28]
+
+/** The BTHs of a file of Ethernet, IPv4 and UDP. */
+function* packets(file: Buffer): Generator<{ opcode: number; qpn: number; psn: number }> {
+  for (let at = 24; at < file.length; ) {
+    const bth = at + 16 + 14 + 20 + 8
+    yield { opcode: file[bth]!, qpn: file.readUIntBE(bth + 5, 3), psn: file.readUIntBE(bth + 9, 3) }
+    at += 16 + file.readUInt32LE(at + 8)
+  }
+}

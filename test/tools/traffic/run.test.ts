@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { canShare, freePort, segment } from '../../cli/ends.ts'
 import { begin, type Running } from '../../cli/in-process.ts'
+import { loopbackDevice } from '../../loopback.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-traffic-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -36,11 +37,16 @@ async function client(device: string, ports: readonly number[], rest: string, ..
   return { code, stderr, run: stdout === '' ? null : JSON.parse(stdout) }
 }
 
-describe.skipIf(!canShare)('traffic', { timeout: 60_000 }, () => {
+const pairs = [
+  { on: 'shm', from: device, to: device },
+  { on: 'roce', from: loopbackDevice(1), to: loopbackDevice(2) },
+]
+
+describe.skipIf(!canShare).each(pairs)('traffic on $on', { timeout: 60_000 }, ({ from, to }) => {
   it('flows of all verbs, types and sizes are complete, and both ends count the same', async () => {
-    const one = await server(device, '--once')
+    const one = await server(to, '--once')
     const { code, run, stderr } = await client(
-      device,
+      from,
       [one.port],
       `count: 600
 requests: 100k/s
@@ -66,9 +72,9 @@ qps: 2`,
   })
 
   it('UC and UD flows come, or are counted as lost', async () => {
-    const one = await server(device, '--once')
+    const one = await server(to, '--once')
     const { code, run } = await client(
-      device,
+      from,
       [one.port],
       `count: 400
 requests: 20k/s
@@ -85,9 +91,9 @@ types: { UC: 50, UD: 50 }`,
   })
 
   it('push: the client sends, and the server receives', async () => {
-    const one = await server(device, '--once')
+    const one = await server(to, '--once')
     const { code, run } = await client(
-      device,
+      from,
       [one.port],
       'count: 300\nrequests: 50k/s\nflow: push\nsize: { 8: 50, 600KiB: 50 }\nverbs: { send: 50, write: 30, read: 20 }',
     )
@@ -97,7 +103,9 @@ types: { UC: 50, UD: 50 }`,
     expect(served.messages).toBeGreaterThanOrEqual(run.verbs.send.done)
     expect(served.bytes).toBeGreaterThanOrEqual(run.verbs.send.bytes)
   })
+})
 
+describe.skipIf(!canShare)('traffic', { timeout: 60_000 }, () => {
   it('a closed loop, phases, and a collective end by themselves', async () => {
     const ends = [await server(device), await server(device)]
     const ports = ends.map(({ port }) => port)
