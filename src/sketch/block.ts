@@ -3,7 +3,7 @@
  * sketch, and its bytes are the block behind a header (bytes.ts).
  */
 
-type Arrays = Float64Array | Uint32Array | Int32Array | Uint16Array | Uint8Array
+type Arrays = Float64Array | Float32Array | Uint32Array | Int32Array | Uint16Array | Uint8Array
 type Constructor<A extends Arrays> = {
   new (buffer: ArrayBuffer, offset: number, length: number): A
   readonly BYTES_PER_ELEMENT: number

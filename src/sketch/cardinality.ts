@@ -189,9 +189,7 @@ export class LinearCounting extends KeySketch<LinearCountingConfig> implements C
     const bits = 32 * this.#map.length
     let zeros = bits
     for (const word of this.#map) zeros -= onesOf(word)
-    const load = Math.log(bits / Math.max(1, zeros))
-    const answer = bounded(bits * load, Math.sqrt(bits * (Math.exp(load) - load - 1)), this.total)
-    return zeros > 0 ? answer : { ...answer, upper: this.total }
+    return linearCount(bits, zeros, this.total)
   }
 
   /** The bits of either: exactly the sketch of both streams. */
@@ -206,6 +204,13 @@ export class LinearCounting extends KeySketch<LinearCountingConfig> implements C
     for (const word of this.#map) ones += onesOf(word)
     return ones > this.total ? 'there are more keys than amounts' : undefined
   }
+}
+
+/** How many keys there are if `zeros` of `cells` stayed empty, with the bounds at the head of this file; without an empty one, up to the total. */
+export function linearCount(cells: number, zeros: number, total: number): Estimate {
+  const load = Math.log(cells / Math.max(1, zeros))
+  const answer = bounded(cells * load, Math.sqrt(cells * (Math.exp(load) - load - 1)), total)
+  return zeros > 0 ? answer : { ...answer, upper: total }
 }
 
 function onesOf(word: number): number {

@@ -212,17 +212,17 @@ export class CountSketch extends AmountSketch<CountSketchConfig> {
 }
 
 /** 1 or −1: the place depends on the high bits of the hash, the sign on all of them. No branch: nobody can predict it. */
-function signOf(hash: number): number {
+export function signOf(hash: number): number {
   return (Math.imul(hash, 0x9e3779b1) >> 31) | 1
 }
 
-function oddRows(rows: number): number {
+export function oddRows(rows: number): number {
   if (wholeNumber('rows', rows, 1, 15) % 2 === 1) return rows
   throw new SketchError('ERR_SKETCH_VALUE', `rows: ${rows} is even, the median needs an odd number`)
 }
 
 /** The probability that of `rows` events, each of probability `p`, more than half happen. */
-function atLeastHalf(rows: number, p: number): number {
+export function atLeastHalf(rows: number, p: number): number {
   let sum = 0
   let choose = 1
   for (let k = 0; k <= rows; k++) {

@@ -7,13 +7,18 @@ import { CountMin, type CountMinConfig, type CountMinOptions } from './count-min
 import { CountSketch, type CountSketchOptions } from './count-sketch.ts'
 import { DDSketch, type DDSketchOptions } from './ddsketch.ts'
 import { type ElasticOptions, ElasticSketch } from './elastic.ts'
-import { SketchError, wholeNumber } from './error.ts'
+import { between, SketchError, wholeNumber } from './error.ts'
+import { FastPath } from './fast-path.ts'
 import { MisraGries, SpaceSaving } from './frequent.ts'
 import { HeavyKeeper, type HeavyKeeperOptions } from './heavykeeper.ts'
 import { mostKeyBytes } from './keys.ts'
 import { Kll, type KllOptions } from './kll.ts'
+import { Mrac } from './mrac-sketch.ts'
+import { type NitroOptions, NitroSketch } from './nitro.ts'
 import { type SeedLike, seedFrom } from './seed.ts'
-import { type KeyConfig, mostBytes, type Sketch, type SketchOptions } from './sketch.ts'
+import { AmountSketch, type KeyConfig, mostBytes, type Sketch, type SketchOptions } from './sketch.ts'
+import { SketchVisor, type SketchVisorConfig, type SketchVisorOptions } from './sketchvisor.ts'
+import { type WaveOptions, WaveSketch } from './wave.ts'
 
 /** The class and the options of each kind. */
 export interface SketchKinds {
@@ -41,6 +46,16 @@ export interface SketchKinds {
   ddsketch: { sketch: DDSketch; options: DDSketchOptions }
   /** KLL: quantiles of values, with an accuracy of ranks; merges. */
   kll: { sketch: Kll; options: KllOptions }
+  /** The fast path of SketchVisor: the most frequent keys at little cost, with certain bounds; merges. */
+  'fast-path': { sketch: FastPath; options: SketchOptions }
+  /** SketchVisor: another kind, and the fast path for what comes while that cannot keep up; merges if that does. */
+  sketchvisor: { sketch: SketchVisor; options: SketchVisorOptions }
+  /** NitroSketch: Count Sketch of which a few rows are touched for each update; merges. */
+  nitro: { sketch: NitroSketch; options: NitroOptions }
+  /** MRAC: the distribution of amounts, entropy and cardinality, from one row of counters; merges and subtracts. */
+  mrac: { sketch: Mrac; options: SketchOptions }
+  /** WaveSketch: the amounts of keys by windows of microseconds; merges. */
+  wave: { sketch: WaveSketch; options: WaveOptions }
 }
 export type SketchKind = keyof SketchKinds
 export type SketchOf<K extends SketchKind> = SketchKinds[K]['sketch']
@@ -52,18 +67,19 @@ interface Maker {
   fields: readonly string[]
   /** Whether there are keys, whose length is the first dimension. */
   keyed: boolean
-  configure(options: { bytes: number }): Config
-  /** Throws for impossible dimensions. Returns the bytes of a block. */
-  check(config: Config): number
-  create(config: Config, seed: Uint8Array, block?: ArrayBuffer): Sketch
+  create(options: { bytes: number }, seed: Uint8Array): Sketch
+  /** Throws ERR_SKETCH_VALUE for impossible dimensions, ERR_SKETCH_BYTES for an impossible block. */
+  restore(config: Config, seed: Uint8Array, block: ArrayBuffer): Sketch
 }
 
-/** What a kind's class has: dimensions from options, whether dimensions are possible, and its constructor. */
+/** What a kind's class has: dimensions from options, whether dimensions are possible and what bytes they need, and its constructor. */
 interface KindClass<C extends Config, O> {
   configure(options: O): C
   check(config: C): number
-  new (config: C, seed: Uint8Array, block?: ArrayBuffer): Sketch<C>
+  new (config: C, seed: Uint8Array, block?: ArrayBuffer, options?: O): Sketch<C>
 }
+
+const wrong = (what: string): SketchError => new SketchError('ERR_SKETCH_BYTES', `not a sketch: ${what}`)
 
 function maker<C extends Config, O>(
   kind: KindClass<C, O>,
@@ -73,11 +89,40 @@ function maker<C extends Config, O>(
   const parts = {
     fields,
     keyed: fields[0] === 'keyBytes',
-    configure,
-    check: kind.check,
-    create: (config: C, seed: Uint8Array, block?: ArrayBuffer) => new kind(config, seed, block),
+    create: (options: O, seed: Uint8Array) => new kind(configure(options), seed, undefined, options),
+    restore(config: C, seed: Uint8Array, block: ArrayBuffer) {
+      if (kind.check(config) !== block.byteLength) throw wrong('its length is not that of its dimensions')
+      return new kind(config, seed, block)
+    },
   }
   return parts as unknown as Maker
+}
+
+/** Two sketches in one: the normal path is of any kind that answers by key. */
+const sketchVisor: Maker = {
+  fields: ['keyBytes', 'normalLength'],
+  keyed: true,
+  create(options: SketchVisorOptions, seed) {
+    const { normal = 'elastic', fastShare, bytes, keyBytes, ...own } = options
+    const fastBytes = Math.floor(bytes * between('fastShare', fastShare ?? 0.125, 0, 1))
+    const path = createSketch(normal as SketchKind, { ...own, bytes: bytes - fastBytes, keyBytes, seed } as never)
+    if (!(path instanceof AmountSketch) || path instanceof SketchVisor)
+      throw new SketchError('ERR_SKETCH_VALUE', `normal: '${normal}' does not answer by key`)
+    return new SketchVisor(path, createSketch('fast-path', { bytes: fastBytes, keyBytes, seed }))
+  },
+  restore(config, seed, block) {
+    const { keyBytes, normalLength } = config as SketchVisorConfig
+    const bytes = new Uint8Array(block)
+    wholeNumber('normalLength', normalLength, 1, bytes.length)
+    const [normal, fast] = [bytes.subarray(0, normalLength), bytes.subarray(normalLength)]
+    if (decode(normal).kind === 'sketchvisor') throw wrong('its normal path is none')
+    const paths = [sketchFromBytes(normal), sketchFromBytes(fast, 'fast-path')] as const
+    const [path] = paths
+    if (!(path instanceof AmountSketch)) throw wrong('its normal path does not answer by key')
+    for (const one of [path, paths[1]])
+      if (one.keyBytes !== keyBytes || one.seed.some((byte, i) => byte !== seed[i])) throw wrong('its paths do not fit')
+    return new SketchVisor(path, paths[1])
+  },
 }
 
 const countMin = (conservative: boolean) =>
@@ -100,6 +145,11 @@ const makers: Readonly<Record<SketchKind, Maker>> = {
   'linear-counting': maker(LinearCounting, ['keyBytes', 'words']),
   ddsketch: maker(DDSketch, ['bins', 'accuracy']),
   kll: maker(Kll, ['k']),
+  'fast-path': maker(FastPath, ['keyBytes', 'capacity']),
+  sketchvisor: sketchVisor,
+  nitro: maker(NitroSketch, ['keyBytes', 'rows', 'width', 'candidates', 'sampling']),
+  mrac: maker(Mrac, ['keyBytes', 'counters']),
+  wave: maker(WaveSketch, ['keyBytes', 'rows', 'width', 'windows', 'windowNs', 'coefficients', 'first']),
 }
 
 /** Where nothing is random: sketches then merge without a word about seeds. */
@@ -114,7 +164,7 @@ export function createSketch<K extends SketchKind>(kind: K, options: SketchKinds
     throw new SketchError('ERR_SKETCH_VALUE', `kind: '${kind}' is none. Expected one of ${sketchKinds.join(', ')}`)
   wholeNumber('bytes', options.bytes, 1, mostBytes)
   if (parts.keyed) wholeNumber('keyBytes', (options as SketchOptions).keyBytes, 1, mostKeyBytes)
-  return parts.create(parts.configure(options), seedFrom(options.seed ?? seeds[kind])) as SketchOf<K>
+  return parts.create(options, seedFrom(options.seed ?? seeds[kind])) as SketchOf<K>
 }
 
 /**
@@ -125,16 +175,14 @@ export function sketchFromBytes<K extends SketchKind = SketchKind>(bytes: Uint8A
   const { kind, dimensions, seed, block } = decode(bytes)
   if (expected !== undefined && kind !== expected)
     throw new SketchError('ERR_SKETCH_MISMATCH', `the bytes are of kind ${kind}, not ${expected}`)
-  const wrong = (what: string) => new SketchError('ERR_SKETCH_BYTES', `not a sketch: ${what}`)
   const parts = Object.hasOwn(makers, kind) ? makers[kind as SketchKind] : undefined
   if (!parts) throw wrong(`no kind is called '${kind}'`)
   if (dimensions.length !== parts.fields.length) throw wrong(`${dimensions.length} dimensions`)
   const config = Object.fromEntries(parts.fields.map((name, i) => [name, dimensions[i]!])) as Config
   try {
     if (parts.keyed) wholeNumber('keyBytes', (config as KeyConfig).keyBytes, 1, mostKeyBytes)
-    if (parts.check(config) !== block.byteLength) throw wrong('its length is not that of its dimensions')
+    return parts.restore(config, seed, block) as SketchOf<K>
   } catch (error) {
-    throw error instanceof SketchError && error.code === 'ERR_SKETCH_VALUE' ? wrong(error.message) : error
+    throw error instanceof SketchError && error.code !== 'ERR_SKETCH_BYTES' ? wrong(error.message) : error
   }
-  return parts.create(config, seed, block) as SketchOf<K>
 }

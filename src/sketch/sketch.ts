@@ -44,8 +44,6 @@ export abstract class Sketch<C extends object = object> {
   readonly kind: string
   /** The dimensions that `bytes` and the other options gave. */
   readonly config: Readonly<C>
-  /** Memory of counters, keys and tables. */
-  readonly bytes: number
   readonly #seed: Uint8Array
   protected readonly block: ArrayBuffer
   protected readonly scalars: Float64Array
@@ -53,11 +51,15 @@ export abstract class Sketch<C extends object = object> {
   protected constructor(kind: string, config: C, seed: Uint8Array, plan: Plan, block?: ArrayBuffer) {
     this.kind = kind
     this.config = config
-    this.bytes = plannedBytes(plan)
     this.#seed = seed
     this.block = block ?? new ArrayBuffer(plannedBytes(plan))
     const [scalars] = views(this.block, [[Float64Array, scalarCount]])
     this.scalars = scalars
+  }
+
+  /** Memory of counters, keys and tables. */
+  get bytes(): number {
+    return this.block.byteLength
   }
 
   /** The seed, 16 bytes. Keep it from whoever chooses keys. */

@@ -1,5 +1,5 @@
 /** Sketches of any kind: one more update, and all that a sketch answers. */
-import { type Estimate, KeySketch, type Sketch } from '../../src/sketch/index.ts'
+import { type Estimate, KeySketch, type Sketch, WaveSketch } from '../../src/sketch/index.ts'
 
 /** What some kinds have. */
 interface Answers {
@@ -16,11 +16,14 @@ interface Answers {
 export function addTo(sketch: Sketch, key: Uint8Array, amount: number, time: number): void {
   const any = sketch as unknown as Answers
   if (sketch instanceof KeySketch) sketch.update(key, amount)
+  else if (sketch instanceof WaveSketch) sketch.update(key, amount, 1000 * time)
   else any.add(time, amount)
 }
 
 export function answersOf(sketch: Sketch, key: Uint8Array): number[] {
   const any = sketch as unknown as Partial<Answers>
+  const curve = sketch instanceof WaveSketch ? sketch.curve(key) : undefined
+  if (curve) return [curve.values, curve.lower, curve.upper].flatMap((series) => [...series])
   const estimates = [
     any.estimate?.(key),
     any.cardinality?.(),

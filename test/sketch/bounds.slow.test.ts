@@ -14,7 +14,7 @@ describe.each([0.8, 1.1, 1.4])('skew %d', (skew) => {
     const failures = new Uint32Array(trace.flows.length)
     const doubt = new Float64Array(trace.flows.length)
     for (let seed = 0; seed < seeds; seed++) {
-      const sketch = createSketch(kind, { bytes: 20_000, keyBytes, seed, ...memory[kind] })
+      const sketch = createSketch(kind, { bytes: 20_000, keyBytes, seed, coins: seed, ...memory[kind] } as never)
       sketch.updateMany(trace.keys)
       for (const [i, { key, count }] of trace.flows.entries()) {
         const { lower, upper, confidence } = sketch.estimate(key)
@@ -41,11 +41,11 @@ describe.each([0.8, 1.1, 1.4])('skew %d', (skew) => {
     expect(outside).toBeLessThanOrEqual(doubt + 3 * Math.sqrt(doubt))
   })
 
-  it('cardinality and entropy of Elastic Sketch', () => {
+  it.each(['elastic', 'mrac'] as const)('cardinality and entropy of %s', (kind) => {
     const entropy = entropyBits(trace)
     let [few, apart, doubt] = [0, 0, 0]
     for (let seed = 0; seed < seeds; seed++) {
-      const sketch = createSketch('elastic', { bytes: 20_000, keyBytes, seed })
+      const sketch = createSketch(kind, { bytes: 20_000, keyBytes, seed })
       sketch.updateMany(trace.keys)
       const [keys, bits] = [sketch.cardinality(), sketch.entropy()]
       if (trace.flows.length < keys.lower || trace.flows.length > keys.upper) few++

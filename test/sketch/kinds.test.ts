@@ -10,6 +10,7 @@ const own: Partial<Record<AmountKind, object>> = {
   conservative: { candidates: 20 },
   count: { candidates: 20 },
   heavykeeper: { k: 20 },
+  nitro: { candidates: 20, sampling: 1 },
 }
 const sketch = <K extends AmountKind>(kind: K, seed = 1, bytes = 8000) =>
   createSketch(kind, { bytes, keyBytes, seed, ...own[kind] } as never)
@@ -142,7 +143,10 @@ describe('seeds', () => {
 })
 
 describe('merging and subtracting', () => {
-  const merging = ['count-min', 'conservative', 'count', 'coco', 'elastic', 'space-saving', 'misra-gries'] as const
+  const merging = [
+    ...(['count-min', 'conservative', 'count', 'coco', 'elastic', 'space-saving', 'misra-gries'] as const),
+    ...(['fast-path', 'sketchvisor', 'nitro'] as const),
+  ]
   it.each(merging)('%s: what does not fit is rejected, and nothing changes', (kind) => {
     const some = sketch(kind) as unknown as { merge(other: unknown): void; toBytes(): Uint8Array }
     const before = some.toBytes()
@@ -171,7 +175,7 @@ describe('merging and subtracting', () => {
     )
   })
 
-  it.each(['conservative', 'coco', 'elastic', 'space-saving', 'misra-gries'] as const)(
+  it.each(merging.filter((kind) => kind !== 'count-min' && kind !== 'count'))(
     '%s: the merged sketch keeps total and bounds',
     (kind) => {
       const [first, second] = [sketch(kind), sketch(kind)]

@@ -13,6 +13,9 @@ export const amountKinds = [
   'heavykeeper',
   'space-saving',
   'misra-gries',
+  'fast-path',
+  'sketchvisor',
+  'nitro',
 ] as const satisfies SketchKind[]
 export type AmountKind = (typeof amountKinds)[number]
 
