@@ -42,7 +42,7 @@ _verbena() {
     'trace convert') commands='' options='-d --decode-as --roce-port --format --micro -f --filter -h --help' ;;
     'traffic') commands='server client fit cdf' options='-h --help' ;;
     'traffic server') commands='' options='-d --device -x --gid-index -i --ib-port -p --port --source --once --json -h --help' ;;
-    'traffic client') commands='' options='--dry-run --pcap --seed --count --duration --load --bandwidth --client -i --ib-port --wait --json -d --device -x --gid-index -h --help' ;;
+    'traffic client') commands='' options='--dry-run --pcap --rocev1 --seed --count --duration --load --bandwidth --client -i --ib-port --wait --json -d --device -x --gid-index -h --help' ;;
     'traffic fit') commands='' options='-d --decode-as --roce-port -o --out --client --server --scale --json -h --help' ;;
     'traffic cdf') commands='' options='--interpolation --json -h --help' ;;
     'collect') commands='counters l2 trace session' options='-h --help' ;;

@@ -188,6 +188,7 @@ complete -c verbena -n '__verbena_at traffic server' -l json -d 'print one JSON 
 complete -c verbena -n '__verbena_at traffic server' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at traffic client' -l dry-run -d 'write the schedule and send nothing'
 complete -c verbena -n '__verbena_at traffic client' -l pcap -d 'write the packets that would travel, and send nothing' -r -F
+complete -c verbena -n '__verbena_at traffic client' -l rocev1 -d 'with --pcap: packets of RoCEv1 (Ethertype 0x8915) instead of RoCEv2'
 complete -c verbena -n '__verbena_at traffic client' -l seed -d 'another seed' -r
 complete -c verbena -n '__verbena_at traffic client' -l count -d 'end after so many requests' -r
 complete -c verbena -n '__verbena_at traffic client' -l duration -d 'end after this time' -r

@@ -325,6 +325,7 @@ _verbena_traffic_client() {
   _arguments -s \
     --dry-run'[write the schedule and send nothing]' \
     --pcap'[write the packets that would travel, and send nothing]:file:_files' \
+    --rocev1'[with --pcap\: packets of RoCEv1 (Ethertype 0x8915) instead of RoCEv2]' \
     --seed'[another seed]:number:' \
     --count'[end after so many requests]:number:' \
     --duration'[end after this time]:seconds:' \

@@ -12,7 +12,15 @@ import {
 } from '../../cli/terminal/index.ts'
 import { requestLine, Schedule, type TrafficConfig } from '../../traffic/index.ts'
 import { loadTraffic, type Overrides } from '../../traffic/load/index.ts'
-import { addDeviceOption, addGidOption, meetingPlace, parseGidIndex, parseInteger, parseNumber } from '../kit/index.ts'
+import {
+  addDeviceOption,
+  addGidOption,
+  meetingPlace,
+  parseGidIndex,
+  parseInteger,
+  parseNumber,
+  UsageError,
+} from '../kit/index.ts'
 import { liveLine, runClient } from './session.ts'
 import { show } from './show.ts'
 
@@ -40,6 +48,7 @@ Examples:
 interface Options {
   dryRun?: boolean
   pcap?: string
+  rocev1?: boolean
   seed?: string
   count?: string
   duration?: string
@@ -59,6 +68,7 @@ export function configure(command: Command): void {
     .argument('<config>', "a file, or '-' for standard input")
     .option('--dry-run', 'write the schedule and send nothing')
     .option('--pcap <file>', 'write the packets that would travel, and send nothing (default: send)')
+    .option('--rocev1', 'with --pcap: packets of RoCEv1 (Ethertype 0x8915) instead of RoCEv2')
     .option('--seed <number>', 'another seed (default: that of the configuration, 1)')
     .option('--count <number>', 'end after so many requests (default: that of the configuration)')
     .option('--duration <seconds>', 'end after this time (default: that of the configuration)')
@@ -71,8 +81,10 @@ export function configure(command: Command): void {
     .addHelpText('after', help)
     .action(async (file: string, options: Options) => {
       const config = loadTraffic(file, overridesOf(options))
+      if (options.rocev1 && options.pcap === undefined)
+        throw new UsageError('--rocev1', 'only the packets of --pcap can be such')
       if (options.dryRun) await writeSchedule(config)
-      else if (options.pcap !== undefined) await capture(config, options.pcap, options.json === true)
+      else if (options.pcap !== undefined) await capture(config, options.pcap, options)
       else await send(config, options)
     })
   addDeviceOption(command, { fallback: meetingPlace })
@@ -119,7 +131,7 @@ function overridesOf({ seed, count, duration, load, bandwidth, client }: Options
 }
 
 /** Client and servers run in this process, in virtual time. */
-async function capture(config: TrafficConfig, path: string, json: boolean): Promise<void> {
+async function capture(config: TrafficConfig, path: string, { json, rocev1 = false }: Options): Promise<void> {
   const { captureTraffic } = await import('../../traffic/capture/index.ts')
   const { fileSink } = await import('../../files/index.ts')
   const { PcapWriter } = await import('../../capture/index.ts')
@@ -127,7 +139,8 @@ async function capture(config: TrafficConfig, path: string, json: boolean): Prom
   const sink = fileSink(path)
   const writer = new PcapWriter(sink)
   try {
-    const result = captureTraffic({ config, writer, memoryOf: 'shm0', stopped: () => interruption.signal.aborted })
+    const stopped = (): boolean => interruption.signal.aborted
+    const result = captureTraffic({ config, writer, memoryOf: 'shm0', roceV1: rocev1, stopped })
     writer.close()
     if (json) printJson(result)
     else note(`${result.packets} packets of ${result.requests} requests in ${result.seconds.toFixed(3)} s`)

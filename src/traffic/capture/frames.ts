@@ -4,11 +4,17 @@ import {
   Ethernet,
   EtherType,
   emitEthernet,
+  Grh,
+  gidOfIp,
+  grhNextHeaderBth,
+  Icrc,
   IpProtocol,
   Ipv4,
+  icrcOfGlobalPacket,
   ipv4Checksum,
   ipv4DontFragment,
   put16,
+  put32le,
   rocePort,
   Udp,
 } from '../../wire/index.ts'
@@ -21,23 +27,54 @@ interface Frame {
 
 export class Frames {
   readonly #writer: CaptureWriter
+  readonly #roceV1: boolean
   #pending: Frame[] = []
   #order = 0
   packets = 0
 
-  constructor(writer: CaptureWriter) {
+  /** @param roceV1 a GRH behind the Ethernet header, instead of IPv4 and UDP */
+  constructor(writer: CaptureWriter, roceV1: boolean) {
     this.#writer = writer
+    this.#roceV1 = roceV1
   }
 
-  /** A packet from BTH to ICRC, between two IPv4 addresses; `timeNs` may be later than that of packets to come. */
-  add(timeNs: number, packet: Uint8Array, source: Uint8Array, destination: Uint8Array, trafficClass: number): void {
-    const headers = Ethernet.length + Ipv4.length + Udp.length
+  /**
+   * A packet from BTH to ICRC, between two IPv4 addresses; `timeNs` may be later than that of packets to come. `damage` is the XOR of
+   * its ICRC and the right one.
+   */
+  add(
+    timeNs: number,
+    packet: Uint8Array,
+    source: Uint8Array,
+    destination: Uint8Array,
+    trafficClass: number,
+    damage: number,
+  ): void {
+    const addresses = { source: macOf(source), destination: macOf(destination), tags: [] }
+    const headers = Ethernet.length + (this.#roceV1 ? Grh.length : Ipv4.length + Udp.length)
     const b = new Uint8Array(headers + packet.length)
-    const ip = emitEthernet(
-      { source: macOf(source), destination: macOf(destination), tags: [], etherType: EtherType.ipv4 },
-      b,
-      0,
-    )
+    b.set(packet, headers)
+    emitEthernet({ ...addresses, etherType: this.#roceV1 ? EtherType.rocev1 : EtherType.ipv4 }, b, 0)
+    if (this.#roceV1) this.#global(b, source, destination, trafficClass, damage)
+    else this.#datagram(b, source, destination, trafficClass)
+    this.#pending.push({ timeNs, order: this.#order++, bytes: b })
+  }
+
+  #global(b: Uint8Array, source: Uint8Array, destination: Uint8Array, trafficClass: number, damage: number): void {
+    const grh = Ethernet.length
+    b[grh] = 0x60 | (trafficClass >> 4)
+    b[grh + 1] = (trafficClass & 15) << 4
+    put16(b, grh + Grh.payloadLength, b.length - grh - Grh.length)
+    b[grh + Grh.nextHeader] = grhNextHeaderBth
+    b[grh + Grh.hopLimit] = 64
+    b.set(gidOfIp(source), grh + Grh.sgid)
+    b.set(gidOfIp(destination), grh + Grh.dgid)
+    const end = b.length - Icrc.length
+    put32le(b, end, icrcOfGlobalPacket(b, grh, end) ^ damage)
+  }
+
+  #datagram(b: Uint8Array, source: Uint8Array, destination: Uint8Array, trafficClass: number): void {
+    const ip = Ethernet.length
     const udp = ip + Ipv4.length
     b[ip] = 0x45
     b[ip + Ipv4.tos] = trafficClass
@@ -51,8 +88,6 @@ export class Frames {
     put16(b, udp + Udp.sourcePort, rocePort)
     put16(b, udp + Udp.destinationPort, rocePort)
     put16(b, udp + Udp.udpLength, b.length - udp)
-    b.set(packet, headers)
-    this.#pending.push({ timeNs, order: this.#order++, bytes: b })
   }
 
   /** Writes what is not later than this: nothing earlier will come. */

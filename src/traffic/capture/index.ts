@@ -32,6 +32,8 @@ export interface CaptureOptions {
   writer: CaptureWriter
   /** The name of any adapter of this process: its segment is used. */
   memoryOf: string
+  /** RoCEv1 instead of RoCEv2. */
+  roceV1: boolean
   /** Asked now and then: ends early if it is true. */
   stopped(): boolean
 }
@@ -47,13 +49,14 @@ export interface CaptureResult {
 }
 
 /** Writes the packets that the client's port of a network would carry. The caller closes the writer. */
-export function captureTraffic({ config, writer, memoryOf, stopped }: CaptureOptions): CaptureResult {
+export function captureTraffic({ config, writer, memoryOf, roceV1, stopped }: CaptureOptions): CaptureResult {
   const servers = config.servers.length
   if (servers > mostServers)
     throw new TrafficError('ERR_TRAFFIC_CONFIGURATION', `servers: a capture has at most ${mostServers}`)
-  const frames = new Frames(writer)
+  const frames = new Frames(writer, roceV1)
   const { faults, bandwidthBps, seed } = config
-  const network = new Network({ faults, bandwidthBps, seed, servers, frames, startNs: nextStartNs })
+  const congestionControl = !roceV1
+  const network = new Network({ faults, bandwidthBps, seed, servers, frames, startNs: nextStartNs, congestionControl })
   const memory = openDevice(memoryOf)
   const { host } = (memory as unknown as { device: { host: ConstructorParameters<typeof VirtualAdapter>[0] } }).device
   plugIn([
@@ -75,7 +78,12 @@ export function captureTraffic({ config, writer, memoryOf, stopped }: CaptureOpt
     const path = (to: number, sgidIndex: number) => (serviceLevel: number, trafficClass: number) => ({
       ...{ dlid: 0, sl: serviceLevel, portNum: 1 },
       // ECN-capable, as DCQCN needs it.
-      grh: { dgid: gid(to), sgidIndex, hopLimit: 64, trafficClass: trafficClass | 2 },
+      grh: {
+        dgid: gid(to),
+        sgidIndex,
+        hopLimit: 64,
+        trafficClass: congestionControl ? trafficClass | 2 : trafficClass,
+      },
     })
     const [here, there] = [toServer.end, link.end]
     toServer.connect(there, path(i + 1, 0))

@@ -13,7 +13,7 @@ import {
   layout,
   registerDriver,
 } from '../../verbs/provider/index.ts'
-import { Bth, gidOfIp, IcrcFlow, rocePort } from '../../wire/index.ts'
+import { Bth, gidOfIp, Icrc, IcrcFlow, rocePort, u32le } from '../../wire/index.ts'
 import { RandomStream, type TrafficFaults } from '../index.ts'
 import type { Frames } from './frames.ts'
 
@@ -33,6 +33,8 @@ interface Flight {
   source: number
   target: number
   trafficClass: number
+  /** XOR of its ICRC and the right one. */
+  damage: number
 }
 
 const nothing: readonly Flight[] = []
@@ -44,6 +46,8 @@ export interface NetworkOptions {
   servers: number
   frames: Frames
   startNs: number
+  /** Marks what waits for long, and adapters answer that by CNPs: RoCEv2 has that, RoCEv1 has not. */
+  congestionControl: boolean
 }
 
 /** The address of a host: 0 is the client. */
@@ -57,6 +61,7 @@ export class Network {
   readonly startNs: number
   readonly devices: VirtualAdapter[] = []
   readonly frames: Frames
+  readonly congestionControl: boolean
   readonly #faults: TrafficFaults
   readonly #byteNs: number
   readonly #random: RandomStream
@@ -70,7 +75,8 @@ export class Network {
   readonly #arriving: Float64Array
 
   /** Adapters keep their timers in memory that a capture before may have used: time goes on from `startNs`. */
-  constructor({ faults, bandwidthBps, seed, servers, frames, startNs }: NetworkOptions) {
+  constructor({ faults, bandwidthBps, seed, servers, frames, startNs, congestionControl }: NetworkOptions) {
+    this.congestionControl = congestionControl
     this.startNs = startNs
     this.nowNs = startNs
     this.frames = frames
@@ -87,23 +93,28 @@ export class Network {
     const wireNs = (bytes.length + 62) * this.#byteNs
     const leftNs = Math.max(this.nowNs, this.#leaving[source]!) + wireNs
     this.#leaving[source] = leftNs
-    if (source === 0) this.frames.add(leftNs - this.startNs, bytes, addressOf(source), addressOf(target), trafficClass)
+    if (source === 0)
+      this.frames.add(leftNs - this.startNs, bytes, addressOf(source), addressOf(target), trafficClass, 0)
     if (this.#happens(loss)) return
     for (let copies = this.#happens(duplication) ? 2 : 1; copies > 0; copies--) {
       const reachedNs = leftNs + linkDelayNs + delayMs * 1e6 + jitterMs * 1e6 * this.#random.unit()
       const startNs = Math.max(reachedNs, this.#arriving[target]!)
       const queued = (startNs - reachedNs) / this.#byteNs
       this.#arriving[target] = startNs + wireNs
-      const marked = (trafficClass & 3) !== 0 && (queued > markBytes || this.#happens(marking))
+      const marked =
+        this.congestionControl && (trafficClass & 3) !== 0 && (queued > markBytes || this.#happens(marking))
       const late = this.#happens(reordering) ? reorderNs * this.#random.unit() : 0
       const carried = bytes.slice()
+      let damage = 0
       if (this.#happens(corruption)) {
         // The ICRC does not cover the byte with the ECN bits.
         const byte = this.#random.below(carried.length - 1)
         carried[byte < Bth.ecn ? byte : byte + 1]! ^= 1 << this.#random.below(8)
+        const end = carried.length - Icrc.length
+        damage = this.flow(source, target).compute(carried, 0, end) ^ u32le(carried, end)
       }
       const arrivalNs = startNs + wireNs + linkDelayNs + late
-      const flight = { arrivalNs, order: this.#order++, bytes: carried, source, target }
+      const flight = { arrivalNs, order: this.#order++, bytes: carried, source, target, damage }
       const to = target === 0 ? 0 : 1
       this.#flights[to]!.push({ ...flight, trafficClass: marked ? trafficClass | 3 : trafficClass })
       this.#firstNs[to] = Math.min(this.#firstNs[to]!, arrivalNs)
@@ -130,9 +141,9 @@ export class Network {
     }
     this.#flights[to] = left
     arrived.sort((a, b) => a.arrivalNs - b.arrivalNs || a.order - b.order)
-    for (const { arrivalNs, bytes, source, target, trafficClass } of arrived)
+    for (const { arrivalNs, bytes, source, target, trafficClass, damage } of arrived)
       if (target === 0)
-        this.frames.add(arrivalNs - this.startNs, bytes, addressOf(source), addressOf(target), trafficClass)
+        this.frames.add(arrivalNs - this.startNs, bytes, addressOf(source), addressOf(target), trafficClass, damage)
     return arrived
   }
 
@@ -206,7 +217,7 @@ export class VirtualAdapter extends NetworkDevice {
     })
     const index = firstIndex + Math.min(1, first)
     const name = first === 0 ? 'capture/client' : 'capture/servers'
-    const options = { congestionControl: true, lineRateBps }
+    const options = { congestionControl: network.congestionControl, lineRateBps }
     super(
       host,
       { name, index, guid: 0x0256_4243_0000_0000n + BigInt(index), gids, activeMtu: 4096, options, defersAcks: false },

@@ -62,13 +62,17 @@ function newest(output: string, what: string): number {
  * tshark's UDP dissector that is illegal.
  */
 const zeroChecksum = 'Illegal checksum value (0)'
-/** It takes a message of a few bytes for a damaged call of an RPC. */
-const guessing = ['--disable-protocol', 'rpcordma']
+/** It takes the first bytes of messages for those of protocols that they have never heard of: RPC, an Ethertype, an Ethernet frame. */
+export const guessedProtocols: RegExp = /:infiniband:(?!data\b)/
 
 /** What tshark objects to in a capture: malformed packets and errors, one line for each. Empty when all is well. */
 export async function tsharkObjections(path: string): Promise<string[]> {
   const wanted = '_ws.malformed || _ws.expert.severity == "Error" || !infiniband'
-  const fields = ['-T', 'fields', '-e', 'frame.number', '-e', '_ws.col.Info', '-e', '_ws.expert.message']
-  const output = await runProgram('tshark', ['-n', ...guessing, '-r', path, '-Y', wanted, ...fields], 60_000)
-  return output.split('\n').filter((line) => line !== '' && line.split('\t')[2] !== zeroChecksum)
+  const fields = ['frame.number', '_ws.col.Info', '_ws.expert.message', 'frame.protocols']
+  const args = ['-n', '-r', path, '-Y', wanted, '-T', 'fields', ...fields.flatMap((field) => ['-e', field])]
+  const output = await runProgram('tshark', args, 60_000)
+  return output.split('\n').filter((line) => {
+    const [, , message, protocols] = line.split('\t')
+    return line !== '' && message !== zeroChecksum && !guessedProtocols.test(protocols!)
+  })
 }

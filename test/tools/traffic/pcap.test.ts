@@ -11,10 +11,10 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const path = join(folder, 'x.pcap')
 
 /** What the command says, and what `trace` finds in the file. */
-async function captured(yaml: string) {
+async function captured(yaml: string, ...options: string[]) {
   const file = join(folder, 'x.yaml')
   writeFileSync(file, yaml)
-  const made = await verbena('traffic', 'client', file, '--pcap', path, '--json')
+  const made = await verbena('traffic', 'client', file, '--pcap', path, '--json', ...options)
   expect([made.code, made.stderr]).toEqual([0, ''])
   const result = JSON.parse(made.stdout)
   const checked = await verbena('trace', 'check', path, '--json')
@@ -76,6 +76,41 @@ count: 120`)
     expect(notices.length).toBeGreaterThan(whole.length)
     expect(result).toMatchObject({ done: whole.length, lost: 400 - whole.length, failed: 0 })
     expect(checked.code).toBe(0)
+  })
+
+  it('writes the same requests as RoCEv1, without marks and CNPs', async () => {
+    const yaml = `servers: [a]
+size: 3000
+requests: 20k/s
+verbs: { send: 20, write_with_imm: 10, read: 20, fetch_add: 10 }
+types: { RC: 80, UC: 10, UD: 10 }
+count: 200
+faults: { marking: 0.1`
+    interface Message {
+      op: string
+      bytes: number
+    }
+    const messages = async (): Promise<string[]> => {
+      const lines = (await verbena('replay', 'messages', path)).stdout.trim().split('\n')
+      return lines.map((line) => JSON.parse(line) as Message).map(({ op, bytes }) => `${op} ${bytes}`)
+    }
+    const v2 = await captured(`${yaml} }`)
+    const inV2 = await messages()
+    const v1 = await captured(`${yaml} }`, '--rocev1')
+    expect(v1.result.requests).toBe(v2.result.requests)
+    const check = JSON.parse(v1.checked.stdout)
+    expect(check).toMatchObject({ packets: v1.result.packets, roce: v1.result.packets, malformed: [] })
+    expect(check.icrcInvalid).toEqual([])
+    expect(v2.sum(({ cnps }) => cnps)).toBeGreaterThan(0)
+    expect(v1.sum(({ cnps }) => cnps)).toBe(0)
+    expect((await messages()).toSorted()).toEqual(inV2.toSorted())
+    const shown = await verbena('trace', 'show', path, '--filter', 'kind == RoCEv1 and not ecn')
+    expect(shown.stdout.trim().split('\n')).toHaveLength(v1.result.packets)
+    // What the network damages has a wrong ICRC in the capture.
+    const damaged = await captured(`${yaml}, corruption: 0.02 }`, '--rocev1')
+    expect(JSON.parse(damaged.checked.stdout).icrcInvalid.length).toBeGreaterThan(0)
+    const refused = await verbena('traffic', 'client', join(folder, 'x.yaml'), '--rocev1')
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching('--rocev1')])
   })
 })
 
