@@ -14,7 +14,7 @@ _verbena() {
     if [[ -n $value ]]; then ((i++)); continue; fi
     [[ $word == -* ]] && continue
     case "${command:+$command }$word" in
-      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'monitor'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace convert'|'traffic server'|'traffic client'|'traffic fit'|'traffic cdf'|'collect counters'|'collect l2'|'collect trace'|'collect session'|'monitor watch'|'replay packets'|'replay messages'|'replay server'|'replay client'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
+      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'monitor'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace page'|'trace convert'|'traffic server'|'traffic client'|'traffic fit'|'traffic cdf'|'collect counters'|'collect l2'|'collect trace'|'collect session'|'monitor watch'|'replay packets'|'replay messages'|'replay server'|'replay client'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
       'ibv_rc_pingpong') command='rc_pingpong'; arguments=0 ;;
       'ibv_uc_pingpong') command='uc_pingpong'; arguments=0 ;;
       'ibv_ud_pingpong') command='ud_pingpong'; arguments=0 ;;
@@ -35,10 +35,11 @@ _verbena() {
     'bench rsocket') commands='' options='--test --transport -d --device --size --poll --buffer --extensions --direct --pin --seconds --warmup --repeat --seed --profile --out --json -h --help' ;;
     'bench node') commands='' options='--node --mode --values --rate --timer -d --device --max-inline-data --periodic-signaling --buffer-subtraction --processes --threads --limit --warmup --repeat --pin --out --json -h --help' ;;
     'report') commands='' options='--out --over --range --title --open --json -h --help' ;;
-    'trace') commands='check show info convert' options='-h --help' ;;
+    'trace') commands='check show info page convert' options='-h --help' ;;
     'trace check') commands='' options='-d --decode-as --roce-port --no-icrc --json -h --help' ;;
     'trace show') commands='' options='-d --decode-as --roce-port -f --filter -n --limit -t --time -V --verbose -x --hex --json -h --help' ;;
     'trace info') commands='' options='-d --decode-as --roce-port --top --json -h --help' ;;
+    'trace page') commands='' options='-o --out --open --json -h --help' ;;
     'trace convert') commands='' options='-d --decode-as --roce-port --format --micro -f --filter -h --help' ;;
     'traffic') commands='server client fit cdf' options='-h --help' ;;
     'traffic server') commands='' options='-d --device -x --gid-index -i --ib-port -p --port --source --once --json -h --help' ;;
@@ -101,6 +102,7 @@ _verbena() {
       'trace check 0') value='file' ;;
       'trace show 0') value='file' ;;
       'trace info 0') value='file' ;;
+      'trace page '*) value='any' ;;
       'trace convert 0') value='file' ;;
       'trace convert 1') value='file' ;;
       'traffic client 0') value='any' ;;
@@ -211,6 +213,9 @@ _verbena_value() {
     esac ;;
     'trace info') case $2 in
       -d|--decode-as|--roce-port|--top) value='any' ;;
+    esac ;;
+    'trace page') case $2 in
+      -o|--out) value='file' ;;
     esac ;;
     'trace convert') case $2 in
       -d|--decode-as|--roce-port|-f|--filter) value='any' ;;

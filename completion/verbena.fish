@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'monitor' 'monitor watch' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace page' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'monitor' 'monitor watch' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -142,6 +142,7 @@ complete -c verbena -n '__verbena_at report' -f -a '(__fish_complete_directories
 complete -c verbena -f -n '__verbena_at trace' -a check -d 'ICRC, lengths and headers of every packet'
 complete -c verbena -f -n '__verbena_at trace' -a show -d 'a line for each packet, with what it means in its connection'
 complete -c verbena -f -n '__verbena_at trace' -a info -d 'the conversations: messages, losses, NAKs, latencies'
+complete -c verbena -f -n '__verbena_at trace' -a page -d 'a page that does all of this in the browser, with a capture in it or without'
 complete -c verbena -f -n '__verbena_at trace' -a convert -d 'write the packets, or some of them, in another format'
 complete -c verbena -n '__verbena_at trace' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at trace check' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
@@ -166,6 +167,10 @@ complete -c verbena -n '__verbena_at trace info' -l top -d 'show so many convers
 complete -c verbena -n '__verbena_at trace info' -l json -d 'print one JSON document, with all conversations'
 complete -c verbena -n '__verbena_at trace info' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at trace info' -F
+complete -c verbena -n '__verbena_at trace page' -s o -l out -d 'the page to write; - for standard output' -r -F
+complete -c verbena -n '__verbena_at trace page' -l open -d 'open it in the browser' -f -a 'yes no'
+complete -c verbena -n '__verbena_at trace page' -l json -d 'print the path of the page as one JSON document'
+complete -c verbena -n '__verbena_at trace page' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at trace convert' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
 complete -c verbena -n '__verbena_at trace convert' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
 complete -c verbena -n '__verbena_at trace convert' -l format -d 'format of the output' -r -f -a 'pcap pcapng'

@@ -226,6 +226,7 @@ _verbena_trace() {
       'check:ICRC, lengths and headers of every packet'
       'show:a line for each packet, with what it means in its connection'
       'info:the conversations\: messages, losses, NAKs, latencies'
+      'page:a page that does all of this in the browser, with a capture in it or without'
       'convert:write the packets, or some of them, in another format'
       )
       _describe command commands ;;
@@ -234,6 +235,7 @@ _verbena_trace() {
         check) _verbena_trace_check ;;
         show) _verbena_trace_show ;;
         info) _verbena_trace_info ;;
+        page) _verbena_trace_page ;;
         convert) _verbena_trace_convert ;;
       esac ;;
   esac
@@ -271,6 +273,15 @@ _verbena_trace_info() {
     --json'[print one JSON document, with all conversations]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1:file:_files'
+}
+
+_verbena_trace_page() {
+  _arguments -s \
+    '(-o --out)'{-o,--out}'[the page to write; - for standard output]:file:_files' \
+    --open'[open it in the browser]::yes|no:_values -s , value yes no' \
+    --json'[print the path of the page as one JSON document]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '*:files:'
 }
 
 _verbena_trace_convert() {

@@ -4,7 +4,7 @@
  * rolldown bundles the JavaScript into one flat folder: entry points, and chunks of what several of them need. Modules that
  * threads and processes start with (calls of `entryModule`) become entry points by themselves. Packages that only commands
  * need are bundled, minified, and their licences collected. tsc writes the declarations that the entry points reach. The script
- * of the report's page is a bundle of its own, and so is that of the gateway's (report-page.mjs).
+ * of the report's page is a bundle of its own, and so are those of other pages (pages.mjs).
  *
  * `npm install` runs this through `prepare`; where the compilers are not installed, dist/ is already there.
  */
@@ -13,7 +13,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { buildGatewayPage, buildReportPage } from './report-page.mjs'
+import { buildGatewayPage, buildReportPage, buildTracePage } from './pages.mjs'
 import { startedModules } from './started-modules.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -156,6 +156,7 @@ async function buildPackage(dist) {
       bundle({ ...entryPoints, ...command }, fresh),
       buildReportPage(root, join(fresh, 'report-page.js')),
       buildGatewayPage(root, join(fresh, 'gateway-page.js')),
+      buildTracePage(root, join(fresh, 'trace-page.js'), join(fresh, 'trace-worker.js')),
       declare(declarations),
     ])
     moveReached(declarations, join(fresh, 'types'), entryPoints)

@@ -1,4 +1,5 @@
 /** Capture formats: pcap and pcapng, in and out. Pure: files and streams are in `src/files`. Other folders import from here only. */
+export { type Compression, compressionMagicLength, compressionOf } from './compression.ts'
 export { CaptureCopy, type CaptureCopyOptions } from './copy.ts'
 export { type Damage, DamageLog, describeDamage } from './damage.ts'
 export { LinkType, linkTypeName } from './format.ts'

@@ -20,6 +20,8 @@ export class CapturedPacket {
   number = 0
   /** Where its record begins in the (uncompressed) file. */
   fileOffset = 0
+  /** Where its captured bytes begin in that file. */
+  dataOffset = 0
   /** The bytes are bytes[offset .. offset + length), until the reader goes on. */
   bytes: Uint8Array = new Uint8Array(0)
   view: DataView = new DataView(this.bytes.buffer)

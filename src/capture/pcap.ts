@@ -86,6 +86,7 @@ export class PcapReader extends RecordReader {
       packet.bytes = window.bytes
       packet.view = view
       packet.offset = start + this.#recordLength
+      packet.dataOffset = window.base + packet.offset
       packet.length = captured
       packet.originalLength = Math.max(original, captured)
       packet.seconds = seconds

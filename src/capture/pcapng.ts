@@ -163,6 +163,7 @@ export class PcapngReader extends RecordReader {
     packet.bytes = window.bytes
     packet.view = window.view
     packet.offset = start + head
+    packet.dataOffset = window.base + packet.offset
     packet.length = captured
     packet.originalLength = Math.max(original, captured)
   }

@@ -6,7 +6,16 @@ import { closeSync, createReadStream, fstatSync, openSync, readSync, statSync } 
 import { Readable, type Transform } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import * as zlib from 'node:zlib'
-import { CaptureParser, type CaptureSource, drain, type PacketHandler, type ReadOptions } from '../capture/index.ts'
+import {
+  CaptureParser,
+  type CaptureSource,
+  type Compression,
+  compressionMagicLength,
+  compressionOf,
+  drain,
+  type PacketHandler,
+  type ReadOptions,
+} from '../capture/index.ts'
 
 /** The capture in a file, compressed or not; `-` is standard input. Reading throws the system's error if there is none. */
 export function fileSource(path: string): CaptureSource {
@@ -53,8 +62,8 @@ function open(path: string): number | Readable {
   const descriptor = openSync(path, 'r')
   try {
     if (fstatSync(descriptor).isFile()) {
-      const magic = new Uint8Array(magicLength)
-      readSync(descriptor, magic, 0, magicLength, 0)
+      const magic = new Uint8Array(compressionMagicLength)
+      readSync(descriptor, magic, 0, compressionMagicLength, 0)
       if (compressionOf(magic) === undefined) return descriptor
     }
     return createReadStream('', { fd: descriptor, highWaterMark: 1 << 18 })
@@ -64,16 +73,8 @@ function open(path: string): number | Readable {
   }
 }
 
-const magicLength = 4
-
-function compressionOf(bytes: Uint8Array): 'gzip' | 'zstd' | undefined {
-  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return 'gzip'
-  const zstd = bytes[0] === 0x28 && bytes[1] === 0xb5 && bytes[2] === 0x2f && bytes[3] === 0xfd
-  return zstd ? 'zstd' : undefined
-}
-
 /** Node.js has zstd from 22.15 and 23.8 on; undefined in older ones. */
-function decompressor(compression: 'gzip' | 'zstd'): Transform | undefined {
+function decompressor(compression: Compression): Transform | undefined {
   const options = { chunkSize: 1 << 16 }
   if (compression === 'gzip') return zlib.createGunzip(options)
   return (zlib as { createZstdDecompress?(options: zlib.ZlibOptions): Transform }).createZstdDecompress?.(options)
@@ -136,7 +137,7 @@ async function pump(
 ): Promise<boolean> {
   const rest = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
   let first: Uint8Array = new Uint8Array(0)
-  while (first.length < magicLength) {
+  while (first.length < compressionMagicLength) {
     const next = await rest.next()
     if (next.done) break
     first = first.length === 0 ? next.value : Buffer.concat([first, next.value])

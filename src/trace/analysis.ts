@@ -4,7 +4,7 @@
  * own: at these, the half of the flows that had no packet for longest is forgotten.
  */
 import type { CapturedPacket } from '../capture/index.ts'
-import { Bth, type CmMessage, Deth, Ipv4, Ipv6, Lrh, OpBit, u16, u24 } from '../wire/index.ts'
+import { Bth, type CmMessage, Deth, Ipv4, Ipv6, isMalformed, Lrh, OpBit, parseCm, u16, u24 } from '../wire/index.ts'
 import { AddressTable } from './addresses.ts'
 import { type Claim, Connections } from './connections.ts'
 import { type Dissection, IcrcState, Kind } from './dissect.ts'
@@ -108,9 +108,29 @@ export class Analysis {
     this.#track(flow, packet, d, v)
   }
 
+  /**
+   * Looks at a packet again that was taken before, of which `v` is the verdict: its addresses and its CM message become the
+   * last ones, and nothing is counted.
+   */
+  revisit(packet: CapturedPacket, d: Dissection, v: Verdict): void {
+    this.message = undefined
+    if (d.kind === Kind.Other) return
+    const { bytes } = packet
+    this.#endpoints(bytes, d)
+    if (v.flow?.service !== Service.UD || !holdsManagement(d)) return
+    const message = parseCm(bytes, d.payload, d.payload + d.payloadLength)
+    if (!isMalformed(message)) this.message = message
+  }
+
   /** Joins what is left at the end of the capture. */
   finish(): void {
     joinRest(this.table)
+  }
+
+  /** Gives all flows the numbers that `conversationNumbers` has for them: for `numberOf`, once all is read. */
+  numberAll(): void {
+    const numbers = this.conversationNumbers()
+    for (const flow of this.table.flows) flow.number = numbers[flow.index]!
   }
 
   /** The number of the conversation of each flow, by flow number, once all is read. */
@@ -190,7 +210,7 @@ export class Analysis {
     flow.requestPackets++
     flow.sends++
     flow.requestBytes += d.payloadLength
-    if (d.destQp !== gsiQp || d.cut) return
+    if (!holdsManagement(d)) return
     const { payload, payloadLength } = d
     const message = this.#connections.management(
       packet.bytes,
@@ -300,6 +320,11 @@ export class Analysis {
     const ends = [`${this.source}:${u16(bytes, tcp)}`, `${this.destination}:${u16(bytes, tcp + 2)}`]
     this.#connections.tcp(bytes, start, end, this.source, this.destination, () => ends.toSorted().join(' '))
   }
+}
+
+/** Is its payload a whole management datagram? The packet is sound, and of the service UD. */
+function holdsManagement({ complete, problems, icrc, destQp, cut }: Dissection): boolean {
+  return complete && problems === 0 && icrc !== IcrcState.Invalid && destQp === gsiQp && !cut
 }
 
 /** ECN: the last two bits of the traffic class are "congestion experienced". */

@@ -64,7 +64,7 @@ export class LinePrinter {
 }
 
 /** What is worth a colour. */
-function partOf(row: Row): LinePart | undefined {
+export function partOf(row: Row): LinePart | undefined {
   if (isBad(row)) return 'bad'
   if (row.retransmission || row.missing || row.late || row.restart || row.nak || row.rnr) return 'warning'
   if (row.cnp || row.marked) return 'congestion'

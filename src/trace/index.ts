@@ -12,7 +12,8 @@ export { Analysis } from './analysis.ts'
 export { Anonymiser, type KeyedHash } from './anonymise.ts'
 export { type CheckOptions, type CheckResult, checkCapture, longestList } from './check.ts'
 export { type ConvertOptions, type ConvertResult, convertCapture } from './convert.ts'
-export { duration, type LineOptions, LinePrinter } from './describe.ts'
+export { duration, type LineOptions, LinePrinter, notesOf, operationText, partOf } from './describe.ts'
+export { directionRows, directionText } from './direction-text.ts'
 export {
   computeIcrc,
   type DecodeAs,
@@ -30,7 +31,11 @@ export {
   analyseCapture,
   type CaptureInfo,
   type ConversationInfo,
+  captureInfo,
+  captureTotals,
+  conversationInfo,
   type DirectionInfo,
+  isFirstOfPair,
   pairingText,
 } from './info.ts'
 export { Latencies, type LatencyStore, type LatencySummary } from './latencies.ts'

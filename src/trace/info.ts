@@ -1,5 +1,5 @@
 /** `verbena trace info`: what a capture has of each conversation. The result is plain data, for JSON as it is. */
-import { type CaptureSource, type Damage, linkTypeName } from '../capture/index.ts'
+import { type CaptureParser, type CaptureSource, type Damage, linkTypeName } from '../capture/index.ts'
 import { Analysis } from './analysis.ts'
 import { Dissection, dissect, type TraceOptions } from './dissect.ts'
 import { type Basis, basisTexts, type Flow, serviceNames } from './flow.ts'
@@ -103,6 +103,17 @@ export async function analyseCapture(source: CaptureSource, options: TraceOption
     return undefined
   }, options)
   analysis.finish()
+  return captureInfo(analysis, parser)
+}
+
+/** What an analysis has found so far of the capture that `parser` reads. */
+export function captureInfo(analysis: Analysis, parser: CaptureParser): CaptureInfo {
+  const { uncounted, damage, damageCount, ...totals } = captureTotals(analysis, parser)
+  return { ...totals, conversations: conversationsOf(analysis), uncounted, damage, damageCount }
+}
+
+/** The same without the conversations. */
+export function captureTotals(analysis: Analysis, parser: CaptureParser): Omit<CaptureInfo, 'conversations'> {
   return {
     format: parser.format ?? null,
     interfaces: parser.interfaces.map(({ name, linkType, dropped }) => ({
@@ -119,7 +130,6 @@ export async function analyseCapture(source: CaptureSource, options: TraceOption
     malformed: analysis.malformed,
     cut: analysis.cut,
     connectionMessages: Object.fromEntries(analysis.management),
-    conversations: conversationsOf(analysis),
     uncounted: analysis.table.overflow,
     damage: parser.damage.list,
     damageCount: parser.damage.count,
@@ -129,21 +139,28 @@ export async function analyseCapture(source: CaptureSource, options: TraceOption
 function conversationsOf(analysis: Analysis): ConversationInfo[] {
   const numbers = analysis.conversationNumbers()
   const conversations: ConversationInfo[] = []
-  for (const flow of analysis.table.flows) {
-    const number = numbers[flow.index]!
-    const { peer } = flow
-    if (peer !== undefined && peer.index < flow.index) continue
-    const both = peer === undefined || peer === flow ? [flow] : [flow, peer]
-    const mtu = Math.max(...both.map((one) => one.mtu))
-    conversations.push({
-      number,
-      service: serviceNames[flow.service]!,
-      paired: peer === undefined ? null : (flow.basis ?? null),
-      pathMtu: mtu > 0 ? mtu : null,
-      directions: both.map((one) => directionOf(one, analysis)),
-    })
-  }
+  for (const flow of analysis.table.flows)
+    if (isFirstOfPair(flow)) conversations.push(conversationInfo(flow, numbers[flow.index]!, analysis))
   return conversations
+}
+
+/** Of two flows that belong together, the one that was seen first stands for the conversation. */
+export function isFirstOfPair({ index, peer }: Flow): boolean {
+  return peer === undefined || peer.index >= index
+}
+
+/** The conversation that begins with `flow`. */
+export function conversationInfo(flow: Flow, number: number, analysis: Analysis): ConversationInfo {
+  const { peer } = flow
+  const both = peer === undefined || peer === flow ? [flow] : [flow, peer]
+  const mtu = Math.max(...both.map((one) => one.mtu))
+  return {
+    number,
+    service: serviceNames[flow.service]!,
+    paired: peer === undefined ? null : (flow.basis ?? null),
+    pathMtu: mtu > 0 ? mtu : null,
+    directions: both.map((one) => directionOf(one, analysis)),
+  }
 }
 
 function directionOf(flow: Flow, analysis: Analysis): DirectionInfo {

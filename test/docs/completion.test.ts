@@ -16,7 +16,7 @@ describe.skipIf(!installed('bash'))('bash', () => {
   /** What is typed, and what is offered for it. */
   const cases: Record<string, string[]> = {
     'verbena tr': ['trace', 'traffic'],
-    'verbena trace ': ['check', 'show', 'info', 'convert'],
+    'verbena trace ': ['check', 'show', 'info', 'page', 'convert'],
     'verbena perf send_l': ['send_lat'],
     'verbena rping --tim': ['--timeout'],
     'verbena perf send_bw -c ': ['RC', 'UC', 'UD'],

@@ -13,6 +13,7 @@ Examples:
   verbena trace check roce.pcap                      is every packet sound?
   verbena trace info roce.pcap                       who talks to whom, what is lost, how long it takes
   verbena trace show roce.pcap --filter 'retransmission or nak'
+  verbena trace page roce.pcap -o roce.html           a page to look at it, and to send to somebody
   verbena trace convert roce.pcap.gz roce.pcapng`
 
 export async function configure(command: Command): Promise<void> {
@@ -23,6 +24,7 @@ export async function configure(command: Command): Promise<void> {
     check: ['ICRC, lengths and headers of every packet', () => import('./check.ts')],
     show: ['a line for each packet, with what it means in its connection', () => import('./show.ts')],
     info: ['the conversations: messages, losses, NAKs, latencies', () => import('./info.ts')],
+    page: ['a page that does all of this in the browser, with a capture in it or without', () => import('./page.ts')],
     convert: ['write the packets, or some of them, in another format', () => import('./convert.ts')],
   })
 }

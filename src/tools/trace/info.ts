@@ -5,8 +5,8 @@ import {
   analyseCapture,
   type CaptureInfo,
   type ConversationInfo,
-  type DirectionInfo,
-  duration,
+  directionRows,
+  directionText,
   pairingText,
 } from '../../trace/index.ts'
 import {
@@ -87,76 +87,5 @@ function showConversation({ number, service, paired, pathMtu, directions }: Conv
   print('')
   const mtu = pathMtu === null ? '' : `, path MTU ${pathMtu}`
   print(`${paint('bold', `#${number} ${service}`)}${mtu}; paired: ${pairingText(paired)}`)
-  const rows: [string, (d: DirectionInfo) => string | number][] = [
-    ['packets', ({ packets }) => packets],
-    ['messages', ({ messages }) => messageText(messages)],
-    ['payload', ({ bytes, readBytes }) => (readBytes > 0 ? `${bytes} B, READ ${readBytes} B` : bytes && `${bytes} B`)],
-    ['retransmissions', ({ retransmissions }) => retransmissions],
-    ['of them duplicates', ({ duplicates }) => duplicates],
-    [
-      'gaps',
-      ({ gaps, missingPackets, latePackets }) =>
-        gaps ? `${gaps} (${missingPackets} missing, ${latePackets} late)` : 0,
-    ],
-    ['QP restarts', ({ restarts }) => restarts],
-    ['unacknowledged', ({ unacknowledged }) => unacknowledged],
-    ['ACKs', ({ acks }) => acks],
-    ['READ responses', ({ readResponses }) => readResponses],
-    ['atomic ACKs', ({ atomicAcks }) => atomicAcks],
-    ['responses repeated', ({ repeatedAnswers }) => repeatedAnswers],
-    ['NAKs', ({ naks }) => nakText(naks)],
-    ['RNR NAKs', ({ rnrNaks }) => rnrNaks],
-    ['CNPs', ({ cnps }) => cnps],
-    ['ECN marked', ({ ecnMarked }) => ecnMarked],
-    ['ICRC wrong', ({ icrcInvalid }) => icrcInvalid],
-    ['malformed', ({ malformed }) => malformed],
-    ['latency', ({ latency }) => (latency === null ? 0 : `${latency.count} measured`)],
-    ['  min', ({ latency }) => (latency === null ? 0 : duration(latency.minNs))],
-    ['  50 %', ({ latency }) => (latency === null ? 0 : duration(latency.p50Ns))],
-    ['  90 %', ({ latency }) => (latency === null ? 0 : duration(latency.p90Ns))],
-    ['  99 %', ({ latency }) => (latency === null ? 0 : duration(latency.p99Ns))],
-    ['  99.9 %', ({ latency }) => (latency === null ? 0 : duration(latency.p999Ns))],
-    ['  max', ({ latency }) => (latency === null ? 0 : duration(latency.maxNs))],
-  ]
-  const cells = rows
-    .map(([name, get]) => [name, ...directions.map((direction) => String(get(direction)))])
-    // What is nowhere is not worth a line, but for packets.
-    .filter(([name, ...values]) => name === 'packets' || values.some((value) => value !== '0'))
-    .map(([name, ...values]) => [name!, ...values.map((value) => (value === '0' ? '–' : value))])
-  print(table(['', ...directions.map(directionText)], cells))
-}
-
-function directionText({ source, sourceQp, destination, destinationQp }: DirectionInfo): string {
-  const from = sourceQp === null ? '' : ` QP 0x${sourceQp.toString(16)}`
-  return `${source}${from} → ${destination} QP 0x${destinationQp.toString(16)}`
-}
-
-function messageText(messages: DirectionInfo['messages']): string {
-  const { total, ...kinds } = messages
-  if (total === 0) return '0'
-  const names = {
-    send: 'SEND',
-    write: 'WRITE',
-    read: 'READ',
-    atomic: 'atomic',
-    atomicWrite: 'ATOMIC WRITE',
-    flush: 'FLUSH',
-  }
-  const parts = Object.entries(kinds).filter(([, count]) => count > 0)
-  return parts.map(([kind, count]) => `${count} ${names[kind as keyof typeof names]}`).join(', ')
-}
-
-function nakText(naks: DirectionInfo['naks']): string {
-  const names = {
-    psnSequence: 'PSN sequence error',
-    invalidRequest: 'invalid request',
-    remoteAccess: 'remote access error',
-    remoteOperational: 'remote operational error',
-    invalidRdRequest: 'invalid RD request',
-    other: 'reserved',
-  }
-  const parts = Object.entries(naks).filter(([, count]) => count > 0)
-  return parts.length === 0
-    ? '0'
-    : parts.map(([kind, count]) => `${count} ${names[kind as keyof typeof names]}`).join(', ')
+  print(table(['', ...directions.map(directionText)], directionRows(directions)))
 }

@@ -1,12 +1,27 @@
 /**
- * Bundles the script of the report's page (src/report/browser, with the parts of the chart library that it needs) into one
- * file. Each report holds a copy of it, so it is minified, and nothing in it may end a script element.
+ * Bundles the scripts of pages, each into one file: the report's (src/report/browser, with the parts of the chart library that
+ * it needs), the gateway's, and that of `verbena trace page` with its worker. A page holds a copy of its script, so it is
+ * minified, and nothing in it may end a script element.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
 const require = createRequire(import.meta.url)
+
+const folderOf = (name) => {
+  const [before] = require.resolve(name).split(`/node_modules/${name}/`)
+  return join(before, 'node_modules', name)
+}
+
+/** What the licences of these packages, all of MIT, ask to be kept with every copy. */
+function mitNotice(...names) {
+  const texts = names.map((name) => {
+    const { version } = JSON.parse(readFileSync(join(folderOf(name), 'package.json'), 'utf8'))
+    return `${name} ${version}:\n${readFileSync(join(folderOf(name), 'LICENSE'), 'utf8').trim()}`
+  })
+  return `/*! Contains ${texts.join('\n\n')}\n*/\n`
+}
 
 /** What the licences of the bundled packages ask to be kept with every copy. */
 function notice() {
@@ -24,6 +39,12 @@ export async function buildReportPage(root, file) {
 /** Writes the script of the gateway's live page, which has nothing of others in it, to `file`. */
 export async function buildGatewayPage(root, file) {
   writeFileSync(file, await bundled(root, 'src/gateway/page/main.ts'))
+}
+
+/** Writes the script of `verbena trace page` and that of its worker to these files. */
+export async function buildTracePage(root, page, worker) {
+  writeFileSync(page, await bundled(root, 'src/trace/page/main.ts'))
+  writeFileSync(worker, mitNotice('fflate', 'fzstd') + (await bundled(root, 'src/trace/worker/main.ts')))
 }
 
 /** The code of a page's script, in one piece. */

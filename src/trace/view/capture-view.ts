@@ -1,0 +1,175 @@
+/**
+ * A capture that was read once, and of which any packet can be shown again: the analysis with its connections, and the index
+ * of packets. The packets themselves stay in the file.
+ */
+import { CapturedPacket, type CaptureParser } from '../../capture/index.ts'
+import {
+  Analysis,
+  type CaptureInfo,
+  captureInfo,
+  captureTotals,
+  Dissection,
+  dissect,
+  IcrcState,
+  Kind,
+  Mark,
+  type Row,
+  rowOf,
+  type TraceOptions,
+  Verdict,
+} from '../index.ts'
+import type { CaptureBytes, ReadingOptions } from './bytes.ts'
+import { Details } from './details.ts'
+import { PacketIndex } from './packet-index.ts'
+
+/** So many packets are listed; those behind them are analysed and counted, but cannot be shown one by one. */
+export const mostListed: number = 1 << 24
+/** Bytes of a file that are read at once to look at packets again. */
+const longestRead = 4 << 20
+/** Packets that lie this close to each other are read together. */
+const widestGap = 1 << 16
+
+export interface Tally {
+  icrcValid: number
+  naks: number
+  rnrNaks: number
+  cnps: number
+  retransmissions: number
+  gaps: number
+}
+
+/** Handles one packet as a row; what it was made of is valid until it returns. `false` ends the reading. */
+export type RowHandler = (row: Row, packet: CapturedPacket, d: Dissection) => boolean | undefined
+
+export class CaptureView {
+  readonly analysis: Analysis = new Analysis()
+  readonly index: PacketIndex = new PacketIndex()
+  readonly details: Details = new Details()
+  readonly tally: Tally = { icrcValid: 0, naks: 0, rnrNaks: 0, cnps: 0, retransmissions: 0, gaps: 0 }
+  readonly #source: CaptureBytes
+  readonly #d: Dissection
+  readonly #v = new Verdict()
+  readonly #packet = new CapturedPacket()
+  readonly #limit: number
+  #parser: CaptureParser | undefined
+
+  /** @param limit at most so many packets are listed */
+  constructor(source: CaptureBytes, options: Pick<TraceOptions, 'decodeAs'> = {}, limit: number = mostListed) {
+    this.#source = source
+    this.#d = new Dissection(options)
+    this.#limit = limit
+  }
+
+  /** Reads the capture once. Throws the error of the system if the file cannot be read. */
+  async load(options: ReadingOptions): Promise<void> {
+    const { analysis, index, details, tally } = this
+    const d = this.#d
+    const v = new Verdict()
+    await this.#source
+      .read((packet, parser) => {
+        this.#parser = parser
+        dissect(packet, d, true)
+        analysis.packet(packet, d, v)
+        count(tally, d, v)
+        if (index.count >= this.#limit) return undefined
+        details.add(index.count, v)
+        index.add(packet, d, v)
+        return undefined
+      }, options)
+      .then((parser) => {
+        this.#parser = parser
+      })
+    analysis.finish()
+    analysis.numberAll()
+  }
+
+  /** As `verbena trace info --json` has it. */
+  info(): CaptureInfo | undefined {
+    return this.#parser === undefined ? undefined : captureInfo(this.analysis, this.#parser)
+  }
+
+  /** The same without the conversations. */
+  totals(): Omit<CaptureInfo, 'conversations'> | undefined {
+    return this.#parser === undefined ? undefined : captureTotals(this.analysis, this.#parser)
+  }
+
+  get parser(): CaptureParser | undefined {
+    return this.#parser
+  }
+
+  /** The rows of packets of these numbers, from 0 and ascending. */
+  async rows(packets: ArrayLike<number>, onRow: RowHandler): Promise<void> {
+    const { index } = this
+    for (let first = 0; first < packets.length; ) {
+      const from = index.dataOffset(packets[first]!)
+      let end = from + index.length(packets[first]!)
+      let last = first + 1
+      for (; last < packets.length; last++) {
+        const next = index.dataOffset(packets[last]!)
+        const nextEnd = next + index.length(packets[last]!)
+        if (next - end > widestGap || nextEnd - from > longestRead) break
+        end = nextEnd
+      }
+      const bytes = await this.#source.slice(from, end)
+      for (; first < last; first++) {
+        const at = packets[first]!
+        if (!this.#place(at, bytes, index.dataOffset(at) - from)) return
+        if (this.#visit(at, onRow) === false) return
+      }
+    }
+  }
+
+  #visit(at: number, onRow: RowHandler): boolean | undefined {
+    const packet = this.#packet
+    const d = this.#d
+    const v = this.#v
+    dissect(packet, d, false)
+    d.icrc = this.index.icrc(at)
+    this.#recall(at)
+    this.analysis.revisit(packet, d, v)
+    return onRow(rowOf(packet, d, v, this.analysis), packet, d)
+  }
+
+  /** False if the file has become shorter since it was read. */
+  #place(at: number, bytes: Uint8Array, offset: number): boolean {
+    const { analysis, index } = this
+    const packet = this.#packet
+    packet.number = at + 1
+    packet.dataOffset = index.dataOffset(at)
+    packet.bytes = bytes
+    packet.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    packet.offset = offset
+    packet.length = index.length(at)
+    packet.originalLength = index.originalLength(at)
+    packet.interfaceId = index.interfaceId(at)
+    packet.linkType = this.#parser!.interfaces[packet.interfaceId]?.linkType ?? 0
+    packet.hasTime = index.hasTime(at)
+    const sinceSecond = analysis.firstNanoseconds + index.timeNs(at)
+    const seconds = Math.floor(sinceSecond / 1e9)
+    packet.seconds = packet.hasTime ? analysis.firstSeconds + seconds : 0
+    packet.nanoseconds = packet.hasTime ? sinceSecond - seconds * 1e9 : 0
+    return offset + packet.length <= bytes.length
+  }
+
+  /** What the analysis said of the packet. */
+  #recall(at: number): void {
+    const { index } = this
+    const v = this.#v
+    v.reset()
+    v.flow = this.analysis.table.flows[index.flow(at)]
+    v.marks = index.marks(at)
+    v.timeNs = index.timeNs(at)
+    v.deltaNs = at === 0 ? 0 : v.timeNs - index.timeNs(at - 1)
+    this.details.fill(at, v)
+  }
+}
+
+function count(tally: Tally, d: Dissection, { marks }: Verdict): void {
+  if (d.kind !== Kind.Other && d.icrc === IcrcState.Valid) tally.icrcValid++
+  if (marks === 0) return
+  if ((marks & Mark.Nak) !== 0) tally.naks++
+  if ((marks & Mark.RnrNak) !== 0) tally.rnrNaks++
+  if ((marks & Mark.Cnp) !== 0) tally.cnps++
+  if ((marks & Mark.Retransmission) !== 0) tally.retransmissions++
+  if ((marks & Mark.Gap) !== 0) tally.gaps++
+}

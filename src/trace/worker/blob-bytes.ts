@@ -1,0 +1,144 @@
+/**
+ * A capture in a file that the user chose, read in slices. What is compressed is decompressed once; the result is kept as a
+ * Blob, which browsers put on the disk when it is large, so that packets can be looked at again.
+ */
+import { Gunzip } from 'fflate'
+import { Decompress } from 'fzstd'
+import {
+  CaptureParser,
+  type Compression,
+  compressionMagicLength,
+  compressionOf,
+  drain,
+  type PacketHandler,
+} from '../../capture/index.ts'
+import type { CaptureBytes, ReadingOptions } from '../view/index.ts'
+
+const sliceSize = 4 << 20
+/** In small chunks, since an error discards what its chunk had given. */
+const compressedChunk = 1 << 16
+/** Decompressed bytes that become one part of the Blob. */
+const partSize = 8 << 20
+
+export function blobBytes(blob: Blob): CaptureBytes {
+  return new BlobBytes(blob)
+}
+
+class BlobBytes implements CaptureBytes {
+  readonly #blob: Blob
+  /** The uncompressed capture, once it was read. */
+  #whole: Blob
+
+  constructor(blob: Blob) {
+    this.#blob = blob
+    this.#whole = blob
+  }
+
+  async slice(from: number, to: number): Promise<Uint8Array> {
+    return await bytesOf(this.#whole, from, to)
+  }
+
+  async read(onPacket: PacketHandler, options: ReadingOptions): Promise<CaptureParser> {
+    const parser = new CaptureParser(2 * sliceSize)
+    const compression = compressionOf(await bytesOf(this.#blob, 0, compressionMagicLength))
+    if (compression === undefined) await this.#readPlain(parser, onPacket, options)
+    else await this.#decompress(compression, parser, onPacket, options)
+    return parser
+  }
+
+  async #readPlain(
+    parser: CaptureParser,
+    onPacket: PacketHandler,
+    { signal, onProgress }: ReadingOptions,
+  ): Promise<void> {
+    const { size } = this.#blob
+    // The next slice is fetched while this one is analysed.
+    let next = bytesOf(this.#blob, 0, sliceSize)
+    for (let at = 0; at < size; at += sliceSize) {
+      const bytes = await next
+      if (signal.aborted) return
+      next = at + sliceSize < size ? bytesOf(this.#blob, at + sliceSize, at + 2 * sliceSize) : next
+      // Its error is thrown where it is awaited.
+      next.catch(() => {})
+      parser.push(bytes)
+      if (!drain(parser, onPacket)) return
+      await onProgress(Math.min(size, at + sliceSize), size)
+    }
+    if (signal.aborted) return
+    parser.end()
+    drain(parser, onPacket)
+  }
+
+  async #decompress(
+    compression: Compression,
+    parser: CaptureParser,
+    onPacket: PacketHandler,
+    { signal, onProgress }: ReadingOptions,
+  ): Promise<void> {
+    const { size } = this.#blob
+    const parts = new BlobParts()
+    let goesOn = true
+    const taken = (bytes: Uint8Array): void => {
+      if (!goesOn || bytes.length === 0) return
+      parts.add(bytes)
+      parser.push(bytes)
+      goesOn = drain(parser, onPacket)
+    }
+    const decompressor = compression === 'gzip' ? new Gunzip(taken) : new Decompress(taken)
+    try {
+      for (let at = 0; at < size && goesOn; at += sliceSize) {
+        const slice = await bytesOf(this.#blob, at, Math.min(size, at + sliceSize))
+        for (let from = 0; from < slice.length && goesOn; from += compressedChunk) {
+          if (signal.aborted) return
+          const end = Math.min(slice.length, from + compressedChunk)
+          decompressor.push(slice.slice(from, end), at + end === size)
+          await onProgress(at + end, size)
+        }
+      }
+    } catch (error) {
+      // Damage of the file, or of the compression; the former is the system's error.
+      if (error instanceof DOMException) throw error
+      const what = `the ${compression} stream is damaged here: ${(error as Error).message}`
+      parser.damage.add(parser.fileOffset, parser.packet.number + 1, what)
+      parser.end()
+      if (goesOn) drain(parser, onPacket)
+      return
+    } finally {
+      this.#whole = parts.blob()
+    }
+    parser.end()
+    if (goesOn) drain(parser, onPacket)
+  }
+}
+
+/** Collects bytes into a Blob, part by part. */
+class BlobParts {
+  readonly #parts: Blob[] = []
+  #bytes = new Uint8Array(partSize)
+  #filled = 0
+
+  add(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; ) {
+      const count = Math.min(bytes.length - at, partSize - this.#filled)
+      this.#bytes.set(bytes.subarray(at, at + count), this.#filled)
+      this.#filled += count
+      at += count
+      if (this.#filled === partSize) this.#close()
+    }
+  }
+
+  blob(): Blob {
+    this.#close()
+    this.#bytes = new Uint8Array(0)
+    return new Blob(this.#parts)
+  }
+
+  #close(): void {
+    if (this.#filled > 0) this.#parts.push(new Blob([this.#bytes.subarray(0, this.#filled)]))
+    this.#filled = 0
+  }
+}
+
+async function bytesOf(blob: Blob, from: number, to: number): Promise<Uint8Array> {
+  return new Uint8Array(await blob.slice(from, to).arrayBuffer())
+}
