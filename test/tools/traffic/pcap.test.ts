@@ -58,6 +58,15 @@ count: 120`)
     expect(sum(({ cnps }) => cnps)).toBeGreaterThan(0)
   })
 
+  it('carries 80 % of what the link can do as asked for, within 2 %', async () => {
+    const push = 'servers: [a]\nflow: push\nsize: 4KiB\nbandwidth: 1Gbps\n'
+    const most = (await captured(`${push}count: 400\narrival: { type: closed, depth: 16 }`)).result
+    const asked = Math.round((0.8 * most.done) / most.seconds)
+    const { result } = await captured(`${push}count: 800\narrival: fixed\nrequests: ${asked}`)
+    expect(result).toMatchObject({ done: 800, failed: 0 })
+    expect(Math.abs(result.done / result.seconds / asked - 1)).toBeLessThan(0.02)
+  })
+
   it('a WRITE of UC of which a packet is lost is lost, whether the notice behind it comes or not', async () => {
     const { result, checked } = await captured(
       'servers: [a]\nsize: 6000\nrequests: 5k/s\nfaults: { loss: 0.03 }\nverbs: write\ntypes: UC\nmtu: 1024\ncount: 400',

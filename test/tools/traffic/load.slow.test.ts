@@ -1,0 +1,102 @@
+/**
+ * The load that was asked for, on live devices. What a device can do is measured first, so that nothing depends on how fast the machine
+ * is. A run counts only if the device can do as much after it as before, and if this process did not wait for
+ * a processor meanwhile; neither depends on what the run has reached. Where other programs leave no such run, the test
+ * is skipped.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { canShare, freePort, segment } from '../../cli/ends.ts'
+import { begin } from '../../cli/in-process.ts'
+import { loopbackDevice } from '../../loopback.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'verbena-load-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+const shared = segment()
+const devices = [
+  { on: 'shm', from: shared, to: shared },
+  { on: 'roce', from: loopbackDevice(1), to: loopbackDevice(2) },
+]
+const bytes = 16_384
+const seconds = 4
+const attempts = 4
+/** What the threads of this process may wait for a processor during a run, in all. */
+const mostWaitingNs = 0.05 * seconds * 1e9
+
+interface Rates {
+  asked: { requests: number; perSecond: number; bitsPerSecond: number }
+  reached: { perSecond: number; bitsPerSecond: number }
+  all: { done: number; failed: number }
+}
+
+async function run(from: string, to: string, rest: string): Promise<Rates> {
+  const port = await freePort()
+  const file = join(folder, 'load.yaml')
+  writeFileSync(file, `servers: ["127.0.0.1:${port}"]\nflow: push\nsize: ${bytes}\n${rest}\n`)
+  const server = begin(['traffic', 'server', '-d', to, '-p', port, '--once'])
+  await server.says(/listening/)
+  const { code, stdout, stderr } = await begin(['traffic', 'client', file, '-d', from, '--json']).outcome
+  expect([code, stderr]).toEqual([0, ''])
+  await server.outcome
+  return JSON.parse(stdout) as Rates
+}
+
+const capacity = async (from: string, to: string): Promise<number> =>
+  (await run(from, to, 'duration: 1\narrival: { type: closed, depth: 64 }')).reached.perSecond
+
+/** Nanoseconds that each thread was ready to run and did not, where the kernel counts them. */
+function waits(): Map<string, number> {
+  try {
+    return new Map(
+      readdirSync('/proc/self/task').map((task) => [
+        task,
+        Number(readFileSync(`/proc/self/task/${task}/schedstat`, 'utf8').split(' ')[1]),
+      ]),
+    )
+  } catch {
+    // A thread has ended, or there is no such file.
+    return new Map()
+  }
+}
+
+/** What `work` gives, and how long the threads waited meanwhile. Those that ended count until they were last looked at. */
+async function waiting<T>(work: Promise<T>): Promise<[T, number]> {
+  const before = waits()
+  const last = new Map(before)
+  const look = (): void => {
+    for (const [task, ns] of waits()) last.set(task, ns)
+  }
+  const timer = setInterval(look, 100)
+  try {
+    const result = await work
+    look()
+    return [result, [...last].reduce((sum, [task, ns]) => sum + ns - (before.get(task) ?? 0), 0)]
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+describe.skipIf(!canShare).each(devices)('on $on', ({ from, to }) => {
+  it.for([{ share: 0.2 }, { share: 0.8 }])(
+    'a load of $share of what the device can do is reached within 2 %',
+    async ({ share }, { skip }) => {
+      let before = await capacity(from, to)
+      for (let i = 0; i < attempts; i++) {
+        const asked = Math.floor(share * before)
+        const [{ asked: due, reached, all }, waitedNs] = await waiting(
+          run(from, to, `duration: ${seconds}\nrequests: ${asked}\narrival: fixed`),
+        )
+        before = await capacity(from, to)
+        // Nothing is left out of the schedule, and nothing is added, however slow the machine is.
+        expect(Math.abs(due.requests - seconds * asked)).toBeLessThanOrEqual(1)
+        expect(all).toMatchObject({ done: due.requests, failed: 0 })
+        if (before * share < asked || waitedNs > mostWaitingNs) continue
+        expect(Math.abs(reached.bitsPerSecond / (8 * bytes * asked) - 1)).toBeLessThan(0.02)
+        return
+      }
+      skip(`other programs used the processors during each of ${attempts} runs`)
+    },
+  )
+})
