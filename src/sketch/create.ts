@@ -9,6 +9,7 @@ import { DDSketch, type DDSketchOptions } from './ddsketch.ts'
 import { type ElasticOptions, ElasticSketch } from './elastic.ts'
 import { between, SketchError, wholeNumber } from './error.ts'
 import { FastPath } from './fast-path.ts'
+import { FlowRadar } from './flowradar.ts'
 import { MisraGries, SpaceSaving } from './frequent.ts'
 import { HeavyKeeper, type HeavyKeeperOptions } from './heavykeeper.ts'
 import { mostKeyBytes } from './keys.ts'
@@ -18,6 +19,7 @@ import { type NitroOptions, NitroSketch } from './nitro.ts'
 import { type SeedLike, seedFrom } from './seed.ts'
 import { AmountSketch, type KeyConfig, mostBytes, type Sketch, type SketchOptions } from './sketch.ts'
 import { SketchVisor, type SketchVisorConfig, type SketchVisorOptions } from './sketchvisor.ts'
+import { UnivMon, type UnivMonOptions } from './univmon.ts'
 import { type WaveOptions, WaveSketch } from './wave.ts'
 
 /** The class and the options of each kind. */
@@ -54,6 +56,10 @@ export interface SketchKinds {
   nitro: { sketch: NitroSketch; options: NitroOptions }
   /** MRAC: the distribution of amounts, entropy and cardinality, from one row of counters; merges and subtracts. */
   mrac: { sketch: Mrac; options: SketchOptions }
+  /** UnivMon: sizes, top keys, and any sum over keys: cardinality, entropy, moments; merges. */
+  univmon: { sketch: UnivMon; options: UnivMonOptions }
+  /** FlowRadar: every flow exactly, as long as there is room, and what was lost between two points. */
+  flowradar: { sketch: FlowRadar; options: SketchOptions }
   /** WaveSketch: the amounts of keys by windows of microseconds; merges. */
   wave: { sketch: WaveSketch; options: WaveOptions }
 }
@@ -149,6 +155,8 @@ const makers: Readonly<Record<SketchKind, Maker>> = {
   sketchvisor: sketchVisor,
   nitro: maker(NitroSketch, ['keyBytes', 'rows', 'width', 'candidates', 'sampling']),
   mrac: maker(Mrac, ['keyBytes', 'counters']),
+  univmon: maker(UnivMon, ['keyBytes', 'levels', 'rows', 'width', 'candidates']),
+  flowradar: maker(FlowRadar, ['keyBytes', 'width', 'filterWords']),
   wave: maker(WaveSketch, ['keyBytes', 'rows', 'width', 'windows', 'windowNs', 'coefficients', 'first']),
 }
 

@@ -41,7 +41,7 @@ describe.each([0.8, 1.1, 1.4])('skew %d', (skew) => {
     expect(outside).toBeLessThanOrEqual(doubt + 3 * Math.sqrt(doubt))
   })
 
-  it.each(['elastic', 'mrac'] as const)('cardinality and entropy of %s', (kind) => {
+  it.each(['elastic', 'mrac', 'univmon'] as const)('cardinality and entropy of %s', (kind) => {
     const entropy = entropyBits(trace)
     let [few, apart, doubt] = [0, 0, 0]
     for (let seed = 0; seed < seeds; seed++) {

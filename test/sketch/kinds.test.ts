@@ -11,6 +11,7 @@ const own: Partial<Record<AmountKind, object>> = {
   count: { candidates: 20 },
   heavykeeper: { k: 20 },
   nitro: { candidates: 20, sampling: 1 },
+  univmon: { levels: 4 },
 }
 const sketch = <K extends AmountKind>(kind: K, seed = 1, bytes = 8000) =>
   createSketch(kind, { bytes, keyBytes, seed, ...own[kind] } as never)
@@ -145,7 +146,7 @@ describe('seeds', () => {
 describe('merging and subtracting', () => {
   const merging = [
     ...(['count-min', 'conservative', 'count', 'coco', 'elastic', 'space-saving', 'misra-gries'] as const),
-    ...(['fast-path', 'sketchvisor', 'nitro'] as const),
+    ...(['fast-path', 'sketchvisor', 'nitro', 'univmon'] as const),
   ]
   it.each(merging)('%s: what does not fit is rejected, and nothing changes', (kind) => {
     const some = sketch(kind) as unknown as { merge(other: unknown): void; toBytes(): Uint8Array }

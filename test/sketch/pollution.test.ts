@@ -41,6 +41,7 @@ describe('damaged bytes', () => {
   const key = new Uint8Array(5)
   const own: Partial<Record<SketchKind, object>> = {
     heavykeeper: { k: 20 },
+    univmon: { levels: 4 },
     wave: { rows: 1, windows: 32, coefficients: 8 },
   }
   const whole = sketchKinds.map((kind) => {

@@ -16,6 +16,8 @@ export const amountKinds = [
   'fast-path',
   'sketchvisor',
   'nitro',
+  'univmon',
+  'flowradar',
 ] as const satisfies SketchKind[]
 export type AmountKind = (typeof amountKinds)[number]
 
