@@ -14,11 +14,13 @@ import { MisraGries, SpaceSaving } from './frequent.ts'
 import { HeavyKeeper, type HeavyKeeperOptions } from './heavykeeper.ts'
 import { mostKeyBytes } from './keys.ts'
 import { Kll, type KllOptions } from './kll.ts'
+import { type LdOptions, LdSketch } from './ld-sketch.ts'
 import { Mrac } from './mrac-sketch.ts'
 import { type NitroOptions, NitroSketch } from './nitro.ts'
 import { type SeedLike, seedFrom } from './seed.ts'
 import { AmountSketch, type KeyConfig, mostBytes, type Sketch, type SketchOptions } from './sketch.ts'
 import { SketchVisor, type SketchVisorConfig, type SketchVisorOptions } from './sketchvisor.ts'
+import { type SpreadOptions, SpreadSketch } from './spread.ts'
 import { UnivMon, type UnivMonOptions } from './univmon.ts'
 import { type WaveOptions, WaveSketch } from './wave.ts'
 
@@ -60,6 +62,10 @@ export interface SketchKinds {
   univmon: { sketch: UnivMon; options: UnivMonOptions }
   /** FlowRadar: every flow exactly, as long as there is room, and what was lost between two points. */
   flowradar: { sketch: FlowRadar; options: SketchOptions }
+  /** LD-Sketch: heavy hitters and changers with certain bounds, local or distributed; merges. */
+  ld: { sketch: LdSketch; options: LdOptions }
+  /** How many different keys each source has: superspreaders; merges. */
+  spread: { sketch: SpreadSketch; options: SpreadOptions }
   /** WaveSketch: the amounts of keys by windows of microseconds; merges. */
   wave: { sketch: WaveSketch; options: WaveOptions }
 }
@@ -157,6 +163,8 @@ const makers: Readonly<Record<SketchKind, Maker>> = {
   mrac: maker(Mrac, ['keyBytes', 'counters']),
   univmon: maker(UnivMon, ['keyBytes', 'levels', 'rows', 'width', 'candidates']),
   flowradar: maker(FlowRadar, ['keyBytes', 'width', 'filterWords']),
+  ld: maker(LdSketch, ['keyBytes', 'rows', 'width', 'entries', 'expansion']),
+  spread: maker(SpreadSketch, ['keyBytes', 'sourceBytes', 'rows', 'width', 'words', 'allWords', 'candidates']),
   wave: maker(WaveSketch, ['keyBytes', 'rows', 'width', 'windows', 'windowNs', 'coefficients', 'first']),
 }
 

@@ -56,6 +56,7 @@ export class FlowRadar extends AmountSketch<FlowRadarConfig> implements Cardinal
   readonly #filter: Uint32Array
   /** None after a change, until it is asked for. */
   #decoded: FlowDecoder | undefined
+  #miss: number | undefined
 
   /** @internal */
   constructor(config: FlowRadarConfig, seed: Uint8Array, block?: ArrayBuffer) {
@@ -95,6 +96,7 @@ export class FlowRadar extends AmountSketch<FlowRadarConfig> implements Cardinal
     const { width } = this.config
     const { h1, h2, multipliers, word, words } = this.keys
     this.#decoded = undefined
+    this.#miss = undefined
     for (let i = 0; i < count; i++) {
       const amount = this.amounts[i]!
       if (amount === 0) continue
@@ -174,9 +176,12 @@ export class FlowRadar extends AmountSketch<FlowRadarConfig> implements Cardinal
 
   /** n p: at most the probability that a flow was taken for a known one. */
   #doubt(): number {
-    let ones = 0
-    for (const word of this.#filter) for (let rest = word; rest !== 0; rest &= rest - 1) ones++
-    return Math.min(1, this.#known * (ones / (32 * this.#filter.length)) ** filterHashes)
+    if (this.#miss === undefined) {
+      let ones = 0
+      for (const word of this.#filter) for (let rest = word; rest !== 0; rest &= rest - 1) ones++
+      this.#miss = Math.min(1, this.#known * (ones / (32 * this.#filter.length)) ** filterHashes)
+    }
+    return this.#miss
   }
 
   /** Whether every flow was decoded: `topK` and `heavyHitters` then miss none. */

@@ -25,7 +25,7 @@ export function answersOf(sketch: Sketch, key: Uint8Array): number[] {
   const curve = sketch instanceof WaveSketch ? sketch.curve(key) : undefined
   if (curve) return [curve.values, curve.lower, curve.upper].flatMap((series) => [...series])
   const estimates = [
-    any.estimate?.(key),
+    any.estimate?.(key.subarray(0, (sketch.config as { sourceBytes?: number }).sourceBytes)),
     any.cardinality?.(),
     any.entropy?.(),
     any.quantile?.(0.5),

@@ -42,6 +42,7 @@ describe('damaged bytes', () => {
   const own: Partial<Record<SketchKind, object>> = {
     heavykeeper: { k: 20 },
     univmon: { levels: 4 },
+    spread: { sourceBytes: 2, bits: 64, candidates: 10 },
     wave: { rows: 1, windows: 32, coefficients: 8 },
   }
   const whole = sketchKinds.map((kind) => {

@@ -18,6 +18,7 @@ export const amountKinds = [
   'nitro',
   'univmon',
   'flowradar',
+  'ld',
 ] as const satisfies SketchKind[]
 export type AmountKind = (typeof amountKinds)[number]
 

@@ -1,0 +1,244 @@
+/**
+ * Superspreaders: keys that come with many different others, such as hosts that talk to many hosts. The first bytes of each key are the source, and what is counted
+ * is how many different keys a source has. The sketch of OpenSketch (Yu, Jose and Miao, NSDI 2013, section 4.2): a Count-Min sketch with a
+ * bitmap in each place instead of a counter.
+ *
+ * A bitmap has the keys of all sources that hash to it, so that the least of d estimates is too much by at most e D / w with a confidence of 1 − e^−d, D the
+ * keys of all sources (theorem 1 of Count-Min); and it is linear counting (cardinality.ts), whose three standard errors are added on both sides. Confidence
+ * is 1 − e^−d − 0.01 d. A full bitmap says only that there are many: then the upper bound is D.
+ *
+ * Where we differ: all keys are counted, the paper samples them; D is counted by a bitmap of its own.
+ */
+import { descending, type Estimate, type KeyEstimate } from './answers.ts'
+import { plannedBytes, views } from './block.ts'
+import { linearCount } from './cardinality.ts'
+import { atLeast, tableKeys } from './count-min.ts'
+import { SketchError, wholeNumber } from './error.ts'
+import { KeyReader, placeAt, placeOf } from './keys.ts'
+import { type KeyConfig, KeySketch, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
+import { TopTable } from './top-table.ts'
+
+export interface SpreadConfig extends KeyConfig {
+  /** The first bytes of a key, which are its source. */
+  sourceBytes: number
+  rows: number
+  width: number
+  /** Words of 32 bits of a bitmap. */
+  words: number
+  /** Words of the bitmap of all keys. */
+  allWords: number
+  candidates: number
+}
+
+export interface SpreadOptions extends SketchOptions {
+  /** The first bytes of a key, which are its source: fewer than `keyBytes`. */
+  sourceBytes: number
+  /** d, 1 to 4 (default 3). */
+  rows?: number
+  /** Bits of a bitmap, a multiple of 32 (default 512: up to some 2000 keys of a source). */
+  bits?: number
+  /** Sources that are kept for `topK` and `heavyHitters` (default 100). */
+  candidates?: number
+}
+
+const planOf = (config: SpreadConfig) =>
+  [
+    [Float64Array, scalarCount],
+    [Float64Array, config.candidates],
+    [Int32Array, config.candidates * ((config.sourceBytes + 3) >> 2)],
+    [Uint32Array, config.allWords],
+    [Uint32Array, config.rows * config.width * config.words],
+    [Uint32Array, config.rows * config.width],
+  ] as const
+
+export class SpreadSketch extends KeySketch<SpreadConfig> {
+  readonly #maps: Uint32Array
+  /** Bits that are set in each bitmap. */
+  readonly #ones: Uint32Array
+  readonly #all: Uint32Array
+  readonly #top: TopTable
+  readonly #sources: KeyReader
+
+  /** @internal */
+  constructor(config: SpreadConfig, seed: Uint8Array, block?: ArrayBuffer) {
+    const plan = planOf(config)
+    super('spread', config, seed, plan, block)
+    const [scalars, counts, keys, all, maps, ones] = views(this.block, plan)
+    this.#maps = maps
+    this.#ones = ones
+    this.#all = all
+    this.#sources = new KeyReader(config.sourceBytes, seed)
+    this.#top = new TopTable(config.candidates, this.#sources, scalars, keys, counts)
+    this.keys.omitWords()
+    if (block) this.verify()
+  }
+
+  /** @internal */
+  static configure(options: SpreadOptions): SpreadConfig {
+    const sourceBytes = wholeNumber('sourceBytes', options.sourceBytes, 1, options.keyBytes - 1)
+    const rows = wholeNumber('rows', options.rows ?? 3, 1, 4)
+    const words = wholeNumber('bits', options.bits ?? 512, 32, 2 ** 20) / 32
+    wholeNumber('bits / 32', words, 1, 2 ** 15)
+    const candidates = wholeNumber('candidates', options.candidates ?? 100, 1, 2 ** 20)
+    const left = options.bytes - 8 * scalarCount - TopTable.bytesFor(candidates, sourceBytes)
+    // An eighth for the keys of all sources.
+    const allWords = Math.floor(left / 32)
+    const width = Math.floor((left - 4 * allWords) / (rows * 4 * (words + 1)))
+    return {
+      keyBytes: options.keyBytes,
+      sourceBytes,
+      rows,
+      width: atLeast('bytes', options.bytes, width),
+      words,
+      allWords,
+      candidates,
+    }
+  }
+
+  /** @internal */
+  static check(config: SpreadConfig): number {
+    wholeNumber('sourceBytes', config.sourceBytes, 1, config.keyBytes - 1)
+    wholeNumber('rows', config.rows, 1, 4)
+    wholeNumber('width', config.width, 8, 2 ** 24)
+    wholeNumber('words', config.words, 1, 2 ** 15)
+    wholeNumber('allWords', config.allWords, 1, 2 ** 26)
+    wholeNumber('candidates', config.candidates, 1, 2 ** 20)
+    return plannedBytes(planOf(config))
+  }
+
+  protected override add(count: number): void {
+    throw new SketchError('ERR_SKETCH_UNSUPPORTED', `spread: blocks of ${count} keys are read one by one`)
+  }
+
+  override update(key: Uint8Array, amount: number = 1): void {
+    this.updateMany(key.length === this.keyBytes ? key : this.#wrong(key), amount)
+  }
+
+  #wrong(key: Uint8Array): never {
+    throw new SketchError('ERR_SKETCH_VALUE', `key: ${key.length} bytes, the sketch has keys of ${this.keyBytes}`)
+  }
+
+  /** Amounts only add to `total`: what is counted is which keys there are. A key with the amount 0 is none. */
+  override updateMany(keys: Uint8Array, amounts: Uint32Array | number = 1): void {
+    const count = keys.length / this.keyBytes
+    if (!Number.isInteger(count) || (typeof amounts !== 'number' && amounts.length !== count))
+      throw new SketchError(
+        'ERR_SKETCH_VALUE',
+        `keys: ${keys.length} bytes are not keys of ${this.keyBytes} for all amounts`,
+      )
+    if (typeof amounts === 'number') wholeNumber('amount', amounts, 0, 2 ** 32 - 1)
+    for (let i = 0; i < count; i++) {
+      const amount = typeof amounts === 'number' ? amounts : amounts[i]!
+      this.scalars[Scalar.total]! += amount
+      if (amount > 0) this.#mark(keys, i * this.keyBytes)
+    }
+  }
+
+  #mark(keys: Uint8Array, offset: number): void {
+    const { rows, words } = this.config
+    this.keys.load(keys, offset, 1)
+    const { h1, h2 } = this.keys
+    const all = placeAt(h1[0]!, (32 * this.#all.length) / 2 ** 32)
+    this.#all[all >>> 5]! |= 1 << (all & 31)
+    const bit = placeAt(h2[0]!, (32 * words) / 2 ** 32)
+    this.#sources.load(keys, offset, 1)
+    let isNew = false
+    for (let row = 0; row < rows; row++) {
+      const map = this.#mapOf(row)
+      const at = map * words + (bit >>> 5)
+      if (this.#maps[at]! & (1 << (bit & 31))) continue
+      this.#maps[at]! |= 1 << (bit & 31)
+      this.#ones[map]!++
+      isNew = true
+    }
+    if (isNew) this.#top.offer(this.#sources.word, 0, this.#sources.h1[0]!, this.#leastOnes())
+  }
+
+  #mapOf(row: number): number {
+    const { width } = this.config
+    const { h1, h2, multipliers } = this.#sources
+    return row * width + placeOf(h1[0]!, h2[0]!, multipliers[row]!, width / 2 ** 32)
+  }
+
+  #leastOnes(): number {
+    let least = Number.POSITIVE_INFINITY
+    for (let row = 0; row < this.config.rows; row++) least = Math.min(least, this.#ones[this.#mapOf(row)]!)
+    return least
+  }
+
+  /** How many different keys there are, of all sources (0.99). */
+  cardinality(): Estimate {
+    return linearCount(32 * this.#all.length, 32 * this.#all.length - bitsIn(this.#all), this.total)
+  }
+
+  /** How many different keys a source has. Bounds: at the head of this file. */
+  estimate(source: Uint8Array): Estimate {
+    if (source.length !== this.config.sourceBytes)
+      throw new SketchError('ERR_SKETCH_VALUE', `source: ${source.length} bytes, not ${this.config.sourceBytes}`)
+    return this.#estimated(source, this.cardinality().upper)
+  }
+
+  #estimated(source: Uint8Array, all: number): Estimate {
+    const { rows, width, words } = this.config
+    this.#sources.load(source, 0, 1)
+    const bits = 32 * words
+    const ones = this.#leastOnes()
+    const { value, lower, upper } = linearCount(bits, bits - ones, all)
+    const least = Math.max(0, Math.floor(lower - (Math.E * all) / width))
+    return { value, lower: Math.min(least, value), upper, confidence: Math.max(0, 1 - Math.exp(-rows) - 0.01 * rows) }
+  }
+
+  #kept(): KeyEstimate[] {
+    const all = this.cardinality().upper
+    return tableKeys(this.#top).map((key) => ({ key, ...this.#estimated(key, all) }))
+  }
+
+  /** The `k` kept sources of the most keys. */
+  topK(k: number): KeyEstimate[] {
+    wholeNumber('k', k, 1, 2 ** 31)
+    return this.#kept().sort(descending).slice(0, k)
+  }
+
+  /** The kept sources with at least `threshold` keys: the superspreaders. */
+  heavyHitters(threshold: number): KeyEstimate[] {
+    return this.topK(2 ** 31).filter(({ value }) => value >= threshold)
+  }
+
+  /** The bits of either: exactly the sketch of both streams; of the kept sources of both the largest. */
+  merge(other: SpreadSketch): void {
+    this.assertFits(other)
+    for (const [mine, theirs] of [
+      [this.#maps, other.#maps],
+      [this.#all, other.#all],
+    ] as const)
+      for (let at = 0; at < mine.length; at++) mine[at]! |= theirs[at]!
+    this.#recount()
+    this.scalars[Scalar.total]! += other.total
+    const sources = [...tableKeys(this.#top), ...tableKeys(other.#top)]
+    this.#top.clear()
+    for (const source of sources) {
+      this.#sources.load(source, 0, 1)
+      this.#top.offer(this.#sources.word, 0, this.#sources.h1[0]!, this.#leastOnes())
+    }
+  }
+
+  #recount(): void {
+    const { words } = this.config
+    for (let map = 0; map < this.#ones.length; map++)
+      this.#ones[map] = bitsIn(this.#maps.subarray(map * words, (map + 1) * words))
+  }
+
+  protected override restored(): string | undefined {
+    const { words } = this.config
+    for (const [map, ones] of this.#ones.entries())
+      if (ones !== bitsIn(this.#maps.subarray(map * words, (map + 1) * words))) return 'bits are not as many as counted'
+    if (bitsIn(this.#all) > this.total) return 'there are more keys than amounts'
+    return this.#top.restored()
+  }
+}
+
+function bitsIn(map: Uint32Array): number {
+  let ones = 0
+  for (const word of map) for (let rest = word; rest !== 0; rest &= rest - 1) ones++
+  return ones
+}
