@@ -58,6 +58,7 @@ const plainCounters = {
   fastPath: 'packets that were only counted, since there was too much to follow',
   forgotten: 'flows that were forgotten for others',
   unmeasured: 'latencies that were left out, since the clock went back',
+  unsent: 'windows before this one that an agent could not deliver to its collector',
   clockBack: 'how often the clock of the packets went back by more than a window',
 } as const
 export type CounterName = keyof typeof plainCounters | EventName

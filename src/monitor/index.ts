@@ -2,6 +2,8 @@
  * RDMA traffic as it is: connections followed in bounded memory, windows of exact counters and sketches, what they answer, what is
  * wrong in them. Pure: packets come as `capture` has them. Other folders import from here only.
  */
+export { type AgentState, Agents, type AgentsOptions } from './agents.ts'
+export { type AlertEvent, type AlertRule, Alerts, alertMetrics, metricOf, parseAlert } from './alerts.ts'
 export { type Anomaly, type AnomalyKind, anomaliesOf, anomalyTexts } from './anomalies.ts'
 export {
   type AnswerOptions,

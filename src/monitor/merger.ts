@@ -9,11 +9,14 @@ export interface MergerOptions {
   onWindow(window: Window): void
   /** So many windows may wait for a source that lags (default 8). */
   mostWaiting?: number
+  /** A window waits until all sources are so many windows past it: for sources that are not known yet (default 0). */
+  hold?: number
 }
 
 export class Merger {
   readonly #options: MergerOptions
   readonly #most: number
+  readonly #hold: number
   readonly #waiting = new Map<number, Window>()
   /** By source: all windows before this one have come. */
   readonly #positions = new Map<string, number>()
@@ -25,6 +28,7 @@ export class Merger {
   constructor(options: MergerOptions) {
     this.#options = options
     this.#most = options.mostWaiting ?? 8
+    this.#hold = options.hold ?? 0
   }
 
   /** From now on windows wait for this source. */
@@ -79,7 +83,7 @@ export class Merger {
   }
 
   #complete(): number {
-    return Math.min(Number.POSITIVE_INFINITY, ...this.#positions.values())
+    return Math.min(Number.POSITIVE_INFINITY, ...this.#positions.values()) - this.#hold
   }
 
   #handOn(before: number): void {

@@ -68,8 +68,10 @@ export function encode(
 }
 
 /** Throws ERR_SKETCH_BYTES if the frame is not right. What is in it is the kind's to check. */
-export function decode(bytes: Uint8Array): Decoded {
+export function decode(given: Uint8Array): Decoded {
   assertLittleEndian()
+  // `slice` of a Buffer of Node.js copies nothing.
+  const bytes = new Uint8Array(given.buffer, given.byteOffset, given.length)
   if (bytes.length < 6 || magic.some((byte, i) => bytes[i] !== byte)) throw wrong('it does not begin with VSKT')
   if (bytes[4] !== version) throw wrong(`version ${bytes[4]}, this library reads version ${version}`)
   const nameEnd = 6 + bytes[5]!

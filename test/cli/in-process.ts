@@ -14,8 +14,8 @@ export interface Running {
   outcome: Promise<Outcome>
   /** As Ctrl-C or `kill`. */
   interrupt(signal?: 'SIGINT' | 'SIGTERM'): void
-  /** Resolves when it has written something that matches, to either of its outputs. */
-  says(what: RegExp): Promise<void>
+  /** Resolves with what matches when it has written that to either of its outputs. */
+  says(what: RegExp): Promise<RegExpExecArray>
 }
 
 class Text extends Writable {
@@ -51,9 +51,10 @@ export function begin(args: readonly string[]): Running {
     says: (what) =>
       new Promise((resolve, reject) => {
         const check = (): void => {
-          if (!what.test(stdout.text) && !what.test(stderr.text)) return
+          const found = what.exec(stdout.text) ?? what.exec(stderr.text)
+          if (found === null) return
           waiting.delete(check)
-          resolve()
+          resolve(found)
         }
         waiting.add(check)
         check()

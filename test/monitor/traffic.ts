@@ -29,13 +29,15 @@ export class Traffic {
     })
   }
 
-  frame(bytes: Uint8Array, afterNs = 1000, linkType: number = LinkType.Ethernet): void {
+  /** @param wireLength of the packet, if the capture has only its beginning */
+  frame(bytes: Uint8Array, afterNs = 1000, wireLength: number = bytes.length): void {
     const packet = this.#packet
     packet.bytes = bytes
     packet.view = new DataView(bytes.buffer)
-    packet.length = packet.originalLength = bytes.length
+    packet.length = bytes.length
+    packet.originalLength = wireLength
     packet.number++
-    packet.linkType = linkType
+    packet.linkType = LinkType.Ethernet
     this.nowNs += afterNs
     packet.seconds = seconds + Math.floor(this.nowNs / 1e9)
     packet.nanoseconds = this.nowNs - Math.floor(this.nowNs / 1e9) * 1e9

@@ -34,10 +34,13 @@ export interface LiveWatchOptions {
   durationMs: number
 }
 
-/** Watches interfaces, and closes the capture. Windows end with the clock, also where no packet comes. */
+/**
+ * Watches interfaces, and closes the capture. Windows end with the clock, also where no packet comes. `observerOf` is asked between
+ * packets, many times a second: packets that follow go there.
+ */
 export async function watchLive(
   live: LiveCapture,
-  observer: Observer,
+  observerOf: () => Observer,
   { signal, durationMs }: LiveWatchOptions,
 ): Promise<void> {
   const packet = new CapturedPacket()
@@ -45,6 +48,7 @@ export async function watchLive(
   packet.hasTime = true
   const endMs = performance.now() + durationMs
   let dropped = 0
+  let observer = observerOf()
   try {
     await live.run(
       (bytes, ring, id) => {
@@ -61,6 +65,7 @@ export async function watchLive(
       },
       signal,
       () => {
+        observer = observerOf()
         const all = live.statistics().reduce((sum, one) => sum + one.dropped, 0)
         observer.add('dropped', all - dropped)
         dropped = all

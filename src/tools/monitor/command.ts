@@ -15,7 +15,10 @@ export async function configure(command: Command): Promise<void> {
   command
     .description('Watch RDMA traffic: who loads the network, what is lost, where it congests.')
     .addHelpText('after', examples)
-  await addSubcommands(command, {})
+  await addSubcommands(command, {
+    collector: ['windows of many agents together, over HTTP or HTTPS', () => import('./collector.ts')],
+    report: ['a report of saved windows', () => import('./report.ts')],
+  })
   const watch = await import('./watch.ts')
   watch.configure(
     command

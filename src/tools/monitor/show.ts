@@ -1,6 +1,6 @@
 /** A window as text: a line of what there was, tables of the largest keys, then what is wrong. */
 import { paint, print, table } from '../../cli/terminal/index.ts'
-import { eventTexts, keyTexts, type LatencyAnswer, type Row, type WindowAnswer } from '../../monitor/index.ts'
+import { eventTexts, type LatencyAnswer, type Row, type WindowAnswer } from '../../monitor/index.ts'
 import { duration } from '../../trace/index.ts'
 
 export function showWindow(window: WindowAnswer, top: number): void {
@@ -74,7 +74,7 @@ function cellsOf({ name, value, lower, upper }: Row, { measure, totals }: Window
   return [name, value, share, lower, upper]
 }
 
-export function bitsText(bits: number): string {
+function bitsText(bits: number): string {
   for (const [unit, size] of [
     ['Gbit/s', 1e9],
     ['Mbit/s', 1e6],
@@ -83,8 +83,3 @@ export function bitsText(bits: number): string {
     if (bits >= size) return `${(bits / size).toFixed(2)} ${unit}`
   return `${bits.toFixed(0)} bit/s`
 }
-
-/** For help: what each key is. */
-export const keyLines: readonly string[] = Object.entries(keyTexts).map(
-  ([name, text]) => `  ${name.padEnd(12)} ${text}`,
-)

@@ -1,27 +1,14 @@
 /** `verbena monitor watch` */
-import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { basename } from 'node:path'
 import type { Command } from 'commander'
-import { currentRun, endWith, exitCodes, type Interruption, Lines, note } from '../../cli/terminal/index.ts'
+import { endWith, exitCodes, type Interruption, note } from '../../cli/terminal/index.ts'
 import { openLive } from '../../collect/index.ts'
 import { nativeCrc32 } from '../../memory/index.ts'
-import { watchCapture, watchLive } from '../../monitor/host/index.ts'
-import {
-  answerOf,
-  type Key,
-  keyNames,
-  type Measure,
-  Merger,
-  type MonitorConfig,
-  monitorConfig,
-  Observer,
-  parseKey,
-  usualKeys,
-  type Window,
-} from '../../monitor/index.ts'
+import { type AgentClient, watchCapture, watchLive } from '../../monitor/host/index.ts'
+import { eventNames, Merger, type MonitorConfig, Observer, type Window } from '../../monitor/index.ts'
 import { type TraceOptions, useCrc32 } from '../../trace/index.ts'
-import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
+import { parseNumber, UsageError } from '../kit/index.ts'
 import {
   captureFile,
   interfacesOf,
@@ -33,142 +20,152 @@ import {
   readsPackets,
   stopOnInterrupt,
 } from '../trace-kit/index.ts'
-import { showWindow } from './show.ts'
+import { type AgentOptions, addAgentOptions, connect } from './agent.ts'
+import { addConfigOptions, type ConfigOptions, configFrom } from './config.ts'
+import { addOutputOptions, alertHelp, keyHelp, Output, type OutputOptions } from './output.ts'
 
-const keyHelp = Object.keys(keyNames).join(', ')
+const help = `${keyHelp}
 
-const help = `
-Keys: ${keyHelp};
-or fields with commas between them: source, destination, sourceQp, destinationQp, service, operation, opcode, pkey, dscp, rkey.
-Measures: bytes, packets, messages, or an event: retransmission, duplicate, missing, late, repeat, restart, timeout, nakSequence,
-nakInvalid, nakAccess, nakOperational, nakOther, rnr, cnp, marked, icrc, malformed.
-
-Several files are watched together, window by window, as agents at several points of a network.
+Several files are watched together, window by window, as agents at several points of a network. The interfaces of this host need the
+capability CAP_NET_RAW; adapters that do RoCE in hardware show its packets to no interface: mirror the port at the switch.
+${alertHelp}
 
 Examples:
   verbena monitor watch roce.pcap
-  verbena monitor watch -i eth0 --window 5 --by qp --by operation
+  verbena monitor watch -i eth0 --window 5 --by qp --by operation --view top
   tcpdump -i eth0 -w - udp port 4791 | verbena monitor watch -
-  verbena monitor watch roce.pcap --by source,dscp --of packets --json`
+  verbena monitor watch roce.pcap --by source,dscp --of packets --json
+  verbena monitor watch -i eth0 --alert 'lossPercent > 0.1 for 3' --alert-webhook http://localhost:8080/alerts
+  verbena monitor watch -i eth0 --collector https://monitor:9880 --token-file token`
 
-interface Options extends ReadOptions {
+interface Options extends ReadOptions, ConfigOptions, OutputOptions, AgentOptions {
   interface?: string
-  window?: string
-  memory?: string
-  by?: string[]
-  of: string
-  top?: string
   duration?: string
-  json?: boolean
 }
 
+/** How long an agent that ends waits for its collector. */
+const closeMs = 10_000
+
 export function configure(command: Command): void {
-  readsPackets(command)
+  addAgentOptions(addOutputOptions(addConfigOptions(readsPackets(command))))
     .description('Watch RDMA traffic in windows: the largest keys, losses, latencies, and what is wrong.')
     .argument('[files...]', 'captures: pcap or pcapng, compressed or not; - for standard input')
     .option('-i, --interface <names>', 'interfaces of this host, with commas between them')
-    .option('--window <seconds>', 'length of a window (default: 1)')
-    .option('--memory <MiB>', 'memory for all that grows with traffic (default: 32)')
-    .option('--by <key>', 'a key to list; may be repeated (default: connection, qp, hosts, operation)', collect)
-    .option('--of <measure>', 'what is summed: bytes, packets, messages, or an event', 'bytes')
-    .option('--top <count>', 'rows of each list (default: 5)')
-    .option('--duration <seconds>', 'end after so long (default: at Ctrl-C)')
-    .option('--json', 'print one JSON document for each window, a line each')
+    .option('--duration <seconds>', 'end after so long')
     .addHelpText('after', help)
     .action(async (files: string[], options: Options) => {
-      const view = viewOf(options)
-      const config = monitorConfig({
-        windowSeconds: parseNumber('--window', options.window, 1, 0.01, 3600),
-        memoryBytes: parseNumber('--memory', options.memory, 32, 1, 16_384) * 2 ** 20,
-      })
       if (files.length > 0 && options.interface !== undefined)
         throw new UsageError('-i', 'packets come from interfaces or from files: choose one')
+      const run = new Run(options)
       useCrc32(nativeCrc32())
       const stop = stopOnInterrupt()
-      const lines = new Lines(currentRun().io.stdout as unknown as NodeJS.WriteStream)
-      const show = (window: Window): void => {
-        const answer = answerOf(window, view)
-        if (view.json) lines.add(JSON.stringify(answer))
-        else showWindow(answer, view.top)
-      }
       try {
-        if (files.length > 0) await watchFiles(files, config, options, stop, show, lines)
-        else await watchInterfaces(config, options, stop, show)
-        await lines.flush()
+        await run.connect()
+        const bad = files.length > 0 ? await watchFiles(files, run, stop) : await watchInterfaces(run, stop)
+        const unsent = await run.close()
+        endWith(stop.exitCode() ?? (bad || unsent ? exitCodes.failed : exitCodes.done))
       } finally {
         stop.dispose()
       }
     })
 }
 
-export interface View {
-  keys: readonly Key[]
-  measure: Measure
-  top: number
-  json: boolean
-}
+/** Where windows go: to the output, or to a collector, which then says how they are made. */
+class Run {
+  readonly options: Options
+  readonly output: Output
+  config: MonitorConfig
+  #client: AgentClient | undefined
+  #lost = 0
+  /** Counts changes of the plan. */
+  plans = 0
 
-function collect(text: string, before: string[] | undefined): string[] {
-  return [...(before ?? []), text]
-}
+  constructor(options: Options) {
+    this.options = options
+    this.output = new Output(options, eventNames)
+    this.config = configFrom(options)
+  }
 
-function viewOf({ by, of, top, json }: Options): View {
-  return {
-    keys: by === undefined ? usualKeys : by.map(parseKey),
-    measure: of as Measure,
-    top: parseInteger('--top', top, 5, 1, 100_000),
-    json: json === true,
+  async connect(): Promise<void> {
+    if (this.options.collector === undefined) return
+    const { client, config } = await connect(this.options, this.config, (changed) => {
+      this.config = changed
+      this.plans++
+    })
+    this.#client = client
+    this.config = config
+    note(`Windows of ${config.windowMs / 1000} s go to ${this.options.collector}.`)
+  }
+
+  window(window: Window): void {
+    if (this.#client === undefined) this.output.window(window)
+    else this.#client.send(window)
+  }
+
+  /** Whether a source that can wait should. */
+  get isBehind(): boolean {
+    return (this.#client?.waiting ?? 0) > 16
+  }
+
+  /** Windows that were lost since this was asked last. */
+  takeLost(): number {
+    const lost = this.#client?.lost ?? 0
+    const since = lost - this.#lost
+    this.#lost = lost
+    return since
+  }
+
+  /** True if windows could not be delivered. */
+  async close(): Promise<boolean> {
+    const unsent = ((await this.#client?.close(closeMs)) ?? 0) + (this.#client?.lost ?? 0)
+    if (unsent > 0) note(`${unsent} windows could not be delivered to the collector.`)
+    await this.output.close()
+    return unsent > 0
   }
 }
 
-async function watchFiles(
-  files: readonly string[],
-  config: MonitorConfig,
-  options: Options,
-  stop: Interruption,
-  show: (window: Window) => void,
-  lines: Lines,
-): Promise<void> {
-  const merger = new Merger({ onWindow: show })
-  const trace: TraceOptions = readingOf(options, stop)
+async function watchFiles(files: readonly string[], run: Run, stop: Interruption): Promise<boolean> {
+  // An agent sends what it has by source: the collector merges.
+  const direct = run.options.collector !== undefined
+  const merger = new Merger({ onWindow: (window) => run.window(window) })
+  const trace: TraceOptions = readingOf(run.options, stop)
   const sources = files.map((file) => ({ file, source: captureFile(file) }))
   for (const file of files) merger.join(file)
   let bad = false
   await Promise.all(
     sources.map(async ({ file, source }) => {
       const seen = { packets: 0, roce: 0 }
+      const name = file === '-' ? 'stdin' : basename(file)
       const observer = new Observer({
-        ...{ config, trace, agent: file === '-' ? 'stdin' : basename(file), run: randomUUID() },
+        ...{ config: run.config, trace, agent: direct ? `${run.options.name ?? hostname()}:${name}` : name },
+        run: crypto.randomUUID(),
         onWindow: (window) => {
           seen.packets += window.count('packets')
           seen.roce += window.count('roce')
-          merger.add(file, window)
+          if (direct) run.window(window)
+          else merger.add(file, window)
         },
       })
       const onProgress = async (): Promise<void> => {
-        await lines.flush()
+        await run.output.flush()
         // A source that is ahead waits for the others, so that only a few windows are in memory.
-        while (merger.lead(file) > 4 && !stop.signal.aborted) await new Promise((resolve) => setTimeout(resolve, 1))
+        while ((merger.lead(file) > 4 || run.isBehind) && !stop.signal.aborted)
+          await new Promise((resolve) => setTimeout(resolve, 1))
       }
-      const parser = await watchCapture(source, observer, { signal: stop.signal, trace, onProgress })
+      const { format, damage } = await watchCapture(source, observer, { signal: stop.signal, trace, onProgress })
       merger.leave(file)
-      const { damage } = parser
-      mustBeCapture(file, { format: parser.format, damage: damage.list })
+      mustBeCapture(file, { format, damage: damage.list })
       noteDamage({ damage: damage.list, damageCount: damage.count })
       noteIfNothing(seen)
       if (damage.count > 0) bad = true
     }),
   )
   merger.flush()
-  endWith(stop.exitCode() ?? (bad ? exitCodes.failed : exitCodes.done))
+  return bad
 }
 
-async function watchInterfaces(
-  config: MonitorConfig,
-  options: Options,
-  stop: Interruption,
-  show: (window: Window) => void,
-): Promise<void> {
+async function watchInterfaces(run: Run, stop: Interruption): Promise<boolean> {
+  const { options } = run
   const interfaces = interfacesOf(options.interface)
   const durationMs = parseNumber('--duration', options.duration, Number.POSITIVE_INFINITY, 0.001, 1e7) * 1000
   const trace = readingOf(options, stop)
@@ -178,7 +175,22 @@ async function watchInterfaces(
     ...{ interfaces, packets: Number.POSITIVE_INFINITY, durationMs },
   })
   note(`Watching ${interfaces.join(', ')}; Ctrl-C ends it.`)
-  const observer = new Observer({ config, trace, agent: hostname(), run: randomUUID(), onWindow: show })
-  await watchLive(live, observer, { signal: stop.signal, durationMs })
-  endWith(stop.exitCode() ?? exitCodes.done)
+  const agent = options.name ?? hostname()
+  const observerOf = (): Observer =>
+    new Observer({
+      ...{ config: run.config, trace, agent, run: crypto.randomUUID() },
+      onWindow: (window) => run.window(window),
+    })
+  let observer = observerOf()
+  let { plans } = run
+  const onTurn = (): Observer => {
+    if (plans !== run.plans) {
+      plans = run.plans
+      observer = observerOf()
+    }
+    observer.add('unsent', run.takeLost())
+    return observer
+  }
+  await watchLive(live, onTurn, { signal: stop.signal, durationMs })
+  return false
 }

@@ -1,0 +1,167 @@
+/**
+ * The collector over HTTP or HTTPS. All requests need the token.
+ *
+ *     GET  /v1/plan      what windows must be: version, length, memory and seed of the sketches
+ *     POST /v1/windows   gzip of a window; 200 when it is taken, or was before; 409 if it cannot be merged; 400 if it is none
+ *     GET  /v1/agents    who sends, who lags, who has vanished
+ *
+ * A window is saved before it is acknowledged, so that none is lost or counted twice when the collector is started again.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import {
+  type AgentState,
+  Agents,
+  decodeWindow,
+  describeWindow,
+  MonitorError,
+  type Window,
+  type WindowPlan,
+} from '../index.ts'
+import { planDocument } from './agent.ts'
+import { unpackWindow, WindowStore } from './store.ts'
+
+export interface CollectorOptions {
+  plan: WindowPlan
+  token: string
+  host: string
+  /** 0: any that is free. */
+  port: number
+  /** PEM; without them, plain HTTP. */
+  tls?: { key: string; cert: string }
+  /** Where windows are saved. */
+  file?: string
+  vanishMs?: number
+  /** Merged windows, in the order of their time, and late ones. */
+  onWindow(window: Window): void
+  /** What a person should know. */
+  onNote(text: string): void
+}
+
+const mostBody = 2 ** 26
+const tickMs = 1000
+
+export class Collector {
+  readonly #options: CollectorOptions
+  readonly #agents: Agents
+  readonly #server: Server
+  readonly #store: WindowStore | undefined
+  readonly #token: Buffer
+  readonly #timer: NodeJS.Timeout
+  readonly #states = new Map<string, string>()
+  /** Requests that were refused. */
+  refused = 0
+
+  private constructor(options: CollectorOptions) {
+    this.#options = options
+    const { plan, onWindow, vanishMs, file, tls, token } = options
+    this.#agents = new Agents({ plan, onWindow, ...(vanishMs !== undefined && { vanishMs }) })
+    this.#token = digestOf(token)
+    if (file !== undefined) this.#store = new WindowStore(file, (part) => this.#agents.restore(part))
+    const listener: RequestListener = (request, response) => void this.#serve(request, response)
+    this.#server = tls === undefined ? createServer(listener) : createSecureServer(tls, listener)
+    this.#timer = setInterval(() => this.#tick(), tickMs)
+  }
+
+  /** Throws the error of the system if it cannot listen, or cannot write the file. */
+  static async start(options: CollectorOptions): Promise<Collector> {
+    const collector = new Collector(options)
+    try {
+      collector.#server.listen(options.port, options.host)
+      await once(collector.#server, 'listening')
+    } catch (error) {
+      await collector.close()
+      throw error
+    }
+    return collector
+  }
+
+  get url(): string {
+    const { host, tls } = this.#options
+    const { port } = this.#server.address() as AddressInfo
+    return `http${tls === undefined ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${port}`
+  }
+
+  agents(): AgentState[] {
+    return this.#agents.states()
+  }
+
+  /** Hands on what waits, and ends. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#agents.flush()
+    const closed = this.#server.listening ? once(this.#server, 'close') : undefined
+    this.#server.close()
+    this.#server.closeAllConnections()
+    await closed
+    this.#store?.close()
+  }
+
+  #tick(): void {
+    this.#agents.tick(Date.now())
+    for (const { name, run, state } of this.#agents.states()) {
+      const before = this.#states.get(run)
+      this.#states.set(run, state)
+      if (before === undefined ? state === 'here' : before === state) continue
+      this.#options.onNote(`agent ${name} ${{ here: 'is here again', lags: 'lags', vanished: 'has vanished' }[state]}`)
+    }
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const answer = (status: number, document: unknown): void => {
+      if (status >= 400) this.refused++
+      const close = status >= 400 && request.method === 'POST' ? { Connection: 'close' } : {}
+      response.writeHead(status, { 'Content-Type': 'application/json', ...close }).end(JSON.stringify(document))
+    }
+    try {
+      if (!this.#isKnown(request)) return answer(401, { error: 'the token is missing or wrong (--token-file)' })
+      const { pathname } = new URL(request.url ?? '/', 'http://collector')
+      if (pathname === '/v1/plan' && request.method === 'GET') return answer(200, planDocument(this.#options.plan))
+      if (pathname === '/v1/agents' && request.method === 'GET') return answer(200, this.agents())
+      if (pathname !== '/v1/windows') return answer(404, { error: 'there is nothing here' })
+      if (request.method !== 'POST') return answer(405, { error: 'windows are sent by POST' })
+      const packed = await bodyOf(request)
+      if (packed === undefined) return answer(413, { error: `a window has at most ${mostBody} bytes` })
+      answer(200, { taken: this.#take(packed) })
+    } catch (error) {
+      if (!(error instanceof MonitorError)) {
+        answer(500, { error: `the collector cannot take it: ${(error as Error).message}` })
+        this.#options.onNote(`a window could not be taken: ${(error as Error).message}`)
+      } else answer(error.code === 'ERR_MONITOR_MISMATCH' ? 409 : 400, { error: error.message })
+    }
+  }
+
+  #isKnown({ headers }: IncomingMessage): boolean {
+    const given = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? ''
+    return timingSafeEqual(digestOf(given), this.#token)
+  }
+
+  #take(packed: Uint8Array): boolean {
+    const bytes = unpackWindow(packed)
+    const { plan, parts } = describeWindow(bytes)
+    this.#agents.check(plan)
+    if (parts.length === 1 && !this.#agents.isNew(parts[0]!)) return this.#agents.add(decodeWindow(bytes), Date.now())
+    const window = decodeWindow(bytes)
+    this.#store?.add(packed)
+    return this.#agents.add(window, Date.now())
+  }
+}
+
+function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}
+
+/** Undefined if it is too long. */
+async function bodyOf(request: IncomingMessage): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of request) {
+    length += (chunk as Uint8Array).length
+    if (length > mostBody) return undefined
+    chunks.push(chunk as Uint8Array)
+  }
+  return Buffer.concat(chunks)
+}

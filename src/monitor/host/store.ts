@@ -1,0 +1,90 @@
+/**
+ * Windows in a file, one behind the other: each behind its length (4 bytes, little-endian), as gzip of `encodeWindow`. A file that
+ * ends in the middle of a window (its writer was killed) is whole up to there, and is cut there when it is written on.
+ */
+import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { decodeWindow, describeWindow, encodeWindow, MonitorError, type Part, type Window } from '../index.ts'
+
+const mostRecord = 2 ** 28
+const lengthBytes = 4
+
+/** Throws MonitorError for what is no window, and for one that is larger than can be. */
+export function unpackWindow(packed: Uint8Array): Uint8Array {
+  try {
+    return gunzipSync(packed, { maxOutputLength: mostRecord })
+  } catch (error) {
+    throw new MonitorError('ERR_MONITOR_BYTES', `not a window: ${(error as Error).message}`)
+  }
+}
+
+export function packWindow(window: Window): Uint8Array {
+  return gzipSync(encodeWindow(window), { level: 1 })
+}
+
+export class WindowStore {
+  readonly path: string
+  readonly #fd: number
+  #end = 0
+
+  /** Opens the file, makes it if there is none; `onPart` gets what is in it. Throws the error of the system. */
+  constructor(path: string, onPart: (part: Part) => void = () => {}) {
+    this.path = path
+    this.#fd = openSync(path, 'a+')
+    try {
+      for (const { packed, end } of records(this.#fd)) {
+        for (const part of describeWindow(unpackWindow(packed)).parts) onPart(part)
+        this.#end = end
+      }
+      ftruncateSync(this.#fd, this.#end)
+    } catch (error) {
+      closeSync(this.#fd)
+      throw error
+    }
+  }
+
+  /** When this returns, the window is on the disk. */
+  add(packed: Uint8Array): void {
+    const record = new Uint8Array(lengthBytes + packed.length)
+    new DataView(record.buffer).setUint32(0, packed.length, true)
+    record.set(packed, lengthBytes)
+    writeSync(this.#fd, record)
+    fdatasyncSync(this.#fd)
+    this.#end += record.length
+  }
+
+  close(): void {
+    closeSync(this.#fd)
+  }
+}
+
+/** The windows of a file, in their order in it. Throws the error of the system, or MonitorError. */
+export function* savedWindows(path: string): Generator<Window> {
+  const fd = openSync(path, 'r')
+  try {
+    let any = false
+    for (const { packed } of records(fd)) {
+      any = true
+      yield decodeWindow(unpackWindow(packed))
+    }
+    if (!any && fstatSync(fd).size > 0) throw new MonitorError('ERR_MONITOR_BYTES', `${path} has no windows`)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function* records(fd: number): Generator<{ packed: Uint8Array; end: number }> {
+  const { size } = fstatSync(fd)
+  const head = new Uint8Array(lengthBytes)
+  for (let at = 0; at + lengthBytes < size; ) {
+    readSync(fd, head, 0, lengthBytes, at)
+    const length = new DataView(head.buffer).getUint32(0, true)
+    if (length === 0 || length > mostRecord)
+      throw new MonitorError('ERR_MONITOR_BYTES', `offset ${at} of the file has no window`)
+    if (at + lengthBytes + length > size) return
+    const packed = new Uint8Array(length)
+    readSync(fd, packed, 0, length, at + lengthBytes)
+    at += lengthBytes + length
+    yield { packed, end: at }
+  }
+}

@@ -1,0 +1,100 @@
+/** `verbena monitor collector` */
+import { once } from 'node:events'
+import type { Command } from 'commander'
+import { endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
+import { Collector } from '../../monitor/host/index.ts'
+import { eventNames } from '../../monitor/index.ts'
+import { integer, UsageError } from '../kit/index.ts'
+import { fileOf, tokenOf } from './agent.ts'
+import { addConfigOptions, type ConfigOptions, configFrom } from './config.ts'
+import { addOutputOptions, alertHelp, keyHelp, Output, type OutputOptions } from './output.ts'
+
+const help = `
+Agents (verbena monitor -i eth0 --collector URL) ask for the plan of windows, and send theirs. Windows of one time are merged; an agent
+that lags is waited for, for up to eight windows; one that sends nothing for ten windows (ten seconds at least) has vanished. Windows of agents of
+another version, or with sketches of another seed or size, are refused with the reason. With --save, windows are on the disk before
+they are acknowledged: after a restart with the same file none is lost or counted twice. The file has the seed of the sketches: keep it.
+
+HTTPS: --tls-key and --tls-cert. Without them it listens on loopback only, unless --listen says otherwise.
+${keyHelp}
+${alertHelp}
+
+Examples:
+  verbena monitor collector --token-file token
+  verbena monitor collector --listen 0.0.0.0:9880 --token-file token --tls-key key.pem --tls-cert cert.pem --save windows
+  verbena monitor collector --token-file token --alert 'anomaly.incast > 0 for 3' --alertmanager http://localhost:9093`
+
+interface Options extends ConfigOptions, OutputOptions {
+  listen: string
+  tokenFile?: string
+  tlsKey?: string
+  tlsCert?: string
+}
+
+export function configure(command: Command): void {
+  addOutputOptions(addConfigOptions(command))
+    .description('Collect windows of many agents, merge those of one time, and show them.')
+    .option('--listen <address>', 'a port of loopback, or address:port', '9880')
+    .option('--token-file <file>', 'what agents must know (default: the variable VERBENA_MONITOR_TOKEN)')
+    .option('--tls-key <file>', 'private key, PEM (default: plain HTTP)')
+    .option('--tls-cert <file>', 'certificate, PEM (default: plain HTTP)')
+    .addHelpText('after', help)
+    .action(async (options: Options) => {
+      const { save, ...shown } = options
+      const token = tokenOf(options.tokenFile)
+      const output = new Output(shown, eventNames)
+      const stop = interruptible('')
+      try {
+        const collector = await started(options, token, save, output)
+        output.status = () => statusOf(collector)
+        note(`Collecting at ${collector.url}; Ctrl-C ends it.`)
+        if (!stop.signal.aborted) await once(stop.signal, 'abort')
+        await collector.close()
+        await output.close()
+        endWith(stop.exitCode() ?? exitCodes.done)
+      } finally {
+        stop.dispose()
+      }
+    })
+}
+
+async function started(options: Options, token: string, file: string | undefined, output: Output): Promise<Collector> {
+  const { host, port } = addressOf(options.listen)
+  const { tlsKey, tlsCert } = options
+  if ((tlsKey === undefined) !== (tlsCert === undefined))
+    throw new UsageError('--tls-key', 'a key needs a certificate (--tls-cert), and the other way round')
+  try {
+    return await Collector.start({
+      ...{ plan: configFrom(options, file), token, host, port, onNote: note },
+      ...(tlsKey !== undefined && { tls: { key: fileOf('--tls-key', tlsKey), cert: fileOf('--tls-cert', tlsCert!) } }),
+      ...(file !== undefined && { file }),
+      onWindow: (window) => {
+        output.window(window)
+        void output.flush()
+      },
+    })
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    throw new UsageError('--listen', (error as Error).message)
+  }
+}
+
+/** `9880`, `0.0.0.0:9880`, `[::1]:9880`. */
+function addressOf(text: string): { host: string; port: number } {
+  const [, bracketed, plain, digits = ''] = /^(?:\[([^\]]+)\]:|([^:]+):)?(\d+)$/.exec(text) ?? []
+  const port = integer(0, 65_535)(digits)
+  if (port === undefined)
+    throw new UsageError('--listen', `'${text}' is not valid. Expected a port, for example: --listen 9880`)
+  return { host: bracketed ?? plain ?? '127.0.0.1', port }
+}
+
+function statusOf(collector: Collector): string[] {
+  return collector
+    .agents()
+    .filter(({ state, aheadSeconds }) => state !== 'here' || aheadSeconds > 0)
+    .map(({ name, state, heardMs, aheadSeconds }) =>
+      aheadSeconds > 0
+        ? `agent ${name}: its clock is ${aheadSeconds} s ahead, so its windows are not merged`
+        : `agent ${name} ${state === 'lags' ? 'lags' : 'has vanished'}: heard ${new Date(heardMs).toISOString()}`,
+    )
+}

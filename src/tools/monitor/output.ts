@@ -1,0 +1,169 @@
+/** What becomes of each window: a table, a screen as of top, or JSON; alerts; a file. The same for all commands of the monitor. */
+import { hostname } from 'node:os'
+import type { Command } from 'commander'
+import { currentRun, Lines, note, print, printPart } from '../../cli/terminal/index.ts'
+import { Notifier, packWindow, WindowStore } from '../../monitor/host/index.ts'
+import {
+  type AlertRule,
+  Alerts,
+  answerOf,
+  type Key,
+  keyNames,
+  type Measure,
+  MonitorError,
+  parseAlert,
+  parseKey,
+  usualKeys,
+  type Window,
+  type WindowAnswer,
+} from '../../monitor/index.ts'
+import { choiceOption, parseInteger, UsageError } from '../kit/index.ts'
+import { showWindow } from './show.ts'
+
+export interface OutputOptions {
+  by?: Key[]
+  of: string
+  top?: string
+  view?: 'lines' | 'top'
+  save?: string
+  alert?: AlertRule[]
+  alertLog?: string
+  alertWebhook?: string
+  alertmanager?: string
+  json?: boolean
+}
+
+export const keyHelp: string = `
+Keys: ${Object.keys(keyNames).join(', ')};
+or fields with commas between them: source, destination, sourceQp, destinationQp, service, operation, opcode, pkey, dscp, rkey.
+Measures: bytes, packets, messages, or an event: retransmission, duplicate, missing, late, repeat, restart, timeout, nakSequence,
+nakInvalid, nakAccess, nakOperational, nakOther, rnr, cnp, marked, icrc, malformed.`
+
+export const alertHelp = `
+An alert is a number of the window, < or >, a threshold, and for how many windows in a row (1): 'missing > 100 for 3'. Numbers: counters
+(missing, retransmission, timeout, rnr, cnp, marked, icrc, dropped, …), bitsPerSecond, packetsPerSecond, messagesPerSecond, flows, hosts,
+ackP50, ackP99, readP50, readP99 (µs), lossPercent, markedPercent, and anomaly.KIND: incast, slow-receiver, unmarked-loss, timeouts,
+access-errors, bad-icrc, pfc-storm, pollution, overload, and so on.`
+
+/** Adds what says how windows are shown. */
+export function addViewOptions(command: Command): Command {
+  return command
+    .option('--by <key>', 'a key to list; may be repeated (default: connection, qp, hosts, operation)', keyOption)
+    .option('--of <measure>', 'what is summed: bytes, packets, messages, or an event', 'bytes')
+    .option('--top <count>', 'rows of each list (default: 5)')
+    .option('--json', 'print one JSON document for each window, a line each')
+}
+
+/** Adds what is done with windows as they come. */
+export function addOutputOptions(command: Command): Command {
+  return addViewOptions(command)
+    .addOption(choiceOption('--view <how>', 'lines, or a screen as of top (default: lines)', ['lines', 'top']))
+    .option('--save <file>', 'add each window to this file, for monitor report (default: not saved)')
+    .option('--alert <rule>', 'say when a number is past a threshold; may be repeated (default: none)', alertOption)
+    .option('--alert-log <file>', 'add alerts to this file as JSON lines (default: said on stderr only)')
+    .option('--alert-webhook <url>', 'POST each alert there as JSON (default: nowhere)')
+    .option('--alertmanager <url>', "POST alerts there as Prometheus' Alertmanager takes them (default: nowhere)")
+}
+
+function keyOption(text: string, before: Key[] | undefined): Key[] {
+  return [...(before ?? []), checked('--by', () => parseKey(text))]
+}
+
+function alertOption(text: string, before: AlertRule[] | undefined): AlertRule[] {
+  return [...(before ?? []), checked('--alert', () => parseAlert(text))]
+}
+
+/** What the library says of a value becomes a usage error. */
+function checked<T>(flag: string, make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    if (error instanceof MonitorError) throw new UsageError(flag, error.message)
+    throw error
+  }
+}
+
+const measures = ['bytes', 'packets', 'messages']
+const clearScreen = '\u001b[H\u001b[2J'
+
+export class Output {
+  readonly #keys: readonly Key[]
+  readonly #measure: Measure
+  readonly #top: number
+  readonly #json: boolean
+  readonly #screen: boolean
+  readonly #lines = new Lines(currentRun().io.stdout as unknown as NodeJS.WriteStream)
+  readonly #alerts: Alerts | undefined
+  readonly #notifier: Notifier
+  readonly #store: WindowStore | undefined
+  /** What else belongs on the screen. */
+  status: () => string[] = () => []
+  windows = 0
+
+  /** `events` are the names of events, which are measures, too. */
+  constructor(options: OutputOptions, events: readonly string[]) {
+    const { by = usualKeys, of, top, view, json, alert = [], alertLog, alertWebhook, alertmanager, save } = options
+    if (!measures.includes(of) && !events.includes(of))
+      throw new UsageError('--of', `'${of}' is not valid. Expected ${[...measures, ...events].join(', ')}`)
+    if (alert.length === 0 && [alertLog, alertWebhook, alertmanager].some((one) => one !== undefined))
+      throw new UsageError('--alert', "is needed: which alerts? For example: --alert 'missing > 100'")
+    this.#keys = by
+    this.#measure = of as Measure
+    this.#top = parseInteger('--top', top, 5, 1, 100_000)
+    this.#json = json === true
+    this.#screen = view === 'top' && !this.#json
+    if (alert.length > 0) this.#alerts = new Alerts(alert)
+    this.#notifier = new Notifier({
+      ...{ instance: hostname(), onNote: note },
+      ...(alertLog !== undefined && { logFile: alertLog }),
+      ...(alertWebhook !== undefined && { webhook: urlOf('--alert-webhook', alertWebhook) }),
+      ...(alertmanager !== undefined && { alertmanager: urlOf('--alertmanager', alertmanager) }),
+    })
+    if (save !== undefined) this.#store = openStore(save)
+  }
+
+  /** Shows a window, tells its alerts and saves it. */
+  window(window: Window): void {
+    this.windows++
+    const answer = answerOf(window, { keys: this.#keys, measure: this.#measure, top: this.#top })
+    this.#store?.add(packWindow(window))
+    this.#show(answer)
+    const events = this.#alerts?.update(answer) ?? []
+    for (const { state, text } of events) note(`${state === 'firing' ? 'ALERT' : 'Alert is over'}: ${text}`)
+    this.#notifier.tell(events, Date.now())
+  }
+
+  #show(answer: WindowAnswer): void {
+    if (this.#json) {
+      this.#lines.add(JSON.stringify(answer))
+      return
+    }
+    if (this.#screen) printPart(clearScreen)
+    showWindow(answer, this.#top)
+    for (const line of this.status()) print(line)
+  }
+
+  /** Resolves when standard output wants more. */
+  async flush(): Promise<void> {
+    await this.#lines.flush()
+  }
+
+  async close(): Promise<void> {
+    await this.flush()
+    await this.#notifier.close()
+    this.#store?.close()
+  }
+}
+
+export function urlOf(flag: string, text: string): string {
+  if (/^https?:\/\/\S+$/.test(text) && URL.canParse(text)) return text
+  throw new UsageError(flag, `'${text}' is no URL. Expected for example: ${flag} http://localhost:9093`)
+}
+
+function openStore(path: string): WindowStore {
+  try {
+    return new WindowStore(path)
+  } catch (error) {
+    throw new UsageError('--save', `'${path}' cannot be used: ${(error as Error).message}`)
+  }
+}

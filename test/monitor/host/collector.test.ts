@@ -1,0 +1,215 @@
+import { spawnSync } from 'node:child_process'
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import {
+  AgentClient,
+  Collector,
+  Notifier,
+  packWindow,
+  savedWindows,
+  WindowStore,
+} from '../../../src/monitor/host/index.ts'
+import { type AlertEvent, monitorConfig, type Window, type WindowPlan } from '../../../src/monitor/index.ts'
+import { Traffic } from '../traffic.ts'
+
+const token = '0123456789abcdef0123'
+const plan = monitorConfig({ seed: 1, memoryBytes: 2 ** 20 })
+const folder = mkdtempSync(join(tmpdir(), 'verbena-collector-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function windowOf(run: string, at = 0, seed = 1): Window {
+  const traffic = new Traffic({ memoryBytes: 2 ** 20, run, agent: `agent ${run}`, seed })
+  traffic.nowNs = at * 1e9
+  traffic.send(0)
+  traffic.ack(0)
+  return traffic.end()
+}
+
+async function collect(
+  options: { file?: string; port?: number; plan?: WindowPlan; tls?: { key: string; cert: string } } = {},
+) {
+  const windows: Window[] = []
+  const collector = await Collector.start({
+    ...{ plan, token, host: '127.0.0.1', port: 0, onNote: () => {}, onWindow: (window) => windows.push(window) },
+    ...options,
+  })
+  return { collector, windows }
+}
+
+function clientOf(collector: Collector, more: { token?: string; ca?: string } = {}) {
+  const said: string[] = []
+  const plans: WindowPlan[] = []
+  const client = new AgentClient({
+    ...{ url: collector.url, token, name: 'test', onState: (text) => said.push(text) },
+    ...{ onPlan: (changed) => plans.push(changed), ...more },
+  })
+  return { client, said, plans }
+}
+
+describe('a collector over HTTP', () => {
+  it('gives agents their plan, and merges what they send', async () => {
+    const { collector, windows } = await collect()
+    const [a, b] = [clientOf(collector), clientOf(collector)]
+    expect(await a.client.plan()).toEqual({
+      version: 1,
+      windowMs: 1000,
+      sketchBytes: plan.sketchBytes,
+      seed: plan.seed,
+    })
+    // Both are known before the next window is complete.
+    for (const [{ client }, run] of [
+      [a, 'a'],
+      [b, 'b'],
+    ] as const) {
+      client.send(windowOf(run))
+      await client.close(10_000)
+    }
+    expect(collector.agents().map(({ name, state }) => [name, state])).toEqual([
+      ['agent a', 'here'],
+      ['agent b', 'here'],
+    ])
+    await collector.close()
+    expect(windows.reduce((sum, window) => sum + window.count('packets'), 0)).toBe(4)
+  })
+
+  it('wants the token, and windows that are some', async () => {
+    const { collector } = await collect()
+    const { client } = clientOf(collector, { token: 'wrong' })
+    await expect(client.plan()).rejects.toThrow('the token is missing or wrong')
+    const post = async (body: Uint8Array, more = {}): Promise<number> => {
+      const headers = { Authorization: `Bearer ${token}`, ...more }
+      return (await fetch(`${collector.url}/v1/windows`, { method: 'POST', headers, body: new Blob([body.slice()]) }))
+        .status
+    }
+    expect(await post(Uint8Array.of(1, 2, 3))).toBe(400)
+    expect(await post(gzipSync('VMON\u0001 and no more'))).toBe(400)
+    expect(await post(gzipSync(new Uint8Array(2 ** 20)))).toBe(400)
+    expect(await post(packWindow(windowOf('x', 0, 9)))).toBe(409)
+    expect(await post(packWindow(windowOf('x')), { Authorization: '' })).toBe(401)
+    expect(collector.refused).toBe(6)
+    expect(collector.agents()).toEqual([])
+    await collector.close()
+  })
+
+  it('counts no window twice when it is started again, and loses none', async () => {
+    const file = join(folder, 'restarted')
+    const window = windowOf('a')
+    const packed = packWindow(window)
+    const first = await collect({ file })
+    const headers = { Authorization: `Bearer ${token}` }
+    const post = async (url: string): Promise<unknown> =>
+      (await fetch(`${url}/v1/windows`, { method: 'POST', headers, body: new Blob([packed.slice()]) })).json()
+    expect(await post(first.collector.url)).toEqual({ taken: true })
+    await first.collector.close()
+    // It was killed while it wrote the next one.
+    appendFileSync(file, Uint8Array.of(200, 0, 0, 0, 1, 2, 3))
+    const second = await collect({ file })
+    expect(await post(second.collector.url)).toEqual({ taken: false })
+    const { client } = clientOf(second.collector)
+    client.send(windowOf('b'))
+    await client.close(10_000)
+    await second.collector.close()
+    expect([...savedWindows(file)].map(({ parts }) => parts[0]!.run)).toEqual(['a', 'b'])
+    expect(second.windows.map((one) => one.count('packets'))).toEqual([2])
+  })
+
+  it('takes what waited at an agent while there was no collector', async () => {
+    const before = await collect()
+    const { port } = new URL(before.collector.url)
+    const { client, said } = clientOf(before.collector)
+    await before.collector.close()
+    client.send(windowOf('a'))
+    await vi.waitFor(() => expect(said[0]).toContain('cannot be reached'))
+    const after = await collect({ port: Number(port) })
+    expect(await client.close(20_000)).toBe(0)
+    expect(said.at(-1)).toBe('the collector takes windows again')
+    await after.collector.close()
+    expect(after.windows).toHaveLength(1)
+  })
+
+  it('tells agents the plan of a collector that has another seed now', async () => {
+    const before = await collect()
+    const { port } = new URL(before.collector.url)
+    const { client, said, plans } = clientOf(before.collector)
+    await client.plan()
+    await before.collector.close()
+    const after = await collect({ port: Number(port), plan: { ...plan, seed: monitorConfig({ seed: 2 }).seed } })
+    client.send(windowOf('a'))
+    expect(await client.close(20_000)).toBe(0)
+    expect(said.join()).toContain('have another seed')
+    expect([plans.length, client.lost]).toEqual([1, 1])
+    await after.collector.close()
+    expect(after.windows).toEqual([])
+  })
+
+  const openssl = spawnSync('openssl', ['version']).status === 0
+  it.skipIf(!openssl)('speaks TLS with a certificate that agents know', async () => {
+    const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+    const made = spawnSync('openssl', [
+      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
+      ...['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', keyFile, '-out', certFile],
+    ])
+    expect(made.status).toBe(0)
+    const [key, cert] = [readFileSync(keyFile, 'utf8'), readFileSync(certFile, 'utf8')]
+    const { collector } = await collect({ tls: { key, cert } })
+    expect((await clientOf(collector, { ca: cert }).client.plan()).windowMs).toBe(1000)
+    await expect(clientOf(collector).client.plan()).rejects.toThrow(/certificate/)
+    await collector.close()
+  })
+})
+
+it('a file of windows ends where its writer was killed', () => {
+  const path = join(folder, 'cut')
+  const store = new WindowStore(path)
+  for (const run of ['a', 'b']) store.add(packWindow(windowOf(run)))
+  store.close()
+  truncateSync(path, readFileSync(path).length - 10)
+  expect([...savedWindows(path)].map(({ parts }) => parts[0]!.run)).toEqual(['a'])
+})
+
+it('alerts go to a webhook and to Alertmanager, and what could not be delivered is said', async () => {
+  const got: [string, unknown][] = []
+  const server = createServer((request, response) => {
+    let text = ''
+    request.on('data', (chunk) => {
+      text += chunk
+    })
+    request.on('end', () => {
+      got.push([request.url!, JSON.parse(text)])
+      response.end()
+    })
+  })
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+  const notes: string[] = []
+  const event: AlertEvent = {
+    state: 'firing',
+    ...{ rule: 'missing > 1', metric: 'missing', value: 2, threshold: 1 },
+    ...{ since: '2026-11-23T00:00:00.000Z', at: '2026-11-23T00:00:00.000Z', text: 'text', reasons: ['why'] },
+  }
+  const logFile = join(folder, 'alerts')
+  const notifier = new Notifier({
+    webhook: `${url}/hook`,
+    alertmanager: url,
+    logFile,
+    instance: 'me',
+    onNote: () => {},
+  })
+  notifier.tell([event], 1000)
+  await notifier.close()
+  expect(got.map(([path]) => path)).toEqual(['/hook', '/api/v2/alerts'])
+  expect(got[0]![1]).toMatchObject({ instance: 'me', rule: 'missing > 1', value: 2 })
+  expect(got[1]![1]).toMatchObject([
+    { labels: { instance: 'me' }, annotations: { summary: 'text', description: 'why' } },
+  ])
+  expect(JSON.parse(readFileSync(logFile, 'utf8'))).toMatchObject({ state: 'firing' })
+  await new Promise((done) => server.close(done))
+  const lost = new Notifier({ webhook: `${url}/hook`, instance: 'me', onNote: (text) => notes.push(text) })
+  lost.tell([event], 1000)
+  await lost.close()
+  expect([lost.failed, notes[0]]).toEqual([1, expect.stringContaining('could not be delivered')])
+})

@@ -1,0 +1,108 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { AgentState, WindowAnswer } from '../../../src/monitor/index.ts'
+import { begin, verbena } from '../../cli/in-process.ts'
+
+const capture = (name: string): string => new URL(`../../captures/${name}.pcap`, import.meta.url).pathname
+const folder = mkdtempSync(join(tmpdir(), 'verbena-monitor-test-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+const linesOf = (text: string): WindowAnswer[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as WindowAnswer)
+
+describe('verbena monitor', () => {
+  it('counts the same as trace info', async () => {
+    for (const name of ['rping', 'read_lat', 'udaddy', 'atomic_lat']) {
+      const windows = linesOf((await verbena('monitor', capture(name), '--json')).stdout)
+      const info = JSON.parse((await verbena('trace', 'info', capture(name), '--json')).stdout)
+      const sum = (counter: 'packets' | 'roce' | 'messages'): number =>
+        windows.reduce((all, { totals }) => all + totals[counter], 0)
+      const messages = info.conversations
+        .flatMap(({ directions }: { directions: { messages: { total: number } }[] }) => directions)
+        .reduce((all: number, one: { messages: { total: number } }) => all + one.messages.total, 0)
+      expect([sum('packets'), sum('roce'), sum('messages')]).toEqual([info.packets, info.roce, messages])
+    }
+  })
+
+  it('shows tables with bounds, and what is asked for', async () => {
+    const { code, stdout } = await verbena(
+      'monitor',
+      capture('read_lat'),
+      '--by',
+      'hosts',
+      '--by',
+      'rkey',
+      '--top',
+      '1',
+    )
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^\S+Z {2}1 s {2}30 packets \(30 of RDMA\)/)
+    expect(stdout).toMatch(/^hosts +bytes +share +at least +at most\n10\.77\.0\.\d → 10\.77\.0\.\d +\d+/m)
+    expect(stdout).toMatch(/^10\.77\.0\.\d R_Key 0x/m)
+    expect(stdout).toContain('READ latency')
+  })
+
+  it('saves windows, and reports of them', async () => {
+    const file = join(folder, 'saved')
+    for (const name of ['rping', 'read_lat']) {
+      // Sketches of one seed can be merged: those of each run have their own.
+      const { code } = await verbena('monitor', capture(name), '--save', `${file}-${name}`)
+      expect(code).toBe(0)
+    }
+    const { stdout } = await verbena('monitor', 'report', `${file}-rping`, '--json')
+    const [report, ...more] = linesOf(stdout)
+    const whole = linesOf((await verbena('monitor', capture('rping'), '--json', '--window', '3600')).stdout)
+    expect(more).toEqual([])
+    expect(report!.totals).toEqual(whole[0]!.totals)
+    const both = await verbena('monitor', 'report', `${file}-rping`, `${file}-read_lat`)
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('have another seed')])
+  })
+
+  it('says alerts', async () => {
+    const log = join(folder, 'alerts')
+    const { stderr } = await verbena('monitor', capture('read_lat'), '--alert', 'messages > 9', '--alert-log', log)
+    expect(stderr).toContain('ALERT: messages is 10: messages > 9')
+    expect(JSON.parse(readFileSync(log, 'utf8'))).toMatchObject({ state: 'firing', metric: 'messages', value: 10 })
+  })
+
+  it('says what is wrong with what it is given', async () => {
+    const file = join(folder, 'no-windows')
+    writeFileSync(file, 'text that is long enough')
+    for (const [args, said] of [
+      [['monitor', join(folder, 'nothing')], /there is no such file/],
+      [['monitor', capture('rping'), '-i', 'lo'], /choose one/],
+      [['monitor', capture('rping'), '--by', 'colour'], /'colour' is no key: expected connection, /],
+      [['monitor', capture('rping'), '--of', 'joy'], /'joy' is not valid/],
+      [['monitor', capture('rping'), '--alert', 'joy > 3'], /'joy' is no number of a window/],
+      [['monitor', capture('rping'), '--alert-log', 'x'], /--alert.*which alerts/],
+      [['monitor', capture('rping'), '--collector', 'x'], /'x' is no URL/],
+      [['monitor', 'report', file], /has no window/],
+      [['monitor', 'collector', '--tls-key', file, '--token-file', file], /no spaces/],
+    ] as const) {
+      const { code, stderr } = await verbena(...args)
+      expect([code, stderr]).toEqual([2, expect.stringMatching(said)])
+    }
+    expect(existsSync('x')).toBe(false)
+  })
+
+  it('sends what it sees to a collector, which merges and saves it', async () => {
+    const token = join(folder, 'token')
+    writeFileSync(token, '0123456789abcdef0123\n')
+    const file = join(folder, 'collected')
+    const args = ['--listen', '0', '--token-file', token, '--save', file, '--json']
+    const collector = begin(['monitor', 'collector', ...args])
+    const [, url = ''] = await collector.says(/Collecting at (\S+);/)
+    const { code, stdout } = await verbena('monitor', capture('read_lat'), '--collector', url, '--token-file', token)
+    expect([code, stdout]).toEqual([0, ''])
+    const answer = await fetch(`${url}/v1/agents`, { headers: { Authorization: 'Bearer 0123456789abcdef0123' } })
+    expect((await answer.json()) as AgentState[]).toMatchObject([{ state: 'here', windows: 1, missing: 0 }])
+    collector.interrupt()
+    const ended = await collector.outcome
+    expect(linesOf(ended.stdout).map(({ totals }) => totals.messages)).toEqual([10])
+    expect(linesOf((await verbena('monitor', 'report', file, '--json')).stdout)[0]!.totals.messages).toBe(10)
+  })
+})
