@@ -14,7 +14,7 @@ _verbena() {
     if [[ -n $value ]]; then ((i++)); continue; fi
     [[ $word == -* ]] && continue
     case "${command:+$command }$word" in
-      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'monitor'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace page'|'trace convert'|'traffic server'|'traffic client'|'traffic fit'|'traffic cdf'|'collect counters'|'collect l2'|'collect trace'|'collect session'|'monitor watch'|'replay packets'|'replay messages'|'replay server'|'replay client'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
+      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'monitor'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace page'|'trace convert'|'traffic server'|'traffic client'|'traffic fit'|'traffic cdf'|'collect counters'|'collect l2'|'collect trace'|'collect session'|'monitor collector'|'monitor report'|'monitor watch'|'replay packets'|'replay messages'|'replay server'|'replay client'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
       'ibv_rc_pingpong') command='rc_pingpong'; arguments=0 ;;
       'ibv_uc_pingpong') command='uc_pingpong'; arguments=0 ;;
       'ibv_ud_pingpong') command='ud_pingpong'; arguments=0 ;;
@@ -51,8 +51,10 @@ _verbena() {
     'collect l2') commands='' options='--sysfs-root --json -h --help' ;;
     'collect trace') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous -r --read -w --write -c --count --duration --json -h --help' ;;
     'collect session') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous --sysfs-root -o --out --interval --duration --compress --no-trace --json -h --help' ;;
-    'monitor') commands='watch' options='-h --help' ;;
-    'monitor watch') commands='' options='-d --decode-as --roce-port -i --interface --window --memory --by --of --top --duration --json -h --help' ;;
+    'monitor') commands='collector report watch' options='-h --help' ;;
+    'monitor collector') commands='' options='--window --memory --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --listen --token-file --tls-key --tls-cert -h --help' ;;
+    'monitor report') commands='' options='--by --of --top --json --per --from --to -h --help' ;;
+    'monitor watch') commands='' options='-d --decode-as --roce-port --window --memory --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --collector --token-file --ca --name -i --interface --duration -h --help' ;;
     'replay') commands='packets messages server client' options='-h --help' ;;
     'replay packets') commands='' options='-d --decode-as --roce-port --to -i --interface --udp --mac --ip --lid --source-port --destination-port --dscp --ecn --pkey --qpn --psn --msn --rkey --va --map -f --filter --bad --others --speed --pps --rate --json -h --help' ;;
     'replay messages') commands='' options='-d --decode-as --roce-port -h --help' ;;
@@ -110,6 +112,7 @@ _verbena() {
       'traffic cdf 0') value='any' ;;
       'collect l2 '*) value='any' ;;
       'collect trace '*) value='any' ;;
+      'monitor report '*) value='any' ;;
       'monitor watch '*) value='any' ;;
       'replay packets 0') value='file' ;;
       'replay messages 0') value='file' ;;
@@ -257,8 +260,18 @@ _verbena_value() {
       --sysfs-root|-o|--out) value='folder' ;;
       --compress) value='word:none gzip zstd' ;;
     esac ;;
+    'monitor collector') case $2 in
+      --window|--memory|--by|--of|--top|--alert|--alert-webhook|--alertmanager|--listen) value='any' ;;
+      --view) value='word:lines top' ;;
+      --save|--alert-log|--token-file|--tls-key|--tls-cert) value='file' ;;
+    esac ;;
+    'monitor report') case $2 in
+      --by|--of|--top|--per|--from|--to) value='any' ;;
+    esac ;;
     'monitor watch') case $2 in
-      -d|--decode-as|--roce-port|-i|--interface|--window|--memory|--by|--of|--top|--duration) value='any' ;;
+      -d|--decode-as|--roce-port|--window|--memory|--by|--of|--top|--alert|--alert-webhook|--alertmanager|--collector|--name|-i|--interface|--duration) value='any' ;;
+      --view) value='word:lines top' ;;
+      --save|--alert-log|--token-file|--ca) value='file' ;;
     esac ;;
     'replay packets') case $2 in
       -d|--decode-as|--roce-port|-i|--interface|--mac|--ip|--lid|-f|--filter|--speed|--pps|--rate) value='any' ;;

@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace page' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'monitor' 'monitor watch' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace page' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'monitor' 'monitor collector' 'monitor report' 'monitor watch' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -274,18 +274,55 @@ complete -c verbena -n '__verbena_at collect session' -l compress -d 'compressio
 complete -c verbena -n '__verbena_at collect session' -l no-trace -d 'no packets'
 complete -c verbena -n '__verbena_at collect session' -l json -d 'print what was collected as one JSON document'
 complete -c verbena -n '__verbena_at collect session' -s h -l help -d 'print help'
+complete -c verbena -f -n '__verbena_at monitor' -a collector -d 'windows of many agents together, over HTTP or HTTPS'
+complete -c verbena -f -n '__verbena_at monitor' -a report -d 'a report of saved windows'
 complete -c verbena -f -n '__verbena_at monitor' -a watch -d 'windows of packets from interfaces, files or standard input; monitor FILE is the same'
 complete -c verbena -n '__verbena_at monitor' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at monitor collector' -l window -d 'length of a window' -r
+complete -c verbena -n '__verbena_at monitor collector' -l memory -d 'memory for all that grows with traffic' -r
+complete -c verbena -n '__verbena_at monitor collector' -l by -d 'a key to list; may be repeated' -r
+complete -c verbena -n '__verbena_at monitor collector' -l of -d 'what is summed: bytes, packets, messages, or an event' -r
+complete -c verbena -n '__verbena_at monitor collector' -l top -d 'rows of each list' -r
+complete -c verbena -n '__verbena_at monitor collector' -l json -d 'print one JSON document for each window, a line each'
+complete -c verbena -n '__verbena_at monitor collector' -l view -d 'lines, or a screen as of top' -r -f -a 'lines top'
+complete -c verbena -n '__verbena_at monitor collector' -l save -d 'add each window to this file, for monitor report' -r -F
+complete -c verbena -n '__verbena_at monitor collector' -l alert -d 'say when a number is past a threshold; may be repeated' -r
+complete -c verbena -n '__verbena_at monitor collector' -l alert-log -d 'add alerts to this file as JSON lines' -r -F
+complete -c verbena -n '__verbena_at monitor collector' -l alert-webhook -d 'POST each alert there as JSON' -r
+complete -c verbena -n '__verbena_at monitor collector' -l alertmanager -d 'POST alerts there as Prometheus\' Alertmanager takes them' -r
+complete -c verbena -n '__verbena_at monitor collector' -l listen -d 'a port of loopback, or address:port' -r
+complete -c verbena -n '__verbena_at monitor collector' -l token-file -d 'what agents must know' -r -F
+complete -c verbena -n '__verbena_at monitor collector' -l tls-key -d 'private key, PEM' -r -F
+complete -c verbena -n '__verbena_at monitor collector' -l tls-cert -d 'certificate, PEM' -r -F
+complete -c verbena -n '__verbena_at monitor collector' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at monitor report' -l by -d 'a key to list; may be repeated' -r
+complete -c verbena -n '__verbena_at monitor report' -l of -d 'what is summed: bytes, packets, messages, or an event' -r
+complete -c verbena -n '__verbena_at monitor report' -l top -d 'rows of each list' -r
+complete -c verbena -n '__verbena_at monitor report' -l json -d 'print one JSON document for each window, a line each'
+complete -c verbena -n '__verbena_at monitor report' -l per -d 'a report for each time of this length' -r
+complete -c verbena -n '__verbena_at monitor report' -l from -d 'leave out windows before that, ISO 8601' -r
+complete -c verbena -n '__verbena_at monitor report' -l to -d 'leave out windows from then on' -r
+complete -c verbena -n '__verbena_at monitor report' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at monitor watch' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
 complete -c verbena -n '__verbena_at monitor watch' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
-complete -c verbena -n '__verbena_at monitor watch' -s i -l interface -d 'interfaces of this host, with commas between them' -r
 complete -c verbena -n '__verbena_at monitor watch' -l window -d 'length of a window' -r
 complete -c verbena -n '__verbena_at monitor watch' -l memory -d 'memory for all that grows with traffic' -r
 complete -c verbena -n '__verbena_at monitor watch' -l by -d 'a key to list; may be repeated' -r
 complete -c verbena -n '__verbena_at monitor watch' -l of -d 'what is summed: bytes, packets, messages, or an event' -r
 complete -c verbena -n '__verbena_at monitor watch' -l top -d 'rows of each list' -r
-complete -c verbena -n '__verbena_at monitor watch' -l duration -d 'end after so long' -r
 complete -c verbena -n '__verbena_at monitor watch' -l json -d 'print one JSON document for each window, a line each'
+complete -c verbena -n '__verbena_at monitor watch' -l view -d 'lines, or a screen as of top' -r -f -a 'lines top'
+complete -c verbena -n '__verbena_at monitor watch' -l save -d 'add each window to this file, for monitor report' -r -F
+complete -c verbena -n '__verbena_at monitor watch' -l alert -d 'say when a number is past a threshold; may be repeated' -r
+complete -c verbena -n '__verbena_at monitor watch' -l alert-log -d 'add alerts to this file as JSON lines' -r -F
+complete -c verbena -n '__verbena_at monitor watch' -l alert-webhook -d 'POST each alert there as JSON' -r
+complete -c verbena -n '__verbena_at monitor watch' -l alertmanager -d 'POST alerts there as Prometheus\' Alertmanager takes them' -r
+complete -c verbena -n '__verbena_at monitor watch' -l collector -d 'send windows to a collector, and print none' -r
+complete -c verbena -n '__verbena_at monitor watch' -l token-file -d 'the collector\'s token' -r -F
+complete -c verbena -n '__verbena_at monitor watch' -l ca -d 'certificate of the collector\'s authority, PEM' -r -F
+complete -c verbena -n '__verbena_at monitor watch' -l name -d 'how the collector calls this agent' -r
+complete -c verbena -n '__verbena_at monitor watch' -s i -l interface -d 'interfaces of this host, with commas between them' -r
+complete -c verbena -n '__verbena_at monitor watch' -l duration -d 'end after so long' -r
 complete -c verbena -n '__verbena_at monitor watch' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at replay' -a packets -d 'the packets, with other addresses, queue pairs, keys, PSNs'
 complete -c verbena -f -n '__verbena_at replay' -a messages -d 'the messages: operation, size, time, what each waited for'

@@ -475,28 +475,76 @@ _verbena_monitor() {
   case $state in
     command)
       local -a commands=(
+      'collector:windows of many agents together, over HTTP or HTTPS'
+      'report:a report of saved windows'
       'watch:windows of packets from interfaces, files or standard input; monitor FILE is the same'
       )
       _describe command commands ;;
     argument)
       case $line[1] in
+        collector) _verbena_monitor_collector ;;
+        report) _verbena_monitor_report ;;
         watch) _verbena_monitor_watch ;;
       esac ;;
   esac
+}
+
+_verbena_monitor_collector() {
+  _arguments -s \
+    --window'[length of a window]:seconds:' \
+    --memory'[memory for all that grows with traffic]:MiB:' \
+    --by'[a key to list; may be repeated]:key:' \
+    --of'[what is summed\: bytes, packets, messages, or an event]:measure:' \
+    --top'[rows of each list]:count:' \
+    --json'[print one JSON document for each window, a line each]' \
+    --view'[lines, or a screen as of top]:how:_values -s , value lines top' \
+    --save'[add each window to this file, for monitor report]:file:_files' \
+    --alert'[say when a number is past a threshold; may be repeated]:rule:' \
+    --alert-log'[add alerts to this file as JSON lines]:file:_files' \
+    --alert-webhook'[POST each alert there as JSON]:url:' \
+    --alertmanager'[POST alerts there as Prometheus'\'' Alertmanager takes them]:url:' \
+    --listen'[a port of loopback, or address\:port]:address:' \
+    --token-file'[what agents must know]:file:_files' \
+    --tls-key'[private key, PEM]:file:_files' \
+    --tls-cert'[certificate, PEM]:file:_files' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_monitor_report() {
+  _arguments -s \
+    --by'[a key to list; may be repeated]:key:' \
+    --of'[what is summed\: bytes, packets, messages, or an event]:measure:' \
+    --top'[rows of each list]:count:' \
+    --json'[print one JSON document for each window, a line each]' \
+    --per'[a report for each time of this length]:seconds:' \
+    --from'[leave out windows before that, ISO 8601]:time:' \
+    --to'[leave out windows from then on]:time:' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '*:files:'
 }
 
 _verbena_monitor_watch() {
   _arguments -s \
     '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
     --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
-    '(-i --interface)'{-i,--interface}'[interfaces of this host, with commas between them]:names:' \
     --window'[length of a window]:seconds:' \
     --memory'[memory for all that grows with traffic]:MiB:' \
     --by'[a key to list; may be repeated]:key:' \
     --of'[what is summed\: bytes, packets, messages, or an event]:measure:' \
     --top'[rows of each list]:count:' \
-    --duration'[end after so long]:seconds:' \
     --json'[print one JSON document for each window, a line each]' \
+    --view'[lines, or a screen as of top]:how:_values -s , value lines top' \
+    --save'[add each window to this file, for monitor report]:file:_files' \
+    --alert'[say when a number is past a threshold; may be repeated]:rule:' \
+    --alert-log'[add alerts to this file as JSON lines]:file:_files' \
+    --alert-webhook'[POST each alert there as JSON]:url:' \
+    --alertmanager'[POST alerts there as Prometheus'\'' Alertmanager takes them]:url:' \
+    --collector'[send windows to a collector, and print none]:url:' \
+    --token-file'[the collector'\''s token]:file:_files' \
+    --ca'[certificate of the collector'\''s authority, PEM]:file:_files' \
+    --name'[how the collector calls this agent]:name:' \
+    '(-i --interface)'{-i,--interface}'[interfaces of this host, with commas between them]:names:' \
+    --duration'[end after so long]:seconds:' \
     '(-h --help)'{-h,--help}'[print help]' \
     '*:files:'
 }
