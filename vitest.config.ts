@@ -16,7 +16,9 @@ const unit = [
     'test/rsocket/protocol/*.test.ts',
     'test/verbs/**/*.test.ts',
   ],
-  ...['architecture', 'cli/terminal', 'docs', 'package', 'spelling'].map((folder) => `test/${folder}/*.test.ts`),
+  ...['architecture', 'cli/terminal', 'docs', 'package', 'spelling', 'traffic'].map(
+    (folder) => `test/${folder}/*.test.ts`,
+  ),
   ...['attacks/promises', 'compliance/meta', 'devices/middleware/layers', 'memory/pages'].map(test),
   ...['node/preload/rules', 'rsocket/runtime/spin-time'].map(test),
   ...['bench-kit/*', 'bench-latency/show', 'bench-rsocket/cost', 'perf/limits', 'perf/options', 'perf/recorder']

@@ -14,7 +14,7 @@ _verbena() {
     if [[ -n $value ]]; then ((i++)); continue; fi
     [[ $word == -* ]] && continue
     case "${command:+$command }$word" in
-      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'monitor'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace page'|'trace convert'|'traffic server'|'traffic client'|'traffic fit'|'traffic cdf'|'collect counters'|'collect l2'|'collect trace'|'collect session'|'monitor collector'|'monitor report'|'monitor watch'|'replay packets'|'replay messages'|'replay server'|'replay client'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
+      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'monitor'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'trace check'|'trace show'|'trace info'|'trace page'|'trace convert'|'traffic server'|'traffic client'|'traffic merge'|'traffic fit'|'traffic cdf'|'collect counters'|'collect l2'|'collect trace'|'collect session'|'monitor collector'|'monitor report'|'monitor watch'|'replay packets'|'replay messages'|'replay server'|'replay client'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
       'ibv_rc_pingpong') command='rc_pingpong'; arguments=0 ;;
       'ibv_uc_pingpong') command='uc_pingpong'; arguments=0 ;;
       'ibv_ud_pingpong') command='ud_pingpong'; arguments=0 ;;
@@ -41,9 +41,10 @@ _verbena() {
     'trace info') commands='' options='-d --decode-as --roce-port --top --json -h --help' ;;
     'trace page') commands='' options='-o --out --open --json -h --help' ;;
     'trace convert') commands='' options='-d --decode-as --roce-port --format --micro -f --filter -h --help' ;;
-    'traffic') commands='server client fit cdf' options='-h --help' ;;
+    'traffic') commands='server client merge fit cdf' options='-h --help' ;;
     'traffic server') commands='' options='-d --device -x --gid-index -i --ib-port -p --port --source --once --json -h --help' ;;
-    'traffic client') commands='' options='--dry-run --pcap --rocev1 --seed --count --duration --load --bandwidth --client -i --ib-port --wait --json -d --device -x --gid-index -h --help' ;;
+    'traffic client') commands='' options='--dry-run --pcap --rocev1 --seed --count --duration --load --bandwidth --client -i --ib-port --wait --out --json -d --device -x --gid-index -h --help' ;;
+    'traffic merge') commands='' options='--out --json -h --help' ;;
     'traffic fit') commands='' options='-d --decode-as --roce-port -o --out --client --server --scale --json -h --help' ;;
     'traffic cdf') commands='' options='--interpolation --json -h --help' ;;
     'collect') commands='counters l2 trace session' options='-h --help' ;;
@@ -108,6 +109,7 @@ _verbena() {
       'trace convert 0') value='file' ;;
       'trace convert 1') value='file' ;;
       'traffic client 0') value='any' ;;
+      'traffic merge '*) value='folder' ;;
       'traffic fit 0') value='any' ;;
       'traffic cdf 0') value='any' ;;
       'collect l2 '*) value='any' ;;
@@ -231,7 +233,11 @@ _verbena_value() {
     'traffic client') case $2 in
       --pcap) value='file' ;;
       --seed|--count|--duration|--load|--bandwidth|--client|-i|--ib-port|--wait|-x|--gid-index) value='any' ;;
+      --out) value='folder' ;;
       -d|--device|--ib-dev) value='device' ;;
+    esac ;;
+    'traffic merge') case $2 in
+      --out) value='folder' ;;
     esac ;;
     'traffic fit') case $2 in
       -d|--decode-as|--roce-port|--client|--server|--scale) value='any' ;;

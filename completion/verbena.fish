@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace page' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'monitor' 'monitor collector' 'monitor report' 'monitor watch' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace page' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic merge' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'monitor' 'monitor collector' 'monitor report' 'monitor watch' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -180,6 +180,7 @@ complete -c verbena -n '__verbena_at trace convert' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at trace convert' -F
 complete -c verbena -f -n '__verbena_at traffic' -a server -d 'answer requests with flows of the size that they ask for'
 complete -c verbena -f -n '__verbena_at traffic' -a client -d 'send the requests of a configuration to its servers'
+complete -c verbena -f -n '__verbena_at traffic' -a merge -d 'make one result of those of several clients'
 complete -c verbena -f -n '__verbena_at traffic' -a fit -d 'write a configuration that generates traffic like that of a capture'
 complete -c verbena -f -n '__verbena_at traffic' -a cdf -d 'draw a distribution of sizes, or list those that have names'
 complete -c verbena -n '__verbena_at traffic' -s h -l help -d 'print help'
@@ -202,10 +203,15 @@ complete -c verbena -n '__verbena_at traffic client' -l bandwidth -d 'what a loa
 complete -c verbena -n '__verbena_at traffic client' -l client -d 'which of several clients this is' -r
 complete -c verbena -n '__verbena_at traffic client' -s i -l ib-port -d 'port of the adapter' -r
 complete -c verbena -n '__verbena_at traffic client' -l wait -d 'retry for this long while a server does not listen' -r
+complete -c verbena -n '__verbena_at traffic client' -l out -d 'where results are kept' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at traffic client' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at traffic client' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at traffic client' -s x -l gid-index -d 'GID of the port' -r
 complete -c verbena -n '__verbena_at traffic client' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at traffic merge' -l out -d 'where the merged results go' -r -f -a '(__fish_complete_directories)'
+complete -c verbena -n '__verbena_at traffic merge' -l json -d 'print one JSON document and nothing else'
+complete -c verbena -n '__verbena_at traffic merge' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at traffic merge' -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at traffic fit' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
 complete -c verbena -n '__verbena_at traffic fit' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
 complete -c verbena -n '__verbena_at traffic fit' -s o -l out -d 'the configuration' -r -F

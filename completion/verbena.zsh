@@ -306,6 +306,7 @@ _verbena_traffic() {
       local -a commands=(
       'server:answer requests with flows of the size that they ask for'
       'client:send the requests of a configuration to its servers'
+      'merge:make one result of those of several clients'
       'fit:write a configuration that generates traffic like that of a capture'
       'cdf:draw a distribution of sizes, or list those that have names'
       )
@@ -314,6 +315,7 @@ _verbena_traffic() {
       case $line[1] in
         server) _verbena_traffic_server ;;
         client) _verbena_traffic_client ;;
+        merge) _verbena_traffic_merge ;;
         fit) _verbena_traffic_fit ;;
         cdf) _verbena_traffic_cdf ;;
       esac ;;
@@ -345,11 +347,20 @@ _verbena_traffic_client() {
     --client'[which of several clients this is]:index:' \
     '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
     --wait'[retry for this long while a server does not listen]:seconds:' \
+    --out'[where results are kept]:dir:_files -/' \
     --json'[print one JSON document and nothing else]' \
     '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
     '(-x --gid-index)'{-x,--gid-index}'[GID of the port]:index:' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1:config:'
+}
+
+_verbena_traffic_merge() {
+  _arguments -s \
+    --out'[where the merged results go]:dir:_files -/' \
+    --json'[print one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '*:dirs:_files -/'
 }
 
 _verbena_traffic_fit() {

@@ -56,14 +56,26 @@ export function formatBytes(bytes: number): string {
 }
 
 /** What an axis counts. */
-export type Quantity = 'ns' | 'Hz' | 'messages/s' | 'bit/s' | 'bytes' | 'cores' | 'plain'
+export type Quantity =
+  | 'ns'
+  | 'Hz'
+  | 'messages/s'
+  | 'requests/s'
+  | 'bit/s'
+  | 'bytes'
+  | 'cores'
+  | 'share'
+  | 'seconds'
+  | 'plain'
 
 /** For ticks of an axis: short, with a scaled unit. */
 export function formatTick(quantity: Quantity, value: number): string {
   if (quantity === 'ns') return formatNsTick(value)
   if (quantity === 'bytes') return formatBytesTick(value)
-  if (quantity === 'messages/s' || quantity === 'bit/s') return formatRateTick(value)
+  if (quantity === 'messages/s' || quantity === 'requests/s' || quantity === 'bit/s') return formatRateTick(value)
   if (quantity === 'Hz') return formatHz(value)
+  if (quantity === 'share') return `${Number((value * 100).toPrecision(4))} %`
+  if (quantity === 'seconds') return `${formatPlain(value)} s`
   return quantity === 'cores' ? String(Number(value.toFixed(2))) : formatPlain(value)
 }
 
@@ -71,9 +83,11 @@ export function formatTick(quantity: Quantity, value: number): string {
 export function formatExact(quantity: Quantity, value: number): string {
   if (quantity === 'ns') return value < 100_000 ? formatNs(value) : `${formatNs(value)} (${formatCount(value)} ns)`
   if (quantity === 'bytes') return formatBytes(value)
-  if (quantity === 'messages/s') return `${formatCount(value)} messages/s`
+  if (quantity === 'messages/s' || quantity === 'requests/s') return `${formatCount(value)} ${quantity}`
   if (quantity === 'Hz') return formatHz(value)
   if (quantity === 'bit/s') return `${formatRate(value)}bit/s (${formatCount(value)})`
+  if (quantity === 'share') return formatShare(value)
+  if (quantity === 'seconds') return `${formatPlain(value)} s`
   return quantity === 'cores' ? `${value.toFixed(3)} cores` : formatPlain(value)
 }
 

@@ -16,7 +16,15 @@ export {
 export { REPORT_ERRORS, ReportError, type ReportErrorCode } from './errors.ts'
 export { formatBytes, formatCount, formatNs, formatRate, formatShare } from './format.ts'
 export { latencies, NSEC_PER_SEC } from './latencies.ts'
-export { type LoadedRun, loadFlame, loadResults, saveFlame, saveResults } from './load.ts'
+export {
+  type LoadedRun,
+  loadFlame,
+  loadResults,
+  loadTrafficRecord,
+  saveFlame,
+  saveResults,
+  saveTrafficRecord,
+} from './load.ts'
 export { disturbance } from './machine.ts'
 export { defaultPlotSettings } from './plot-settings.ts'
 export { type Report, type ReportOptions, renderReport, writeReport } from './report.ts'
@@ -37,6 +45,8 @@ export type {
   SocketSet,
   ThroughputResults,
   ThroughputSet,
+  TrafficResults,
+  TrafficSet,
 } from './results.ts'
 export { eachSample, type NodeFiles, nodeFiles, readLatencies } from './samples.ts'
 export { type TerminalHistogramOptions, terminalHistogram } from './terminal.ts'

@@ -5,10 +5,12 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import type { z } from 'zod'
+import type { TrafficRecord } from '../traffic/index.ts'
 import { ReportError } from './errors.ts'
 import { defaultPlotSettings } from './plot-settings.ts'
 import type { FlameNode, PlotSettings, Results } from './results.ts'
 import { flameSchema, plotSchema, resultsSchema } from './schema.ts'
+import { trafficRecordSchema } from './traffic-schema.ts'
 
 export interface LoadedRun {
   /** As it was given. */
@@ -28,7 +30,7 @@ export function loadResults(dir: string): LoadedRun {
   const runPath = join(dir, 'run.json')
   if (!existsSync(runPath)) {
     const what = existsSync(dir) ? 'this directory has no run.json' : 'there is no such directory'
-    throw new ReportError('ERR_REPORT_NO_RESULTS', `${dir}: ${what}; name a directory that "verbena bench" wrote`)
+    throw new ReportError('ERR_REPORT_NO_RESULTS', `${dir}: ${what}; name a directory with saved results`)
   }
   const results = readJson(runPath, resultsSchema, 'measure again, or restore the file')
   const plotPath = join(dir, 'plot.json')
@@ -50,6 +52,20 @@ export function saveFlame(dir: string, id: string, end: string, root: FlameNode)
 /** @throws ReportError as loadResults does */
 export function loadFlame(dir: string, id: string, end: string): FlameNode {
   return readJson(flamePath(dir, id, end), flameSchema, 'measure again, or delete the file to do without its picture')
+}
+
+function trafficPath(dir: string, id: string): string {
+  return join(dir, `${id}.traffic.json`)
+}
+
+export function saveTrafficRecord(dir: string, id: string, record: TrafficRecord): void {
+  mkdirSync(dir, { recursive: true })
+  replaceFile(trafficPath(dir, id), `${JSON.stringify(record)}\n`)
+}
+
+/** @throws ReportError as loadResults does */
+export function loadTrafficRecord(dir: string, id: string): TrafficRecord {
+  return readJson(trafficPath(dir, id), trafficRecordSchema, 'send the traffic again, or restore the file')
 }
 
 /**

@@ -28,6 +28,7 @@ import {
 } from './page/page.ts'
 import { socketHeadline, socketSections } from './page/sockets.ts'
 import { comparisonTable, constantSettings, inlineTable, latencyTable, throughputTable } from './page/tables.ts'
+import { trafficHeadline, trafficSections } from './page/traffic.ts'
 import { distributions } from './plots/distributions.ts'
 import { inlineChart, inlinePairs } from './plots/inline.ts'
 import { horizontalSetting, medianCharts } from './plots/medians.ts'
@@ -43,6 +44,7 @@ import {
   settingOf,
   type ThroughputEntry,
   type TimedEntry,
+  type TrafficEntry,
 } from './settings.ts'
 
 export interface ReportOptions {
@@ -82,10 +84,12 @@ export async function renderReport(dirs: readonly string[], options: ReportOptio
   const throughput: ThroughputEntry[] = []
   const sockets: SocketEntry[] = []
   const nodes: NodeEntry[] = []
+  const traffic: TrafficEntry[] = []
   for (const run of runs) {
     if (run.results.tool === 'latency') latency.push(...run.results.sets.map((set) => ({ run, set })))
     else if (run.results.tool === 'rsocket') sockets.push(...run.results.sets.map((set) => ({ run, set })))
     else if (run.results.tool === 'node') nodes.push(...run.results.sets.map((set) => ({ run, set })))
+    else if (run.results.tool === 'traffic') traffic.push(...run.results.sets.map((set) => ({ run, set })))
     else throughput.push(...run.results.sets.map((set) => ({ run, set })))
   }
   const { renderSvg, standalone } = await import('./charts/svg.ts')
@@ -97,7 +101,7 @@ export async function renderReport(dirs: readonly string[], options: ReportOptio
   const data: PageData = {
     charts: [],
     surfaces: [],
-    settings: choices([...latency, ...throughput, ...sockets, ...nodes]),
+    settings: choices([...latency, ...throughput, ...sockets, ...nodes, ...traffic]),
   }
   const draw: Draw = (charts, later) =>
     charts
@@ -125,11 +129,13 @@ export async function renderReport(dirs: readonly string[], options: ReportOptio
     const over = options.over === undefined ? undefined : overSetting(nodes, plot, options)!
     sections.push(...nodeSections(nodes, plot, over, { charts: draw, surfaces: drawSurfaces }, notes))
   }
+  if (traffic.length > 0) sections.push(...trafficSections(traffic, plot, draw, notes))
   const headlines = [
     ...(latency.length > 0 ? [latencyHeadline(latency)] : []),
     ...(throughput.length > 0 ? [throughputHeadline(throughput)] : []),
     ...(sockets.length > 0 ? [socketHeadline(sockets)] : []),
     ...(nodes.length > 0 ? [nodeHeadline(nodes)] : []),
+    ...(traffic.length > 0 ? [trafficHeadline(traffic)] : []),
   ]
   const name = runs.map((run) => run.label).join(' and ')
   const title = options.title ?? (runs.length > 1 ? `Comparison of ${name}` : `Report of ${name}`)

@@ -6,6 +6,7 @@
  *     DIR/NNN.csv    the raw timestamps of set NNN: number,t_subm,t_recv,t_comp; of sockets: number,round_trip
  *     DIR/sets.csv   sockets only: all sets as a table
  *     DIR/NNN_MODE-VALUES-RATE-LIMIT_input.csv, ..._output.csv   node-types: the samples that were generated, and those that arrived
+ *     DIR/NNN.traffic.json   traffic: histograms and counts of all kinds of requests (TrafficRecord), which merge without loss
  *     DIR/NNN-END.flame.json   sockets with a profile: the tree of calls of an end (FlameNode)
  *
  * Timestamps are the `tv_nsec` of CLOCK_MONOTONIC: integers from 0 to 999,999,999 that wrap
@@ -13,6 +14,7 @@
  */
 
 import type { Summary } from '../stats/index.ts'
+import type { TrafficSummary } from '../traffic/index.ts'
 
 /** Order statistics of one latency sample, nanoseconds. */
 export type LatencySummary = Summary
@@ -87,6 +89,16 @@ export interface NodeSet {
   notTransmittedConnected: number
   /** What the nodes under test have counted, by name. */
   counts: { sender: Readonly<Record<string, number>>; receiver: Readonly<Record<string, number>> }
+  error?: string
+}
+
+/** What became of the requests of a client of `verbena traffic`, or of several that were merged. */
+export interface TrafficSet extends TrafficSummary {
+  id: string
+  /** configuration (name of the file), device, arrival, load or requests, bandwidth, flow, qps, servers, clients, seed. */
+  settings: Record<string, Setting>
+  /** What each server counted, by its address; flows from the measurement of the fastest small request included. */
+  counted: Record<string, { requests: number; bytes: number; messages: number }>
   error?: string
 }
 
@@ -169,7 +181,13 @@ export interface NodeResults extends ResultsHead {
   sets: NodeSet[]
 }
 
-export type Results = LatencyResults | ThroughputResults | SocketResults | NodeResults
+export interface TrafficResults extends ResultsHead {
+  tool: 'traffic'
+  unit: 'ns'
+  sets: TrafficSet[]
+}
+
+export type Results = LatencyResults | ThroughputResults | SocketResults | NodeResults | TrafficResults
 
 /** The settings of the plots, one file for each run. */
 export interface PlotSettings {

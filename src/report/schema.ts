@@ -8,11 +8,8 @@
 import { z } from 'zod'
 import { defaultPlotSettings } from './plot-settings.ts'
 import type { FlameNode, PlotSettings, Results } from './results.ts'
-
-const count = z.number().int().nonnegative()
-const figure = z.number().nonnegative()
-const id = z.string().regex(/^\d{3,}$/, 'expected three digits or more, such as "007"')
-const settings = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+import { count, figure, id, settings } from './schema-parts.ts'
+import { trafficSetSchema } from './traffic-schema.ts'
 
 const summaryOf = (value: z.ZodNumber) =>
   z.object({ count, min: value, p10: value, median: value, p90: value, p99: value, p999: value, max: value })
@@ -126,6 +123,7 @@ export const resultsSchema: z.ZodType<Results> = z
       profiles: z.array(socketProfile),
     }),
     z.object({ ...head, tool: z.literal('node'), unit: z.literal('ns'), sets: z.array(nodeSet) }),
+    z.object({ ...head, tool: z.literal('traffic'), unit: z.literal('ns'), sets: z.array(trafficSetSchema) }),
   ])
   .superRefine((results, context) => {
     const seen = new Set<string>()

@@ -4,9 +4,9 @@
 
 import { formatHz, formatNs } from './format.ts'
 import type { LoadedRun } from './load.ts'
-import type { LatencySet, NodeSet, Setting, SocketSet, ThroughputSet } from './results.ts'
+import type { LatencySet, NodeSet, Setting, SocketSet, ThroughputSet, TrafficSet } from './results.ts'
 
-type AnySet = LatencySet | ThroughputSet | SocketSet | NodeSet
+type AnySet = LatencySet | ThroughputSet | SocketSet | NodeSet | TrafficSet
 
 /** A set with the run it belongs to. */
 export interface Entry<S extends AnySet = AnySet> {
@@ -18,6 +18,7 @@ export type LatencyEntry = Entry<LatencySet>
 export type ThroughputEntry = Entry<ThroughputSet>
 export type SocketEntry = Entry<SocketSet>
 export type NodeEntry = Entry<NodeSet>
+export type TrafficEntry = Entry<TrafficSet>
 /** Whatever has a latency. */
 export type TimedEntry = Entry<LatencySet | NodeSet>
 

@@ -24,7 +24,12 @@ const coarsest = 5
 export function distributionOf(values: ArrayLike<number>, most = 400): Distribution {
   const histogram = new LogHistogram({ precision: finest, bits: 53 })
   for (let i = 0; i < values.length; i++) if (!Number.isNaN(values[i]!)) histogram.add(values[i]!)
-  let precision = finest
+  return distributionIn(histogram, most)
+}
+
+/** The same of values that are in a histogram already, in buckets that are no finer than its own. */
+export function distributionIn(histogram: LogHistogram, most = 400): Distribution {
+  let { precision } = histogram
   let counts = new Map([...histogram.filled()].map(({ index, count }) => [index, count]))
   for (; counts.size > most && precision > coarsest; precision--) counts = coarser(counts, precision)
   const buckets: number[] = []

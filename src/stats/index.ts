@@ -3,8 +3,8 @@
  * Pure: imports nothing.
  */
 
-export { binned, Cumulative, type Distribution, distributionOf } from './distribution.ts'
+export { binned, Cumulative, type Distribution, distributionIn, distributionOf } from './distribution.ts'
 export { type Histogram, histogram } from './histogram.ts'
 export { ksLimit, ksOfSample, ksOfSamples } from './kolmogorov.ts'
-export { LogHistogram, type LogHistogramOptions } from './log-histogram.ts'
+export { LogHistogram, type LogHistogramOptions, type PlainHistogram } from './log-histogram.ts'
 export { medianOf, percentile, rankOf, type Summary, summarize } from './quantiles.ts'

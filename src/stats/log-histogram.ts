@@ -13,13 +13,29 @@ export interface LogHistogramOptions {
   bits?: number
 }
 
+/** A histogram as plain data, so that it can be kept as JSON and be merged later. */
+export interface PlainHistogram {
+  precision: number
+  bits: number
+  count: number
+  /** 0 without values. */
+  min: number
+  max: number
+  mean: number
+  /** Sum of squared distances from the mean. */
+  squares: number
+  /** For each bucket with values, in ascending order: the step from the index of the one before, and its count. */
+  buckets: number[]
+}
+
 export class LogHistogram {
   count = 0
   min: number = Number.POSITIVE_INFINITY
   max = 0
   mean = 0
+  readonly precision: number
   readonly #counts: Float64Array
-  readonly #precision: number
+  readonly #bits: number
   readonly #perOctave: number
   /** The largest value with a bucket of its own. */
   readonly #largest: number
@@ -27,28 +43,64 @@ export class LogHistogram {
   #squares = 0
 
   constructor({ precision = 10, bits = 32 }: LogHistogramOptions = {}) {
-    this.#precision = precision
+    this.precision = precision
+    this.#bits = bits
     this.#perOctave = 2 ** precision
     this.#largest = 2 ** bits - 1
     this.#counts = new Float64Array((bits - precision + 1) * 2 ** precision)
   }
 
   /** `value`: a number from 0 on, nanoseconds or whatever is counted; its fraction is dropped for the bucket only. */
-  add(value: number): void {
+  add(value: number, times = 1): void {
     const index = this.#bucketOf(value)
-    this.#counts[index] = this.#counts[index]! + 1
-    const count = this.count + 1
+    this.#counts[index] = this.#counts[index]! + times
+    const count = this.count + times
     this.count = count
     if (value < this.min) this.min = value
     if (value > this.max) this.max = value
     const distance = value - this.mean
-    this.mean += distance / count
-    this.#squares += distance * (value - this.mean)
+    this.mean += (distance * times) / count
+    this.#squares += distance * times * (value - this.mean)
+  }
+
+  toPlain(): PlainHistogram {
+    const { count, max, mean } = this
+    const buckets: number[] = []
+    let last = 0
+    for (const filled of this.filled()) {
+      buckets.push(filled.index - last, filled.count)
+      last = filled.index
+    }
+    const min = count > 0 ? this.min : 0
+    return { precision: this.precision, bits: this.#bits, count, min, max, mean, squares: this.#squares, buckets }
+  }
+
+  /** The histogram again. Throws a RangeError for data that is none: steps or counts that cannot be, or do not add up. */
+  static fromPlain({ precision, bits, count, min, max, mean, squares, buckets }: PlainHistogram): LogHistogram {
+    const made = new LogHistogram({ precision, bits })
+    let index = 0
+    for (let i = 0; i < buckets.length; i += 2) {
+      const step = buckets[i]!
+      const times = buckets[i + 1]
+      index += step
+      const sound = (i === 0 ? step >= 0 : step > 0) && index < made.#counts.length && Number.isInteger(index)
+      if (!sound || times === undefined || !(times > 0))
+        throw new RangeError(`bucket ${i / 2} of a histogram cannot be`)
+      made.#counts[index] = times
+      made.count += times
+    }
+    if (made.count !== count) throw new RangeError(`the buckets of a histogram hold ${made.count} values, not ${count}`)
+    if (count === 0) return made
+    made.min = min
+    made.max = max
+    made.mean = mean
+    made.#squares = squares
+    return made
   }
 
   /** Adds all values of another histogram with the same precision and bits. */
   merge(other: LogHistogram): void {
-    if (other.#counts.length !== this.#counts.length || other.#precision !== this.#precision)
+    if (other.#counts.length !== this.#counts.length || other.precision !== this.precision)
       throw new RangeError('histograms of different precision or bits cannot be merged')
     if (other.count === 0) return
     for (let i = 0; i < this.#counts.length; i++) this.#counts[i]! += other.#counts[i]!
@@ -78,7 +130,7 @@ export class LogHistogram {
     for (const { index, count } of this.filled()) {
       seen += count
       if (seen >= rank) {
-        const [, limit] = LogHistogram.limitsOf(index, this.#precision)
+        const [, limit] = LogHistogram.limitsOf(index, this.precision)
         return Math.max(this.min, Math.min(this.max, limit))
       }
     }
@@ -105,7 +157,7 @@ export class LogHistogram {
     // The value's head of precision + 1 bits stays; the rest is shifted out. Doubles above 32 bits have no shift.
     const high = Math.floor(whole / 2 ** 32)
     const width = high > 0 ? 64 - Math.clz32(high) : 32 - Math.clz32(whole)
-    const shift = width - this.#precision - 1
+    const shift = width - this.precision - 1
     if (shift <= 0) return whole
     const head = high > 0 ? Math.floor(whole / 2 ** shift) : whole >>> shift
     return shift * this.#perOctave + head

@@ -1,5 +1,6 @@
 /** Which of the generator's arrivals has gaps like these: each is fitted by its mean and what else it has, and the nearest wins. */
 import { ksLimit, ksOfSample } from '../stats/index.ts'
+import { exponential, lognormal } from './arrival-cdf.ts'
 import type { Arrival } from './config.ts'
 
 export interface ArrivalFit {
@@ -27,8 +28,7 @@ export function fitArrivals(gaps: readonly number[]): ArrivalFit {
   ]
   const sigma = deviationOfLogs(gaps)
   if (sigma > 0) {
-    const mu = Math.log(mean) - sigma ** 2 / 2
-    candidates.push([{ type: 'lognormal', sigma }, (x) => (x <= 0 ? 0 : normal((Math.log(x) - mu) / sigma))])
+    candidates.push([{ type: 'lognormal', sigma }, (x) => lognormal(x, mean, sigma)])
   }
   const bursts = burstsOf(gaps, mean)
   if (bursts !== undefined) candidates.push(bursts)
@@ -40,10 +40,6 @@ export function fitArrivals(gaps: readonly number[]): ArrivalFit {
   const simplest = candidates.find(([arrival]) => tried.find((one) => one.arrival === arrival)!.ks < limit)
   const best = tried.find(({ arrival }) => arrival === simplest?.[0]) ?? tried[0]!
   return { ...best, limit, tried: tried.map(({ arrival, ks }) => ({ type: arrival.type, ks })) }
-}
-
-function exponential(x: number, mean: number): number {
-  return x <= 0 ? 0 : 1 - Math.exp(-x / mean)
 }
 
 function deviationOfLogs(gaps: readonly number[]): number {
@@ -67,13 +63,4 @@ function burstsOf(gaps: readonly number[], mean: number): [Open, (x: number) => 
   const below = (x: number): number =>
     (1 - share) * exponential(x, insideMean) + share * exponential(x - insideMean, offNs)
   return [{ type: 'onoff', onNs, offNs }, below]
-}
-
-/** The normal distribution (Abramowitz and Stegun, 7.1.26: 1.5e-7 off at most). */
-function normal(z: number): number {
-  const x = Math.abs(z) / Math.SQRT2
-  const t = 1 / (1 + 0.3275911 * x)
-  const sum = ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t
-  const half = (1 - sum * Math.exp(-x * x)) / 2
-  return z < 0 ? 0.5 - half : 0.5 + half
 }

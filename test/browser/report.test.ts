@@ -15,6 +15,7 @@ import {
   throughputRun,
   writeLatencyRun,
 } from '../report/synthetic.ts'
+import { trafficRun } from '../report/synthetic-traffic.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
 const ARGS = [
@@ -103,6 +104,8 @@ describe.skipIf(!found)('report.html in a browser', () => {
       throughput: [throughputRun(path)],
       sockets: [socketRun(path)],
       nodes: [nodeRun(path)],
+      traffic: [trafficRun(path)],
+      'two traffics': [trafficRun(path, 'one'), trafficRun(path, 'two')],
       comparison: [small, smallRun(path, 'a-directory-with-quite-a-long-name-of-its-own', 1.2)],
       disturbed: [writeLatencyRun(path, 'disturbed', [{ settings: { size: 8 }, typicalNs: 900 }], disturbedMachine)],
     }
@@ -152,7 +155,18 @@ describe.skipIf(!found)('report.html in a browser', () => {
       .locator(`table#sets-table tbody tr td:nth-child(${index})`)
       .evaluateAll((cells) => cells.map((cell) => cell.textContent))
 
-  const all = ['small', 'large', 'slow', 'throughput', 'comparison', 'sockets', 'nodes', 'disturbed']
+  const all = [
+    'small',
+    'large',
+    'slow',
+    'throughput',
+    'comparison',
+    'sockets',
+    'nodes',
+    'traffic',
+    'two traffics',
+    'disturbed',
+  ]
   const windows: Window[] = [{}, { width: 390, colours: 'dark' }, { scripts: false }, { scripts: false, width: 390 }]
 
   describe.each(windows)('as %o', (window) => {
@@ -176,7 +190,7 @@ describe.skipIf(!found)('report.html in a browser', () => {
     )
   })
 
-  it.each(['small', 'sockets', 'nodes', 'disturbed'])(
+  it.each(['small', 'sockets', 'nodes', 'traffic', 'disturbed'])(
     '%s: text and marks stand out from what is behind them, light and dark',
     async (name) => {
       for (const colours of ['light', 'dark'] as const)

@@ -58,7 +58,7 @@ describe('loadResults', () => {
     for (const name of ['empty', 'none']) {
       const error = failure(() => loadResults(join(directory.path, name)))
       expect(error.code).toBe('ERR_REPORT_NO_RESULTS')
-      expect(error.message).toMatch(/name a directory that "verbena bench" wrote/)
+      expect(error.message).toMatch(/name a directory with saved results/)
     }
   })
 

@@ -34,7 +34,7 @@ export function sampleLatency(next: () => number, typicalNs: number): number {
   return Math.max(1, Math.round(typicalNs * Math.exp(0.13 * normal + tail)))
 }
 
-const HEAD = {
+export const HEAD = {
   format: 'verbena-results' as const,
   version: 1 as const,
   command: ['verbena', 'bench', 'latency', '--size', '8,64'],

@@ -67,4 +67,41 @@ describe('a histogram of bounded size', () => {
   it('of nothing is nothing', () => {
     expect(new LogHistogram().percentile(50)).toBe(0)
   })
+
+  it('is the same from plain data, also as JSON', () => {
+    holds(
+      fc.property(values, values, (some, others) => {
+        const plain = JSON.parse(JSON.stringify(filled(some).toPlain()))
+        const again = LogHistogram.fromPlain(plain)
+        expect(again.toPlain()).toEqual(plain)
+        expect([...again.filled()]).toEqual([...filled(some).filled()])
+        again.merge(filled(others))
+        const both = filled([...some, ...others])
+        expect([...again.filled()]).toEqual([...both.filled()])
+        expect([again.count, again.min, again.max]).toEqual([both.count, both.min, both.max])
+      }),
+    )
+    expect(LogHistogram.fromPlain(new LogHistogram().toPlain()).min).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  it('adds a value several times as it adds it once and again', () => {
+    const one = filled([5, 700, 700, 700, 3])
+    const other = new LogHistogram()
+    other.add(5)
+    other.add(700, 3)
+    other.add(3)
+    expect(other.toPlain()).toEqual({ ...one.toPlain(), mean: expect.closeTo(one.mean, 9), squares: expect.anything() })
+    expect(other.stdev).toBeCloseTo(one.stdev, 6)
+  })
+
+  it.each([
+    ['a bucket that is not there', [1e9, 1], /bucket 0 /],
+    ['a count of nothing', [3, 0], /bucket 0 /],
+    ['a bucket that comes again', [3, 1, 0, 1], /bucket 1 /],
+    ['half a bucket', [3, 1, 2], /bucket 1 /],
+    ['other counts', [3, 1], /hold 1 values, not 2/],
+  ])('refuses plain data with %s', (_, buckets, message) => {
+    const plain = { ...filled([3, 4]).toPlain(), buckets }
+    expect(() => LogHistogram.fromPlain(plain)).toThrow(message)
+  })
 })

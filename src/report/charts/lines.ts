@@ -17,7 +17,7 @@ import { COLOURS, FAINT, GRID, INK } from './colours.ts'
 import { type Box, Labels } from './labels.ts'
 import type { Line, LineSpec, View } from './spec.ts'
 import { textWidth } from './text.ts'
-import { decadeTicks, thinned } from './ticks.ts'
+import { decadeTicks, powerTicks, thinned } from './ticks.ts'
 import { type TipItem, tipHtml, tooltip } from './tooltip.ts'
 
 /** Lines in one chart that a reader can still follow. */
@@ -38,7 +38,7 @@ export function lineChart(spec: LineSpec, view?: View): Chart {
   const width = view?.width ?? spec.width
   const shown = visible(spec, view)
   const points = shown.flatMap(({ line }) => line.points)
-  const xs = [...new Set(points.map((point) => point.x))].sort(compareSettings)
+  const xs = orderedXs(spec, points)
   const { category, logX, logY } = scales(spec, view)
   const zoom = category ? undefined : view?.zoom
   const inZoom = zoom === undefined ? points : points.filter(({ x }) => Number(x) >= zoom[0] && Number(x) <= zoom[1])
@@ -51,13 +51,17 @@ export function lineChart(spec: LineSpec, view?: View): Chart {
   const axisLabel = { color: FAINT, fontSize: 12 }
   const splitLine = { show: true, lineStyle: { color: GRID } }
   const room = width - 76 - RIGHT
-  const ticks = logX
-    ? thinned(
-        (xs as number[]).filter((x) => !zoom || (x >= zoom[0] && x <= zoom[1])),
-        Math.floor(room / 66),
-      )
-    : []
   const limits = zoom ?? (logX && xs.length > 0 ? [(xs[0] as number) / 1.2, (xs.at(-1) as number) * 1.2] : undefined)
+  const most = Math.floor(room / 66)
+  const ticks =
+    !logX || limits === undefined
+      ? []
+      : spec.curve
+        ? powerTicks(spec.x === 'bytes' ? 2 : 10, limits[0]!, limits[1]!, most)
+        : thinned(
+            (xs as number[]).filter((x) => !zoom || (x >= zoom[0] && x <= zoom[1])),
+            most,
+          )
 
   const frame = { left: 76, right: width - 6, top: top.bottom + 16, bottom: height - X_TITLE - legend.height }
   const [xLow, xHigh] = limits ?? [Number(xs[0]), Number(xs.at(-1))]
@@ -97,7 +101,9 @@ export function lineChart(spec: LineSpec, view?: View): Chart {
     grid: { left: 76, right: RIGHT, top: top.bottom + 30, bottom: X_TITLE + legend.height, containLabel: false },
     xAxis,
     yAxis: {
-      ...(y ? { type: 'log' as const, min: y.min, max: y.max } : { type: 'value' as const, min: 0 }),
+      ...(y
+        ? { type: 'log' as const, min: y.min, max: y.max }
+        : { type: 'value' as const, min: 0, ...(spec.y === 'share' && { max: 1 }) }),
       name: spec.yName,
       nameLocation: 'end',
       nameGap: 10,
@@ -113,9 +119,14 @@ export function lineChart(spec: LineSpec, view?: View): Chart {
       splitLine: y ? ({ ...splitLine, customValues: y.ticks } as typeof splitLine) : splitLine,
     },
     ...(view ? { tooltip: tooltip((items) => tip(spec, shown, xs, items)) } : {}),
-    series: shown.flatMap((line) => lineSeries(line, category ? xs : null, labels)),
+    series: shown.flatMap((line) => lineSeries(spec, line, category ? xs : null, labels)),
   }
   return { name: spec.name, title: spec.title, width, height, option }
+}
+
+function orderedXs({ categories }: LineSpec, points: readonly Line['points'][number][]): Setting[] {
+  const xs = new Set(points.map(({ x }) => x))
+  return categories ? categories.filter((x) => xs.has(x)) : [...xs].sort(compareSettings)
 }
 
 /** Where a value is between two others. */
@@ -185,13 +196,16 @@ function tip(spec: LineSpec, shown: readonly Shown[], xs: readonly Setting[], it
 }
 
 function lineSeries(
+  spec: LineSpec,
   { line, index }: Shown,
   categories: readonly Setting[] | null,
   labels: ReadonlyMap<Line['points'][number], PointLabel>,
 ): (LineSeriesOption | CustomSeriesOption)[] {
   const colour = COLOURS[index % COLOURS.length]!
   const at = (x: Setting): number => (categories ? categories.indexOf(x) : (x as number))
-  const points = line.points.toSorted((a, b) => compareSettings(a.x, b.x))
+  const points = categories
+    ? line.points.toSorted((a, b) => at(a.x) - at(b.x))
+    : line.points.toSorted((a, b) => compareSettings(a.x, b.x))
   const bars: number[][] = points.flatMap((p) =>
     p.low === undefined || p.high === undefined ? [] : [[at(p.x), p.low, p.high]],
   )
@@ -228,7 +242,7 @@ function lineSeries(
     type: 'line',
     name: line.label,
     data: points.map((p) => ({ value: [at(p.x), p.y], ...(labels.has(p) && { label: labels.get(p)! }) })),
-    symbol: SYMBOLS[index % SYMBOLS.length]!,
+    symbol: spec.curve ? 'none' : SYMBOLS[index % SYMBOLS.length]!,
     symbolSize: 7,
     showAllSymbol: true,
     z: 3,

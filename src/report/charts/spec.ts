@@ -53,6 +53,10 @@ export interface LineSpec extends Picture {
   logarithmic: boolean
   /** Keep y linear from 0, so that heights can be compared. */
   linearY: boolean
+  /** Lines without marks, through points that are dense on an axis of numbers: distributions, and what happened over time. */
+  curve?: boolean
+  /** The values of an axis of words, in their order. */
+  categories?: readonly string[]
 }
 
 export interface HistogramSeries {

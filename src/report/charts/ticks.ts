@@ -16,6 +16,17 @@ export function decadeTicks(low: number, high: number): { min: number; max: numb
   return { min: ticks[0]!, max: ticks.at(-1)!, ticks }
 }
 
+/** Powers of a base within the limits, as many as there is room for. */
+export function powerTicks(base: number, low: number, high: number, most: number): number[] {
+  const log = (value: number): number => Math.log(value) / Math.log(base)
+  const [first, last] = [Math.ceil(log(low) - 1e-9), Math.floor(log(high) + 1e-9)]
+  const step = Math.max(1, Math.ceil((last - first + 1) / Math.max(2, most)))
+  return Array.from(
+    { length: Math.max(0, Math.floor((last - first) / step) + 1) },
+    (_, i) => base ** (first + i * step),
+  )
+}
+
 /** As many of the values as there is room for, evenly chosen. */
 export function thinned(values: readonly number[], most: number): number[] {
   const step = Math.ceil(values.length / Math.max(2, most))

@@ -2,11 +2,11 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Takes the raw timestamps and profiles of an earlier run out of a folder that is used again: they belong to no set of the new one. */
+/** Takes the raw data and profiles of an earlier run out of a folder that is used again: they belong to no set of the new one. */
 export function clearTimestamps(dir: string): void {
   if (!existsSync(join(dir, 'run.json'))) return
   for (const name of readdirSync(dir))
-    if (/^\d{3,}(\.csv|-(client|server)\.(flame\.json|cpuprofile))$/.test(name)) rmSync(join(dir, name))
+    if (/^\d{3,}(\.csv|\.traffic\.json|-(client|server)\.(flame\.json|cpuprofile))$/.test(name)) rmSync(join(dir, name))
 }
 
 /** Where results go when nobody says: a dated folder under `results/`, never one that exists. */

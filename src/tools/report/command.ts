@@ -26,7 +26,7 @@ interface Options {
 export function configure(command: Command): void {
   command
     .description('Make a report from saved results.')
-    .argument('<dirs...>', 'folders that `verbena bench` wrote')
+    .argument('<dirs...>', 'folders that `verbena bench` or `verbena traffic` wrote')
     .option('--out <dir>', 'where the report goes (default: the folder itself, or a dated one for several)')
     .option('--over <setting>', 'the setting on the horizontal axis of the median chart (default: that of plot.json)')
     .option('--range <ns>', 'upper limit of the histograms (default: that of plot.json, at first 10000)')

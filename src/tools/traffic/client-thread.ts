@@ -6,25 +6,21 @@ import {
   fromPlain,
   type Phase,
   type PlainConfig,
-  qpTypes,
-  serverText,
   type TrafficConfig,
-  verbs,
+  type TrafficRecord,
 } from '../../traffic/index.ts'
 import {
-  type Cell,
   ClientLoop,
   type ClientRun,
   Control,
   controlSlots,
-  type Figures,
   type Link,
   type LinkEnd,
   type LinkPlan,
   qpsOf,
   Requests,
   receivesOf,
-  sizeClasses,
+  recordOf,
   Tally,
 } from '../../traffic/run/index.ts'
 import { pinApart, serve } from '../kit/index.ts'
@@ -44,23 +40,6 @@ export interface Reached {
   sameHost: boolean
 }
 
-export interface TrafficResult {
-  seconds: number
-  asked: { requests: number; bytes: number; perSecond: number; bitsPerSecond: number }
-  reached: { perSecond: number; bitsPerSecond: number }
-  /** The most that a request waited before it was sent, nanoseconds. */
-  latestNs: number
-  all: Figures
-  sizes: Record<string, Figures>
-  verbs: Record<string, Figures>
-  types: Record<string, Figures>
-  servers: Record<string, Figures>
-  /** Why a server was lost, by its address. */
-  failures: Record<string, string>
-  series: { binSeconds: number; due: number[]; done: number[]; bytes: number[] }
-}
-
-const nothing: Figures = { done: 0, bytes: 0, lost: 0, failed: 0, fct: null, slowdown: null }
 const control0 = threadData<{ control: SharedArrayBuffer; servers: number }>()
 const control = new Control(control0.servers, control0.control)
 /** Requests by which the time of the fastest is found. */
@@ -106,7 +85,7 @@ function prepare(servers: (Reached | null)[]): (LinkEnd | null)[] {
   return links.map((link) => link?.end ?? null)
 }
 
-function run(): TrafficResult {
+function run(): TrafficRecord {
   const { sendCq, recvCq, stride } = end.host!
   const requests = links.map((link) => (link === null ? null : new Requests(link, stride)))
   const tally = new Tally(links.length, config.bandwidthBps)
@@ -119,9 +98,9 @@ function run(): TrafficResult {
     if (links[server] === null) continue
     const trial = new Tally(links.length, config.bandwidthBps)
     loop(oneByOne(config, server), trial)
-    tally.bases[server] = trial.by(() => 0).get(0)?.fct?.min ?? 0
+    tally.bases[server] = trial.fastestNs
   }
-  return resultOf(loop(config, tally), tally)
+  return recordOf(config, loop(config, tally), tally, links)
 }
 
 /** Small requests to one server, each after the one before. */
@@ -141,35 +120,6 @@ function oneByOne(whole: TrafficConfig, server: number): TrafficConfig {
     collective: null,
   }
   return { ...whole, count: baseRequests, durationNs: null, phases: [phase] }
-}
-
-function resultOf(run: ClientRun, tally: Tally): TrafficResult {
-  const seconds = run.doneNs / 1e9
-  const askedSeconds = run.askedNs / 1e9
-  const rate = (amount: number, over: number): number => (over > 0 ? amount / over : 0)
-  const group = (nameOf: (cell: Cell) => string): Record<string, Figures> => Object.fromEntries(tally.by(nameOf))
-  const bySize = tally.by(({ sizeClass }) => sizeClass)
-  const names = config.servers.map(serverText)
-  const { series } = run
-  const list = (values: Float64Array): number[] => [...values.subarray(0, series.length)]
-  return {
-    seconds,
-    asked: {
-      ...{ requests: run.asked, bytes: run.askedBytes },
-      ...{ perSecond: rate(run.asked, askedSeconds), bitsPerSecond: rate(8 * run.askedBytes, askedSeconds) },
-    },
-    reached: { perSecond: rate(tally.done, seconds), bitsPerSecond: rate(8 * tally.bytes, seconds) },
-    latestNs: run.latestNs,
-    all: tally.by(() => 0).get(0) ?? nothing,
-    sizes: Object.fromEntries([...bySize].sort(([a], [b]) => a - b).map(([i, figures]) => [sizeClasses[i]!, figures])),
-    verbs: group(({ verb }) => verbs[verb]!),
-    types: group(({ type }) => qpTypes[type]!),
-    servers: group(({ server }) => names[server]!),
-    failures: Object.fromEntries(
-      links.flatMap((link, i) => (link !== null && link.failure !== '' ? [[names[i]!, link.failure]] : [])),
-    ),
-    series: { binSeconds: 0.1, due: list(series.due), done: list(series.done), bytes: list(series.bytes) },
-  }
 }
 
 function close(): void {

@@ -10,8 +10,10 @@ import {
   printJson,
   version,
 } from '../../cli/terminal/index.ts'
+import { disturbance, saveTrafficRecord, type TrafficResults } from '../../report/index.ts'
 import { requestLine, Schedule, type TrafficConfig } from '../../traffic/index.ts'
 import { loadTraffic, type Overrides } from '../../traffic/load/index.ts'
+import { beginResults, clearTimestamps, datedDirectory, saverOf } from '../bench-kit/index.ts'
 import {
   addDeviceOption,
   addGidOption,
@@ -21,8 +23,9 @@ import {
   parseNumber,
   UsageError,
 } from '../kit/index.ts'
+import { setOf, settingsOf } from './results.ts'
 import { liveLine, runClient } from './session.ts'
-import { show } from './show.ts'
+import { documentOf, show } from './show.ts'
 
 const help = `
 Requests go out when they are due, whether others are complete or not, and their times (flow completion time, FCT) count from then. Servers
@@ -38,6 +41,9 @@ carries, with ICRCs, ACKs, NAKs after losses, and CNPs after congestion marks. S
 With --dry-run each request is a JSON document on a line: time in nanoseconds when it is due, server, size in bytes, verb, type
 of queue pair, dscp, rate of its flow in bits per second (0: no limit), and group, the number of the fan-out that it belongs to. The same
 seed gives the same bytes.
+
+The folder of --out gets run.json, for \`verbena report\`, and 001.traffic.json: counts and histograms of all kinds of requests, which
+\`verbena traffic merge\` adds up over clients.
 
 Examples:
   verbena traffic client web.yaml -d shm:lab            after \`verbena traffic server -d shm:lab\`
@@ -59,6 +65,7 @@ interface Options {
   ibPort?: string
   gidIndex?: string
   wait?: string
+  out?: string
   json?: boolean
 }
 
@@ -77,6 +84,7 @@ export function configure(command: Command): void {
     .option('--client <index>', 'which of several clients this is (default: that of the configuration, 0)')
     .option('-i, --ib-port <port>', 'port of the adapter (default: 1)')
     .option('--wait <seconds>', 'retry for this long while a server does not listen (default: 0)')
+    .option('--out <dir>', 'where results are kept (default: a dated folder under results/)')
     .option('--json', 'print one JSON document and nothing else')
     .addHelpText('after', help)
     .action(async (file: string, options: Options) => {
@@ -85,14 +93,18 @@ export function configure(command: Command): void {
         throw new UsageError('--rocev1', 'only the packets of --pcap can be such')
       if (options.dryRun) await writeSchedule(config)
       else if (options.pcap !== undefined) await capture(config, options.pcap, options)
-      else await send(config, options)
+      else await send(config, file, options)
     })
   addDeviceOption(command, { fallback: meetingPlace })
   addGidOption(command, '-x')
 }
 
-async function send(config: TrafficConfig, options: Options): Promise<void> {
-  const { stderr } = currentRun().io
+async function send(config: TrafficConfig, file: string, options: Options): Promise<void> {
+  const { io, argv } = currentRun()
+  const { stderr } = io
+  const outDir = options.out ?? datedDirectory('traffic')
+  const results: TrafficResults = { ...beginResults(['verbena', ...argv], 1), tool: 'traffic', unit: 'ns', sets: [] }
+  const save = saverOf(results, outDir)
   const waitMs = parseNumber('--wait', options.wait, 0, 0, 86_400) * 1000
   const end = {
     ...(options.device ? { device: options.device } : {}),
@@ -111,9 +123,19 @@ async function send(config: TrafficConfig, options: Options): Promise<void> {
       },
     })
     if (stderr.isTTY) stderr.write('\r\u001b[K')
-    if (options.json) printJson(run)
-    else show(run)
-    endWith(interruption.exitCode() ?? (run.all.failed > 0 ? exitCodes.failed : exitCodes.done))
+    const interrupted = run.interrupted ? 'interrupted' : undefined
+    const set = setOf(run.record, settingsOf(config, file, run.device), run.counted, interrupted)
+    clearTimestamps(outDir)
+    saveTrafficRecord(outDir, set.id, run.record)
+    results.machine.pollingThreads = run.pollingThreads
+    results.sets.push(set)
+    results.complete = interrupted === undefined
+    save()
+    if (options.json) printJson(documentOf(set))
+    else show(set, outDir)
+    const disturbed = disturbance(results.machine)
+    if (disturbed !== undefined) note(disturbed)
+    endWith(interruption.exitCode() ?? (set.all.failed > 0 ? exitCodes.failed : exitCodes.done))
   } finally {
     interruption.dispose()
   }

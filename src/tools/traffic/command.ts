@@ -9,6 +9,7 @@ there are, the sizes of requests, how often they come, verbs, types of queue pai
 Examples:
   verbena traffic server -d shm:lab                     a server,
   verbena traffic client web.yaml -d shm:lab            and its client
+  verbena traffic merge results/a results/b             clients of one configuration together
   verbena traffic fit roce.pcap -o again.yaml           a configuration like a capture
   verbena traffic cdf WebSearch                         a distribution of sizes
   verbena traffic client web.yaml --dry-run             which requests there will be, as JSON lines`
@@ -20,6 +21,7 @@ export async function configure(command: Command): Promise<void> {
   await addSubcommands(command, {
     server: ['answer requests with flows of the size that they ask for', () => import('./server.ts')],
     client: ['send the requests of a configuration to its servers', () => import('./client.ts')],
+    merge: ['make one result of those of several clients', () => import('./merge.ts')],
     fit: ['write a configuration that generates traffic like that of a capture', () => import('./fit.ts')],
     cdf: ['draw a distribution of sizes, or list those that have names', () => import('./cdf.ts')],
   })

@@ -1,9 +1,9 @@
 /** The client of `verbena traffic`: finds its servers over TCP, and has its data thread send the requests. */
 import { entryModule } from '../../memory/index.ts'
-import { type ServerAddress, serverText, type TrafficConfig, toPlain } from '../../traffic/index.ts'
+import { type ServerAddress, serverText, type TrafficConfig, type TrafficRecord, toPlain } from '../../traffic/index.ts'
 import { Control, type LinkEnd, type LinkPlan, Live, planOf, type ServerCounts } from '../../traffic/run/index.ts'
 import { apart, callThread, connectTo, Peer, UsageError, type Wire } from '../kit/index.ts'
-import type { ClientOpen, Reached, TrafficResult } from './client-thread.ts'
+import type { ClientOpen, Reached } from './client-thread.ts'
 import type { EndOptions } from './end.ts'
 import { type Address, expect, protocolVersion, say } from './protocol.ts'
 
@@ -19,9 +19,12 @@ export interface ClientRunOptions {
   onLive(live: Float64Array): void
 }
 
-export interface TrafficRun extends TrafficResult {
-  /** Why servers could not be used from the start, by address. */
-  unreachable: Record<string, string>
+export interface TrafficRun {
+  record: TrafficRecord
+  /** Of the client. */
+  device: string
+  /** Threads that poll at the same time on this host: of the client, and of servers. */
+  pollingThreads: number
   /** What each server counted. */
   counted: Record<string, ServerCounts>
   interrupted: boolean
@@ -76,11 +79,18 @@ export async function runClient(options: ClientRunOptions): Promise<TrafficRun> 
     )
     options.onBegin(reached.filter((server) => server !== null).length)
     const live = setInterval(() => options.onLive(control.live), liveEveryMs)
-    const result = await callThread<TrafficResult>(thread, 'run', null, forever).finally(() => clearInterval(live))
+    const record = await callThread<TrafficRecord>(thread, 'run', null, forever).finally(() => clearInterval(live))
     const counted = await farewell(servers)
     await callThread(thread, 'close', null, callMs)
     const unreachable = Object.fromEntries(servers.flatMap(({ name, why }) => (why === '' ? [] : [[name, why]])))
-    return { ...result, unreachable, counted, interrupted: signal.aborted }
+    const pollingThreads = 1 + reached.filter((server) => server?.sameHost).length
+    return {
+      record: { ...record, unreachable },
+      device: address.device,
+      pollingThreads,
+      counted,
+      interrupted: signal.aborted,
+    }
   } finally {
     signal.removeEventListener('abort', stop)
     for (const { wire } of servers) wire?.close()

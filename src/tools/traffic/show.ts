@@ -1,10 +1,19 @@
 /** The results of a client as a person reads them. */
-import { note, print, printFailure, table } from '../../cli/terminal/index.ts'
-import { rateText } from '../../traffic/index.ts'
-import type { Figures } from '../../traffic/run/index.ts'
-import type { TrafficRun } from './session.ts'
+import { note, paint, print, printFailure, table } from '../../cli/terminal/index.ts'
+import type { TrafficSet } from '../../report/index.ts'
+import { type Figures, type Generated, rateText } from '../../traffic/index.ts'
 
-export function show(run: TrafficRun): void {
+/** What --json prints: all but distributions, which are in the saved results. */
+export function documentOf({ id: _id, settings, fct: _fct, generated, error, ...figures }: TrafficSet): object {
+  const distanceIn = (of: Generated | null): object | null => (of === null ? null : { ks: of.ks, limit: of.limit })
+  return {
+    ...{ settings, ...figures },
+    generated: { sizes: distanceIn(generated.sizes), gaps: distanceIn(generated.gaps) },
+    interrupted: error === 'interrupted',
+  }
+}
+
+export function show(run: TrafficSet, outDir: string): void {
   const { asked, reached, all } = run
   const count = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 0 })
   print(`${count(asked.requests)} requests in ${run.seconds.toFixed(2)} s`)
@@ -27,7 +36,9 @@ export function show(run: TrafficRun): void {
     print('')
   }
   for (const [server, why] of Object.entries({ ...run.unreachable, ...run.failures })) printFailure(`${server}: ${why}`)
-  if (run.interrupted) note('Interrupted: requests that were under way are not counted.')
+  if (run.error === 'interrupted') note('Interrupted: requests that were outstanding are not counted.')
+  print(`Results: ${outDir}`)
+  print(paint('dim', `Report:  verbena report ${outDir}`))
 }
 
 function grouped(name: string, rows: readonly [string, Figures][]): string {

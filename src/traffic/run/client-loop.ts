@@ -8,6 +8,7 @@ import { type CompletionQueue, WcFlag, type WorkCompletion, wcStatusText, workCo
 import { qpTypes, Schedule, type TrafficConfig, verbs } from '../index.ts'
 import { type Channel, verbIndex } from './channel.ts'
 import { type Control, Live } from './control.ts'
+import { DrawnValues } from './drawn.ts'
 import type { Idle } from './idle.ts'
 import type { Link } from './link.ts'
 import type { Requests } from './requests.ts'
@@ -52,6 +53,7 @@ export interface ClientRun {
   /** The most that a request waited before it was sent, nanoseconds. */
   latestNs: number
   series: Series
+  drawn: DrawnValues
 }
 
 export class ClientLoop {
@@ -60,6 +62,7 @@ export class ClientLoop {
   readonly #schedule: Schedule
   readonly #tally: Tally
   readonly #series = new Series()
+  readonly #drawn: DrawnValues
   readonly #wcs: WorkCompletion[] = workCompletions(64)
   /** By number of a queue pair in this thread. */
   readonly #channels: (Channel | null)[] = []
@@ -100,7 +103,9 @@ export class ClientLoop {
     this.#schedule = new Schedule(config, 'caller')
     this.#tally = tally
     this.#requests = settings.requests
-    this.#run = { asked: 0, askedBytes: 0, askedNs: 0, doneNs: 0, latestNs: 0, series: this.#series }
+    this.#drawn = new DrawnValues(config)
+    const nothing = { asked: 0, askedBytes: 0, askedNs: 0, doneNs: 0, latestNs: 0 }
+    this.#run = { ...nothing, series: this.#series, drawn: this.#drawn }
     for (const [server, link] of links.entries()) {
       for (const channel of link?.channels ?? []) {
         this.#channels[channel.index] = channel
@@ -233,7 +238,8 @@ export class ClientLoop {
     run.asked++
     run.askedBytes += size
     run.askedNs = Math.max(run.askedNs, dueNs)
-    this.#series.isDue(dueNs)
+    this.#series.isDue(dueNs, size)
+    this.#drawn.add(this.#phase, this.#schedule.group, verb, size, dueNs)
     const link = this.#settings.links[server]!
     if (link === null || link.failure !== '') {
       this.#tally.fail(server, type, verb, size)

@@ -14,7 +14,7 @@ export {
   type TrafficClass,
 } from './link.ts'
 export { planOf } from './plan.ts'
+export { recordOf } from './recorded.ts'
 export { Requests } from './requests.ts'
-export { binNs, Series } from './series.ts'
 export { type ServerCounts, ServerLoop } from './server-loop.ts'
-export { type Cell, type Figures, sizeClasses, Tally, type Times } from './tally.ts'
+export { Tally } from './tally.ts'

@@ -1,40 +1,54 @@
-/** What happened in each interval of a run. */
-export const binNs = 100e6
+/** What happened in each interval of a run. The intervals double when there are too many of them. */
+import { mostBins, type RecordedSeries } from '../index.ts'
+
+const firstBinNs = 100e6
 
 export class Series {
-  /** Requests that were due, and that were complete, and bytes of these, by interval of `binNs`. */
-  due: Float64Array = new Float64Array(64)
-  done: Float64Array = new Float64Array(64)
-  bytes: Float64Array = new Float64Array(64)
+  readonly #due = new Float64Array(mostBins)
+  readonly #dueBytes = new Float64Array(mostBins)
+  readonly #done = new Float64Array(mostBins)
+  readonly #doneBytes = new Float64Array(mostBins)
+  #binNs = firstBinNs
   /** Intervals in use. */
-  length = 0
+  #length = 0
 
-  isDue(atNs: number): void {
+  isDue(atNs: number, bytes: number): void {
     const bin = this.#bin(atNs)
-    this.due[bin]!++
+    this.#due[bin]!++
+    this.#dueBytes[bin]! += bytes
   }
 
   isDone(atNs: number, bytes: number): void {
     const bin = this.#bin(atNs)
-    this.done[bin]!++
-    this.bytes[bin]! += bytes
+    this.#done[bin]!++
+    this.#doneBytes[bin]! += bytes
+  }
+
+  toPlain(): RecordedSeries {
+    const list = (values: Float64Array): number[] => [...values.subarray(0, this.#length)]
+    return {
+      binSeconds: this.#binNs / 1e9,
+      ...{ due: list(this.#due), dueBytes: list(this.#dueBytes) },
+      ...{ done: list(this.#done), doneBytes: list(this.#doneBytes) },
+    }
   }
 
   #bin(atNs: number): number {
-    const bin = Math.max(0, Math.floor(atNs / binNs))
-    if (bin >= this.length) this.length = bin + 1
-    while (bin >= this.due.length) this.#grow()
+    let bin = Math.max(0, Math.floor(atNs / this.#binNs))
+    while (bin >= mostBins) {
+      this.#double()
+      bin = Math.floor(atNs / this.#binNs)
+    }
+    if (bin >= this.#length) this.#length = bin + 1
     return bin
   }
 
-  #grow(): void {
-    const doubled = (from: Float64Array): Float64Array => {
-      const to = new Float64Array(2 * from.length)
-      to.set(from)
-      return to
+  #double(): void {
+    for (const values of [this.#due, this.#dueBytes, this.#done, this.#doneBytes]) {
+      for (let i = 0; i < mostBins / 2; i++) values[i] = values[2 * i]! + values[2 * i + 1]!
+      values.fill(0, mostBins / 2)
     }
-    this.due = doubled(this.due)
-    this.done = doubled(this.done)
-    this.bytes = doubled(this.bytes)
+    this.#length = Math.ceil(this.#length / 2)
+    this.#binNs *= 2
   }
 }

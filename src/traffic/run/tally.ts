@@ -3,30 +3,21 @@
  * only for the first request of a kind.
  */
 import { LogHistogram } from '../../stats/index.ts'
-import { qpTypes, verbs } from '../index.ts'
-
-/** Upper limits of size classes, bytes; what is larger is the last class. */
-export const sizeLimits: readonly number[] = [1024, 16 * 1024, 128 * 1024, 2 ** 20, 10 * 2 ** 20]
-export const sizeClasses = ['≤ 1 KiB', '≤ 16 KiB', '≤ 128 KiB', '≤ 1 MiB', '≤ 10 MiB', '> 10 MiB'] as const
+import { qpTypes, type RecordedCell, sizeClasses, sizeLimits, verbs } from '../index.ts'
 
 const precision = 8
 const bits = 44
 
-export interface Cell {
+interface Cell {
   server: number
   type: number
   verb: number
   sizeClass: number
-  /** Flows that are complete, and their bytes. */
   done: number
   bytes: number
-  /** UC and UD: flows of which something did not come. */
   lost: number
-  /** Flows whose server was not there, or died, or that were not complete at the end. */
   failed: number
-  /** From when a flow was due until it was complete, nanoseconds. */
   fct: LogHistogram
-  /** That over the least time that its size takes, in thousandths. */
   slowdown: LogHistogram
 }
 
@@ -66,6 +57,28 @@ export class Tally {
     this.failed++
   }
 
+  /** Nanoseconds of the fastest flow; 0 if none is complete. */
+  get fastestNs(): number {
+    const fastest = Math.min(...this.#cells.map((cell) => cell?.fct.min ?? Number.POSITIVE_INFINITY))
+    return Number.isFinite(fastest) ? fastest : 0
+  }
+
+  /** All kinds that have requests. `servers`: their names. */
+  toPlain(servers: readonly string[]): RecordedCell[] {
+    return this.#cells.flatMap((cell) =>
+      cell === null
+        ? []
+        : [
+            {
+              ...{ server: servers[cell.server]!, type: qpTypes[cell.type]!, verb: verbs[cell.verb]! },
+              sizeClass: sizeClasses[cell.sizeClass]!,
+              ...{ done: cell.done, bytes: cell.bytes, lost: cell.lost, failed: cell.failed },
+              ...{ fct: cell.fct.toPlain(), slowdown: cell.slowdown.toPlain() },
+            },
+          ],
+    )
+  }
+
   #cell(server: number, type: number, verb: number, size: number): Cell {
     let sizeClass = 0
     while (sizeClass < sizeLimits.length && size > sizeLimits[sizeClass]!) sizeClass++
@@ -79,60 +92,5 @@ export class Tally {
     const cell = { server, type, verb, sizeClass, ...counts, fct: histogram(), slowdown: histogram() }
     this.#cells[index] = cell
     return cell
-  }
-
-  /** Cells that have requests, merged by what `keyOf` gives for them, in the order of their first ones. */
-  by<K>(keyOf: (cell: Cell) => K): Map<K, Figures> {
-    const groups = new Map<K, { cells: Cell[] }>()
-    for (const cell of this.#cells) {
-      if (cell === null) continue
-      const key = keyOf(cell)
-      const group = groups.get(key)
-      if (group) group.cells.push(cell)
-      else groups.set(key, { cells: [cell] })
-    }
-    return new Map([...groups].map(([key, { cells }]) => [key, figuresOf(cells)]))
-  }
-}
-
-export interface Times {
-  mean: number
-  min: number
-  p50: number
-  p90: number
-  p99: number
-  p999: number
-  max: number
-}
-
-export interface Figures {
-  done: number
-  bytes: number
-  lost: number
-  failed: number
-  /** Nanoseconds; null if nothing is complete. */
-  fct: Times | null
-  /** 1 is as fast as the size allows; null likewise. */
-  slowdown: Times | null
-}
-
-function figuresOf(cells: readonly Cell[]): Figures {
-  const fct = new LogHistogram({ precision, bits })
-  const slowdown = new LogHistogram({ precision, bits })
-  const sum = { done: 0, bytes: 0, lost: 0, failed: 0 }
-  for (const cell of cells) {
-    for (const key of ['done', 'bytes', 'lost', 'failed'] as const) sum[key] += cell[key]
-    fct.merge(cell.fct)
-    slowdown.merge(cell.slowdown)
-  }
-  return { ...sum, fct: timesOf(fct, 1), slowdown: timesOf(slowdown, 1000) }
-}
-
-function timesOf(histogram: LogHistogram, unit: number): Times | null {
-  if (histogram.count === 0) return null
-  const at = (percent: number): number => histogram.percentile(percent) / unit
-  return {
-    ...{ mean: histogram.mean / unit, min: histogram.min / unit },
-    ...{ p50: at(50), p90: at(90), p99: at(99), p999: at(99.9), max: histogram.max / unit },
   }
 }

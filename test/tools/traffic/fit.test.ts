@@ -91,7 +91,9 @@ describe.skipIf(!nativeAvailable)('a round trip', () => {
     const server = begin(['traffic', 'server', '-d', 'roce:127.0.0.64', '-p', String(port), '--once'])
     await server.says(/listening/)
     const env = { ...process.env, VERBENA_TAP: tap }
-    const client = startProcess(['traffic', 'client', config, '-d', 'roce:127.0.0.65'], { env })
+    const client = startProcess(['traffic', 'client', config, '-d', 'roce:127.0.0.65', '--out', join(dir, 'results')], {
+      env,
+    })
     expect(await outcome(client)).toMatchObject({ code: 0 })
     expect((await server.outcome).code).toBe(0)
     const asked: Record<string, Record<string, number>> = { send: {}, write: {} }

@@ -1,10 +1,12 @@
 /** Clients and servers of `verbena traffic`: flows by every verb and type, losses, servers that are down or die. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { loadResults, loadTrafficRecord } from '../../../src/report/index.ts'
+import { summaryOf } from '../../../src/traffic/index.ts'
 import { canShare, freePort, segment } from '../../cli/ends.ts'
-import { begin, type Running } from '../../cli/in-process.ts'
+import { begin, type Running, verbena } from '../../cli/in-process.ts'
 import { loopbackDevice } from '../../loopback.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-traffic-'))
@@ -32,9 +34,11 @@ async function server(device: string, ...args: string[]): Promise<Server> {
 
 /** The client's document, with its exit code. */
 async function client(device: string, ports: readonly number[], rest: string, ...args: string[]) {
-  const running = begin(['traffic', 'client', configuration(ports, rest), '-d', device, '--json', ...args])
+  const out = join(folder, `results-${files}`)
+  const file = configuration(ports, rest)
+  const running = begin(['traffic', 'client', file, '-d', device, '--json', '--out', out, ...args])
   const { code, stdout, stderr } = await running.outcome
-  return { code, stderr, run: stdout === '' ? null : JSON.parse(stdout) }
+  return { code, stderr, out, run: stdout === '' ? null : JSON.parse(stdout) }
 }
 
 const pairs = [
@@ -45,7 +49,7 @@ const pairs = [
 describe.skipIf(!canShare).each(pairs)('traffic on $on', { timeout: 60_000 }, ({ from, to }) => {
   it('flows of all verbs, types and sizes are complete, and both ends count the same', async () => {
     const one = await server(to, '--once')
-    const { code, run, stderr } = await client(
+    const { code, run, out } = await client(
       from,
       [one.port],
       `count: 600
@@ -56,7 +60,7 @@ types: { RC: 100 }
 dscp: { 0: 1, 26: 1 }
 qps: 2`,
     )
-    expect([code, stderr]).toEqual([0, ''])
+    expect(code).toBe(0)
     expect(run).toMatchObject({ asked: { requests: 600 }, all: { done: 600, lost: 0, failed: 0 }, failures: {} })
     expect(run.all.bytes).toBe(run.asked.bytes)
     const done = (verbs: string[]): number => verbs.reduce((sum, verb) => sum + run.verbs[verb].done, 0)
@@ -64,7 +68,12 @@ qps: 2`,
       ['compare_swap', 'fetch_add', 'read', 'send', 'send_with_imm', 'write', 'write_with_imm'].sort(),
     )
     expect(run.all.fct.max).toBeGreaterThanOrEqual(run.all.fct.p50)
+    const { results } = loadResults(out)
+    expect(results).toMatchObject({ tool: 'traffic', complete: true, sets: [{ all: run.all, verbs: run.verbs }] })
+    expect(summaryOf(loadTrafficRecord(out, '001'))).toMatchObject({ all: run.all, sizes: run.sizes, types: run.types })
+    expect(run.generated.sizes.ks).toBeLessThan(run.generated.sizes.limit)
     const served = JSON.parse((await one.running.outcome).stdout)
+    expect(run.counted[`127.0.0.1:${one.port}`]).toMatchObject({ requests: served.requests })
     // Besides, the client measures how fast a small request is.
     const asked = done(['send', 'send_with_imm', 'write', 'write_with_imm'])
     expect(served.requests - asked).toBeGreaterThanOrEqual(0)
@@ -133,6 +142,34 @@ phases:
     for (const { running } of ends) expect((await running.outcome).code).toBe(130)
   })
 
+  it('the results of clients merge, and what does not belong together is refused', async () => {
+    const one = await server(device)
+    const yaml = 'count: 300\nrequests: 20k/s\nsize: { 8: 50, 4000: 50 }'
+    const parts = await Promise.all(['0', '1'].map((number) => client(device, [one.port], yaml, '--client', number)))
+    const other = await client(device, [one.port], 'count: 10\nrequests: 20k/s\nsize: 8', '--client', '2')
+    one.running.interrupt()
+    await one.running.outcome
+    const dirs = parts.map(({ out }) => out)
+    const merged = join(folder, 'merged')
+    const { code, stdout } = await verbena('traffic', 'merge', ...dirs, '--out', merged, '--json')
+    expect(code).toBe(0)
+    const both = JSON.parse(stdout)
+    expect(both).toMatchObject({ clients: [0, 1], settings: { clients: 2, servers: 1 }, all: { done: 600, failed: 0 } })
+    expect(both.all.bytes).toBe(parts.reduce((sum, { run }) => sum + run.all.bytes, 0))
+    expect(both.all.fct.max).toBe(Math.max(...parts.map(({ run }) => run.all.fct.max)))
+    const counted = parts.reduce((sum, { run }) => sum + run.counted[`127.0.0.1:${one.port}`].requests, 0)
+    expect(both.counted[`127.0.0.1:${one.port}`].requests).toBe(counted)
+    for (const [wrong, message] of [
+      [[dirs[0]!, other.out], /results-\d+ are of different configurations: count is 300 and 10/],
+      [[dirs[0]!, dirs[0]!], /are both of client 0: each client needs a number of its own/],
+      [[folder], /this directory has no run\.json/],
+    ] as const) {
+      const refused = await verbena('traffic', 'merge', ...wrong, '--out', join(folder, 'refused'))
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(message)])
+    }
+    expect(existsSync(join(folder, 'refused'))).toBe(false)
+  })
+
   it('flows with a rate take their time', async () => {
     const one = await server(device, '--once')
     const { run } = await client(device, [one.port], 'count: 1\nsize: 1MiB\nrate: 80Mbps\nrequests: 1k/s')
@@ -156,7 +193,8 @@ phases:
   it('a server that dies is counted, and the others go on', async () => {
     const [one, two] = [await server(device, '--once'), await server(device, '--once')]
     const yaml = 'count: 20000\nrequests: 20k/s\nsize: 8\nverbs: { send: 50, write: 50 }'
-    const running = begin(['traffic', 'client', configuration([one.port, two.port], yaml), '-d', device])
+    const out = join(folder, 'died')
+    const running = begin(['traffic', 'client', configuration([one.port, two.port], yaml), '-d', device, '--out', out])
     await running.says(/connected to 2 of 2 servers/)
     one.running.interrupt()
     expect((await one.running.outcome).code).toBe(130)

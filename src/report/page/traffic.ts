@@ -1,0 +1,156 @@
+/** The page of generated traffic: headline, what was asked and generated, completion times, rates, tables. */
+
+import type { Figures } from '../../traffic/index.ts'
+import type { ChartSpec } from '../charts/spec.ts'
+import { formatCount, formatNs, formatRate, formatShare } from '../format.ts'
+import { completionCharts, generatedCharts, seriesCharts, trafficName } from '../plots/traffic.ts'
+import type { PlotSettings } from '../results.ts'
+import type { TrafficEntry } from '../settings.ts'
+import { type Headline, pairText } from './headline.ts'
+import { section } from './page.ts'
+import { type Cell, constantSettings, count, type Head, NONE, table } from './tables.ts'
+
+type Draw = (charts: readonly ChartSpec[]) => string
+
+export function trafficHeadline(entries: readonly TrafficEntry[]): Headline {
+  const [first] = entries
+  if (first === undefined) return { sentence: 'No traffic was sent.', figures: [] }
+  if (entries.length > 1) {
+    const parts = entries.map((entry) => `${bits(entry.set.reached.bitsPerSecond)} in ${trafficName(entry, entries)}`)
+    return { sentence: `Reached: ${parts.join(', ')}.`, figures: [] }
+  }
+  const { all, asked, reached, sizes, generated, seconds, clients } = first.set
+  const whole = all.done === asked.requests ? 'All' : `${formatCount(all.done)} of`
+  const from = clients.length > 1 ? ` of ${clients.length} clients` : ''
+  const [small] = Object.entries(sizes).filter(([, figures]) => figures.fct !== null)
+  const trouble = (value: number): string =>
+    value === 0 ? '0' : `${formatCount(value)} (${formatShare(value / asked.requests)})`
+  return {
+    sentence: `${whole} ${formatCount(asked.requests)} requests${from} are complete, in ${seconds.toFixed(seconds < 10 ? 2 : 1)} s: ${bits(reached.bitsPerSecond)} of ${bits(asked.bitsPerSecond)} asked for.`,
+    figures: [
+      ['Requests asked / reached', `${rate(asked.perSecond)} / ${rate(reached.perSecond)}/s`],
+      ...(small?.[1].fct
+        ? [[`FCT p50 / p99, ${small[0]}`, pairText(small[1].fct.p50, small[1].fct.p99, ' / ')] as [string, string]]
+        : []),
+      ...(all.slowdown ? [['Slowdown p50 / p99', pair(all.slowdown.p50, all.slowdown.p99)] as [string, string]] : []),
+      ['Lost', trouble(all.lost)],
+      ['Failed', trouble(all.failed)],
+      ...(generated.sizes?.ks == null ? [] : [['Sizes, KS', generated.sizes.ks.toFixed(4)] as [string, string]]),
+    ],
+  }
+}
+
+export function trafficSections(
+  entries: readonly TrafficEntry[],
+  plot: PlotSettings,
+  draw: Draw,
+  notes: string[],
+): string[] {
+  for (const entry of entries)
+    for (const [server, why] of Object.entries({ ...entry.set.unreachable, ...entry.set.failures }))
+      notes.push(`${entries.length > 1 ? `${trafficName(entry, entries)}: ` : ''}${server}: ${why}`)
+  const several = entries.length > 1
+  return [
+    section('traffic-rates', 'Asked and reached', ratesTable(entries), draw(seriesCharts(entries, plot))),
+    section(
+      'traffic-completion',
+      'Flow completion times',
+      '<p class="faint">From when a request was due until its flow was complete. Slowdown: that over the time of the fastest small request to the server plus what the size takes at the bandwidth of the configuration.</p>',
+      draw(completionCharts(entries, plot)),
+    ),
+    section(
+      'traffic-generated',
+      'What was generated',
+      '<p class="faint">Shares of all that are at most so large or long. Gaps are those of the schedule, between requests that are due one after the other.</p>',
+      draw(generatedCharts(entries, plot)),
+    ),
+    section(
+      'traffic-tables',
+      'By size, verb, type and server',
+      '<p class="faint">Times in microseconds. Press a heading to sort.</p>',
+      constantSettings(entries),
+      ...(['sizes', 'verbs', 'types', 'servers'] as const).map((key) => {
+        const title = { sizes: 'Size', verbs: 'Verb', types: 'Type', servers: 'Server' }[key]
+        const rows = entries.flatMap((entry) =>
+          Object.entries(entry.set[key]).map(([name, figures]): [string, Figures, number] => [
+            several ? `${name}, ${trafficName(entry, entries)}` : name,
+            figures,
+            entry.set.seconds,
+          ]),
+        )
+        return rows.length === 0 ? '' : `<h3>${title}</h3>\n${figuresTable(title.toLowerCase(), rows)}`
+      }),
+    ),
+  ]
+}
+
+function ratesTable(entries: readonly TrafficEntry[]): string {
+  const number = (text: string): Head => ({ text, number: true })
+  const heads = [
+    { text: 'run' },
+    ...['requests', 'complete', 'lost', 'failed', 'asked', 'reached', 'asked/s', 'reached/s', 'seconds'].map(number),
+    number('latest'),
+  ]
+  const rows = entries.map((entry): Cell[] => {
+    const { set } = entry
+    const bit = (value: number): Cell => ({ text: bits(value), value, number: true })
+    return [
+      { text: trafficName(entry, entries) },
+      ...[set.asked.requests, set.all.done, set.all.lost, set.all.failed].map(count),
+      ...[set.asked.bitsPerSecond, set.reached.bitsPerSecond].map(bit),
+      ...[set.asked.perSecond, set.reached.perSecond].map(
+        (value): Cell => ({ text: rate(value), value, number: true }),
+      ),
+      { text: set.seconds.toFixed(2), value: set.seconds, number: true },
+      { text: formatNs(set.latestNs), value: set.latestNs, number: true },
+    ]
+  })
+  return table(heads, rows, 'traffic-rates-table')
+}
+
+const TIMES = { p50: 'FCT p50', p99: 'p99', p999: 'p99.9', max: 'max' } as const
+const MORE_TIMES = { mean: 'FCT mean', min: 'min', p90: 'p90' } as const
+const SLOWDOWNS = { p50: 'slowdown p50', p99: 'slowdown p99' } as const
+
+function figuresTable(what: string, rows: readonly [string, Figures, number][]): string {
+  const number = (text: string): Head => ({ text, number: true })
+  const extra = (text: string): Head => ({ text, number: true, extra: true })
+  const heads = [
+    { text: what },
+    ...['done', 'lost', 'failed', 'bit/s'].map(number),
+    ...Object.values(TIMES).map(number),
+    ...Object.values(SLOWDOWNS).map(number),
+    ...['bytes', ...Object.values(MORE_TIMES), 'slowdown max'].map(extra),
+  ]
+  const figure = (value: number | undefined, unit: number, digits: number): Cell =>
+    value === undefined ? NONE : { text: (value / unit).toFixed(digits), value, number: true }
+  const cells = rows.map(([name, { done, lost, failed, bytes, fct, slowdown }, seconds], i): Cell[] => {
+    const bps = seconds > 0 ? (8 * bytes) / seconds : 0
+    const micros = (key: keyof NonNullable<Figures['fct']>): Cell => figure(fct?.[key], 1000, 1)
+    const slow = (key: keyof NonNullable<Figures['slowdown']>): Cell => figure(slowdown?.[key], 1, 2)
+    return [
+      // Sizes are in their order, not in that of their letters.
+      { text: name, ...(what === 'size' && { value: i }) },
+      ...[done, lost, failed].map(count),
+      { text: bits(bps), value: bps, number: true },
+      ...(Object.keys(TIMES) as (keyof typeof TIMES)[]).map(micros),
+      ...(Object.keys(SLOWDOWNS) as (keyof typeof SLOWDOWNS)[]).map(slow),
+      count(bytes),
+      ...(Object.keys(MORE_TIMES) as (keyof typeof MORE_TIMES)[]).map(micros),
+      slow('max'),
+    ]
+  })
+  return table(heads, cells, `traffic-${what}`)
+}
+
+function bits(perSecond: number): string {
+  return `${formatRate(perSecond)}${perSecond >= 1000 ? '' : ' '}bit/s`
+}
+
+function rate(perSecond: number): string {
+  return formatRate(perSecond)
+}
+
+function pair(low: number, high: number): string {
+  return `${Number(low.toPrecision(3))} / ${Number(high.toPrecision(3))}`
+}

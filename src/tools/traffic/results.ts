@@ -1,0 +1,42 @@
+/** Traffic as saved results: a run is one set, and the record of its histograms is beside it. */
+import { basename } from 'node:path'
+import type { Setting, TrafficSet } from '../../report/index.ts'
+import { rateText, summaryOf, type TrafficConfig, type TrafficRecord } from '../../traffic/index.ts'
+
+const id = '001'
+
+/** What a comparison of results tells apart. `file`: of the configuration. */
+export function settingsOf(config: TrafficConfig, file: string, device: string): Record<string, Setting> {
+  const { phases, bandwidthBps, flow, qps, depth, servers, seed } = config
+  /** What all phases share. */
+  const shared = <T>(of: (phase: TrafficConfig['phases'][number]) => T): T | undefined => {
+    const [first, ...others] = phases.map(of)
+    return others.every((other) => other === first) ? first : undefined
+  }
+  const collective = shared((phase) => phase.collective?.name)
+  const load = shared((phase) => phase.load)
+  const requests = shared((phase) => phase.requestsPerSecond)
+  return {
+    configuration: file === '-' ? 'standard input' : basename(file),
+    device,
+    ...(phases.length > 1 && { phases: phases.length }),
+    ...(collective === undefined ? { arrival: shared(({ arrival }) => arrival.type) ?? 'by phase' } : { collective }),
+    ...(typeof load === 'number' && { load }),
+    ...(typeof requests === 'number' && { requests }),
+    bandwidth: rateText(bandwidthBps),
+    ...{ flow, qps, depth, servers: servers.length, seed },
+  }
+}
+
+export function setOf(
+  record: TrafficRecord,
+  settings: Record<string, Setting>,
+  counted: TrafficSet['counted'],
+  error?: string,
+): TrafficSet {
+  const clients = record.clients.length
+  return {
+    ...{ id, settings: { ...settings, clients }, ...summaryOf(record), counted },
+    ...(error !== undefined && { error }),
+  }
+}
