@@ -50,8 +50,8 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
   readonly #counts: Int32Array
   readonly #prints: Uint16Array
   readonly #top: TopTable
-  /** Probabilities b^−C of a decay, times 2^32, until they are too small to draw. */
-  readonly #decay: Float64Array
+  /** By count C: below which of the numbers from −2^31 to 2^31 − 1 a drawn one lets it decay, so that the probability is b^−C; as long as it can be drawn. */
+  readonly #decay: Int32Array
 
   /** @internal */
   constructor(config: HeavyKeeperConfig, seed: Uint8Array, block?: ArrayBuffer) {
@@ -62,7 +62,9 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
     this.#prints = prints
     this.#top = new TopTable(config.k, this.keys, scalars, keys, tops)
     const length = Math.min(1 << 16, Math.ceil((32 * Math.LN2) / Math.log(config.base)))
-    this.#decay = Float64Array.from({ length }, (_, count) => 2 ** 32 * config.base ** -count)
+    this.#decay = Int32Array.from({ length }, (_, count) =>
+      Math.min(2 ** 31 - 1, 2 ** 32 * config.base ** -count - 2 ** 31),
+    )
     if (block) this.verify()
   }
 
@@ -91,26 +93,31 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
     const [counts, prints, amounts, decay, top] = [this.#counts, this.#prints, this.amounts, this.#decay, this.#top]
     const scale = width / 2 ** 32
     const small = this.isSmall
+    const never = decay.length
     let random = this.scalars[Scalar.random]! | 0
+    let least = top.isFull ? top.least : mostCount
     for (let i = 0; i < count; i++) {
       const amount = amounts[i]!
       if (amount === 0) continue
-      const print = h1[i]! & 0xffff
-      const least = top.isFull ? top.least : mostCount
+      const [a, b] = [h1[i]!, h2[i]!]
+      const print = a & 0xffff
       // Looked up only where it can matter: mostly the estimates of keys outside are below the least of the table.
       let slot = -2
       let best = 0
       for (let array = 0; array < arrays; array++) {
-        const at = array * width + placeOf(h1[i]!, h2[i]!, multipliers[array]!, scale)
+        const at = array * width + placeOf(a, b, multipliers[array]!, scale)
         const here = counts[at]!
-        if (here > 0 && prints[at] === print) {
-          if (here > least && slot === -2) slot = top.find(word, i * words, h1[i]!)
-          if (here > least && slot < 0) continue
+        if (prints[at] === print && here > 0) {
+          if (here > least) {
+            if (slot === -2) slot = top.find(word, i * words, a)
+            if (slot < 0) continue
+          }
           const sum = saturatingSum(here, amount, small)
           counts[at] = sum
           if (sum > best) best = sum
           continue
         }
+        if (here >= never) continue
         random ^= random << 13
         random ^= random >>> 17
         random ^= random << 5
@@ -121,7 +128,7 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
           prints[at] = print
           counts[at] = Math.min(left, mostCount)
           best = Math.max(best, counts[at]!)
-        } else if (here < decay.length && random >>> 0 < decay[here]!) {
+        } else if (random < decay[here]!) {
           counts[at] = here - 1
           if (here > 1) continue
           prints[at] = print
@@ -129,12 +136,14 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
           if (best === 0) best = 1
         }
       }
-      if (best === 0) continue
-      if (slot === -2) slot = top.size < top.capacity || best > least ? top.find(word, i * words, h1[i]!) : -1
+      if (best === 0 || (best <= least && slot === -2 && least !== mostCount)) continue
+      if (slot === -2) slot = top.find(word, i * words, a)
       if (slot >= 0) {
         if (best > top.counts[slot]!) top.set(slot, best)
-      } else if (!top.isFull) top.insert(word, i * words, h1[i]!, best)
-      else if (best > least && best <= least + amount) top.replaceLeast(word, i * words, h1[i]!, best)
+      } else if (!top.isFull) top.insert(word, i * words, a, best)
+      else if (best > least && best <= least + amount) top.replaceLeast(word, i * words, a, best)
+      else continue
+      if (top.isFull) least = top.least
     }
     this.scalars[Scalar.random] = random
   }
@@ -145,7 +154,7 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
     let left = amount
     let here = this.#counts[at]!
     while (here > 0) {
-      const chance = here < this.#decay.length ? this.#decay[here]! / 2 ** 32 : 0
+      const chance = here < this.#decay.length ? this.config.base ** -here : 0
       if (chance === 0) break
       random = (Math.imul(random, 0x915f77f5) + 0x6c078965) | 0
       // Updates until the first that decays, of a geometric distribution.

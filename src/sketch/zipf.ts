@@ -13,6 +13,11 @@ export interface ZipfOptions {
   skew: number
   /** At least 4 (default 13: two IPv4 addresses, two ports, a protocol). */
   keyBytes?: number
+  /**
+   * So many hosts, of which some are in more flows than others (Zipf's law with the same skew): a key of at least 12 bytes then begins with two of their
+   * addresses. Without it (the default), every part of a key is as different as the keys.
+   */
+  hosts?: number
   seed: SeedLike
 }
 
@@ -25,24 +30,30 @@ export interface ZipfTrace {
   counts: Uint32Array
 }
 
-/** Draws the packets by Walker's alias method, in the form of Vose (IEEE Transactions on Software Engineering 17, 1991). */
+/** Throws ERR_SKETCH_VALUE, naming the option. */
 export function zipfTrace(options: ZipfOptions): ZipfTrace {
   const flows = wholeNumber('flows', options.flows, 1, 2 ** 26)
   const packets = wholeNumber('packets', options.packets, 0, 2 ** 27)
   const keyBytes = wholeNumber('keyBytes', options.keyBytes ?? 13, 4, 256)
+  const hosts = wholeNumber('hosts', options.hosts ?? 0, 0, keyBytes < 12 ? 0 : 2 ** 24)
   const random = new Random(seedFrom(options.seed))
-  const { share, alias } = aliasTable(Float64Array.from({ length: flows }, (_, rank) => (rank + 1) ** -options.skew))
+  const drawFlow = zipf(flows, options.skew, random)
+  const drawHost = zipf(hosts, options.skew, random)
   const all = new Uint8Array(flows * keyBytes)
+  const view = new DataView(all.buffer)
   for (let flow = 0; flow < flows; flow++) {
+    let at = flow * keyBytes
+    const end = at + keyBytes
+    if (hosts > 0)
+      for (const last = at + 8; at < last; at += 4) view.setUint32(at, Math.imul(drawHost() + 1, 0x85ebca6b))
     // The rank makes keys different, a multiplication by an odd number hides it; the other bytes are random.
-    new DataView(all.buffer).setUint32(flow * keyBytes, Math.imul(flow + 1, 0x9e3779b1))
-    for (let at = flow * keyBytes + 4; at < (flow + 1) * keyBytes; at++) all[at] = random.bits()
+    view.setUint32(at, Math.imul(flow + 1, 0x9e3779b1))
+    for (at += 4; at < end; at++) all[at] = random.bits()
   }
   const counts = new Uint32Array(flows)
   const keys = new Uint8Array(packets * keyBytes)
   for (let packet = 0; packet < packets; packet++) {
-    const drawn = Math.floor(random.unit() * flows)
-    const flow = random.unit() < share[drawn]! ? drawn : alias[drawn]!
+    const flow = drawFlow()
     counts[flow]!++
     for (let i = 0; i < keyBytes; i++) keys[packet * keyBytes + i] = all[flow * keyBytes + i]!
   }
@@ -52,6 +63,15 @@ export function zipfTrace(options: ZipfOptions): ZipfTrace {
   for (let flow = 0; flow < flows; flow++)
     if (counts[flow]! > 0) flowKeys.set(all.subarray(flow * keyBytes, (flow + 1) * keyBytes), at++ * keyBytes)
   return { keys, flowKeys, counts: counts.filter((count) => count > 0) }
+}
+
+/** Draws ranks from 0 on, by Walker's alias method in the form of Vose (IEEE Transactions on Software Engineering 17, 1991). */
+function zipf(ranks: number, skew: number, random: Random): () => number {
+  const { share, alias } = aliasTable(Float64Array.from({ length: ranks }, (_, rank) => (rank + 1) ** -skew))
+  return () => {
+    const drawn = Math.floor(random.unit() * ranks)
+    return random.unit() < share[drawn]! ? drawn : alias[drawn]!
+  }
 }
 
 /** For each entry its share of its cell, and which entry has the rest of it. */
