@@ -1,7 +1,9 @@
 /**
  * Sketches beside an exact `Map` in the same process: packed keys of 13 bytes (two IPv4 addresses, two ports, a protocol) of a Zipf trace, 2.5 million
- * packets of some 220,000 flows. Of each round the best of five passes counts, on both sides.
+ * packets of some 220,000 flows; and beside the sketches of npm's bloom-filters, of the same dimensions, which count the first packets of it only, as they
+ * take thousands of times longer. Of each round the best of five passes counts, on both sides.
  */
+import bloomFilters from 'bloom-filters'
 import { createSketch, type SketchKind, zipfTrace } from '../src/sketch/index.ts'
 import { type Comparison, compare } from './comparison.ts'
 
@@ -44,7 +46,7 @@ function countExactly(keys: Buffer): void {
 
 const trace = () => zipfTrace({ flows: 300_000, packets: 2_500_000, skew: 1, keyBytes, seed: 1 }).keys
 
-export const sketchJobs: readonly SketchJob[] = sketches.map(({ kind, bytes }) => ({
+const ofKinds: readonly SketchJob[] = sketches.map(({ kind, bytes }) => ({
   name: `sketch-${kind}`,
   async run(rounds) {
     const keys = trace()
@@ -59,3 +61,58 @@ export const sketchJobs: readonly SketchJob[] = sketches.map(({ kind, bytes }) =
     return [compare(name, ours, 'exact Map', theirs, 'M/s', 'more is better')]
   },
 }))
+
+interface Peer {
+  kind: 'count-min' | 'hyperloglog' | 'heavykeeper'
+  bytes: number
+  /** Of the same dimensions as ours. Keys are strings there. */
+  theirs(): { update(key: string): void }
+  updates: number
+}
+
+const peers: readonly Peer[] = [
+  {
+    ...{ kind: 'count-min', bytes: 600_000, updates: 20_000 },
+    theirs: () => new bloomFilters.CountMinSketch(50_000, 3),
+  },
+  { ...{ kind: 'hyperloglog', bytes: 17_000, updates: 1000 }, theirs: () => new bloomFilters.HyperLogLog(2 ** 14) },
+  {
+    ...{ kind: 'heavykeeper', bytes: 64_000, updates: 20_000 },
+    theirs: () => {
+      const top = new bloomFilters.TopK(100, 0.001, 0.99)
+      return { update: (key) => top.add(key) }
+    },
+  },
+]
+
+/** Their keys are strings before time is taken; ours are made of nothing. */
+const besidePeer: SketchJob = {
+  name: 'sketch-npm',
+  async run(rounds) {
+    const keys = trace()
+    const buffer = Buffer.from(keys.buffer)
+    const names = Array.from({ length: Math.max(...peers.map(({ updates }) => updates)) }, (_, i) =>
+      buffer.toString('latin1', i * keyBytes, (i + 1) * keyBytes),
+    )
+    return peers.map(({ kind, bytes, theirs, updates }) => {
+      const [our, their]: [number[], number[]] = [[], []]
+      for (let round = 0; round < rounds; round++) {
+        our.push(
+          best(keys.length / keyBytes, () =>
+            createSketch(kind, { bytes, keyBytes, seed: 1 } as never).updateMany(keys),
+          ),
+        )
+        their.push(
+          best(updates, () => {
+            const sketch = theirs()
+            for (let i = 0; i < updates; i++) sketch.update(names[i]!)
+          }),
+        )
+      }
+      const name = `sketch: ${kind}, ${bytes / 1000} KB`
+      return compare(name, our, 'npm bloom-filters', their, 'M/s', 'more is better')
+    })
+  },
+}
+
+export const sketchJobs: readonly SketchJob[] = [...ofKinds, besidePeer]
