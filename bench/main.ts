@@ -8,7 +8,7 @@
  *     figures without another program: heap per message, cost of polling
  *
  *     samples     between nodes of the gateway: gateway-jobs.ts, samples-jobs.ts
- *     sketches    beside an exact Map, and npm's bloom-filters: sketch-jobs.ts
+ *     sketches    beside an exact Map, and npm's bloom-filters; their accuracy beside what is asked: sketch-jobs.ts
  *
  * and on a network, which is loopback, what wire-jobs.ts says; on both, rsockets (socket-jobs.ts) and programs under
  * verbena/preload (preload-jobs.ts).

@@ -3,9 +3,20 @@
  * packets of some 220,000 flows; and beside the sketches of npm's bloom-filters, of the same dimensions, which count the first packets of it only, as they
  * take thousands of times longer. Of each round the best of five passes counts, on both sides.
  */
+import { join } from 'node:path'
 import bloomFilters from 'bloom-filters'
 import { createSketch, type SketchKind, zipfTrace } from '../src/sketch/index.ts'
 import { type Comparison, compare } from './comparison.ts'
+import {
+  cocoFigures,
+  elasticFigures,
+  type Figure,
+  heavyKeeperFigures,
+  quantileFigures,
+  sixKeys,
+} from './sketch-accuracy.ts'
+import { exactTrace } from './sketch-measures.ts'
+import { roceKeys, roceTrace } from './sketch-roce.ts'
 
 const keyBytes = 13
 const passes = 5
@@ -115,4 +126,32 @@ const besidePeer: SketchJob = {
   },
 }
 
-export const sketchJobs: readonly SketchJob[] = [...ofKinds, besidePeer]
+/** Accuracy is the same in every round. */
+const accuracy: SketchJob = {
+  name: 'sketch-accuracy',
+  async run() {
+    const rows = quantileFigures().map((figure) => comparisonOf('', figure))
+    for (const skew of [0.8, 1, 1.2, 1.4]) {
+      const zipf = { flows: 300_000, packets: 2_500_000, skew, seed: 21 }
+      const trace = exactTrace(zipf)
+      const figures = [...elasticFigures(trace), ...cocoFigures(trace), ...heavyKeeperFigures(trace)]
+      rows.push(...figures.map((figure) => comparisonOf(`skew ${skew}: `, figure)))
+      const shared = cocoFigures(exactTrace({ ...zipf, hosts: 20_000 }), sixKeys)
+      rows.push(...shared.map((figure) => comparisonOf(`skew ${skew}, shared hosts: `, figure)))
+    }
+    const roce = roceTrace(join(import.meta.dirname, '../../dist/verbena.js'), 10_000)
+    const figures = [...elasticFigures(roce), ...cocoFigures(roce, roceKeys), ...heavyKeeperFigures(roce)]
+    rows.push(...figures.map((figure) => comparisonOf('RoCE: ', figure)))
+    return rows
+  },
+}
+
+/** A row with what is asked as the other side, and with what the reference has in its name. */
+function comparisonOf(trace: string, { name, value, asked, published }: Figure): Comparison {
+  const title = `${trace}${name}${published === undefined ? '' : ` (published: ${published})`}`
+  const peer = asked ? asked.side : null
+  const order = asked?.side === 'at least' ? 'more is better' : 'less is better'
+  return compare(title, [value], peer, [asked?.limit ?? 0], '', order)
+}
+
+export const sketchJobs: readonly SketchJob[] = [...ofKinds, besidePeer, accuracy]

