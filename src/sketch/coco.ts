@@ -82,12 +82,15 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     next: for (let i = 0; i < count; i++) {
       const amount = amounts[i]!
       if (amount === 0) continue
-      const [a, b, from] = [h1[i]!, h2[i]!, i * words]
+      const a = h1[i]!
+      const b = h2[i]!
+      const from = i * words
       const first = word[from]!
       // The first two buckets without a loop, and without a branch on which of them has less: nobody can predict that.
       const at0 = placeOf(a, b, m0, scale) * size
       const at1 = placeOf(a, b, m1, scale) * size + second
-      const [count0, count1] = [buckets[at0]!, buckets[at1]!]
+      const count0 = buckets[at0]!
+      const count1 = buckets[at1]!
       if (buckets[at0 + 1] === first && count0 > 0 && sameRest(buckets, at0 + 1, word, from, words)) {
         buckets[at0] = saturatingSum(count0, amount, small)
         continue

@@ -97,7 +97,9 @@ export class CountMin extends AmountSketch<CountMinConfig> {
     const [m0, m1, m2] = [multipliers[row]!, multipliers[row + 1]!, multipliers[row + 2]!]
     const [row0, row1, row2] = [row * width, (row + 1) * width, (row + 2) * width]
     for (let i = 0; i < count; i++) {
-      const [a, b, amount] = [h1[i]!, h2[i]!, amounts[i]!]
+      const a = h1[i]!
+      const b = h2[i]!
+      const amount = amounts[i]!
       const at0 = row0 + placeOf(a, b, m0, scale)
       const at1 = row1 + placeOf(a, b, m1, scale)
       const at2 = row2 + placeOf(a, b, m2, scale)

@@ -100,9 +100,13 @@ export class CountSketch extends AmountSketch<CountSketchConfig> {
     const [m0, m1] = [multipliers[row]!, multipliers[row + 1]!]
     const [row0, row1] = [row * width, (row + 1) * width]
     for (let i = 0; i < count; i++) {
-      const [a, b, amount] = [h1[i]!, h2[i]!, amounts[i]!]
-      const [hash0, hash1] = [hashIn(a, b, m0), hashIn(a, b, m1)]
-      const [at0, at1] = [row0 + placeAt(hash0, scale), row1 + placeAt(hash1, scale)]
+      const a = h1[i]!
+      const b = h2[i]!
+      const amount = amounts[i]!
+      const hash0 = hashIn(a, b, m0)
+      const hash1 = hashIn(a, b, m1)
+      const at0 = row0 + placeAt(hash0, scale)
+      const at1 = row1 + placeAt(hash1, scale)
       counters[at0] = (counters[at0]! + Math.imul(signOf(hash0), amount)) | 0
       counters[at1] = (counters[at1]! + Math.imul(signOf(hash1), amount)) | 0
     }

@@ -104,7 +104,9 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
     for (let i = 0; i < count; i++) {
       const amount = amounts[i]!
       if (amount === 0) continue
-      const [a, b, from] = [h1[i]!, h2[i]!, i * words]
+      const a = h1[i]!
+      const b = h2[i]!
+      const from = i * words
       const bucket = placeOf(a, b, multiplier, scale)
       const vote = bucket * votesOf
       const first = word[from]!
@@ -156,10 +158,12 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
   /** Moves a slot before those of fewer votes. */
   #rise(bucket: number, from: number): void {
     const { words } = this.keys
-    const [votes, stored] = [this.#votes, this.#stored]
+    const votes = this.#votes
+    const stored = this.#stored
     const vote = bucket * votesOf
     for (let slot = from; slot > 0; slot--) {
-      const [mine, before] = [votes[vote + slot]!, votes[vote + slot - 1]!]
+      const mine = votes[vote + slot]!
+      const before = votes[vote + slot - 1]!
       if ((before & mostVotes) >= (mine & mostVotes)) return
       votes[vote + slot] = before
       votes[vote + slot - 1] = mine

@@ -49,7 +49,10 @@ function second(a: number, b: number): number {
 }
 
 function oneWord({ view, keyBytes, shift, k, word, withWords, h1, h2 }: Block, count: number): void {
-  const [k0, k1, k2, k3] = [k[0]!, k[1]!, k[2]!, k[3]!]
+  const k0 = k[0]!
+  const k1 = k[1]!
+  const k2 = k[2]!
+  const k3 = k[3]!
   for (let i = 0, from = 0; i < count; i++, from += keyBytes) {
     const x = (view.getInt32(from + keyBytes, true) >>> shift) | 0
     if (withWords) word[i] = x
@@ -61,7 +64,14 @@ function oneWord({ view, keyBytes, shift, k, word, withWords, h1, h2 }: Block, c
 }
 
 function twoWords({ view, keyBytes, shift, k, word, withWords, h1, h2 }: Block, count: number): void {
-  const [k0, k1, k2, k3, k4, k5, k6, k7] = [k[0]!, k[1]!, k[2]!, k[3]!, k[4]!, k[5]!, k[6]!, k[7]!]
+  const k0 = k[0]!
+  const k1 = k[1]!
+  const k2 = k[2]!
+  const k3 = k[3]!
+  const k4 = k[4]!
+  const k5 = k[5]!
+  const k6 = k[6]!
+  const k7 = k[7]!
   for (let i = 0, from = 0, to = 0; i < count; i++, from += keyBytes, to += 2) {
     const x = view.getInt32(front + from, true)
     const y = (view.getInt32(from + keyBytes, true) >>> shift) | 0
@@ -77,8 +87,18 @@ function twoWords({ view, keyBytes, shift, k, word, withWords, h1, h2 }: Block, 
 }
 
 function threeWords({ view, keyBytes, shift, k, word, withWords, h1, h2 }: Block, count: number): void {
-  const [k0, k1, k2, k3, k4, k5] = [k[0]!, k[1]!, k[2]!, k[3]!, k[4]!, k[5]!]
-  const [k6, k7, k8, k9, k10, k11] = [k[6]!, k[7]!, k[8]!, k[9]!, k[10]!, k[11]!]
+  const k0 = k[0]!
+  const k1 = k[1]!
+  const k2 = k[2]!
+  const k3 = k[3]!
+  const k4 = k[4]!
+  const k5 = k[5]!
+  const k6 = k[6]!
+  const k7 = k[7]!
+  const k8 = k[8]!
+  const k9 = k[9]!
+  const k10 = k[10]!
+  const k11 = k[11]!
   for (let i = 0, from = 0, to = 0; i < count; i++, from += keyBytes, to += 3) {
     const x = view.getInt32(front + from, true)
     const y = view.getInt32(front + from + 4, true)
@@ -96,8 +116,22 @@ function threeWords({ view, keyBytes, shift, k, word, withWords, h1, h2 }: Block
 }
 
 function fourWords({ view, keyBytes, shift, k, word, withWords, h1, h2 }: Block, count: number): void {
-  const [k0, k1, k2, k3, k4, k5, k6, k7] = [k[0]!, k[1]!, k[2]!, k[3]!, k[4]!, k[5]!, k[6]!, k[7]!]
-  const [k8, k9, k10, k11, k12, k13, k14, k15] = [k[8]!, k[9]!, k[10]!, k[11]!, k[12]!, k[13]!, k[14]!, k[15]!]
+  const k0 = k[0]!
+  const k1 = k[1]!
+  const k2 = k[2]!
+  const k3 = k[3]!
+  const k4 = k[4]!
+  const k5 = k[5]!
+  const k6 = k[6]!
+  const k7 = k[7]!
+  const k8 = k[8]!
+  const k9 = k[9]!
+  const k10 = k[10]!
+  const k11 = k[11]!
+  const k12 = k[12]!
+  const k13 = k[13]!
+  const k14 = k[14]!
+  const k15 = k[15]!
   for (let i = 0, from = 0, to = 0; i < count; i++, from += keyBytes, to += 4) {
     const x = view.getInt32(front + from, true)
     const y = view.getInt32(front + from + 4, true)

@@ -100,7 +100,8 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
     for (let i = 0; i < count; i++) {
       const amount = amounts[i]!
       if (amount === 0) continue
-      const [a, b] = [h1[i]!, h2[i]!]
+      const a = h1[i]!
+      const b = h2[i]!
       const print = a & 0xffff
       // Looked up only where it can matter: mostly the estimates of keys outside are below the least of the table.
       let slot = -2

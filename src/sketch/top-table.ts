@@ -60,7 +60,9 @@ export class TopTable {
 
   /** The slot of a least count. */
   get leastSlot(): number {
-    const [heap, order, counts] = [this.#heap, this.#order, this.counts]
+    const heap = this.#heap
+    const order = this.#order
+    const counts = this.counts
     for (let slot = heap[0]!; ; slot = heap[0]!) {
       if (order[slot] === counts[slot]) return slot
       order[slot] = counts[slot]!
@@ -70,7 +72,11 @@ export class TopTable {
 
   /** The slot of the key whose words begin at `at`, or −1. */
   find(words: Int32Array, at: number, hash: number): number {
-    const [keys, hashes, index, mask, many] = [this.keys, this.#hash, this.#index, this.#mask, this.#words]
+    const keys = this.keys
+    const hashes = this.#hash
+    const index = this.#index
+    const mask = this.#mask
+    const many = this.#words
     for (let i = hash & mask; ; i = (i + 1) & mask) {
       const slot = index[i]! - 1
       if (slot < 0) return -1
@@ -181,7 +187,8 @@ export class TopTable {
   }
 
   #forget(slot: number): void {
-    const [index, mask] = [this.#index, this.#mask]
+    const index = this.#index
+    const mask = this.#mask
     let hole = this.#hash[slot]! & mask
     while (index[hole] !== slot + 1) hole = (hole + 1) & mask
     for (let i = (hole + 1) & mask; index[i] !== 0; i = (i + 1) & mask) {
@@ -195,7 +202,9 @@ export class TopTable {
   }
 
   #up(from: number): void {
-    const [heap, place, order] = [this.#heap, this.#place, this.#order]
+    const heap = this.#heap
+    const place = this.#place
+    const order = this.#order
     const slot = heap[from]!
     const count = order[slot]!
     let at = from
@@ -212,7 +221,10 @@ export class TopTable {
   }
 
   #down(from: number): void {
-    const [heap, place, order, size] = [this.#heap, this.#place, this.#order, this.size]
+    const heap = this.#heap
+    const place = this.#place
+    const order = this.#order
+    const size = this.size
     const slot = heap[from]!
     const count = order[slot]!
     let at = from
