@@ -94,13 +94,14 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
   }
 
   protected override add(count: number): void {
-    const { buckets, rows, counters } = this.config
+    const { buckets } = this.config
     const { h1, h2, multipliers, word, words } = this.keys
-    const [votes, stored, light, amounts] = [this.#votes, this.#stored, this.#light, this.amounts]
-    const [scale, lightScale] = [buckets / 2 ** 32, counters / 2 ** 32]
+    const votes = this.#votes
+    const stored = this.#stored
+    const amounts = this.amounts
+    const scale = buckets / 2 ** 32
     const small = this.isSmall
     const multiplier = multipliers[0]!
-    let toLight = 0
     for (let i = 0; i < count; i++) {
       const amount = amounts[i]!
       if (amount === 0) continue
@@ -128,13 +129,8 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
         continue
       }
       votes[vote + slots] = saturatingSum(against, 0, small)
-      for (let row = 0; row < rows; row++) {
-        const at = row * counters + placeOf(a, b, multipliers[1 + row]!, lightScale)
-        light[at] = Math.min(light[at]! + amount, saturated)
-      }
-      toLight += amount
+      this.#toLight(a, b, amount)
     }
-    this.scalars[lightTotal]! += toLight
   }
 
   /** Puts the key whose words begin at `from` into its bucket: in the first slot that is empty, or that of the least votes, which go to the counters. */
@@ -182,9 +178,13 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
   }
 
   #toLight(h1: number, h2: number, amount: number): void {
-    for (let row = 0; row < this.config.rows; row++) {
-      const at = this.#counterOf(h1, h2, row)
-      this.#light[at] = Math.min(this.#light[at]! + amount, saturated)
+    const { rows, counters } = this.config
+    const light = this.#light
+    const multipliers = this.keys.multipliers
+    const scale = counters / 2 ** 32
+    for (let row = 0; row < rows; row++) {
+      const at = row * counters + placeOf(h1, h2, multipliers[1 + row]!, scale)
+      light[at] = Math.min(light[at]! + amount, saturated)
     }
     this.scalars[lightTotal]! += amount
   }
