@@ -1,0 +1,111 @@
+/** The worker's side of the page, without a worker: what it says while it reads, and what it answers. */
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { CaptureParser, drain } from '../../../src/capture/index.ts'
+import { analyseCapture, bytesSource } from '../../../src/trace/index.ts'
+import {
+  type CaptureBytes,
+  captureBytes,
+  type FromWorker,
+  type RequestName,
+  type Requests,
+  Session,
+  Shape,
+} from '../../../src/trace/view/index.ts'
+
+const file = new URL('../../captures/rc_pingpong_loss3.pcap', import.meta.url)
+const bytes = new Uint8Array(readFileSync(file))
+
+function start(
+  open: (source: Uint8Array) => CaptureBytes = captureBytes,
+  heard: (message: FromWorker) => void = () => {},
+) {
+  const said: FromWorker[] = []
+  let time = 0
+  const session = new Session(open, {
+    post: (message) => {
+      said.push(message)
+      heard(message)
+    },
+    nextTurn: async () => {},
+    now: () => (time += 150),
+  })
+  let id = 0
+  async function ask<Name extends RequestName>(name: Name, input: Requests[Name][0]): Promise<Requests[Name][1]> {
+    await session.take({ id: ++id, name, with: input })
+    const reply = said.find((message) => 'id' in message && message.id === id)!
+    if ('error' in reply) throw new Error(reply.error)
+    return (reply as unknown as { result: Requests[Name][1] }).result
+  }
+  return { session, said, ask }
+}
+
+describe('a session', () => {
+  it('sums up, and answers', async () => {
+    const { session, said, ask } = start()
+    await expect(ask('json', {})).rejects.toThrow('no capture is open')
+    await session.take({ open: bytes })
+    const [last] = said.slice(-1)
+    expect(last).toMatchObject({ complete: true, summary: { packets: 815, listed: 815, conversationCount: 1 } })
+    expect(JSON.parse(await ask('json', {}))).toEqual(await analyseCapture(bytesSource(bytes)))
+    expect((await ask('conversation', { number: 1 }))?.directions.length).toBe(2)
+    expect(await ask('conversation', { number: 2 })).toBeNull()
+    expect((await ask('lines', { from: 9, count: 1 }))[0]).toMatchObject({
+      ...{ number: 10, conversation: 1, what: 'RC NAK', psn: '15043937', part: 'warning' },
+    })
+    const detail = (await ask('packet', { number: 10 }))!
+    expect(detail.bytes.length).toBe(62)
+    expect(detail.layers.map(({ title }) => title).at(-1)).toBe('ICRC, right')
+    expect([await ask('packet', { number: 0 }), await ask('packet', { number: 816 })]).toEqual([null, null])
+    const name = { conversation: 1, direction: 0, diagram: 'psn' as const }
+    const { count, shapes } = await ask('diagram', name)
+    expect([count, shapes[Shape.Nak]]).toEqual([396, 11])
+    const first = await ask('next', { ...name, shape: Shape.Nak, after: 0 })
+    expect(first).toMatchObject({ number: 10, shape: Shape.Nak })
+    expect(await ask('next', { ...name, shape: Shape.Nak, after: 815 })).toEqual(first)
+    expect(await ask('find', { ...name, number: 10 })).toEqual(first)
+    expect(await ask('diagram', { ...name, direction: 2 })).toMatchObject({ count: 0 })
+    expect(await ask('filter', { text: 'nak' })).toEqual({ shown: 16, complete: true })
+    expect(said.some((message) => 'filtering' in message)).toBe(true)
+    await expect(ask('filter', { text: 'nonsense' })).rejects.toThrow('there is no field "nonsense"')
+  })
+
+  it('says why it cannot open something, and keeps what it had', async () => {
+    const { session, said, ask } = start((source) => {
+      if (source.length > 0) return captureBytes(source)
+      return { read: () => Promise.reject(new Error('the file is gone')), slice: async () => source }
+    })
+    await session.take({ open: bytes })
+    await session.take({ open: new TextEncoder().encode('this is no capture') })
+    expect(said.at(-1)).toEqual({ failed: expect.stringContaining('neither pcap nor pcapng') })
+    await session.take({ open: new Uint8Array() })
+    expect(said.at(-1)).toEqual({ failed: 'the file is gone' })
+    expect(await ask('place', { number: 815 })).toBe(814)
+  })
+
+  it('shows what was read until it is cancelled', async () => {
+    const inChunks = (source: Uint8Array): CaptureBytes => ({
+      ...captureBytes(source),
+      async read(onPacket, { signal, onProgress }) {
+        const parser = new CaptureParser()
+        for (let at = 0; at < source.length && !signal.aborted; at += 100_000) {
+          parser.push(source.subarray(at, at + 100_000))
+          drain(parser, onPacket)
+          await onProgress(at, source.length)
+        }
+        return parser
+      },
+    })
+    const { session, said, ask } = start(inChunks, (message) => {
+      if ('progress' in message && message.progress.packets > 200) void session.take({ cancel: 'load' })
+    })
+    await session.take({ open: bytes })
+    expect(said.filter((message) => 'summary' in message).length).toBeGreaterThan(1)
+    const last = said.at(-1) as { summary: { packets: number } }
+    expect(last).toMatchObject({ complete: true, summary: { cancelled: true, damageCount: 0 } })
+    const { packets } = last.summary
+    expect(packets).toBeGreaterThan(200)
+    expect(packets).toBeLessThan(500)
+    expect((await ask('lines', { from: packets - 1, count: 5 })).map(({ number }) => number)).toEqual([packets])
+  })
+})
