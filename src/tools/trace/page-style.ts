@@ -41,7 +41,7 @@ button[aria-pressed="true"] { background: var(--on); border-color: var(--accent)
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
 #conversations-box { max-height: 340px; overflow-y: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .86rem; font-variant-numeric: tabular-nums; }
-th, td { padding: 5px 9px; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line); font-weight: 400; }
+th, td { padding: 5px 7px; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line); font-weight: 400; }
 thead th { color: var(--faint); position: sticky; top: 0; background: var(--card); z-index: 2; }
 thead button { all: unset; cursor: pointer; font-weight: 600; }
 thead button:hover { color: var(--accent); text-decoration: underline; }
@@ -107,5 +107,5 @@ details summary { cursor: pointer; }
 .hex .offset { color: var(--faint); } .hex .tint-1 { color: var(--accent); } .hex .on { background: var(--accent); color: var(--card); }
 .hex .characters { color: var(--faint); }
 @media (max-width: 900px) { .columns { grid-template-columns: minmax(0, 1fr); } }
-@media (max-width: 640px) { main, header, footer { padding-left: 12px; padding-right: 12px; } canvas { height: 300px; } #packets { --line-height: 62px; } #packets-head { display: none; } .line { grid-template-columns: 6ch 9ch minmax(0, 1fr) max-content; grid-template-rows: 19px 19px 19px; line-height: 19px; padding: 3px 8px 2px; width: 100%; border-bottom: 1px solid var(--line); } .line .ends { grid-column: 1 / 4; grid-row: 2; } .line .conv { grid-column: 4; grid-row: 2; max-width: 16ch; } .line .what { grid-column: 3; grid-row: 1; } .line .psn { grid-column: 4; grid-row: 1; } .line .psn + .n { display: none; } .line .notes { grid-column: 1 / 5; grid-row: 3; overflow: hidden; } #packets-lines { width: 100%; } #conversations tbody th { max-width: 46vw; white-space: normal; } .layers dl div { grid-template-columns: 1fr 1fr; } #figures { grid-template-columns: repeat(3, 1fr); } .hint { display: none; } }
+@media (max-width: 640px) { main, header, footer { padding-left: 12px; padding-right: 12px; } canvas { height: 300px; } #packets { --line-height: 62px; } #packets-head { display: none; } .line { grid-template-columns: 6ch 9ch minmax(0, 1fr) 10ch; gap: 0 8px; grid-template-rows: 19px 19px 19px; line-height: 19px; padding: 3px 8px 2px; width: 100%; border-bottom: 1px solid var(--line); } .line .ends { grid-column: 1 / 4; grid-row: 2; } .line .conv { grid-column: 4; grid-row: 2; text-align: right; } .line .what { grid-column: 3; grid-row: 1; } .line .psn { grid-column: 4; grid-row: 1; } .line .psn + .n { display: none; } .line .notes { grid-column: 1 / 5; grid-row: 3; overflow: hidden; } #packets-lines { width: 100%; } #conversations tbody th { max-width: 46vw; white-space: normal; } .layers dl div { grid-template-columns: 1fr 1fr; } #figures { grid-template-columns: repeat(3, 1fr); } .hint { display: none; } }
 `

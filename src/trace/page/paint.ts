@@ -50,8 +50,8 @@ export function paint(canvas: HTMLCanvasElement, drawing: Drawing): void {
   pen.beginPath()
   pen.rect(frame.left, frame.top, frame.width, frame.height)
   pen.clip()
-  const { drawn, window } = drawing
-  if (drawn?.picture.kind === 'runs') runs(pen, frame, window, drawn.picture, drawn.window, drawing.colours)
+  const { drawn } = drawing
+  if (drawn?.picture.kind === 'runs') runs(pen, frame, drawing, drawn.picture, drawn.window)
   else if (drawn !== undefined) points(pen, frame, drawing, drawn.picture.points)
   mark(pen, frame, drawing, getComputedStyle(canvas).color)
   pen.restore()
@@ -103,10 +103,9 @@ function ticksOf({ restarts, firstPsn }: DiagramInfo, low: number, high: number,
 function runs(
   pen: CanvasRenderingContext2D,
   frame: Frame,
-  to: Window,
+  { window: to, colours, info, diagram }: Drawing,
   { runs: list, count }: Extract<Picture, { kind: 'runs' }>,
   from: Window,
-  colours: readonly string[],
 ): void {
   const nsPerColumn = (from.toNs - from.fromNs) / from.width
   const psnsPerRow = (from.high - from.low) / from.height
@@ -117,23 +116,35 @@ function runs(
   const x0 = frame.left + (from.fromNs - to.fromNs) * xPerNs
   const y0 = frame.top + (to.high - from.high) * yPerPsn
   let shape = -1
+  let least = 0
+  pen.lineWidth = 1
+  pen.strokeStyle = colours[Shape.Ack] ?? ''
+  pen.beginPath()
+  let acked = Number.NaN
   for (let i = 0; i < count * 4; i += 4) {
     if (list[i + 3] !== shape) {
+      if (shape === Shape.Ack) pen.stroke()
       shape = list[i + 3]!
       pen.fillStyle = colours[shape] ?? ''
+      least = leastSize(info.shapes[shape]!)
     }
     const x = x0 + list[i]! * columnWidth
     const y = y0 + list[i + 1]! * rowHeight
-    const least = leastSize(shape)
+    if (shape === Shape.Ack && diagram === 'psn' && y !== acked) {
+      // What is acknowledged, as a staircase: through the highest of each column, which comes first.
+      if (!Number.isNaN(acked)) pen.lineTo(x, acked)
+      pen.lineTo(x, y)
+      acked = y
+    }
     const width = Math.max(least, columnWidth)
     const height = Math.max(least, (list[i + 2]! - list[i + 1]! + 1) * rowHeight)
     pen.fillRect(x - (width - columnWidth) / 2, y - (height - rowHeight) / 2, width, height)
   }
 }
 
-/** What is rare is seen among what is not. */
-function leastSize(shape: number): number {
-  return shape >= Shape.Late ? 4 : shape === Shape.Repeat ? 3 : 1.2
+/** Pixels of a point of which there are so many: what is rare is seen among what is not. */
+function leastSize(count: number): number {
+  return count < 200 ? 4 : count < 2000 ? 2.5 : 1.2
 }
 
 function points(
