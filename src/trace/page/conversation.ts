@@ -88,7 +88,7 @@ export class Conversation {
           choose: (found: Spot) => choosePacket(found.number),
           // Both directions show the same time.
           moved: (from, to, by) => {
-            for (const other of this.#diagrams) if (other !== by) other.showTime(from, to)
+            for (const other of this.#diagrams) if (other !== by) void other.showTime(from, to)
           },
         }),
     )

@@ -96,8 +96,15 @@ export class Diagram {
     this.#paint()
   }
 
-  showTime(fromNs: number, toNs: number): void {
+  /** Shows that time, and the PSNs that it has. */
+  async showTime(fromNs: number, toNs: number): Promise<void> {
     this.#window = { ...this.#window, fromNs, toNs }
+    this.#update()
+    const { link, name } = this.#options
+    const extent = await link.ask('extent', { ...name, fromNs, toNs })
+    // The reader may have gone on.
+    if (extent === null || this.#window.fromNs !== fromNs || this.#window.toNs !== toNs) return
+    this.#window = { ...this.#window, ...spaced(extent.low, extent.high) }
     this.#update()
   }
 
@@ -278,6 +285,10 @@ export class Diagram {
 /** All of the time, and all of the PSNs, with some space around. */
 function padded({ fromNs, toNs }: DiagramOptions, { lowest, highest }: DiagramInfo): Omit<Window, 'width' | 'height'> {
   const spaceNs = Math.max(10, (toNs - fromNs) * 0.02)
-  const space = Math.max(2, (highest - lowest) * 0.04)
-  return { fromNs: fromNs - spaceNs, toNs: toNs + spaceNs, low: lowest - space, high: highest + space }
+  return { fromNs: fromNs - spaceNs, toNs: toNs + spaceNs, ...spaced(lowest, highest) }
+}
+
+function spaced(low: number, high: number): { low: number; high: number } {
+  const space = Math.max(2, (high - low) * 0.04)
+  return { low: low - space, high: high + space }
 }

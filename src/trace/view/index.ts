@@ -16,7 +16,7 @@ export type {
   Spot,
   Summary,
 } from './protocol.ts'
-export { nearest, type Picture, pictureOf, type Window } from './raster.ts'
+export { extentOf, nearest, type Picture, pictureOf, type Window } from './raster.ts'
 export { latenciesOf, latencyStep, type Points, type Sequence, sequenceOf } from './sequence.ts'
 export { Session, type SessionOptions } from './session.ts'
 export { isAnswer, Shape, shapeCount, shapeNames } from './shape.ts'

@@ -77,6 +77,8 @@ export interface Requests {
   conversation: [{ number: number }, ConversationInfo | null]
   diagram: [DiagramName, DiagramInfo]
   picture: [DiagramName & { window: Window }, Picture]
+  /** The lowest and the highest PSN that a time has; null if it has none. */
+  extent: [DiagramName & { fromNs: number; toNs: number }, { low: number; high: number } | null]
   pick: [DiagramName & { timeNs: number; psn: number; nearNs: number; nearPsns: number }, Spot | null]
   /** The next point of a Shape behind packet `after`; behind the last, the first. */
   next: [DiagramName & { shape: number; after: number }, Spot | null]

@@ -21,6 +21,8 @@ export type Picture =
 /** So many points are drawn as what they are. */
 const mostPoints = 4000
 const largestSide = 8192
+/** So many points before and behind a window are looked at for an ACK. */
+const farthestAck = 20_000
 
 export function pictureOf(levels: readonly Level[], window: Window): Picture {
   const width = Math.min(largestSide, Math.max(1, Math.floor(window.width)))
@@ -44,19 +46,22 @@ export function pictureOf(levels: readonly Level[], window: Window): Picture {
   return runsOf(grid, width, height)
 }
 
-/** The points in the window and one on each side of it, for lines that lead out; undefined if there are more than `most`. */
+/** The points in the window and those on each side of it, for lines that lead out; undefined if there are more than `most`. */
 function within(points: Points, { fromNs, toNs, low, high }: Window, most: number): Points | undefined {
   const start = Math.max(0, firstFrom(points, fromNs) - 1)
   const end = Math.min(points.count, firstFrom(points, toNs) + 1)
   if (end - start > most * 16) return undefined
-  const chosen: number[] = []
+  // ACKs make a line, which crosses the window although they lie outside of it.
+  const before = nextAck(points, start - 1, -1)
+  const behind = nextAck(points, end, 1)
+  const chosen: number[] = before < 0 ? [] : [before]
   for (let i = start; i < end; i++) {
     const psn = points.psn[i]!
-    // ACKs make a line, which crosses the window although they lie outside of it.
     if ((psn < low || psn > high) && points.shape[i] !== Shape.Ack) continue
     chosen.push(i)
     if (chosen.length > most) return undefined
   }
+  if (behind >= 0) chosen.push(behind)
   return {
     count: chosen.length,
     time: Float64Array.from(chosen, (i) => points.time[i]!),
@@ -64,6 +69,30 @@ function within(points: Points, { fromNs, toNs, low, high }: Window, most: numbe
     shape: Uint8Array.from(chosen, (i) => points.shape[i]!),
     packet: Uint32Array.from(chosen, (i) => points.packet[i]!),
   }
+}
+
+/** The nearest ACK from `at` on, in steps of 1 or -1; -1 if there is none near. */
+function nextAck({ shape, count }: Points, at: number, step: number): number {
+  for (let i = at; i >= 0 && i < count && Math.abs(i - at) < farthestAck; i += step)
+    if (shape[i] === Shape.Ack) return i
+  return -1
+}
+
+/** The lowest and the highest PSN that this time has; undefined if it has none. */
+export function extentOf(
+  levels: readonly Level[],
+  fromNs: number,
+  toNs: number,
+): { low: number; high: number } | undefined {
+  const { points } = levelFor(levels, (toNs - fromNs) / 1000, Number.POSITIVE_INFINITY)
+  const end = firstFrom(points, toNs)
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (let i = firstFrom(points, fromNs); i < end; i++) {
+    const psn = points.psn[i]!
+    if (psn < low) low = psn
+    if (psn > high) high = psn
+  }
+  return low > high ? undefined : { low, high }
 }
 
 function runsOf(grid: Uint16Array, width: number, height: number): Picture {

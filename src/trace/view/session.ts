@@ -17,7 +17,7 @@ import type {
   Spot,
   Summary,
 } from './protocol.ts'
-import { nearest, pictureOf } from './raster.ts'
+import { extentOf, nearest, pictureOf } from './raster.ts'
 import type { Points } from './sequence.ts'
 
 /** Conversations in a summary; all of them are in the JSON. */
@@ -117,6 +117,8 @@ export class Session<Source> {
     },
     diagram: async (name) => this.#loaded().diagrams.get(name).info,
     picture: async ({ window, ...name }) => pictureOf(this.#loaded().diagrams.get(name).levels, window),
+    extent: async ({ fromNs, toNs, ...name }) =>
+      extentOf(this.#loaded().diagrams.get(name).levels, fromNs, toNs) ?? null,
     pick: async ({ timeNs, psn, nearNs, nearPsns, ...name }) => {
       const { levels } = this.#loaded().diagrams.get(name)
       const { points } = levelFor(levels, nearNs / 4, nearPsns / 4)

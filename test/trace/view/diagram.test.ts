@@ -5,6 +5,7 @@ import { latencyTicks, psnTicks, timeTicks } from '../../../src/trace/page/axis.
 import {
   CaptureView,
   captureBytes,
+  extentOf,
   latenciesOf,
   latencyStep,
   levelFor,
@@ -157,11 +158,28 @@ describe('a picture', () => {
     const [fromNs, toNs] = [points.time[500_000]!, points.time[500_050]!]
     const picture = pictureOf(levels, { fromNs, toNs, low: 499_000, high: 502_000, width: 800, height: 300 })
     if (picture.kind !== 'points') throw new Error('too many points')
-    expect(picture.points.packet[0]).toBe(499_999)
-    expect(picture.points.count).toBe(52)
+    // One more on each side, and the next ACKs.
+    const { packet, count } = picture.points
+    expect([packet[1], packet.at(-2), count]).toEqual([499_999, 500_050, 54])
     const none = { count: 0, time: new Float64Array(), psn: new Int32Array(), shape: new Uint8Array() }
     const empty = levelsOf({ ...none, packet: new Uint32Array() })
     expect(pictureOf(empty, { ...all, width: 10, height: 10 })).toMatchObject({ kind: 'points', points: { count: 0 } })
+  })
+
+  it('has the line of ACKs through a window without any, and the PSNs of a time', () => {
+    const few = {
+      ...manyPoints(9),
+      shape: Uint8Array.of(1, 4, 1, 1, 1, 1, 1, 4, 1),
+      psn: Int32Array.of(0, 0, 1, 90, 91, 2, 3, 3, 4),
+    }
+    const those = levelsOf(few)
+    const window = { fromNs: few.time[3]! - 1, toNs: few.time[4]! + 1, low: 80, high: 100, width: 800, height: 300 }
+    const picture = pictureOf(those, window)
+    if (picture.kind !== 'points') throw new Error('too many points')
+    expect([...picture.points.packet]).toEqual([1, 3, 4, 7])
+    expect(extentOf(those, window.fromNs, window.toNs)).toEqual({ low: 90, high: 91 })
+    expect(extentOf(those, window.toNs, window.toNs + 2)).toBeUndefined()
+    expect(extentOf(levels, 0, all.toNs + 1)).toEqual({ low: 0, high: 999_999 })
   })
 
   it('leads to the point next to a place, and to a NAK rather than to requests', () => {
