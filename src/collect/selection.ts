@@ -64,12 +64,17 @@ export class Selection {
     const { wanted, headersOnly } = this.#options
     if (chosen && this.changesNothing) return packet
     const d = this.#dissection
-    const kept = this.changesNothing ? packet : this.#copied(packet)
-    dissect(kept, d, this.#anonymiser !== undefined)
-    if (!chosen && !isWanted(wanted, d.kind)) {
-      this.leftOut.other++
-      return undefined
+    if (!chosen) {
+      dissect(packet, d, false)
+      if (!isWanted(wanted, d.kind)) {
+        this.leftOut.other++
+        return undefined
+      }
+      if (this.changesNothing) return packet
     }
+    const kept = this.#copied(packet)
+    // Places are counted in the copy.
+    dissect(kept, d, this.#anonymiser !== undefined)
     if (this.#anonymiser !== undefined && !this.#anonymiser.apply(kept, d)) {
       this.leftOut.unmappable++
       return undefined

@@ -1,28 +1,76 @@
-/** Mappings as the data path looks them up: no allocation, and nothing to do for a kind that has none. */
-import { isIpv4Gid, put32, u32 } from '../wire/index.ts'
+/**
+ * Mappings as the data path looks them up: no allocation, and nothing to do for a kind that has none.
+ */
+import { isIpv4Gid, put16, put32, u16, u32 } from '../wire/index.ts'
 import type { IpMapping, Mapping, MappingKind, NumberMapping, VaMapping } from './mappings.ts'
+
+/** Finds words among known ones: a table with open addressing, a few nanoseconds where a Map takes twenty. */
+class Words {
+  readonly #keys: Int32Array
+  /** −1: nothing is here. */
+  readonly #places: Int32Array
+  readonly #shift: number
+  readonly #mask: number
+
+  constructor(words: Iterable<number>) {
+    const all = [...words]
+    const bits = Math.max(2, Math.ceil(Math.log2(all.length + 1)) + 1)
+    this.#shift = 32 - bits
+    this.#mask = 2 ** bits - 1
+    this.#keys = new Int32Array(2 ** bits)
+    this.#places = new Int32Array(2 ** bits).fill(-1)
+    for (const [place, word] of all.entries()) {
+      let at = Math.imul(word, spread) >>> this.#shift
+      while (this.#places[at]! >= 0) at = (at + 1) & this.#mask
+      this.#keys[at] = word
+      this.#places[at] = place
+    }
+  }
+
+  /** Which of the words it is; −1: none. Only the lower 32 bits count. */
+  find(word: number): number {
+    const key = word | 0
+    let at = Math.imul(key, spread) >>> this.#shift
+    for (;;) {
+      const place = this.#places[at]!
+      if (place < 0 || this.#keys[at] === key) return place
+      at = (at + 1) & this.#mask
+    }
+  }
+}
+
+/** 2^32 divided by the golden ratio: neighbours are far from each other. */
+const spread = 0x9e3779b1 | 0
+
+/** The last mapping counts, as with all options: lists by word, the last one first. */
+function byWord<T>(own: readonly T[], wordOf: (mapping: T) => number): Map<number, T[]> {
+  const lists = new Map<number, T[]>()
+  for (const mapping of own.toReversed()) {
+    const word = wordOf(mapping) | 0
+    lists.set(word, [...(lists.get(word) ?? []), mapping])
+  }
+  return lists
+}
 
 /** Numbers by number, and by the host to which they belong. */
 export class NumberLookup {
   readonly empty: boolean
   readonly #all: NumberMapping | undefined
-  readonly #byNumber = new Map<number, NumberMapping[]>()
+  readonly #words: Words
+  readonly #lists: readonly NumberMapping[][]
   readonly #numbers: boolean
 
   constructor(mappings: readonly Mapping[], kind: MappingKind) {
     const own = mappings.filter((mapping): mapping is NumberMapping => mapping.kind === kind)
     this.empty = own.length === 0
-    // The last one counts, as with all options.
     this.#all = own.findLast(({ from }) => from < 0)
-    for (const mapping of own.toReversed()) {
-      if (mapping.from < 0) continue
-      const list = this.#byNumber.get(mapping.from)
-      if (list === undefined) this.#byNumber.set(mapping.from, [mapping])
-      // One for a host is asked before those for all hosts.
-      else if (mapping.host === undefined) list.push(mapping)
-      else list.unshift(mapping)
-    }
-    this.#numbers = this.#byNumber.size > 0
+    const single = own.filter(({ from }) => from >= 0)
+    const lists = byWord(single, ({ from }) => from)
+    this.#words = new Words(lists.keys())
+    // One for a host is asked before those for all hosts.
+    const rank = ({ host }: NumberMapping): number => (host === undefined ? 1 : 0)
+    this.#lists = [...lists.values()].map((list) => list.toSorted((a, b) => rank(a) - rank(b)))
+    this.#numbers = single.length > 0
   }
 
   /**
@@ -30,9 +78,9 @@ export class NumberLookup {
    * is known.
    */
   get(number: number, none: number, b: Uint8Array, at: number, length: number): number {
-    const list = this.#numbers ? this.#byNumber.get(number) : undefined
-    if (list !== undefined)
-      for (const mapping of list)
+    const place = this.#numbers && number >= 0 ? this.#words.find(number) : -1
+    if (place >= 0)
+      for (const mapping of this.#lists[place]!)
         if (mapping.host === undefined || isHost(mapping.host, b, at, length)) {
           mapping.hits++
           return mapping.to
@@ -49,27 +97,77 @@ function isHost(host: Uint8Array, b: Uint8Array, at: number, length: number): bo
   return true
 }
 
+interface MacEntry {
+  readonly mapping: NumberMapping
+  /** Of the captured address the first two bytes, and of the new one these and the other four. */
+  readonly from: number
+  readonly high: number
+  readonly low: number
+}
+
+/** Ethernet addresses. */
+export class MacLookup {
+  readonly empty: boolean
+  /** By the last four bytes. */
+  readonly #words: Words
+  readonly #lists: readonly MacEntry[][]
+
+  constructor(mappings: readonly Mapping[]) {
+    const own = mappings.filter((mapping): mapping is NumberMapping => mapping.kind === 'mac')
+    this.empty = own.length === 0
+    const lists = byWord(own, ({ from }) => from)
+    this.#words = new Words(lists.keys())
+    const high = (mac: number): number => Math.floor(mac / 2 ** 32)
+    this.#lists = [...lists.values()].map((list) =>
+      list.map((mapping) => ({ mapping, from: high(mapping.from), high: high(mapping.to), low: mapping.to | 0 })),
+    )
+  }
+
+  /** Replaces the address at b[at, at + 6). True if it is one of those to replace. */
+  replace(b: Uint8Array, at: number): boolean {
+    const place = this.#words.find(u32(b, at + 2))
+    if (place < 0) return false
+    const first = u16(b, at)
+    for (const { mapping, from, high, low } of this.#lists[place]!) {
+      if (from !== first) continue
+      mapping.hits++
+      put16(b, at, high)
+      put32(b, at + 2, low)
+      return true
+    }
+    return false
+  }
+}
+
 /** Addresses of 4 and 16 bytes, and the GIDs of both. */
 export class AddressLookup {
   readonly empty: boolean
-  /** Those of whole IPv4 addresses, by the address. */
-  readonly #exact = new Map<number, IpMapping>()
-  readonly #networks4: readonly { mapping: IpMapping; mask: number; from: number; to: number }[]
+  /** Those of whole IPv4 addresses. */
+  readonly #words: Words
+  readonly #exact: readonly IpMapping[]
+  readonly #networks4: readonly IpMapping[]
+  /** Of each of these mask, old and new network. */
+  readonly #words4: Int32Array
   readonly #networks6: readonly IpMapping[]
 
   constructor(mappings: readonly Mapping[]) {
     const own = mappings.filter((mapping): mapping is IpMapping => mapping.kind === 'ip')
     this.empty = own.length === 0
-    for (const mapping of own)
-      if (mapping.bits === 32 && mapping.from.length === 4) this.#exact.set(u32(mapping.from, 0), mapping)
+    const exact = byWord(
+      own.filter(({ bits, from }) => bits === 32 && from.length === 4),
+      ({ from }) => u32(from, 0),
+    )
+    this.#words = new Words(exact.keys())
+    this.#exact = [...exact.values()].map(([last]) => last!)
     // The longest prefix counts; of equal ones the last.
     const networks = own.toReversed().toSorted((a, b) => b.bits - a.bits)
-    this.#networks4 = networks
-      .filter(({ bits, from }) => from.length === 4 && bits < 32)
-      .map((mapping) => {
-        const mask = mapping.bits === 0 ? 0 : -1 << (32 - mapping.bits)
-        return { mapping, mask, from: u32(mapping.from, 0) & mask, to: u32(mapping.to, 0) & mask }
-      })
+    this.#networks4 = networks.filter(({ bits, from }) => from.length === 4 && bits < 32)
+    this.#words4 = Int32Array.from(
+      this.#networks4.flatMap(({ bits, from, to }) => {
+        const mask = bits === 0 ? 0 : -1 << (32 - bits)
+        return [mask, u32(from, 0) & mask, u32(to, 0) & mask]
+      }),
+    )
     this.#networks6 = networks.filter(({ from }) => from.length === 16)
   }
 
@@ -79,17 +177,20 @@ export class AddressLookup {
   }
 
   #replace4(b: Uint8Array, at: number): boolean {
-    const address = u32(b, at)
-    const exact = this.#exact.get(address)
-    if (exact !== undefined) {
+    const address = u32(b, at) | 0
+    const place = this.#words.find(address)
+    if (place >= 0) {
+      const exact = this.#exact[place]!
       exact.hits++
       put32(b, at, u32(exact.to, 0))
       return true
     }
-    for (const { mapping, mask, from, to } of this.#networks4) {
-      if ((address & mask) !== from) continue
-      mapping.hits++
-      put32(b, at, to | (address & ~mask))
+    const words = this.#words4
+    for (let i = 0; i < words.length; i += 3) {
+      const mask = words[i]!
+      if ((address & mask) !== words[i + 1]) continue
+      this.#networks4[i / 3]!.hits++
+      put32(b, at, words[i + 2]! | (address & ~mask))
       return true
     }
     return false

@@ -7,17 +7,22 @@
  * - Of a packet in a tunnel, the outermost Ethernet header and the RDMA packet are rewritten, not what lies between them.
  */
 import { type CapturedPacket, LinkType } from '../capture/index.ts'
-import { computeIcrc, type Dissection, IcrcState, Kind, rethOffset } from '../trace/index.ts'
 import {
-  Aeth,
+  addressLength,
+  computeIcrc,
+  type Dissection,
+  IcrcState,
+  Kind,
+  putIpv4Sum,
+  putVcrc,
+  sourceAt,
+  transportPlaces,
+  udpSum,
+} from '../trace/index.ts'
+import {
   Bth,
-  Deth,
   Ethernet,
-  Grh,
-  Ieth,
   Ipv4,
-  Ipv6,
-  ipv4Checksum,
   isIpv4Gid,
   Lrh,
   OpBit,
@@ -25,16 +30,14 @@ import {
   put24,
   put32,
   put32le,
-  Reth,
   Udp,
   u16,
   u24,
   u32,
   u32le,
-  udpChecksum,
   vcrc,
 } from '../wire/index.ts'
-import { AddressLookup, NumberLookup, VaLookup } from './lookup.ts'
+import { AddressLookup, MacLookup, NumberLookup, VaLookup } from './lookup.ts'
 import { ManagementRewriter } from './management.ts'
 import type { Mapping } from './mappings.ts'
 
@@ -47,7 +50,7 @@ export class Rewriter {
   readonly needsPairs: boolean
   /** Responses whose PSN stayed because the capture does not tell which queue pair sent them. */
   unpaired = 0
-  readonly #mac: NumberLookup
+  readonly #mac: MacLookup
   readonly #ip: AddressLookup
   readonly #lid: NumberLookup
   readonly #sourcePort: NumberLookup
@@ -61,7 +64,9 @@ export class Rewriter {
   readonly #rkey: NumberLookup
   readonly #va: VaLookup
   readonly #management: ManagementRewriter
-  readonly #changesNetwork: boolean
+  readonly #changesAddresses: boolean
+  readonly #changesClass: boolean
+  readonly #changesPorts: boolean
   readonly #nothing: boolean
   readonly #usesHosts: boolean
   /** Where the addresses of hosts are in the packet: for mappings of single hosts. */
@@ -73,7 +78,7 @@ export class Rewriter {
 
   constructor(mappings: readonly Mapping[]) {
     this.mappings = mappings
-    this.#mac = new NumberLookup(mappings, 'mac')
+    this.#mac = new MacLookup(mappings)
     this.#ip = new AddressLookup(mappings)
     this.#lid = new NumberLookup(mappings, 'lid')
     this.#sourcePort = new NumberLookup(mappings, 'source-port')
@@ -87,7 +92,9 @@ export class Rewriter {
     this.#rkey = new NumberLookup(mappings, 'rkey')
     this.#va = new VaLookup(mappings)
     this.#management = new ManagementRewriter(this.#qpn, this.#psn, this.#pkey, this.#ip, this.#lid)
-    this.#changesNetwork = ![this.#ip, this.#lid, this.#dscp, this.#ecn].every(({ empty }) => empty)
+    this.#changesAddresses = !this.#ip.empty || !this.#lid.empty
+    this.#changesClass = !this.#dscp.empty || !this.#ecn.empty
+    this.#changesPorts = !this.#sourcePort.empty || !this.#destinationPort.empty
     this.needsPairs = mappings.some(({ kind, ...rest }) => kind === 'psn' && 'from' in rest && rest.from !== -1)
     this.#nothing = mappings.length === 0
     this.#usesHosts = mappings.some((mapping) => 'host' in mapping && mapping.host !== undefined)
@@ -97,8 +104,8 @@ export class Rewriter {
   ethernet(packet: CapturedPacket): boolean {
     if (this.#mac.empty || packet.linkType !== LinkType.Ethernet || packet.length < Ethernet.length) return false
     const { bytes, offset } = packet
-    const destination = this.#macAt(bytes, offset + Ethernet.destination)
-    return this.#macAt(bytes, offset + Ethernet.source) || destination
+    const destination = this.#mac.replace(bytes, offset + Ethernet.destination)
+    return this.#mac.replace(bytes, offset + Ethernet.source) || destination
   }
 
   /**
@@ -111,28 +118,21 @@ export class Rewriter {
     const end = packet.offset + packet.length
     const residue = mend || d.icrc !== IcrcState.Invalid ? 0 : computeIcrc(b, d) ^ u32le(b, d.end)
     const sums = this.#sumsToMend(b, d, end, mend)
-    let changed = this.ethernet(packet)
+    let outside = this.ethernet(packet)
+    // What the ICRC covers.
+    let changed = false
     this.#findHosts(b, d, end)
-    if (this.#changesNetwork) {
-      const before = changingSum(b, d)
-      const network = this.#network(b, d)
-      if (network && d.ipVersion === 4 && !mend) adjustSum(b, d.ip + Ipv4.checksum, before, changingSum(b, d))
-      changed = network || changed
+    if (this.#changesClass && d.ipVersion !== 0) outside = this.#trafficClass(b, d) || outside
+    if (this.#changesAddresses) {
+      const before = addressSum(b, d)
+      changed = this.#addresses(b, d)
+      if (changed) adjustSum(b, d, before, addressSum(b, d))
     }
-    if (d.kind === Kind.RoceV2) changed = this.#ports(b, d) || changed
+    if (this.#changesPorts && d.kind === Kind.RoceV2) changed = this.#ports(b, d) || changed
     if (d.complete) changed = this.#transport(b, d, sender) || changed
-    if (!changed && !mend) return false
-    if (d.icrc !== IcrcState.Unknown) put32le(b, d.end, computeIcrc(b, d) ^ residue)
-    this.#mendSums(b, d, sums)
-    return true
-  }
-
-  #macAt(b: Uint8Array, at: number): boolean {
-    const old = u16(b, at) * 0x1_0000_0000 + u32(b, at + 2)
-    const to = this.#mac.get(old, -1, b, 0, 0)
-    if (to < 0) return false
-    put16(b, at, Math.floor(to / 0x1_0000_0000))
-    put32(b, at + 2, to)
+    if (!changed && !outside && !mend) return false
+    if ((changed || mend) && d.icrc !== IcrcState.Unknown) put32le(b, d.end, computeIcrc(b, d) ^ residue)
+    if (sums !== 0) this.#mendSums(b, d, sums)
     return true
   }
 
@@ -141,8 +141,8 @@ export class Rewriter {
    * them.
    */
   #findHosts(b: Uint8Array, d: Dissection, end: number): void {
-    const from = d.ip + (d.ipVersion === 4 ? Ipv4.source : Ipv6.source)
-    const length = d.ipVersion === 4 ? 4 : d.ipVersion === 6 ? 16 : 0
+    const from = sourceAt(d)
+    const length = addressLength(d)
     this.#addressLength = from + 2 * length > end ? 0 : length
     if (!this.#usesHosts || this.#addressLength === 0) return
     this.#sourceAt = 0
@@ -156,7 +156,7 @@ export class Rewriter {
     this.#addressLength = 4
   }
 
-  #network(b: Uint8Array, d: Dissection): boolean {
+  #addresses(b: Uint8Array, d: Dissection): boolean {
     let changed = false
     if (d.kind === Kind.InfiniBand && !this.#lid.empty) {
       for (const at of [d.lrh + Lrh.dlid, d.lrh + Lrh.slid]) {
@@ -166,28 +166,30 @@ export class Rewriter {
         changed = true
       }
     }
-    if (this.#addressLength === 0) return changed
-    if (d.ipVersion === 4) {
-      changed = this.#ip.replace(b, d.ip + Ipv4.source, 4) || changed
-      changed = this.#ip.replace(b, d.ip + Ipv4.destination, 4) || changed
-    } else if (d.kind === Kind.RoceV2) {
-      changed = this.#ip.replace(b, d.ip + Ipv6.source, 16) || changed
-      changed = this.#ip.replace(b, d.ip + Ipv6.destination, 16) || changed
-    } else {
-      changed = this.#ip.replaceGid(b, d.ip + Grh.sgid) || changed
-      changed = this.#ip.replaceGid(b, d.ip + Grh.dgid) || changed
+    if (this.#addressLength === 0 || this.#ip.empty) return changed
+    const source = sourceAt(d)
+    const length = addressLength(d)
+    // In a GRH an IPv4 address stands as a GID.
+    if (d.kind === Kind.RoceV2) {
+      changed = this.#ip.replace(b, source, length) || changed
+      return this.#ip.replace(b, source + length, length) || changed
     }
-    if (!this.#dscp.empty || !this.#ecn.empty) changed = this.#trafficClass(b, d) || changed
-    return changed
+    changed = this.#ip.replaceGid(b, source) || changed
+    return this.#ip.replaceGid(b, source + length) || changed
   }
 
-  #trafficClass(b: Uint8Array, { ip, ipVersion }: Dissection): boolean {
+  /** Routers may change it: the ICRC does not cover it. */
+  #trafficClass(b: Uint8Array, d: Dissection): boolean {
+    if (this.#addressLength === 0) return false
+    const { ip, ipVersion } = d
     const old = ipVersion === 4 ? b[ip + Ipv4.tos]! : ((b[ip]! & 15) << 4) | (b[ip + 1]! >> 4)
     const dscp = this.#dscp.get(old >> 2, old >> 2, b, 0, 0)
     const now = (dscp << 2) | this.#ecn.get(old & 3, old & 3, b, 0, 0)
     if (now === old) return false
-    if (ipVersion === 4) b[ip + Ipv4.tos] = now
-    else {
+    if (ipVersion === 4) {
+      b[ip + Ipv4.tos] = now
+      adjustSum(b, d, old, now)
+    } else {
       b[ip] = (b[ip]! & 0xf0) | (now >> 4)
       b[ip + 1] = (b[ip + 1]! & 15) | ((now & 15) << 4)
     }
@@ -218,26 +220,23 @@ export class Rewriter {
       }
     }
     if (!this.#psn.empty && (bits & OpBit.Cnp) === 0) changed = this.#movePsn(b, d, sender) || changed
+    const { srcQp, msn, va, rkey, invalidated } = transportPlaces[d.opcode]!
     if (!this.#qpn.empty) {
       changed = this.#qpnAt(b, bth + Bth.destQp, this.#destinationAt) || changed
-      if ((bits & OpBit.Deth) !== 0)
-        changed = this.#qpnAt(b, dethOffset(bits, bth) + Deth.srcQp, this.#sourceAt) || changed
+      if (srcQp >= 0) changed = this.#qpnAt(b, bth + srcQp, this.#sourceAt) || changed
     }
-    if ((bits & OpBit.Aeth) !== 0 && !this.#msn.empty) {
-      const aeth = bth + Bth.length + ((bits & OpBit.Rdeth) !== 0 ? 4 : 0) + Aeth.msn
+    if (msn >= 0 && !this.#msn.empty) {
       const add = this.#msn.get(d.destQp, 0, hosts, this.#destinationAt, this.#addressLength)
       if (add !== 0) {
-        put24(b, aeth, u24(b, aeth) + add)
+        put24(b, bth + msn, u24(b, bth + msn) + add)
         changed = true
       }
     }
-    if ((bits & (OpBit.Reth | OpBit.AtomicEth)) !== 0) {
-      // An AtomicETH begins as a RETH: address, key.
-      const reth = rethOffset(bits, bth)
-      if (!this.#va.empty) changed = this.#va.replace(b, reth + Reth.va) || changed
-      if (!this.#rkey.empty) changed = this.#rkeyAt(b, reth + Reth.rkey) || changed
-    } else if ((bits & OpBit.Ieth) !== 0 && !this.#rkey.empty)
-      changed = this.#rkeyAt(b, d.payload - Ieth.length) || changed
+    if (va >= 0 && !this.#va.empty) changed = this.#va.replace(b, bth + va) || changed
+    if (!this.#rkey.empty) {
+      if (rkey >= 0) changed = this.#rkeyAt(b, bth + rkey) || changed
+      if (invalidated >= 0) changed = this.#rkeyAt(b, bth + invalidated) || changed
+    }
     if ((bits & OpBit.Deth) !== 0 && d.destQp === gsiQp && !d.cut && d.problems === 0) {
       const { payload, payloadLength } = d
       this.#management.hosts(hosts, this.#sourceAt, this.#destinationAt, this.#addressLength)
@@ -290,49 +289,28 @@ export class Rewriter {
   }
 
   #mendSums(b: Uint8Array, d: Dissection, right: number): void {
-    if ((right & Sum.Ipv4) !== 0) {
-      const header = d.ip + (b[d.ip]! & 15) * 4
-      put16(b, d.ip + Ipv4.checksum, 0)
-      put16(b, d.ip + Ipv4.checksum, ipv4Checksum(b, d.ip, header))
-    }
+    if ((right & Sum.Ipv4) !== 0) putIpv4Sum(b, d)
     if ((right & Sum.Udp) !== 0) put16(b, d.udp + Udp.checksum, udpSum(b, d))
-    if ((right & Sum.Vcrc) !== 0) {
-      const behind = d.end + icrcLength
-      const sum = vcrc(b, d.lrh, behind)
-      b[behind] = sum
-      b[behind + 1] = sum >> 8
-    }
+    if ((right & Sum.Vcrc) !== 0) putVcrc(b, d)
   }
 }
 
 const Sum = { Ipv4: 1, Udp: 2, Vcrc: 4 } as const
 
-/** Sum of the words of an IPv4 header that are changed here: traffic class and addresses. */
-function changingSum(b: Uint8Array, { ip, ipVersion }: Dissection): number {
+/** Sum of the words of the addresses in an IPv4 header. */
+function addressSum(b: Uint8Array, { ip, ipVersion }: Dissection): number {
   if (ipVersion !== 4) return 0
-  return u16(b, ip) + u16(b, ip + 12) + u16(b, ip + 14) + u16(b, ip + 16) + u16(b, ip + 18)
+  return u16(b, ip + 12) + u16(b, ip + 14) + u16(b, ip + 16) + u16(b, ip + 18)
 }
 
-/** RFC 1624, equation 3: the checksum is as right or wrong as it was before words with these sums were exchanged. */
-function adjustSum(b: Uint8Array, at: number, before: number, after: number): void {
+/**
+ * Of an IPv4 header, in which words with the sum `before` have become ones with the sum `after`: its checksum is as right or wrong as
+ * it was. Source: RFC 1624, equation 3.
+ */
+function adjustSum(b: Uint8Array, { ip, ipVersion }: Dissection, before: number, after: number): void {
+  if (ipVersion !== 4) return
+  const at = ip + Ipv4.checksum
   let sum = (~u16(b, at) & 0xffff) + (0x4fffb - before) + after
   while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16)
   put16(b, at, ~sum)
-}
-
-/** Of the datagram that ends with the ICRC. */
-function udpSum(b: Uint8Array, { ip, ipVersion, udp, end }: Dissection): number {
-  const length = ipVersion === 4 ? 4 : 16
-  const source = ip + (ipVersion === 4 ? Ipv4.source : Ipv6.source)
-  return udpChecksum(
-    b,
-    udp,
-    end + icrcLength,
-    b.subarray(source, source + length),
-    b.subarray(source + length, source + 2 * length),
-  )
-}
-
-function dethOffset(bits: number, bth: number): number {
-  return bth + Bth.length + ((bits & OpBit.Rdeth) !== 0 ? 4 : 0)
 }

@@ -13,30 +13,21 @@
  */
 import { type CapturedPacket, LinkType } from '../capture/index.ts'
 import {
-  AtomicEth,
+  AtomicAckEth,
   Bth,
-  Deth,
   Ethernet,
-  extensionLengths,
-  Grh,
-  type HeaderName,
-  Ieth,
-  Ipv4,
-  Ipv6,
-  ipv4Checksum,
+  ImmDt,
   Lrh,
   opcodeTable,
   put16,
   put32,
   put32le,
-  Reth,
   Udp,
   u16,
   u32,
-  udpChecksum,
-  vcrc,
 } from '../wire/index.ts'
 import { computeIcrc, type Dissection, IcrcState, Kind } from './dissect.ts'
+import { addressLength, putIpv4Sum, putVcrc, sourceAt, transportPlaces, udpSum } from './places.ts'
 import { Tunnel } from './tunnels.ts'
 
 /** A keyed pseudorandom function: at least 16 bytes, which nobody without the key can tell from random ones. */
@@ -74,8 +65,8 @@ export class Anonymiser {
       this.#lid(b, d.lrh + Lrh.dlid)
       this.#lid(b, d.lrh + Lrh.slid)
     }
-    if (d.ipVersion === 4) for (const at of [Ipv4.source, Ipv4.destination]) this.#ip(b, d.ip + at, 4, captured)
-    if (d.ipVersion === 6) for (const at of [Grh.sgid, Grh.dgid]) this.#ip(b, d.ip + at, 16, captured)
+    const size = addressLength(d)
+    if (size > 0) for (const at of [sourceAt(d), sourceAt(d) + size]) this.#ip(b, at, size, captured)
     this.#transport(b, d, captured)
     this.#checksums(b, d, captured)
     return true
@@ -88,55 +79,32 @@ export class Anonymiser {
       return
     }
     this.#pkey(b, d.bth + Bth.pkey)
-    const info = opcodeTable[d.opcode]
-    if (!d.complete || info === undefined) {
+    if (!d.complete || opcodeTable[d.opcode] === undefined) {
       b.fill(0, d.bth + Bth.length, Math.max(end, d.bth + Bth.length))
       return
     }
-    let at = d.bth + Bth.length
-    for (const name of info.headers) {
-      this.#header(b, name, at)
-      at += extensionLengths[name]
-    }
+    const { bth } = d
+    const { qkey, va, rkey, operands, invalidated, immediate, original } = transportPlaces[d.opcode]!
+    if (qkey >= 0) this.#qkey(b, bth + qkey)
+    if (va >= 0) this.#memory(b, bth + va, bth + rkey)
+    if (invalidated >= 0) put32(b, bth + invalidated, this.#word('rkey', u32(b, bth + invalidated)))
+    if (operands >= 0) b.fill(0, bth + operands, bth + operands + 16)
+    if (original >= 0) b.fill(0, bth + original, bth + original + AtomicAckEth.length)
+    if (immediate >= 0) b.fill(0, bth + immediate, bth + immediate + ImmDt.length)
     if (end > d.payload) b.fill(0, d.payload, end)
   }
 
-  #header(b: Uint8Array, name: HeaderName, at: number): void {
-    if (name === 'DETH') this.#qkey(b, at + Deth.qkey)
-    else if (name === 'RETH') this.#memory(b, at + Reth.va, at + Reth.rkey)
-    else if (name === 'AtomicETH') {
-      this.#memory(b, at + AtomicEth.va, at + AtomicEth.rkey)
-      b.fill(0, at + AtomicEth.swapAdd, at + AtomicEth.length)
-    } else if (name === 'IETH') put32(b, at + Ieth.rkey, this.#word('rkey', u32(b, at + Ieth.rkey)))
-    else if (name === 'ImmDt' || name === 'AtomicAckETH') b.fill(0, at, at + extensionLengths[name])
-  }
-
   #checksums(b: Uint8Array, d: Dissection, captured: number): void {
-    if (d.ipVersion === 4 && d.kind === Kind.RoceV2) {
-      const header = (b[d.ip]! & 15) * 4
-      put16(b, d.ip + Ipv4.checksum, 0)
-      put16(b, d.ip + Ipv4.checksum, ipv4Checksum(b, d.ip, d.ip + header))
-    }
+    if (d.ipVersion === 4 && d.kind === Kind.RoceV2) putIpv4Sum(b, d)
     if (d.icrc !== IcrcState.Unknown) {
       const icrc = computeIcrc(b, d)
       put32le(b, d.end, d.icrc === IcrcState.Valid ? icrc : ~icrc >>> 0)
     }
     if (d.kind === Kind.RoceV2 && captured - d.udp >= Udp.length && u16(b, d.udp + Udp.checksum) !== 0) {
       const whole = d.end > 0 && d.end + 4 <= captured
-      put16(b, d.udp + Udp.checksum, whole ? this.#udpChecksum(b, d) : 0)
+      put16(b, d.udp + Udp.checksum, whole ? udpSum(b, d) : 0)
     }
-    if (d.kind === Kind.InfiniBand && d.end > 0 && d.end + 6 <= captured) {
-      const crc = vcrc(b, d.lrh, d.end + 4)
-      b[d.end + 4] = crc
-      b[d.end + 5] = crc >> 8
-    }
-  }
-
-  #udpChecksum(b: Uint8Array, { ip, ipVersion, udp, end }: Dissection): number {
-    const [source, destination, size] =
-      ipVersion === 4 ? [Ipv4.source, Ipv4.destination, 4] : [Ipv6.source, Ipv6.destination, 16]
-    const address = (at: number): Uint8Array => b.subarray(ip + at, ip + at + size)
-    return udpChecksum(b, udp, end + 4, address(source), address(destination))
+    if (d.kind === Kind.InfiniBand && d.end > 0 && d.end + 6 <= captured) putVcrc(b, d)
   }
 
   /** Locally administered ones; groups of IP multicast keep their beginning, and broadcast is broadcast. */

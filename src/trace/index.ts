@@ -42,6 +42,7 @@ export { Latencies, type LatencyStore, type LatencySummary } from './latencies.t
 export type { Layer, LayerField } from './layers.ts'
 export { type AnalysedHandler, readAhead } from './look-ahead.ts'
 export { layersOf } from './network-layers.ts'
+export { addressLength, putIpv4Sum, putVcrc, sourceAt, transportPlaces, udpSum } from './places.ts'
 export { Problem, problemNames, problemRules, problemTexts } from './problems.ts'
 export { plainJson, type Row, rowOf } from './row.ts'
 export { type ShowOptions, type ShowResult, showCapture } from './show.ts'
