@@ -242,7 +242,7 @@ complete -c verbena -n '__verbena_at collect counters' -s h -l help -d 'print he
 complete -c verbena -n '__verbena_at collect l2' -l sysfs-root -d 'read a recorded tree instead: a copy of /sys, or a folder with sys and proc' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at collect l2' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at collect l2' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at collect trace' -s i -l interface -d 'interfaces, with commas between them' -r
+complete -c verbena -n '__verbena_at collect trace' -s i -l interface -d 'interfaces, with commas between them, or any' -r
 complete -c verbena -n '__verbena_at collect trace' -l filter -d 'roce, v1, v2, or all packets' -r -f -a 'roce v1 v2 all'
 complete -c verbena -n '__verbena_at collect trace' -l roce-port -d 'UDP ports of RoCEv2, with commas between them' -r
 complete -c verbena -n '__verbena_at collect trace' -s s -l snap-length -d 'bytes of each packet that are kept' -r
@@ -260,7 +260,7 @@ complete -c verbena -n '__verbena_at collect trace' -s c -l count -d 'end after 
 complete -c verbena -n '__verbena_at collect trace' -l duration -d 'end after so long' -r
 complete -c verbena -n '__verbena_at collect trace' -l json -d 'print what was captured as one JSON document'
 complete -c verbena -n '__verbena_at collect trace' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at collect session' -s i -l interface -d 'interfaces, with commas between them' -r
+complete -c verbena -n '__verbena_at collect session' -s i -l interface -d 'interfaces, with commas between them, or any' -r
 complete -c verbena -n '__verbena_at collect session' -l filter -d 'roce, v1, v2, or all packets' -r -f -a 'roce v1 v2 all'
 complete -c verbena -n '__verbena_at collect session' -l roce-port -d 'UDP ports of RoCEv2, with commas between them' -r
 complete -c verbena -n '__verbena_at collect session' -s s -l snap-length -d 'bytes of each packet that are kept' -r

@@ -433,7 +433,7 @@ _verbena_collect_l2() {
 
 _verbena_collect_trace() {
   _arguments -s \
-    '(-i --interface)'{-i,--interface}'[interfaces, with commas between them]:names:' \
+    '(-i --interface)'{-i,--interface}'[interfaces, with commas between them, or any]:names:' \
     --filter'[roce, v1, v2, or all packets]:what:_values -s , value roce v1 v2 all' \
     --roce-port'[UDP ports of RoCEv2, with commas between them]:ports:' \
     '(-s --snap-length)'{-s,--snap-length}'[bytes of each packet that are kept]:bytes:' \
@@ -456,7 +456,7 @@ _verbena_collect_trace() {
 
 _verbena_collect_session() {
   _arguments -s \
-    '(-i --interface)'{-i,--interface}'[interfaces, with commas between them]:names:' \
+    '(-i --interface)'{-i,--interface}'[interfaces, with commas between them, or any]:names:' \
     --filter'[roce, v1, v2, or all packets]:what:_values -s , value roce v1 v2 all' \
     --roce-port'[UDP ports of RoCEv2, with commas between them]:ports:' \
     '(-s --snap-length)'{-s,--snap-length}'[bytes of each packet that are kept]:bytes:' \

@@ -16,7 +16,7 @@ import { tsharkFields, tsharkVersion } from './tshark.ts'
 const missing = ((): string | undefined => {
   for (const program of ['ip', 'tcpdump', 'unshare', 'python3'])
     if (spawnSync('sh', ['-c', `command -v ${program}`]).status !== 0) return `${program} is not installed`
-  const made = spawnSync('unshare', ['-n', 'ip', 'link', 'add', 'v0', 'type', 'veth', 'peer', 'name', 'v1'])
+  const made = spawnSync('unshare', ['-nm', 'ip', 'link', 'add', 'v0', 'type', 'veth', 'peer', 'name', 'v1'])
   if (made.status !== 0) return 'network namespaces and veth interfaces cannot be made here (root, CAP_NET_ADMIN)'
   return tsharkVersion === undefined ? 'tshark is not installed' : undefined
 })()
@@ -50,13 +50,14 @@ for n in range(50):
 /** \`verbena collect trace\` and tcpdump at the other end of the pair, until all frames have passed. */
 const script = `
 set -e
+mount -t sysfs sysfs /sys
 ip link add v0 type veth peer name v1
 ip link set v0 up
 ip link set v1 up
 cd "$1"
 tcpdump -i v1 -U -w peer.pcap > /dev/null 2> tcpdump.txt &
 dump=$!
-"$2" "$3" collect trace -i v1 -w ours.pcapng --json > ours.json 2> ours.txt &
+"$2" "$3" collect trace -i "$4" -w ours.pcapng --json > ours.json 2> ours.txt &
 ours=$!
 touch tcpdump.txt ours.txt
 for file in tcpdump.txt ours.txt; do
@@ -72,10 +73,15 @@ kill -INT $dump
 wait $dump || true
 `
 
+function capture(interfaces: string): void {
+  const args = ['-nm', 'sh', '-c', script, 'sh', folder, process.execPath, command, interfaces]
+  writeFileSync(join(folder, 'send.py'), sender)
+  execFileSync('unshare', args, { timeout: 50_000 })
+}
+
 describe.skipIf(missing !== undefined)(missing ?? 'a veth pair', () => {
   it('captures the RoCE packets that tcpdump captures, as they are', { timeout: 60_000 }, () => {
-    writeFileSync(join(folder, 'send.py'), sender)
-    execFileSync('unshare', ['-n', 'sh', '-c', script, 'sh', folder, process.execPath, command], { timeout: 50_000 })
+    capture('v1')
     const result = JSON.parse(readFileSync(join(folder, 'ours.json'), 'utf8')) as {
       packets: number
       interfaces: { dropped: number }[]
@@ -99,6 +105,21 @@ describe.skipIf(missing !== undefined)(missing ?? 'a veth pair', () => {
     // RoCEv2 over IPv4 with and without options and over IPv6, and RoCEv1: without a tag, with one, with two.
     expect(expected).toHaveLength(4 * 3 * 50)
     expect(frames('ours.pcapng')).toEqual(expected)
+  })
+
+  it('captures from all interfaces that are up', { timeout: 60_000 }, () => {
+    capture('any')
+    const { packets, interfaces } = JSON.parse(readFileSync(join(folder, 'ours.json'), 'utf8')) as {
+      packets: number
+      interfaces: { name: string; received: number; dropped: number }[]
+    }
+    // The loopback interface of the namespace is down.
+    expect(interfaces.map(({ name }) => name).toSorted()).toEqual(['v0', 'v1'])
+    for (const { received, dropped } of interfaces) expect([received, dropped]).toEqual([4 * 3 * 50, 0])
+    const seen = tsharkFields(join(folder, 'ours.pcapng'), ['frame.interface_name'])
+    expect(packets).toBe(2 * 4 * 3 * 50)
+    for (const name of ['v0', 'v1'])
+      expect(seen.filter((one) => one.get('frame.interface_name') === name)).toHaveLength(4 * 3 * 50)
   })
 })
 

@@ -51,6 +51,7 @@ Exit code 1 if the source is damaged or the command fails.
 
 Examples:
   verbena collect trace -i eth0 -w roce.pcapng
+  verbena collect trace -i any -w roce.pcapng
   verbena collect trace -i eth0,eth1 -w roce.pcap --rotate-size 100 --rotate-files 10 --headers
   ssh host tcpdump -i eth0 -w - | verbena collect trace -r - -w roce.pcapng.gz --anonymise
   verbena collect trace -w own.pcapng -- node program.js`
@@ -82,7 +83,7 @@ interface Options extends TraceCommandOptions {
 /** Adds what says which packets are kept, and in which files: also of a session. */
 export function addTraceOptions(command: Command): Command {
   return command
-    .option('-i, --interface <names>', 'interfaces, with commas between them (default: those of RDMA devices)')
+    .option('-i, --interface <names>', 'interfaces, with commas between them, or any (default: those of RDMA devices)')
     .addOption(
       choiceOption('--filter <what>', 'roce, v1, v2, or all packets', ['roce', 'v1', 'v2', 'all']).default('roce'),
     )
