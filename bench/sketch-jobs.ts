@@ -9,11 +9,13 @@ import { createSketch, type SketchKind, zipfTrace } from '../src/sketch/index.ts
 import { type Comparison, compare } from './comparison.ts'
 import {
   cocoFigures,
+  distributionFigures,
   elasticFigures,
   type Figure,
   heavyKeeperFigures,
   quantileFigures,
   sixKeys,
+  sketchLearnFigures,
 } from './sketch-accuracy.ts'
 import { exactTrace } from './sketch-measures.ts'
 import { roceKeys, roceTrace } from './sketch-roce.ts'
@@ -33,6 +35,11 @@ const sketches = [
   { kind: 'coco', bytes: 500_000 },
   { kind: 'elastic', bytes: 600_000 },
   { kind: 'heavykeeper', bytes: 64_000 },
+  { kind: 'fast-path', bytes: 32_000 },
+  { kind: 'nitro', bytes: 600_000 },
+  { kind: 'mrac', bytes: 600_000 },
+  { kind: 'univmon', bytes: 600_000 },
+  { kind: 'sketchlearn', bytes: 65_536 },
 ] as const satisfies { kind: SketchKind; bytes: number }[]
 
 /** Million updates a second, of the best pass. */
@@ -135,6 +142,7 @@ const accuracy: SketchJob = {
       const zipf = { flows: 300_000, packets: 2_500_000, skew, seed: 21 }
       const trace = exactTrace(zipf)
       const figures = [...elasticFigures(trace), ...cocoFigures(trace), ...heavyKeeperFigures(trace)]
+      figures.push(...sketchLearnFigures(trace), ...distributionFigures(trace))
       rows.push(...figures.map((figure) => comparisonOf(`skew ${skew}: `, figure)))
       const shared = cocoFigures(exactTrace({ ...zipf, hosts: 20_000 }), sixKeys)
       rows.push(...shared.map((figure) => comparisonOf(`skew ${skew}, shared hosts: `, figure)))

@@ -19,6 +19,7 @@ import { Mrac } from './mrac-sketch.ts'
 import { type NitroOptions, NitroSketch } from './nitro.ts'
 import { type SeedLike, seedFrom } from './seed.ts'
 import { AmountSketch, type KeyConfig, mostBytes, type Sketch, type SketchOptions } from './sketch.ts'
+import { SketchLearn } from './sketchlearn.ts'
 import { SketchVisor, type SketchVisorConfig, type SketchVisorOptions } from './sketchvisor.ts'
 import { type SpreadOptions, SpreadSketch } from './spread.ts'
 import { UnivMon, type UnivMonOptions } from './univmon.ts'
@@ -66,6 +67,8 @@ export interface SketchKinds {
   ld: { sketch: LdSketch; options: LdOptions }
   /** How many different keys each source has: superspreaders; merges. */
   spread: { sketch: SpreadSketch; options: SpreadOptions }
+  /** SketchLearn: large keys without a threshold, with an error for each, and their partial keys; merges and subtracts. */
+  sketchlearn: { sketch: SketchLearn; options: SketchOptions }
   /** WaveSketch: the amounts of keys by windows of microseconds; merges. */
   wave: { sketch: WaveSketch; options: WaveOptions }
 }
@@ -165,6 +168,7 @@ const makers: Readonly<Record<SketchKind, Maker>> = {
   flowradar: maker(FlowRadar, ['keyBytes', 'width', 'filterWords']),
   ld: maker(LdSketch, ['keyBytes', 'rows', 'width', 'entries', 'expansion']),
   spread: maker(SpreadSketch, ['keyBytes', 'sourceBytes', 'rows', 'width', 'words', 'allWords', 'candidates']),
+  sketchlearn: maker(SketchLearn, ['keyBytes', 'columns']),
   wave: maker(WaveSketch, ['keyBytes', 'rows', 'width', 'windows', 'windowNs', 'coefficients', 'first']),
 }
 

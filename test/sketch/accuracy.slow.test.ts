@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
   cocoFigures,
+  distributionFigures,
   elasticFigures,
   type Figure,
   heavyKeeperFigures,
@@ -10,6 +11,7 @@ import {
   leastF1,
   quantileFigures,
   sixKeys,
+  sketchLearnFigures,
 } from '../../bench/sketch-accuracy.ts'
 import { roceKeys, roceTrace } from '../../bench/sketch-roce.ts'
 import { exactTrace } from './traces.ts'
@@ -40,6 +42,14 @@ describe.each([0.8, 1, 1.2, 1.4])('skew %d', (skew) => {
 
   it('HeavyKeeper', () => {
     expect(missed(heavyKeeperFigures(trace))).toEqual([])
+  })
+
+  it('SketchLearn', () => {
+    expect(missed(sketchLearnFigures(trace))).toEqual([])
+  })
+
+  it('MRAC and UnivMon', () => {
+    expect(missed(distributionFigures(trace))).toEqual([])
   })
 })
 

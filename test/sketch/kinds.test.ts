@@ -146,7 +146,7 @@ describe('seeds', () => {
 describe('merging and subtracting', () => {
   const merging = [
     ...(['count-min', 'conservative', 'count', 'coco', 'elastic', 'space-saving', 'misra-gries'] as const),
-    ...(['fast-path', 'sketchvisor', 'nitro', 'univmon', 'ld'] as const),
+    ...(['fast-path', 'sketchvisor', 'nitro', 'univmon', 'ld', 'sketchlearn'] as const),
   ]
   it.each(merging)('%s: what does not fit is rejected, and nothing changes', (kind) => {
     const some = sketch(kind) as unknown as { merge(other: unknown): void; toBytes(): Uint8Array }

@@ -19,6 +19,7 @@ export const amountKinds = [
   'univmon',
   'flowradar',
   'ld',
+  'sketchlearn',
 ] as const satisfies SketchKind[]
 export type AmountKind = (typeof amountKinds)[number]
 
