@@ -13,6 +13,8 @@ export class AddressTable {
   /** Five words for each address: its length in bytes (2 for a LID), then up to 16 bytes. */
   #words = new Int32Array(5 * 64)
   #slots = new Int32Array(256).fill(-1)
+  /** By number, once asked for. */
+  readonly #texts: string[] = []
   count = 0
 
   /** The number of the address bytes[at, at + length); length is 2, 4 or 16. */
@@ -69,6 +71,11 @@ export class AddressTable {
 
   text(id: number): string {
     if (id >= most - 1) return 'other addresses'
+    this.#texts[id] ??= this.#format(id)
+    return this.#texts[id]
+  }
+
+  #format(id: number): string {
     const i = id * 5
     const length = this.#words[i]!
     if (length === kindLid) return `LID ${this.#words[i + 1]}`

@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { verbena } from '../cli/in-process.ts'
+import { faint } from './contrast.ts'
 
 const executablePath = '/usr/bin/chromium'
 const found = existsSync(executablePath)
@@ -271,6 +272,7 @@ describe.skipIf(!found)('the page of trace page', { timeout: 120_000 }, () => {
       await page.locator('[data-number="3"]').click()
       await page.getByRole('heading', { name: 'Packet 3,' }).waitFor()
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+      expect(await page.locator('body').evaluate(faint)).toEqual([])
       // Something is drawn, in more than the colours of the axes.
       const drawn = await page
         .locator('canvas')

@@ -10,6 +10,7 @@ import {
   captureTotals,
   Dissection,
   dissect,
+  type Flow,
   IcrcState,
   Kind,
   Mark,
@@ -42,16 +43,21 @@ export interface Tally {
 export type RowHandler = (row: Row, packet: CapturedPacket, d: Dissection) => boolean | undefined
 
 export class CaptureView {
+  /** Of the first reading: what `trace info` tells. */
   readonly analysis: Analysis = new Analysis()
-  readonly index: PacketIndex = new PacketIndex()
-  readonly details: Details = new Details()
+  index: PacketIndex = new PacketIndex()
+  details: Details = new Details()
   readonly tally: Tally = { icrcValid: 0, naks: 0, rnrNaks: 0, cnps: 0, retransmissions: 0, gaps: 0 }
+  /** The capture was read to its end. */
+  isWhole = false
   readonly #source: CaptureBytes
   readonly #d: Dissection
   readonly #v = new Verdict()
   readonly #packet = new CapturedPacket()
   readonly #limit: number
   #parser: CaptureParser | undefined
+  /** That of which rows are made. */
+  #rowAnalysis: Analysis = this.analysis
 
   /** @param limit at most so many packets are listed */
   constructor(source: CaptureBytes, options: Pick<TraceOptions, 'decodeAs'> = {}, limit: number = mostListed) {
@@ -60,27 +66,53 @@ export class CaptureView {
     this.#limit = limit
   }
 
-  /** Reads the capture once. Throws the error of the system if the file cannot be read. */
+  /**
+   * Reads the capture; twice where responses came before it was known which requests they belong to, as `trace show` does.
+   * Throws the error of the system if the file cannot be read.
+   */
   async load(options: ReadingOptions): Promise<void> {
-    const { analysis, index, details, tally } = this
-    const d = this.#d
+    const { analysis, tally } = this
+    /** Flows of responses that could not be followed. */
+    const unpaired = new Set<Flow>()
     const v = new Verdict()
-    await this.#source
-      .read((packet, parser) => {
-        this.#parser = parser
-        dissect(packet, d, true)
-        analysis.packet(packet, d, v)
-        count(tally, d, v)
-        if (index.count >= this.#limit) return undefined
-        details.add(index.count, v)
-        index.add(packet, d, v)
-        return undefined
-      }, options)
-      .then((parser) => {
-        this.#parser = parser
-      })
+    this.#parser = await this.#source.read((packet, parser) => {
+      this.#parser = parser
+      dissect(packet, this.#d, true)
+      analysis.packet(packet, this.#d, v)
+      count(tally, this.#d, v)
+      if ((v.marks & Mark.Unpaired) !== 0) unpaired.add(v.flow!)
+      this.#list(packet, v)
+      return undefined
+    }, options)
     analysis.finish()
     analysis.numberAll()
+    this.isWhole = !options.signal.aborted
+    if (this.isWhole && [...unpaired].some(({ peer }) => peer !== undefined)) await this.#again(options)
+  }
+
+  /** With an analysis that knows from the beginning which flows belong together. The index begins again: there is one at a time. */
+  async #again(options: ReadingOptions): Promise<void> {
+    const { count: wanted } = this.index
+    const again = new Analysis(this.analysis)
+    const v = new Verdict()
+    this.#rowAnalysis = again
+    this.index = new PacketIndex()
+    this.details = new Details()
+    await this.#source.read((packet) => {
+      dissect(packet, this.#d, true)
+      again.packet(packet, this.#d, v)
+      this.#list(packet, v)
+      return this.index.count < wanted
+    }, options)
+    again.finish()
+    again.numberAll()
+  }
+
+  #list(packet: CapturedPacket, v: Verdict): void {
+    const { index, details } = this
+    if (index.count >= this.#limit) return
+    details.add(index.count, v)
+    index.add(packet, this.#d, v)
   }
 
   /** As `verbena trace info --json` has it. */
@@ -126,8 +158,8 @@ export class CaptureView {
     dissect(packet, d, false)
     d.icrc = this.index.icrc(at)
     this.#recall(at)
-    this.analysis.revisit(packet, d, v)
-    return onRow(rowOf(packet, d, v, this.analysis), packet, d)
+    this.#rowAnalysis.revisit(packet, d, v)
+    return onRow(rowOf(packet, d, v, this.#rowAnalysis), packet, d)
   }
 
   /** False if the file has become shorter since it was read. */
@@ -156,7 +188,7 @@ export class CaptureView {
     const { index } = this
     const v = this.#v
     v.reset()
-    v.flow = this.analysis.table.flows[index.flow(at)]
+    v.flow = this.#rowAnalysis.table.flows[index.flow(at)]
     v.marks = index.marks(at)
     v.timeNs = index.timeNs(at)
     v.deltaNs = at === 0 ? 0 : v.timeNs - index.timeNs(at - 1)

@@ -96,7 +96,7 @@ export class Session<Source> {
     this.#view = view
     this.#list = new PacketList(view)
     this.#diagrams = new Diagrams(view)
-    post({ summary: summaryOf(view, mostConversations, stop.signal.aborted), complete: true })
+    post({ summary: summaryOf(view, mostConversations, !view.isWhole), complete: true })
   }
 
   async #reply({ id, name, with: input }: Ask): Promise<void> {

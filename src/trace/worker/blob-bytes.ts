@@ -41,7 +41,8 @@ class BlobBytes implements CaptureBytes {
   async read(onPacket: PacketHandler, options: ReadingOptions): Promise<CaptureParser> {
     const parser = new CaptureParser(2 * sliceSize)
     const compression = compressionOf(await bytesOf(this.#blob, 0, compressionMagicLength))
-    if (compression === undefined) await this.#readPlain(parser, onPacket, options)
+    // The second time, what was decompressed is there.
+    if (compression === undefined || this.#whole !== this.#blob) await this.#readPlain(parser, onPacket, options)
     else await this.#decompress(compression, parser, onPacket, options)
     return parser
   }
@@ -51,13 +52,14 @@ class BlobBytes implements CaptureBytes {
     onPacket: PacketHandler,
     { signal, onProgress }: ReadingOptions,
   ): Promise<void> {
-    const { size } = this.#blob
+    const whole = this.#whole
+    const { size } = whole
     // The next slice is fetched while this one is analysed.
-    let next = bytesOf(this.#blob, 0, sliceSize)
+    let next = bytesOf(whole, 0, sliceSize)
     for (let at = 0; at < size; at += sliceSize) {
       const bytes = await next
       if (signal.aborted) return
-      next = at + sliceSize < size ? bytesOf(this.#blob, at + sliceSize, at + 2 * sliceSize) : next
+      next = at + sliceSize < size ? bytesOf(whole, at + sliceSize, at + 2 * sliceSize) : next
       // Its error is thrown where it is awaited.
       next.catch(() => {})
       parser.push(bytes)

@@ -1,7 +1,7 @@
 /** A capture that was read once shows any packet again, as `trace show` does, and tells the same of its conversations. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { LinkType, PcapngWriter } from '../../../src/capture/index.ts'
+import { LinkType, PcapngWriter, PcapWriter } from '../../../src/capture/index.ts'
 import { analyseCapture, bytesSource, parseFilter, plainJson, type Row, showCapture } from '../../../src/trace/index.ts'
 import { CaptureView, captureBytes } from '../../../src/trace/view/index.ts'
 import { PacketList } from '../../../src/trace/view/packet-list.ts'
@@ -98,6 +98,28 @@ describe('unusual packets', () => {
     expect([view.index.count, view.info()]).toEqual([20, await analyseCapture(bytesSource(bytes))])
     expect((await rowsOf(view, [19])).length).toBe(1)
   })
+})
+
+it('knows of the first responses what later ones tell about their connections', async () => {
+  const sink = memorySink()
+  const writer = new PcapWriter(sink)
+  const there = { source: '10.0.0.1', destination: '10.0.0.2' }
+  const back = { source: '10.0.0.2', destination: '10.0.0.1', opcode: WireOpcode.RcAck, extension: aeth(0x1f, 0) }
+  const send = (destQp: number, psn: number) =>
+    roceFrame({ ...there, opcode: WireOpcode.RcSendOnly, payload: 8, ackReq: true, destQp, psn })
+  const ack = (destQp: number, psn: number) => roceFrame({ ...back, destQp, psn })
+  // Both connections have PSN 7 outstanding at first.
+  const frames = [send(1, 7), send(2, 7), ack(11, 7), ack(12, 7), send(1, 8), ack(11, 8), send(2, 8), ack(12, 8)]
+  for (const [i, frame] of frames.entries()) writer.packet(frame, 0, frame.length, 1_700_000_000, i * 1000)
+  writer.close()
+  const bytes = sink.bytes()
+  const view = await viewOf(bytes)
+  const shown: Row[] = []
+  await showCapture(bytesSource(bytes), (row) => void shown.push(row))
+  expect(shown.map(({ unpaired }) => unpaired)).not.toContain(true)
+  expect(await rowsOf(view, [0, 1, 2, 3, 4, 5, 6, 7])).toEqual(shown.map(plain))
+  expect(view.info()).toEqual(await analyseCapture(bytesSource(bytes)))
+  expect(view.info()!.conversations.map(({ paired }) => paired)).toEqual(['ack', 'ack'])
 })
 
 describe('the list of packets', () => {
