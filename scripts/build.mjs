@@ -24,6 +24,7 @@ const entryPoints = {
   net: 'src/net.ts',
   dgram: 'src/dgram.ts',
   preload: 'src/preload.ts',
+  collectives: 'src/collectives/index.ts',
   gateway: 'src/gateway/runtime/index.ts',
   report: 'src/report/index.ts',
   sketch: 'src/sketch/index.ts',

@@ -1,0 +1,157 @@
+/** What a call is given: checked, and where it is in memory that the device can reach. */
+import type { ElementType, Operation } from './combine.ts'
+import { operations } from './combine.ts'
+import { CollectiveError } from './error.ts'
+import { type AnyArray, type Memory, type Range, Staging } from './memory.ts'
+import type { Collective } from './schedule/index.ts'
+
+/** Of a call; the arrays of a rank to which they mean nothing are null. */
+export interface Arguments {
+  collective: Collective
+  root: number
+  input: AnyArray | null
+  output: AnyArray | null
+  operation: Operation | null
+  /** What `Task` counts. */
+  bytes: number
+  elementBytes: number
+  /** '' for bytes. */
+  type: ElementType | ''
+}
+
+function typeOf(array: AnyArray): ElementType | '' {
+  if (array instanceof Float64Array) return 'Float64'
+  if (array instanceof Float32Array) return 'Float32'
+  return array instanceof Int32Array ? 'Int32' : ''
+}
+
+/** Whose array a collective looks at. */
+const nobody = 0
+const theRoot = 1
+const everybody = 2
+
+const takesInput: Readonly<Record<Collective, number>> = {
+  ...{ barrier: nobody, broadcast: nobody, scatter: theRoot, gather: everybody },
+  ...{ allgather: everybody, reduce: everybody, allreduce: everybody, alltoall: everybody },
+}
+const givesOutput: Readonly<Record<Collective, number>> = {
+  ...{ barrier: nobody, broadcast: everybody, scatter: everybody, gather: theRoot },
+  ...{ allgather: everybody, reduce: theRoot, allreduce: everybody, alltoall: everybody },
+}
+
+function wrong({ collective }: Arguments, why: string): CollectiveError {
+  return new CollectiveError('EINVAL', `${collective}: ${why}`)
+}
+
+/** `array` if this rank has to give it, or null. */
+function needed(args: Arguments, name: 'input' | 'output', who: number, atRoot: boolean): AnyArray | null {
+  if (who === nobody || (who === theRoot && !atRoot)) return null
+  const array = args[name]
+  if (!ArrayBuffer.isView(array) || array instanceof DataView || array.length === undefined)
+    throw wrong(args, `${name} must be a typed array`)
+  return array
+}
+
+/** Sets what follows from what a call is given. Throws a CollectiveError (EINVAL) that says what is wrong. */
+export function check(args: Arguments, rank: number, size: number): void {
+  const { collective, root, operation } = args
+  if (!Number.isInteger(root) || root < 0 || root >= size)
+    throw wrong(args, `root must be a rank from 0 to ${size - 1}, not ${root}`)
+  const input = needed(args, 'input', takesInput[collective], rank === root)
+  const output = needed(args, 'output', givesOutput[collective], rank === root)
+  args.input = input
+  args.output = output
+  const first = input ?? output
+  args.type = first === null ? '' : typeOf(first)
+  args.elementBytes = args.type === '' ? 1 : first!.BYTES_PER_ELEMENT
+  if (operation !== null) {
+    if (!operations.includes(operation))
+      throw wrong(args, `the operation must be one of ${operations.join(', ')}, not ${JSON.stringify(operation)}`)
+    if (args.type === '') throw wrong(args, 'arrays must be Int32Array, Float32Array or Float64Array')
+    if (output !== null && typeOf(output) !== args.type) throw wrong(args, 'input and output must be of one type')
+  }
+  args.bytes = bytesOf(args, size)
+}
+
+/** What `Task.bytes` counts. */
+function bytesOf(args: Arguments, size: number): number {
+  const input = args.input === null ? -1 : args.input.byteLength
+  const output = args.output === null ? -1 : args.output.byteLength
+  switch (args.collective) {
+    case 'barrier':
+      return 0
+    case 'scatter':
+      return fits(args, input, size * output, output)
+    case 'gather':
+    case 'allgather':
+      return fits(args, output, size * input, input)
+    case 'alltoall':
+      if (input % size !== 0) throw wrong(args, `input has ${input} bytes, which ${size} ranks cannot share`)
+      return fits(args, output, input, input / size)
+    default:
+      return fits(args, output, input < 0 ? output : input, Math.max(input, output))
+  }
+}
+
+/** `result`, if the other array of the call has the length that belongs to it, or does not matter here (-1). */
+function fits(args: Arguments, other: number, wanted: number, result: number): number {
+  if (other >= 0 && other !== wanted)
+    throw wrong(args, `${args.collective === 'scatter' ? 'input' : 'output'} has ${other} bytes where ${wanted} belong`)
+  return result
+}
+
+/** Where the arrays of calls are for the device. */
+export class Stage {
+  readonly #memory: Memory
+  readonly #staging: Staging
+  /** Whether the array is a copy. */
+  copied = false
+
+  constructor(memory: Memory) {
+    this.#memory = memory
+    this.#staging = new Staging(memory)
+  }
+
+  /** Points `range` to the array, or to memory of its length; `fill`: with its content. */
+  place(range: Range, array: AnyArray, fill: boolean): void {
+    this.copied = !this.#memory.find(array, range)
+    if (!this.copied) return
+    this.#staging.reserve(range, array.byteLength)
+    if (fill) write(this.#memory, range.at, array)
+  }
+}
+
+/** Elements up to which a loop is faster than a call. */
+const few = 16
+
+function write({ f64, f32, i32, u8 }: Memory, at: number, array: AnyArray): void {
+  const { length } = array
+  if (array instanceof Float64Array) {
+    if (length > few) f64.set(array, at / 8)
+    else for (let i = 0; i < length; i++) f64[at / 8 + i] = array[i]!
+  } else if (array instanceof Float32Array) {
+    if (length > few) f32.set(array, at / 4)
+    else for (let i = 0; i < length; i++) f32[at / 4 + i] = array[i]!
+  } else if (array instanceof Int32Array) {
+    if (length > few) i32.set(array, at / 4)
+    else for (let i = 0; i < length; i++) i32[at / 4 + i] = array[i]!
+  } else u8.set(new Uint8Array(array.buffer, array.byteOffset, array.byteLength), at)
+}
+
+/** Copies what is at `at` to an array. */
+export function read({ f64, f32, i32, u8 }: Memory, at: number, array: AnyArray): void {
+  const { length } = array
+  if (array instanceof Float64Array) {
+    if (length > few) array.set(f64.subarray(at / 8, at / 8 + length))
+    else for (let i = 0; i < length; i++) array[i] = f64[at / 8 + i]!
+  } else if (array instanceof Float32Array) {
+    if (length > few) array.set(f32.subarray(at / 4, at / 4 + length))
+    else for (let i = 0; i < length; i++) array[i] = f32[at / 4 + i]!
+  } else if (array instanceof Int32Array) {
+    if (length > few) array.set(i32.subarray(at / 4, at / 4 + length))
+    else for (let i = 0; i < length; i++) array[i] = i32[at / 4 + i]!
+  } else {
+    const bytes = array.byteLength
+    new Uint8Array(array.buffer, array.byteOffset, bytes).set(u8.subarray(at, at + bytes))
+  }
+}

@@ -1,0 +1,341 @@
+/** Collective operations between the ranks of a group, on verbs. */
+import { availableParallelism } from 'node:os'
+import { type Context, nowNs, openDevice, type ProtectionDomain } from '../index.ts'
+import { Caller } from './caller.ts'
+import { Chooser, type DecisionTable } from './choose.ts'
+import type { Operation } from './combine.ts'
+import { CollectiveError } from './error.ts'
+import { type AnyArray, type ElementArray, Memory } from './memory.ts'
+import { Mesh } from './mesh.ts'
+import { Runner } from './runner.ts'
+import type { Collective } from './schedule/index.ts'
+
+/** What a communicator needs of the processes or threads that it connects: `joinGroup` gives it. */
+export interface Ranks {
+  readonly rank: number
+  readonly size: number
+  /** By rank: the host of each, so that ranks that share cores do not keep each other from them. */
+  readonly members?: readonly { readonly host: string }[]
+  /** Aborted when a rank has died. */
+  readonly signal?: AbortSignal
+  allgather(bytes: Uint8Array): Promise<Uint8Array[]>
+  barrier(): Promise<void>
+}
+
+export interface CommunicatorOptions {
+  /** `shm:NAME` between processes (default: `shm:collectives`), `shm0` between threads, `roce:ADDRESS` between hosts. */
+  device?: string
+  /** Of the port's table. Default: 0. */
+  gidIndex?: number
+  /** Milliseconds that a call may wait for what others have to do; 0 (default): for ever, as long as they live. */
+  timeoutMs?: number
+  /** Microseconds of polling before a wait; default: 100, and 5 when the ranks of this host are more than its cores. */
+  spinUs?: number
+  /** Which algorithm to take when; default: rules from the algorithms' costs. */
+  table?: DecisionTable
+}
+
+/** Milliseconds in the kernel between two looks whether those that this rank waits for are alive. */
+const probeMs = 500
+
+/**
+ * All ranks call the same collectives in the same order, with the same counts, types, roots and operations; a rank that does
+ * not is named by the others' errors where they can tell. A call ends when this rank's part is done: the others may still be at
+ * it. Calls block the thread, or (`…Async`) leave it to others until the promise resolves; calls that are not awaited are
+ * carried out one after the other.
+ *
+ * Arrays of `alloc` are used where they are; what is in others is copied from and to memory that the device can reach.
+ *
+ * After an error other than EINVAL the communicator can only be closed.
+ */
+export class Communicator {
+  readonly rank: number
+  readonly size: number
+  readonly #ranks: Ranks
+  readonly #pd: ProtectionDomain
+  readonly #context: Context
+  readonly #memory: Memory
+  readonly #mesh: Mesh
+  readonly #runner: Runner
+  readonly #chooser: Chooser
+  readonly #caller: Caller
+  readonly #timeoutMs: number
+  readonly #spinNs: number
+  readonly #aborted = (): void => this.#abort()
+  /** The end of the calls that are under way without blocking. */
+  #tail: Promise<unknown> | null = null
+  #closed = false
+
+  /** Use `createCommunicator`. */
+  constructor(ranks: Ranks, options: CommunicatorOptions) {
+    const { rank, size } = ranks
+    this.rank = rank
+    this.size = size
+    this.#ranks = ranks
+    this.#chooser = new Chooser(size, options.table)
+    this.#timeoutMs = options.timeoutMs ?? 0
+    const host = ranks.members?.[rank]?.host
+    const neighbours = ranks.members?.filter((member) => member.host === host).length ?? size
+    this.#spinNs = (options.spinUs ?? (neighbours > availableParallelism() ? 5 : 100)) * 1000
+    this.#context = openDevice(options.device ?? 'shm:collectives')
+    this.#pd = this.#context.allocPd()
+    this.#memory = new Memory(this.#context, this.#pd)
+    this.#mesh = new Mesh(this.#context, this.#pd, this.#memory, { rank, size, gidIndex: options.gidIndex ?? 0 })
+    this.#runner = new Runner(this.#mesh, this.#memory)
+    this.#caller = new Caller(this.#runner, this.#memory, this.#chooser, ranks)
+    ranks.signal?.addEventListener('abort', this.#aborted)
+    if (ranks.signal?.aborted) this.#abort()
+  }
+
+  #abort(): void {
+    const reason: unknown = this.#ranks.signal?.reason
+    const text = reason instanceof Error ? reason.message : 'the group has failed'
+    if (!this.#closed) this.#mesh.fail(new CollectiveError('EPEER', text, -1, { cause: reason }))
+  }
+
+  /** Of `createCommunicator`: a queue pair to each rank. */
+  async connect(): Promise<void> {
+    this.#mesh.connect(await this.#ranks.allgather(this.#mesh.address))
+    await this.#ranks.barrier()
+  }
+
+  // --- memory ------------------------------------------------------------------------------------------------------
+
+  /** An array of zeros that collectives use without a copy. `Type`: `Float64Array`, `Uint8Array`, … */
+  alloc<T extends AnyArray>(
+    Type: { new (buffer: ArrayBufferLike, byteOffset: number, length: number): T; BYTES_PER_ELEMENT: number },
+    length: number,
+  ): T {
+    this.#assertOpen()
+    return this.#memory.array(Type, length)
+  }
+
+  /** Frees an array of `alloc`. */
+  free(array: AnyArray): void {
+    this.#memory.freeArray(array)
+    this.#caller.forget()
+  }
+
+  // --- collectives -------------------------------------------------------------------------------------------------
+
+  /** Returns when all ranks have called it. */
+  barrier(): void {
+    this.#block('barrier', 0, null, null)
+  }
+  barrierAsync(): Promise<void> {
+    return this.#defer('barrier', 0, null, null)
+  }
+
+  /** `data` of the root becomes everybody's. */
+  broadcast(data: AnyArray, root = 0): void {
+    this.#block('broadcast', root, null, data)
+  }
+  broadcastAsync(data: AnyArray, root = 0): Promise<void> {
+    return this.#defer('broadcast', root, null, data)
+  }
+
+  /** Part i of the root's `input` becomes the `output` of rank i. Others' `input` is not looked at. */
+  scatter(input: AnyArray | null, output: AnyArray, root = 0): void {
+    this.#block('scatter', root, input, output)
+  }
+  scatterAsync(input: AnyArray | null, output: AnyArray, root = 0): Promise<void> {
+    return this.#defer('scatter', root, input, output)
+  }
+
+  /** The `input` of rank i becomes part i of the root's `output`. Others' `output` is not looked at. */
+  gather(input: AnyArray, output: AnyArray | null, root = 0): void {
+    this.#block('gather', root, input, output)
+  }
+  gatherAsync(input: AnyArray, output: AnyArray | null, root = 0): Promise<void> {
+    return this.#defer('gather', root, input, output)
+  }
+
+  /** The `input` of rank i becomes part i of everybody's `output`. */
+  allgather(input: AnyArray, output: AnyArray): void {
+    this.#block('allgather', 0, input, output)
+  }
+  allgatherAsync(input: AnyArray, output: AnyArray): Promise<void> {
+    return this.#defer('allgather', 0, input, output)
+  }
+
+  /** Part j of the `input` of rank i becomes part i of the `output` of rank j. */
+  alltoall(input: AnyArray, output: AnyArray): void {
+    this.#block('alltoall', 0, input, output)
+  }
+  alltoallAsync(input: AnyArray, output: AnyArray): Promise<void> {
+    return this.#defer('alltoall', 0, input, output)
+  }
+
+  /**
+   * The root's `output` becomes the combination of all inputs, element by element. Sums of floating-point numbers are the same each
+   * time, not the same for another number of ranks or another algorithm. `input` and `output` may be the same array.
+   */
+  reduce<T extends ElementArray>(input: T, output: T | null, operation: Operation, root = 0): void {
+    this.#block('reduce', root, input, output, operation)
+  }
+  reduceAsync<T extends ElementArray>(input: T, output: T | null, operation: Operation, root = 0): Promise<void> {
+    return this.#defer('reduce', root, input, output, operation)
+  }
+
+  /** The same for everybody's `output`, which is the same to the bit at all ranks. */
+  allreduce<T extends ElementArray>(input: T, output: T, operation: Operation): void {
+    this.#block('allreduce', 0, input, output, operation)
+  }
+  allreduceAsync<T extends ElementArray>(input: T, output: T, operation: Operation): Promise<void> {
+    return this.#defer('allreduce', 0, input, output, operation)
+  }
+
+  /** The algorithm that a collective takes for so many bytes: of a broadcast or a reduction all, else what one rank gives one other. */
+  algorithmFor(collective: Collective, bytes: number): string {
+    return this.#chooser.choose(collective, bytes)
+  }
+
+  // --- carrying out ------------------------------------------------------------------------------------------------
+
+  #block(
+    collective: Collective,
+    root: number,
+    input: AnyArray | null,
+    output: AnyArray | null,
+    operation: Operation | null = null,
+  ): void {
+    this.#assertOpen()
+    if (this.#tail !== null)
+      throw new CollectiveError('EINVAL', `${collective}: a call is under way: await it, or call ${collective}Async`)
+    this.#caller.begin(collective, root, input, output, operation)
+    try {
+      if (!this.#runner.step()) this.#wait()
+    } catch (error) {
+      throw this.#failed(error)
+    }
+    this.#caller.finish()
+  }
+
+  #defer(
+    collective: Collective,
+    root: number,
+    input: AnyArray | null,
+    output: AnyArray | null,
+    operation: Operation | null = null,
+  ): Promise<void> {
+    const before = this.#tail
+    const mine = (async () => {
+      if (before !== null) await before
+      this.#assertOpen()
+      this.#caller.begin(collective, root, input, output, operation)
+      try {
+        if (!this.#runner.step()) await this.#waitAsync()
+      } catch (error) {
+        throw this.#failed(error)
+      }
+      this.#caller.finish()
+    })()
+    // The next call waits for this one, however it ends.
+    const tail: Promise<unknown> = mine
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#tail === tail) this.#tail = null
+      })
+    this.#tail = tail
+    return mine
+  }
+
+  /** Polls for a while; true when the call is over. */
+  #spin(): boolean {
+    let turns = 0
+    let untilNs = 0
+    while (!this.#runner.step()) {
+      if ((++turns & 31) !== 0) continue
+      if (this.#mesh.failure !== null) throw this.#mesh.failure
+      const now = nowNs()
+      if (untilNs === 0) untilNs = now + this.#spinNs
+      else if (now >= untilNs) return false
+    }
+    return true
+  }
+
+  #wait(): void {
+    const { channel } = this.#mesh
+    let waitedMs = 0
+    while (!this.#spin()) {
+      this.#runner.arm()
+      // What came before is no event.
+      if (this.#runner.step()) return
+      const cq = channel.getEvent(probeMs)
+      if (cq !== null) {
+        cq.ackEvents(1)
+        waitedMs = 0
+      } else waitedMs = this.#waited(waitedMs)
+    }
+  }
+
+  async #waitAsync(): Promise<void> {
+    const { channel } = this.#mesh
+    let waitedMs = 0
+    // Others of this thread may be what this call waits for, so nothing polls here.
+    while (!this.#runner.step()) {
+      this.#runner.arm()
+      if (this.#runner.step()) return
+      const cq = await channel.nextEvent(probeMs)
+      if (this.#mesh.failure !== null) throw this.#mesh.failure
+      if (cq !== null) {
+        cq.ackEvents(1)
+        waitedMs = 0
+      } else waitedMs = this.#waited(waitedMs)
+    }
+  }
+
+  /** Nothing came for `probeMs` more. */
+  #waited(beforeMs: number): number {
+    if (this.#mesh.failure !== null) throw this.#mesh.failure
+    this.#runner.probe()
+    const waitedMs = beforeMs + probeMs
+    if (this.#timeoutMs > 0 && waitedMs >= this.#timeoutMs)
+      throw new CollectiveError(
+        'ETIMEDOUT',
+        `${this.#runner.what}: nothing came from ${this.#runner.whom} for ${waitedMs / 1000} s`,
+      )
+    return waitedMs
+  }
+
+  #failed(error: unknown): unknown {
+    this.#runner.drop()
+    return error instanceof CollectiveError ? this.#mesh.fail(error) : error
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new CollectiveError('ECLOSED', 'the communicator is closed')
+    if (this.#mesh.failure !== null) throw this.#mesh.failure
+  }
+
+  /** Frees all that the device holds for it. Others that are still in a call with this rank fail. */
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#ranks.signal?.removeEventListener('abort', this.#aborted)
+    this.#mesh.fail(new CollectiveError('ECLOSED', 'the communicator is closed'))
+    this.#mesh.close()
+    this.#memory.close()
+    this.#pd.close()
+    this.#context.close()
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+}
+
+/**
+ * Connects all ranks of a group with each other. All of them call it. Throws a CollectiveError, a GroupError if the group fails,
+ * or a VerbsError of the device.
+ */
+export async function createCommunicator(ranks: Ranks, options: CommunicatorOptions = {}): Promise<Communicator> {
+  const communicator = new Communicator(ranks, options)
+  try {
+    await communicator.connect()
+    return communicator
+  } catch (error) {
+    communicator.close()
+    throw error
+  }
+}

@@ -1,0 +1,345 @@
+/**
+ * One peer: a queue pair (RC) with slots for what it sends. Every message carries in its immediate how many slots its
+ * sender gives back, what it is, and to which call it belongs, so that ranks that disagree are told so.
+ *
+ *     bits 0 to 7     slots given back
+ *     bits 8 and 9    `Kind`
+ *     bits 10 to 31   `tagOf`: the collective, and the number of the call
+ */
+import {
+  type CompletionQueue,
+  Opcode,
+  type QueuePair,
+  type RecvWorkRequest,
+  recvWr,
+  SendFlag,
+  type SendWorkRequest,
+  sendWr,
+  WcOpcode,
+  type WorkCompletion,
+  workCompletions,
+} from '../index.ts'
+import { CollectiveError } from './error.ts'
+import type { Memory, Range, Region } from './memory.ts'
+
+export const Kind = {
+  /** The data of a transfer. */
+  Data: 0,
+  /** They have been written to where `Ready` said. */
+  Written: 1,
+  /** Where the receiver of a long transfer wants it: address, length, key. */
+  Ready: 2,
+  /** Nothing but slots given back. */
+  Credit: 3,
+} as const
+
+/** Messages without data of their own in a peer's slots at once. */
+export const dataSlots = 16
+/** Slots beside, for messages that only give slots back: one for each half of `dataSlots` that was used. */
+const slots = dataSlots + 8
+/** Receives are posted so many at once; as long as they are not, they are none of `slots`. */
+const repostTogether = 4
+/** Messages up to this are copied into their work request; the sender may reuse their memory at once. */
+const inlineBytes = 256
+const readyBytes = 24
+/** A message without content has so many bytes: one of no bytes takes a slower way through some devices. */
+export const nothingBytes = 4
+const signalEvery = 8
+const sendRoom = 2 * slots
+export const laneCap = {
+  maxSendWr: sendRoom,
+  maxRecvWr: slots,
+  maxSendSge: 1,
+  maxRecvSge: 1,
+  maxInlineData: inlineBytes,
+}
+
+export class Lane {
+  readonly rank: number
+  readonly qp: QueuePair
+  /**
+   * Completions of this queue pair only, of its sends and of its receives: a completion queue with one producer needs no lock.
+   */
+  readonly sendCq: CompletionQueue
+  readonly recvCq: CompletionQueue
+  readonly #wcs: WorkCompletion[] = workCompletions(8)
+  /** Bytes of a slot. */
+  readonly slotBytes: number
+  /** Slots of the peer that may be used. */
+  credits: number = dataSlots
+  /** Sends whose memory must not change yet. */
+  outstanding = 0
+  /** Messages that nobody has taken, a ring: slot, bytes, kind and tag. */
+  arrived = 0
+  #first = 0
+  readonly #slot = new Int32Array(dataSlots)
+  readonly #bytes = new Float64Array(dataSlots)
+  readonly #word = new Uint32Array(dataSlots)
+  /** What the peer has said it is ready for, a ring. */
+  readies = 0
+  #firstReady = 0
+  readonly #readyAddr = new Float64Array(dataSlots)
+  readonly #readyBytes = new Float64Array(dataSlots)
+  readonly #readyKey = new Uint32Array(dataSlots)
+  readonly #readyTag = new Uint32Array(dataSlots)
+  readonly #memory: Memory
+  readonly #at: number
+  readonly #receives: RecvWorkRequest[] = []
+  /** Receives to post again, linked; posted together. */
+  #freed: RecvWorkRequest | null = null
+  #freedCount = 0
+  readonly #short: SendWorkRequest
+  readonly #long: SendWorkRequest
+  readonly #probeRequest: SendWorkRequest
+  #probing = false
+  readonly #notice: Range
+  /** Slots used since the peer was last told. */
+  #owed = 0
+  #posted = 0
+  #completed = 0
+  /** Of the sends that make a completion, a ring: how many had been posted with it, and whether its memory was in use. */
+  readonly #signaled = new Float64Array(sendRoom)
+  readonly #used = new Uint8Array(sendRoom)
+  #signals = 0
+  #seen = 0
+
+  /** Its slots are `offset` bytes into `region`. `index`: which lane it is. */
+  constructor(
+    memory: Memory,
+    { region, offset, slotBytes }: { region: Region; offset: number; slotBytes: number },
+    { rank, qp }: { rank: number; qp: QueuePair },
+  ) {
+    this.#memory = memory
+    this.rank = rank
+    this.qp = qp
+    this.sendCq = qp.sendCq
+    this.recvCq = qp.recvCq
+    this.slotBytes = slotBytes
+    this.#at = region.bytes.byteOffset + offset
+    const { addr, lkey } = region.mr
+    for (let slot = 0; slot < slots; slot++) {
+      const at = addr + offset + slot * slotBytes
+      this.#receives.push(recvWr({ wrId: slot, sgList: [{ addr: at, length: slotBytes, lkey }] }))
+    }
+    // Behind the slots, what `Ready` says is written.
+    const notice = offset + slots * slotBytes
+    this.#notice = { at: region.bytes.byteOffset + notice, addr: addr + notice, lkey, rkey: 0, bytes: readyBytes }
+    const sgList = [{ addr: this.#notice.addr, length: 0, lkey }]
+    this.#short = sendWr({ opcode: Opcode.SendWithImm, immData: 0, sgList })
+    this.#long = sendWr({
+      ...{ opcode: Opcode.WriteWithImm, immData: 0, sgList, remoteAddr: 0, rkey: 0 },
+      sendFlags: SendFlag.Signaled,
+    })
+    this.#probeRequest = sendWr({
+      opcode: Opcode.Write,
+      sendFlags: SendFlag.Signaled,
+      sgList: [],
+      remoteAddr: 0,
+      rkey: 0,
+    })
+  }
+
+  static bytesOf(slotBytes: number): number {
+    return slots * slotBytes + 64
+  }
+
+  postReceives(): void {
+    for (const receive of this.#receives) this.qp.postRecv(receive)
+  }
+
+  // --- sending -----------------------------------------------------------------------------------------------------
+
+  get mayPost(): boolean {
+    return this.credits > 0 && this.#posted - this.#completed < sendRoom - 2
+  }
+
+  /** Sends `length` bytes, at most a slot. Needs `mayPost`. Up to `inlineBytes` their memory is free again at once. */
+  send(kind: number, tag: number, addr: number, lkey: number, length: number): void {
+    this.credits--
+    this.#send(kind, tag, addr, lkey, length)
+  }
+
+  #send(kind: number, tag: number, addr: number, lkey: number, length: number): void {
+    const wr = this.#short
+    const sge = wr.sgList[0]!
+    sge.addr = length === 0 ? this.#notice.addr : addr
+    sge.length = length === 0 ? nothingBytes : length
+    sge.lkey = lkey
+    const copied = length <= inlineBytes
+    this.#posted++
+    if (!copied) wr.sendFlags = SendFlag.Signaled
+    else wr.sendFlags = this.#posted % signalEvery === 0 ? SendFlag.Inline | SendFlag.Signaled : SendFlag.Inline
+    if ((wr.sendFlags & SendFlag.Signaled) !== 0) this.#willComplete(!copied)
+    wr.immData = this.#immediate(kind, tag)
+    this.qp.postSend(wr)
+  }
+
+  #willComplete(used: boolean): void {
+    const last = this.#signals++ % sendRoom
+    this.#signaled[last] = this.#posted
+    this.#used[last] = used ? 1 : 0
+    if (used) this.outstanding++
+  }
+
+  /** Writes `length` bytes to where the peer is ready for them, and tells it. Needs `mayPost` and `readies`. */
+  write(tag: number, addr: number, lkey: number, length: number): void {
+    const first = this.#firstReady
+    this.#firstReady = (first + 1) % dataSlots
+    this.readies--
+    this.credits--
+    const wr = this.#long
+    const sge = wr.sgList[0]!
+    sge.addr = addr
+    sge.length = length
+    sge.lkey = lkey
+    wr.remoteAddr = this.#readyAddr[first]!
+    wr.rkey = this.#readyKey[first]!
+    wr.immData = this.#immediate(Kind.Written, tag)
+    this.#posted++
+    this.#willComplete(true)
+    this.qp.postSend(wr)
+  }
+
+  /** Bytes that the peer is ready for. */
+  get readyFor(): number {
+    return this.#readyBytes[this.#firstReady]!
+  }
+
+  /** The call that it is ready for. */
+  get readyTag(): number {
+    return this.#readyTag[this.#firstReady]!
+  }
+
+  /** Tells the peer where a long transfer shall go. Needs `mayPost`. */
+  ready(tag: number, { addr, rkey }: Range, offset: number, length: number): void {
+    const { at, addr: noticeAddr, lkey } = this.#notice
+    const { f64, i32 } = this.#memory
+    f64[at / 8] = addr + offset
+    f64[at / 8 + 1] = length
+    i32[at / 4 + 4] = rkey
+    this.send(Kind.Ready, tag, noticeAddr, lkey, readyBytes)
+  }
+
+  /** Writes nothing to the peer's memory: the completion tells whether the peer is there. */
+  probe(): void {
+    if (this.#probing || this.#posted - this.#completed >= sendRoom - 2) return
+    this.#probing = true
+    this.#posted++
+    this.#willComplete(false)
+    this.qp.postSend(this.#probeRequest)
+  }
+
+  #immediate(kind: number, tag: number): number {
+    const word = (this.#owed | (kind << 8) | (tag << 10)) >>> 0
+    this.#owed = 0
+    return word
+  }
+
+  // --- what completed ----------------------------------------------------------------------------------------------
+
+  /** Takes what has completed. True if something has come. Throws a CollectiveError when the peer is gone. */
+  poll(): boolean {
+    const wcs = this.#wcs
+    const n = this.recvCq.poll(wcs)
+    for (let i = 0; i < n; i++) {
+      const wc = wcs[i]!
+      if (wc.status !== 0) throw this.#gone(wc.statusText)
+      if (!this.#received(wc.wrId, wc.opcode === WcOpcode.Recv ? wc.byteLen : -1, wc.immData))
+        throw new CollectiveError('EPEER', `rank ${this.rank} sends what no communicator sends`, this.rank)
+    }
+    if (n < 0) throw this.#gone('the completion queue is in error')
+    if (this.outstanding === 0 && this.#posted - this.#completed < slots && !this.#probing) return n > 0
+    return this.#pollSends() || n > 0
+  }
+
+  #pollSends(): boolean {
+    const n = this.sendCq.poll(this.#wcs)
+    for (let i = 0; i < n; i++) {
+      const wc = this.#wcs[i]!
+      if (wc.status !== 0) throw this.#gone(wc.statusText)
+      const first = this.#seen++ % sendRoom
+      this.#completed = this.#signaled[first]!
+      this.outstanding -= this.#used[first]!
+      this.#probing = false
+    }
+    if (n < 0) throw this.#gone('the completion queue is in error')
+    return n > 0
+  }
+
+  #gone(why: string): CollectiveError {
+    return new CollectiveError('EPEER', `rank ${this.rank} cannot be reached any more: ${why}`, this.rank)
+  }
+
+  /** Asks for events with the next completions; what came before makes none. */
+  arm(): void {
+    this.recvCq.reqNotify()
+    if (this.outstanding > 0 || this.#probing || !this.mayPost) this.sendCq.reqNotify()
+  }
+
+  /** A message is in `slot`. False if it is none that a peer of this kind sends. */
+  #received(slot: number, bytes: number, immediate: number): boolean {
+    this.credits += immediate & 0xff
+    const kind = (immediate >>> 8) & 3
+    if (kind === Kind.Credit) {
+      this.#repost(slot)
+      return this.credits <= dataSlots
+    }
+    if (kind === Kind.Ready) {
+      if (this.readies === dataSlots || bytes !== readyBytes) return false
+      const at = this.#at + slot * this.slotBytes
+      const last = (this.#firstReady + this.readies++) % dataSlots
+      const { f64, i32 } = this.#memory
+      this.#readyAddr[last] = f64[at / 8]!
+      this.#readyBytes[last] = f64[at / 8 + 1]!
+      this.#readyKey[last] = i32[at / 4 + 4]!
+      this.#readyTag[last] = immediate >>> 10
+      this.#release(slot)
+      return this.credits <= dataSlots
+    }
+    if (this.arrived === dataSlots) return false
+    const last = (this.#first + this.arrived++) % dataSlots
+    this.#slot[last] = slot
+    this.#bytes[last] = bytes
+    this.#word[last] = immediate >>> 8
+    return this.credits <= dataSlots
+  }
+
+  // --- the oldest message that nobody has taken ----------------------------------------------------------------------
+
+  get bytes(): number {
+    return this.#bytes[this.#first]!
+  }
+
+  /** Kind in the lowest two bits, the tag above. */
+  get word(): number {
+    return this.#word[this.#first]!
+  }
+
+  /** Where its data are, unless they were written elsewhere: an offset in the device's memory. */
+  get at(): number {
+    return this.#at + this.#slot[this.#first]! * this.slotBytes
+  }
+
+  /** Its slot is free. */
+  take(): void {
+    const slot = this.#slot[this.#first]!
+    this.#first = (this.#first + 1) % dataSlots
+    this.arrived--
+    this.#release(slot)
+  }
+
+  #release(slot: number): void {
+    this.#repost(slot)
+    if (++this.#owed >= dataSlots / 2 && this.#posted - this.#completed < sendRoom) this.#send(Kind.Credit, 0, 0, 0, 0)
+  }
+
+  #repost(slot: number): void {
+    const receive = this.#receives[slot]!
+    receive.next = this.#freed
+    this.#freed = receive
+    if (++this.#freedCount < repostTogether) return
+    this.qp.postRecv(receive)
+    this.#freed = null
+    this.#freedCount = 0
+  }
+}

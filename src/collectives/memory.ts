@@ -1,0 +1,135 @@
+/** Memory that peers can write to: what users allocate, what stands in for arrays of theirs that the device cannot reach, and slots. */
+import { Access, type Context, type MemoryRegion, type ProtectionDomain } from '../index.ts'
+import { CollectiveError } from './error.ts'
+
+/** Registered memory. */
+export interface Region {
+  readonly bytes: Uint8Array
+  readonly mr: MemoryRegion
+}
+
+/** A range in a region, as work requests and typed arrays name it. */
+export interface Range {
+  /** Bytes from the beginning of the buffer that all memory of the device is in. */
+  at: number
+  /** Device address. */
+  addr: number
+  lkey: number
+  rkey: number
+  bytes: number
+}
+
+/** The element types that collectives know by themselves; other arrays are bytes to them. */
+export type ElementArray = Int32Array | Float32Array | Float64Array
+export type AnyArray = ElementArray | Uint8Array | Int8Array | Int16Array | Uint16Array | Uint32Array
+type ArrayType<T> = { new (buffer: ArrayBufferLike, byteOffset: number, length: number): T; BYTES_PER_ELEMENT: number }
+
+export class Memory {
+  /** Views of all memory of the device. */
+  readonly u8: Uint8Array
+  readonly i32: Int32Array
+  readonly f32: Float32Array
+  readonly f64: Float64Array
+  readonly #context: Context
+  readonly #pd: ProtectionDomain
+  readonly #regions: Region[] = []
+  /** What users have allocated. */
+  readonly #given: Region[] = []
+
+  constructor(context: Context, pd: ProtectionDomain) {
+    this.#context = context
+    this.#pd = pd
+    const first = this.region(64)
+    const { buffer } = first.bytes
+    this.u8 = new Uint8Array(buffer)
+    this.i32 = new Int32Array(buffer, 0, buffer.byteLength >>> 2)
+    this.f32 = new Float32Array(buffer, 0, buffer.byteLength >>> 2)
+    this.f64 = new Float64Array(buffer, 0, Math.floor(buffer.byteLength / 8))
+  }
+
+  /** Zeros that the peers can write to. */
+  region(bytes: number): Region {
+    const memory = this.#context.alloc(Math.max(64, bytes))
+    const region = {
+      bytes: memory.fill(0),
+      mr: this.#pd.regMr(memory, Access.LocalWrite | Access.RemoteWrite),
+    }
+    this.#regions.push(region)
+    return region
+  }
+
+  free(region: Region): void {
+    for (const list of [this.#regions, this.#given]) {
+      const i = list.indexOf(region)
+      if (i >= 0) list.splice(i, 1)
+    }
+    region.mr.close()
+    this.#context.free(region.bytes)
+  }
+
+  /** An array that collectives use without a copy. */
+  array<T extends AnyArray>(Type: ArrayType<T>, length: number): T {
+    if (!Number.isSafeInteger(length) || length < 0)
+      throw new CollectiveError('EINVAL', `alloc: length must be a number of elements, not ${length}`)
+    const region = this.region(length * Type.BYTES_PER_ELEMENT)
+    this.#given.push(region)
+    return new Type(region.bytes.buffer, region.bytes.byteOffset, length)
+  }
+
+  /** Frees an array of `array`. */
+  freeArray(array: AnyArray): void {
+    const region = this.#given.find(
+      ({ bytes }) => bytes.buffer === array.buffer && bytes.byteOffset === array.byteOffset,
+    )
+    if (region === undefined)
+      throw new CollectiveError('EINVAL', 'free: the array is none that this communicator allocated')
+    this.free(region)
+  }
+
+  /** Points `range` to the memory of an array, if it is allocated here; false if not. */
+  find(array: AnyArray, range: Range): boolean {
+    if (array.buffer !== this.u8.buffer) return false
+    const { byteOffset, byteLength } = array
+    for (const { bytes, mr } of this.#given) {
+      const offset = byteOffset - bytes.byteOffset
+      if (offset < 0 || offset + byteLength > bytes.length) continue
+      point(range, { bytes, mr }, offset, byteLength)
+      return true
+    }
+    return false
+  }
+
+  close(): void {
+    for (const region of [...this.#regions]) this.free(region)
+  }
+}
+
+export function point(range: Range, { bytes, mr }: Region, offset: number, length: number): void {
+  range.at = bytes.byteOffset + offset
+  range.addr = mr.addr + offset
+  range.lkey = mr.lkey
+  range.rkey = mr.rkey
+  range.bytes = length
+}
+
+/** A region that grows to what is asked for and keeps its size. */
+export class Staging {
+  readonly #memory: Memory
+  #region: Region | null = null
+
+  constructor(memory: Memory) {
+    this.#memory = memory
+  }
+
+  /** Points `range` to `bytes` bytes, whose content is undefined. */
+  reserve(range: Range, bytes: number): void {
+    if (this.#region === null || this.#region.bytes.length < bytes) {
+      let size = 4096
+      while (size < bytes) size *= 2
+      const next = this.#memory.region(size)
+      if (this.#region !== null) this.#memory.free(this.#region)
+      this.#region = next
+    }
+    point(range, this.#region, 0, bytes)
+  }
+}

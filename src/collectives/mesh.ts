@@ -1,0 +1,117 @@
+/** A queue pair to each of the other ranks, with completion queues of its own. */
+import {
+  type CompletionChannel,
+  type Context,
+  connectQp,
+  type ProtectionDomain,
+  QpType,
+  type QueuePair,
+  randomPsn,
+} from '../index.ts'
+import { CollectiveError } from './error.ts'
+import { Lane, laneCap } from './lane.ts'
+import type { Memory, Region } from './memory.ts'
+
+/** Memory of all slots of a rank, at most, while a slot is longer than the shortest. */
+const slotsBytes = 1 << 20
+const slotLengths = [8192, 4096, 2048, 1024]
+
+/** What ranks tell each other of themselves, beside a queue pair number and a PSN for each peer. */
+const headBytes = 20
+const entryBytes = 8
+
+export class Mesh {
+  /** By rank; null for this one. */
+  readonly lanes: (Lane | null)[]
+  /** The longest message that goes into a slot, bytes: the same at all ranks. */
+  readonly slotBytes: number
+  readonly channel: CompletionChannel
+  /** Why nothing goes on any more. */
+  failure: CollectiveError | null = null
+  readonly #rank: number
+  readonly #context: Context
+  readonly #qps: (QueuePair | null)[]
+  readonly #psns: number[]
+  readonly #region: Region
+  readonly #gidIndex: number
+
+  constructor(
+    context: Context,
+    pd: ProtectionDomain,
+    memory: Memory,
+    { rank, size, gidIndex }: { rank: number; size: number; gidIndex: number },
+  ) {
+    this.#rank = rank
+    this.#context = context
+    this.#gidIndex = gidIndex
+    const peers = size - 1
+    this.slotBytes = slotLengths.find((bytes) => peers * Lane.bytesOf(bytes) <= slotsBytes) ?? slotLengths.at(-1)!
+    this.channel = context.createCompChannel()
+    const { channel } = this
+    const ranks = Array.from({ length: size }, (_, i) => i)
+    this.#qps = ranks.map((i) => {
+      if (i === rank) return null
+      const sendCq = context.createCq(laneCap.maxSendWr, { channel, singleThreaded: true })
+      const recvCq = context.createCq(laneCap.maxRecvWr, { channel, singleThreaded: true })
+      return pd.createQp({ type: QpType.RC, sendCq, recvCq, cap: laneCap })
+    })
+    this.#psns = ranks.map(() => randomPsn())
+    this.#region = memory.region(peers * Lane.bytesOf(this.slotBytes))
+    let index = 0
+    this.lanes = this.#qps.map((qp, peer) => {
+      if (qp === null) return null
+      const place = { region: this.#region, offset: index * Lane.bytesOf(this.slotBytes), slotBytes: this.slotBytes }
+      index++
+      return new Lane(memory, place, { rank: peer, qp })
+    })
+  }
+
+  /** What the other ranks must know. */
+  get address(): Uint8Array {
+    const bytes = new Uint8Array(headBytes + this.#qps.length * entryBytes)
+    const view = new DataView(bytes.buffer)
+    bytes.set(this.#context.queryGid(1, this.#gidIndex))
+    view.setUint16(16, this.#context.queryPort(1).lid)
+    for (const [i, qp] of this.#qps.entries()) {
+      view.setUint32(headBytes + i * entryBytes, qp?.qpNum ?? 0)
+      view.setUint32(headBytes + i * entryBytes + 4, this.#psns[i]!)
+    }
+    return bytes
+  }
+
+  /** Connects with what all ranks told, and posts receives. When every rank has done so, anybody may send. */
+  connect(addresses: readonly Uint8Array[]): void {
+    for (const [peer, qp] of this.#qps.entries()) {
+      if (qp === null) continue
+      const bytes = addresses[peer]!
+      if (bytes.length !== headBytes + this.#qps.length * entryBytes)
+        throw new CollectiveError('EMISMATCH', `rank ${peer} is of another version`, peer)
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+      const at = headBytes + this.#rank * entryBytes
+      const remote = {
+        ...{ gid: bytes.slice(0, 16), lid: view.getUint16(16) },
+        ...{ qpn: view.getUint32(at), psn: view.getUint32(at + 4) },
+      }
+      connectQp(qp, { psn: this.#psns[peer]! }, remote, { gidIndex: this.#gidIndex })
+      this.lanes[peer]!.postReceives()
+    }
+  }
+
+  /** The first reason counts. */
+  fail(error: CollectiveError): CollectiveError {
+    if (this.failure === null) {
+      this.failure = error
+      this.channel.wake()
+    }
+    return this.failure
+  }
+
+  close(): void {
+    for (const qp of this.#qps) qp?.close()
+    for (const lane of this.lanes) {
+      lane?.sendCq.close()
+      lane?.recvCq.close()
+    }
+    this.channel.close()
+  }
+}

@@ -1,0 +1,244 @@
+/** Carries out schedules, one after the other, as far as what has come allows. */
+
+import type { Combine } from './combine.ts'
+import { CollectiveError } from './error.ts'
+import { Kind, type Lane, nothingBytes } from './lane.ts'
+import { type Memory, type Range, Staging } from './memory.ts'
+import type { Mesh } from './mesh.ts'
+import { Place, type Round, type Schedule, type Transfer } from './schedule/index.ts'
+
+/** State of a transfer in the present round. */
+const waiting = 0
+/** The peer knows where it shall go. */
+const announced = 1
+const done = 2
+
+const emptyRange = (): Range => ({ at: 0, addr: 0, lkey: 0, rkey: 0, bytes: 0 })
+
+/** A call as `Runner.begin` takes it. */
+export interface Call {
+  schedule: Schedule
+  combine: Combine | null
+  /** Of 22 bits: the collective, its variant, and the number of the call. */
+  tag: number
+  /** What a peer's tag means, in words. */
+  nameOf: (tag: number) => string
+}
+
+export class Runner {
+  /** Memory of the places, which the caller points to what it has before `begin`. */
+  readonly places: readonly [Range, Range, Range] = [emptyRange(), emptyRange(), emptyRange()]
+  readonly #mesh: Mesh
+  readonly #memory: Memory
+  readonly #lanes: (Lane | null)[]
+  readonly #scratch: Staging
+  readonly #arrivals: Staging
+  /** Where long transfers go that are combined. */
+  readonly #arrival: Range = emptyRange()
+  #call: Call | null = null
+  #index = 0
+  #round: Round | null = null
+  #sent = new Uint8Array(64)
+  #received = new Uint8Array(64)
+  #sendsLeft = 0
+  #receivesLeft = 0
+
+  constructor(mesh: Mesh, memory: Memory) {
+    this.#mesh = mesh
+    this.#memory = memory
+    this.#lanes = mesh.lanes
+    this.#scratch = new Staging(memory)
+    this.#arrivals = new Staging(memory)
+  }
+
+  begin(call: Call): void {
+    const { schedule } = call
+    if (schedule.scratchBytes > 0) this.#scratch.reserve(this.places[Place.Scratch], schedule.scratchBytes)
+    this.#call = call
+    this.#index = -1
+    this.#next()
+  }
+
+  /** Makes sure that those live who have to send something, or to say what they are ready for. */
+  probe(): void {
+    const round = this.#round
+    if (round === null) return
+    for (const [i, { peer }] of round.sends.entries()) if (this.#sent[i] !== done) this.#lanes[peer]!.probe()
+    for (const [i, { peer }] of round.receives.entries()) if (this.#received[i] !== done) this.#lanes[peer]!.probe()
+  }
+
+  /** Asks for events of what this call waits for. */
+  arm(): void {
+    const { sends, receives } = this.#round!
+    for (const { peer } of sends) this.#lanes[peer]!.arm()
+    for (const { peer } of receives) this.#lanes[peer]!.arm()
+  }
+
+  /** The call that is under way, in words. */
+  get what(): string {
+    return this.#call === null ? 'nothing' : this.#call.nameOf(this.#call.tag)
+  }
+
+  /** The ranks that it waits for. */
+  get whom(): string {
+    const round = this.#round
+    if (round === null) return 'nobody'
+    const of = (transfers: readonly Transfer[], state: Uint8Array): number[] =>
+      transfers.filter((_, i) => state[i] !== done).map(({ peer }) => peer)
+    const ranks = new Set([...of(round.receives, this.#received), ...of(round.sends, this.#sent)])
+    return `rank ${[...ranks].sort((a, b) => a - b).join(', ')}`
+  }
+
+  /** Drops what is under way: the communicator has failed. */
+  drop(): void {
+    this.#call = null
+    this.#round = null
+  }
+
+  /** Does what can be done now. True when the call is over. */
+  step(): boolean {
+    while (this.#round !== null) {
+      const left = this.#sendsLeft + this.#receivesLeft
+      if (this.#sendsLeft > 0) this.#send()
+      if (this.#receivesLeft > 0) this.#receive()
+      if (this.#sendsLeft + this.#receivesLeft === 0 && this.#quiet()) this.#next()
+      else if (this.#sendsLeft + this.#receivesLeft === left) return false
+    }
+    return true
+  }
+
+  #next(): void {
+    const { rounds } = this.#call!.schedule
+    const round = ++this.#index < rounds.length ? rounds[this.#index]! : null
+    this.#round = round
+    if (round === null) {
+      this.#call = null
+      return
+    }
+    const { copies, sends, receives } = round
+    for (let i = 0; i < copies.length; i++) {
+      const { from, fromOffset, to, toOffset, bytes } = copies[i]!
+      const source = this.places[from].at + fromOffset
+      const target = this.places[to].at + toOffset
+      if (source !== target) this.#copy(target, source, bytes)
+    }
+    this.#sendsLeft = sends.length
+    this.#receivesLeft = receives.length
+    if (sends.length > this.#sent.length) this.#sent = new Uint8Array(2 * sends.length)
+    if (receives.length > this.#received.length) this.#received = new Uint8Array(2 * receives.length)
+    for (let i = 0; i < sends.length; i++) this.#sent[i] = waiting
+    for (let i = 0; i < receives.length; i++) this.#received[i] = waiting
+    if (this.#sendsLeft > 0) this.#send()
+  }
+
+  /** Whether the memory of all sends of the round is free again. */
+  #quiet(): boolean {
+    const { sends } = this.#round!
+    for (let i = 0; i < sends.length; i++) {
+      const lane = this.#lanes[sends[i]!.peer]!
+      if (lane.outstanding === 0) continue
+      lane.poll()
+      if (lane.outstanding !== 0) return false
+    }
+    return true
+  }
+
+  #send(): void {
+    const { sends } = this.#round!
+    const { tag } = this.#call!
+    const { slotBytes } = this.#mesh
+    for (let i = 0; i < sends.length; i++) {
+      if (this.#sent[i] === done) continue
+      const { peer, place, offset, bytes } = sends[i]!
+      const lane = this.#lanes[peer]!
+      if (!lane.mayPost && !(lane.poll() && lane.mayPost)) continue
+      const from = this.places[place]
+      if (bytes <= slotBytes) lane.send(Kind.Data, tag, from.addr + offset, from.lkey, bytes)
+      else {
+        if (lane.readies === 0) lane.poll()
+        if (lane.readies === 0) {
+          // A peer that sends instead of saying what it is ready for is somewhere else.
+          if (lane.arrived > 0) this.#check(lane, tag)
+          continue
+        }
+        if (lane.readyTag !== tag) throw this.#elsewhere(lane, lane.readyTag, tag)
+        if (lane.readyFor !== bytes) throw this.#lengths(lane, lane.readyFor, bytes)
+        lane.write(tag, from.addr + offset, from.lkey, bytes)
+      }
+      this.#sent[i] = done
+      this.#sendsLeft--
+    }
+  }
+
+  #receive(): void {
+    const { receives } = this.#round!
+    const { tag, combine } = this.#call!
+    const { slotBytes } = this.#mesh
+    let combining = this.#sendsLeft === 0 && this.#quiet()
+    for (let i = 0; i < receives.length; i++) {
+      if (this.#received[i] === done) continue
+      const receive = receives[i]!
+      const { peer, place, offset, bytes } = receive
+      const lane = this.#lanes[peer]!
+      const long = bytes > slotBytes
+      if (long && this.#received[i] === waiting && !this.#announce(lane, receive, i)) continue
+      if (receive.combine && !combining) continue
+      // The next one that is combined waits for this one.
+      combining &&= !receive.combine
+      if (lane.arrived === 0 && !(lane.poll() && lane.arrived > 0)) continue
+      if (lane.word >>> 2 !== tag) this.#check(lane, tag)
+      if (
+        (lane.word & 3) !== (long ? Kind.Written : Kind.Data) ||
+        (!long && lane.bytes !== bytes && (bytes > 0 || lane.bytes !== nothingBytes))
+      )
+        throw this.#lengths(lane, lane.bytes, bytes)
+      const to = this.places[place].at + offset
+      if (receive.combine) combine!(to, long ? this.#arrival.at : lane.at, bytes)
+      else if (!long && bytes > 0) this.#copy(to, lane.at, bytes)
+      lane.take()
+      combining ||= receive.combine
+      this.#received[i] = done
+      this.#receivesLeft--
+    }
+  }
+
+  /** Copies `bytes` bytes; few of them, when they are whole words, without a call. */
+  #copy(to: number, from: number, bytes: number): void {
+    if (bytes <= 64 && ((to | from | bytes) & 3) === 0) {
+      const { i32 } = this.#memory
+      for (let i = 0; i < bytes / 4; i++) i32[to / 4 + i] = i32[from / 4 + i]!
+    } else this.#memory.u8.copyWithin(to, from, from + bytes)
+  }
+
+  /** Tells the sender of a long transfer where it shall go. False if that has to wait. */
+  #announce(lane: Lane, { place, offset, bytes, combine }: Transfer, i: number): boolean {
+    if (!lane.mayPost && !(lane.poll() && lane.mayPost)) return false
+    if (combine) {
+      // One place for all of them: the earlier ones must be over.
+      const { receives } = this.#round!
+      for (let k = 0; k < i; k++) if (receives[k]!.combine && this.#received[k] !== done) return false
+      this.#arrivals.reserve(this.#arrival, bytes)
+      lane.ready(this.#call!.tag, this.#arrival, 0, bytes)
+    } else lane.ready(this.#call!.tag, this.places[place], offset, bytes)
+    this.#received[i] = announced
+    return true
+  }
+
+  /** Throws unless the oldest message of the lane belongs to this call. */
+  #check(lane: Lane, tag: number): void {
+    const theirs = lane.word >>> 2
+    if (theirs !== tag) throw this.#elsewhere(lane, theirs, tag)
+  }
+
+  #elsewhere(lane: Lane, theirs: number, tag: number): CollectiveError {
+    const { nameOf } = this.#call!
+    const message = `rank ${lane.rank} is in ${nameOf(theirs)} where this rank is in ${nameOf(tag)}`
+    return this.#mesh.fail(new CollectiveError('EMISMATCH', message, lane.rank))
+  }
+
+  #lengths(lane: Lane, theirs: number, ours: number): CollectiveError {
+    const what = theirs < 0 ? 'a long message' : `${theirs} bytes`
+    const message = `${this.#call!.nameOf(this.#call!.tag)}: rank ${lane.rank} has ${what} where this rank has ${ours}: counts or types differ`
+    return this.#mesh.fail(new CollectiveError('EMISMATCH', message, lane.rank))
+  }
+}
