@@ -5,11 +5,12 @@ const test = (name: string): string => `test/${name}.test.ts`
 
 /** Without threads and state of their own: they share a process, in which each module is loaded once. */
 const unit = [
-  ...['capture', 'collectives', 'counters', 'files', 'report', 'sketch', 'stats', 'trace', 'transport', 'wire'].map(
+  ...['capture', 'counters', 'files', 'report', 'sketch', 'stats', 'trace', 'transport', 'wire'].map(
     (folder) => `test/${folder}/**/*.test.ts`,
   ),
   ...[
     'test/*.test.ts',
+    'test/collectives/schedule.random.test.ts',
     'test/cm/*.test.ts',
     'test/gateway/{,config/,hooks/}*.test.ts',
     'test/monitor/*.test.ts',
@@ -32,6 +33,7 @@ const unit = [
  */
 const shared = [
   'test/collectives/launch/*.test.ts',
+  'test/collectives/{calls,lossy.random,programs.random}.test.ts',
   'test/cm/rdma/!(limits|lossy.random).test.ts',
   'test/gateway/{api,nodes,runtime}/**/*.test.ts',
   'test/monitor/host/*.test.ts',

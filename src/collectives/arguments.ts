@@ -86,7 +86,8 @@ function bytesOf(args: Arguments, size: number): number {
     case 'allgather':
       return fits(args, output, size * input, input)
     case 'alltoall':
-      if (input % size !== 0) throw wrong(args, `input has ${input} bytes, which ${size} ranks cannot share`)
+      if (args.input!.length % size !== 0)
+        throw wrong(args, `input has ${args.input!.length} elements, which ${size} ranks cannot share`)
       return fits(args, output, input, input / size)
     default:
       return fits(args, output, input < 0 ? output : input, Math.max(input, output))

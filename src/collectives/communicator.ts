@@ -1,4 +1,5 @@
 /** Collective operations between the ranks of a group, on verbs. */
+import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { type Context, nowNs, openDevice, type ProtectionDomain } from '../index.ts'
 import { Caller } from './caller.ts'
@@ -23,8 +24,13 @@ export interface Ranks {
 }
 
 export interface CommunicatorOptions {
-  /** `shm:NAME` between processes (default: `shm:collectives`), `shm0` between threads, `roce:ADDRESS` between hosts. */
+  /**
+   * `shm:NAME` between processes, `shm0` between threads, `roce:ADDRESS` between hosts. Default: shared memory of its own, where all
+   * ranks are on one host.
+   */
   device?: string
+  /** An opened device instead, which stays open when the communicator is closed. */
+  context?: Context
   /** Of the port's table. Default: 0. */
   gidIndex?: number
   /** Milliseconds that a call may wait for what others have to do; 0 (default): for ever, as long as they live. */
@@ -54,6 +60,7 @@ export class Communicator {
   readonly #ranks: Ranks
   readonly #pd: ProtectionDomain
   readonly #context: Context
+  readonly #ownsContext: boolean
   readonly #memory: Memory
   readonly #mesh: Mesh
   readonly #runner: Runner
@@ -77,7 +84,8 @@ export class Communicator {
     const host = ranks.members?.[rank]?.host
     const neighbours = ranks.members?.filter((member) => member.host === host).length ?? size
     this.#spinNs = (options.spinUs ?? (neighbours > availableParallelism() ? 5 : 100)) * 1000
-    this.#context = openDevice(options.device ?? 'shm:collectives')
+    this.#context = options.context ?? openDevice(options.device!)
+    this.#ownsContext = options.context === undefined
     this.#pd = this.#context.allocPd()
     this.#memory = new Memory(this.#context, this.#pd)
     this.#mesh = new Mesh(this.#context, this.#pd, this.#memory, { rank, size, gidIndex: options.gidIndex ?? 0 })
@@ -317,7 +325,7 @@ export class Communicator {
     this.#mesh.close()
     this.#memory.close()
     this.#pd.close()
-    this.#context.close()
+    if (this.#ownsContext) this.#context.close()
   }
 
   [Symbol.dispose](): void {
@@ -330,7 +338,8 @@ export class Communicator {
  * or a VerbsError of the device.
  */
 export async function createCommunicator(ranks: Ranks, options: CommunicatorOptions = {}): Promise<Communicator> {
-  const communicator = new Communicator(ranks, options)
+  const { device = options.context ? undefined : await ownSegment(ranks) } = options
+  const communicator = new Communicator(ranks, { ...options, ...(device === undefined ? {} : { device }) })
   try {
     await communicator.connect()
     return communicator
@@ -338,4 +347,15 @@ export async function createCommunicator(ranks: Ranks, options: CommunicatorOpti
     communicator.close()
     throw error
   }
+}
+
+/** Shared memory for these ranks alone: rank 0 names it. */
+async function ownSegment(ranks: Ranks): Promise<string> {
+  const hosts = new Set(ranks.members?.map(({ host }) => host))
+  if (hosts.size > 1) {
+    const message = `the ranks are on ${hosts.size} hosts: name a device that connects them, such as roce:ADDRESS`
+    throw new CollectiveError('EINVAL', message)
+  }
+  const [name] = await ranks.allgather(randomBytes(8))
+  return `shm:collectives-${Buffer.from(name!).toString('hex')}`
 }

@@ -9,6 +9,7 @@
 import {
   type CompletionQueue,
   Opcode,
+  type QpCap,
   type QueuePair,
   type RecvWorkRequest,
   recvWr,
@@ -36,7 +37,7 @@ export const Kind = {
 /** Messages without data of their own in a peer's slots at once. */
 export const dataSlots = 16
 /** Slots beside, for messages that only give slots back: one for each half of `dataSlots` that was used. */
-const slots = dataSlots + 8
+const slots: number = dataSlots + 8
 /** Receives are posted so many at once; as long as they are not, they are none of `slots`. */
 const repostTogether = 4
 /** Messages up to this are copied into their work request; the sender may reuse their memory at once. */
@@ -45,8 +46,8 @@ const readyBytes = 24
 /** A message without content has so many bytes: one of no bytes takes a slower way through some devices. */
 export const nothingBytes = 4
 const signalEvery = 8
-const sendRoom = 2 * slots
-export const laneCap = {
+const sendRoom: number = 2 * slots
+export const laneCap: QpCap = {
   maxSendWr: sendRoom,
   maxRecvWr: slots,
   maxSendSge: 1,

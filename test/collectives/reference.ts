@@ -33,13 +33,15 @@ export async function perform(comm: Communicator, step: Step, call: number, bloc
   const { rank, size } = comm
   const reduces = collective === 'reduce' || collective === 'allreduce'
   const Type = reduces && step.type === Uint8Array ? Int32Array : step.type
-  const make = (n: number): AnyArray => (allocated ? comm.alloc(Type, n) : new Type(n))
+  const make = (n: number): AnyArray => (allocated ? comm.alloc(Type as Float64ArrayConstructor, n) : new Type(n))
   const parts = (array: AnyArray, of: (part: number, i: number) => number): AnyArray => {
     for (let k = 0; k < array.length; k++) array[k] = of(Math.floor(k / count), k % count)
     return array
   }
   const mine = (n: number) => parts(make(n * count), (part, i) => element(call, rank, part, i))
-  const output = make((collective === 'gather' || collective === 'allgather' || collective === 'alltoall' ? size : 1) * count)
+  const output = make(
+    (collective === 'gather' || collective === 'allgather' || collective === 'alltoall' ? size : 1) * count,
+  )
   let into = output
   const method = (blocking ? collective : `${collective}Async`) as 'allreduceAsync'
   const done = async (...args: unknown[]): Promise<void> => {

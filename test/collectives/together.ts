@@ -1,5 +1,10 @@
 /** Ranks in one thread: what `joinGroup` gives to processes. */
-import { type Communicator, type CommunicatorOptions, createCommunicator, type Ranks } from '../../src/collectives/index.ts'
+import {
+  type Communicator,
+  type CommunicatorOptions,
+  createCommunicator,
+  type Ranks,
+} from '../../src/collectives/index.ts'
 
 /** Groups whose members exchange what they give in memory. */
 export function ranksHere(size: number, signal?: AbortSignal): Ranks[] {

@@ -1,0 +1,137 @@
+/** What calls refuse, what ranks that disagree are told, and what becomes of those whose peer is gone. */
+import { describe, expect, it } from 'vitest'
+import { type CollectiveError, type Communicator, createCommunicator } from '../../src/collectives/index.ts'
+import { ranksHere, together } from './together.ts'
+
+const device = 'shm0'
+
+describe('arguments', () => {
+  it.each<[string, (comm: Communicator) => unknown]>([
+    ['root must be a rank from 0 to 0, not 1', (c) => c.broadcast(new Uint8Array(1), 1)],
+    ['broadcast: output must be a typed array', (c) => c.broadcast(null as unknown as Uint8Array)],
+    ['gather: input must be a typed array', (c) => c.gather(new DataView(new ArrayBuffer(4)) as never, null)],
+    ['output has 8 bytes where 4 belong', (c) => c.allgather(new Int32Array(1), new Int32Array(2))],
+    ['input has 8 bytes where 4 belong', (c) => c.scatter(new Int32Array(2), new Int32Array(1))],
+    [
+      'arrays must be Int32Array, Float32Array or',
+      (c) => c.allreduce(new Uint8Array(1) as never, new Uint8Array(1) as never, 'sum'),
+    ],
+    [
+      'input and output must be of one type',
+      (c) => c.allreduce(new Int32Array(2), new Float32Array(2) as never, 'sum'),
+    ],
+    [
+      'must be one of sum, min, max, not "product"',
+      (c) => c.allreduce(new Int32Array(1), new Int32Array(1), 'product' as never),
+    ],
+    ['none that this communicator allocated', (c) => c.free(new Int32Array(1))],
+    ['alloc: length must be a number of elements, not -1', (c) => c.alloc(Int32Array, -1)],
+  ])('%s', async (message, call) => {
+    await together(1, { device }, async (comm) => {
+      expect(() => call(comm)).toThrow(message)
+      // Nothing has happened.
+      const one = new Int32Array(1)
+      comm.allreduce(Int32Array.of(7), one, 'max')
+      expect(one[0]).toBe(7)
+    })
+  })
+
+  it('parts that cannot be shared, and arrays that overlap', async () => {
+    await together(2, { device }, async (comm) => {
+      const all = comm.alloc(Int32Array, 8)
+      expect(() => comm.alltoall(all.subarray(0, 3), all.subarray(4, 7))).toThrow(
+        'input has 3 elements, which 2 ranks cannot share',
+      )
+      expect(() => comm.alltoall(all.subarray(0, 4), all.subarray(2, 6))).toThrow('input and output overlap')
+      expect(() => comm.allreduce(all.subarray(0, 4), all.subarray(2, 6), 'sum')).toThrow('input and output overlap')
+      await comm.barrierAsync()
+    })
+  })
+
+  it('a table of rules that there are not', async () => {
+    const [ranks] = ranksHere(1)
+    const rule = { collective: 'allreduce', algorithm: 'magic' } as const
+    await expect(createCommunicator(ranks!, { device, table: { version: 1, rules: [rule] } })).rejects.toThrow(
+      'rule 1: allreduce has recursive-doubling, ring, halving-doubling, tree, not "magic"',
+    )
+  })
+
+  it('a blocking call while another is under way, and any call after the end', async () => {
+    const comms: Communicator[] = []
+    await together(2, { device }, async (comm) => {
+      comms.push(comm)
+      const under = comm.barrierAsync()
+      expect(() => comm.barrier()).toThrow('barrier: a call is under way: await it, or call barrierAsync')
+      await under
+    })
+    expect(() => comms[0]!.barrier()).toThrow('the communicator is closed')
+    await expect(comms[1]!.barrierAsync()).rejects.toMatchObject({ code: 'ECLOSED' })
+  })
+})
+
+/** What each of the ranks is told. */
+async function outcomes(size: number, work: (comm: Communicator) => Promise<unknown>): Promise<CollectiveError[]> {
+  const errors: CollectiveError[] = []
+  await together(size, { device, timeoutMs: 1000 }, async (comm) => {
+    await work(comm).catch((error: CollectiveError) => errors.push(error))
+  })
+  return errors
+}
+
+describe('ranks that disagree', () => {
+  it.each<[string, (comm: Communicator) => Promise<unknown>]>([
+    [
+      'is in barrier as call 1 where this rank is in allreduce (sum of Int32) as call 1',
+      (c) => (c.rank === 0 ? c.barrierAsync() : c.allreduceAsync(new Int32Array(1), new Int32Array(1), 'sum')),
+    ],
+    [
+      'is in allreduce (max of Int32) as call 1 where this rank is in allreduce (sum of Int32) as call 1',
+      (c) => c.allreduceAsync(new Int32Array(1), new Int32Array(1), c.rank === 0 ? 'max' : 'sum'),
+    ],
+    [
+      'has 8 bytes where this rank has 4: counts or types differ',
+      (c) => c.allreduceAsync(new Int32Array(2 - c.rank), new Int32Array(2 - c.rank), 'sum'),
+    ],
+    [
+      'counts or types differ',
+      (c) =>
+        c.allreduceAsync(
+          new Int32Array(c.rank === 0 ? 50_000 : 60_000),
+          new Int32Array(c.rank === 0 ? 50_000 : 60_000),
+          'sum',
+        ),
+    ],
+  ])('%s', async (message, work) => {
+    const errors = await outcomes(2, work)
+    expect(errors.map(({ code }) => code)).toContain('EMISMATCH')
+    expect(errors.map(({ message }) => message).join('\n')).toContain(message)
+  })
+
+  it('one that does not come: the others name it when the time is over', async () => {
+    const errors = await outcomes(3, (c) => (c.rank === 2 ? Promise.resolve() : c.broadcastAsync(new Uint8Array(1), 2)))
+    expect(errors.map(({ code }) => code)).toEqual(['ETIMEDOUT', 'ETIMEDOUT'])
+    expect(errors[0]!.message).toBe('broadcast with root 2 as call 1: nothing came from rank 2 for 1 s')
+  })
+})
+
+describe('a rank that is gone', () => {
+  it('its communicator is closed: a peer that waits for it finds out', async () => {
+    const comms = await Promise.all(ranksHere(2).map((ranks) => createCommunicator(ranks, { device })))
+    const waiting = comms[0]!.broadcastAsync(new Uint8Array(1), 1)
+    comms[1]!.close()
+    await expect(waiting).rejects.toMatchObject({ code: 'EPEER', rank: 1 })
+    await expect(comms[0]!.barrierAsync()).rejects.toMatchObject({ code: 'EPEER' })
+    comms[0]!.close()
+  })
+
+  it('the group says so: calls under way end, with its reason', async () => {
+    const controller = new AbortController()
+    const comms = await Promise.all(
+      ranksHere(2, controller.signal).map((ranks) => createCommunicator(ranks, { device })),
+    )
+    const waiting = comms[0]!.barrierAsync()
+    controller.abort(new Error('rank 1 was killed'))
+    await expect(waiting).rejects.toMatchObject({ code: 'EPEER', message: 'rank 1 was killed' })
+    for (const comm of comms) comm.close()
+  })
+})

@@ -1,0 +1,39 @@
+/** Collectives over packets that are lost, repeated and reordered. */
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { collectives, operations } from '../../src/collectives/index.ts'
+import { faults, openDevice } from '../../src/index.ts'
+import { holds, seeds } from '../property.ts'
+import { perform, types } from './reference.ts'
+import { together } from './together.ts'
+
+it('every collective among four ranks gives what it must, whatever becomes of the packets', async () => {
+  await holds(
+    fc.asyncProperty(seeds, async (seed) => {
+      const contexts = Array.from({ length: 4 }, (_, rank) =>
+        openDevice(`roce:127.93.7.${rank + 1}`, {
+          wrap: [faults({ loss: 0.03, duplication: 0.03, reordering: 0.03, seed: seed + rank })],
+        }),
+      )
+      try {
+        const of = (rank: number) => ({ context: contexts[rank]! })
+        await together(4, of, async (comm) => {
+          let call = 0
+          for (const count of [3, 5000])
+            for (const collective of collectives) {
+              const type = types[(seed + call) % types.length]!
+              const operation = operations[(seed + call) % 3]!
+              const root = (seed + call) % 4
+              await perform(comm, { collective, type, count, root, operation, allocated: call % 2 === 0 }, call++)
+            }
+        })
+        const lost = contexts.reduce((sum, context) => sum + (context.counters().injected_losses ?? 0), 0)
+        expect(lost).toBeGreaterThan(0)
+      } finally {
+        for (const context of contexts) context.close()
+      }
+    }),
+    1,
+    10,
+  )
+})
