@@ -15,6 +15,10 @@ const abouts: Readonly<Record<string, { guide: string; about: string }>> = {
     guide: '[verbs](../../guide/verbs.md), [RDMA CM](../../guide/rdma-cm.md), [rsockets](../../guide/rsocket.md)',
     about: 'The verbs on all devices, the RDMA CM, rsockets.',
   },
+  'verbena/collectives': {
+    guide: '[collectives](../../guide/collectives.md)',
+    about: 'Collective operations between threads, processes and hosts.',
+  },
   'verbena/dgram': { guide: '[net and dgram](../../guide/net.md)', about: 'The shape of `node:dgram`, over rsockets.' },
   'verbena/gateway': {
     guide: '[gateway](../../guide/gateway.md)',
