@@ -48,7 +48,7 @@ _verbena() {
     'traffic fit') commands='' options='-d --decode-as --roce-port -o --out --client --server --scale --json -h --help' ;;
     'traffic cdf') commands='' options='--interpolation --json -h --help' ;;
     'collect') commands='counters l2 trace session' options='-h --help' ;;
-    'collect counters') commands='' options='--sysfs-root -d --device --ib-port --interval --count --all --json --csv --prometheus --listen -h --help' ;;
+    'collect counters') commands='' options='--sysfs-root -d --device --ib-port --interval --count --qp --all --json --csv --prometheus --listen -h --help' ;;
     'collect l2') commands='' options='--sysfs-root --json -h --help' ;;
     'collect trace') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous -r --read -w --write -c --count --duration --json -h --help' ;;
     'collect session') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous --sysfs-root -o --out --interval --duration --compress --no-trace --json -h --help' ;;

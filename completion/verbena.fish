@@ -233,6 +233,7 @@ complete -c verbena -n '__verbena_at collect counters' -s d -l device -d 'only t
 complete -c verbena -n '__verbena_at collect counters' -l ib-port -d 'only these ports, with commas between them' -r
 complete -c verbena -n '__verbena_at collect counters' -l interval -d 'read again after so many seconds' -r
 complete -c verbena -n '__verbena_at collect counters' -l count -d 'end after so many readings' -r
+complete -c verbena -n '__verbena_at collect counters' -l qp -d 'counters of queue pairs, too, where the kernel has them: in the table and in JSON'
 complete -c verbena -n '__verbena_at collect counters' -l all -d 'counters that are zero, too'
 complete -c verbena -n '__verbena_at collect counters' -l json -d 'print JSON'
 complete -c verbena -n '__verbena_at collect counters' -l csv -d 'print comma-separated values'

@@ -415,6 +415,7 @@ _verbena_collect_counters() {
     --ib-port'[only these ports, with commas between them]:ports:' \
     --interval'[read again after so many seconds]:seconds:' \
     --count'[end after so many readings]:count:' \
+    --qp'[counters of queue pairs, too, where the kernel has them\: in the table and in JSON]' \
     --all'[counters that are zero, too]' \
     --json'[print JSON]' \
     --csv'[print comma-separated values]' \

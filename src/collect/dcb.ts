@@ -1,7 +1,8 @@
 /**
  * Data centre bridging of an interface: priority flow control, traffic classes, how DSCP becomes a priority. The kernel tells
  * by netlink (RTM_GETDCB), where the driver keeps it in the kernel; some adapters keep it in firmware and tell nobody.
- * Source: include/uapi/linux/dcbnl.h; IEEE 802.1Q-2018, clause 36 (PFC) and 37 (ETS), annex D (application priority).
+ * Source: include/uapi/linux/dcbnl.h, and dcb of iproute2 for the table of trusted selectors (Linux 6.2); IEEE 802.1Q-2018, clause 36
+ * (PFC) and 37 (ETS), annex D (application priority).
  */
 import { NativeError, nativeAvailable, nativeReason, netlinkRequest } from '../memory/index.ts'
 

@@ -29,7 +29,7 @@ export function readingDocument(reading: HostReading, rates?: Rates): object {
   }
 }
 
-function portDocument({ readings, others, gids: _gids, ...facts }: Port, rates: Rates | undefined): object {
+function portDocument({ readings, others, queuePairs, gids: _gids, ...facts }: Port, rates: Rates | undefined): object {
   const plain = readings.filter(({ priority }) => priority === undefined)
   const priorities = [...new Set(readings.flatMap(({ priority }) => priority ?? []))].sort()
   const counted = (of: readonly Reading[]): object => ({
@@ -52,6 +52,13 @@ function portDocument({ readings, others, gids: _gids, ...facts }: Port, rates: 
     ),
     others: Object.fromEntries(others.map(({ source, value }) => [source, value])),
     sources: Object.fromEntries(plain.map(({ counter, source }) => [counter, source])),
+    ...(queuePairs !== undefined && {
+      queuePairs: queuePairs.map(({ readings: own, others: more, ...whose }) => ({
+        ...whose,
+        counters: Object.fromEntries(own.map(({ counter, value }) => [counter, value])),
+        others: Object.fromEntries(more.map(({ source, value }) => [source, value])),
+      })),
+    }),
   }
 }
 

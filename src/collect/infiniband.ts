@@ -62,6 +62,20 @@ export interface Port {
   readonly gids: readonly Gid[]
   readonly readings: readonly Reading[]
   readonly others: readonly OtherReading[]
+  /** Where they were asked for. */
+  readonly queuePairs?: readonly QueuePairCounters[]
+}
+
+/** A set of counters that the kernel keeps for the queue pairs that are bound to it. */
+export interface QueuePairCounters {
+  readonly set: number
+  readonly qpns: readonly number[]
+  readonly type: string | undefined
+  /** Whose they are: a process, or a part of the kernel. */
+  readonly pid: number | undefined
+  readonly program: string | undefined
+  readonly readings: readonly Reading[]
+  readonly others: readonly OtherReading[]
 }
 
 export interface Device {

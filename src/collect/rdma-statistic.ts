@@ -1,24 +1,20 @@
 /**
- * Counters that `rdma -j statistic` shows and sysfs does not, as optional ones of mlx5 in some kernels. The program of iproute2
- * is used where it is installed; of a recorded tree, its output in `rdma-statistic.json`.
+ * Counters that `rdma -j statistic` shows and sysfs does not, as optional ones of mlx5 in some kernels, and those of queue pairs (`rdma -j
+ * statistic qp`). The program of iproute2 is used where it is installed; of a recorded tree, its output in `rdma-statistic.json` and
+ * `rdma-statistic-qp.json`. Source of the shapes: rdma/stat.c of iproute2.
  */
 import { spawnSync } from 'node:child_process'
 import { hardwareCounter } from '../counters/index.ts'
-import type { Device, OtherReading, Reading } from './infiniband.ts'
+import type { Device, OtherReading, QueuePairCounters, Reading } from './infiniband.ts'
 import type { Tree } from './tree.ts'
 
 const path = 'rdma-statistic.json'
+const qpPath = 'rdma-statistic-qp.json'
 
 /** The devices with what the program adds to them. */
 export function withStatistics(tree: Tree, devices: readonly Device[]): readonly Device[] {
-  if (devices.length === 0) return devices
-  const text = tree.live ? printed(tree) : tree.optional(path)
-  if (text === undefined || text === '') return devices
-  const links = parseStatistics(text)
-  if (links === undefined) {
-    tree.problem(path, 'is no JSON of `rdma -j statistic`')
-    return devices
-  }
+  const links = entriesOf(tree, devices, path, [])?.map(linkOf) ?? []
+  if (links.length === 0) return devices
   return devices.map((device) => ({
     ...device,
     ports: device.ports.map((port) => {
@@ -45,11 +41,68 @@ export function withStatistics(tree: Tree, devices: readonly Device[]): readonly
   }))
 }
 
-function printed(tree: Tree): string | undefined {
-  const { status, stdout, stderr, error } = spawnSync('rdma', ['-j', 'statistic'], { encoding: 'utf8', timeout: 5000 })
+/** The devices with the counters of queue pairs, of which the kernel keeps a set for one or more that are bound to it. */
+export function withQueuePairs(tree: Tree, devices: readonly Device[]): readonly Device[] {
+  const entries = entriesOf(tree, devices, qpPath, ['qp']) ?? []
+  return devices.map((device) => ({
+    ...device,
+    ports: device.ports.map((port) => ({
+      ...port,
+      queuePairs: entries
+        .filter(({ ifname, port: number }) => ifname === device.name && number === port.port)
+        .map((entry) => queuePairsOf(entry, device)),
+    })),
+  }))
+}
+
+function queuePairsOf(entry: Entry, device: Device): QueuePairCounters {
+  const { cntn, lqpn, pid, comm, 'qp-type': type } = entry
+  const readings: Reading[] = []
+  const others: OtherReading[] = []
+  for (const [name, value] of countersOf(entry)) {
+    const source = `rdma/${name}`
+    const mapping = hardwareCounter(device.driver, name)
+    if (mapping === undefined) others.push({ source, value })
+    else {
+      const { counter, scale } = mapping
+      readings.push({ counter, value: value * BigInt(scale), raw: value, mapping, source, lifespanMs: 0 })
+    }
+  }
+  return {
+    set: typeof cntn === 'number' ? cntn : -1,
+    qpns: Array.isArray(lqpn) ? lqpn.filter((one) => typeof one === 'number') : [],
+    type: typeof type === 'string' ? type : undefined,
+    pid: typeof pid === 'number' ? pid : undefined,
+    program: typeof comm === 'string' ? comm : undefined,
+    readings,
+    others,
+  }
+}
+
+/** What the program prints, for a port or a set of counters. */
+type Entry = Record<string, unknown> & { ifname: string; port: number }
+
+/** Undefined if the program is not there, or printed something else; that is a problem of the tree. */
+function entriesOf(
+  tree: Tree,
+  devices: readonly Device[],
+  file: string,
+  words: readonly string[],
+): Entry[] | undefined {
+  if (devices.length === 0) return undefined
+  const text = tree.live ? printed(tree, file, words) : tree.optional(file)
+  if (text === undefined || text === '') return undefined
+  const entries = parseStatistics(text)
+  if (entries === undefined) tree.problem(file, `is no JSON of \`${['rdma -j statistic', ...words].join(' ')}\``)
+  return entries
+}
+
+function printed(tree: Tree, file: string, words: readonly string[]): string | undefined {
+  const args = ['-j', 'statistic', ...words]
+  const { status, stdout, stderr, error } = spawnSync('rdma', args, { encoding: 'utf8', timeout: 5000 })
   if (error !== undefined) return undefined
   if (status === 0) return stdout
-  tree.problem(path, `rdma -j statistic: ${stderr.trim().split('\n')[0]}`)
+  tree.problem(file, `rdma ${args.join(' ')}: ${stderr.trim().split('\n')[0]}`)
   return undefined
 }
 
@@ -59,8 +112,23 @@ interface Link {
   counters: [name: string, value: bigint][]
 }
 
+function linkOf(entry: Entry): Link {
+  return { device: entry.ifname, port: entry.port, counters: countersOf(entry) }
+}
+
+/** What stands beside the counters. */
+const facts: ReadonlySet<string> = new Set(['ifindex', 'ifname', 'port', 'cntn', 'qp-type', 'pid', 'comm', 'lqpn'])
+
+function countersOf(entry: Entry): [string, bigint][] {
+  return Object.entries(entry).flatMap(([name, value]): [string, bigint][] =>
+    !facts.has(name) && typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+      ? [[name, BigInt(value)]]
+      : [],
+  )
+}
+
 /** Undefined if the text is none of this program. */
-export function parseStatistics(text: string): Link[] | undefined {
+function parseStatistics(text: string): Entry[] | undefined {
   let document: unknown
   try {
     document = JSON.parse(text)
@@ -68,13 +136,9 @@ export function parseStatistics(text: string): Link[] | undefined {
     return undefined
   }
   if (!Array.isArray(document)) return undefined
-  return document.flatMap((entry: unknown) => {
-    if (typeof entry !== 'object' || entry === null) return []
-    const { ifname, port, ...rest } = entry as Record<string, unknown>
-    if (typeof ifname !== 'string' || typeof port !== 'number') return []
-    const counters = Object.entries(rest).flatMap(([name, value]): [string, bigint][] =>
-      typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? [[name, BigInt(value)]] : [],
-    )
-    return { device: ifname, port, counters }
+  return document.filter((entry: unknown): entry is Entry => {
+    if (typeof entry !== 'object' || entry === null) return false
+    const { ifname, port } = entry as Record<string, unknown>
+    return typeof ifname === 'string' && typeof port === 'number'
   })
 }

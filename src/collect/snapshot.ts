@@ -3,7 +3,7 @@ import { type DriverName, hardwareCounter } from '../counters/index.ts'
 import { getDeviceList, openDevice, publishedCounters } from '../index.ts'
 import { readEthtool } from './ethtool.ts'
 import { type Device, type OtherReading, type Port, type Reading, readDevices } from './infiniband.ts'
-import { withStatistics } from './rdma-statistic.ts'
+import { withQueuePairs, withStatistics } from './rdma-statistic.ts'
 import { Tree, type TreeProblem } from './tree.ts'
 
 export interface HostReading {
@@ -24,14 +24,17 @@ export interface HostOptions {
   readonly devices?: readonly string[]
   /** Numbers of ports, empty for all. */
   readonly ports?: readonly number[]
+  /** Counters of queue pairs, too. Default: false. */
+  readonly queuePairs?: boolean
 }
 
 /** Does not throw: what cannot be read is in `problems`. */
-export function readHost({ root, devices = [], ports = [] }: HostOptions = {}): HostReading {
+export function readHost({ root, devices = [], ports = [], queuePairs = false }: HostOptions = {}): HostReading {
   const tree = new Tree(root)
   const wanted = (device: string, port: number): boolean =>
     (devices.length === 0 || devices.includes(device)) && (port === 0 || ports.length === 0 || ports.includes(port))
-  const ofKernel = withStatistics(tree, readDevices(tree, wanted, false)).map((device) => ({
+  const counted = withStatistics(tree, readDevices(tree, wanted, false))
+  const ofKernel = (queuePairs ? withQueuePairs(tree, counted) : counted).map((device) => ({
     ...device,
     ports: device.ports.map((port) => (port.netdev === undefined ? port : withEthtool(tree, port, port.netdev))),
   }))

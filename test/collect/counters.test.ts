@@ -207,6 +207,39 @@ describe('damaged trees', () => {
     expect(readHost({ root: folder }).problems).toMatchObject([{ what: 'may not be read by this account' }])
   })
 
+  it('rdma statistic qp tells what sets of queue pairs have counted, where it is asked for', () => {
+    const sets = [
+      {
+        ...{ ifindex: 3, ifname: 'mlx5_0', port: 1, cntn: 4, 'qp-type': 'RC', pid: 812, comm: 'ib_write_bw' },
+        ...{ rx_write_requests: 7, out_of_sequence: 2, not_known: 5, resp_cqe_error: 'many', lqpn: [178, 179] },
+      },
+      { ifname: 'mlx5_0', port: 2, cntn: 1, comm: '[ib_core]', lqpn: [1] },
+      'rubbish',
+      { ifname: 'mlx5_9', port: 1, cntn: 1, out_of_sequence: 1, lqpn: [] },
+    ]
+    const folder = made({ ...mlx5, 'rdma-statistic-qp.json': JSON.stringify(sets) })
+    const [device] = readHost({ root: folder, queuePairs: true }).devices
+    const [one, two] = device!.ports
+    expect(one!.queuePairs).toMatchObject([
+      {
+        set: 4,
+        qpns: [178, 179],
+        type: 'RC',
+        pid: 812,
+        program: 'ib_write_bw',
+        others: [{ source: 'rdma/not_known' }],
+      },
+    ])
+    expect(one!.queuePairs![0]!.readings.map(({ counter, value }) => [counter, value])).toEqual([
+      ['rx_write_requests', 7n],
+      ['out_of_sequence_packets_received', 2n],
+    ])
+    expect(two!.queuePairs).toMatchObject([{ set: 1, qpns: [1], type: undefined, readings: [], others: [] }])
+    expect(readHost({ root: folder }).devices[0]!.ports[0]!.queuePairs).toBeUndefined()
+    const damaged = made({ ...mlx5, 'rdma-statistic-qp.json': '{' })
+    expect(readHost({ root: damaged, queuePairs: true }).problems).toMatchObject([{ path: 'rdma-statistic-qp.json' }])
+  })
+
   it('rdma statistic adds what sysfs has not, and rubbish in it does not matter', () => {
     const links = [
       { ifname: 'mlx5_0', port: 1, out_of_buffer: 5, rdma_rx_bytes: 77, strange: -1, other: 'x', more: 8 },

@@ -54,6 +54,7 @@ interface Options {
   ibPort?: string
   interval?: string
   count?: string
+  qp?: boolean
   all?: boolean
   json?: boolean
   csv?: boolean
@@ -73,6 +74,7 @@ export function configure(command: Command): void {
     .option('--ib-port <ports>', 'only these ports, with commas between them (default: all)')
     .option('--interval <seconds>', 'read again after so many seconds (default: once)')
     .option('--count <count>', 'end after so many readings (default: 1, with --interval until Ctrl-C)')
+    .option('--qp', 'counters of queue pairs, too, where the kernel has them: in the table and in JSON')
     .option('--all', 'counters that are zero, too')
     .addOption(new Option('--json', 'print JSON').conflicts(others('json')))
     .addOption(new Option('--csv', 'print comma-separated values').conflicts(others('csv')))
@@ -101,10 +103,10 @@ export function configure(command: Command): void {
     })
 }
 
-export function hostOptions({ device, ibPort, sysfsRoot }: Options): HostOptions {
+export function hostOptions({ device, ibPort, qp, sysfsRoot }: Options): HostOptions {
   const devices = device?.split(',').filter((name) => name !== '') ?? []
   const ports = ibPort?.split(',').map((text) => parseInteger('--ib-port', text, 1, 1, 255)) ?? []
-  return { devices, ports, ...rootOf(sysfsRoot) }
+  return { devices, ports, queuePairs: qp === true, ...rootOf(sysfsRoot) }
 }
 
 /** A device that was asked for by name has to be there at the beginning. */
@@ -179,10 +181,29 @@ function show({ devices, timeMs }: HostReading, rates: Rates, again: boolean, al
         }),
     ),
   )
+  rows.push(...queuePairRows(devices, again, all))
   if (devices.length === 0) return
   if (rows.length === 0) print('all counters are zero: --all shows them')
   else print(table(['port', 'counter', 'value', 'unit', ...(again ? ['per second'] : []), 'note'], rows))
   if (again) print('')
+}
+
+/** Of the sets of counters of queue pairs: whose they are stands in the place of notes. */
+function queuePairRows(devices: HostReading['devices'], again: boolean, all: boolean): string[][] {
+  return devices.flatMap((device) =>
+    device.ports.flatMap(({ port, queuePairs = [] }) =>
+      queuePairs.flatMap(({ qpns, type, pid, program, readings }) =>
+        readings
+          .filter(({ value }) => all || value !== 0n)
+          .map(({ counter, value }) => {
+            const of = `${device.name}/${port} QP ${qpns.map((qpn) => `0x${qpn.toString(16)}`).join(',')}`
+            const whose = [type, program, pid === undefined ? undefined : `process ${pid}`]
+            const cells = [of, counter, String(value), vocabulary.get(counter)?.unit ?? '']
+            return [...cells, ...(again ? [''] : []), whose.filter((one) => one !== undefined).join(', ')]
+          }),
+      ),
+    ),
+  )
 }
 
 /** A counter that saturates, at its largest value. */
