@@ -1,6 +1,8 @@
 /** A window as plain data: what is printed, sent to pages and saved as JSON. */
 import type { DDSketch, Estimate } from '../sketch/index.ts'
 import { type Anomaly, anomaliesOf } from './anomalies.ts'
+import { type Burst, burstsOf } from './bursts.ts'
+import { type Change, changesOf } from './changes.ts'
 import { type EventName, eventNames, type Totals } from './events.ts'
 import { type Key, type KeyFields, nameOfKey } from './key.ts'
 import type { Message } from './messages.ts'
@@ -64,6 +66,10 @@ export interface WindowAnswer {
   messages: { largest: MessageAnswer[]; slowest: MessageAnswer[] }
   slowestFlows: { flow: string; fields: Partial<KeyFields>; latency: LatencyAnswer }[]
   pauses: PauseAnswer[]
+  /** Microbursts, the highest first; a curve of one is `curveOf`. */
+  bursts: Burst[]
+  /** By the measure and the first of the keys, if the window before is known. */
+  changes: Change[]
   anomalies: Anomaly[]
 }
 
@@ -73,12 +79,14 @@ export interface AnswerOptions {
   measure?: Measure
   /** Rows of each list (default 10). */
   top?: number
+  /** The window before, for what changed. */
+  before?: Window | undefined
 }
 
 export const usualKeys: readonly Key[] = ['connection', 'qp', 'hosts', 'operation']
 
 export function answerOf(window: Window, options: AnswerOptions = {}): WindowAnswer {
-  const { keys = usualKeys, measure = 'bytes', top = 10 } = options
+  const { keys = usualKeys, measure = 'bytes', top = 10, before } = options
   const { seconds, sketches } = window
   const totals = window.totals()
   const messageOf = ({ key, ...rest }: Message): MessageAnswer => {
@@ -122,6 +130,8 @@ export function answerOf(window: Window, options: AnswerOptions = {}): WindowAns
       return { flow: name, fields, latency }
     }),
     pauses: pausesOf(window),
+    bursts: burstsOf(window).slice(0, top),
+    changes: before === undefined ? [] : changesOf(window, before, keys[0] ?? 'connection', measure).slice(0, top),
     anomalies: anomaliesOf(window),
   }
 }

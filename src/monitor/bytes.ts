@@ -8,8 +8,17 @@
  *
  * Sketches have checksums and checks of their own. What comes from another machine is checked before any of it is used.
  */
-import { CocoSketch, DDSketch, HyperLogLog, type Sketch, SketchError, sketchFromBytes } from '../sketch/index.ts'
-import { type WindowPlan, windowVersion } from './config.ts'
+import {
+  CocoSketch,
+  DDSketch,
+  HyperLogLog,
+  type Sketch,
+  SketchError,
+  sketchFromBytes,
+  WaveSketch,
+} from '../sketch/index.ts'
+import { type Burst, isBurst, mostBursts } from './bursts.ts'
+import { leastSketchBytes, type WindowPlan, windowVersion } from './config.ts'
 import { MonitorError } from './error.ts'
 import { counterNames } from './events.ts'
 import { flowName, keyWords } from './key.ts'
@@ -41,6 +50,7 @@ interface Description {
   pauses: number[]
   sourceQps: [string, number][]
   latencyKeys: number[][]
+  bursts: Burst[]
   largest: Message[]
   slowest: Message[]
 }
@@ -57,6 +67,7 @@ export function encodeWindow(window: Window): Uint8Array {
     pauses: [...window.pauses],
     sourceQps: [...window.sourceQps],
     latencyKeys: latencies.map(({ key }) => [...key]),
+    bursts: window.bursts,
     largest: window.largest.list,
     slowest: window.slowest.list,
   }
@@ -97,6 +108,7 @@ export function decodeWindow(bytes: Uint8Array): Window {
   for (const [i, name] of counterNames.entries()) window.counters[i] = countOf(description.counters[name] ?? 0)
   for (const [i, value] of description.pauses.entries()) window.pauses[i] = countOf(value)
   for (const [name, qp] of description.sourceQps) window.sourceQps.set(String(name), qp & 0xffffff)
+  window.bursts = description.bursts
   for (const message of description.largest) window.largest.add(message)
   for (const message of description.slowest) window.slowest.add(message)
   for (const [i, words] of description.latencyKeys.entries()) {
@@ -140,7 +152,7 @@ const isList = (value: unknown, most: number): value is unknown[] => Array.isArr
 function problemOf(one: Description): string | undefined {
   if (typeof one !== 'object' || one === null) return 'its description is no object'
   if (!isWhole(one.windowMs, 3_600_000) || one.windowMs === 0) return 'its length is impossible'
-  if (!isWhole(one.sketchBytes, 2 ** 30) || one.sketchBytes < 4096) return 'its memory is impossible'
+  if (!isWhole(one.sketchBytes, 2 ** 30) || one.sketchBytes < leastSketchBytes) return 'its memory is impossible'
   if (typeof one.seed !== 'string' || !/^[0-9a-f]{32}$/.test(one.seed)) return 'its seed is impossible'
   if (!isWhole(one.index, 2 ** 50) || !isWhole(one.span, 2 ** 40) || one.span === 0) return 'its time is impossible'
   if (!isList(one.parts, mostParts) || !one.parts.every(isPart)) return 'its parts are impossible'
@@ -149,6 +161,7 @@ function problemOf(one: Description): string | undefined {
   if (!isList(one.sourceQps, mostSourceQps) || !one.sourceQps.every(isSourceQp)) return 'its source QPs are impossible'
   if (!isList(one.latencyKeys, mostFlowLatencies) || !one.latencyKeys.every(isKey))
     return 'its latencies are impossible'
+  if (!isList(one.bursts, mostBursts) || !one.bursts.every(isBurst)) return 'its bursts are impossible'
   for (const list of [one.largest, one.slowest])
     if (!isList(list, mostMessages) || !list.every(isMessage)) return 'its messages are impossible'
   return undefined
@@ -194,7 +207,8 @@ function readSketches(bytes: Uint8Array, start: number, count: number): Sketch[]
 
 /** Kind, dimensions and seed as they must be. */
 function isAlike(one: Sketch | undefined, expected: Sketch): boolean {
-  if (!(one instanceof CocoSketch || one instanceof HyperLogLog || one instanceof DDSketch)) return false
+  const isOne = [CocoSketch, HyperLogLog, DDSketch, WaveSketch].some((kind) => one instanceof kind)
+  if (one === undefined || !isOne) return false
   if (one.kind !== expected.kind || one.seed.some((byte, i) => byte !== expected.seed[i])) return false
   const theirs = expected.config as unknown as Record<string, number>
   return Object.entries(one.config).every(([name, value]) => theirs[name] === value)

@@ -15,8 +15,11 @@ export {
   usualKeys,
   type WindowAnswer,
 } from './answer.ts'
+export { type Burst, burstsOf, burstText, curveOf } from './bursts.ts'
 export { decodeWindow, describeWindow, encodeWindow } from './bytes.ts'
+export { type Change, changesOf } from './changes.ts'
 export {
+  leastSketchBytes,
   type MonitorConfig,
   type MonitorOptions,
   monitorConfig,

@@ -155,6 +155,19 @@ export function putAddress(addresses: AddressSource, id: number, words: Int32Arr
   return addressKinds[addresses.copy(id, words, at)] ?? 0
 }
 
+/** Destination address, QP (0xffffff for the whole host), kind of the address. */
+export const rateKeyBytes = 20
+
+/** The key of `rates` for packets with a key: of the host that receives them, or with its QP. */
+export function rateKey(words: Int32Array, withQp: boolean, out: Uint8Array): void {
+  for (let i = 0; i < 16; i++) out[i] = words[Word.destination + (i >> 2)]! >>> (8 * (i & 3))
+  const qp = withQp ? words[Word.destinationQp]! & 0xffffff : 0xffffff
+  out[16] = qp
+  out[17] = qp >>> 8
+  out[18] = qp >>> 16
+  out[19] = words[Word.rest]! >>> 30
+}
+
 /** Makes the part of a key that `fields` are; works on the words in place. */
 export function partOf(by: Key, sourceQps: SourceQps): (words: Int32Array) => void {
   const fields: readonly KeyField[] = typeof by === 'string' ? keyNames[by] : by

@@ -1,5 +1,5 @@
 /** What a window says of a key: any part of the key, any measure, filtered by any field. Every number has its bounds. */
-import type { Estimate, KeyEstimate, PartialKey } from '../sketch/index.ts'
+import type { CocoSketch, Estimate, KeyEstimate, PartialKey } from '../sketch/index.ts'
 import { MonitorError } from './error.ts'
 import { type EventName, eventNumber } from './events.ts'
 import {
@@ -37,6 +37,10 @@ export interface Row extends Estimate {
 
 export interface QueryAnswer {
   rows: Row[]
+  /** What a key that has no row may have at most, with the confidence of the rows. */
+  rest: number
+  /** The packed keys of the rows. */
+  keys: Uint8Array[]
   /** How many keys were found; small ones may be missing. */
   found: number
   /** The sum of all keys, exact; not of those that `where` chooses. */
@@ -75,9 +79,18 @@ export function query(window: Window, { by, of, where = {}, top = 10 }: Query): 
   const found = sketch.aggregate(partial).filter(({ key }) => key.length > 0)
   return {
     rows: found.slice(0, top).map((one) => rowOf(one, by)),
+    rest: Math.max(found[top]?.upper ?? 0, absentMost(sketch)),
+    keys: found.slice(0, top).map(({ key }) => key),
     found: found.length,
     total: event === 0 ? sketch.total : window.count(of as EventName),
   }
+}
+
+const confidence = 0.95
+
+/** The upper bound of an estimate of 0 (coco.ts); nothing is missing while the sketch has not seen more than it has room for. */
+function absentMost({ total, config }: CocoSketch): number {
+  return Math.min(total, Math.floor(total / (config.width * (1 - confidence))))
 }
 
 function rowOf({ key, value, lower, upper, confidence }: KeyEstimate, by: Query['by']): Row {

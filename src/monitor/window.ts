@@ -2,17 +2,19 @@
  * What is known of one window of time: exact counters, and sketches of what has keys. Windows of the same time, or of times that
  * follow each other, are merged: by several agents, or into a longer one. Its memory is what the plan says, whatever passed.
  *
- *     bytes      CocoSketch: bytes on the wire, by the key of key.ts and every part of it        3/8
- *     packets    CocoSketch: packets                                                            2/8
+ *     bytes      CocoSketch: bytes on the wire, by the key of key.ts and every part of it        2/8
+ *     packets    CocoSketch: packets                                                            1/8
  *     messages   CocoSketch: messages                                                           1/8
  *     events     CocoSketch: losses, NAKs, marks and so on, by key and event                    1/8
+ *     rates      WaveSketch: bytes to each host and QP, in bins of some microseconds             2/8
  *     flows, hosts  HyperLogLog: how many there are;  latencies  DDSketch                       the rest
  */
-import { type CocoSketch, createSketch, type DDSketch, type HyperLogLog } from '../sketch/index.ts'
+import { type CocoSketch, createSketch, type DDSketch, type HyperLogLog, type WaveSketch } from '../sketch/index.ts'
+import { type Burst, burstsOf, highest } from './bursts.ts'
 import { planDifference, type WindowPlan } from './config.ts'
 import { MonitorError } from './error.ts'
 import { type CounterName, counterIndex, counterNames, type Totals } from './events.ts'
-import { flowName, keyBytes } from './key.ts'
+import { flowName, keyBytes, rateKeyBytes } from './key.ts'
 import { TopMessages } from './messages.ts'
 
 /** What a window is made of: who saw it, and which of his windows it was. */
@@ -37,24 +39,37 @@ export const mostParts = 65_536
 /** Words 0 to 9 of a key. */
 export const flowKeyBytes = 40
 export const hostKeyBytes = 17
+/** Bins of a window: of a second, each is 122 µs. */
+export const rateBins = 8192
 const latencyBytes = 2048
 const latencyAccuracy = 0.02
 export const mostFlowLatencies = 64
 
-export const sketchNames = ['bytes', 'packets', 'messages', 'events', 'flows', 'hosts', 'ack', 'read'] as const
+export const sketchNames = ['bytes', 'packets', 'messages', 'events', 'flows', 'hosts', 'ack', 'read', 'rates'] as const
 export type SketchName = (typeof sketchNames)[number]
 
 /** New sketches of a plan, empty. */
-export function sketchesOf({ sketchBytes, seed }: WindowPlan): WindowSketches {
+export function sketchesOf({ sketchBytes, seed, windowMs }: WindowPlan): WindowSketches {
   const eighth = Math.floor(sketchBytes / 8)
   const coco = (eighths: number) => createSketch('coco', { bytes: eighths * eighth, keyBytes, seed })
   const small = Math.max(512, Math.min(16_384, Math.floor(eighth / 8)))
   return {
-    ...{ bytes: coco(3), packets: coco(2), messages: coco(1), events: coco(1) },
+    ...{ bytes: coco(2), packets: coco(1), messages: coco(1), events: coco(1) },
+    rates: createSketch('wave', {
+      ...{ bytes: 2 * eighth, keyBytes: rateKeyBytes, seed, startNs: 0, rows: 2 },
+      ...binsOf(windowMs, 2 * eighth),
+    }),
     flows: createSketch('hyperloglog', { bytes: small, keyBytes: flowKeyBytes, seed }),
     hosts: createSketch('hyperloglog', { bytes: small, keyBytes: hostKeyBytes, seed }),
     ...{ ack: quantiles(8192, 0.01), read: quantiles(8192, 0.01) },
   }
+}
+
+/** As many bins as take a quarter of the memory at most. */
+function binsOf(windowMs: number, bytes: number): { windows: number; windowNs: number; coefficients: number } {
+  let windows = rateBins
+  while (windows > 64 && windows * 8 > bytes / 4) windows /= 2
+  return { windows, windowNs: Math.ceil((windowMs * 1e6) / windows), coefficients: bytes < 2 ** 16 ? 16 : 64 }
 }
 
 function quantiles(bytes: number, accuracy: number): DDSketch {
@@ -71,6 +86,7 @@ export interface WindowSketches {
   /** Nanoseconds from a request to its acknowledgement, and from a READ to its last response. */
   ack: DDSketch
   read: DDSketch
+  rates: WaveSketch
 }
 
 export class Window {
@@ -86,6 +102,8 @@ export class Window {
   /** Frames of each class, and nanoseconds for which they asked. */
   readonly pauses: Float64Array = new Float64Array(2 * pauseClasses)
   readonly sketches: WindowSketches
+  /** Of windows that were merged into this longer one, whose rates are no longer there. */
+  bursts: Burst[] = []
   /** Source QPs that were found out after the flow's first packets here. */
   readonly sourceQps: Map<string, number> = new Map()
   readonly flowLatencies: Map<string, FlowLatency> = new Map()
@@ -104,6 +122,11 @@ export class Window {
 
   get seconds(): number {
     return (this.span * this.plan.windowMs) / 1000
+  }
+
+  /** It covers more than one time: it has no rates. */
+  get isLong(): boolean {
+    return this.span > 1
   }
 
   count(name: CounterName): number {
@@ -142,6 +165,9 @@ export class Window {
         'ERR_MONITOR_MISMATCH',
         `windows cannot be merged: both have window ${twice.sequence} of ${twice.agent}`,
       )
+    const isLong = other.index !== this.index || other.isLong || this.isLong
+    if (isLong) this.bursts = highest([...burstsOf(this), ...burstsOf(other)])
+    else this.sketches.rates.merge(other.sketches.rates)
     this.parts.push(...other.parts)
     this.span = Math.max(this.span, other.index + other.span - this.index)
     for (let i = 0; i < this.counters.length; i++) this.counters[i]! += other.counters[i]!

@@ -2,7 +2,14 @@
  * The agent's side: gets the plan of windows from a collector, and sends it what was seen. Windows wait, up to a limit, while the
  * collector cannot be reached; they keep their numbers, so that one that it has already is not counted again.
  */
-import { type MonitorConfig, MonitorError, type Window, type WindowPlan, windowVersion } from '../index.ts'
+import {
+  leastSketchBytes,
+  type MonitorConfig,
+  MonitorError,
+  type Window,
+  type WindowPlan,
+  windowVersion,
+} from '../index.ts'
 import { ask } from './request.ts'
 import { packWindow } from './store.ts'
 
@@ -176,7 +183,13 @@ function planOf(text: string): WindowPlan {
       return refuse(
         `the collector's windows have version ${version}, and those of this program version ${windowVersion}: use the same release of verbena`,
       )
-    if (whole && bytes.length === 16 && windowMs <= 3_600_000 && sketchBytes >= 4096 && sketchBytes <= 2 ** 30)
+    if (
+      whole &&
+      bytes.length === 16 &&
+      windowMs <= 3_600_000 &&
+      sketchBytes >= leastSketchBytes &&
+      sketchBytes <= 2 ** 30
+    )
       return { version, windowMs, sketchBytes, seed: bytes }
   } catch (error) {
     if (error instanceof MonitorError) throw error

@@ -99,6 +99,7 @@ export class Output {
   /** What else belongs on the screen. */
   status: () => string[] = () => []
   windows = 0
+  #before: Window | undefined
 
   /** `events` are the names of events, which are measures, too. */
   constructor(options: OutputOptions, events: readonly string[]) {
@@ -125,7 +126,9 @@ export class Output {
   /** Shows a window, tells its alerts and saves it. */
   window(window: Window): void {
     this.windows++
-    const answer = answerOf(window, { keys: this.#keys, measure: this.#measure, top: this.#top })
+    const view = { keys: this.#keys, measure: this.#measure, top: this.#top }
+    const answer = answerOf(window, { ...view, before: this.#before })
+    if (!window.late) this.#before = window
     this.#store?.add(packWindow(window))
     this.#show(answer)
     const events = this.#alerts?.update(answer) ?? []

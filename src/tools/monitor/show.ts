@@ -1,6 +1,6 @@
 /** A window as text: a line of what there was, tables of the largest keys, then what is wrong. */
 import { paint, print, table } from '../../cli/terminal/index.ts'
-import { eventTexts, type LatencyAnswer, type Row, type WindowAnswer } from '../../monitor/index.ts'
+import { burstText, eventTexts, type LatencyAnswer, type Row, type WindowAnswer } from '../../monitor/index.ts'
 import { duration } from '../../trace/index.ts'
 
 export function showWindow(window: WindowAnswer, top: number): void {
@@ -24,6 +24,9 @@ export function showWindow(window: WindowAnswer, top: number): void {
     ])
     print(table(['event', 'count', 'what', 'most of it'], rows))
   }
+  for (const burst of window.bursts.slice(0, top)) print(`microburst onto ${burstText(burst)}`)
+  for (const { name, before, now, least } of window.changes.slice(0, top))
+    print(`${least > 0 ? 'more' : 'less'}: ${name}: ${now} ${window.measure} after ${before}`)
   for (const { severity, text } of window.anomalies.slice(0, top * 2))
     print(paint(severity === 'critical' ? 'red' : severity === 'warning' ? 'yellow' : 'dim', `${severity}: ${text}`))
   print('')

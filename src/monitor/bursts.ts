@@ -1,0 +1,109 @@
+/**
+ * Microbursts: times of some microseconds in which much more goes to a host, or to a queue pair, than in the rest of the window. The
+ * rates of all of them are in a WaveSketch; which keys are worth looking at, the CocoSketch of bytes says.
+ */
+import type { RateCurve } from '../sketch/index.ts'
+import { type KeyFields, rateKey, rateKeyBytes, Word, wordsOf } from './key.ts'
+import { query } from './query.ts'
+import type { Window } from './window.ts'
+
+export interface Burst {
+  name: string
+  /** Host, or host and QP, to which it went. */
+  fields: Partial<KeyFields>
+  /** Milliseconds since 1970, with fractions. */
+  startMs: number
+  microseconds: number
+  /** Bytes in that time: at least, at most, and as estimated. */
+  bytes: { value: number; lower: number; upper: number; confidence: number }
+  /** Bits a second: in the highest bin, and of the key in the whole window. */
+  peak: number
+  mean: number
+}
+
+const looked = 8
+export const mostBursts = 32
+const factor = 4
+const leastPeak = 1e9
+/** Longer than this part of a window, it is no microburst. */
+const longest = 1 / 8
+
+/** The rates of a window to a host, or a QP of it, as `query` names it; undefined if the window has none, or is one of many times. */
+export function curveOf(window: Window, where: Partial<KeyFields>): RateCurve | undefined {
+  const { destination, destinationQp } = where
+  const { rates } = window.sketches
+  if (destination === undefined || window.isLong) return undefined
+  const [row] = query(window, { by: ['destination'], of: 'bytes', where: { destination }, top: 1 }).keys
+  if (row === undefined) return undefined
+  const words = wordsOf(row)
+  words[Word.destinationQp] = destinationQp ?? 0
+  const key = new Uint8Array(rateKeyBytes)
+  rateKey(words, destinationQp !== undefined, key)
+  return rates.curve(key)
+}
+
+/** The bursts of a window, the highest first. */
+export function burstsOf(window: Window): Burst[] {
+  if (window.isLong || window.sketches.rates.total === 0) return window.bursts
+  const found: Burst[] = []
+  for (const by of ['qp', 'destination'] as const)
+    for (const { fields, name } of query(window, { by, of: 'bytes', top: looked }).rows) {
+      const curve = curveOf(window, fields)
+      if (curve !== undefined) found.push(...burstsIn(curve, window.startMs, name, fields))
+    }
+  return highest([...window.bursts, ...found])
+}
+
+export function highest(bursts: readonly Burst[]): Burst[] {
+  return bursts.toSorted((a, b) => b.peak - a.peak).slice(0, mostBursts)
+}
+
+function burstsIn(
+  { values, lower, upper, windowNs, confidence }: RateCurve,
+  startMs: number,
+  name: string,
+  fields: Partial<KeyFields>,
+): Burst[] {
+  const sum = (all: Float64Array, from = 0, to = all.length): number => {
+    let total = 0
+    for (let t = from; t < to; t++) total += all[t]!
+    return total
+  }
+  const mean = sum(values) / values.length
+  const toRate = 8e9 / windowNs
+  const least = Math.max(factor * mean, leastPeak / toRate)
+  const bursts: Burst[] = []
+  for (let t = 0; t < values.length; t++) {
+    if (lower[t]! < least) continue
+    const from = t
+    while (t < values.length && lower[t]! >= least) t++
+    if (t - from > longest * values.length) continue
+    bursts.push({
+      ...{ name, fields, startMs: startMs + (from * windowNs) / 1e6, microseconds: ((t - from) * windowNs) / 1000 },
+      bytes: { value: sum(values, from, t), lower: sum(lower, from, t), upper: sum(upper, from, t), confidence },
+      ...{ peak: Math.max(...values.subarray(from, t)) * toRate, mean: mean * toRate },
+    })
+  }
+  return highest(bursts).slice(0, 4)
+}
+
+/** A burst in words. */
+export function burstText({ name, microseconds, bytes, peak, mean }: Burst): string {
+  const gigabits = (rate: number): string => `${(rate / 1e9).toPrecision(3)} Gbit/s`
+  return `${name}: ${Math.round(bytes.value)} bytes in ${Math.round(microseconds)} µs, ${gigabits(peak)} at its peak, ${gigabits(mean)} on average`
+}
+
+/** For bytes from elsewhere. */
+export function isBurst(value: unknown): value is Burst {
+  const { name, fields, bytes, ...numbers } = (value ?? {}) as Burst
+  const { startMs, microseconds, peak, mean } = numbers
+  return (
+    typeof name === 'string' &&
+    name.length < 256 &&
+    typeof fields === 'object' &&
+    fields !== null &&
+    typeof bytes === 'object' &&
+    bytes !== null &&
+    [startMs, microseconds, peak, mean, bytes.value, bytes.lower, bytes.upper].every((one) => Number.isFinite(one))
+  )
+}
