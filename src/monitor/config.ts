@@ -30,7 +30,7 @@ export interface MonitorOptions {
 /** Of the format and the meaning of windows. Monitors of different versions are not merged. */
 export const windowVersion = 1
 /** Sketches of a window with less would have no room for anything. */
-export const leastSketchBytes = 2 ** 15
+export const leastSketchBytes: number = 2 ** 15
 const leastMemory = 32 * leastSketchBytes
 const mostMemory = 2 ** 34
 /** A flow, its state here and the smallest ring of its outstanding requests. */

@@ -165,7 +165,7 @@ describe('anomalies', () => {
       tos: 2,
     })
     const { observer } = traffic
-    for (let i = 0; i < 20_000; i++) {
+    for (let i = 0; i < 14_000; i++) {
       // Without the ICRC, which the capture cut off.
       const frame = small.slice(0, small.length - 4)
       frame.set([i >> 16, i >> 8, i], 14 + 20 + 8 + 5)
@@ -177,6 +177,6 @@ describe('anomalies', () => {
     expect(kinds(window)).toContain('pollution')
     const [first] = query(window, { by: 'qp', of: 'bytes' }).rows
     expect(first!.fields).toEqual({ destination: A, destinationQp: 7 })
-    expect(window.count('forgotten')).toBeGreaterThan(10_000)
+    expect(window.count('forgotten')).toBeGreaterThan(7000)
   })
 })

@@ -4,7 +4,7 @@ import { A, B, Traffic } from './traffic.ts'
 
 /** 200 packets over the window, and 300 of 1 KiB at once at 0.5 s to another QP. */
 function bursty(): Traffic {
-  const traffic = new Traffic()
+  const traffic = new Traffic({ memoryBytes: 2 ** 25 })
   for (let psn = 0; psn < 100; psn++) traffic.send(psn, { payload: 256 }, 5_000_000 - (psn === 0 ? 1e6 : 0))
   for (let psn = 0; psn < 300; psn++) traffic.send(psn, { payload: 1024, destQp: 0xcc }, 500)
   for (let psn = 100; psn < 190; psn++) traffic.send(psn, { payload: 256 }, 5_000_000)
@@ -32,7 +32,7 @@ describe('a microburst', () => {
   })
 
   it('is kept when windows of other times are merged', () => {
-    const [one, two] = [bursty().end(), new Traffic({ run: 'other' })]
+    const [one, two] = [bursty().end(), new Traffic({ run: 'other', memoryBytes: 2 ** 25 })]
     two.nowNs = 3e9
     two.send(0)
     one.merge(two.end())

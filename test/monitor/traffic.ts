@@ -22,7 +22,7 @@ export class Traffic {
   nowNs = 0
 
   constructor(options: MonitorOptions & { agent?: string; run?: string } = {}) {
-    this.config = monitorConfig({ seed: 1, ...options })
+    this.config = monitorConfig({ seed: 1, memoryBytes: 2 ** 23, ...options })
     this.observer = new Observer({
       ...{ config: this.config, agent: options.agent ?? 'test', run: options.run ?? 'run' },
       onWindow: (window) => this.windows.push(window),

@@ -9,7 +9,7 @@ connections, queue pairs, hosts, partitions, operations, memory regions. Every n
 Examples:
   verbena monitor -i eth0                            what passes an interface, each second
   verbena monitor roce.pcap --json | jq .anomalies   what is wrong in a capture
-  verbena monitor a.pcap b.pcap --by hosts,rkey      two points of a network together`
+  verbena monitor a.pcap b.pcap --by source,rkey     two points of a network together`
 
 export async function configure(command: Command): Promise<void> {
   command
