@@ -1,7 +1,8 @@
 /** A window as plain data: what is printed, sent to pages and saved as JSON. */
 import type { DDSketch, Estimate } from '../sketch/index.ts'
 import { type Anomaly, anomaliesOf } from './anomalies.ts'
-import { type Burst, burstsOf } from './bursts.ts'
+import type { Burst } from './burst.ts'
+import { burstsOf } from './bursts.ts'
 import { type Change, changesOf } from './changes.ts'
 import { type EventName, eventNames, type Totals } from './events.ts'
 import { type Key, type KeyFields, nameOfKey } from './key.ts'

@@ -3,26 +3,12 @@
  * rates of all of them are in a WaveSketch; which keys are worth looking at, the CocoSketch of bytes says.
  */
 import type { RateCurve } from '../sketch/index.ts'
+import { type Burst, highest } from './burst.ts'
 import { type KeyFields, rateKey, rateKeyBytes, Word, wordsOf } from './key.ts'
 import { query } from './query.ts'
 import type { Window } from './window.ts'
 
-export interface Burst {
-  name: string
-  /** Host, or host and QP, to which it went. */
-  fields: Partial<KeyFields>
-  /** Milliseconds since 1970, with fractions. */
-  startMs: number
-  microseconds: number
-  /** Bytes in that time: at least, at most, and as estimated. */
-  bytes: { value: number; lower: number; upper: number; confidence: number }
-  /** Bits a second: in the highest bin, and of the key in the whole window. */
-  peak: number
-  mean: number
-}
-
 const looked = 8
-export const mostBursts = 32
 const factor = 4
 const leastPeak = 1e9
 /** Longer than this part of a window, it is no microburst. */
@@ -52,10 +38,6 @@ export function burstsOf(window: Window): Burst[] {
       if (curve !== undefined) found.push(...burstsIn(curve, window.startMs, name, fields))
     }
   return highest([...window.bursts, ...found])
-}
-
-export function highest(bursts: readonly Burst[]): Burst[] {
-  return bursts.toSorted((a, b) => b.peak - a.peak).slice(0, mostBursts)
 }
 
 function burstsIn(
@@ -91,19 +73,4 @@ function burstsIn(
 export function burstText({ name, microseconds, bytes, peak, mean }: Burst): string {
   const gigabits = (rate: number): string => `${(rate / 1e9).toPrecision(3)} Gbit/s`
   return `${name}: ${Math.round(bytes.value)} bytes in ${Math.round(microseconds)} µs, ${gigabits(peak)} at its peak, ${gigabits(mean)} on average`
-}
-
-/** For bytes from elsewhere. */
-export function isBurst(value: unknown): value is Burst {
-  const { name, fields, bytes, ...numbers } = (value ?? {}) as Burst
-  const { startMs, microseconds, peak, mean } = numbers
-  return (
-    typeof name === 'string' &&
-    name.length < 256 &&
-    typeof fields === 'object' &&
-    fields !== null &&
-    typeof bytes === 'object' &&
-    bytes !== null &&
-    [startMs, microseconds, peak, mean, bytes.value, bytes.lower, bytes.upper].every((one) => Number.isFinite(one))
-  )
 }

@@ -17,7 +17,7 @@ import {
   sketchFromBytes,
   WaveSketch,
 } from '../sketch/index.ts'
-import { type Burst, isBurst, mostBursts } from './bursts.ts'
+import { type Burst, isBurst, mostBursts } from './burst.ts'
 import { leastSketchBytes, type WindowPlan, windowVersion } from './config.ts'
 import { MonitorError } from './error.ts'
 import { counterNames } from './events.ts'

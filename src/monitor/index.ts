@@ -15,7 +15,8 @@ export {
   usualKeys,
   type WindowAnswer,
 } from './answer.ts'
-export { type Burst, burstsOf, burstText, curveOf } from './bursts.ts'
+export type { Burst } from './burst.ts'
+export { burstsOf, burstText, curveOf } from './bursts.ts'
 export { decodeWindow, describeWindow, encodeWindow } from './bytes.ts'
 export { type Change, changesOf } from './changes.ts'
 export {
@@ -48,6 +49,7 @@ export {
   nameOfKey,
   parseKey,
 } from './key.ts'
+export { mergeWindow } from './merge.ts'
 export { Merger, type MergerOptions } from './merger.ts'
 export type { Message } from './messages.ts'
 export { Observer, type ObserverOptions } from './observer.ts'

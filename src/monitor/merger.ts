@@ -2,6 +2,7 @@
  * Windows of many sources, brought together by their time. A window is complete when every source has come to a later one; a
  * source that lags is not waited for without an end: windows that it brings afterwards are handed on by themselves, as late.
  */
+import { mergeWindow } from './merge.ts'
 import type { Window } from './window.ts'
 
 export interface MergerOptions {
@@ -66,7 +67,7 @@ export class Merger {
     }
     const known = this.#waiting.get(index)
     if (known === undefined) this.#waiting.set(index, window)
-    else known.merge(window)
+    else mergeWindow(known, window)
     this.advance(source, index + 1)
   }
 

@@ -10,9 +10,8 @@
  *     flows, hosts  HyperLogLog: how many there are;  latencies  DDSketch                       the rest
  */
 import { type CocoSketch, createSketch, type DDSketch, type HyperLogLog, type WaveSketch } from '../sketch/index.ts'
-import { type Burst, burstsOf, highest } from './bursts.ts'
-import { planDifference, type WindowPlan } from './config.ts'
-import { MonitorError } from './error.ts'
+import type { Burst } from './burst.ts'
+import type { WindowPlan } from './config.ts'
 import { type CounterName, counterIndex, counterNames, type Totals } from './events.ts'
 import { flowName, keyBytes, rateKeyBytes } from './key.ts'
 import { TopMessages } from './messages.ts'
@@ -146,40 +145,6 @@ export class Window {
     const sketch = quantiles(latencyBytes, latencyAccuracy)
     this.flowLatencies.set(name, { key: words.slice(), sketch })
     return sketch
-  }
-
-  /**
-   * Adds a window of another part of the traffic, of the same time or a later one. Throws ERR_MONITOR_MISMATCH if their plans differ,
-   * or if it has a part that is in this one already.
-   */
-  merge(other: Window): void {
-    const difference = planDifference(this.plan, other.plan)
-    if (difference !== undefined)
-      throw new MonitorError('ERR_MONITOR_MISMATCH', `windows cannot be merged: of the other, ${difference}`)
-    if (other.index < this.index)
-      throw new MonitorError('ERR_MONITOR_MISMATCH', 'windows cannot be merged: the other one begins earlier')
-    const mine = new Set(this.parts.map(partName))
-    const twice = other.parts.find((part) => mine.has(partName(part)))
-    if (twice !== undefined)
-      throw new MonitorError(
-        'ERR_MONITOR_MISMATCH',
-        `windows cannot be merged: both have window ${twice.sequence} of ${twice.agent}`,
-      )
-    const isLong = other.index !== this.index || other.isLong || this.isLong
-    if (isLong) this.bursts = highest([...burstsOf(this), ...burstsOf(other)])
-    else this.sketches.rates.merge(other.sketches.rates)
-    this.parts.push(...other.parts)
-    this.span = Math.max(this.span, other.index + other.span - this.index)
-    for (let i = 0; i < this.counters.length; i++) this.counters[i]! += other.counters[i]!
-    for (let i = 0; i < this.pauses.length; i++) this.pauses[i]! += other.pauses[i]!
-    const { sketches } = this
-    for (const name of ['bytes', 'packets', 'messages', 'events'] as const) sketches[name].merge(other.sketches[name])
-    for (const name of ['flows', 'hosts'] as const) sketches[name].merge(other.sketches[name])
-    for (const name of ['ack', 'read'] as const) sketches[name].merge(other.sketches[name])
-    for (const [name, qp] of other.sourceQps) if (this.sourceQps.size < mostSourceQps) this.sourceQps.set(name, qp)
-    for (const { key, sketch } of other.flowLatencies.values()) this.latencyOf(key)?.merge(sketch)
-    this.largest.merge(other.largest)
-    this.slowest.merge(other.slowest)
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answerOf, burstsOf, curveOf, decodeWindow, encodeWindow } from '../../src/monitor/index.ts'
+import { answerOf, burstsOf, curveOf, decodeWindow, encodeWindow, mergeWindow } from '../../src/monitor/index.ts'
 import { A, B, Traffic } from './traffic.ts'
 
 /** 200 packets over the window, and 300 of 1 KiB at once at 0.5 s to another QP. */
@@ -35,7 +35,7 @@ describe('a microburst', () => {
     const [one, two] = [bursty().end(), new Traffic({ run: 'other', memoryBytes: 2 ** 25 })]
     two.nowNs = 3e9
     two.send(0)
-    one.merge(two.end())
+    mergeWindow(one, two.end())
     expect(one.isLong).toBe(true)
     expect(burstsOf(one).some(({ fields }) => fields.destinationQp === 0xcc)).toBe(true)
     expect(curveOf(one, { destination: B })).toBeUndefined()

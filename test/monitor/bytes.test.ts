@@ -5,6 +5,7 @@ import {
   describeWindow,
   encodeWindow,
   MonitorError,
+  mergeWindow,
   monitorConfig,
   Window,
 } from '../../src/monitor/index.ts'
@@ -36,7 +37,7 @@ it('merges to what one agent would have seen of both parts', () => {
     one.count('packets') + two.count('packets'),
     one.count('messages') + two.count('messages'),
   ]
-  one.merge(two)
+  mergeWindow(one, two)
   expect([one.count('packets'), one.count('messages')]).toEqual([packets, messages])
   expect(one.sketches.bytes.total).toBe(2 * twice.sketches.bytes.total)
   expect(one.sketches.flows.cardinality().value).toBeCloseTo(twice.sketches.flows.cardinality().value)
@@ -53,10 +54,10 @@ it('does not merge a part twice, other seeds, or other lengths', () => {
     return 'nothing thrown'
   }
   const window = busy()
-  expect(code(() => window.merge(busy()))).toContain('both have window 0 of a')
-  expect(code(() => window.merge(busy(2, 'b', 's')))).toContain('another seed')
+  expect(code(() => mergeWindow(window, busy()))).toContain('both have window 0 of a')
+  expect(code(() => mergeWindow(window, busy(2, 'b', 's')))).toContain('another seed')
   const other = new Window({ ...monitorConfig({ seed: 1, memoryBytes: 2 ** 23 }), windowMs: 2000 }, window.index)
-  expect(code(() => window.merge(other))).toContain('last 2 s')
+  expect(code(() => mergeWindow(window, other))).toContain('last 2 s')
 })
 
 it('refuses damaged bytes, whatever is damaged', () => {

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import type { Command } from 'commander'
 import { endWith, exitCodes, note } from '../../cli/terminal/index.ts'
 import { savedWindows } from '../../monitor/host/index.ts'
-import { eventNames, MonitorError, type Window } from '../../monitor/index.ts'
+import { eventNames, MonitorError, mergeWindow, type Window } from '../../monitor/index.ts'
 import { parseNumber, UsageError } from '../kit/index.ts'
 import { addViewOptions, keyHelp, Output, type OutputOptions } from './output.ts'
 
@@ -53,9 +53,9 @@ export function configure(command: Command): void {
 function put(times: Map<number, Window>, time: number, window: Window): void {
   const known = times.get(time)
   if (known === undefined) times.set(time, window)
-  else if (window.index >= known.index) known.merge(window)
+  else if (window.index >= known.index) mergeWindow(known, window)
   else {
-    window.merge(known)
+    mergeWindow(window, known)
     times.set(time, window)
   }
 }

@@ -1,0 +1,40 @@
+/** Two windows become one. */
+import { highest } from './burst.ts'
+import { burstsOf } from './bursts.ts'
+import { planDifference } from './config.ts'
+import { MonitorError } from './error.ts'
+import { mostSourceQps, partName, type Window } from './window.ts'
+
+/**
+ * Adds to a window another one, of another part of the traffic, of the same time or a later one. Throws ERR_MONITOR_MISMATCH if their plans differ,
+ * or if it has a part that is in this one already.
+ */
+export function mergeWindow(window: Window, other: Window): void {
+  const difference = planDifference(window.plan, other.plan)
+  if (difference !== undefined)
+    throw new MonitorError('ERR_MONITOR_MISMATCH', `windows cannot be merged: of the other, ${difference}`)
+  if (other.index < window.index)
+    throw new MonitorError('ERR_MONITOR_MISMATCH', 'windows cannot be merged: the other one begins earlier')
+  const mine = new Set(window.parts.map(partName))
+  const twice = other.parts.find((part) => mine.has(partName(part)))
+  if (twice !== undefined)
+    throw new MonitorError(
+      'ERR_MONITOR_MISMATCH',
+      `windows cannot be merged: both have window ${twice.sequence} of ${twice.agent}`,
+    )
+  const isLong = other.index !== window.index || other.isLong || window.isLong
+  if (isLong) window.bursts = highest([...burstsOf(window), ...burstsOf(other)])
+  else window.sketches.rates.merge(other.sketches.rates)
+  window.parts.push(...other.parts)
+  window.span = Math.max(window.span, other.index + other.span - window.index)
+  for (let i = 0; i < window.counters.length; i++) window.counters[i]! += other.counters[i]!
+  for (let i = 0; i < window.pauses.length; i++) window.pauses[i]! += other.pauses[i]!
+  const { sketches } = window
+  for (const name of ['bytes', 'packets', 'messages', 'events'] as const) sketches[name].merge(other.sketches[name])
+  for (const name of ['flows', 'hosts'] as const) sketches[name].merge(other.sketches[name])
+  for (const name of ['ack', 'read'] as const) sketches[name].merge(other.sketches[name])
+  for (const [name, qp] of other.sourceQps) if (window.sourceQps.size < mostSourceQps) window.sourceQps.set(name, qp)
+  for (const { key, sketch } of other.flowLatencies.values()) window.latencyOf(key)?.merge(sketch)
+  window.largest.merge(other.largest)
+  window.slowest.merge(other.slowest)
+}
