@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createSketch, keyPart, planSketch, type SketchTask } from '../../src/sketch/index.ts'
 import { exactTrace, keyBytes } from './traces.ts'
 
-const trace = exactTrace({ flows: 8000, packets: 50_000, skew: 1, seed: 3 })
+const trace = exactTrace({ flows: 4000, packets: 20_000, skew: 1, seed: 3 })
 
 /** The sketch of a plan, of the kind that it should be. */
 function planned<K extends ReturnType<typeof planSketch>['kind']>(task: SketchTask, kind: K) {
@@ -22,12 +22,14 @@ describe('planSketch', () => {
   ] as const)('sizes: %o', (own, kind) => {
     const sketch = planned({ task: 'size', keyBytes, error: 0.002, ...own }, kind)
     sketch.updateMany(trace.keys)
-    for (const { key, count } of trace.flows) {
-      const { lower, upper, value, confidence } = sketch.estimate(key)
-      expect(confidence).toBeGreaterThanOrEqual(own.confidence)
-      expect(Math.max(upper - value, value - lower)).toBeLessThanOrEqual(0.002 * trace.packets)
-      if (own.confidence === 1) expect(upper).toBeGreaterThanOrEqual(count)
-    }
+    expect(sketch.estimate(trace.flows[0]!.key).confidence).toBeGreaterThanOrEqual(own.confidence)
+    const widths = trace.flows.map(({ key }) => {
+      const { lower, upper, value } = sketch.estimate(key)
+      return Math.max(upper - value, value - lower)
+    })
+    expect(Math.max(...widths)).toBeLessThanOrEqual(0.002 * trace.packets)
+    const outside = trace.flows.filter(({ key, count }) => sketch.estimate(key).upper < count)
+    expect(outside).toEqual([])
   })
 
   it('asks for hardly more memory than it needs', () => {

@@ -40,7 +40,7 @@ describe('the fast path', () => {
         first.merge(second)
         check(sketchFromBytes(first.toBytes(), 'fast-path'), [...a, ...b])
       }),
-      60,
+      20,
     )
   })
 

@@ -38,7 +38,7 @@ describe('LD-Sketch', () => {
         first.merge(second)
         check(sketchFromBytes(first.toBytes(), 'ld'), [...a, ...b])
       }),
-      60,
+      20,
     )
   })
 
@@ -81,13 +81,13 @@ describe('workers', () => {
   it('of a key are d different ones, the same everywhere, and spread evenly', () => {
     const make = (seed: number) => new Workers({ workers: 5, copies: 3, keyBytes, seed })
     const loads = new Array<number>(5).fill(0)
-    for (const { key } of trace.flows) {
+    for (const { key } of trace.flows.slice(0, 2000)) {
       const chosen = make(1).of(key)
       expect(new Set(chosen).size).toBe(3)
       expect(chosen.every((worker) => worker >= 0 && worker < 5)).toBe(true)
       for (const worker of chosen) loads[worker]!++
     }
-    for (const load of loads) expect(Math.abs(load / (trace.flows.length * 0.6) - 1)).toBeLessThan(0.1)
+    for (const load of loads) expect(Math.abs(load / (2000 * 0.6) - 1)).toBeLessThan(0.1)
     expect(make(1).of(packetAt(0))).toEqual(make(1).of(packetAt(0)))
     expect(() => make(1).of(new Uint8Array(2))).toThrow(/key: 2/)
     expect(() => make(1).heavyHitters([], 5)).toThrow(/0 of 5/)

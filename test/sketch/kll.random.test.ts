@@ -60,7 +60,8 @@ describe('KLL', () => {
           asked += 2 * quantiles.length
         }
       }),
-      6,
+      3,
+      100,
     )
     expect(wrong).toBeLessThanOrEqual(asked / 100)
   })
