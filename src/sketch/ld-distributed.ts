@@ -20,6 +20,8 @@ export interface WorkersOptions {
   keyBytes: number
   /** Where keys are sent must be the same everywhere: give it to all who send. */
   seed: SeedLike
+  /** The seed of the choice among the workers of a key; random by default. */
+  coins?: SeedLike
 }
 
 export class Workers {
@@ -33,7 +35,7 @@ export class Workers {
     this.copies = wholeNumber('copies', options.copies ?? Math.min(2, this.workers), 1, Math.min(8, this.workers))
     wholeNumber('keyBytes', options.keyBytes, 1, mostKeyBytes)
     this.#keys = new KeyReader(options.keyBytes, seedFrom(options.seed))
-    this.#random = new Random(seedFrom(undefined))
+    this.#random = new Random(seedFrom(options.coins))
   }
 
   /** The d different workers of a key. */

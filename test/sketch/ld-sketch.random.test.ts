@@ -61,7 +61,7 @@ describe('workers', () => {
 
   it.each([1, 2, 4])('confirm each other: %d for each key', (copies) => {
     const threshold = 300
-    const workers = new Workers({ workers: 8, copies, keyBytes, seed: 5 })
+    const workers = new Workers({ workers: 8, copies, keyBytes, seed: 5, coins: 1 })
     const sketches = Array.from({ length: 8 }, (_, i) => createSketch('ld', { bytes: 8000, keyBytes, seed: i }))
     for (let i = 0; i < trace.packets; i++) sketches[workers.next(packetAt(i))]!.update(packetAt(i))
     expect(sketches.reduce((sum, { total }) => sum + total, 0)).toBe(trace.packets)
