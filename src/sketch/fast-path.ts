@@ -45,6 +45,8 @@ export class FastPath extends AmountSketch<FastPathConfig> {
   /** Slot + 1 by hash, 0 where there is none; not in the block. */
   readonly #index: Int32Array
   readonly #mask: number
+  /** By slot; not in the block. */
+  readonly #hashes: Int32Array
   /** No c + e is below it. */
   #floor = Number.POSITIVE_INFINITY
 
@@ -58,13 +60,14 @@ export class FastPath extends AmountSketch<FastPathConfig> {
     this.#stored = stored
     this.#index = new Int32Array(indexSize(config.capacity))
     this.#mask = this.#index.length - 1
+    this.#hashes = new Int32Array(config.capacity)
     if (block) this.verify()
   }
 
   /** @internal */
   static configure(options: SketchOptions): FastPathConfig {
     const left = options.bytes - 8 * scalarCount
-    const entry = 16 + 4 * ((options.keyBytes + 3) >> 2)
+    const entry = 20 + 4 * ((options.keyBytes + 3) >> 2)
     let capacity = Math.min(2 ** 24, Math.floor(left / (entry + 8)))
     while (capacity > 0 && entry * capacity + 4 * indexSize(capacity) > left) capacity = Math.floor(capacity * 0.99)
     if (capacity < 1) throw new SketchError('ERR_SKETCH_VALUE', `bytes: ${options.bytes} are too few for one key`)
@@ -142,7 +145,8 @@ export class FastPath extends AmountSketch<FastPathConfig> {
       if (to < slot) {
         counts[to] = counts[slot]!
         errors[to] = errors[slot]!
-        stored.copyWithin(to * words, slot * words, (slot + 1) * words)
+        for (let w = 0; w < words; w++) stored[to * words + w] = stored[slot * words + w]!
+        this.#hashes[to] = this.#hashes[slot]!
       }
       to++
     }
@@ -150,21 +154,15 @@ export class FastPath extends AmountSketch<FastPathConfig> {
     stored.fill(0, to * words, size * words)
     this.scalars[outside] = level
     this.scalars[Scalar.tableSize] = to
-    this.#reindex()
-  }
-
-  #reindex(): void {
     this.#index.fill(0)
-    for (let slot = 0; slot < this.#size; slot++) {
-      this.keys.rehash(this.#stored, slot * this.keys.words)
-      this.#point(this.keys.h1[blockKeys]!, slot)
-    }
+    for (let slot = 0; slot < to; slot++) this.#point(this.#hashes[slot]!, slot)
   }
 
   #point(hash: number, slot: number): void {
     let i = hash & this.#mask
     while (this.#index[i] !== 0) i = (i + 1) & this.#mask
     this.#index[i] = slot + 1
+    this.#hashes[slot] = hash
   }
 
   #insert(word: Int32Array, at: number, hash: number, count: number, error: number): void {
