@@ -153,7 +153,7 @@ async function replace(folder, make) {
 async function buildPackage(dist) {
   await replace(dist, async (fresh) => {
     const declarations = join(fresh, 'declarations')
-    const [modules] = await Promise.all([
+    const modules = await Promise.all([
       bundle({ ...entryPoints, ...command }, fresh),
       buildReportPage(root, join(fresh, 'report-page.js')),
       buildGatewayPage(root, join(fresh, 'gateway-page.js')),
@@ -161,7 +161,7 @@ async function buildPackage(dist) {
       declare(declarations),
     ])
     moveReached(declarations, join(fresh, 'types'), entryPoints)
-    writeFileSync(join(fresh, 'THIRD-PARTY-LICENSES.txt'), licences(modules))
+    writeFileSync(join(fresh, 'THIRD-PARTY-LICENSES.txt'), licences(modules.flatMap((list) => list ?? [])))
     chmodSync(join(fresh, 'verbena.js'), 0o755)
   })
 }

@@ -31,23 +31,30 @@ function notice() {
   return `/*! Contains Apache ECharts ${versionOf('echarts')} (Apache License, Version 2.0) and ZRender ${versionOf('zrender')}:\n${zrender}\n*/\n`
 }
 
-/** Writes the script of the report to `file`. */
+/** Writes the script of the report to `file`; resolves with the modules that went in, as the others do. */
 export async function buildReportPage(root, file) {
-  writeFileSync(file, notice() + (await bundled(root, 'src/report/browser/main.ts')))
+  return write(file, notice(), await bundled(root, 'src/report/browser/main.ts'))
 }
 
 /** Writes the script of the gateway's live page, which has nothing of others in it, to `file`. */
 export async function buildGatewayPage(root, file) {
-  writeFileSync(file, await bundled(root, 'src/gateway/page/main.ts'))
+  return write(file, '', await bundled(root, 'src/gateway/page/main.ts'))
 }
 
 /** Writes the script of `verbena trace page` and that of its worker to these files. */
 export async function buildTracePage(root, page, worker) {
-  writeFileSync(page, await bundled(root, 'src/trace/page/main.ts'))
-  writeFileSync(worker, mitNotice('fflate', 'fzstd') + (await bundled(root, 'src/trace/worker/main.ts')))
+  return [
+    ...write(page, '', await bundled(root, 'src/trace/page/main.ts')),
+    ...write(worker, mitNotice('fflate', 'fzstd'), await bundled(root, 'src/trace/worker/main.ts')),
+  ]
 }
 
-/** The code of a page's script, in one piece. */
+function write(file, notices, { code, modules }) {
+  writeFileSync(file, notices + code)
+  return modules
+}
+
+/** The code of a page's script, in one piece, and its modules. */
 async function bundled(root, input) {
   const { rolldown } = await import('rolldown')
   const build = await rolldown({
@@ -62,8 +69,8 @@ async function bundled(root, input) {
   })
   const { output } = await build.generate({ format: 'iife', minify: true, comments: false })
   await build.close()
-  const { code } = output[0]
+  const { code, modules } = output[0]
   if (/<\/script|<!--/i.test(code) || output.length !== 1)
     throw new Error('the script of the page cannot be put into a page')
-  return code
+  return { code, modules: Object.keys(modules) }
 }
