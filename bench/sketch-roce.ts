@@ -1,6 +1,6 @@
 /**
- * A RoCE trace of ours: what `verbena traffic client --pcap` writes, in virtual time. Its flows are messages: source, destination, destination QP
- * and first PSN. ACKs and requests of READs are messages of one packet.
+ * A RoCE trace of ours: what `verbena traffic client --pcap` writes, in virtual time. Its flows are messages: source, destination, and numbers of the connection
+ * and of its message, as QP numbers and first PSNs are other ones in every run. ACKs and requests of READs are messages of one packet.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ export const roceKeys: Readonly<Record<string, PartialKey>> = {
   'host pair': slice(0, 8),
   source: slice(0, 4),
   destination: slice(4, 8),
-  'destination and QP': slice(4, 11),
+  'destination and its QP': slice(4, 11),
 }
 
 const configuration = `
@@ -42,7 +42,9 @@ export function roceTrace(verbena: string, requests: number): Exact {
   try {
     const [config, file] = [join(folder, 'traffic.yaml'), join(folder, 'roce.pcap')]
     writeFileSync(config, configuration)
-    execFileSync(process.execPath, [verbena, 'traffic', 'client', config, '--pcap', file, '--count', `${requests}`])
+    execFileSync(process.execPath, [verbena, 'traffic', 'client', config, '--pcap', file, '--count', `${requests}`], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
     return traceOf(messagesOf(readFileSync(file)), keyBytes)
   } finally {
     rmSync(folder, { recursive: true })
@@ -52,14 +54,17 @@ export function roceTrace(verbena: string, requests: number): Exact {
 /** A key for each packet of a classic pcap with Ethernet and IPv4 without options, as ours are. */
 function messagesOf(pcap: Buffer): Uint8Array {
   const keys: number[] = []
-  const starts = new Map<string, Buffer>()
+  const connections = new Map<string, { number: number; message: number }>()
   for (let at = 24; at < pcap.length; at += 16 + pcap.readUInt32LE(at + 8)) {
     const ip = at + 16 + 14
     const bth = ip + 28
-    const connection = Buffer.concat([pcap.subarray(ip + 12, ip + 20), pcap.subarray(bth + 5, bth + 8)])
-    const name = connection.toString('latin1')
-    if (!continuing.has(pcap[bth]! & 0x1f) || !starts.has(name)) starts.set(name, pcap.subarray(bth + 9, bth + 12))
-    keys.push(...connection, ...starts.get(name)!)
+    const name = pcap.toString('latin1', ip + 12, ip + 20) + pcap.toString('latin1', bth + 5, bth + 8)
+    const connection = connections.get(name) ?? { number: connections.size, message: 0 }
+    connections.set(name, connection)
+    if (!continuing.has(pcap[bth]! & 0x1f)) connection.message++
+    keys.push(...pcap.subarray(ip + 12, ip + 20))
+    for (const number of [connection.number, connection.message])
+      keys.push(number >> 16, (number >> 8) & 255, number & 255)
   }
   return Uint8Array.from(keys)
 }
