@@ -96,7 +96,8 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
     const small = this.isSmall
     const never = decay.length
     let random = this.scalars[Scalar.random]! | 0
-    let least = top.isFull ? top.least : mostCount
+    let leastSlot = top.isFull ? top.leastSlot : -1
+    let least = leastSlot < 0 ? mostCount : top.counts[leastSlot]!
     for (let i = 0; i < count; i++) {
       const amount = amounts[i]!
       if (amount === 0) continue
@@ -141,11 +142,16 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
       if (best === 0 || (best <= least && slot === -2 && least !== mostCount)) continue
       if (slot === -2) slot = top.find(word, i * words, a)
       if (slot >= 0) {
-        if (best > top.counts[slot]!) top.set(slot, best)
+        if (best <= top.counts[slot]!) continue
+        top.set(slot, best)
+        // The least count is another one only if this was it.
+        if (slot !== leastSlot) continue
       } else if (!top.isFull) top.insert(word, i * words, a, best)
       else if (best > least && best <= least + amount) top.replaceLeast(word, i * words, a, best)
       else continue
-      if (top.isFull) least = top.least
+      if (!top.isFull) continue
+      leastSlot = top.leastSlot
+      least = top.counts[leastSlot]!
     }
     this.scalars[Scalar.random] = random
   }
