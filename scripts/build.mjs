@@ -28,6 +28,8 @@ const entryPoints = {
   gateway: 'src/gateway/runtime/index.ts',
   report: 'src/report/index.ts',
   sketch: 'src/sketch/index.ts',
+  traffic: 'src/traffic/index.ts',
+  'traffic-load': 'src/traffic/load/index.ts',
   wire: 'src/wire/index.ts',
 }
 /** `run` is the command line for a process that is there already, as tests are. */

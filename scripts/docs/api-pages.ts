@@ -34,6 +34,15 @@ const abouts: Readonly<Record<string, { guide: string; about: string }>> = {
     guide: '[sketch](../../guide/sketch.md)',
     about: 'Sketches: streams of keys in bounded memory, with bounds on every answer.',
   },
+  'verbena/traffic': {
+    guide: '[traffic](../../guide/traffic.md#from-a-program)',
+    about:
+      'Generated traffic: configurations, distributions of sizes, schedules, fits, results. Runs in browsers, too.',
+  },
+  'verbena/traffic/load': {
+    guide: '[traffic](../../guide/traffic.md#from-a-program)',
+    about: 'Configurations of traffic and distributions from files.',
+  },
   'verbena/wire': { guide: '[wire](../../guide/wire.md)', about: 'Packet formats: parse, check, build.' },
 }
 
@@ -70,7 +79,7 @@ export function apiPages(root: string, entryPoints: readonly EntryPoint[]): Map<
     const about = abouts[name]
     if (!about) throw new Error(`scripts/docs/api-pages.ts says nothing about the entry point ${name}`)
     const exports = declarations.exportsOf(types.replace(/^\.\//, ''))
-    const file = `${name.replace('/', '-')}.md`
+    const file = `${name.replaceAll('/', '-')}.md`
     pages.set(file, pageOf(name, about, exports, folder))
     rows.push(`| [\`${name}\`](${file}) | ${about.about} | ${about.guide} | ${exports.length} |`)
   }

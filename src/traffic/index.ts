@@ -1,6 +1,7 @@
 /**
- * Traffic that a configuration describes: distributions of sizes, arrivals, verbs and destinations, and the schedule of
- * requests that follows from them and a seed. Pure: the readers of files are in `load`, connections in `run`.
+ * `verbena/traffic`: traffic that a configuration describes, its distributions of sizes, arrivals, verbs and destinations, the schedule of
+ * requests that follows from them and a seed, and records of what became of these. Pure, and runs in browsers: the readers of files are in
+ * `load`, connections in `run`.
  */
 export { gapsAsked, sizeSlack, sizesAsked } from './asked.ts'
 export { Cdf, type CdfPoint, type Interpolation, interpolations } from './cdf.ts'

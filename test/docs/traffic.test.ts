@@ -1,4 +1,6 @@
 /** docs/guide/traffic.md: what it prints is what the commands print, and its configuration is right. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { readTraffic } from '../../src/traffic/load/index.ts'
 import { verbena } from '../cli/in-process.ts'
@@ -14,6 +16,12 @@ describe('the guide to traffic', () => {
   it.each(examples)('%s', async (command, output) => {
     const words = command!.split(' ').map((word) => (word.startsWith('examples/') ? root + word : word))
     expect(await verbena(...words)).toEqual({ code: 0, stdout: output, stderr: '' })
+  })
+
+  it('has a program, which prints what it says', async () => {
+    const [, program, output] = /^```\n\$ node (examples\/\S+)\n([\s\S]*?)^```/m.exec(page)!
+    const { stdout } = await promisify(execFile)(process.execPath, [program!], { cwd: root })
+    expect(stdout).toBe(output)
   })
 
   it('has examples, and a configuration that can be read', () => {

@@ -39,7 +39,7 @@ const chunkWith = (module: string): string => [...files].find(([, code]) => code
 const threads = [...files.keys()].filter((name) => /-(thread|end|sender|receiver|stamper)\.js$/.test(name))
 
 describe('the library', () => {
-  it.each(['index.js', 'net.js', 'dgram.js', 'preload.js', 'install.js', 'sketch.js', 'wire.js'])(
+  it.each(['index.js', 'net.js', 'dgram.js', 'preload.js', 'install.js', 'sketch.js', 'traffic.js', 'wire.js'])(
     '%s loads no package but, on demand, koffi',
     (file) => {
       expect(packages(file)).toEqual([])

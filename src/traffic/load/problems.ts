@@ -1,7 +1,8 @@
 /** What is wrong with settings, each with its key, and the nearest key that there is. */
 import type { z } from 'zod'
 import { nearest } from '../../spelling/index.ts'
-import { configurationSchema, jsonSchema } from './schema.ts'
+import { jsonSchema } from './json-schema.ts'
+import { configurationSchema } from './schema.ts'
 import type { Settings } from './settings.ts'
 
 export type Path = readonly (string | number)[]

@@ -204,8 +204,3 @@ export const configurationSchema: z.ZodType<Settings> = z
     faults: faults.optional(),
   })
   .meta({ title: 'Verbena traffic', description: 'What `verbena traffic client` generates.' })
-
-/** The JSON schema, draft 2020-12. */
-export function jsonSchema(): Record<string, unknown> {
-  return z.toJSONSchema(configurationSchema, { io: 'input' }) as Record<string, unknown>
-}

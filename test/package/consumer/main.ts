@@ -17,6 +17,8 @@ import dgram from 'verbena/dgram'
 import net, { createServer, type Socket } from 'verbena/net'
 import { type Results, summarize } from 'verbena/report'
 import { createSketch, type Estimate } from 'verbena/sketch'
+import { Cdf, type CdfPoint, Schedule } from 'verbena/traffic'
+import { readTraffic } from 'verbena/traffic/load'
 import { opcodeName } from 'verbena/wire'
 import 'verbena/preload'
 
@@ -48,6 +50,12 @@ const server = createServer({ device: 'shm0' }, (socket: Socket) => socket.pipe(
 const kinds: (keyof Results)[] = ['unit']
 const sketch = createSketch('count-min', { bytes: 1000, keyBytes: 3 })
 sketch.update(memory.subarray(0, 3), 5)
+const points: CdfPoint[] = [
+  [8, 0.5],
+  [64, 1],
+]
+const schedule = new Schedule(readTraffic('servers: [a]\nsize: 8\ncount: 1', 'traffic.yaml'))
+schedule.next()
 const estimate: Estimate = sketch.estimate(memory.subarray(0, 3))
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as { port: number }
@@ -62,6 +70,7 @@ server.listen(0, '127.0.0.1', () => {
       opcodeName(4),
       kinds[0],
       estimate.value,
+      new Cdf('own', points).below(schedule.size),
     )
   })
   client.on('close', () => server.close())
