@@ -89,15 +89,15 @@ function run(): TrafficRecord {
   const { sendCq, recvCq, stride } = end.host!
   const requests = links.map((link) => (link === null ? null : new Requests(link, stride)))
   const tally = new Tally(links.length, config.bandwidthBps)
-  const loop = (its: TrafficConfig, to: Tally): ClientRun =>
+  const loop = (its: TrafficConfig, to: Tally, trial = false): ClientRun =>
     new ClientLoop({
       ...{ config: its, links, requests, sendCq, recvCq, stride, control },
-      ...{ idle: end.idle(polite), tally: to },
+      ...{ idle: end.idle(polite), tally: to, trial },
     }).run()
   for (const server of links.keys()) {
     if (links[server] === null) continue
     const trial = new Tally(links.length, config.bandwidthBps)
-    loop(oneByOne(config, server), trial)
+    loop(oneByOne(config, server), trial, true)
     tally.bases[server] = trial.fastestNs
   }
   return recordOf(config, loop(config, tally), tally, links)

@@ -23,8 +23,9 @@ import {
   parseNumber,
   UsageError,
 } from '../kit/index.ts'
+import { LiveLine } from './live.ts'
 import { setOf, settingsOf } from './results.ts'
-import { liveLine, runClient } from './session.ts'
+import { runClient } from './session.ts'
 import { documentOf, show } from './show.ts'
 
 const help = `
@@ -111,6 +112,7 @@ async function send(config: TrafficConfig, file: string, options: Options): Prom
     ibPort: parseInteger('-i', options.ibPort, 1, 1, 255),
     gidIndex: parseGidIndex('-x', options.gidIndex),
   }
+  const line = new LiveLine()
   const interruption = interruptible('Stopping.')
   try {
     const run = await runClient({
@@ -119,7 +121,7 @@ async function send(config: TrafficConfig, file: string, options: Options): Prom
         if (!options.json) note(`connected to ${servers} of ${config.servers.length} servers`)
       },
       onLive: (live) => {
-        if (stderr.isTTY) stderr.write(`\r\u001b[K${liveLine(live)}`)
+        if (stderr.isTTY) stderr.write(`\r\u001b[K${line.text(live, stderr.columns ?? 80)}`)
       },
     })
     if (stderr.isTTY) stderr.write('\r\u001b[K')

@@ -1,7 +1,7 @@
 /** The client of `verbena traffic`: finds its servers over TCP, and has its data thread send the requests. */
 import { entryModule } from '../../memory/index.ts'
 import { type ServerAddress, serverText, type TrafficConfig, type TrafficRecord, toPlain } from '../../traffic/index.ts'
-import { Control, type LinkEnd, type LinkPlan, Live, planOf, type ServerCounts } from '../../traffic/run/index.ts'
+import { Control, type LinkEnd, type LinkPlan, planOf, type ServerCounts } from '../../traffic/run/index.ts'
 import { apart, callThread, connectTo, Peer, UsageError, type Wire } from '../kit/index.ts'
 import type { ClientOpen, Reached } from './client-thread.ts'
 import type { EndOptions } from './end.ts'
@@ -137,18 +137,4 @@ async function farewell(servers: readonly Server[]): Promise<Record<string, Serv
     }),
   )
   return Object.fromEntries(counted.flat())
-}
-
-/** One line about a run that goes on. */
-export function liveLine(live: Float64Array): string {
-  const seconds = live[Live.ns]! / 1e9
-  if (seconds <= 0) return 'connected'
-  const perSecond = live[Live.done]! / seconds
-  const gigabits = (8 * live[Live.bytes]!) / seconds / 1e9
-  const count = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 0 })
-  const trouble = live[Live.lost]! + live[Live.failed]!
-  return (
-    `${seconds.toFixed(1)} s  ${count(live[Live.done]!)} of ${count(live[Live.asked]!)} requests  ${count(perSecond)}/s  ` +
-    `${gigabits.toFixed(3)} Gbit/s  ${count(live[Live.waiting]!)} waiting${trouble > 0 ? `  ${count(trouble)} lost or failed` : ''}`
-  )
 }

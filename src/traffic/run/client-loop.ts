@@ -41,6 +41,8 @@ export interface ClientSettings {
   /** Nanoseconds; that of this host if it is not given. */
   clock?: () => number
   tally: Tally
+  /** Nothing of it is shown to others. */
+  trial?: boolean
 }
 
 export interface ClientRun {
@@ -516,6 +518,7 @@ export class ClientLoop {
   }
 
   #publish(): void {
+    if (this.#settings.trial === true) return
     const { live } = this.#settings.control
     const { done, bytes, lost, failed } = this.#tally
     live[Live.asked] = this.#run.asked

@@ -1,0 +1,37 @@
+/** One line about a run that goes on, written over and over. */
+import { rateText } from '../../traffic/index.ts'
+import { Live } from '../../traffic/run/index.ts'
+
+/** Rates are those of about the last second, nanoseconds. */
+const windowNs = 1e9
+
+export class LiveLine {
+  /** Readings of the window: time, requests that are complete, and their bytes. */
+  readonly #readings: { ns: number; done: number; bytes: number }[] = []
+
+  /** `live`: what the data thread shows. `columns`: of the terminal, whose last one stays free. */
+  text(live: Float64Array, columns: number): string {
+    const [ns, done, bytes] = [live[Live.ns]!, live[Live.done]!, live[Live.bytes]!]
+    const readings = this.#readings
+    if (ns <= 0) return 'measuring the fastest request'
+    readings.push({ ns, done, bytes })
+    while (readings.length > 2 && ns - readings[1]!.ns >= windowNs) readings.shift()
+    const first = readings.length > 1 ? readings[0]! : { ns: 0, done: 0, bytes: 0 }
+    const seconds = (ns - first.ns) / 1e9
+    const rate = (amount: number): number => (seconds > 0 ? amount / seconds : 0)
+    const trouble = live[Live.lost]! + live[Live.failed]!
+    const line = [
+      `${(ns / 1e9).toFixed(1)} s`,
+      `${count(done)} of ${count(live[Live.asked]!)} requests`,
+      `${count(rate(done - first.done))}/s`,
+      rateText(rate(8 * (bytes - first.bytes))),
+      `${count(live[Live.waiting]!)} waiting`,
+      ...(trouble > 0 ? [`${count(live[Live.lost]!)} lost`, `${count(live[Live.failed]!)} failed`] : []),
+    ].join('  ')
+    return line.slice(0, Math.max(0, columns - 1))
+  }
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: 0 })
+}

@@ -1,0 +1,30 @@
+/** The line about a run that goes on. */
+import { expect, it } from 'vitest'
+import { LiveLine } from '../../../src/tools/traffic/live.ts'
+import { Live } from '../../../src/traffic/run/control.ts'
+
+function live(seconds: number, done: number, other: Partial<Record<keyof typeof Live, number>> = {}): Float64Array {
+  const values = new Float64Array(Live.count)
+  const all = { ns: seconds * 1e9, asked: done, done, bytes: 1000 * done, ...other }
+  for (const [key, value] of Object.entries(all)) values[Live[key as keyof typeof Live]] = value
+  return values
+}
+
+it('has the rates of the last second, not those since the start', () => {
+  const line = new LiveLine()
+  expect(line.text(live(0, 0), 80)).toBe('measuring the fastest request')
+  expect(line.text(live(0.5, 100), 80)).toBe('0.5 s  100 of 100 requests  200/s  1.6 Mbit/s  0 waiting')
+  for (const quarter of [1, 2, 3, 4]) line.text(live(0.5 + quarter / 4, 100 + quarter * 250), 80)
+  expect(line.text(live(1.75, 1350), 80)).toBe('1.8 s  1,350 of 1,350 requests  1,000/s  8 Mbit/s  0 waiting')
+  for (const quarter of [1, 2, 3, 4]) line.text(live(1.75 + quarter / 4, 1350), 80)
+  expect(line.text(live(3, 1350, { asked: 2000, waiting: 12 }), 80)).toBe(
+    '3.0 s  1,350 of 2,000 requests  0/s  0 bit/s  12 waiting',
+  )
+})
+
+it('says what was lost and what failed, and never wraps', () => {
+  const trouble = live(2, 10, { lost: 3, failed: 4 })
+  expect(new LiveLine().text(trouble, 200)).toMatch(/ {2}3 lost {2}4 failed$/)
+  for (const columns of [0, 1, 20, 40])
+    expect(new LiveLine().text(trouble, columns).length).toBeLessThanOrEqual(Math.max(0, columns - 1))
+})
