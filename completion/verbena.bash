@@ -43,7 +43,7 @@ _verbena() {
     'trace convert') commands='' options='-d --decode-as --roce-port --format --micro -f --filter -h --help' ;;
     'traffic') commands='server client merge fit cdf' options='-h --help' ;;
     'traffic server') commands='' options='-d --device -x --gid-index -i --ib-port -p --port --source --once --json -h --help' ;;
-    'traffic client') commands='' options='--dry-run --pcap --rocev1 --seed --count --duration --load --bandwidth --client -i --ib-port --wait --out --json -d --device -x --gid-index -h --help' ;;
+    'traffic client') commands='' options='--dry-run --pcap --rocev1 --seed --count --duration --load --bandwidth --client -i --ib-port -R --rdma_cm --wait --out --json -d --device -x --gid-index -h --help' ;;
     'traffic merge') commands='' options='--out --json -h --help' ;;
     'traffic fit') commands='' options='-d --decode-as --roce-port -o --out --client --server --scale --json -h --help' ;;
     'traffic cdf') commands='' options='--interpolation --json -h --help' ;;

@@ -202,6 +202,7 @@ complete -c verbena -n '__verbena_at traffic client' -l load -d 'another share o
 complete -c verbena -n '__verbena_at traffic client' -l bandwidth -d 'what a load of 1 is, such as 25Gbps' -r
 complete -c verbena -n '__verbena_at traffic client' -l client -d 'which of several clients this is' -r
 complete -c verbena -n '__verbena_at traffic client' -s i -l ib-port -d 'port of the adapter' -r
+complete -c verbena -n '__verbena_at traffic client' -s R -l rdma_cm -d 'let the RDMA CM connect the queue pairs'
 complete -c verbena -n '__verbena_at traffic client' -l wait -d 'retry for this long while a server does not listen' -r
 complete -c verbena -n '__verbena_at traffic client' -l out -d 'where results are kept' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at traffic client' -l json -d 'print one JSON document and nothing else'

@@ -346,6 +346,7 @@ _verbena_traffic_client() {
     --bandwidth'[what a load of 1 is, such as 25Gbps]:rate:' \
     --client'[which of several clients this is]:index:' \
     '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \
+    '(-R --rdma_cm)'{-R,--rdma_cm}'[let the RDMA CM connect the queue pairs]' \
     --wait'[retry for this long while a server does not listen]:seconds:' \
     --out'[where results are kept]:dir:_files -/' \
     --json'[print one JSON document and nothing else]' \

@@ -28,6 +28,8 @@ import {
 import { threadData } from '../../memory/index.ts'
 import {
   addressVector,
+  CmEnd,
+  type CmWishes,
   EndError,
   gidFromHex,
   gidHex,
@@ -40,7 +42,6 @@ import {
   serve,
 } from '../kit/index.ts'
 import { type BandwidthGoal, stream } from './bandwidth.ts'
-import { CmEnd, type CmWishes } from './cm-connect.ts'
 import { answerAll, closedLoop, type LatencyGoal, type LatencyRun, openLoop } from './latency.ts'
 import type { EndReport, LatencyStatistics, Prepared } from './protocol.ts'
 import { Recorder } from './recorder.ts'
@@ -270,7 +271,7 @@ function connectByCm(cmEnd: CmEnd, remote: Prepared): void {
       connectQp(qp, { psn: psns[i]! }, null, { ah: { dlid: 0, portNum: end.ibPort }, accessFlags: 0 })
   if (client && remote.cm === undefined)
     throw new EndError('PEER_TEXT', 'the server does not listen with the RDMA CM: does its version know -R?')
-  const peers = client ? cmEnd.connectAll(qps, remote.cm!, wishes) : cmEnd.acceptAll(qps, wishes)
+  const peers = client ? cmEnd.connectAll(qps, remote.cm!, () => wishes) : cmEnd.acceptAll(qps, () => wishes)
   for (const i of qps.keys()) address(i, remote, peers[i]?.ahAttr ?? null, peers[i]?.qpNum ?? 0)
 }
 

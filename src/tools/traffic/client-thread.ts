@@ -25,11 +25,13 @@ import {
 } from '../../traffic/run/index.ts'
 import { pinApart, serve } from '../kit/index.ts'
 import { End, type EndOptions } from './end.ts'
-import type { Address } from './protocol.ts'
+import type { Address, CmAddresses } from './protocol.ts'
 
 export interface ClientOpen {
   end: EndOptions
   config: PlainConfig
+  /** The RDMA CM connects the queue pairs. */
+  rdmaCm: boolean
 }
 
 /** A server that is there. */
@@ -38,6 +40,7 @@ export interface Reached {
   plan: LinkPlan
   end: LinkEnd
   sameHost: boolean
+  cm: CmAddresses
 }
 
 const control0 = threadData<{ control: SharedArrayBuffer; servers: number }>()
@@ -49,9 +52,11 @@ let end: End
 let config: TrafficConfig
 let links: (Link | null)[] = []
 let polite = false
+let rdmaCm = false
 
 function open(asked: ClientOpen): Address {
   config = fromPlain(asked.config)
+  rdmaCm = asked.rdmaCm
   end = new End(asked.end, openOptions(config))
   return end.address
 }
@@ -62,7 +67,9 @@ function openOptions({ faults: asked, seed }: TrafficConfig): OpenOptions {
   return any ? { wrap: [faults({ ...rates, seed: seed % 2 ** 31 })] } : {}
 }
 
-/** Makes the queue pairs to all servers that are there, and connects them; the answer is what each has to know. */
+/**
+ * Makes the queue pairs to all servers that are there, and connects them unless the RDMA CM does; the answer is what each has to know.
+ */
 function prepare(servers: (Reached | null)[]): (LinkEnd | null)[] {
   const there = servers.filter((server) => server !== null)
   const sum = (of: (plan: LinkPlan) => number): number => there.reduce((total, { plan }) => total + of(plan), 0)
@@ -79,10 +86,15 @@ function prepare(servers: (Reached | null)[]): (LinkEnd | null)[] {
     if (server === null) return null
     const link = end.link(server.plan, 'client', first)
     first += qpsOf(server.plan)
-    end.connect(link, server.address, server.end)
+    if (!rdmaCm) end.connect(link, server.address, server.end)
     return link
   })
   return links.map((link) => link?.end ?? null)
+}
+
+/** Connects with a server that waits for it in its RDMA CM. */
+function join({ server, reached }: { server: number; reached: Reached }): void {
+  end.connectByCm(links[server]!, reached.end, reached.cm)
 }
 
 function run(): TrafficRecord {
@@ -127,4 +139,4 @@ function close(): void {
   end?.close()
 }
 
-serve({ open, prepare, run, close })
+serve({ open, prepare, join, run, close })

@@ -65,6 +65,7 @@ interface Options {
   device?: string
   ibPort?: string
   gidIndex?: string
+  rdma_cm?: boolean
   wait?: string
   out?: string
   json?: boolean
@@ -84,6 +85,7 @@ export function configure(command: Command): void {
     .option('--bandwidth <rate>', 'what a load of 1 is, such as 25Gbps (default: that of the configuration, 10Gbps)')
     .option('--client <index>', 'which of several clients this is (default: that of the configuration, 0)')
     .option('-i, --ib-port <port>', 'port of the adapter (default: 1)')
+    .option('-R, --rdma_cm', 'let the RDMA CM connect the queue pairs')
     .option('--wait <seconds>', 'retry for this long while a server does not listen (default: 0)')
     .option('--out <dir>', 'where results are kept (default: a dated folder under results/)')
     .option('--json', 'print one JSON document and nothing else')
@@ -116,7 +118,7 @@ async function send(config: TrafficConfig, file: string, options: Options): Prom
   const interruption = interruptible('Stopping.')
   try {
     const run = await runClient({
-      ...{ config, end, version, waitMs, signal: interruption.signal },
+      ...{ config, end, rdmaCm: options.rdma_cm === true, version, waitMs, signal: interruption.signal },
       onBegin: (servers) => {
         if (!options.json) note(`connected to ${servers} of ${config.servers.length} servers`)
       },

@@ -1,8 +1,18 @@
 /** What the data threads of both ends have: the adapter, its CQs, and links on it. */
-import type { CompletionChannel, CompletionQueue, Context, OpenOptions } from '../../index.ts'
-import { Idle, Link, type LinkEnd, type LinkHost, type LinkPlan } from '../../traffic/run/index.ts'
+import {
+  type CompletionChannel,
+  type CompletionQueue,
+  type Context,
+  type OpenOptions,
+  type PathMtu,
+  QpType,
+} from '../../index.ts'
+import { qpTypes, type TrafficQpType } from '../../traffic/index.ts'
+import { accessOf, Idle, Link, type LinkEnd, type LinkHost, type LinkPlan } from '../../traffic/run/index.ts'
 import {
   addressVector,
+  CmEnd,
+  type CmPeer,
   gidFromHex,
   gidHex,
   isZero,
@@ -11,7 +21,7 @@ import {
   openNamed,
   UsageError,
 } from '../kit/index.ts'
-import type { Address } from './protocol.ts'
+import type { Address, CmAddresses } from './protocol.ts'
 
 export interface EndOptions {
   device?: string
@@ -19,11 +29,16 @@ export interface EndOptions {
   gidIndex: number
 }
 
+/** READs and atomics that may be outstanding on a queue pair. */
+const outs = 16
+
 export class End {
   readonly context: Context
   readonly local: LocalPort
   host: LinkHost | null = null
   channel: CompletionChannel | null = null
+  /** With `-R`, by type of queue pair. */
+  readonly #cms: Partial<Record<TrafficQpType, CmEnd>> = {}
 
   constructor({ device, ibPort, gidIndex }: EndOptions, options: OpenOptions = {}) {
     this.context = openNamed(device, options)
@@ -73,7 +88,46 @@ export class End {
     })
   }
 
+  /** `-R`: the server listens, for each type of queue pair at a port of its own. */
+  listen(link: Link): CmAddresses {
+    const addresses: CmAddresses = {}
+    for (const type of typesOf(link)) addresses[type] = this.#cm(type).listen(this.local.gidIndex)
+    return addresses
+  }
+
+  /** `-R`: as `connect`, by the RDMA CM; the client with the server's addresses, the server with null. */
+  connectByCm(link: Link, end: LinkEnd, server: CmAddresses | null): void {
+    const { mtu, timeout: qpTimeout, retries: retryCnt } = link.plan
+    link.reach(end)
+    const paths = link.paths
+    for (const type of typesOf(link)) {
+      const own = paths.flatMap((path, i) => (path.qp.type === QpType[type] ? [{ ...path, i }] : []))
+      const wishes = (k: number) => {
+        const { qp, serviceLevel, trafficClass, rnrRetry } = own[k]!
+        const path = { serviceLevel, trafficClass }
+        return { mtu: mtu as PathMtu, outs, accessFlags: accessOf(qp), qpTimeout, retryCnt, rnrRetry, path }
+      }
+      if (type === 'UD') for (const { i } of own) link.openDatagrams(i, { dlid: 0, portNum: this.local.port })
+      const qps = own.map(({ qp }) => qp)
+      let peers: CmPeer[]
+      if (server === null) peers = this.#cm(type).acceptAll(qps, wishes)
+      else {
+        const address = server[type]
+        if (address === undefined) throw new UsageError('-R', `the server does not listen for ${type}`)
+        peers = this.#cm(type).connectAll(qps, address, wishes)
+      }
+      if (type === 'UD') for (const [k, { i }] of own.entries()) link.address(i, peers[k]!.ahAttr, peers[k]!.qpNum)
+    }
+  }
+
+  #cm(type: TrafficQpType): CmEnd {
+    const cm = this.#cms[type] ?? new CmEnd(this.context, QpType[type])
+    this.#cms[type] = cm
+    return cm
+  }
+
   close(): void {
+    for (const cm of Object.values(this.#cms)) cm.close()
     const { host } = this
     if (host !== null) {
       host.sendCq.close()
@@ -83,4 +137,9 @@ export class End {
     }
     this.context.close()
   }
+}
+
+/** Types of the queue pairs of a link. The control queue pair is RC. */
+function typesOf({ plan }: Link): TrafficQpType[] {
+  return qpTypes.filter((type) => type === 'RC' || plan.classes.some((one) => one.type === type))
 }

@@ -4,7 +4,7 @@
  *     client                         server
  *     hello {plan, address}     →
  *                               ←    welcome {mtu, address, end}, or error
- *     connect {end}             →
+ *     connect {end}             →                       with -R the RDMA CM connects the queue pairs now
  *                               ←    ready              requests may come
  *     bye                       →
  *                               ←    done {counts}
@@ -12,9 +12,9 @@
  * `error` may come at any time and ends the session.
  */
 import { z } from 'zod'
-import { qpTypes } from '../../traffic/index.ts'
+import { qpTypes, type TrafficQpType } from '../../traffic/index.ts'
 import type { LinkEnd, LinkPlan, ServerCounts } from '../../traffic/run/index.ts'
-import { expectMessage, sayMessage, type Wire } from '../kit/index.ts'
+import { type CmAddressOfServer, expectMessage, sayMessage, type Wire } from '../kit/index.ts'
 
 export const protocolVersion = 2
 
@@ -28,9 +28,12 @@ export interface Address {
   gid: string
 }
 
+/** Where the server's RDMA CM listens, by type of queue pair. */
+export type CmAddresses = { [type in TrafficQpType]?: CmAddressOfServer | undefined }
+
 export type Message =
-  | { type: 'hello'; protocol: number; verbena: string; address: Address; plan: LinkPlan }
-  | { type: 'welcome'; verbena: string; address: Address; mtu: number; end: LinkEnd }
+  | { type: 'hello'; protocol: number; verbena: string; address: Address; plan: LinkPlan; rdmaCm: boolean }
+  | { type: 'welcome'; verbena: string; address: Address; mtu: number; end: LinkEnd; cm: CmAddresses }
   | { type: 'connect'; end: LinkEnd }
   | { type: 'ready' }
   | { type: 'bye' }
@@ -66,10 +69,12 @@ const plan = z.object({
   flow: z.enum(['reply', 'push']),
   marks: z.boolean(),
 })
+const cmAddress = z.object({ address: z.string().max(64), port: positive.max(65535) }).optional()
+const cm = z.object({ RC: cmAddress, UC: cmAddress, UD: cmAddress })
 const verbena = z.string().max(64)
 const message: z.ZodType<Message> = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('hello'), protocol: z.number(), verbena, address, plan }),
-  z.object({ type: z.literal('welcome'), verbena, address, mtu: positive.max(4096), end }),
+  z.object({ type: z.literal('hello'), protocol: z.number(), verbena, address, plan, rdmaCm: z.boolean() }),
+  z.object({ type: z.literal('welcome'), verbena, address, mtu: positive.max(4096), end, cm }),
   z.object({ type: z.literal('connect'), end }),
   z.object({ type: z.literal('ready') }),
   z.object({ type: z.literal('bye') }),

@@ -13,19 +13,21 @@ import {
 } from '../../traffic/run/index.ts'
 import { pinApart, serve, UsageError } from '../kit/index.ts'
 import { End, type EndOptions } from './end.ts'
-import type { Address } from './protocol.ts'
+import type { Address, CmAddresses } from './protocol.ts'
 
 export interface ServerOpen {
   end: EndOptions
   plan: LinkPlan
   client: Address
   sameHost: boolean
+  rdmaCm: boolean
 }
 
 export interface ServerOpened {
   address: Address
   mtu: number
   end: LinkEnd
+  cm: CmAddresses
 }
 
 export interface ServerResult {
@@ -38,10 +40,12 @@ let end: End
 let link: Link
 let client: Address
 let polite = false
+let rdmaCm = false
 
 function open(asked: ServerOpen): ServerOpened {
   polite = asked.sameHost && !pinApart('server')
   client = asked.client
+  rdmaCm = asked.rdmaCm
   end = new End(asked.end)
   const { address } = end
   const most = Math.min(address.activeMtu, client.activeMtu)
@@ -53,13 +57,14 @@ function open(asked: ServerOpen): ServerOpened {
   const receives = plan.flow === 'push' ? channels * receivesOf(plan) : channels
   end.prepare(qps, channels * plan.depth + controlSlots, receives + controlSlots)
   link = end.link(plan, 'server', 0)
-  return { address, mtu, end: link.end }
+  return { address, mtu, end: link.end, cm: rdmaCm ? end.listen(link) : {} }
 }
 
 function connect(remote: LinkEnd): void {
   if (remote.channels.length !== link.channels.length)
     throw new UsageError('qps', `the client has ${remote.channels.length} channels, this end ${link.channels.length}`)
-  end.connect(link, client, remote)
+  if (rdmaCm) end.connectByCm(link, remote, null)
+  else end.connect(link, client, remote)
 }
 
 function run(): ServerResult {

@@ -141,11 +141,16 @@ class TrafficServer {
     const stop = (): void => control.stop()
     signal.addEventListener('abort', stop)
     try {
-      const asked: ServerOpen = { end: this.#end, plan: hello.plan, client: hello.address, sameHost: wire.sameHost }
-      const { address, mtu, end } = await callThread<ServerOpened>(thread, 'open', asked, callMs)
+      const asked: ServerOpen = {
+        end: this.#end,
+        plan: hello.plan,
+        client: hello.address,
+        ...{ sameHost: wire.sameHost, rdmaCm: hello.rdmaCm },
+      }
+      const { address, mtu, end, cm } = await callThread<ServerOpened>(thread, 'open', asked, callMs)
       const why = apart(address.device, hello.address.device)
       if (why !== undefined) throw new UsageError('-d', why)
-      await say(wire, { type: 'welcome', verbena: version, address, mtu, end })
+      await say(wire, { type: 'welcome', verbena: version, address, mtu, end, cm })
       const connect = await expect(wire, 'connect', answerMs)
       await callThread(thread, 'connect', connect.end, callMs)
       await say(wire, { type: 'ready' })

@@ -10,6 +10,8 @@ import { type Address, expect, protocolVersion, say } from './protocol.ts'
 export interface ClientRunOptions {
   config: TrafficConfig
   end: EndOptions
+  /** The RDMA CM connects the queue pairs. */
+  rdmaCm: boolean
   version: string
   waitMs: number
   signal: AbortSignal
@@ -57,7 +59,7 @@ export async function runClient(options: ClientRunOptions): Promise<TrafficRun> 
     const address = await callThread<Address>(
       thread,
       'open',
-      { end, config: toPlain(config) } satisfies ClientOpen,
+      { end, config: toPlain(config), rdmaCm: options.rdmaCm } satisfies ClientOpen,
       callMs,
     )
     const plan = planOf(config)
@@ -74,6 +76,7 @@ export async function runClient(options: ClientRunOptions): Promise<TrafficRun> 
         if (wire === null) return
         wire.onEnd(() => control.lose(i))
         await say(wire, { type: 'connect', end: ends[i]! })
+        if (options.rdmaCm) await callThread(thread, 'join', { server: i, reached: reached[i] }, callMs)
         await expect(wire, 'ready', answerMs)
       }),
     )
@@ -109,12 +112,25 @@ async function reach(
   let wire: Wire | null = null
   try {
     wire = await connectTo(server.host, server.port, { waitMs: options.waitMs, signal: options.signal })
-    await say(wire, { type: 'hello', protocol: protocolVersion, verbena: options.version, address, plan })
+    await say(wire, {
+      type: 'hello',
+      protocol: protocolVersion,
+      verbena: options.version,
+      address,
+      plan,
+      rdmaCm: options.rdmaCm,
+    })
     const welcome = await expect(wire, 'welcome', answerMs)
     const why = apart(address.device, welcome.address.device)
     if (why !== undefined) throw new Error(why)
     const agreed = { ...plan, mtu: welcome.mtu }
-    const reached = { address: welcome.address, plan: agreed, end: welcome.end, sameHost: wire.sameHost }
+    const reached = {
+      address: welcome.address,
+      plan: agreed,
+      end: welcome.end,
+      cm: welcome.cm,
+      sameHost: wire.sameHost,
+    }
     return { name, wire, reached, why: '' }
   } catch (error) {
     wire?.close()

@@ -4,6 +4,7 @@ export { Control, Live } from './control.ts'
 export { Idle } from './idle.ts'
 export { controlSlots } from './layout.ts'
 export {
+  accessOf,
   type EndpointText,
   Link,
   type LinkEnd,

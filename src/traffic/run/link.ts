@@ -252,45 +252,62 @@ export class Link {
     }
   }
 
-  /**
-   * Connects with the peer's end. `pathOf` gives the address vector for a service level and a traffic class. Posts the receives.
-   */
+  /** Queue pairs with the path that each is to have, in the order of `LinkEnd`: channels, control. */
+  get paths(): { qp: QueuePair; serviceLevel: number; trafficClass: number; rnrRetry: number }[] {
+    const { plan } = this
+    const channels = this.channels.map(({ qp }, i) => {
+      const { dscp, serviceLevel } = plan.classes[Math.floor(i / plan.qps)]!
+      return { qp, serviceLevel, trafficClass: dscp << 2, rnrRetry: plan.rnrRetries }
+    })
+    return [...channels, { qp: this.control, serviceLevel: 0, trafficClass: 0, rnrRetry: 7 }]
+  }
+
+  /** Connects with the peer's end. `pathOf` gives the address vector for a service level and a traffic class. Posts the receives. */
   connect(remote: LinkEnd, pathOf: (serviceLevel: number, trafficClass: number) => AhAttr): void {
     const { plan } = this
+    this.reach(remote)
+    for (const [i, { qp, serviceLevel, trafficClass, rnrRetry }] of this.paths.entries()) {
+      const to = remote.channels[i] ?? remote.control
+      const ah = pathOf(serviceLevel, trafficClass)
+      if (qp.type === QpType.UD) {
+        this.openDatagrams(i, ah)
+        this.address(i, ah, to.qpn)
+        continue
+      }
+      const { mtu, timeout, retries: retryCnt } = plan
+      connectQp(
+        qp,
+        { psn: this.#psns[i]! },
+        { ...to, lid: 0, gid: new Uint8Array(16) },
+        { ah, pathMtu: mtu as PathMtu, accessFlags: accessOf(qp), timeout, retryCnt, rnrRetry },
+      )
+    }
+  }
+
+  /** Takes a queue pair of UD to RTS. */
+  openDatagrams(i: number, ah: AhAttr): void {
+    connectQp(this.channels[i]!.qp, { psn: this.#psns[i]! }, null, { ah, accessFlags: 0 })
+  }
+
+  /** Where the datagrams of a channel go. */
+  address(i: number, ah: AhAttr, qpn: number): void {
+    const handle = this.#host.pd.createAh(ah)
+    this.#handles.push(handle)
+    this.channels[i]!.address(handle, qpn, defaultQkey)
+  }
+
+  /** Takes in what the peer has told, and posts the receives: queue pairs may be connected now. */
+  reach(remote: LinkEnd): void {
     const places = this.#places
     places.remoteSource = remote.addr + this.#region.source
     places.remoteSink = remote.addr + this.#region.sink
     places.remoteAtomics = remote.addr + this.#region.atomics
     places.rkey = remote.rkey
-    const join = (qp: QueuePair, i: number, to: EndpointText, ah: AhAttr, rnrRetry: number): void =>
-      connectQp(
-        qp,
-        { psn: this.#psns[i]! },
-        qp.type === QpType.UD ? null : { ...to, lid: 0, gid: new Uint8Array(16) },
-        {
-          ah,
-          pathMtu: plan.mtu as PathMtu,
-          accessFlags: accessOf(qp),
-          timeout: plan.timeout,
-          retryCnt: plan.retries,
-          rnrRetry,
-        },
-      )
     for (const [i, channel] of this.channels.entries()) {
-      const { dscp, serviceLevel } = plan.classes[Math.floor(i / plan.qps)]!
-      const ah = pathOf(serviceLevel, dscp << 2)
-      const to = remote.channels[i]!
-      join(channel.qp, i, to, ah, plan.rnrRetries)
-      if (channel.type === 'UD') {
-        const handle = this.#host.pd.createAh(ah)
-        this.#handles.push(handle)
-        channel.address(handle, to.qpn, defaultQkey)
-      }
       if (!this.#receives && this.#hasMarks(i))
         channel.remoteBanks = remote.addr + this.#region.banks + this.#bankOf(i) * 2 * bankBytes
       if (this.#receives) this.#postAll(i)
     }
-    join(this.control, this.channels.length, remote.control, pathOf(0, 0), 7)
     for (const receive of this.#controlReceives) this.control.postRecv(receive)
   }
 
@@ -341,7 +358,8 @@ export class Link {
   }
 }
 
-function accessOf(qp: QueuePair): number {
+/** What a peer may do. */
+export function accessOf(qp: QueuePair): number {
   if (qp.type === QpType.UD) return 0
   return qp.type === QpType.RC ? remoteAccess : Access.LocalWrite | Access.RemoteWrite
 }

@@ -112,6 +112,27 @@ types: { UC: 50, UD: 50 }`,
     expect(served.messages).toBeGreaterThanOrEqual(run.verbs.send.done)
     expect(served.bytes).toBeGreaterThanOrEqual(run.verbs.send.bytes)
   })
+
+  it('-R: the RDMA CM connects queue pairs of all types', async () => {
+    const one = await server(to, '--once')
+    const { code, run } = await client(
+      from,
+      [one.port],
+      `count: 300
+requests: 20k/s
+size: { 8: 50, 4000: 50 }
+verbs: { send: 50, write: 30, read: 20 }
+types: { RC: 60, UC: 20, UD: 20 }
+dscp: { 0: 1, 26: 1 }`,
+      '-R',
+    )
+    expect(code).toBe(0)
+    expect(run.all.failed).toBe(0)
+    expect(run.all.done + run.all.lost).toBe(300)
+    expect(run.types.RC.lost).toBe(0)
+    for (const type of ['RC', 'UC', 'UD']) expect(run.types[type].done).toBeGreaterThan(0)
+    expect((await one.running.outcome).code).toBe(0)
+  })
 })
 
 describe.skipIf(!canShare)('traffic', { timeout: 60_000 }, () => {

@@ -1,6 +1,6 @@
 /**
- * `-R`: the queue pairs of both ends are connected by the RDMA CM. The ends still agree over TCP; the server tells there
- * at which address and port it listens. A request says in its private data which queue pair it is for, and of UD which
+ * `-R` of perf and traffic: the queue pairs of both ends, of one type, are connected by the RDMA CM. The ends still agree over TCP; the
+ * server tells there at which address and port it listens. A request says in its private data which queue pair it is for, and of UD which
  * queue pair it comes from:  index u32 | number u32, big-endian.
  *
  * It blocks the data thread, which has nothing else to do then.
@@ -21,14 +21,15 @@ import {
   QpType,
   type QueuePair,
 } from '../../index.ts'
-import { EndError, gidText } from '../kit/index.ts'
+import { gidText } from './address.ts'
+import { EndError } from './wire.ts'
 
 export interface CmAddressOfServer {
   address: string
   port: number
 }
 
-/** What the test wants of its queue pairs. */
+/** What a tool wants of a queue pair. */
 export interface CmWishes {
   mtu: PathMtu
   /** READs and atomics that may be outstanding. */
@@ -38,6 +39,10 @@ export interface CmWishes {
   qpTimeout: number
   /** Retries of a packet that is not acknowledged. */
   retryCnt: number
+  /** Retries after an RNR NAK, where it is not what the RDMA CM says. */
+  rnrRetry?: number
+  /** Of the path, where they are not what the RDMA CM says. */
+  path?: { serviceLevel: number; trafficClass: number }
 }
 
 /** Of a UD queue pair: where its datagrams go. */
@@ -78,7 +83,7 @@ export class CmEnd {
   }
 
   /** The client's part: connects all of them; of UD their peers, by queue pair. */
-  connectAll(qps: readonly QueuePair[], server: CmAddressOfServer, wishes: CmWishes): CmPeer[] {
+  connectAll(qps: readonly QueuePair[], server: CmAddressOfServer, wishesOf: (i: number) => CmWishes): CmPeer[] {
     const connecting = new Map<CmId, number>()
     for (const [i, qp] of qps.entries()) {
       const id = this.#createId()
@@ -91,7 +96,7 @@ export class CmEnd {
       const view = new DataView(privateData.buffer)
       view.setUint32(0, i)
       view.setUint32(4, qp.qpNum)
-      id.connect({ privateData, ...this.#param(qp, wishes) })
+      id.connect({ privateData, ...this.#param(qp, wishesOf(i)) })
     }
     const peers: CmPeer[] = []
     while (connecting.size > 0) {
@@ -100,9 +105,10 @@ export class CmEnd {
       if (i === undefined) continue
       const established = event.type === CmEventType.Established
       if (!established && event.type !== CmEventType.ConnectResponse) throw failure(event)
-      if (this.#type === QpType.UD) peers[i] = { ahAttr: event.param.ahAttr!, qpNum: event.param.qpNum! }
+      if (this.#type === QpType.UD)
+        peers[i] = { ahAttr: shaped(event.param.ahAttr!, wishesOf(i)), qpNum: event.param.qpNum! }
       else if (!established) {
-        this.#ready(event.id, qps[i]!, wishes)
+        this.#ready(event.id, qps[i]!, wishesOf(i))
         event.id.establish()
       }
       connecting.delete(event.id)
@@ -114,7 +120,7 @@ export class CmEnd {
    * The server's part: accepts as many. It does not wait until they are established: its queue pairs are ready, and the
    * client says over TCP when its own are.
    */
-  acceptAll(qps: readonly QueuePair[], wishes: CmWishes): CmPeer[] {
+  acceptAll(qps: readonly QueuePair[], wishesOf: (i: number) => CmWishes): CmPeer[] {
     const peers: CmPeer[] = []
     const asked = new Set<number>()
     while (asked.size < qps.length) {
@@ -134,9 +140,10 @@ export class CmEnd {
       }
       asked.add(i)
       if (this.#type === QpType.UD) {
-        peers[i] = { ahAttr: param.ahAttr!, qpNum: view.getUint32(4) & 0xffffff }
+        peers[i] = { ahAttr: shaped(param.ahAttr!, wishesOf(i)), qpNum: view.getUint32(4) & 0xffffff }
         id.accept({ qpNum: qp.qpNum, qkey: defaultQkey })
       } else {
+        const wishes = wishesOf(i)
         this.#ready(id, qp, wishes)
         id.accept(this.#param(qp, wishes))
       }
@@ -150,18 +157,21 @@ export class CmEnd {
       : { qpNum: qp.qpNum }
   }
 
-  /** To RTS with what the RDMA CM says, and what the test wants otherwise. */
-  #ready(id: CmId, qp: QueuePair, { mtu, outs, accessFlags, qpTimeout, retryCnt }: CmWishes): void {
+  /** To RTS with what the RDMA CM says, and what the tool wants otherwise. */
+  #ready(id: CmId, qp: QueuePair, wishes: CmWishes): void {
+    const { mtu, outs, accessFlags, qpTimeout, retryCnt, rnrRetry } = wishes
     const reliable = this.#type === QpType.RC
     const rtr = id.initQpAttr(QpState.Rtr)
     const modify = (attr: object): void => qp.modify(attr as QpModify<QpType>)
     modify({ ...id.initQpAttr(QpState.Init), accessFlags })
     modify({
       ...rtr,
+      ...(rtr.ah ? { ah: shaped(rtr.ah, wishes) } : {}),
       pathMtu: Math.min(mtu, rtr.pathMtu ?? mtu),
       ...(reliable ? { maxDestRdAtomic: outs } : {}),
     })
-    modify({ ...id.initQpAttr(QpState.Rts), ...(reliable ? { maxRdAtomic: outs, timeout: qpTimeout, retryCnt } : {}) })
+    const retries = { maxRdAtomic: outs, timeout: qpTimeout, retryCnt, ...(rnrRetry === undefined ? {} : { rnrRetry }) }
+    modify({ ...id.initQpAttr(QpState.Rts), ...(reliable ? retries : {}) })
   }
 
   /** Waits for an event of one id; those of others are kept. */
@@ -187,6 +197,13 @@ export class CmEnd {
     for (const id of this.#ids) if (!id.closed) id.close()
     this.#channel.close()
   }
+}
+
+/** An address vector of the RDMA CM with the service level and traffic class that are wanted. */
+function shaped(ah: AhAttr, { path }: CmWishes): AhAttr {
+  if (path === undefined) return ah
+  const { serviceLevel: sl, trafficClass } = path
+  return { ...ah, sl, ...(ah.grh === undefined ? {} : { grh: { ...ah.grh, trafficClass } }) }
 }
 
 function failure(event: CmEvent): EndError {
