@@ -55,7 +55,7 @@ _verbena() {
     'monitor') commands='collector report watch' options='-h --help' ;;
     'monitor collector') commands='' options='--window --memory --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --listen --token-file --tls-key --tls-cert -h --help' ;;
     'monitor report') commands='' options='--by --of --top --json --per --from --to -h --help' ;;
-    'monitor watch') commands='' options='-d --decode-as --roce-port --window --memory --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --collector --token-file --ca --name -i --interface --duration -h --help' ;;
+    'monitor watch') commands='' options='-d --decode-as --roce-port --window --memory --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --collector --token-file --ca --name -i --interface --duration --workers -h --help' ;;
     'replay') commands='packets messages server client' options='-h --help' ;;
     'replay packets') commands='' options='-d --decode-as --roce-port --to -i --interface --udp --mac --ip --lid --source-port --destination-port --dscp --ecn --pkey --qpn --psn --msn --rkey --va --map -f --filter --bad --others --speed --pps --rate --json -h --help' ;;
     'replay messages') commands='' options='-d --decode-as --roce-port -h --help' ;;
@@ -275,7 +275,7 @@ _verbena_value() {
       --by|--of|--top|--per|--from|--to) value='any' ;;
     esac ;;
     'monitor watch') case $2 in
-      -d|--decode-as|--roce-port|--window|--memory|--by|--of|--top|--alert|--alert-webhook|--alertmanager|--collector|--name|-i|--interface|--duration) value='any' ;;
+      -d|--decode-as|--roce-port|--window|--memory|--by|--of|--top|--alert|--alert-webhook|--alertmanager|--collector|--name|-i|--interface|--duration|--workers) value='any' ;;
       --view) value='word:lines top' ;;
       --save|--alert-log|--token-file|--ca) value='file' ;;
     esac ;;

@@ -331,6 +331,7 @@ complete -c verbena -n '__verbena_at monitor watch' -l ca -d 'certificate of the
 complete -c verbena -n '__verbena_at monitor watch' -l name -d 'how the collector calls this agent' -r
 complete -c verbena -n '__verbena_at monitor watch' -s i -l interface -d 'interfaces of this host, with commas between them' -r
 complete -c verbena -n '__verbena_at monitor watch' -l duration -d 'end after so long' -r
+complete -c verbena -n '__verbena_at monitor watch' -l workers -d 'threads for each file, each for some pairs of hosts' -r
 complete -c verbena -n '__verbena_at monitor watch' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at replay' -a packets -d 'the packets, with other addresses, queue pairs, keys, PSNs'
 complete -c verbena -f -n '__verbena_at replay' -a messages -d 'the messages: operation, size, time, what each waited for'

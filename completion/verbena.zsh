@@ -558,6 +558,7 @@ _verbena_monitor_watch() {
     --name'[how the collector calls this agent]:name:' \
     '(-i --interface)'{-i,--interface}'[interfaces of this host, with commas between them]:names:' \
     --duration'[end after so long]:seconds:' \
+    --workers'[threads for each file, each for some pairs of hosts]:count:' \
     '(-h --help)'{-h,--help}'[print help]' \
     '*:files:'
 }

@@ -17,6 +17,8 @@ import { aeth, roceFrame } from '../trace/packets.ts'
 const packets = Number(process.argv[2] ?? 2_000_000)
 const connections = 64
 const bth = 14 + 20 + 8
+const source = 14 + 12
+const destination = 14 + 16
 const dir = mkdtempSync(join(tmpdir(), 'verbena-monitor-'))
 
 function write(path: string, payload: number): void {
@@ -28,6 +30,9 @@ function write(path: string, payload: number): void {
     const frame = i & 1 ? ack : send
     const turn = i >> 1
     put24(frame, bth + 5, 0x100 + (turn % connections))
+    // Eight pairs of hosts, so that threads can share them.
+    const host = turn % 8
+    frame[(i & 1 ? source : destination) + 2] = host
     const psn = Math.floor(turn / connections) & 0xffffff
     put24(frame, bth + 9, psn)
     if (i & 1) put24(frame, bth + 13, (psn + 1) & 0xffffff)

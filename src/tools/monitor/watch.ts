@@ -1,14 +1,15 @@
 /** `verbena monitor watch` */
+import { statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { endWith, exitCodes, type Interruption, note } from '../../cli/terminal/index.ts'
 import { openLive } from '../../collect/index.ts'
 import { nativeCrc32 } from '../../memory/index.ts'
-import { type AgentClient, watchCapture, watchLive } from '../../monitor/host/index.ts'
+import { type AgentClient, watchCapture, watchLive, watchShares } from '../../monitor/host/index.ts'
 import { eventNames, Merger, type MonitorConfig, Observer, type Window } from '../../monitor/index.ts'
-import { type TraceOptions, useCrc32 } from '../../trace/index.ts'
-import { parseNumber, UsageError } from '../kit/index.ts'
+import { type Damage, type TraceOptions, useCrc32 } from '../../trace/index.ts'
+import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
 import {
   captureFile,
   interfacesOf,
@@ -41,6 +42,7 @@ Examples:
 interface Options extends ReadOptions, ConfigOptions, OutputOptions, AgentOptions {
   interface?: string
   duration?: string
+  workers?: string
 }
 
 /** How long an agent that ends waits for its collector. */
@@ -52,6 +54,7 @@ export function configure(command: Command): void {
     .argument('[files...]', 'captures: pcap or pcapng, compressed or not; - for standard input')
     .option('-i, --interface <names>', 'interfaces of this host, with commas between them')
     .option('--duration <seconds>', 'end after so long')
+    .option('--workers <count>', 'threads for each file, each for some pairs of hosts (default: 1)')
     .addHelpText('after', help)
     .action(async (files: string[], options: Options) => {
       if (files.length > 0 && options.interface !== undefined)
@@ -127,41 +130,69 @@ class Run {
 async function watchFiles(files: readonly string[], run: Run, stop: Interruption): Promise<boolean> {
   // An agent sends what it has by source: the collector merges.
   const direct = run.options.collector !== undefined
-  const merger = new Merger({ onWindow: (window) => run.window(window) })
+  // Sources that are ahead wait, so that no window is late.
+  const merger = new Merger({ onWindow: (window) => run.window(window), mostWaiting: Number.POSITIVE_INFINITY })
+  const workers = parseInteger('--workers', run.options.workers, 1, 1, 64)
   const trace: TraceOptions = readingOf(run.options, stop)
   const sources = files.map((file) => ({ file, source: captureFile(file) }))
-  for (const file of files) merger.join(file)
+  for (const file of files) for (let share = 0; share < workers; share++) merger.join(`${file} ${share}`)
+  if (workers > 1) for (const file of files) mustBeFile(file)
+  const isAhead = (source: string): boolean => (merger.lead(source) > 4 || run.isBehind) && !stop.signal.aborted
+  const turn = async (source: string): Promise<void> => {
+    await run.output.flush()
+    // A source that is ahead waits for the others, so that only a few windows are in memory.
+    while (isAhead(source)) await new Promise((resolve) => setTimeout(resolve, 1))
+  }
   let bad = false
   await Promise.all(
     sources.map(async ({ file, source }) => {
       const seen = { packets: 0, roce: 0 }
       const name = file === '-' ? 'stdin' : basename(file)
-      const observer = new Observer({
-        ...{ config: run.config, trace, agent: direct ? `${run.options.name ?? hostname()}:${name}` : name },
-        run: crypto.randomUUID(),
-        onWindow: (window) => {
-          seen.packets += window.count('packets')
-          seen.roce += window.count('roce')
-          if (direct) run.window(window)
-          else merger.add(file, window)
-        },
-      })
-      const onProgress = async (): Promise<void> => {
-        await run.output.flush()
-        // A source that is ahead waits for the others, so that only a few windows are in memory.
-        while ((merger.lead(file) > 4 || run.isBehind) && !stop.signal.aborted)
-          await new Promise((resolve) => setTimeout(resolve, 1))
+      const agent = direct ? `${run.options.name ?? hostname()}:${name}` : name
+      const take = (share: number, window: Window): void => {
+        seen.packets += window.count('packets')
+        seen.roce += window.count('roce')
+        if (direct) run.window(window)
+        else merger.add(`${file} ${share}`, window)
       }
-      const { format, damage } = await watchCapture(source, observer, { signal: stop.signal, trace, onProgress })
-      merger.leave(file)
-      mustBeCapture(file, { format, damage: damage.list })
-      noteDamage({ damage: damage.list, damageCount: damage.count })
+      const { config } = run
+      const read = async (): Promise<{
+        format?: string | undefined
+        damage: readonly Damage[]
+        damageCount: number
+      }> => {
+        if (workers > 1)
+          return await watchShares({
+            ...{ file, config, agent, shares: workers, signal: stop.signal },
+            ...(trace.decodeAs && { decodeAs: trace.decodeAs }),
+            onWindow: async (share, window) => {
+              take(share, window)
+              await turn(`${file} ${share}`)
+            },
+            onEnd: (share) => merger.leave(`${file} ${share}`),
+          })
+        const onWindow = (window: Window): void => take(0, window)
+        const observer = new Observer({ ...{ config, trace, agent }, run: crypto.randomUUID(), onWindow })
+        const onProgress = (): Promise<void> => turn(`${file} 0`)
+        const { format, damage } = await watchCapture(source, observer, { signal: stop.signal, trace, onProgress })
+        merger.leave(`${file} 0`)
+        return { format, damage: damage.list, damageCount: damage.count }
+      }
+      const { format, damage, damageCount } = await read()
+      mustBeCapture(file, { format, damage })
+      noteDamage({ damage, damageCount })
       noteIfNothing(seen)
-      if (damage.count > 0) bad = true
+      if (damageCount > 0) bad = true
     }),
   )
   merger.flush()
   return bad
+}
+
+/** Threads read it at the same time. */
+function mustBeFile(file: string): void {
+  if (file === '-' || statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
+    throw new UsageError('--workers', `'${file}' is no file that several threads can read`)
 }
 
 async function watchInterfaces(run: Run, stop: Interruption): Promise<boolean> {

@@ -46,6 +46,18 @@ describe('verbena monitor', () => {
     expect(stdout).toContain('READ latency')
   })
 
+  it('says the same with several threads', async () => {
+    for (const name of ['rc_pingpong_loss3', 'rstream']) {
+      const [one, two] = await Promise.all(
+        ['1', '2'].map((count) => verbena('monitor', capture(name), '--json', '--workers', count)),
+      )
+      const [alone, together] = [one!, two!].map(({ stdout }) => linesOf(stdout).map(({ totals }) => totals))
+      expect(together).toEqual(alone)
+    }
+    const { code, stderr } = await verbena('monitor', '-', '--workers', '2')
+    expect([code, stderr]).toEqual([2, expect.stringContaining('several threads')])
+  })
+
   it('saves windows, and reports of them', async () => {
     const file = join(folder, 'saved')
     for (const name of ['rping', 'read_lat']) {

@@ -1,0 +1,47 @@
+/**
+ * Which of several observers takes a packet, so that each follows whole connections: all packets between two hosts go to the same
+ * one, in both directions. What is no RDMA goes to the first, or where its addresses say.
+ */
+import { type CapturedPacket, LinkType } from '../capture/index.ts'
+import { Dissection, dissect, Kind, type TraceOptions } from '../trace/index.ts'
+import { EtherType, Ipv4, u16, u32 } from '../wire/index.ts'
+
+const ethernetLength = 14
+const ipAt = ethernetLength
+const etherTypeAt = 12
+
+export class Shares {
+  readonly #count: number
+  readonly #dissection: Dissection
+
+  constructor(count: number, trace?: TraceOptions) {
+    this.#count = count
+    this.#dissection = new Dissection(trace)
+  }
+
+  /** The number of the observer that takes the packet, from 0. */
+  of(packet: CapturedPacket): number {
+    const { bytes, offset, length } = packet
+    const isIpv4 = packet.linkType === LinkType.Ethernet && length >= ipAt + Ipv4.length
+    // Nearly all packets: no more is looked at.
+    if (isIpv4 && u16(bytes, offset + etherTypeAt) === EtherType.ipv4)
+      return this.#share(u32(bytes, offset + ipAt + Ipv4.source), u32(bytes, offset + ipAt + Ipv4.destination))
+    const d = this.#dissection
+    dissect(packet, d, false)
+    if (d.kind === Kind.Other || d.ipVersion !== 6 || offset + length < d.ip + 40) return 0
+    return this.#share(sumOf(bytes, d.ip + 8), sumOf(bytes, d.ip + 24))
+  }
+
+  /** The same whichever address comes first. */
+  #share(a: number, b: number): number {
+    let h = Math.imul(a ^ b, 0x9e3779b1) ^ Math.imul((a + b) | 0, 0x85ebca6b)
+    h = Math.imul(h ^ (h >>> 15), 0xc2b2ae35)
+    return ((h ^ (h >>> 13)) >>> 0) % this.#count
+  }
+}
+
+function sumOf(bytes: Uint8Array, at: number): number {
+  let sum = 0
+  for (let i = 0; i < 16; i += 4) sum = (Math.imul(sum, 31) + u32(bytes, at + i)) | 0
+  return sum
+}
