@@ -2,6 +2,7 @@
 import type { DDSketch } from '../sketch/index.ts'
 import type { Flow } from '../trace/index.ts'
 import { type AddressSource, keyWords, putAddress, unknownQp, Word } from './key.ts'
+import { RatePlace } from './rate-block.ts'
 import type { Window } from './window.ts'
 
 /** READs of which the R_Key is remembered until their responses come. */
@@ -19,6 +20,7 @@ export class FlowState {
   /** Where its latencies go, in that window. */
   latencyWindow: Window | undefined
   latency: DDSketch | undefined
+  readonly rates: RatePlace = new RatePlace()
   /** What the responder said since the last retransmissions. */
   cause: number = Cause.None
   /** It is sending again what it had sent. */

@@ -23,9 +23,10 @@ import { Bth, Deth, Ipv4, OpBit, opcodeTable, Reth, u16, u24, u32 } from '../wir
 import { flowBytes, type MonitorConfig } from './config.ts'
 import { type CounterName, counterIndex, type EventName, eventNumber, markedEvents } from './events.ts'
 import { Cause, FlowState } from './flow-state.ts'
-import { flowName, keyWords, putAddress, rateKey, rateKeyBytes, unknownQp, Word } from './key.ts'
+import { flowName, keyWords, putAddress, unknownQp, Word } from './key.ts'
 import { KeyBlock } from './key-block.ts'
 import { addPause } from './pause.ts'
+import { RateBlock } from './rate-block.ts'
 import { flowKeyBytes, hostKeyBytes, mostSourceQps, type Part, Window } from './window.ts'
 
 export interface ObserverOptions {
@@ -51,8 +52,6 @@ const nakEvents: readonly EventName[] = [
 ]
 
 const C = counterIndex
-/** Keys of rates that are added at once; a packet has two. */
-const rateBlock = 256
 
 export class Observer {
   readonly #config: MonitorConfig
@@ -68,11 +67,7 @@ export class Observer {
   readonly #flowKey = new Uint8Array(flowKeyBytes)
   readonly #hostKey = new Uint8Array(hostKeyBytes)
   readonly #backMost: number
-  readonly #rateKey = new Uint8Array(rateKeyBytes)
-  readonly #rateKeys = new Uint8Array(rateBlock * rateKeyBytes)
-  readonly #rateBytes = new Uint32Array(rateBlock)
-  readonly #rateTimes = new Float64Array(rateBlock)
-  #rateCount = 0
+  readonly #rates = new RateBlock()
   #window: Window | undefined
   #sequence = 0
   #forgotten = 0
@@ -153,7 +148,7 @@ export class Observer {
     this.#flushPackets(window)
     this.#flushMessages(window)
     this.#flushEvents(window)
-    this.#flushRates(window)
+    this.#rates.flush(window.sketches.rates)
     window.counters[C.forgotten]! += this.#analysis.forgotten - this.#forgotten
     this.#forgotten = this.#analysis.forgotten
     this.#window = undefined
@@ -203,35 +198,13 @@ export class Observer {
     const to = block.next
     for (let i = 0; i < keyWords; i++) block.words[to + i] = key[i]!
     block.put(packet.originalLength)
-    this.#rates(packet, window)
+    const { seconds, nanoseconds, hasTime, originalLength } = packet
+    const ns = hasTime ? Math.max(0, (seconds * 1000 - window.startMs) * 1e6 + nanoseconds) : 0
+    this.#rates.add(key, originalLength, ns, window.sketches.rates, state?.rates)
     if (block.isFull) this.#flushPackets(window)
     if (d.icrc === IcrcState.Invalid) this.#event(window, 'icrc', 1)
     if (d.problems !== 0) this.#event(window, 'malformed', 1)
     if (v.marks !== 0) this.#marks(flow, state, d, window)
-  }
-
-  /** Rates of the host and of the QP that the packet goes to. */
-  #rates({ seconds, nanoseconds, hasTime, originalLength }: CapturedPacket, window: Window): void {
-    const count = this.#rateCount
-    const ns = hasTime ? (seconds * 1000 - window.startMs) * 1e6 + nanoseconds : 0
-    for (let i = 0; i < 2; i++) {
-      rateKey(this.#key, i === 0, this.#rateKey)
-      this.#rateKeys.set(this.#rateKey, (count + i) * rateKeyBytes)
-      this.#rateBytes[count + i] = originalLength
-      this.#rateTimes[count + i] = Math.max(0, ns)
-    }
-    this.#rateCount = count + 2
-    if (this.#rateCount === rateBlock) this.#flushRates(window)
-  }
-
-  #flushRates({ sketches }: Window): void {
-    const count = this.#rateCount
-    sketches.rates.updateMany(
-      this.#rateKeys.subarray(0, count * rateKeyBytes),
-      this.#rateBytes.subarray(0, count),
-      this.#rateTimes.subarray(0, count),
-    )
-    this.#rateCount = 0
   }
 
   #stateOf(flow: Flow, window: Window): FlowState {
