@@ -22,6 +22,7 @@ import { getDeviceList, nativeAvailable } from '../src/index.ts'
 import { formatCount } from '../src/report/index.ts'
 import { devicePair } from '../src/tools/bench-kit/index.ts'
 import { deviceVariable, parseInteger, UsageError } from '../src/tools/kit/index.ts'
+import { type CollectiveJob, collectiveJobs } from './collective-jobs.ts'
 import { type Comparison, compare } from './comparison.ts'
 import { type GatewayJob, gatewayJobs } from './gateway-jobs.ts'
 import { Ours, twoCores } from './ours.ts'
@@ -74,7 +75,7 @@ On shared memory: latency-8, latency-4096, latency-32768, bandwidth, allocation,
 rsocket-stream-65536, rsocket-stream-1048576; of the gateway gateway-infiniband-RC, gateway-infiniband-UC,
 gateway-infiniband-UD, gateway-infiniband-RC-roce, gateway-infiniband-UD-roce, gateway-shmem, gateway-loopback,
 gateway-missed, gateway-convert; under verbena/preload http-1, http-16,
-http-warm-1, http-warm-16, http-sparse, connecting, connecting-warm, idle; of sketches sketch-count-min, sketch-conservative,
+http-warm-1, http-warm-16, http-sparse, connecting, connecting-warm, idle; of collectives collective-2, collective-4; of sketches sketch-count-min, sketch-conservative,
 sketch-count, sketch-coco, sketch-elastic, sketch-heavykeeper; of the traffic generator traffic-send, traffic-write.
 On a network: write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections, rsocket-wire-rr,
 rsocket-wire-stream-65536; under verbena/preload http-wire-1, http-wire-50, http-wire-warm-1, http-wire-warm-50,
@@ -190,6 +191,7 @@ async function main(): Promise<number> {
   const run = (job: Chosen): Promise<Comparison[]> => {
     if ('sockets' in job) return job.sockets.run(sockets, rounds)
     if ('gateway' in job) return job.gateway.run(rounds)
+    if ('collective' in job) return job.collective.run(rounds)
     if ('sketch' in job) return job.sketch.run(rounds)
     if ('traffic' in job) return job.traffic.run(rounds, wire.devices)
     if ('preload' in job) return job.preload.run(rounds, wire.devices)
@@ -229,6 +231,7 @@ type Chosen = { name: string } & (
   | { preload: PreloadJob; network: boolean }
   | { gateway: GatewayJob }
   | { sketch: SketchJob }
+  | { collective: CollectiveJob }
   | { traffic: TrafficJob; network: boolean }
 )
 
@@ -245,6 +248,9 @@ function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
     ...(wireOnly || !nativeAvailable
       ? []
       : [...gatewayJobs, ...samplesJobs].map((gateway) => ({ name: gateway.name, gateway }))),
+    ...(wireOnly || !nativeAvailable
+      ? []
+      : collectiveJobs.map((collective) => ({ name: collective.name, collective }))),
     ...(wireOnly ? [] : sketchJobs.map((sketch) => ({ name: sketch.name, sketch }))),
     ...(wireOnly ? [] : socketJobs.map((sockets) => ({ name: sockets.name, sockets, network: false }))),
     ...traffic.filter(({ network }) => !network),
