@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace page' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic merge' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'monitor' 'monitor collector' 'monitor report' 'monitor watch' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'bench collective' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace page' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic merge' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'monitor' 'monitor collector' 'monitor report' 'monitor watch' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -59,6 +59,7 @@ complete -c verbena -f -n '__verbena_at bench' -a latency -d 'one-way latency of
 complete -c verbena -f -n '__verbena_at bench' -a throughput -d 'messages and bytes per second of the tutorial’s techniques'
 complete -c verbena -f -n '__verbena_at bench' -a rsocket -d 'rsockets beside TCP of the kernel: TCP_RR and TCP_STREAM'
 complete -c verbena -f -n '__verbena_at bench' -a node -d 'latency and losses of node-types of the gateway'
+complete -c verbena -f -n '__verbena_at bench' -a collective -d 'one to many and many to one, by transport, operation, size and processes'
 complete -c verbena -n '__verbena_at bench' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at bench latency' -s d -l device -d 'sending and receiving adapter; a single one is paired with its neighbour' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at bench latency' -l service -d 'service type: RC, UC, UD' -r -f -a 'RC UC UD'
@@ -131,6 +132,26 @@ complete -c verbena -n '__verbena_at bench node' -l pin -d 'cores of generator a
 complete -c verbena -n '__verbena_at bench node' -l out -d 'where results are kept' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at bench node' -l json -d 'print one JSON document on stdout and nothing else'
 complete -c verbena -n '__verbena_at bench node' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at bench collective' -s d -l device -d 'adapters: shm:NAME, roce:ADDRESS, …; %r stands for the rank + 1' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at bench collective' -l transport -d 'TRANSPORT: RC, UC, UD, multicast' -r
+complete -c verbena -n '__verbena_at bench collective' -l mode -d 'MODE: SEND, WRITE, WRITE_IMM, READ' -r
+complete -c verbena -n '__verbena_at bench collective' -l measure -d 'MEASURE: what is timed (below)' -r
+complete -c verbena -n '__verbena_at bench collective' -l size -d 'message sizes' -r
+complete -c verbena -n '__verbena_at bench collective' -l processes -d 'numbers of remote processes' -r
+complete -c verbena -n '__verbena_at bench collective' -l repetitions -d 'REPETITIONS: of each step' -r
+complete -c verbena -n '__verbena_at bench collective' -l max-posts -d 'MAXPOSTS: scenario 1 sends 1 to so many messages in a step; a list: exactly so many' -r
+complete -c verbena -n '__verbena_at bench collective' -l memsize -d 'MEMSIZE: the last of the sizes, where --size names none' -r
+complete -c verbena -n '__verbena_at bench collective' -l procs -d 'start so many ranks on this host' -r
+complete -c verbena -n '__verbena_at bench collective' -l rank -d 'which rank this process is' -r
+complete -c verbena -n '__verbena_at bench collective' -l ranks -d 'how many ranks there are' -r
+complete -c verbena -n '__verbena_at bench collective' -l meet -d 'where rank 0 is' -r
+complete -c verbena -n '__verbena_at bench collective' -l warmup -d 'repetitions before those that count; 50 times as many before the first set' -r
+complete -c verbena -n '__verbena_at bench collective' -l lost-after -d 'a message of UC, UD or multicast is lost when it has not come for so long' -r
+complete -c verbena -n '__verbena_at bench collective' -l timeout -d 'until all ranks are there, and for what must come' -r
+complete -c verbena -n '__verbena_at bench collective' -l pin -d 'auto: a core for each rank, if there are enough; none' -r
+complete -c verbena -n '__verbena_at bench collective' -l out -d 'where rank 0 keeps the results' -r -f -a '(__fish_complete_directories)'
+complete -c verbena -n '__verbena_at bench collective' -l json -d 'rank 0 prints one JSON document on stdout and nothing else'
+complete -c verbena -n '__verbena_at bench collective' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at report' -l out -d 'where the report goes' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at report' -l over -d 'the setting on the horizontal axis of the median chart' -r
 complete -c verbena -n '__verbena_at report' -l range -d 'upper limit of the histograms' -r

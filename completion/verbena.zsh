@@ -104,6 +104,7 @@ _verbena_bench() {
       'throughput:messages and bytes per second of the tutorial’s techniques'
       'rsocket:rsockets beside TCP of the kernel\: TCP_RR and TCP_STREAM'
       'node:latency and losses of node-types of the gateway'
+      'collective:one to many and many to one, by transport, operation, size and processes'
       )
       _describe command commands ;;
     argument)
@@ -112,6 +113,7 @@ _verbena_bench() {
         throughput) _verbena_bench_throughput ;;
         rsocket) _verbena_bench_rsocket ;;
         node) _verbena_bench_node ;;
+        collective) _verbena_bench_collective ;;
       esac ;;
   esac
 }
@@ -200,6 +202,30 @@ _verbena_bench_node() {
     --pin'[cores of generator and receiver\: auto, none, or two numbers]:cores:_values -s , value auto none' \
     --out'[where results are kept]:dir:_files -/' \
     --json'[print one JSON document on stdout and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_bench_collective() {
+  _arguments -s \
+    '(-d --device)'{-d,--device}'[adapters\: shm\:NAME, roce\:ADDRESS, …; %r stands for the rank + 1]:names:_verbena_devices' \
+    --transport'[TRANSPORT\: RC, UC, UD, multicast]:names:' \
+    --mode'[MODE\: SEND, WRITE, WRITE_IMM, READ]:names:' \
+    --measure'[MEASURE\: what is timed (below)]:names:' \
+    --size'[message sizes]:bytes:' \
+    --processes'[numbers of remote processes]:counts:' \
+    --repetitions'[REPETITIONS\: of each step]:counts:' \
+    --max-posts'[MAXPOSTS\: scenario 1 sends 1 to so many messages in a step; a list\: exactly so many]:counts:' \
+    --memsize'[MEMSIZE\: the last of the sizes, where --size names none]:bytes:' \
+    --procs'[start so many ranks on this host]:n:' \
+    --rank'[which rank this process is]:r:' \
+    --ranks'[how many ranks there are]:n:' \
+    --meet'[where rank 0 is]:host\:port:' \
+    --warmup'[repetitions before those that count; 50 times as many before the first set]:times:' \
+    --lost-after'[a message of UC, UD or multicast is lost when it has not come for so long]:ms:' \
+    --timeout'[until all ranks are there, and for what must come]:seconds:' \
+    --pin'[auto\: a core for each rank, if there are enough; none]:how:' \
+    --out'[where rank 0 keeps the results]:dir:_files -/' \
+    --json'[rank 0 prints one JSON document on stdout and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
 

@@ -51,6 +51,7 @@ export {
   UdpSocket,
   UnixDatagrams,
   writeTimeOfDay,
+  yieldProcessor,
 } from './native/index.ts'
 export { pageBytes } from './pages.ts'
 export { type Parking, waitReadable } from './parking.ts'

@@ -67,6 +67,12 @@ export function writeRoundTrips(path: string, roundTripsNs: ArrayLike<number>): 
   writeLines(path, 'number,round_trip', roundTripsNs.length, (i) => `${i},${Math.round(roundTripsNs[i]!)}`)
 }
 
+/** Writes the time of each repetition in nanoseconds: `repetition,time`; empty where a message was lost (NaN). */
+export function writeRepetitions(path: string, timesNs: ArrayLike<number>): void {
+  const field = (ns: number): string => (Number.isNaN(ns) ? '' : String(Number(ns.toFixed(1))))
+  writeLines(path, 'repetition,time', timesNs.length, (i) => `${i},${field(timesNs[i]!)}`)
+}
+
 function writeLines(path: string, header: string, rows: number, line: (row: number) => string): void {
   const fd = openSync(path, 'w')
   try {

@@ -9,6 +9,7 @@ export {
   readTimestamps,
   type TimestampColumns,
   type Timestamps,
+  writeRepetitions,
   writeRoundTrips,
   writeSocketTable,
   writeTimestamps,
@@ -29,6 +30,8 @@ export { disturbance } from './machine.ts'
 export { defaultPlotSettings } from './plot-settings.ts'
 export { type Report, type ReportOptions, renderReport, writeReport } from './report.ts'
 export type {
+  CollectiveResults,
+  CollectiveSet,
   FlameNode,
   LatencyResults,
   LatencySet,

@@ -12,6 +12,7 @@ import { surfacePicture } from './charts/surface.ts'
 import { ReportError } from './errors.ts'
 import { escapeHtml, formatCount, formatNs } from './format.ts'
 import { type LoadedRun, loadResults } from './load.ts'
+import { collectiveHeadline, collectiveSections } from './page/collective.ts'
 import { latencyHeadline, throughputHeadline } from './page/headline.ts'
 import { nodeHeadline, nodeSections } from './page/nodes.ts'
 import {
@@ -35,6 +36,7 @@ import { horizontalSetting, medianCharts } from './plots/medians.ts'
 import { throughputCharts } from './plots/throughput.ts'
 import type { PlotSettings, Setting } from './results.ts'
 import {
+  type CollectiveEntry,
   compareSettings,
   type Entry,
   type LatencyEntry,
@@ -85,11 +87,13 @@ export async function renderReport(dirs: readonly string[], options: ReportOptio
   const sockets: SocketEntry[] = []
   const nodes: NodeEntry[] = []
   const traffic: TrafficEntry[] = []
+  const collective: CollectiveEntry[] = []
   for (const run of runs) {
     if (run.results.tool === 'latency') latency.push(...run.results.sets.map((set) => ({ run, set })))
     else if (run.results.tool === 'rsocket') sockets.push(...run.results.sets.map((set) => ({ run, set })))
     else if (run.results.tool === 'node') nodes.push(...run.results.sets.map((set) => ({ run, set })))
     else if (run.results.tool === 'traffic') traffic.push(...run.results.sets.map((set) => ({ run, set })))
+    else if (run.results.tool === 'collective') collective.push(...run.results.sets.map((set) => ({ run, set })))
     else throughput.push(...run.results.sets.map((set) => ({ run, set })))
   }
   const { renderSvg, standalone } = await import('./charts/svg.ts')
@@ -101,7 +105,7 @@ export async function renderReport(dirs: readonly string[], options: ReportOptio
   const data: PageData = {
     charts: [],
     surfaces: [],
-    settings: choices([...latency, ...throughput, ...sockets, ...nodes, ...traffic]),
+    settings: choices([...latency, ...throughput, ...sockets, ...nodes, ...traffic, ...collective]),
   }
   const draw: Draw = (charts, later) =>
     charts
@@ -130,12 +134,14 @@ export async function renderReport(dirs: readonly string[], options: ReportOptio
     sections.push(...nodeSections(nodes, plot, over, { charts: draw, surfaces: drawSurfaces }, notes))
   }
   if (traffic.length > 0) sections.push(...trafficSections(traffic, plot, draw, notes))
+  if (collective.length > 0) sections.push(...collectiveSections(collective, plot, draw))
   const headlines = [
     ...(latency.length > 0 ? [latencyHeadline(latency)] : []),
     ...(throughput.length > 0 ? [throughputHeadline(throughput)] : []),
     ...(sockets.length > 0 ? [socketHeadline(sockets)] : []),
     ...(nodes.length > 0 ? [nodeHeadline(nodes)] : []),
     ...(traffic.length > 0 ? [trafficHeadline(traffic)] : []),
+    ...(collective.length > 0 ? [collectiveHeadline(collective)] : []),
   ]
   const name = runs.map((run) => run.label).join(' and ')
   const title = options.title ?? (runs.length > 1 ? `Comparison of ${name}` : `Report of ${name}`)

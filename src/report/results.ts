@@ -3,7 +3,8 @@
  *
  *     DIR/run.json   a Results document: the tool, the machine, the versions, and one entry for each set of settings
  *     DIR/plot.json  how to draw it (PlotSettings); a person may edit it and make the report again
- *     DIR/NNN.csv    the raw timestamps of set NNN: number,t_subm,t_recv,t_comp; of sockets: number,round_trip
+ *     DIR/NNN.csv    the raw timestamps of set NNN: number,t_subm,t_recv,t_comp; of sockets: number,round_trip;
+ *                    of bench collective: repetition,time
  *     DIR/sets.csv   sockets only: all sets as a table
  *     DIR/NNN_MODE-VALUES-RATE-LIMIT_input.csv, ..._output.csv   node-types: the samples that were generated, and those that arrived
  *     DIR/NNN.traffic.json   traffic: histograms and counts of all kinds of requests (TrafficRecord), which merge without loss
@@ -102,6 +103,23 @@ export interface TrafficSet extends TrafficSummary {
   error?: string
 }
 
+/** One set of `verbena bench collective`. */
+export interface CollectiveSet {
+  id: string
+  /** device, transport, mode, measure, repetitions, size (bytes), processes (remote ones); of scenario 1 posts. */
+  settings: Record<string, Setting>
+  /** Of the repetitions in which nothing was lost; each is in `${id}.csv`. */
+  time: LatencySummary
+  /** Nanoseconds. */
+  mean: number
+  /** Messages, both ways: a multicast counts for each rank that it is for. */
+  sent: number
+  received: number
+  /** The share that did not arrive, 0 to 1. */
+  lost: number
+  error?: string
+}
+
 /** Where an end spent its time, from samples of its thread's stack during a measurement of its own. */
 export interface SocketProfile {
   id: string
@@ -187,7 +205,19 @@ export interface TrafficResults extends ResultsHead {
   sets: TrafficSet[]
 }
 
-export type Results = LatencyResults | ThroughputResults | SocketResults | NodeResults | TrafficResults
+export interface CollectiveResults extends ResultsHead {
+  tool: 'collective'
+  unit: 'ns'
+  sets: CollectiveSet[]
+}
+
+export type Results =
+  | LatencyResults
+  | ThroughputResults
+  | SocketResults
+  | NodeResults
+  | TrafficResults
+  | CollectiveResults
 
 /** The settings of the plots, one file for each run. */
 export interface PlotSettings {

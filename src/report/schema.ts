@@ -69,6 +69,17 @@ const nodeSet = z.object({
   error: z.string().exactOptional(),
 })
 
+const collectiveSet = z.object({
+  id,
+  settings,
+  time: summary,
+  mean: figure,
+  sent: count,
+  received: count,
+  lost: z.number().min(0).max(1),
+  error: z.string().exactOptional(),
+})
+
 const socketProfile = z.object({
   id,
   end: z.enum(['client', 'server']),
@@ -124,6 +135,7 @@ export const resultsSchema: z.ZodType<Results> = z
     }),
     z.object({ ...head, tool: z.literal('node'), unit: z.literal('ns'), sets: z.array(nodeSet) }),
     z.object({ ...head, tool: z.literal('traffic'), unit: z.literal('ns'), sets: z.array(trafficSetSchema) }),
+    z.object({ ...head, tool: z.literal('collective'), unit: z.literal('ns'), sets: z.array(collectiveSet) }),
   ])
   .superRefine((results, context) => {
     const seen = new Set<string>()

@@ -4,9 +4,9 @@
 
 import { formatHz, formatNs } from './format.ts'
 import type { LoadedRun } from './load.ts'
-import type { LatencySet, NodeSet, Setting, SocketSet, ThroughputSet, TrafficSet } from './results.ts'
+import type { CollectiveSet, LatencySet, NodeSet, Setting, SocketSet, ThroughputSet, TrafficSet } from './results.ts'
 
-type AnySet = LatencySet | ThroughputSet | SocketSet | NodeSet | TrafficSet
+type AnySet = LatencySet | ThroughputSet | SocketSet | NodeSet | TrafficSet | CollectiveSet
 
 /** A set with the run it belongs to. */
 export interface Entry<S extends AnySet = AnySet> {
@@ -19,6 +19,7 @@ export type ThroughputEntry = Entry<ThroughputSet>
 export type SocketEntry = Entry<SocketSet>
 export type NodeEntry = Entry<NodeSet>
 export type TrafficEntry = Entry<TrafficSet>
+export type CollectiveEntry = Entry<CollectiveSet>
 /** Whatever has a latency. */
 export type TimedEntry = Entry<LatencySet | NodeSet>
 

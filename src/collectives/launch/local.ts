@@ -12,7 +12,8 @@ export interface LocalRanks {
   onLine(rank: number, line: string): void
 }
 
-/** What the others get to end by themselves when one has failed. */
+/** When one has failed, the others are asked to end: they may still wait for one that never joined. Then they are ended. */
+const askMs = 2000
 const graceMs = 10_000
 
 /**
@@ -23,7 +24,7 @@ export async function runRanks({ size, args, onLine }: LocalRanks): Promise<numb
   const shared = { ...process.env, VERBENA_SIZE: String(size), VERBENA_JOB: random(), VERBENA_KEY: random() }
   const children: ChildProcess[] = []
   let failed = 0
-  let timer: NodeJS.Timeout | undefined
+  const timers: NodeJS.Timeout[] = []
   const passOn = (signal: NodeJS.Signals): void => {
     for (const child of children) child.kill(signal)
   }
@@ -39,7 +40,10 @@ export async function runRanks({ size, args, onLine }: LocalRanks): Promise<numb
         const end = (code: number): void => {
           if (code !== 0 && failed === 0) {
             failed = code
-            timer = setTimeout(() => passOn('SIGKILL'), graceMs)
+            timers.push(
+              setTimeout(() => passOn('SIGTERM'), askMs),
+              setTimeout(() => passOn('SIGKILL'), graceMs),
+            )
           }
           resolve()
         }
@@ -56,7 +60,7 @@ export async function runRanks({ size, args, onLine }: LocalRanks): Promise<numb
     await Promise.all(ends)
     return failed
   } finally {
-    clearTimeout(timer)
+    for (const timer of timers) clearTimeout(timer)
     process.off('SIGINT', ignore)
     process.off('SIGTERM', passOn)
   }

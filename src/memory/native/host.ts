@@ -83,6 +83,13 @@ export function currentCores(): number[] {
   return cores
 }
 
+const schedYield = libc?.schedYield
+
+/** sched_yield: other threads that can run on this core come first. Where there are no system calls, it does nothing. */
+export function yieldProcessor(): void {
+  schedYield?.()
+}
+
 /**
  * Keeps the mappings of this thread, those it makes later, and `buffers` (such as the shared WebAssembly memory of a
  * segment) from being paged out; pages that nobody touched stay absent. False (see `lastError`) if that is not

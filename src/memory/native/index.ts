@@ -43,6 +43,7 @@ export {
   registerMembarrier,
   threadCpuNs,
   writeTimeOfDay,
+  yieldProcessor,
 } from './host.ts'
 export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'

@@ -56,6 +56,7 @@ export interface Libc {
   readonly clockGettime: NativeFunction
   readonly schedSetaffinity: NativeFunction
   readonly schedGetaffinity: NativeFunction
+  readonly schedYield: NativeFunction
   readonly socket: NativeFunction
   readonly bind: NativeFunction
   readonly getsockname: NativeFunction
@@ -122,6 +123,7 @@ function open(): { libc: Libc | null; reason: string } {
         clockGettime: c.func('clock_gettime', 'int', ['int', 'uint64_t']),
         schedSetaffinity: c.func('sched_setaffinity', 'int', ['int', 'uint64_t', 'uint64_t']),
         schedGetaffinity: c.func('sched_getaffinity', 'int', ['int', 'uint64_t', 'uint64_t']),
+        schedYield: c.func('sched_yield', 'int', []),
         socket: c.func('socket', 'int', ['int', 'int', 'int']),
         bind: c.func('bind', 'int', ['int', 'uint64_t', 'uint32_t']),
         getsockname: c.func('getsockname', 'int', ['int', 'uint64_t', 'uint64_t']),

@@ -86,6 +86,13 @@ dl.facts dd { margin: 0; overflow-wrap: anywhere; }
 code { font: .9em ui-monospace, "Liberation Mono", "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
 details { margin: 14px 0; }
 summary { cursor: pointer; color: var(--accent); }
+.winners table { width: auto; }
+.winners th:first-child, .winners td:first-child { min-width: 6em; }
+.winners th { text-align: right; }
+.won { background: color-mix(in srgb, var(--kind) 26%, transparent); border-left: 3px solid var(--kind); white-space: nowrap; line-height: 1.25; }
+.won span { color: var(--faint); font-size: .92em; }
+.kinds { display: flex; flex-wrap: wrap; gap: 4px 16px; max-width: none; font-size: .86rem; }
+.kinds i { display: inline-block; width: 10px; height: 10px; margin-right: 6px; background: var(--kind); }
 .settings { margin: 0 0 12px; max-width: none; }
 .settings span { display: inline-block; margin: 0 14px 2px 0; }
 @media (max-width: 600px) { main { padding: 18px 12px 40px; } .figures { grid-template-columns: 1fr 1fr; } .figures dd { font-size: 1.05rem; } .headline { font-size: 1.2rem; } .hint { display: none; } dl.facts { grid-template-columns: 1fr; gap: 0; } dl.facts dd { margin-bottom: 6px; } }

@@ -37,6 +37,15 @@ export function nodePlot(): PlotSettings {
   }
 }
 
+/** As seed 003 draws its round trips. */
+export function collectivePlot(): PlotSettings {
+  return {
+    figure,
+    histogram: { title: 'Round trips', range: [0, 100_000], bins: 200, values: ['lat'] },
+    medians: { title: 'Best round trip', over: 'processes', lines: [], logarithmic: false },
+  }
+}
+
 export function throughputPlot(): PlotSettings {
   return {
     figure,

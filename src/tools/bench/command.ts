@@ -13,4 +13,8 @@ export async function configure(command: Command): Promise<void> {
   rsocket.configure(command.command('rsocket').summary('rsockets beside TCP of the kernel: TCP_RR and TCP_STREAM'))
   const node = await import('../bench-node/index.ts')
   node.configure(command.command('node').summary('latency and losses of node-types of the gateway'))
+  const collective = await import('../bench-collective/index.ts')
+  collective.configure(
+    command.command('collective').summary('one to many and many to one, by transport, operation, size and processes'),
+  )
 }

@@ -1,0 +1,186 @@
+/** A rank on one device: its memory, the gate, and the lanes of the transport that is measured, with what the others told of theirs. */
+import { randomBytes } from 'node:crypto'
+import type { Group } from '../../collectives/launch/index.ts'
+import {
+  type Context,
+  connectQp,
+  endpointOf,
+  type ProtectionDomain,
+  QpType,
+  type QueuePair,
+  VerbsError,
+} from '../../index.ts'
+import { localPort } from '../kit/index.ts'
+import { DeviceMemory, type RemoteMemory } from './device-memory.ts'
+import { Gate } from './gate.ts'
+import { type Endpoint, Lanes } from './lanes.ts'
+import type { DeviceFacts } from './plan.ts'
+import type { Transport } from './settings.ts'
+import type { Waiter } from './waiting.ts'
+
+const gidFlag = '--device'
+
+/** What `mine` is at each rank, as JSON. */
+export async function tell<T>(group: Group, mine: T): Promise<T[]> {
+  const all = await group.allgather(Buffer.from(JSON.stringify(mine)))
+  return all.map((bytes) => JSON.parse(Buffer.from(bytes).toString()) as T)
+}
+
+export interface EndOptions {
+  group: Group
+  context: Context
+  waiter: Waiter
+  /** Bytes of the largest message. */
+  memSize: number
+  /** Messages in flight on a lane. */
+  depth: number
+}
+
+export class End {
+  readonly memory: DeviceMemory
+  readonly #options: EndOptions
+  readonly #pd: ProtectionDomain
+  readonly #gidIndex: number
+  readonly #peers: number
+  remote: readonly RemoteMemory[] = []
+  #gateLanes: Lanes | null = null
+  #gate: Gate | null = null
+  #lanes: Lanes | null = null
+  #sync: Lanes | null = null
+
+  private constructor(options: EndOptions) {
+    const { group, context, memSize } = options
+    this.#options = options
+    this.#pd = context.allocPd()
+    this.#peers = group.rank === 0 ? group.size - 1 : 1
+    this.#gidIndex = gidIndexOf(context)
+    this.memory = new DeviceMemory(context, this.#pd, this.#peers, memSize)
+  }
+
+  /** All ranks open it together. */
+  static async open(options: EndOptions): Promise<End> {
+    const end = new End(options)
+    const { group, waiter } = options
+    const all = await tell(
+      group,
+      upTo(end.#peers).map((peer) => end.memory.forPeer(peer)),
+    )
+    end.remote = ofPeers(group.rank, all)
+    end.#gateLanes = await end.#connect('RC', 2)
+    end.#gate = new Gate(end.memory, end.#gateLanes, end.remote, waiter)
+    return end
+  }
+
+  get gate(): Gate {
+    return this.#gate!
+  }
+
+  get lanes(): Lanes {
+    return this.#lanes!
+  }
+
+  /** By which the reading of the others starts; null where there is no multicast. */
+  get sync(): Lanes | null {
+    return this.#sync
+  }
+
+  /** All ranks together: queue pairs of this transport, and those that RDMA READ needs besides. */
+  async use(transport: Transport, withSync: boolean): Promise<void> {
+    if (this.#lanes?.transport !== transport) {
+      this.#lanes?.close()
+      this.#lanes = null
+      this.#lanes = await this.#connect(transport, this.#options.depth)
+    }
+    if (withSync && this.#sync === null) {
+      this.#sync = await this.#connect('multicast', 1)
+      this.#sync.prepare('SEND', 1, this.remote)
+    }
+  }
+
+  async #connect(transport: Transport, depth: number): Promise<Lanes> {
+    const { group, context } = this.#options
+    const lanes = new Lanes({
+      ...{ context, pd: this.#pd, memory: this.memory, transport, gidIndex: this.#gidIndex },
+      ...{ peers: this.#peers, depth },
+    })
+    const mine = upTo(this.#peers).map((lane) => lanes.endpoint(lane))
+    const mcast = transport === 'multicast' ? groupGid(lanes.local[0]!.gid) : null
+    const all = await tell<{ ends: Endpoint[]; mcast: string }>(group, {
+      ends: mine,
+      mcast: Buffer.from(mcast ?? []).toString('hex'),
+    })
+    const chosen = mcast === null ? null : new Uint8Array(Buffer.from(all[0]!.mcast, 'hex'))
+    const ends = ofPeers(
+      group.rank,
+      all.map((each) => each.ends),
+    )
+    lanes.connect(ends, this.remote, chosen, group.rank !== 0)
+    // Nobody sends to a queue pair that is not ready, or to a group that not all have joined.
+    await group.barrier()
+    return lanes
+  }
+
+  close(): void {
+    for (const lanes of [this.#lanes, this.#sync, this.#gateLanes]) lanes?.close()
+    this.memory.close()
+    this.#pd.close()
+  }
+}
+
+/** Of what each rank has for its peers: rank 0 gets the others' only entry, another rank its own entry of rank 0's. */
+function ofPeers<T>(rank: number, all: readonly (readonly T[])[]): T[] {
+  return rank === 0 ? all.slice(1).map((entries) => entries[0]!) : [all[0]![rank - 1]!]
+}
+
+function upTo(count: number): number[] {
+  return Array.from({ length: count }, (_, i) => i)
+}
+
+function gidIndexOf(context: Context): number {
+  return Math.max(0, localPort(context, 1, -1, gidFlag).gidIndex)
+}
+
+/** A group that nobody else has, of the kind of this port's address: ::ffff:239.x.y.z where that maps IPv4. */
+function groupGid(gid: Uint8Array): Uint8Array {
+  const random = randomBytes(16)
+  const mapsIpv4 = gid.subarray(0, 10).every((byte) => byte === 0) && gid[10] === 0xff && gid[11] === 0xff
+  if (!mapsIpv4) return Uint8Array.of(0xff, 0x12, ...random.subarray(2))
+  return Uint8Array.of(...new Uint8Array(10), 0xff, 0xff, 239, 255, random[0]!, random[1]! || 1)
+}
+
+/** What this rank finds of a device. */
+export function probe(context: Context): DeviceFacts {
+  const port = context.queryPort(1)
+  return { mtu: port.activeMtu, maxMessage: port.maxMsgSz, noMulticast: whyNoMulticast(context) }
+}
+
+function whyNoMulticast(context: Context): string {
+  if (context.queryDevice().maxMcastGrp === 0) return 'it has no multicast groups'
+  const pd = context.allocPd()
+  const cq = context.createCq(1)
+  const qp: QueuePair<typeof QpType.UD> = pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq })
+  try {
+    const local = endpointOf(qp, { gidIndex: gidIndexOf(context) })
+    connectQp(qp, local, null)
+    const gid = groupGid(local.gid)
+    qp.attachMcast(gid)
+    qp.detachMcast(gid)
+    return ''
+  } catch (error) {
+    if (!(error instanceof VerbsError)) throw error
+    return error.message
+  } finally {
+    qp.close()
+    cq.close()
+    pd.close()
+  }
+}
+
+/** What holds for all ranks. */
+export function worst(all: readonly DeviceFacts[]): DeviceFacts {
+  return {
+    mtu: Math.min(...all.map(({ mtu }) => mtu)),
+    maxMessage: Math.min(...all.map(({ maxMessage }) => maxMessage)),
+    noMulticast: all.find(({ noMulticast }) => noMulticast !== '')?.noMulticast ?? '',
+  }
+}

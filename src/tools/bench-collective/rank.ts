@@ -1,0 +1,210 @@
+/** One rank of a run: it opens the devices, takes part in the sets of the plan, and tells rank 0 what it found. */
+import { randomBytes } from 'node:crypto'
+import { availableParallelism } from 'node:os'
+import type { Group } from '../../collectives/launch/index.ts'
+import type { Context } from '../../index.ts'
+import { currentCores, nativeAvailable, pinThread } from '../../memory/index.ts'
+import type { Plan, PlannedSet } from '../bench-kit/index.ts'
+import { openAsked, UsageError } from '../kit/index.ts'
+import { End, probe, tell, worst } from './end.ts'
+import { type DeviceFacts, planCollective } from './plan.ts'
+import type { SetRun, Tally } from './scenario.ts'
+import { receivePosts, sendPosts } from './scenario-1.ts'
+import { answer, sendToAll } from './scenario-2.ts'
+import { readFromAll, readFromOne, readTimes } from './scenario-read.ts'
+import { type CollectiveSettings, isScenario1, type ParsedLists } from './settings.ts'
+import { Waiter } from './waiting.ts'
+
+export interface RankOptions {
+  lists: ParsedLists
+  /** Repetitions before those that count. */
+  warmUp: number
+  lostMs: number
+  stallMs: number
+  pin: boolean
+}
+
+/** What a set has found, at rank 0. */
+export interface Found {
+  /** Nanoseconds of each repetition; NaN where a message was lost. */
+  values: Float64Array
+  sent: number
+  received: number
+  /** A rank was asked to stop: this set is the last. */
+  stop: boolean
+}
+
+export class Rank {
+  readonly #group: Group
+  readonly #options: RankOptions
+  readonly #waiter: Waiter
+  readonly #contexts: ReadonlyMap<string, Context>
+  readonly plan: Plan<CollectiveSettings>
+  #end: End | null = null
+  #device = ''
+  #before = 0
+
+  private constructor(
+    group: Group,
+    options: RankOptions,
+    waiter: Waiter,
+    contexts: ReadonlyMap<string, Context>,
+    plan: Plan<CollectiveSettings>,
+  ) {
+    this.#group = group
+    this.#options = options
+    this.#waiter = waiter
+    this.#contexts = contexts
+    this.plan = plan
+  }
+
+  /** All ranks together. Throws a UsageError, the same at all, if nothing can be measured. */
+  static async open(group: Group, options: RankOptions): Promise<Rank> {
+    const crowded = await placeRanks(group, options.pin)
+    const contexts = new Map<string, Context>()
+    try {
+      const names = await deviceNames(group, options.lists.device)
+      for (const name of names) contexts.set(name, openAsked('--device', name.replaceAll('%r', String(group.rank + 1))))
+      const all = await tell(group, Object.fromEntries([...contexts].map(([name, context]) => [name, probe(context)])))
+      const facts = new Map(names.map((name): [string, DeviceFacts] => [name, worst(all.map((each) => each[name]!))]))
+      const plan = planCollective(options.lists, group.size, facts)
+      return new Rank(group, options, new Waiter(crowded, group.signal, options.stallMs), contexts, plan)
+    } catch (error) {
+      for (const context of contexts.values()) context.close()
+      throw error
+    }
+  }
+
+  /**
+   * All ranks together, before the first set. The first thousands of calls run slower, as code that is not compiled yet: without this,
+   * what is measured first would look slower than the rest.
+   */
+  async prime(): Promise<void> {
+    const kinds = new Map<string, CollectiveSettings>()
+    for (const { settings } of this.plan.sets) {
+      const { device, transport, mode, measure, processes } = settings
+      const kind = [device, transport, mode, isScenario1(measure)].join()
+      // With the parts of READ that start by a multicast, if they are measured.
+      const known = kinds.get(kind)
+      if (!known || processes > known.processes || (startsByMulticast(settings) && !startsByMulticast(known)))
+        kinds.set(kind, { ...settings, processes: Math.max(processes, known?.processes ?? 1), repetitions: 0 })
+    }
+    for (let round = 0; round < primingRounds; round++)
+      for (const settings of kinds.values()) await this.#step(settings, this.#options.warmUp * primingFactor)
+    await this.#group.barrier({ timeoutMs: 0 })
+  }
+
+  /** All ranks together. `stop`: whether this rank was asked to end the run. The values are rank 0's. */
+  async measure({ settings }: PlannedSet<CollectiveSettings>, stop: () => boolean): Promise<Found> {
+    const tally = await this.#step(settings, this.#options.warmUp)
+    return await this.#collect(settings, tally, stop())
+  }
+
+  async #step(settings: CollectiveSettings, warmUp: number): Promise<Tally> {
+    const end = await this.#endOn(settings.device)
+    await end.use(settings.transport, startsByMulticast(settings))
+    end.lanes.prepare(settings.mode, settings.size, end.remote)
+    const before = this.#before
+    this.#before += warmUp + settings.repetitions
+    // Who takes no part sleeps meanwhile.
+    if (this.#group.rank > settings.processes) return nothing
+    return await this.#part({
+      ...{ end, waiter: this.#waiter, settings, warmUp },
+      ...{ before, lostNs: this.#options.lostMs * 1e6 },
+    })
+  }
+
+  #part(run: SetRun): Promise<Tally> {
+    const first = this.#group.rank === 0
+    if (isScenario1(run.settings.measure)) return first ? sendPosts(run) : receivePosts(run)
+    if (run.settings.mode === 'READ') return first ? readFromAll(run) : readFromOne(run)
+    return first ? sendToAll(run) : answer(run)
+  }
+
+  /** A head of three numbers, then the values. */
+  async #collect(settings: CollectiveSettings, { values, sent, received }: Tally, stop: boolean): Promise<Found> {
+    const own = Float64Array.of(sent, received, stop ? 1 : 0, ...values)
+    const waits = { timeoutMs: 0 }
+    const all = (await this.#group.allgather(new Uint8Array(own.buffer), waits)).map(
+      (bytes) => new Float64Array(Uint8Array.from(bytes).buffer),
+    )
+    const sum = (at: number): number => all.reduce((total, each) => total + each[at]!, 0)
+    const stops = sum(2) > 0
+    if (this.#group.rank !== 0) return { values: new Float64Array(0), sent: 0, received: 0, stop: stops }
+    const measured = all.map((each) => each.subarray(3)).filter((each) => each.length > 0)
+    const { mode, measure, processes } = settings
+    const times =
+      mode === 'READ' && !isScenario1(measure)
+        ? readTimes(measure, processes, measured[0]!, measured.slice(1))
+        : measured[0]!
+    return { values: times, sent: sum(0), received: sum(1), stop: stops }
+  }
+
+  async #endOn(device: string): Promise<End> {
+    if (this.#end === null || this.#device !== device) {
+      this.#end?.close()
+      this.#end = null
+      const { sets } = this.plan
+      const here = sets.filter(({ settings }) => settings.device === device)
+      this.#end = await End.open({
+        ...{ group: this.#group, context: this.#contexts.get(device)!, waiter: this.#waiter },
+        memSize: Math.max(...here.map(({ settings }) => settings.size)),
+        depth: Math.max(1, ...here.map(({ settings }) => settings.posts ?? 1)),
+      })
+      this.#device = device
+    }
+    return this.#end
+  }
+
+  /** Gives the devices back; after a failure as far as that is possible. */
+  close(): void {
+    this.#end?.close()
+    this.#end = null
+    for (const context of this.#contexts.values()) context.close()
+  }
+}
+
+const primingRounds = 2
+/** Times the warm-up of a set. */
+const primingFactor = 25
+
+/** With READ the others read at a multicast, which is made only where it is measured. */
+function startsByMulticast({ mode, measure }: CollectiveSettings): boolean {
+  return mode === 'READ' && measure !== 'RDMART_1N' && !isScenario1(measure)
+}
+
+const nothing: Tally = { values: new Float64Array(0), sent: 0, received: 0 }
+
+/** The devices of a run: those that were named, or one that all ranks reach. */
+async function deviceNames(group: Group, asked: readonly string[]): Promise<string[]> {
+  const oneHost = group.members.every(({ host }) => host === group.members[0]!.host)
+  const own = `shm:bench-collective-${randomBytes(4).toString('hex')}`
+  const names = asked.length > 0 ? [...asked] : [oneHost && nativeAvailable ? own : 'roce']
+  const all = await tell(group, names)
+  const first = asked.length > 0 ? names : all[0]!
+  for (const name of first) {
+    if (!oneHost && name.startsWith('shm'))
+      throw new UsageError('--device', `${name} is memory of one host, and the ranks are on several: take roce`)
+    if (/^shm[01]$/.test(name))
+      throw new UsageError(
+        '--device',
+        `${name} lives within one process, and the ranks are several: name a segment, for example shm:lab`,
+      )
+  }
+  return first
+}
+
+/** A core for each rank of this host, if there are enough; whether there are fewer. */
+async function placeRanks(group: Group, pin: boolean): Promise<boolean> {
+  const mine = currentCores()
+  const all = await tell(group, { cores: mine, count: availableParallelism() })
+  const { host } = group.members[group.rank]!
+  const here = group.members.filter((member) => member.host === host).map(({ rank }) => rank)
+  const cores = [...new Set(here.flatMap((rank) => all[rank]!.cores))]
+  const available = cores.length > 0 ? cores.length : Math.max(...here.map((rank) => all[rank]!.count))
+  if (here.length > available) return true
+  // A launcher that bound its ranks knows better.
+  const bound = here.some((rank) => all[rank]!.cores.length < cores.length)
+  if (pin && !bound && cores.length > 1) pinThread([cores[here.indexOf(group.rank)]!])
+  return false
+}
