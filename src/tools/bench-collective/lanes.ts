@@ -25,6 +25,7 @@ import {
   workCompletions,
 } from '../../index.ts'
 import { minRnrTimer } from '../bench-thread/index.ts'
+import { EndError } from '../kit/index.ts'
 import { type DeviceMemory, grhBytes, type RemoteMemory } from './device-memory.ts'
 import type { Mode, Transport } from './settings.ts'
 
@@ -213,7 +214,7 @@ export class Lanes {
   /** How many messages have arrived that are those of this repetition, by their last byte or their immediate. */
   arrived(mode: Mode, size: number, state: number): number {
     const n = this.recvCq.poll(this.#wcs, pollBatch)
-    if (n < 0) throw new Error('the completion queue of receives overran')
+    if (n < 0) throw new EndError('PEER_FAILED', 'the completion queue of receives overran')
     const { memory } = this.#options
     let count = 0
     for (let i = 0; i < n; i++) {
@@ -227,7 +228,7 @@ export class Lanes {
   }
 
   #check(wc: WorkCompletion): void {
-    if (wc.status !== WcStatus.Success) throw new Error(`a completion says ${wc.statusText}`)
+    if (wc.status !== WcStatus.Success) throw new EndError('PEER_FAILED', `a completion says ${wc.statusText}`)
   }
 
   close(): void {

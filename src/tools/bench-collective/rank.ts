@@ -90,8 +90,11 @@ export class Rank {
         kinds.set(kind, { ...settings, processes: Math.max(processes, known?.processes ?? 1), repetitions: 0 })
     }
     for (let round = 0; round < primingRounds; round++)
-      for (const settings of kinds.values()) await this.#step(settings, this.#options.warmUp * primingFactor)
-    await this.#group.barrier({ timeoutMs: 0 })
+      for (const settings of kinds.values()) {
+        await this.#step(settings, this.#options.warmUp * primingFactor)
+        // Nobody closes a queue pair that another rank still reads through.
+        await this.#group.barrier({ timeoutMs: 0 })
+      }
   }
 
   /** All ranks together. `stop`: whether this rank was asked to end the run. The values are rank 0's. */

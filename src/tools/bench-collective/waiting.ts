@@ -5,6 +5,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { nowNs, yieldProcessor } from '../../memory/index.ts'
+import { EndError } from '../kit/index.ts'
 
 const looksAlone = 64
 const looksCrowded = 4
@@ -36,10 +37,10 @@ export class Waiter {
     }
   }
 
-  /** Until it is there. Throws the group's error, or an Error for what did not come in time: `what` names it. */
+  /** Until it is there. Throws the group's error, or EndError PEER_SILENT for what did not come in time: `what` names it. */
   async patiently(look: () => boolean, what: string): Promise<void> {
     if (!(await this.within(look, this.#stallMs)))
-      throw new Error(`${what} did not come within ${this.#stallMs / 1000} s`)
+      throw new EndError('PEER_SILENT', `${what} did not come within ${this.#stallMs / 1000} s`)
   }
 
   /** The same for what may be lost: false if it has not come. Throws the group's error. */
