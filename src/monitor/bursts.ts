@@ -6,6 +6,7 @@ import type { RateCurve } from '../sketch/index.ts'
 import { type Burst, highest } from './burst.ts'
 import { type KeyFields, rateKey, rateKeyBytes, Word, wordsOf } from './key.ts'
 import { query } from './query.ts'
+import { leastQpBytes } from './rate-block.ts'
 import type { Window } from './window.ts'
 
 const looked = 8
@@ -25,7 +26,11 @@ export function curveOf(window: Window, where: Partial<KeyFields>): RateCurve | 
   words[Word.destinationQp] = destinationQp ?? 0
   const key = new Uint8Array(rateKeyBytes)
   rateKey(words, destinationQp !== undefined, key)
-  return rates.curve(key)
+  const curve = rates.curve(key)
+  // Less than that in a bin is left out.
+  if (destinationQp !== undefined)
+    for (let t = 0; t < (curve?.upper.length ?? 0); t++) curve!.upper[t]! += leastQpBytes - 1
+  return curve
 }
 
 /** The bursts of a window, the highest first. */

@@ -42,6 +42,9 @@ export const markedEvents: readonly (readonly [mark: number, event: EventName])[
   [Mark.Marked, 'marked'],
 ]
 
+/** All marks that something is to be done for. */
+export const eventMarks: number = markedEvents.reduce((all, [mark]) => all | mark, Mark.Gap | Mark.Nak)
+
 const plainCounters = {
   packets: 'all packets that were captured',
   wireBytes: 'their bytes on the wire',

@@ -21,7 +21,7 @@ import {
 } from '../trace/index.ts'
 import { Bth, Deth, Ipv4, OpBit, opcodeTable, Reth, u16, u24, u32 } from '../wire/index.ts'
 import { flowBytes, type MonitorConfig } from './config.ts'
-import { type CounterName, counterIndex, type EventName, eventNumber, markedEvents } from './events.ts'
+import { type CounterName, counterIndex, type EventName, eventMarks, eventNumber, markedEvents } from './events.ts'
 import { Cause, FlowState } from './flow-state.ts'
 import { flowName, keyWords, putAddress, unknownQp, Word } from './key.ts'
 import { KeyBlock } from './key-block.ts'
@@ -204,7 +204,7 @@ export class Observer {
     if (block.isFull) this.#flushPackets(window)
     if (d.icrc === IcrcState.Invalid) this.#event(window, 'icrc', 1)
     if (d.problems !== 0) this.#event(window, 'malformed', 1)
-    if (v.marks !== 0) this.#marks(flow, state, d, window)
+    if ((v.marks & eventMarks) !== 0) this.#marks(flow, state, d, window)
   }
 
   #stateOf(flow: Flow, window: Window): FlowState {

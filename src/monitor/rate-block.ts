@@ -8,6 +8,12 @@ import { rateKey, rateKeyBytes } from './key.ts'
 /** Keys that are summed at once, a power of two; one whose place is taken goes to the sketch as it comes. */
 const places = 512
 
+/**
+ * What goes to a QP in a bin is left out if it is less: no burst, and with many QPs the sketch would be all that there is time for. Bounds of
+ * curves of QPs say so (bursts.ts). Hosts have all of it.
+ */
+export const leastQpBytes = 1024
+
 /** Where the keys of a flow are, as long as `epoch` is that of the block. */
 export class RatePlace {
   epoch = -1
@@ -78,10 +84,19 @@ export class RateBlock {
     const count = this.#count
     this.#epoch++
     if (count === 0) return
+    let kept = 0
+    for (let i = 0; i < count; i++) {
+      const from = i * rateKeyBytes
+      const isHost = (this.#packed[from + 16]! & this.#packed[from + 17]! & this.#packed[from + 18]!) === 0xff
+      if (!isHost && this.#bytes[i]! < leastQpBytes) continue
+      this.#packed.copyWithin(kept * rateKeyBytes, from, from + rateKeyBytes)
+      this.#bytes[kept] = this.#bytes[i]!
+      this.#times[kept++] = this.#times[i]!
+    }
     sketch.updateMany(
-      this.#packed.subarray(0, count * rateKeyBytes),
-      this.#bytes.subarray(0, count),
-      this.#times.subarray(0, count),
+      this.#packed.subarray(0, kept * rateKeyBytes),
+      this.#bytes.subarray(0, kept),
+      this.#times.subarray(0, kept),
     )
     for (let i = 0; i < count; i++) this.#index[this.#taken[i]!] = 0
     this.#count = 0
