@@ -29,7 +29,7 @@ const unit = [
 ]
 /**
  * With threads, devices and sockets of their own, which they close: they share a process, too, since importing what they need
- * takes longer than most of them. No test here counts what a process holds, or kills or changes what others rely on.
+ * takes longer than most of them. No test here counts what a process holds (which takes long where it holds much), or kills or changes what others rely on.
  */
 const shared = [
   'test/collectives/launch/*.test.ts',
@@ -38,7 +38,7 @@ const shared = [
   'test/gateway/{api,nodes,runtime}/**/*.test.ts',
   'test/monitor/host/*.test.ts',
   'test/node/{.,dgram,net}/*.test.ts',
-  'test/rsocket/sockets/*.test.ts',
+  'test/rsocket/sockets/!(cost).test.ts',
   'test/tools/**/*.test.ts',
   'test/{cli,examples,node/preload}/*.test.ts',
   'test/attacks/{other-user,short.random}.test.ts',

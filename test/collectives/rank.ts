@@ -1,4 +1,4 @@
-/** A rank of test/collectives/processes.test.ts: `rank.ts SIZE all|killed`. Started without a launcher it starts SIZE of itself. */
+/** A rank of test/collectives/processes.ts: `rank.ts SIZE all|killed`. Started without a launcher it starts SIZE of itself. */
 import { createCommunicator, joinGroup, operations, runRanks } from '../../src/collectives/index.ts'
 import { perform, type Step, types } from './reference.ts'
 

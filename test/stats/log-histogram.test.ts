@@ -88,7 +88,7 @@ describe('a histogram of bounded size', () => {
     const one = filled([5, 700, 700, 700, 3])
     const other = new LogHistogram()
     other.add(5)
-    other.add(700, 3)
+    other.addTimes(700, 3)
     other.add(3)
     expect(other.toPlain()).toEqual({ ...one.toPlain(), mean: expect.closeTo(one.mean, 9), squares: expect.anything() })
     expect(other.stdev).toBeCloseTo(one.stdev, 6)

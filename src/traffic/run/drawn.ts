@@ -45,7 +45,7 @@ export class DrawnValues {
     if (begins || !this.#shared[phase]) sizes.draws++
     if (size === sizes.last) sizes.times++
     else {
-      if (sizes.times > 0) sizes.histogram.add(sizes.last, sizes.times)
+      if (sizes.times > 0) sizes.histogram.addTimes(sizes.last, sizes.times)
       sizes.last = size
       sizes.times = 1
     }
@@ -62,7 +62,7 @@ export class DrawnValues {
     const { phases, bandwidthBps } = this.#config
     const sizes = this.#sizes.flatMap((drawn, at): RecordedValues[] => {
       if (drawn === null) return []
-      if (drawn.times > 0) drawn.histogram.add(drawn.last, drawn.times)
+      if (drawn.times > 0) drawn.histogram.addTimes(drawn.last, drawn.times)
       drawn.times = 0
       const phase = Math.floor(at / verbs.length)
       const verb = verbs[at % verbs.length]!
