@@ -33,7 +33,7 @@ export interface CommunicatorOptions {
   context?: Context
   /** Of the port's table. Default: 0. */
   gidIndex?: number
-  /** Milliseconds that a call may wait for what others have to do; 0 (default): for ever, as long as they live. */
+  /** Milliseconds that a call may wait for what others have to do, looked at every 500; 0 (default): for ever, as long as they live. */
   timeoutMs?: number
   /** Microseconds of polling before a wait; default: 100, and 5 when the ranks of this host are more than its cores. */
   spinUs?: number
@@ -43,6 +43,14 @@ export interface CommunicatorOptions {
 
 /** Milliseconds in the kernel between two looks whether those that this rank waits for are alive. */
 const probeMs = 500
+
+/** What a call that waits remembers. */
+interface Patience {
+  moves: number
+  /** When something last moved, and when the peers were last probed. */
+  sinceNs: number
+  probedNs: number
+}
 
 /**
  * All ranks call the same collectives in the same order, with the same counts, types, roots and operations; a rank that does
@@ -69,8 +77,9 @@ export class Communicator {
   readonly #timeoutMs: number
   readonly #spinNs: number
   readonly #aborted = (): void => this.#abort()
-  /** The end of the calls that are under way without blocking. */
-  #tail: Promise<unknown> | null = null
+  /** Calls that are under way, or wait for their turn, without blocking; and the end of the last of them. */
+  #deferred = 0
+  #tail: Promise<unknown> = Promise.resolve()
   #closed = false
 
   /** Use `createCommunicator`. */
@@ -120,6 +129,7 @@ export class Communicator {
 
   /** Frees an array of `alloc`. */
   free(array: AnyArray): void {
+    if (this.#deferred > 0) throw new CollectiveError('EINVAL', 'free: a call is under way, which may use the array')
     this.#memory.freeArray(array)
     this.#caller.forget()
   }
@@ -208,15 +218,15 @@ export class Communicator {
     operation: Operation | null = null,
   ): void {
     this.#assertOpen()
-    if (this.#tail !== null)
+    if (this.#deferred > 0)
       throw new CollectiveError('EINVAL', `${collective}: a call is under way: await it, or call ${collective}Async`)
-    this.#caller.begin(collective, root, input, output, operation)
     try {
+      this.#caller.begin(collective, root, input, output, operation)
       if (!this.#runner.step()) this.#wait()
+      this.#caller.finish()
     } catch (error) {
       throw this.#failed(error)
     }
-    this.#caller.finish()
   }
 
   #defer(
@@ -227,24 +237,22 @@ export class Communicator {
     operation: Operation | null = null,
   ): Promise<void> {
     const before = this.#tail
+    this.#deferred++
     const mine = (async () => {
-      if (before !== null) await before
-      this.#assertOpen()
-      this.#caller.begin(collective, root, input, output, operation)
       try {
+        await before
+        this.#assertOpen()
+        this.#caller.begin(collective, root, input, output, operation)
         if (!this.#runner.step()) await this.#waitAsync()
+        this.#caller.finish()
       } catch (error) {
         throw this.#failed(error)
+      } finally {
+        this.#deferred--
       }
-      this.#caller.finish()
     })()
     // The next call waits for this one, however it ends.
-    const tail: Promise<unknown> = mine
-      .catch(() => undefined)
-      .then(() => {
-        if (this.#tail === tail) this.#tail = null
-      })
-    this.#tail = tail
+    this.#tail = mine.catch(() => undefined)
     return mine
   }
 
@@ -264,51 +272,64 @@ export class Communicator {
 
   #wait(): void {
     const { channel } = this.#mesh
-    let waitedMs = 0
+    const patience = this.#patience()
     while (!this.#spin()) {
       this.#runner.arm()
       // What came before is no event.
       if (this.#runner.step()) return
-      const cq = channel.getEvent(probeMs)
-      if (cq !== null) {
-        cq.ackEvents(1)
-        waitedMs = 0
-      } else waitedMs = this.#waited(waitedMs)
+      channel.getEvent(probeMs)?.ackEvents(1)
+      this.#check(patience)
     }
   }
 
   async #waitAsync(): Promise<void> {
     const { channel } = this.#mesh
-    let waitedMs = 0
+    const patience = this.#patience()
     // Others of this thread may be what this call waits for, so nothing polls here.
     while (!this.#runner.step()) {
       this.#runner.arm()
       if (this.#runner.step()) return
       const cq = await channel.nextEvent(probeMs)
-      if (this.#mesh.failure !== null) throw this.#mesh.failure
-      if (cq !== null) {
-        cq.ackEvents(1)
-        waitedMs = 0
-      } else waitedMs = this.#waited(waitedMs)
+      cq?.ackEvents(1)
+      this.#check(patience)
     }
   }
 
-  /** Nothing came for `probeMs` more. */
-  #waited(beforeMs: number): number {
-    if (this.#mesh.failure !== null) throw this.#mesh.failure
-    this.#runner.probe()
-    const waitedMs = beforeMs + probeMs
-    if (this.#timeoutMs > 0 && waitedMs >= this.#timeoutMs)
-      throw new CollectiveError(
-        'ETIMEDOUT',
-        `${this.#runner.what}: nothing came from ${this.#runner.whom} for ${waitedMs / 1000} s`,
-      )
-    return waitedMs
+  #patience(): Patience {
+    const now = nowNs()
+    return { moves: this.#runner.moves, sinceNs: now, probedNs: now }
   }
 
+  /** After an event, or none for `probeMs`. An event may mean nothing: only a transfer that got further is progress. */
+  #check(patience: Patience): void {
+    if (this.#mesh.failure !== null) throw this.#mesh.failure
+    const now = nowNs()
+    if (this.#runner.moves !== patience.moves) {
+      patience.moves = this.#runner.moves
+      patience.sinceNs = patience.probedNs = now
+      return
+    }
+    if (now - patience.probedNs < probeMs * 1e6) return
+    patience.probedNs = now
+    const waitedMs = (now - patience.sinceNs) / 1e6
+    if (this.#timeoutMs > 0 && waitedMs >= this.#timeoutMs) {
+      const { what, whom } = this.#runner
+      const message = `${what}: nothing came from ${whom} for ${(waitedMs / 1000).toFixed(1)} s`
+      throw new CollectiveError('ETIMEDOUT', message)
+    }
+    this.#runner.probe()
+  }
+
+  /** What is wrong with the arguments has sent nothing; after all else the ranks are no longer at the same point. */
   #failed(error: unknown): unknown {
+    if (error instanceof CollectiveError) {
+      if (error.code === 'EINVAL' || error.code === 'ECLOSED') return error
+      this.#runner.drop()
+      return this.#mesh.fail(error)
+    }
     this.#runner.drop()
-    return error instanceof CollectiveError ? this.#mesh.fail(error) : error
+    const text = error instanceof Error ? error.message : String(error)
+    return this.#mesh.fail(new CollectiveError('EPEER', text, -1, { cause: error }))
   }
 
   #assertOpen(): void {

@@ -35,6 +35,8 @@ export class Runner {
   readonly #arrivals: Staging
   /** Where long transfers go that are combined. */
   readonly #arrival: Range = emptyRange()
+  /** Transfers that were begun, announced or ended so far. */
+  moves = 0
   #call: Call | null = null
   #index = 0
   #round: Round | null = null
@@ -165,6 +167,7 @@ export class Runner {
         if (lane.readyFor !== bytes) throw this.#lengths(lane, lane.readyFor, bytes)
         lane.write(tag, from.addr + offset, from.lkey, bytes)
       }
+      this.moves++
       this.#sent[i] = done
       this.#sendsLeft--
     }
@@ -197,6 +200,7 @@ export class Runner {
       else if (!long && bytes > 0) this.#copy(to, lane.at, bytes)
       lane.take()
       combining ||= receive.combine
+      this.moves++
       this.#received[i] = done
       this.#receivesLeft--
     }
@@ -220,6 +224,7 @@ export class Runner {
       this.#arrivals.reserve(this.#arrival, bytes)
       lane.ready(this.#call!.tag, this.#arrival, 0, bytes)
     } else lane.ready(this.#call!.tag, this.places[place], offset, bytes)
+    this.moves++
     this.#received[i] = announced
     return true
   }

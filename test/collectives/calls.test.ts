@@ -1,6 +1,7 @@
 /** What calls refuse, what ranks that disagree are told, and what becomes of those whose peer is gone. */
 import { describe, expect, it } from 'vitest'
 import { type CollectiveError, type Communicator, createCommunicator } from '../../src/collectives/index.ts'
+import { openDevice } from '../../src/index.ts'
 import { ranksHere, together } from './together.ts'
 
 const device = 'shm0'
@@ -54,6 +55,25 @@ describe('arguments', () => {
     await expect(createCommunicator(ranks!, { device, table: { version: 1, rules: [rule] } })).rejects.toThrow(
       'rule 1: allreduce has recursive-doubling, ring, halving-doubling, tree, not "magic"',
     )
+  })
+
+  it('both forms in turn, one after the other', async () => {
+    await together(1, { device }, async (comm) => {
+      await comm.barrierAsync()
+      comm.barrier()
+      await expect(comm.broadcastAsync(new Uint8Array(1), 7)).rejects.toMatchObject({ code: 'EINVAL' })
+      comm.barrier()
+    })
+  })
+
+  it('memory that a call may use is not freed', async () => {
+    await together(2, { device }, async (comm) => {
+      const array = comm.alloc(Int32Array, 4)
+      const under = comm.broadcastAsync(array)
+      expect(() => comm.free(array)).toThrow('free: a call is under way')
+      await under
+      comm.free(array)
+    })
   })
 
   it('a blocking call while another is under way, and any call after the end', async () => {
@@ -110,11 +130,40 @@ describe('ranks that disagree', () => {
   it('one that does not come: the others name it when the time is over', async () => {
     const errors = await outcomes(3, (c) => (c.rank === 2 ? Promise.resolve() : c.broadcastAsync(new Uint8Array(1), 2)))
     expect(errors.map(({ code }) => code)).toEqual(['ETIMEDOUT', 'ETIMEDOUT'])
-    expect(errors[0]!.message).toBe('broadcast with root 2 as call 1: nothing came from rank 2 for 1 s')
+    expect(errors[0]!.message).toBe('broadcast with root 2 as call 1: nothing came from rank 2 for 1.0 s')
+  })
+  it('on a network, where the question whether it lives is answered later', async () => {
+    const contexts = [1, 2].map((n) => openDevice(`roce:127.93.8.${n}`))
+    const errors: CollectiveError[] = []
+    await together(
+      2,
+      (rank) => ({ context: contexts[rank]!, timeoutMs: 1000 }),
+      async (comm) => {
+        if (comm.rank === 0)
+          await comm.broadcastAsync(new Uint8Array(1), 1).catch((e: CollectiveError) => errors.push(e))
+      },
+    )
+    expect(errors).toMatchObject([{ code: 'ETIMEDOUT' }])
+    for (const context of contexts) context.close()
   })
 })
 
 describe('a rank that is gone', () => {
+  it('an event that comes with the end is acknowledged: closing does not wait for it', async () => {
+    const controller = new AbortController()
+    const [first, ...others] = ranksHere(3)
+    const comms = await Promise.all(
+      [{ ...first!, signal: controller.signal }, ...others].map((ranks) => createCommunicator(ranks, { device })),
+    )
+    const waiting = comms[0]!.barrierAsync()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    const other = comms[2]!.barrierAsync().catch(() => undefined)
+    controller.abort(new Error('rank 1 was killed'))
+    await expect(waiting).rejects.toThrow('rank 1 was killed')
+    for (const comm of comms) comm.close()
+    await other
+  })
+
   it('its communicator is closed: a peer that waits for it finds out', async () => {
     const comms = await Promise.all(ranksHere(2).map((ranks) => createCommunicator(ranks, { device })))
     const waiting = comms[0]!.broadcastAsync(new Uint8Array(1), 1)
