@@ -3,7 +3,6 @@ import type { DDSketch } from '../sketch/index.ts'
 import type { Flow } from '../trace/index.ts'
 import { type AddressSource, keyWords, putAddress, unknownQp, Word } from './key.ts'
 import { RatePlace } from './rate-block.ts'
-import type { Window } from './window.ts'
 
 /** READs of which the R_Key is remembered until their responses come. */
 const reads = 16
@@ -15,10 +14,10 @@ export class FlowState {
   /** The key of its packets, but for what differs from packet to packet. */
   readonly key: Int32Array = new Int32Array(keyWords)
   srcQp: number
-  /** The last window that had a packet of it. */
-  window: Window | undefined
-  /** Where its latencies go, in that window. */
-  latencyWindow: Window | undefined
+  /** The number of the last window that had a packet of it. */
+  window = -1
+  /** That of the window in which its latencies go to `latency`. */
+  latencyWindow = -1
   latency: DDSketch | undefined
   readonly rates: RatePlace = new RatePlace()
   /** What the responder said since the last retransmissions. */

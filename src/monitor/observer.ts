@@ -69,6 +69,8 @@ export class Observer {
   readonly #backMost: number
   readonly #rates = new RateBlock()
   #window: Window | undefined
+  /** Of the present window: flows remember the number, since with the window they would keep all of its sketches. */
+  #number = 0
   #sequence = 0
   #forgotten = 0
 
@@ -137,7 +139,8 @@ export class Observer {
   #begin(index: number): Window {
     const window = new Window(this.#config, index)
     const { agent, run } = this.#options
-    const part: Part = { agent, run, sequence: this.#sequence++ }
+    this.#number = this.#sequence++
+    const part: Part = { agent, run, sequence: this.#number }
     window.parts.push(part)
     return window
   }
@@ -214,12 +217,12 @@ export class Observer {
       flow.state = state
     } else if (state.srcQp !== flow.srcQp) {
       const { sourceQps } = window
-      if (flow.srcQp >= 0 && state.window === window && sourceQps.size < mostSourceQps)
+      if (flow.srcQp >= 0 && state.window === this.#number && sourceQps.size < mostSourceQps)
         sourceQps.set(flowName(state.key), flow.srcQp)
       state.learn(flow.srcQp)
     }
-    if (state.window !== window) {
-      state.window = window
+    if (state.window !== this.#number) {
+      state.window = this.#number
       this.#seen(state.key, window)
     }
     return state
@@ -372,8 +375,8 @@ export class Observer {
     window.sketches[isRead ? 'read' : 'ack'].add(ns)
     const asked = this.#verdict.flow?.peer?.state as FlowState | undefined
     if (asked === undefined) return
-    if (asked.latencyWindow !== window) {
-      asked.latencyWindow = window
+    if (asked.latencyWindow !== this.#number) {
+      asked.latencyWindow = this.#number
       asked.latency = window.latencyOf(asked.key)
     }
     asked.latency?.add(ns)

@@ -82,7 +82,15 @@ export interface TrafficRecord {
 
 /** What all clients of one traffic share of their configuration. */
 export function sharedConfiguration(config: TrafficConfig): TrafficRecord['configuration'] {
-  const { client: _client, clients: _clients, ...shared } = toPlain(config)
+  const { client: _client, clients: _clients, phases, ...rest } = toPlain(config)
+  const shared = { ...rest, phases: phases.map(withoutRank) }
   // Without an end is Infinity, which JSON has as null.
   return JSON.parse(JSON.stringify(shared)) as TrafficRecord['configuration']
+}
+
+/** Which rank of a collective a client is tells it apart, too. */
+function withoutRank<P extends { collective?: unknown }>(phase: P): P {
+  if (typeof phase.collective !== 'object' || phase.collective === null) return phase
+  const { rank: _rank, ...collective } = phase.collective as Record<string, unknown>
+  return { ...phase, collective }
 }

@@ -208,6 +208,13 @@ describe('merged records', () => {
     expect(() => mergeRecords(named(some))).toThrow(expect.objectContaining({ code: 'ERR_TRAFFIC_MERGE' }))
   })
 
+  it('of a collective are of one traffic, though each client has a rank of its own', () => {
+    const ring = 'collective: { name: ring-all-reduce, size: 1MB }\nservers: [a, b]'
+    const of = (client: number): TrafficRecord =>
+      recordOf(readTraffic(ring, 'test.yaml', { count: 20, seed: 11, client }))
+    expect(mergeRecords(named([of(0), of(1)])).clients).toEqual([0, 1])
+  })
+
   it('are plain data', () => {
     expect(JSON.parse(JSON.stringify(merged))).toEqual(merged)
     expect(() => LogHistogram.fromPlain(merged.cells[0]!.fct)).not.toThrow()

@@ -75,12 +75,19 @@ export async function runClient(options: ClientRunOptions): Promise<TrafficRun> 
       servers.map(async ({ wire }, i) => {
         if (wire === null) return
         wire.onEnd(() => control.lose(i))
-        await say(wire, { type: 'connect', end: ends[i]! })
-        if (options.rdmaCm) await callThread(thread, 'join', { server: i, reached: reached[i] }, callMs)
-        await expect(wire, 'ready', answerMs)
+        try {
+          await say(wire, { type: 'connect', end: ends[i]! })
+          if (options.rdmaCm) await callThread(thread, 'join', { server: i, reached: reached[i] }, callMs)
+          await expect(wire, 'ready', answerMs)
+        } catch (error) {
+          // Its requests fail, as those of a server that dies later; the others go on.
+          servers[i]!.why = (error as Error).message
+          wire.close()
+          control.lose(i)
+        }
       }),
     )
-    options.onBegin(reached.filter((server) => server !== null).length)
+    options.onBegin(servers.filter(({ why }) => why === '').length)
     const live = setInterval(() => options.onLive(control.live), liveEveryMs)
     const record = await callThread<TrafficRecord>(thread, 'run', null, forever).finally(() => clearInterval(live))
     const counted = await farewell(servers)

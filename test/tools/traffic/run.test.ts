@@ -1,5 +1,6 @@
 /** Clients and servers of `verbena traffic` on `shm`: flows by every verb and type, losses, servers that are down or die. */
 import { existsSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { canShare, freePort, segment } from '../../cli/ends.ts'
@@ -83,6 +84,31 @@ phases:
     expect(run.servers[`127.0.0.1:${one.port}`].failed).toBe(0)
     expect(run.servers[`127.0.0.1:${down}`]).toMatchObject({ done: 0 })
     await one.running.outcome
+  })
+
+  it('a server that ends while it connects is counted, and the others go on', async () => {
+    const ends = [await server(device), await server(device)]
+    // Between the client and the second one: goes away when the client has said where its queue pairs are.
+    const between = createServer((one) => {
+      const other = connect(ends[1]!.port, '127.0.0.1')
+      for (const socket of [one, other]) socket.on('error', () => undefined)
+      other.pipe(one)
+      one.on('data', (data) => {
+        if (!data.includes('"connect"')) other.write(data)
+        else for (const socket of [one, other]) socket.destroy()
+      })
+    })
+    await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve))
+    const { port } = between.address() as AddressInfo
+    const { code, run } = await client(device, [ends[0]!.port, port], 'count: 200\nrequests: 100k/s\nsize: 100')
+    between.close()
+    expect(code).toBe(1)
+    expect(Object.keys(run.unreachable)).toEqual([`127.0.0.1:${port}`])
+    expect(run.all.done + run.all.failed).toBe(200)
+    expect(run.servers[`127.0.0.1:${ends[0]!.port}`]).toMatchObject({ failed: 0, done: run.all.done })
+    expect(run.all.done).toBeGreaterThan(0)
+    for (const { running } of ends) running.interrupt()
+    await Promise.all(ends.map(({ running }) => running.outcome))
   })
 
   it('a server that dies is counted, and the others go on', async () => {
