@@ -43,13 +43,19 @@ export class WindowStore {
     }
   }
 
-  /** When this returns, the window is on the disk. */
+  /** When this returns, the window is on the disk. Throws the error of the system; then the file is as it was. */
   add(packed: Uint8Array): void {
     const record = new Uint8Array(lengthBytes + packed.length)
     new DataView(record.buffer).setUint32(0, packed.length, true)
     record.set(packed, lengthBytes)
-    writeSync(this.#fd, record)
-    fdatasyncSync(this.#fd)
+    try {
+      // A disk that fills up takes a part, and says so only when it is asked for the rest.
+      for (let at = 0; at < record.length; ) at += writeSync(this.#fd, record, at)
+      fdatasyncSync(this.#fd)
+    } catch (error) {
+      ftruncateSync(this.#fd, this.#end)
+      throw error
+    }
     this.#end += record.length
   }
 
@@ -79,6 +85,8 @@ function* records(fd: number): Generator<{ packed: Uint8Array; end: number }> {
   for (let at = 0; at + lengthBytes < size; ) {
     readSync(fd, head, 0, lengthBytes, at)
     const length = new DataView(head.buffer).getUint32(0, true)
+    // What a file system leaves behind when the power fails: room that was never written.
+    if (length === 0 && isZero(fd, at, size)) return
     if (length === 0 || length > mostRecord)
       throw new MonitorError('ERR_MONITOR_BYTES', `offset ${at} of the file has no window`)
     if (at + lengthBytes + length > size) return
@@ -87,4 +95,14 @@ function* records(fd: number): Generator<{ packed: Uint8Array; end: number }> {
     at += lengthBytes + length
     yield { packed, end: at }
   }
+}
+
+function isZero(fd: number, from: number, to: number): boolean {
+  const block = new Uint8Array(65_536)
+  for (let at = from; at < to; ) {
+    const length = readSync(fd, block, 0, Math.min(block.length, to - at), at)
+    if (length === 0 || block.subarray(0, length).some((byte) => byte !== 0)) return false
+    at += length
+  }
+  return true
 }

@@ -86,7 +86,8 @@ class Run {
   constructor(options: Options) {
     this.options = options
     this.output = new Output(options, eventNames)
-    this.config = configFrom(options)
+    // Windows that are added to a file have to fit those in it.
+    this.config = configFrom(options, options.collector === undefined ? options.save : undefined)
   }
 
   async connect(): Promise<void> {

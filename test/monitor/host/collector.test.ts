@@ -171,6 +171,20 @@ it('a file of windows ends where its writer was killed', () => {
   expect([...savedWindows(path)].map(({ parts }) => parts[0]!.run)).toEqual(['a'])
 })
 
+it('a file of windows with zeros behind them, as a failure of power leaves it, is written on where they begin', () => {
+  const path = join(folder, 'zeros')
+  const first = new WindowStore(path)
+  first.add(packWindow(windowOf('a')))
+  first.close()
+  appendFileSync(path, new Uint8Array(100_000))
+  const second = new WindowStore(path)
+  second.add(packWindow(windowOf('b')))
+  second.close()
+  expect([...savedWindows(path)].map(({ parts }) => parts[0]!.run)).toEqual(['a', 'b'])
+  appendFileSync(path, new Uint8Array(100).fill(0, 0, 50).fill(1, 50))
+  expect(() => [...savedWindows(path)]).toThrow('has no window')
+})
+
 it('alerts go to a webhook and to Alertmanager, and what could not be delivered is said', async () => {
   const got: [string, unknown][] = []
   const server = createServer((request, response) => {

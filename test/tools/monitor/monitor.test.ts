@@ -72,6 +72,10 @@ describe('verbena monitor', () => {
     expect(report!.totals).toEqual(whole[0]!.totals)
     const both = await verbena('monitor', 'report', `${file}-rping`, `${file}-read_lat`)
     expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('have another seed')])
+    // Added to a file, windows have the seed of those in it.
+    expect((await verbena('monitor', capture('read_lat'), '--save', `${file}-rping`)).code).toBe(0)
+    const added = await verbena('monitor', 'report', `${file}-rping`, '--json')
+    expect(linesOf(added.stdout)[0]!.totals.packets).toBeGreaterThan(report!.totals.packets)
   })
 
   it('says alerts', async () => {
