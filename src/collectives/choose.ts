@@ -48,11 +48,14 @@ const defaults: readonly Rule[] = [
 export class Chooser {
   readonly #size: number
   readonly #rules: Record<Collective, Rule[]>
+  /** 32 bits that follow from the rules of the user: they have to be the same at all ranks. */
+  readonly mark: number
 
   /** Throws a CollectiveError (EINVAL) for a table with a rule that there is not. */
   constructor(size: number, table: DecisionTable | null = null) {
     this.#size = size
     const own = table === null ? [] : checked(table)
+    this.mark = markOf(own)
     const fits = (rule: Rule): boolean =>
       size <= (rule.maxRanks ?? size) && algorithmsOf(rule.collective, size).includes(rule.algorithm)
     const rules = [...own, ...defaults].filter(fits)
@@ -65,6 +68,16 @@ export class Chooser {
     const rule = this.#rules[collective].find(({ maxBytes }) => maxBytes === undefined || bytes <= maxBytes)
     return rule?.algorithm ?? algorithmsOf(collective, this.#size)[0]!
   }
+}
+
+/** FNV-1a of the rules. */
+function markOf(rules: readonly Rule[]): number {
+  const text = JSON.stringify(
+    rules.map(({ collective, algorithm, maxRanks, maxBytes }) => [collective, algorithm, maxRanks, maxBytes]),
+  )
+  let mark = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) mark = Math.imul(mark ^ text.charCodeAt(i), 0x01000193)
+  return mark >>> 0
 }
 
 function checked(table: DecisionTable): readonly Rule[] {

@@ -37,7 +37,7 @@ export interface CommunicatorOptions {
   timeoutMs?: number
   /** Microseconds of polling before a wait; default: 100, and 5 when the ranks of this host are more than its cores. */
   spinUs?: number
-  /** Which algorithm to take when; default: rules from the algorithms' costs. */
+  /** Which algorithm to take when, the same at all ranks; default: rules from the algorithms' costs. */
   table?: DecisionTable
 }
 
@@ -97,7 +97,10 @@ export class Communicator {
     this.#ownsContext = options.context === undefined
     this.#pd = this.#context.allocPd()
     this.#memory = new Memory(this.#context, this.#pd)
-    this.#mesh = new Mesh(this.#context, this.#pd, this.#memory, { rank, size, gidIndex: options.gidIndex ?? 0 })
+    this.#mesh = new Mesh(this.#context, this.#pd, this.#memory, {
+      ...{ rank, size, gidIndex: options.gidIndex ?? 0 },
+      mark: this.#chooser.mark,
+    })
     this.#runner = new Runner(this.#mesh, this.#memory)
     this.#caller = new Caller(this.#runner, this.#memory, this.#chooser, ranks)
     ranks.signal?.addEventListener('abort', this.#aborted)
@@ -337,7 +340,10 @@ export class Communicator {
     if (this.#mesh.failure !== null) throw this.#mesh.failure
   }
 
-  /** Frees all that the device holds for it. Others that are still in a call with this rank fail. */
+  /**
+   * Frees all that the device holds for it, also messages that have not arrived: others that are still in a call with this rank
+   * fail. After a barrier of the group nobody is.
+   */
   close(): void {
     if (this.#closed) return
     this.#closed = true

@@ -7,6 +7,8 @@
  *     const comm = await createCommunicator(group, { device: 'shm:lab' })
  *     const sum = new Float64Array(1)
  *     comm.allreduce(Float64Array.of(comm.rank), sum, 'sum')
+ *     await group.barrier()
+ *     comm.close()
  */
 export type { DecisionTable, Rule } from './choose.ts'
 export { type ElementType, type Operation, operations } from './combine.ts'

@@ -17,7 +17,7 @@ const slotsBytes = 1 << 20
 const slotLengths = [8192, 4096, 2048, 1024]
 
 /** What ranks tell each other of themselves, beside a queue pair number and a PSN for each peer. */
-const headBytes = 20
+const headBytes = 24
 const entryBytes = 8
 
 export class Mesh {
@@ -34,16 +34,19 @@ export class Mesh {
   readonly #psns: number[]
   readonly #region: Region
   readonly #gidIndex: number
+  /** Of the rules that choose algorithms. */
+  readonly #mark: number
 
   constructor(
     context: Context,
     pd: ProtectionDomain,
     memory: Memory,
-    { rank, size, gidIndex }: { rank: number; size: number; gidIndex: number },
+    { rank, size, gidIndex, mark }: { rank: number; size: number; gidIndex: number; mark: number },
   ) {
     this.#rank = rank
     this.#context = context
     this.#gidIndex = gidIndex
+    this.#mark = mark
     const peers = size - 1
     this.slotBytes = slotLengths.find((bytes) => peers * Lane.bytesOf(bytes) <= slotsBytes) ?? slotLengths.at(-1)!
     this.channel = context.createCompChannel()
@@ -72,6 +75,7 @@ export class Mesh {
     const view = new DataView(bytes.buffer)
     bytes.set(this.#context.queryGid(1, this.#gidIndex))
     view.setUint16(16, this.#context.queryPort(1).lid)
+    view.setUint32(20, this.#mark)
     for (const [i, qp] of this.#qps.entries()) {
       view.setUint32(headBytes + i * entryBytes, qp?.qpNum ?? 0)
       view.setUint32(headBytes + i * entryBytes + 4, this.#psns[i]!)
@@ -87,6 +91,8 @@ export class Mesh {
       if (bytes.length !== headBytes + this.#qps.length * entryBytes)
         throw new CollectiveError('EMISMATCH', `rank ${peer} is of another version`, peer)
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+      if (view.getUint32(20) !== this.#mark)
+        throw new CollectiveError('EMISMATCH', `rank ${peer} has other rules that choose algorithms (table)`, peer)
       const at = headBytes + this.#rank * entryBytes
       const remote = {
         ...{ gid: bytes.slice(0, 16), lid: view.getUint16(16) },

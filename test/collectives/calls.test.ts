@@ -76,6 +76,15 @@ describe('arguments', () => {
     })
   })
 
+  it('a table that another rank does not have', async () => {
+    const rule = { collective: 'reduce', algorithm: 'linear' } as const
+    const made = ranksHere(2).map((ranks) =>
+      createCommunicator(ranks, { device, ...(ranks.rank === 0 && { table: { version: 1, rules: [rule] } }) }),
+    )
+    await expect(made[0]).rejects.toThrow('rank 1 has other rules that choose algorithms (table)')
+    await expect(made[1]).rejects.toMatchObject({ code: 'EMISMATCH', rank: 0 })
+  })
+
   it('a blocking call while another is under way, and any call after the end', async () => {
     const comms: Communicator[] = []
     await together(2, { device }, async (comm) => {

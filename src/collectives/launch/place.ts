@@ -70,7 +70,9 @@ export function placeOf(options: PlaceOptions = {}): Place {
   const meet = options.meet ?? environment.VERBENA_MEET
   if (meet !== undefined) {
     const { host, port } = meetingPoint(meet)
-    return { rank, size, launcher, job: launch?.job ?? `meet ${host}`, host, ports: [port] }
+    // Hosts are spelled in several ways, and Hydra's job is known to the ranks of one host only.
+    const job = launch?.launcher === 'MPICH' ? undefined : launch?.job
+    return { rank, size, launcher, job: job ?? `meet ${port}`, host, ports: [port] }
   }
   if (size === 1) return { rank, size, launcher, job: 'alone', host: '127.0.0.1', ports: [] }
   const host = launch?.oneHost ? '127.0.0.1' : launch?.firstHost

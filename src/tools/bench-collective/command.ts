@@ -62,7 +62,7 @@ export function configure(command: Command): void {
     )
     .option(
       '--lost-after <ms>',
-      'a message of UC, UD or multicast is lost when it has not come for so long (default: 100)',
+      'a message of UC, UD or multicast is lost when it has not come for so long (default: 250)',
     )
     .option('--timeout <seconds>', 'until all ranks are there, and for what must come (default: 60)')
     .option('--pin <how>', 'auto: a core for each rank, if there are enough; none', 'auto')

@@ -43,6 +43,11 @@ describe('placeOf', () => {
     expect(() => place({ SLURM_PROCID: '0', SLURM_NTASKS: '4' })).toThrow(/no launcher/)
   })
 
+  it('Hydra on several hosts: the job holds nothing of one host', () => {
+    const hydra = { PMI_RANK: '5', PMI_SIZE: '8', MPI_LOCALNRANKS: '4', VERBENA_MEET: 'node1:7000' }
+    expect(place(hydra)).toMatchObject({ rank: 5, size: 8, job: 'meet 7000', host: 'node1', ports: [7000] })
+  })
+
   it('mpirun below Slurm counts for itself, and so does Hydra, whose proxies are tasks', () => {
     expect(place({ ...slurm, ...openMpi }).launcher).toBe('Open MPI')
     const hydra = { PMI_RANK: '5', PMI_SIZE: '8', MPI_LOCALNRANKS: '8' }
