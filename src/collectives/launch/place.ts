@@ -23,7 +23,12 @@ export interface PlaceOptions {
   meet?: string | undefined
   /** Default: that of the process. */
   environment?: Environment
+  /** Default: of this system. */
+  statOf?: StatOf
 }
+
+/** Fields of /proc/PID/stat from the number of the parent on. Throws where there is no such process. */
+export type StatOf = (pid: string) => readonly string[]
 
 export interface Place {
   rank: number
@@ -54,7 +59,7 @@ interface Launch {
 /** Throws GroupError ERR_GROUP_PLACE. */
 export function placeOf(options: PlaceOptions = {}): Place {
   const environment = options.environment ?? process.env
-  const launch = launchOf(environment)
+  const launch = launchOf(environment, options.statOf ?? statOf)
   const said = launch?.launcher ?? 'nothing'
   const rankText = options.rank?.toString() ?? launch?.rank
   if (rankText === undefined)
@@ -84,9 +89,13 @@ export function placeOf(options: PlaceOptions = {}): Place {
 }
 
 /** The most particular one counts: `mpirun` may run below Slurm, and `srun` may set PMI variables, too. */
-function launchOf(environment: Environment): Launch | undefined {
+function launchOf(environment: Environment, stat: StatOf): Launch | undefined {
   return (
-    verbena(environment) ?? openMpi(environment) ?? slurm(environment) ?? hydra(environment) ?? kubernetes(environment)
+    verbena(environment) ??
+    openMpi(environment) ??
+    slurm(environment) ??
+    hydra(environment, stat) ??
+    kubernetes(environment)
   )
 }
 
@@ -132,10 +141,10 @@ function slurm(environment: Environment): Launch | undefined {
   }
 }
 
-function hydra(environment: Environment): Launch | undefined {
+function hydra(environment: Environment, stat: StatOf): Launch | undefined {
   const { PMI_RANK: rank, PMI_SIZE: size, MPI_LOCALNRANKS: local } = environment
   if (rank === undefined) return undefined
-  const job = parentOfSession()
+  const job = parentOfSession(stat)
   return {
     ...{ launcher: 'MPICH', rank, size, oneHost: size !== undefined && size === local },
     ...(job !== undefined && { job: `hydra ${job}` }),
@@ -147,19 +156,21 @@ function kubernetes(environment: Environment): Launch | undefined {
   return rank === undefined ? undefined : { launcher: 'Kubernetes', rank, size: undefined }
 }
 
-/** Hydra names no job, but starts each rank as a session of its own: its proxy is the parent of the session's leader. */
-function parentOfSession(): string | undefined {
+/**
+ * Hydra names no job, but starts each rank as a session of its own: its proxy is the parent of the session's leader.
+ * Undefined where that parent is outside of the container.
+ */
+function parentOfSession(stat: StatOf): string | undefined {
   try {
-    const [, , session] = statOf('self')
-    const [parent] = statOf(session!)
+    const [, , session] = stat('self')
+    const [parent] = stat(session!)
     // With its start time, since numbers are used again.
-    return `${parent} ${statOf(parent!)[18]}`
+    return `${parent} ${stat(parent!)[18]}`
   } catch {
     return undefined
   }
 }
 
-/** Fields of /proc/PID/stat from the number of the parent on. */
 function statOf(pid: string): string[] {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
   return text.slice(text.lastIndexOf(')') + 4).split(' ')

@@ -2,9 +2,20 @@
 import { describe, expect, it } from 'vitest'
 import { firstHost } from '../../../src/collectives/launch/host-list.ts'
 import { type Environment, type PlaceOptions, placeOf } from '../../../src/collectives/launch/index.ts'
-import { meetingPoint, portsOf } from '../../../src/collectives/launch/place.ts'
+import { meetingPoint, portsOf, type StatOf } from '../../../src/collectives/launch/place.ts'
 
-const place = (environment: Environment, options: PlaceOptions = {}) => placeOf({ environment, ...options })
+/** Process 70 is of the session that 60 leads, whose parent is 50, started at 1234. */
+const processes: Record<string, string[]> = {
+  self: ['69', '60', '60'],
+  60: ['50', '60', '60'],
+  50: Array.from({ length: 20 }, (_, field) => (field === 18 ? '1234' : '0')),
+}
+const statOf: StatOf = (pid) => {
+  const stat = processes[pid]
+  if (!stat) throw new Error(`no process ${pid}`)
+  return stat
+}
+const place = (environment: Environment, options: PlaceOptions = {}) => placeOf({ environment, statOf, ...options })
 
 const openMpi = {
   OMPI_COMM_WORLD_RANK: '3',
@@ -52,6 +63,9 @@ describe('placeOf', () => {
     expect(place({ ...slurm, ...openMpi }).launcher).toBe('Open MPI')
     const hydra = { PMI_RANK: '5', PMI_SIZE: '8', MPI_LOCALNRANKS: '8' }
     expect(place({ ...slurm, ...hydra })).toMatchObject({ rank: 5, size: 8, launcher: 'MPICH', host: '127.0.0.1' })
+    expect(place(hydra).job).toBe('hydra 50 1234')
+    const leader = (pid: string) => (pid === '60' ? ['0', '60', '60'] : statOf(pid))
+    expect(() => place(hydra, { statOf: leader })).toThrow(/MPICH does not say where rank 0 is/)
     expect(place({ ...slurm, PMI_RANK: '1', PMI_SIZE: '4' }).launcher).toBe('Slurm')
   })
 
