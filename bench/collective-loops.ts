@@ -30,5 +30,5 @@ for (let i = 0; i + 2 < args.length; i += 3) {
   comm.free(input)
   comm.free(output)
 }
-comm.close()
+await comm.end()
 await group.close()

@@ -26,7 +26,6 @@ if (!launched) {
   const pi = new Float64Array(1)
   comm.reduce(Float64Array.of(area), pi, 'sum')
   if (rank === 0) console.log(`π is about ${pi[0].toFixed(12)}, from ${n.toLocaleString('en')} strips of ${size} ranks`)
-  await group.barrier() // all have what they wait for: nobody needs this rank's queue pairs any more
-  comm.close()
+  await comm.end() // when all ranks have what they wait for
   await group.close()
 }

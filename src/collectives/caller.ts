@@ -3,34 +3,49 @@ import { type Arguments, check, read, Stage } from './arguments.ts'
 import type { Chooser } from './choose.ts'
 import { type Combine, combines, type ElementType, type Operation, operations } from './combine.ts'
 import { CollectiveError } from './error.ts'
-import type { AnyArray, Memory } from './memory.ts'
+import { type AnyArray, emptyRange, type Memory } from './memory.ts'
 import type { Call, Runner } from './runner.ts'
-import { type Collective, collectives, Place, scheduleOf } from './schedule/index.ts'
+import { algorithms, type Collective, collectives, Place, scheduleOf } from './schedule/index.ts'
 
 const types: readonly (ElementType | '')[] = ['', 'Int32', 'Float32', 'Float64']
 
 /**
- * A call in 22 bits, as messages carry it: bits 0 to 8 its number, 9 to 14 the root, 15 and 16 the operation, 17 and 18 the type
- * of the elements, 19 to 21 the collective. Root and number are cut off.
+ * A call in 24 bits, as messages carry it: bits 0 to 6 its number, 7 to 13 the root, 14 and 15 the operation, 16 and 17 the type
+ * of the elements, 18 to 20 the algorithm, 21 to 23 the collective. Root and number are cut off.
  */
-const numbers = 512
-const roots = 64
+const numbers = 128
+const roots = 128
+const rootShift = 7
+const operationShift = 14
+const typeShift = 16
+const algorithmShift = 18
+const collectiveShift = 21
 
-function codeOf({ collective, root, operation, type }: Arguments): number {
+function codeOf({ collective, root, operation, type }: Arguments, algorithm: string): number {
   const op = operation === null ? 0 : 1 + operations.indexOf(operation)
   const elements = operation === null ? 0 : types.indexOf(type)
-  return (((collectives.indexOf(collective) << 4) | (elements << 2) | op) * roots + (root % roots)) * numbers
+  return (
+    (collectives.indexOf(collective) << collectiveShift) |
+    (Object.keys(algorithms[collective]).indexOf(algorithm) << algorithmShift) |
+    (elements << typeShift) |
+    (op << operationShift) |
+    ((root % roots) << rootShift)
+  )
 }
 
-/** What a tag means, in words. */
+/** What a tag means, in words, except for the algorithm. */
 export function nameOf(tag: number): string {
-  const name = collectives[tag >>> 19]!
-  const operation = operations[((tag >>> 15) & 3) - 1]
-  const about = operation === undefined ? '' : ` (${operation} of ${types[(tag >>> 17) & 3]})`
-  const root = Math.floor(tag / numbers) % roots
-  const from = ['broadcast', 'scatter', 'gather', 'reduce'].includes(name) ? ` with root ${root}` : ''
+  const name = collectives[tag >>> collectiveShift]!
+  const operation = operations[((tag >>> operationShift) & 3) - 1]
+  const about = operation === undefined ? '' : ` (${operation} of ${types[(tag >>> typeShift) & 3]})`
+  const from = ['broadcast', 'scatter', 'gather', 'reduce'].includes(name)
+    ? ` with root ${(tag >>> rootShift) % roots}`
+    : ''
   return `${name}${about}${from} as call ${tag % numbers}`
 }
+
+/** Stands for an array that has to be copied anew in each call. */
+const copied = Symbol('copied')
 
 /** A call that may come again. */
 interface Prepared extends Call {
@@ -38,8 +53,12 @@ interface Prepared extends Call {
   root: number
   operation: Operation | null
   bytes: number
+  type: ElementType | ''
   /** Its tag without the number. */
   code: number
+  /** The arrays to which its places point. */
+  input: AnyArray | null | typeof copied
+  output: AnyArray | null | typeof copied
 }
 
 export class Caller {
@@ -51,10 +70,6 @@ export class Caller {
   readonly #combines: Record<Operation, Record<ElementType, Combine>>
   readonly #input: Stage
   readonly #output: Stage
-  /** The last call, and what it was given; `undefined` for an array that has to be copied anew each time. */
-  #latest: Prepared | null = null
-  #latestInput: AnyArray | null | undefined = undefined
-  #latestOutput: AnyArray | null | undefined = undefined
   /** The last call of each collective: often the next is like it. */
   readonly #last = new Map<Collective, Prepared>()
   readonly #prepared = new Map<string, Prepared>()
@@ -83,18 +98,15 @@ export class Caller {
     output: AnyArray | null,
     operation: Operation | null,
   ): void {
-    const latest = this.#latest
-    let call: Prepared
+    let call = this.#last.get(collective)
     if (
-      latest !== null &&
-      input === this.#latestInput &&
-      output === this.#latestOutput &&
-      collective === latest.collective &&
-      root === latest.root &&
-      operation === latest.operation
+      call === undefined ||
+      input !== call.input ||
+      output !== call.output ||
+      root !== call.root ||
+      operation !== call.operation
     )
-      call = latest
-    else call = this.#prepare(collective, root, input, output, operation)
+      call = this.#prepare(collective, root, input, output, operation)
     this.#number = (this.#number + 1) % numbers
     call.tag = call.code + this.#number
     this.#runner.begin(call)
@@ -113,59 +125,71 @@ export class Caller {
     args.input = input
     args.output = output
     args.operation = operation
-    this.#latest = null
     check(args, this.#rank, this.#size)
-    const places = this.#runner.places
+    const call = this.#callOf(args)
+    const { places } = call
+    call.input = call.output = copied
     this.#output.copied = this.#input.copied = false
     if (args.output !== null)
       this.#output.place(places[Place.Output], args.output, collective === 'broadcast' && root === this.#rank)
     if (args.input !== null) this.#input.place(places[Place.Input], args.input, true)
-    if (args.input !== null && args.output !== null && !this.#input.copied && !this.#output.copied) this.#apart(args)
-    const call = this.#callOf(args)
-    this.#latest = call
-    this.#latestInput = this.#input.copied ? undefined : input
-    this.#latestOutput = this.#output.copied ? undefined : output
+    if (args.input !== null && args.output !== null && !this.#input.copied && !this.#output.copied)
+      apart(collective, operation, places)
+    if (!this.#input.copied && !this.#output.copied) {
+      call.input = input
+      call.output = output
+    }
+    this.#last.set(collective, call)
     return call
   }
 
   /** The memory of arrays may have changed hands. */
   forget(): void {
-    this.#latest = null
+    this.#last.clear()
   }
 
   /** After the last step. */
   finish(): void {
-    if (!this.#output.copied && !this.#input.copied) return
-    const args = this.#args
-    if (this.#output.copied) read(this.#memory, this.#runner.places[Place.Output].at, args.output!)
+    const [args, input, output] = [this.#args, this.#input, this.#output]
+    if (!output.copied && !input.copied) return
+    if (output.copied) read(this.#memory, this.#last.get(args.collective)!.places[Place.Output].at, args.output!)
+    output.copied = input.copied = false
     args.input = null
     args.output = null
   }
 
-  #apart({ collective, operation }: Arguments): void {
-    const [input, output] = this.#runner.places
-    if (input.at + input.bytes <= output.at || output.at + output.bytes <= input.at) return
-    if (operation === null || input.at !== output.at)
-      throw new CollectiveError('EINVAL', `${collective}: input and output overlap`)
-  }
-
   #callOf(args: Arguments): Prepared {
     const { collective, bytes, root, elementBytes, operation, type } = args
-    const code = codeOf(args)
     const last = this.#last.get(collective)
-    if (last !== undefined && last.code === code && last.bytes === bytes && last.root === root) return last
+    if (
+      last !== undefined &&
+      last.bytes === bytes &&
+      last.root === root &&
+      last.operation === operation &&
+      last.type === type
+    )
+      return last
     const key = `${collective} ${bytes} ${root} ${operation} ${type}`
     let prepared = this.#prepared.get(key)
     if (prepared === undefined) {
       const algorithm = this.#chooser.choose(collective, bytes)
       const task = { rank: this.#rank, size: this.#size, bytes, root, elementBytes }
-      const combine = operation === null ? null : this.#combines[operation][type as ElementType]
-      const schedule = scheduleOf(collective, algorithm, task)
-      prepared = { schedule, combine, tag: 0, nameOf, collective, root, operation, bytes, code }
+      prepared = {
+        ...{ collective, root, operation, bytes, type, nameOf, tag: 0, input: copied, output: copied },
+        schedule: scheduleOf(collective, algorithm, task),
+        combine: operation === null ? null : this.#combines[operation][type as ElementType],
+        code: codeOf(args, algorithm),
+        places: [emptyRange(), emptyRange(), emptyRange()],
+      }
       if (this.#prepared.size >= 256) this.#prepared.clear()
       this.#prepared.set(key, prepared)
     }
-    this.#last.set(collective, prepared)
     return prepared
   }
+}
+
+function apart(collective: Collective, operation: Operation | null, [input, output]: Call['places']): void {
+  if (input.at + input.bytes <= output.at || output.at + output.bytes <= input.at) return
+  if (operation === null || input.at !== output.at)
+    throw new CollectiveError('EINVAL', `${collective}: input and output overlap`)
 }

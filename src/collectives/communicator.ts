@@ -6,6 +6,7 @@ import { Caller } from './caller.ts'
 import { Chooser, type DecisionTable } from './choose.ts'
 import type { Operation } from './combine.ts'
 import { CollectiveError } from './error.ts'
+import type { Lane } from './lane.ts'
 import { type AnyArray, type ElementArray, Memory } from './memory.ts'
 import { Mesh } from './mesh.ts'
 import { Runner } from './runner.ts'
@@ -43,6 +44,9 @@ export interface CommunicatorOptions {
 
 /** Milliseconds in the kernel between two looks whether those that this rank waits for are alive. */
 const probeMs = 500
+
+/** How long `end` waits for acknowledgements unless told. */
+const endMs = 10_000
 
 /** What a call that waits remembers. */
 interface Patience {
@@ -341,8 +345,49 @@ export class Communicator {
   }
 
   /**
-   * Frees all that the device holds for it, also messages that have not arrived: others that are still in a call with this rank
-   * fail. After a barrier of the group nobody is.
+   * The end in order, which all ranks call: waits for calls that are under way, until all that this rank has sent is acknowledged
+   * (`timeoutMs`, 0: for ever), and until all ranks have come here; then closes, whatever happens. Rejects with a CollectiveError.
+   */
+  end({ timeoutMs = endMs }: { timeoutMs?: number } = {}): Promise<void> {
+    const before = this.#tail
+    this.#deferred++
+    const mine = (async () => {
+      try {
+        await before
+        this.#assertOpen()
+        await this.#drain(timeoutMs)
+        await this.#ranks.barrier()
+      } catch (error) {
+        throw this.#failed(error)
+      } finally {
+        this.#deferred--
+        this.close()
+      }
+    })()
+    this.#tail = mine.catch(() => undefined)
+    return mine
+  }
+
+  async #drain(timeoutMs: number): Promise<void> {
+    const { channel, lanes } = this.#mesh
+    const untilNs = timeoutMs > 0 ? nowNs() + timeoutMs * 1e6 : Number.POSITIVE_INFINITY
+    const left = (): Lane[] => lanes.filter((lane): lane is Lane => lane !== null && !lane.drained())
+    for (let waiting = left(); waiting.length > 0; waiting = left()) {
+      for (const lane of waiting) lane.arm()
+      if (left().length === 0) return
+      const cq = await channel.nextEvent(probeMs)
+      cq?.ackEvents(1)
+      if (this.#mesh.failure !== null) throw this.#mesh.failure
+      if (nowNs() < untilNs) continue
+      const { rank } = waiting[0]!
+      const message = `end: rank ${rank} has not acknowledged what this rank sent within ${timeoutMs / 1000} s`
+      throw new CollectiveError('ETIMEDOUT', message, rank)
+    }
+  }
+
+  /**
+   * At once: frees all that the device holds for it, also messages that have not arrived. Others that are still in a call with this
+   * rank fail; `end` is for those that have not failed.
    */
   close(): void {
     if (this.#closed) return
@@ -357,6 +402,10 @@ export class Communicator {
 
   [Symbol.dispose](): void {
     this.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#closed ? Promise.resolve() : this.end()
   }
 }
 

@@ -7,13 +7,21 @@
  *     const comm = await createCommunicator(group, { device: 'shm:lab' })
  *     const sum = new Float64Array(1)
  *     comm.allreduce(Float64Array.of(comm.rank), sum, 'sum')
- *     await group.barrier()
- *     comm.close()
+ *     await comm.end()
+ *     await group.close()
  */
 export type { DecisionTable, Rule } from './choose.ts'
 export { type ElementType, type Operation, operations } from './combine.ts'
 export { Communicator, type CommunicatorOptions, createCommunicator, type Ranks } from './communicator.ts'
 export { CollectiveError, type CollectiveErrorCode } from './error.ts'
-export { type Group, GroupError, type GroupOptions, joinGroup, type LocalRanks, runRanks } from './launch/index.ts'
+export {
+  endWithParent,
+  type Group,
+  GroupError,
+  type GroupOptions,
+  joinGroup,
+  type LocalRanks,
+  runRanks,
+} from './launch/index.ts'
 export type { AnyArray, ElementArray } from './memory.ts'
 export { algorithmsOf, type Collective, collectives } from './schedule/index.ts'

@@ -2,9 +2,9 @@
  * One peer: a queue pair (RC) with slots for what it sends. Every message carries in its immediate how many slots its
  * sender gives back, what it is, and to which call it belongs, so that ranks that disagree are told so.
  *
- *     bits 0 to 7     slots given back
- *     bits 8 and 9    `Kind`
- *     bits 10 to 31   `tagOf`: the collective, and the number of the call
+ *     bits 0 to 4     slots given back: at most `dataSlots`
+ *     bits 5 to 7     `Kind`
+ *     bits 8 to 31    the tag of the call (`nameOf` in caller.ts)
  */
 import {
   type CompletionQueue,
@@ -32,7 +32,14 @@ export const Kind = {
   Ready: 2,
   /** Nothing but slots given back. */
   Credit: 3,
+  /** A transfer of no bytes. */
+  Empty: 4,
+  /** A sender of a long transfer that waits for `Ready` says its length, in case that the receiver expects a short one. */
+  Long: 5,
 } as const
+const kindShift = 5
+const kindMask = 7
+const tagShift = 8
 
 /** Messages without data of their own in a peer's slots at once. */
 export const dataSlots = 16
@@ -43,8 +50,9 @@ const repostTogether = 4
 /** Messages up to this are copied into their work request; the sender may reuse their memory at once. */
 const inlineBytes = 256
 const readyBytes = 24
-/** A message without content has so many bytes: one of no bytes takes a slower way through some devices. */
-export const nothingBytes = 4
+const longBytes = 8
+/** A message without content has so many bytes: one of no bytes takes a slower path through some devices. */
+const nothingBytes = 4
 const signalEvery = 8
 const sendRoom: number = 2 * slots
 export const laneCap: QpCap = {
@@ -92,7 +100,10 @@ export class Lane {
   readonly #short: SendWorkRequest
   readonly #long: SendWorkRequest
   readonly #probeRequest: SendWorkRequest
-  #probing = false
+  /** Until `#posted` of the probe has completed; 0: none is outstanding. */
+  #probeEnd = 0
+  /** Why the peer is gone: said when all that had come from it is taken. */
+  lost: CollectiveError | null = null
   readonly #notice: Range
   /** Slots used since the peer was last told. */
   #owed = 0
@@ -221,66 +232,93 @@ export class Lane {
     this.send(Kind.Ready, tag, noticeAddr, lkey, readyBytes)
   }
 
-  /** Writes nothing to the peer's memory: the completion tells whether the peer is there. */
+  /** Says that a transfer of `length` bytes waits for `Ready`. Needs `mayPost`. */
+  announce(tag: number, length: number): void {
+    const { at, addr, lkey } = this.#notice
+    this.#memory.f64[at / 8] = length
+    this.send(Kind.Long, tag, addr, lkey, longBytes)
+  }
+
+  /** Writes nothing to the peer's memory: the completion tells that the peer is there, and has all that was sent before. */
   probe(): void {
-    if (this.#probing || this.#posted - this.#completed >= sendRoom - 2) return
-    this.#probing = true
-    this.#posted++
+    if (this.#probeEnd !== 0 || this.#posted - this.#completed >= sendRoom - 2) return
+    this.#probeEnd = ++this.#posted
     this.#willComplete(false)
     this.qp.postSend(this.#probeRequest)
   }
 
+  /** True when the peer has acknowledged all sends; until then asks for it. Throws a CollectiveError if the peer is gone. */
+  drained(): boolean {
+    if (this.#posted === this.#completed) return true
+    this.probe()
+    this.poll()
+    if (this.lost !== null) throw this.lost
+    return this.#posted === this.#completed
+  }
+
   #immediate(kind: number, tag: number): number {
-    const word = (this.#owed | (kind << 8) | (tag << 10)) >>> 0
+    const word = (this.#owed | (kind << kindShift) | (tag << tagShift)) >>> 0
     this.#owed = 0
     return word
   }
 
   // --- what completed ----------------------------------------------------------------------------------------------
 
-  /** Takes what has completed. True if something has come. Throws a CollectiveError when the peer is gone. */
+  /**
+   * Takes what has completed. True if something has come. Throws a CollectiveError when the peer is gone and all that had come
+   * from it is taken.
+   */
   poll(): boolean {
     const wcs = this.#wcs
     const n = this.recvCq.poll(wcs)
     for (let i = 0; i < n; i++) {
       const wc = wcs[i]!
-      if (wc.status !== 0) throw this.#gone(wc.statusText)
-      if (!this.#received(wc.wrId, wc.opcode === WcOpcode.Recv ? wc.byteLen : -1, wc.immData))
+      if (wc.status !== 0) this.#gone(wc.statusText)
+      else if (!this.#received(wc.wrId, wc.opcode === WcOpcode.Recv ? wc.byteLen : -1, wc.immData))
         throw new CollectiveError('EPEER', `rank ${this.rank} sends what no communicator sends`, this.rank)
     }
-    if (n < 0) throw this.#gone('the completion queue is in error')
-    if (this.outstanding === 0 && this.#posted - this.#completed < slots && !this.#probing) return n > 0
-    return this.#pollSends() || n > 0
+    if (n < 0) this.#gone('the completion queue is in error')
+    const some =
+      this.outstanding > 0 || this.#posted - this.#completed >= slots || this.#probeEnd !== 0
+        ? this.#pollSends() || n > 0
+        : n > 0
+    if (this.lost !== null && this.arrived === 0) throw this.lost
+    return some
   }
 
   #pollSends(): boolean {
     const n = this.sendCq.poll(this.#wcs)
     for (let i = 0; i < n; i++) {
       const wc = this.#wcs[i]!
-      if (wc.status !== 0) throw this.#gone(wc.statusText)
+      if (wc.status !== 0) {
+        this.#gone(wc.statusText)
+        break
+      }
       const first = this.#seen++ % sendRoom
       this.#completed = this.#signaled[first]!
       this.outstanding -= this.#used[first]!
-      this.#probing = false
+      if (this.#completed === this.#probeEnd) this.#probeEnd = 0
     }
-    if (n < 0) throw this.#gone('the completion queue is in error')
+    if (n < 0) this.#gone('the completion queue is in error')
+    // There may have been no room for it when the slots were freed.
+    if (n > 0) this.#giveBack()
     return n > 0
   }
 
-  #gone(why: string): CollectiveError {
-    return new CollectiveError('EPEER', `rank ${this.rank} cannot be reached any more: ${why}`, this.rank)
+  #gone(why: string): void {
+    this.lost ??= new CollectiveError('EPEER', `rank ${this.rank} cannot be reached any more: ${why}`, this.rank)
   }
 
   /** Asks for events with the next completions; what came before makes none. */
   arm(): void {
     this.recvCq.reqNotify()
-    if (this.outstanding > 0 || this.#probing || !this.mayPost) this.sendCq.reqNotify()
+    if (this.outstanding > 0 || this.#probeEnd !== 0 || !this.mayPost) this.sendCq.reqNotify()
   }
 
   /** A message is in `slot`. False if it is none that a peer of this kind sends. */
   #received(slot: number, bytes: number, immediate: number): boolean {
-    this.credits += immediate & 0xff
-    const kind = (immediate >>> 8) & 3
+    this.credits += immediate & 0x1f
+    const kind = (immediate >>> kindShift) & kindMask
     if (kind === Kind.Credit) {
       this.#repost(slot)
       return this.credits <= dataSlots
@@ -293,27 +331,32 @@ export class Lane {
       this.#readyAddr[last] = f64[at / 8]!
       this.#readyBytes[last] = f64[at / 8 + 1]!
       this.#readyKey[last] = i32[at / 4 + 4]!
-      this.#readyTag[last] = immediate >>> 10
+      this.#readyTag[last] = immediate >>> tagShift
       this.#release(slot)
       return this.credits <= dataSlots
     }
-    if (this.arrived === dataSlots) return false
+    if (this.arrived === dataSlots || kind > Kind.Long || (kind === Kind.Long && bytes !== longBytes)) return false
     const last = (this.#first + this.arrived++) % dataSlots
     this.#slot[last] = slot
-    this.#bytes[last] = bytes
-    this.#word[last] = immediate >>> 8
+    if (kind === Kind.Long) this.#bytes[last] = this.#memory.f64[(this.#at + slot * this.slotBytes) / 8]!
+    else this.#bytes[last] = kind === Kind.Empty ? 0 : bytes
+    this.#word[last] = immediate >>> kindShift
     return this.credits <= dataSlots
   }
 
   // --- the oldest message that nobody has taken ----------------------------------------------------------------------
 
+  /** Its bytes, or those of the transfer that it announces; -1: they have been written elsewhere. */
   get bytes(): number {
     return this.#bytes[this.#first]!
   }
 
-  /** Kind in the lowest two bits, the tag above. */
-  get word(): number {
-    return this.#word[this.#first]!
+  get kind(): number {
+    return this.#word[this.#first]! & kindMask
+  }
+
+  get tag(): number {
+    return this.#word[this.#first]! >>> (tagShift - kindShift)
   }
 
   /** Where its data are, unless they were written elsewhere: an offset in the device's memory. */
@@ -331,7 +374,14 @@ export class Lane {
 
   #release(slot: number): void {
     this.#repost(slot)
-    if (++this.#owed >= dataSlots / 2 && this.#posted - this.#completed < sendRoom) this.#send(Kind.Credit, 0, 0, 0, 0)
+    this.#owed++
+    this.#giveBack()
+  }
+
+  /** Tells the peer of its free slots when they are many, if there is room for the message. */
+  #giveBack(): void {
+    if (this.#owed < dataSlots / 2 || this.#posted - this.#completed >= sendRoom || this.lost !== null) return
+    this.#send(Kind.Credit, 0, 0, 0, 0)
   }
 
   #repost(slot: number): void {

@@ -19,6 +19,8 @@ export interface Range {
   bytes: number
 }
 
+export const emptyRange = (): Range => ({ at: 0, addr: 0, lkey: 0, rkey: 0, bytes: 0 })
+
 /** The element types that collectives know by themselves; other arrays are bytes to them. */
 export type ElementArray = Int32Array | Float32Array | Float64Array
 export type AnyArray = ElementArray | Uint8Array | Int8Array | Int16Array | Uint16Array | Uint32Array

@@ -2,32 +2,30 @@
 
 import type { Combine } from './combine.ts'
 import { CollectiveError } from './error.ts'
-import { Kind, type Lane, nothingBytes } from './lane.ts'
-import { type Memory, type Range, Staging } from './memory.ts'
+import { Kind, type Lane } from './lane.ts'
+import { emptyRange, type Memory, type Range, Staging } from './memory.ts'
 import type { Mesh } from './mesh.ts'
 import { Place, type Round, type Schedule, type Transfer } from './schedule/index.ts'
 
 /** State of a transfer in the present round. */
 const waiting = 0
-/** The peer knows where it shall go. */
+/** The other end has been told: where it shall go, or how long it is. */
 const announced = 1
 const done = 2
-
-const emptyRange = (): Range => ({ at: 0, addr: 0, lkey: 0, rkey: 0, bytes: 0 })
 
 /** A call as `Runner.begin` takes it. */
 export interface Call {
   schedule: Schedule
+  /** Where `Place`s are; that of `Scratch` is set by the runner. */
+  places: readonly [Range, Range, Range]
   combine: Combine | null
-  /** Of 22 bits: the collective, its variant, and the number of the call. */
+  /** Of 24 bits: the collective, its variant, and the number of the call. */
   tag: number
   /** What a peer's tag means, in words. */
   nameOf: (tag: number) => string
 }
 
 export class Runner {
-  /** Memory of the places, which the caller points to what it has before `begin`. */
-  readonly places: readonly [Range, Range, Range] = [emptyRange(), emptyRange(), emptyRange()]
   readonly #mesh: Mesh
   readonly #memory: Memory
   readonly #lanes: (Lane | null)[]
@@ -37,6 +35,7 @@ export class Runner {
   readonly #arrival: Range = emptyRange()
   /** Transfers that were begun, announced or ended so far. */
   moves = 0
+  #places: Call['places'] = [emptyRange(), emptyRange(), emptyRange()]
   #call: Call | null = null
   #index = 0
   #round: Round | null = null
@@ -55,7 +54,8 @@ export class Runner {
 
   begin(call: Call): void {
     const { schedule } = call
-    if (schedule.scratchBytes > 0) this.#scratch.reserve(this.places[Place.Scratch], schedule.scratchBytes)
+    if (schedule.scratchBytes > 0) this.#scratch.reserve(call.places[Place.Scratch], schedule.scratchBytes)
+    this.#places = call.places
     this.#call = call
     this.#index = -1
     this.#next()
@@ -69,10 +69,18 @@ export class Runner {
     for (const [i, { peer }] of round.receives.entries()) if (this.#received[i] !== done) this.#lanes[peer]!.probe()
   }
 
-  /** Asks for events of what this call waits for. */
+  /** Before a wait: asks for events of what this call waits for. */
   arm(): void {
     const { sends, receives } = this.#round!
-    for (const { peer } of sends) this.#lanes[peer]!.arm()
+    for (const [i, { peer, bytes }] of sends.entries()) {
+      const lane = this.#lanes[peer]!
+      if (lane.lost !== null) throw lane.lost
+      if (this.#sent[i] === waiting && bytes > this.#mesh.slotBytes && lane.readies === 0 && lane.mayPost) {
+        lane.announce(this.#call!.tag, bytes)
+        this.#sent[i] = announced
+      }
+      lane.arm()
+    }
     for (const { peer } of receives) this.#lanes[peer]!.arm()
   }
 
@@ -120,8 +128,8 @@ export class Runner {
     const { copies, sends, receives } = round
     for (let i = 0; i < copies.length; i++) {
       const { from, fromOffset, to, toOffset, bytes } = copies[i]!
-      const source = this.places[from].at + fromOffset
-      const target = this.places[to].at + toOffset
+      const source = this.#places[from].at + fromOffset
+      const target = this.#places[to].at + toOffset
       if (source !== target) this.#copy(target, source, bytes)
     }
     this.#sendsLeft = sends.length
@@ -154,13 +162,13 @@ export class Runner {
       const { peer, place, offset, bytes } = sends[i]!
       const lane = this.#lanes[peer]!
       if (!lane.mayPost && !(lane.poll() && lane.mayPost)) continue
-      const from = this.places[place]
-      if (bytes <= slotBytes) lane.send(Kind.Data, tag, from.addr + offset, from.lkey, bytes)
+      const from = this.#places[place]
+      if (bytes <= slotBytes) lane.send(bytes > 0 ? Kind.Data : Kind.Empty, tag, from.addr + offset, from.lkey, bytes)
       else {
         if (lane.readies === 0) lane.poll()
         if (lane.readies === 0) {
           // A peer that sends instead of saying what it is ready for is somewhere else.
-          if (lane.arrived > 0) this.#check(lane, tag)
+          if (lane.arrived > 0 && lane.tag !== tag) throw this.#elsewhere(lane, lane.tag, tag)
           continue
         }
         if (lane.readyTag !== tag) throw this.#elsewhere(lane, lane.readyTag, tag)
@@ -189,13 +197,14 @@ export class Runner {
       // The next one that is combined waits for this one.
       combining &&= !receive.combine
       if (lane.arrived === 0 && !(lane.poll() && lane.arrived > 0)) continue
-      if (lane.word >>> 2 !== tag) this.#check(lane, tag)
-      if (
-        (lane.word & 3) !== (long ? Kind.Written : Kind.Data) ||
-        (!long && lane.bytes !== bytes && (bytes > 0 || lane.bytes !== nothingBytes))
-      )
+      if (lane.tag !== tag) throw this.#elsewhere(lane, lane.tag, tag)
+      if (long && lane.kind === Kind.Long && lane.bytes === bytes) {
+        lane.take()
+        if (lane.arrived === 0 && !(lane.poll() && lane.arrived > 0)) continue
+      }
+      if (long ? lane.kind !== Kind.Written : lane.kind === Kind.Written || lane.bytes !== bytes)
         throw this.#lengths(lane, lane.bytes, bytes)
-      const to = this.places[place].at + offset
+      const to = this.#places[place].at + offset
       if (receive.combine) combine!(to, long ? this.#arrival.at : lane.at, bytes)
       else if (!long && bytes > 0) this.#copy(to, lane.at, bytes)
       lane.take()
@@ -223,21 +232,19 @@ export class Runner {
       for (let k = 0; k < i; k++) if (receives[k]!.combine && this.#received[k] !== done) return false
       this.#arrivals.reserve(this.#arrival, bytes)
       lane.ready(this.#call!.tag, this.#arrival, 0, bytes)
-    } else lane.ready(this.#call!.tag, this.places[place], offset, bytes)
+    } else lane.ready(this.#call!.tag, this.#places[place], offset, bytes)
     this.moves++
     this.#received[i] = announced
     return true
   }
 
-  /** Throws unless the oldest message of the lane belongs to this call. */
-  #check(lane: Lane, tag: number): void {
-    const theirs = lane.word >>> 2
-    if (theirs !== tag) throw this.#elsewhere(lane, theirs, tag)
-  }
-
   #elsewhere(lane: Lane, theirs: number, tag: number): CollectiveError {
     const { nameOf } = this.#call!
-    const message = `rank ${lane.rank} is in ${nameOf(theirs)} where this rank is in ${nameOf(tag)}`
+    const [there, here] = [nameOf(theirs), nameOf(tag)]
+    const message =
+      there === here
+        ? `${here}: rank ${lane.rank} takes another algorithm: counts or types differ`
+        : `rank ${lane.rank} is in ${there} where this rank is in ${here}`
     return this.#mesh.fail(new CollectiveError('EMISMATCH', message, lane.rank))
   }
 

@@ -57,6 +57,14 @@ describe('arguments', () => {
     )
   })
 
+  it('a call without the array of the call before', async () => {
+    await together(1, { device }, async (comm) => {
+      comm.broadcast(new Int32Array(1))
+      expect(() => comm.broadcast(undefined as never)).toThrow('broadcast: output must be a typed array')
+      comm.barrier()
+    })
+  })
+
   it('both forms in turn, one after the other', async () => {
     await together(1, { device }, async (comm) => {
       await comm.barrierAsync()
@@ -129,6 +137,22 @@ describe('ranks that disagree', () => {
           new Int32Array(c.rank === 0 ? 50_000 : 60_000),
           'sum',
         ),
+    ],
+    [
+      'rank 0 has 10000 bytes where this rank has 10: counts or types differ',
+      (c) => c.broadcastAsync(new Uint8Array(c.rank === 0 ? 10_000 : 10)),
+    ],
+    [
+      'rank 0 has 0 bytes where this rank has 4: counts or types differ',
+      (c) => c.broadcastAsync(new Int32Array(c.rank)),
+    ],
+    [
+      'rank 0 has 4 bytes where this rank has 0: counts or types differ',
+      (c) => c.broadcastAsync(c.rank === 0 ? c.alloc(Int32Array, 1) : new Int32Array(0)),
+    ],
+    [
+      'takes another algorithm: counts or types differ',
+      (c) => c.allreduceAsync(new Int32Array(2048 + c.rank), new Int32Array(2048 + c.rank), 'sum'),
     ],
   ])('%s', async (message, work) => {
     const errors = await outcomes(2, work)

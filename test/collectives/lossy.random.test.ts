@@ -1,11 +1,11 @@
 /** Collectives over packets that are lost, repeated and reordered. */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { collectives, operations } from '../../src/collectives/index.ts'
+import { collectives, createCommunicator, operations } from '../../src/collectives/index.ts'
 import { faults, openDevice } from '../../src/index.ts'
 import { holds, seeds } from '../property.ts'
 import { perform, types } from './reference.ts'
-import { together } from './together.ts'
+import { ranksHere, together } from './together.ts'
 
 it('every collective among four ranks gives what it must, whatever becomes of the packets', async () => {
   await holds(
@@ -32,6 +32,27 @@ it('every collective among four ranks gives what it must, whatever becomes of th
       } finally {
         for (const context of contexts) context.close()
       }
+    }),
+    1,
+    10,
+  )
+})
+
+it('the last message of a rank arrives before it is gone', async () => {
+  await holds(
+    fc.asyncProperty(seeds, async (seed) => {
+      const contexts = [1, 2].map((n) =>
+        openDevice(`roce:127.93.9.${n}`, { wrap: [faults({ loss: 0.15, seed: seed + n })] }),
+      )
+      const comms = await Promise.all(
+        ranksHere(2).map((ranks) => createCommunicator(ranks, { context: contexts[ranks.rank]! })),
+      )
+      const ends = comms.map(async (comm) => {
+        await comm.barrierAsync()
+        await comm.end()
+      })
+      await Promise.all(ends)
+      for (const context of contexts) context.close()
     }),
     1,
     10,

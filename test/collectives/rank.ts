@@ -22,6 +22,6 @@ if (process.env.VERBENA_RANK === undefined) {
         if (mode === 'killed' && calls === 30 && comm.rank === 1) process.kill(process.pid, 'SIGKILL')
       }
   if (comm.rank === 0) console.log(`rank ${comm.rank} of ${comm.size}: ${calls} calls`)
-  comm.close()
+  await comm.end()
   await group.close()
 }

@@ -82,6 +82,9 @@ function run(collective: Collective, algorithm: string, shape: Shape, seed: numb
   const schedules = memories.map((_, rank) =>
     scheduleOf(collective, algorithm, { rank, ...shape, bytes: 4 * shape.count, elementBytes: 4 }),
   )
+  // What the runner relies on: transfers to a peer keep their order without a queue.
+  for (const { sends } of schedules.flatMap(({ rounds }) => rounds))
+    expect(new Set(sends.map(({ peer }) => peer)).size).toBe(sends.length)
   const pick = (n: number): number => Math.floor(random() * n)
   const total = simulate(schedules, memories, { eager, pick, combine: (a, b) => (a + b) | 0 })
   for (const [me, memory] of memories.entries()) {

@@ -6,6 +6,15 @@ export type ExchangeKind = typeof Kind.Barrier | typeof Kind.Gather
 /** What each rank gave, in the order of ranks. */
 export type Exchanged = readonly Uint8Array[]
 
+/** What a rank sends to rank 0: how many milliseconds it waits (4 bytes, big-endian; 0: for ever), and what it gives. */
+export function withLimit(timeoutMs: number, bytes: Uint8Array): Buffer {
+  const head = Buffer.alloc(limitBytes)
+  head.writeUInt32BE(timeoutMs)
+  return Buffer.concat([head, bytes])
+}
+
+export const limitBytes = 4
+
 export interface Port {
   /** Called once, when the group has failed. */
   onFailure: (error: GroupError) => void

@@ -11,7 +11,7 @@ export interface Member {
 }
 
 export interface WaitOptions {
-  /** Milliseconds from when the first rank is there until all are; 0: for ever. Default: the group's. */
+  /** Milliseconds from when this rank is there until all are; 0: for ever. Default: the group's. */
   timeoutMs?: number
 }
 
@@ -43,6 +43,8 @@ export interface GroupOptions extends PlaceOptions {
 }
 
 export const defaultTimeoutMs = 60_000
+/** What a timer of Node takes. */
+export const maxTimeoutMs = 0x7fffffff
 export const mostGathered: number = 1 << 20
 
 /** What a rank says of itself when it comes. */
@@ -58,7 +60,11 @@ export function introduce(rank: number, size: number, settings: GroupOptions['se
 
 /** One text for equal settings, whatever the order of their keys. */
 export function canonical(settings: Readonly<Record<string, unknown>>): string {
-  return JSON.stringify(Object.fromEntries(Object.entries(settings).sort(([a], [b]) => (a < b ? -1 : 1))))
+  return JSON.stringify(settings, (_, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  )
 }
 
 export function nameOf({ rank, host, pid }: Member): string {

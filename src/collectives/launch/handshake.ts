@@ -2,7 +2,7 @@
  * How two ends of a connection find that they belong together. Rank 0 speaks first; a listener that does not speak like it, or does not know
  * the key, is somebody else.
  *
- *     rank 0 ── Challenge: "verbena group 1", nonce ──▶ rank
+ *     rank 0 ── Challenge: "verbena group 2", nonce ──▶ rank
  *     rank 0 ◀── Hello: nonce, proof, introduction ──── rank
  *     rank 0 ── Welcome: proof ──▶ rank                 or Refused, and the end of the connection
  */
@@ -15,9 +15,16 @@ import { makeNonce, nonceBytes, proofBytes, proofOf, sameProof } from './proof.t
 export interface Secret {
   key: Uint8Array
   job: string
+  /** At which rank 0 listens; 0 where the ranks were told one port, which may be mapped to another on the way. */
+  port: number
 }
 
-const greeting = Buffer.from('verbena group 1\n')
+/** What is proved to a rank 0 that listens at one of these ports. */
+export function secretAt(secret: Omit<Secret, 'port'>, ports: readonly number[], port: number): Secret {
+  return { ...secret, port: ports.length > 1 ? port : 0 }
+}
+
+const greeting = Buffer.from('verbena group 2\n')
 
 /** How long a stranger may hold a connection. */
 export const handshakeMs = 5000
@@ -31,14 +38,14 @@ export async function admit(link: Link, secret: Secret): Promise<Introduction | 
   const nonce = content.subarray(0, nonceBytes)
   const proof = content.subarray(nonceBytes, nonceBytes + proofBytes)
   const said = content.subarray(nonceBytes + proofBytes)
-  const expected = proofOf(secret.key, 'rank', secret.job, challenge, nonce, said)
+  const expected = proofOf(secret.key, 'rank', secret.job, secret.port, challenge, nonce, said)
   const introduction = kind === Kind.Hello && sameProof(proof, expected) ? introductionOf(said) : null
   if (introduction === null) {
     link.send(Kind.Refused)
     await link.close()
     return null
   }
-  link.send(Kind.Welcome, proofOf(secret.key, 'rank 0', secret.job, challenge, nonce, said))
+  link.send(Kind.Welcome, proofOf(secret.key, 'rank 0', secret.job, secret.port, challenge, nonce, said))
   return introduction
 }
 
@@ -55,11 +62,11 @@ export async function introduceTo(link: Link, secret: Secret, self: Introduction
   }
   const theirs = challenge.content.subarray(greeting.length)
   const [nonce, said] = [makeNonce(), Buffer.from(JSON.stringify(self))]
-  const answer = nextFrame(link, timeoutMs)
-  link.send(Kind.Hello, Buffer.concat([nonce, proofOf(secret.key, 'rank', secret.job, theirs, nonce, said), said]))
+  const answer = nextFrame(link, Math.min(handshakeMs, timeoutMs))
+  const { key, job, port } = secret
+  link.send(Kind.Hello, Buffer.concat([nonce, proofOf(key, 'rank', job, port, theirs, nonce, said), said]))
   const { kind, content } = await answer
-  if (kind === Kind.Welcome && sameProof(content, proofOf(secret.key, 'rank 0', secret.job, theirs, nonce, said)))
-    return 'ours'
+  if (kind === Kind.Welcome && sameProof(content, proofOf(key, 'rank 0', job, port, theirs, nonce, said))) return 'ours'
   link.destroy()
   return kind === Kind.Refused ? 'refused' : 'stranger'
 }
@@ -74,7 +81,8 @@ function nextFrame(link: Link, timeoutMs: number): Promise<{ kind: number; conte
       link.onEnd = () => {}
       resolve({ kind, content })
     }
-    const timer = setTimeout(() => settle(0, Buffer.alloc(0)), timeoutMs)
+    // The socket keeps the process alive, if anything.
+    const timer = setTimeout(() => settle(0, Buffer.alloc(0)), timeoutMs).unref()
     link.onFrame = settle
     link.onEnd = () => settle(0, Buffer.alloc(0))
     link.resume()

@@ -5,9 +5,18 @@
 import { lookup } from 'node:dns/promises'
 import { createServer, type Server } from 'node:net'
 import { GroupError } from './error.ts'
-import { type Exchanged, type ExchangeKind, exchangeName, type Port } from './exchange.ts'
-import { failureOf, failureText, type Introduction, type Member, mostGathered, nameOf, ranksText } from './group.ts'
-import { admit, introduceTo, misfit, type Secret } from './handshake.ts'
+import { type Exchanged, type ExchangeKind, exchangeName, limitBytes, type Port } from './exchange.ts'
+import {
+  failureOf,
+  failureText,
+  type Introduction,
+  type Member,
+  maxTimeoutMs,
+  mostGathered,
+  nameOf,
+  ranksText,
+} from './group.ts'
+import { admit, introduceTo, misfit, type Secret, secretAt } from './handshake.ts'
 import { Kind, Link } from './link.ts'
 import { connectOnce } from './member.ts'
 import type { Place } from './place.ts'
@@ -17,6 +26,8 @@ interface Collecting {
   parts: (Uint8Array | undefined)[]
   count: number
   first: number
+  /** When the first of those that wait gives up, on the clock of `performance.now`. */
+  endMs: number
   timer: NodeJS.Timeout | undefined
 }
 
@@ -29,19 +40,21 @@ export class Hub implements Port {
   onFailure: (error: GroupError) => void = () => {}
   failure: GroupError | null = null
   readonly #self: Introduction
-  readonly #secret: Secret
+  readonly #secret: Omit<Secret, 'port'>
   readonly #timeoutMs: number
   readonly #known: (Introduction | null)[]
   readonly #links: (Link | null)[]
   readonly #left: boolean[]
   readonly #servers: Server[] = []
+  /** Connections that have not proved anything yet. */
+  readonly #unknown = new Set<Link>()
   #arrived = 1
   #refused = 0
   #onChange: () => void = () => {}
   #collecting: Collecting | null = null
   #own: ((result: Exchanged) => void) | null = null
 
-  constructor(self: Introduction, secret: Secret, timeoutMs: number) {
+  constructor(self: Introduction, secret: Omit<Secret, 'port'>, timeoutMs: number) {
     this.#self = self
     this.#secret = secret
     this.#timeoutMs = timeoutMs
@@ -65,6 +78,7 @@ export class Hub implements Port {
       throw error
     } finally {
       for (const server of this.#servers) server.close()
+      for (const link of this.#unknown) link.destroy()
     }
     if (this.failure !== null) {
       await this.#closeLinks()
@@ -112,12 +126,12 @@ export class Hub implements Port {
       // The address may be that of a gateway before this host: then it listens on all of its own.
       for (const local of [address, undefined]) {
         try {
-          this.#servers.push(await this.#listenAt(port, local))
+          this.#servers.push(await this.#listenAt(port, local, secretAt(this.#secret, ports, port)))
           return
         } catch (error) {
           why = error as NodeJS.ErrnoException
           // Who has it may be a rank 0 of this group.
-          await this.#lookAt(address, port)
+          await this.#lookAt(address, port, secretAt(this.#secret, ports, port))
           if (why.code !== 'EADDRNOTAVAIL') break
         }
       }
@@ -129,8 +143,8 @@ export class Hub implements Port {
     )
   }
 
-  #listenAt(port: number, host: string | undefined): Promise<Server> {
-    const server = createServer((socket) => void this.#meetOne(new Link(socket)))
+  #listenAt(port: number, host: string | undefined, secret: Secret): Promise<Server> {
+    const server = createServer((socket) => void this.#meetOne(new Link(socket), secret))
     server.maxConnections = this.#self.size + strangers
     return new Promise((resolve, reject) => {
       server.once('error', reject)
@@ -144,10 +158,10 @@ export class Hub implements Port {
   }
 
   /** Throws what another rank 0 of this group says. */
-  async #lookAt(host: string, port: number): Promise<void> {
+  async #lookAt(host: string, port: number, secret: Secret): Promise<void> {
     const link = await connectOnce(host, port, 1000).catch(() => null)
     if (link === null) return
-    if ((await introduceTo(link, this.#secret, this.#self, 1000)) !== 'ours') return
+    if ((await introduceTo(link, secret, this.#self, 1000)) !== 'ours') return
     const error = await new Promise<GroupError>((resolve) => {
       link.onFrame = (kind, content) => kind === Kind.Fail && resolve(failureOf(content))
       link.onEnd = () => resolve(new GroupError('ERR_GROUP_TWICE', 'rank 0 is there twice', 0))
@@ -157,8 +171,9 @@ export class Hub implements Port {
     throw error
   }
 
-  async #meetOne(link: Link): Promise<void> {
-    const other = await admit(link, this.#secret)
+  async #meetOne(link: Link, secret: Secret): Promise<void> {
+    this.#unknown.add(link)
+    const other = await admit(link, secret).finally(() => this.#unknown.delete(link))
     if (other === null) {
       this.#refused++
       return
@@ -175,7 +190,7 @@ export class Hub implements Port {
     this.#known[rank] = other
     this.#links[rank] = link
     this.#arrived++
-    link.limit = mostGathered + 64
+    link.limit = mostGathered + limitBytes + 64
     link.onFrame = (kind, content) => this.#hear(rank, kind, content)
     link.onEnd = (why) => {
       if (!this.#left[rank]) this.fail(new GroupError('ERR_GROUP_GONE', `${nameOf(other)} is gone: ${why}`, rank))
@@ -189,7 +204,8 @@ export class Hub implements Port {
 
   #hear(rank: number, kind: number, content: Buffer): void {
     if (this.failure !== null) return
-    if (kind === Kind.Barrier || kind === Kind.Gather) this.#collect(rank, kind, content, this.#timeoutMs)
+    if ((kind === Kind.Barrier || kind === Kind.Gather) && content.length >= limitBytes)
+      this.#collect(rank, kind, content.subarray(limitBytes), content.readUInt32BE())
     else if (kind === Kind.Bye) {
       this.#left[rank] = true
       this.#checkLeft()
@@ -202,7 +218,10 @@ export class Hub implements Port {
   #collect(rank: number, kind: ExchangeKind, bytes: Uint8Array, timeoutMs: number): void {
     if (this.failure !== null) return
     const size = this.#self.size
-    this.#collecting ??= { kind, parts: Array.from({ length: size }), count: 0, first: rank, timer: undefined }
+    this.#collecting ??= {
+      ...{ kind, parts: Array.from({ length: size }), count: 0, first: rank },
+      ...{ endMs: Number.POSITIVE_INFINITY, timer: undefined },
+    }
     const now = this.#collecting
     if (now.kind !== kind || now.parts[rank] !== undefined) {
       const where = `${this.#name(rank)} is at ${exchangeName(kind)}, and ${this.#name(now.first)} at ${exchangeName(now.kind)}`
@@ -211,10 +230,11 @@ export class Hub implements Port {
     }
     now.parts[rank] = bytes
     now.count++
-    // From the first one on; rank 0 may know better how long it takes.
-    if (now.count === 1 || rank === 0) {
+    const endMs = performance.now() + timeoutMs
+    if (timeoutMs > 0 && endMs < now.endMs) {
       clearTimeout(now.timer)
-      now.timer = timeoutMs > 0 ? setTimeout(() => this.fail(this.#late(now, timeoutMs)), timeoutMs) : undefined
+      now.endMs = endMs
+      now.timer = setTimeout(() => this.fail(this.#late(now, timeoutMs)), Math.min(timeoutMs, maxTimeoutMs))
     }
     if (now.count === size) this.#complete(now)
     else this.#checkLeft()

@@ -7,37 +7,38 @@ import {
   type GroupOptions,
   introduce,
   type Member,
+  maxTimeoutMs,
   mostGathered,
   type WaitOptions,
 } from './group.ts'
 import { Hub } from './hub.ts'
 import { groupKey } from './key.ts'
 import { Kind, mostBeforeProof } from './link.ts'
+import { endWithParent } from './local.ts'
 import { Spoke } from './member.ts'
 import { placeOf } from './place.ts'
 
 /**
  * Meets the other ranks. Who this is, of how many and where rank 0 listens, comes from the options or from what a launcher has set
- * (`placeOf`); the key from `groupKey`. Throws GroupError: who is missing, there twice or different is named, within the timeout.
+ * (`placeOf`); the key from `groupKey`. A process that `runRanks` has started ends with it from here on. Throws GroupError: who is missing, there twice or different is named, within the timeout.
  */
 export async function joinGroup(options: GroupOptions = {}): Promise<Group> {
+  endWithParent()
   const place = placeOf(options)
   const { rank, size, launcher, job } = place
   const timeoutMs = Math.min(options.timeoutMs ?? defaultTimeoutMs, maxTimeoutMs)
   const self = introduce(rank, size, options.settings)
-  if (self.settings.length > mostBeforeProof / 2)
+  const saidBytes = Buffer.byteLength(JSON.stringify(self))
+  if (saidBytes > mostBeforeProof - 256)
     throw new GroupError(
       'ERR_GROUP_DIFFERS',
-      `the settings have ${self.settings.length} characters, more than ${mostBeforeProof / 2}`,
+      `the settings take ${saidBytes} bytes in a message, of which ${mostBeforeProof - 256} are the most`,
     )
   const secret = { key: size === 1 ? Buffer.alloc(32) : groupKey(options.environment), job }
   const port = rank === 0 ? new Hub(self, secret, timeoutMs) : new Spoke(self, secret, timeoutMs)
   const members = await port.meet(place, options.signal)
   return new RankGroup(rank, launcher, members, port, timeoutMs)
 }
-
-/** What a timer of Node takes. */
-const maxTimeoutMs = 0x7fffffff
 
 class RankGroup implements Group {
   readonly rank: number
@@ -47,6 +48,7 @@ class RankGroup implements Group {
   readonly #timeoutMs: number
   readonly #controller = new AbortController()
   readonly #failed: Promise<never>
+  #stop: (error: GroupError) => void = () => {}
   /** Exchanges are in order, also those that nobody awaits. */
   #last: Promise<unknown> = Promise.resolve()
   #closed: Promise<void> | null = null
@@ -58,6 +60,7 @@ class RankGroup implements Group {
     this.#port = port
     this.#timeoutMs = timeoutMs
     this.#failed = new Promise((_, reject) => {
+      this.#stop = reject
       port.onFailure = (error) => {
         reject(error)
         this.#controller.abort(error)
@@ -90,6 +93,8 @@ class RankGroup implements Group {
   }
 
   close(): Promise<void> {
+    // What waits for the others waits no longer.
+    this.#stop(left(this.rank))
     this.#closed ??= this.#port.close()
     return this.#closed
   }
@@ -100,10 +105,14 @@ class RankGroup implements Group {
     { timeoutMs = this.#timeoutMs }: WaitOptions = {},
   ): Promise<Exchanged> {
     const next = this.#last.then(() => {
-      if (this.#closed !== null) throw new GroupError('ERR_GROUP_CLOSED', 'this rank has left the group', this.rank)
+      if (this.#closed !== null) throw left(this.rank)
       return Promise.race([this.#port.exchange(kind, bytes, timeoutMs), this.#failed])
     })
     this.#last = next.catch(() => {})
     return next
   }
+}
+
+function left(rank: number): GroupError {
+  return new GroupError('ERR_GROUP_CLOSED', 'this rank has left the group', rank)
 }

@@ -17,10 +17,11 @@ const fewestCharacters = 16
 export function groupKey(environment: Environment = process.env): Buffer {
   const given = environment.VERBENA_KEY ?? environment.OMPI_MCA_orte_precondition_transports
   if (given === undefined) return digest(keyFromFile(keyFile(environment)))
+  const name = environment.VERBENA_KEY === undefined ? 'OMPI_MCA_orte_precondition_transports' : 'VERBENA_KEY'
   if (given.length < fewestCharacters)
     throw new GroupError(
       'ERR_GROUP_KEY',
-      `VERBENA_KEY has fewer than ${fewestCharacters} characters: take random ones, for example of \`openssl rand -hex 16\``,
+      `${name} has fewer than ${fewestCharacters} characters: set VERBENA_KEY to random ones, for example of \`openssl rand -hex 16\``,
     )
   return digest(given)
 }

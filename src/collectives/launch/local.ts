@@ -1,6 +1,7 @@
 /** Ranks of this host, started by a parent that is no rank: what `mpirun -np N` does, where there is none. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { constants } from 'node:os'
 import { createInterface } from 'node:readline'
 
 export interface LocalRanks {
@@ -15,10 +16,13 @@ export interface LocalRanks {
 /** When one has failed, the others are asked to end: they may still wait for one that never joined. Then they are ended. */
 const askMs = 2000
 const graceMs = 10_000
+/** How long after SIGINT ranks may take to end by themselves. */
+const interruptMs = 2000
 
 /**
  * Starts the ranks; `joinGroup` in them finds the others. Rank 0 has this process's terminal. Resolves when all have ended: 0, or the
- * exit code of the first that failed, 128 and the signal's number for one that was killed. When this process ends, they do.
+ * exit code of the first that failed, 128 and the signal's number for one that was killed. When this process ends, those that have
+ * called `joinGroup` or `endWithParent` do.
  */
 export async function runRanks({ size, args, onLine }: LocalRanks): Promise<number> {
   const shared = { ...process.env, VERBENA_SIZE: String(size), VERBENA_JOB: random(), VERBENA_KEY: random() }
@@ -28,9 +32,12 @@ export async function runRanks({ size, args, onLine }: LocalRanks): Promise<numb
   const passOn = (signal: NodeJS.Signals): void => {
     for (const child of children) child.kill(signal)
   }
-  // The terminal sends Ctrl-C to all processes itself; SIGTERM comes to this one only.
-  const ignore = (): void => {}
-  process.on('SIGINT', ignore)
+  let ended = 0
+  // The terminal sends Ctrl-C to all processes itself. Where nobody has ended some time later it came to this one only, as SIGTERM does.
+  const interrupted = (): void => {
+    timers.push(setTimeout(() => ended === 0 && passOn('SIGINT'), interruptMs))
+  }
+  process.on('SIGINT', interrupted)
   process.on('SIGTERM', passOn)
   try {
     const ends = Array.from({ length: size }, (_, rank) => {
@@ -38,6 +45,7 @@ export async function runRanks({ size, args, onLine }: LocalRanks): Promise<numb
       children.push(child)
       return new Promise<void>((resolve) => {
         const end = (code: number): void => {
+          ended++
           if (code !== 0 && failed === 0) {
             failed = code
             timers.push(
@@ -45,28 +53,28 @@ export async function runRanks({ size, args, onLine }: LocalRanks): Promise<numb
               setTimeout(() => passOn('SIGKILL'), graceMs),
             )
           }
-          resolve()
         }
         child.once('error', (error) => {
           onLine(rank, `cannot be started: ${error.message}`)
           end(1)
+          resolve()
         })
         child.once('exit', (code, signal) => {
           if (signal !== null) onLine(rank, `was killed (${signal})`)
-          end(signal === null ? code! : 128 + (signalNumbers[signal] ?? 0))
+          end(signal === null ? code! : 128 + constants.signals[signal])
         })
+        // All that it has written has been passed on.
+        child.once('close', () => resolve())
       })
     })
     await Promise.all(ends)
     return failed
   } finally {
     for (const timer of timers) clearTimeout(timer)
-    process.off('SIGINT', ignore)
+    process.off('SIGINT', interrupted)
     process.off('SIGTERM', passOn)
   }
 }
-
-const signalNumbers: Partial<Record<NodeJS.Signals, number>> = { SIGABRT: 6, SIGKILL: 9, SIGSEGV: 11, SIGTERM: 15 }
 
 function start(
   rank: number,
@@ -82,9 +90,15 @@ function start(
   return child
 }
 
-/** In a process that `runRanks` may have started: ends it when its parent is gone. */
+let bound = false
+
+/**
+ * In a process that `runRanks` may have started: ends it when its parent is gone. `joinGroup` calls it; for programs that have much to do
+ * before.
+ */
 export function endWithParent(): void {
-  if (process.env.VERBENA_RANK === undefined || !process.channel) return
+  if (bound || process.env.VERBENA_RANK === undefined || !process.channel) return
+  bound = true
   process.on('disconnect', () => process.exit(1))
   process.channel.unref()
 }

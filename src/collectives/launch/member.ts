@@ -2,9 +2,9 @@
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { GroupError } from './error.ts'
-import { type Exchanged, type ExchangeKind, exchangeName, type Port } from './exchange.ts'
+import { type Exchanged, type ExchangeKind, exchangeName, type Port, withLimit } from './exchange.ts'
 import { failureOf, failureText, type Introduction, type Member, mostGathered, nameOf } from './group.ts'
-import { type Found, introduceTo, type Secret } from './handshake.ts'
+import { type Found, introduceTo, type Secret, secretAt } from './handshake.ts'
 import { Kind, Link } from './link.ts'
 import type { Place } from './place.ts'
 
@@ -17,14 +17,14 @@ export class Spoke implements Port {
   onFailure: (error: GroupError) => void = () => {}
   failure: GroupError | null = null
   readonly #self: Introduction
-  readonly #secret: Secret
+  readonly #secret: Omit<Secret, 'port'>
   readonly #timeoutMs: number
   #link: Link | null = null
   #left = false
   #hubLeft = false
   #waiting: { kind: ExchangeKind; settle: (content: Buffer) => void } | null = null
 
-  constructor(self: Introduction, secret: Secret, timeoutMs: number) {
+  constructor(self: Introduction, secret: Omit<Secret, 'port'>, timeoutMs: number) {
     this.#self = self
     this.#secret = secret
     this.#timeoutMs = timeoutMs
@@ -79,7 +79,7 @@ export class Spoke implements Port {
         resolve(kind === Kind.Gather ? partsOf(content, this.#self.size) : [])
       }
       this.#waiting = { kind, settle }
-      this.#link?.send(kind, bytes)
+      this.#link?.send(kind, withLimit(timeoutMs, bytes))
     })
   }
 
@@ -119,7 +119,7 @@ export class Spoke implements Port {
         if (leftMs <= 0) throw new GroupError('ERR_GROUP_MISSING', this.#notFound(host, seen), 0)
         try {
           const link = await connectOnce(host, port, Math.min(connectMs, leftMs))
-          const found = await introduceTo(link, this.#secret, this.#self, Math.min(leftMs, 0x7fffffff))
+          const found = await introduceTo(link, secretAt(this.#secret, ports, port), this.#self, leftMs)
           if (found === 'ours') return link
           seen.set(port, found)
         } catch (error) {

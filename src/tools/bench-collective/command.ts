@@ -1,7 +1,7 @@
 /** `verbena bench collective` */
 import type { Command } from 'commander'
 import { currentRun, endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
-import { endWithParent, type Group, GroupError, joinGroup, runRanks } from '../../collectives/launch/index.ts'
+import { type Group, GroupError, joinGroup, runRanks } from '../../collectives/launch/index.ts'
 import type { CollectiveResults, CollectiveSet } from '../../report/index.ts'
 import { addSettings, datedDirectory, type GivenOptions, measure, tellLeftOut } from '../bench-kit/index.ts'
 import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
@@ -83,10 +83,11 @@ async function run(options: Options & GivenOptions): Promise<void> {
     throw new UsageError('--pin', `'${options.pin}' is not valid. Expected auto or none, for example: --pin none`)
   // One that --procs has started has its rank from there.
   if (options.procs !== undefined && process.env.VERBENA_RANK === undefined) {
+    if (options.rank !== undefined)
+      throw new UsageError('--rank', 'the processes that --procs starts have ranks already: give one of them')
     endWith(await startRanks(parseInteger('--procs', options.procs, 1, 2, 256)))
     return
   }
-  endWithParent()
   const interruption = interruptible('')
   const group = await joinGroup({
     rank: numberOf('--rank', options.rank),

@@ -207,6 +207,7 @@ export class Lanes {
   /** How many sends have completed since the last call, at most `max`. Throws for one that failed. */
   sent(max: number = pollBatch): number {
     const n = this.sendCq.poll(this.#wcs, Math.min(max, pollBatch))
+    if (n < 0) throw new EndError('PEER_FAILED', 'the completion queue of sends overran')
     for (let i = 0; i < n; i++) this.#check(this.#wcs[i]!)
     return n
   }

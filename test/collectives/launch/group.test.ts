@@ -1,13 +1,17 @@
 /** Ranks in one process, over TCP on 127.0.0.1: they meet, exchange, and fail together with a name. */
+
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Group, type GroupError, type GroupOptions, joinGroup } from '../../../src/collectives/launch/index.ts'
+import { portsOf } from '../../../src/collectives/launch/place.ts'
 
 const key = { VERBENA_KEY: 'a key of tests, long enough' }
 const open: Group[] = []
 
 afterEach(async () => {
+  vi.useRealTimers()
   await Promise.all(open.splice(0).map((group) => group.close()))
 })
 
@@ -25,6 +29,12 @@ async function join(rank: number, size: number, port: number, options: GroupOpti
   const group = await joinGroup({ rank, size, meet, environment: key, timeoutMs: 10_000, ...options })
   open.push(group)
   return group
+}
+
+/** A rank of two, which meet at one of the ports of a job. */
+function joinJob(job: string, rank: number): Promise<Group> {
+  const environment = { ...key, VERBENA_JOB: job, VERBENA_RANK: String(rank), VERBENA_SIZE: '2' }
+  return joinGroup({ environment, timeoutMs: 0 })
 }
 
 async function groupOf(size: number): Promise<Group[]> {
@@ -77,6 +87,32 @@ describe('a group', () => {
   })
 })
 
+describe('limits of time', () => {
+  it('a rank that waits for ever does so at rank 0, too', async () => {
+    const groups = await groupOf(2)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const early = groups[1]!.barrier({ timeoutMs: 0 })
+    await turns()
+    vi.advanceTimersByTime(3_600_000)
+    await groups[0]!.barrier({ timeoutMs: 0 })
+    await early
+  })
+
+  it('an exchange that this rank leaves ends', async () => {
+    const groups = await groupOf(2)
+    const early = groups[1]!.barrier()
+    await Promise.resolve()
+    const closing = groups[1]!.close()
+    expect(await errors([early])).toMatchObject([{ code: 'ERR_GROUP_CLOSED', rank: 1 }])
+    await closing
+  })
+})
+
+/** Turns of the event loop, in which frames between ranks of this thread arrive. */
+async function turns(): Promise<void> {
+  for (let i = 0; i < 100; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
 describe('who does not fit is named at all ranks', () => {
   it('a rank that is missing', async () => {
     const port = await freePort()
@@ -120,6 +156,18 @@ describe('who does not fit is named at all ranks', () => {
     const other = await freePort()
     const sizes = await errors([join(0, 2, other), join(1, 3, other)])
     expect(sizes[1]!.message).toMatch(/rank 1 .* says that the group has 3 ranks, and rank 0 .* that it has 2/)
+  })
+
+  it('settings: in any order, but not of any length', async () => {
+    const port = await freePort()
+    const settings = (turned: boolean): Record<string, unknown> => {
+      const inner = turned ? { b: [{ d: 2, c: 1 }], a: 1 } : { a: 1, b: [{ c: 1, d: 2 }] }
+      return turned ? { y: inner, x: 1 } : { x: 1, y: inner }
+    }
+    await Promise.all([0, 1].map((rank) => join(rank, 2, port, { settings: settings(rank === 1) })))
+    const [error] = await errors([join(1, 2, port, { settings: { x: '€'.repeat(30_000) } })])
+    expect(error).toMatchObject({ code: 'ERR_GROUP_DIFFERS' })
+    expect(error!.message).toMatch(/^the settings take 9\d{4} bytes in a message/)
   })
 
   it('a rank that is not at the same barrier', async () => {
@@ -172,24 +220,98 @@ describe('strangers', () => {
     server.close()
   })
 
+  it('that have proved nothing are closed when all are there', async () => {
+    const port = await freePort()
+    const first = join(0, 2, port)
+    const silent = await connected(port)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const closed = once(silent.resume(), 'close')
+    await Promise.all([first, join(1, 2, port)])
+    await closed
+  })
+
+  it('that pass everything on from another port do not stay in between', async () => {
+    const { job, server, ports } = await firstPortOfAJob()
+    const open = new Set<Socket>()
+    let passed = 0
+    server.on('connection', (socket: Socket) => {
+      const onward = connect(ports[1]!, '127.0.0.1')
+      open.add(socket)
+      socket.on('data', (bytes) => {
+        passed += bytes.length
+      })
+      for (const [end, other] of [
+        [socket, onward],
+        [onward, socket],
+      ] as const)
+        end.on('error', () => {}).on('close', () => other.destroy())
+      socket.on('close', () => open.delete(socket))
+      socket.pipe(onward).pipe(socket)
+    })
+    const first = joinJob(job, 0)
+    // Rank 0 has found the first port taken when it listens at the second.
+    ;(await connected(ports[1]!)).destroy()
+    const groups = await Promise.all([first, joinJob(job, 1)])
+    await turns()
+    expect(passed).toBeGreaterThan(0)
+    expect(open.size).toBe(0)
+    await Promise.all(groups.map((group) => group.close()))
+    server.close()
+  })
+
+  it('that greet and then say nothing cost seconds, not the whole time', async () => {
+    const { job, server } = await firstPortOfAJob()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const clock = setInterval(() => vi.advanceTimersByTime(1000), 5)
+    server.on('connection', (socket: Socket) => {
+      const content = Buffer.concat([Buffer.from([1]), Buffer.from('verbena group 2\n'), randomBytes(32)])
+      const length = Buffer.alloc(4)
+      length.writeUInt32BE(content.length)
+      socket.on('error', () => {}).write(Buffer.concat([length, content]))
+    })
+    const groups = await Promise.all([0, 1].map((rank) => joinJob(job, rank)))
+    clearInterval(clock)
+    await Promise.all(groups.map((group) => group.close()))
+    server.close()
+  })
+
   it('a key of few characters is none', async () => {
     const [error] = await errors([join(0, 2, await freePort(), { environment: { VERBENA_KEY: 'short' } })])
     expect(error).toMatchObject({ code: 'ERR_GROUP_KEY' })
   })
 })
 
-/** A connection that says this; resolves when the other end has closed it. */
-async function talkTo(port: number, bytes: Buffer): Promise<Socket> {
+/** A job whose first port a listener of this test has. */
+async function firstPortOfAJob(): Promise<{ job: string; server: Server; ports: number[] }> {
+  for (;;) {
+    const job = randomBytes(8).toString('hex')
+    const ports = portsOf(`verbena ${job}`)
+    const server = createServer()
+    const listening = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false))
+      server.listen(ports[0], '127.0.0.1', () => resolve(true))
+    })
+    if (listening) return { job, server, ports }
+  }
+}
+
+async function connected(port: number): Promise<Socket> {
   for (;;) {
     const socket = connect(port, '127.0.0.1')
     try {
       await once(socket, 'connect')
+      return socket.on('error', () => {})
     } catch {
-      continue
+      await new Promise((resolve) => setImmediate(resolve))
     }
-    socket.write(bytes)
-    socket.resume()
-    await once(socket, 'close')
-    return socket
   }
+}
+
+/** A connection that says this; resolves when the other end has closed it. */
+async function talkTo(port: number, bytes: Buffer): Promise<Socket> {
+  const socket = await connected(port)
+  socket.write(bytes)
+  socket.resume()
+  await once(socket, 'close')
+  return socket
 }

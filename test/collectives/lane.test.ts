@@ -1,0 +1,67 @@
+/** Flow control of a lane, over a queue pair that does what the test says. */
+import { expect, it } from 'vitest'
+import { dataSlots, Kind, Lane } from '../../src/collectives/lane.ts'
+import type { Memory, Region } from '../../src/collectives/memory.ts'
+import { WcOpcode, WcStatus, type WorkCompletion } from '../../src/index.ts'
+
+type Completion = Partial<WorkCompletion>
+
+/** Completions that the next polls take. */
+class Queue {
+  readonly ready: Completion[] = []
+  poll(wcs: WorkCompletion[]): number {
+    const some = this.ready.splice(0, wcs.length)
+    for (const [i, one] of some.entries())
+      Object.assign(wcs[i]!, { status: 0, opcode: WcOpcode.Recv, byteLen: 4, ...one })
+    return some.length
+  }
+}
+
+const kindOf = (immediate: number): number => (immediate >>> 5) & 7
+const creditsOf = (immediate: number): number => immediate & 0x1f
+
+/** A lane, what it sends (immediates), and its completion queues. */
+function laneHere(): { lane: Lane; sent: number[]; sendCq: Queue; recvCq: Queue } {
+  const buffer = new ArrayBuffer(65_536)
+  const memory = { f64: new Float64Array(buffer), i32: new Int32Array(buffer) } as unknown as Memory
+  const region = { bytes: new Uint8Array(buffer), mr: { addr: 0, lkey: 1, rkey: 1 } } as unknown as Region
+  const sent: number[] = []
+  const [sendCq, recvCq] = [new Queue(), new Queue()]
+  const postSend = ({ immData }: { immData: number }): number => sent.push(immData)
+  const qp = { sendCq, recvCq, postRecv: () => {}, postSend }
+  const lane = new Lane(memory, { region, offset: 0, slotBytes: 1024 }, { rank: 1, qp: qp as never })
+  return { lane, sent, sendCq, recvCq }
+}
+
+it('slots are given back when the send queue has room again', () => {
+  const { lane, sent, sendCq, recvCq } = laneHere()
+  const arrive = (count: number, credits: number): void => {
+    for (let i = 0; i < count; i++) recvCq.ready.push({ wrId: i, immData: i === 0 ? credits : 0 })
+    while (lane.arrived < count) lane.poll()
+    for (let i = 0; i < count; i++) lane.take()
+  }
+  // The send queue fills while no completion comes.
+  while (lane.mayPost || lane.credits === 0) {
+    if (lane.credits === 0) arrive(4, dataSlots)
+    else lane.send(Kind.Data, 1, 0, 1, 4)
+  }
+  while (sent.length < 48) arrive(dataSlots / 2, 0)
+  const before = sent.length
+  arrive(dataSlots / 2, 0)
+  expect(sent.length).toBe(before)
+  // All of them complete.
+  for (let i = 0; i < 6; i++) sendCq.ready.push({})
+  lane.poll()
+  expect(sent.slice(before).map((word) => [kindOf(word), creditsOf(word)])).toEqual([[Kind.Credit, dataSlots / 2]])
+})
+
+it('what came before the peer went is taken first', () => {
+  const { lane, recvCq } = laneHere()
+  recvCq.ready.push({ wrId: 0, immData: 0 }, { wrId: 1, immData: 0 }, { status: WcStatus.WrFlushErr })
+  for (let left = 2; left > 0; left--) {
+    lane.poll()
+    expect(lane.arrived).toBe(left)
+    lane.take()
+  }
+  expect(() => lane.poll()).toThrow('rank 1 cannot be reached any more')
+})

@@ -1,0 +1,17 @@
+/** A rank that test/collectives/launch/local.slow.test.ts starts: what it does is its argument. Without a rank it starts three. */
+import { joinGroup, runRanks } from '../../../src/collectives/index.ts'
+
+const [what] = process.argv.slice(2)
+if (process.env.VERBENA_RANK === undefined) {
+  const args = ['--import', 'tsx', process.argv[1]!, what!]
+  process.exitCode = await runRanks({ size: 3, args, onLine: (rank, line) => console.error(`rank ${rank}: ${line}`) })
+} else if (what === 'wait') {
+  // The third never comes.
+  if (process.env.VERBENA_RANK === '2') process.env.VERBENA_JOB = 'another'
+  const joining = joinGroup({ timeoutMs: 0 })
+  process.stderr.write(`process ${process.pid}\n`)
+  await joining
+} else if (process.env.VERBENA_RANK === '1') {
+  const lines = Array.from({ length: 2000 }, (_, i) => `line ${i}\n`).join('')
+  process.stderr.write(lines, () => process.kill(process.pid, what as NodeJS.Signals))
+}
