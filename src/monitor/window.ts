@@ -50,7 +50,7 @@ export type SketchName = (typeof sketchNames)[number]
 /** New sketches of a plan, empty. */
 export function sketchesOf({ sketchBytes, seed, windowMs }: WindowPlan): WindowSketches {
   const eighth = Math.floor(sketchBytes / 8)
-  const coco = (eighths: number) => createSketch('coco', { bytes: eighths * eighth, keyBytes, seed })
+  const coco = (eighths: number) => createSketch('coco', { bytes: eighths * eighth, keyBytes, seed, countBits: 53 })
   const small = Math.max(512, Math.min(16_384, Math.floor(eighth / 8)))
   return {
     ...{ bytes: coco(2), packets: coco(1), messages: coco(1), events: coco(1) },

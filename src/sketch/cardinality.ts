@@ -187,9 +187,7 @@ export class LinearCounting extends KeySketch<LinearCountingConfig> implements C
   /** Once every bit is set, the total is the only upper bound. */
   cardinality(): Estimate {
     const bits = 32 * this.#map.length
-    let zeros = bits
-    for (const word of this.#map) zeros -= onesOf(word)
-    return linearCount(bits, zeros, this.total)
+    return linearCount(bits, bits - onesIn(this.#map), this.total)
   }
 
   /** The bits of either: exactly the sketch of both streams. */
@@ -200,9 +198,7 @@ export class LinearCounting extends KeySketch<LinearCountingConfig> implements C
   }
 
   protected override restored(): string | undefined {
-    let ones = 0
-    for (const word of this.#map) ones += onesOf(word)
-    return ones > this.total ? 'there are more keys than amounts' : undefined
+    return onesIn(this.#map) > this.total ? 'there are more keys than amounts' : undefined
   }
 }
 
@@ -213,8 +209,13 @@ export function linearCount(cells: number, zeros: number, total: number): Estima
   return zeros > 0 ? answer : { ...answer, upper: total }
 }
 
-function onesOf(word: number): number {
-  let x = word - ((word >>> 1) & 0x55555555)
-  x = (x & 0x33333333) + ((x >>> 2) & 0x33333333)
-  return Math.imul((x + (x >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
+/** How many bits of a bitmap are set. */
+export function onesIn(map: Uint32Array): number {
+  let ones = 0
+  for (const word of map) {
+    let x = word - ((word >>> 1) & 0x55555555)
+    x = (x & 0x33333333) + ((x >>> 2) & 0x33333333)
+    ones += Math.imul((x + (x >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
+  }
+  return ones
 }

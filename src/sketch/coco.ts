@@ -8,13 +8,14 @@
  * least of d buckets is there to make it smaller. By Chebyshev |f̂ − f| ≤ √(k f) with k = N / (l δ), solved for f:
  * f̂ + k / 2 ± √(k f̂ + k² / 4), with a confidence of 1 − δ. Where we differ: the variance of one array is used for d of them, which the
  * paper does not prove for every stream; the bounds are wide, and the tests hold them over 200 seeds.
- * Counters have 31 bits and saturate.
+ * Counters have 31 bits, or 53 where those are too few, and saturate.
  */
 import { descending, type Estimate, type KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { atLeast } from './count-min.ts'
 import { SketchError, wholeNumber } from './error.ts'
 import { blockKeys, keyOf, placeOf, sameRest } from './keys.ts'
+import { nextRandom } from './seed.ts'
 import { AmountSketch, mostBytes, mostCount, Scalar, type SketchOptions, saturatingSum, scalarCount } from './sketch.ts'
 
 export interface CocoConfig {
@@ -22,29 +23,46 @@ export interface CocoConfig {
   arrays: number
   /** Buckets of an array. */
   width: number
+  countBits: CountBits
 }
 
 export interface CocoOptions extends SketchOptions {
   /** d, 1 to 4 (default 2). */
   arrays?: number
+  /**
+   * How large a count becomes before it saturates: 31 bits (default) are bytes of some tenths of a second at 100 Gbit/s. 53 take another word
+   * of each bucket, and more time.
+   */
+  countBits?: CountBits
 }
+
+/** Bits of a count. */
+export type CountBits = 31 | 53
 
 /** The partial key of a key: a part of its bytes, or whatever is computed from it. All have one length. */
 export type PartialKey = (key: Uint8Array) => Uint8Array
 
 const confidence = 0.95
 
-/** A bucket: its count, and the words of its key, so that both are in one line of the cache. */
-const bucketWords = (keyBytes: number) => 1 + ((keyBytes + 3) >> 2)
+/** A bucket: the low 31 bits of its count, the words of its key, and of 53 bits the high 22, so that all are in one line of the cache. */
+const bucketWords = ({ keyBytes, countBits }: Pick<CocoConfig, 'keyBytes' | 'countBits'>) =>
+  1 + ((keyBytes + 3) >> 2) + (countBits === 53 ? 1 : 0)
+const lowBits = 0x7fffffff
+const mostWide = Number.MAX_SAFE_INTEGER
 
 const planOf = (config: CocoConfig) =>
   [
     [Float64Array, scalarCount],
-    [Int32Array, config.arrays * config.width * bucketWords(config.keyBytes)],
+    [Int32Array, config.arrays * config.width * bucketWords(config)],
   ] as const
 
 export class CocoSketch extends AmountSketch<CocoConfig> {
   readonly #buckets: Int32Array
+  /** Words of a bucket. */
+  readonly #size: number
+  readonly #isWide: boolean
+  /** At which a count saturates. */
+  readonly #most: number
 
   /** @internal */
   constructor(config: CocoConfig, seed: Uint8Array, block?: ArrayBuffer) {
@@ -52,24 +70,33 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     super('coco', config, seed, plan, block)
     const [, buckets] = views(this.block, plan)
     this.#buckets = buckets
+    this.#size = bucketWords(config)
+    this.#isWide = config.countBits === 53
+    this.#most = this.#isWide ? mostWide : mostCount
     if (block) this.verify()
   }
 
   /** @internal */
   static configure(options: CocoOptions): CocoConfig {
     const arrays = wholeNumber('arrays', options.arrays ?? 2, 1, 4)
-    const width = Math.floor((options.bytes - 8 * scalarCount) / (4 * arrays * bucketWords(options.keyBytes)))
-    return { keyBytes: options.keyBytes, arrays, width: atLeast('bytes', options.bytes, width) }
+    const { bytes, keyBytes, countBits = 31 } = options
+    const width = Math.floor((bytes - 8 * scalarCount) / (4 * arrays * bucketWords({ keyBytes, countBits })))
+    return { keyBytes, arrays, width: atLeast('bytes', bytes, width), countBits: bitsOf(countBits) }
   }
 
   /** @internal */
   static check(config: CocoConfig): number {
     wholeNumber('arrays', config.arrays, 1, 4)
     wholeNumber('width', config.width, 8, mostBytes)
+    bitsOf(config.countBits)
     return plannedBytes(planOf(config))
   }
 
   protected override add(count: number): void {
+    if (this.#isWide) {
+      this.#addWide(count)
+      return
+    }
     const { arrays, width } = this.config
     const { h1, h2, multipliers, word, words } = this.keys
     const [buckets, amounts] = [this.#buckets, this.amounts]
@@ -116,13 +143,56 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
       }
       const sum = saturatingSum(leastCount, amount, small)
       buckets[least] = sum
-      random ^= random << 13
-      random ^= random >>> 17
-      random ^= random << 5
+      random = nextRandom(random)
       if ((random >>> 0) * sum >= amount * 2 ** 32) continue
       for (let w = 0; w < words; w++) buckets[least + 1 + w] = word[from + w]!
     }
     this.scalars[Scalar.random] = random
+  }
+
+  /** The same with counts of 53 bits, of which every sum is exact. */
+  #addWide(count: number): void {
+    const { arrays, width } = this.config
+    const { h1, h2, multipliers, word, words } = this.keys
+    const [buckets, amounts, size] = [this.#buckets, this.amounts, this.#size]
+    const scale = width / 2 ** 32
+    let random = this.scalars[Scalar.random]! | 0
+    next: for (let i = 0; i < count; i++) {
+      const amount = amounts[i]!
+      if (amount === 0) continue
+      const from = i * words
+      let least = 0
+      let leastCount = Number.POSITIVE_INFINITY
+      for (let array = 0; array < arrays; array++) {
+        const at = (array * width + placeOf(h1[i]!, h2[i]!, multipliers[array]!, scale)) * size
+        const here = this.#countAt(at)
+        if (buckets[at + 1] === word[from] && here > 0 && sameRest(buckets, at + 1, word, from, words)) {
+          this.#setCount(at, here + amount)
+          continue next
+        }
+        if (here < leastCount) {
+          leastCount = here
+          least = at
+        }
+      }
+      const sum = this.#setCount(least, leastCount + amount)
+      random = nextRandom(random)
+      if ((random >>> 0) * sum >= amount * 2 ** 32) continue
+      for (let w = 0; w < words; w++) buckets[least + 1 + w] = word[from + w]!
+    }
+    this.scalars[Scalar.random] = random
+  }
+
+  #countAt(at: number): number {
+    return this.#isWide ? this.#buckets[at]! + this.#buckets[at + this.#size - 1]! * 2 ** 31 : this.#buckets[at]!
+  }
+
+  /** Gives a bucket a count, which saturates. Returns it. */
+  #setCount(at: number, count: number): number {
+    const kept = Math.min(count, this.#most)
+    this.#buckets[at] = kept & lowBits
+    if (this.#isWide) this.#buckets[at + this.#size - 1] = kept / 2 ** 31
+    return kept
   }
 
   /** Unbiased. Bounds: at the head of this file; confidence 0.95. */
@@ -133,10 +203,11 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     let value = 0
     let saturated = false
     for (let array = 0; array < arrays; array++) {
-      const at = (array * width + placeOf(h1[0]!, h2[0]!, multipliers[array]!, width / 2 ** 32)) * (words + 1)
+      const at = (array * width + placeOf(h1[0]!, h2[0]!, multipliers[array]!, width / 2 ** 32)) * this.#size
       if (this.#buckets[at + 1] !== word[0] || !sameRest(this.#buckets, at + 1, word, 0, words)) continue
-      value += this.#buckets[at]!
-      saturated ||= this.#buckets[at] === mostCount
+      const count = this.#countAt(at)
+      value += count
+      saturated ||= count === this.#most
     }
     return this.#bounded(value, saturated)
   }
@@ -164,10 +235,9 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
   }
 
   #sums(partialKey: PartialKey): KeyEstimate[] {
-    const { words } = this.keys
     const sums = new Map<string, { key: Uint8Array; value: number; saturated: boolean }>()
-    for (let at = 0; at < this.#buckets.length; at += words + 1) {
-      const count = this.#buckets[at]!
+    for (let at = 0; at < this.#buckets.length; at += this.#size) {
+      const count = this.#countAt(at)
       if (count === 0) continue
       const key = partialKey(keyOf(this.#buckets, at + 1, this.keyBytes))
       const name = String.fromCharCode(...key)
@@ -177,7 +247,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
         sums.set(name, sum)
       }
       sum.value += count
-      sum.saturated ||= count === mostCount
+      sum.saturated ||= count === this.#most
     }
     return [...sums.values()].map(({ key, value, saturated }) => ({ key, ...this.#bounded(value, saturated) }))
   }
@@ -191,14 +261,12 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     const { words } = this.keys
     const [mine, theirs] = [this.#buckets, other.#buckets]
     let random = this.scalars[Scalar.random]! | 0
-    for (let at = 0; at < mine.length; at += words + 1) {
-      const added = theirs[at]!
+    for (let at = 0; at < mine.length; at += this.#size) {
+      const added = other.#countAt(at)
       if (added === 0) continue
-      const sum = mine[at]! + added
-      mine[at] = Math.min(mostCount, sum)
-      random ^= random << 13
-      random ^= random >>> 17
-      random ^= random << 5
+      const sum = this.#countAt(at) + added
+      this.#setCount(at, sum)
+      random = nextRandom(random)
       if ((random >>> 0) * sum >= added * 2 ** 32) continue
       for (let w = at + 1; w <= at + words; w++) mine[w] = theirs[w]!
     }
@@ -207,14 +275,14 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
   }
 
   protected override restored(): string | undefined {
-    const { h1, h2, multipliers, words } = this.keys
+    const { h1, h2, multipliers } = this.keys
     const { arrays, width } = this.config
     let sum = 0
     for (let bucket = 0; bucket < arrays * width; bucket++) {
-      const at = bucket * (words + 1)
-      const count = this.#buckets[at]!
+      const at = bucket * this.#size
+      const count = this.#countAt(at)
       sum += count
-      if (count < 0) return 'a count is below zero'
+      if (this.#buckets[at]! < 0 || count < 0 || count > this.#most) return 'a count is impossible'
       if (count === 0) continue
       if (!this.keys.isPadded(this.#buckets, at + 1)) return 'a key is too long'
       this.keys.rehash(this.#buckets, at + 1)
@@ -223,6 +291,11 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     }
     return sum > this.total ? 'the counts are more than the total' : undefined
   }
+}
+
+function bitsOf(countBits: number): CountBits {
+  if (countBits === 31 || countBits === 53) return countBits
+  throw new SketchError('ERR_SKETCH_VALUE', `countBits: ${countBits} is neither 31 nor 53`)
 }
 
 /** A partial key that is `length` bytes from `offset` on. */

@@ -151,7 +151,7 @@ const makers: Readonly<Record<SketchKind, Maker>> = {
   'count-min': countMin(false),
   conservative: countMin(true),
   count: maker(CountSketch, ['keyBytes', 'rows', 'width', 'candidates']),
-  coco: maker(CocoSketch, ['keyBytes', 'arrays', 'width']),
+  coco: maker(CocoSketch, ['keyBytes', 'arrays', 'width', 'countBits']),
   elastic: maker(ElasticSketch, ['keyBytes', 'buckets', 'rows', 'counters']),
   heavykeeper: maker(HeavyKeeper, ['keyBytes', 'arrays', 'width', 'k', 'base']),
   'space-saving': maker(SpaceSaving, ['keyBytes', 'capacity']),

@@ -14,6 +14,7 @@ import { plannedBytes, views } from './block.ts'
 import { SketchError, wholeNumber } from './error.ts'
 import { blockKeys, keyOf, sameRest } from './keys.ts'
 import { AmountSketch, type KeyConfig, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
+import { indexSize } from './top-table.ts'
 
 export interface FastPathConfig extends KeyConfig {
   /** k. */
@@ -32,9 +33,6 @@ const planOf = (config: FastPathConfig) =>
     [Float64Array, config.capacity],
     [Int32Array, config.capacity * ((config.keyBytes + 3) >> 2)],
   ] as const
-
-/** A power of two, so that at most half of the index is taken. */
-const indexSize = (capacity: number) => 2 ** Math.ceil(Math.log2(2 * capacity))
 
 export class FastPath extends AmountSketch<FastPathConfig> {
   /** c, by slot. Slots that are taken come first. */

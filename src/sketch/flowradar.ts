@@ -13,7 +13,7 @@
  */
 import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
-import type { CardinalitySketch } from './cardinality.ts'
+import { type CardinalitySketch, onesIn } from './cardinality.ts'
 import { SketchError, wholeNumber } from './error.ts'
 import { type Cells, type DecodedFlow, FlowDecoder } from './flow-decode.ts'
 import { blockKeys, keyOf, placeOf } from './keys.ts'
@@ -177,9 +177,7 @@ export class FlowRadar extends AmountSketch<FlowRadarConfig> implements Cardinal
   /** n p: at most the probability that a flow was taken for a known one. */
   #doubt(): number {
     if (this.#miss === undefined) {
-      let ones = 0
-      for (const word of this.#filter) for (let rest = word; rest !== 0; rest &= rest - 1) ones++
-      this.#miss = Math.min(1, this.#known * (ones / (32 * this.#filter.length)) ** filterHashes)
+      this.#miss = Math.min(1, this.#known * (onesIn(this.#filter) / (32 * this.#filter.length)) ** filterHashes)
     }
     return this.#miss
   }

@@ -6,7 +6,8 @@
  * the squares of the errors of a series sum up to the squares of the norms that were dropped (Parseval), so the largest norms are the best to keep.
  *
  * What is dropped is accounted for: `energy` has the sum of the squares of norms, `largest` the largest one. A window is then wrong by no more than
- * √energy, and by no more than largest · (2^(−1/2) + 2^(−1) + …), one detail of each level.
+ * √energy, and by no more than largest · (2^(−1/2) + 2^(−1) + …), one detail of each level. Details are kept as float32: what rounding takes is dropped
+ * at once, and if the detail is dropped later, both together are.
  */
 
 /** The parts of a block. All are by bucket, one bucket after the other. */
@@ -23,6 +24,9 @@ export interface HaarArrays {
   /** The current window, −1 before the first; details that are kept. */
   state: Int32Array
 }
+
+/** What rounding to float32 takes at most, in parts of what is left; twice of it, for the rounding of the product. */
+const roundedOff = 2 ** -23
 
 export class Haar {
   readonly windows: number
@@ -121,7 +125,7 @@ export class Haar {
       this.#drop(bucket, norm)
       return
     }
-    this.#drop(bucket, leastNorm)
+    this.#drop(bucket, leastNorm * (1 + roundedOff))
     this.#put(bucket, least, node, detail)
   }
 

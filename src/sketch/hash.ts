@@ -1,11 +1,15 @@
 /**
  * The hash of packed keys: MULTILINEAR-HM of Lemire and Kaser ("Strongly universal string hashing is fast", The Computer Journal 57, 2014) on 16-bit
- * halves: the sum of (low + k) · (high + k') modulo 2^32, all k random. Theorem 1 there: its top 17 bits are strongly universal, which means
- * that those of two different keys are uniform and independent of each other, however the keys were chosen, as long as the choice does not
- * depend on k. Hashes that only take a seed as their initial state, such as MurmurHash3, have keys that collide under every seed.
+ * halves: the sum of (low + k) · (high + k') modulo 2^32, all k random. Theorem 1 there: with one more
+ * random number in the sum its top 17 bits are strongly universal, which means that those of two different keys are uniform and independent of each other, however the
+ * keys were chosen, as long as the choice does not depend on k. Hashes that only take a seed as their initial state, such as MurmurHash3, have keys that collide
+ * under every seed.
  *
- * Two such sums a and b with independent k give two hashes. In a ^ (b >>> 15), the low 17 bits are covered by the top bits of b, so that all 32 are
- * strongly universal; likewise in b ^ (a >>> 15). Both together are a bijection of (a, b): two keys agree in both hashes with a probability of at most
+ * Where we differ: the sum has no such number, which took 5 to 8 % of the speed of Count-Min. The difference of two keys does not depend on it, so they collide no
+ * more often. The bits of one key are uniform unless the product of each of its words ends with 16 zeros: for w words, (18 / 2^17)^w at most.
+ *
+ * Two such sums a and b with independent k give two hashes. In a ^ (b >>> 15), the low 17 bits are covered by the top bits of b, so that all 32 are as
+ * good as those; likewise in b ^ (a >>> 15). Both together are a bijection of (a, b): two keys agree in both hashes with a probability of at most
  * 2^−34. Multiplications and shifts like those of MurmurHash3's finaliser, bijections too, then spread every bit, for keys with a structure
  * (numbers in a row) and for estimates that ask for more than pairs (how many keys there are).
  *

@@ -17,6 +17,7 @@ import { plannedBytes, views } from './block.ts'
 import { atLeast, tableKeys } from './count-min.ts'
 import { SketchError, wholeNumber } from './error.ts'
 import { placeOf } from './keys.ts'
+import { nextRandom } from './seed.ts'
 import { AmountSketch, mostBytes, mostCount, Scalar, type SketchOptions, saturatingSum, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
 
@@ -121,9 +122,7 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
           continue
         }
         if (here >= never) continue
-        random ^= random << 13
-        random ^= random >>> 17
-        random ^= random << 5
+        random = nextRandom(random)
         if (here === 0 || amount > 1) {
           // An empty bucket is taken; several updates may decay one to nothing.
           const left = here === 0 ? amount : this.#decayed(at, amount, random)

@@ -12,7 +12,7 @@ export {
   type LinearCountingConfig,
 } from './cardinality.ts'
 export { heavyChanges } from './changes.ts'
-export { type CocoConfig, type CocoOptions, CocoSketch, keyPart, type PartialKey } from './coco.ts'
+export { type CocoConfig, type CocoOptions, CocoSketch, type CountBits, keyPart, type PartialKey } from './coco.ts'
 export { CountMin, type CountMinConfig, type CountMinOptions } from './count-min.ts'
 export { CountSketch, type CountSketchConfig, type CountSketchOptions } from './count-sketch.ts'
 export {

@@ -7,14 +7,14 @@
  * Hoeffding, with V the sum of 4^h over all compactions, the rank errs by more than √(2 V ln(2 / δ)) with a probability of at most δ.
  * When levels compact depends on how many values came, not on coins, so V is counted while they do, and the bound is that of the
  * stream, not of the worst one. Summed up, that worst one is 8 n / k (δ = 0.01): n 2^h / (k (2/3)^(H − h)) for each level below the highest,
- * H, and 2^H ≤ 2 n / k.
+ * H, and 2^H ≤ 2 n / k; values that come many times at once open no level above that.
  *
  * Where we differ: levels take what memory is left before they compact; levels of fewer than two values stay, where the paper has a sampler.
  */
 import type { Estimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { SketchError, wholeNumber } from './error.ts'
-import { Random, type SeedLike, seedBytes } from './seed.ts'
+import { nextRandom, Random, type SeedLike, seedBytes } from './seed.ts'
 import { mostBytes, Scalar, Sketch, scalarCount } from './sketch.ts'
 
 export interface KllConfig {
@@ -102,11 +102,15 @@ export class Kll extends Sketch<KllConfig> {
     wholeNumber('count', count, 0, 2 ** 52)
     if (count === 0) return
     this.#extend(value, value, count)
+    // Not above the highest level that 2^H ≤ 2 n / k allows: the value is there several times then.
+    const highest = Math.floor(Math.log2((2 * this.total) / this.config.k))
     let rest = count
-    for (let level = 0; rest > 0; level++) {
+    let level = 0
+    for (; rest > 0 && level < highest; level++) {
       if (rest % 2 === 1) this.#insert(value, level)
       rest = Math.floor(rest / 2)
     }
+    for (; rest > 0; rest--) this.#insert(value, level)
   }
 
   #extend(low: number, high: number, count: number): void {
@@ -146,10 +150,7 @@ export class Kll extends Sketch<KllConfig> {
     // An odd one stays.
     const odd = (end - from) & 1
     const half = (end - from - odd) / 2
-    let random = scalars[Scalar.random]! | 0
-    random ^= random << 13
-    random ^= random >>> 17
-    random ^= random << 5
+    const random = nextRandom(scalars[Scalar.random]! | 0)
     scalars[Scalar.random] = random
     const coin = random >>> 31
     // From the end on, so that nothing is overwritten before it is read.

@@ -6,7 +6,7 @@
  * Certain bounds (lemmas 1 and 2 there): a key has at least what the table of any of its buckets counts, and at most that and e. While tables can grow, e stays below T; so
  * every key above a threshold is found, and none that is more than T below it (theorem 1). The estimate is the upper bound: no heavy key is missed.
  *
- * Where we differ: memory is fixed. Tables share one pool of entries; once it is empty, a table that should grow counts down instead, and its e says so. Without a
+ * Where we differ: memory is fixed. Tables share one pool of entries; once it is empty, or a table has 512 keys, one that should grow counts down instead, and its e says so. Without a
  * `threshold` all tables have the same size. Distributed detection: ld-distributed.ts.
  */
 import type { Estimate, KeyEstimate } from './answers.ts'
@@ -34,6 +34,8 @@ export interface LdOptions extends SketchOptions {
 
 /** Entries for each bucket on average. */
 const entriesEach = 8
+/** What a table grows to: an update passes over all of its keys, which somebody could otherwise make as many as there is memory for. */
+const mostInTable = 512
 /** The first free entry + 1. */
 const free = Scalar.own
 
@@ -138,9 +140,9 @@ export class LdSketch extends AmountSketch<LdConfig> {
   /** How many keys the table of a bucket may have. */
   #limit(bucket: number): number {
     const { expansion, entries, rows, width } = this.config
-    if (expansion === 0) return Math.max(1, Math.floor(entries / (rows * width)))
+    if (expansion === 0) return Math.min(mostInTable, Math.max(1, Math.floor(entries / (rows * width))))
     const k = Math.floor(this.#totals[bucket]! / expansion)
-    return (k + 1) * (k + 2) - 1
+    return Math.min(mostInTable, (k + 1) * (k + 2) - 1)
   }
 
   /** The entry of the key whose words begin at `at`, or −1. */
@@ -263,7 +265,8 @@ export class LdSketch extends AmountSketch<LdConfig> {
     }
     if (Number.isNaN(length(this.scalars[free]!))) return 'the list of free entries is none'
     for (let bucket = 0; bucket < rows * width; bucket++)
-      if (length(this.#heads[bucket]!) !== this.#sizes[bucket]) return 'the table of a bucket is none'
+      if (length(this.#heads[bucket]!) !== this.#sizes[bucket] || this.#sizes[bucket]! > mostInTable)
+        return 'the table of a bucket is none'
     if (seen.includes(0)) return 'an entry is lost'
     for (const [bucket, head] of this.#heads.entries())
       for (let entry = head - 1; entry >= 0; entry = this.#next[entry]! - 1) {

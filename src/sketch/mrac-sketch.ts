@@ -4,7 +4,8 @@
  *
  * Cardinality is linear counting on the counters (cardinality.ts). Entropy has bounds that follow from it: keys of a counter put together have no
  * more entropy, so the counters are a lower bound; the upper bound shares the largest likely number of keys among the counters so that entropy is
- * largest (k keys in a counter of the share p add at most p log2 k). For the distribution no bound is known.
+ * largest (k keys in a counter of the share p add at most p log2 k). Once a counter is saturated, shares are not known: then it is between 0 and
+ * the logarithm of the number of keys. For the distribution no bound is known.
  *
  * Where we differ: counters above 1023 are taken for one key each: the paper splits them by few combinations.
  */
@@ -106,6 +107,11 @@ export class Mrac extends KeySketch<MracConfig> implements CardinalitySketch {
     const { upper: most, confidence } = this.cardinality()
     let value = 0
     for (const { size, flows } of this.distribution()) value += flows * (size / total) * Math.log2(total / size)
+    // How many keys there are at most is all that a saturated counter leaves.
+    if (this.#counters.includes(mostCount)) {
+      const highest = Math.log2(Math.max(1, most))
+      return { value: Math.min(highest, value), lower: 0, upper: highest, confidence }
+    }
     const shares = this.#counters.filter((counter) => counter > 0)
     const lower = shares.reduce((sum, counter) => sum + (counter / total) * Math.log2(total / counter), 0)
     const upper = lower + spread(shares, total, most)

@@ -16,7 +16,7 @@ import { plannedBytes, views } from './block.ts'
 import { assertCandidates, checkRows, rowWidth, tableKeys } from './count-min.ts'
 import { atLeastHalf, type CountSketchOptions, oddRows } from './count-sketch.ts'
 import { SketchError, wholeNumber } from './error.ts'
-import { Random, type SeedLike, seedFrom } from './seed.ts'
+import { nextRandom, Random, type SeedLike, seedFrom } from './seed.ts'
 import { SignedRows } from './signed-rows.ts'
 import { AmountSketch, type KeyConfig, mostAmount, Scalar, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
@@ -40,6 +40,8 @@ export interface NitroOptions extends CountSketchOptions {
 const toPass = Scalar.own
 /** The largest amount of an update. */
 const largest = Scalar.own + 1
+/** Whether a counter has saturated. */
+const clipped = Scalar.own + 2
 /** Chebyshev, as in count-sketch.ts. */
 const spread = 8
 
@@ -55,15 +57,13 @@ export class NitroSketch extends AmountSketch<NitroConfig> {
   readonly #rows: SignedRows
   readonly #top: TopTable
   readonly #confidence: number
-  /** NaN after a change, until it is asked for. */
-  #moment = Number.NaN
 
   /** @internal */
   constructor(config: NitroConfig, seed: Uint8Array, block?: ArrayBuffer, options?: NitroOptions) {
     const plan = planOf(config)
     super('nitro', config, seed, plan, block)
     const [scalars, counts, keys, counters] = views(this.block, plan)
-    this.#rows = new SignedRows(config.rows, config.width, this.keys.multipliers, counters)
+    this.#rows = new SignedRows(config.rows, config.width, this.keys.multipliers, counters, scalars, clipped)
     this.#top = new TopTable(config.candidates, this.keys, scalars, keys, counts)
     this.#confidence = 1 - atLeastHalf(config.rows, 1 / spread)
     if (block) this.verify()
@@ -92,10 +92,7 @@ export class NitroSketch extends AmountSketch<NitroConfig> {
   /** Draws how many rows are passed over: geometric with the probability 1 / s. */
   #gap(): number {
     if (this.config.sampling === 1) return 0
-    let random = this.scalars[Scalar.random]! | 0
-    random ^= random << 13
-    random ^= random >>> 17
-    random ^= random << 5
+    const random = nextRandom(this.scalars[Scalar.random]! | 0)
     this.scalars[Scalar.random] = random
     return Math.floor(Math.log(((random >>> 0) + 0.5) / 2 ** 32) / Math.log1p(-1 / this.config.sampling))
   }
@@ -136,7 +133,6 @@ export class NitroSketch extends AmountSketch<NitroConfig> {
   #sample(count: number, load: (i: number) => number): void {
     const { rows, candidates, sampling } = this.config
     const { h1, h2 } = this.keys
-    this.#moment = Number.NaN
     let next = this.scalars[toPass]!
     while (next < count * rows) {
       const i = Math.floor(next / rows)
@@ -155,15 +151,14 @@ export class NitroSketch extends AmountSketch<NitroConfig> {
   /** Bounds: at the head of this file. The first one after an update passes over all counters. */
   override estimate(key: Uint8Array): Estimate {
     this.read(key)
-    if (Number.isNaN(this.#moment)) this.#moment = this.#rows.secondMoment()
     const { total } = this
     const median = this.#rows.median(this.keys.h1[0]!, this.keys.h2[0]!)
-    if (SignedRows.isSaturated(median))
+    if (this.#rows.isSaturated)
       return { value: Math.min(total, Math.abs(median)), lower: 0, upper: total, confidence: this.#confidence }
     const value = Math.max(0, Math.min(total, median))
     // err² = 8 (M / w + (value + err) a (s − 1)), solved for err.
     const own = (spread / 2) * this.scalars[largest]! * (this.config.sampling - 1)
-    const error = own + Math.sqrt(own ** 2 + (spread * this.#moment) / this.config.width + 2 * own * value)
+    const error = own + Math.sqrt(own ** 2 + (spread * this.#rows.secondMoment()) / this.config.width + 2 * own * value)
     const lower = Math.max(0, Math.ceil(median - error))
     return {
       value,
@@ -181,8 +176,7 @@ export class NitroSketch extends AmountSketch<NitroConfig> {
   /** Adds the counters of a sketch of the same dimensions and seed: unbiased for both streams, as their rows were sampled apart. */
   merge(other: NitroSketch): void {
     this.assertFits(other)
-    this.#moment = Number.NaN
-    this.#rows.merge(other.#rows)
+    this.#rows.combine(other.#rows, 1)
     this.scalars[Scalar.total]! += other.total
     this.scalars[largest] = Math.max(this.scalars[largest]!, other.scalars[largest]!)
     const keys = [...tableKeys(this.#top), ...tableKeys(other.#top)]
@@ -198,6 +192,6 @@ export class NitroSketch extends AmountSketch<NitroConfig> {
     if (!(Number.isInteger(pass) && pass >= 0)) return 'the rows to pass over are impossible'
     if (!(Number.isInteger(amount) && amount >= 0 && amount <= Math.min(mostAmount, this.total)))
       return 'the largest amount is impossible'
-    return this.#top.restored()
+    return this.#rows.restored() ?? this.#top.restored()
   }
 }

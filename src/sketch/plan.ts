@@ -16,7 +16,7 @@ import { SpaceSaving } from './frequent.ts'
 import { mostKeyBytes } from './keys.ts'
 import { Kll } from './kll.ts'
 import { mostBytes } from './sketch.ts'
-import { SpreadSketch } from './spread.ts'
+import { SpreadSketch, spreadConfidence } from './spread.ts'
 import { WaveSketch } from './wave.ts'
 
 /** What is wanted, and how accurately. */
@@ -86,20 +86,23 @@ export function planSketch(task: SketchTask): SketchPlan {
       const { keyBytes } = task
       const keys = wholeNumber('keys', task.keys, 1, 2 ** 26)
       // Of few flows some need more cells than the limit says: three standard deviations of a Poisson number.
-      const width = (1.24 * (keys + 3 * Math.sqrt(keys))) / 3 + 3
+      const peeled = (1.24 * (keys + 3 * Math.sqrt(keys))) / 3 + 3
+      // And two that share all three cells never decode: n (n − 1) / 2 pairs, each with a probability of 1 / w³; a half of the doubt is for them.
+      const apart = Math.cbrt((keys * (keys - 1)) / 2 / 0.005)
+      const width = Math.max(peeled, apart)
       const bytes = leastBytes((most) => FlowRadar.configure({ bytes: most, keyBytes }).width >= width)
       return { kind: 'flowradar', options: { bytes, keyBytes }, confidence: 0.99 }
     }
     case 'superspreaders': {
       const { keyBytes, sourceBytes } = task
       const wanted = confidenceOf(task.confidence)
-      const rows = [1, 2, 3, 4].find((d) => 1 - Math.exp(-d) - 0.01 * d >= wanted)
+      const rows = [1, 2, 3, 4].find((d) => spreadConfidence(d) >= wanted)
       if (rows === undefined) throw new SketchError('ERR_SKETCH_VALUE', `confidence: ${wanted} is more than spread has`)
       // Linear counting is good up to some four keys for each bit.
       const bits = 32 * Math.ceil(wholeNumber('most', task.most ?? 2000, 1, 2 ** 22) / 128)
       const own = { keyBytes, sourceBytes, rows, bits }
       const bytes = leastBytes((most) => SpreadSketch.configure({ ...own, bytes: most }).width >= Math.E / task.error)
-      return { kind: 'spread', options: { ...own, bytes }, confidence: 1 - Math.exp(-rows) - 0.01 * rows }
+      return { kind: 'spread', options: { ...own, bytes }, confidence: spreadConfidence(rows) }
     }
     default:
       throw new SketchError('ERR_SKETCH_VALUE', `task: '${(task as { task: string }).task}' has no plan`)

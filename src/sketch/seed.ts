@@ -30,6 +30,15 @@ export function seedFrom(seed: SeedLike | undefined): Uint8Array {
   return bytes
 }
 
+/** Marsaglia's xorshift of 32 bits: the number after a given one, which is not 0. For coins of sketches, whose state is one of their scalars. */
+export function nextRandom(random: number): number {
+  let x = random
+  x ^= x << 13
+  x ^= x >>> 17
+  x ^= x << 5
+  return x
+}
+
 /** sfc32 of Doty-Humphrey's PractRand: 128 bits of state, the first twelve outputs dropped. Not for cryptography. */
 export class Random {
   #a: number

@@ -120,7 +120,9 @@ export class SketchLearn extends AmountSketch<SketchLearnConfig> {
   #bounded(column: number, words: Int32Array, { amount, error }: { amount: number; error: number }): Estimate {
     const { total } = this
     const most = this.#infer().mostOf(words, column)
-    if (most >= mostCount) return { value: Math.min(total, most), lower: 0, upper: total, confidence }
+    // The counter of the column has at least what those of bits have: if it is not saturated, none is.
+    if (this.#counters[column * (8 * this.keyBytes + 1)] === mostCount)
+      return { value: Math.min(total, most), lower: 0, upper: total, confidence }
     const value = Math.round(Math.max(0, Math.min(most, amount)))
     const lower = Math.max(0, Math.min(value, Math.ceil(amount - deviations * error)))
     const upper = Math.min(most, Math.max(value, Math.floor(amount + deviations * error)))

@@ -4,14 +4,14 @@
  * bitmap in each place instead of a counter.
  *
  * A bitmap has the keys of all sources that hash to it, so that the least of d estimates is too much by at most e D / w with a confidence of 1 − e^−d, D the
- * keys of all sources (theorem 1 of Count-Min); and it is linear counting (cardinality.ts), whose three standard errors are added on both sides. Confidence
- * is 1 − e^−d − 0.01 d. A full bitmap says only that there are many: then the upper bound is D.
+ * keys of all sources (theorem 1 of Count-Min); and it is linear counting (cardinality.ts), whose three standard errors are added on both sides, as D is.
+ * Each of these d + 1 may be wrong by 0.01: confidence is 1 − e^−d − 0.01 (d + 1). A full bitmap says only that there are many: then the upper bound is D.
  *
  * Where we differ: all keys are counted, the paper samples them; D is counted by a bitmap of its own.
  */
 import { descending, type Estimate, type KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
-import { linearCount } from './cardinality.ts'
+import { linearCount, onesIn } from './cardinality.ts'
 import { atLeast, tableKeys } from './count-min.ts'
 import { SketchError, wholeNumber } from './error.ts'
 import { KeyReader, placeAt, placeOf } from './keys.ts'
@@ -50,6 +50,11 @@ const planOf = (config: SpreadConfig) =>
     [Uint32Array, config.rows * config.width * config.words],
     [Uint32Array, config.rows * config.width],
   ] as const
+
+/** Of answers of so many rows, as at the head of this file. */
+export function spreadConfidence(rows: number): number {
+  return Math.max(0, 1 - Math.exp(-rows) - 0.01 * (rows + 1))
+}
 
 export class SpreadSketch extends KeySketch<SpreadConfig> {
   readonly #maps: Uint32Array
@@ -168,7 +173,7 @@ export class SpreadSketch extends KeySketch<SpreadConfig> {
 
   /** How many different keys there are, of all sources (0.99). */
   cardinality(): Estimate {
-    return linearCount(32 * this.#all.length, 32 * this.#all.length - bitsIn(this.#all), this.total)
+    return linearCount(32 * this.#all.length, 32 * this.#all.length - onesIn(this.#all), this.total)
   }
 
   /** How many different keys a source has. Bounds: at the head of this file. */
@@ -185,7 +190,7 @@ export class SpreadSketch extends KeySketch<SpreadConfig> {
     const ones = this.#leastOnes()
     const { value, lower, upper } = linearCount(bits, bits - ones, all)
     const least = Math.max(0, Math.floor(lower - (Math.E * all) / width))
-    return { value, lower: Math.min(least, value), upper, confidence: Math.max(0, 1 - Math.exp(-rows) - 0.01 * rows) }
+    return { value, lower: Math.min(least, value), upper, confidence: spreadConfidence(rows) }
   }
 
   #kept(): KeyEstimate[] {
@@ -225,20 +230,14 @@ export class SpreadSketch extends KeySketch<SpreadConfig> {
   #recount(): void {
     const { words } = this.config
     for (let map = 0; map < this.#ones.length; map++)
-      this.#ones[map] = bitsIn(this.#maps.subarray(map * words, (map + 1) * words))
+      this.#ones[map] = onesIn(this.#maps.subarray(map * words, (map + 1) * words))
   }
 
   protected override restored(): string | undefined {
     const { words } = this.config
     for (const [map, ones] of this.#ones.entries())
-      if (ones !== bitsIn(this.#maps.subarray(map * words, (map + 1) * words))) return 'bits are not as many as counted'
-    if (bitsIn(this.#all) > this.total) return 'there are more keys than amounts'
+      if (ones !== onesIn(this.#maps.subarray(map * words, (map + 1) * words))) return 'bits are not as many as counted'
+    if (onesIn(this.#all) > this.total) return 'there are more keys than amounts'
     return this.#top.restored()
   }
-}
-
-function bitsIn(map: Uint32Array): number {
-  let ones = 0
-  for (const word of map) for (let rest = word; rest !== 0; rest &= rest - 1) ones++
-  return ones
 }

@@ -242,6 +242,6 @@ export class TopTable {
 }
 
 /** A power of two, so that at most half of the index is taken. */
-function indexSize(capacity: number): number {
+export function indexSize(capacity: number): number {
   return 2 ** Math.ceil(Math.log2(2 * Math.max(1, capacity)))
 }

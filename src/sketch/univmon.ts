@@ -6,7 +6,8 @@
  * The estimate goes down from the highest level (algorithm 2 there): Y_j = Σ_Q g + 2 (Y_(j+1) − Σ g of those of Q that are in level j + 1), Q the kept keys of
  * level j. So what is not kept is estimated by twice its sample.
  *
- * Bounds: sampling what is not kept, T_j, with 1/2 adds a variance of Σ g² ≤ g_max T_j, g_max that of the smallest kept key; the noise of Count Sketch, with a variance of
+ * Bounds: sampling what is not kept, T_j, with 1/2 adds a variance of Σ g² ≤ g_max T_j, g_max the larger one of g(1) and that of the smallest kept key, as g either
+ * never falls or never grows; the noise of Count Sketch, with a variance of
  * F2 / w, adds (g'(f))² F2 / w for each kept key; a level doubles what the next one errs, so V_j is the sum of both and 4 V_(j+1). Answers are three
  * √V_0 wide (0.99). With k kept keys, cardinality errs by about 1 / √k. Sizes have the bounds of Count Sketch (count-sketch.ts).
  *
@@ -39,6 +40,8 @@ export interface UnivMonOptions extends SketchOptions {
   keptShare?: number
 }
 
+/** Whether a counter has saturated. */
+const clipped = Scalar.own
 const deviations = 3
 const confidence = 0.99
 /** Chebyshev, as in count-sketch.ts. */
@@ -61,20 +64,18 @@ interface Level {
 export class UnivMon extends AmountSketch<UnivMonConfig> implements CardinalitySketch {
   readonly #levels: readonly Level[]
   readonly #confidence: number
-  /** The second moments of the levels; none after a change, until they are asked for. */
-  #moments: number[] | undefined
 
   /** @internal */
   constructor(config: UnivMonConfig, seed: Uint8Array, block?: ArrayBuffer) {
     const plan = planOf(config)
     super('univmon', config, seed, plan, block)
-    const [, sizes, counts, keys, counters] = views(this.block, plan)
+    const [scalars, sizes, counts, keys, counters] = views(this.block, plan)
     const { rows, width, candidates } = config
     this.#levels = Array.from({ length: config.levels }, (_, level) => {
       const part = <A extends Float64Array | Int32Array>(array: A, length: number) =>
         array.subarray(level * length, (level + 1) * length) as A
       return {
-        rows: new SignedRows(rows, width, this.keys.multipliers, part(counters, rows * width)),
+        rows: new SignedRows(rows, width, this.keys.multipliers, part(counters, rows * width), scalars, clipped),
         top: new TopTable(
           candidates,
           this.keys,
@@ -114,7 +115,6 @@ export class UnivMon extends AmountSketch<UnivMonConfig> implements CardinalityS
   protected override add(count: number): void {
     const { rows } = this.config
     const { h1, h2, word, words } = this.keys
-    this.#moments = undefined
     for (let i = 0; i < count; i++) {
       const amount = this.amounts[i]!
       if (amount === 0) continue
@@ -132,19 +132,20 @@ export class UnivMon extends AmountSketch<UnivMonConfig> implements CardinalityS
     return Math.min(this.config.levels - 1, Math.clz32(Math.imul(h1 ^ h2, 0x9e3779b1)))
   }
 
-  #secondMoments(): number[] {
-    this.#moments ??= this.#levels.map(({ rows }) => rows.secondMoment())
-    return this.#moments
+  /** All levels share the flag: the lowest has all keys. */
+  get #isSaturated(): boolean {
+    return this.#levels[0]!.rows.isSaturated
   }
 
   /** As of Count Sketch, not below zero. The first one after an update passes over all counters. */
   override estimate(key: Uint8Array): Estimate {
     this.read(key)
-    const [{ total }, [moment]] = [this, this.#secondMoments()]
-    const median = this.#levels[0]!.rows.median(this.keys.h1[0]!, this.keys.h2[0]!)
+    const { total } = this
+    const { rows } = this.#levels[0]!
+    const median = rows.median(this.keys.h1[0]!, this.keys.h2[0]!)
     const value = Math.max(0, Math.min(total, median))
-    const error = Math.sqrt((spread * moment!) / this.config.width)
-    if (SignedRows.isSaturated(median))
+    const error = Math.sqrt((spread * rows.secondMoment()) / this.config.width)
+    if (this.#isSaturated)
       return { value: Math.min(total, Math.abs(median)), lower: 0, upper: total, confidence: this.#confidence }
     const upper = Math.min(total, Math.max(0, Math.floor(median + error)))
     return {
@@ -160,17 +161,16 @@ export class UnivMon extends AmountSketch<UnivMonConfig> implements CardinalityS
   }
 
   /**
-   * Σ g(f) over all keys, f their amounts from 1 on, with bounds (at the head of this file; 0.99). g is to be smooth, and not to grow faster than f²; for 1 it is the cardinality, for
-   * f log2 f what entropy needs, for f² the second moment.
+   * Σ g(f) over all keys, f their amounts from 1 on, with bounds (at the head of this file; 0.99). g is to be smooth, not negative, either never to fall or never to grow, and not to grow faster than f²; for 1
+   * it is the cardinality, for f log2 f what entropy needs, for f² the second moment. Once a counter has saturated, nothing is known: the upper bound is infinite.
    */
   sum(g: (amount: number) => number): Estimate {
-    const moments = this.#secondMoments()
     let base = this.#levels.findIndex(({ top }) => !top.isFull)
     if (base < 0) base = this.#levels.length - 1
     let [value, variance] = [0, 0]
     for (let at = base; at >= 0; at--) {
       const { top, rows } = this.#levels[at]!
-      const noise = moments[at]! / rows.width
+      const noise = rows.secondMoment() / rows.width
       let [kept, sampled, own, least] = [0, 0, 0, Number.POSITIVE_INFINITY]
       for (const key of tableKeys(top)) {
         this.read(key)
@@ -178,13 +178,15 @@ export class UnivMon extends AmountSketch<UnivMonConfig> implements CardinalityS
         const amount = Math.max(1, Math.min(this.total, rows.median(h1, h2)))
         kept += g(amount)
         if (at < base && this.#highest(h1, h2) > at) sampled += g(amount)
-        own += ((g(amount + 1) - g(Math.max(0, amount - 1))) / 2) ** 2 * noise
+        const below = Math.max(1, amount - 1)
+        own += ((g(amount + 1) - g(below)) / (amount + 1 - below)) ** 2 * noise
         least = Math.min(least, amount)
       }
       const rest = at === base ? 0 : Math.max(0, 2 * (value - sampled))
       value = kept + rest
-      variance = own + 4 * variance + (rest > 0 ? Math.abs(g(least)) * rest : 0)
+      variance = own + 4 * variance + (rest > 0 ? Math.max(Math.abs(g(1)), Math.abs(g(least))) * rest : 0)
     }
+    if (this.#isSaturated) return { value, lower: 0, upper: Number.POSITIVE_INFINITY, confidence }
     const error = deviations * Math.sqrt(variance)
     return { value, lower: Math.max(0, value - error), upper: value + error, confidence }
   }
@@ -219,10 +221,9 @@ export class UnivMon extends AmountSketch<UnivMonConfig> implements CardinalityS
   /** Adds the counters of each level, and looks anew at the kept keys of both: the counters are exactly those of both streams. */
   merge(other: UnivMon): void {
     this.assertFits(other)
-    this.#moments = undefined
     this.scalars[Scalar.total]! += other.total
     for (const [at, { rows, top }] of this.#levels.entries()) {
-      rows.merge(other.#levels[at]!.rows)
+      rows.combine(other.#levels[at]!.rows, 1)
       const keys = [...tableKeys(top), ...tableKeys(other.#levels[at]!.top)]
       top.clear()
       for (const key of keys) {
@@ -234,6 +235,8 @@ export class UnivMon extends AmountSketch<UnivMonConfig> implements CardinalityS
   }
 
   protected override restored(): string | undefined {
+    const flag = this.#levels[0]!.rows.restored()
+    if (flag !== undefined) return flag
     for (const [at, { top }] of this.#levels.entries()) {
       const wrong = top.restored()
       if (wrong !== undefined) return wrong

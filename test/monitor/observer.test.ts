@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answerOf, query } from '../../src/monitor/index.ts'
 import { WireOpcode } from '../../src/wire/index.ts'
-import { reth } from '../trace/packets.ts'
+import { reth, roceFrame } from '../trace/packets.ts'
 import { A, B, Traffic } from './traffic.ts'
 
 describe('a window', () => {
@@ -22,6 +22,15 @@ describe('a window', () => {
     expect(query(window, { by: 'flow', of: 'messages' }).rows[0]).toMatchObject({
       ...{ value: 10, fields: { source: A, sourceQp: 0xa, destination: B, destinationQp: 0xb, service: 'RC' } },
     })
+  })
+
+  it('counts the bytes of one key far above 2^31: of tenths of a second at 100 Gbit/s', () => {
+    const traffic = new Traffic()
+    const frame = roceFrame({ opcode: WireOpcode.RcSendOnly, source: A, destination: B, destQp: 0xb, payload: 8 })
+    for (let i = 0; i < 2000; i++) traffic.frame(frame, 1000, 5_000_000)
+    const { rows, total } = query(traffic.end(), { by: 'qp', of: 'bytes' })
+    expect(total).toBe(1e10)
+    expect(rows.map(({ value }) => value)).toEqual([total])
   })
 
   it('has latencies of acknowledgements and of READs', () => {

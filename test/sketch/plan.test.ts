@@ -88,6 +88,32 @@ describe('planSketch', () => {
     }
   })
 
+  it('flows: of few, all decode as often as promised', () => {
+    // Which cells a flow has depends on the seed alone: as many seeds as show one percent.
+    for (const keys of [4, 20]) {
+      const { options, confidence } = planSketch({ task: 'flows', keyBytes, keys })
+      let failed = 0
+      for (let seed = 0; seed < 400; seed++) {
+        const sketch = createSketch('flowradar', { ...options, bytes: options.bytes, keyBytes, seed })
+        for (const { key } of trace.flows.slice(0, keys)) sketch.update(key, 1)
+        if (!sketch.isComplete) failed++
+      }
+      const most = 400 * (1 - confidence)
+      expect(failed, `${keys} flows`).toBeLessThanOrEqual(most + 1.5 * Math.sqrt(most))
+    }
+  })
+
+  it('ranks: also of values that come many times', () => {
+    const ranks = planned({ task: 'ranks', error: 0.05 }, 'kll')
+    ranks.add(-1, 2 ** 26)
+    for (let i = 0; i < 2 ** 13; i++) ranks.add((i * 7919) % 2 ** 13, 2 ** 13)
+    const { lower, upper } = ranks.rank(2 ** 12)
+    const truth = 2 ** 26 + (2 ** 12 + 1) * 2 ** 13
+    expect(lower).toBeLessThanOrEqual(truth)
+    expect(upper).toBeGreaterThanOrEqual(truth)
+    expect(upper - lower).toBeLessThanOrEqual(2 * 0.05 * ranks.total)
+  })
+
   it('rates and superspreaders', () => {
     const wave = planned(
       { task: 'rates', keyBytes, error: 0.05, confidence: 0.9, windows: 64, coefficients: 64 },

@@ -32,6 +32,19 @@ describe('UnivMon', () => {
     }
   })
 
+  it('has bounds of a sum whose g falls', () => {
+    const g = (f: number) => 1 / f
+    const truth = trace.flows.reduce((sum, { count }) => sum + g(count), 0)
+    for (let seed = 0; seed < 4; seed++) {
+      const few = make(40_000, seed)
+      few.updateMany(trace.keys)
+      const { lower, upper } = few.sum(g)
+      expect(lower).toBeLessThanOrEqual(truth)
+      expect(upper).toBeGreaterThanOrEqual(truth)
+      expect(upper).toBeLessThan(2 * trace.packets)
+    }
+  })
+
   it('is exact while all keys are kept', () => {
     const few = make()
     for (let i = 1; i <= 50; i++) few.update(new Uint8Array(keyBytes).fill(i), 4)

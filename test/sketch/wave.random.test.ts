@@ -137,6 +137,20 @@ describe('WaveSketch', () => {
     expect(textOf(packed.toBytes())).toBe(textOf(whole.toBytes()))
   })
 
+  it('counts what rounding took from a detail that is dropped later as part of it', () => {
+    const wave = createSketch('wave', {
+      ...{ bytes: 10_000, keyBytes: 2, seed: 1, startNs: 0 },
+      ...{ rows: 1, windows: 16, windowNs: 1, coefficients: 1 },
+    })
+    const key = keyOf(1)
+    // Halfway between two numbers that float32 has: 64 are lost, and the detail with it when a larger one comes.
+    const amount = 2 ** 30 + 64
+    wave.update(key, amount, 0)
+    wave.update(key, 2 ** 31, 2)
+    wave.update(key, 1, 4)
+    expect(wave.curve(key)!.upper[0]).toBeGreaterThanOrEqual(amount)
+  })
+
   it('rejects what is not right', () => {
     const sketch = make()
     expect(() => sketch.update(new Uint8Array(3), 1, 1)).toThrow(/key: 3/)

@@ -55,7 +55,7 @@ describe('a collector over HTTP', () => {
     const { collector, windows } = await collect()
     const [a, b] = [clientOf(collector), clientOf(collector)]
     expect(await a.client.plan()).toEqual({
-      version: 1,
+      version: 2,
       windowMs: 1000,
       sketchBytes: plan.sketchBytes,
       seed: plan.seed,
@@ -86,7 +86,7 @@ describe('a collector over HTTP', () => {
         .status
     }
     expect(await post(Uint8Array.of(1, 2, 3))).toBe(400)
-    expect(await post(gzipSync('VMON\u0001 and no more'))).toBe(400)
+    expect(await post(gzipSync('VMON\u0002 and no more'))).toBe(400)
     expect(await post(gzipSync(new Uint8Array(2 ** 20)))).toBe(400)
     expect(await post(packWindow(windowOf('x', 0, 9)))).toBe(409)
     expect(await post(packWindow(windowOf('x')), { Authorization: '' })).toBe(401)
