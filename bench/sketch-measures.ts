@@ -1,5 +1,8 @@
 /** Traces with their exact counts, and the measures by which papers judge sketches. */
 import { type Estimate, type ZipfTrace, zipfTrace } from '../src/sketch/index.ts'
+import { entropyBits as entropyOf, f1Of } from '../src/stats/index.ts'
+
+export { weightedMeanRelativeError } from '../src/stats/index.ts'
 
 export const keyBytes = 13
 
@@ -59,10 +62,10 @@ export function averageErrors(
   return { absolute, relative }
 }
 
-/** Harmonic mean of precision and recall. */
+/** F1 of names. */
 export function f1(found: readonly string[], expected: ReadonlySet<string>): number {
   const right = found.filter((name) => expected.has(name)).length
-  return (2 * right) / (found.length + expected.size)
+  return f1Of(right, found.length, expected.size)
 }
 
 /** The names of the flows of at least `threshold`. */
@@ -71,21 +74,5 @@ export function heavy(exact: Exact, threshold: number): Set<string> {
 }
 
 export function entropyBits(exact: Exact): number {
-  return exact.flows.reduce((sum, { count }) => sum + (count / exact.packets) * Math.log2(exact.packets / count), 0)
-}
-
-/** Weighted mean relative error of a distribution of sizes: Σ |n − n̂| / Σ (n + n̂) / 2. */
-export function weightedMeanRelativeError(
-  exact: readonly number[],
-  found: readonly { size: number; flows: number }[],
-): number {
-  const [truth, guess] = [new Map<number, number>(), new Map(found.map(({ size, flows }) => [size, flows]))]
-  for (const size of exact) truth.set(size, (truth.get(size) ?? 0) + 1)
-  let [apart, both] = [0, 0]
-  for (const size of new Set([...truth.keys(), ...guess.keys()])) {
-    const [a, b] = [truth.get(size) ?? 0, guess.get(size) ?? 0]
-    apart += Math.abs(a - b)
-    both += (a + b) / 2
-  }
-  return apart / both
+  return entropyOf(exact.flows.map(({ count }) => count))
 }

@@ -14,7 +14,7 @@ _verbena() {
     if [[ -n $value ]]; then ((i++)); continue; fi
     [[ $word == -* ]] && continue
     case "${command:+$command }$word" in
-      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'monitor'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'bench collective'|'trace check'|'trace show'|'trace info'|'trace page'|'trace convert'|'traffic server'|'traffic client'|'traffic merge'|'traffic fit'|'traffic cdf'|'collect counters'|'collect l2'|'collect trace'|'collect session'|'monitor collector'|'monitor report'|'monitor watch'|'replay packets'|'replay messages'|'replay server'|'replay client'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
+      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'monitor'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'bench collective'|'trace check'|'trace show'|'trace info'|'trace page'|'trace convert'|'traffic server'|'traffic client'|'traffic merge'|'traffic fit'|'traffic cdf'|'collect counters'|'collect l2'|'collect trace'|'collect session'|'monitor collector'|'monitor compare'|'monitor report'|'monitor watch'|'replay packets'|'replay messages'|'replay server'|'replay client'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
       'ibv_rc_pingpong') command='rc_pingpong'; arguments=0 ;;
       'ibv_uc_pingpong') command='uc_pingpong'; arguments=0 ;;
       'ibv_ud_pingpong') command='ud_pingpong'; arguments=0 ;;
@@ -53,8 +53,9 @@ _verbena() {
     'collect l2') commands='' options='--sysfs-root --json -h --help' ;;
     'collect trace') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous -r --read -w --write -c --count --duration --json -h --help' ;;
     'collect session') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous --sysfs-root -o --out --interval --duration --compress --no-trace --json -h --help' ;;
-    'monitor') commands='collector report watch' options='-h --help' ;;
+    'monitor') commands='collector compare report watch' options='-h --help' ;;
     'monitor collector') commands='' options='--window --memory --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --listen --token-file --tls-key --tls-cert -h --help' ;;
+    'monitor compare') commands='' options='-d --decode-as --roce-port --window --memory --by --of --threshold --top --exact-memory --seed --json -h --help' ;;
     'monitor report') commands='' options='--by --of --top --json --per --from --to -h --help' ;;
     'monitor watch') commands='' options='-d --decode-as --roce-port --window --memory --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --collector --token-file --ca --name -i --interface --duration --workers -h --help' ;;
     'replay') commands='packets messages server client' options='-h --help' ;;
@@ -115,6 +116,7 @@ _verbena() {
       'traffic cdf 0') value='any' ;;
       'collect l2 '*) value='any' ;;
       'collect trace '*) value='any' ;;
+      'monitor compare '*) value='any' ;;
       'monitor report '*) value='any' ;;
       'monitor watch '*) value='any' ;;
       'replay packets 0') value='file' ;;
@@ -276,6 +278,9 @@ _verbena_value() {
       --window|--memory|--by|--of|--top|--alert|--alert-webhook|--alertmanager|--listen) value='any' ;;
       --view) value='word:lines top' ;;
       --save|--alert-log|--token-file|--tls-key|--tls-cert) value='file' ;;
+    esac ;;
+    'monitor compare') case $2 in
+      -d|--decode-as|--roce-port|--window|--memory|--by|--of|--threshold|--top|--exact-memory|--seed) value='any' ;;
     esac ;;
     'monitor report') case $2 in
       --by|--of|--top|--per|--from|--to) value='any' ;;

@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'bench collective' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace page' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic merge' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'monitor' 'monitor collector' 'monitor report' 'monitor watch' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'bench collective' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace page' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic merge' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'monitor' 'monitor collector' 'monitor compare' 'monitor report' 'monitor watch' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -304,6 +304,7 @@ complete -c verbena -n '__verbena_at collect session' -l no-trace -d 'no packets
 complete -c verbena -n '__verbena_at collect session' -l json -d 'print what was collected as one JSON document'
 complete -c verbena -n '__verbena_at collect session' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at monitor' -a collector -d 'windows of many agents together, over HTTP or HTTPS'
+complete -c verbena -f -n '__verbena_at monitor' -a compare -d 'exact counting beside the sketches: the errors, and whether bounds hold'
 complete -c verbena -f -n '__verbena_at monitor' -a report -d 'a report of saved windows'
 complete -c verbena -f -n '__verbena_at monitor' -a watch -d 'windows of packets from interfaces, files or standard input; monitor FILE is the same'
 complete -c verbena -n '__verbena_at monitor' -s h -l help -d 'print help'
@@ -324,6 +325,18 @@ complete -c verbena -n '__verbena_at monitor collector' -l token-file -d 'what a
 complete -c verbena -n '__verbena_at monitor collector' -l tls-key -d 'private key, PEM' -r -F
 complete -c verbena -n '__verbena_at monitor collector' -l tls-cert -d 'certificate, PEM' -r -F
 complete -c verbena -n '__verbena_at monitor collector' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at monitor compare' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at monitor compare' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
+complete -c verbena -n '__verbena_at monitor compare' -l window -d 'length of a window' -r
+complete -c verbena -n '__verbena_at monitor compare' -l memory -d 'memory for all that grows with traffic' -r
+complete -c verbena -n '__verbena_at monitor compare' -l by -d 'a key to compare; may be repeated' -r
+complete -c verbena -n '__verbena_at monitor compare' -l of -d 'what is summed: bytes, packets, messages, or an event' -r
+complete -c verbena -n '__verbena_at monitor compare' -l threshold -d 'of the sum of all keys, from which a key is a heavy hitter' -r
+complete -c verbena -n '__verbena_at monitor compare' -l top -d 'how many of the largest keys are compared' -r
+complete -c verbena -n '__verbena_at monitor compare' -l exact-memory -d 'memory for exact counting, at most' -r
+complete -c verbena -n '__verbena_at monitor compare' -l seed -d 'of the sketches, for a result that can be repeated' -r
+complete -c verbena -n '__verbena_at monitor compare' -l json -d 'print one JSON document for each file, a line each'
+complete -c verbena -n '__verbena_at monitor compare' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at monitor report' -l by -d 'a key to list; may be repeated' -r
 complete -c verbena -n '__verbena_at monitor report' -l of -d 'what is summed: bytes, packets, messages, or an event' -r
 complete -c verbena -n '__verbena_at monitor report' -l top -d 'rows of each list' -r

@@ -515,6 +515,7 @@ _verbena_monitor() {
     command)
       local -a commands=(
       'collector:windows of many agents together, over HTTP or HTTPS'
+      'compare:exact counting beside the sketches\: the errors, and whether bounds hold'
       'report:a report of saved windows'
       'watch:windows of packets from interfaces, files or standard input; monitor FILE is the same'
       )
@@ -522,6 +523,7 @@ _verbena_monitor() {
     argument)
       case $line[1] in
         collector) _verbena_monitor_collector ;;
+        compare) _verbena_monitor_compare ;;
         report) _verbena_monitor_report ;;
         watch) _verbena_monitor_watch ;;
       esac ;;
@@ -547,6 +549,23 @@ _verbena_monitor_collector() {
     --tls-key'[private key, PEM]:file:_files' \
     --tls-cert'[certificate, PEM]:file:_files' \
     '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_monitor_compare() {
+  _arguments -s \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
+    --window'[length of a window]:seconds:' \
+    --memory'[memory for all that grows with traffic]:MiB:' \
+    --by'[a key to compare; may be repeated]:key:' \
+    --of'[what is summed\: bytes, packets, messages, or an event]:measure:' \
+    --threshold'[of the sum of all keys, from which a key is a heavy hitter]:percent:' \
+    --top'[how many of the largest keys are compared]:count:' \
+    --exact-memory'[memory for exact counting, at most]:MiB:' \
+    --seed'[of the sketches, for a result that can be repeated]:number:' \
+    --json'[print one JSON document for each file, a line each]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '*:files:'
 }
 
 _verbena_monitor_report() {

@@ -7,6 +7,8 @@ export type MonitorErrorCode =
   | 'ERR_MONITOR_MISMATCH'
   /** The bytes hold no window, or one of another version. */
   | 'ERR_MONITOR_BYTES'
+  /** Exact counting needs more memory than it may take. */
+  | 'ERR_MONITOR_MEMORY'
 
 /** The message names the subject and what to do, the code is stable. */
 export class MonitorError extends Error {

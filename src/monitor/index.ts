@@ -20,6 +20,16 @@ export { burstsOf, burstText, curveOf } from './bursts.ts'
 export { decodeWindow, describeWindow, encodeWindow } from './bytes.ts'
 export { type Change, changesOf } from './changes.ts'
 export {
+  type Bounds,
+  boundsHold,
+  type CompareOptions,
+  Comparer,
+  type Comparison,
+  type CountComparison,
+  type KeyComparison,
+  type QuantileComparison,
+} from './compare.ts'
+export {
   leastSketchBytes,
   type MonitorConfig,
   type MonitorOptions,
@@ -38,6 +48,7 @@ export {
   eventTexts,
   type Totals,
 } from './events.ts'
+export { Budget, ExactWindow } from './exact.ts'
 export {
   type Key,
   type KeyField,
@@ -56,3 +67,4 @@ export { Observer, type ObserverOptions } from './observer.ts'
 export { type Measure, type Query, type QueryAnswer, query, type Row } from './query.ts'
 export { Shares } from './share.ts'
 export { type Part, Window } from './window.ts'
+export type { Witness } from './witness.ts'

@@ -28,6 +28,7 @@ import { KeyBlock } from './key-block.ts'
 import { addPause } from './pause.ts'
 import { RateBlock } from './rate-block.ts'
 import { flowKeyBytes, hostKeyBytes, mostSourceQps, type Part, Window } from './window.ts'
+import type { Witness } from './witness.ts'
 
 export interface ObserverOptions {
   config: MonitorConfig
@@ -38,6 +39,8 @@ export interface ObserverOptions {
   onWindow(window: Window): void
   /** UDP ports, as in `verbena trace`. */
   trace?: TraceOptions
+  /** Counts beside the sketches. */
+  witness?: Witness
 }
 
 /** Requests that are repeated sooner than that were copied by the network: no timer of an adapter is as short (4.096 µs × 2^n). */
@@ -251,11 +254,13 @@ export class Observer {
     if (key[Word.sourceQp]! >>> 24 !== Service.UD) flow.fill(0, 32, 35)
     flow[39] = 0
     sketches.flows.update(flow)
+    this.#options.witness?.seen('flows', flow)
     const host = this.#hostKey
     host[16] = key[Word.rest]! >>> 30
     for (const from of [0, 16]) {
       for (let i = 0; i < 16; i++) host[i] = flow[from + i]!
       sketches.hosts.update(host)
+      this.#options.witness?.seen('hosts', host)
     }
   }
 
@@ -372,7 +377,9 @@ export class Observer {
       return
     }
     const isRead = (this.#dissection.bits & OpBit.ReadResponse) !== 0
-    window.sketches[isRead ? 'read' : 'ack'].add(ns)
+    const kind = isRead ? 'read' : 'ack'
+    window.sketches[kind].add(ns)
+    this.#options.witness?.latency(kind, ns)
     const asked = this.#verdict.flow?.peer?.state as FlowState | undefined
     if (asked === undefined) return
     if (asked.latencyWindow !== this.#number) {
@@ -383,17 +390,20 @@ export class Observer {
   }
 
   #flushPackets({ sketches }: Window): void {
+    this.#options.witness?.keys('packets', this.#packets)
     this.#packets.into(sketches.bytes)
     this.#packets.countInto(sketches.packets)
     this.#packets.clear()
   }
 
   #flushMessages({ sketches }: Window): void {
+    this.#options.witness?.keys('messages', this.#messages)
     this.#messages.into(sketches.messages)
     this.#messages.clear()
   }
 
   #flushEvents({ sketches }: Window): void {
+    this.#options.witness?.keys('events', this.#events)
     this.#events.into(sketches.events)
     this.#events.clear()
   }

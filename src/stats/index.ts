@@ -1,8 +1,9 @@
 /**
- * Order statistics and histograms: one definition of each, for results, reports, benchmarks and captures.
+ * Order statistics, histograms and measures of accuracy: one definition of each, for results, reports, benchmarks and captures.
  * Pure: imports nothing.
  */
 
+export { entropyBits, f1Of, weightedMeanRelativeError } from './accuracy.ts'
 export { binned, Cumulative, type Distribution, distributionIn, distributionOf } from './distribution.ts'
 export { type Histogram, histogram } from './histogram.ts'
 export { ksLimit, ksOfSample, ksOfSamples } from './kolmogorov.ts'

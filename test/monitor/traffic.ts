@@ -6,6 +6,7 @@ import {
   monitorConfig,
   Observer,
   type Window,
+  type Witness,
 } from '../../src/monitor/index.ts'
 import { WireOpcode } from '../../src/wire/index.ts'
 import { aeth, type PacketSpec, reth, roceFrame } from '../trace/packets.ts'
@@ -21,11 +22,12 @@ export class Traffic {
   readonly #packet = new CapturedPacket()
   nowNs = 0
 
-  constructor(options: MonitorOptions & { agent?: string; run?: string } = {}) {
+  constructor(options: MonitorOptions & { agent?: string; run?: string; witness?: Witness } = {}) {
     this.config = monitorConfig({ seed: 1, memoryBytes: 2 ** 23, ...options })
     this.observer = new Observer({
       ...{ config: this.config, agent: options.agent ?? 'test', run: options.run ?? 'run' },
       onWindow: (window) => this.windows.push(window),
+      ...(options.witness && { witness: options.witness }),
     })
   }
 

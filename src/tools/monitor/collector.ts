@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import { endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
 import { Collector } from '../../monitor/host/index.ts'
-import { eventNames } from '../../monitor/index.ts'
 import { integer, UsageError } from '../kit/index.ts'
 import { fileOf, tokenOf } from './agent.ts'
 import { addConfigOptions, type ConfigOptions, configFrom } from './config.ts'
@@ -42,7 +41,7 @@ export function configure(command: Command): void {
     .action(async (options: Options) => {
       const { save, ...shown } = options
       const token = tokenOf(options.tokenFile)
-      const output = new Output(shown, eventNames)
+      const output = new Output(shown)
       const stop = interruptible('')
       try {
         const collector = await started(options, token, save, output)

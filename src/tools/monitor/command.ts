@@ -17,6 +17,7 @@ export async function configure(command: Command): Promise<void> {
     .addHelpText('after', examples)
   await addSubcommands(command, {
     collector: ['windows of many agents together, over HTTP or HTTPS', () => import('./collector.ts')],
+    compare: ['exact counting beside the sketches: the errors, and whether bounds hold', () => import('./compare.ts')],
     report: ['a report of saved windows', () => import('./report.ts')],
   })
   const watch = await import('./watch.ts')

@@ -17,9 +17,10 @@ export function addConfigOptions(command: Command): Command {
 }
 
 /** `file`: windows of earlier runs, whose seed is used again, so that windows that agents still have fit. */
-export function configFrom({ window, memory }: ConfigOptions, file?: string): MonitorConfig {
+export function configFrom({ window, memory }: ConfigOptions, file?: string, seed?: number): MonitorConfig {
   const windowSeconds = parseNumber('--window', window, 1, 0.01, 3600)
   const memoryBytes = parseNumber('--memory', memory, 32, 1, 16_384) * 2 ** 20
   const before = file !== undefined && existsSync(file) ? savedWindows(file).next().value : undefined
-  return monitorConfig({ windowSeconds, memoryBytes, ...(before && { seed: before.plan.seed }) })
+  const known = before?.plan.seed ?? seed
+  return monitorConfig({ windowSeconds, memoryBytes, ...(known !== undefined && { seed: known }) })
 }

@@ -7,6 +7,7 @@ import {
   type AlertRule,
   Alerts,
   answerOf,
+  eventNames,
   type Key,
   keyNames,
   type Measure,
@@ -65,7 +66,8 @@ export function addOutputOptions(command: Command): Command {
     .option('--alertmanager <url>', "POST alerts there as Prometheus' Alertmanager takes them (default: nowhere)")
 }
 
-function keyOption(text: string, before: Key[] | undefined): Key[] {
+/** The value of --by, which may be repeated. */
+export function keyOption(text: string, before: Key[] | undefined): Key[] {
   return [...(before ?? []), checked('--by', () => parseKey(text))]
 }
 
@@ -83,7 +85,14 @@ function checked<T>(flag: string, make: () => T): T {
   }
 }
 
-const measures = ['bytes', 'packets', 'messages']
+const measures: readonly string[] = ['bytes', 'packets', 'messages', ...eventNames]
+
+/** The value of --of. */
+export function measureOf(text: string): Measure {
+  if (measures.includes(text)) return text as Measure
+  throw new UsageError('--of', `'${text}' is not valid. Expected ${measures.join(', ')}`)
+}
+
 const clearScreen = '\u001b[H\u001b[2J'
 
 export class Output {
@@ -101,15 +110,12 @@ export class Output {
   windows = 0
   #before: Window | undefined
 
-  /** `events` are the names of events, which are measures, too. */
-  constructor(options: OutputOptions, events: readonly string[]) {
+  constructor(options: OutputOptions) {
     const { by = usualKeys, of, top, view, json, alert = [], alertLog, alertWebhook, alertmanager, save } = options
-    if (!measures.includes(of) && !events.includes(of))
-      throw new UsageError('--of', `'${of}' is not valid. Expected ${[...measures, ...events].join(', ')}`)
     if (alert.length === 0 && [alertLog, alertWebhook, alertmanager].some((one) => one !== undefined))
       throw new UsageError('--alert', "is needed: which alerts? For example: --alert 'missing > 100'")
     this.#keys = by
-    this.#measure = of as Measure
+    this.#measure = measureOf(of)
     this.#top = parseInteger('--top', top, 5, 1, 100_000)
     this.#json = json === true
     this.#screen = view === 'top' && !this.#json

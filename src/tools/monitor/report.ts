@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import type { Command } from 'commander'
 import { endWith, exitCodes, note } from '../../cli/terminal/index.ts'
 import { savedWindows } from '../../monitor/host/index.ts'
-import { eventNames, MonitorError, mergeWindow, type Window } from '../../monitor/index.ts'
+import { MonitorError, mergeWindow, type Window } from '../../monitor/index.ts'
 import { parseNumber, UsageError } from '../kit/index.ts'
 import { addViewOptions, keyHelp, Output, type OutputOptions } from './output.ts'
 
@@ -32,7 +32,7 @@ export function configure(command: Command): void {
     .option('--to <time>', 'leave out windows from then on (default: to the last)')
     .addHelpText('after', help)
     .action(async (files: string[], options: Options) => {
-      const output = new Output(options, eventNames)
+      const output = new Output(options)
       const perMs = parseNumber('--per', options.per, Number.POSITIVE_INFINITY, 0.01, 1e9) * 1000
       const [fromMs, toMs] = [timeOf('--from', options.from, 0), timeOf('--to', options.to, Number.POSITIVE_INFINITY)]
       const times = new Map<number, Window>()

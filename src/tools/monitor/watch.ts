@@ -7,7 +7,7 @@ import { endWith, exitCodes, type Interruption, note } from '../../cli/terminal/
 import { openLive } from '../../collect/index.ts'
 import { nativeCrc32 } from '../../memory/index.ts'
 import { type AgentClient, watchCapture, watchLive, watchShares } from '../../monitor/host/index.ts'
-import { eventNames, Merger, type MonitorConfig, Observer, type Window } from '../../monitor/index.ts'
+import { Merger, type MonitorConfig, Observer, type Window } from '../../monitor/index.ts'
 import { type Damage, type TraceOptions, useCrc32 } from '../../trace/index.ts'
 import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
 import {
@@ -85,7 +85,7 @@ class Run {
 
   constructor(options: Options) {
     this.options = options
-    this.output = new Output(options, eventNames)
+    this.output = new Output(options)
     // Windows that are added to a file have to fit those in it.
     this.config = configFrom(options, options.collector === undefined ? options.save : undefined)
   }

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { AgentState, WindowAnswer } from '../../../src/monitor/index.ts'
+import { type AgentState, type Comparison, keyNames, type WindowAnswer } from '../../../src/monitor/index.ts'
 import { begin, verbena } from '../../cli/in-process.ts'
 
 const capture = (name: string): string => new URL(`../../captures/${name}.pcap`, import.meta.url).pathname
@@ -56,6 +56,19 @@ describe('verbena monitor', () => {
     }
     const { code, stderr } = await verbena('monitor', '-', '--workers', '2')
     expect([code, stderr]).toEqual([2, expect.stringContaining('several threads')])
+  })
+
+  it('compares its sketches with exact counting', async () => {
+    const { code, stdout } = await verbena('monitor', 'compare', capture('rping'), '--json', '--seed', '1')
+    const comparison = JSON.parse(stdout) as Comparison
+    const info = JSON.parse((await verbena('trace', 'info', capture('rping'), '--json')).stdout)
+    expect([code, comparison.holds, comparison.packets]).toEqual([0, true, info.packets])
+    expect(comparison.keys.map(({ key }) => key)).toEqual(Object.keys(keyNames))
+    const table = await verbena('monitor', 'compare', capture('rping'), '--by', 'hosts', '--of', 'messages')
+    expect(table.stdout).toMatch(/^hosts +\d+ +\d+ +0 % /m)
+    expect(table.stdout).toMatch(/Every bound held as often as it promises\.\n$/)
+    const little = await verbena('monitor', 'compare', capture('rping'), '--exact-memory', '0.02')
+    expect([little.code, little.stderr]).toEqual([2, expect.stringContaining('than the 0.02 MiB that it may take')])
   })
 
   it('saves windows, and reports of them', async () => {

@@ -1,0 +1,244 @@
+/**
+ * Exact counting beside the sketches of a window, to judge them by: tables that grow with the keys, which is what sketches avoid. Their memory is
+ * known to the byte, and limited.
+ *
+ *     index  slot + 1 by hash, linear probing, half full at most      4 bytes × 2 × capacity
+ *     words  of the key, by slot                                      4 bytes × words × capacity
+ *     sums   by slot and column                                       8 bytes × columns × capacity
+ */
+import { MonitorError } from './error.ts'
+import { keyWords } from './key.ts'
+import type { KeyBlock } from './key-block.ts'
+import { flowKeyBytes, hostKeyBytes } from './window.ts'
+import type { Witness } from './witness.ts'
+
+const firstCapacity = 128
+
+/** Memory that several tables share. */
+export class Budget {
+  readonly mostBytes: number
+  bytes = 0
+  /** The most that was taken at a time. */
+  peak = 0
+
+  constructor(mostBytes: number) {
+    this.mostBytes = mostBytes
+  }
+
+  /** Throws ERR_MONITOR_MEMORY if there is not so much left. */
+  take(bytes: number): void {
+    if (this.bytes + bytes > this.mostBytes)
+      throw new MonitorError(
+        'ERR_MONITOR_MEMORY',
+        `exact counting needs more than the ${Number((this.mostBytes / 2 ** 20).toFixed(2))} MiB that it may take`,
+      )
+    this.bytes += bytes
+    this.peak = Math.max(this.peak, this.bytes)
+  }
+
+  give(bytes: number): void {
+    this.bytes -= bytes
+  }
+}
+
+export class ExactCounts {
+  readonly words: number
+  readonly columns: number
+  readonly #budget: Budget
+  #capacity = firstCapacity
+  #index: Int32Array
+  #stored: Int32Array
+  #sums: Float64Array
+  /** Chosen at random: whoever chooses keys must not choose where they collide. */
+  readonly #factor = (crypto.getRandomValues(new Int32Array(1))[0]! & ~7) | 5
+  readonly #start = crypto.getRandomValues(new Int32Array(1))[0]!
+  /** Keys. */
+  size = 0
+
+  constructor(words: number, columns: number, budget: Budget) {
+    this.words = words
+    this.columns = columns
+    this.#budget = budget
+    budget.take(this.#bytesOf(firstCapacity))
+    this.#index = new Int32Array(2 * firstCapacity)
+    this.#stored = new Int32Array(words * firstCapacity)
+    this.#sums = new Float64Array(columns * firstCapacity)
+  }
+
+  get bytes(): number {
+    return this.#bytesOf(this.#capacity)
+  }
+
+  /** The slot of the key whose words begin at `at`; it is entered if it is new. Throws ERR_MONITOR_MEMORY if there is no room for more. */
+  slotOf(key: Int32Array, at: number = 0): number {
+    const place = this.#find(key, at)
+    const known = this.#index[place]! - 1
+    if (known >= 0) return known
+    if (this.size === this.#capacity) {
+      this.#grow()
+      return this.#enter(this.#find(key, at), key, at)
+    }
+    return this.#enter(place, key, at)
+  }
+
+  /** Adds to a column of a slot. */
+  add(slot: number, column: number, amount: number): void {
+    this.#sums[slot * this.columns + column]! += amount
+  }
+
+  sumAt(slot: number, column: number): number {
+    return this.#sums[slot * this.columns + column]!
+  }
+
+  /** Copies the words of the key of a slot. */
+  keyAt(slot: number, out: Int32Array): void {
+    for (let w = 0; w < this.words; w++) out[w] = this.#stored[slot * this.words + w]!
+  }
+
+  /** Forgets everything, and gives the memory back but for a small table. */
+  clear(): void {
+    this.#budget.give(this.bytes - this.#bytesOf(firstCapacity))
+    this.#capacity = firstCapacity
+    this.size = 0
+    this.#index = new Int32Array(2 * firstCapacity)
+    this.#stored = new Int32Array(this.words * firstCapacity)
+    this.#sums = new Float64Array(this.columns * firstCapacity)
+  }
+
+  #bytesOf(capacity: number): number {
+    return capacity * (8 + 4 * this.words + 8 * this.columns)
+  }
+
+  #enter(place: number, key: Int32Array, at: number): number {
+    const slot = this.size++
+    this.#index[place] = slot + 1
+    for (let w = 0; w < this.words; w++) this.#stored[slot * this.words + w] = key[at + w]!
+    return slot
+  }
+
+  /** Where the key is in the index, or would be. */
+  #find(key: Int32Array, at: number): number {
+    const [index, stored, words] = [this.#index, this.#stored, this.words]
+    const mask = index.length - 1
+    for (let i = this.#hash(key, at) & mask; ; i = (i + 1) & mask) {
+      const slot = index[i]! - 1
+      if (slot < 0) return i
+      let w = 0
+      while (w < words && stored[slot * words + w] === key[at + w]) w++
+      if (w === words) return i
+    }
+  }
+
+  #hash(key: Int32Array, at: number): number {
+    let h = this.#start
+    for (let w = 0; w < this.words; w++) {
+      h = Math.imul(h ^ key[at + w]!, this.#factor)
+      h ^= h >>> 15
+    }
+    h = Math.imul(h, 0xc2b2ae35)
+    return h ^ (h >>> 16)
+  }
+
+  #grow(): void {
+    const before = this.bytes
+    // While it grows, both tables are there.
+    this.#budget.take(this.#bytesOf(2 * this.#capacity))
+    this.#capacity *= 2
+    const [stored, sums] = [this.#stored, this.#sums]
+    this.#stored = new Int32Array(this.words * this.#capacity)
+    this.#stored.set(stored)
+    this.#sums = new Float64Array(this.columns * this.#capacity)
+    this.#sums.set(sums)
+    this.#index = new Int32Array(2 * this.#capacity)
+    for (let slot = 0; slot < this.size; slot++) this.#index[this.#find(stored, slot * this.words)] = slot + 1
+    this.#budget.give(before)
+  }
+}
+
+/** Numbers, all of them. */
+export class ExactValues {
+  readonly #budget: Budget
+  #values = new Float64Array(firstCapacity)
+  count = 0
+
+  constructor(budget: Budget) {
+    this.#budget = budget
+    budget.take(this.#values.byteLength)
+  }
+
+  add(value: number): void {
+    if (this.count === this.#values.length) {
+      this.#budget.take(2 * this.#values.byteLength)
+      const before = this.#values
+      this.#values = new Float64Array(2 * before.length)
+      this.#values.set(before)
+      this.#budget.give(before.byteLength)
+    }
+    this.#values[this.count++] = value
+  }
+
+  /** In increasing order. */
+  sorted(): Float64Array {
+    return this.#values.subarray(0, this.count).sort()
+  }
+
+  clear(): void {
+    this.#budget.give(this.#values.byteLength - 8 * firstCapacity)
+    this.#values = new Float64Array(firstCapacity)
+    this.count = 0
+  }
+}
+
+/** Columns of the packets' table. */
+export const Column = { bytes: 0, packets: 1 } as const
+
+/** All that goes into the sketches of a window, exactly. One serves window after window: `clear` it in between. */
+export class ExactWindow implements Witness {
+  readonly budget: Budget
+  readonly packets: ExactCounts
+  readonly messages: ExactCounts
+  readonly events: ExactCounts
+  readonly flows: ExactCounts
+  readonly hosts: ExactCounts
+  /** Nanoseconds. */
+  readonly ack: ExactValues
+  readonly read: ExactValues
+  readonly #words = new Int32Array(flowKeyBytes / 4)
+  readonly #bytes = new Uint8Array(this.#words.buffer)
+
+  /** Throws ERR_MONITOR_MEMORY, as do all calls that make it grow. */
+  constructor(budget: Budget) {
+    this.budget = budget
+    this.packets = new ExactCounts(keyWords, 2, budget)
+    this.messages = new ExactCounts(keyWords, 1, budget)
+    this.events = new ExactCounts(keyWords, 1, budget)
+    this.flows = new ExactCounts(flowKeyBytes / 4, 0, budget)
+    this.hosts = new ExactCounts(Math.ceil(hostKeyBytes / 4), 0, budget)
+    this.ack = new ExactValues(budget)
+    this.read = new ExactValues(budget)
+  }
+
+  keys(of: 'packets' | 'messages' | 'events', { words, amounts, count }: KeyBlock): void {
+    const table = this[of]
+    for (let i = 0; i < count; i++) {
+      const slot = table.slotOf(words, i * keyWords)
+      table.add(slot, 0, amounts[i]!)
+      if (of === 'packets') table.add(slot, Column.packets, 1)
+    }
+  }
+
+  seen(of: 'flows' | 'hosts', key: Uint8Array): void {
+    this.#words.fill(0)
+    this.#bytes.set(key)
+    this[of].slotOf(this.#words)
+  }
+
+  latency(of: 'ack' | 'read', ns: number): void {
+    this[of].add(ns)
+  }
+
+  clear(): void {
+    for (const part of [this.packets, this.messages, this.events, this.flows, this.hosts, this.ack, this.read])
+      part.clear()
+  }
+}
