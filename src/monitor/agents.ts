@@ -1,6 +1,9 @@
 /**
  * The collector's view of its agents: takes their windows once each, merges those of one time, and says who lags or is gone. Time is
  * an argument.
+ *
+ * Clocks differ. A window is merged unless it is further in the future than others can lag: of the collector's clock, or where that
+ * is behind, of what most agents have reached. Without that limit, one clock that is ahead would make all other agents late for ever.
  */
 import { planDifference, type WindowPlan } from './config.ts'
 import { MonitorError } from './error.ts'
@@ -21,7 +24,7 @@ export interface AgentState {
   repeated: number
   /** Windows that have not come, though later ones did. */
   missing: number
-  /** Its clock is so many seconds before that of the collector, as far as a window that ends in the future shows it; else 0. */
+  /** Its last window ends so many seconds in the future, which is too far for it to be merged; else 0. */
   aheadSeconds: number
 }
 
@@ -34,13 +37,18 @@ export interface AgentsOptions {
 
 interface Agent extends AgentState {
   sequences: Sequences
+  /** Of its last window that was merged, and of its last window. */
   lastIndex: number
+  seenIndex: number
+  /** On the clock that nobody sets. */
+  heardAtMs: number
 }
 
 const mostAgents = 4096
 const lagWindows = 3
-/** A window that ends later than that is of a clock that is wrong. */
-const mostAheadMs = 60_000
+/** Windows that may wait for an agent that lags; those of one that is ahead must leave room for them. */
+const mostWaiting = 8
+const mostAheadWindows = 3
 
 export class Agents {
   readonly #plan: WindowPlan
@@ -56,18 +64,21 @@ export class Agents {
     this.#onWindow = onWindow
     this.#vanishMs = vanishMs ?? Math.max(10_000, 10 * plan.windowMs)
     // An agent's first window comes when others have sent theirs of the same time.
-    this.#merger = new Merger({ onWindow, hold: 1 })
+    this.#merger = new Merger({ onWindow, hold: 1, mostWaiting })
   }
 
   /** A window that was taken before a restart. */
   restore({ run, sequence }: Part): void {
-    let sequences = this.#before.get(run)
-    if (sequences === undefined) {
-      if (this.#before.size >= mostAgents) this.#before.delete(this.#before.keys().next().value!)
-      sequences = new Sequences()
-      this.#before.set(run, sequences)
-    }
+    const sequences = this.#before.get(run) ?? new Sequences()
     sequences.add(sequence)
+    this.#remember(run, sequences)
+  }
+
+  /** Of the runs that were here, those that sent something last are remembered. */
+  #remember(run: string, sequences: Sequences): void {
+    this.#before.delete(run)
+    this.#before.set(run, sequences)
+    if (this.#before.size > mostAgents) this.#before.delete(this.#before.keys().next().value!)
   }
 
   /** Whether a part is new. */
@@ -75,35 +86,37 @@ export class Agents {
     return !(this.#agents.get(run)?.sequences ?? this.#before.get(run))?.has(sequence)
   }
 
-  /** Throws ERR_MONITOR_MISMATCH if the plan is another one, in words for the agent. */
-  check(plan: WindowPlan): void {
+  /** Throws ERR_MONITOR_MISMATCH, in words for the agent, for a window that `add` would not take. Changes nothing. */
+  check({ plan, parts, span }: Pick<Window, 'plan' | 'parts' | 'span'>): void {
     const difference = planDifference(this.#plan, plan)
-    if (difference !== undefined)
-      throw new MonitorError('ERR_MONITOR_MISMATCH', `windows of this agent cannot be merged: ${difference}`)
+    if (difference !== undefined) throw refusal(`windows of this agent cannot be merged: ${difference}`)
+    const [part] = parts
+    if (part === undefined || parts.length > 1 || span !== 1)
+      throw refusal(`a window of an agent has one part and one time, and not ${parts.length} and ${span}`)
+    if (this.#agents.has(part.run) || this.#agents.size < mostAgents || this.#gone() !== undefined) return
+    throw refusal(`there are ${mostAgents} agents already: no more are taken`)
   }
 
-  /** Takes a window of one agent. False if it was there before. Throws ERR_MONITOR_MISMATCH. */
-  add(window: Window, nowMs: number): boolean {
-    this.check(window.plan)
-    const [part, ...others] = window.parts
-    if (part === undefined || others.length > 0)
-      throw new MonitorError(
-        'ERR_MONITOR_MISMATCH',
-        `a window of an agent has one part, and not ${window.parts.length}`,
-      )
+  /**
+   * Takes a window of one agent. False if it was there before. `clockMs` is of a clock that nobody sets: who is silent is told by that. Throws
+   * ERR_MONITOR_MISMATCH.
+   */
+  add(window: Window, nowMs: number, clockMs: number = nowMs): boolean {
+    this.check(window)
+    const part = window.parts[0]!
     const agent = this.#agentOf(part)
     agent.heardMs = nowMs
+    agent.heardAtMs = clockMs
     if (!agent.sequences.add(part.sequence)) {
       agent.repeated++
       return false
     }
-    agent.windows++
-    const endMs = window.startMs + window.span * this.#plan.windowMs
+    const endMs = window.startMs + this.#plan.windowMs
     agent.lastMs = Math.max(agent.lastMs, endMs)
-    agent.missing = Math.max(0, part.sequence + 1 - agent.windows)
-    agent.aheadSeconds = endMs > nowMs + mostAheadMs ? Math.round((endMs - nowMs) / 1000) : 0
+    agent.seenIndex = window.index
+    agent.aheadSeconds = this.#aheadSeconds(endMs, nowMs)
     if (agent.aheadSeconds > 0) {
-      // The others would be late for ever.
+      this.#merger.leave(part.run)
       window.late = true
       this.#onWindow(window)
       return true
@@ -114,10 +127,20 @@ export class Agents {
     return true
   }
 
-  /** To be called now and then: agents that sent nothing for too long are not waited for. */
-  tick(nowMs: number): void {
+  /** How far a window ends in the future, if that is too far. */
+  #aheadSeconds(endMs: number, nowMs: number): number {
+    const mostMs = mostAheadWindows * this.#plan.windowMs
+    if (endMs - nowMs <= mostMs) return 0
+    const here = [...this.#agents.values()].filter(({ state }) => state === 'here')
+    const reached = here.map(({ seenIndex }) => seenIndex).sort((a, b) => a - b)[(here.length - 1) >> 1]!
+    const aheadMs = endMs - Math.max(nowMs, (reached + 1) * this.#plan.windowMs)
+    return aheadMs > mostMs ? aheadMs / 1000 : 0
+  }
+
+  /** To be called now and then, with that other clock: agents that sent nothing for too long are not waited for. */
+  tick(clockMs: number): void {
     for (const agent of this.#agents.values())
-      if (nowMs - agent.heardMs > this.#vanishMs && agent.state !== 'vanished') {
+      if (clockMs - agent.heardAtMs > this.#vanishMs && agent.state !== 'vanished') {
         agent.state = 'vanished'
         this.#merger.leave(agent.run)
       }
@@ -130,8 +153,9 @@ export class Agents {
 
   states(): AgentState[] {
     const newest = Math.max(0, ...[...this.#agents.values()].map(({ lastIndex }) => lastIndex))
-    return [...this.#agents.values()].map(({ sequences: _, lastIndex, ...state }) => ({
+    return [...this.#agents.values()].map(({ sequences, lastIndex, seenIndex: _, heardAtMs: __, ...state }) => ({
       ...state,
+      ...{ windows: sequences.count, missing: sequences.missing },
       state: state.state === 'here' && newest - lastIndex > lagWindows ? 'lags' : state.state,
     }))
   }
@@ -145,18 +169,26 @@ export class Agents {
     if (this.#agents.size >= mostAgents) this.#forgetOne()
     const agent: Agent = {
       ...{ name, run, state: 'here', lastMs: 0, heardMs: 0, windows: 0, repeated: 0, missing: 0, aheadSeconds: 0 },
-      ...{ sequences: this.#before.get(run) ?? new Sequences(), lastIndex: 0 },
+      ...{ sequences: this.#before.get(run) ?? new Sequences(), lastIndex: 0, seenIndex: 0, heardAtMs: 0 },
     }
-    agent.windows = agent.sequences.next
     this.#before.delete(run)
     this.#agents.set(run, agent)
     return agent
   }
 
-  #forgetOne(): void {
-    const gone = [...this.#agents.values()].find(({ state }) => state === 'vanished')
-    if (gone === undefined)
-      throw new MonitorError('ERR_MONITOR_MISMATCH', `there are ${mostAgents} agents already: no more are taken`)
-    this.#agents.delete(gone.run)
+  #gone(): Agent | undefined {
+    for (const agent of this.#agents.values()) if (agent.state === 'vanished') return agent
+    return undefined
   }
+
+  #forgetOne(): void {
+    const gone = this.#gone()
+    if (gone === undefined) return
+    this.#agents.delete(gone.run)
+    this.#remember(gone.run, gone.sequences)
+  }
+}
+
+function refusal(text: string): MonitorError {
+  return new MonitorError('ERR_MONITOR_MISMATCH', text)
 }

@@ -1,6 +1,7 @@
 /** What is wrong in a window, with the reason in words. Each rule says what it saw, where, and what that usually means. */
 import { counterNames } from './events.ts'
 import type { KeyFields } from './key.ts'
+import { macOf } from './pause.ts'
 import { query } from './query.ts'
 import { pauseClasses, type Window } from './window.ts'
 
@@ -177,14 +178,16 @@ const quantumAt100G = 5.12e-9
 const pfcStorm: Rule = (window) => {
   const found: Anomaly[] = []
   for (let n = 0; n < pauseClasses; n++) {
-    const [frames, quanta] = [window.pauses[2 * n]!, window.pauses[2 * n + 1]!]
+    let [port, frames, quanta] = ['', 0, 0]
+    for (const [name, pauses] of window.pausedBy)
+      if (pauses[2 * n + 1]! > quanta) [port, frames, quanta] = [name, pauses[2 * n]!, pauses[2 * n + 1]!]
     const seconds = quanta * quantumAt100G
     if (seconds < window.seconds / 2) continue
     const which = n === pauseClasses - 1 ? 'the whole link' : `priority ${n}`
     found.push({
       kind: 'pfc-storm',
       severity: 'critical',
-      text: `PFC storm: ${frames} frames asked to pause ${which} for ${((100 * seconds) / window.seconds).toFixed(0)} % of the time (reckoned at 100 Gbit/s): something below does not take what it gets, and stops those above`,
+      text: `PFC storm: ${frames} frames of ${macOf(port)} asked to pause ${which} for ${((100 * seconds) / window.seconds).toFixed(0)} % of the time (reckoned at 100 Gbit/s): something below does not take what it gets, and stops those above`,
       fields: {},
     })
   }

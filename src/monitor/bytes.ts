@@ -23,9 +23,11 @@ import { MonitorError } from './error.ts'
 import { counterNames } from './events.ts'
 import { flowName, keyWords } from './key.ts'
 import { isMessage, type Message, mostMessages } from './messages.ts'
+import { isPort } from './pause.ts'
 import {
   mostFlowLatencies,
   mostParts,
+  mostPausedBy,
   mostSourceQps,
   type Part,
   pauseClasses,
@@ -48,6 +50,7 @@ interface Description {
   parts: Part[]
   counters: Record<string, number>
   pauses: number[]
+  pausedBy: [string, number[]][]
   sourceQps: [string, number][]
   latencyKeys: number[][]
   bursts: Burst[]
@@ -65,6 +68,7 @@ export function encodeWindow(window: Window): Uint8Array {
     ...{ index: window.index, span: window.span, parts: window.parts },
     counters: Object.fromEntries(Object.entries(window.totals()).filter(([, count]) => count > 0)),
     pauses: [...window.pauses],
+    pausedBy: [...window.pausedBy].map(([port, pauses]) => [port, [...pauses]]),
     sourceQps: [...window.sourceQps],
     latencyKeys: latencies.map(({ key }) => [...key]),
     bursts: window.bursts,
@@ -104,9 +108,10 @@ export function decodeWindow(bytes: Uint8Array): Window {
     if (!isAlike(own[name], fresh[name])) throw wrong(`its ${name} are no sketch of its plan`)
   const window = new Window(plan, description.index, own)
   window.span = description.span
-  window.parts = description.parts.map(({ agent, run, sequence }) => ({ agent, run, sequence }))
+  for (const { agent, run, sequence } of description.parts) window.parts.push({ agent, run, sequence })
   for (const [i, name] of counterNames.entries()) window.counters[i] = countOf(description.counters[name] ?? 0)
   for (const [i, value] of description.pauses.entries()) window.pauses[i] = countOf(value)
+  for (const [port, pauses] of description.pausedBy) window.pausesOf(port)!.set(pauses.map(countOf))
   for (const [name, qp] of description.sourceQps) window.sourceQps.set(String(name), qp & 0xffffff)
   window.bursts = description.bursts
   for (const message of description.largest) window.largest.add(message)
@@ -121,11 +126,13 @@ export function decodeWindow(bytes: Uint8Array): Window {
 }
 
 /** The plan and the parts of a window, without reading its sketches. Throws ERR_MONITOR_BYTES. */
-export function describeWindow(bytes: Uint8Array): { plan: WindowPlan; index: number; parts: Part[] } {
-  if (bytes.length > headLength && magic.every((byte, i) => bytes[i] === byte) && bytes[4] !== windowVersion)
-    return { plan: { version: bytes[4]!, windowMs: 0, sketchBytes: 0, seed: new Uint8Array(16) }, index: 0, parts: [] }
-  const { windowMs, sketchBytes, seed, index, parts } = readDescription(bytes).description
-  return { plan: { version: windowVersion, windowMs, sketchBytes, seed: seedOf(seed) }, index, parts }
+export function describeWindow(bytes: Uint8Array): { plan: WindowPlan; index: number; span: number; parts: Part[] } {
+  if (bytes.length > headLength && magic.every((byte, i) => bytes[i] === byte) && bytes[4] !== windowVersion) {
+    const plan = { version: bytes[4]!, windowMs: 0, sketchBytes: 0, seed: new Uint8Array(16) }
+    return { plan, index: 0, span: 0, parts: [] }
+  }
+  const { windowMs, sketchBytes, seed, index, span, parts } = readDescription(bytes).description
+  return { plan: { version: windowVersion, windowMs, sketchBytes, seed: seedOf(seed) }, index, span, parts }
 }
 
 function readDescription(bytes: Uint8Array): { description: Description; at: number } {
@@ -158,6 +165,7 @@ function problemOf(one: Description): string | undefined {
   if (!isList(one.parts, mostParts) || !one.parts.every(isPart)) return 'its parts are impossible'
   if (typeof one.counters !== 'object' || one.counters === null) return 'it has no counters'
   if (!isList(one.pauses, 2 * pauseClasses)) return 'its pauses are impossible'
+  if (!isList(one.pausedBy, mostPausedBy) || !one.pausedBy.every(isPausedBy)) return 'its pauses are impossible'
   if (!isList(one.sourceQps, mostSourceQps) || !one.sourceQps.every(isSourceQp)) return 'its source QPs are impossible'
   if (!isList(one.latencyKeys, mostFlowLatencies) || !one.latencyKeys.every(isKey))
     return 'its latencies are impossible'
@@ -176,6 +184,10 @@ const isName = (value: unknown): boolean => typeof value === 'string' && value.l
 
 function isSourceQp(value: unknown): boolean {
   return isList(value, 2) && typeof value[0] === 'string' && value[0].length < 200 && isWhole(value[1], 0xffffff)
+}
+
+function isPausedBy(value: unknown): boolean {
+  return isList(value, 2) && isPort(value[0]) && isList(value[1], 2 * pauseClasses)
 }
 
 function isKey(value: unknown): boolean {

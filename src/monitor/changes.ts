@@ -15,8 +15,10 @@ export interface Change {
 /** So many of the largest keys of each window are compared. */
 const compared = 200
 
-/** The heavy changers, the largest first; both windows have one length. */
+/** The heavy changers, the largest first. None unless `before` ends where the window begins, and is as long. */
 export function changesOf(window: Window, before: Window, by: Key, of: Measure): Change[] {
+  const isBefore = before.index + before.span === window.index && before.span === window.span
+  if (!isBefore || window.late || before.late) return []
   const nows = query(window, { by, of, top: compared })
   const thens = query(before, { by, of, top: compared })
   const all = new Map([...thens.rows, ...nows.rows].map((row) => [row.name, row]))

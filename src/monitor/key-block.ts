@@ -1,6 +1,6 @@
 /** Keys and amounts on their way to a sketch, a block at a time, which is how sketches are fast. */
 import type { CocoSketch } from '../sketch/index.ts'
-import { keyBytes, keyWords } from './key.ts'
+import { keyBytes, keyWords, Word } from './key.ts'
 
 const most = 256
 
@@ -14,12 +14,11 @@ export class KeyBlock {
     return this.count === most
   }
 
-  /** Where the words of the next key begin; it belongs to the block once its amount is `put`. */
-  get next(): number {
-    return this.count * keyWords
-  }
-
-  put(amount: number): void {
+  /** Adds a key, for an event with its number. The block must not be full. */
+  add(key: Int32Array, amount: number, event: number = 0): void {
+    const to = this.count * keyWords
+    for (let i = 0; i < keyWords; i++) this.words[to + i] = key[i]!
+    this.words[to + Word.rest]! |= event << 24
     this.amounts[this.count++] = amount
   }
 

@@ -155,17 +155,23 @@ export function putAddress(addresses: AddressSource, id: number, words: Int32Arr
   return addressKinds[addresses.copy(id, words, at)] ?? 0
 }
 
-/** Destination address, QP (0xffffff for the whole host), kind of the address. */
+/** Destination address, QP, kind of the address, and whether it is the whole host: every QP number can be one, 0xffffff is that of multicast. */
 export const rateKeyBytes = 20
+const wholeHost = 4
 
 /** The key of `rates` for packets with a key: of the host that receives them, or with its QP. */
 export function rateKey(words: Int32Array, withQp: boolean, out: Uint8Array): void {
   for (let i = 0; i < 16; i++) out[i] = words[Word.destination + (i >> 2)]! >>> (8 * (i & 3))
-  const qp = withQp ? words[Word.destinationQp]! & 0xffffff : 0xffffff
+  const qp = withQp ? words[Word.destinationQp]! & 0xffffff : 0
   out[16] = qp
   out[17] = qp >>> 8
   out[18] = qp >>> 16
-  out[19] = words[Word.rest]! >>> 30
+  out[19] = (words[Word.rest]! >>> 30) | (withQp ? 0 : wholeHost)
+}
+
+/** Whether the key of `rates` that begins there is that of a whole host. */
+export function isHostRate(keys: Uint8Array, at: number): boolean {
+  return (keys[at + 19]! & wholeHost) !== 0
 }
 
 /** Makes the part of a key that `fields` are; works on the words in place. */

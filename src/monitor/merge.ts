@@ -3,7 +3,7 @@ import { highest } from './burst.ts'
 import { burstsOf } from './bursts.ts'
 import { planDifference } from './config.ts'
 import { MonitorError } from './error.ts'
-import { mostSourceQps, partName, type Window } from './window.ts'
+import { mostSourceQps, type Window } from './window.ts'
 
 /**
  * Adds to a window another one, of another part of the traffic, of the same time or a later one. Throws ERR_MONITOR_MISMATCH if their plans differ,
@@ -15,8 +15,7 @@ export function mergeWindow(window: Window, other: Window): void {
     throw new MonitorError('ERR_MONITOR_MISMATCH', `windows cannot be merged: of the other, ${difference}`)
   if (other.index < window.index)
     throw new MonitorError('ERR_MONITOR_MISMATCH', 'windows cannot be merged: the other one begins earlier')
-  const mine = new Set(window.parts.map(partName))
-  const twice = other.parts.find((part) => mine.has(partName(part)))
+  const twice = other.parts.find((part) => window.hasPart(part))
   if (twice !== undefined)
     throw new MonitorError(
       'ERR_MONITOR_MISMATCH',
@@ -25,10 +24,14 @@ export function mergeWindow(window: Window, other: Window): void {
   const isLong = other.index !== window.index || other.isLong || window.isLong
   if (isLong) window.bursts = highest([...burstsOf(window), ...burstsOf(other)])
   else window.sketches.rates.merge(other.sketches.rates)
-  window.parts.push(...other.parts)
+  for (const part of other.parts) window.parts.push(part)
   window.span = Math.max(window.span, other.index + other.span - window.index)
   for (let i = 0; i < window.counters.length; i++) window.counters[i]! += other.counters[i]!
   for (let i = 0; i < window.pauses.length; i++) window.pauses[i]! += other.pauses[i]!
+  for (const [port, pauses] of other.pausedBy) {
+    const mine = window.pausesOf(port)
+    for (let i = 0; mine !== undefined && i < mine.length; i++) mine[i]! += pauses[i]!
+  }
   const { sketches } = window
   for (const name of ['bytes', 'packets', 'messages', 'events'] as const) sketches[name].merge(other.sketches[name])
   for (const name of ['flows', 'hosts'] as const) sketches[name].merge(other.sketches[name])

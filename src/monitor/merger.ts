@@ -1,6 +1,7 @@
 /**
  * Windows of many sources, brought together by their time. A window is complete when every source has come to a later one; a
- * source that lags is not waited for without an end: windows that it brings afterwards are handed on by themselves, as late.
+ * source that lags is not waited for without an end: windows that it brings afterwards are handed on by themselves, as late. One that only
+ * brings late ones is not waited for until it brings another one in time.
  */
 import { mergeWindow } from './merge.ts'
 import type { Window } from './window.ts'
@@ -21,6 +22,8 @@ export class Merger {
   readonly #waiting = new Map<number, Window>()
   /** By source: all windows before this one have come. */
   readonly #positions = new Map<string, number>()
+  /** How many windows of a source were late, one behind the other. */
+  readonly #lateOf = new Map<string, number>()
   /** All windows before this one are handed on. */
   #handed = Number.NEGATIVE_INFINITY
   /** Windows that came when their time had been handed on. */
@@ -34,11 +37,13 @@ export class Merger {
 
   /** From now on windows wait for this source. */
   join(source: string): void {
-    if (!this.#positions.has(source)) this.#positions.set(source, Number.NEGATIVE_INFINITY)
+    if (!this.#positions.has(source) && !this.#isAlwaysLate(source))
+      this.#positions.set(source, Number.NEGATIVE_INFINITY)
   }
 
   leave(source: string): void {
     this.#positions.delete(source)
+    this.#lateOf.delete(source)
     this.#handOn(this.#complete())
   }
 
@@ -63,8 +68,12 @@ export class Merger {
       this.late++
       window.late = true
       this.#options.onWindow(window)
+      this.#lateOf.set(source, (this.#lateOf.get(source) ?? 0) + 1)
+      if (this.#isAlwaysLate(source) && this.#positions.delete(source)) this.#handOn(this.#complete())
       return
     }
+    if (this.#isAlwaysLate(source)) this.#positions.set(source, index)
+    this.#lateOf.delete(source)
     const known = this.#waiting.get(index)
     if (known === undefined) this.#waiting.set(index, window)
     else mergeWindow(known, window)
@@ -81,6 +90,10 @@ export class Merger {
   /** Hands on all that waits. */
   flush(): void {
     this.#handOn(Number.POSITIVE_INFINITY)
+  }
+
+  #isAlwaysLate(source: string): boolean {
+    return (this.#lateOf.get(source) ?? 0) >= this.#most
   }
 
   #complete(): number {

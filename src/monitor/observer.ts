@@ -19,15 +19,24 @@ import {
   type TraceOptions,
   Verdict,
 } from '../trace/index.ts'
-import { Bth, Deth, Ipv4, OpBit, opcodeTable, Reth, u16, u24, u32 } from '../wire/index.ts'
+import { Bth, OpBit, opcodeTable, Reth, u16, u32 } from '../wire/index.ts'
 import { flowBytes, type MonitorConfig } from './config.ts'
-import { type CounterName, counterIndex, type EventName, eventMarks, eventNumber, markedEvents } from './events.ts'
+import {
+  type CounterName,
+  counterIndex,
+  counterNames,
+  type EventName,
+  eventMarks,
+  eventNumber,
+  markedEvents,
+} from './events.ts'
 import { Cause, FlowState } from './flow-state.ts'
-import { flowName, keyWords, putAddress, unknownQp, Word } from './key.ts'
+import { flowName, keyWords, Word } from './key.ts'
 import { KeyBlock } from './key-block.ts'
+import { looseKey, trafficClassOf } from './packet-key.ts'
 import { addPause } from './pause.ts'
 import { RateBlock } from './rate-block.ts'
-import { flowKeyBytes, hostKeyBytes, mostSourceQps, type Part, Window } from './window.ts'
+import { flowKeyBytes, hostKeyBytes, mostSourceQps, Window } from './window.ts'
 import type { Witness } from './witness.ts'
 
 export interface ObserverOptions {
@@ -45,6 +54,8 @@ export interface ObserverOptions {
 
 /** Requests that are repeated sooner than that were copied by the network: no timer of an adapter is as short (4.096 µs × 2^n). */
 const shortestTimeoutNs = 50_000
+/** Above that, the length that a capture gives is no packet's: offloads hand over 512 KiB at most (BIG TCP). */
+const mostWireBytes = 2 ** 20
 const nakEvents: readonly EventName[] = [
   'nakSequence',
   'nakInvalid',
@@ -72,6 +83,8 @@ export class Observer {
   readonly #backMost: number
   readonly #rates = new RateBlock()
   #window: Window | undefined
+  /** For the next window. */
+  readonly #early = new Float64Array(counterNames.length)
   /** Of the present window: flows remember the number, since with the window they would keep all of its sketches. */
   #number = 0
   #sequence = 0
@@ -107,21 +120,24 @@ export class Observer {
     const d = this.#dissection
     dissect(packet, d, true)
     this.#analysis.packet(packet, d, this.#verdict)
+    const wireBytes = Math.min(packet.originalLength, mostWireBytes)
+    if (wireBytes < packet.originalLength) counters[C.oversized]!++
     counters[C.packets]!++
-    counters[C.wireBytes]! += packet.originalLength
+    counters[C.wireBytes]! += wireBytes
     if (d.kind === Kind.Other) {
-      const quanta = addPause(packet, window.pauses)
+      const quanta = addPause(packet, window, this.#options.run)
       if (quanta >= 0) counters[quanta === 0 ? C.resumeFrames : C.pauseFrames]!++
       return
     }
     counters[C.roce]!++
-    counters[C.roceBytes]! += packet.originalLength
-    this.#follow(packet, d, window)
+    counters[C.roceBytes]! += wireBytes
+    this.#follow(packet, d, window, wireBytes)
   }
 
-  /** Packets that the kernel had no room for, and the like: they belong to the current window. */
+  /** Packets that the kernel had no room for, and the like: they belong to the current window, or the next one if there is none. */
   add(name: CounterName, count: number): void {
-    if (count > 0 && this.#window !== undefined) this.#window.counters[C[name]]! += count
+    const counters = this.#window?.counters ?? this.#early
+    if (count > 0) counters[C[name]]! += count
   }
 
   /** Ends the current window if its time is over, though no packet says so. Milliseconds since 1970. */
@@ -143,8 +159,9 @@ export class Observer {
     const window = new Window(this.#config, index)
     const { agent, run } = this.#options
     this.#number = this.#sequence++
-    const part: Part = { agent, run, sequence: this.#number }
-    window.parts.push(part)
+    window.parts.push({ agent, run, sequence: this.#number })
+    window.counters.set(this.#early)
+    this.#early.fill(0)
     return window
   }
 
@@ -181,7 +198,7 @@ export class Observer {
     return window
   }
 
-  #follow(packet: CapturedPacket, d: Dissection, window: Window): void {
+  #follow(packet: CapturedPacket, d: Dissection, window: Window, wireBytes: number): void {
     const v = this.#verdict
     const { bytes } = packet
     const { counters } = window
@@ -190,8 +207,10 @@ export class Observer {
     const key = this.#key
     const { flow } = v
     const state = flow === undefined ? undefined : this.#stateOf(flow, window)
-    if (state === undefined) this.#looseKey(bytes, d, window, bad)
-    else for (let i = 0; i < keyWords; i++) key[i] = state.key[i]!
+    if (state === undefined) {
+      looseKey(bytes, d, this.#analysis, key)
+      if (!bad) this.#seen(key, window)
+    } else for (let i = 0; i < keyWords; i++) key[i] = state.key[i]!
     const trafficClass = trafficClassOf(bytes, d)
     if ((trafficClass & 3) !== 0) counters[C.ecnCapable]!++
     key[Word.rest]! |= ((trafficClass >> 2) << 16) | (d.complete ? u16(bytes, d.bth + Bth.pkey) : 0)
@@ -200,14 +219,11 @@ export class Observer {
       counters[C.payloadBytes]! += d.payloadLength
       if (flow !== undefined && state !== undefined) this.#request(flow, state, packet, d, window)
     }
-    const block = this.#packets
-    const to = block.next
-    for (let i = 0; i < keyWords; i++) block.words[to + i] = key[i]!
-    block.put(packet.originalLength)
-    const { seconds, nanoseconds, hasTime, originalLength } = packet
-    const ns = hasTime ? Math.max(0, (seconds * 1000 - window.startMs) * 1e6 + nanoseconds) : 0
-    this.#rates.add(key, originalLength, ns, window.sketches.rates, state?.rates)
-    if (block.isFull) this.#flushPackets(window)
+    this.#packets.add(key, wireBytes)
+    const ns = packet.hasTime ? (packet.seconds * 1000 - window.startMs) * 1e6 + packet.nanoseconds : -1
+    if (ns >= 0) this.#rates.add(key, wireBytes, ns, window.sketches.rates, state?.rates)
+    else counters[C.unplaced]!++
+    if (this.#packets.isFull) this.#flushPackets(window)
     if (d.icrc === IcrcState.Invalid) this.#event(window, 'icrc', 1)
     if (d.problems !== 0) this.#event(window, 'malformed', 1)
     if ((v.marks & eventMarks) !== 0) this.#marks(flow, state, d, window)
@@ -229,21 +245,6 @@ export class Observer {
       this.#seen(state.key, window)
     }
     return state
-  }
-
-  /** A packet of no flow: it is damaged, or there was no room. */
-  #looseKey(bytes: Uint8Array, d: Dissection, window: Window, bad: boolean): void {
-    const key = this.#key
-    const { addresses, source, destination } = this.#analysis
-    key.fill(0)
-    const kind = putAddress(addresses, source, key, Word.source)
-    putAddress(addresses, destination, key, Word.destination)
-    key[Word.rest] = kind << 30
-    const isDatagram = d.complete && d.opcode >> 5 === Service.UD && (d.bits & OpBit.Deth) !== 0
-    const srcQp = isDatagram ? u24(bytes, d.bth + Bth.length + Deth.srcQp) : unknownQp
-    key[Word.sourceQp] = ((d.opcode >> 5) << 24) | srcQp
-    key[Word.destinationQp] = d.complete ? d.destQp : 0
-    if (!bad) this.#seen(key, window)
   }
 
   /** A flow that is seen for the first time in a window. */
@@ -310,11 +311,8 @@ export class Observer {
 
   #message(window: Window): void {
     window.counters[C.messages]!++
-    const block = this.#messages
-    const to = block.next
-    for (let i = 0; i < keyWords; i++) block.words[to + i] = this.#key[i]!
-    block.put(1)
-    if (block.isFull) this.#flushMessages(window)
+    this.#messages.add(this.#key, 1)
+    if (this.#messages.isFull) this.#flushMessages(window)
   }
 
   /** Keeps a message that is among the largest or the slowest. `of` sent it or asked for it; `counted` has its bytes. */
@@ -360,12 +358,8 @@ export class Observer {
 
   #event(window: Window, event: EventName, amount: number): void {
     window.counters[C[event]]! += amount
-    const block = this.#events
-    const to = block.next
-    for (let i = 0; i < keyWords; i++) block.words[to + i] = this.#key[i]!
-    block.words[to + Word.rest]! |= eventNumber[event] << 24
-    block.put(amount)
-    if (block.isFull) this.#flushEvents(window)
+    this.#events.add(this.#key, amount, eventNumber[event])
+    if (this.#events.isFull) this.#flushEvents(window)
   }
 
   /** From the analysis, for the current packet. */
@@ -407,11 +401,4 @@ export class Observer {
     this.#events.into(sketches.events)
     this.#events.clear()
   }
-}
-
-/** Type of service, or traffic class; 0 without an IP header or GRH. */
-function trafficClassOf(b: Uint8Array, { ip, ipVersion }: Dissection): number {
-  if (ipVersion === 4) return b[ip + Ipv4.tos]!
-  if (ipVersion === 6) return ((b[ip]! & 15) << 4) | (b[ip + 1]! >> 4)
-  return 0
 }

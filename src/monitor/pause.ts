@@ -7,7 +7,7 @@
  */
 import type { CapturedPacket } from '../capture/index.ts'
 import { u16 } from '../wire/index.ts'
-import { pauseClasses } from './window.ts'
+import { pauseClasses, type Window } from './window.ts'
 
 const macControl = 0x8808
 const pause = 0x0001
@@ -15,24 +15,44 @@ const priorityPause = 0x0101
 const linkClass = pauseClasses - 1
 const ethernet = 1
 
-/** Adds frames and quanta of each class. Returns the sum of the quanta, 0 if that ends a pause, −1 if this is no such frame. */
-export function addPause({ bytes, offset, length, linkType }: CapturedPacket, pauses: Float64Array): number {
+/**
+ * Adds frames and quanta of each class to a window of a run, also by the port that sends them: whatever is paused by many ports for a
+ * little is no storm. Returns the sum of the quanta, 0 if that ends a pause, −1 if this is no such frame.
+ */
+export function addPause({ bytes, offset, length, linkType }: CapturedPacket, window: Window, run: string): number {
   if (linkType !== ethernet || length < 18 || u16(bytes, offset + 12) !== macControl) return -1
   const opcode = u16(bytes, offset + 14)
-  if (opcode === pause) {
-    const quanta = u16(bytes, offset + 16)
-    pauses[2 * linkClass]!++
-    pauses[2 * linkClass + 1]! += quanta
-    return quanta
-  }
-  if (opcode !== priorityPause || length < 34) return -1
+  if (opcode !== pause && (opcode !== priorityPause || length < 34)) return -1
+  const port = window.pausesOf(portName(run, bytes, offset + 6))
   let sum = 0
-  for (let n = 0; n < 8; n++) {
-    if ((bytes[offset + 17]! & (1 << n)) === 0) continue
-    const quanta = u16(bytes, offset + 18 + 2 * n)
-    pauses[2 * n]!++
-    pauses[2 * n + 1]! += quanta
+  for (let n = 0; n < pauseClasses; n++) {
+    const isAsked = opcode === pause ? n === linkClass : n !== linkClass && (bytes[offset + 17]! & (1 << n)) !== 0
+    if (!isAsked) continue
+    const quanta = u16(bytes, offset + (opcode === pause ? 16 : 18 + 2 * n))
+    for (const pauses of [window.pauses, port]) {
+      if (pauses === undefined) continue
+      pauses[2 * n]!++
+      pauses[2 * n + 1]! += quanta
+    }
     sum += quanta
   }
   return sum
+}
+
+const macLength = 17
+
+/** The run of an agent, and the MAC address of a port. */
+function portName(run: string, bytes: Uint8Array, at: number): string {
+  const mac = Array.from(bytes.subarray(at, at + 6), (byte) => byte.toString(16).padStart(2, '0')).join(':')
+  return `${run} ${mac}`
+}
+
+/** The MAC address in the name of a port. */
+export function macOf(port: string): string {
+  return port.slice(-macLength)
+}
+
+/** For bytes from elsewhere. */
+export function isPort(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= 256 + 1 + macLength && /^[^\p{Cc}]+ [0-9a-f:]{17}$/u.test(value)
 }

@@ -3,7 +3,7 @@
  * fast; the sketch wants bins in their order, so all keys of a bin go before the next one begins.
  */
 import type { WaveSketch } from '../sketch/index.ts'
-import { rateKey, rateKeyBytes } from './key.ts'
+import { isHostRate, rateKey, rateKeyBytes } from './key.ts'
 
 /** Keys that are summed at once, a power of two; one whose place is taken goes to the sketch as it comes. */
 const places = 512
@@ -87,8 +87,7 @@ export class RateBlock {
     let kept = 0
     for (let i = 0; i < count; i++) {
       const from = i * rateKeyBytes
-      const isHost = (this.#packed[from + 16]! & this.#packed[from + 17]! & this.#packed[from + 18]!) === 0xff
-      if (!isHost && this.#bytes[i]! < leastQpBytes) continue
+      if (!isHostRate(this.#packed, from) && this.#bytes[i]! < leastQpBytes) continue
       this.#packed.copyWithin(kept * rateKeyBytes, from, from + rateKeyBytes)
       this.#bytes[kept] = this.#bytes[i]!
       this.#times[kept++] = this.#times[i]!

@@ -33,6 +33,8 @@ export interface FlowLatency {
 
 /** Priorities of PFC, and the PAUSE of the whole link behind them. */
 export const pauseClasses = 9
+/** Ports that send such frames, of which each is known by itself. */
+export const mostPausedBy = 1024
 export const mostSourceQps = 16_384
 export const mostParts = 65_536
 /** Words 0 to 9 of a key. */
@@ -94,12 +96,17 @@ export class Window {
   readonly index: number
   /** How many windows of the plan it covers, from `index` on. */
   span = 1
-  parts: Part[] = []
+  /** Parts are only added. */
+  readonly parts: Part[] = []
+  readonly #known = new Map<string, Set<number>>()
+  #knownParts = 0
   /** It came when the merged window of its time had been handed on already. */
   late = false
   readonly counters: Float64Array = new Float64Array(counterNames.length)
-  /** Frames of each class, and nanoseconds for which they asked. */
+  /** Frames of each class, and the quanta for which they asked. */
   readonly pauses: Float64Array = new Float64Array(2 * pauseClasses)
+  /** The same by the port that sends them, as one agent sees it. */
+  readonly pausedBy: Map<string, Float64Array> = new Map()
   readonly sketches: WindowSketches
   /** Of windows that were merged into this longer one, whose rates are no longer there. */
   bursts: Burst[] = []
@@ -128,12 +135,33 @@ export class Window {
     return this.span > 1
   }
 
+  /** Whether a window is a part of this one. */
+  hasPart({ run, sequence }: Part): boolean {
+    for (; this.#knownParts < this.parts.length; this.#knownParts++) {
+      const part = this.parts[this.#knownParts]!
+      const { run: name } = part
+      const sequences = this.#known.get(name)
+      if (sequences === undefined) this.#known.set(name, new Set([part.sequence]))
+      else sequences.add(part.sequence)
+    }
+    return this.#known.get(run)?.has(sequence) === true
+  }
+
   count(name: CounterName): number {
     return this.counters[counterIndex[name]]!
   }
 
   totals(): Totals {
     return Object.fromEntries(counterNames.map((name, i) => [name, this.counters[i]!])) as Totals
+  }
+
+  /** Frames and quanta of a port, of which few are kept; undefined if there is no more room for another one. */
+  pausesOf(port: string): Float64Array | undefined {
+    const known = this.pausedBy.get(port)
+    if (known !== undefined || this.pausedBy.size >= mostPausedBy) return known
+    const pauses = new Float64Array(2 * pauseClasses)
+    this.pausedBy.set(port, pauses)
+    return pauses
   }
 
   /** The sketch of the latencies of a flow; undefined if there is no more room for another one. */
@@ -146,8 +174,4 @@ export class Window {
     this.flowLatencies.set(name, { key: words.slice(), sketch })
     return sketch
   }
-}
-
-export function partName({ run, sequence }: Part): string {
-  return `${run} ${sequence}`
 }

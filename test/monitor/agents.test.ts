@@ -94,6 +94,73 @@ describe('a collector', () => {
     expect(agents.states()[1]!.aheadSeconds).toBe(4000)
   })
 
+  it('does not let a clock that is some windows ahead make all others late', () => {
+    const { add, agents, out } = collector()
+    for (let i = 0; i < 20; i++) {
+      agents.add(windowOf('wrong', i, start + i + 20), (start + i + 1) * 1000)
+      add('a', i)
+    }
+    const ofA = out.filter(([at]) => at < 20)
+    expect(ofA.map(([at, , late]) => [at, late])).toEqual(Array.from({ length: 19 }, (_, i) => [i, false]))
+    expect(agents.states().map(({ aheadSeconds, state }) => [aheadSeconds, state])).toEqual([
+      [20, 'here'],
+      [0, 'here'],
+    ])
+    // Its clock is right again.
+    agents.add(windowOf('wrong', 20, start + 20), (start + 21) * 1000)
+    add('a', 20)
+    add('a', 21)
+    agents.add(windowOf('wrong', 21, start + 21), (start + 22) * 1000)
+    expect(out.at(-1)).toEqual([20, 3, false])
+    expect(agents.states()[0]!.aheadSeconds).toBe(0)
+  })
+
+  it('believes its agents where their clocks agree, and its own is behind', () => {
+    const { agents, out } = collector()
+    for (let i = 0; i < 4; i++)
+      for (const run of ['a', 'b']) agents.add(windowOf(run, i, start + i + 100), (start + i + 1) * 1000)
+    agents.flush()
+    expect(out).toEqual([100, 101, 102, 103].map((at) => [at, 2, false]))
+    expect(agents.states().map(({ aheadSeconds }) => aheadSeconds)).toEqual([0, 0])
+  })
+
+  it('does not wait for an agent whose clock is always behind', () => {
+    const { agents, add, out } = collector()
+    for (let i = 0; i < 40; i++) {
+      add('a', i + 20)
+      agents.add(windowOf('behind', i, start + i), (start + i + 21) * 1000)
+    }
+    expect(out.filter(([, , late]) => !late).at(-1)).toEqual([58, 1, false])
+    // Its clock is right again: it is waited for.
+    for (const i of [40, 41, 42]) {
+      add('a', i + 20)
+      if (i < 42) agents.add(windowOf('behind', i, start + i + 20), (start + i + 21) * 1000)
+    }
+    expect(out.filter(([, , late]) => !late).at(-1)).toEqual([60, 2, false])
+  })
+
+  it('knows by its own time who is silent, whatever the clock of the day does', () => {
+    const { agents } = collector(5000)
+    agents.add(windowOf('a', 0, start), start * 1000, 1000)
+    agents.add(windowOf('b', 0, start), (start + 3600) * 1000, 2000)
+    agents.tick(5000)
+    expect(agents.states().map(({ state }) => state)).toEqual(['here', 'here'])
+    agents.tick(6500)
+    expect(agents.states().map(({ state }) => state)).toEqual(['vanished', 'here'])
+  })
+
+  it('knows what runs sent that began long ago, and counts what came out of order', () => {
+    const { agents, add } = collector()
+    for (let n = 0; n < 4100; n++) {
+      agents.restore({ agent: 'old', run: 'old', sequence: n })
+      agents.restore({ agent: 'x', run: `run ${n}`, sequence: 0 })
+    }
+    expect(agents.isNew({ agent: 'old', run: 'old', sequence: 0 })).toBe(false)
+    for (const sequence of [0, 1, 3]) agents.restore({ agent: 'b', run: 'b', sequence })
+    add('b', 4)
+    expect(agents.states()[0]).toMatchObject({ windows: 4, missing: 1 })
+  })
+
   it('refuses other versions, seeds and sizes, with the reason', () => {
     const { agents } = collector()
     const other = { ...config, seed: monitorConfig({ seed: 2 }).seed }

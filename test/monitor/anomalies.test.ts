@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { type AnomalyKind, anomaliesOf, answerOf, query, type Window } from '../../src/monitor/index.ts'
+import {
+  type AnomalyKind,
+  anomaliesOf,
+  answerOf,
+  decodeWindow,
+  encodeWindow,
+  mergeWindow,
+  query,
+  type Window,
+} from '../../src/monitor/index.ts'
 import { WireOpcode } from '../../src/wire/index.ts'
 import { roceFrame } from '../trace/packets.ts'
 import { A, B, Traffic } from './traffic.ts'
@@ -142,6 +151,29 @@ describe('anomalies', () => {
     const { pauses, anomalies } = answerOf(window)
     expect(pauses).toEqual([{ priority: 3, frames: 2000, quanta: 2000 * 65_535 }])
     expect(anomalies.map(({ kind }) => kind)).toEqual(['pfc-storm'])
+  })
+
+  it('say no PFC storm where many ports are paused for a little each, and which one is where one is', () => {
+    const pausedBy = (run: string, port: number, frames: number): Window => {
+      const traffic = new Traffic({ run, agent: run })
+      const pause = new Uint8Array(64)
+      pause.set([1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, port, 0x88, 0x08, 0x01, 0x01, 0, 8])
+      pause.fill(0xff, 24, 26)
+      for (let i = 0; i < frames; i++) traffic.frame(pause, 1000)
+      return traffic.end()
+    }
+    const window = pausedBy('a', 1, 900)
+    for (const [run, port] of [
+      ['b', 1],
+      ['c', 2],
+    ] as const)
+      mergeWindow(window, pausedBy(run, port, 900))
+    expect(answerOf(window).pauses).toEqual([{ priority: 3, frames: 2700, quanta: 2700 * 65_535 }])
+    expect(anomaliesOf(window)).toEqual([])
+    mergeWindow(window, pausedBy('d', 0x2a, 2000))
+    const again = decodeWindow(encodeWindow(window))
+    expect(anomaliesOf(again).map(({ kind }) => kind)).toEqual(['pfc-storm'])
+    expect(anomaliesOf(again)[0]!.text).toContain('2000 frames of 02:00:00:00:00:2a asked to pause priority 3 for 67 %')
   })
 
   it('say pollution by very many flows, and still know the large one', () => {

@@ -44,6 +44,26 @@ it('merges to what one agent would have seen of both parts', () => {
   expect(answerOf(one).agents).toEqual(['a', 'b'])
 })
 
+it('merges many windows in time that grows with their number', () => {
+  const config = monitorConfig({ seed: 1, memoryBytes: 2 ** 20 })
+  let asked = 0
+  const windowOf = (sequence: number): Window => {
+    const window = new Window(config, sequence)
+    window.parts.push({
+      ...{ agent: 'a', sequence },
+      get run() {
+        asked++
+        return 'r'
+      },
+    })
+    return window
+  }
+  const sum = windowOf(0)
+  for (let sequence = 1; sequence < 100; sequence++) mergeWindow(sum, windowOf(sequence))
+  expect(sum.parts).toHaveLength(100)
+  expect(asked).toBeLessThan(1000)
+})
+
 it('does not merge a part twice, other seeds, or other lengths', () => {
   const code = (run: () => void): string => {
     try {

@@ -68,4 +68,28 @@ describe('a window', () => {
       ].sort((a, b) => b[1]! - a[1]!),
     )
   })
+
+  it('has what was lost before it began', () => {
+    const traffic = new Traffic()
+    traffic.observer.add('unsent', 3)
+    traffic.send(0)
+    traffic.observer.add('dropped', 2)
+    traffic.send(1, {}, 1e9)
+    traffic.observer.finish()
+    const counts = traffic.windows.map((window) => [window.count('unsent'), window.count('dropped')])
+    expect(counts).toEqual([
+      [3, 2],
+      [0, 0],
+    ])
+  })
+
+  it('does not believe a capture that a packet was longer than any network carries', () => {
+    const traffic = new Traffic()
+    traffic.send(0)
+    traffic.frame(roceFrame({ opcode: WireOpcode.RcSendOnly, psn: 1, destQp: 0xb, payload: 8 }), 1000, 2 ** 32 - 1)
+    const window = traffic.end()
+    expect(window.count('oversized')).toBe(1)
+    expect([window.count('packets'), window.count('wireBytes')]).toEqual([2, 2 ** 20 + 66])
+    expect(window.sketches.bytes.total).toBe(window.count('roceBytes'))
+  })
 })

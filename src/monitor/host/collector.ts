@@ -51,7 +51,7 @@ export class Collector {
   readonly #store: WindowStore | undefined
   readonly #token: Buffer
   readonly #timer: NodeJS.Timeout
-  readonly #states = new Map<string, string>()
+  #states = new Map<string, string>()
   /** Requests that were refused. */
   refused = 0
 
@@ -101,10 +101,12 @@ export class Collector {
   }
 
   #tick(): void {
-    this.#agents.tick(Date.now())
-    for (const { name, run, state } of this.#agents.states()) {
-      const before = this.#states.get(run)
-      this.#states.set(run, state)
+    this.#agents.tick(performance.now())
+    const states = this.#agents.states()
+    const known = this.#states
+    this.#states = new Map(states.map(({ run, state }) => [run, state]))
+    for (const { name, run, state } of states) {
+      const before = known.get(run)
       if (before === undefined ? state === 'here' : before === state) continue
       this.#options.onNote(`agent ${name} ${{ here: 'is here again', lags: 'lags', vanished: 'has vanished' }[state]}`)
     }
@@ -120,7 +122,7 @@ export class Collector {
       if (!this.#isKnown(request)) return answer(401, { error: 'the token is missing or wrong (--token-file)' })
       const { pathname } = new URL(request.url ?? '/', 'http://collector')
       if (pathname === '/v1/plan' && request.method === 'GET') return answer(200, planDocument(this.#options.plan))
-      if (pathname === '/v1/agents' && request.method === 'GET') return answer(200, this.agents())
+      if (pathname === '/v1/agents' && request.method === 'GET') return answer(200, this.agents().map(publicState))
       if (pathname !== '/v1/windows') return answer(404, { error: 'there is nothing here' })
       if (request.method !== 'POST') return answer(405, { error: 'windows are sent by POST' })
       const packed = await bodyOf(request)
@@ -141,13 +143,18 @@ export class Collector {
 
   #take(packed: Uint8Array): boolean {
     const bytes = unpackWindow(packed)
-    const { plan, parts } = describeWindow(bytes)
-    this.#agents.check(plan)
-    if (parts.length === 1 && !this.#agents.isNew(parts[0]!)) return this.#agents.add(decodeWindow(bytes), Date.now())
+    const described = describeWindow(bytes)
+    this.#agents.check(described)
     const window = decodeWindow(bytes)
-    this.#store?.add(packed)
-    return this.#agents.add(window, Date.now())
+    // What is not taken is not saved.
+    if (this.#agents.isNew(described.parts[0]!)) this.#store?.add(packed)
+    return this.#agents.add(window, Date.now(), performance.now())
   }
+}
+
+/** Who knows the run of an agent can send windows in its place. */
+function publicState({ run: _, ...state }: AgentState): Omit<AgentState, 'run'> {
+  return state
 }
 
 function digestOf(token: string): Buffer {
