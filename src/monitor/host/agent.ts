@@ -29,6 +29,9 @@ export interface AgentOptions {
 }
 
 const mostPauseMs = 10_000
+const leastAskMs = 10_000
+/** Bytes a millisecond: windows get through links of 160 kbit/s. */
+const slowestLink = 20
 
 export class AgentClient {
   readonly #options: AgentOptions
@@ -58,16 +61,18 @@ export class AgentClient {
     return this.#plan
   }
 
-  /** Takes a window, which must not be used any more. */
+  /** Takes a window, which must not be used any more. One of another plan than the collector's, as far as it is known, is lost. */
   send(window: Window): void {
+    if (this.#plan !== undefined && !isSame(window.plan, this.#plan)) {
+      this.lost++
+      return
+    }
     this.#queue.push({ packed: packWindow(window), plan: window.plan })
     while (this.#queue.length > (this.#options.mostWaiting ?? 60)) {
       this.#queue.shift()
       this.lost++
     }
-    this.#sending ??= this.#run().finally(() => {
-      this.#sending = undefined
-    })
+    this.#sending ??= this.#run()
   }
 
   /** Sends what waits, for so long; returns how many windows could not be sent. */
@@ -94,17 +99,21 @@ export class AgentClient {
           pauseMs = 250
           continue
         }
-        if (status === 409) await this.#changePlan(text)
-        // What the collector cannot read now it will not read later.
-        else if (status === 400 || status === 413) this.#dropFirst(first)
         this.#say(`the collector refuses: ${reasonOf(status, text)}`)
-        if (status === 400 || status === 413) continue
+        if (status === 409) await this.#followPlan()
+        // What the collector does not take now it will not take later.
+        if (status === 409 || status === 400 || status === 413) {
+          this.#dropFirst(first)
+          continue
+        }
       } catch (error) {
         this.#say(`the collector cannot be reached: ${(error as Error).message}`)
       }
       await this.#pause(pauseMs)
       pauseMs = Math.min(mostPauseMs, pauseMs * 2)
     }
+    // Not in a promise of its own: a window that is sent before that runs would find nobody.
+    this.#sending = undefined
   }
 
   #dropFirst(first: object): void {
@@ -113,16 +122,14 @@ export class AgentClient {
     this.lost++
   }
 
-  /** What follows the old plan cannot be merged by the collector any more. */
-  async #changePlan(text: string): Promise<void> {
-    this.#say(`the collector refuses: ${reasonOf(409, text)}`)
+  /** What follows another plan than the collector has now cannot be merged by it any more. */
+  async #followPlan(): Promise<void> {
     const before = this.#plan
     const plan = await this.plan()
-    if (before !== undefined && isSame(before, plan)) return
     const kept = this.#queue.filter((one) => isSame(one.plan, plan))
     this.lost += this.#queue.length - kept.length
     this.#queue.splice(0, this.#queue.length, ...kept)
-    this.#options.onPlan(plan)
+    if (before === undefined || !isSame(before, plan)) this.#options.onPlan(plan)
   }
 
   #say(text: string): void {
@@ -149,7 +156,8 @@ export class AgentClient {
       'Verbena-Agent': encodeURIComponent(name),
       ...(body !== undefined && { 'Content-Type': 'application/vnd.verbena.window' }),
     }
-    return ask({ method, url: new URL(path, url).href, headers, ...(body && { body }), ...(ca && { ca }) })
+    const timeoutMs = leastAskMs + Math.ceil((body?.length ?? 0) / slowestLink)
+    return ask({ method, url: new URL(path, url).href, headers, timeoutMs, ...(body && { body }), ...(ca && { ca }) })
   }
 }
 

@@ -7,8 +7,9 @@ export interface Asked {
   url: string
   headers?: Readonly<Record<string, string>>
   body?: Uint8Array | string
-  /** Certificates of authorities in PEM, besides those that Node.js knows. */
+  /** Certificates of authorities in PEM, instead of those that Node.js knows. */
   ca?: string
+  /** For all of it, the body included (default 10 s). */
   timeoutMs?: number
 }
 

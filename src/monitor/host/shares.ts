@@ -8,7 +8,6 @@ export interface ShareData {
   file: string
   config: MonitorConfig
   agent: string
-  run: string
   share: number
   shares: number
   decodeAs: [number, DecodeAs extends ReadonlyMap<number, infer U> ? U : never][]
@@ -19,9 +18,14 @@ export type ShareMessage =
   | { kind: 'end'; format: CaptureFormat | undefined; damage: Damage[]; damageCount: number }
   | { kind: 'failed'; message: string }
 
-export interface SharesOptions extends Omit<ShareData, 'share' | 'run' | 'decodeAs'> {
+/** To a thread: it may go on, with another plan from now on; or it is to end. */
+export type ShareReply = 'taken' | MonitorConfig | 'stop'
+
+export interface SharesOptions extends Omit<ShareData, 'share' | 'config' | 'decodeAs'> {
   decodeAs?: DecodeAs
   signal: AbortSignal
+  /** The plan of windows, another object when it has changed. */
+  config(): MonitorConfig
   /** A window of a share. The share goes on when the promise resolves. */
   onWindow(share: number, window: Window): Promise<void>
   onEnd(share: number): void
@@ -37,20 +41,25 @@ export async function watchShares(
 
 async function watchShare(
   share: number,
-  { onWindow, onEnd, signal, decodeAs = new Map(), ...data }: SharesOptions,
+  { onWindow, onEnd, signal, config, decodeAs = new Map(), ...data }: SharesOptions,
 ): Promise<Extract<ShareMessage, { kind: 'end' }>> {
-  const run = crypto.randomUUID()
-  const workerData: ShareData = { ...data, share, run, decodeAs: [...decodeAs] }
+  let told = config()
+  const workerData: ShareData = { ...data, config: told, share, decodeAs: [...decodeAs] }
   const thread = startThread(entryModule(import.meta.url, './share-thread'), { workerData })
-  const stop = (): void => thread.postMessage('stop')
+  const reply = (message: ShareReply): void => thread.postMessage(message)
+  const stop = (): void => reply('stop')
+  const go = (): void => {
+    const before = told
+    told = config()
+    reply(told === before ? 'taken' : told)
+  }
   signal.addEventListener('abort', stop, { once: true })
   try {
     return await new Promise((resolve, reject) => {
       thread.on('error', reject)
       thread.on('exit', () => reject(new Error('a thread of the monitor has ended')))
       thread.on('message', (message: ShareMessage) => {
-        if (message.kind === 'window')
-          onWindow(share, decodeWindow(message.bytes)).then(() => thread.postMessage('taken'), reject)
+        if (message.kind === 'window') onWindow(share, decodeWindow(message.bytes)).then(go, reject)
         else if (message.kind === 'failed') reject(new Error(message.message))
         else resolve(message)
       })

@@ -3,28 +3,22 @@ import { CapturedPacket, type CaptureSource, LinkType } from '../../capture/inde
 import type { LiveCapture } from '../../collect/index.ts'
 import type { TraceOptions } from '../../trace/index.ts'
 import type { Observer } from '../index.ts'
+import { type Pace, readPaced } from './paced.ts'
 
-export interface WatchOptions {
-  signal: AbortSignal
+export interface WatchOptions extends Pace {
   trace: TraceOptions
   /** Called between chunks; reading waits for its promise. */
-  onProgress?(): Promise<void> | undefined
+  onProgress?(): Promise<void>
 }
 
-/** Reads a capture to its end. Its damage is in what is returned. */
+/** Reads a capture to its end. Its damage is in what is returned. `observerOf` is asked for each packet: it goes there. */
 export async function watchCapture(
   source: CaptureSource,
-  observer: Observer,
-  { signal, trace, onProgress }: WatchOptions,
+  observerOf: () => Observer,
+  { trace, ...pace }: WatchOptions,
 ): ReturnType<CaptureSource['read']> {
-  const parser = await source.read(
-    (packet) => {
-      observer.packet(packet)
-      return undefined
-    },
-    { ...trace, signal, onProgress: async () => await onProgress?.() },
-  )
-  observer.finish()
+  const parser = await readPaced(source, (packet) => observerOf().packet(packet), { ...trace, ...pace })
+  observerOf().finish()
   return parser
 }
 

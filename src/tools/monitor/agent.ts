@@ -28,16 +28,18 @@ export interface Connected {
   config: MonitorConfig
 }
 
-/** Asks the collector for its plan. `onPlan`: it has changed. */
+/** Asks the collector for its plan. `canWait`: any number of windows may wait for the collector. `onPlan`: it has changed. */
 export async function connect(
   options: AgentOptions,
   own: MonitorConfig,
+  canWait: boolean,
   onPlan: (config: MonitorConfig) => void,
 ): Promise<Connected> {
   const { collector, ca, name = hostname() } = options
   const client = new AgentClient({
     ...{ url: urlOf('--collector', collector!), token: tokenOf(options.tokenFile), name },
     ...(ca !== undefined && { ca: fileOf('--ca', ca) }),
+    ...(canWait && { mostWaiting: Number.POSITIVE_INFINITY }),
     onState: note,
     onPlan: (plan: WindowPlan) => onPlan(configOf(plan, own)),
   })

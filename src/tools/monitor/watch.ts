@@ -63,7 +63,7 @@ export function configure(command: Command): void {
       useCrc32(nativeCrc32())
       const stop = stopOnInterrupt()
       try {
-        await run.connect()
+        await run.connect(files.length > 0)
         const bad = files.length > 0 ? await watchFiles(files, run, stop) : await watchInterfaces(run, stop)
         const unsent = await run.close()
         endWith(stop.exitCode() ?? (bad || unsent ? exitCodes.failed : exitCodes.done))
@@ -90,9 +90,10 @@ class Run {
     this.config = configFrom(options, options.collector === undefined ? options.save : undefined)
   }
 
-  async connect(): Promise<void> {
+  /** `canWait`: sources that wait while windows do, so that none has to be dropped. */
+  async connect(canWait: boolean): Promise<void> {
     if (this.options.collector === undefined) return
-    const { client, config } = await connect(this.options, this.config, (changed) => {
+    const { client, config } = await connect(this.options, this.config, canWait, (changed) => {
       this.config = changed
       this.plans++
     })
@@ -111,12 +112,24 @@ class Run {
     return (this.#client?.waiting ?? 0) > 16
   }
 
-  /** Windows that were lost since this was asked last. */
-  takeLost(): number {
-    const lost = this.#client?.lost ?? 0
-    const since = lost - this.#lost
-    this.#lost = lost
-    return since
+  /**
+   * The observer of a source now: another one when the collector's plan has changed. What was lost meanwhile, the last window of the old plan
+   * included, is told by the next window.
+   */
+  following(make: () => Observer): () => Observer {
+    let observer = make()
+    let { plans } = this
+    return () => {
+      if (plans !== this.plans) {
+        plans = this.plans
+        observer.finish()
+        observer = make()
+      }
+      const lost = this.#client?.lost ?? 0
+      observer.add('unsent', lost - this.#lost)
+      this.#lost = lost
+      return observer
+    }
   }
 
   /** True if windows could not be delivered. */
@@ -138,10 +151,9 @@ async function watchFiles(files: readonly string[], run: Run, stop: Interruption
   const sources = files.map((file) => ({ file, source: captureFile(file) }))
   for (const file of files) for (let share = 0; share < workers; share++) merger.join(`${file} ${share}`)
   if (workers > 1) for (const file of files) mustBeFile(file)
+  // A source that is ahead waits for the others, so that only a few windows are in memory.
   const isAhead = (source: string): boolean => (merger.lead(source) > 4 || run.isBehind) && !stop.signal.aborted
-  const turn = async (source: string): Promise<void> => {
-    await run.output.flush()
-    // A source that is ahead waits for the others, so that only a few windows are in memory.
+  const room = async (source: string): Promise<void> => {
     while (isAhead(source)) await new Promise((resolve) => setTimeout(resolve, 1))
   }
   let bad = false
@@ -156,7 +168,6 @@ async function watchFiles(files: readonly string[], run: Run, stop: Interruption
         if (direct) run.window(window)
         else merger.add(`${file} ${share}`, window)
       }
-      const { config } = run
       const read = async (): Promise<{
         format?: string | undefined
         damage: readonly Damage[]
@@ -164,18 +175,32 @@ async function watchFiles(files: readonly string[], run: Run, stop: Interruption
       }> => {
         if (workers > 1)
           return await watchShares({
-            ...{ file, config, agent, shares: workers, signal: stop.signal },
+            ...{ file, agent, shares: workers, signal: stop.signal, config: () => run.config },
             ...(trace.decodeAs && { decodeAs: trace.decodeAs }),
             onWindow: async (share, window) => {
               take(share, window)
-              await turn(`${file} ${share}`)
+              await run.output.flush()
+              await room(`${file} ${share}`)
             },
             onEnd: (share) => merger.leave(`${file} ${share}`),
           })
-        const onWindow = (window: Window): void => take(0, window)
-        const observer = new Observer({ ...{ config, trace, agent }, run: crypto.randomUUID(), onWindow })
-        const onProgress = (): Promise<void> => turn(`${file} 0`)
-        const { format, damage } = await watchCapture(source, observer, { signal: stop.signal, trace, onProgress })
+        // Only a window can make it full.
+        let isNew = false
+        const onWindow = (window: Window): void => {
+          take(0, window)
+          isNew = true
+        }
+        const observerOf = (): Observer =>
+          new Observer({ ...{ config: run.config, trace, agent }, run: crypto.randomUUID(), onWindow })
+        const { format, damage } = await watchCapture(source, run.following(observerOf), {
+          ...{ signal: stop.signal, trace },
+          isFull: () => {
+            isNew &&= isAhead(`${file} 0`)
+            return isNew
+          },
+          room: () => room(`${file} 0`),
+          onProgress: () => run.output.flush(),
+        })
         merger.leave(`${file} 0`)
         return { format, damage: damage.list, damageCount: damage.count }
       }
@@ -213,16 +238,6 @@ async function watchInterfaces(run: Run, stop: Interruption): Promise<boolean> {
       ...{ config: run.config, trace, agent, run: crypto.randomUUID() },
       onWindow: (window) => run.window(window),
     })
-  let observer = observerOf()
-  let { plans } = run
-  const onTurn = (): Observer => {
-    if (plans !== run.plans) {
-      plans = run.plans
-      observer = observerOf()
-    }
-    observer.add('unsent', run.takeLost())
-    return observer
-  }
-  await watchLive(live, onTurn, { signal: stop.signal, durationMs })
+  await watchLive(live, run.following(observerOf), { signal: stop.signal, durationMs })
   return false
 }

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -13,7 +14,13 @@ import {
   savedWindows,
   WindowStore,
 } from '../../../src/monitor/host/index.ts'
-import { type AlertEvent, monitorConfig, type Window, type WindowPlan } from '../../../src/monitor/index.ts'
+import {
+  type AlertEvent,
+  monitorConfig,
+  type Window,
+  type WindowPlan,
+  windowVersion,
+} from '../../../src/monitor/index.ts'
 import { Traffic } from '../traffic.ts'
 
 const token = '0123456789abcdef0123'
@@ -29,9 +36,7 @@ function windowOf(run: string, at = 0, seed = 1): Window {
   return traffic.end()
 }
 
-async function collect(
-  options: { file?: string; port?: number; plan?: WindowPlan; tls?: { key: string; cert: string } } = {},
-) {
+async function collect(options: { file?: string; plan?: WindowPlan; tls?: { key: string; cert: string } } = {}) {
   const windows: Window[] = []
   const collector = await Collector.start({
     ...{ plan, token, host: '127.0.0.1', port: 0, onNote: () => {}, onWindow: (window) => windows.push(window) },
@@ -40,7 +45,7 @@ async function collect(
   return { collector, windows }
 }
 
-function clientOf(collector: Collector, more: { token?: string; ca?: string } = {}) {
+function clientOf(collector: { url: string }, more: { token?: string; ca?: string } = {}) {
   const said: string[] = []
   const plans: WindowPlan[] = []
   const client = new AgentClient({
@@ -50,12 +55,39 @@ function clientOf(collector: Collector, more: { token?: string; ca?: string } = 
   return { client, said, plans }
 }
 
+/** An address of its own that leads to a collector, or to none: agents keep it while collectors come and go. */
+async function relay() {
+  const sockets = new Set<Socket>()
+  const way: { to: Collector | undefined } = { to: undefined }
+  const server = createTcpServer((socket) => {
+    if (way.to === undefined) return socket.destroy()
+    const { hostname, port } = new URL(way.to.url)
+    const on = connect(Number(port), hostname)
+    for (const [one, other] of [
+      [socket, on],
+      [on, socket],
+    ] as const) {
+      sockets.add(one)
+      one.on('error', () => other.destroy())
+      one.on('close', () => other.destroy())
+      one.pipe(other)
+    }
+  })
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+  const close = (): void => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  }
+  return { url, way, close }
+}
+
 describe('a collector over HTTP', () => {
   it('gives agents their plan, and merges what they send', async () => {
     const { collector, windows } = await collect()
     const [a, b] = [clientOf(collector), clientOf(collector)]
     expect(await a.client.plan()).toEqual({
-      version: 2,
+      version: windowVersion,
       windowMs: 1000,
       sketchBytes: plan.sketchBytes,
       seed: plan.seed,
@@ -86,7 +118,7 @@ describe('a collector over HTTP', () => {
         .status
     }
     expect(await post(Uint8Array.of(1, 2, 3))).toBe(400)
-    expect(await post(gzipSync('VMON\u0002 and no more'))).toBe(400)
+    expect(await post(gzipSync(`VMON${String.fromCharCode(windowVersion)} and no more`))).toBe(400)
     expect(await post(gzipSync(new Uint8Array(2 ** 20)))).toBe(400)
     expect(await post(packWindow(windowOf('x', 0, 9)))).toBe(409)
     expect(await post(packWindow(windowOf('x')), { Authorization: '' })).toBe(401)
@@ -118,32 +150,75 @@ describe('a collector over HTTP', () => {
   })
 
   it('takes what waited at an agent while there was no collector', async () => {
-    const before = await collect()
-    const { port } = new URL(before.collector.url)
-    const { client, said } = clientOf(before.collector)
-    await before.collector.close()
+    const { url, way, close } = await relay()
+    const { client, said } = clientOf({ url })
     client.send(windowOf('a'))
     await vi.waitFor(() => expect(said[0]).toContain('cannot be reached'))
-    const after = await collect({ port: Number(port) })
+    const { collector, windows } = await collect()
+    way.to = collector
     expect(await client.close(20_000)).toBe(0)
     expect(said.at(-1)).toBe('the collector takes windows again')
-    await after.collector.close()
-    expect(after.windows).toHaveLength(1)
+    await collector.close()
+    close()
+    expect(windows).toHaveLength(1)
   })
 
   it('tells agents the plan of a collector that has another seed now', async () => {
+    const { url, way, close } = await relay()
     const before = await collect()
-    const { port } = new URL(before.collector.url)
-    const { client, said, plans } = clientOf(before.collector)
+    way.to = before.collector
+    const { client, said, plans } = clientOf({ url })
     await client.plan()
     await before.collector.close()
-    const after = await collect({ port: Number(port), plan: { ...plan, seed: monitorConfig({ seed: 2 }).seed } })
+    const after = await collect({ plan: { ...plan, seed: monitorConfig({ seed: 2 }).seed } })
+    way.to = after.collector
     client.send(windowOf('a'))
+    await vi.waitFor(() => expect(plans).toHaveLength(1))
+    // One that was begun before, then one of the new plan.
+    client.send(windowOf('a', 1))
+    client.send(windowOf('b', 1, 2))
     expect(await client.close(20_000)).toBe(0)
     expect(said.join()).toContain('have another seed')
-    expect([plans.length, client.lost]).toEqual([1, 1])
+    expect([plans.length, client.lost]).toEqual([1, 2])
     await after.collector.close()
-    expect(after.windows).toEqual([])
+    close()
+    expect(after.windows.map(({ parts }) => parts[0]!.run)).toEqual(['b'])
+  })
+
+  it('does not make agents send for ever what it never takes', async () => {
+    const { collector, windows } = await collect()
+    const { client } = clientOf(collector)
+    await client.plan()
+    const long = windowOf('a')
+    long.span = 2
+    client.send(long)
+    client.send(windowOf('b'))
+    expect(await client.close(20_000)).toBe(0)
+    expect(client.lost).toBe(1)
+    await collector.close()
+    expect(windows.map(({ parts }) => parts[0]!.run)).toEqual(['b'])
+  })
+
+  it('saves nothing that it does not take, and tells nobody the runs of agents', async () => {
+    const file = join(folder, 'refused')
+    const { collector } = await collect({ file })
+    const headers = { Authorization: `Bearer ${token}` }
+    const two = windowOf('a')
+    two.parts.push({ agent: 'x', run: 'x', sequence: 0 })
+    for (let i = 0; i < 2; i++) {
+      const body = new Blob([packWindow(two).slice()])
+      expect((await fetch(`${collector.url}/v1/windows`, { method: 'POST', headers, body })).status).toBe(409)
+    }
+    expect(readFileSync(file)).toHaveLength(0)
+    await fetch(`${collector.url}/v1/windows`, {
+      method: 'POST',
+      headers,
+      body: new Blob([packWindow(windowOf('b')).slice()]),
+    })
+    const answer = await (await fetch(`${collector.url}/v1/agents`, { headers })).json()
+    expect(answer).toMatchObject([{ name: 'agent b', windows: 1 }])
+    expect((answer as object[])[0]).not.toHaveProperty('run')
+    await collector.close()
   })
 
   const openssl = spawnSync('openssl', ['version']).status === 0

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type AgentState, type Comparison, keyNames, type WindowAnswer } from '../../../src/monitor/index.ts'
 import { begin, verbena } from '../../cli/in-process.ts'
+import { sparseCapture } from '../../monitor/host/sparse.ts'
 
 const capture = (name: string): string => new URL(`../../captures/${name}.pcap`, import.meta.url).pathname
 const folder = mkdtempSync(join(tmpdir(), 'verbena-monitor-test-'))
@@ -116,6 +117,18 @@ describe('verbena monitor', () => {
       expect([code, stderr]).toEqual([2, expect.stringMatching(said)])
     }
     expect(existsSync('x')).toBe(false)
+  })
+
+  it('sends all windows of a capture with few packets, as fast as its collector takes them', async () => {
+    const [token, file] = [join(folder, 'token'), join(folder, 'sparse.pcap')]
+    writeFileSync(token, '0123456789abcdef0123\n')
+    writeFileSync(file, sparseCapture(66))
+    const collector = begin(['monitor', 'collector', '--listen', '0', '--token-file', token, '--memory', '1', '--json'])
+    const [, url = ''] = await collector.says(/Collecting at (\S+);/)
+    const { code, stderr } = await verbena('monitor', file, '--collector', url, '--token-file', token)
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('could not be delivered')])
+    collector.interrupt()
+    expect(linesOf((await collector.outcome).stdout)).toHaveLength(66)
   })
 
   it('sends what it sees to a collector, which merges and saves it', async () => {
