@@ -57,7 +57,7 @@ const plainCounters = {
   cut: 'packets of which the capture has only the beginning',
   pauseFrames: 'PFC and PAUSE frames',
   resumeFrames: 'of these, those that end a pause',
-  oversized: 'packets longer than 1 MiB, as their capture says: counted with that length',
+  oversized: 'packets longer than 16 MiB, as their capture says: counted with that length',
   unplaced: 'RDMA packets of a time before the window, or of none: the rates leave them out',
   dropped: 'packets that the kernel had no room for',
   fastPath: 'packets that were only counted, since there was too much to follow',

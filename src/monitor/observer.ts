@@ -55,7 +55,7 @@ export interface ObserverOptions {
 /** Requests that are repeated sooner than that were copied by the network: no timer of an adapter is as short (4.096 µs × 2^n). */
 const shortestTimeoutNs = 50_000
 /** Above that, the length that a capture gives is no packet's: offloads hand over 512 KiB at most (BIG TCP). */
-const mostWireBytes = 2 ** 20
+const mostWireBytes = 2 ** 24
 const nakEvents: readonly EventName[] = [
   'nakSequence',
   'nakInvalid',

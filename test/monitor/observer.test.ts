@@ -89,7 +89,7 @@ describe('a window', () => {
     traffic.frame(roceFrame({ opcode: WireOpcode.RcSendOnly, psn: 1, destQp: 0xb, payload: 8 }), 1000, 2 ** 32 - 1)
     const window = traffic.end()
     expect(window.count('oversized')).toBe(1)
-    expect([window.count('packets'), window.count('wireBytes')]).toEqual([2, 2 ** 20 + 66])
+    expect([window.count('packets'), window.count('wireBytes')]).toEqual([2, 2 ** 24 + 66])
     expect(window.sketches.bytes.total).toBe(window.count('roceBytes'))
   })
 })
