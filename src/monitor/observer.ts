@@ -15,7 +15,6 @@ import {
   Kind,
   Mark,
   rethOffset,
-  Service,
   type TraceOptions,
   Verdict,
 } from '../trace/index.ts'
@@ -36,7 +35,8 @@ import { KeyBlock } from './key-block.ts'
 import { looseKey, trafficClassOf } from './packet-key.ts'
 import { addPause } from './pause.ts'
 import { RateBlock } from './rate-block.ts'
-import { flowKeyBytes, hostKeyBytes, mostSourceQps, Window } from './window.ts'
+import { SeenFlows } from './seen-flows.ts'
+import { mostSourceQps, Window } from './window.ts'
 import type { Witness } from './witness.ts'
 
 export interface ObserverOptions {
@@ -76,10 +76,9 @@ export class Observer {
   readonly #packets = new KeyBlock()
   readonly #messages = new KeyBlock()
   readonly #events = new KeyBlock()
-  /** The key of the current packet; its bytes for sketches of flows and of hosts. */
+  /** The key of the current packet. */
   readonly #key = new Int32Array(keyWords)
-  readonly #flowKey = new Uint8Array(flowKeyBytes)
-  readonly #hostKey = new Uint8Array(hostKeyBytes)
+  readonly #seen: SeenFlows
   readonly #backMost: number
   readonly #rates = new RateBlock()
   #window: Window | undefined
@@ -106,6 +105,7 @@ export class Observer {
       rings: { bytesLeft: Math.floor(config.followBytes / 2) },
     })
     this.#dissection = new Dissection(options.trace)
+    this.#seen = new SeenFlows(options.witness)
     this.#backMost = Math.max(1, Math.ceil(1000 / config.windowMs))
   }
 
@@ -209,7 +209,7 @@ export class Observer {
     const state = flow === undefined ? undefined : this.#stateOf(flow, window)
     if (state === undefined) {
       looseKey(bytes, d, this.#analysis, key)
-      if (!bad) this.#seen(key, window)
+      if (!bad) this.#seen.add(key, window)
     } else for (let i = 0; i < keyWords; i++) key[i] = state.key[i]!
     const trafficClass = trafficClassOf(bytes, d)
     if ((trafficClass & 3) !== 0) counters[C.ecnCapable]!++
@@ -242,27 +242,9 @@ export class Observer {
     }
     if (state.window !== this.#number) {
       state.window = this.#number
-      this.#seen(state.key, window)
+      this.#seen.add(state.key, window)
     }
     return state
-  }
-
-  /** A flow that is seen for the first time in a window. */
-  #seen(key: Int32Array, { sketches }: Window): void {
-    const flow = this.#flowKey
-    for (let i = 0; i < flowKeyBytes; i++) flow[i] = key[i >> 2]! >>> (8 * (i & 3))
-    // The source QP of a flow may become known later: it is a flow without it.
-    if (key[Word.sourceQp]! >>> 24 !== Service.UD) flow.fill(0, 32, 35)
-    flow[39] = 0
-    sketches.flows.update(flow)
-    this.#options.witness?.seen('flows', flow)
-    const host = this.#hostKey
-    host[16] = key[Word.rest]! >>> 30
-    for (const from of [0, 16]) {
-      for (let i = 0; i < 16; i++) host[i] = flow[from + i]!
-      sketches.hosts.update(host)
-      this.#options.witness?.seen('hosts', host)
-    }
   }
 
   /** R_Keys and messages. */

@@ -6,23 +6,23 @@ import { CapturedPacket, type CaptureSource, type ReadOptions } from '../../capt
 
 export interface Pace {
   signal: AbortSignal
-  /** Whether windows have to be taken first. Asked before each packet. */
-  isFull(): boolean
+  /** Whether windows have to be taken first (never). Asked before each packet. */
+  isFull?(): boolean
   /** Resolves when they are, or the signal is aborted. */
-  room(): Promise<void>
+  room?(): Promise<void>
 }
 
 /** Reads to the end, or until the signal is aborted. Throws the error of the system if there is nothing to read. */
 export async function readPaced(
   source: CaptureSource,
   onPacket: (packet: CapturedPacket) => void,
-  { isFull, room, onProgress, ...options }: Pace & Omit<ReadOptions, 'signal'>,
+  { isFull = () => false, room, onProgress, ...options }: Pace & Omit<ReadOptions, 'signal'>,
 ): ReturnType<CaptureSource['read']> {
   const waiting: CapturedPacket[] = []
   const catchUp = async (): Promise<void> => {
     // More can come while it waits.
     for (let at = 0; at < waiting.length && !options.signal.aborted; at++) {
-      if (isFull()) await room()
+      if (isFull()) await room?.()
       if (!options.signal.aborted) onPacket(waiting[at]!)
     }
     waiting.length = 0

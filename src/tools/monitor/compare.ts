@@ -119,7 +119,7 @@ async function compareFile(file: string, settings: Settings, options: Options, s
         exact.clear()
       },
     })
-    return watchCapture(source, observer, { signal: stop.signal, trace })
+    return watchCapture(source, () => observer, { signal: stop.signal, trace })
   })
   mustBeCapture(file, { format, damage: damage.list })
   noteDamage({ damage: damage.list, damageCount: damage.count })
