@@ -219,7 +219,7 @@ complete -c verbena -n '__verbena_at traffic client' -l rocev1 -d 'with --pcap: 
 complete -c verbena -n '__verbena_at traffic client' -l seed -d 'another seed' -r
 complete -c verbena -n '__verbena_at traffic client' -l count -d 'end after so many requests' -r
 complete -c verbena -n '__verbena_at traffic client' -l duration -d 'end after this time' -r
-complete -c verbena -n '__verbena_at traffic client' -l load -d 'another share of the bandwidth' -r
+complete -c verbena -n '__verbena_at traffic client' -l load -d 'another share of the bandwidth, in all phases' -r
 complete -c verbena -n '__verbena_at traffic client' -l bandwidth -d 'what a load of 1 is, such as 25Gbps' -r
 complete -c verbena -n '__verbena_at traffic client' -l client -d 'which of several clients this is' -r
 complete -c verbena -n '__verbena_at traffic client' -s i -l ib-port -d 'port of the adapter' -r

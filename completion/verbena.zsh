@@ -368,7 +368,7 @@ _verbena_traffic_client() {
     --seed'[another seed]:number:' \
     --count'[end after so many requests]:number:' \
     --duration'[end after this time]:seconds:' \
-    --load'[another share of the bandwidth]:share:' \
+    --load'[another share of the bandwidth, in all phases]:share:' \
     --bandwidth'[what a load of 1 is, such as 25Gbps]:rate:' \
     --client'[which of several clients this is]:index:' \
     '(-i --ib-port)'{-i,--ib-port}'[port of the adapter]:port:' \

@@ -12,7 +12,7 @@ const texts = z.record(z.string(), z.string())
 const curve = z.array(z.tuple([figure, share]))
 
 const series = z
-  .object({ binSeconds: figure, due: amounts, dueBytes: amounts, done: amounts, doneBytes: amounts })
+  .object({ binSeconds: figure.positive(), due: amounts, dueBytes: amounts, done: amounts, doneBytes: amounts })
   .refine(
     ({ due, dueBytes, done, doneBytes }) => [dueBytes, done, doneBytes].every(({ length }) => length === due.length),
     'all lists of a series must be of one length',

@@ -19,10 +19,14 @@ export class Arrivals {
     if (arrival.type === 'onoff') this.#burstNs = arrival.onNs * random.exponential()
   }
 
-  /** Nanoseconds to the next request, not rounded; 0 in a closed loop, where the request before decides. */
+  /**
+   * Nanoseconds to the next request, not rounded; Infinity if there is none, at a rate of 0; 0 in a closed loop, where the request before
+   * decides.
+   */
   gapNs(): number {
     const arrival = this.#arrival
     const mean = this.#meanNs
+    if (mean === Number.POSITIVE_INFINITY && arrival.type !== 'closed') return mean
     switch (arrival.type) {
       case 'poisson':
         return mean * this.#random.exponential()

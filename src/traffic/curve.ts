@@ -6,7 +6,7 @@ export type CurvePoint = readonly [value: number, share: number]
 
 /** Points of one octave. */
 const perOctave = 16
-/** Jumps and bends that are kept. */
+/** Jumps and bends that are kept: half of them the highest, half of them evenly among all. */
 const mostKnots = 500
 
 /**
@@ -15,12 +15,20 @@ const mostKnots = 500
  */
 export function curveOf(below: (x: number) => number, knots: readonly number[]): CurvePoint[] {
   const sorted = [...new Set(knots.map(Math.ceil))].sort((a, b) => a - b)
-  const step = Math.ceil(sorted.length / mostKnots)
-  const kept = sorted.filter((_, i) => i % step === 0 || i === sorted.length - 1)
+  const kept = sorted.length <= mostKnots ? sorted : thinned(sorted, (x) => below(x) - below(x - 1))
   const [low, high] = [Math.max(0, kept[0]! - 1), kept.at(-1)!]
   const xs = new Set(kept.flatMap((x) => [Math.max(0, x - 1), x]))
   for (let x = Math.max(1, low); x < high; x = Math.max(x + 1, Math.ceil(x * 2 ** (1 / perOctave)))) xs.add(x)
   return [...xs].sort((a, b) => a - b).map((x): CurvePoint => [x, Math.min(1, below(x))])
+}
+
+/** Without a jump that is high, the curve would be a ramp between its neighbours. */
+function thinned(knots: readonly number[], heightOf: (x: number) => number): number[] {
+  const step = Math.ceil(knots.length / (mostKnots / 2))
+  const heights = new Map(knots.map((x) => [x, heightOf(x)]))
+  const highest = [...knots].sort((a, b) => heights.get(b)! - heights.get(a)!).slice(0, mostKnots / 2)
+  const kept = new Set([...highest, ...knots.filter((_, i) => i % step === 0), knots.at(-1)!])
+  return [...kept].sort((a, b) => a - b)
 }
 
 /** The share at `x`: straight between points, 0 before them and 1 behind. */

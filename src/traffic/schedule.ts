@@ -143,8 +143,9 @@ export class Schedule implements Request {
     return true
   }
 
-  /** Ends the current phase at this time. */
+  /** Ends the current phase at this time, before its current request. */
   skipPhase(nowNs: number): void {
+    this.#count--
     this.#now = nowNs
     this.#left = 0
     this.#current = null

@@ -97,6 +97,7 @@ describe('a saved record', () => {
     ['a histogram that does not add up', /("fct":\{[^}]*"count":)\d+/, '$11', /fct: the buckets of a histogram hold/],
     ['a verb that is none', /("type":"RC","verb":)"send"/, '$1"sent"', /verb: /],
     ['lists of other lengths', /"dueBytes":\[/, '"dueBytes":[1,', /all lists of a series must be of one length/],
+    ['a series without intervals', /"binSeconds":[\d.]+/, '"binSeconds":0', /binSeconds: /],
     ['no JSON', /\}\s*$/, '', /not valid JSON/],
   ])('with %s is refused', (name, from, to, message) => {
     const damaged = trafficRun(directory.path, name, 'servers: [a]\nsize: 8\nrequests: 1k/s\ncount: 20\n')

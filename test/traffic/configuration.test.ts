@@ -35,6 +35,30 @@ describe('a configuration', () => {
     expect(servers.map(({ host, port }) => `${host} ${port}`)).toEqual(['10.0.0.2 7', 'fe80::1 8', 'h 18515', '::1 9'])
   })
 
+  it('has what is given in all phases, in the place of what they have of their own', () => {
+    const text = `servers: [a]
+requests: 5/s
+phases:
+- { duration: 1s, load: 0.1, size: 64 }
+- { duration: 2s, requests: 10/s }
+- { duration: 3s }`
+    const { phases, seed, durationNs } = read(text, { load: 0.8, seed: 7, duration: 4 })
+    expect(phases.map(({ load, requestsPerSecond }) => [load, requestsPerSecond])).toEqual([
+      [0.8, null],
+      [0.8, null],
+      [0.8, null],
+    ])
+    expect(phases.map((phase) => phase.durationNs)).toEqual([1e9, 2e9, 3e9])
+    expect([seed, durationNs, phases[0]!.sizes]).toEqual([7, 4e9, [{ value: 64, weight: 1 }]])
+    const asked = read(text, { requests: 20 }).phases
+    expect(asked.map(({ load, requestsPerSecond }) => [load, requestsPerSecond])).toEqual([
+      [null, 20],
+      [null, 20],
+      [null, 20],
+    ])
+    expect(mistakes('servers: [a]\nphases: [3, { duration: 1 }]', { load: 0.8 })[0]).toMatch(/^x\.yaml:2: phases\.0: /)
+  })
+
   it('reads all forms of sizes', () => {
     writeFileSync(join(folder, 'own.txt'), '0 0\n100 1\n')
     const sizes = (text: string) => read(`servers: [a]\nsize: ${text}`).phases[0]!.sizes

@@ -43,6 +43,10 @@ describe('what was generated has the distribution that was asked for', () => {
       'verbs with sizes of their own',
       'size: WebSearch\nrequests: 1k/s\nverbs: { send: 50, write: { weight: 30, size: 64 }, fetch_add: 20 }',
     ],
+    [
+      'more sizes than a curve has points, one of them often',
+      `size: { ${Array.from({ length: 600 }, (_, i) => `${100 * (i + 1)}: ${i === 299 ? 400 : 1}`).join()} }\nrequests: 1k/s`,
+    ],
     ['uniform gaps', 'size: 8\nrequests: 10k/s\narrival: uniform'],
     ['log-normal gaps', 'size: 8\nrequests: 1M/s\narrival: { type: lognormal, sigma: 1.5 }'],
     ['bursts', 'size: 8\nrequests: 100k/s\narrival: { type: onoff, on: 1ms, off: 4ms }'],

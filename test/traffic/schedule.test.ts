@@ -80,6 +80,13 @@ describe('arrivals', () => {
     expect(Math.abs(found.reduce((sum, gap) => sum + gap, 0) / n / mean - 1)).toBeLessThan(0.02)
   })
 
+  it.each(['poisson', 'fixed', 'uniform', 'lognormal', 'onoff'] as const)('none at a rate of 0: %s', (type) => {
+    const config = readTraffic(`${four}arrival: { type: onoff, on: 1ms, off: 1ms }`, 'x.yaml')
+    const arrival = type === 'onoff' ? config.phases[0]!.arrival : type === 'lognormal' ? { type, sigma: 1 } : { type }
+    const phases = [{ ...config.phases[0]!, arrival, load: null, requestsPerSecond: 0 }]
+    expect(new Schedule({ ...config, phases }).next()).toBe(false)
+  })
+
   it('fixed', () => {
     expect(new Set(gaps(draw(`${requests}arrival: fixed`)))).toEqual(new Set([mean]))
   })

@@ -81,7 +81,7 @@ export function configure(command: Command): void {
     .option('--seed <number>', 'another seed (default: that of the configuration, 1)')
     .option('--count <number>', 'end after so many requests (default: that of the configuration)')
     .option('--duration <seconds>', 'end after this time (default: that of the configuration)')
-    .option('--load <share>', 'another share of the bandwidth (default: that of the configuration, 0.1)')
+    .option('--load <share>', 'another share of the bandwidth, in all phases (default: that of the configuration, 0.1)')
     .option('--bandwidth <rate>', 'what a load of 1 is, such as 25Gbps (default: that of the configuration, 10Gbps)')
     .option('--client <index>', 'which of several clients this is (default: that of the configuration, 0)')
     .option('-i, --ib-port <port>', 'port of the adapter (default: 1)')

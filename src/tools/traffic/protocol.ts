@@ -13,7 +13,7 @@
  */
 import { z } from 'zod'
 import { qpTypes, type TrafficQpType } from '../../traffic/index.ts'
-import type { LinkEnd, LinkPlan, ServerCounts } from '../../traffic/run/index.ts'
+import { type LinkEnd, type LinkPlan, mostChannels, mostClasses, type ServerCounts } from '../../traffic/run/index.ts'
 import { type CmAddressOfServer, expectMessage, sayMessage, type Wire } from '../kit/index.ts'
 
 export const protocolVersion = 2
@@ -45,7 +45,7 @@ const positive = z.number().int().positive()
 const endpoint = z.object({ qpn: natural.max(0xffffff), psn: natural.max(0xffffff) })
 const end = z.object({
   control: endpoint,
-  channels: z.array(endpoint).min(1).max(4096),
+  channels: z.array(endpoint).min(1).max(mostChannels),
   addr: natural,
   rkey: natural.max(0xffffffff),
 })
@@ -59,7 +59,7 @@ const plan = z.object({
   classes: z
     .array(z.object({ type: z.enum(qpTypes), dscp: natural.max(63), serviceLevel: natural.max(15) }))
     .min(1)
-    .max(512),
+    .max(mostClasses),
   qps: positive.max(1024),
   mtu: natural.max(4096),
   depth: positive.max(8192),

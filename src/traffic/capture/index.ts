@@ -44,6 +44,8 @@ export interface CaptureResult {
   done: number
   lost: number
   failed: number
+  /** The most that a request waited before it was sent, nanoseconds. */
+  latestNs: number
   /** Virtual. */
   seconds: number
 }
@@ -101,17 +103,16 @@ export function captureTraffic({ config, writer, memoryOf, roceV1, stopped }: Ca
   })
   loop.begin()
   for (let turns = 0; !loop.over; turns++) {
+    // Before the turns: what they find done is not found later, when time has gone on.
+    network.settle()
     let progress = loop.turn()
     for (const server of loops) if (server.turn(network.nowNs)) progress = true
-    network.settle()
     const failed = loops.find(({ error }) => error !== '')
     if (failed !== undefined) throw new Error(`a server of the capture: ${failed.error}`)
     if ((turns & 255) === 0 && stopped()) control.stop()
     if (progress) continue
     let next = Math.min(network.nextNs, later(loop.nextNs, network.nowNs))
     for (const server of loops) next = Math.min(next, later(server.nextNs, network.nowNs))
-    for (const { channels } of clientLinks)
-      for (const channel of channels) next = Math.min(next, later(channel.nextNs, network.nowNs))
     // What waits although no packet is on its way: only the loop's own limits end that.
     network.nowNs = Number.isFinite(next) ? Math.max(network.nowNs, next) : network.nowNs + 20e6
     frames.writeUntil(network.nowNs - network.startNs)
@@ -135,6 +136,7 @@ export function captureTraffic({ config, writer, memoryOf, roceV1, stopped }: Ca
   nextStartNs = network.nowNs + 1e9
   return {
     ...{ packets: frames.packets, requests: run.asked, done: tally.done, lost: tally.lost, failed: tally.failed },
+    latestNs: run.latestNs,
     seconds: (network.nowNs - network.startNs) / 1e9,
   }
 }

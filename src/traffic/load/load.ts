@@ -25,10 +25,7 @@ export function loadTraffic(path: string, overrides: Overrides = {}): TrafficCon
 /** The same for a text; files that it names are looked for beside `path`, and then from the working directory. */
 export function readTraffic(text: string, path: string, overrides: Overrides = {}): TrafficConfig {
   const { settings, lineOf } = isTrafficGenerator(text) ? fromText(text, path) : fromYaml(text, path)
-  const whole = { ...settings, ...overrides }
-  // A load and a rate of requests exclude each other, and so the one asked for takes the place of the other.
-  if ('load' in overrides) delete (whole as Record<string, unknown>).requests
-  const checked = checkShape(whole)
+  const checked = checkShape(overridden(settings, overrides))
   const problems: Problem[] = 'problems' in checked ? checked.problems : []
   if ('settings' in checked) {
     const config = readSettings(checked.settings, contextOf(path), problems)
@@ -61,6 +58,23 @@ export function loadCdf(name: string, interpolation?: Interpolation, beside?: st
     throw new TrafficError('ERR_TRAFFIC_CDF', `'${name}' is ${why}`)
   }
   return Cdf.parse(text, name, interpolation)
+}
+
+/** What is given counts in all phases, in the place of what they have of their own; but the duration is that of the whole. */
+function overridden(settings: Parsed['settings'], overrides: Overrides): Parsed['settings'] {
+  const replaced = new Set(Object.keys(overrides))
+  // They exclude each other.
+  if (replaced.has('load') || replaced.has('requests')) for (const key of ['load', 'requests']) replaced.add(key)
+  const without = (group: object, kept: string): object =>
+    Object.fromEntries(Object.entries(group).filter(([key]) => key === kept || !replaced.has(key)))
+  const whole: Parsed['settings'] = { ...without(settings, ''), ...overrides }
+  const { phases } = settings
+  // What is no group is wrong, which is said later.
+  const isGroup = (phase: unknown): phase is object =>
+    typeof phase === 'object' && phase !== null && !Array.isArray(phase)
+  if (Array.isArray(phases) && !replaced.has('phases'))
+    whole.phases = phases.map((phase: unknown) => (isGroup(phase) ? without(phase, 'duration') : phase))
+  return whole
 }
 
 function contextOf(path: string): Parameters<typeof readSettings>[1] {

@@ -145,6 +145,11 @@ export class Channel {
     return this.#left < 0 || flows.rates[flows.next & flows.mask] === 0 ? 0 : this.#dueNs
   }
 
+  /** Flows of this end that have begun are those before this one. */
+  get begun(): number {
+    return this.#left < 0 ? this.flows.next : Math.min(this.flows.next + 1, this.flows.tail)
+  }
+
   /** Sends what may be sent now; false if there was nothing. */
   pump(nowNs: number): boolean {
     const { flows } = this
@@ -199,6 +204,11 @@ export class Channel {
     this.#noticed = last && verb === write && this.#notifies
     this.#post(this.#requestOf(verb, bytes, last), last && !this.#noticed && this.#reports && !this.#shares)
     if (last && !this.#noticed) this.#over(at)
+  }
+
+  /** Nanoseconds between two messages of a flow, as its rate wants it. */
+  messageNs(size: number, rateBps: number): number {
+    return rateBps > 0 ? (Math.min(size, this.#most(rateBps)) * 8e9) / rateBps : 0
   }
 
   /** Bytes of a message. What has a rate goes in messages of a tenth of a millisecond, so that it is no burst. */

@@ -4,13 +4,17 @@
  * so nothing that waits is left out (coordinated omission). Nothing is allocated for a request.
  */
 import { nowNs } from '../../memory/index.ts'
-import { type CompletionQueue, WcFlag, type WorkCompletion, wcStatusText, workCompletions } from '../../verbs/index.ts'
-import { qpTypes, Schedule, type TrafficConfig, verbs } from '../index.ts'
-import { type Channel, verbIndex } from './channel.ts'
+import { type CompletionQueue, type WorkCompletion, wcStatusText, workCompletions } from '../../verbs/index.ts'
+import { qpTypes, type TrafficConfig, verbs } from '../index.ts'
+import type { Channel } from './channel.ts'
 import { type Control, Live } from './control.ts'
 import { DrawnValues } from './drawn.ts'
 import type { Idle } from './idle.ts'
+import { Incoming } from './incoming.ts'
 import type { Link } from './link.ts'
+import { Outcomes } from './outcomes.ts'
+import { Pace } from './pace.ts'
+import { Patience } from './patience.ts'
 import type { Requests } from './requests.ts'
 import { Series } from './series.ts'
 import { isReply } from './server-loop.ts'
@@ -20,10 +24,6 @@ import type { Tally } from './tally.ts'
 const mostWaiting = 65536
 /** Requests taken from the schedule between two looks at the queues. */
 const mostTaken = 64
-/** UC and UD: what has not come for so long does not come any more. */
-const lossNs = 1e9
-/** After the last request, the loop ends when nothing has come for so long. */
-const graceNs = 3e9
 const lookEveryNs = 20e6
 
 export interface ClientSettings {
@@ -61,8 +61,11 @@ export interface ClientRun {
 export class ClientLoop {
   readonly #settings: ClientSettings
   readonly #config: TrafficConfig
-  readonly #schedule: Schedule
+  readonly #pace: Pace
+  readonly #patience: Patience
   readonly #tally: Tally
+  readonly #outcomes: Outcomes
+  readonly #incoming: Incoming
   readonly #series = new Series()
   readonly #drawn: DrawnValues
   readonly #wcs: WorkCompletion[] = workCompletions(64)
@@ -77,22 +80,13 @@ export class ClientLoop {
   /** Nothing more will come. */
   over = false
   #startNs = 0
-  /** Requests that were taken and are not over. */
-  #open = 0
-  /** Flows that have not been sent or asked for. */
+  /** Flows that have not been asked for, or of which nothing has been sent. */
   #waiting = 0
-  /** The schedule's current request has not been taken. */
-  #pending = false
-  #exhausted = false
-  #phase = -1
-  #group = -1
-  /** When the last flow was over; of a collective, when the next step may begin. */
-  #freeNs = 0
-  /** Closed loop: when the next requests may go, in a ring. */
-  #ready = new Float64Array(1)
-  #readyHead = 0
-  #readyTail = 0
-  #phaseStartNs = 0
+  /** Those, and the ones that are being sent. */
+  #unsent = 0
+  /** All that had come was taken when the loop looked last. */
+  #drained = true
+  #turnNs = 0
   #lastProgressNs = 0
   #lastLookNs = 0
   #run: ClientRun
@@ -102,8 +96,11 @@ export class ClientLoop {
     this.#settings = settings
     this.#clock = settings.clock ?? nowNs
     this.#config = config
-    this.#schedule = new Schedule(config, 'caller')
+    this.#pace = new Pace(config)
+    this.#patience = new Patience(links, settings.stride, config.bandwidthBps, settings.clock === undefined)
     this.#tally = tally
+    this.#outcomes = new Outcomes(tally, this.#series, this.#pace)
+    this.#incoming = new Incoming(this.#outcomes, this.#patience)
     this.#requests = settings.requests
     this.#drawn = new DrawnValues(config)
     const nothing = { asked: 0, askedBytes: 0, askedNs: 0, doneNs: 0, latestNs: 0 }
@@ -137,6 +134,7 @@ export class ClientLoop {
   /** Does what can be done now; false if that is nothing. */
   turn(): boolean {
     const now = this.#clock() - this.#startNs
+    this.#turnNs = now
     let progress = this.#take(now)
     if (this.#send(now)) progress = true
     if (this.#receive()) progress = true
@@ -145,7 +143,7 @@ export class ClientLoop {
       this.#lastProgressNs = now
       this.#settings.idle?.busy()
     }
-    if (this.#exhausted && this.#open === 0) this.over = true
+    if (this.#pace.exhausted && this.#outcomes.open === 0) this.over = true
     else this.#lookIf(now - this.#lastLookNs >= lookEveryNs)
     return progress
   }
@@ -161,98 +159,60 @@ export class ClientLoop {
   end(): ClientRun {
     this.#publish()
     if (!this.#settings.control.stopped) this.#abandon()
-    this.#run.doneNs ||= this.#run.askedNs
+    this.#run.doneNs = this.#outcomes.doneNs || this.#run.askedNs
     return this.#run
   }
 
-  /** When the loop has something to do by itself, on the clock of `nowNs`. */
+  /**
+   * When the loop has something to do by itself, on the clock of `nowNs`; Infinity if something has to come first. To be asked behind a
+   * turn in which nothing could be done.
+   */
   get nextNs(): number {
-    if (this.#waiting > 0) return 0
-    if (!this.#pending) return this.#exhausted ? Number.POSITIVE_INFINITY : 0
-    const closed = this.#config.phases[this.#phase]?.arrival.type === 'closed'
-    if (closed && this.#readyHead === this.#readyTail) return Number.POSITIVE_INFINITY
-    const due = closed ? this.#ready[this.#readyHead % this.#ready.length]! : this.#schedule.timeNs
-    return this.#startNs + due
+    let next = this.#later(this.#pace.nextNs)
+    if (this.#unsent > this.#waiting)
+      for (const link of this.#settings.links)
+        if (link !== null && link.failure === '')
+          for (const { nextNs } of link.channels) next = Math.min(next, this.#later(nextNs))
+    return this.#startNs + next
+  }
+
+  /** What could have been done before waits for something else. */
+  #later(ns: number): number {
+    return ns > this.#turnNs ? ns : Number.POSITIVE_INFINITY
   }
 
   /** Takes the requests that are due; true if there were any. */
   #take(now: number): boolean {
-    const schedule = this.#schedule
+    const pace = this.#pace
     let taken = 0
-    while (!this.#exhausted && taken < mostTaken && this.#waiting < mostWaiting) {
-      if (!this.#pending) {
-        this.#pending = schedule.next()
-        if (!this.#pending) {
-          this.#exhausted = true
-          break
-        }
-        if (schedule.phase !== this.#phase) this.#enterPhase(now)
-      }
-      const due = this.#dueNs(now)
-      if (due > now) break
-      if (Number.isNaN(due)) continue
-      this.#pending = false
-      this.#begin(due)
+    while (taken < mostTaken && this.#waiting < mostWaiting && pace.take(now, this.#outcomes.open)) {
+      this.#begin(pace.dueNs)
       taken++
     }
     return taken > 0
   }
 
-  /** When the current request is due: later than now if it is not yet; NaN if it was given up. */
-  #dueNs(now: number): number {
-    const schedule = this.#schedule
-    const phase = this.#config.phases[this.#phase]!
-    if (phase.collective !== null) {
-      if (schedule.group === this.#group) return Math.max(schedule.timeNs, this.#freeNs)
-      if (this.#open > 0) return Number.POSITIVE_INFINITY
-      this.#group = schedule.group
-      return Math.max(schedule.timeNs, this.#freeNs)
-    }
-    if (phase.arrival.type !== 'closed') return schedule.timeNs
-    if (this.#config.durationNs !== null && now >= this.#config.durationNs) {
-      this.#exhausted = true
-      return Number.NaN
-    }
-    if (now - this.#phaseStartNs >= phase.durationNs) {
-      this.#pending = false
-      schedule.skipPhase(now)
-      return Number.NaN
-    }
-    if (this.#readyHead === this.#readyTail) return Number.POSITIVE_INFINITY
-    return this.#ready[this.#readyHead % this.#ready.length]!
-  }
-
-  #enterPhase(now: number): void {
-    this.#phase = this.#schedule.phase
-    this.#phaseStartNs = now
-    const { arrival } = this.#config.phases[this.#phase]!
-    if (arrival.type !== 'closed') return
-    this.#ready = new Float64Array(arrival.depth).fill(now)
-    this.#readyHead = 0
-    this.#readyTail = arrival.depth
-  }
-
   #begin(dueNs: number): void {
-    const { server, size, verbIndex: verb, typeIndex: type, dscp, serviceLevel, rateBps } = this.#schedule
-    const phase = this.#config.phases[this.#phase]!
-    if (phase.arrival.type === 'closed' && phase.collective === null) this.#readyHead++
+    const { phase, schedule } = this.#pace
+    const { server, size, verbIndex: verb, typeIndex: type, dscp, serviceLevel, rateBps } = schedule
     const run = this.#run
     run.asked++
     run.askedBytes += size
     run.askedNs = Math.max(run.askedNs, dueNs)
     this.#series.isDue(dueNs, size)
-    this.#drawn.add(this.#phase, this.#schedule.group, verb, size, dueNs)
+    this.#drawn.add(phase, schedule.group, verb, size, dueNs)
     const link = this.#settings.links[server]!
     if (link === null || link.failure !== '') {
       this.#tally.fail(server, type, verb, size)
-      this.#free(dueNs)
+      this.#pace.over(phase, dueNs)
       return
     }
     const channel = this.#channelOf(link, this.#classes[classKey(type, dscp, serviceLevel)]!)
     const ring = this.#asks(verb) ? channel.awaited : channel.flows
-    ring.push(size, verb, rateBps, dueNs)
-    this.#open++
+    ring.push(size, verb, rateBps, dueNs, phase)
+    this.#outcomes.open++
     this.#waiting++
+    this.#unsent++
   }
 
   /** Whether the server sends the flow. */
@@ -271,18 +231,9 @@ export class ClientLoop {
     return best
   }
 
-  /** A request is over: the next one of a closed loop may go. */
-  #free(now: number): void {
-    this.#freeNs = now
-    const { arrival } = this.#config.phases[this.#phase]!
-    if (arrival.type !== 'closed' || this.#readyTail - this.#readyHead >= this.#ready.length) return
-    this.#ready[this.#readyTail % this.#ready.length] = now + arrival.thinkNs
-    this.#readyTail++
-  }
-
   /** Sends what waits and may go. */
   #send(now: number): boolean {
-    if (this.#waiting === 0) return false
+    if (this.#unsent === 0) return false
     let progress = false
     const { depth } = this.#config
     for (const link of this.#settings.links) {
@@ -301,15 +252,19 @@ export class ClientLoop {
           }
           requests.add(i, awaited.verbs[at]!, awaited.next, awaited.sizes[at]!, awaited.rates[at]!)
           this.#late(now - awaited.dues[at]!)
+          awaited.begins[at] = now
           awaited.next++
           this.#waiting--
+          this.#unsent--
           progress = true
         }
         if (flows.next === flows.tail) continue
-        const before = flows.next
+        const { begun } = channel
+        this.#unsent += flows.next
         if (channel.pump(now)) progress = true
-        for (let k = before; k < flows.next; k++) this.#late(now - flows.dues[k & flows.mask]!)
-        this.#waiting -= flows.next - before
+        this.#unsent -= flows.next
+        for (let k = begun; k < channel.begun; k++) this.#late(now - flows.dues[k & flows.mask]!)
+        this.#waiting -= channel.begun - begun
       }
       requests.flush()
     }
@@ -343,11 +298,7 @@ export class ClientLoop {
       }
       channel.completed(number)
       const { flows } = channel
-      while (channel.headDone) {
-        const at = flows.head & flows.mask
-        this.#over(server, channel, flows.verbs[at]!, flows.sizes[at]!, flows.dues[at]!, now)
-        flows.head++
-      }
+      while (channel.headDone) this.#outcomes.complete(server, channel, flows, now)
     }
     return true
   }
@@ -357,6 +308,7 @@ export class ClientLoop {
     const { recvCq, stride, links } = this.#settings
     const wcs = this.#wcs
     const n = recvCq.poll(wcs)
+    this.#drained = n < wcs.length
     if (n <= 0) return false
     const now = this.#clock() - this.#startNs
     for (let i = 0; i < n; i++) {
@@ -371,122 +323,27 @@ export class ClientLoop {
       const channel = this.#channels[index]!
       const slot = (wc.wrId - index) / stride
       const number = index - link.channels[0]!.index
-      if (channel.unreliable) this.#arrivedUnreliably(server, link, channel, number, slot, wc, now)
-      else this.#arrived(server, channel, wc, now)
+      if (channel.unreliable) this.#incoming.unreliable(server, link, channel, number, slot, wc, now)
+      else if (!this.#incoming.inOrder(server, channel, wc, now))
+        this.#lose(server, 'the server sent what nobody asked for')
       link.received(number, slot)
     }
     return true
   }
 
-  /** RC: all comes, and in order. */
-  #arrived(server: number, channel: Channel, wc: WorkCompletion, now: number): void {
-    const { awaited } = channel
-    if (awaited.head === awaited.next) {
-      this.#lose(server, 'the server sent what nobody asked for')
-      return
-    }
-    const at = awaited.head & awaited.mask
-    const verb = awaited.verbs[at]!
-    const size = awaited.sizes[at]!
-    if (verb === verbIndex.send || verb === verbIndex.send_with_imm) {
-      channel.arrived += wc.byteLen
-      if (channel.arrived < size) return
-    }
-    this.#over(server, channel, verb, size, awaited.dues[at]!, now)
-    channel.arrived = 0
-    awaited.head++
-  }
-
-  /** UC and UD: the number of the flow is in the immediate, or in the first bytes of the message. */
-  #arrivedUnreliably(
-    server: number,
-    link: Link,
-    channel: Channel,
-    number: number,
-    slot: number,
-    wc: WorkCompletion,
-    now: number,
-  ): void {
-    const { awaited } = channel
-    const bytes = wc.byteLen - (channel.type === 'UD' ? 40 : 0)
-    const withImm = (wc.wcFlags & WcFlag.WithImm) !== 0
-    const known = withImm ? 4 : Math.min(4, bytes)
-    const modulus = 256 ** known
-    const sequence = withImm ? wc.immData : link.beginning(number, slot, known)
-    const ahead = (((sequence - awaited.head) % modulus) + modulus) % modulus
-    // One that was given up, or a copy.
-    if (awaited.head + ahead >= awaited.next) return
-    for (let i = 0; i < ahead; i++) this.#lostHead(server, channel)
-    const at = awaited.head & awaited.mask
-    const verb = awaited.verbs[at]!
-    const size = awaited.sizes[at]!
-    if (verb === verbIndex.send || verb === verbIndex.send_with_imm) {
-      channel.arrived += bytes
-      if (channel.arrived < size) {
-        // The last message has come, and one before it has not.
-        if (withImm) this.#lostHead(server, channel)
-        return
-      }
-    }
-    if (!this.#writesCame(channel)) {
-      this.#loseHead(server, channel)
-      return
-    }
-    this.#over(server, channel, verb, size, awaited.dues[at]!, now)
-    channel.arrived = 0
-    awaited.head++
-  }
-
-  /** Whether the WRITEs of the flow at the head have come, if it has any; asked once. */
-  #writesCame(channel: Channel): boolean {
-    const { marks, awaited } = channel
-    if (marks === null) return true
-    const at = awaited.head & awaited.mask
-    return marks.take(channel.marksOf(awaited.verbs[at]!, awaited.sizes[at]!, awaited.rates[at]!))
-  }
-
-  #lostHead(server: number, channel: Channel): void {
-    this.#writesCame(channel)
-    this.#loseHead(server, channel)
-  }
-
-  #loseHead(server: number, channel: Channel): void {
-    const { awaited } = channel
-    const at = awaited.head & awaited.mask
-    this.#tally.lose(server, channel.typeIndex, awaited.verbs[at]!, awaited.sizes[at]!)
-    channel.arrived = 0
-    awaited.head++
-    this.#open--
-    this.#free(this.#clock() - this.#startNs)
-  }
-
-  #over(server: number, channel: Channel, verb: number, size: number, dueNs: number, now: number): void {
-    this.#tally.complete(server, channel.typeIndex, verb, size, Math.max(0, now - dueNs))
-    this.#series.isDone(now, size)
-    this.#run.doneNs = now
-    this.#open--
-    this.#free(now)
-  }
-
   /** What is looked at rarely; false if nothing comes any more. */
   #look(now: number): boolean {
     const { links, control } = this.#settings
+    const patience = this.#patience
     this.#lastLookNs = now
     this.#publish()
+    patience.look(now)
     for (const [server, link] of links.entries()) {
       if (link === null || link.failure !== '') continue
       if (control.gone(server)) this.#lose(server, 'the server is gone')
-      for (const channel of link.channels) {
-        if (!channel.unreliable) continue
-        const { awaited } = channel
-        while (
-          awaited.head < awaited.next &&
-          now - awaited.dues[awaited.head & awaited.mask]! > lossNs + this.#run.latestNs
-        )
-          this.#lostHead(server, channel)
-      }
+      else if (this.#drained) for (const channel of link.channels) this.#incoming.giveUp(server, channel, now)
     }
-    return !this.#exhausted || now - this.#lastProgressNs < graceNs
+    return !this.#pace.exhausted || now - this.#lastProgressNs < patience.graceNs
   }
 
   /** All that a server owes will not come. */
@@ -501,13 +358,9 @@ export class ClientLoop {
     const now = this.#clock() - this.#startNs
     for (const channel of link.channels)
       for (const ring of [channel.awaited, channel.flows]) {
-        this.#waiting -= ring.tail - ring.next
-        for (; ring.head < ring.tail; ring.head++) {
-          const at = ring.head & ring.mask
-          this.#tally.fail(server, channel.typeIndex, ring.verbs[at]!, ring.sizes[at]!)
-          this.#open--
-          this.#free(now)
-        }
+        this.#waiting -= ring.tail - (ring === channel.flows ? channel.begun : ring.next)
+        this.#unsent -= ring.tail - ring.next
+        while (ring.head < ring.tail) this.#outcomes.fail(server, channel, ring, now)
         ring.next = ring.tail
       }
   }

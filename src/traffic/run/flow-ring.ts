@@ -14,6 +14,10 @@ export class FlowRing {
   rates: Float64Array
   /** Index in `verbs`. */
   verbs: Uint8Array
+  /** Index in the phases of the configuration. */
+  phases: Int32Array
+  /** Of what the peer sends: when it was asked for, nanoseconds. */
+  begins: Float64Array
   /** Sender: the number of the work request that ends it; Infinity until that is posted. */
   ends: Float64Array
   mask: number
@@ -24,6 +28,8 @@ export class FlowRing {
     this.dues = new Float64Array(slots)
     this.rates = new Float64Array(slots)
     this.verbs = new Uint8Array(slots)
+    this.phases = new Int32Array(slots)
+    this.begins = new Float64Array(slots)
     this.ends = new Float64Array(slots)
   }
 
@@ -37,20 +43,21 @@ export class FlowRing {
     return this.next - this.head
   }
 
-  push(size: number, verb: number, rateBps: number, dueNs: number): void {
+  push(size: number, verb: number, rateBps: number, dueNs: number, phase: number): void {
     if (this.tail - this.head > this.mask) this.#grow()
     const at = this.tail & this.mask
     this.sizes[at] = size
     this.verbs[at] = verb
     this.rates[at] = rateBps
     this.dues[at] = dueNs
+    this.phases[at] = phase
     this.ends[at] = Number.POSITIVE_INFINITY
     this.tail++
   }
 
   #grow(): void {
     const slots = 2 * (this.mask + 1)
-    const moved = <T extends Float64Array | Uint8Array>(from: T, to: T): T => {
+    const moved = <T extends Float64Array | Int32Array | Uint8Array>(from: T, to: T): T => {
       for (let i = this.head; i < this.tail; i++) to[i & (slots - 1)] = from[i & this.mask]!
       return to
     }
@@ -58,6 +65,8 @@ export class FlowRing {
     this.dues = moved(this.dues, new Float64Array(slots))
     this.rates = moved(this.rates, new Float64Array(slots))
     this.verbs = moved(this.verbs, new Uint8Array(slots))
+    this.phases = moved(this.phases, new Int32Array(slots))
+    this.begins = moved(this.begins, new Float64Array(slots))
     this.ends = moved(this.ends, new Float64Array(slots))
     this.mask = slots - 1
   }

@@ -14,7 +14,7 @@ export {
   receivesOf,
   type TrafficClass,
 } from './link.ts'
-export { planOf } from './plan.ts'
+export { mostChannels, mostClasses, planOf } from './plan.ts'
 export { recordOf } from './recorded.ts'
 export { Requests } from './requests.ts'
 export { type ServerCounts, ServerLoop } from './server-loop.ts'

@@ -22,6 +22,10 @@ export class Marks {
   /** Numbers of the WRITEs that are asked for next, and looked at next. */
   #asked = 0
   #next = 0
+  /** From this one to the one that is looked at next, flows were given up: their WRITEs may still come. */
+  #doubtful = 0
+  /** What there was of the outstanding ones when somebody last asked. */
+  #pattern = 0
 
   /** `bytes`: both banks, zeros. */
   constructor(bytes: Uint8Array) {
@@ -38,11 +42,15 @@ export class Marks {
     this.#asked += writes
   }
 
-  /** Whether all WRITEs of the oldest flow have come, of one with more than a bank has the last ones; they are forgotten. */
+  /**
+   * Whether all WRITEs of the oldest flow have come, of one with more than a bank has the last ones; they are forgotten. Its notice has
+   * come, or a later one, and so no WRITE before that comes any more.
+   */
   take(writes: number): boolean {
     const bytes = this.#bytes
     const end = this.#next + writes
     let all = true
+    if (writes <= bankMarks) this.#clear(this.#next)
     for (let number = Math.max(this.#next, end - bankMarks); number < end; number++) {
       const at = endOf(number) - 1
       if (bytes[at] !== 1) all = false
@@ -51,6 +59,31 @@ export class Marks {
     // The first ones of a long flow were not looked at; nothing else is outstanding.
     if (writes > bankMarks) bytes.fill(0)
     this.#next = end
+    this.#doubtful = end
     return all
+  }
+
+  /** The oldest flow is given up without a notice. Marks stay until one comes, as far as no other WRITE needs them. */
+  giveUp(writes: number): void {
+    this.#next += writes
+    if (this.#next - this.#doubtful > bankMarks) this.#clear(this.#next - bankMarks)
+  }
+
+  /** Whether WRITEs that are outstanding have come since this was asked last. */
+  moved(): boolean {
+    const bytes = this.#bytes
+    let pattern = 0
+    for (let number = Math.max(this.#next, this.#asked - 2 * bankMarks); number < this.#asked; number++)
+      if (bytes[endOf(number) - 1] === 1) pattern = (Math.imul(pattern, 31) + number + 1) | 0
+    const differs = pattern !== 0 && pattern !== this.#pattern
+    this.#pattern = pattern
+    return differs
+  }
+
+  /** Forgets what flows that were given up have left, up to this number. */
+  #clear(end: number): void {
+    for (let number = Math.max(this.#doubtful, end - 2 * bankMarks); number < end; number++)
+      this.#bytes[endOf(number) - 1] = 0
+    this.#doubtful = end
   }
 }

@@ -1,8 +1,12 @@
 /** The queue pairs that a configuration needs to each server. */
-import { qpTypes, type TrafficConfig } from '../index.ts'
+import { qpTypes, type TrafficConfig, TrafficError } from '../index.ts'
 import type { LinkPlan, TrafficClass } from './link.ts'
 
-/** One class for each type, DSCP and service level that some phase uses. */
+/** Types, DSCPs and service levels that have queue pairs of their own, and queue pairs of all of them to one server. */
+export const mostClasses = 512
+export const mostChannels = 4096
+
+/** One class for each type, DSCP and service level that some phase uses. Throws a `TrafficError` if there are too many. */
 export function planOf(config: TrafficConfig): LinkPlan {
   const classes = new Map<string, TrafficClass>()
   for (const phase of config.phases) {
@@ -15,6 +19,11 @@ export function planOf(config: TrafficConfig): LinkPlan {
   }
   const { qps, mtu, depth, timeout, retries, rnrRetries, flow } = config
   const list = [...classes.values()]
+  if (list.length > mostClasses || list.length * qps > mostChannels)
+    throw new TrafficError(
+      'ERR_TRAFFIC_CONFIGURATION',
+      `qps: ${list.length} combinations of type, DSCP and service level with ${qps} queue pairs each are more than two ends agree on: at most ${mostClasses} combinations, and ${mostChannels} queue pairs`,
+    )
   const writes = config.phases.some(({ verbs }) =>
     verbs.some(({ verb, weight }) => weight > 0 && (verb === 'write' || verb === 'write_with_imm')),
   )

@@ -51,11 +51,13 @@ export class ServerLoop {
   /** Runs until `control` stops it, or something fails. */
   run(): void {
     const idle = this.#idle!
+    let stopped = false
     while (this.error === '') {
-      const now = nowNs()
-      if (this.turn(now)) idle.busy()
+      if (this.turn(nowNs())) idle.busy()
+      // What came before the client said that it is done has been counted now.
+      else if (stopped) break
       // A flow with a rate goes on by itself.
-      else if (idle.wait(this.nextNs) && this.#control.stopped) break
+      else if (idle.wait(this.nextNs)) stopped = this.#control.stopped
     }
   }
 
@@ -118,7 +120,7 @@ export class ServerLoop {
         this.error ||= 'more requests than any depth allows'
         return
       }
-      channel.flows.push(Math.floor(size), verb, rate, 0)
+      channel.flows.push(Math.floor(size), verb, rate, 0, 0)
       this.counts.requests++
       this.counts.bytes += size
     }

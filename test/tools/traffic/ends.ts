@@ -107,9 +107,11 @@ types: { UC: 50, UD: 50 }`,
       )
       expect(code).toBe(0)
       expect(run.all.done + run.all.lost).toBe(400)
-      expect(run.all.failed).toBe(0)
+      expect(run.all).toMatchObject({ done: 400 - run.all.lost, failed: 0 })
       expect(run.types.UC.done).toBeGreaterThan(100)
       expect(run.types.UD.done).toBeGreaterThan(100)
+      // Nothing drops anything on the way.
+      if (on === 'shm') expect(run.all.lost).toBe(0)
       await one.running.outcome
     })
 
@@ -143,7 +145,7 @@ dscp: { 0: 1, 26: 1 }`,
       expect(code).toBe(0)
       expect(run.all.failed).toBe(0)
       expect(run.all.done + run.all.lost).toBe(300)
-      expect(run.types.RC.lost).toBe(0)
+      expect(on === 'shm' ? run.all.lost : run.types.RC.lost).toBe(0)
       for (const type of ['RC', 'UC', 'UD']) expect(run.types[type].done).toBeGreaterThan(0)
       expect((await one.running.outcome).code).toBe(0)
     })
