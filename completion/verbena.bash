@@ -14,7 +14,7 @@ _verbena() {
     if [[ -n $value ]]; then ((i++)); continue; fi
     [[ $word == -* ]] && continue
     case "${command:+$command }$word" in
-      'start'|'bench'|'report'|'trace'|'traffic'|'collect'|'monitor'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'bench collective'|'trace check'|'trace show'|'trace info'|'trace page'|'trace convert'|'traffic server'|'traffic client'|'traffic merge'|'traffic fit'|'traffic cdf'|'collect counters'|'collect l2'|'collect trace'|'collect session'|'monitor collector'|'monitor compare'|'monitor report'|'monitor watch'|'replay packets'|'replay messages'|'replay server'|'replay client'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
+      'start'|'bench'|'collective'|'report'|'trace'|'traffic'|'collect'|'monitor'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'bench collective'|'collective measure'|'collective tune'|'trace check'|'trace show'|'trace info'|'trace page'|'trace convert'|'traffic server'|'traffic client'|'traffic merge'|'traffic fit'|'traffic cdf'|'collect counters'|'collect l2'|'collect trace'|'collect session'|'monitor collector'|'monitor compare'|'monitor report'|'monitor watch'|'replay packets'|'replay messages'|'replay server'|'replay client'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
       'ibv_rc_pingpong') command='rc_pingpong'; arguments=0 ;;
       'ibv_uc_pingpong') command='uc_pingpong'; arguments=0 ;;
       'ibv_ud_pingpong') command='ud_pingpong'; arguments=0 ;;
@@ -27,14 +27,17 @@ _verbena() {
   value=''
   ((${#words[@]} > 1)) && _verbena_value "$command" "${words[${#words[@]} - 1]}"
   case "$command" in
-    '') commands='start bench report trace traffic collect monitor replay gateway perf rc_pingpong ibv_rc_pingpong uc_pingpong ibv_uc_pingpong ud_pingpong ibv_ud_pingpong srq_pingpong ibv_srq_pingpong rping ucmatose udaddy mckey cmtime rstream riostream rcopy udpong devices ibv_devices devinfo ibv_devinfo completion' options='-V --version -h --help' ;;
+    '') commands='start bench collective report trace traffic collect monitor replay gateway perf rc_pingpong ibv_rc_pingpong uc_pingpong ibv_uc_pingpong ud_pingpong ibv_ud_pingpong srq_pingpong ibv_srq_pingpong rping ucmatose udaddy mckey cmtime rstream riostream rcopy udpong devices ibv_devices devinfo ibv_devinfo completion' options='-V --version -h --help' ;;
     'start') commands='' options='--repeat --seed --out --open --json -h --help' ;;
     'bench') commands='latency throughput rsocket node collective' options='-h --help' ;;
     'bench latency') commands='' options='-d --device --service --op --size --poll --poll-comp --inline --unsignaled --burst --pause --stamp --engine --pin --repeat --seed --warmup --out --json -h --help' ;;
     'bench throughput') commands='' options='-d --device --technique --service --concurrent --batch --size --qps --engine --pin --seconds --messages --warmup --repeat --seed --out --json -h --help' ;;
     'bench rsocket') commands='' options='--test --transport -d --device --size --poll --buffer --extensions --direct --pin --seconds --warmup --repeat --seed --profile --out --json -h --help' ;;
     'bench node') commands='' options='--node --mode --values --rate --timer -d --device --max-inline-data --periodic-signaling --buffer-subtraction --processes --threads --limit --warmup --repeat --pin --out --json -h --help' ;;
-    'bench collective') commands='' options='-d --device --transport --mode --measure --size --processes --repetitions --max-posts --memsize --procs --rank --ranks --meet --warmup --lost-after --timeout --pin --out --json -h --help' ;;
+    'bench collective') commands='' options='-d --device --transport --mode --measure --size --processes --repetitions --max-posts --memsize --warmup --lost-after --procs --rank --ranks --meet --timeout --pin --out --json -h --help' ;;
+    'collective') commands='measure tune' options='-h --help' ;;
+    'collective measure') commands='' options='-d --device --collective --size --among --repetitions --procs --rank --ranks --meet --timeout --pin --out --json -h --help' ;;
+    'collective tune') commands='' options='-o --output --json -h --help' ;;
     'report') commands='' options='--out --over --range --title --open --json -h --help' ;;
     'trace') commands='check show info page convert' options='-h --help' ;;
     'trace check') commands='' options='-d --decode-as --roce-port --no-icrc --json -h --help' ;;
@@ -103,6 +106,7 @@ _verbena() {
   elif [[ -z $value && -n $commands ]]; then ((arguments == 0)) && words_to_offer=$commands
   else
     [[ -z $value ]] && case "$command $arguments" in
+      'collective tune '*) value='any' ;;
       'report '*) value='folder' ;;
       'trace check 0') value='file' ;;
       'trace show 0') value='file' ;;
@@ -211,8 +215,16 @@ _verbena_value() {
     esac ;;
     'bench collective') case $2 in
       -d|--device|--ib-dev) value='device' ;;
-      --transport|--mode|--measure|--size|--processes|--repetitions|--max-posts|--memsize|--procs|--rank|--ranks|--meet|--warmup|--lost-after|--timeout|--pin) value='any' ;;
+      --transport|--mode|--measure|--size|--processes|--repetitions|--max-posts|--memsize|--warmup|--lost-after|--procs|--rank|--ranks|--meet|--timeout|--pin) value='any' ;;
       --out) value='folder' ;;
+    esac ;;
+    'collective measure') case $2 in
+      -d|--device|--ib-dev) value='device' ;;
+      --collective|--size|--among|--repetitions|--procs|--rank|--ranks|--meet|--timeout|--pin) value='any' ;;
+      --out) value='folder' ;;
+    esac ;;
+    'collective tune') case $2 in
+      -o|--output) value='file' ;;
     esac ;;
     'report') case $2 in
       --out) value='folder' ;;

@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'bench collective' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace page' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic merge' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'monitor' 'monitor collector' 'monitor compare' 'monitor report' 'monitor watch' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'bench collective' 'collective' 'collective measure' 'collective tune' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace page' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic merge' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'monitor' 'monitor collector' 'monitor compare' 'monitor report' 'monitor watch' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -17,6 +17,7 @@ end
 complete -c verbena -f
 complete -c verbena -f -n '__verbena_at' -a start -d 'measure with good defaults in under a minute, then write the report'
 complete -c verbena -f -n '__verbena_at' -a bench -d 'measure: one-way latency, throughput, rsockets beside TCP, or node-types'
+complete -c verbena -f -n '__verbena_at' -a collective -d 'choose the algorithms of collective operations: measure, tune'
 complete -c verbena -f -n '__verbena_at' -a report -d 'make a report from saved results'
 complete -c verbena -f -n '__verbena_at' -a trace -d 'look at captures of RDMA traffic: check, show, info, convert'
 complete -c verbena -f -n '__verbena_at' -a traffic -d 'generate RDMA traffic by distributions of sizes, arrivals and verbs: server, client, cdf'
@@ -141,17 +142,37 @@ complete -c verbena -n '__verbena_at bench collective' -l processes -d 'numbers 
 complete -c verbena -n '__verbena_at bench collective' -l repetitions -d 'REPETITIONS: of each step' -r
 complete -c verbena -n '__verbena_at bench collective' -l max-posts -d 'MAXPOSTS: scenario 1 sends 1 to so many messages in a step; a list: exactly so many' -r
 complete -c verbena -n '__verbena_at bench collective' -l memsize -d 'MEMSIZE: the last of the sizes, where --size names none' -r
+complete -c verbena -n '__verbena_at bench collective' -l warmup -d 'repetitions before those that count; 50 times as many before the first set' -r
+complete -c verbena -n '__verbena_at bench collective' -l lost-after -d 'a message of UC, UD or multicast is lost when it has not come for so long' -r
 complete -c verbena -n '__verbena_at bench collective' -l procs -d 'start so many ranks on this host' -r
 complete -c verbena -n '__verbena_at bench collective' -l rank -d 'which rank this process is' -r
 complete -c verbena -n '__verbena_at bench collective' -l ranks -d 'how many ranks there are' -r
 complete -c verbena -n '__verbena_at bench collective' -l meet -d 'where rank 0 is' -r
-complete -c verbena -n '__verbena_at bench collective' -l warmup -d 'repetitions before those that count; 50 times as many before the first set' -r
-complete -c verbena -n '__verbena_at bench collective' -l lost-after -d 'a message of UC, UD or multicast is lost when it has not come for so long' -r
 complete -c verbena -n '__verbena_at bench collective' -l timeout -d 'until all ranks are there, and for what must come' -r
 complete -c verbena -n '__verbena_at bench collective' -l pin -d 'auto: a core for each rank, if there are enough; none' -r
 complete -c verbena -n '__verbena_at bench collective' -l out -d 'where rank 0 keeps the results' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at bench collective' -l json -d 'rank 0 prints one JSON document on stdout and nothing else'
 complete -c verbena -n '__verbena_at bench collective' -s h -l help -d 'print help'
+complete -c verbena -f -n '__verbena_at collective' -a measure -d 'how long each algorithm takes, by size and number of ranks'
+complete -c verbena -f -n '__verbena_at collective' -a tune -d 'make a table that chooses, from such results'
+complete -c verbena -n '__verbena_at collective' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at collective measure' -s d -l device -d 'adapter: roce, roce:ADDRESS, shm:NAME' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at collective measure' -l collective -d 'collectives' -r
+complete -c verbena -n '__verbena_at collective measure' -l size -d 'of a broadcast or a reduction all, else what one rank has for one other' -r
+complete -c verbena -n '__verbena_at collective measure' -l among -d 'how many of the ranks take part' -r
+complete -c verbena -n '__verbena_at collective measure' -l repetitions -d 'timed calls of each set' -r
+complete -c verbena -n '__verbena_at collective measure' -l procs -d 'start so many ranks on this host' -r
+complete -c verbena -n '__verbena_at collective measure' -l rank -d 'which rank this process is' -r
+complete -c verbena -n '__verbena_at collective measure' -l ranks -d 'how many ranks there are' -r
+complete -c verbena -n '__verbena_at collective measure' -l meet -d 'where rank 0 is' -r
+complete -c verbena -n '__verbena_at collective measure' -l timeout -d 'until all ranks are there, and for what must come' -r
+complete -c verbena -n '__verbena_at collective measure' -l pin -d 'auto: a core for each rank, if there are enough; none' -r
+complete -c verbena -n '__verbena_at collective measure' -l out -d 'where rank 0 keeps the results' -r -f -a '(__fish_complete_directories)'
+complete -c verbena -n '__verbena_at collective measure' -l json -d 'rank 0 prints one JSON document on stdout and nothing else'
+complete -c verbena -n '__verbena_at collective measure' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at collective tune' -s o -l output -d 'where the table goes' -r -F
+complete -c verbena -n '__verbena_at collective tune' -l json -d 'print what changes as one JSON document and nothing else'
+complete -c verbena -n '__verbena_at collective tune' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at report' -l out -d 'where the report goes' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at report' -l over -d 'the setting on the horizontal axis of the median chart' -r
 complete -c verbena -n '__verbena_at report' -l range -d 'upper limit of the histograms' -r

@@ -18,6 +18,7 @@ _verbena() {
       local -a commands=(
       'start:measure with good defaults in under a minute, then write the report'
       'bench:measure\: one-way latency, throughput, rsockets beside TCP, or node-types'
+      'collective:choose the algorithms of collective operations\: measure, tune'
       'report:make a report from saved results'
       'trace:look at captures of RDMA traffic\: check, show, info, convert'
       'traffic:generate RDMA traffic by distributions of sizes, arrivals and verbs\: server, client, cdf'
@@ -54,6 +55,7 @@ _verbena() {
       case $line[1] in
         start) _verbena_start ;;
         bench) _verbena_bench ;;
+        collective) _verbena_collective ;;
         report) _verbena_report ;;
         trace) _verbena_trace ;;
         traffic) _verbena_traffic ;;
@@ -216,17 +218,63 @@ _verbena_bench_collective() {
     --repetitions'[REPETITIONS\: of each step]:counts:' \
     --max-posts'[MAXPOSTS\: scenario 1 sends 1 to so many messages in a step; a list\: exactly so many]:counts:' \
     --memsize'[MEMSIZE\: the last of the sizes, where --size names none]:bytes:' \
+    --warmup'[repetitions before those that count; 50 times as many before the first set]:times:' \
+    --lost-after'[a message of UC, UD or multicast is lost when it has not come for so long]:ms:' \
     --procs'[start so many ranks on this host]:n:' \
     --rank'[which rank this process is]:r:' \
     --ranks'[how many ranks there are]:n:' \
     --meet'[where rank 0 is]:host\:port:' \
-    --warmup'[repetitions before those that count; 50 times as many before the first set]:times:' \
-    --lost-after'[a message of UC, UD or multicast is lost when it has not come for so long]:ms:' \
     --timeout'[until all ranks are there, and for what must come]:seconds:' \
     --pin'[auto\: a core for each rank, if there are enough; none]:how:' \
     --out'[where rank 0 keeps the results]:dir:_files -/' \
     --json'[rank 0 prints one JSON document on stdout and nothing else]' \
     '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_collective() {
+  local state line
+  _arguments -C \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:command:->command' '*::argument:->argument'
+  case $state in
+    command)
+      local -a commands=(
+      'measure:how long each algorithm takes, by size and number of ranks'
+      'tune:make a table that chooses, from such results'
+      )
+      _describe command commands ;;
+    argument)
+      case $line[1] in
+        measure) _verbena_collective_measure ;;
+        tune) _verbena_collective_tune ;;
+      esac ;;
+  esac
+}
+
+_verbena_collective_measure() {
+  _arguments -s \
+    '(-d --device)'{-d,--device}'[adapter\: roce, roce\:ADDRESS, shm\:NAME]:dev:_verbena_devices' \
+    --collective'[collectives]:names:' \
+    --size'[of a broadcast or a reduction all, else what one rank has for one other]:bytes:' \
+    --among'[how many of the ranks take part]:counts:' \
+    --repetitions'[timed calls of each set]:times:' \
+    --procs'[start so many ranks on this host]:n:' \
+    --rank'[which rank this process is]:r:' \
+    --ranks'[how many ranks there are]:n:' \
+    --meet'[where rank 0 is]:host\:port:' \
+    --timeout'[until all ranks are there, and for what must come]:seconds:' \
+    --pin'[auto\: a core for each rank, if there are enough; none]:how:' \
+    --out'[where rank 0 keeps the results]:dir:_files -/' \
+    --json'[rank 0 prints one JSON document on stdout and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]'
+}
+
+_verbena_collective_tune() {
+  _arguments -s \
+    '(-o --output)'{-o,--output}'[where the table goes]:file:_files' \
+    --json'[print what changes as one JSON document and nothing else]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '*:results:'
 }
 
 _verbena_report() {

@@ -25,6 +25,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'measure: one-way latency, throughput, rsockets beside TCP, or node-types',
     load: () => import('../tools/bench/index.ts'),
   },
+  collective: {
+    summary: 'choose the algorithms of collective operations: measure, tune',
+    load: () => import('../tools/collective/index.ts'),
+  },
   report: { summary: 'make a report from saved results', load: () => import('../tools/report/index.ts') },
   trace: {
     summary: 'look at captures of RDMA traffic: check, show, info, convert',

@@ -22,7 +22,7 @@ export interface DecisionTable {
  * From the algorithms' costs: while a message costs more than its bytes, the fewest messages after one another; then the fewest
  * bytes on each link (Thakur, Rabenseifner, Gropp 2005).
  */
-const defaults: readonly Rule[] = [
+export const defaultRules: readonly Rule[] = [
   { collective: 'barrier', algorithm: 'dissemination' },
   { collective: 'broadcast', algorithm: 'binomial', maxBytes: 16_384 },
   { collective: 'broadcast', algorithm: 'binomial', maxRanks: 3 },
@@ -58,7 +58,7 @@ export class Chooser {
     this.mark = markOf(own)
     const fits = (rule: Rule): boolean =>
       size <= (rule.maxRanks ?? size) && algorithmsOf(rule.collective, size).includes(rule.algorithm)
-    const rules = [...own, ...defaults].filter(fits)
+    const rules = [...own, ...defaultRules].filter(fits)
     this.#rules = Object.fromEntries(
       collectives.map((name) => [name, rules.filter(({ collective }) => collective === name)]),
     ) as Record<Collective, Rule[]>
@@ -82,8 +82,9 @@ function markOf(rules: readonly Rule[]): number {
 
 function checked(table: DecisionTable): readonly Rule[] {
   const wrong = (why: string): CollectiveError => new CollectiveError('EINVAL', `decision table: ${why}`)
-  if (table.version !== 1 || !Array.isArray(table.rules)) throw wrong('it must be {"version": 1, "rules": […]}')
+  if (table?.version !== 1 || !Array.isArray(table.rules)) throw wrong('it must be {"version": 1, "rules": […]}')
   for (const [i, rule] of table.rules.entries()) {
+    if (typeof rule !== 'object' || rule === null) throw wrong(`rule ${i + 1} is ${JSON.stringify(rule)}`)
     if (!collectives.includes(rule.collective))
       throw wrong(`rule ${i + 1} has no collective ${JSON.stringify(rule.collective)}: ${collectives.join(', ')}`)
     // Sixteen ranks have every algorithm.

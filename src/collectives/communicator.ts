@@ -11,6 +11,7 @@ import { type AnyArray, type ElementArray, Memory } from './memory.ts'
 import { Mesh } from './mesh.ts'
 import { Runner } from './runner.ts'
 import type { Collective } from './schedule/index.ts'
+import { tableOfEnvironment } from './table-file.ts'
 
 /** What a communicator needs of the processes or threads that it connects: `joinGroup` gives it. */
 export interface Ranks {
@@ -38,7 +39,10 @@ export interface CommunicatorOptions {
   timeoutMs?: number
   /** Microseconds of polling before a wait; default: 100, and 5 when the ranks of this host are more than its cores. */
   spinUs?: number
-  /** Which algorithm to take when, the same at all ranks; default: rules from the algorithms' costs. */
+  /**
+   * Which algorithm to take when, the same at all ranks: what `verbena collective tune` writes. Default: the file that VERBENA_TABLE
+   * names; behind the rules of either come those from the algorithms' costs.
+   */
   table?: DecisionTable
 }
 
@@ -92,7 +96,7 @@ export class Communicator {
     this.rank = rank
     this.size = size
     this.#ranks = ranks
-    this.#chooser = new Chooser(size, options.table)
+    this.#chooser = new Chooser(size, options.table ?? tableOfEnvironment())
     this.#timeoutMs = options.timeoutMs ?? 0
     const host = ranks.members?.[rank]?.host
     const neighbours = ranks.members?.filter((member) => member.host === host).length ?? size

@@ -30,6 +30,8 @@ export { disturbance } from './machine.ts'
 export { defaultPlotSettings } from './plot-settings.ts'
 export { type Report, type ReportOptions, renderReport, writeReport } from './report.ts'
 export type {
+  AlgorithmResults,
+  AlgorithmSet,
   CollectiveResults,
   CollectiveSet,
   FlameNode,

@@ -12,6 +12,7 @@ import { surfacePicture } from './charts/surface.ts'
 import { ReportError } from './errors.ts'
 import { escapeHtml, formatCount, formatNs } from './format.ts'
 import { type LoadedRun, loadResults } from './load.ts'
+import { algorithmHeadline, algorithmSections } from './page/algorithms.ts'
 import { collectiveHeadline, collectiveSections } from './page/collective.ts'
 import { latencyHeadline, throughputHeadline } from './page/headline.ts'
 import { nodeHeadline, nodeSections } from './page/nodes.ts'
@@ -36,6 +37,7 @@ import { horizontalSetting, medianCharts } from './plots/medians.ts'
 import { throughputCharts } from './plots/throughput.ts'
 import type { PlotSettings, Setting } from './results.ts'
 import {
+  type AlgorithmEntry,
   type CollectiveEntry,
   compareSettings,
   type Entry,
@@ -88,12 +90,14 @@ export async function renderReport(dirs: readonly string[], options: ReportOptio
   const nodes: NodeEntry[] = []
   const traffic: TrafficEntry[] = []
   const collective: CollectiveEntry[] = []
+  const algorithms: AlgorithmEntry[] = []
   for (const run of runs) {
     if (run.results.tool === 'latency') latency.push(...run.results.sets.map((set) => ({ run, set })))
     else if (run.results.tool === 'rsocket') sockets.push(...run.results.sets.map((set) => ({ run, set })))
     else if (run.results.tool === 'node') nodes.push(...run.results.sets.map((set) => ({ run, set })))
     else if (run.results.tool === 'traffic') traffic.push(...run.results.sets.map((set) => ({ run, set })))
     else if (run.results.tool === 'collective') collective.push(...run.results.sets.map((set) => ({ run, set })))
+    else if (run.results.tool === 'algorithms') algorithms.push(...run.results.sets.map((set) => ({ run, set })))
     else throughput.push(...run.results.sets.map((set) => ({ run, set })))
   }
   const { renderSvg, standalone } = await import('./charts/svg.ts')
@@ -105,7 +109,7 @@ export async function renderReport(dirs: readonly string[], options: ReportOptio
   const data: PageData = {
     charts: [],
     surfaces: [],
-    settings: choices([...latency, ...throughput, ...sockets, ...nodes, ...traffic, ...collective]),
+    settings: choices([...latency, ...throughput, ...sockets, ...nodes, ...traffic, ...collective, ...algorithms]),
   }
   const draw: Draw = (charts, later) =>
     charts
@@ -135,6 +139,7 @@ export async function renderReport(dirs: readonly string[], options: ReportOptio
   }
   if (traffic.length > 0) sections.push(...trafficSections(traffic, plot, draw, notes))
   if (collective.length > 0) sections.push(...collectiveSections(collective, plot, draw))
+  if (algorithms.length > 0) sections.push(...algorithmSections(algorithms, plot, draw))
   const headlines = [
     ...(latency.length > 0 ? [latencyHeadline(latency)] : []),
     ...(throughput.length > 0 ? [throughputHeadline(throughput)] : []),
@@ -142,6 +147,7 @@ export async function renderReport(dirs: readonly string[], options: ReportOptio
     ...(nodes.length > 0 ? [nodeHeadline(nodes)] : []),
     ...(traffic.length > 0 ? [trafficHeadline(traffic)] : []),
     ...(collective.length > 0 ? [collectiveHeadline(collective)] : []),
+    ...(algorithms.length > 0 ? [algorithmHeadline(algorithms)] : []),
   ]
   const name = runs.map((run) => run.label).join(' and ')
   const title = options.title ?? (runs.length > 1 ? `Comparison of ${name}` : `Report of ${name}`)

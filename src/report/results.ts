@@ -4,7 +4,7 @@
  *     DIR/run.json   a Results document: the tool, the machine, the versions, and one entry for each set of settings
  *     DIR/plot.json  how to draw it (PlotSettings); a person may edit it and make the report again
  *     DIR/NNN.csv    the raw timestamps of set NNN: number,t_subm,t_recv,t_comp; of sockets: number,round_trip;
- *                    of bench collective: repetition,time
+ *                    of bench collective and collective measure: repetition,time
  *     DIR/sets.csv   sockets only: all sets as a table
  *     DIR/NNN_MODE-VALUES-RATE-LIMIT_input.csv, ..._output.csv   node-types: the samples that were generated, and those that arrived
  *     DIR/NNN.traffic.json   traffic: histograms and counts of all kinds of requests (TrafficRecord), which merge without loss
@@ -120,6 +120,20 @@ export interface CollectiveSet {
   error?: string
 }
 
+/** One set of `verbena collective measure`: an algorithm of a collective. */
+export interface AlgorithmSet {
+  id: string
+  /** device, collective, algorithm, ranks, size (bytes: of what `Task.bytes` counts), repetitions. */
+  settings: Record<string, Setting>
+  /** Of the calls: of each, the longest time at any rank; each is in `${id}.csv`. */
+  time: LatencySummary
+  /** Nanoseconds. */
+  mean: number
+  /** Where the median of another run may be expected, nanoseconds: from the medians of the rounds, with 99 % or more. */
+  interval: [number, number]
+  error?: string
+}
+
 /** Where an end spent its time, from samples of its thread's stack during a measurement of its own. */
 export interface SocketProfile {
   id: string
@@ -211,6 +225,12 @@ export interface CollectiveResults extends ResultsHead {
   sets: CollectiveSet[]
 }
 
+export interface AlgorithmResults extends ResultsHead {
+  tool: 'algorithms'
+  unit: 'ns'
+  sets: AlgorithmSet[]
+}
+
 export type Results =
   | LatencyResults
   | ThroughputResults
@@ -218,6 +238,7 @@ export type Results =
   | NodeResults
   | TrafficResults
   | CollectiveResults
+  | AlgorithmResults
 
 /** The settings of the plots, one file for each run. */
 export interface PlotSettings {

@@ -80,6 +80,15 @@ const collectiveSet = z.object({
   error: z.string().exactOptional(),
 })
 
+const algorithmSet = z.object({
+  id,
+  settings,
+  time: summary,
+  mean: figure,
+  interval: z.tuple([figure, figure]),
+  error: z.string().exactOptional(),
+})
+
 const socketProfile = z.object({
   id,
   end: z.enum(['client', 'server']),
@@ -136,6 +145,7 @@ export const resultsSchema: z.ZodType<Results> = z
     z.object({ ...head, tool: z.literal('node'), unit: z.literal('ns'), sets: z.array(nodeSet) }),
     z.object({ ...head, tool: z.literal('traffic'), unit: z.literal('ns'), sets: z.array(trafficSetSchema) }),
     z.object({ ...head, tool: z.literal('collective'), unit: z.literal('ns'), sets: z.array(collectiveSet) }),
+    z.object({ ...head, tool: z.literal('algorithms'), unit: z.literal('ns'), sets: z.array(algorithmSet) }),
   ])
   .superRefine((results, context) => {
     const seen = new Set<string>()

@@ -4,9 +4,18 @@
 
 import { formatHz, formatNs } from './format.ts'
 import type { LoadedRun } from './load.ts'
-import type { CollectiveSet, LatencySet, NodeSet, Setting, SocketSet, ThroughputSet, TrafficSet } from './results.ts'
+import type {
+  AlgorithmSet,
+  CollectiveSet,
+  LatencySet,
+  NodeSet,
+  Setting,
+  SocketSet,
+  ThroughputSet,
+  TrafficSet,
+} from './results.ts'
 
-type AnySet = LatencySet | ThroughputSet | SocketSet | NodeSet | TrafficSet | CollectiveSet
+type AnySet = LatencySet | ThroughputSet | SocketSet | NodeSet | TrafficSet | CollectiveSet | AlgorithmSet
 
 /** A set with the run it belongs to. */
 export interface Entry<S extends AnySet = AnySet> {
@@ -20,6 +29,7 @@ export type SocketEntry = Entry<SocketSet>
 export type NodeEntry = Entry<NodeSet>
 export type TrafficEntry = Entry<TrafficSet>
 export type CollectiveEntry = Entry<CollectiveSet>
+export type AlgorithmEntry = Entry<AlgorithmSet>
 /** Whatever has a latency. */
 export type TimedEntry = Entry<LatencySet | NodeSet>
 
@@ -31,6 +41,8 @@ const ORDER = [
   ...[
     'test',
     'transport',
+    'collective',
+    'algorithm',
     'node',
     'mode',
     'device',
@@ -64,7 +76,19 @@ const ORDER = [
 ]
 
 /** Settings whose value alone says what it is. */
-const SELF_EXPLANATORY = new Set(['test', 'transport', 'node', 'mode', 'device', 'service', 'op', 'technique', RUN])
+const SELF_EXPLANATORY = new Set([
+  'test',
+  'transport',
+  'collective',
+  'algorithm',
+  'node',
+  'mode',
+  'device',
+  'service',
+  'op',
+  'technique',
+  RUN,
+])
 
 /** Settings that a reader looks for in every name, as far as they vary. */
 const ALWAYS_NAMED = new Set([...SELF_EXPLANATORY, 'size', 'values', 'rate', 'repeat'])

@@ -1,10 +1,9 @@
 /** `verbena bench collective` */
 import type { Command } from 'commander'
-import { currentRun, endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
-import { type Group, GroupError, joinGroup, runRanks } from '../../collectives/launch/index.ts'
 import type { CollectiveResults, CollectiveSet } from '../../report/index.ts'
 import { addSettings, datedDirectory, type GivenOptions, measure, tellLeftOut } from '../bench-kit/index.ts'
-import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
+import { parseInteger, parseNumber } from '../kit/index.ts'
+import { addLaunchOptions, type LaunchOptions, obey, withRanks } from '../rank-kit/index.ts'
 import { Rank } from './rank.ts'
 import { follow, runCollective } from './run.ts'
 import { collectiveOptions, mostBytes, parseLists } from './settings.ts'
@@ -33,16 +32,10 @@ Examples:
   srun -N 8 verbena bench collective --device roce --repetitions 1000 --json
   verbena bench collective --procs 2 --measure post-sr,poll-cq,send-time --max-posts 16 --size 1`
 
-interface Options {
-  procs?: string
-  rank?: string
-  ranks?: string
-  meet?: string
+interface Options extends LaunchOptions {
   memsize?: string
   warmup?: string
   lostAfter?: string
-  timeout?: string
-  pin: string
   out?: string
   json?: boolean
 }
@@ -52,10 +45,6 @@ export function configure(command: Command): void {
   addSettings(command, collectiveOptions)
   command
     .option('--memsize <bytes>', 'MEMSIZE: the last of the sizes, where --size names none (default: 65536)')
-    .option('--procs <n>', 'start so many ranks on this host (default: none, a launcher has)')
-    .option('--rank <r>', 'which rank this process is (default: what the launcher says)')
-    .option('--ranks <n>', 'how many ranks there are (default: what the launcher says)')
-    .option('--meet <host:port>', 'where rank 0 is (default: what the launcher says)')
     .option(
       '--warmup <times>',
       'repetitions before those that count; 50 times as many before the first set (default: 20)',
@@ -64,8 +53,7 @@ export function configure(command: Command): void {
       '--lost-after <ms>',
       'a message of UC, UD or multicast is lost when it has not come for so long (default: 250)',
     )
-    .option('--timeout <seconds>', 'until all ranks are there, and for what must come (default: 60)')
-    .option('--pin <how>', 'auto: a core for each rank, if there are enough; none', 'auto')
+  addLaunchOptions(command)
     .option('--out <dir>', 'where rank 0 keeps the results (default: a dated folder under results/)')
     .option('--json', 'rank 0 prints one JSON document on stdout and nothing else')
     .addHelpText('after', help)
@@ -77,44 +65,13 @@ async function run(options: Options & GivenOptions): Promise<void> {
   const memSize = parseInteger('--memsize', options.memsize, 65_536, 1, mostBytes)
   const warmUp = parseInteger('--warmup', options.warmup, 20, 0, 10_000)
   const lostMs = parseNumber('--lost-after', options.lostAfter, 250, 1, 60_000)
-  const timeoutMs = parseNumber('--timeout', options.timeout, 60, 1, 86_400) * 1000
   const lists = parseLists(options, memSize)
-  if (options.pin !== 'auto' && options.pin !== 'none')
-    throw new UsageError('--pin', `'${options.pin}' is not valid. Expected auto or none, for example: --pin none`)
-  // One that --procs has started has its rank from there.
-  if (options.procs !== undefined && process.env.VERBENA_RANK === undefined) {
-    if (options.rank !== undefined)
-      throw new UsageError('--rank', 'the processes that --procs starts have ranks already: give one of them')
-    endWith(await startRanks(parseInteger('--procs', options.procs, 1, 2, 256)))
-    return
-  }
-  const interruption = interruptible('')
-  const group = await joinGroup({
-    rank: numberOf('--rank', options.rank),
-    size: numberOf('--ranks', options.ranks),
-    ...{ meet: options.meet, timeoutMs, signal: interruption.signal },
-    settings: { ...lists, warmUp, lostMs, timeoutMs },
-  }).finally(() => interruption.dispose())
-  if (group.size < 2)
-    throw new UsageError(
-      '--procs',
-      'one rank has nobody to talk to: start at least two, with --procs 2, or with mpirun -np 2',
-    )
-  endWith(await takePart(group, { lists, warmUp, lostMs, stallMs: timeoutMs, pin: options.pin === 'auto' }, options))
-}
-
-async function takePart(group: Group, rankOptions: Parameters<typeof Rank.open>[1], options: Options): Promise<number> {
-  let rank: Rank | undefined
-  try {
-    rank = await Rank.open(group, rankOptions)
-    const code = group.rank === 0 ? await lead(rank, options) : await obey(rank)
+  await withRanks(options, { ...lists, warmUp, lostMs }, async ({ group, timeoutMs, pin }) => {
+    const rank = await Rank.open(group, { lists, warmUp, lostMs, stallMs: timeoutMs, pin })
+    const code = group.rank === 0 ? await lead(rank, options) : await obey((signal) => follow(rank, signal))
     rank.close()
     return code
-  } catch (error) {
-    return await giveUp(group, error)
-  } finally {
-    await group.close()
-  }
+  })
 }
 
 async function lead(rank: Rank, options: Options): Promise<number> {
@@ -128,47 +85,4 @@ async function lead(rank: Rank, options: Options): Promise<number> {
     document: collectiveDocument,
     show: showCollective,
   })
-}
-
-async function obey(rank: Rank): Promise<number> {
-  const interruption = interruptible('')
-  try {
-    await follow(rank, interruption.signal)
-    return interruption.exitCode() ?? exitCodes.done
-  } finally {
-    interruption.dispose()
-  }
-}
-
-/** How long a failure of the verbs waits for its cause: the end of another rank. */
-const causeMs = 1000
-
-/** All ranks hear of it; one of them says it. */
-async function giveUp(group: Group, error: unknown): Promise<number> {
-  if (!group.signal.aborted && !(error instanceof UsageError || error instanceof GroupError))
-    await new Promise((resolve) => {
-      const timer = setTimeout(resolve, causeMs)
-      group.signal.addEventListener('abort', () => {
-        clearTimeout(timer)
-        resolve(undefined)
-      })
-    })
-  const cause = (group.signal.reason as GroupError | undefined) ?? error
-  group.fail((cause as Error).message)
-  // Rank 0 speaks, and the next one for rank 0.
-  if (group.rank === 0 || (group.rank === 1 && cause instanceof GroupError && cause.rank === 0)) throw cause
-  return exitCodes.failed
-}
-
-async function startRanks(size: number): Promise<number> {
-  const [, script] = process.argv
-  return await runRanks({
-    size,
-    args: [...process.execArgv, script!, ...currentRun().argv],
-    onLine: (rank, line) => note(`rank ${rank}: ${line}`),
-  })
-}
-
-function numberOf(flag: string, text: string | undefined): number | undefined {
-  return text === undefined ? undefined : parseInteger(flag, text, 0, 0, 4096)
 }

@@ -11,6 +11,7 @@ import {
   VerbsError,
 } from '../../index.ts'
 import { localPort } from '../kit/index.ts'
+import { tell } from '../rank-kit/index.ts'
 import { DeviceMemory, type RemoteMemory } from './device-memory.ts'
 import { Gate } from './gate.ts'
 import { type Endpoint, Lanes } from './lanes.ts'
@@ -19,12 +20,6 @@ import type { Transport } from './settings.ts'
 import type { Waiter } from './waiting.ts'
 
 const gidFlag = '--device'
-
-/** What `mine` is at each rank, as JSON. */
-export async function tell<T>(group: Group, mine: T): Promise<T[]> {
-  const all = await group.allgather(Buffer.from(JSON.stringify(mine)))
-  return all.map((bytes) => JSON.parse(Buffer.from(bytes).toString()) as T)
-}
 
 export interface EndOptions {
   group: Group

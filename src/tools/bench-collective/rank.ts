@@ -1,12 +1,10 @@
 /** One rank of a run: it opens the devices, takes part in the sets of the plan, and tells rank 0 what it found. */
-import { randomBytes } from 'node:crypto'
-import { availableParallelism } from 'node:os'
 import type { Group } from '../../collectives/launch/index.ts'
 import type { Context } from '../../index.ts'
-import { currentCores, nativeAvailable, pinThread } from '../../memory/index.ts'
 import type { Plan, PlannedSet } from '../bench-kit/index.ts'
-import { openAsked, UsageError } from '../kit/index.ts'
-import { End, probe, tell, worst } from './end.ts'
+import { openAsked } from '../kit/index.ts'
+import { deviceNames, placeRanks, tell } from '../rank-kit/index.ts'
+import { End, probe, worst } from './end.ts'
 import { type DeviceFacts, planCollective } from './plan.ts'
 import type { SetRun, Tally } from './scenario.ts'
 import { receivePosts, sendPosts } from './scenario-1.ts'
@@ -63,7 +61,7 @@ export class Rank {
     const crowded = await placeRanks(group, options.pin)
     const contexts = new Map<string, Context>()
     try {
-      const names = await deviceNames(group, options.lists.device)
+      const names = await deviceNames(group, options.lists.device, 'bench-collective')
       for (const name of names) contexts.set(name, openAsked('--device', name.replaceAll('%r', String(group.rank + 1))))
       const all = await tell(group, Object.fromEntries([...contexts].map(([name, context]) => [name, probe(context)])))
       const facts = new Map(names.map((name): [string, DeviceFacts] => [name, worst(all.map((each) => each[name]!))]))
@@ -177,37 +175,3 @@ function startsByMulticast({ mode, measure }: CollectiveSettings): boolean {
 }
 
 const nothing: Tally = { values: new Float64Array(0), sent: 0, received: 0 }
-
-/** The devices of a run: those that were named, or one that all ranks reach. */
-async function deviceNames(group: Group, asked: readonly string[]): Promise<string[]> {
-  const oneHost = group.members.every(({ host }) => host === group.members[0]!.host)
-  const own = `shm:bench-collective-${randomBytes(4).toString('hex')}`
-  const names = asked.length > 0 ? [...asked] : [oneHost && nativeAvailable ? own : 'roce']
-  const all = await tell(group, names)
-  const first = asked.length > 0 ? names : all[0]!
-  for (const name of first) {
-    if (!oneHost && name.startsWith('shm'))
-      throw new UsageError('--device', `${name} is memory of one host, and the ranks are on several: take roce`)
-    if (/^shm[01]$/.test(name))
-      throw new UsageError(
-        '--device',
-        `${name} lives within one process, and the ranks are several: name a segment, for example shm:lab`,
-      )
-  }
-  return first
-}
-
-/** A core for each rank of this host, if there are enough; whether there are fewer. */
-async function placeRanks(group: Group, pin: boolean): Promise<boolean> {
-  const mine = currentCores()
-  const all = await tell(group, { cores: mine, count: availableParallelism() })
-  const { host } = group.members[group.rank]!
-  const here = group.members.filter((member) => member.host === host).map(({ rank }) => rank)
-  const cores = [...new Set(here.flatMap((rank) => all[rank]!.cores))]
-  const available = cores.length > 0 ? cores.length : Math.max(...here.map((rank) => all[rank]!.count))
-  if (here.length > available) return true
-  // A launcher that bound its ranks knows better.
-  const bound = here.some((rank) => all[rank]!.cores.length < cores.length)
-  if (pin && !bound && cores.length > 1) pinThread([cores[here.indexOf(group.rank)]!])
-  return false
-}

@@ -1,7 +1,7 @@
 /** What the benchmarks share in the main thread: settings that are lists, the plan of a run, progress, saved results. */
 export { measure, type RunHooks, settingText } from './measurement.ts'
 export { coreList, devicePair, type GivenOptions, onOff, parseList, type SettingOption } from './option.ts'
-export { collectivePlot, latencyPlot, nodePlot, socketPlot, throughputPlot, varying } from './plots.ts'
+export { algorithmPlot, collectivePlot, latencyPlot, nodePlot, socketPlot, throughputPlot, varying } from './plots.ts'
 export { combinations, type Limits, makePlan, type Plan, type PlannedSet } from './product.ts'
 export { Random } from './random.ts'
 export { clearTimestamps, datedDirectory } from './results-dir.ts'

@@ -46,6 +46,15 @@ export function collectivePlot(): PlotSettings {
   }
 }
 
+/** Algorithms of collectives against the size. */
+export function algorithmPlot(): PlotSettings {
+  return {
+    figure,
+    histogram: { title: 'Calls', range: [0, 100_000], bins: 200, values: ['lat'] },
+    medians: { title: 'Median time', over: 'size', lines: ['algorithm'], logarithmic: true },
+  }
+}
+
 export function throughputPlot(): PlotSettings {
   return {
     figure,

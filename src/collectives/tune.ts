@@ -1,0 +1,160 @@
+/** Rules that choose algorithms, from measurements of them. */
+import { Chooser, type DecisionTable, defaultRules, type Rule } from './choose.ts'
+import { algorithmsOf, type Collective, collectives } from './schedule/index.ts'
+
+/** How long one algorithm took. */
+export interface Measurement {
+  collective: Collective
+  algorithm: string
+  ranks: number
+  /** What `Task.bytes` counts. */
+  bytes: number
+  /** Of the calls, nanoseconds. */
+  medianNs: number
+  /** Where the median would lie if it were measured again. */
+  lowNs: number
+  highNs: number
+}
+
+/** What the rules take at a point that was measured. */
+export interface Decision {
+  collective: Collective
+  ranks: number
+  bytes: number
+  /** The algorithm of the default rules, and its median; null if it was not measured. */
+  standard: string
+  standardNs: number | null
+  chosen: string
+  chosenNs: number
+}
+
+export interface Tuning {
+  table: DecisionTable
+  /** One for each point, in the order of collectives, ranks and bytes. */
+  decisions: Decision[]
+}
+
+/** Algorithms that differ by less than this share are as good as each other, whatever the noise. */
+const clearly = 0.03
+
+/**
+ * The default rules, but for those numbers of ranks and bytes where another algorithm was faster beyond the noise: its interval lies
+ * below that of the default one, and its median is 3 % lower. Between two lengths the rules change at their geometric mean, and beyond
+ * the last its rules count. Between two numbers of ranks the larger one's rules count; what was measured with n ranks says nothing about
+ * more, or, if it is the smallest number, about n/2 and fewer. Of several runs that measured the same, the median of their medians
+ * counts, and the interval that holds all of theirs.
+ */
+export function tune(measurements: readonly Measurement[]): Tuning {
+  const rules: Rule[] = []
+  const decisions: Decision[] = []
+  for (const collective of collectives) {
+    const mine = measurements.filter((one) => one.collective === collective)
+    const counts = ascending(mine.map(({ ranks }) => ranks))
+    const found: Clipped[] = []
+    let fewer = Math.floor((counts[0] ?? 0) / 2)
+    if (fewer > 1) found.push(...defaultsWithin(collective, 0, Number.POSITIVE_INFINITY, fewer))
+    for (const ranks of counts) {
+      const points = decide(collective, ranks, mine)
+      decisions.push(...points)
+      found.push(...rulesFor(points, fewer))
+      fewer = ranks
+    }
+    // The default rules come behind these.
+    while (found.at(-1)?.isDefault) found.pop()
+    rules.push(...found.map(({ rule }) => rule))
+  }
+  return { table: { version: 1, rules }, decisions }
+}
+
+/** What each length of one number of ranks takes. */
+function decide(collective: Collective, ranks: number, measured: readonly Measurement[]): Decision[] {
+  const here = measured.filter((one) => one.ranks === ranks)
+  const defaults = new Chooser(ranks)
+  const decisions: Decision[] = []
+  for (const bytes of ascending(here.map((one) => one.bytes))) {
+    const all = merged(here.filter((one) => one.bytes === bytes))
+    const standard = defaults.choose(collective, bytes)
+    const chosen = winner(all, standard, decisions.at(-1)?.chosen)
+    const times = { standardNs: all.get(standard)?.medianNs ?? null, chosenNs: all.get(chosen)!.medianNs }
+    decisions.push({ collective, ranks, bytes, standard, chosen, ...times })
+  }
+  return decisions
+}
+
+/** The default unless others are clearly faster; of these the one of the shorter length unless another is clearly faster. */
+function winner(all: ReadonlyMap<string, Measurement>, standard: string, before: string | undefined): string {
+  const known = all.get(standard)
+  const better = [...all.values()].filter((one) => known === undefined || beats(one, known))
+  if (better.length === 0) return standard
+  const fastest = better.reduce((a, b) => (b.medianNs < a.medianNs ? b : a))
+  const kept = better.find(({ algorithm }) => algorithm === before)
+  return kept !== undefined && !beats(fastest, kept) ? kept.algorithm : fastest.algorithm
+}
+
+function beats(one: Measurement, other: Measurement): boolean {
+  return one.highNs < other.lowNs && one.medianNs * (1 + clearly) < other.medianNs
+}
+
+/** One for each algorithm, of all runs. */
+function merged(measured: readonly Measurement[]): Map<string, Measurement> {
+  const all = new Map<string, Measurement>()
+  for (const { algorithm } of measured) {
+    const same = measured.filter((one) => one.algorithm === algorithm)
+    const medians = same.map(({ medianNs }) => medianNs).sort((a, b) => a - b)
+    const middle = medians.length / 2
+    all.set(algorithm, {
+      ...same[0]!,
+      medianNs: (medians[Math.ceil(middle) - 1]! + medians[Math.floor(middle)]!) / 2,
+      lowNs: Math.min(...same.map(({ lowNs }) => lowNs)),
+      highNs: Math.max(...same.map(({ highNs }) => highNs)),
+    })
+  }
+  return all
+}
+
+interface Clipped {
+  rule: Rule
+  isDefault: boolean
+}
+
+/** Rules for more than `fewer` ranks, up to those of the points. */
+function rulesFor(points: readonly Decision[], fewer: number): Clipped[] {
+  const rules: Clipped[] = []
+  let from = 0
+  for (const [i, { collective, ranks, bytes, standard, chosen }] of points.entries()) {
+    const next = points[i + 1]
+    const isDefault = chosen === standard
+    const nextIsDefault = next?.chosen === next?.standard
+    // The next one continues this one.
+    if (next !== undefined && nextIsDefault === isDefault && (isDefault || next.chosen === chosen)) continue
+    const to = next === undefined ? Number.POSITIVE_INFINITY : Math.round(Math.sqrt(Math.max(1, bytes) * next.bytes))
+    if (!isDefault) rules.push({ rule: clip({ collective, algorithm: chosen }, to, ranks), isDefault })
+    // Not every number of ranks has every algorithm.
+    const everywhere = range(fewer + 1, ranks).every((size) => algorithmsOf(collective, size).includes(chosen))
+    if (isDefault || !everywhere) rules.push(...defaultsWithin(collective, from, to, ranks))
+    from = to
+  }
+  return rules
+}
+
+/** What the default rules say about more than `from` bytes, up to `to`, and up to so many ranks. */
+function defaultsWithin(collective: Collective, from: number, to: number, ranks: number): Clipped[] {
+  return defaultRules
+    .filter((rule) => rule.collective === collective && (rule.maxBytes ?? to) > from)
+    .map((rule) => ({ rule: clip(rule, to, ranks), isDefault: true }))
+}
+
+function clip(rule: Rule, to: number, ranks: number): Rule {
+  const maxBytes = Math.min(rule.maxBytes ?? to, to)
+  const maxRanks = Math.min(rule.maxRanks ?? ranks, ranks)
+  const { collective, algorithm } = rule
+  return { collective, algorithm, maxRanks, ...(Number.isFinite(maxBytes) && { maxBytes }) }
+}
+
+function ascending(numbers: readonly number[]): number[] {
+  return [...new Set(numbers)].sort((a, b) => a - b)
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, i) => from + i)
+}

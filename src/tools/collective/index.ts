@@ -1,0 +1,21 @@
+/** `verbena collective`: which algorithm of a collective operation is best here. */
+import type { Command } from 'commander'
+import { addSubcommands } from '../kit/index.ts'
+
+const examples = `
+Programs take the table of tune by its name in VERBENA_TABLE, or give its content to createCommunicator as \`table\`.
+
+Examples:
+  verbena collective measure --procs 4 --out results/here
+  verbena collective tune results/here -o table.json
+  VERBENA_TABLE=table.json mpirun -np 4 node program.mjs`
+
+export async function configure(command: Command): Promise<void> {
+  command
+    .description('Measure the algorithms of verbena/collectives, and make the table that chooses among them.')
+    .addHelpText('after', examples)
+  await addSubcommands(command, {
+    measure: ['how long each algorithm takes, by size and number of ranks', () => import('./measure.ts')],
+    tune: ['make a table that chooses, from such results', () => import('./tune.ts')],
+  })
+}

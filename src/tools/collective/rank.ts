@@ -1,0 +1,138 @@
+/**
+ * One rank: it opens a communicator for each algorithm and times their calls in turns, so that what disturbs the machine for a while
+ * disturbs all of them.
+ */
+import { setImmediate as turn } from 'node:timers/promises'
+import {
+  algorithmsOf,
+  type Communicator,
+  collectives,
+  createCommunicator,
+  type DecisionTable,
+} from '../../collectives/index.ts'
+import type { Context } from '../../index.ts'
+import { nowNs } from '../../memory/index.ts'
+import { Random } from '../bench-kit/index.ts'
+import { Calls } from './calls.ts'
+import type { FirstRanks } from './first-ranks.ts'
+import type { Step } from './settings.ts'
+
+/** Turns of the algorithms in a step. */
+export const rounds = 20
+/** Calls of each turn that do not count. */
+const warmUps = 3
+/** The first calls of all run slower, as code that is not compiled yet. */
+const primingCalls = 200
+
+interface Variant {
+  comm: Communicator
+  calls: Calls
+}
+
+/** Variant i takes the i-th algorithm of each collective, or the last. */
+function tableOf(i: number, size: number): DecisionTable {
+  const rules = collectives.map((collective) => {
+    const names = algorithmsOf(collective, size)
+    return { collective, algorithm: names[Math.min(i, names.length - 1)]! }
+  })
+  return { version: 1, rules }
+}
+
+export class MeasuringRank {
+  readonly #ranks: FirstRanks
+  /** For the barriers before calls: in one of the variants they would change how its calls find their lanes. */
+  readonly #start: Communicator
+  readonly #variants: Variant[] = []
+
+  private constructor(ranks: FirstRanks, start: Communicator) {
+    this.#ranks = ranks
+    this.#start = start
+  }
+
+  /** All ranks together: communicators for these steps. */
+  static async open(
+    ranks: FirstRanks,
+    context: Context,
+    steps: readonly Step[],
+    timeoutMs: number,
+  ): Promise<MeasuringRank> {
+    const most = Math.max(...steps.map((step) => step.length))
+    const mostBytes = Math.max(...steps.map(([set]) => set!.settings.size))
+    const rank = new MeasuringRank(
+      ranks,
+      await createCommunicator(ranks, { context, timeoutMs, table: tableOf(0, ranks.size) }),
+    )
+    try {
+      for (let i = 0; i < most; i++) {
+        const comm = await createCommunicator(ranks, { context, timeoutMs, table: tableOf(i, ranks.size) })
+        rank.#variants.push({ comm, calls: new Calls(comm, mostBytes) })
+      }
+      rank.#prime(steps)
+      return rank
+    } catch (error) {
+      rank.close()
+      throw error
+    }
+  }
+
+  #prime(steps: readonly Step[]): void {
+    const first = new Map(steps.map((step) => [step[0]!.settings.collective, step] as const).toReversed())
+    for (const [collective, step] of first)
+      for (const { calls } of this.#variants) {
+        const call = calls.of(collective, step[0]!.settings.size)
+        for (let i = 0; i < primingCalls; i++) call()
+      }
+  }
+
+  /** Nanoseconds of each repetition, by set of the step: of each call, the longest time at any rank. */
+  async measure(step: Step): Promise<Float64Array[]> {
+    const { collective, size, repetitions } = step[0]!.settings
+    const calls = step.map((_, i) => this.#variants[i]!.calls.of(collective, size))
+    const times = step.map(() => new Float64Array(repetitions))
+    const block = Math.ceil(repetitions / rounds)
+    const random = new Random(Number(step[0]!.id))
+    for (let from = 0; from < repetitions; from += block) {
+      const count = Math.min(block, repetitions - from)
+      // The same order at all ranks, another one each time: what one leaves in the caches is not always for the same next one.
+      for (const which of random.shuffle(step.map((_, i) => i)))
+        this.#time(calls[which]!, times[which]!.subarray(from, from + count))
+      // Here a rank hears of the end of another.
+      await turn()
+      this.#ranks.signal.throwIfAborted()
+    }
+    return await this.#longest(times)
+  }
+
+  #time(call: () => void, times: Float64Array): void {
+    for (let i = -warmUps; i < times.length; i++) {
+      this.#start.barrier()
+      const begin = nowNs()
+      call()
+      if (i >= 0) times[i] = nowNs() - begin
+    }
+  }
+
+  async #longest(times: readonly Float64Array[]): Promise<Float64Array[]> {
+    const { length } = times[0]!
+    const mine = new Float64Array(times.length * length)
+    for (const [which, each] of times.entries()) mine.set(each, which * length)
+    const all = (await this.#ranks.allgather(new Uint8Array(mine.buffer))).map(
+      (bytes) => new Float64Array(Uint8Array.from(bytes).buffer),
+    )
+    return times.map((_, which) =>
+      Float64Array.from({ length }, (_, i) => Math.max(...all.map((each) => each[which * length + i]!))),
+    )
+  }
+
+  /** All ranks together. */
+  async end(): Promise<void> {
+    for (const { comm } of this.#variants) await comm.end()
+    await this.#start.end()
+  }
+
+  /** After an error. */
+  close(): void {
+    for (const { comm } of this.#variants) comm.close()
+    this.#start.close()
+  }
+}

@@ -1,0 +1,112 @@
+/** A run: rank 0 saves what it measures with the others. */
+import { join } from 'node:path'
+import type { Group } from '../../collectives/launch/index.ts'
+import type { Context } from '../../index.ts'
+import { currentCores, pinThread } from '../../memory/index.ts'
+import {
+  type AlgorithmResults,
+  type AlgorithmSet,
+  medianOf,
+  saveResults,
+  summarize,
+  writeRepetitions,
+} from '../../report/index.ts'
+import {
+  algorithmPlot,
+  beginResults,
+  clearTimestamps,
+  type PlannedSet,
+  type RunHooks,
+  saverOf,
+} from '../bench-kit/index.ts'
+import { placeRanks } from '../rank-kit/index.ts'
+import { FirstRanks } from './first-ranks.ts'
+import { medianInterval } from './interval.ts'
+import { MeasuringRank, rounds } from './rank.ts'
+import type { AlgorithmPlan, AlgorithmSettings } from './settings.ts'
+
+export interface AlgorithmRun {
+  group: Group
+  context: Context
+  plan: AlgorithmPlan
+  timeoutMs: number
+  /** Whether each rank that takes part shall have a core. */
+  pin: boolean
+}
+
+/** What is measured is saved at least so often. */
+const saveMs = 2000
+
+/** Rank 0's. */
+export async function runAlgorithms(
+  run: AlgorithmRun,
+  outDir: string,
+  { command, signal, onSet }: RunHooks<AlgorithmSet>,
+): Promise<AlgorithmResults> {
+  const results: AlgorithmResults = {
+    ...beginResults(command, run.group.size),
+    ...{ tool: 'algorithms', unit: 'ns', sets: [] },
+  }
+  const save = saverOf(results, outDir)
+  clearTimestamps(outDir)
+  saveResults(outDir, results, algorithmPlot())
+  let savedAt = performance.now()
+  try {
+    await measureAll(run, signal, (planned, times) => {
+      const set = setOf(planned, times)
+      writeRepetitions(join(outDir, `${set.id}.csv`), times)
+      results.sets.push(set)
+      onSet(set, results.sets.length)
+      if (performance.now() - savedAt < saveMs) return
+      save()
+      savedAt = performance.now()
+    })
+    results.complete = results.sets.length === run.plan.sets.length
+  } finally {
+    save()
+  }
+  return results
+}
+
+/** All ranks together. `onTimes`: nanoseconds of the repetitions of a set. */
+export async function measureAll(
+  { group, context, plan, timeoutMs, pin }: AlgorithmRun,
+  signal: AbortSignal,
+  onTimes: (set: PlannedSet<AlgorithmSettings>, times: Float64Array) => void = () => undefined,
+): Promise<void> {
+  const cores = currentCores()
+  for (const [size, steps] of plan.steps) {
+    const stopped = await FirstRanks.work(
+      ...([group, size] as const),
+      () => signal.aborted,
+      async (ranks) => {
+        pinThread(cores)
+        await placeRanks(ranks, pin)
+        const rank = await MeasuringRank.open(ranks, context, steps, timeoutMs)
+        try {
+          for (const step of steps) {
+            const times = await rank.measure(step)
+            for (const [i, set] of step.entries()) onTimes(set, times[i]!)
+            if (ranks.stopped) break
+          }
+          await rank.end()
+        } finally {
+          rank.close()
+        }
+      },
+    )
+    if (stopped) return
+  }
+}
+
+function setOf({ id, settings }: PlannedSet<AlgorithmSettings>, times: Float64Array): AlgorithmSet {
+  const block = Math.ceil(times.length / rounds)
+  const medians = Array.from({ length: Math.ceil(times.length / block) }, (_, round) =>
+    medianOf(times.subarray(round * block, (round + 1) * block)),
+  )
+  return {
+    ...{ id, settings: { ...settings }, time: summarize(times) },
+    mean: times.reduce((sum, time) => sum + time, 0) / times.length,
+    interval: medianInterval(medians),
+  }
+}

@@ -1,0 +1,136 @@
+/** What `collective measure` can be told, and what it measures then. All ranks are started with the same. */
+import { algorithmsOf, type Collective, collectives } from '../../collectives/index.ts'
+import {
+  type GivenOptions,
+  makePlan,
+  type Plan,
+  type PlannedSet,
+  parseList,
+  type SettingOption,
+} from '../bench-kit/index.ts'
+import { oneOf, UsageError } from '../kit/index.ts'
+
+/** The settings of a set, as they are saved. */
+export interface AlgorithmSettings {
+  readonly device: string
+  readonly collective: Collective
+  readonly algorithm: string
+  /** Ranks that take part. */
+  readonly ranks: number
+  /** Bytes: all of a broadcast or a reduction, else what one rank has for one other. */
+  readonly size: number
+  readonly repetitions: number
+}
+
+interface Lists {
+  collective: Collective
+  size: number
+  /** Empty: 2, 4, 8, …, and all. */
+  among: number
+}
+
+export type ParsedLists = { readonly [K in keyof Lists]: readonly Lists[K][] }
+
+const mostBytes = 1 << 28
+const elementBytes = 8
+/** Factor 4 apart: rules change between two of them. */
+const sizes = [8, 32, 128, 512, 2048, 8192, 32_768, 131_072, 524_288]
+
+function whole(from: number, to: number, step: number): (text: string) => number | undefined {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
+    return value >= from && value <= to && value % step === 0 ? value : undefined
+  }
+}
+
+export const algorithmOptions: { readonly [K in keyof Lists]: SettingOption<Lists[K]> } = {
+  collective: {
+    flag: '--collective',
+    argument: '<names>',
+    description: 'collectives',
+    expected: `${collectives.slice(0, -1).join(', ')} or ${collectives.at(-1)}`,
+    example: 'broadcast,allreduce',
+    fallback: collectives,
+    parse: oneOf(...collectives),
+  },
+  size: {
+    flag: '--size',
+    argument: '<bytes>',
+    description: 'of a broadcast or a reduction all, else what one rank has for one other',
+    expected: `a whole number of bytes from ${elementBytes} to ${mostBytes}, a multiple of ${elementBytes}`,
+    example: '8,4096,1048576',
+    fallback: sizes,
+    parse: whole(elementBytes, mostBytes, elementBytes),
+  },
+  among: {
+    flag: '--among',
+    argument: '<counts>',
+    description: 'how many of the ranks take part (default: 2, 4, 8, …, and all)',
+    expected: 'a whole number from 2 to 4096',
+    example: '2,3,8',
+    fallback: [],
+    parse: whole(2, 4096, 1),
+  },
+}
+
+/** Throws a UsageError. */
+export function parseLists(given: GivenOptions): ParsedLists {
+  const list = <K extends keyof Lists>(key: K): Lists[K][] => parseList(algorithmOptions[key], given[key])
+  return { collective: list('collective'), size: list('size'), among: list('among') }
+}
+
+/** Sets that are measured in turns: the algorithms of one collective, with one size and one number of ranks. */
+export type Step = readonly PlannedSet<AlgorithmSettings>[]
+
+export interface AlgorithmPlan extends Plan<AlgorithmSettings> {
+  /** By the number of ranks. */
+  readonly steps: ReadonlyMap<number, readonly Step[]>
+}
+
+const mostSets = 20_000
+
+/** Throws a UsageError if nothing is left, or too much. */
+export function planAlgorithms(
+  { collective, size, among }: ParsedLists,
+  { device, ranks, repetitions }: { device: string; ranks: number; repetitions: number },
+): AlgorithmPlan {
+  const counts = among.length > 0 ? among : [...doublings(ranks), ranks]
+  const all = counts.flatMap((count) =>
+    collective.flatMap((name) =>
+      (name === 'barrier' ? [0] : size).flatMap((bytes) =>
+        algorithmsOf(name, count).map(
+          (algorithm): AlgorithmSettings => ({
+            ...{ device, collective: name, algorithm, ranks: count, size: bytes, repetitions },
+          }),
+        ),
+      ),
+    ),
+  )
+  if (all.length > mostSets)
+    throw new UsageError('--size', `these lists make ${all.length} sets, more than ${mostSets}: shorten some`)
+  const excluded = (settings: AlgorithmSettings): string | null =>
+    settings.ranks > ranks ? `the group has ${ranks} ranks (--among)` : null
+  const plan = makePlan(all, excluded, 1, 1)
+  if (plan.sets.length === 0)
+    throw new UsageError('--among', `nothing is left to measure: the group has ${ranks} ranks`)
+  const steps = new Map<number, PlannedSet<AlgorithmSettings>[][]>()
+  let last: AlgorithmSettings | undefined
+  for (const set of plan.sets) {
+    const { settings } = set
+    const here = steps.get(settings.ranks) ?? []
+    const same =
+      last?.ranks === settings.ranks && last.collective === settings.collective && last.size === settings.size
+    if (same) here.at(-1)!.push(set)
+    else here.push([set])
+    steps.set(settings.ranks, here)
+    last = settings
+  }
+  return { ...plan, steps }
+}
+
+/** Powers of two below `most`. */
+function doublings(most: number): number[] {
+  const counts: number[] = []
+  for (let count = 2; count < most; count *= 2) counts.push(count)
+  return counts
+}

@@ -1,0 +1,46 @@
+/** Where ranks run: the devices that all of them reach, and their cores. */
+import { randomBytes } from 'node:crypto'
+import { availableParallelism } from 'node:os'
+import type { Group } from '../../collectives/launch/index.ts'
+import { currentCores, nativeAvailable, pinThread } from '../../memory/index.ts'
+import { UsageError } from '../kit/index.ts'
+
+/** What `mine` is at each rank, as JSON. */
+export async function tell<T>(group: Pick<Group, 'allgather'>, mine: T): Promise<T[]> {
+  const all = await group.allgather(Buffer.from(JSON.stringify(mine)))
+  return all.map((bytes) => JSON.parse(Buffer.from(bytes).toString()) as T)
+}
+
+/** The devices of a run: those that were named, or one that all ranks reach. `purpose` is in the name of one for this run. */
+export async function deviceNames(group: Group, asked: readonly string[], purpose: string): Promise<string[]> {
+  const oneHost = group.members.every(({ host }) => host === group.members[0]!.host)
+  const own = `shm:${purpose}-${randomBytes(4).toString('hex')}`
+  const names = asked.length > 0 ? [...asked] : [oneHost && nativeAvailable ? own : 'roce']
+  const all = await tell(group, names)
+  const first = asked.length > 0 ? names : all[0]!
+  for (const name of first) {
+    if (!oneHost && name.startsWith('shm'))
+      throw new UsageError('--device', `${name} is memory of one host, and the ranks are on several: take roce`)
+    if (/^shm[01]$/.test(name))
+      throw new UsageError(
+        '--device',
+        `${name} lives within one process, and the ranks are several: name a segment, for example shm:lab`,
+      )
+  }
+  return first
+}
+
+/** A core for each rank of this host, if there are enough; whether there are fewer. All ranks together. */
+export async function placeRanks(group: Pick<Group, 'rank' | 'members' | 'allgather'>, pin: boolean): Promise<boolean> {
+  const mine = currentCores()
+  const all = await tell(group, { cores: mine, count: availableParallelism() })
+  const { host } = group.members[group.rank]!
+  const here = group.members.filter((member) => member.host === host).map(({ rank }) => rank)
+  const cores = [...new Set(here.flatMap((rank) => all[rank]!.cores))]
+  const available = cores.length > 0 ? cores.length : Math.max(...here.map((rank) => all[rank]!.count))
+  if (here.length > available) return true
+  // A launcher that bound its ranks knows better.
+  const bound = here.some((rank) => all[rank]!.cores.length < cores.length)
+  if (pin && !bound && cores.length > 1) pinThread([cores[here.indexOf(group.rank)]!])
+  return false
+}
