@@ -5,9 +5,20 @@ const test = (name: string): string => `test/${name}.test.ts`
 
 /** Without threads and state of their own: they share a process, in which each module is loaded once. */
 const unit = [
-  ...['capture', 'counters', 'files', 'report', 'sketch', 'stats', 'trace', 'transport', 'wire'].map(
-    (folder) => `test/${folder}/**/*.test.ts`,
-  ),
+  ...[
+    'capture',
+    'collect',
+    'counters',
+    'files',
+    'replay',
+    'report',
+    'sketch',
+    'stats',
+    'trace',
+    'transport',
+    'verbs-model',
+    'wire',
+  ].map((folder) => `test/${folder}/**/*.test.ts`),
   ...[
     'test/*.test.ts',
     'test/collectives/schedule.random.test.ts',
@@ -20,7 +31,8 @@ const unit = [
   ...['architecture', 'cli/terminal', 'docs', 'package', 'spelling', 'traffic'].map(
     (folder) => `test/${folder}/*.test.ts`,
   ),
-  ...['attacks/promises', 'compliance/meta', 'devices/middleware/layers', 'memory/pages'].map(test),
+  ...['attacks/promises', 'compliance/meta', 'devices/middleware/layers'].map(test),
+  ...['memory/clock', 'memory/copy', 'memory/crc32', 'memory/pages'].map(test),
   ...['node/preload/rules', 'rsocket/runtime/spin-time'].map(test),
   ...['bench-kit/*', 'bench-latency/show', 'bench-rsocket/cost', 'perf/limits', 'perf/options', 'perf/recorder']
     .map((name) => `tools/${name}`)
@@ -39,8 +51,9 @@ const shared = [
   'test/monitor/host/*.test.ts',
   'test/node/{.,dgram,net}/*.test.ts',
   'test/rsocket/sockets/!(cost).test.ts',
-  // Live captures are in processes of their own: once, one never ended in a shared one.
+  // Live captures are in a process of their own: once, one never ended in a shared one.
   'test/tools/!(collect)/**/*.test.ts',
+  'test/tools/collect/!(trace).test.ts',
   'test/tools/*.test.ts',
   'test/{cli,examples,node/preload}/*.test.ts',
   'test/attacks/{other-user,short.random}.test.ts',

@@ -1,6 +1,4 @@
-/**
- * More clusters than in cluster.test.ts: with TCP, on `roce`, where the primary does not hand out connections of TCP; `reusePort`.
- */
+/** The workers of a cluster share a port: alone, with TCP beside it, on `roce`, where the primary does not hand out connections of TCP; `reusePort`. */
 import { describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../../src/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
@@ -12,6 +10,7 @@ const beside = overDevice(device, 'local')
 const alone = overDevice(device, 'local rdma-only')
 const unscheduled = { NODE_CLUSTER_SCHED_POLICY: 'none' }
 
+sharesItsPort('over shm alone', alone, { alone: true })
 sharesItsPort('over shm and TCP', beside)
 sharesItsPort('over shm and TCP, SCHED_NONE', { ...beside, env: { ...beside.env!, ...unscheduled } })
 sharesItsPort('over shm alone, SCHED_NONE', { ...alone, env: { ...alone.env!, ...unscheduled } }, { alone: true })

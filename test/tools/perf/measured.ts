@@ -1,7 +1,7 @@
 /** A test of the family perf between two processes, and what its document has to look like. */
-import { expect } from 'vitest'
+import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { type PerfTest, perfTests } from '../../../src/tools/perf/settings.ts'
+import { isLatency, type PerfTest, perfTests } from '../../../src/tools/perf/settings.ts'
 import { runEnds } from '../../cli/ends.ts'
 
 /** A short test, and its document. */
@@ -50,4 +50,28 @@ export async function measured(test: PerfTest, ...args: string[]): Promise<Docum
   expect(client.stderr + server.stderr).toBe('')
   expect([client.code, server.code]).toEqual([0, 0])
   return { client: document.parse(JSON.parse(client.stdout)), server: document.parse(JSON.parse(server.stdout)) }
+}
+
+/** What each end prints of the other. */
+export function bothEndsKnow(tests: readonly PerfTest[]): void {
+  it.each(tests)('%s: both ends know the results of both', async (test) => {
+    const { client, server } = await measured(test)
+    expect(client.runs).toEqual(server.runs)
+    expect([client.role, server.role]).toEqual(['client', 'server'])
+    const [run] = client.runs
+    if (isLatency(test)) {
+      const { count, min, max, mean, percentiles, exact } = run!.client.latency!
+      expect([count, exact]).toEqual([100, true])
+      const rising = [min, ...Object.values(percentiles), max]
+      expect(rising).toEqual([...rising].sort((a, b) => a - b))
+      expect(mean).toBeGreaterThanOrEqual(min)
+      expect(mean).toBeLessThanOrEqual(max)
+    } else {
+      const { sent } = run!.client
+      expect(sent!.messages).toBe(100)
+      expect(sent!.messagesPerSecond).toBeCloseTo(100 / sent!.seconds, 3)
+      expect(sent!.peakPerSecond).toBeGreaterThanOrEqual(sent!.messagesPerSecond)
+      expect(run!.server.received?.messages).toBe(test === 'send_bw' ? 100 : undefined)
+    }
+  })
 }

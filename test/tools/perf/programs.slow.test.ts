@@ -1,10 +1,13 @@
-/** The eight tests between two processes: options, rates, durations and interruptions that programs.test.ts leaves. */
+/** The eight tests between two processes: those, options, rates, durations and interruptions that programs.test.ts leaves. */
 import { describe, expect, it } from 'vitest'
+import { perfTests } from '../../../src/tools/perf/settings.ts'
 import { canShare, freePort, runEnds, segment } from '../../cli/ends.ts'
 import { outcome, start } from '../../cli/run.ts'
-import { document, few, measured } from './measured.ts'
+import { bothEndsKnow, document, few, measured } from './measured.ts'
 
 describe.skipIf(!canShare)('two processes', { timeout: 120_000 }, () => {
+  bothEndsKnow(perfTests.filter((test) => test !== 'send_lat' && test !== 'write_bw'))
+
   it.each([
     ['send_bw', ['-b', '-q', '3', '-l', '4', '-t', '16', '-s', '100'], 300],
     ['send_bw', ['-c', 'UC', '-s', '64', '-r', '256'], 100],

@@ -2,32 +2,12 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { isLatency, perfTests } from '../../../src/tools/perf/settings.ts'
 import { canShare, freePort, runEnds, segment } from '../../cli/ends.ts'
 import { outcome, start, verbena } from '../../cli/run.ts'
-import { document, few, measured } from './measured.ts'
+import { bothEndsKnow, document, few } from './measured.ts'
 
 describe.skipIf(!canShare)('two processes', { timeout: 120_000 }, () => {
-  it.each(perfTests)('%s: both ends know the results of both', async (test) => {
-    const { client, server } = await measured(test)
-    expect(client.runs).toEqual(server.runs)
-    expect([client.role, server.role]).toEqual(['client', 'server'])
-    const [run] = client.runs
-    if (isLatency(test)) {
-      const { count, min, max, mean, percentiles, exact } = run!.client.latency!
-      expect([count, exact]).toEqual([100, true])
-      const rising = [min, ...Object.values(percentiles), max]
-      expect(rising).toEqual([...rising].sort((a, b) => a - b))
-      expect(mean).toBeGreaterThanOrEqual(min)
-      expect(mean).toBeLessThanOrEqual(max)
-    } else {
-      const { sent } = run!.client
-      expect(sent!.messages).toBe(100)
-      expect(sent!.messagesPerSecond).toBeCloseTo(100 / sent!.seconds, 3)
-      expect(sent!.peakPerSecond).toBeGreaterThanOrEqual(sent!.messagesPerSecond)
-      expect(run!.server.received?.messages).toBe(test === 'send_bw' ? 100 : undefined)
-    }
-  })
+  bothEndsKnow(['send_lat', 'write_bw'])
 
   it('all sizes, in the columns of perftest', async () => {
     const { client, server } = await runEnds(['perf', 'write_bw'], [], ['-a', '-n', '4', '--warmup', '1'])

@@ -2,10 +2,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { nativeAvailable } from '../../../src/index.ts'
 import { type CollectiveResults, loadResults } from '../../../src/report/index.ts'
-import { outcome, startProcess, verbena } from '../../cli/run.ts'
+import { outcome, startProcess } from '../../cli/run.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-collective-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -42,19 +42,4 @@ it.skipIf(!nativeAvailable)('measures every transport and operation, and rank 0 
   expect(readFileSync(join(out, '001.csv'), 'utf8')).toMatch(/^repetition,time\n(\d,\d+(\.\d)?\n){5}$/)
   if (process.platform === 'linux')
     expect(readdirSync('/dev/shm').filter((name) => name.includes('bench-collective'))).toEqual([])
-})
-
-describe('usage', () => {
-  it.each([
-    [['--rank', '0', '--ranks', '2'], /does not say where rank 0 is.*--meet/],
-    [['--rank', '0', '--ranks', '1'], /one rank has nobody to talk to/],
-    [[], /no launcher says which rank this is/],
-    [['--procs', '1'], /--procs: '1'/],
-    [['--procs', '2', '--pin', '3'], /--pin: '3'/],
-    [['--procs', '2', '--mode', 'ATOMIC'], /--mode: 'ATOMIC'/],
-  ])('%o', async (args, message) => {
-    const { code, stdout, stderr } = await verbena('bench', 'collective', ...args)
-    expect(code).not.toBe(0)
-    expect([stdout, stderr]).toEqual(['', expect.stringMatching(message)])
-  })
 })

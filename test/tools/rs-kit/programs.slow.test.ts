@@ -1,4 +1,4 @@
-/** rstream, riostream and rcopy between two processes, and what they refuse. More in programs-elsewhere.slow.test.ts. */
+/** rstream, riostream and rcopy between two processes, and what they refuse. Other devices in programs-elsewhere.slow.test.ts. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { canShare, freePort } from '../../cli/ends.ts'
 import { verbena } from '../../cli/run.ts'
