@@ -26,7 +26,9 @@ const unit = [
     'test/gateway/{,config/,hooks/}*.test.ts',
     'test/monitor/*.test.ts',
     'test/rsocket/protocol/*.test.ts',
-    'test/verbs/**/*.test.ts',
+    // Where the built package is loaded, too, a test that stays in an operation would make that wait for ever.
+    'test/verbs/{.,api}/*.test.ts',
+    'test/verbs/provider/!(lifetime).test.ts',
   ],
   ...['architecture', 'cli/terminal', 'docs', 'package', 'spelling', 'traffic'].map(
     (folder) => `test/${folder}/*.test.ts`,
