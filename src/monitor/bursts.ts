@@ -27,9 +27,9 @@ export function curveOf(window: Window, where: Partial<KeyFields>): RateCurve | 
   const key = new Uint8Array(rateKeyBytes)
   rateKey(words, destinationQp !== undefined, key)
   const curve = rates.curve(key)
-  // Less than that in a bin is left out.
-  if (destinationQp !== undefined)
-    for (let t = 0; t < (curve?.upper.length ?? 0); t++) curve!.upper[t]! += leastQpBytes - 1
+  // Less than that in a bin was left out by each of those who counted.
+  const left = window.parts.length * (leastQpBytes - 1)
+  if (destinationQp !== undefined) for (let t = 0; t < (curve?.upper.length ?? 0); t++) curve!.upper[t]! += left
   return curve
 }
 

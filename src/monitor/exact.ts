@@ -218,12 +218,15 @@ export class ExactWindow implements Witness {
     this.read = new ExactValues(budget)
   }
 
-  keys(of: 'packets' | 'messages' | 'events', { words, amounts, count }: KeyBlock): void {
+  keys(of: 'packets' | 'events', { words, amounts, count }: KeyBlock): void {
     const table = this[of]
+    const [first, packets, messages] = amounts
     for (let i = 0; i < count; i++) {
       const slot = table.slotOf(words, i * keyWords)
-      table.add(slot, 0, amounts[i]!)
-      if (of === 'packets') table.add(slot, Column.packets, 1)
+      table.add(slot, 0, first![i]!)
+      if (of === 'events') continue
+      table.add(slot, Column.packets, packets![i]!)
+      if (messages![i]! > 0) this.messages.add(this.messages.slotOf(words, i * keyWords), 0, messages![i]!)
     }
   }
 

@@ -2,7 +2,8 @@
 import type { DDSketch } from '../sketch/index.ts'
 import type { Flow } from '../trace/index.ts'
 import { type AddressSource, keyWords, putAddress, unknownQp, Word } from './key.ts'
-import { RatePlace } from './rate-block.ts'
+import { KeyPlace } from './key-block.ts'
+import { RateKeys } from './rate-block.ts'
 
 /** READs of which the R_Key is remembered until their responses come. */
 const reads = 16
@@ -19,7 +20,8 @@ export class FlowState {
   /** That of the window in which its latencies go to `latency`. */
   latencyWindow = -1
   latency: DDSketch | undefined
-  readonly rates: RatePlace = new RatePlace()
+  readonly rates: RateKeys = new RateKeys()
+  readonly place: KeyPlace = new KeyPlace()
   /** What the responder said since the last retransmissions. */
   cause: number = Cause.None
   /** It is sending again what it had sent. */

@@ -169,11 +169,6 @@ export function rateKey(words: Int32Array, withQp: boolean, out: Uint8Array): vo
   out[19] = (words[Word.rest]! >>> 30) | (withQp ? 0 : wholeHost)
 }
 
-/** Whether the key of `rates` that begins there is that of a whole host. */
-export function isHostRate(keys: Uint8Array, at: number): boolean {
-  return (keys[at + 19]! & wholeHost) !== 0
-}
-
 /** Makes the part of a key that `fields` are; works on the words in place. */
 export function partOf(by: Key, sourceQps: SourceQps): (words: Int32Array) => void {
   const fields: readonly KeyField[] = typeof by === 'string' ? keyNames[by] : by

@@ -73,9 +73,9 @@ export class Observer {
   readonly #analysis: Analysis
   readonly #dissection: Dissection
   readonly #verdict = new Verdict()
-  readonly #packets = new KeyBlock()
-  readonly #messages = new KeyBlock()
-  readonly #events = new KeyBlock()
+  /** Bytes, packets and messages. */
+  readonly #packets = new KeyBlock(3)
+  readonly #events = new KeyBlock(1)
   /** The key of the current packet. */
   readonly #key = new Int32Array(keyWords)
   readonly #seen: SeenFlows
@@ -169,9 +169,8 @@ export class Observer {
     const window = this.#window
     if (window === undefined) return
     this.#flushPackets(window)
-    this.#flushMessages(window)
     this.#flushEvents(window)
-    this.#rates.flush(window.sketches.rates)
+    this.#rates.end(window.sketches.rates)
     window.counters[C.forgotten]! += this.#analysis.forgotten - this.#forgotten
     this.#forgotten = this.#analysis.forgotten
     this.#window = undefined
@@ -202,6 +201,7 @@ export class Observer {
     const v = this.#verdict
     const { bytes } = packet
     const { counters } = window
+    const before = counters[C.messages]!
     if (d.cut) counters[C.cut]!++
     const bad = d.problems !== 0 || d.icrc === IcrcState.Invalid || !d.complete
     const key = this.#key
@@ -219,7 +219,11 @@ export class Observer {
       counters[C.payloadBytes]! += d.payloadLength
       if (flow !== undefined && state !== undefined) this.#request(flow, state, packet, d, window)
     }
-    this.#packets.add(key, wireBytes)
+    const messages = counters[C.messages]! - before
+    if (!this.#count(wireBytes, messages, state)) {
+      this.#flushPackets(window)
+      this.#count(wireBytes, messages, state)
+    }
     const ns = packet.hasTime ? (packet.seconds * 1000 - window.startMs) * 1e6 + packet.nanoseconds : -1
     if (ns >= 0) this.#rates.add(key, wireBytes, ns, window.sketches.rates, state?.rates)
     else counters[C.unplaced]!++
@@ -270,7 +274,7 @@ export class Observer {
       state.messageBytes += payloadLength
       state.messagePackets++
       if ((bits & (OpBit.Last | OpBit.Only)) === 0) return
-      this.#message(window)
+      window.counters[C.messages]!++
       // What a READ brings is told by its responses.
       if ((bits & OpBit.ReadRequest) === 0)
         this.#offer(state, state, d, packet, v.timeNs - state.messageStartNs, window)
@@ -291,10 +295,11 @@ export class Observer {
     }
   }
 
-  #message(window: Window): void {
-    window.counters[C.messages]!++
-    this.#messages.add(this.#key, 1)
-    if (this.#messages.isFull) this.#flushMessages(window)
+  /** Adds the current packet, which may end a message, to the block. Returns false if its key has no room for that. */
+  #count(bytes: number, messages: number, state: FlowState | undefined): boolean {
+    const block = this.#packets
+    const at = block.find(this.#key, state?.place)
+    return block.add(0, at, bytes) && block.add(1, at, 1) && (messages === 0 || block.add(2, at, messages))
   }
 
   /** Keeps a message that is among the largest or the slowest. `of` sent it or asked for it; `counted` has its bytes. */
@@ -340,7 +345,7 @@ export class Observer {
 
   #event(window: Window, event: EventName, amount: number): void {
     window.counters[C[event]]! += amount
-    this.#events.add(this.#key, amount, eventNumber[event])
+    this.#events.add(0, this.#events.find(this.#key, undefined, eventNumber[event]), amount)
     if (this.#events.isFull) this.#flushEvents(window)
   }
 
@@ -367,20 +372,11 @@ export class Observer {
 
   #flushPackets({ sketches }: Window): void {
     this.#options.witness?.keys('packets', this.#packets)
-    this.#packets.into(sketches.bytes)
-    this.#packets.countInto(sketches.packets)
-    this.#packets.clear()
-  }
-
-  #flushMessages({ sketches }: Window): void {
-    this.#options.witness?.keys('messages', this.#messages)
-    this.#messages.into(sketches.messages)
-    this.#messages.clear()
+    this.#packets.into([sketches.bytes, sketches.packets, sketches.messages])
   }
 
   #flushEvents({ sketches }: Window): void {
     this.#options.witness?.keys('events', this.#events)
-    this.#events.into(sketches.events)
-    this.#events.clear()
+    this.#events.into([sketches.events])
   }
 }

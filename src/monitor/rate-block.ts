@@ -1,103 +1,125 @@
 /**
  * Bytes to hosts and QPs on their way to the sketch of rates. Packets of one key in one bin are one update, which is several times as
- * fast; the sketch wants bins in their order, so all keys of a bin go before the next one begins.
+ * fast. Bins go up; what comes for an earlier one goes to the sketch at once.
+ *
+ * Keys are known by their two hashes, which a flow keeps: the sketch knows no more of them.
  */
 import type { WaveSketch } from '../sketch/index.ts'
-import { isHostRate, rateKey, rateKeyBytes } from './key.ts'
+import { rateKey, rateKeyBytes } from './key.ts'
 
-/** Keys that are summed at once, a power of two; one whose place is taken goes to the sketch as it comes. */
-const places = 512
+/** Keys that are summed at once, a power of two. */
+const places = 2048
 
 /**
  * What goes to a QP in a bin is left out if it is less: no burst, and with many QPs the sketch would be all that there is time for. Bounds of
  * curves of QPs say so (bursts.ts). Hosts have all of it.
  */
 export const leastQpBytes = 1024
+const mostBytes = 0xffffffff
 
-/** Where the keys of a flow are, as long as `epoch` is that of the block. */
-export class RatePlace {
-  epoch = -1
-  qp = 0
-  host = 0
+/** The hashes of the keys of a flow: its QP, then its host. */
+export class RateKeys {
+  readonly hashes: Int32Array = new Int32Array(4)
+  isKnown = false
+
+  /** Takes the hashes of packets with this key. */
+  learn(words: Int32Array, sketch: WaveSketch, scratch: Uint8Array): void {
+    rateKey(words, true, scratch)
+    sketch.hash(scratch, this.hashes, 0)
+    rateKey(words, false, scratch)
+    sketch.hash(scratch, this.hashes, 2)
+    this.isKnown = true
+  }
 }
 
 export class RateBlock {
-  readonly #packed = new Uint8Array(places * rateKeyBytes)
+  /** By place: the hashes of its key, its bytes, and in which bin they are, by the number of that bin's epoch. */
+  readonly #hashes = new Int32Array(2 * places)
   readonly #bytes = new Uint32Array(places)
-  readonly #times = new Float64Array(places)
-  /** By hash: the number of a key + 1. */
-  readonly #index = new Uint16Array(places)
+  readonly #epochs = new Float64Array(places)
+  readonly #isHost = new Uint8Array(places)
+  /** Places that have bytes of the current bin. */
   readonly #taken = new Uint16Array(places)
-  readonly #key = new Uint8Array(rateKeyBytes)
   #count = 0
+  #epoch = 1
   #bin = -1
-  #epoch = 0
-  /** Of packets without a flow: used once. */
-  readonly #loose = new RatePlace()
+  /** On their way to the sketch. */
+  readonly #sentHashes = new Int32Array(2 * places)
+  readonly #sentBytes = new Uint32Array(places)
+  readonly #key = new Uint8Array(rateKeyBytes)
+  /** Of packets without a flow. */
+  readonly #loose = new RateKeys()
 
   /**
-   * Adds the bytes of a packet with this key, for the host that it goes to and for its QP. `ns` is the time in the window, `place` that of
-   * the packet's flow.
+   * Adds the bytes of a packet with this key, for the host that it goes to and for its QP. `ns` is the time in the window, `keys` those of
+   * the packet's flow. Sketches have one seed.
    */
-  add(words: Int32Array, bytes: number, ns: number, sketch: WaveSketch, place: RatePlace = this.#loose): void {
+  add(words: Int32Array, bytes: number, ns: number, sketch: WaveSketch, keys: RateKeys = this.#loose): void {
     const { windowNs } = sketch.config
     const bin = Math.floor(ns / windowNs)
-    if (bin !== this.#bin || this.#count > places - 2) {
-      this.flush(sketch)
+    if (!keys.isKnown || keys === this.#loose) keys.learn(words, sketch, this.#key)
+    if (bin > this.#bin) {
+      this.#send(sketch)
       this.#bin = bin
     }
-    if (place.epoch !== this.#epoch) {
-      rateKey(words, true, this.#key)
-      place.qp = this.#find(bin * windowNs)
-      rateKey(words, false, this.#key)
-      place.host = this.#find(bin * windowNs)
-      place.epoch = place === this.#loose ? -1 : this.#epoch
+    const { hashes } = keys
+    if (bin < this.#bin) {
+      for (let i = 0; i < 4; i += 2) this.#sendOne(hashes[i]!, hashes[i + 1]!, bytes, bin, sketch)
+      return
     }
-    this.#bytes[place.qp]! += bytes
-    this.#bytes[place.host]! += bytes
+    this.#add(hashes[0]!, hashes[1]!, bytes, 0, sketch)
+    this.#add(hashes[2]!, hashes[3]!, bytes, 1, sketch)
   }
 
-  /** The number of the key in this bin; a new one has no bytes yet. */
-  #find(ns: number): number {
-    const key = this.#key
-    let hash = 0
-    for (let i = 0; i < rateKeyBytes; i++) hash = Math.imul(hash ^ key[i]!, 0x01000193)
-    const place = (hash ^ (hash >>> 15)) & (places - 1)
-    const known = this.#index[place]! - 1
-    if (known >= 0 && this.#has(known)) return known
-    const at = this.#count++
-    this.#packed.set(key, at * rateKeyBytes)
-    this.#bytes[at] = 0
-    this.#times[at] = ns
-    this.#taken[at] = place
-    if (known < 0) this.#index[place] = at + 1
-    return at
+  #add(h1: number, h2: number, bytes: number, isHost: number, sketch: WaveSketch): void {
+    let at = h1 & (places - 1)
+    if (this.#epochs[at] === this.#epoch && !this.#has(at, h1, h2)) at ^= 1
+    if (this.#epochs[at] === this.#epoch) {
+      if (this.#has(at, h1, h2) && this.#bytes[at]! + bytes <= mostBytes) {
+        this.#bytes[at]! += bytes
+        return
+      }
+      // Both places are taken by others: the one whose place this becomes goes to the sketch before its bin ends, with all that it has.
+      this.#sendOne(this.#hashes[2 * at]!, this.#hashes[2 * at + 1]!, this.#bytes[at]!, this.#bin, sketch)
+    } else {
+      this.#epochs[at] = this.#epoch
+      this.#taken[this.#count++] = at
+    }
+    this.#hashes[2 * at] = h1
+    this.#hashes[2 * at + 1] = h2
+    this.#bytes[at] = bytes
+    this.#isHost[at] = isHost
   }
 
-  #has(at: number): boolean {
-    const from = at * rateKeyBytes
-    for (let i = 0; i < rateKeyBytes; i++) if (this.#packed[from + i] !== this.#key[i]) return false
-    return true
+  #has(at: number, h1: number, h2: number): boolean {
+    return this.#hashes[2 * at] === h1 && this.#hashes[2 * at + 1] === h2
   }
 
-  flush(sketch: WaveSketch): void {
-    const count = this.#count
-    this.#epoch++
-    if (count === 0) return
+  #sendOne(h1: number, h2: number, bytes: number, bin: number, sketch: WaveSketch): void {
+    this.#sentHashes[0] = h1
+    this.#sentHashes[1] = h2
+    this.#sentBytes[0] = bytes
+    sketch.updateHashed(this.#sentHashes, this.#sentBytes, 1, bin * sketch.config.windowNs)
+  }
+
+  /** Gives the sketch what it is to have of the current bin. */
+  #send(sketch: WaveSketch): void {
     let kept = 0
-    for (let i = 0; i < count; i++) {
-      const from = i * rateKeyBytes
-      if (!isHostRate(this.#packed, from) && this.#bytes[i]! < leastQpBytes) continue
-      this.#packed.copyWithin(kept * rateKeyBytes, from, from + rateKeyBytes)
-      this.#bytes[kept] = this.#bytes[i]!
-      this.#times[kept++] = this.#times[i]!
+    for (let i = 0; i < this.#count; i++) {
+      const at = this.#taken[i]!
+      if (this.#isHost[at] === 0 && this.#bytes[at]! < leastQpBytes) continue
+      this.#sentHashes[2 * kept] = this.#hashes[2 * at]!
+      this.#sentHashes[2 * kept + 1] = this.#hashes[2 * at + 1]!
+      this.#sentBytes[kept++] = this.#bytes[at]!
     }
-    sketch.updateMany(
-      this.#packed.subarray(0, kept * rateKeyBytes),
-      this.#bytes.subarray(0, kept),
-      this.#times.subarray(0, kept),
-    )
-    for (let i = 0; i < count; i++) this.#index[this.#taken[i]!] = 0
+    if (kept > 0) sketch.updateHashed(this.#sentHashes, this.#sentBytes, kept, this.#bin * sketch.config.windowNs)
     this.#count = 0
+    this.#epoch++
+  }
+
+  /** Ends the last bin of a window. */
+  end(sketch: WaveSketch): void {
+    this.#send(sketch)
+    this.#bin = -1
   }
 }

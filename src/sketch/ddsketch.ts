@@ -99,8 +99,10 @@ export class DDSketch extends Sketch<DDSketchConfig> {
   }
 
   #place(index: number): number {
+    // Whole numbers of 32 bits: a remainder of floating-point numbers takes several times as long.
     const { length } = this.#bins
-    return ((index % length) + length) % length
+    const rest = (index | 0) % length
+    return rest < 0 ? rest + length : rest
   }
 
   /** Moves the ring up: what falls out of it goes to its lowest bin. */

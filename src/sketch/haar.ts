@@ -36,6 +36,12 @@ export class Haar {
   readonly #arrays: HaarArrays
   /** What √(2^l) divides by. */
   readonly #norms: Float64Array
+  /** By bucket, while it keeps all that it can: where the detail of the least norm is, −1 if nobody has looked. Not in the block. */
+  readonly #least: Int32Array
+  /** Pairs that `#climb` completed, their details, and the sum behind the highest one. */
+  readonly #pairs: Int32Array
+  readonly #details: Float64Array
+  #sum = 0
 
   constructor(windows: number, kept: number, arrays: HaarArrays) {
     this.windows = windows
@@ -43,6 +49,9 @@ export class Haar {
     this.kept = kept
     this.#arrays = arrays
     this.#norms = Float64Array.from({ length: this.levels + 1 }, (_, level) => 2 ** (-level / 2))
+    this.#least = new Int32Array(arrays.state.length / 2).fill(-1)
+    this.#pairs = new Int32Array(this.levels)
+    this.#details = new Float64Array(this.levels)
   }
 
   /** Eight sums are above the highest level, as of 2048 windows and eight levels in the paper. */
@@ -74,27 +83,34 @@ export class Haar {
 
   #advance(bucket: number, to: number): void {
     const { left, sums, state } = this.#arrays
-    const at = bucket * (this.levels + 1)
-    const own = left.subarray(at, at + this.levels + 1)
-    const sum = this.#climb(own, state[2 * bucket]!, to, (node, detail) => this.#keep(bucket, node, detail))
-    if (sum !== undefined) sums[bucket * 8 + (state[2 * bucket]! >> this.levels)]! += sum
+    const from = state[2 * bucket]!
+    const many = this.#climb(left, bucket * (this.levels + 1), from, to)
+    for (let i = 0; i < many; i++) this.#keep(bucket, this.#pairs[i]!, this.#details[i]!)
+    if (many === this.levels) sums[bucket * 8 + (from >> this.levels)]! += this.#sum
   }
 
-  /** Takes the current window up the tree as far as pairs are complete before window `to`. Returns the sum if it leaves the highest level. */
-  #climb(left: Float64Array, from: number, to: number, emit: (node: number, detail: number) => void) {
-    let sum = left[0]!
+  /**
+   * Takes the current window up the tree as far as pairs are complete before window `to`, with the sums of left halves from `at` on. Returns how many
+   * pairs that were: if it is one of each level, `#sum` leaves the highest.
+   */
+  #climb(left: Float64Array, at: number, from: number, to: number): number {
+    let sum = left[at]!
     for (let level = 1; level <= this.levels; level++) {
       const pair = from >> level
-      if ((from >> (level - 1)) & 1) {
-        emit((this.windows >> level) + pair, left[level]! - sum)
-        sum += left[level]!
-        left[level] = 0
-      } else if (pair === to >> level) {
-        left[level] = sum
-        return undefined
-      } else emit((this.windows >> level) + pair, sum)
+      const isRight = (from >> (level - 1)) & 1
+      if (!isRight && pair === to >> level) {
+        left[at + level] = sum
+        return level - 1
+      }
+      this.#pairs[level - 1] = (this.windows >> level) + pair
+      this.#details[level - 1] = isRight ? left[at + level]! - sum : sum
+      if (isRight) {
+        sum += left[at + level]!
+        left[at + level] = 0
+      }
     }
-    return sum
+    this.#sum = sum
+    return this.levels
   }
 
   #normOf(node: number, detail: number): number {
@@ -112,14 +128,12 @@ export class Haar {
       this.#put(bucket, from + many, node, detail)
       return
     }
-    let least = from
-    let leastNorm = Number.POSITIVE_INFINITY
-    for (let i = from; i < from + many; i++) {
-      const norm = this.#normOf(nodes[i]!, details[i]!)
-      if (norm >= leastNorm) continue
-      leastNorm = norm
-      least = i
+    let least = this.#least[bucket]!
+    if (least < 0) {
+      least = this.#leastOf(bucket)
+      this.#least[bucket] = least
     }
+    const leastNorm = this.#normOf(nodes[least]!, details[least]!)
     const norm = this.#normOf(node, detail)
     if (norm <= leastNorm) {
       this.#drop(bucket, norm)
@@ -127,6 +141,22 @@ export class Haar {
     }
     this.#drop(bucket, leastNorm * (1 + roundedOff))
     this.#put(bucket, least, node, detail)
+    this.#least[bucket] = -1
+  }
+
+  /** Where the detail of the least norm is. */
+  #leastOf(bucket: number): number {
+    const { details, nodes } = this.#arrays
+    const from = bucket * this.kept
+    let least = from
+    let leastNorm = Number.POSITIVE_INFINITY
+    for (let i = from; i < from + this.kept; i++) {
+      const norm = this.#normOf(nodes[i]!, details[i]!)
+      if (norm >= leastNorm) continue
+      leastNorm = norm
+      least = i
+    }
+    return least
   }
 
   /** Details are kept as float32: what rounding takes is dropped. */
@@ -155,10 +185,9 @@ export class Haar {
     if (current >= 0 && current < this.windows) {
       const at = bucket * (this.levels + 1)
       const own = left.slice(at, at + this.levels + 1)
-      const sum = this.#climb(own, current, this.windows, (node, detail) => {
-        tree[node]! += detail
-      })
-      top[current >> this.levels]! += sum!
+      const many = this.#climb(own, 0, current, this.windows)
+      for (let i = 0; i < many; i++) tree[this.#pairs[i]!]! += this.#details[i]!
+      top[current >> this.levels]! += this.#sum
     }
     series.fill(0)
     series.set(top)
@@ -189,6 +218,7 @@ export class Haar {
     const before = [mine, theirs].map(({ dropped }) => [Math.sqrt(dropped[2 * bucket]!), dropped[2 * bucket + 1]!])
     mine.dropped.fill(0, 2 * bucket, 2 * bucket + 2)
     mine.state[2 * bucket + 1] = 0
+    this.#least[bucket] = -1
     for (const [node, detail] of [...details].sort(([a], [b]) => a - b)) this.#keep(bucket, node, detail)
     const [energy, largest] = [Math.sqrt(mine.dropped[2 * bucket]!), mine.dropped[2 * bucket + 1]!]
     mine.dropped[2 * bucket] = (energy + before[0]![0]! + before[1]![0]!) ** 2

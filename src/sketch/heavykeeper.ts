@@ -52,7 +52,10 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
   readonly #counts: Int32Array
   readonly #prints: Uint16Array
   readonly #top: TopTable
-  /** By count C: below which of the numbers from −2^31 to 2^31 − 1 a drawn one lets it decay, so that the probability is b^−C; as long as it can be drawn. */
+  /**
+   * By count C: below which of the numbers from 0 to 2^31 − 1 a drawn one lets it decay, so that the probability is b^−C. The last one stands for all counts
+   * from there on, which do not decay; nor does 0.
+   */
   readonly #decay: Int32Array
 
   /** @internal */
@@ -63,9 +66,9 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
     this.#counts = counts
     this.#prints = prints
     this.#top = new TopTable(config.k, this.keys, scalars, keys, tops)
-    const length = Math.min(1 << 16, Math.ceil((32 * Math.LN2) / Math.log(config.base)))
+    const length = Math.min(1 << 16, Math.ceil((31 * Math.LN2) / Math.log(config.base)) + 2)
     this.#decay = Int32Array.from({ length }, (_, count) =>
-      Math.min(2 ** 31 - 1, 2 ** 32 * config.base ** -count - 2 ** 31),
+      count === 0 || count === length - 1 ? 0 : Math.min(2 ** 31 - 1, 2 ** 31 * config.base ** -count),
     )
     if (block) this.verify()
   }
@@ -95,7 +98,9 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
     const [counts, prints, amounts, decay, top] = [this.#counts, this.#prints, this.amounts, this.#decay, this.#top]
     const scale = width / 2 ** 32
     const small = this.isSmall
-    const never = decay.length
+    const never = decay.length - 1
+    const isFast = small && arrays === 2
+    const [m0, m1] = [multipliers[0]!, multipliers[1]!]
     let random = this.scalars[Scalar.random]! | 0
     let leastSlot = top.isFull ? top.leastSlot : -1
     let least = leastSlot < 0 ? mostCount : top.counts[leastSlot]!
@@ -108,36 +113,67 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
       // Looked up only where it can matter: mostly the estimates of keys outside are below the least of the table.
       let slot = -2
       let best = 0
-      for (let array = 0; array < arrays; array++) {
-        const at = array * width + placeOf(a, b, multipliers[array]!, scale)
-        const here = counts[at]!
-        if (prints[at] === print && here > 0) {
-          if (here > least) {
-            if (slot === -2) slot = top.find(word, i * words, a)
-            if (slot < 0) continue
-          }
-          const sum = saturatingSum(here, amount, small)
-          counts[at] = sum
-          if (sum > best) best = sum
-          continue
-        }
-        if (here >= never) continue
-        random = nextRandom(random)
-        if (here === 0 || amount > 1) {
-          // An empty bucket is taken; several updates may decay one to nothing.
-          const left = here === 0 ? amount : this.#decayed(at, amount, random)
-          if (left === 0) continue
-          prints[at] = print
-          counts[at] = Math.min(left, mostCount)
-          best = Math.max(best, counts[at]!)
-        } else if (random < decay[here]!) {
-          counts[at] = here - 1
-          if (here > 1) continue
-          prints[at] = print
-          counts[at] = 1
-          if (best === 0) best = 1
+      if (isFast && amount === 1) {
+        // What happens to two buckets without a branch on it, since nobody can predict it: all masks are −1 for yes and 0 for no.
+        const at0 = placeOf(a, b, m0, scale)
+        const at1 = width + placeOf(a, b, m1, scale)
+        const here0 = counts[at0]!
+        const here1 = counts[at1]!
+        const print0 = prints[at0]!
+        const print1 = prints[at1]!
+        const mine0 = (((print0 ^ print) - 1) & -here0) >> 31
+        const mine1 = (((print1 ^ print) - 1) & -here1) >> 31
+        if (((mine0 & (least - here0)) | (mine1 & (least - here1))) >= 0) {
+          random = nextRandom(random)
+          const over0 = never - here0
+          const over1 = never - here1
+          const falls0 = ((random >>> 1) - decay[here0 + (over0 & (over0 >> 31))]!) >> 31
+          const falls1 = ((Math.imul(random, 0x9e3779b1) >>> 1) - decay[here1 + (over1 & (over1 >> 31))]!) >> 31
+          const next0 = here0 - mine0 + (falls0 & ~mine0)
+          const next1 = here1 - mine1 + (falls1 & ~mine1)
+          const taken0 = (next0 - 1) >> 31
+          const taken1 = (next1 - 1) >> 31
+          counts[at0] = next0 - taken0
+          counts[at1] = next1 - taken1
+          prints[at0] = print0 ^ ((print0 ^ print) & taken0)
+          prints[at1] = print1 ^ ((print1 ^ print) & taken1)
+          const own0 = (next0 & mine0) - taken0
+          const own1 = (next1 & mine1) - taken1
+          best = own0 - ((own0 - own1) & ((own0 - own1) >> 31))
+          if (best === 0 || (best <= least && least !== mostCount)) continue
         }
       }
+      if (best === 0)
+        for (let array = 0; array < arrays; array++) {
+          const at = array * width + placeOf(a, b, multipliers[array]!, scale)
+          const here = counts[at]!
+          if (prints[at] === print && here > 0) {
+            if (here > least) {
+              if (slot === -2) slot = top.find(word, i * words, a)
+              if (slot < 0) continue
+            }
+            const sum = saturatingSum(here, amount, small)
+            counts[at] = sum
+            if (sum > best) best = sum
+            continue
+          }
+          if (here >= never) continue
+          random = nextRandom(random)
+          if (here === 0 || amount > 1) {
+            // An empty bucket is taken; several updates may decay one to nothing.
+            const left = here === 0 ? amount : this.#decayed(at, amount, random)
+            if (left === 0) continue
+            prints[at] = print
+            counts[at] = Math.min(left, mostCount)
+            best = Math.max(best, counts[at]!)
+          } else if (random >>> 1 < decay[here]!) {
+            counts[at] = here - 1
+            if (here > 1) continue
+            prints[at] = print
+            counts[at] = 1
+            if (best === 0) best = 1
+          }
+        }
       if (best === 0 || (best <= least && slot === -2 && least !== mostCount)) continue
       if (slot === -2) slot = top.find(word, i * words, a)
       if (slot >= 0) {
@@ -161,7 +197,7 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
     let left = amount
     let here = this.#counts[at]!
     while (here > 0) {
-      const chance = here < this.#decay.length ? this.config.base ** -here : 0
+      const chance = here < this.#decay.length - 1 ? this.config.base ** -here : 0
       if (chance === 0) break
       random = (Math.imul(random, 0x915f77f5) + 0x6c078965) | 0
       // Updates until the first that decays, of a geometric distribution.

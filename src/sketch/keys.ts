@@ -55,12 +55,23 @@ export class KeyReader {
     this.#block.withWords = false
   }
 
+  get hasWords(): boolean {
+    return this.#block.withWords
+  }
+
   /** Reads `count` keys, at most `blockKeys`, that begin at `offset` without gaps. */
   load(keys: Uint8Array, offset: number, count: number): void {
     const length = count * this.keyBytes
     if (count > 1) this.#bytes.set(keys.subarray(offset, offset + length), front)
     else for (let i = 0; i < length; i++) this.#bytes[front + i] = keys[offset + i]!
     this.#hash(this.#block, count)
+  }
+
+  /** Takes over the first `count` keys of another reader, of the same length and seed, which has their words. */
+  copy(other: KeyReader, count: number): void {
+    this.word.set(other.word.subarray(0, count * this.words))
+    this.h1.set(other.h1.subarray(0, count))
+    this.h2.set(other.h2.subarray(0, count))
   }
 
   /** Hashes a key that is kept as words, into the place behind the block. */

@@ -96,7 +96,11 @@ export abstract class Sketch<C extends object = object> {
     const theirs = other.config as Record<string, number>
     for (const [name, value] of Object.entries(this.config))
       if (theirs[name] !== value) throw differs(`has ${name} ${theirs[name]} and not ${value}`)
-    if (this.#seed.some((byte, i) => other.#seed[i] !== byte)) throw differs('has another seed')
+    if (!this.hasSeedOf(other)) throw differs('has another seed')
+  }
+
+  protected hasSeedOf(other: Sketch): boolean {
+    return this.#seed.every((byte, i) => other.#seed[i] === byte)
   }
 }
 
@@ -134,18 +138,68 @@ export abstract class KeySketch<C extends KeyConfig = KeyConfig> extends Sketch<
    */
   updateMany(keys: Uint8Array, amounts: Uint32Array | number = 1): void {
     const { keyBytes } = this
-    const count = keys.length / keyBytes
-    if (!Number.isInteger(count))
-      throw new SketchError('ERR_SKETCH_VALUE', `keys: ${keys.length} bytes are not keys of ${keyBytes} bytes`)
-    if (typeof amounts === 'number') this.amounts.fill(wholeNumber('amounts', amounts, 0, mostAmount))
-    else if (amounts.length !== count)
-      throw new SketchError('ERR_SKETCH_VALUE', `amounts: there are ${amounts.length} for ${count} keys`)
+    const count = this.#start(keys, amounts)
     for (let from = 0; from < count; from += blockKeys) {
       const many = Math.min(blockKeys, count - from)
       this.keys.load(keys, from * keyBytes, many)
-      this.scalars[Scalar.total]! += typeof amounts === 'number' ? many * amounts : this.#take(amounts, from, many)
-      this.add(many)
+      this.#addBlock(amounts, from, many)
     }
+  }
+
+  /** Checks keys and amounts. Returns how many there are. */
+  #start(keys: Uint8Array, amounts: Uint32Array | number): number {
+    const count = keys.length / this.keyBytes
+    if (!Number.isInteger(count))
+      throw new SketchError('ERR_SKETCH_VALUE', `keys: ${keys.length} bytes are not keys of ${this.keyBytes} bytes`)
+    if (typeof amounts === 'number') this.amounts.fill(wholeNumber('amounts', amounts, 0, mostAmount))
+    else if (amounts.length !== count)
+      throw new SketchError('ERR_SKETCH_VALUE', `amounts: there are ${amounts.length} for ${count} keys`)
+    return count
+  }
+
+  #addBlock(amounts: Uint32Array | number, from: number, many: number): void {
+    this.scalars[Scalar.total]! += typeof amounts === 'number' ? many * amounts : this.#take(amounts, from, many)
+    this.add(many)
+  }
+
+  /**
+   * `updateMany` of several sketches with the same keys, each with amounts of its own: keys are read and hashed once. Throws ERR_SKETCH_MISMATCH unless they have the same
+   * length of keys and the same seed, and are of kinds that keep keys and take them as they come.
+   */
+  static updateAll(sketches: readonly KeySketch[], keys: Uint8Array, amounts: readonly (Uint32Array | number)[]): void {
+    const [first] = sketches
+    if (first === undefined) return
+    for (const sketch of sketches)
+      if (!first.#sharesKeys(sketch))
+        throw new SketchError('ERR_SKETCH_MISMATCH', `${first.kind}: ${sketch.kind} cannot share its keys`)
+    if (amounts.length !== sketches.length)
+      throw new SketchError(
+        'ERR_SKETCH_VALUE',
+        `amounts: they are for ${amounts.length} of ${sketches.length} sketches`,
+      )
+    let count = 0
+    for (const [i, sketch] of sketches.entries()) count = sketch.#start(keys, amounts[i]!)
+    for (let from = 0; from < count; from += blockKeys) {
+      const many = Math.min(blockKeys, count - from)
+      first.keys.load(keys, from * first.keyBytes, many)
+      for (let i = 0; i < sketches.length; i++) {
+        const sketch = sketches[i]!
+        if (sketch !== first) sketch.keys.copy(first.keys, many)
+        sketch.#addBlock(amounts[i]!, from, many)
+      }
+    }
+  }
+
+  /** Whether keys that this sketch has read are as good as those that the other one reads. */
+  #sharesKeys(other: KeySketch): boolean {
+    return (
+      other.keyBytes === this.keyBytes &&
+      this.hasSeedOf(other) &&
+      this.keys.hasWords &&
+      other.keys.hasWords &&
+      other.updateMany === KeySketch.prototype.updateMany &&
+      this.updateMany === KeySketch.prototype.updateMany
+    )
   }
 
   /** Takes the amounts of a block. Returns their sum. */

@@ -103,7 +103,8 @@ export class WaveSketch extends Sketch<WaveConfig> {
     const first = options.startNs === undefined ? -1 : windowOf(options.startNs, windowNs)
     const one = { keyBytes: options.keyBytes, rows, width: 1, windows, windowNs, coefficients, first }
     const fixed = 8 * (scalarCount + windows)
-    const width = Math.floor((options.bytes - fixed) / (plannedBytes(planOf(one)) - fixed))
+    // A bucket has four bytes besides those of the block (haar.ts).
+    const width = Math.floor((options.bytes - fixed) / (plannedBytes(planOf(one)) - fixed + 4 * rows))
     return { ...one, width: atLeast('bytes', options.bytes, width) }
   }
 
@@ -153,6 +154,25 @@ export class WaveSketch extends Sketch<WaveConfig> {
     for (let i = 0; i < count; i++) {
       this.#keys.load(keys, i * this.keyBytes, 1)
       this.#add(typeof amounts === 'number' ? amounts : amounts[i]!, timesNs[i]!)
+    }
+  }
+
+  /** Writes the two hashes of a key to `at` and behind it, for `updateHashed` of sketches of this seed and length of keys. */
+  hash(key: Uint8Array, hashes: Int32Array, at: number): void {
+    this.#read(key)
+    hashes[at] = this.#keys.h1[0]!
+    hashes[at + 1] = this.#keys.h2[0]!
+  }
+
+  /** The same as `updateMany` for the first `count` keys of which `hashes` has two numbers each, all at one time: for keys that come often. */
+  updateHashed(hashes: Int32Array, amounts: Uint32Array, count: number, timeNs: number): void {
+    if (hashes.length < 2 * count || amounts.length < count)
+      throw new SketchError('ERR_SKETCH_VALUE', `count: ${count} is more than there are hashes or amounts`)
+    const { h1, h2 } = this.#keys
+    for (let i = 0; i < count; i++) {
+      h1[0] = hashes[2 * i]!
+      h2[0] = hashes[2 * i + 1]!
+      this.#add(amounts[i]!, timeNs)
     }
   }
 

@@ -1,7 +1,7 @@
 /** What holds for every kind that answers by key: forms of update, bytes, refusals, bounds. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { AmountSketch, createSketch, SketchError, sketchFromBytes } from '../../src/sketch/index.ts'
+import { AmountSketch, createSketch, KeySketch, SketchError, sketchFromBytes } from '../../src/sketch/index.ts'
 import { holds } from '../property.ts'
 import { type AmountKind, amountKinds, exactTrace, keyBytes, textOf } from './traces.ts'
 
@@ -140,6 +140,30 @@ describe('seeds', () => {
     expect(seeds[0]).not.toEqual(seeds[1])
     expect(createSketch('coco', { ...options, seed: seeds[0]! }).seed).toEqual(seeds[0])
     expect(codeOf(() => createSketch('coco', { ...options, seed: new Uint8Array(15) }))).toBe('ERR_SKETCH_VALUE')
+  })
+})
+
+describe('sketches that are updated together', () => {
+  const make = (seed = 1, length = keyBytes) => createSketch('coco', { bytes: 8000, keyBytes: length, seed })
+
+  it('are as if each was updated alone', () => {
+    const amounts = Uint32Array.from({ length: wide.packets }, (_, i) => i % 5)
+    const [first, second] = [make(), createSketch('elastic', { bytes: 8000, keyBytes, seed: 1 })]
+    KeySketch.updateAll([first, second], wide.keys, [amounts, 1])
+    const [one, other] = [make(), createSketch('elastic', { bytes: 8000, keyBytes, seed: 1 })]
+    one.updateMany(wide.keys, amounts)
+    other.updateMany(wide.keys)
+    expect(textOf(first.toBytes())).toBe(textOf(one.toBytes()))
+    expect(textOf(second.toBytes())).toBe(textOf(other.toBytes()))
+  })
+
+  it('have keys of one length, one seed, and take them as they come', () => {
+    const sampled = createSketch('nitro', { bytes: 8000, keyBytes, seed: 1 })
+    const keyless = createSketch('count-min', { bytes: 8000, keyBytes, seed: 1 })
+    for (const other of [make(2), make(1, 14), sampled, keyless])
+      expect(codeOf(() => KeySketch.updateAll([make(), other], trace.keys, [1, 1]))).toBe('ERR_SKETCH_MISMATCH')
+    expect(codeOf(() => KeySketch.updateAll([make(), make()], trace.keys, [1]))).toBe('ERR_SKETCH_VALUE')
+    KeySketch.updateAll([], trace.keys, [])
   })
 })
 

@@ -137,6 +137,21 @@ describe('WaveSketch', () => {
     expect(textOf(packed.toBytes())).toBe(textOf(whole.toBytes()))
   })
 
+  it('is the same by keys and by their hashes', () => {
+    const [byKeys, byHashes] = [make(), make()]
+    const list = Array.from({ length: 300 }, (_, i) => i % 7)
+    const hashes = new Int32Array(2 * list.length)
+    for (const [i, id] of list.entries()) byHashes.hash(keyOf(id), hashes, 2 * i)
+    const amounts = Uint32Array.from(list, (_, i) => i)
+    for (const time of [0, 3 * windowNs]) {
+      const keys = Uint8Array.from(list.flatMap((id) => [...keyOf(id)]))
+      byKeys.updateMany(keys, amounts, new Float64Array(list.length).fill(time))
+      byHashes.updateHashed(hashes, amounts, list.length, time)
+    }
+    expect(textOf(byHashes.toBytes())).toBe(textOf(byKeys.toBytes()))
+    expect(() => byHashes.updateHashed(hashes, amounts, list.length + 1, 0)).toThrow(/count: 301/)
+  })
+
   it('counts what rounding took from a detail that is dropped later as part of it', () => {
     const wave = createSketch('wave', {
       ...{ bytes: 10_000, keyBytes: 2, seed: 1, startNs: 0 },
