@@ -4,7 +4,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pageCode } from './asset.ts'
+import { pageScript } from '../web/index.ts'
 import type { PageData } from './browser/data.ts'
 import { type ChartSpec, chartOf } from './charts/index.ts'
 import type { SurfaceSpec } from './charts/spec.ts'
@@ -161,7 +161,7 @@ export async function renderReport(dirs: readonly string[], options: ReportOptio
     ...sections,
     section('machine', runs.length > 1 ? 'Machines and versions' : 'Machine and versions', ...facts),
   ]
-  const html = page(title, body.filter((part) => part !== '').join('\n'), { data, code: pageCode() })
+  const html = page(title, body.filter((part) => part !== '').join('\n'), { data, code: pageScript('report-page.js') })
   return { html, svgs, notes: [...disturbed, ...notes] }
 }
 

@@ -2,10 +2,10 @@
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { metricsType } from '../../counters/index.ts'
+import type { Guard } from '../../web/index.ts'
 import { formatNames, graphDot, graphOf, graphSvg, graphText, hookTypes } from '../index.ts'
 import { nodeTypes } from '../nodes/index.ts'
 import { ApiError, type GatewayControl } from './control.ts'
-import type { Guard } from './guard.ts'
 import { metricsOf } from './metrics.ts'
 
 export interface AppOptions {
@@ -46,9 +46,7 @@ export function makeApp({ control, guard, version, page, shutdown }: AppOptions)
   app.notFound((c) => c.json({ error: `there is no ${c.req.method} ${c.req.path}` }, 404))
 
   app.get('/', (c) => {
-    const policy =
-      "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src 'self' data: blob:"
-    c.header('Content-Security-Policy', policy)
+    c.header('Content-Security-Policy', "frame-ancestors 'none'")
     return c.html(page)
   })
   app.get(`${prefix}/status`, (c) => {

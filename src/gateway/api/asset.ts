@@ -1,35 +1,25 @@
-/** The live page: its script is a bundle beside this module's (scripts/build.mjs). */
-import { readFileSync } from 'node:fs'
+/** The live page. */
+import { pageDocument, pageScript } from '../../web/index.ts'
 
-const name = 'gateway-page.js'
-
-/** Reads the script of the page. In the sources it lies in dist/. */
 export function livePage(): string {
-  const isBuilt = !import.meta.url.endsWith('.ts')
-  const script = readFileSync(new URL(isBuilt ? name : `../../../dist/${name}`, import.meta.url), 'utf8')
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Gateway</title>
-<style>${style}</style>
-<header><h1>Gateway</h1><p id="status" role="status"></p></header>
+  return pageDocument({
+    ...{ title: 'Gateway', style, body, script: pageScript('gateway-page.js') },
+    ...{ permits: ["connect-src 'self'"], images: "'self' data: blob:" },
+  })
+}
+
+const body = `<header><h1>Gateway</h1><p id="status" role="status"></p></header>
 <form id="login" hidden><label>Token <input id="token" type="password" autocomplete="current-password"></label> <button>Show</button></form>
 <main>
 <section><h2>Nodes</h2><div class="wide"><table id="nodes"><thead><tr><th>node<th><th>type<th>state<th class="n">read/s<th class="n">written/s<th class="n">lost<th class="n">missed steps</thead><tbody></tbody></table></div></section>
 <section id="live" hidden><h2>Signals of <span id="watched"></span> <button id="close" type="button">close</button></h2><canvas id="plot" role="img" aria-label="values of the last seconds"></canvas><ul id="legend"></ul></section>
 <section><h2>Paths</h2><div class="wide"><table id="paths"><thead><tr><th>from<th>to<th>hooks<th>state<th class="n">received/s<th class="n">sent/s<th class="n">missed</thead><tbody></tbody></table></div></section>
 <section><h2>Graph</h2><div class="wide"><img id="graph" alt="nodes and paths"></div></section>
-</main>
-<script>${script}</script>
-</html>
-`
-}
+</main>`
 
 const style = `
-:root{--ink:#1c2330;--dim:#5a6474;--line:#d5dbe4;--back:#fff;--bad:#b3261e;font:15px/1.45 system-ui,sans-serif}
-@media(prefers-color-scheme:dark){:root{--ink:#e6eaf0;--dim:#9aa5b5;--line:#333c4a;--back:#14181f;--bad:#ff8a80}}
+:root{color-scheme:light dark;--ink:#1c2330;--dim:#5a6474;--line:#d5dbe4;--back:#fff;--bad:#b3261e;font:15px/1.45 system-ui,sans-serif}
+@media(prefers-color-scheme:dark){:root{color-scheme:light dark;--ink:#e6eaf0;--dim:#9aa5b5;--line:#333c4a;--back:#14181f;--bad:#ff8a80}}
 body{margin:0 auto;max-width:1000px;padding:12px 16px 40px;color:var(--ink);background:var(--back)}
 header{display:flex;gap:16px;align-items:baseline;flex-wrap:wrap}h1{font-size:22px;margin:8px 0}h2{font-size:16px;margin:24px 0 8px}
 #status{margin:0;color:var(--dim)}#status.bad,.bad{color:var(--bad);font-weight:600}

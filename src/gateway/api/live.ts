@@ -7,9 +7,9 @@ import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { type Guard, refuse } from '../../web/index.ts'
 import { type Encoder, formatNames, formatOf, GatewayError, Samples, type Signal } from '../index.ts'
 import type { SuperNode } from '../runtime/index.ts'
-import type { Guard } from './guard.ts'
 
 const periodMs = 20
 const batch = 256
@@ -183,11 +183,4 @@ function passOn(request: IncomingMessage, socket: Duplex, head: Buffer, door: st
   node.write(head)
   socket.pipe(node)
   node.pipe(socket)
-}
-
-function refuse(socket: Duplex, status: number, message: string): void {
-  const body = `${JSON.stringify({ error: message })}\n`
-  socket.end(
-    `HTTP/1.1 ${status} Rejected\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  )
 }

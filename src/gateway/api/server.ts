@@ -4,12 +4,12 @@ import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import { Guard } from '../../web/index.ts'
 import { GatewayError, type HttpConfig } from '../index.ts'
 import type { SuperNode } from '../runtime/index.ts'
 import { makeApp } from './app.ts'
 import { livePage } from './asset.ts'
 import { GatewayControl } from './control.ts'
-import { Guard } from './guard.ts'
 import { LiveData } from './live.ts'
 
 export interface ApiOptions {

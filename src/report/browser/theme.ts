@@ -1,11 +1,8 @@
 /** Light or dark: as the system says, or as the reader does. */
-
+import { theme } from '../../page/index.ts'
 import { element } from './dom.ts'
 
-const KEY = 'verbena-report-colours'
-
 export function themeSwitch(place: HTMLElement): void {
-  const root = document.documentElement
   const choose = element('select')
   for (const [value, text] of [
     ['', 'as the system'],
@@ -16,33 +13,8 @@ export function themeSwitch(place: HTMLElement): void {
     option.value = value
     choose.append(option)
   }
-  const show = (): void => {
-    if (choose.value === '') delete root.dataset.theme
-    else root.dataset.theme = choose.value
-  }
-  choose.value = remembered()
-  show()
-  choose.addEventListener('change', () => {
-    show()
-    remember(choose.value)
-  })
+  theme(choose, 'verbena-report-colours', () => {})
   const label = element('label', 'Colours ', [choose])
   label.className = 'theme'
   place.append(label)
-}
-
-/** A file may be denied its storage. */
-function remembered(): string {
-  try {
-    const value = localStorage.getItem(KEY)
-    return value === 'light' || value === 'dark' ? value : ''
-  } catch {
-    return ''
-  }
-}
-
-function remember(value: string): void {
-  try {
-    localStorage.setItem(KEY, value)
-  } catch {}
 }

@@ -1,6 +1,6 @@
 /** The page around charts and tables: head, notes, machines, and the frame of each section. */
 
-import { createHash } from 'node:crypto'
+import { pageDocument } from '../../web/index.ts'
 import { type PageData, packed } from '../browser/data.ts'
 import { escapeHtml, formatBytes } from '../format.ts'
 import type { LoadedRun } from '../load.ts'
@@ -17,28 +17,10 @@ export interface PageScript {
 
 /** The whole document. Its policy permits this one script, by its hash, and no request at all. */
 export function page(title: string, body: string, { data, code }: PageScript): string {
-  const hash = createHash('sha256').update(code).digest('base64')
   // In a script element only "</script" and "<!--" mean something: neither is in JSON without "<".
   const json = packed(data).replaceAll('<', '\\u003c')
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}'; img-src data:">
-<link rel="icon" href="data:,">
-<title>${escapeHtml(title)}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
-${body}
-</main>
-<script type="application/json" id="data">${json}</script>
-<script>${code}</script>
-</body>
-</html>
-`
+  const main = `<main>\n${body}\n</main>\n<script type="application/json" id="data">${json}</script>`
+  return pageDocument({ ...{ title, style: STYLE, script: code, freeStyle: true }, body: main })
 }
 
 /** `disturbed`: why the figures are not those of a quiet machine; empty when they are. */

@@ -1,17 +1,12 @@
 /** The style sheet of report.html, inside the file so that it needs nothing else. */
 
+import { baseStyle } from '../../web/index.ts'
 import { pictureRules } from '../charts/colours.ts'
 
 /** Charts follow the page: light or dark as `color-scheme` is. */
 const chartColours = pictureRules('figure ', (light, dark) => `light-dark(${light},${dark})`)
 
-export const STYLE: string = `
-:root { color-scheme: light dark; --page: light-dark(#f6f7f9, #14171b); --card: light-dark(#ffffff, #1d2126); --ink: light-dark(#1f2328, #e6e9ed); --faint: light-dark(#59636e, #9aa4af); --line: light-dark(#d9dee4, #363d45); --accent: light-dark(#0b62a4, #6cb6ff); --warn: light-dark(#fff4d6, #453600); --warn-ink: light-dark(#5b4300, #ffe9b0); --row: light-dark(#eef3f8, #262c33); --on: light-dark(#dcebf8, #223a52); }
-:root[data-theme="light"] { color-scheme: light; }
-:root[data-theme="dark"] { color-scheme: dark; }
-* { box-sizing: border-box; }
-[hidden] { display: none !important; }
-body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", "Liberation Sans", "DejaVu Sans", sans-serif; }
+export const STYLE: string = `${baseStyle}body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", "Liberation Sans", "DejaVu Sans", sans-serif; }
 main { max-width: 1160px; margin: 0 auto; padding: 28px 24px 64px; }
 h1 { font-size: 1rem; font-weight: 600; color: var(--faint); margin: 0 0 6px; overflow-wrap: anywhere; }
 h2 { font-size: 1.2rem; margin: 44px 0 10px; }

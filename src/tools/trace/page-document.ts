@@ -2,8 +2,7 @@
  * The HTML file of `verbena trace page`: style, script, the worker's script as text, and captures if any are put into it. Its
  * policy permits this style and script, by their hashes, and no request at all.
  */
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { escapeHtml, pageDocument, pageScript } from '../../web/index.ts'
 import { pageStyle } from './page-style.ts'
 
 export interface EmbeddedCapture {
@@ -14,32 +13,15 @@ export interface EmbeddedCapture {
 
 /** The whole document. @throws Error when the package was not built */
 export function tracePage(captures: readonly EmbeddedCapture[]): string {
-  const script = bundle('trace-page.js')
-  const worker = bundle('trace-worker.js')
   const embedded = captures.map(
     ({ name, bytes }) =>
       `<script type="application/octet-stream" data-capture="${escapeHtml(name)}">${Buffer.from(bytes).toString('base64')}</script>`,
   )
-  const policy = `default-src 'none'; style-src ${hashOf(pageStyle)}; script-src ${hashOf(script)}; worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'`
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
-<title>RDMA trace</title>
-<style>${pageStyle}</style>
-</head>
-<body>
-${body}
-${embedded.join('\n')}
-<script type="text/plain" id="worker">${worker}</script>
-<script>${script}</script>
-</body>
-</html>
-`
+  const worker = `<script type="text/plain" id="worker">${pageScript('trace-worker.js')}</script>`
+  return pageDocument({
+    ...{ title: 'RDMA trace', style: pageStyle, script: pageScript('trace-page.js'), permits: ['worker-src blob:'] },
+    body: [body, ...embedded, worker].join('\n'),
+  })
 }
 
 const examples: readonly (readonly [name: string, filter: string])[] = [
@@ -93,17 +75,3 @@ const body = `<header>
 </section>
 </main>
 <footer>Made by verbena trace page. The page is this one file; what is dropped into it stays in the browser.</footer>`
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
-}
-
-function hashOf(code: string): string {
-  return `'sha256-${createHash('sha256').update(code).digest('base64')}'`
-}
-
-/** A script that the build put beside this module (scripts/pages.mjs); in the sources it lies in dist/. */
-function bundle(name: string): string {
-  const isBuilt = !import.meta.url.endsWith('.ts')
-  return readFileSync(new URL(isBuilt ? name : `../../../dist/${name}`, import.meta.url), 'utf8')
-}

@@ -1,10 +1,7 @@
 /** The style sheet of the page, inside the file so that it needs nothing else. Colours of shapes: after Okabe and Ito. */
-export const pageStyle: string = `
-:root { color-scheme: light dark; --page: light-dark(#f6f7f9, #14171b); --card: light-dark(#ffffff, #1d2126); --ink: light-dark(#1f2328, #e6e9ed); --faint: light-dark(#59636e, #9aa4af); --line: light-dark(#d9dee4, #363d45); --accent: light-dark(#0b62a4, #6cb6ff); --warn: light-dark(#fff4d6, #453600); --warn-ink: light-dark(#5b4300, #ffe9b0); --row: light-dark(#eef3f8, #262c33); --on: light-dark(#dcebf8, #223a52); --bad: light-dark(#b3261e, #ff8a80); --again: light-dark(#8a4b00, #ffb454); --jam: light-dark(#7b2d8b, #e0a3f0); --cm: light-dark(#00695c, #6fd6c4); }
-:root[data-theme="light"] { color-scheme: light; }
-:root[data-theme="dark"] { color-scheme: dark; }
-* { box-sizing: border-box; }
-[hidden] { display: none !important; }
+import { baseStyle } from '../../web/index.ts'
+
+export const pageStyle: string = `${baseStyle}:root { --again: light-dark(#8a4b00, #ffb454); --jam: light-dark(#7b2d8b, #e0a3f0); --cm: light-dark(#00695c, #6fd6c4); }
 body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, -apple-system, "Segoe UI", "Liberation Sans", "DejaVu Sans", sans-serif; }
 main, header, footer { max-width: 1400px; margin: 0 auto; padding: 0 20px; }
 header { display: flex; flex-wrap: wrap; gap: 6px 14px; align-items: center; padding-top: 14px; padding-bottom: 10px; }

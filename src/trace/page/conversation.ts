@@ -1,9 +1,9 @@
 /** The conversation that was chosen: the figures of both directions, and their diagrams. */
+import { byId, element } from '../../page/index.ts'
 import { type ConversationInfo, directionRows, directionText, pairingText } from '../index.ts'
 import type { DiagramKind, Spot } from '../view/index.ts'
 import { endsText } from './conversations.ts'
 import { Diagram } from './diagram.ts'
-import { byId, element } from './dom.ts'
 import type { Link } from './link.ts'
 
 export interface ConversationOptions {

@@ -1,7 +1,6 @@
 /** The table of conversations: both directions of each in one row, sortable, one of them chosen. */
+import { byId, byteText, element, whole } from '../../page/index.ts'
 import { type ConversationInfo, type DirectionInfo, duration } from '../index.ts'
-import { byId, element } from './dom.ts'
-import { byteText, whole } from './format.ts'
 
 const mostRows = 200
 

@@ -2,6 +2,7 @@
  * One diagram on a canvas: what its worker has of the window that is seen. It moves at once, by what is there, and is drawn
  * exactly when the worker has replied; the page never looks at more points than the picture has pixels.
  */
+import { button, element, whole } from '../../page/index.ts'
 import { duration } from '../index.ts'
 import {
   type DiagramInfo,
@@ -12,8 +13,6 @@ import {
   shapeNames,
   type Window,
 } from '../view/index.ts'
-import { button, element } from './dom.ts'
-import { whole } from './format.ts'
 import type { Link } from './link.ts'
 import { type Frame, frameOf, paint } from './paint.ts'
 import { zoomable } from './zoom.ts'

@@ -1,7 +1,6 @@
 /** The filter above the list: the language of `trace show --filter`. */
+import { byId, element, whole } from '../../page/index.ts'
 import { filterFields } from '../index.ts'
-import { byId, element } from './dom.ts'
-import { whole } from './format.ts'
 import type { Link } from './link.ts'
 
 export class FilterBar {

@@ -1,16 +1,14 @@
 /** The script of `verbena trace page`: captures that are dropped into the page, analysed by its worker. */
+import { byId, byteText, theme, whole } from '../../page/index.ts'
 import type { Summary } from '../view/index.ts'
 import { Conversation } from './conversation.ts'
 import { Conversations } from './conversations.ts'
-import { byId } from './dom.ts'
 import { FilterBar } from './filter.ts'
-import { byteText, whole } from './format.ts'
 import { Link } from './link.ts'
 import { embedded, type Opened, opener } from './opener.ts'
 import { showPacket } from './packet.ts'
 import { Packets } from './packets.ts'
 import { showSummary } from './summary.ts'
-import { theme } from './theme.ts'
 
 const root = document.documentElement
 let name = ''
@@ -103,7 +101,7 @@ byId('only').addEventListener('click', () => {
   void filter.apply(`conv == ${conversation.number}`)
   byId('packets-section').scrollIntoView({ block: 'start', behavior: 'smooth' })
 })
-theme(() => conversation.redraw())
+theme(byId<HTMLSelectElement>('theme'), 'verbena-trace-colours', () => conversation.redraw())
 opener(open)
 const first = embedded(open)
 if (first !== undefined) open(first)

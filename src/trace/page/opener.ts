@@ -1,5 +1,5 @@
 /** How a capture comes into the page: dropped, chosen, pasted, or part of the file. */
-import { button, byId } from './dom.ts'
+import { button, byId } from '../../page/index.ts'
 
 export interface Opened {
   name: string

@@ -1,8 +1,7 @@
 /** One packet: its headers field by field, its bytes, and which bytes a header is. */
+import { button, byId, element, whole } from '../../page/index.ts'
 import type { Layer } from '../index.ts'
 import type { PacketDetail } from '../view/index.ts'
-import { button, byId, element } from './dom.ts'
-import { whole } from './format.ts'
 
 const perLine = 16
 const mostLines = 64

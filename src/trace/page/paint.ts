@@ -1,4 +1,6 @@
 /** Draws a diagram: axes, points or runs of pixels, the line of the ACKs, and the packet that is marked. */
+
+import { type Tick, timeTicks } from '../../page/index.ts'
 import {
   type DiagramInfo,
   type DiagramKind,
@@ -8,7 +10,7 @@ import {
   type Spot,
   type Window,
 } from '../view/index.ts'
-import { countTicks, latencyTicks, psnTicks, type Tick, timeTicks } from './axis.ts'
+import { countTicks, latencyTicks, psnTicks } from './axis.ts'
 
 export interface Frame {
   left: number

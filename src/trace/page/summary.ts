@@ -1,8 +1,8 @@
 /** What the capture is as a whole: its figures, and what is wrong with it. */
+import { byId, byteText, element, whole } from '../../page/index.ts'
 import { describeDamage } from '../index.ts'
 import type { Summary } from '../view/index.ts'
-import { byId, element } from './dom.ts'
-import { byteText, spanText, whole } from './format.ts'
+import { spanText } from './format.ts'
 
 const mostDamage = 10
 

@@ -317,7 +317,7 @@ describe('who may call', () => {
     const status = (headers: Record<string, string>) => call(api.url, 'GET', '/api/v2/status', undefined, headers)
     expect((await status({ origin: api.url })).status).toBe(200)
     expect((await status({ origin: 'http://evil.example' })).json.error).toBe(
-      'a page of http://evil.example may not call this gateway',
+      'a page of http://evil.example may not call this server',
     )
     expect((await status({ origin: 'null' })).status).toBe(403)
     const client = new WebSocket(`${api.url.replace('http', 'ws')}/sine`, 'live', {

@@ -1,7 +1,8 @@
 /** Diagrams: PSNs that go on counting, what is drawn of many points, and which point is found at a place. */
 import { describe, expect, it } from 'vitest'
 import { PcapWriter } from '../../../src/capture/index.ts'
-import { latencyTicks, psnTicks, timeTicks } from '../../../src/trace/page/axis.ts'
+import { timeTicks } from '../../../src/page/index.ts'
+import { latencyTicks, psnTicks } from '../../../src/trace/page/axis.ts'
 import {
   CaptureView,
   captureBytes,

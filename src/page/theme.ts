@@ -1,18 +1,18 @@
 /** Light or dark: as the system says, or as the reader does. */
-import { byId } from './dom.ts'
 
-const key = 'verbena-trace-colours'
-
-/** @param changed called when colours may be others */
-export function theme(changed: () => void): void {
-  const choose = byId<HTMLSelectElement>('theme')
+/**
+ * @param choose has the values "" (as the system), "light" and "dark"
+ * @param key under which the browser remembers the choice
+ * @param changed called when colours may be others
+ */
+export function theme(choose: HTMLSelectElement, key: string, changed: () => void): void {
   const root = document.documentElement
   const show = (): void => {
     if (choose.value === '') delete root.dataset.theme
     else root.dataset.theme = choose.value
     changed()
   }
-  choose.value = remembered()
+  choose.value = remembered(key)
   show()
   choose.addEventListener('change', () => {
     show()
@@ -24,7 +24,7 @@ export function theme(changed: () => void): void {
 }
 
 /** A file may be denied its storage. */
-function remembered(): string {
+function remembered(key: string): string {
   try {
     const value = localStorage.getItem(key)
     return value === 'light' || value === 'dark' ? value : ''

@@ -1,9 +1,10 @@
 /**
- * Who may call. Without a token the API listens on loopback only, and then a page of another site could still call it through the
+ * Who may call a server. Without a token it listens on loopback only, and then a page of another site could still call it through the
  * browser of somebody on this host: its requests have another Origin, and, if the site's name points to 127.0.0.1 (DNS rebinding),
  * another Host.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Duplex } from 'node:stream'
 
 export interface GuardedRequest {
   readonly host: string | undefined
@@ -41,7 +42,7 @@ export class Guard {
     if (this.#token === null && !loopbackHost.test(host ?? ''))
       return { status: 403, message: `'${host ?? ''}' is no name of this host; call localhost or 127.0.0.1` }
     if (origin !== undefined && hostOf(origin) !== host?.toLowerCase())
-      return { status: 403, message: `a page of ${origin} may not call this gateway` }
+      return { status: 403, message: `a page of ${origin} may not call this server` }
     return null
   }
 }
@@ -57,4 +58,12 @@ function hostOf(origin: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** The response to a request to become a WebSocket that may not. */
+export function refuse(socket: Duplex, status: number, message: string): void {
+  const body = `${JSON.stringify({ error: message })}\n`
+  socket.end(
+    `HTTP/1.1 ${status} Rejected\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  )
 }

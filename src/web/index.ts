@@ -1,0 +1,4 @@
+/** What our servers of pages share: who may call them, and pages as documents. Other folders import from here only. */
+export { escapeHtml, type PageParts, pageDocument, pageScript } from './document.ts'
+export { Guard, type GuardedRequest, type Rejection, refuse } from './guard.ts'
+export { baseStyle } from './style.ts'
