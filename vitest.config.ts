@@ -50,7 +50,7 @@ const shared = [
   'test/collectives/{calls,lossy.random,programs.random}.test.ts',
   'test/cm/rdma/!(limits|lossy.random).test.ts',
   'test/gateway/{api,nodes,runtime}/**/*.test.ts',
-  'test/monitor/host/*.test.ts',
+  'test/monitor/{api,host}/*.test.ts',
   'test/node/{.,dgram,net}/*.test.ts',
   'test/rsocket/sockets/!(cost).test.ts',
   // Live captures are in a process of their own: once, one never ended in a shared one.

@@ -57,10 +57,10 @@ _verbena() {
     'collect trace') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous -r --read -w --write -c --count --duration --json -h --help' ;;
     'collect session') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous --sysfs-root -o --out --interval --duration --compress --no-trace --json -h --help' ;;
     'monitor') commands='collector compare report watch' options='-h --help' ;;
-    'monitor collector') commands='' options='--window --memory --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --listen --token-file --tls-key --tls-cert -h --help' ;;
+    'monitor collector') commands='' options='--window --memory --page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --listen --token-file --tls-key --tls-cert -h --help' ;;
     'monitor compare') commands='' options='-d --decode-as --roce-port --window --memory --by --of --threshold --top --exact-memory --seed --json -h --help' ;;
-    'monitor report') commands='' options='--by --of --top --json --per --from --to -h --help' ;;
-    'monitor watch') commands='' options='-d --decode-as --roce-port --window --memory --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --collector --token-file --ca --name -i --interface --duration --workers -h --help' ;;
+    'monitor report') commands='' options='--page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --per --from --to -h --help' ;;
+    'monitor watch') commands='' options='-d --decode-as --roce-port --window --memory --page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --collector --token-file --ca --name -i --interface --duration --workers -h --help' ;;
     'replay') commands='packets messages server client' options='-h --help' ;;
     'replay packets') commands='' options='-d --decode-as --roce-port --to -i --interface --udp --mac --ip --lid --source-port --destination-port --dscp --ecn --pkey --qpn --psn --msn --rkey --va --map -f --filter --bad --others --speed --pps --rate --json -h --help' ;;
     'replay messages') commands='' options='-d --decode-as --roce-port -h --help' ;;
@@ -288,19 +288,20 @@ _verbena_value() {
     esac ;;
     'monitor collector') case $2 in
       --window|--memory|--by|--of|--top|--alert|--alert-webhook|--alertmanager|--listen) value='any' ;;
+      --page-token-file|--page-tls-key|--page-tls-cert|--save|--alert-log|--token-file|--tls-key|--tls-cert) value='file' ;;
       --view) value='word:lines top' ;;
-      --save|--alert-log|--token-file|--tls-key|--tls-cert) value='file' ;;
     esac ;;
     'monitor compare') case $2 in
       -d|--decode-as|--roce-port|--window|--memory|--by|--of|--threshold|--top|--exact-memory|--seed) value='any' ;;
     esac ;;
     'monitor report') case $2 in
+      --page-token-file|--page-tls-key|--page-tls-cert) value='file' ;;
       --by|--of|--top|--per|--from|--to) value='any' ;;
     esac ;;
     'monitor watch') case $2 in
       -d|--decode-as|--roce-port|--window|--memory|--by|--of|--top|--alert|--alert-webhook|--alertmanager|--collector|--name|-i|--interface|--duration|--workers) value='any' ;;
+      --page-token-file|--page-tls-key|--page-tls-cert|--save|--alert-log|--token-file|--ca) value='file' ;;
       --view) value='word:lines top' ;;
-      --save|--alert-log|--token-file|--ca) value='file' ;;
     esac ;;
     'replay packets') case $2 in
       -d|--decode-as|--roce-port|-i|--interface|--mac|--ip|--lid|-f|--filter|--speed|--pps|--rate) value='any' ;;

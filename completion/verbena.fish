@@ -331,6 +331,10 @@ complete -c verbena -f -n '__verbena_at monitor' -a watch -d 'windows of packets
 complete -c verbena -n '__verbena_at monitor' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at monitor collector' -l window -d 'length of a window' -r
 complete -c verbena -n '__verbena_at monitor collector' -l memory -d 'memory for all that grows with traffic' -r
+complete -c verbena -n '__verbena_at monitor collector' -l page -d 'serve a live page: a port of loopback, or address:port'
+complete -c verbena -n '__verbena_at monitor collector' -l page-token-file -d 'what whoever opens the page must know' -r -F
+complete -c verbena -n '__verbena_at monitor collector' -l page-tls-key -d 'private key of the page, PEM' -r -F
+complete -c verbena -n '__verbena_at monitor collector' -l page-tls-cert -d 'certificate of the page, PEM' -r -F
 complete -c verbena -n '__verbena_at monitor collector' -l by -d 'a key to list; may be repeated' -r
 complete -c verbena -n '__verbena_at monitor collector' -l of -d 'what is summed: bytes, packets, messages, or an event' -r
 complete -c verbena -n '__verbena_at monitor collector' -l top -d 'rows of each list' -r
@@ -358,6 +362,10 @@ complete -c verbena -n '__verbena_at monitor compare' -l exact-memory -d 'memory
 complete -c verbena -n '__verbena_at monitor compare' -l seed -d 'of the sketches, for a result that can be repeated' -r
 complete -c verbena -n '__verbena_at monitor compare' -l json -d 'print one JSON document for each file, a line each'
 complete -c verbena -n '__verbena_at monitor compare' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at monitor report' -l page -d 'serve a live page: a port of loopback, or address:port'
+complete -c verbena -n '__verbena_at monitor report' -l page-token-file -d 'what whoever opens the page must know' -r -F
+complete -c verbena -n '__verbena_at monitor report' -l page-tls-key -d 'private key of the page, PEM' -r -F
+complete -c verbena -n '__verbena_at monitor report' -l page-tls-cert -d 'certificate of the page, PEM' -r -F
 complete -c verbena -n '__verbena_at monitor report' -l by -d 'a key to list; may be repeated' -r
 complete -c verbena -n '__verbena_at monitor report' -l of -d 'what is summed: bytes, packets, messages, or an event' -r
 complete -c verbena -n '__verbena_at monitor report' -l top -d 'rows of each list' -r
@@ -370,6 +378,10 @@ complete -c verbena -n '__verbena_at monitor watch' -s d -l decode-as -d 'what a
 complete -c verbena -n '__verbena_at monitor watch' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
 complete -c verbena -n '__verbena_at monitor watch' -l window -d 'length of a window' -r
 complete -c verbena -n '__verbena_at monitor watch' -l memory -d 'memory for all that grows with traffic' -r
+complete -c verbena -n '__verbena_at monitor watch' -l page -d 'serve a live page: a port of loopback, or address:port'
+complete -c verbena -n '__verbena_at monitor watch' -l page-token-file -d 'what whoever opens the page must know' -r -F
+complete -c verbena -n '__verbena_at monitor watch' -l page-tls-key -d 'private key of the page, PEM' -r -F
+complete -c verbena -n '__verbena_at monitor watch' -l page-tls-cert -d 'certificate of the page, PEM' -r -F
 complete -c verbena -n '__verbena_at monitor watch' -l by -d 'a key to list; may be repeated' -r
 complete -c verbena -n '__verbena_at monitor watch' -l of -d 'what is summed: bytes, packets, messages, or an event' -r
 complete -c verbena -n '__verbena_at monitor watch' -l top -d 'rows of each list' -r

@@ -582,6 +582,10 @@ _verbena_monitor_collector() {
   _arguments -s \
     --window'[length of a window]:seconds:' \
     --memory'[memory for all that grows with traffic]:MiB:' \
+    --page'[serve a live page\: a port of loopback, or address\:port]::address:' \
+    --page-token-file'[what whoever opens the page must know]:file:_files' \
+    --page-tls-key'[private key of the page, PEM]:file:_files' \
+    --page-tls-cert'[certificate of the page, PEM]:file:_files' \
     --by'[a key to list; may be repeated]:key:' \
     --of'[what is summed\: bytes, packets, messages, or an event]:measure:' \
     --top'[rows of each list]:count:' \
@@ -618,6 +622,10 @@ _verbena_monitor_compare() {
 
 _verbena_monitor_report() {
   _arguments -s \
+    --page'[serve a live page\: a port of loopback, or address\:port]::address:' \
+    --page-token-file'[what whoever opens the page must know]:file:_files' \
+    --page-tls-key'[private key of the page, PEM]:file:_files' \
+    --page-tls-cert'[certificate of the page, PEM]:file:_files' \
     --by'[a key to list; may be repeated]:key:' \
     --of'[what is summed\: bytes, packets, messages, or an event]:measure:' \
     --top'[rows of each list]:count:' \
@@ -635,6 +643,10 @@ _verbena_monitor_watch() {
     --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
     --window'[length of a window]:seconds:' \
     --memory'[memory for all that grows with traffic]:MiB:' \
+    --page'[serve a live page\: a port of loopback, or address\:port]::address:' \
+    --page-token-file'[what whoever opens the page must know]:file:_files' \
+    --page-tls-key'[private key of the page, PEM]:file:_files' \
+    --page-tls-cert'[certificate of the page, PEM]:file:_files' \
     --by'[a key to list; may be repeated]:key:' \
     --of'[what is summed\: bytes, packets, messages, or an event]:measure:' \
     --top'[rows of each list]:count:' \

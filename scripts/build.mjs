@@ -13,7 +13,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { buildGatewayPage, buildReportPage, buildTracePage } from './pages.mjs'
+import { buildGatewayPage, buildMonitorPage, buildReportPage, buildTracePage } from './pages.mjs'
 import { startedModules } from './started-modules.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -159,6 +159,7 @@ async function buildPackage(dist) {
       bundle({ ...entryPoints, ...command }, fresh),
       buildReportPage(root, join(fresh, 'report-page.js')),
       buildGatewayPage(root, join(fresh, 'gateway-page.js')),
+      buildMonitorPage(root, join(fresh, 'monitor-page.js')),
       buildTracePage(root, join(fresh, 'trace-page.js'), join(fresh, 'trace-worker.js')),
       declare(declarations),
     ])

@@ -1,6 +1,6 @@
 /**
  * Bundles the scripts of pages, each into one file: the report's (src/report/browser, with the parts of the chart library that
- * it needs), the gateway's, and that of `verbena trace page` with its worker. A page holds a copy of its script, so it is
+ * it needs), the gateway's, the monitor's, and that of `verbena trace page` with its worker. A page holds a copy of its script, so it is
  * minified, and nothing in it may end a script element.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -39,6 +39,11 @@ export async function buildReportPage(root, file) {
 /** Writes the script of the gateway's live page, which has nothing of others in it, to `file`. */
 export async function buildGatewayPage(root, file) {
   return write(file, '', await bundled(root, 'src/gateway/page/main.ts'))
+}
+
+/** Writes the script of the monitor's live page, which has nothing of others in it either, to `file`. */
+export async function buildMonitorPage(root, file) {
+  return write(file, '', await bundled(root, 'src/monitor/page/main.ts'))
 }
 
 /** Writes the script of `verbena trace page` and that of its worker to these files. */

@@ -32,3 +32,21 @@ export function multiples(from: number, to: number, step: number): number[] {
     values.push(i * step)
   return values
 }
+
+const clockSteps = [
+  0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200,
+  86_400,
+]
+
+/** Times of day between two moments, milliseconds since 1970, where they are round. */
+export function clockTicks(fromMs: number, toMs: number, most: number): Tick[] {
+  const least = (toMs - fromMs) / 1000 / Math.max(1, most)
+  const step = (clockSteps.find((one) => one >= least) ?? roundStep(least)) * 1000
+  return multiples(fromMs, toMs, step).map((value) => ({ value, text: clockText(value) }))
+}
+
+/** 12:34:56, with the fraction if there is one. */
+export function clockText(ms: number): string {
+  const text = new Date(ms).toLocaleTimeString('en-GB')
+  return ms % 1000 === 0 ? text : `${text}.${String(Math.floor(ms % 1000)).padStart(3, '0')}`
+}

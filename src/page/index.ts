@@ -1,5 +1,6 @@
 /** What the scripts of pages share, in browsers: elements, colours, numbers as text, axes. Other folders import from here only. */
-export { multiples, roundStep, type Tick, timeTicks } from './axis.ts'
+export { clockText, clockTicks, multiples, roundStep, type Tick, timeTicks } from './axis.ts'
+export { Chart, type ChartData, type ChartLine } from './chart.ts'
 export { button, byId, element } from './dom.ts'
 export { byteText, whole } from './format.ts'
 export { theme } from './theme.ts'

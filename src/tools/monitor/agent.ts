@@ -1,5 +1,4 @@
 /** Options of an agent, and of the collector's address: which windows go where, with which token. */
-import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import { note } from '../../cli/terminal/index.ts'
@@ -7,6 +6,7 @@ import { AgentClient, configOf } from '../../monitor/host/index.ts'
 import { type MonitorConfig, MonitorError, type WindowPlan } from '../../monitor/index.ts'
 import { UsageError } from '../kit/index.ts'
 import { urlOf } from './output.ts'
+import { fileOf, tokenIn } from './secret.ts'
 
 export interface AgentOptions {
   collector?: string
@@ -51,26 +51,7 @@ export async function connect(
   }
 }
 
-const leastToken = 16
-
 /** The first line of the file, or the variable. */
 export function tokenOf(file: string | undefined): string {
-  const token = file === undefined ? process.env.VERBENA_MONITOR_TOKEN : fileOf('--token-file', file)
-  const [line = ''] = (token ?? '').split('\n').map((one) => one.trim())
-  if (line === '')
-    throw new UsageError(
-      '--token-file',
-      'a token is needed: a file with one line, for example of `openssl rand -hex 32`',
-    )
-  if (line.length < leastToken || /\s/.test(line))
-    throw new UsageError('--token-file', `the token must have ${leastToken} characters at least, and no spaces`)
-  return line
-}
-
-export function fileOf(flag: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new UsageError(flag, `'${path}' cannot be read (${(error as NodeJS.ErrnoException).code})`)
-  }
+  return tokenIn('--token-file', file === undefined ? process.env.VERBENA_MONITOR_TOKEN : fileOf('--token-file', file))
 }

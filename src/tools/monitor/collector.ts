@@ -3,10 +3,13 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import { endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
 import { Collector } from '../../monitor/host/index.ts'
-import { integer, UsageError } from '../kit/index.ts'
-import { fileOf, tokenOf } from './agent.ts'
+import { UsageError } from '../kit/index.ts'
+import { addressOf } from './address.ts'
+import { tokenOf } from './agent.ts'
 import { addConfigOptions, type ConfigOptions, configFrom } from './config.ts'
 import { addOutputOptions, alertHelp, keyHelp, Output, type OutputOptions } from './output.ts'
+import { pageHelp } from './page.ts'
+import { fileOf } from './secret.ts'
 
 const help = `
 Agents (verbena monitor -i eth0 --collector URL) ask for the plan of windows, and send theirs. Windows of one time are merged; an agent
@@ -16,11 +19,13 @@ they are acknowledged: after a restart with the same file none is lost or counte
 
 HTTPS: --tls-key and --tls-cert. Without them it listens on loopback only, unless --listen says otherwise.
 ${keyHelp}
+${pageHelp}
 ${alertHelp}
 
 Examples:
   verbena monitor collector --token-file token
   verbena monitor collector --listen 0.0.0.0:9880 --token-file token --tls-key key.pem --tls-cert cert.pem --save windows
+  verbena monitor collector --token-file token --page 0.0.0.0:9881 --page-token-file viewers --page-tls-key key.pem --page-tls-cert cert.pem
   verbena monitor collector --token-file token --alert 'anomaly.incast > 0 for 3' --alertmanager http://localhost:9093`
 
 interface Options extends ConfigOptions, OutputOptions {
@@ -45,10 +50,15 @@ export function configure(command: Command): void {
       const stop = interruptible('')
       try {
         const collector = await started(options, token, save, output)
-        output.status = () => statusOf(collector)
-        note(`Collecting at ${collector.url}; Ctrl-C ends it.`)
-        if (!stop.signal.aborted) await once(stop.signal, 'abort')
-        await collector.close()
+        try {
+          output.status = () => statusOf(collector)
+          output.agents = () => collector.agents()
+          await output.start()
+          note(`Collecting at ${collector.url}; Ctrl-C ends it.`)
+          if (!stop.signal.aborted) await once(stop.signal, 'abort')
+        } finally {
+          await collector.close()
+        }
         await output.close()
         endWith(stop.exitCode() ?? exitCodes.done)
       } finally {
@@ -58,7 +68,7 @@ export function configure(command: Command): void {
 }
 
 async function started(options: Options, token: string, file: string | undefined, output: Output): Promise<Collector> {
-  const { host, port } = addressOf(options.listen)
+  const { host, port } = addressOf('--listen', options.listen)
   const { tlsKey, tlsCert } = options
   if ((tlsKey === undefined) !== (tlsCert === undefined))
     throw new UsageError('--tls-key', 'a key needs a certificate (--tls-cert), and the other way round')
@@ -76,15 +86,6 @@ async function started(options: Options, token: string, file: string | undefined
     if (error instanceof UsageError) throw error
     throw new UsageError('--listen', (error as Error).message)
   }
-}
-
-/** `9880`, `0.0.0.0:9880`, `[::1]:9880`. */
-function addressOf(text: string): { host: string; port: number } {
-  const [, bracketed, plain, digits = ''] = /^(?:\[([^\]]+)\]:|([^:]+):)?(\d+)$/.exec(text) ?? []
-  const port = integer(0, 65_535)(digits)
-  if (port === undefined)
-    throw new UsageError('--listen', `'${text}' is not valid. Expected a port, for example: --listen 9880`)
-  return { host: bracketed ?? plain ?? '127.0.0.1', port }
 }
 
 function statusOf(collector: Collector): string[] {

@@ -1,9 +1,11 @@
 /** What becomes of each window: a table, a screen as of top, or JSON; alerts; a file. The same for all commands of the monitor. */
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
-import { currentRun, Lines, note, print, printPart } from '../../cli/terminal/index.ts'
+import { currentRun, type Interruption, Lines, note, print, printPart } from '../../cli/terminal/index.ts'
+import type { PageServer } from '../../monitor/api/index.ts'
 import { Notifier, packWindow, WindowStore } from '../../monitor/host/index.ts'
 import {
+  type AgentState,
   type AlertRule,
   Alerts,
   answerOf,
@@ -18,10 +20,12 @@ import {
   type Window,
   type WindowAnswer,
 } from '../../monitor/index.ts'
+import { LiveView } from '../../monitor/view/index.ts'
 import { choiceOption, parseInteger, UsageError } from '../kit/index.ts'
+import { addPageOptions, type PageCommandOptions, startPage, untilInterrupted } from './page.ts'
 import { showWindow } from './show.ts'
 
-export interface OutputOptions {
+export interface OutputOptions extends PageCommandOptions {
   by?: Key[]
   of: string
   top?: string
@@ -48,7 +52,7 @@ access-errors, bad-icrc, pfc-storm, pollution, overload, and so on.`
 
 /** Adds what says how windows are shown. */
 export function addViewOptions(command: Command): Command {
-  return command
+  return addPageOptions(command)
     .option('--by <key>', 'a key to list; may be repeated (default: connection, qp, hosts, operation)', keyOption)
     .option('--of <measure>', 'what is summed: bytes, packets, messages, or an event', 'bytes')
     .option('--top <count>', 'rows of each list (default: 5)')
@@ -107,8 +111,13 @@ export class Output {
   readonly #store: WindowStore | undefined
   /** What else belongs on the screen. */
   status: () => string[] = () => []
+  /** Agents of a collector. */
+  agents: () => AgentState[] = () => []
   windows = 0
   #before: Window | undefined
+  readonly #options: OutputOptions
+  readonly #live: LiveView | undefined
+  #page: PageServer | undefined
 
   constructor(options: OutputOptions) {
     const { by = usualKeys, of, top, view, json, alert = [], alertLog, alertWebhook, alertmanager, save } = options
@@ -127,6 +136,30 @@ export class Output {
       ...(alertmanager !== undefined && { alertmanager: urlOf('--alertmanager', alertmanager) }),
     })
     if (save !== undefined) this.#store = openStore(save)
+    this.#options = options
+    const { keys, measure } = { keys: by, measure: this.#measure }
+    if (options.page !== undefined)
+      this.#live = new LiveView({ keys, measure, rules: alert.length, agents: () => this.agents() })
+  }
+
+  /** Serves the live page, if there is one. */
+  async start(): Promise<void> {
+    this.#page = await startPage(this.#options, this.#live)
+  }
+
+  /** For a command that fails; `close` does it, too. */
+  async endPage(): Promise<void> {
+    await this.#page?.close()
+    this.#page = undefined
+  }
+
+  /** There are no more windows: whoever looks at the live page goes on until Ctrl-C. */
+  async over(stop: Interruption): Promise<void> {
+    if (this.#live === undefined || this.#page === undefined) return
+    this.#live.isOver = true
+    this.#page.update()
+    await this.flush()
+    await untilInterrupted(stop)
   }
 
   /** Shows a window, tells its alerts and saves it. */
@@ -140,6 +173,8 @@ export class Output {
     const events = this.#alerts?.update(answer) ?? []
     for (const { state, text } of events) note(`${state === 'firing' ? 'ALERT' : 'Alert is over'}: ${text}`)
     this.#notifier.tell(events, Date.now())
+    this.#live?.add(window, answer, events)
+    this.#page?.update()
   }
 
   #show(answer: WindowAnswer): void {
@@ -159,6 +194,7 @@ export class Output {
 
   async close(): Promise<void> {
     await this.flush()
+    await this.endPage()
     await this.#notifier.close()
     this.#store?.close()
   }

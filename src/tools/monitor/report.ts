@@ -1,20 +1,24 @@
 /** `verbena monitor report` */
 import { statSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { endWith, exitCodes, note } from '../../cli/terminal/index.ts'
+import { endWith, exitCodes, type Interruption, interruptible, note } from '../../cli/terminal/index.ts'
 import { savedWindows } from '../../monitor/host/index.ts'
-import { MonitorError, mergeWindow, type Window } from '../../monitor/index.ts'
+import { Merger, MonitorError, mergeWindow, type Window } from '../../monitor/index.ts'
 import { parseNumber, UsageError } from '../kit/index.ts'
 import { addViewOptions, keyHelp, Output, type OutputOptions } from './output.ts'
+import { pageHelp } from './page.ts'
 
 const help = `
 Files are those of --save, of a monitor or a collector, with the same plan: windows of one time are merged, and then all of them, or those
-of each --per seconds. What is said of a longer time has the bounds of all of it.
+of each --per seconds; with --page, each window by itself. What is said of a longer time has the bounds of all of it.
 ${keyHelp}
+${pageHelp}
 
 Examples:
   verbena monitor report windows
   verbena monitor report windows --per 60 --by hosts --json
+  verbena monitor report windows --page
   verbena monitor report windows --from 2026-11-23T10:00:00Z --to 2026-11-23T10:05:00Z`
 
 interface Options extends OutputOptions {
@@ -35,19 +39,56 @@ export function configure(command: Command): void {
       const output = new Output(options)
       const perMs = parseNumber('--per', options.per, Number.POSITIVE_INFINITY, 0.01, 1e9) * 1000
       const [fromMs, toMs] = [timeOf('--from', options.from, 0), timeOf('--to', options.to, Number.POSITIVE_INFINITY)]
-      const times = new Map<number, Window>()
-      let count = 0
-      for (const file of files)
-        readInto(file, (window) => {
-          if (window.startMs < fromMs || window.startMs >= toMs) return
-          count++
-          put(times, Number.isFinite(perMs) ? Math.floor(window.startMs / perMs) : 0, window)
-        })
-      if (count === 0) note('There is no window of that time.')
-      for (const [, window] of [...times].sort(([a], [b]) => a - b)) output.window(window)
-      await output.close()
-      endWith(exitCodes.done)
+      const isAsked = ({ startMs }: Window): boolean => startMs >= fromMs && startMs < toMs
+      const stop = interruptible('')
+      try {
+        await output.start()
+        if (options.page !== undefined && options.per === undefined) await showEach(files, output, isAsked, stop)
+        else for (const window of summed(files, perMs, isAsked)) output.window(window)
+        if (output.windows === 0) note('There is no window of that time.')
+        await output.over(stop)
+        await output.close()
+        endWith(stop.exitCode() ?? exitCodes.done)
+      } finally {
+        await output.endPage()
+        stop.dispose()
+      }
     })
+}
+
+/** Windows of one time are merged, and those of each time are shown as they are. Only a few are in memory. */
+async function showEach(
+  files: readonly string[],
+  output: Output,
+  isAsked: (window: Window) => boolean,
+  { signal }: Interruption,
+): Promise<void> {
+  const merger = new Merger({ onWindow: (window) => output.window(window), mostWaiting: Number.POSITIVE_INFINITY })
+  const open = new Map(files.map((file) => [file, windowsIn(file)]))
+  for (const file of open.keys()) merger.join(file)
+  while (open.size > 0 && !signal.aborted)
+    for (const [file, windows] of open) {
+      // Others come first, until they are as far.
+      if (merger.lead(file) > 0) continue
+      const { value: window, done } = windows.next()
+      if (done === true) {
+        open.delete(file)
+        merger.leave(file)
+      } else if (isAsked(window)) merger.add(file, window)
+      else merger.advance(file, window.index + 1)
+      await output.flush()
+      await setImmediate()
+    }
+  merger.flush()
+}
+
+/** All together, or those of each time of this length. */
+function summed(files: readonly string[], perMs: number, isAsked: (window: Window) => boolean): Window[] {
+  const times = new Map<number, Window>()
+  for (const file of files)
+    for (const window of windowsIn(file))
+      if (isAsked(window)) put(times, Number.isFinite(perMs) ? Math.floor(window.startMs / perMs) : 0, window)
+  return [...times].sort(([a], [b]) => a - b).map(([, window]) => window)
 }
 
 function put(times: Map<number, Window>, time: number, window: Window): void {
@@ -66,10 +107,10 @@ function timeOf(flag: string, text: string | undefined, fallback: number): numbe
   throw new UsageError(flag, `'${text}' is no time. Expected for example: ${flag} 2026-11-23T10:00:00Z`)
 }
 
-function readInto(file: string, onWindow: (window: Window) => void): void {
+function* windowsIn(file: string): Generator<Window, void> {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) throw new UsageError(file, 'there is no such file')
   try {
-    for (const window of savedWindows(file)) onWindow(window)
+    yield* savedWindows(file)
   } catch (error) {
     if (error instanceof MonitorError) throw new UsageError(file, error.message)
     throw error

@@ -24,8 +24,10 @@ import {
 import { type AgentOptions, addAgentOptions, connect } from './agent.ts'
 import { addConfigOptions, type ConfigOptions, configFrom } from './config.ts'
 import { addOutputOptions, alertHelp, keyHelp, Output, type OutputOptions } from './output.ts'
+import { pageHelp } from './page.ts'
 
 const help = `${keyHelp}
+${pageHelp}
 
 Several files are watched together, window by window, as agents at several points of a network. The interfaces of this host need the
 capability CAP_NET_RAW; adapters that do RoCE in hardware show its packets to no interface: mirror the port at the switch.
@@ -37,6 +39,7 @@ Examples:
   tcpdump -i eth0 -w - udp port 4791 | verbena monitor watch -
   verbena monitor watch roce.pcap --by source,dscp --of packets --json
   verbena monitor watch -i eth0 --alert 'lossPercent > 0.1 for 3' --alert-webhook http://localhost:8080/alerts
+  verbena monitor watch -i eth0 --page
   verbena monitor watch -i eth0 --collector https://monitor:9880 --token-file token`
 
 interface Options extends ReadOptions, ConfigOptions, OutputOptions, AgentOptions {
@@ -64,10 +67,13 @@ export function configure(command: Command): void {
       const stop = stopOnInterrupt()
       try {
         await run.connect(files.length > 0)
+        await run.output.start()
         const bad = files.length > 0 ? await watchFiles(files, run, stop) : await watchInterfaces(run, stop)
+        await run.output.over(stop)
         const unsent = await run.close()
         endWith(stop.exitCode() ?? (bad || unsent ? exitCodes.failed : exitCodes.done))
       } finally {
+        await run.output.endPage()
         stop.dispose()
       }
     })
@@ -93,6 +99,8 @@ class Run {
   /** `canWait`: sources that wait while windows do, so that none has to be dropped. */
   async connect(canWait: boolean): Promise<void> {
     if (this.options.collector === undefined) return
+    if (this.options.page !== undefined)
+      throw new UsageError('--page', 'windows go to the collector: give it the option, too, and not the agent')
     const { client, config } = await connect(this.options, this.config, canWait, (changed) => {
       this.config = changed
       this.plans++

@@ -1,0 +1,115 @@
+/** A host, or a queue pair of it, in the window that is shown: what goes there and comes from there, down to messages. */
+import { byId, byteText, element, whole } from '../../page/index.ts'
+import type { MessageAnswer } from '../index.ts'
+import type { CurveView, DetailView } from '../view/index.ts'
+import { drawCurve } from './bursts.ts'
+import type { Connection } from './connection.ts'
+import { quantileText, timeText } from './format.ts'
+import { link, type Place, placeText, plainTable, replace, rowsTable } from './tables.ts'
+
+export class Detail {
+  readonly #connection: Connection
+  #place: Place | undefined
+  #window = 0
+  #isAsking = false
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+    addEventListener('hashchange', () => this.#read())
+    this.#read()
+  }
+
+  /** Opens a host or a queue pair; the browser's "back" closes it. */
+  readonly open = ({ host, qp }: Place): void => {
+    location.hash = new URLSearchParams({ host, ...(qp !== null && { qp: String(qp) }) }).toString()
+    byId('detail').scrollIntoView({ block: 'start', behavior: 'smooth' })
+  }
+
+  /** The window that is shown is another one. */
+  show(window: number): void {
+    this.#window = window
+    void this.#ask()
+  }
+
+  #read(): void {
+    const given = new URLSearchParams(location.hash.slice(1))
+    const [host, qp] = [given.get('host'), given.get('qp')]
+    this.#place = host === null ? undefined : { host, qp: qp !== null && /^\d+$/.test(qp) ? Number(qp) : null }
+    const section = byId('detail')
+    section.hidden = this.#place === undefined
+    if (this.#place === undefined) section.replaceChildren()
+    else void this.#ask()
+  }
+
+  async #ask(): Promise<void> {
+    const [place, window] = [this.#place, this.#window]
+    if (place === undefined || window === 0 || this.#isAsking) return
+    this.#isAsking = true
+    try {
+      const detail = await this.#connection.ask({ ask: 'detail', window, ...place })
+      const curve = await this.#connection.ask({
+        ask: 'curve',
+        window,
+        ...place,
+        fromNs: 0,
+        toNs: Number.MAX_SAFE_INTEGER,
+      })
+      if (this.#place === place) this.#draw(detail, curve)
+    } catch (error) {
+      replace(byId('detail'), this.#head(place), element('p', { class: 'bad' }, (error as Error).message))
+    } finally {
+      this.#isAsking = false
+    }
+    if (this.#place !== place || this.#window !== window) void this.#ask()
+  }
+
+  #head({ host, qp }: Place): HTMLElement {
+    const close = link('close', 'close', () => {
+      location.hash = ''
+    })
+    const hosts = qp === null ? host : link(host, 'host', () => this.open({ host, qp: null }))
+    const title = element('h2', {}, hosts, qp === null ? '' : ` › QP 0x${qp.toString(16)}`)
+    return element('div', { class: 'row' }, title, close)
+  }
+
+  #draw({ host, qp, tables, largest, slowest, latencies }: DetailView, curve: CurveView | null): void {
+    const place = { host, qp }
+    const parts: HTMLElement[] = [this.#head(place)]
+    const figure = element('figure')
+    if (curve !== null) parts.push(figure)
+    const two = element('div', { class: 'two' })
+    for (const { title, by, of, rows, rest, found } of tables) {
+      const more = found > rows.length ? ` (${rows.length} of ${whole(found)})` : ''
+      const table = rowsTable({ by, measure: of, rows, rest, open: this.open })
+      two.append(element('section', {}, element('h3', {}, `${title}${more}`), table))
+    }
+    for (const [title, messages] of [
+      ['largest messages', largest],
+      ['slowest messages', slowest],
+    ] as const)
+      if (messages.length > 0) two.append(element('section', {}, element('h3', {}, title), messageTable(messages)))
+    if (latencies.length > 0) {
+      const rows = latencies.map(({ flow, latency }) => [
+        ...[
+          flow,
+          whole(latency.count),
+          quantileText(latency.p50),
+          quantileText(latency.p99),
+          quantileText(latency.max),
+        ],
+      ])
+      const table = plainTable(['flow', 'measured', '50 %', '99 %', 'longest'], rows)
+      two.append(element('section', {}, element('h3', {}, 'latencies'), table))
+    }
+    if (tables.length === 0) two.append(element('p', { class: 'faint' }, 'Nothing of it was found in this window.'))
+    replace(byId('detail'), ...parts, two)
+    if (curve !== null) drawCurve(figure, `Bits a second to ${placeText(place)} in this window`, curve, 0)
+  }
+}
+
+function messageTable(messages: readonly MessageAnswer[]): HTMLElement {
+  const rows = messages.map(({ flow, operation, psn, bytes, packets, ns }) => [
+    ...[`${operation} ${flow}`, String(psn), byteText(bytes), whole(packets), timeText(ns)],
+  ])
+  return plainTable(['message', 'PSN', 'bytes', 'packets', 'time'], rows)
+}

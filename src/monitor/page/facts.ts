@@ -1,0 +1,143 @@
+/** What a window says in figures and in words: totals, alerts and anomalies, latencies, changes, agents. */
+import { byId, clockText, element, whole } from '../../page/index.ts'
+import type { AgentState, LatencyAnswer, WindowAnswer } from '../index.ts'
+import type { Update } from '../view/index.ts'
+import { amountText, bitText, boundedText, quantileText, scaled, timeText } from './format.ts'
+import { link, type Open, plainTable, replace } from './tables.ts'
+
+export function showFigures({ rates, totals, flows, hosts, latency }: WindowAnswer): void {
+  const count = (value: number): string => whole(Math.round(value))
+  const range = ({ lower, upper }: { lower: number; upper: number }): string =>
+    lower === upper ? '' : `${count(lower)} to ${count(upper)}`
+  const lost = Math.max(0, totals.missing - totals.late)
+  const unseen = totals.dropped + totals.fastPath
+  const figures: [name: string, value: string, more: string, isBad?: boolean][] = [
+    ['on the wire', bitText(rates.bits), `${amountText(totals.wireBytes, 'bytes')}`],
+    ['packets', `${scaled(rates.packets)}/s`, `${whole(totals.roce)} of ${whole(totals.packets)} are RDMA`],
+    ['messages', `${scaled(rates.messages)}/s`, whole(totals.messages)],
+    ['flows', `${flows.lower === flows.upper ? '' : 'about '}${count(flows.value)}`, range(flows)],
+    ['hosts', `${hosts.lower === hosts.upper ? '' : 'about '}${count(hosts.value)}`, range(hosts)],
+    ...latencyFigures('ACK latency', latency.ack),
+    ...latencyFigures('READ latency', latency.read),
+    ['missing PSNs', whole(lost), `${whole(totals.retransmission)} sent again`, lost > 0],
+    ['ECN marks', whole(totals.marked), `${whole(totals.cnp)} CNPs`],
+    ['wrong ICRC', whole(totals.icrc), '', totals.icrc > 0],
+  ]
+  if (unseen > 0) figures.push(['not followed', whole(unseen), 'packets: dropped or only counted', true])
+  replace(
+    byId('figures'),
+    ...figures.map(([name, value, more, isBad]) =>
+      element(
+        'div',
+        isBad ? { class: 'bad' } : {},
+        element('dt', {}, name),
+        element('dd', {}, value, element('span', {}, more)),
+      ),
+    ),
+  )
+}
+
+function latencyFigures(name: string, latency: LatencyAnswer | null): [string, string, string][] {
+  if (latency === null) return []
+  const { p50, p99 } = latency
+  return [
+    [
+      name,
+      timeText(p50.value),
+      `median, within ${timeText(p50.lower)} to ${timeText(p50.upper)}; 99 %: ${quantileText(p99)}`,
+    ],
+  ]
+}
+
+/** Alerts that fire, then what is wrong in the window. */
+export function showWrong({ anomalies }: WindowAnswer, { firing, recent, rules }: Update['alerts'], open: Open): void {
+  const items = [
+    ...firing.map(({ text, since, reasons }) =>
+      element(
+        'li',
+        { class: 'firing' },
+        element('b', {}, 'alert'),
+        `${text}, since ${clockText(Date.parse(since))}`,
+        reasons.length > 0 ? `: ${reasons.join('; ')}` : '',
+      ),
+    ),
+    ...anomalies.map(({ severity, text, fields }) => {
+      const host = fields.destination ?? fields.source
+      const qp = fields.destination === undefined ? fields.sourceQp : fields.destinationQp
+      const see = host === undefined ? '' : link('look', `look ${text}`, () => open({ host, qp: qp ?? null }))
+      return element('li', { class: severity }, element('b', {}, severity), text, ' ', see)
+    }),
+  ]
+  const rest = recent.filter((event) => !firing.includes(event))
+  const parts: HTMLElement[] = []
+  if (items.length > 0) parts.push(element('ul', {}, ...items))
+  else
+    parts.push(
+      element('p', { class: 'faint' }, `Nothing is wrong in this window${rules === 0 ? '' : ', and no alert fires'}.`),
+    )
+  if (rest.length > 0) {
+    const events = rest.map(({ state, text, at }) =>
+      element('li', {}, `${clockText(Date.parse(at))} ${state === 'firing' ? 'fired' : 'over'}: ${text}`),
+    )
+    const before = document.querySelector<HTMLDetailsElement>('#wrong details')?.open === true
+    const fold = element(
+      'details',
+      {},
+      element('summary', { 'data-key': 'earlier' }, `${rest.length} earlier alerts`),
+      element('ul', {}, ...events),
+    )
+    fold.open = before
+    parts.push(fold)
+  }
+  replace(byId('wrong'), ...parts)
+}
+
+export function showLatencies({ latency, slowestFlows }: WindowAnswer): void {
+  const all = [
+    ...(latency.ack === null ? [] : [{ flow: 'all requests, to their ACK', latency: latency.ack }]),
+    ...(latency.read === null ? [] : [{ flow: 'all READs, to their last response', latency: latency.read }]),
+    ...slowestFlows.slice(0, 10),
+  ]
+  if (all.length === 0) {
+    replace(byId('latency-rows'), element('p', { class: 'faint' }, 'None were measured in this window.'))
+    return
+  }
+  const rows = all.map(({ flow, latency: { count, p50, p90, p99, max } }) => [
+    ...[flow, whole(count), ...[p50, p90, p99, max].map(quantileText)],
+  ])
+  replace(byId('latency-rows'), plainTable(['flow', 'measured', '50 %', '90 %', '99 %', 'longest'], rows))
+}
+
+export function showChanges({ changes, measure }: WindowAnswer): void {
+  byId('changed').hidden = changes.length === 0
+  const rows = changes
+    .slice(0, 10)
+    .map(({ name, before, now, least }) => [
+      ...[name, amountText(before, measure), amountText(now, measure)],
+      `${least > 0 ? 'more' : 'less'} by ${amountText(Math.abs(least), measure)} at least`,
+    ])
+  replace(byId('change-rows'), plainTable(['key', 'before', 'now', 'change'], rows))
+}
+
+/** Agents of a collector with their state; else who saw the window. */
+export function showAgents(agents: readonly AgentState[], { agents: names }: WindowAnswer): void {
+  const place = byId('agents')
+  if (agents.length === 0) {
+    replace(place, element('p', {}, names.length === 0 ? 'Nobody saw this window.' : names.join(', ')))
+    return
+  }
+  const rows = agents.map(({ name, state, heardMs, windows, missing, repeated, aheadSeconds }) => {
+    const text = { here: 'here', lags: 'lags', vanished: 'has vanished' }[state]
+    const ahead = aheadSeconds > 0 ? `, its clock is ${aheadSeconds} s ahead: not merged` : ''
+    const isBad = state !== 'here' || aheadSeconds > 0
+    const cell = element('span', isBad ? { class: 'bad' } : {}, text + ahead)
+    return [name, cell, clockText(Math.floor(heardMs)), whole(windows), whole(missing), whole(repeated)]
+  })
+  replace(place, plainTable(['agent', 'state', 'heard', 'windows', 'missing', 'sent again'], rows))
+}
+
+/** What the window is of. */
+export function aboutText({ start, seconds, flows }: WindowAnswer): string {
+  const date = new Date(start).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'long' })
+  return `Window of ${seconds} s from ${date}; ${boundedText(flows, (value) => whole(Math.round(value)))} flows`
+}

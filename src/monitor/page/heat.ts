@@ -1,0 +1,50 @@
+/** The map of hosts × hosts: who sends how much to whom. */
+import { byId, element, whole } from '../../page/index.ts'
+import type { HeatCell, HeatView } from '../view/index.ts'
+import { amountText, boundedText } from './format.ts'
+import { link, type Open, replace } from './tables.ts'
+
+export function showHeat({ measure, hosts, cells, others, rest }: HeatView, open: Open): void {
+  const place = byId('heat')
+  if (hosts.length === 0) {
+    replace(place, element('p', { class: 'faint' }, `No ${measure} in this window.`))
+    return
+  }
+  const amount = (value: number): string => amountText(value, measure)
+  const known = new Map(cells.map((cell) => [`${cell.from} ${cell.to}`, cell]))
+  const [least, most] = [Math.min(...cells.map(({ value }) => value)), Math.max(...cells.map(({ value }) => value))]
+  const said = element(
+    'p',
+    { class: 'faint', role: 'status' },
+    'Rows send, columns receive; darker is more. Point at a cell for its bounds, press it for the receiver.',
+  )
+  const cellOf = (from: number, to: number): HTMLElement => {
+    const cell = known.get(`${from} ${to}`)
+    const what = `${hosts[from]} → ${hosts[to]}: ${cell === undefined ? `nothing found, at most ${amount(rest)}` : `${boundedText(cell, amount)} ${measure === 'bytes' ? '' : measure}`}`
+    const made = element('button', { type: 'button', 'data-key': `${from} ${to}`, 'aria-label': what })
+    made.disabled = cell === undefined
+    if (cell !== undefined) made.style.background = shade(cell, least, most)
+    const say = (): void => {
+      said.textContent = what
+    }
+    made.addEventListener('pointerenter', say)
+    made.addEventListener('focus', say)
+    made.addEventListener('click', () => open({ host: hosts[to]!, qp: null }))
+    return element('td', {}, made)
+  }
+  const host = (name: string, side: string): HTMLElement =>
+    link(name, `${side} ${name}`, () => open({ host: name, qp: null }))
+  const head = element('tr', {}, element('td'), ...hosts.map((name) => element('th', {}, host(name, 'to'))))
+  const rows = hosts.map((name, from) =>
+    element('tr', {}, element('th', { scope: 'row' }, host(name, 'from')), ...hosts.map((_, to) => cellOf(from, to))),
+  )
+  const table = element('table', { class: 'heat' }, element('thead', {}, head), element('tbody', {}, ...rows))
+  const more = `${whole(others.pairs)} more pairs of hosts have ${amount(others.value)} together.`
+  replace(place, element('div', { class: 'scroll', tabindex: '-1' }, table), said, ...(others.pairs > 0 ? [more] : []))
+}
+
+/** By the logarithm: pairs differ by powers of ten. */
+function shade({ value }: HeatCell, least: number, most: number): string {
+  const share = most > least ? Math.log(value / least) / Math.log(most / least) : 1
+  return `color-mix(in srgb, var(--heat) ${(12 + 88 * share).toFixed(0)}%, var(--card))`
+}

@@ -1,0 +1,59 @@
+/** Numbers of each window over time: bits, packets and messages, events. */
+import { byId, Chart, type ChartLine, clockText, clockTicks } from '../../page/index.ts'
+import type { EventName } from '../index.ts'
+import type { Point } from '../view/index.ts'
+import { bitText, scaled } from './format.ts'
+
+/** More are kept by the server, and would not be seen. */
+const mostPoints = 3600
+const mostEvents = 6
+
+export class Series {
+  #points: Point[] = []
+  readonly #bits: Chart
+  readonly #packets: Chart
+  readonly #events: Chart
+
+  /** @param pick called with the number of the window that was chosen */
+  constructor(pick: (window: number) => void) {
+    const choose = (at: number): void => {
+      const point = this.#points[at]
+      if (point !== undefined) pick(point.number)
+    }
+    this.#bits = new Chart(byId('bits'), 'Bits a second', 170, choose)
+    this.#packets = new Chart(byId('packets'), 'Packets and messages a second', 170, choose)
+    this.#events = new Chart(byId('events'), 'Events in a window', 170, choose)
+  }
+
+  add(points: readonly Point[]): void {
+    const last = this.#points.at(-1)?.number ?? 0
+    const isAnew = points.length > 0 && points[0]!.number <= last
+    this.#points = [...(isAnew ? [] : this.#points), ...points].slice(-mostPoints)
+  }
+
+  /** @param chosen number of the window that is shown */
+  show(chosen: number): void {
+    const points = this.#points
+    const of = (label: string, value: (point: Point) => number): ChartLine => ({ label, values: points.map(value) })
+    const at = points.findIndex(({ number }) => number === chosen)
+    const common = {
+      x: points.map(({ startMs }) => startMs),
+      width: (points.at(-1)?.seconds ?? 1) * 1000,
+      ...{ xTicks: clockTicks, xText: clockText },
+      ...(at >= 0 && { chosen: at }),
+    }
+    const count = (value: number): string => scaled(value)
+    this.#bits.show({ ...common, lines: [of('on the wire', ({ bits }) => bits)], yText: bitText })
+    this.#packets.show({
+      ...{ ...common, yText: count },
+      lines: [of('packets', ({ packets }) => packets), of('messages', ({ messages }) => messages)],
+    })
+    const sums = new Map<EventName, number>()
+    for (const { events } of points)
+      for (const [event, count] of Object.entries(events) as [EventName, number][])
+        sums.set(event, (sums.get(event) ?? 0) + count)
+    const names = [...sums].sort(([, a], [, b]) => b - a).slice(0, mostEvents)
+    const lines = names.map(([name]) => of(name, ({ events }) => events[name] ?? 0))
+    this.#events.show({ ...common, lines, yText: count })
+  }
+}

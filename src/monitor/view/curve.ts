@@ -1,0 +1,53 @@
+/** Rates to a host or a queue pair within a window, with their bounds, in as many bins as a page can show. */
+import { curveOf, type KeyFields, type Window } from '../index.ts'
+
+export interface CurveView {
+  /** Where the first bin begins, and how long each is: nanoseconds from the beginning of the window. */
+  startNs: number
+  binNs: number
+  /** Bits a second. Where a bin has several of the sketch, the highest of them. */
+  values: number[]
+  lower: number[]
+  upper: number[]
+  /** Of each bin of the sketch. */
+  confidence: number
+  /** Of the whole window. */
+  mean: number
+}
+
+export const mostBins = 512
+
+/** Nanoseconds from the beginning of the window. Undefined if there are no rates of it. */
+export function curveView(
+  window: Window,
+  where: Pick<Partial<KeyFields>, 'destination' | 'destinationQp'>,
+  fromNs = 0,
+  toNs: number = Number.POSITIVE_INFINITY,
+): CurveView | undefined {
+  const curve = curveOf(window, where)
+  if (curve === undefined) return undefined
+  const { values, lower, upper, windowNs, confidence } = curve
+  const first = clip(Math.floor(fromNs / windowNs), 0, values.length - 1)
+  const last = clip(Math.ceil(toNs / windowNs), first + 1, values.length)
+  const together = Math.ceil((last - first) / mostBins)
+  const toRate = 8e9 / windowNs
+  // The highest of the true rates lies between the highest of the lower bounds and the highest of the upper ones.
+  const highest = (all: Float64Array): number[] => {
+    const found: number[] = []
+    for (let t = first; t < last; t += together) {
+      let most = 0
+      for (let i = t; i < Math.min(last, t + together); i++) most = Math.max(most, all[i]!)
+      found.push(most * toRate)
+    }
+    return found
+  }
+  return {
+    ...{ startNs: first * windowNs, binNs: together * windowNs, confidence },
+    ...{ values: highest(values), lower: highest(lower), upper: highest(upper) },
+    mean: (values.reduce((sum, value) => sum + value, 0) / values.length) * toRate,
+  }
+}
+
+function clip(value: number, least: number, most: number): number {
+  return Math.min(most, Math.max(least, value))
+}

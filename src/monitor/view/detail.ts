@@ -1,0 +1,88 @@
+/** A host or a queue pair of it: what goes there and comes from there, by which keys, and its messages. */
+import {
+  eventNames,
+  eventTexts,
+  type Key,
+  type KeyFields,
+  type LatencyAnswer,
+  type Measure,
+  type MessageAnswer,
+  nameOfKey,
+  query,
+  type Row,
+  type Window,
+  type WindowAnswer,
+} from '../index.ts'
+
+export interface DetailTable {
+  title: string
+  /** What a row is. */
+  by: string
+  of: Measure
+  rows: Row[]
+  /** What one that has no row may have at most. */
+  rest: number
+  /** How many were found. */
+  found: number
+}
+
+export interface DetailView {
+  host: string
+  qp: number | null
+  tables: DetailTable[]
+  /** Among the largest and the slowest messages of the whole window, those of this one. */
+  largest: MessageAnswer[]
+  slowest: MessageAnswer[]
+  latencies: { flow: string; latency: LatencyAnswer }[]
+}
+
+type Where = Partial<KeyFields>
+
+const most = 20
+
+/** `answer`: of the same window, with all of its messages. */
+export function detailView(window: Window, answer: WindowAnswer, host: string, qp: number | null): DetailView {
+  const to: Where = { destination: host, ...(qp !== null && { destinationQp: qp }) }
+  const from: Where = { source: host, ...(qp !== null && { sourceQp: qp }) }
+  const table = (title: string, by: Key, of: Measure, where: Where): DetailTable => {
+    const { rows, rest, found } = query(window, { by, of, where, top: most })
+    return { title, by: nameOfKey(by), of, rows, rest, found }
+  }
+  const tables =
+    qp === null
+      ? [
+          table('to its queue pairs', 'qp', 'bytes', to),
+          table('from its queue pairs', 'sender', 'bytes', from),
+          table('from hosts', 'source', 'bytes', to),
+          table('to hosts', 'destination', 'bytes', from),
+        ]
+      : [table('flows to it', 'flow', 'bytes', to), table('flows from it', 'flow', 'bytes', from)]
+  tables.push(
+    table('operations to it', 'operation', 'messages', to),
+    table('operations from it', 'operation', 'messages', from),
+    table('memory regions', 'rkey', 'bytes', to),
+    eventTable('events on the way to it', window, to),
+    eventTable('events on the way from it', window, from),
+  )
+  const isOf = ({ fields }: { fields: Where }): boolean => isPart(to, fields) || isPart(from, fields)
+  return {
+    ...{ host, qp },
+    tables: tables.filter(({ rows }) => rows.length > 0),
+    largest: answer.messages.largest.filter(isOf),
+    slowest: answer.messages.slowest.filter(isOf),
+    latencies: answer.slowestFlows.filter(isOf).map(({ flow, latency }) => ({ flow, latency })),
+  }
+}
+
+/** Each event has rows of its own. */
+function eventTable(title: string, window: Window, where: Where): DetailTable {
+  const rows = eventNames
+    .filter((event) => window.count(event) > 0)
+    .flatMap((event) => query(window, { by: ['event'], of: event, where, top: 1 }).rows)
+    .map((row) => ({ ...row, name: eventTexts[row.fields.event as keyof typeof eventTexts] ?? row.name }))
+  return { title, by: 'event', of: 'packets', rows, rest: 0, found: rows.length }
+}
+
+function isPart(where: Where, fields: Where): boolean {
+  return Object.entries(where).every(([field, value]) => fields[field as keyof KeyFields] === value)
+}

@@ -1,0 +1,17 @@
+/**
+ * The monitor as a page shows it: points of time, the windows that are kept, and what is asked about them. Pure: a server sends what
+ * this gives. Other folders import from here only.
+ */
+export { type CurveView, curveView, mostBins } from './curve.ts'
+export { type DetailTable, type DetailView, detailView } from './detail.ts'
+export { type HeatCell, type HeatView, heatView, mostHosts } from './heat.ts'
+export {
+  type Hello,
+  LiveView,
+  type LiveViewOptions,
+  mostRows,
+  type Point,
+  type Update,
+  type WindowView,
+} from './live.ts'
+export { answerQuestion, parseQuestion, type Question, type QuestionAnswer } from './question.ts'

@@ -1,0 +1,186 @@
+/**
+ * What a live page shows: numbers of each window for an hour and more, and the last windows as they are, for all questions about
+ * them. The memory of both is limited.
+ */
+import {
+  type AgentState,
+  type AlertEvent,
+  answerOf,
+  type EventName,
+  eventNames,
+  eventTexts,
+  type Key,
+  type KeyName,
+  keyTexts,
+  type Measure,
+  nameOfKey,
+  type Window,
+  type WindowAnswer,
+} from '../index.ts'
+import { type HeatView, heatView } from './heat.ts'
+
+/** Exact numbers of a window. */
+export interface Point {
+  /** Counts up. */
+  number: number
+  startMs: number
+  seconds: number
+  /** A second. */
+  bits: number
+  packets: number
+  messages: number
+  /** In the window; those that did not happen are left out. */
+  events: Partial<Record<EventName, number>>
+  anomalies: number
+}
+
+export interface WindowView {
+  number: number
+  answer: WindowAnswer
+  heat: HeatView
+}
+
+/** What is sent to a page first. */
+export interface Hello {
+  kind: 'hello'
+  /** Names of keys, and what they are; those that are listed come first. */
+  keys: [name: string, text: string][]
+  measures: [name: string, text: string][]
+  measure: Measure
+}
+
+/** What is sent to it then. */
+export interface Update {
+  kind: 'update'
+  /** Points that the page does not have yet. */
+  points: Point[]
+  /** The newest window; null before the first one. */
+  window: WindowView | null
+  /** The oldest window about which can be asked. */
+  oldest: number
+  /** Windows that came too late to be merged. */
+  late: number
+  alerts: { rules: number; firing: AlertEvent[]; recent: AlertEvent[] }
+  /** Those of a collector. */
+  agents: AgentState[]
+  /** All was read: no window comes any more. */
+  isOver: boolean
+  /** Updates that this page did not get, because it was too slow. */
+  skipped: number
+}
+
+export interface LiveViewOptions {
+  keys: readonly Key[]
+  measure: Measure
+  /** How many rules of alerts there are (default 0). */
+  rules?: number
+  /** For windows that are kept (default 64 MiB); one is kept always, and the one before. */
+  mostBytes?: number
+  agents?: () => AgentState[]
+}
+
+/** Rows of each list, and messages. */
+export const mostRows = 32
+const mostPoints = 3600
+const mostAlerts = 100
+
+interface Kept {
+  window: Window
+  before: Window | undefined
+  view: WindowView | undefined
+}
+
+export class LiveView {
+  readonly #options: LiveViewOptions
+  readonly #points: Point[] = []
+  readonly #kept = new Map<number, Kept>()
+  readonly #firing = new Map<string, AlertEvent>()
+  #recent: AlertEvent[] = []
+  #number = 0
+  #late = 0
+  isOver = false
+
+  constructor(options: LiveViewOptions) {
+    this.#options = options
+  }
+
+  /** How many windows there were. */
+  get number(): number {
+    return this.#number
+  }
+
+  hello(): Hello {
+    const { keys, measure } = this.#options
+    const listed = keys.map(nameOfKey)
+    const others = Object.keys(keyTexts).filter((name) => !listed.includes(name))
+    const measures = { bytes: 'on the wire', packets: 'of RDMA', messages: 'whose last packet passed', ...eventTexts }
+    return {
+      ...{ kind: 'hello', measures: Object.entries(measures), measure },
+      keys: [...listed, ...others].map((name) => [name, keyTexts[name as KeyName] ?? 'as --by has it']),
+    }
+  }
+
+  /** `answer`: of that window. Late windows are counted only. */
+  add(window: Window, answer: WindowAnswer, alerts: readonly AlertEvent[]): void {
+    for (const event of alerts) {
+      if (event.state === 'firing') this.#firing.set(event.rule, event)
+      else this.#firing.delete(event.rule)
+    }
+    if (alerts.length > 0) this.#recent = [...alerts.toReversed(), ...this.#recent].slice(0, mostAlerts)
+    if (window.late) {
+      this.#late++
+      return
+    }
+    const before = this.#kept.get(this.#number)?.window
+    const number = ++this.#number
+    this.#points.push(pointOf(number, answer))
+    if (this.#points.length > 2 * mostPoints) this.#points.splice(0, mostPoints)
+    this.#kept.set(number, { window, before, view: undefined })
+    // Each holds on to the one before.
+    const room = (this.#options.mostBytes ?? 2 ** 26) / window.plan.sketchBytes
+    for (const [old] of this.#kept) {
+      if (this.#kept.size < Math.max(2, room)) break
+      this.#kept.delete(old)
+    }
+  }
+
+  /** Undefined if there is no such window, or no more. */
+  window(number: number): Window | undefined {
+    return this.#kept.get(number)?.window
+  }
+
+  /** Throws what `answerOf` does. Undefined if there is no such window, or no more. */
+  view(number: number): WindowView | undefined {
+    const kept = this.#kept.get(number)
+    if (kept === undefined) return undefined
+    const { window, before } = kept
+    const { keys, measure } = this.#options
+    kept.view ??= {
+      number,
+      answer: answerOf(window, { keys, measure, top: mostRows, before }),
+      heat: heatView(window, measure),
+    }
+    return kept.view
+  }
+
+  /** `since`: the number of the last window whose point the page has. */
+  update(since: number, skipped: number): Update {
+    return {
+      kind: 'update',
+      points: this.#points.filter(({ number }) => number > since).slice(-mostPoints),
+      window: this.view(this.#number) ?? null,
+      oldest: this.#kept.keys().next().value ?? 0,
+      late: this.#late,
+      alerts: { rules: this.#options.rules ?? 0, firing: [...this.#firing.values()], recent: this.#recent },
+      agents: this.#options.agents?.() ?? [],
+      ...{ isOver: this.isOver, skipped },
+    }
+  }
+}
+
+function pointOf(number: number, { startMs, seconds, rates, totals, anomalies }: WindowAnswer): Point {
+  const events = Object.fromEntries(
+    eventNames.filter((event) => totals[event] > 0).map((event) => [event, totals[event]]),
+  )
+  return { number, startMs, seconds, ...rates, events, anomalies: anomalies.length }
+}

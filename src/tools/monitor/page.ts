@@ -1,0 +1,73 @@
+/** Options of the live page, for every command of the monitor that shows windows. */
+import { once } from 'node:events'
+import type { Command } from 'commander'
+import { type Interruption, note } from '../../cli/terminal/index.ts'
+import { PageServer } from '../../monitor/api/index.ts'
+import type { LiveView } from '../../monitor/view/index.ts'
+import { UsageError } from '../kit/index.ts'
+import { addressOf } from './address.ts'
+import { fileOf, tokenIn } from './secret.ts'
+
+export interface PageCommandOptions {
+  page?: string | true
+  pageTokenFile?: string
+  pageTlsKey?: string
+  pageTlsCert?: string
+}
+
+const usualPort = '9881'
+
+export const pageHelp = `
+--page serves a live page on loopback until Ctrl-C, also after the last window of a file: tables, time series, a map of hosts, details of
+hosts, queue pairs, messages and microbursts. On another address it needs --page-token-file, and should have --page-tls-key.`
+
+export function addPageOptions(command: Command): Command {
+  return command
+    .option(
+      '--page [address]',
+      `serve a live page: a port of loopback, or address:port (default: none; without a value ${usualPort})`,
+    )
+    .option('--page-token-file <file>', 'what whoever opens the page must know (default: nothing, on loopback only)')
+    .option('--page-tls-key <file>', 'private key of the page, PEM (default: plain HTTP)')
+    .option('--page-tls-cert <file>', 'certificate of the page, PEM (default: plain HTTP)')
+}
+
+const loopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/
+
+/** Undefined if none is asked for. Says where it is. */
+export async function startPage(
+  options: PageCommandOptions,
+  live: LiveView | undefined,
+): Promise<PageServer | undefined> {
+  const { page, pageTokenFile, pageTlsKey, pageTlsCert } = options
+  if (page === undefined || live === undefined) {
+    if ([pageTokenFile, pageTlsKey, pageTlsCert].some((one) => one !== undefined))
+      throw new UsageError('--page', 'is needed for the other options of the page')
+    return undefined
+  }
+  const { host, port } = addressOf('--page', page === true ? usualPort : page)
+  if ((pageTlsKey === undefined) !== (pageTlsCert === undefined))
+    throw new UsageError('--page-tls-key', 'a key needs a certificate (--page-tls-cert), and the other way round')
+  if (pageTokenFile === undefined && !loopback.test(host))
+    throw new UsageError('--page-token-file', `is needed, since others can reach ${host}: a file with one line`)
+  const token =
+    pageTokenFile === undefined ? null : tokenIn('--page-token-file', fileOf('--page-token-file', pageTokenFile))
+  const tls = pageTlsKey === undefined ? undefined : tlsOf(pageTlsKey, pageTlsCert!)
+  try {
+    const server = await PageServer.start({ ...{ live, host, port, token }, ...(tls && { tls }) })
+    note(`The page is at ${server.url}`)
+    return server
+  } catch (error) {
+    throw new UsageError('--page', (error as Error).message)
+  }
+}
+
+function tlsOf(key: string, cert: string): { key: string; cert: string } {
+  return { key: fileOf('--page-tls-key', key), cert: fileOf('--page-tls-cert', cert) }
+}
+
+/** All was read: the page stays until somebody ends it. */
+export async function untilInterrupted({ signal }: Interruption): Promise<void> {
+  note('All was read. The page stays until Ctrl-C.')
+  if (!signal.aborted) await once(signal, 'abort')
+}

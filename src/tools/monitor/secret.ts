@@ -1,0 +1,23 @@
+/** Tokens and keys, which are in files. */
+import { readFileSync } from 'node:fs'
+import { UsageError } from '../kit/index.ts'
+
+const leastToken = 16
+
+/** The first line of a text; `flag` is where it comes from. */
+export function tokenIn(flag: string, text = ''): string {
+  const [line = ''] = text.split('\n').map((one) => one.trim())
+  if (line === '')
+    throw new UsageError(flag, 'a token is needed: a file with one line, for example of `openssl rand -hex 32`')
+  if (line.length < leastToken || /\s/.test(line))
+    throw new UsageError(flag, `the token must have ${leastToken} characters at least, and no spaces`)
+  return line
+}
+
+export function fileOf(flag: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new UsageError(flag, `'${path}' cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+}

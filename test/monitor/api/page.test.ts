@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto'
+import { EventEmitter } from 'node:events'
+import { request } from 'node:http'
+import { afterAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { PageServer } from '../../../src/monitor/api/index.ts'
+import { Viewer } from '../../../src/monitor/api/viewer.ts'
+import { answerOf } from '../../../src/monitor/index.ts'
+import { LiveView } from '../../../src/monitor/view/index.ts'
+import { Traffic } from '../traffic.ts'
+
+const soon = <T>(get: () => T) => expect.poll(get, { interval: 5 })
+const token = 'a-token-of-some-length'
+
+function liveOf(): { live: LiveView; add: () => void } {
+  const live = new LiveView({ keys: ['qp'], measure: 'bytes' })
+  return {
+    live,
+    add: () => {
+      const traffic = new Traffic({ memoryBytes: 2 ** 20 })
+      traffic.send(0)
+      const window = traffic.end()
+      live.add(window, answerOf(window), [])
+    },
+  }
+}
+
+const servers: PageServer[] = []
+afterAll(() => Promise.all(servers.map((server) => server.close())))
+
+async function serve(withToken: string | null = null) {
+  const { live, add } = liveOf()
+  const server = await PageServer.start({ live, host: '127.0.0.1', port: 0, token: withToken })
+  servers.push(server)
+  return { server, live, add }
+}
+
+/** `fetch` chooses Host and Origin itself. */
+function get(url: string, headers: Record<string, string> = {}, method = 'GET') {
+  return new Promise<{ status: number; text: string; policy: unknown }>((resolve, reject) => {
+    const asked = request(url, { headers, method }, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk: string) => (text += chunk))
+      response.on('end', () =>
+        resolve({ status: response.statusCode!, text, policy: response.headers['content-security-policy'] }),
+      )
+    })
+    asked.on('error', reject)
+    asked.end()
+  })
+}
+
+/** The messages that come, or the status with which it is rejected. */
+function look(url: string, query = '', headers: Record<string, string> = {}) {
+  const client = new WebSocket(`${url.replace('http', 'ws')}/live${query}`, { headers })
+  const messages: { kind: string; [name: string]: unknown }[] = []
+  let rejected = 0
+  client.on('message', (data) => messages.push(JSON.parse(String(data))))
+  client.on('unexpected-response', (asked, { statusCode }) => {
+    rejected = statusCode!
+    asked.destroy()
+  })
+  client.on('error', () => {})
+  return { client, messages, rejected: () => rejected }
+}
+
+describe('the server of the page', () => {
+  it('serves the page, whose policy permits its own script only', async () => {
+    const { server } = await serve()
+    const { status, text, policy } = await get(server.url)
+    expect([status, policy]).toEqual([200, "frame-ancestors 'none'"])
+    const [, permitted = ''] = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(text) ?? []
+    const [, script = ''] = /<script>([\s\S]*)<\/script>/.exec(text) ?? []
+    expect(permitted).toContain(`script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`)
+    expect(permitted).toMatch(/^default-src 'none'.*require-trusted-types-for 'script'/)
+    expect(permitted).not.toContain('unsafe')
+    expect((await get(`${server.url}/other`)).status).toBe(404)
+    expect((await get(server.url, {}, 'POST')).status).toBe(405)
+  })
+
+  it('sends an update for each window, and answers questions', async () => {
+    const { server, add } = await serve()
+    const { client, messages } = look(server.url)
+    await soon(() => messages.length).toBe(2)
+    expect(messages).toMatchObject([{ kind: 'hello' }, { kind: 'update', window: null, points: [] }])
+    add()
+    server.update()
+    await soon(() => messages.length).toBe(3)
+    expect(messages[2]).toMatchObject({ points: [{ number: 1 }], window: { answer: { totals: { packets: 1 } } } })
+    client.send(JSON.stringify({ id: 7, ask: 'rows', window: 1, by: 'qp', of: 'packets' }))
+    client.send('{')
+    client.send(new Uint8Array(3))
+    await soon(() => messages.length).toBe(6)
+    expect(messages.slice(3)).toMatchObject([
+      { kind: 'answer', id: 7, answer: { total: 1, rows: [{ value: 1 }] } },
+      { kind: 'refused', id: -1 },
+      { kind: 'refused', id: -1 },
+    ])
+    client.close()
+  })
+
+  it('without a token lets in who comes from this host by its name', async () => {
+    const { server } = await serve()
+    const { port } = new URL(server.url)
+    const statusOf = async (headers: Record<string, string>) => (await get(server.url, headers)).status
+    expect(await statusOf({ Host: `localhost:${port}` })).toBe(200)
+    expect(await statusOf({ Host: `evil.example:${port}` })).toBe(403)
+    expect(await statusOf({ Origin: 'http://evil.example' })).toBe(403)
+    const foreign = [{ Host: 'evil.example' }, { Origin: 'http://evil.example' }].map((one) =>
+      look(server.url, '', one),
+    )
+    for (const { rejected } of foreign) await soon(rejected).toBe(403)
+  })
+
+  it('with a token shows nothing to who does not know it', async () => {
+    const { server } = await serve(token)
+    // The page itself has nothing of the monitor in it.
+    expect((await get(server.url)).text).not.toContain(token)
+    for (const query of ['', '?token=', '?token=another', `?token=${token}x`])
+      await soon(look(server.url, query).rejected).toBe(401)
+    const { client, messages } = look(server.url, `?token=${token}`)
+    await soon(() => messages.length).toBe(2)
+    client.close()
+  })
+
+  it('says goodbye when it ends', async () => {
+    const { server } = await serve()
+    const { client, messages } = look(server.url)
+    await soon(() => messages.length).toBe(2)
+    const closed = new Promise((resolve) => client.on('close', (code, reason) => resolve([code, String(reason)])))
+    await server.close()
+    expect(await closed).toEqual([1001, 'the monitor has ended'])
+  })
+})
+
+describe('a viewer', () => {
+  /** A connection whose other end takes nothing until it is told to. */
+  class Slow extends EventEmitter {
+    readonly OPEN = 1
+    readyState = 1
+    readonly sent: { kind: string; points?: unknown[]; skipped?: number }[] = []
+    readonly waiting: (() => void)[] = []
+    closed = 0
+    send(text: string, done?: () => void): void {
+      this.sent.push(JSON.parse(text))
+      if (done !== undefined) this.waiting.push(done)
+    }
+    close(code: number): void {
+      this.closed = code
+    }
+  }
+
+  it('that is slow misses updates, which are counted, and gets all points', () => {
+    const { live, add } = liveOf()
+    const client = new Slow()
+    const viewer = new Viewer(client as unknown as WebSocket, live)
+    for (let i = 0; i < 5; i++) {
+      add()
+      viewer.update()
+    }
+    expect(client.sent.map(({ kind }) => kind)).toEqual(['hello', 'update'])
+    client.waiting.shift()!()
+    expect(client.sent.at(-1)).toMatchObject({ skipped: 3, points: { length: 4 } })
+    client.waiting.shift()!()
+    expect(client.sent).toHaveLength(3)
+  })
+
+  it('that asks and does not read is sent away', () => {
+    const client = new Slow()
+    new Viewer(client as unknown as WebSocket, liveOf().live)
+    for (let i = 0; i < 8; i++) client.emit('message', '{}', false)
+    expect(client.closed).toBe(0)
+    client.emit('message', '{}', false)
+    expect([client.closed, client.sent.length]).toEqual([1008, 9])
+  })
+})

@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest'
+import { type AlertEvent, answerOf, MonitorError, type Window } from '../../src/monitor/index.ts'
+import {
+  answerQuestion,
+  curveView,
+  type DetailView,
+  heatView,
+  LiveView,
+  mostBins,
+  mostHosts,
+  parseQuestion,
+} from '../../src/monitor/view/index.ts'
+import { A, B, Traffic } from './traffic.ts'
+
+const view = (mostBytes = 2 ** 26): LiveView => new LiveView({ keys: ['qp'], measure: 'bytes', mostBytes })
+
+function add(live: LiveView, windows: readonly Window[], alerts: readonly AlertEvent[] = []): void {
+  for (const window of windows) live.add(window, answerOf(window, { top: 1 }), alerts)
+}
+
+/** Windows of a second, each with so many SENDs and their ACKs. */
+function windowsOf(counts: readonly number[]): Window[] {
+  const traffic = new Traffic({ memoryBytes: 2 ** 20 })
+  let psn = 0
+  for (const [at, count] of counts.entries()) {
+    traffic.nowNs = at * 1e9
+    for (let i = 0; i < count; i++, psn++) {
+      traffic.send(psn)
+      traffic.ack(psn)
+    }
+  }
+  traffic.observer.finish()
+  return traffic.windows
+}
+
+describe('a live view', () => {
+  it('has a point for each window, and gives those that a page does not have', () => {
+    const live = view()
+    add(live, windowsOf([3, 1, 2]))
+    const { points, window } = live.update(0, 0)
+    expect(points.map(({ number, packets, messages }) => [number, packets, messages])).toEqual([
+      [1, 6, 3],
+      [2, 2, 1],
+      [3, 4, 2],
+    ])
+    expect(window).toMatchObject({ number: 3, answer: { totals: { messages: 2 } } })
+    expect(window!.answer.changes).not.toBeUndefined()
+    expect(live.update(2, 5)).toMatchObject({ skipped: 5, points: [{ number: 3 }] })
+    expect(live.update(3, 0).points).toEqual([])
+  })
+
+  it('keeps as many windows as its memory has room for', () => {
+    const windows = windowsOf([1, 1, 1, 1, 1])
+    const live = view(3 * windows[0]!.plan.sketchBytes)
+    add(live, windows)
+    expect(live.update(0, 0)).toMatchObject({ oldest: 4, points: { length: 5 } })
+    expect(answerQuestion(live, { ask: 'window', window: 4 })).toMatchObject({ number: 4 })
+    expect(() => answerQuestion(live, { ask: 'window', window: 3 })).toThrow('window 3 is not kept any more')
+  })
+
+  it('counts late windows, and shows none', () => {
+    const live = view()
+    const [one, two] = windowsOf([1, 2])
+    two!.late = true
+    add(live, [one!, two!])
+    expect(live.update(0, 0)).toMatchObject({ late: 1, points: { length: 1 }, window: { number: 1 } })
+  })
+
+  it('knows which alerts fire', () => {
+    const live = view()
+    const [one, two] = windowsOf([1, 1])
+    const event = (state: AlertEvent['state']): AlertEvent => ({
+      ...{ state, rule: 'messages > 0', metric: 'messages', value: 1, threshold: 0 },
+      ...{ since: '', at: '', text: state, reasons: [] },
+    })
+    add(live, [one!], [event('firing')])
+    expect(live.update(0, 0).alerts).toMatchObject({ firing: [{ text: 'firing' }], recent: { length: 1 } })
+    add(live, [two!], [event('resolved')])
+    expect(live.update(0, 0).alerts).toMatchObject({ firing: [], recent: [{ text: 'resolved' }, { text: 'firing' }] })
+  })
+
+  it('lists its own keys first, and all others', () => {
+    const { keys, measures } = new LiveView({ keys: [['source', 'dscp'], 'rkey'], measure: 'bytes' }).hello()
+    expect(keys.map(([name]) => name).slice(0, 3)).toEqual(['source,dscp', 'rkey', 'connection'])
+    expect(new Set(keys.map(([name]) => name)).size).toBe(keys.length)
+    expect(measures.map(([name]) => name)).toContain('retransmission')
+  })
+})
+
+describe('the map of hosts', () => {
+  it('has who sends how much to whom, with bounds, the busiest first', () => {
+    const traffic = new Traffic()
+    for (let psn = 0; psn < 100; psn++) traffic.send(psn, { payload: 1024 })
+    for (let psn = 0; psn < 10; psn++) traffic.packet({ source: '10.0.0.3', destination: B, destQp: 0xcc, psn })
+    const { hosts, cells, others } = heatView(traffic.end(), 'packets')
+    expect(hosts).toEqual([B, A, '10.0.0.3'])
+    expect(cells.map(({ from, to, value }) => [hosts[from], hosts[to], value])).toEqual([
+      [A, B, 100],
+      ['10.0.0.3', B, 10],
+    ])
+    for (const { value, lower, upper } of cells) expect([lower <= value, upper >= value]).toEqual([true, true])
+    expect(others).toEqual({ pairs: 0, value: 0 })
+  })
+
+  it('sums up what has no room', () => {
+    const traffic = new Traffic()
+    for (let host = 0; host < 2 * mostHosts; host++)
+      traffic.packet({ source: `10.1.0.${host + 1}`, destination: B, destQp: 0xcc, psn: host })
+    const { hosts, cells, others } = heatView(traffic.end(), 'packets')
+    expect([hosts.length, cells.length]).toEqual([mostHosts, mostHosts - 1])
+    expect(others).toEqual({ pairs: mostHosts + 1, value: mostHosts + 1 })
+  })
+})
+
+describe('details', () => {
+  const traffic = new Traffic()
+  traffic.send(0, { payload: 100 })
+  traffic.ack(0)
+  traffic.read(1, 64)
+  traffic.response(1, 64)
+  traffic.ack(1, 0x60)
+  const live = view()
+  add(live, [traffic.end()])
+  const detail = (host: string, qp: number | null): DetailView =>
+    answerQuestion(live, { ask: 'detail', window: 1, host, qp }) as DetailView
+  const namesOf = ({ tables }: DetailView, name: string): string[] =>
+    tables.find(({ title }) => title === name)?.rows.map((row) => row.name) ?? []
+
+  it('go from a host to its queue pairs', () => {
+    expect(namesOf(detail(B, null), 'to its queue pairs')).toEqual([`${B} QP 0xb`])
+    expect(namesOf(detail(B, null), 'to hosts')).toEqual([A])
+    expect(namesOf(detail(B, null), 'operations to it').sort()).toEqual(['RC READ_REQUEST', 'RC SEND'])
+  })
+
+  it('go from a queue pair to its flows, events and messages', () => {
+    const { largest, ...found } = detail(B, 0xb)
+    expect(namesOf(found as DetailView, 'flows to it')).toEqual([`${A} QP 0xa → ${B} QP 0xb RC`])
+    expect(namesOf(found as DetailView, 'events on the way from it')).toEqual(['NAKs: PSN sequence error'])
+    expect(largest.map(({ operation, bytes }) => [operation, bytes])).toEqual([
+      ['SEND', 100],
+      ['READ_RESPONSE', 64],
+    ])
+  })
+
+  it('have nothing of what was not seen', () => {
+    expect(detail('10.9.9.9', 7)).toEqual({
+      ...{ host: '10.9.9.9', qp: 7, tables: [], largest: [], slowest: [], latencies: [] },
+    })
+  })
+})
+
+describe('a curve', () => {
+  const traffic = new Traffic({ memoryBytes: 2 ** 25 })
+  for (let psn = 0; psn < 500; psn++) traffic.send(psn, { payload: 1024 }, psn === 250 ? 400e6 : 1000)
+  const window = traffic.end()
+
+  it('has no more bins than a page can show, whose highest rates are those of the sketch', () => {
+    const whole = curveView(window, { destination: B })!
+    const close = curveView(window, { destination: B }, 0, 100 * (1e9 / 8192))!
+    expect(whole.values.length).toBeLessThanOrEqual(mostBins)
+    expect(close.binNs).toBeLessThan(whole.binNs)
+    expect(close.startNs).toBe(0)
+    expect(Math.max(...whole.values)).toBeGreaterThanOrEqual(Math.max(...close.values))
+    for (const [t, value] of whole.values.entries())
+      expect([whole.lower[t]! <= value, whole.upper[t]! >= value]).toEqual([true, true])
+  })
+
+  it('begins where it is asked to, within the window', () => {
+    expect(curveView(window, { destination: B }, 5e8, 6e8)!.startNs).toBeGreaterThan(4.99e8)
+    expect(curveView(window, { destination: B }, 5e9, 6e9)!.values).toHaveLength(1)
+    expect(curveView(window, { destination: '10.9.9.9' })).toBeUndefined()
+  })
+})
+
+it('reads questions, and nothing else', () => {
+  const question = { id: 1, ask: 'curve', window: 2, host: B, qp: null, fromNs: 0, toNs: 1e9 }
+  expect(parseQuestion(JSON.stringify(question))).toEqual({
+    id: 1,
+    question: { ask: 'curve', window: 2, host: B, qp: null, fromNs: 0, toNs: 1e9 },
+  })
+  for (const wrong of [
+    ...['', '{', 'null', '7', '[]', '{}'],
+    ...[{ id: '1' }, { id: -1 }, { window: '2' }, { host: 7 }, { host: 'x'.repeat(200) }, { qp: 2 ** 24 }].map((one) =>
+      JSON.stringify({ ...question, ...one }),
+    ),
+    ...[{ ask: '__proto__' }, { ask: undefined }, { fromNs: null }].map((one) =>
+      JSON.stringify({ ...question, ...one }),
+    ),
+  ])
+    expect(() => parseQuestion(wrong), wrong).toThrow(MonitorError)
+  const live = view()
+  add(live, windowsOf([1]))
+  const rows = (by: string, of: string) => () => answerQuestion(live, { ask: 'rows', window: 1, by, of })
+  expect(rows('qp', 'bytes')()).toMatchObject({ rows: { length: 2 } })
+  expect(rows('constructor', 'bytes')).toThrow(MonitorError)
+  expect(rows('qp', 'constructor')).toThrow(MonitorError)
+})
