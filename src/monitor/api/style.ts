@@ -16,6 +16,7 @@ p { margin: 0 0 10px; max-width: 90ch; }
 footer { padding-top: 30px; padding-bottom: 40px; }
 button, select, input { font: inherit; font-size: .86rem; color: var(--ink); background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: 2px 10px; }
 button, select { cursor: pointer; }
+select, label { max-width: 100%; }
 button:hover, select:hover { border-color: var(--accent); }
 button[aria-pressed="true"] { background: var(--on); border-color: var(--accent); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }

@@ -7,6 +7,8 @@ import type { Connection } from './connection.ts'
 import { quantileText, timeText } from './format.ts'
 import { link, type Place, placeText, plainTable, replace, rowsTable } from './tables.ts'
 
+const mostMessages = 10
+
 export class Detail {
   readonly #connection: Connection
   #place: Place | undefined
@@ -87,7 +89,11 @@ export class Detail {
       ['largest messages', largest],
       ['slowest messages', slowest],
     ] as const)
-      if (messages.length > 0) two.append(element('section', {}, element('h3', {}, title), messageTable(messages)))
+      if (messages.length > 0) {
+        const shown = messages.slice(0, mostMessages)
+        const more = messages.length > shown.length ? ` (${shown.length} of ${messages.length})` : ''
+        two.append(element('section', {}, element('h3', {}, title + more), messageTable(shown)))
+      }
     if (latencies.length > 0) {
       const rows = latencies.map(({ flow, latency }) => [
         ...[

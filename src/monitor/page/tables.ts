@@ -37,7 +37,7 @@ export function rowsTable({ by, measure, rows, total, rest, open }: RowsOptions)
     'at most',
   ]
   const body = rows.map(({ name, fields, value, lower, upper }) => [
-    keyCell(name, fields, by === 'connection', open),
+    keyCell(name, fields, by, open),
     amountText(value, measure),
     ...(total === undefined ? [] : [shareCell(value, total)]),
     amountText(lower, measure),
@@ -72,20 +72,20 @@ export function link(text: string, key: string, press: () => void): HTMLButtonEl
   return made
 }
 
-function keyCell(name: string, fields: Partial<KeyFields>, isConnection: boolean, open: Open): Node | string {
+function keyCell(name: string, fields: Partial<KeyFields>, by: string, open: Open): Node | string {
   const ends: Place[] = []
   const { source, sourceQp, destination, destinationQp } = fields
   if (source !== undefined) ends.push({ host: source, qp: sourceQp ?? null })
   if (destination !== undefined) ends.push({ host: destination, qp: destinationQp ?? null })
   const texts = ends.map((place) => placeText(place) + (place.host === source && sourceQp === null ? ' QP ?' : ''))
-  const arrow = isConnection ? ' ↔ ' : ' → '
+  const arrow = by === 'connection' ? ' ↔ ' : ' → '
   const joined = texts.join(arrow)
   if (ends.length === 0 || !name.startsWith(joined)) return name
   const cell = element('span')
   for (const [i, place] of ends.entries())
     cell.append(
       i > 0 ? arrow : '',
-      link(texts[i]!, `${name} ${i}`, () => open(place)),
+      link(texts[i]!, `${by} ${name} ${i}`, () => open(place)),
     )
   cell.append(name.slice(joined.length))
   return cell

@@ -1,0 +1,206 @@
+/** The monitor's live page in Chromium: windows as they come, from hosts to messages, light, dark and narrow. */
+import { existsSync } from 'node:fs'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PageServer } from '../../src/monitor/api/index.ts'
+import { type AgentState, Alerts, answerOf, parseAlert } from '../../src/monitor/index.ts'
+import { LiveView } from '../../src/monitor/view/index.ts'
+import { A, B, seconds, Traffic } from '../monitor/traffic.ts'
+import { faint } from './contrast.ts'
+
+const executablePath = '/usr/bin/chromium'
+const found = existsSync(executablePath)
+if (!found)
+  console.warn(`skipped: pages cannot be tested without ${executablePath} (on Debian: apt-get install chromium)`)
+
+const token = 'a-token-of-some-length'
+/** A name that would be markup, if it were not text only. */
+const name = '<img src=x onerror=alert(1)>'
+const sender = '10.0.0.33'
+
+/** Windows that come when they are asked for: SENDs with ACKs, a READ, a NAK, and a microburst in each. */
+class Source {
+  readonly #traffic = new Traffic({ memoryBytes: 2 ** 25, agent: name })
+  readonly #alerts = new Alerts([parseAlert('nakSequence > 0')])
+  readonly live = new LiveView({ keys: ['connection', 'qp'], measure: 'bytes', rules: 1, agents: () => this.agents })
+  agents: AgentState[] = []
+  #psn = 0
+  #windows = 0
+
+  next(): void {
+    const traffic = this.#traffic
+    traffic.nowNs = ++this.#windows * 1e9
+    for (let i = 0; i < 200; i++, this.#psn++) {
+      traffic.send(this.#psn, { payload: 512 }, 3e6)
+      traffic.ack(this.#psn)
+      for (let host = 0; host < i % 7; host++)
+        traffic.packet({ source: `10.0.0.${10 + host}`, destination: B, destQp: 0x30 + host, psn: i })
+    }
+    traffic.read(this.#psn, 64)
+    traffic.response(this.#psn++, 64)
+    traffic.ack(this.#psn, 0x60)
+    for (let psn = 0; psn < 300; psn++)
+      traffic.packet({ source: sender, destination: B, destQp: 0xcc, psn, payload: 1024 }, 500)
+    traffic.observer.tick((seconds + this.#windows + 1) * 1000)
+    for (const window of traffic.windows.splice(0)) {
+      const answer = answerOf(window)
+      this.live.add(window, answer, this.#alerts.update(answer))
+    }
+  }
+}
+
+const agent = (name: string, state: AgentState['state']): AgentState => ({
+  ...{ name, run: name, state, lastMs: 0, heardMs: Date.UTC(2026, 0, 1), windows: 3, repeated: 0, missing: 1 },
+  aheadSeconds: 0,
+})
+
+describe.skipIf(!found)("the monitor's live page", { timeout: 120_000 }, () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  }, 60_000)
+  afterAll(() => browser?.close())
+
+  /** Two windows are there; nothing may be complained about, or asked of anybody else. */
+  async function withPage(
+    { width = 1200, colours = 'light' as 'light' | 'dark' },
+    look: (page: Page, next: () => void, source: Source) => Promise<void>,
+  ): Promise<void> {
+    const source = new Source()
+    source.agents = [agent(name, 'here'), agent('rack 7', 'lags')]
+    source.next()
+    source.next()
+    const server = await PageServer.start({ live: source.live, host: '127.0.0.1', port: 0, token })
+    const page = await browser.newPage({ colorScheme: colours, viewport: { width, height: 900 } })
+    const wrong: string[] = []
+    page.on('pageerror', (error) => wrong.push(error.message))
+    page.on('dialog', (dialog) => wrong.push(dialog.message()))
+    page.on('console', (message) => {
+      // The first connection has no token yet, the second one a wrong one.
+      if (['error', 'warning'].includes(message.type()) && !message.text().includes('Authentication'))
+        wrong.push(message.text())
+    })
+    page.on('request', (request) => {
+      if (!request.url().startsWith(server.url) && !request.url().startsWith('data:')) wrong.push(request.url())
+    })
+    try {
+      await page.goto(server.url)
+      await page.getByLabel('Token').fill(`${token}x`)
+      await page.getByRole('button', { name: 'Show' }).click()
+      await page.getByText('This is not the token.').waitFor()
+      await page.getByLabel('Token').fill(token)
+      await page.getByRole('button', { name: 'Show' }).click()
+      await page.locator('html[data-window="2"]').waitFor()
+      const next = (): void => {
+        source.next()
+        server.update()
+      }
+      await look(page, next, source)
+      expect(wrong).toEqual([])
+    } finally {
+      await page.close()
+      await server.close()
+    }
+  }
+
+  const rowsOf = (page: Page, place: string): Promise<string[][]> =>
+    page
+      .locator(`${place} tbody tr`)
+      .evaluateAll((rows) => rows.map((row) => [...(row as HTMLTableRowElement).cells].map((cell) => cell.textContent)))
+
+  it('shows windows as they come, and keeps one that is held', async () => {
+    await withPage({}, async (page, next, { live }) => {
+      await page.getByText('nakSequence is 1: nakSequence > 0').first().waitFor()
+      expect(await page.locator('#agents').textContent()).toContain(name)
+      expect((await rowsOf(page, '#agents'))[1]).toMatchObject(['rack 7', 'lags'])
+      expect(await page.locator('#bits svg path.line').count()).toBe(1)
+      next()
+      await page.locator('html[data-window="3"]').waitFor()
+      await page.locator('#bits svg').click({ position: { x: 80, y: 80 } })
+      await page.locator('html[data-window="1"]').waitFor()
+      expect(await page.locator('#status').textContent()).toMatch(/^held at .*, live at /)
+      next()
+      await expect.poll(() => page.locator('#status').textContent()).toContain('live at')
+      expect(await page.locator('html').getAttribute('data-window')).toBe('1')
+      await page.getByRole('button', { name: 'Go on' }).click()
+      await page.locator('html[data-window="4"]').waitFor()
+      live.isOver = true
+      next()
+      await page.getByText('all was read').waitFor()
+    })
+  })
+
+  it('lists keys with their bounds, by any key and measure', async () => {
+    await withPage({}, async (page, _next, { live }) => {
+      const rows = () => rowsOf(page, '#key-rows')
+      await expect.poll(async () => (await rows()).length).toBeGreaterThan(2)
+      await page.locator('#by').selectOption('qp')
+      await page.locator('#of').selectOption('packets')
+      await expect.poll(async () => (await rows())[0]?.[0]).toBe(`${B} QP 0xcc`)
+      const [row] = live.view(2)!.answer.top.qp!
+      expect(row!.name).toBe(`${B} QP 0xcc`)
+      expect((await rows())[0]!.slice(-2).every((text) => /^[\d,]+$/.test(text))).toBe(true)
+      await page.locator('#of').selectOption('nakSequence')
+      await expect
+        .poll(async () => (await rows()).map((cells) => cells.slice(0, 4)))
+        .toEqual([[`${A} QP 0xa`, '1', '100.0 %', '1']])
+    })
+  })
+
+  it('opens a host, its queue pair, and messages of that', async () => {
+    await withPage({}, async (page) => {
+      await page.locator('#heat').getByRole('button', { name: B, exact: true }).first().click()
+      const detail = page.locator('#detail')
+      await detail.getByRole('heading', { name: 'to its queue pairs' }).waitFor()
+      await detail.locator('figure path.band').waitFor()
+      await detail
+        .getByRole('button', { name: `${B} QP 0xb`, exact: true })
+        .first()
+        .click()
+      await detail.getByRole('heading', { name: 'slowest messages' }).waitFor()
+      expect(await detail.textContent()).toContain('READ_RESPONSE')
+      await page.goBack()
+      await detail.getByRole('heading', { name: 'to its queue pairs' }).waitFor()
+      await detail.getByRole('button', { name: 'close' }).click()
+      expect(await detail.isVisible()).toBe(false)
+    })
+  })
+
+  it('shows the rates of one microburst', async () => {
+    await withPage({}, async (page) => {
+      await page
+        .locator('#burst-rows')
+        .getByRole('button', { name: `${B} QP 0xcc` })
+        .first()
+        .click()
+      await page.locator('#burst path.band').waitFor()
+      await page.locator('#burst svg').focus()
+      await page.keyboard.press('ArrowRight')
+      expect(await page.locator('#burst .legend').textContent()).toMatch(/rate .*bit\/s \(.* to .*\)/)
+    })
+  })
+
+  it.each([
+    ['light', 1200],
+    ['dark', 1200],
+    ['light', 390],
+    ['dark', 390],
+  ] as const)('can be read in %s, %i pixels wide', async (colours, width) => {
+    await withPage({ colours, width }, async (page, next) => {
+      for (let number = 3; number < 9; number++) {
+        next()
+        await page.locator(`html[data-window="${number}"]`).waitFor()
+      }
+      await page.locator('#heat').getByRole('button', { name: B, exact: true }).first().click()
+      await page.locator('#detail path.band').waitFor()
+      await page.locator('#burst-rows button').first().click()
+      await page.locator('#burst path.band').waitFor()
+      const { VERBENA_SCREENSHOTS: folder } = process.env
+      if (folder !== undefined)
+        await page.screenshot({ path: `${folder}/monitor-${colours}-${width}.png`, fullPage: true })
+      // The page itself is never wider than the window; what is wide scrolls inside of it.
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+      expect(await page.locator('body').evaluate(faint)).toEqual([])
+    })
+  })
+})
