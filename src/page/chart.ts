@@ -1,6 +1,6 @@
 /**
  * Lines over time as SVG: values, and around them the band in which the true ones lie. What is under the pointer, or chosen by the
- * arrow keys, stands in the legend in figures.
+ * arrow keys, stands in the legend in figures; else the last value, or the highest of a line that has a level to compare with.
  */
 import { roundStep, type Tick } from './axis.ts'
 import { element } from './dom.ts'
@@ -169,7 +169,9 @@ export class Chart {
   }
 
   #figures({ x, lines, level, xText, yText }: ChartData): void {
-    const at = this.#at < 0 ? x.length - 1 : this.#at
+    const highest = lines.length === 1 && level !== undefined
+    const usual = highest ? lines[0]!.values.indexOf(Math.max(...lines[0]!.values)) : x.length - 1
+    const at = this.#at < 0 ? usual : this.#at
     const entries = lines.map(({ label, values, lower, upper }, i) => {
       const bounds =
         lower === undefined || upper === undefined || at < 0 ? '' : ` (${yText(lower[at]!)} to ${yText(upper[at]!)})`

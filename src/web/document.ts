@@ -26,10 +26,10 @@ export function pageDocument(parts: PageParts): string {
     "default-src 'none'",
     `style-src ${freeStyle ? "'unsafe-inline'" : hashOf(style)}`,
     `script-src ${hashOf(script)}`,
+    ...permits,
     `img-src ${images}`,
     "base-uri 'none'",
     "form-action 'none'",
-    ...permits,
   ]
   return `<!doctype html>
 <html lang="en">

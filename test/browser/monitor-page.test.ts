@@ -112,7 +112,7 @@ describe.skipIf(!found)("the monitor's live page", { timeout: 120_000 }, () => {
     await withPage({}, async (page, next, { live }) => {
       await page.getByText('nakSequence is 1: nakSequence > 0').first().waitFor()
       expect(await page.locator('#agents').textContent()).toContain(name)
-      expect((await rowsOf(page, '#agents'))[1]).toMatchObject(['rack 7', 'lags'])
+      expect((await rowsOf(page, '#agents'))[1]!.slice(0, 2)).toEqual(['rack 7', 'lags'])
       expect(await page.locator('#bits svg path.line').count()).toBe(1)
       next()
       await page.locator('html[data-window="3"]').waitFor()

@@ -74,7 +74,7 @@ describe('a live view', () => {
       ...{ since: '', at: '', text: state, reasons: [] },
     })
     add(live, [one!], [event('firing')])
-    expect(live.update(0, 0).alerts).toMatchObject({ firing: [{ text: 'firing' }], recent: { length: 1 } })
+    expect(live.update(0, 0).alerts).toMatchObject({ firing: [{ text: 'firing' }], recent: [] })
     add(live, [two!], [event('resolved')])
     expect(live.update(0, 0).alerts).toMatchObject({ firing: [], recent: [{ text: 'resolved' }, { text: 'firing' }] })
   })

@@ -2,7 +2,7 @@
 import { byId, clockText, element, whole } from '../../page/index.ts'
 import type { AgentState, LatencyAnswer, WindowAnswer } from '../index.ts'
 import type { Update } from '../view/index.ts'
-import { amountText, bitText, boundedText, quantileText, scaled, timeText } from './format.ts'
+import { amountText, bitText, boundedText, quantileText, scaled } from './format.ts'
 import { link, type Open, plainTable, replace } from './tables.ts'
 
 export function showFigures({ rates, totals, flows, hosts, latency }: WindowAnswer): void {
@@ -40,13 +40,8 @@ export function showFigures({ rates, totals, flows, hosts, latency }: WindowAnsw
 function latencyFigures(name: string, latency: LatencyAnswer | null): [string, string, string][] {
   if (latency === null) return []
   const { p50, p99 } = latency
-  return [
-    [
-      name,
-      timeText(p50.value),
-      `median, within ${timeText(p50.lower)} to ${timeText(p50.upper)}; 99 %: ${quantileText(p99)}`,
-    ],
-  ]
+  const [value, bound = ''] = quantileText(p50).split(' ± ')
+  return [[name, value!, `median${bound === '' ? '' : ` ± ${bound}`}; 99 %: ${quantileText(p99)}`]]
 }
 
 /** Alerts that fire, then what is wrong in the window. */
@@ -68,22 +63,25 @@ export function showWrong({ anomalies }: WindowAnswer, { firing, recent, rules }
       return element('li', { class: severity }, element('b', {}, severity), text, ' ', see)
     }),
   ]
-  const rest = recent.filter((event) => !firing.includes(event))
   const parts: HTMLElement[] = []
   if (items.length > 0) parts.push(element('ul', {}, ...items))
   else
     parts.push(
       element('p', { class: 'faint' }, `Nothing is wrong in this window${rules === 0 ? '' : ', and no alert fires'}.`),
     )
-  if (rest.length > 0) {
-    const events = rest.map(({ state, text, at }) =>
+  if (recent.length > 0) {
+    const events = recent.map(({ state, text, at }) =>
       element('li', {}, `${clockText(Date.parse(at))} ${state === 'firing' ? 'fired' : 'over'}: ${text}`),
     )
     const before = document.querySelector<HTMLDetailsElement>('#wrong details')?.open === true
     const fold = element(
       'details',
       {},
-      element('summary', { 'data-key': 'earlier' }, `${rest.length} earlier alerts`),
+      element(
+        'summary',
+        { 'data-key': 'earlier' },
+        recent.length === 1 ? 'an earlier alert' : `${recent.length} earlier alerts`,
+      ),
       element('ul', {}, ...events),
     )
     fold.open = before

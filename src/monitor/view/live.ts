@@ -60,6 +60,7 @@ export interface Update {
   oldest: number
   /** Windows that came too late to be merged. */
   late: number
+  /** `recent`: the newest first, without those that fire. */
   alerts: { rules: number; firing: AlertEvent[]; recent: AlertEvent[] }
   /** Those of a collector. */
   agents: AgentState[]
@@ -165,13 +166,15 @@ export class LiveView {
 
   /** `since`: the number of the last window whose point the page has. */
   update(since: number, skipped: number): Update {
+    const firing = [...this.#firing.values()]
+    const recent = this.#recent.filter((event) => !firing.includes(event))
     return {
       kind: 'update',
       points: this.#points.filter(({ number }) => number > since).slice(-mostPoints),
       window: this.view(this.#number) ?? null,
       oldest: this.#kept.keys().next().value ?? 0,
       late: this.#late,
-      alerts: { rules: this.#options.rules ?? 0, firing: [...this.#firing.values()], recent: this.#recent },
+      alerts: { rules: this.#options.rules ?? 0, firing, recent },
       agents: this.#options.agents?.() ?? [],
       ...{ isOver: this.isOver, skipped },
     }

@@ -74,7 +74,7 @@ async function showEach(
       if (done === true) {
         open.delete(file)
         merger.leave(file)
-      } else if (isAsked(window)) merger.add(file, window)
+      } else if (isAsked(window)) of(file, () => merger.add(file, window))
       else merger.advance(file, window.index + 1)
       await output.flush()
       await setImmediate()
@@ -87,7 +87,8 @@ function summed(files: readonly string[], perMs: number, isAsked: (window: Windo
   const times = new Map<number, Window>()
   for (const file of files)
     for (const window of windowsIn(file))
-      if (isAsked(window)) put(times, Number.isFinite(perMs) ? Math.floor(window.startMs / perMs) : 0, window)
+      if (isAsked(window))
+        of(file, () => put(times, Number.isFinite(perMs) ? Math.floor(window.startMs / perMs) : 0, window))
   return [...times].sort(([a], [b]) => a - b).map(([, window]) => window)
 }
 
@@ -109,8 +110,22 @@ function timeOf(flag: string, text: string | undefined, fallback: number): numbe
 
 function* windowsIn(file: string): Generator<Window, void> {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) throw new UsageError(file, 'there is no such file')
+  const windows = savedWindows(file)
   try {
-    yield* savedWindows(file)
+    for (;;) {
+      const { value, done } = of(file, () => windows.next())
+      if (done === true) return
+      yield value
+    }
+  } finally {
+    windows.return(undefined)
+  }
+}
+
+/** What the library says of a file becomes a usage error. */
+function of<T>(file: string, make: () => T): T {
+  try {
+    return make()
   } catch (error) {
     if (error instanceof MonitorError) throw new UsageError(file, error.message)
     throw error
