@@ -1,6 +1,7 @@
 /**
  * Lines over time as SVG: values, and around them the band in which the true ones lie. What is under the pointer, or chosen by the
- * arrow keys, stands in the legend in figures; else the last value, or the highest of a line that has a level to compare with.
+ * arrow keys, stands in the legend in figures; else what was chosen, the last value, or the highest of a line that has a level to
+ * compare with.
  */
 import { roundStep, type Tick } from './axis.ts'
 import { element } from './dom.ts'
@@ -168,9 +169,9 @@ export class Chart {
       .join('')
   }
 
-  #figures({ x, lines, level, xText, yText }: ChartData): void {
+  #figures({ x, lines, level, chosen, xText, yText }: ChartData): void {
     const highest = lines.length === 1 && level !== undefined
-    const usual = highest ? lines[0]!.values.indexOf(Math.max(...lines[0]!.values)) : x.length - 1
+    const usual = highest ? lines[0]!.values.indexOf(Math.max(...lines[0]!.values)) : (chosen ?? x.length - 1)
     const at = this.#at < 0 ? usual : this.#at
     const entries = lines.map(({ label, values, lower, upper }, i) => {
       const bounds =

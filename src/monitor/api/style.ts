@@ -39,6 +39,7 @@ button[aria-pressed="true"] { background: var(--on); border-color: var(--accent)
 figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 8px 10px; min-width: 0; }
 figcaption { font-size: .88rem; font-weight: 600; }
 figure svg { display: block; width: 100%; touch-action: pan-y; }
+figure svg:focus { outline: none; }
 figure svg:focus-visible { outline: 2px solid var(--accent); }
 svg text { fill: var(--faint); font-size: 11px; font-variant-numeric: tabular-nums; }
 svg .grid { stroke: var(--line); stroke-width: 1; }

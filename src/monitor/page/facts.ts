@@ -41,7 +41,7 @@ function latencyFigures(name: string, latency: LatencyAnswer | null): [string, s
   if (latency === null) return []
   const { p50, p99 } = latency
   const [value, bound = ''] = quantileText(p50).split(' ± ')
-  return [[name, value!, `median${bound === '' ? '' : ` ± ${bound}`}; 99 %: ${quantileText(p99)}`]]
+  return [[name, value!, `median${bound === '' ? '' : ` ± ${bound}`}; 99\u00a0%: ${quantileText(p99)}`]]
 }
 
 /** Alerts that fire, then what is wrong in the window. */

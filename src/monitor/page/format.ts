@@ -46,5 +46,5 @@ export function boundedText({ value, lower, upper }: Bounded, text: (value: numb
 /** "2.23 µs ± 1 %": bounds of quantiles are as far away on both sides, as a part of the value. */
 export function quantileText({ value, lower, upper }: Bounded): string {
   const part = value === 0 ? 0 : Math.max(upper - value, value - lower) / value
-  return part < 1e-9 ? timeText(value) : `${timeText(value)} ± ${(part * 100).toPrecision(2)} %`
+  return part < 1e-9 ? timeText(value) : `${timeText(value)} ± ${(part * 100).toPrecision(2)}\u00a0%`
 }
