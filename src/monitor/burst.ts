@@ -1,5 +1,7 @@
 /** A microburst, as data. How they are found: bursts.ts. */
-import type { KeyFields } from './key.ts'
+import { mostMs } from './config.ts'
+import { isFields, type KeyFields } from './key.ts'
+import { isName } from './text.ts'
 
 export interface Burst {
   name: string
@@ -25,13 +27,7 @@ export function highest(bursts: readonly Burst[]): Burst[] {
 export function isBurst(value: unknown): value is Burst {
   const { name, fields, bytes, ...numbers } = (value ?? {}) as Burst
   const { startMs, microseconds, peak, mean } = numbers
-  return (
-    typeof name === 'string' &&
-    name.length < 256 &&
-    typeof fields === 'object' &&
-    fields !== null &&
-    typeof bytes === 'object' &&
-    bytes !== null &&
-    [startMs, microseconds, peak, mean, bytes.value, bytes.lower, bytes.upper].every((one) => Number.isFinite(one))
-  )
+  if (!isName(name) || !isFields(fields) || typeof bytes !== 'object' || bytes === null) return false
+  const all = [startMs, microseconds, peak, mean, bytes.value, bytes.lower, bytes.upper, bytes.confidence]
+  return all.every((one) => Number.isFinite(one) && one >= 0) && startMs <= mostMs && bytes.confidence <= 1
 }

@@ -3,31 +3,35 @@
  *
  *     0   'VMON'
  *     4   version
- *     5   length of the description (4 bytes), and the description: JSON in UTF-8
+ *     5   length of the description (4 bytes), its CRC-32 as zlib has it (4 bytes), and the description: JSON in UTF-8
  *     …   each sketch behind its length (4 bytes), in the order of `sketchNames`, then those of flows' latencies
  *
  * Sketches have checksums and checks of their own. What comes from another machine is checked before any of it is used.
  */
-import {
-  CocoSketch,
-  DDSketch,
-  HyperLogLog,
-  type Sketch,
-  SketchError,
-  sketchFromBytes,
-  WaveSketch,
-} from '../sketch/index.ts'
+import { type DDSketch, type Sketch, SketchError, sketchLike } from '../sketch/index.ts'
+import { crcUpdate } from '../wire/index.ts'
 import { type Burst, isBurst, mostBursts } from './burst.ts'
-import { leastSketchBytes, type WindowPlan, windowVersion } from './config.ts'
+import {
+  leastSketchBytes,
+  mostMs,
+  mostSketchBytes,
+  mostWindowMs,
+  planDifference,
+  type WindowPlan,
+  windowVersion,
+} from './config.ts'
 import { MonitorError } from './error.ts'
 import { counterNames } from './events.ts'
 import { flowName, keyWords } from './key.ts'
 import { isMessage, type Message, mostMessages } from './messages.ts'
 import { isPort } from './pause.ts'
+import { isName } from './text.ts'
 import {
+  latencySketch,
   mostFlowLatencies,
   mostParts,
   mostPausedBy,
+  mostSmallBytes,
   mostSourceQps,
   type Part,
   pauseClasses,
@@ -38,8 +42,13 @@ import {
 } from './window.ts'
 
 const magic = [0x56, 0x4d, 0x4f, 0x4e]
-const headLength = 9
+const headLength = 13
 const mostDescription = 2 ** 24
+
+/** What the bytes of a window of a plan may be at most. */
+export function mostWindowBytes({ sketchBytes }: Pick<WindowPlan, 'sketchBytes'>): number {
+  return headLength + mostDescription + sketchBytes + mostSmallBytes
+}
 
 interface Description {
   windowMs: number
@@ -84,6 +93,7 @@ export function encodeWindow(window: Window): Uint8Array {
   bytes.set(magic)
   bytes[4] = plan.version
   view.setUint32(5, text.length, true)
+  view.setInt32(9, crcOf(text), true)
   bytes.set(text, headLength)
   let at = headLength + text.length
   for (const part of parts) {
@@ -101,11 +111,11 @@ export function decodeWindow(bytes: Uint8Array): Window {
     ...{ version: windowVersion, windowMs: description.windowMs, sketchBytes: description.sketchBytes },
     seed: seedOf(description.seed),
   }
-  const sketches = readSketches(bytes, at, sketchNames.length + description.latencyKeys.length)
+  // Sketches of a plan fill most of its memory: no more is reserved than has come.
+  if (bytes.length < plan.sketchBytes / 2) throw wrong('it ends too soon')
+  const latency = latencySketch()
+  const sketches = readSketches(bytes, at, [...emptyOf(plan), ...description.latencyKeys.map(() => latency)])
   const own = Object.fromEntries(sketchNames.map((name, i) => [name, sketches[i]])) as unknown as WindowSketches
-  const fresh = sketchesOf(plan)
-  for (const name of sketchNames)
-    if (!isAlike(own[name], fresh[name])) throw wrong(`its ${name} are no sketch of its plan`)
   const window = new Window(plan, description.index, own)
   window.span = description.span
   for (const { agent, run, sequence } of description.parts) window.parts.push({ agent, run, sequence })
@@ -117,9 +127,8 @@ export function decodeWindow(bytes: Uint8Array): Window {
   for (const message of description.largest) window.largest.add(message)
   for (const message of description.slowest) window.slowest.add(message)
   for (const [i, words] of description.latencyKeys.entries()) {
-    const sketch = sketches[sketchNames.length + i]
+    const sketch = sketches[sketchNames.length + i] as DDSketch
     const key = Int32Array.from(words)
-    if (!(sketch instanceof DDSketch)) throw wrong('a latency is no DDSketch')
     window.flowLatencies.set(flowName(key), { key, sketch })
   }
   return window
@@ -139,11 +148,14 @@ function readDescription(bytes: Uint8Array): { description: Description; at: num
   if (bytes.length < headLength || magic.some((byte, i) => bytes[i] !== byte))
     throw wrong('it does not begin with VMON')
   if (bytes[4] !== windowVersion) throw wrong(`version ${bytes[4]}, this program reads version ${windowVersion}`)
-  const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(5, true)
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  const length = view.getUint32(5, true)
   if (length > mostDescription || headLength + length > bytes.length) throw wrong('it ends too soon')
+  const text = bytes.subarray(headLength, headLength + length)
+  if (view.getInt32(9, true) !== crcOf(text)) throw wrong('the checksum of its description is wrong')
   let description: Description
   try {
-    description = JSON.parse(new TextDecoder().decode(bytes.subarray(headLength, headLength + length))) as Description
+    description = JSON.parse(new TextDecoder().decode(text)) as Description
   } catch {
     throw wrong('its description is no JSON')
   }
@@ -158,10 +170,12 @@ const isList = (value: unknown, most: number): value is unknown[] => Array.isArr
 
 function problemOf(one: Description): string | undefined {
   if (typeof one !== 'object' || one === null) return 'its description is no object'
-  if (!isWhole(one.windowMs, 3_600_000) || one.windowMs === 0) return 'its length is impossible'
-  if (!isWhole(one.sketchBytes, 2 ** 30) || one.sketchBytes < leastSketchBytes) return 'its memory is impossible'
+  if (!isWhole(one.windowMs, mostWindowMs) || one.windowMs === 0) return 'its length is impossible'
+  if (!isWhole(one.sketchBytes, mostSketchBytes) || one.sketchBytes < leastSketchBytes)
+    return 'its memory is impossible'
   if (typeof one.seed !== 'string' || !/^[0-9a-f]{32}$/.test(one.seed)) return 'its seed is impossible'
-  if (!isWhole(one.index, 2 ** 50) || !isWhole(one.span, 2 ** 40) || one.span === 0) return 'its time is impossible'
+  if (!isWhole(one.index, mostMs) || !isWhole(one.span, mostMs) || one.span === 0) return 'its time is impossible'
+  if ((one.index + one.span) * one.windowMs > mostMs) return 'its time is impossible'
   if (!isList(one.parts, mostParts) || !one.parts.every(isPart)) return 'its parts are impossible'
   if (typeof one.counters !== 'object' || one.counters === null) return 'it has no counters'
   if (!isList(one.pauses, 2 * pauseClasses)) return 'its pauses are impossible'
@@ -180,8 +194,6 @@ function isPart(value: unknown): value is Part {
   return isName(agent) && isName(run) && isWhole(sequence, 2 ** 50)
 }
 
-const isName = (value: unknown): boolean => typeof value === 'string' && value.length > 0 && value.length <= 256
-
 function isSourceQp(value: unknown): boolean {
   return isList(value, 2) && typeof value[0] === 'string' && value[0].length < 200 && isWhole(value[1], 0xffffff)
 }
@@ -199,15 +211,16 @@ function countOf(value: unknown): number {
   throw wrong('a counter is impossible')
 }
 
-function readSketches(bytes: Uint8Array, start: number, count: number): Sketch[] {
+/** Reads sketches that are like these. */
+function readSketches(bytes: Uint8Array, start: number, likes: readonly Sketch[]): Sketch[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   const sketches: Sketch[] = []
   let at = start
-  for (let i = 0; i < count; i++) {
+  for (const like of likes) {
     const length = at + 4 <= bytes.length ? view.getUint32(at, true) : 0
     if (length === 0 || at + 4 + length > bytes.length) throw wrong('it ends too soon')
     try {
-      sketches.push(sketchFromBytes(bytes.subarray(at + 4, at + 4 + length)))
+      sketches.push(sketchLike(bytes.subarray(at + 4, at + 4 + length), like))
     } catch (error) {
       throw error instanceof SketchError ? wrong(error.message) : error
     }
@@ -217,13 +230,19 @@ function readSketches(bytes: Uint8Array, start: number, count: number): Sketch[]
   return sketches
 }
 
-/** Kind, dimensions and seed as they must be. */
-function isAlike(one: Sketch | undefined, expected: Sketch): boolean {
-  const isOne = [CocoSketch, HyperLogLog, DDSketch, WaveSketch].some((kind) => one instanceof kind)
-  if (one === undefined || !isOne) return false
-  if (one.kind !== expected.kind || one.seed.some((byte, i) => byte !== expected.seed[i])) return false
-  const theirs = expected.config as unknown as Record<string, number>
-  return Object.entries(one.config).every(([name, value]) => theirs[name] === value)
+/** Empty sketches of the plan of the last window: nearly all windows have the same. */
+let empty: { plan: WindowPlan; own: Sketch[] } | undefined
+
+function emptyOf(plan: WindowPlan): Sketch[] {
+  if (empty === undefined || planDifference(empty.plan, plan) !== undefined) {
+    const sketches = sketchesOf(plan)
+    empty = { plan, own: sketchNames.map((name) => sketches[name]) }
+  }
+  return empty.own
+}
+
+function crcOf(bytes: Uint8Array): number {
+  return ~crcUpdate(-1, bytes, 0, bytes.length)
 }
 
 function hexOf(bytes: Uint8Array): string {

@@ -31,15 +31,20 @@ export interface MonitorOptions {
 export const windowVersion = 2
 /** Sketches of a window with less would have no room for anything. */
 export const leastSketchBytes: number = 2 ** 15
-const leastMemory = 32 * leastSketchBytes
+const windowsInMemory = 32
+const leastMemory = windowsInMemory * leastSketchBytes
 const mostMemory = 2 ** 34
+export const mostSketchBytes: number = mostMemory / windowsInMemory
+export const mostWindowMs = 3_600_000
+/** Milliseconds since 1970 of the last time that has a date (ECMAScript, "Time Values and Time Range"). */
+export const mostMs = 8.64e15
 /** A flow, its state here and the smallest ring of its outstanding requests. */
 export const flowBytes = 3072
 
 /** Throws ERR_MONITOR_VALUE, naming the option. */
 export function monitorConfig({ windowSeconds = 1, memoryBytes = 2 ** 25, seed }: MonitorOptions = {}): MonitorConfig {
   const windowMs = Math.round(windowSeconds * 1000)
-  if (!(windowMs >= 10 && windowMs <= 3_600_000))
+  if (!(windowMs >= 10 && windowMs <= mostWindowMs))
     throw new MonitorError('ERR_MONITOR_VALUE', `windowSeconds: ${windowSeconds} is not from 0.01 to 3600`)
   if (!(memoryBytes >= leastMemory && memoryBytes <= mostMemory))
     throw new MonitorError(
@@ -48,7 +53,7 @@ export function monitorConfig({ windowSeconds = 1, memoryBytes = 2 ** 25, seed }
     )
   return {
     ...{ version: windowVersion, windowMs },
-    sketchBytes: Math.floor(memoryBytes / 32),
+    sketchBytes: Math.floor(memoryBytes / windowsInMemory),
     followBytes: Math.floor((memoryBytes * 3) / 4),
     seed: seedBytesOf(seed),
   }

@@ -17,7 +17,7 @@ export {
 } from './answer.ts'
 export type { Burst } from './burst.ts'
 export { burstsOf, burstText, curveOf } from './bursts.ts'
-export { decodeWindow, describeWindow, encodeWindow } from './bytes.ts'
+export { decodeWindow, describeWindow, encodeWindow, mostWindowBytes } from './bytes.ts'
 export { type Change, changesOf } from './changes.ts'
 export {
   type Bounds,
@@ -34,6 +34,8 @@ export {
   type MonitorConfig,
   type MonitorOptions,
   monitorConfig,
+  mostSketchBytes,
+  mostWindowMs,
   planDifference,
   type WindowPlan,
   windowVersion,
@@ -66,5 +68,6 @@ export type { Message } from './messages.ts'
 export { Observer, type ObserverOptions } from './observer.ts'
 export { type Measure, type Query, type QueryAnswer, query, type Row } from './query.ts'
 export { Shares } from './share.ts'
+export { plainText } from './text.ts'
 export { type Part, Window } from './window.ts'
 export type { Witness } from './witness.ts'

@@ -13,6 +13,7 @@ import { serviceNames } from '../trace/index.ts'
 import { formatIp, opcodeName, opcodeTable } from '../wire/index.ts'
 import { MonitorError } from './error.ts'
 import { type EventName, eventNames } from './events.ts'
+import { isName } from './text.ts'
 
 export const keyBytes = 48
 export const keyWords: number = keyBytes / 4
@@ -253,6 +254,15 @@ export function fieldOf(words: Int32Array, field: KeyField): KeyFields[KeyField]
 export function fieldsOf(words: Int32Array, by: Key): Partial<KeyFields> {
   const fields: readonly KeyField[] = typeof by === 'string' ? keyNames[by] : by
   return Object.fromEntries(fields.map((field) => [field, fieldOf(words, field)]))
+}
+
+/** For bytes from elsewhere. */
+export function isFields(value: unknown): value is Partial<KeyFields> {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).every(
+    ([field, one]) =>
+      fieldNames.includes(field as KeyField) && (one === null || Number.isSafeInteger(one) || isName(one)),
+  )
 }
 
 /** The name of a key, or its fields with commas between them: `parseKey` reads it. */

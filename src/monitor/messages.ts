@@ -1,5 +1,6 @@
 /** The largest and the slowest messages of a window: few, each as it was. */
-import type { Operation } from '../wire/index.ts'
+import { type Operation, opcodeTable } from '../wire/index.ts'
+import { mostMs } from './config.ts'
 import { keyWords } from './key.ts'
 
 export interface Message {
@@ -45,6 +46,9 @@ export class TopMessages {
   }
 }
 
+const operations: ReadonlySet<unknown> = new Set(opcodeTable.map((info) => info?.operation).filter(Boolean))
+
+/** For bytes from elsewhere. */
 export function isMessage(value: unknown): value is Message {
   const one = value as Message
   return (
@@ -53,7 +57,8 @@ export function isMessage(value: unknown): value is Message {
     Array.isArray(one.key) &&
     one.key.length === keyWords &&
     one.key.every((word) => Number.isInteger(word)) &&
-    typeof one.operation === 'string' &&
-    [one.psn, one.bytes, one.packets, one.atMs, one.ns].every((number) => Number.isFinite(number) && number >= 0)
+    operations.has(one.operation) &&
+    [one.psn, one.bytes, one.packets, one.atMs, one.ns].every((number) => Number.isFinite(number) && number >= 0) &&
+    one.atMs <= mostMs
   )
 }

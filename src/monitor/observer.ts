@@ -19,7 +19,7 @@ import {
   Verdict,
 } from '../trace/index.ts'
 import { Bth, OpBit, opcodeTable, Reth, u16, u32 } from '../wire/index.ts'
-import { flowBytes, type MonitorConfig } from './config.ts'
+import { flowBytes, type MonitorConfig, mostMs, mostWindowMs } from './config.ts'
 import {
   type CounterName,
   counterIndex,
@@ -180,11 +180,12 @@ export class Observer {
   #windowAt(packet: CapturedPacket): Window {
     const current = this.#window
     const { windowMs } = this.#config
-    if (!packet.hasTime) {
+    const ms = timeOf(packet)
+    if (ms < 0) {
       this.#window ??= this.#begin(0)
       return this.#window
     }
-    const index = Math.floor((packet.seconds * 1000 + packet.nanoseconds / 1e6) / windowMs)
+    const index = Math.floor(ms / windowMs)
     if (current === undefined) {
       this.#window = this.#begin(index)
       return this.#window
@@ -224,7 +225,7 @@ export class Observer {
       this.#flushPackets(window)
       this.#count(wireBytes, messages, state)
     }
-    const ns = packet.hasTime ? (packet.seconds * 1000 - window.startMs) * 1e6 + packet.nanoseconds : -1
+    const ns = timeOf(packet) < 0 ? -1 : (packet.seconds * 1000 - window.startMs) * 1e6 + packet.nanoseconds
     if (ns >= 0) this.#rates.add(key, wireBytes, ns, window.sketches.rates, state?.rates)
     else counters[C.unplaced]!++
     if (this.#packets.isFull) this.#flushPackets(window)
@@ -310,7 +311,7 @@ export class Observer {
     if ((!large && !slow) || !(ns >= 0)) return
     const message = {
       ...{ key: [...of.key], operation: opcodeTable[d.opcode]!.operation, psn, bytes, packets, ns },
-      atMs: packet.seconds * 1000 + packet.nanoseconds / 1e6,
+      atMs: Math.max(0, timeOf(packet)),
     }
     if (large) window.largest.add(message)
     if (slow) window.slowest.add(message)
@@ -379,4 +380,10 @@ export class Observer {
     this.#options.witness?.keys('events', this.#events)
     this.#events.into([sketches.events])
   }
+}
+
+/** Milliseconds since 1970; −1 without a time, or with one that has no date. */
+function timeOf({ hasTime, seconds, nanoseconds }: CapturedPacket): number {
+  const ms = seconds * 1000 + nanoseconds / 1e6
+  return hasTime && ms >= 0 && ms < mostMs - mostWindowMs ? ms : -1
 }

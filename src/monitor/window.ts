@@ -43,8 +43,9 @@ export const hostKeyBytes = 17
 /** Bins of a window: of a second, each is 122 µs. */
 export const rateBins = 8192
 const latencyBytes = 2048
-const latencyAccuracy = 0.02
 export const mostFlowLatencies = 64
+/** Of sketches whose memory does not follow the plan, and of the heads of all. */
+export const mostSmallBytes: number = mostFlowLatencies * 2 * latencyBytes + 2 ** 16
 
 export const sketchNames = ['bytes', 'packets', 'messages', 'events', 'flows', 'hosts', 'ack', 'read', 'rates'] as const
 export type SketchName = (typeof sketchNames)[number]
@@ -75,6 +76,11 @@ function binsOf(windowMs: number, bytes: number): { windows: number; windowNs: n
 
 function quantiles(bytes: number, accuracy: number): DDSketch {
   return createSketch('ddsketch', { bytes, accuracy, seed: 0 })
+}
+
+/** For the latencies of one flow. */
+export function latencySketch(): DDSketch {
+  return quantiles(latencyBytes, 0.02)
 }
 
 export interface WindowSketches {
@@ -170,7 +176,7 @@ export class Window {
     const known = this.flowLatencies.get(name)
     if (known !== undefined) return known.sketch
     if (this.flowLatencies.size >= mostFlowLatencies) return undefined
-    const sketch = quantiles(latencyBytes, latencyAccuracy)
+    const sketch = latencySketch()
     this.flowLatencies.set(name, { key: words.slice(), sketch })
     return sketch
   }

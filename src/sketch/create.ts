@@ -1,6 +1,6 @@
 /** Sketches by the name of their kind: new ones, and those in bytes. */
 
-import { decode } from './bytes.ts'
+import { type Decoded, decode } from './bytes.ts'
 import { HyperLogLog, LinearCounting } from './cardinality.ts'
 import { type CocoOptions, CocoSketch } from './coco.ts'
 import { CountMin, type CountMinConfig, type CountMinOptions } from './count-min.ts'
@@ -192,16 +192,37 @@ export function createSketch<K extends SketchKind>(kind: K, options: SketchKinds
  * kind is asked for, and they are of another.
  */
 export function sketchFromBytes<K extends SketchKind = SketchKind>(bytes: Uint8Array, expected?: K): SketchOf<K> {
-  const { kind, dimensions, seed, block } = decode(bytes)
-  if (expected !== undefined && kind !== expected)
-    throw new SketchError('ERR_SKETCH_MISMATCH', `the bytes are of kind ${kind}, not ${expected}`)
+  const decoded = decode(bytes)
+  if (expected !== undefined) mustBe('kind', decoded.kind, expected)
+  return restored(decoded) as SketchOf<K>
+}
+
+/**
+ * The sketch of `toBytes`, which must have kind, dimensions and seed of `like`: that is compared before anything else is read, since restoring
+ * some kinds takes long. Throws ERR_SKETCH_BYTES as `sketchFromBytes`, and ERR_SKETCH_MISMATCH.
+ */
+export function sketchLike<S extends Sketch>(bytes: Uint8Array, like: S): S {
+  const decoded = decode(bytes)
+  mustBe('kind', decoded.kind, like.kind)
+  const dimensions = Object.entries(like.config as Record<string, number>)
+  for (const [i, [name, value]] of dimensions.entries()) mustBe(name, decoded.dimensions[i], value)
+  if (like.seed.some((byte, i) => decoded.seed[i] !== byte))
+    throw new SketchError('ERR_SKETCH_MISMATCH', `the bytes of a ${like.kind} have another seed`)
+  return restored(decoded) as Sketch as S
+}
+
+function mustBe(what: string, is: string | number | undefined, expected: string | number): void {
+  if (is !== expected) throw new SketchError('ERR_SKETCH_MISMATCH', `the bytes are of ${what} ${is}, not ${expected}`)
+}
+
+function restored({ kind, dimensions, seed, block }: Decoded): SketchOf<SketchKind> {
   const parts = Object.hasOwn(makers, kind) ? makers[kind as SketchKind] : undefined
   if (!parts) throw wrong(`no kind is called '${kind}'`)
   if (dimensions.length !== parts.fields.length) throw wrong(`${dimensions.length} dimensions`)
   const config = Object.fromEntries(parts.fields.map((name, i) => [name, dimensions[i]!])) as Config
   try {
     if (parts.keyed) wholeNumber('keyBytes', (config as KeyConfig).keyBytes, 1, mostKeyBytes)
-    return parts.restore(config, seed, block) as SketchOf<K>
+    return parts.restore(config, seed, block) as SketchOf<SketchKind>
   } catch (error) {
     throw error instanceof SketchError && error.code !== 'ERR_SKETCH_BYTES' ? wrong(error.message) : error
   }

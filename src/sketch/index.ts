@@ -22,6 +22,7 @@ export {
   type SketchOf,
   sketchFromBytes,
   sketchKinds,
+  sketchLike,
 } from './create.ts'
 export { DDSketch, type DDSketchConfig, type DDSketchOptions } from './ddsketch.ts'
 export { type ElasticConfig, type ElasticOptions, ElasticSketch } from './elastic.ts'

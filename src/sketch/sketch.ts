@@ -82,7 +82,7 @@ export abstract class Sketch<C extends object = object> {
 
   /** Checks what is true of every state, then what is true of the kind's. */
   protected verify(): void {
-    const sound = Number.isInteger(this.total) && this.total >= 0
+    const sound = Number.isSafeInteger(this.total) && this.total >= 0
     const wrong = sound ? this.restored() : 'the total is impossible'
     if (wrong !== undefined) throw new SketchError('ERR_SKETCH_BYTES', `${this.kind}: ${wrong}`)
   }

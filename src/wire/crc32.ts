@@ -49,7 +49,7 @@ for (let i = 256; i < crcTable.length; i++) {
 }
 const T = crcTable
 
-/** The register after b[start, end). */
+/** CRC-32 of Ethernet, and of zlib: the register after b[start, end). It starts as −1, and the CRC is its complement. */
 export function crcUpdate(r: number, b: Uint8Array, start: number, end: number): number {
   if (end - start < longFrom || long === null) return crcByTables(r, b, start, end)
   return ~long(~r, b, start, end)

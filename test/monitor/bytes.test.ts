@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   answerOf,
   decodeWindow,
@@ -7,8 +7,12 @@ import {
   MonitorError,
   mergeWindow,
   monitorConfig,
+  mostSketchBytes,
+  mostWindowBytes,
   Window,
 } from '../../src/monitor/index.ts'
+import { createSketch, LdSketch } from '../../src/sketch/index.ts'
+import { crcUpdate } from '../../src/wire/index.ts'
 import { Traffic } from './traffic.ts'
 
 function busy(seed = 1, agent = 'a', run = 'r'): Window {
@@ -93,14 +97,84 @@ it('refuses damaged bytes, whatever is damaged', () => {
   }
   expect(refused(bytes.subarray(0, bytes.length - 1))).toBe(true)
   expect(refused(Uint8Array.of(...bytes.subarray(0, 4), 99, ...bytes.subarray(5, 2000)))).toBe(true)
-  const text = new TextDecoder('latin1').decode(bytes)
-  for (const [from, to] of [
-    ['"span":1', '"span":0'],
-    ['"index":1', '"index":-'],
-    ['"sequence":0', '"sequence":x'],
-    ['"sketchBytes":26', '"sketchBytes":36'],
-  ] as const) {
-    expect(text.includes(from), from).toBe(true)
-    expect(refused(Uint8Array.from(text.replace(from, to), (c) => c.charCodeAt(0))), from).toBe(true)
+})
+
+describe('a window that an agent made up', () => {
+  /** The bytes of a window whose description is another one, with a right checksum. */
+  const described = (change: (description: Record<string, unknown>) => void): Uint8Array => {
+    const bytes = encodeWindow(busy())
+    const view = new DataView(bytes.buffer)
+    const end = 13 + view.getUint32(5, true)
+    const description = JSON.parse(new TextDecoder().decode(bytes.subarray(13, end)))
+    change(description)
+    const text = new TextEncoder().encode(JSON.stringify(description))
+    const head = bytes.slice(0, 13)
+    new DataView(head.buffer).setUint32(5, text.length, true)
+    new DataView(head.buffer).setInt32(9, ~crcUpdate(-1, text, 0, text.length), true)
+    return Uint8Array.from(Buffer.concat([head, text, bytes.subarray(end)]))
   }
+  const part = { agent: 'a', run: 'r', sequence: 0 }
+  const burst = { name: 'x', fields: {}, startMs: 0, microseconds: 1, peak: 1, mean: 1 }
+  const bytes = { value: 1, lower: 1, upper: 1, confidence: 1 }
+
+  it('is one as long as nothing is wrong, as with a message that took a century', () => {
+    const message = { key: Array(12).fill(0), operation: 'SEND', psn: 0, bytes: 1, packets: 1, atMs: 0, ns: 3e18 }
+    expect(decodeWindow(described((one) => Object.assign(one, { slowest: [message] }))).slowest.list).toEqual([message])
+    expect(decodeWindow(described((one) => Object.assign(one, { bursts: [{ ...burst, bytes }] }))).bursts).toHaveLength(
+      1,
+    )
+  })
+
+  for (const [what, change] of [
+    ['time', { span: 0 }],
+    ['time', { index: -1 }],
+    ['time', { index: 8.64e15 }],
+    ['memory', { sketchBytes: 2 ** 29 + 1 }],
+    ['parts', { parts: [{ ...part, sequence: 'x' }] }],
+    ['parts', { parts: [{ ...part, agent: '\u001b[2J' }] }],
+    ['parts', { parts: [{ ...part, run: 'a\u202eb' }] }],
+    ['bursts', { bursts: [{ ...burst, bytes, name: 'a\nb' }] }],
+    ['bursts', { bursts: [{ ...burst, bytes, fields: { joy: 1 } }] }],
+    ['bursts', { bursts: [{ ...burst, bytes, fields: { source: ['a'] } }] }],
+    ['bursts', { bursts: [{ ...burst, bytes: { ...bytes, confidence: 'much' } }] }],
+    [
+      'messages',
+      {
+        largest: [{ key: Array(12).fill(0), operation: 'x'.repeat(99), psn: 0, bytes: 1, packets: 1, atMs: 0, ns: 0 }],
+      },
+    ],
+    ['pauses', { pausedBy: [['no port', [1]]] }],
+  ] as const)
+    it(`is refused for its ${what}: ${JSON.stringify(change).slice(0, 60)}`, () => {
+      expect(() => decodeWindow(described((one) => Object.assign(one, change)))).toThrow(
+        `its ${what} are impossible`.replace(/(time|memory) are/, '$1 is'),
+      )
+    })
+
+  it('is refused for a sketch of another kind or size, which is not restored', () => {
+    const window = busy()
+    const ld = createSketch('ld', { bytes: 2 ** 16, keyBytes: 48, seed: window.plan.seed })
+    Object.assign(window.sketches, { bytes: ld })
+    const restored = vi.spyOn(LdSketch.prototype as unknown as { restored(): unknown }, 'restored')
+    expect(() => decodeWindow(encodeWindow(window))).toThrow('of kind ld, not coco')
+    expect(restored).not.toHaveBeenCalled()
+    restored.mockRestore()
+    const other = busy()
+    const [latency] = other.flowLatencies.values()
+    latency!.sketch = createSketch('ddsketch', { bytes: 4096, accuracy: 0.05 })
+    expect(() => decodeWindow(encodeWindow(other))).toThrow(MonitorError)
+  })
+})
+
+it('is as long as its plan allows, with any memory', () => {
+  for (const memoryBytes of [2 ** 20, 3 * 2 ** 20, 2 ** 25]) {
+    const plan = monitorConfig({ seed: 1, memoryBytes })
+    const window = new Window(plan, 0)
+    for (let n = 0; n < 64; n++) window.latencyOf(Int32Array.from({ length: 12 }, () => n))
+    const length = encodeWindow(window).length
+    expect(length).toBeLessThan(mostWindowBytes(plan))
+    // A file and a collector take no less.
+    expect(length).toBeGreaterThan(plan.sketchBytes / 2)
+  }
+  expect(monitorConfig({ memoryBytes: 2 ** 34 }).sketchBytes).toBe(mostSketchBytes)
 })

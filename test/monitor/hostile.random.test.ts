@@ -51,7 +51,7 @@ it('mutated captures', () => {
   )
 })
 
-it('windows that are damaged on their way are refused, or have lost nothing', () => {
+it('windows that are damaged on their way are refused', () => {
   const traffic = new Traffic({ memoryBytes: 2 ** 20 })
   for (let psn = 0; psn < 20; psn++) traffic.send(psn)
   const bytes = encodeWindow(traffic.end())
@@ -59,12 +59,7 @@ it('windows that are damaged on their way are refused, or have lost nothing', ()
     fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
       const damaged = bytes.slice()
       damaged[at]! ^= change
-      try {
-        const window = decodeWindow(damaged)
-        answerOf(window)
-      } catch (error) {
-        expect(error).toBeInstanceOf(MonitorError)
-      }
+      expect(() => decodeWindow(damaged)).toThrow(MonitorError)
     }),
     60,
   )

@@ -6,6 +6,9 @@ import {
   leastSketchBytes,
   type MonitorConfig,
   MonitorError,
+  mostSketchBytes,
+  mostWindowMs,
+  plainText,
   type Window,
   type WindowPlan,
   windowVersion,
@@ -17,7 +20,6 @@ export interface AgentOptions {
   /** http://host:port or https://host:port */
   url: string
   token: string
-  name: string
   /** Of the collector's certificate, in PEM. */
   ca?: string
   /** Windows that may wait (default 60). */
@@ -150,10 +152,9 @@ export class AgentClient {
   }
 
   #ask(method: 'GET' | 'POST', path: string, body?: Uint8Array): ReturnType<typeof ask> {
-    const { url, token, name, ca } = this.#options
+    const { url, token, ca } = this.#options
     const headers = {
       Authorization: `Bearer ${token}`,
-      'Verbena-Agent': encodeURIComponent(name),
       ...(body !== undefined && { 'Content-Type': 'application/vnd.verbena.window' }),
     }
     const timeoutMs = leastAskMs + Math.ceil((body?.length ?? 0) / slowestLink)
@@ -194,9 +195,9 @@ function planOf(text: string): WindowPlan {
     if (
       whole &&
       bytes.length === 16 &&
-      windowMs <= 3_600_000 &&
+      windowMs <= mostWindowMs &&
       sketchBytes >= leastSketchBytes &&
-      sketchBytes <= 2 ** 30
+      sketchBytes <= mostSketchBytes
     )
       return { version, windowMs, sketchBytes, seed: bytes }
   } catch (error) {
@@ -212,7 +213,8 @@ function refuse(text: string): never {
 function reasonOf(status: number, text: string): string {
   try {
     const { error } = JSON.parse(text) as { error?: unknown }
-    if (typeof error === 'string') return error
+    // It may be anybody's answer.
+    if (typeof error === 'string') return plainText(error, 300)
   } catch {
     // Not ours.
   }

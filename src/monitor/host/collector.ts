@@ -18,6 +18,7 @@ import {
   decodeWindow,
   describeWindow,
   MonitorError,
+  mostWindowBytes,
   type Window,
   type WindowPlan,
 } from '../index.ts'
@@ -41,7 +42,8 @@ export interface CollectorOptions {
   onNote(text: string): void
 }
 
-const mostBody = 2 ** 26
+/** How long the rest of a request that was refused is read: a peer that sends it does not see the answer before. */
+const restMs = 10_000
 const tickMs = 1000
 
 export class Collector {
@@ -115,8 +117,8 @@ export class Collector {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const answer = (status: number, document: unknown): void => {
       if (status >= 400) this.refused++
-      const close = status >= 400 && request.method === 'POST' ? { Connection: 'close' } : {}
-      response.writeHead(status, { 'Content-Type': 'application/json', ...close }).end(JSON.stringify(document))
+      response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(document))
+      if (!request.complete) discard(request)
     }
     try {
       if (!this.#isKnown(request)) return answer(401, { error: 'the token is missing or wrong (--token-file)' })
@@ -125,8 +127,9 @@ export class Collector {
       if (pathname === '/v1/agents' && request.method === 'GET') return answer(200, this.agents().map(publicState))
       if (pathname !== '/v1/windows') return answer(404, { error: 'there is nothing here' })
       if (request.method !== 'POST') return answer(405, { error: 'windows are sent by POST' })
-      const packed = await bodyOf(request)
-      if (packed === undefined) return answer(413, { error: `a window has at most ${mostBody} bytes` })
+      const most = mostWindowBytes(this.#options.plan)
+      const packed = await bodyOf(request, most)
+      if (packed === undefined) return answer(413, { error: `a window has at most ${most} bytes` })
       answer(200, { taken: this.#take(packed) })
     } catch (error) {
       if (!(error instanceof MonitorError)) {
@@ -142,7 +145,7 @@ export class Collector {
   }
 
   #take(packed: Uint8Array): boolean {
-    const bytes = unpackWindow(packed)
+    const bytes = unpackWindow(packed, this.#options.plan)
     const described = describeWindow(bytes)
     this.#agents.check(described)
     const window = decodeWindow(bytes)
@@ -161,14 +164,29 @@ function digestOf(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
-/** Undefined if it is too long. */
-async function bodyOf(request: IncomingMessage): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of request) {
-    length += (chunk as Uint8Array).length
-    if (length > mostBody) return undefined
-    chunks.push(chunk as Uint8Array)
-  }
-  return Buffer.concat(chunks)
+/** Undefined if it is longer than that: then the rest is not read. */
+function bodyOf(request: IncomingMessage, most: number): Promise<Uint8Array | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > most) return Promise.resolve(undefined)
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = []
+    let length = 0
+    request.on('data', (chunk: Uint8Array) => {
+      length += chunk.length
+      if (length <= most) chunks.push(chunk)
+      else {
+        chunks.length = 0
+        resolve(undefined)
+      }
+    })
+    request.on('end', () => resolve(Buffer.concat(chunks)))
+    request.on('error', reject)
+  })
+}
+
+/** Reads what is left of a request and forgets it, for a while. */
+function discard(request: IncomingMessage): void {
+  const end = setTimeout(() => request.destroy(), restMs).unref()
+  request.once('close', () => clearTimeout(end))
+  request.on('error', () => {})
+  request.resume()
 }

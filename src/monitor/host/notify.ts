@@ -1,7 +1,7 @@
 /** Alerts to the outside: a log of JSON lines, a webhook, or Alertmanager (POST /api/v2/alerts of Prometheus' Alertmanager 0.16 and later). */
 import { appendFileSync } from 'node:fs'
 import type { AlertEvent } from '../index.ts'
-import { ask } from './request.ts'
+import { Outbox } from './outbox.ts'
 
 export interface NotifyOptions {
   /** A file for JSON lines. */
@@ -16,57 +16,81 @@ export interface NotifyOptions {
 
 /** Alertmanager forgets what it does not hear for five minutes. */
 const repeatMs = 60_000
+const closeMs = 10_000
 
 export class Notifier {
   readonly #options: NotifyOptions
+  readonly #webhook: Outbox | undefined
+  readonly #alertmanager: Outbox | undefined
   readonly #firing = new Map<string, AlertEvent>()
-  #sending: Promise<void> = Promise.resolve()
-  #toldMs = 0
+  /** Where the last message could not be delivered: it is said once. */
+  readonly #failing = new Set<string>()
+  #timer: NodeJS.Timeout | undefined
   /** Messages that could not be delivered. */
   failed = 0
 
   constructor(options: NotifyOptions) {
+    const { webhook, alertmanager } = options
     this.#options = options
+    if (webhook !== undefined) this.#webhook = this.#outbox(webhook)
+    if (alertmanager !== undefined) this.#alertmanager = this.#outbox(new URL('/api/v2/alerts', alertmanager).href)
   }
 
   /** Delivers in order, without waiting; failures are counted and said. */
-  tell(events: readonly AlertEvent[], nowMs: number): void {
-    const { logFile, webhook, alertmanager, instance } = this.#options
+  tell(events: readonly AlertEvent[]): void {
+    const { logFile, instance } = this.#options
     for (const event of events) {
       if (event.state === 'firing') this.#firing.set(event.rule, event)
       else this.#firing.delete(event.rule)
+      if (logFile !== undefined) this.#log(logFile, { instance, ...event })
+      this.#webhook?.post({ instance, ...event })
     }
-    if (logFile !== undefined)
-      for (const event of events) appendFileSync(logFile, `${JSON.stringify({ instance, ...event })}\n`)
-    if (webhook !== undefined) for (const event of events) this.#post(webhook, { instance, ...event })
-    if (alertmanager === undefined) return
-    const again =
-      nowMs - this.#toldMs >= repeatMs ? [...this.#firing.values()].filter((one) => !events.includes(one)) : []
-    const all = [...events, ...again]
-    if (all.length === 0) return
-    if (nowMs - this.#toldMs >= repeatMs) this.#toldMs = nowMs
-    this.#post(
-      new URL('/api/v2/alerts', alertmanager).href,
-      all.map((event) => alertmanagerAlert(event, instance)),
-    )
+    this.#alert(events)
+    if (this.#alertmanager === undefined) return
+    // Also where no window comes any more.
+    if (this.#firing.size > 0)
+      this.#timer ??= setInterval(() => this.#alert([...this.#firing.values()]), repeatMs).unref()
+    else this.#rest()
   }
 
   /** Resolves when all is delivered or has failed. */
   async close(): Promise<void> {
-    await this.#sending
+    this.#rest()
+    await Promise.all([this.#webhook?.close(closeMs), this.#alertmanager?.close(closeMs)])
   }
 
-  #post(url: string, document: unknown): void {
-    const headers = { 'Content-Type': 'application/json' }
-    this.#sending = this.#sending.then(async () => {
-      try {
-        const { status } = await ask({ method: 'POST', url, headers, body: JSON.stringify(document) })
-        if (status >= 300) throw new Error(`HTTP status ${status}`)
-      } catch (error) {
-        this.failed++
-        this.#options.onNote(`an alert could not be delivered to ${url}: ${(error as Error).message}`)
-      }
-    })
+  #rest(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  #alert(events: readonly AlertEvent[]): void {
+    if (events.length > 0)
+      this.#alertmanager?.post(events.map((event) => alertmanagerAlert(event, this.#options.instance)))
+  }
+
+  #log(file: string, line: object): void {
+    try {
+      appendFileSync(file, `${JSON.stringify(line)}\n`)
+      this.#result(file, undefined)
+    } catch (error) {
+      this.#result(file, error as Error)
+    }
+  }
+
+  #outbox(url: string): Outbox {
+    return new Outbox({ url, onResult: (error) => this.#result(url, error) })
+  }
+
+  #result(to: string, error: Error | undefined): void {
+    if (error === undefined) {
+      this.#failing.delete(to)
+      return
+    }
+    this.failed++
+    if (this.#failing.has(to)) return
+    this.#failing.add(to)
+    this.#options.onNote(`alerts cannot be delivered to ${to}: ${error.message}`)
   }
 }
 

@@ -4,15 +4,27 @@
  */
 import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { decodeWindow, describeWindow, encodeWindow, MonitorError, type Part, type Window } from '../index.ts'
+import {
+  decodeWindow,
+  describeWindow,
+  encodeWindow,
+  MonitorError,
+  mostSketchBytes,
+  mostWindowBytes,
+  type Part,
+  type Window,
+  type WindowPlan,
+} from '../index.ts'
 
-const mostRecord = 2 ** 28
+/** Of any plan; packed, one is not longer than that, either. */
+const mostRecord = mostWindowBytes({ sketchBytes: mostSketchBytes })
 const lengthBytes = 4
 
-/** Throws MonitorError for what is no window, and for one that is larger than can be. */
-export function unpackWindow(packed: Uint8Array): Uint8Array {
+/** Throws MonitorError for what is no window, and for one that is larger than can be, of the plan if one is given. */
+export function unpackWindow(packed: Uint8Array, plan?: WindowPlan): Uint8Array {
+  const maxOutputLength = plan === undefined ? mostRecord : mostWindowBytes(plan)
   try {
-    return gunzipSync(packed, { maxOutputLength: mostRecord })
+    return gunzipSync(packed, { maxOutputLength })
   } catch (error) {
     throw new MonitorError('ERR_MONITOR_BYTES', `not a window: ${(error as Error).message}`)
   }

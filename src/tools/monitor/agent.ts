@@ -3,8 +3,9 @@ import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import { note } from '../../cli/terminal/index.ts'
 import { AgentClient, configOf } from '../../monitor/host/index.ts'
-import { type MonitorConfig, MonitorError, type WindowPlan } from '../../monitor/index.ts'
+import { type MonitorConfig, MonitorError, plainText, type WindowPlan } from '../../monitor/index.ts'
 import { UsageError } from '../kit/index.ts'
+import { isLoopback } from './address.ts'
 import { urlOf } from './output.ts'
 import { fileOf, tokenIn } from './secret.ts'
 
@@ -23,6 +24,12 @@ export function addAgentOptions(command: Command): Command {
     .option('--name <name>', 'how the collector calls this agent (default: the name of the host)')
 }
 
+/** How this agent is called, also with what it looks at behind a colon. */
+export function nameOf({ name = hostname() }: AgentOptions, source?: string): string {
+  if (name === '') throw new UsageError('--name', 'a name has one character at least')
+  return plainText(source === undefined ? name : `${name}:${source}`)
+}
+
 export interface Connected {
   client: AgentClient
   config: MonitorConfig
@@ -35,9 +42,11 @@ export async function connect(
   canWait: boolean,
   onPlan: (config: MonitorConfig) => void,
 ): Promise<Connected> {
-  const { collector, ca, name = hostname() } = options
+  const { collector, ca } = options
+  const { protocol, hostname: host } = new URL(urlOf('--collector', collector!))
+  noteIfInClear(protocol === 'https:', host, "use the collector's https:// address.")
   const client = new AgentClient({
-    ...{ url: urlOf('--collector', collector!), token: tokenOf(options.tokenFile), name },
+    ...{ url: urlOf('--collector', collector!), token: tokenOf(options.tokenFile) },
     ...(ca !== undefined && { ca: fileOf('--ca', ca) }),
     ...(canWait && { mostWaiting: Number.POSITIVE_INFINITY }),
     onState: note,
@@ -49,6 +58,12 @@ export async function connect(
     const reason = error instanceof MonitorError ? error.message : `cannot be reached: ${(error as Error).message}`
     throw new UsageError('--collector', reason)
   }
+}
+
+/** Says what others on the network can read. */
+export function noteIfInClear(isSecure: boolean, host: string, more: string): void {
+  if (isSecure || isLoopback(host)) return
+  note(`Without TLS, who is on the way can read the token and the seed of the sketches, and change windows: ${more}`)
 }
 
 /** The first line of the file, or the variable. */

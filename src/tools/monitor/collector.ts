@@ -5,7 +5,7 @@ import { endWith, exitCodes, interruptible, note } from '../../cli/terminal/inde
 import { Collector } from '../../monitor/host/index.ts'
 import { UsageError } from '../kit/index.ts'
 import { addressOf } from './address.ts'
-import { tokenOf } from './agent.ts'
+import { noteIfInClear, tokenOf } from './agent.ts'
 import { addConfigOptions, type ConfigOptions, configFrom } from './config.ts'
 import { addOutputOptions, alertHelp, keyHelp, Output, type OutputOptions } from './output.ts'
 import { pageHelp } from './page.ts'
@@ -15,7 +15,7 @@ const help = `
 Agents (verbena monitor -i eth0 --collector URL) ask for the plan of windows, and send theirs. Windows of one time are merged; an agent
 that lags is waited for, for up to eight windows; one that sends nothing for ten windows (ten seconds at least) has vanished. Windows of agents of
 another version, or with sketches of another seed or size, are refused with the reason. With --save, windows are on the disk before
-they are acknowledged: after a restart with the same file none is lost or counted twice. The file has the seed of the sketches: keep it.
+they are acknowledged: after a restart with the same file none is missing there, or counted twice. The file has the seed of the sketches: keep it.
 
 HTTPS: --tls-key and --tls-cert. Without them it listens on loopback only, unless --listen says otherwise.
 ${keyHelp}
@@ -54,6 +54,8 @@ export function configure(command: Command): void {
           output.status = () => statusOf(collector)
           output.agents = () => collector.agents()
           await output.start()
+          const { protocol, hostname } = new URL(collector.url)
+          noteIfInClear(protocol === 'https:', hostname, 'give it --tls-key and --tls-cert.')
           note(`Collecting at ${collector.url}; Ctrl-C ends it.`)
           if (!stop.signal.aborted) await once(stop.signal, 'abort')
         } finally {

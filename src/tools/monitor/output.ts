@@ -172,7 +172,7 @@ export class Output {
     this.#show(answer)
     const events = this.#alerts?.update(answer) ?? []
     for (const { state, text } of events) note(`${state === 'firing' ? 'ALERT' : 'Alert is over'}: ${text}`)
-    this.#notifier.tell(events, Date.now())
+    this.#notifier.tell(events)
     this.#live?.add(window, answer, events)
     this.#page?.update()
   }
@@ -196,6 +196,8 @@ export class Output {
     await this.flush()
     await this.endPage()
     await this.#notifier.close()
+    const { failed } = this.#notifier
+    if (failed > 0) note(`${failed} messages of alerts could not be delivered.`)
     this.#store?.close()
   }
 }

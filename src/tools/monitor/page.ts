@@ -5,7 +5,7 @@ import { type Interruption, note } from '../../cli/terminal/index.ts'
 import { PageServer } from '../../monitor/api/index.ts'
 import type { LiveView } from '../../monitor/view/index.ts'
 import { UsageError } from '../kit/index.ts'
-import { addressOf } from './address.ts'
+import { addressOf, isLoopback } from './address.ts'
 import { fileOf, tokenIn } from './secret.ts'
 
 export interface PageCommandOptions {
@@ -32,8 +32,6 @@ export function addPageOptions(command: Command): Command {
     .option('--page-tls-cert <file>', 'certificate of the page, PEM (default: plain HTTP)')
 }
 
-const loopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/
-
 /** Undefined if none is asked for. Says where it is. */
 export async function startPage(
   options: PageCommandOptions,
@@ -48,7 +46,7 @@ export async function startPage(
   const { host, port } = addressOf('--page', page === true ? usualPort : page)
   if ((pageTlsKey === undefined) !== (pageTlsCert === undefined))
     throw new UsageError('--page-tls-key', 'a key needs a certificate (--page-tls-cert), and the other way round')
-  if (pageTokenFile === undefined && !loopback.test(host))
+  if (pageTokenFile === undefined && !isLoopback(host))
     throw new UsageError('--page-token-file', `is needed, since others can reach ${host}: a file with one line`)
   const token =
     pageTokenFile === undefined ? null : tokenIn('--page-token-file', fileOf('--page-token-file', pageTokenFile))

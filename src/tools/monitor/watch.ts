@@ -1,13 +1,12 @@
 /** `verbena monitor watch` */
 import { statSync } from 'node:fs'
-import { hostname } from 'node:os'
 import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { endWith, exitCodes, type Interruption, note } from '../../cli/terminal/index.ts'
 import { openLive } from '../../collect/index.ts'
 import { nativeCrc32 } from '../../memory/index.ts'
 import { type AgentClient, watchCapture, watchLive, watchShares } from '../../monitor/host/index.ts'
-import { Merger, type MonitorConfig, Observer, type Window } from '../../monitor/index.ts'
+import { Merger, type MonitorConfig, Observer, plainText, type Window } from '../../monitor/index.ts'
 import { type Damage, type TraceOptions, useCrc32 } from '../../trace/index.ts'
 import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
 import {
@@ -21,7 +20,7 @@ import {
   readsPackets,
   stopOnInterrupt,
 } from '../trace-kit/index.ts'
-import { type AgentOptions, addAgentOptions, connect } from './agent.ts'
+import { type AgentOptions, addAgentOptions, connect, nameOf } from './agent.ts'
 import { addConfigOptions, type ConfigOptions, configFrom } from './config.ts'
 import { addOutputOptions, alertHelp, keyHelp, Output, type OutputOptions } from './output.ts'
 import { pageHelp } from './page.ts'
@@ -169,7 +168,7 @@ async function watchFiles(files: readonly string[], run: Run, stop: Interruption
     sources.map(async ({ file, source }) => {
       const seen = { packets: 0, roce: 0 }
       const name = file === '-' ? 'stdin' : basename(file)
-      const agent = direct ? `${run.options.name ?? hostname()}:${name}` : name
+      const agent = direct ? nameOf(run.options, name) : plainText(name)
       const take = (share: number, window: Window): void => {
         seen.packets += window.count('packets')
         seen.roce += window.count('roce')
@@ -240,7 +239,7 @@ async function watchInterfaces(run: Run, stop: Interruption): Promise<boolean> {
     ...{ interfaces, packets: Number.POSITIVE_INFINITY, durationMs },
   })
   note(`Watching ${interfaces.join(', ')}; Ctrl-C ends it.`)
-  const agent = options.name ?? hostname()
+  const agent = nameOf(options)
   const observerOf = (): Observer =>
     new Observer({
       ...{ config: run.config, trace, agent, run: crypto.randomUUID() },

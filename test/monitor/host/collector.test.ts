@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -14,14 +13,17 @@ import {
   savedWindows,
   WindowStore,
 } from '../../../src/monitor/host/index.ts'
+import { ask } from '../../../src/monitor/host/request.ts'
 import {
   type AlertEvent,
   monitorConfig,
+  mostWindowBytes,
   type Window,
   type WindowPlan,
   windowVersion,
 } from '../../../src/monitor/index.ts'
 import { Traffic } from '../traffic.ts'
+import { relay } from './relay.ts'
 
 const token = '0123456789abcdef0123'
 const plan = monitorConfig({ seed: 1, memoryBytes: 2 ** 20 })
@@ -49,37 +51,10 @@ function clientOf(collector: { url: string }, more: { token?: string; ca?: strin
   const said: string[] = []
   const plans: WindowPlan[] = []
   const client = new AgentClient({
-    ...{ url: collector.url, token, name: 'test', onState: (text) => said.push(text) },
+    ...{ url: collector.url, token, onState: (text) => said.push(text) },
     ...{ onPlan: (changed) => plans.push(changed), ...more },
   })
   return { client, said, plans }
-}
-
-/** An address of its own that leads to a collector, or to none: agents keep it while collectors come and go. */
-async function relay() {
-  const sockets = new Set<Socket>()
-  const way: { to: Collector | undefined } = { to: undefined }
-  const server = createTcpServer((socket) => {
-    if (way.to === undefined) return socket.destroy()
-    const { hostname, port } = new URL(way.to.url)
-    const on = connect(Number(port), hostname)
-    for (const [one, other] of [
-      [socket, on],
-      [on, socket],
-    ] as const) {
-      sockets.add(one)
-      one.on('error', () => other.destroy())
-      one.on('close', () => other.destroy())
-      one.pipe(other)
-    }
-  })
-  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
-  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`
-  const close = (): void => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  }
-  return { url, way, close }
 }
 
 describe('a collector over HTTP', () => {
@@ -120,9 +95,12 @@ describe('a collector over HTTP', () => {
     expect(await post(Uint8Array.of(1, 2, 3))).toBe(400)
     expect(await post(gzipSync(`VMON${String.fromCharCode(windowVersion)} and no more`))).toBe(400)
     expect(await post(gzipSync(new Uint8Array(2 ** 20)))).toBe(400)
+    const named = windowOf('x')
+    named.parts[0]!.agent = '\u001b[2J'
+    expect(await post(packWindow(named))).toBe(400)
     expect(await post(packWindow(windowOf('x', 0, 9)))).toBe(409)
     expect(await post(packWindow(windowOf('x')), { Authorization: '' })).toBe(401)
-    expect(collector.refused).toBe(6)
+    expect(collector.refused).toBe(7)
     expect(collector.agents()).toEqual([])
     await collector.close()
   })
@@ -199,6 +177,25 @@ describe('a collector over HTTP', () => {
     expect(windows.map(({ parts }) => parts[0]!.run)).toEqual(['b'])
   })
 
+  it('says that a window is too long before all of it has come, and agents drop it', async () => {
+    const { collector, windows } = await collect()
+    const { url } = collector
+    const headers = { Authorization: `Bearer ${token}` }
+    const body = new Uint8Array(mostWindowBytes(plan) + 1)
+    expect(await ask({ method: 'POST', url: `${url}/v1/windows`, headers, body })).toMatchObject({ status: 413 })
+    // Without a length it is found out while it comes.
+    const chunked = new ReadableStream({
+      start: (controller) => {
+        controller.enqueue(body)
+        controller.close()
+      },
+    })
+    const init = { method: 'POST', headers, body: chunked, duplex: 'half' }
+    expect((await fetch(`${url}/v1/windows`, init)).status).toBe(413)
+    await collector.close()
+    expect(windows).toEqual([])
+  })
+
   it('saves nothing that it does not take, and tells nobody the runs of agents', async () => {
     const file = join(folder, 'refused')
     const { collector } = await collect({ file })
@@ -260,6 +257,69 @@ it('a file of windows with zeros behind them, as a failure of power leaves it, i
   expect(() => [...savedWindows(path)]).toThrow('has no window')
 })
 
+describe('alerts', () => {
+  const event: AlertEvent = {
+    state: 'firing',
+    ...{ rule: 'missing > 1', metric: 'missing', value: 2, threshold: 1 },
+    ...{ since: '2026-11-23T00:00:00.000Z', at: '2026-11-23T00:00:00.000Z', text: 'text', reasons: ['why'] },
+  }
+
+  it('do not wait for a webhook that hangs, nor without end for it', async () => {
+    const got: string[] = []
+    const server = createServer((request, response) => {
+      got.push(request.url!)
+      if (request.url !== '/hook') request.resume().on('end', () => response.end())
+    })
+    await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+    const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+    const notes: string[] = []
+    const options = { webhook: `${url}/hook`, alertmanager: url, instance: 'me' }
+    const notifier = new Notifier({ ...options, onNote: (text) => notes.push(text) })
+    for (let i = 0; i < 150; i++) notifier.tell([event])
+    await vi.waitFor(() => expect(got.filter((path) => path === '/api/v2/alerts').length).toBeGreaterThan(90))
+    // One is under way and a hundred wait.
+    expect(notifier.failed).toBeGreaterThanOrEqual(49)
+    expect(got.filter((path) => path === '/hook')).toHaveLength(1)
+    expect(notes.filter((text) => text.includes('/hook'))).toEqual([expect.stringContaining('100 others wait')])
+    server.close()
+    server.closeAllConnections()
+    await notifier.close()
+    expect(notifier.failed).toBeGreaterThanOrEqual(150)
+  })
+
+  it('are told to Alertmanager again each minute, also without windows', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const got: unknown[] = []
+    const server = createServer((request, response) => {
+      got.push(request.url)
+      request.resume().on('end', () => response.end())
+    })
+    try {
+      await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+      const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+      const notifier = new Notifier({ alertmanager: url, instance: 'me', onNote: () => {} })
+      notifier.tell([event])
+      vi.advanceTimersByTime(121_000)
+      notifier.tell([{ ...event, state: 'resolved' }])
+      vi.advanceTimersByTime(121_000)
+      await notifier.close()
+      expect(got).toHaveLength(4)
+    } finally {
+      vi.useRealTimers()
+      server.closeAllConnections()
+      server.close()
+    }
+  })
+
+  it('that cannot be written are counted and said once', () => {
+    const notes: string[] = []
+    const notifier = new Notifier({ logFile: folder, instance: 'me', onNote: (text) => notes.push(text) })
+    for (let i = 0; i < 2; i++) notifier.tell([event])
+    expect(notifier.failed).toBe(2)
+    expect(notes).toEqual([expect.stringContaining('EISDIR')])
+  })
+})
+
 it('alerts go to a webhook and to Alertmanager, and what could not be delivered is said', async () => {
   const got: [string, unknown][] = []
   const server = createServer((request, response) => {
@@ -288,7 +348,7 @@ it('alerts go to a webhook and to Alertmanager, and what could not be delivered 
     instance: 'me',
     onNote: () => {},
   })
-  notifier.tell([event], 1000)
+  notifier.tell([event])
   await notifier.close()
   expect(got.map(([path]) => path)).toEqual(['/hook', '/api/v2/alerts'])
   expect(got[0]![1]).toMatchObject({ instance: 'me', rule: 'missing > 1', value: 2 })
@@ -298,7 +358,7 @@ it('alerts go to a webhook and to Alertmanager, and what could not be delivered 
   expect(JSON.parse(readFileSync(logFile, 'utf8'))).toMatchObject({ state: 'firing' })
   await new Promise((done) => server.close(done))
   const lost = new Notifier({ webhook: `${url}/hook`, instance: 'me', onNote: (text) => notes.push(text) })
-  lost.tell([event], 1000)
+  lost.tell([event])
   await lost.close()
-  expect([lost.failed, notes[0]]).toEqual([1, expect.stringContaining('could not be delivered')])
+  expect([lost.failed, notes[0]]).toEqual([1, expect.stringContaining('cannot be delivered')])
 })
