@@ -47,7 +47,7 @@ const unit = [
  */
 const shared = [
   'test/collectives/launch/*.test.ts',
-  'test/collectives/{calls,lossy.random,programs.random}.test.ts',
+  'test/collectives/{calls,lane,long,lossy.random,programs.random}.test.ts',
   'test/cm/rdma/!(limits|lossy.random).test.ts',
   'test/gateway/{api,nodes,runtime}/**/*.test.ts',
   'test/monitor/{api,host}/*.test.ts',

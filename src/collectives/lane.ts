@@ -28,14 +28,20 @@ export const Kind = {
   Data: 0,
   /** They have been written to where `Ready` said. */
   Written: 1,
-  /** Where the receiver of a long transfer wants it: address, length, key. */
+  /** Where the receiver of a long transfer wants it: address, length of the transfer, how much of it, key. */
   Ready: 2,
   /** Nothing but slots given back. */
   Credit: 3,
   /** A transfer of no bytes. */
   Empty: 4,
-  /** A sender of a long transfer that waits for `Ready` says its length, in case that the receiver expects a short one. */
+  /**
+   * A sender of a long transfer says its length and where it is: for a receiver that shares its memory, and in case that the receiver
+   * expects a short one.
+   */
   Long: 5,
+  /** The receiver has taken it from there, all of it or what `Ready` did not ask for. */
+  TookAll: 6,
+  TookRest: 7,
 } as const
 const kindShift = 5
 const kindMask = 7
@@ -49,8 +55,8 @@ const slots: number = dataSlots + 8
 const repostTogether = 4
 /** Messages up to this are copied into their work request; the sender may reuse their memory at once. */
 const inlineBytes = 256
-const readyBytes = 24
-const longBytes = 8
+const readyBytes = 32
+const longBytes = 16
 /** A message without content has so many bytes: one of no bytes takes a slower path through some devices. */
 const nothingBytes = 4
 const signalEvery = 8
@@ -74,6 +80,8 @@ export class Lane {
   readonly #wcs: WorkCompletion[] = workCompletions(8)
   /** Bytes of a slot. */
   readonly slotBytes: number
+  /** Whether the peer's memory is in the buffer that this rank's is in, too. */
+  shared = false
   /** Slots of the peer that may be used. */
   credits: number = dataSlots
   /** Sends whose memory must not change yet. */
@@ -88,11 +96,17 @@ export class Lane {
   readies = 0
   #firstReady = 0
   readonly #readyAddr = new Float64Array(dataSlots)
+  readonly #readyTotal = new Float64Array(dataSlots)
   readonly #readyBytes = new Float64Array(dataSlots)
   readonly #readyKey = new Uint32Array(dataSlots)
   readonly #readyTag = new Uint32Array(dataSlots)
+  /** `TookAll` or `TookRest`, of the call `tookTag`, or 0. */
+  took = 0
+  tookTag = 0
   readonly #memory: Memory
   readonly #at: number
+  /** Where the peer's oldest `Long` says that its transfer is. */
+  readonly #longAt = new Float64Array(dataSlots)
   readonly #receives: RecvWorkRequest[] = []
   /** Receives to post again, linked; posted together. */
   #freed: RecvWorkRequest | null = null
@@ -171,13 +185,13 @@ export class Lane {
     this.#send(kind, tag, addr, lkey, length)
   }
 
-  #send(kind: number, tag: number, addr: number, lkey: number, length: number): void {
+  #send(kind: number, tag: number, addr: number, lkey: number, length: number, certain = false): void {
     const wr = this.#short
     const sge = wr.sgList[0]!
     sge.addr = length === 0 ? this.#notice.addr : addr
     sge.length = length === 0 ? nothingBytes : length
     sge.lkey = lkey
-    const copied = length <= inlineBytes
+    const copied = length <= inlineBytes && !certain
     this.#posted++
     if (!copied) wr.sendFlags = SendFlag.Signaled
     else wr.sendFlags = this.#posted % signalEvery === 0 ? SendFlag.Inline | SendFlag.Signaled : SendFlag.Inline
@@ -193,9 +207,10 @@ export class Lane {
     if (used) this.outstanding++
   }
 
-  /** Writes `length` bytes to where the peer is ready for them, and tells it. Needs `mayPost` and `readies`. */
-  write(tag: number, addr: number, lkey: number, length: number): void {
+  /** Writes to where the peer is ready for it, and tells it. Needs `mayPost` and `readies`. */
+  write(tag: number, addr: number, lkey: number): void {
     const first = this.#firstReady
+    const length = this.#readyBytes[first]!
     this.#firstReady = (first + 1) % dataSlots
     this.readies--
     this.credits--
@@ -212,7 +227,11 @@ export class Lane {
     this.qp.postSend(wr)
   }
 
-  /** Bytes that the peer is ready for. */
+  /** Bytes of the transfer that the peer is ready for, and how many of them it wants to be written. */
+  get readyTotal(): number {
+    return this.#readyTotal[this.#firstReady]!
+  }
+
   get readyFor(): number {
     return this.#readyBytes[this.#firstReady]!
   }
@@ -222,21 +241,33 @@ export class Lane {
     return this.#readyTag[this.#firstReady]!
   }
 
-  /** Tells the peer where a long transfer shall go. Needs `mayPost`. */
-  ready(tag: number, { addr, rkey }: Range, offset: number, length: number): void {
+  /** Tells the peer where the first `bytes` bytes of a long transfer of `total` shall go. Needs `mayPost`. */
+  ready(tag: number, { addr, rkey }: Range, offset: number, total: number, bytes: number): void {
     const { at, addr: noticeAddr, lkey } = this.#notice
     const { f64, i32 } = this.#memory
     f64[at / 8] = addr + offset
-    f64[at / 8 + 1] = length
-    i32[at / 4 + 4] = rkey
+    f64[at / 8 + 1] = total
+    f64[at / 8 + 2] = bytes
+    i32[at / 4 + 6] = rkey
     this.send(Kind.Ready, tag, noticeAddr, lkey, readyBytes)
   }
 
-  /** Says that a transfer of `length` bytes waits for `Ready`. Needs `mayPost`. */
-  announce(tag: number, length: number): void {
+  /** Says that a transfer of `length` bytes, at `from` in the device's memory, waits for the peer. Needs `mayPost`. */
+  announce(tag: number, from: number, length: number): void {
     const { at, addr, lkey } = this.#notice
-    this.#memory.f64[at / 8] = length
+    const { f64 } = this.#memory
+    f64[at / 8] = length
+    f64[at / 8 + 1] = from
     this.send(Kind.Long, tag, addr, lkey, longBytes)
+  }
+
+  /**
+   * Tells the peer that its memory was read, as `TookAll` or `TookRest`. Needs `mayPost`. The memory was the peer's as long as this
+   * send succeeds: it is outstanding until that is certain.
+   */
+  tell(kind: number, tag: number): void {
+    this.credits--
+    this.#send(kind, tag, 0, this.#notice.lkey, 0, true)
   }
 
   /** Writes nothing to the peer's memory: the completion tells that the peer is there, and has all that was sent before. */
@@ -329,17 +360,32 @@ export class Lane {
       const last = (this.#firstReady + this.readies++) % dataSlots
       const { f64, i32 } = this.#memory
       this.#readyAddr[last] = f64[at / 8]!
-      this.#readyBytes[last] = f64[at / 8 + 1]!
-      this.#readyKey[last] = i32[at / 4 + 4]!
+      this.#readyTotal[last] = f64[at / 8 + 1]!
+      this.#readyBytes[last] = f64[at / 8 + 2]!
+      this.#readyKey[last] = i32[at / 4 + 6]!
       this.#readyTag[last] = immediate >>> tagShift
+      this.#release(slot)
+      return this.credits <= dataSlots && this.#readyBytes[last] <= this.#readyTotal[last]
+    }
+    if (kind >= Kind.TookAll) {
+      if (this.took !== 0) return false
+      this.took = kind
+      this.tookTag = immediate >>> tagShift
       this.#release(slot)
       return this.credits <= dataSlots
     }
-    if (this.arrived === dataSlots || kind > Kind.Long || (kind === Kind.Long && bytes !== longBytes)) return false
+    if (this.arrived === dataSlots || (kind === Kind.Long && bytes !== longBytes)) return false
     const last = (this.#first + this.arrived++) % dataSlots
     this.#slot[last] = slot
-    if (kind === Kind.Long) this.#bytes[last] = this.#memory.f64[(this.#at + slot * this.slotBytes) / 8]!
-    else this.#bytes[last] = kind === Kind.Empty ? 0 : bytes
+    if (kind === Kind.Long) {
+      const at = (this.#at + slot * this.slotBytes) / 8
+      const { f64, u8 } = this.#memory
+      const length = f64[at]!
+      const from = f64[at + 1]!
+      this.#bytes[last] = length
+      this.#longAt[last] = from
+      if (this.shared && !(from >= 0 && length >= 0 && from + length <= u8.length)) return false
+    } else this.#bytes[last] = kind === Kind.Empty ? 0 : bytes
     this.#word[last] = immediate >>> kindShift
     return this.credits <= dataSlots
   }
@@ -349,6 +395,11 @@ export class Lane {
   /** Its bytes, or those of the transfer that it announces; -1: they have been written elsewhere. */
   get bytes(): number {
     return this.#bytes[this.#first]!
+  }
+
+  /** Of a `Long` of a peer whose memory is shared: where the data are, an offset in the device's memory. */
+  get longAt(): number {
+    return this.#longAt[this.#first]!
   }
 
   get kind(): number {

@@ -1,4 +1,5 @@
 /** A queue pair to each of the other ranks, with completion queues of its own. */
+import { randomFillSync } from 'node:crypto'
 import {
   type CompletionChannel,
   type Context,
@@ -16,8 +17,11 @@ import type { Memory, Region } from './memory.ts'
 const slotsBytes = 1 << 20
 const slotLengths = [8192, 4096, 2048, 1024]
 
-/** What ranks tell each other of themselves, beside a queue pair number and a PSN for each peer. */
-const headBytes = 24
+/**
+ * What ranks tell each other of themselves, beside a queue pair number and a PSN for each peer: GID (16 bytes), LID (2), mark of the
+ * rules (4 from 20 on), where its memory has the proof (8), the proof (8).
+ */
+const headBytes = 40
 const entryBytes = 8
 
 export class Mesh {
@@ -30,6 +34,7 @@ export class Mesh {
   failure: CollectiveError | null = null
   readonly #rank: number
   readonly #context: Context
+  readonly #memory: Memory
   readonly #qps: (QueuePair | null)[]
   readonly #psns: number[]
   readonly #region: Region
@@ -45,6 +50,7 @@ export class Mesh {
   ) {
     this.#rank = rank
     this.#context = context
+    this.#memory = memory
     this.#gidIndex = gidIndex
     this.#mark = mark
     const peers = size - 1
@@ -69,13 +75,19 @@ export class Mesh {
     })
   }
 
-  /** What the other ranks must know. */
+  /**
+   * What the other ranks must know. A random number is left in memory: who finds it there has the same memory. It is overwritten
+   * when peers send, which they do after all have connected.
+   */
   get address(): Uint8Array {
     const bytes = new Uint8Array(headBytes + this.#qps.length * entryBytes)
     const view = new DataView(bytes.buffer)
     bytes.set(this.#context.queryGid(1, this.#gidIndex))
     view.setUint16(16, this.#context.queryPort(1).lid)
     view.setUint32(20, this.#mark)
+    const { bytes: memory } = this.#region
+    view.setFloat64(24, memory.byteOffset)
+    bytes.set(randomFillSync(memory.subarray(0, 8)), 32)
     for (const [i, qp] of this.#qps.entries()) {
       view.setUint32(headBytes + i * entryBytes, qp?.qpNum ?? 0)
       view.setUint32(headBytes + i * entryBytes + 4, this.#psns[i]!)
@@ -98,9 +110,15 @@ export class Mesh {
         ...{ gid: bytes.slice(0, 16), lid: view.getUint16(16) },
         ...{ qpn: view.getUint32(at), psn: view.getUint32(at + 4) },
       }
+      this.lanes[peer]!.shared = this.#finds(view.getFloat64(24), bytes.subarray(32, 40))
       connectQp(qp, { psn: this.#psns[peer]! }, remote, { gidIndex: this.#gidIndex })
       this.lanes[peer]!.postReceives()
     }
+  }
+
+  #finds(at: number, proof: Uint8Array): boolean {
+    const { u8 } = this.#memory
+    return at >= 0 && at + proof.length <= u8.length && proof.every((byte, i) => u8[at + i] === byte)
   }
 
   /** The first reason counts. */

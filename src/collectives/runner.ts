@@ -7,11 +7,22 @@ import { emptyRange, type Memory, type Range, Staging } from './memory.ts'
 import type { Mesh } from './mesh.ts'
 import { Place, type Round, type Schedule, type Transfer } from './schedule/index.ts'
 
-/** State of a transfer in the present round. */
+/** States of a transfer in the present round. */
 const waiting = 0
-/** The other end has been told: where it shall go, or how long it is. */
+/** The other end has been told: a receiver where all of it shall go, or a sender how long it is. */
 const announced = 1
 const done = 2
+/** Of a receive: it is read where it is. */
+const direct = 3
+/** The first half is written by the sender, the rest read by the receiver. */
+const split = 4
+/** This end has copied its half. */
+const halfDone = 5
+/** All is read, and what the sender was told of it is outstanding. */
+const told = 6
+
+/** From so many bytes on sender and receiver copy a half each, where both can reach the memory. */
+const splitBytes = 131_072
 
 /** A call as `Runner.begin` takes it. */
 export interface Call {
@@ -72,11 +83,11 @@ export class Runner {
   /** Before a wait: asks for events of what this call waits for. */
   arm(): void {
     const { sends, receives } = this.#round!
-    for (const [i, { peer, bytes }] of sends.entries()) {
+    for (const [i, { peer, place, offset, bytes }] of sends.entries()) {
       const lane = this.#lanes[peer]!
       if (lane.lost !== null) throw lane.lost
       if (this.#sent[i] === waiting && bytes > this.#mesh.slotBytes && lane.readies === 0 && lane.mayPost) {
-        lane.announce(this.#call!.tag, bytes)
+        lane.announce(this.#call!.tag, this.#places[place].at + offset, bytes)
         this.#sent[i] = announced
       }
       lane.arm()
@@ -144,12 +155,7 @@ export class Runner {
   /** Whether the memory of all sends of the round is free again. */
   #quiet(): boolean {
     const { sends } = this.#round!
-    for (let i = 0; i < sends.length; i++) {
-      const lane = this.#lanes[sends[i]!.peer]!
-      if (lane.outstanding === 0) continue
-      lane.poll()
-      if (lane.outstanding !== 0) return false
-    }
+    for (let i = 0; i < sends.length; i++) if (!settled(this.#lanes[sends[i]!.peer]!)) return false
     return true
   }
 
@@ -163,29 +169,49 @@ export class Runner {
       const lane = this.#lanes[peer]!
       if (!lane.mayPost && !(lane.poll() && lane.mayPost)) continue
       const from = this.#places[place]
-      if (bytes <= slotBytes) lane.send(bytes > 0 ? Kind.Data : Kind.Empty, tag, from.addr + offset, from.lkey, bytes)
-      else {
-        if (lane.readies === 0) lane.poll()
-        if (lane.readies === 0) {
-          // A peer that sends instead of saying what it is ready for is somewhere else.
-          if (lane.arrived > 0 && lane.tag !== tag) throw this.#elsewhere(lane, lane.tag, tag)
-          continue
-        }
-        if (lane.readyTag !== tag) throw this.#elsewhere(lane, lane.readyTag, tag)
-        if (lane.readyFor !== bytes) throw this.#lengths(lane, lane.readyFor, bytes)
-        lane.write(tag, from.addr + offset, from.lkey, bytes)
-      }
+      if (bytes > slotBytes) {
+        if (!this.#sendLong(lane, i, from, offset, bytes)) continue
+      } else lane.send(bytes > 0 ? Kind.Data : Kind.Empty, tag, from.addr + offset, from.lkey, bytes)
       this.moves++
       this.#sent[i] = done
       this.#sendsLeft--
     }
   }
 
+  /** True when this end has no more to do for it. */
+  #sendLong(lane: Lane, i: number, from: Range, offset: number, bytes: number): boolean {
+    const { tag } = this.#call!
+    if (lane.shared && this.#sent[i] === waiting) {
+      lane.announce(tag, from.at + offset, bytes)
+      this.moves++
+      this.#sent[i] = announced
+    }
+    if (lane.readies === 0 && lane.took === 0) lane.poll()
+    if (lane.readies > 0 && this.#sent[i] !== halfDone && lane.took !== Kind.TookAll) {
+      if (lane.readyTag !== tag) throw this.#elsewhere(lane, lane.readyTag, tag)
+      if (lane.readyTotal !== bytes) throw this.#lengths(lane, lane.readyTotal, bytes)
+      if (!lane.mayPost) return false
+      const all = lane.readyFor === bytes
+      lane.write(tag, from.addr + offset, from.lkey)
+      if (all) return true
+      this.#sent[i] = halfDone
+    }
+    if (lane.took === 0) {
+      // A peer that sends instead of taking it is somewhere else.
+      if (lane.arrived > 0 && lane.tag !== tag) throw this.#elsewhere(lane, lane.tag, tag)
+      return false
+    }
+    if (lane.tookTag !== tag) throw this.#elsewhere(lane, lane.tookTag, tag)
+    if (lane.took === Kind.TookRest && this.#sent[i] !== halfDone) return false
+    lane.took = 0
+    return true
+  }
+
   #receive(): void {
     const { receives } = this.#round!
     const { tag, combine } = this.#call!
     const { slotBytes } = this.#mesh
-    let combining = this.#sendsLeft === 0 && this.#quiet()
+    let combining = true
     for (let i = 0; i < receives.length; i++) {
       if (this.#received[i] === done) continue
       const receive = receives[i]!
@@ -193,26 +219,74 @@ export class Runner {
       const lane = this.#lanes[peer]!
       const long = bytes > slotBytes
       if (long && this.#received[i] === waiting && !this.#announce(lane, receive, i)) continue
-      if (receive.combine && !combining) continue
-      // The next one that is combined waits for this one.
-      combining &&= !receive.combine
-      if (lane.arrived === 0 && !(lane.poll() && lane.arrived > 0)) continue
-      if (lane.tag !== tag) throw this.#elsewhere(lane, lane.tag, tag)
-      if (long && lane.kind === Kind.Long && lane.bytes === bytes) {
-        lane.take()
-        if (lane.arrived === 0 && !(lane.poll() && lane.arrived > 0)) continue
+      if (receive.combine) {
+        // The next one that is combined waits for this one.
+        if (!combining) continue
+        combining = false
       }
-      if (long ? lane.kind !== Kind.Written : lane.kind === Kind.Written || lane.bytes !== bytes)
-        throw this.#lengths(lane, lane.bytes, bytes)
-      const to = this.#places[place].at + offset
-      if (receive.combine) combine!(to, long ? this.#arrival.at : lane.at, bytes)
-      else if (!long && bytes > 0) this.#copy(to, lane.at, bytes)
-      lane.take()
+      if (this.#received[i] !== told) {
+        if (lane.arrived === 0 && !(lane.poll() && lane.arrived > 0)) continue
+        if (lane.tag !== tag) throw this.#elsewhere(lane, lane.tag, tag)
+        if (long) {
+          if (!this.#receiveLong(lane, receive, i)) continue
+        } else {
+          if (lane.kind === Kind.Written || lane.bytes !== bytes) throw this.#lengths(lane, lane.bytes, bytes)
+          const to = this.#places[place].at + offset
+          if (!receive.combine) this.#copy(to, lane.at, bytes)
+          else if (this.#mayChange(receive)) combine!(to, this.#places[receive.base].at + offset, lane.at, bytes)
+          else continue
+          lane.take()
+        }
+      } else if (!settled(lane)) continue
       combining ||= receive.combine
       this.moves++
       this.#received[i] = done
       this.#receivesLeft--
     }
+  }
+
+  /** With the oldest message of the lane. True when the transfer is over. */
+  #receiveLong(lane: Lane, receive: Transfer, i: number): boolean {
+    const { place, offset, bytes, base } = receive
+    const { tag, combine } = this.#call!
+    const state = this.#received[i]!
+    const to = this.#places[place].at + offset
+    if (lane.kind === Kind.Long && lane.bytes === bytes) {
+      if (state === direct || state === split) {
+        if (!lane.mayPost && !(lane.poll() && lane.mayPost)) return false
+        const from = state === split ? halfOf(bytes) : 0
+        if (receive.combine) combine!(to, this.#places[base].at + offset, lane.longAt, bytes)
+        else this.#copy(to + from, lane.longAt + from, bytes - from)
+        lane.take()
+        lane.tell(state === split ? Kind.TookRest : Kind.TookAll, tag)
+        this.moves++
+        this.#received[i] = state === split ? halfDone : told
+        return state === direct && settled(lane)
+      }
+      lane.take()
+      if (lane.arrived === 0 && !(lane.poll() && lane.arrived > 0)) return false
+    }
+    if (lane.kind !== Kind.Written || state === direct) throw this.#lengths(lane, lane.bytes, bytes)
+    if (receive.combine) {
+      if (!this.#mayChange(receive)) return false
+      combine!(to, this.#places[base].at + offset, this.#arrival.at, bytes)
+    } else if (state === halfDone && !settled(lane)) return false
+    lane.take()
+    return true
+  }
+
+  /** Whether all sends of the round have left whose memory a receive changes. */
+  #mayChange(receive: Transfer): boolean {
+    const { sends } = this.#round!
+    for (let i = 0; i < sends.length; i++)
+      if (this.#meet(sends[i]!, receive) && (this.#sent[i] !== done || !settled(this.#lanes[sends[i]!.peer]!)))
+        return false
+    return true
+  }
+
+  #meet(a: Transfer, b: Transfer): boolean {
+    const distance = this.#places[a.place].at + a.offset - this.#places[b.place].at - b.offset
+    return distance < b.bytes && -distance < a.bytes
   }
 
   /** Copies `bytes` bytes; few of them, when they are whole words, without a call. */
@@ -223,18 +297,24 @@ export class Runner {
     } else this.#memory.u8.copyWithin(to, from, from + bytes)
   }
 
-  /** Tells the sender of a long transfer where it shall go. False if that has to wait. */
-  #announce(lane: Lane, { place, offset, bytes, combine }: Transfer, i: number): boolean {
+  /** Decides how a long transfer is received, and tells the sender where it shall write. False if that has to wait. */
+  #announce(lane: Lane, receive: Transfer, i: number): boolean {
+    const { place, offset, bytes, combine } = receive
+    const { receives, sends } = this.#round!
+    const whole = combine || bytes < splitBytes
+    if (lane.shared && whole && !(combine && sends.some((send) => this.#meet(send, receive)))) {
+      this.#received[i] = direct
+      return true
+    }
     if (!lane.mayPost && !(lane.poll() && lane.mayPost)) return false
     if (combine) {
       // One place for all of them: the earlier ones must be over.
-      const { receives } = this.#round!
       for (let k = 0; k < i; k++) if (receives[k]!.combine && this.#received[k] !== done) return false
       this.#arrivals.reserve(this.#arrival, bytes)
-      lane.ready(this.#call!.tag, this.#arrival, 0, bytes)
-    } else lane.ready(this.#call!.tag, this.#places[place], offset, bytes)
+      lane.ready(this.#call!.tag, this.#arrival, 0, bytes, bytes)
+    } else lane.ready(this.#call!.tag, this.#places[place], offset, bytes, lane.shared ? halfOf(bytes) : bytes)
     this.moves++
-    this.#received[i] = announced
+    this.#received[i] = lane.shared && !combine ? split : announced
     return true
   }
 
@@ -253,4 +333,14 @@ export class Runner {
     const message = `${this.#call!.nameOf(this.#call!.tag)}: rank ${lane.rank} has ${what} where this rank has ${ours}: counts or types differ`
     return this.#mesh.fail(new CollectiveError('EMISMATCH', message, lane.rank))
   }
+}
+
+/** What the sender writes of a transfer that is split. */
+function halfOf(bytes: number): number {
+  return Math.floor(bytes / 128) * 64
+}
+
+/** Whether all sends on a lane whose memory is in use have left. */
+function settled(lane: Lane): boolean {
+  return lane.outstanding === 0 || (lane.poll() && lane.outstanding === 0)
 }

@@ -78,11 +78,11 @@ export function simulate(
   const total = { messages: 0, bytes: 0 }
 
   const taken = (me: number, waiting: Waiting, message: Uint8Array): void => {
-    const { place, offset, bytes, combine } = waiting.transfer
+    const { place, offset, bytes, combine, base } = waiting.transfer
     if (message.length !== bytes) throw new Error(`${message.length} bytes came where ${bytes} were expected`)
     const into = ranks[me]!.range(place, offset, bytes)
     if (combine) {
-      const a = new Int32Array(into.slice().buffer)
+      const a = new Int32Array(ranks[me]!.range(base, offset, bytes).slice().buffer)
       const b = new Int32Array(message.slice().buffer)
       into.set(new Uint8Array(a.map((x, i) => how.combine(x, b[i]!)).buffer))
     } else into.set(message)

@@ -19,8 +19,8 @@ export function reduceLinear(task: Task): Schedule {
   const { rank, size, root, bytes } = task
   const s = new ScheduleBuilder()
   if (rank !== root) return s.send(root, Input, 0, bytes).done()
-  s.copy(Input, 0, Output, 0, bytes)
-  for (let i = 1; i < size; i++) s.combine(absolute(task, i), Output, 0, bytes)
+  if (size === 1) return s.copy(Input, 0, Output, 0, bytes).done()
+  for (let i = 1; i < size; i++) s.combine(absolute(task, i), Output, 0, bytes, i === 1 ? Input : Output)
   return s.done()
 }
 
@@ -32,22 +32,27 @@ export function reduceBinomial(task: Task): Schedule {
   const below = children(me, size)
   if (me !== 0 && below.length === 0) return s.send(absolute(task, parent(me)), Input, 0, bytes).done()
   const place = me === 0 ? Output : Scratch
-  s.copy(Input, 0, place, 0, bytes)
+  if (below.length === 0) s.copy(Input, 0, place, 0, bytes)
   // The smallest subtree is ready first.
-  for (const child of below.reverse()) s.combine(absolute(task, child), place, 0, bytes)
+  for (const [i, child] of below.reverse().entries())
+    s.combine(absolute(task, child), place, 0, bytes, i === 0 ? Input : place)
   if (me !== 0) s.next().send(absolute(task, parent(me)), place, 0, bytes)
   return s.done()
 }
 
-/** Each part goes round once and is combined on its way: rank i then has part i + 1 of the result in `place`. */
+/**
+ * Each part goes round once and is combined on its way with the input of each rank: rank i then has part i + 1 of the result in
+ * `place`, and nothing of use in its other parts.
+ */
 function ringReduceScatter(s: ScheduleBuilder, task: Task, place: Place): void {
   const { rank, size } = task
   for (let step = 0; step < size - 1; step++) {
     const out = (rank - step + size) % size
     const into = (rank - step - 1 + size) % size
+    const from = step === 0 ? Input : place
     s.next()
-      .send((rank + 1) % size, place, partOf(task, out), partOf(task, out + 1) - partOf(task, out))
-      .combine((rank - 1 + size) % size, place, partOf(task, into), partOf(task, into + 1) - partOf(task, into))
+      .send((rank + 1) % size, from, partOf(task, out), partOf(task, out + 1) - partOf(task, out))
+      .combine((rank - 1 + size) % size, place, partOf(task, into), partOf(task, into + 1) - partOf(task, into), Input)
   }
 }
 
@@ -55,7 +60,8 @@ function ringReduceScatter(s: ScheduleBuilder, task: Task, place: Place): void {
 export function reduceRing(task: Task): Schedule {
   const { rank, size, root, bytes } = task
   const place = rank === root ? Output : Scratch
-  const s = new ScheduleBuilder().copy(Input, 0, place, 0, bytes)
+  const s = new ScheduleBuilder()
+  if (size === 1) return s.copy(Input, 0, place, 0, bytes).done()
   ringReduceScatter(s, task, place)
   s.next()
   const partAt = (holder: number): [number, number] => {
@@ -78,7 +84,8 @@ export function allreduceTree(task: Task): Schedule {
 /** A ring that combines parts, then one that gives all parts to all: the least data on each link. */
 export function allreduceRing(task: Task): Schedule {
   const { rank, size, bytes } = task
-  const s = new ScheduleBuilder().copy(Input, 0, Output, 0, bytes)
+  const s = new ScheduleBuilder()
+  if (size === 1) return s.copy(Input, 0, Output, 0, bytes).done()
   ringReduceScatter(s, task, Output)
   for (let step = 0; step < size - 1; step++) {
     const out = (rank + 1 - step + size) % size
@@ -92,12 +99,12 @@ export function allreduceRing(task: Task): Schedule {
 
 /**
  * Steps between a power of two of ranks, for any number of ranks: of the first ranks, the even ones hand their input to their
- * neighbour and get the result from it. `steps` gets the number among those that go on, how many these are, and the rank of
- * each of them.
+ * neighbour and get the result from it. `steps` gets the number among those that go on, how many these are, the rank of
+ * each of them, and where this rank's part in the result is at first.
  */
 function folded(
   task: Task,
-  steps: (s: ScheduleBuilder, me: number, count: number, rankOf: (me: number) => number) => void,
+  steps: (s: ScheduleBuilder, me: number, count: number, rankOf: (me: number) => number, first: Place) => void,
 ): Schedule {
   const { rank, size, bytes } = task
   let count = 1
@@ -110,20 +117,23 @@ function folded(
       .next()
       .receive(rank + 1, Output, 0, bytes)
       .done()
-  s.copy(Input, 0, Output, 0, bytes)
+  if (size === 1) return s.copy(Input, 0, Output, 0, bytes).done()
   const partner = rank < 2 * extra ? rank - 1 : -1
-  if (partner >= 0) s.combine(partner, Output, 0, bytes).next()
-  steps(s, partner >= 0 ? (rank - 1) / 2 : rank - extra, count, (me) => (me < extra ? 2 * me + 1 : me + extra))
+  if (partner >= 0) s.combine(partner, Output, 0, bytes, Input).next()
+  const me = partner >= 0 ? (rank - 1) / 2 : rank - extra
+  const first = partner >= 0 ? Output : Input
+  steps(s, me, count, (other) => (other < extra ? 2 * other + 1 : other + extra), first)
   if (partner >= 0) s.next().send(partner, Output, 0, bytes)
   return s.done()
 }
 
 /** Pairs at distance 1, 2, 4, … exchange and combine all: ⌈log2 size⌉ steps. For short messages. */
 export function allreduceRecursiveDoubling(task: Task): Schedule {
-  return folded(task, (s, me, count, rankOf) => {
+  return folded(task, (s, me, count, rankOf, first) => {
     for (let distance = 1; distance < count; distance *= 2) {
       const peer = rankOf(me ^ distance)
-      s.next().send(peer, Output, 0, task.bytes).combine(peer, Output, 0, task.bytes)
+      const from = distance === 1 ? first : Output
+      s.next().send(peer, from, 0, task.bytes).combine(peer, Output, 0, task.bytes, from)
     }
   })
 }
@@ -132,7 +142,7 @@ export function allreduceRecursiveDoubling(task: Task): Schedule {
 export function allreduceHalvingDoubling(task: Task): Schedule {
   const elements = task.bytes / task.elementBytes
   const at = (element: number): number => element * task.elementBytes
-  return folded(task, (s, me, count, rankOf) => {
+  return folded(task, (s, me, count, rankOf, first) => {
     let [from, to] = [0, elements]
     const way: { peer: number; mine: [number, number]; theirs: [number, number] }[] = []
     for (let distance = count / 2; distance >= 1; distance /= 2) {
@@ -141,9 +151,10 @@ export function allreduceHalvingDoubling(task: Task): Schedule {
       const lower: [number, number] = [from, middle]
       const upper: [number, number] = [middle, to]
       const [mine, theirs] = (me & distance) === 0 ? [lower, upper] : [upper, lower]
+      const place = distance === count / 2 ? first : Output
       s.next()
-        .send(peer, Output, at(theirs[0]), at(theirs[1] - theirs[0]))
-        .combine(peer, Output, at(mine[0]), at(mine[1] - mine[0]))
+        .send(peer, place, at(theirs[0]), at(theirs[1] - theirs[0]))
+        .combine(peer, Output, at(mine[0]), at(mine[1] - mine[0]), place)
       way.push({ peer, mine, theirs })
       ;[from, to] = mine
     }

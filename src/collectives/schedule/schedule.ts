@@ -27,10 +27,12 @@ export interface Transfer {
   /** May be 0: the message alone tells something. */
   bytes: number
   /**
-   * Receives: what comes is combined with what is there, element by element, instead of replacing it. Those of a round are
-   * combined in the order of the list, so that sums of floating-point numbers repeat, and when what the round sends has left.
+   * Receives: what comes is combined, element by element, with what is at the same offset of `base`, which is `place` or the input,
+   * and the result goes to `place`. Those of a round are combined in the order of the list, so that sums of floating-point numbers
+   * repeat, and when those sends of the round have left whose memory they change.
    */
   combine: boolean
+  base: Place
 }
 
 /** Bytes of one place copied to another, which does not overlap. */
@@ -80,19 +82,19 @@ export class ScheduleBuilder {
   }
 
   send(peer: number, place: Place, offset: number, bytes: number): this {
-    this.#round.sends.push({ peer, place, offset, bytes, combine: false })
+    this.#round.sends.push({ peer, place, offset, bytes, combine: false, base: place })
     this.#reaches(place, offset + bytes)
     return this
   }
 
   receive(peer: number, place: Place, offset: number, bytes: number): this {
-    this.#round.receives.push({ peer, place, offset, bytes, combine: false })
+    this.#round.receives.push({ peer, place, offset, bytes, combine: false, base: place })
     this.#reaches(place, offset + bytes)
     return this
   }
 
-  combine(peer: number, place: Place, offset: number, bytes: number): this {
-    this.#round.receives.push({ peer, place, offset, bytes, combine: true })
+  combine(peer: number, place: Place, offset: number, bytes: number, base: Place = place): this {
+    this.#round.receives.push({ peer, place, offset, bytes, combine: true, base })
     this.#reaches(place, offset + bytes)
     return this
   }
