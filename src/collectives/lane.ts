@@ -1,11 +1,4 @@
-/**
- * One peer: a queue pair (RC) with slots for what it sends. Every message carries in its immediate how many slots its
- * sender gives back, what it is, and to which call it belongs, so that ranks that disagree are told so.
- *
- *     bits 0 to 4     slots given back: at most `dataSlots`
- *     bits 5 to 7     `Kind`
- *     bits 8 to 31    the tag of the call (`nameOf` in caller.ts)
- */
+/** One peer: a queue pair (RC) with slots for what it sends, and boxes for what is short where the memory is shared. */
 import {
   type CompletionQueue,
   Opcode,
@@ -20,32 +13,11 @@ import {
   type WorkCompletion,
   workCompletions,
 } from '../index.ts'
+import { Boxes, type BoxPlace, mostBoxed } from './boxes.ts'
 import { CollectiveError } from './error.ts'
 import type { Memory, Range, Region } from './memory.ts'
-
-export const Kind = {
-  /** The data of a transfer. */
-  Data: 0,
-  /** They have been written to where `Ready` said. */
-  Written: 1,
-  /** Where the receiver of a long transfer wants it: address, length of the transfer, how much of it, key. */
-  Ready: 2,
-  /** Nothing but slots given back. */
-  Credit: 3,
-  /** A transfer of no bytes. */
-  Empty: 4,
-  /**
-   * A sender of a long transfer says its length and where it is: for a receiver that shares its memory, and in case that the receiver
-   * expects a short one.
-   */
-  Long: 5,
-  /** The receiver has taken it from there, all of it or what `Ready` did not ask for. */
-  TookAll: 6,
-  TookRest: 7,
-} as const
-const kindShift = 5
-const kindMask = 7
-const tagShift = 8
+import { creditsOf, immediateOf, Kind, kindOf, tagOf } from './message.ts'
+import { Readies, readyBytes, writeReady } from './readies.ts'
 
 /** Messages without data of their own in a peer's slots at once. */
 export const dataSlots = 16
@@ -55,11 +27,14 @@ const slots: number = dataSlots + 8
 const repostTogether = 4
 /** Messages up to this are copied into their work request; the sender may reuse their memory at once. */
 const inlineBytes = 256
-const readyBytes = 32
 const longBytes = 16
 /** A message without content has so many bytes: one of no bytes takes a slower path through some devices. */
 const nothingBytes = 4
+/** Where `Ready` and `Long` are written from: of a lane's memory, behind the slots. */
+const noticeBytes = 64
 const signalEvery = 8
+/** Writes of one processor are seen by others in their order. */
+const processorOrders: boolean = process.arch === 'x64'
 const sendRoom: number = 2 * slots
 export const laneCap: QpCap = {
   maxSendWr: sendRoom,
@@ -82,6 +57,14 @@ export class Lane {
   readonly slotBytes: number
   /** Whether the peer's memory is in the buffer that this rank's is in, too. */
   shared = false
+  /** For peers whose memory is shared, where the processor orders what it writes. */
+  readonly #boxes: Boxes
+  #boxed = false
+  /** Most messages come in boxes: every second look is at these only. */
+  #looks = 0
+  /** SENDs with messages, posted and received. */
+  #sends = 0
+  #sendsSeen = 0
   /** Slots of the peer that may be used. */
   credits: number = dataSlots
   /** Sends whose memory must not change yet. */
@@ -89,17 +72,12 @@ export class Lane {
   /** Messages that nobody has taken, a ring: slot, bytes, kind and tag. */
   arrived = 0
   #first = 0
+  /** -1: a box. */
   readonly #slot = new Int32Array(dataSlots)
+  readonly #place = new Float64Array(dataSlots)
   readonly #bytes = new Float64Array(dataSlots)
   readonly #word = new Uint32Array(dataSlots)
-  /** What the peer has said it is ready for, a ring. */
-  readies = 0
-  #firstReady = 0
-  readonly #readyAddr = new Float64Array(dataSlots)
-  readonly #readyTotal = new Float64Array(dataSlots)
-  readonly #readyBytes = new Float64Array(dataSlots)
-  readonly #readyKey = new Uint32Array(dataSlots)
-  readonly #readyTag = new Uint32Array(dataSlots)
+  readonly readies = new Readies()
   /** `TookAll` or `TookRest`, of the call `tookTag`, or 0. */
   took = 0
   tookTag = 0
@@ -119,6 +97,7 @@ export class Lane {
   /** Why the peer is gone: said when all that had come from it is taken. */
   lost: CollectiveError | null = null
   readonly #notice: Range
+  readonly boxPlace: BoxPlace
   /** Slots used since the peer was last told. */
   #owed = 0
   #posted = 0
@@ -150,6 +129,8 @@ export class Lane {
     // Behind the slots, what `Ready` says is written.
     const notice = offset + slots * slotBytes
     this.#notice = { at: region.bytes.byteOffset + notice, addr: addr + notice, lkey, rkey: 0, bytes: readyBytes }
+    this.#boxes = new Boxes(memory, Lane.#boxPlace(region, notice + noticeBytes), lkey)
+    this.boxPlace = Lane.#boxPlace(region, notice + noticeBytes)
     const sgList = [{ addr: this.#notice.addr, length: 0, lkey }]
     this.#short = sendWr({ opcode: Opcode.SendWithImm, immData: 0, sgList })
     this.#long = sendWr({
@@ -166,7 +147,18 @@ export class Lane {
   }
 
   static bytesOf(slotBytes: number): number {
-    return slots * slotBytes + 64
+    return slots * slotBytes + noticeBytes + Boxes.bytes
+  }
+
+  static #boxPlace({ bytes, mr }: Region, offset: number): BoxPlace {
+    return { at: bytes.byteOffset + offset, addr: mr.addr + offset, rkey: mr.rkey }
+  }
+
+  /** The peer has the same memory, and its boxes for this rank are there. Before anybody sends. */
+  share(boxes: BoxPlace): void {
+    this.shared = true
+    this.#boxes.connect(boxes)
+    this.#boxed = processorOrders
   }
 
   postReceives(): void {
@@ -179,10 +171,21 @@ export class Lane {
     return this.credits > 0 && this.#posted - this.#completed < sendRoom - 2
   }
 
-  /** Sends `length` bytes, at most a slot. Needs `mayPost`. Up to `inlineBytes` their memory is free again at once. */
-  send(kind: number, tag: number, addr: number, lkey: number, length: number): void {
+  /**
+   * Sends `length` bytes, at most a slot, of `range` from `offset` on. Needs `mayPost`. Up to `inlineBytes` their memory is free again at
+   * once.
+   */
+  send(kind: number, tag: number, range: Range, offset: number, length: number): void {
     this.credits--
-    this.#send(kind, tag, addr, lkey, length)
+    if (!this.#boxed || length > mostBoxed) {
+      this.#send(kind, tag, range.addr + offset, range.lkey, length)
+      return
+    }
+    const signaled = ++this.#posted % signalEvery === 0
+    if (signaled) this.#willComplete(false)
+    const immediate = this.#immediate(kind, tag)
+    if (this.#boxes.post(this.qp, signaled, immediate, this.#sends, range.at + offset, length))
+      this.#send(Kind.Credit, 0, 0, this.#notice.lkey, 0)
   }
 
   #send(kind: number, tag: number, addr: number, lkey: number, length: number, certain = false): void {
@@ -197,6 +200,7 @@ export class Lane {
     else wr.sendFlags = this.#posted % signalEvery === 0 ? SendFlag.Inline | SendFlag.Signaled : SendFlag.Inline
     if ((wr.sendFlags & SendFlag.Signaled) !== 0) this.#willComplete(!copied)
     wr.immData = this.#immediate(kind, tag)
+    this.#sends = (this.#sends + 1) | 0
     this.qp.postSend(wr)
   }
 
@@ -209,56 +213,36 @@ export class Lane {
 
   /** Writes to where the peer is ready for it, and tells it. Needs `mayPost` and `readies`. */
   write(tag: number, addr: number, lkey: number): void {
-    const first = this.#firstReady
-    const length = this.#readyBytes[first]!
-    this.#firstReady = (first + 1) % dataSlots
-    this.readies--
+    const { readies } = this
     this.credits--
     const wr = this.#long
     const sge = wr.sgList[0]!
     sge.addr = addr
-    sge.length = length
+    sge.length = readies.bytes
     sge.lkey = lkey
-    wr.remoteAddr = this.#readyAddr[first]!
-    wr.rkey = this.#readyKey[first]!
+    wr.remoteAddr = readies.addr
+    wr.rkey = readies.rkey
     wr.immData = this.#immediate(Kind.Written, tag)
+    readies.shift()
     this.#posted++
+    this.#sends = (this.#sends + 1) | 0
     this.#willComplete(true)
     this.qp.postSend(wr)
   }
 
-  /** Bytes of the transfer that the peer is ready for, and how many of them it wants to be written. */
-  get readyTotal(): number {
-    return this.#readyTotal[this.#firstReady]!
-  }
-
-  get readyFor(): number {
-    return this.#readyBytes[this.#firstReady]!
-  }
-
-  /** The call that it is ready for. */
-  get readyTag(): number {
-    return this.#readyTag[this.#firstReady]!
-  }
-
   /** Tells the peer where the first `bytes` bytes of a long transfer of `total` shall go. Needs `mayPost`. */
   ready(tag: number, { addr, rkey }: Range, offset: number, total: number, bytes: number): void {
-    const { at, addr: noticeAddr, lkey } = this.#notice
-    const { f64, i32 } = this.#memory
-    f64[at / 8] = addr + offset
-    f64[at / 8 + 1] = total
-    f64[at / 8 + 2] = bytes
-    i32[at / 4 + 6] = rkey
-    this.send(Kind.Ready, tag, noticeAddr, lkey, readyBytes)
+    writeReady(this.#memory, this.#notice.at, { addr: addr + offset, total, bytes, rkey })
+    this.send(Kind.Ready, tag, this.#notice, 0, readyBytes)
   }
 
   /** Says that a transfer of `length` bytes, at `from` in the device's memory, waits for the peer. Needs `mayPost`. */
   announce(tag: number, from: number, length: number): void {
-    const { at, addr, lkey } = this.#notice
+    const { at } = this.#notice
     const { f64 } = this.#memory
     f64[at / 8] = length
     f64[at / 8 + 1] = from
-    this.send(Kind.Long, tag, addr, lkey, longBytes)
+    this.send(Kind.Long, tag, this.#notice, 0, longBytes)
   }
 
   /**
@@ -288,7 +272,7 @@ export class Lane {
   }
 
   #immediate(kind: number, tag: number): number {
-    const word = (this.#owed | (kind << kindShift) | (tag << tagShift)) >>> 0
+    const word = immediateOf(kind, tag, this.#owed)
     this.#owed = 0
     return word
   }
@@ -300,21 +284,47 @@ export class Lane {
    * from it is taken.
    */
   poll(): boolean {
+    const boxes = this.#boxed && this.#unbox()
+    const n = !this.#boxed || (++this.#looks & 1) === 0 ? this.#pollReceives() : 0
+    const sends =
+      (this.outstanding > 0 || this.#posted - this.#completed >= slots || this.#probeEnd !== 0) && this.#pollSends()
+    if (this.lost !== null && this.arrived === 0) throw this.lost
+    return boxes || n > 0 || sends
+  }
+
+  #pollReceives(): number {
     const wcs = this.#wcs
     const n = this.recvCq.poll(wcs)
     for (let i = 0; i < n; i++) {
       const wc = wcs[i]!
-      if (wc.status !== 0) this.#gone(wc.statusText)
-      else if (!this.#received(wc.wrId, wc.opcode === WcOpcode.Recv ? wc.byteLen : -1, wc.immData))
-        throw new CollectiveError('EPEER', `rank ${this.rank} sends what no communicator sends`, this.rank)
+      if (wc.status !== 0) {
+        this.#gone(wc.statusText)
+        continue
+      }
+      // Boxes that were written before it.
+      if (this.#boxed) this.#unbox()
+      this.#sendsSeen = (this.#sendsSeen + 1) | 0
+      const slot = wc.wrId
+      const at = this.#at + slot * this.slotBytes
+      if (!this.#received(at, slot, wc.opcode === WcOpcode.Recv ? wc.byteLen : -1, wc.immData)) throw this.#strange()
     }
     if (n < 0) this.#gone('the completion queue is in error')
-    const some =
-      this.outstanding > 0 || this.#posted - this.#completed >= slots || this.#probeEnd !== 0
-        ? this.#pollSends() || n > 0
-        : n > 0
-    if (this.lost !== null && this.arrived === 0) throw this.lost
-    return some
+    return n
+  }
+
+  /** Takes boxes. True if there was one. */
+  #unbox(): boolean {
+    const boxes = this.#boxes
+    if (!boxes.has(this.#sendsSeen)) return false
+    do {
+      if (!this.#received(boxes.at, -1, boxes.length, boxes.immediate)) throw this.#strange()
+      boxes.next()
+    } while (boxes.has(this.#sendsSeen))
+    return true
+  }
+
+  #strange(): CollectiveError {
+    return new CollectiveError('EPEER', `rank ${this.rank} sends what no communicator sends`, this.rank)
   }
 
   #pollSends(): boolean {
@@ -343,50 +353,45 @@ export class Lane {
   /** Asks for events with the next completions; what came before makes none. */
   arm(): void {
     this.recvCq.reqNotify()
+    if (this.#boxed) this.#boxes.sleeps()
+    // The next look is at both.
+    this.#looks = -1
     if (this.outstanding > 0 || this.#probeEnd !== 0 || !this.mayPost) this.sendCq.reqNotify()
   }
 
-  /** A message is in `slot`. False if it is none that a peer of this kind sends. */
-  #received(slot: number, bytes: number, immediate: number): boolean {
-    this.credits += immediate & 0x1f
-    const kind = (immediate >>> kindShift) & kindMask
+  /** A message is at `at`, in a slot or in a box (-1). False if it is none that a peer of this kind sends. */
+  #received(at: number, slot: number, bytes: number, immediate: number): boolean {
+    this.credits += creditsOf(immediate)
+    const kind = kindOf(immediate)
     if (kind === Kind.Credit) {
       this.#repost(slot)
       return this.credits <= dataSlots
     }
     if (kind === Kind.Ready) {
-      if (this.readies === dataSlots || bytes !== readyBytes) return false
-      const at = this.#at + slot * this.slotBytes
-      const last = (this.#firstReady + this.readies++) % dataSlots
-      const { f64, i32 } = this.#memory
-      this.#readyAddr[last] = f64[at / 8]!
-      this.#readyTotal[last] = f64[at / 8 + 1]!
-      this.#readyBytes[last] = f64[at / 8 + 2]!
-      this.#readyKey[last] = i32[at / 4 + 6]!
-      this.#readyTag[last] = immediate >>> tagShift
+      if (bytes !== readyBytes || !this.readies.add(this.#memory, at, tagOf(immediate))) return false
       this.#release(slot)
-      return this.credits <= dataSlots && this.#readyBytes[last] <= this.#readyTotal[last]
+      return this.credits <= dataSlots
     }
     if (kind >= Kind.TookAll) {
       if (this.took !== 0) return false
       this.took = kind
-      this.tookTag = immediate >>> tagShift
+      this.tookTag = tagOf(immediate)
       this.#release(slot)
       return this.credits <= dataSlots
     }
     if (this.arrived === dataSlots || (kind === Kind.Long && bytes !== longBytes)) return false
     const last = (this.#first + this.arrived++) % dataSlots
     this.#slot[last] = slot
+    this.#place[last] = at
     if (kind === Kind.Long) {
-      const at = (this.#at + slot * this.slotBytes) / 8
       const { f64, u8 } = this.#memory
-      const length = f64[at]!
-      const from = f64[at + 1]!
+      const length = f64[at / 8]!
+      const from = f64[at / 8 + 1]!
       this.#bytes[last] = length
       this.#longAt[last] = from
       if (this.shared && !(from >= 0 && length >= 0 && from + length <= u8.length)) return false
     } else this.#bytes[last] = kind === Kind.Empty ? 0 : bytes
-    this.#word[last] = immediate >>> kindShift
+    this.#word[last] = immediate
     return this.credits <= dataSlots
   }
 
@@ -403,16 +408,16 @@ export class Lane {
   }
 
   get kind(): number {
-    return this.#word[this.#first]! & kindMask
+    return kindOf(this.#word[this.#first]!)
   }
 
   get tag(): number {
-    return this.#word[this.#first]! >>> (tagShift - kindShift)
+    return tagOf(this.#word[this.#first]!)
   }
 
   /** Where its data are, unless they were written elsewhere: an offset in the device's memory. */
   get at(): number {
-    return this.#at + this.#slot[this.#first]! * this.slotBytes
+    return this.#place[this.#first]!
   }
 
   /** Its slot is free. */
@@ -424,7 +429,7 @@ export class Lane {
   }
 
   #release(slot: number): void {
-    this.#repost(slot)
+    if (slot >= 0) this.#repost(slot)
     this.#owed++
     this.#giveBack()
   }

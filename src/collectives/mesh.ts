@@ -19,10 +19,11 @@ const slotLengths = [8192, 4096, 2048, 1024]
 
 /**
  * What ranks tell each other of themselves, beside a queue pair number and a PSN for each peer: GID (16 bytes), LID (2), mark of the
- * rules (4 from 20 on), where its memory has the proof (8), the proof (8).
+ * rules (4 from 20 on), where its memory has the proof (8), the proof (8), the key of its memory (4). For each peer also where its
+ * boxes are: offset in the memory (8), device address (8).
  */
-const headBytes = 40
-const entryBytes = 8
+const headBytes = 44
+const entryBytes = 24
 
 export class Mesh {
   /** By rank; null for this one. */
@@ -88,9 +89,13 @@ export class Mesh {
     const { bytes: memory } = this.#region
     view.setFloat64(24, memory.byteOffset)
     bytes.set(randomFillSync(memory.subarray(0, 8)), 32)
+    view.setUint32(40, this.#region.mr.rkey)
     for (const [i, qp] of this.#qps.entries()) {
       view.setUint32(headBytes + i * entryBytes, qp?.qpNum ?? 0)
       view.setUint32(headBytes + i * entryBytes + 4, this.#psns[i]!)
+      const boxes = this.lanes[i]?.boxPlace
+      view.setFloat64(headBytes + i * entryBytes + 8, boxes?.at ?? 0)
+      view.setFloat64(headBytes + i * entryBytes + 16, boxes?.addr ?? 0)
     }
     return bytes
   }
@@ -110,7 +115,8 @@ export class Mesh {
         ...{ gid: bytes.slice(0, 16), lid: view.getUint16(16) },
         ...{ qpn: view.getUint32(at), psn: view.getUint32(at + 4) },
       }
-      this.lanes[peer]!.shared = this.#finds(view.getFloat64(24), bytes.subarray(32, 40))
+      const boxes = { at: view.getFloat64(at + 8), addr: view.getFloat64(at + 16), rkey: view.getUint32(40) }
+      if (this.#finds(view.getFloat64(24), bytes.subarray(32, 40))) this.lanes[peer]!.share(boxes)
       connectQp(qp, { psn: this.#psns[peer]! }, remote, { gidIndex: this.#gidIndex })
       this.lanes[peer]!.postReceives()
     }

@@ -2,9 +2,10 @@
 
 import type { Combine } from './combine.ts'
 import { CollectiveError } from './error.ts'
-import { Kind, type Lane } from './lane.ts'
+import type { Lane } from './lane.ts'
 import { emptyRange, type Memory, type Range, Staging } from './memory.ts'
 import type { Mesh } from './mesh.ts'
+import { Kind } from './message.ts'
 import { Place, type Round, type Schedule, type Transfer } from './schedule/index.ts'
 
 /** States of a transfer in the present round. */
@@ -86,7 +87,7 @@ export class Runner {
     for (const [i, { peer, place, offset, bytes }] of sends.entries()) {
       const lane = this.#lanes[peer]!
       if (lane.lost !== null) throw lane.lost
-      if (this.#sent[i] === waiting && bytes > this.#mesh.slotBytes && lane.readies === 0 && lane.mayPost) {
+      if (this.#sent[i] === waiting && bytes > this.#mesh.slotBytes && lane.readies.count === 0 && lane.mayPost) {
         lane.announce(this.#call!.tag, this.#places[place].at + offset, bytes)
         this.#sent[i] = announced
       }
@@ -171,7 +172,7 @@ export class Runner {
       const from = this.#places[place]
       if (bytes > slotBytes) {
         if (!this.#sendLong(lane, i, from, offset, bytes)) continue
-      } else lane.send(bytes > 0 ? Kind.Data : Kind.Empty, tag, from.addr + offset, from.lkey, bytes)
+      } else lane.send(bytes > 0 ? Kind.Data : Kind.Empty, tag, from, offset, bytes)
       this.moves++
       this.#sent[i] = done
       this.#sendsLeft--
@@ -186,12 +187,12 @@ export class Runner {
       this.moves++
       this.#sent[i] = announced
     }
-    if (lane.readies === 0 && lane.took === 0) lane.poll()
-    if (lane.readies > 0 && this.#sent[i] !== halfDone && lane.took !== Kind.TookAll) {
-      if (lane.readyTag !== tag) throw this.#elsewhere(lane, lane.readyTag, tag)
-      if (lane.readyTotal !== bytes) throw this.#lengths(lane, lane.readyTotal, bytes)
+    if (lane.readies.count === 0 && lane.took === 0) lane.poll()
+    if (lane.readies.count > 0 && this.#sent[i] !== halfDone && lane.took !== Kind.TookAll) {
+      if (lane.readies.tag !== tag) throw this.#elsewhere(lane, lane.readies.tag, tag)
+      if (lane.readies.total !== bytes) throw this.#lengths(lane, lane.readies.total, bytes)
       if (!lane.mayPost) return false
-      const all = lane.readyFor === bytes
+      const all = lane.readies.bytes === bytes
       lane.write(tag, from.addr + offset, from.lkey)
       if (all) return true
       this.#sent[i] = halfDone

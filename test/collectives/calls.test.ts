@@ -163,7 +163,7 @@ describe('ranks that disagree', () => {
   it('one that does not come: the others name it when the time is over', async () => {
     const errors = await outcomes(3, (c) => (c.rank === 2 ? Promise.resolve() : c.broadcastAsync(new Uint8Array(1), 2)))
     expect(errors.map(({ code }) => code)).toEqual(['ETIMEDOUT', 'ETIMEDOUT'])
-    expect(errors[0]!.message).toBe('broadcast with root 2 as call 1: nothing came from rank 2 for 1.0 s')
+    expect(errors[0]!.message).toMatch(/^broadcast with root 2 as call 1: nothing came from rank 2 for \d+\.\d s$/)
   })
   it('on a network, where the question whether it lives is answered later', async () => {
     const contexts = [1, 2].map((n) => openDevice(`roce:127.93.8.${n}`))

@@ -1,7 +1,8 @@
 /** Flow control of a lane, over a queue pair that does what the test says. */
 import { expect, it } from 'vitest'
-import { dataSlots, Kind, Lane } from '../../src/collectives/lane.ts'
+import { dataSlots, Lane } from '../../src/collectives/lane.ts'
 import type { Memory, Region } from '../../src/collectives/memory.ts'
+import { creditsOf, Kind, kindOf } from '../../src/collectives/message.ts'
 import { WcOpcode, WcStatus, type WorkCompletion } from '../../src/index.ts'
 
 type Completion = Partial<WorkCompletion>
@@ -16,9 +17,6 @@ class Queue {
     return some.length
   }
 }
-
-const kindOf = (immediate: number): number => (immediate >>> 5) & 7
-const creditsOf = (immediate: number): number => immediate & 0x1f
 
 /** A lane, what it sends (immediates), and its completion queues. */
 function laneHere(): { lane: Lane; sent: number[]; sendCq: Queue; recvCq: Queue } {
@@ -43,7 +41,7 @@ it('slots are given back when the send queue has room again', () => {
   // The send queue fills while no completion comes.
   while (lane.mayPost || lane.credits === 0) {
     if (lane.credits === 0) arrive(4, dataSlots)
-    else lane.send(Kind.Data, 1, 0, 1, 4)
+    else lane.send(Kind.Data, 1, { at: 0, addr: 0, lkey: 1, rkey: 1, bytes: 64 }, 0, 4)
   }
   while (sent.length < 48) arrive(dataSlots / 2, 0)
   const before = sent.length
