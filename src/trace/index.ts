@@ -47,7 +47,7 @@ export { Problem, problemNames, problemRules, problemTexts } from './problems.ts
 export { plainJson, type Row, rowOf } from './row.ts'
 export { type ShowOptions, type ShowResult, showCapture } from './show.ts'
 export type { LinePart, Paint } from './style.ts'
-export { type TimeFormat, timeFormatNamed, timeFormats } from './time-text.ts'
+export { type TimeFormat, timeFormatNamed, timeFormats, utcText } from './time-text.ts'
 export { portUses, tunnelNames } from './tunnels.ts'
 export { hexLines, verboseLines } from './verbose.ts'
 export { Mark, Verdict } from './verdict.ts'

@@ -47,21 +47,34 @@ export class TimeTexts {
 
   #absolute({ seconds, nanoseconds }: NonNullable<Row['epoch']>): string {
     const fraction = `.${String(Math.floor(nanoseconds / 1000)).padStart(6, '0')}`
-    if (this.#format === 'epoch') return `${seconds}${fraction}`
-    const [date, time] = dateAndTime(seconds, this.#format.startsWith('utc'))
+    const parts = this.#format === 'epoch' ? undefined : dateAndTime(seconds, this.#format.startsWith('utc'))
+    if (parts === undefined) return `${seconds}${fraction}`
+    const [date, time] = parts
     return this.#format === 'date' || this.#format === 'utc-date' ? `${date} ${time}${fraction}` : `${time}${fraction}`
   }
 }
 
-function dateAndTime(seconds: number, utc: boolean): [string, string] {
+/** Undefined beyond the years that ECMAScript's calendar has: the 64 bits of a time stamp of pcapng reach farther. */
+function dateAndTime(seconds: number, utc: boolean): [date: string, time: string] | undefined {
   const at = new Date(seconds * 1000)
   // As if the local time were UTC: the names of the parts are then the same.
-  const iso = new Date(utc ? at : at.getTime() - at.getTimezoneOffset() * 60_000).toISOString()
+  const shifted = utc ? at : new Date(at.getTime() - at.getTimezoneOffset() * 60_000)
+  if (Number.isNaN(shifted.getTime())) return undefined
+  const iso = shifted.toISOString()
   return [iso.slice(0, -14), iso.slice(-13, -5)]
 }
 
-/** All that is known of the time, with nanoseconds: 2026-11-21 04:29:46.344123456 UTC. */
-export function fullTime({ seconds, nanoseconds }: NonNullable<Row['epoch']>): string {
-  const [date, time] = dateAndTime(seconds, true)
-  return `${date} ${time}.${String(nanoseconds).padStart(9, '0')} UTC`
+/**
+ * A time since 1970 with nanoseconds: 2026-11-21 04:29:46.344123456 UTC. Without `nanoseconds`, `seconds` has a fraction, of which
+ * three digits are shown. Where there is no such date, the number of seconds: 9223372036854.775807000 s since 1970.
+ */
+export function utcText(seconds: number, nanoseconds?: number): string {
+  const whole = Math.floor(seconds)
+  const fraction =
+    nanoseconds === undefined
+      ? String(Math.floor((seconds - whole) * 1000)).padStart(3, '0')
+      : String(nanoseconds).padStart(9, '0')
+  const parts = dateAndTime(whole, true)
+  if (parts === undefined) return `${whole}.${fraction} s since 1970`
+  return `${parts.join(' ')}.${fraction} UTC`
 }

@@ -6,7 +6,7 @@ import type { Layer } from './layers.ts'
 import { layersOf } from './network-layers.ts'
 import type { Row } from './row.ts'
 import { type Paint, plain } from './style.ts'
-import { fullTime } from './time-text.ts'
+import { utcText } from './time-text.ts'
 
 /** The headers field by field, and what the analysis makes of the packet. */
 export function* verboseLines(
@@ -17,7 +17,7 @@ export function* verboseLines(
 ): Generator<string> {
   const cut = packet.length < packet.originalLength ? `, ${packet.length} captured` : ''
   yield paint('title', `Packet ${row.number}, ${packet.originalLength} bytes${cut}`)
-  if (row.epoch !== undefined) yield `    Captured: ${fullTime(row.epoch)}`
+  if (row.epoch !== undefined) yield `    Captured: ${utcText(row.epoch.seconds, row.epoch.nanoseconds)}`
   yield `    Since the first packet: ${row.time.toFixed(9)} s; since the one before: ${duration(row.delta * 1e9)}`
   yield `    Link type: ${linkTypeName(packet.linkType)}; interface ${packet.interfaceId}`
   for (const layer of layersOf(packet, d)) yield* layerLines(layer, paint)

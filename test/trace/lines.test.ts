@@ -1,6 +1,6 @@
 /** The lines of `show`: the time in every format and in a time zone that is not UTC; colours. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LinePrinter, type Row, type TimeFormat, timeFormatNamed, timeFormats } from '../../src/trace/index.ts'
+import { LinePrinter, type Row, type TimeFormat, timeFormatNamed, timeFormats, utcText } from '../../src/trace/index.ts'
 
 const before = process.env.TZ
 beforeAll(() => {
@@ -43,6 +43,29 @@ describe('times', () => {
     expect(new LinePrinter({ time: 'utc' }).line(row)).toMatch(/ - {2}60 B/)
     expect(new LinePrinter({ time: 'relative' }).line(row)).toMatch(/ 2\.250000 {2}60 B/)
     expect(timeFormatNamed('x')).toBeUndefined()
+  })
+})
+
+describe('times that no calendar has', () => {
+  // A microsecond stamp of pcapng whose top bit was flipped.
+  const epoch = { seconds: 9_223_373_832_160, nanoseconds: 987_654_321 }
+
+  it.each(['absolute', 'date', 'utc', 'utc-date', 'epoch'] as const)('%s: in seconds', (time) => {
+    const line = new LinePrinter({ time }).line({ ...rows[0]!, epoch })
+    expect(line).toMatch(/ 9223373832160\.987654 {2}60 B/)
+  })
+
+  it('also near the ends of the calendar, where the time zone matters', () => {
+    const last = { seconds: 8.64e12, nanoseconds: 0 }
+    expect(utcText(last.seconds, 0)).toBe('+275760-09-13 00:00:00.000000000 UTC')
+    const line = new LinePrinter({ time: 'date' }).line({ ...rows[0]!, epoch: last })
+    expect(line).toMatch(/ 8640000000000\.000000 {2}60 B/)
+    expect(utcText(-8.64e12 - 1, 5)).toBe('-8640000000001.000000005 s since 1970')
+  })
+
+  it('of a fraction of a second, three digits', () => {
+    expect(utcText(1_795_305_598.987_654)).toBe('2026-11-21 23:59:58.987 UTC')
+    expect(utcText(9_223_373_832_160.5)).toBe('9223373832160.500 s since 1970')
   })
 })
 

@@ -8,6 +8,7 @@ import {
   directionRows,
   directionText,
   pairingText,
+  utcText,
 } from '../../trace/index.ts'
 import {
   captureFile,
@@ -58,7 +59,7 @@ export function configure(command: Command): void {
 
 function show(info: CaptureInfo, top: number): void {
   const { packets, roce, durationSeconds, wireBytes, start } = info
-  const since = start === null ? '' : `, from ${new Date(start * 1000).toISOString()}`
+  const since = start === null ? '' : `, from ${utcText(start)}`
   print(`${packets} packets, ${roce} of RDMA, ${wireBytes} bytes, ${durationSeconds.toFixed(6)} s${since}`)
   for (const { name, linkType, packetsDropped } of info.interfaces)
     print(

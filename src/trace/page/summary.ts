@@ -1,6 +1,6 @@
 /** What the capture is as a whole: its figures, and what is wrong with it. */
 import { byId, byteText, element, whole } from '../../page/index.ts'
-import { describeDamage } from '../index.ts'
+import { describeDamage, utcText } from '../index.ts'
 import type { Summary } from '../view/index.ts'
 import { spanText } from './format.ts'
 
@@ -42,7 +42,7 @@ function about({ format, interfaces, start, connectionMessages }: Summary): stri
   const parts = [format ?? '']
   for (const { name, linkType } of interfaces.slice(0, 4)) parts.push(name === null ? linkType : `${name}: ${linkType}`)
   if (interfaces.length > 4) parts.push(`${interfaces.length} interfaces`)
-  if (start !== null) parts.push(`from ${new Date(start * 1000).toISOString().replace('T', ' ').replace('Z', ' UTC')}`)
+  if (start !== null) parts.push(`from ${utcText(start)}`)
   const messages = Object.entries(connectionMessages).map(([type, count]) => `${whole(count)} ${type}`)
   if (messages.length > 0) parts.push(`connection messages: ${messages.join(', ')}`)
   return parts.join(' · ')

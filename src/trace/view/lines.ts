@@ -1,6 +1,6 @@
 /** Packets as the page's list and its detail show them. */
 import { type CapturedPacket, linkTypeName } from '../../capture/index.ts'
-import { type Dissection, duration, layersOf, notesOf, operationText, partOf, type Row } from '../index.ts'
+import { type Dissection, duration, layersOf, notesOf, operationText, partOf, type Row, utcText } from '../index.ts'
 import type { PacketDetail, PacketLine } from './protocol.ts'
 
 export function lineOf(row: Row): PacketLine {
@@ -31,11 +31,7 @@ export function detailOf(row: Row, packet: CapturedPacket, d: Dissection): Packe
     `${row.time.toFixed(9)} s since the first packet, ${duration(row.delta * 1e9)} since the one before`,
     `link type ${linkTypeName(packet.linkType)}, interface ${packet.interfaceId}`,
   ]
-  if (row.epoch !== undefined) {
-    const { seconds, nanoseconds } = row.epoch
-    const at = new Date(seconds * 1000).toISOString().slice(0, -5).replace('T', ' ')
-    facts.unshift(`captured ${at}.${String(nanoseconds).padStart(9, '0')} UTC`)
-  }
+  if (row.epoch !== undefined) facts.unshift(`captured ${utcText(row.epoch.seconds, row.epoch.nanoseconds)}`)
   return {
     number: row.number,
     conversation: row.conversation ?? null,

@@ -1,7 +1,7 @@
 /** The worker's side of the page, without a worker: what it says while it reads, and what it answers. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { CaptureParser, drain } from '../../../src/capture/index.ts'
+import { CaptureParser, drain, PcapngWriter } from '../../../src/capture/index.ts'
 import { analyseCapture, bytesSource } from '../../../src/trace/index.ts'
 import {
   type CaptureBytes,
@@ -12,6 +12,9 @@ import {
   Session,
   Shape,
 } from '../../../src/trace/view/index.ts'
+import { WireOpcode } from '../../../src/wire/index.ts'
+import { memorySink } from '../../capture/files.ts'
+import { roceFrame } from '../packets.ts'
 
 const file = new URL('../../captures/rc_pingpong_loss3.pcap', import.meta.url)
 const bytes = new Uint8Array(readFileSync(file))
@@ -81,6 +84,21 @@ describe('a session', () => {
     await session.take({ open: new Uint8Array() })
     expect(said.at(-1)).toEqual({ failed: 'the file is gone' })
     expect(await ask('place', { number: 815 })).toBe(814)
+  })
+
+  it('shows packets with times that no calendar has', async () => {
+    const sink = memorySink()
+    const writer = new PcapngWriter(sink)
+    writer.addInterface({ resolution: 6 })
+    const frame = roceFrame({ opcode: WireOpcode.RcSendOnly, payload: 64 })
+    for (const seconds of [9e12, 1_700_000_000]) writer.packet(frame, 0, frame.length, seconds, 1000)
+    writer.close()
+    const { session, said, ask } = start()
+    await session.take({ open: sink.bytes() })
+    expect(said.at(-1)).toMatchObject({ complete: true, summary: { start: 9e12 } })
+    const first = (await ask('packet', { number: 1 }))!
+    expect(first.facts[0]).toBe('captured 9000000000000.000001000 s since 1970')
+    expect((await ask('packet', { number: 2 }))!.facts[0]).toMatch(/^captured 2023-11-14 22:13:20\.\d{9} UTC$/)
   })
 
   it('shows what was read until it is cancelled', async () => {
