@@ -1,7 +1,8 @@
 /**
  * Follows all flows of a capture, packet after packet, and says of each packet what its history makes of it. Memory grows
- * with the number of flows, up to a limit, and not with the number of packets. What is followed without an end has limits of its
- * own: at these, the half of the flows that had no packet for longest is forgotten.
+ * with the number of flows, up to a limit, and not with the number of packets: outstanding requests of all flows share an amount of
+ * it, so that gaps in many sequences reserve no more. What is followed without an end has limits of its own: at these, the half of the
+ * flows that had no packet for longest is forgotten.
  */
 import type { CapturedPacket } from '../capture/index.ts'
 import { Bth, type CmMessage, Deth, Ipv4, Ipv6, isMalformed, Lrh, OpBit, parseCm, u16, u24 } from '../wire/index.ts'
@@ -18,6 +19,8 @@ import { Mark, type Verdict } from './verdict.ts'
 const gsiQp = 1
 /** The last number is shared by all addresses that found no place. */
 const mostNumbers = 65_535
+/** For outstanding requests, if nothing else is said: 800 rings of the largest size. */
+const mostRingBytes = 256 * 2 ** 20
 
 export class Analysis {
   addresses: AddressTable = new AddressTable()
@@ -46,15 +49,15 @@ export class Analysis {
   #firstSeconds = -1
   #firstNanoseconds = 0
 
-  readonly #limits: FlowLimits | undefined
+  readonly #mostFlows: number
 
   /**
    * @param ahead that of another reading of the same capture, which is farther on: its flows have the same numbers
-   * @param limits of what has no end
+   * @param limits of what has no end, and of memory
    */
-  constructor(ahead?: Analysis, limits?: FlowLimits) {
+  constructor(ahead?: Analysis, limits: FlowLimits = { rings: { bytesLeft: mostRingBytes } }) {
     this.#ahead = ahead
-    this.#limits = limits
+    this.#mostFlows = limits.flows ?? Number.POSITIVE_INFINITY
     this.table = new FlowTable(limits)
     this.#connections = new Connections((destination, qpn, claim) => this.#claimed(destination, qpn, claim))
   }
@@ -88,7 +91,7 @@ export class Analysis {
       if (d.tcp >= 0) this.#tcp(packet, d)
       return
     }
-    if (this.#limits !== undefined) this.#keepWithin(this.#limits)
+    if (this.#mostFlows !== Number.POSITIVE_INFINITY) this.#keepWithin(this.#mostFlows)
     this.roce++
     if (d.icrc === IcrcState.Invalid) this.icrcInvalid++
     if (d.problems !== 0) this.malformed++
@@ -180,7 +183,7 @@ export class Analysis {
     }
   }
 
-  #keepWithin({ flows: most }: FlowLimits): void {
+  #keepWithin(most: number): void {
     const { table, addresses } = this
     // A flow has two addresses; packets that belong to none have some, too.
     if (table.flows.length < most && addresses.count < Math.min(2 * most, mostNumbers)) return

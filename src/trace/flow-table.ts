@@ -12,9 +12,9 @@ export class FlowTable {
   #slots = new Int32Array(1024).fill(-1)
   readonly #between = new Map<number, Flow[]>()
   #last: Flow | undefined
-  readonly #limits: FlowLimits | undefined
+  readonly #limits: FlowLimits
 
-  constructor(limits?: FlowLimits) {
+  constructor(limits: FlowLimits) {
     this.#limits = limits
   }
 

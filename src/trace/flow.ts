@@ -20,10 +20,12 @@ export const basisTexts = {
 } as const
 export type Basis = keyof typeof basisTexts
 
-/** What flows that are followed without an end share, and how many of them there may be. */
+/** What flows share, and how many of them there may be. */
 export interface FlowLimits {
-  flows: number
-  latencies: LatencyStore
+  /** Of what is followed without an end: at so many, the half of them is forgotten. */
+  flows?: number
+  /** Where the latencies of all flows go (default: each keeps its own). */
+  latencies?: LatencyStore
   rings: RingMemory
 }
 
@@ -119,10 +121,10 @@ export class Flow {
     destQp: number,
     service: number,
     srcQp: number,
-    limits?: FlowLimits,
+    { latencies, rings }: FlowLimits,
   ) {
-    this.latencies = limits?.latencies ?? new Latencies()
-    this.outstanding = new Outstanding(limits?.rings)
+    this.latencies = latencies ?? new Latencies()
+    this.outstanding = new Outstanding(rings)
     this.index = index
     this.source = source
     this.destination = destination

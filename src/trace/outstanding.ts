@@ -1,14 +1,12 @@
 /**
  * Requests by PSN: which packet carried it first, when, and what it was. A ring of typed arrays that grows with what is
- * outstanding, up to a limit; behind it, the oldest are forgotten.
+ * outstanding, up to a limit of its own and one that all rings share; behind it, the oldest are forgotten.
  */
 const smallest = 16
 const largest = 16_384
 const slotBytes = 4 + 8 + 8 + 1
-/** Of the four arrays of a ring, besides their elements. */
-const ringBytes = 512
 
-/** Memory that rings share: one that finds too little stays as it is. */
+/** Memory that rings share beyond their first 16 slots: one that finds too little grows less, or stays as it is. */
 export interface RingMemory {
   bytesLeft: number
 }
@@ -26,10 +24,9 @@ export class Outstanding {
   #packet = new Float64Array(0)
   #timeNs = new Float64Array(0)
   #flags = new Uint8Array(0)
-  readonly #memory: RingMemory | undefined
-  #taken = 0
+  readonly #memory: RingMemory
 
-  constructor(memory?: RingMemory) {
+  constructor(memory: RingMemory) {
     this.#memory = memory
   }
 
@@ -71,20 +68,17 @@ export class Outstanding {
 
   /** Gives its memory back. */
   free(): void {
-    if (this.#memory !== undefined) this.#memory.bytesLeft += this.#taken
-    this.#taken = 0
+    this.#memory.bytesLeft += sharedBytes(this.#psn.length)
     this.#psn = new Int32Array(0)
   }
 
   #grow(depth: number): void {
     let size = Math.max(smallest, this.#psn.length)
     while (size <= depth && size < largest) size *= 2
-    if (this.#memory !== undefined) {
-      const bytes = size * slotBytes + ringBytes
-      if (this.#memory.bytesLeft < bytes - this.#taken) return
-      this.#memory.bytesLeft -= bytes - this.#taken
-      this.#taken = bytes
-    }
+    const available = this.#memory.bytesLeft + sharedBytes(this.#psn.length)
+    while (sharedBytes(size) > available && size > smallest) size /= 2
+    if (size <= this.#psn.length) return
+    this.#memory.bytesLeft = available - sharedBytes(size)
     const old = { psn: this.#psn, packet: this.#packet, timeNs: this.#timeNs, flags: this.#flags }
     this.#psn = new Int32Array(size).fill(-1)
     this.#packet = new Float64Array(size)
@@ -99,4 +93,9 @@ export class Outstanding {
       this.#flags[slot] = old.flags[from]!
     }
   }
+}
+
+/** What a ring of so many slots takes of the shared memory. */
+function sharedBytes(slots: number): number {
+  return Math.max(0, slots - smallest) * slotBytes
 }

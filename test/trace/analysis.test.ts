@@ -244,6 +244,27 @@ describe('answers', () => {
   })
 })
 
+describe('memory', () => {
+  // Two packets of each flow, between which as many PSNs are left out as a ring has slots.
+  const withGaps = (flows: number): Script => {
+    const s = new Script()
+    for (let destQp = 1; destQp <= flows; destQp++)
+      for (const psn of [1, 16_384]) s.request({ psn, destQp, payload: 0 })
+    return s
+  }
+  const slots = ({ analysis }: Script): number[] => analysis.table.flows.map(({ outstanding }) => outstanding.capacity)
+
+  it('of outstanding requests has a limit; behind it, flows remember their last few', () => {
+    const s = withGaps(800)
+    expect(slots(s).reduce((sum, count) => sum + (count - 16) * 21, 0)).toBeLessThan(256 * 2 ** 20)
+    expect([slots(s)[0], slots(s).at(-1)]).toEqual([16_384, 16])
+    expect(s.analysis.table.flows.at(-1)).toMatchObject({ gaps: 1, missing: 16_382 })
+    s.ack(16_384, 0x1f, { destQp: 0x11 })
+    s.request({ psn: 16_385, destQp: 800 })
+    expect(s.request({ psn: 16_385, destQp: 800 })).toMatchObject({ retransmission: true, refersTo: 1602 })
+  })
+})
+
 describe('congestion', () => {
   it('CNPs belong to the flow that goes the same way; marks are counted', () => {
     const s = new Script()
