@@ -6,7 +6,7 @@ import { type LeftOut, Selection, type SelectionOptions } from './selection.ts'
 import { type TraceFile, TraceFiles, type TraceFilesOptions } from './trace-files.ts'
 
 export interface TraceLimits {
-  /** Packets, and milliseconds, after which the trace ends; Infinity: never. */
+  /** Packets, and milliseconds (less than 2^31), after which the trace ends; Infinity: never. */
   readonly packets: number
   readonly durationMs: number
 }
@@ -113,7 +113,10 @@ export async function traceFrom(
   const files = new TraceFiles(filesOptions)
   const selection = new Selection(options)
   const ids: number[] = []
-  const endMs = performance.now() + options.durationMs
+  const { packets: most, durationMs } = options
+  const enough = new AbortController()
+  // A source may have nothing to give for long.
+  const timer = Number.isFinite(durationMs) ? setTimeout(() => enough.abort(), durationMs) : undefined
   let linkType: number | undefined
   try {
     const parser = await source.read(
@@ -127,15 +130,17 @@ export async function traceFrom(
         }
         write(files, selection.take(packet, false), ids[packet.interfaceId]!, undefined)
         if (files.rotates) files.tick(performance.now())
-        return files.packets < options.packets && performance.now() < endMs
+        return files.packets < most
       },
-      { ...options, signal },
+      { ...options, signal: AbortSignal.any([signal, enough.signal]) },
     )
     files.close()
     return { ...resultOf(files, selection, []), damage: parser.damage, format: parser.format }
   } catch (error) {
     files.abandon()
     throw error
+  } finally {
+    clearTimeout(timer)
   }
 }
 

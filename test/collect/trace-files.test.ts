@@ -2,10 +2,12 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { afterAll, expect, it } from 'vitest'
 import { LinkType } from '../../src/capture/index.ts'
+import { traceFrom } from '../../src/collect/collect-trace.ts'
 import { formatOf, TraceFiles, type TraceFilesOptions } from '../../src/collect/trace-files.ts'
-import { canWriteZstd, fileSource } from '../../src/files/index.ts'
+import { canWriteZstd, fileSource, streamSource } from '../../src/files/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-files-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -29,6 +31,16 @@ async function packetsOf(path: string): Promise<{ packets: number; dropped: numb
   expect(parser.damage.list).toEqual([])
   return { packets: parser.packet.number, dropped: parser.interfaces[0]?.dropped }
 }
+
+it('a trace ends in time although its source gives nothing', async () => {
+  const options = { wanted: 'roce', headersOnly: false, decodeAs: new Map(), packets: 5, durationMs: 1 } as const
+  const path = join(folder, 'idle.pcapng')
+  const limits = { mostBytes: Number.POSITIVE_INFINITY, mostMs: Number.POSITIVE_INFINITY, mostFiles: 1 }
+  const never = new AbortController().signal
+  const silent = streamSource(new PassThrough())
+  const { packets } = await traceFrom(silent, options, { path, ...formatOf(path), snapLength: 100, ...limits }, never)
+  expect([packets, await packetsOf(path)]).toEqual([0, { packets: 0, dropped: undefined }])
+})
 
 it('says by its name what a file is', () => {
   expect(formatOf('a.pcap')).toEqual({ format: 'pcap', compression: undefined })

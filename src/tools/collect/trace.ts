@@ -1,9 +1,5 @@
 /** `verbena collect trace` */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import {
   endIfClosedPipe,
@@ -27,13 +23,14 @@ import {
 } from '../../collect/index.ts'
 import { canWriteZstd, fileSource } from '../../files/index.ts'
 import { nativeCrc32 } from '../../memory/index.ts'
-import { bytesSource, describeDamage, useCrc32 } from '../../trace/index.ts'
+import { describeDamage, useCrc32 } from '../../trace/index.ts'
 import { choiceOption, parseInteger, parseNumber, UsageError } from '../kit/index.ts'
 import { interfacesOf } from '../trace-kit/index.ts'
+import { TappedCommand } from './tapped-command.ts'
 
 const help = `
 Sources: interfaces of this host (-i), which needs the capability CAP_NET_RAW; a capture in a file or from standard input (-r);
-or the packets of a command that uses Verbena's own roce devices (behind --).
+or the packets of a command that uses Verbena's own roce devices (behind --), which ends with the trace.
 A filter in the kernel keeps what was asked for: roce (the default) is RoCEv1 (Ethertype 0x8915) and RoCEv2 (UDP 4791), also below
 VLAN tags; of a capture that is read, native InfiniBand as well. Adapters that do RoCE in hardware show its packets to no
 interface of the kernel: mirror the port at the switch, or read what the adapter's own sniffer writes.
@@ -176,7 +173,7 @@ export function traceOptions(
 function limitsOf({ count, duration }: Options): { packets: number; durationMs: number } {
   return {
     packets: parseInteger('-c', count, Number.POSITIVE_INFINITY, 1, Number.MAX_SAFE_INTEGER),
-    durationMs: parseNumber('--duration', duration, Number.POSITIVE_INFINITY, 0.001, 1e7) * 1000,
+    durationMs: parseNumber('--duration', duration, Number.POSITIVE_INFINITY, 0.001, 2e6) * 1000,
   }
 }
 
@@ -216,41 +213,34 @@ async function fromFile(file: string, options: Options, files: TraceFilesOptions
   endWith(stop.exitCode() ?? (damage.count > 0 ? exitCodes.failed : exitCodes.done))
 }
 
-/** Its devices write what passes to a file (VERBENA_TAP), from which the packets are taken when it has ended. */
 async function ofCommand(
   [program, ...args]: string[],
   options: Options,
   files: TraceFilesOptions,
   stop: Interruption,
 ): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'verbena-collect-'))
+  const trace = { ...traceOptions(options), ...limitsOf(options) }
+  const command = await TappedCommand.start(program!, args).catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(program!, `cannot be started (${error.code})`)
+  })
+  const interrupt = (): void => command.signal(stop.exitCode() === exitCodes.terminated ? 'SIGTERM' : 'SIGINT')
+  stop.signal.addEventListener('abort', interrupt)
   try {
-    const tap = join(folder, 'tap.pcapng')
-    const env = { ...process.env, VERBENA_TAP: tap }
-    const child = spawn(program!, args, { env, stdio: ['inherit', 2, 'inherit'] })
-    const end = (): void => void child.kill(stop.exitCode() === exitCodes.terminated ? 'SIGTERM' : 'SIGINT')
-    stop.signal.addEventListener('abort', end)
-    const [code] = await once(child, 'exit').catch((error: Error) => {
-      throw new UsageError(program!, `cannot be started (${(error as NodeJS.ErrnoException).code})`)
-    })
-    stop.signal.removeEventListener('abort', end)
-    const trace = { ...traceOptions(options), ...limitsOf(options) }
-    const {
-      damage: _damage,
-      format,
-      ...result
-    } = await traceFrom(
-      existsSync(tap) ? fileSource(tap) : bytesSource(new Uint8Array(0)),
-      trace,
-      files,
-      new AbortController().signal,
-    )
+    // After an interruption, too, the trace ends with the command.
+    const { signal } = new AbortController()
+    const { damage: _damage, format, ...result } = await traceFrom(command.packets, trace, files, signal)
+    const isEnough = !command.hasEnded
+    if (isEnough) await command.end()
+    const code = await command.ended
     if (format === undefined) note('No roce device of the command passed a packet.')
     report(result, options.json === true)
-    if (code !== 0) note(`The command ended with ${code ?? 'a signal'}.`)
-    endWith(stop.exitCode() ?? (code === 0 ? exitCodes.done : exitCodes.failed))
+    if (isEnough) note('The command was ended: the trace has all that it was to have.')
+    else if (code !== 0) note(`The command ended with ${code ?? 'a signal'}.`)
+    endWith(stop.exitCode() ?? (isEnough || code === 0 ? exitCodes.done : exitCodes.failed))
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    stop.signal.removeEventListener('abort', interrupt)
+    if (!command.hasEnded) await command.end()
+    command.dispose()
   }
 }
 

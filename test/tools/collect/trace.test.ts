@@ -185,7 +185,7 @@ describe('a session without packets', () => {
 })
 
 describe.skipIf(!nativeAvailable)('of a command', () => {
-  it('captures what its devices pass', async () => {
+  it('captures what its devices pass, until it is enough', async () => {
     const program = `
       const v = await import(${JSON.stringify(new URL('../../../dist/index.js', import.meta.url).href)})
       const context = v.openDevice('${loopbackDevice(1)}')
@@ -195,16 +195,26 @@ describe.skipIf(!nativeAvailable)('of a command', () => {
       const qp = pd.createQp({ type: v.QpType.UC, sendCq: cq, recvCq: cq })
       const end = v.endpointOf(qp)
       v.connectQp(qp, end, end)
-      qp.postSend({ wrId: 1, opcode: v.Opcode.Send, sendFlags: v.SendFlag.Signaled, sgList: [{ addr: mr.addr, length: 64, lkey: mr.lkey }] })
       const wc = v.workCompletions(1)
-      while (cq.poll(wc) === 0) await new Promise((resolve) => setTimeout(resolve, 1))
-      process.exit(0)`
+      for (;;) {
+        qp.postSend({ wrId: 1, opcode: v.Opcode.Send, sendFlags: v.SendFlag.Signaled, sgList: [{ addr: mr.addr, length: 64, lkey: mr.lkey }] })
+        while (cq.poll(wc) === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+      }`
     const file = at('program.mjs')
     writeFileSync(file, program)
-    const { code, stderr } = await verbena('collect', 'trace', '-w', at('own.pcapng'), '--', process.execPath, file)
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/packets captured into /)])
+    const args = ['-c', '5', '-w', at('own.pcapng'), '--', process.execPath, file]
+    const { code, stderr } = await verbena('collect', 'trace', ...args)
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^5 packets captured into .*\nThe command was ended: /)])
     expect((await verbena('trace', 'show', at('own.pcapng'))).stdout).toMatch(
       new RegExp(`${loopbackAddress(1)} .* UC SEND Only`),
     )
+  })
+  it('ends it when the time is over', async () => {
+    const idle = ['--', process.execPath, '-e', 'setInterval(() => {}, 1000)']
+    const { code, stderr } = await verbena('collect', 'trace', '--duration', '0.01', '-w', at('idle.pcapng'), ...idle)
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^No roce device .*\n0 packets .*\nThe command was ended: /),
+    ])
   })
 })
