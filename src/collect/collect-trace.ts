@@ -56,7 +56,7 @@ export async function traceLive(
   const files = new TraceFiles(filesOptions)
   const selection = new Selection(options)
   const { packets: most, durationMs, interfaces } = options
-  for (const name of interfaces) files.addInterface(name, LinkType.Ethernet)
+  for (const name of interfaces) files.addInterface(selection.nameOf(name), LinkType.Ethernet)
   const plain = selection.changesNothing
   const packet = new CapturedPacket()
   packet.linkType = LinkType.Ethernet
@@ -126,7 +126,7 @@ export async function traceFrom(
           linkType ??= info.linkType
           if (filesOptions.format === 'pcap' && info.linkType !== linkType)
             throw new LinkTypesError('the capture has several link types, and a pcap file only one: write pcapng')
-          ids.push(files.addInterface(info.name ?? '', info.linkType))
+          ids.push(files.addInterface(selection.nameOf(info.name ?? ''), info.linkType))
         }
         write(files, selection.take(packet, false), ids[packet.interfaceId]!, undefined)
         if (files.rotates) files.tick(performance.now())

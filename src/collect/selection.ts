@@ -1,7 +1,8 @@
 /** Which packets of a capture are kept, and how much of each: the way from any source to the files. */
-import { createHmac, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { CapturedPacket } from '../capture/index.ts'
-import { Anonymiser, Dissection, dissect, Kind, type TraceOptions } from '../trace/index.ts'
+import { type Anonymiser, Dissection, dissect, Kind, type TraceOptions } from '../trace/index.ts'
+import { anonymiserOf, HostAnonymiser } from './anonymous-host.ts'
 
 /** What is kept: RoCE (and native InfiniBand), one version of it, or everything. */
 export type Wanted = 'roce' | 'v1' | 'v2' | 'all'
@@ -37,6 +38,7 @@ export class Selection {
   readonly #options: SelectionOptions
   readonly #dissection: Dissection
   readonly #anonymiser: Anonymiser | undefined
+  readonly #host: HostAnonymiser | undefined
   /** What is changed, since the memory of the source is not ours to change. */
   readonly #changed = new CapturedPacket()
 
@@ -44,16 +46,21 @@ export class Selection {
     this.#options = options
     this.#dissection = new Dissection(options)
     const key = options.anonymiseKey
-    if (key !== undefined)
-      this.#anonymiser = new Anonymiser((purpose, input) =>
-        createHmac('sha256', key).update(`${purpose}\0`).update(input).digest(),
-      )
+    if (key !== undefined) {
+      this.#anonymiser = anonymiserOf(key)
+      this.#host = new HostAnonymiser(key)
+    }
     this.#changed.bytes = new Uint8Array(longestPacket)
   }
 
   /** What the kernel's filter has chosen is kept as it is. */
   get changesNothing(): boolean {
     return !this.#options.headersOnly && this.#anonymiser === undefined
+  }
+
+  /** The name of an interface as it is kept. */
+  nameOf(name: string): string {
+    return this.#host?.text(name) ?? name
   }
 
   /**

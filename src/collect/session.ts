@@ -8,6 +8,7 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { arch, hostname, release } from 'node:os'
 import { basename, join } from 'node:path'
+import { HostAnonymiser } from './anonymous-host.ts'
 import type { TraceResult } from './collect-trace.ts'
 import { exactJson, readingDocument } from './formats.ts'
 import { readL2 } from './l2.ts'
@@ -23,22 +24,26 @@ export interface SessionAbout {
   readonly version: string
   /** The command line. */
   readonly command: readonly string[]
+  /** That of the trace: the folder then has no name of the host, no command line and no address that was not mapped. */
+  readonly anonymiseKey?: Uint8Array
 }
 
 export class SessionFolder {
   readonly path: string
   readings = 0
   readonly #host: HostOptions
-  readonly #about: SessionAbout
+  readonly #about: Omit<SessionAbout, 'anonymiseKey'>
+  readonly #anonymiser: HostAnonymiser | undefined
   readonly #started = new Date()
   readonly #tracker = new RateTracker()
   #last: HostReading | undefined
 
   /** Makes the folder; throws the system's error, or EEXIST if there is a session in it. */
-  constructor(path: string, host: HostOptions, about: SessionAbout) {
+  constructor(path: string, host: HostOptions, { anonymiseKey, ...about }: SessionAbout) {
     this.path = path
     this.#host = host
     this.#about = about
+    if (anonymiseKey !== undefined) this.#anonymiser = new HostAnonymiser(anonymiseKey)
     mkdirSync(path, { recursive: true })
     if (readdirSync(path).some((name) => name === sessionFile || name === countersFile || traceName.test(name)))
       throw Object.assign(new Error(`${path} has a session already: choose another folder`), { code: 'EEXIST' })
@@ -54,7 +59,8 @@ export class SessionFolder {
   read(): HostReading {
     const reading = readHost(this.#host)
     const rates = this.#tracker.add(reading)
-    appendFileSync(join(this.path, countersFile), `${exactJson(readingDocument(reading, rates))}\n`)
+    const kept = this.#anonymiser?.reading(reading) ?? reading
+    appendFileSync(join(this.path, countersFile), this.#line(readingDocument(kept, rates)))
     this.readings++
     this.#last = reading
     return reading
@@ -67,12 +73,15 @@ export class SessionFolder {
 
   #describe(trace: TraceResult | undefined, failure: string | undefined): void {
     const { root } = this.#host
-    const { ports, interfaces, ...l2 } = readL2(root === undefined ? {} : { root })
+    const all = readL2(root === undefined ? {} : { root })
+    const { ports, interfaces, ...l2 } = this.#anonymiser?.l2(all) ?? all
+    const named = this.#anonymiser === undefined
+    const { version, command } = this.#about
     const document = {
       kind: 'verbena session',
-      ...this.#about,
+      ...{ version, command: named ? command : undefined, anonymised: !named },
       host: {
-        name: hostname(),
+        name: named ? hostname() : undefined,
         platform: process.platform,
         kernel: release(),
         architecture: arch(),
@@ -96,7 +105,12 @@ export class SessionFolder {
         ...l2,
       },
     }
-    writeFileSync(join(this.path, sessionFile), `${exactJson(document)}\n`)
+    writeFileSync(join(this.path, sessionFile), this.#line(document))
+  }
+
+  #line(document: object): string {
+    const text = exactJson(document)
+    return `${this.#anonymiser?.text(text) ?? text}\n`
   }
 }
 

@@ -62,14 +62,33 @@ export class Anonymiser {
     } else if (!bareLinkTypes.has(linkType)) return false
     if (d.kind === Kind.InfiniBand) {
       if (captured - d.lrh < Lrh.length) return false
-      this.#lid(b, d.lrh + Lrh.dlid)
-      this.#lid(b, d.lrh + Lrh.slid)
+      for (const at of [d.lrh + Lrh.dlid, d.lrh + Lrh.slid]) put16(b, at, this.lid(u16(b, at)))
     }
     const size = addressLength(d)
     if (size > 0) for (const at of [sourceAt(d), sourceAt(d) + size]) this.#ip(b, at, size, captured)
     this.#transport(b, d, captured)
     this.#checksums(b, d, captured)
     return true
+  }
+
+  /** An IP address (4 or 16 bytes), a GID (16), a MAC address (6) or a GUID (8), as those of packets. */
+  address(address: Uint8Array): Uint8Array {
+    const { length } = address
+    if (length === 8) return this.#map('guid', address).slice(0, length)
+    const mapped = Uint8Array.from(address)
+    if (length === 6) this.#mac(mapped, 0)
+    else this.#ip(mapped, 0, length, length)
+    return mapped
+  }
+
+  /** A LID, as those of packets. */
+  lid(lid: number): number {
+    if (lid === 0 || lid >= firstMulticastLid) return lid
+    let mapped = lid
+    // A permutation of 16 bits, walked until it is a unicast LID again: a permutation of those.
+    do mapped = this.#feistel('lid', mapped, 16)
+    while (mapped === 0 || mapped >= firstMulticastLid)
+    return mapped
   }
 
   #transport(b: Uint8Array, d: Dissection, captured: number): void {
@@ -152,16 +171,6 @@ export class Anonymiser {
       if ((this.#hash(purpose, prefix)[0]! & 1) === 1) result[byte]! ^= mask
     }
     return this.#remember(keyOf(purpose, address), result)
-  }
-
-  #lid(b: Uint8Array, at: number): void {
-    const lid = u16(b, at)
-    if (lid === 0 || lid >= firstMulticastLid) return
-    let mapped = lid
-    // A permutation of 16 bits, walked until it is a unicast LID again: a permutation of those.
-    do mapped = this.#feistel('lid', mapped, 16)
-    while (mapped === 0 || mapped >= firstMulticastLid)
-    put16(b, at, mapped)
   }
 
   /** The membership bit stays. */

@@ -21,7 +21,8 @@ The folder gets
   session.json      what was collected, where and when; what carries RoCE; the traces with their counts
   counters.jsonl    a reading of all counters on each line, with rates
   trace.pcapng      the packets; several files if they are rotated
-\`verbena trace\` takes the folder in the place of a capture.
+\`verbena trace\` takes the folder in the place of a capture. With --anonymise, all of them are without the name of the host, the
+command line and the GUIDs of adapters, and with addresses that are mapped as those of the packets are.
 
 Without -i, packets come from the interfaces of RDMA devices; where there is none, there is no trace. Where packets may not be
 captured, the counters are collected all the same, and the exit code is 1.
@@ -60,7 +61,7 @@ export function configure(command: Command): void {
       const probe = filesOptions(`trace.pcapng${end}`, options)
       const interfaces = host.root === undefined && options.trace ? chosenInterfaces(options.interface) : []
       const trace = { ...traceOptions(options), packets: Number.POSITIVE_INFINITY, durationMs, interfaces }
-      const folder = makeFolder(options.out, host)
+      const folder = makeFolder(options.out, host, trace.anonymiseKey)
       useCrc32(nativeCrc32())
       const stop = interruptible('')
       try {
@@ -125,9 +126,10 @@ function chosenInterfaces(names: string | undefined): string[] {
   }
 }
 
-function makeFolder(path: string, host: { root?: string }): SessionFolder {
+function makeFolder(path: string, host: { root?: string }, anonymiseKey: Uint8Array | undefined): SessionFolder {
   try {
-    return new SessionFolder(path, host, { version, command: currentRun().argv })
+    const about = { version, command: currentRun().argv }
+    return new SessionFolder(path, host, anonymiseKey === undefined ? about : { ...about, anonymiseKey })
   } catch (error) {
     throw new UsageError('--out', (error as Error).message)
   }

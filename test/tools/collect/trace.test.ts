@@ -178,6 +178,33 @@ describe('a session without packets', () => {
     rmSync(root, { recursive: true, force: true })
   })
 
+  it('names no host and no address if the trace is anonymised', async () => {
+    const root = writeTree(everything)
+    const out = at('anonymous')
+    writeFileSync(at('session-key'), 'sixteen bytes and more')
+    const limits = ['--interval', '0.02', '--duration', '0.05', '--anonymise-key', at('session-key')]
+    expect((await verbena('collect', '--out', out, '--sysfs-root', root, ...limits)).code).toBe(0)
+    const [session, counters] = ['session.json', 'counters.jsonl'].map((name) => readFileSync(join(out, name), 'utf8'))
+    for (const text of [session!, counters!])
+      expect(text).not.toMatch(/0e42:a1ff|0a00:0007|0c42:a103|node7|session-key|"name":"rocep?x0c42/)
+    const { host, command, l2, devices } = JSON.parse(session!) as {
+      host: { name: unknown }
+      command: unknown
+      l2: { ports: { device: string; gids: { gid: string }[] }[] }
+      devices: { name: string }[]
+    }
+    expect([host.name, command]).toEqual([null, null])
+    expect(devices.map(({ name }) => name)).toContain('mlx5_0')
+    // Two entries of the link-local address, two of the IPv4 address: which are the same, and of what kind, stays.
+    const found = l2.ports.find(({ device }) => device === 'mlx5_0')!.gids.map(({ gid }) => gid)
+    expect([found[0], found[2]]).toEqual([found[1], found[3]])
+    expect([found[0], found[2]]).toEqual([
+      expect.stringMatching(/^fe80:0000:0000:0000:(?!0e42)/),
+      expect.stringMatching(/^0000:0000:0000:0000:0000:ffff:(?!0a00:0007)/),
+    ])
+    rmSync(root, { recursive: true, force: true })
+  })
+
   it('needs a folder', async () => {
     const { code, stderr } = await verbena('collect')
     expect([code, stderr]).toEqual([2, expect.stringMatching(/--out: which folder\?/)])
