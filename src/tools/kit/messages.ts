@@ -50,10 +50,19 @@ export async function expectMessage<M extends { type: string } | ErrorMessage, T
   return heard as unknown as Extract<M, { type: T }>
 }
 
+/** Its texts are plain: whatever a peer says may be shown. */
 function jsonOrNull(line: string): unknown {
   try {
-    return JSON.parse(line)
+    return JSON.parse(line, (_key, value: unknown) => (typeof value === 'string' ? plainText(value) : value))
   } catch {
     return null
   }
+}
+
+/** Control characters (C0, C1, line separators, directions of writing) as escapes: they would command a terminal or forge lines. */
+function plainText(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (one) => {
+    const code = one.charCodeAt(0).toString(16)
+    return code.length <= 2 ? `\\x${code.padStart(2, '0')}` : `\\u${code}`
+  })
 }
