@@ -1,4 +1,5 @@
 /** `verbena traffic merge`: the results of several clients as one. */
+import { existsSync, realpathSync } from 'node:fs'
 import type { Command } from 'commander'
 import { endWith, exitCodes, printJson } from '../../cli/terminal/index.ts'
 import {
@@ -14,6 +15,7 @@ import {
 } from '../../report/index.ts'
 import { mergeRecords } from '../../traffic/index.ts'
 import { clearTimestamps, datedDirectory } from '../bench-kit/index.ts'
+import { UsageError } from '../kit/index.ts'
 import { setOf } from './results.ts'
 import { documentOf, show } from './show.ts'
 
@@ -39,6 +41,8 @@ export function configure(command: Command): void {
     .addHelpText('after', help)
     .action((dirs: string[], { out, json }: Options) => {
       const outDir = out ?? datedDirectory('traffic')
+      if (dirs.some((dir) => isSameDirectory(dir, outDir)))
+        throw new UsageError('--out', `${outDir} has the results of a client that are merged: choose another folder`)
       const parts = dirs.flatMap(partsOf)
       const record = mergeRecords(parts)
       const [first] = parts as [Part, ...Part[]]
@@ -58,6 +62,10 @@ export function configure(command: Command): void {
       else show(set, outDir)
       endWith(exitCodes.done)
     })
+}
+
+function isSameDirectory(a: string, b: string): boolean {
+  return existsSync(a) && existsSync(b) && realpathSync(a) === realpathSync(b)
 }
 
 interface Part {

@@ -21,5 +21,8 @@ it('an error of the peer has no control characters', async () => {
 })
 
 it('nor have other texts; those in any language stay', async () => {
-  expect(await heard({ type: 'hello', name: `${hostile} Grüße 漢字` })).toEqual({ type: 'hello', name: `${plain} Grüße 漢字` })
+  expect(await heard({ type: 'hello', name: `${hostile} Grüße 漢字` })).toEqual({
+    type: 'hello',
+    name: `${plain} Grüße 漢字`,
+  })
 })

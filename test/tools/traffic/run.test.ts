@@ -1,5 +1,5 @@
 /** Clients and servers of `verbena traffic` on `shm`: flows by every verb and type, losses, servers that are down or die. */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -64,6 +64,12 @@ phases:
       expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(message)])
     }
     expect(existsSync(join(folder, 'refused'))).toBe(false)
+    const alias = join(folder, 'alias')
+    symlinkSync(dirs[1]!, alias)
+    const before = readFileSync(join(dirs[1]!, 'run.json'), 'utf8')
+    const onto = await verbena('traffic', 'merge', ...dirs, '--out', alias)
+    expect([onto.code, onto.stderr]).toEqual([2, expect.stringMatching(/--out: .*alias has the results of a client/)])
+    expect(readFileSync(join(dirs[1]!, 'run.json'), 'utf8')).toBe(before)
   })
 
   it('flows with a rate take their time', async () => {
