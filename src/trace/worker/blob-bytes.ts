@@ -15,23 +15,36 @@ import {
 import type { CaptureBytes, ReadingOptions } from '../view/index.ts'
 
 const sliceSize = 4 << 20
-/** In small chunks, since an error discards what its chunk had given. */
-const compressedChunk = 1 << 16
+/**
+ * Compressed bytes at once: few, since an error discards what its chunk had given, and since what a chunk gives comes in one turn of the
+ * event loop. A byte of gzip gives at most 1,032; four bytes of zstd give 128 KiB.
+ */
+const compressedChunk = { gzip: 1 << 16, zstd: 1 << 11 } as const
+/** RFC 8878, 3.1.1.2.4; fzstd makes longer ones. */
+const longestZstdBlock = 1 << 17
 /** Decompressed bytes that become one part of the Blob. */
 const partSize = 8 << 20
 
-export function blobBytes(blob: Blob): CaptureBytes {
-  return new BlobBytes(blob)
+/** @param mostBytes of what is compressed: more are damage */
+export function blobBytes(blob: Blob, mostBytes: number = mostOf(blob.size)): CaptureBytes {
+  return new BlobBytes(blob, mostBytes)
+}
+
+/** No capture of packets compresses better than this, unless it is made to fill the disk. */
+function mostOf(compressedBytes: number): number {
+  return Math.min(2 ** 36, Math.max(2 ** 31, 1000 * compressedBytes))
 }
 
 class BlobBytes implements CaptureBytes {
   readonly #blob: Blob
   /** The uncompressed capture, once it was read. */
   #whole: Blob
+  readonly #mostBytes: number
 
-  constructor(blob: Blob) {
+  constructor(blob: Blob, mostBytes: number) {
     this.#blob = blob
     this.#whole = blob
+    this.#mostBytes = mostBytes
   }
 
   async slice(from: number, to: number): Promise<Uint8Array> {
@@ -79,20 +92,26 @@ class BlobBytes implements CaptureBytes {
   ): Promise<void> {
     const { size } = this.#blob
     const parts = new BlobParts()
+    const most = this.#mostBytes
     let goesOn = true
     const taken = (bytes: Uint8Array): void => {
       if (!goesOn || bytes.length === 0) return
+      if (compression === 'zstd' && bytes.length > longestZstdBlock)
+        throw new Error(`a block of ${bytes.length} bytes; ${longestZstdBlock} are the most`)
+      if (parts.length + bytes.length > most)
+        throw new Error(`it gives more than ${most} bytes of only ${size} compressed ones`)
       parts.add(bytes)
       parser.push(bytes)
       goesOn = drain(parser, onPacket)
     }
+    const chunk = compressedChunk[compression]
     const decompressor = compression === 'gzip' ? new Gunzip(taken) : new Decompress(taken)
     try {
       for (let at = 0; at < size && goesOn; at += sliceSize) {
         const slice = await bytesOf(this.#blob, at, Math.min(size, at + sliceSize))
-        for (let from = 0; from < slice.length && goesOn; from += compressedChunk) {
+        for (let from = 0; from < slice.length && goesOn; from += chunk) {
           if (signal.aborted) return
-          const end = Math.min(slice.length, from + compressedChunk)
+          const end = Math.min(slice.length, from + chunk)
           decompressor.push(slice.slice(from, end), at + end === size)
           await onProgress(at + end, size)
         }
@@ -115,11 +134,14 @@ class BlobBytes implements CaptureBytes {
 
 /** Collects bytes into a Blob, part by part. */
 class BlobParts {
+  /** Bytes so far. */
+  length = 0
   readonly #parts: Blob[] = []
   #bytes = new Uint8Array(partSize)
   #filled = 0
 
   add(bytes: Uint8Array): void {
+    this.length += bytes.length
     for (let at = 0; at < bytes.length; ) {
       const count = Math.min(bytes.length - at, partSize - this.#filled)
       this.#bytes.set(bytes.subarray(at, at + count), this.#filled)
