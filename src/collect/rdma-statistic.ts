@@ -3,7 +3,7 @@
  * statistic qp`). The program of iproute2 is used where it is installed; of a recorded tree, its output in `rdma-statistic.json` and
  * `rdma-statistic-qp.json`. Source of the shapes: rdma/stat.c of iproute2.
  */
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { hardwareCounter } from '../counters/index.ts'
 import type { Device, OtherReading, QueuePairCounters, Reading } from './infiniband.ts'
 import type { Tree } from './tree.ts'
@@ -12,8 +12,9 @@ const path = 'rdma-statistic.json'
 const qpPath = 'rdma-statistic-qp.json'
 
 /** The devices with what the program adds to them. */
-export function withStatistics(tree: Tree, devices: readonly Device[]): readonly Device[] {
-  const links = entriesOf(tree, devices, path, [])?.map(linkOf) ?? []
+export async function withStatistics(tree: Tree, devices: readonly Device[]): Promise<readonly Device[]> {
+  const entries = (await entriesOf(tree, devices, path, [])) ?? []
+  const links = entries.map((entry) => linkOf(tree, entry))
   if (links.length === 0) return devices
   return devices.map((device) => ({
     ...device,
@@ -42,24 +43,24 @@ export function withStatistics(tree: Tree, devices: readonly Device[]): readonly
 }
 
 /** The devices with the counters of queue pairs, of which the kernel keeps a set for one or more that are bound to it. */
-export function withQueuePairs(tree: Tree, devices: readonly Device[]): readonly Device[] {
-  const entries = entriesOf(tree, devices, qpPath, ['qp']) ?? []
+export async function withQueuePairs(tree: Tree, devices: readonly Device[]): Promise<readonly Device[]> {
+  const entries = (await entriesOf(tree, devices, qpPath, ['qp'])) ?? []
   return devices.map((device) => ({
     ...device,
     ports: device.ports.map((port) => ({
       ...port,
       queuePairs: entries
         .filter(({ ifname, port: number }) => ifname === device.name && number === port.port)
-        .map((entry) => queuePairsOf(entry, device)),
+        .map((entry) => queuePairsOf(tree, entry, device)),
     })),
   }))
 }
 
-function queuePairsOf(entry: Entry, device: Device): QueuePairCounters {
+function queuePairsOf(tree: Tree, entry: Entry, device: Device): QueuePairCounters {
   const { cntn, lqpn, pid, comm, 'qp-type': type } = entry
   const readings: Reading[] = []
   const others: OtherReading[] = []
-  for (const [name, value] of countersOf(entry)) {
+  for (const [name, value] of countersOf(tree, qpPath, entry)) {
     const source = `rdma/${name}`
     const mapping = hardwareCounter(device.driver, name)
     if (mapping === undefined) others.push({ source, value })
@@ -83,27 +84,31 @@ function queuePairsOf(entry: Entry, device: Device): QueuePairCounters {
 type Entry = Record<string, unknown> & { ifname: string; port: number }
 
 /** Undefined if the program is not there, or printed something else; that is a problem of the tree. */
-function entriesOf(
+async function entriesOf(
   tree: Tree,
   devices: readonly Device[],
   file: string,
   words: readonly string[],
-): Entry[] | undefined {
+): Promise<Entry[] | undefined> {
   if (devices.length === 0) return undefined
-  const text = tree.live ? printed(tree, file, words) : tree.optional(file)
+  const text = tree.live ? await printed(tree, file, words) : tree.optional(file)
   if (text === undefined || text === '') return undefined
   const entries = parseStatistics(text)
   if (entries === undefined) tree.problem(file, `is no JSON of \`${['rdma -j statistic', ...words].join(' ')}\``)
   return entries
 }
 
-function printed(tree: Tree, file: string, words: readonly string[]): string | undefined {
+/** Packets are captured in this thread meanwhile, so it is not waited for. */
+async function printed(tree: Tree, file: string, words: readonly string[]): Promise<string | undefined> {
   const args = ['-j', 'statistic', ...words]
-  const { status, stdout, stderr, error } = spawnSync('rdma', args, { encoding: 'utf8', timeout: 5000 })
-  if (error !== undefined) return undefined
-  if (status === 0) return stdout
-  tree.problem(file, `rdma ${args.join(' ')}: ${stderr.trim().split('\n')[0]}`)
-  return undefined
+  return await new Promise((resolve) => {
+    execFile('rdma', args, { encoding: 'utf8', timeout: 5000, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
+      if (error === null) return resolve(stdout)
+      // A text in the place of the exit code: it could not be started.
+      if (typeof error.code === 'number') tree.problem(file, `rdma ${args.join(' ')}: ${stderr.trim().split('\n')[0]}`)
+      resolve(undefined)
+    })
+  })
 }
 
 interface Link {
@@ -112,26 +117,47 @@ interface Link {
   counters: [name: string, value: bigint][]
 }
 
-function linkOf(entry: Entry): Link {
-  return { device: entry.ifname, port: entry.port, counters: countersOf(entry) }
+function linkOf(tree: Tree, entry: Entry): Link {
+  return { device: entry.ifname, port: entry.port, counters: countersOf(tree, path, entry) }
 }
 
 /** What stands beside the counters. */
 const facts: ReadonlySet<string> = new Set(['ifindex', 'ifname', 'port', 'cntn', 'qp-type', 'pid', 'comm', 'lqpn'])
 
-function countersOf(entry: Entry): [string, bigint][] {
-  return Object.entries(entry).flatMap(([name, value]): [string, bigint][] =>
-    !facts.has(name) && typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
-      ? [[name, BigInt(value)]]
-      : [],
-  )
+function countersOf(tree: Tree, file: string, entry: Entry): [string, bigint][] {
+  return Object.entries(entry).flatMap(([name, value]): [string, bigint][] => {
+    if (facts.has(name) || !(value instanceof LongNumber || typeof value === 'number')) return []
+    const digits = String(value)
+    if (/^\d+$/.test(digits) && BigInt(digits) < 1n << 64n) return [[name, BigInt(digits)]]
+    tree.problem(file, `${name} of ${entry.ifname}/${entry.port} is no counter: ${digits}`)
+    return []
+  })
 }
+
+/** A number that JSON.parse would round: its digits. */
+class LongNumber {
+  readonly #digits: string
+
+  constructor(digits: string) {
+    this.#digits = digits
+  }
+
+  toString(): string {
+    return this.#digits
+  }
+}
+
+const textOrNumber = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
+const mark = '\ue000'
 
 /** Undefined if the text is none of this program. */
 function parseStatistics(text: string): Entry[] | undefined {
+  const marked = text.replace(textOrNumber, (token) => (/^\d{16,}$/.test(token) ? `"${mark}${token}"` : token))
   let document: unknown
   try {
-    document = JSON.parse(text)
+    document = JSON.parse(marked, (_key, value: unknown) =>
+      typeof value === 'string' && value.startsWith(mark) ? new LongNumber(value.slice(1)) : value,
+    )
   } catch {
     return undefined
   }

@@ -56,8 +56,8 @@ export class SessionFolder {
   }
 
   /** Reads all counters, and adds them to the folder. */
-  read(): HostReading {
-    const reading = readHost(this.#host)
+  async read(): Promise<HostReading> {
+    const reading = await readHost(this.#host)
     const rates = this.#tracker.add(reading)
     const kept = this.#anonymiser?.reading(reading) ?? reading
     appendFileSync(join(this.path, countersFile), this.#line(readingDocument(kept, rates)))

@@ -28,13 +28,18 @@ export interface HostOptions {
   readonly queuePairs?: boolean
 }
 
-/** Does not throw: what cannot be read is in `problems`. */
-export function readHost({ root, devices = [], ports = [], queuePairs = false }: HostOptions = {}): HostReading {
+/** Never rejects: what cannot be read is in `problems`. */
+export async function readHost({
+  root,
+  devices = [],
+  ports = [],
+  queuePairs = false,
+}: HostOptions = {}): Promise<HostReading> {
   const tree = new Tree(root)
   const wanted = (device: string, port: number): boolean =>
     (devices.length === 0 || devices.includes(device)) && (port === 0 || ports.length === 0 || ports.includes(port))
-  const counted = withStatistics(tree, readDevices(tree, wanted, false))
-  const ofKernel = (queuePairs ? withQueuePairs(tree, counted) : counted).map((device) => ({
+  const counted = await withStatistics(tree, readDevices(tree, wanted, false))
+  const ofKernel = (queuePairs ? await withQueuePairs(tree, counted) : counted).map((device) => ({
     ...device,
     ports: device.ports.map((port) => (port.netdev === undefined ? port : withEthtool(tree, port, port.netdev))),
   }))

@@ -27,7 +27,7 @@ afterAll(() => {
 })
 
 const root = made(everything)
-const host = readHost({ root })
+const host = await readHost({ root })
 
 function portOf(reading: HostReading, device: string, number = 1): Port {
   const found = reading.devices.find(({ name }) => name === device)?.ports.find(({ port }) => port === number)
@@ -85,22 +85,22 @@ describe('each driver', () => {
     expect(reading).toMatchObject({ raw: 0xffff_ffffn, mapping: { bits: 32, overflow: 'saturate', scale: 4 } })
   })
 
-  it('devices and ports can be chosen', () => {
-    const some = readHost({ root, devices: ['mlx5_0', 'rxe0'], ports: [2] })
+  it('devices and ports can be chosen', async () => {
+    const some = await readHost({ root, devices: ['mlx5_0', 'rxe0'], ports: [2] })
     expect(some.devices.map(({ name, ports }) => [name, ports.map(({ port }) => port)])).toEqual([['mlx5_0', [2]]])
   })
 })
 
 describe('rates', () => {
-  it('of q-counters that wrap, of ones at their end, of ones from the cache', () => {
+  it('of q-counters that wrap, of ones at their end, of ones from the cache', async () => {
     const folder = made({ ...mlx5, ...mlx4 })
     const tracker = new RateTracker()
-    const first = readHost({ root: folder })
+    const first = await readHost({ root: folder })
     tracker.add({ ...first, atMs: 0 })
     const at = (path: string, text: string): void => writeFileSync(join(folder, path), text)
     at('class/infiniband/mlx5_0/ports/1/hw_counters/out_of_sequence', '16')
     at('class/infiniband/mlx5_0/ports/1/counters/port_xmit_data', '250000001000')
-    const after = readHost({ root: folder })
+    const after = await readHost({ root: folder })
     const rates = tracker.add({ ...after, atMs: 5 })
     const rate = (reading: HostReading, device: string, counter: string) => {
       const one = portOf(reading, device).readings.find((found) => found.counter === counter)
@@ -160,7 +160,7 @@ describe('formats', () => {
 })
 
 describe('damaged trees', () => {
-  it('rubbish is counted and said, and all else is read', () => {
+  it('rubbish is counted and said, and all else is read', async () => {
     const folder = made(mlx5)
     const at = (path: string): string => join(folder, 'class/infiniband/mlx5_0', path)
     writeFileSync(at('ports/1/counters/symbol_error'), 'none\x1b[2J at all')
@@ -174,7 +174,7 @@ describe('damaged trees', () => {
     symlinkSync('loop', at('ports/1/counters/loop'))
     symlinkSync('gone', at('ports/1/counters/vanished'))
     execFileSync('mkfifo', [at('ports/1/hw_counters/fifo')])
-    const reading = readHost({ root: folder })
+    const reading = await readHost({ root: folder })
     const problems = Object.fromEntries(
       reading.problems.map(({ path, what }) => [path.replace('sys/class/infiniband/mlx5_0/ports/1/', ''), what]),
     )
@@ -193,21 +193,21 @@ describe('damaged trees', () => {
     expect(counted(portOf(reading, 'mlx5_0'), 'port_data_transmitted_bytes')).toBe(1_000_000_000_000n)
   })
 
-  it('nothing, files instead of folders, an empty folder', () => {
-    expect(readHost({ root: '/nonexistent' }).devices).toEqual([])
+  it('nothing, files instead of folders, an empty folder', async () => {
+    expect((await readHost({ root: '/nonexistent' })).devices).toEqual([])
     const folder = made({ 'class/infiniband': 'a file', 'class/net': 'another', 'rdma-statistic.json': '[{' })
-    const reading = readHost({ root: folder })
+    const reading = await readHost({ root: folder })
     expect(reading.devices).toEqual([])
     expect(reading.problems).toEqual([{ path: 'sys/class/infiniband', what: 'cannot be read (ENOTDIR)' }])
   })
 
-  it.skipIf(process.getuid?.() === 0)('what may not be read', () => {
+  it.skipIf(process.getuid?.() === 0)('what may not be read', async () => {
     const folder = made(mlx5)
     chmodSync(join(folder, 'class/infiniband/mlx5_0/ports/1/counters/symbol_error'), 0)
-    expect(readHost({ root: folder }).problems).toMatchObject([{ what: 'may not be read by this account' }])
+    expect((await readHost({ root: folder })).problems).toMatchObject([{ what: 'may not be read by this account' }])
   })
 
-  it('rdma statistic qp tells what sets of queue pairs have counted, where it is asked for', () => {
+  it('rdma statistic qp tells what sets of queue pairs have counted, where it is asked for', async () => {
     const sets = [
       {
         ...{ ifindex: 3, ifname: 'mlx5_0', port: 1, cntn: 4, 'qp-type': 'RC', pid: 812, comm: 'ib_write_bw' },
@@ -218,7 +218,7 @@ describe('damaged trees', () => {
       { ifname: 'mlx5_9', port: 1, cntn: 1, out_of_sequence: 1, lqpn: [] },
     ]
     const folder = made({ ...mlx5, 'rdma-statistic-qp.json': JSON.stringify(sets) })
-    const [device] = readHost({ root: folder, queuePairs: true }).devices
+    const [device] = (await readHost({ root: folder, queuePairs: true })).devices
     const [one, two] = device!.ports
     expect(one!.queuePairs).toMatchObject([
       {
@@ -235,28 +235,40 @@ describe('damaged trees', () => {
       ['out_of_sequence_packets_received', 2n],
     ])
     expect(two!.queuePairs).toMatchObject([{ set: 1, qpns: [1], type: undefined, readings: [], others: [] }])
-    expect(readHost({ root: folder }).devices[0]!.ports[0]!.queuePairs).toBeUndefined()
+    expect((await readHost({ root: folder })).devices[0]!.ports[0]!.queuePairs).toBeUndefined()
     const damaged = made({ ...mlx5, 'rdma-statistic-qp.json': '{' })
-    expect(readHost({ root: damaged, queuePairs: true }).problems).toMatchObject([{ path: 'rdma-statistic-qp.json' }])
+    expect((await readHost({ root: damaged, queuePairs: true })).problems).toMatchObject([
+      { path: 'rdma-statistic-qp.json' },
+    ])
   })
 
-  it('rdma statistic adds what sysfs has not, and rubbish in it does not matter', () => {
+  it('rdma statistic adds what sysfs has not, and rubbish in it does not matter', async () => {
     const links = [
       { ifname: 'mlx5_0', port: 1, out_of_buffer: 5, rdma_rx_bytes: 77, strange: -1, other: 'x', more: 8 },
       { ifname: 7, port: 'a' },
       null,
     ]
-    const folder = made({ ...mlx5, 'rdma-statistic.json': JSON.stringify(links), 'ethtool/ens1f0': 'no statistics' })
-    const port = portOf(readHost({ root: folder }), 'mlx5_0')
+    // Beyond 2^53, as the kernel's 64 bits go, and beyond these; also in a text, where digits are none.
+    const large =
+      '{"ifname":"mlx5_0","port":2,"wide":18446744073709551615,"wider":18446744073709551616,"comm":"a:12345678901234567890"}'
+    const text = JSON.stringify(links).replace('null', large)
+    const folder = made({ ...mlx5, 'rdma-statistic.json': text, 'ethtool/ens1f0': 'no statistics' })
+    const reading = await readHost({ root: folder })
+    const port = portOf(reading, 'mlx5_0')
     expect(counted(port, 'rdma_data_received_bytes')).toBe(77n)
     expect(counted(port, 'out_of_buffer_drops')).toBe(0n)
     expect(port.others).toContainEqual({ source: 'rdma/more', value: 8n })
+    expect(portOf(reading, 'mlx5_0', 2).others).toContainEqual({ source: 'rdma/wide', value: 2n ** 64n - 1n })
+    expect(reading.problems.filter(({ path }) => path === 'rdma-statistic.json').map(({ what }) => what)).toEqual([
+      'strange of mlx5_0/1 is no counter: -1',
+      'wider of mlx5_0/2 is no counter: 18446744073709551616',
+    ])
     const damaged = made({ ...mlx5, 'rdma-statistic.json': '{"a":' })
-    expect(readHost({ root: damaged }).problems).toMatchObject([{ path: 'rdma-statistic.json' }])
+    expect((await readHost({ root: damaged })).problems).toMatchObject([{ path: 'rdma-statistic.json' }])
   })
 
-  it('a folder with sys and proc is a tree as well', () => {
+  it('a folder with sys and proc is a tree as well', async () => {
     const whole = Object.fromEntries(Object.entries(mlx4).map(([path, text]) => [`sys/${path}`, text]))
-    expect(readHost({ root: made(whole) }).devices.map(({ name }) => name)).toEqual(['mlx4_0'])
+    expect((await readHost({ root: made(whole) })).devices.map(({ name }) => name)).toEqual(['mlx4_0'])
   })
 })

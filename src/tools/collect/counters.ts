@@ -88,7 +88,7 @@ export function configure(command: Command): void {
     .addHelpText('after', help)
     .action(async (options: Options) => {
       const host = hostOptions(options)
-      checkNames(host)
+      await checkNames(host)
       if (options.listen !== undefined) return await listenForScrapes(listenOption(options.listen), host)
       const intervalMs = parseNumber('--interval', options.interval, 0, 0.001, 86_400) * 1000
       const once = options.interval === undefined
@@ -110,10 +110,11 @@ export function hostOptions({ device, ibPort, qp, sysfsRoot }: Options): HostOpt
 }
 
 /** A device that was asked for by name has to be there at the beginning. */
-function checkNames(host: HostOptions): void {
+async function checkNames(host: HostOptions): Promise<void> {
   const names = host.devices ?? []
   if (names.length === 0) return
-  const known = readHost(host.root === undefined ? {} : { root: host.root }).devices.map(({ name }) => name)
+  const { devices } = await readHost(host.root === undefined ? {} : { root: host.root })
+  const known = devices.map(({ name }) => name)
   const unknown = names.find((name) => !known.includes(name))
   if (unknown === undefined) return
   const there = known.length === 0 ? 'there is none' : `there are ${known.join(', ')}`
@@ -139,7 +140,7 @@ async function readAgain(host: HostOptions, { format, intervalMs, count, all, st
   for (let n = 0; n < count && !stop.signal.aborted; n++) {
     await waitUntil(startMs + n * intervalMs, stop.signal)
     if (stop.signal.aborted) break
-    const reading = readHost(host)
+    const reading = await readHost(host)
     const rates = tracker.add(reading)
     found ||= reading.devices.length > 0
     // A file that is bad is bad at each reading.

@@ -24,11 +24,11 @@ export function listenOption(text: string): Listening {
 /** Serves until it is interrupted. */
 export async function listenForScrapes({ host, port }: Listening, options: HostOptions): Promise<void> {
   const stop = interruptible('')
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
     if (request.method !== 'GET' && request.method !== 'HEAD') response.writeHead(405).end()
     else if (pathname === '/metrics')
-      response.writeHead(200, { 'Content-Type': metricsType }).end(prometheusText(readHost(options)))
+      response.writeHead(200, { 'Content-Type': metricsType }).end(prometheusText(await readHost(options)))
     else if (pathname === '/')
       response.writeHead(200, { 'Content-Type': 'text/html' }).end('<a href="/metrics">metrics</a>\n')
     else response.writeHead(404).end()

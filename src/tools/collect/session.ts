@@ -146,7 +146,7 @@ async function readCounters(
   for (let n = 0; n === 0 || (n * intervalMs <= durationMs && !signal.aborted); n++) {
     await waitUntil(startMs + n * intervalMs, signal)
     if (n > 0 && signal.aborted) break
-    const { problems } = folder.read()
+    const { problems } = await folder.read()
     const fresh = problems.filter(({ path, what }) => !told.has(`${path} ${what}`))
     for (const { path, what } of fresh) told.add(`${path} ${what}`)
     noteProblems(fresh)
