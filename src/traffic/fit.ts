@@ -53,8 +53,25 @@ const knots = 200
 /** Fits what `client` sends; if none is named, the host that sends most messages. Undefined if it sends none. */
 export function fitTraffic(messages: readonly SeenMessage[], client?: string): TrafficFit | undefined {
   const chosen = client ?? byCount(messages.map(({ source }) => source))[0]?.value
-  const own = messages.filter(({ source }) => source === chosen).toSorted((a, b) => a.timeNs - b.timeNs)
-  if (chosen === undefined || own.length === 0) return undefined
+  const own = messages.filter(({ source }) => source === chosen)
+  return chosen === undefined || own.length === 0 ? undefined : fitOf(chosen, own, matrixOf(messages))
+}
+
+/** Fits what each host sends, those first that send most messages. */
+export function fitAllTraffic(messages: readonly SeenMessage[]): TrafficFit[] {
+  const matrix = matrixOf(messages)
+  const byHost = new Map<string, SeenMessage[]>()
+  for (const message of messages) {
+    const own = byHost.get(message.source)
+    if (own === undefined) byHost.set(message.source, [message])
+    else own.push(message)
+  }
+  const hosts = [...byHost].sort(([, a], [, b]) => b.length - a.length)
+  return hosts.map(([host, own]) => fitOf(host, own, matrix))
+}
+
+function fitOf(client: string, messages: readonly SeenMessage[], matrix: TrafficFit['matrix']): TrafficFit {
+  const own = messages.toSorted((a, b) => a.timeNs - b.timeNs)
   const spanNs = own.at(-1)!.timeNs - own[0]!.timeNs
   const gaps = own.slice(1).map(({ timeNs }, i) => timeNs - own[i]!.timeNs)
   const sized = own.filter(({ verb }) => !isAtomic(verb))
@@ -64,7 +81,7 @@ export function fitTraffic(messages: readonly SeenMessage[], client?: string): T
     return { value, count, size: isAtomic(value) ? null : fitSizes(sizes) }
   })
   return {
-    client: chosen,
+    client,
     count: own.length,
     spanNs,
     requestsPerSecond: spanNs > 0 ? (gaps.length * 1e9) / spanNs : 0,
@@ -73,7 +90,7 @@ export function fitTraffic(messages: readonly SeenMessage[], client?: string): T
     types: byCount(own.map(({ type }) => type)),
     size,
     arrival: fitArrivals(gaps),
-    matrix: matrixOf(messages),
+    matrix,
   }
 }
 

@@ -35,7 +35,7 @@ export {
 } from './config.ts'
 export { type CurvePoint, curveAt } from './curve.ts'
 export { TrafficError, type TrafficErrorCode, trafficErrors } from './error.ts'
-export { fitTraffic, type SeenMessage, type SizeFit, type TrafficFit } from './fit.ts'
+export { fitAllTraffic, fitTraffic, type SeenMessage, type SizeFit, type TrafficFit } from './fit.ts'
 export type { ArrivalFit } from './fit-arrivals.ts'
 export { requestLine, serverText } from './lines.ts'
 export { mergeRecords, mostBins, type NamedRecord } from './merge.ts'

@@ -1,9 +1,10 @@
 /** `verbena traffic fit` */
-import { writeFileSync } from 'node:fs'
-import type { Command } from 'commander'
-import { endWith, note, printJson, printPart } from '../../cli/terminal/index.ts'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Command, Option } from 'commander'
+import { endWith, note, print, printJson, printPart } from '../../cli/terminal/index.ts'
 import { type MessageOp, readMessages, type TraceMessages } from '../../replay/index.ts'
-import { fitTraffic, type SeenMessage, type Verb } from '../../traffic/index.ts'
+import { fitAllTraffic, fitTraffic, type SeenMessage, type TrafficFit, type Verb } from '../../traffic/index.ts'
 import { defaultPort, fitText } from '../../traffic/load/index.ts'
 import { parseNumber, UsageError } from '../kit/index.ts'
 import {
@@ -22,13 +23,18 @@ The messages of one host become the requests of a client: to whom, verbs, types 
 process whose gaps are nearest. How near is in the first lines, as distance of Kolmogorov and Smirnov (KS, 0 to 1) beside what
 it would be by chance in one case of twenty. What the client sends it sends itself (flow: push).
 
+With --all each host that sends gets a configuration: run a server on all hosts, and on each the client with its own file. Each
+client counts time from its own first request.
+
 Examples:
   verbena traffic fit roce.pcap -o again.yaml
   verbena traffic fit roce.pcap --client 10.77.0.2 --server 10.0.0.5 --server 10.0.0.6 --scale 4
+  verbena traffic fit roce.pcap --all hosts
   verbena traffic fit roce.pcap --json`
 
 interface Options extends ReadOptions {
   out?: string
+  all?: string
   client?: string
   server?: string[]
   scale?: string
@@ -52,6 +58,12 @@ export function configure(command: Command): void {
   readsCapture(command, '<trace>')
     .description('Write a configuration that generates traffic like that of a capture, with how well it fits.')
     .option('-o, --out <file>', 'the configuration (default: standard output)')
+    .addOption(
+      new Option(
+        '--all <dir>',
+        'a configuration for each host that sends, as DIR/ADDRESS.yaml (default: for one)',
+      ).conflicts(['out', 'client', 'server', 'json']),
+    )
     .option('--client <address>', 'the host whose messages count (default: the one that sends most)')
     .option(
       '--server <host>',
@@ -70,22 +82,45 @@ export function configure(command: Command): void {
       const damaged = { format, damage: damage.list, damageCount: damage.count }
       mustBeCapture(file, damaged)
       noteDamage(damaged)
-      const fit = fitTraffic(seen(found), options.client)
-      if (fit === undefined)
-        throw new UsageError(
-          options.client === undefined ? file : '--client',
-          options.client === undefined ? 'there is no message in it' : `${options.client} sends no message in ${file}`,
-        )
-      if (options.json) printJson(fit)
-      else {
-        const text = fitText(fit, { scale, port: defaultPort, ...(options.server && { servers: options.server }) })
-        if (options.out === undefined) printPart(text)
-        else writeFileSync(options.out, text)
-      }
-      const others = found.messages.length - fit.count
-      if (others > 0) note(`${others} messages of other hosts are left out: --client chooses one of them`)
+      if (options.all === undefined) ofOne(file, found, options, scale)
+      else ofAll(file, found, options.all, scale)
       endWith(exitCodeOf(stop, damage.count > 0))
     })
+}
+
+function ofOne(file: string, found: TraceMessages, options: Options, scale: number): void {
+  const { client, server } = options
+  const fit = fitTraffic(seen(found), client)
+  if (fit === undefined)
+    throw client === undefined ? noMessage(file) : new UsageError('--client', `${client} sends no message in ${file}`)
+  if (options.json) printJson(fit)
+  else {
+    const text = fitText(fit, { scale, port: defaultPort, ...(server && { servers: server }) })
+    if (options.out === undefined) printPart(text)
+    else writeFileSync(options.out, text)
+  }
+  const others = found.messages.length - fit.count
+  if (others > 0) note(`${others} messages of other hosts are left out: --client chooses one of them, --all has all`)
+}
+
+function ofAll(file: string, found: TraceMessages, folder: string, scale: number): void {
+  const fits = fitAllTraffic(seen(found))
+  if (fits.length === 0) throw noMessage(file)
+  mkdirSync(folder, { recursive: true })
+  for (const fit of fits) {
+    const path = join(folder, fileName(fit))
+    writeFileSync(path, fitText(fit, { scale, port: defaultPort }))
+    print(`${path}  ${fit.count} requests`)
+  }
+}
+
+function noMessage(file: string): UsageError {
+  return new UsageError(file, 'there is no message in it')
+}
+
+/** Addresses of IPv6 have colons. */
+function fileName({ client }: TrafficFit): string {
+  return `${client.replace(/[^\w.-]/g, '-')}.yaml`
 }
 
 function all(one: string, before: string[] | undefined): string[] {

@@ -1,5 +1,5 @@
 /** `verbena traffic fit`, on captures and in a round trip: generated, captured, fitted. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -23,6 +23,19 @@ it('writes what the client reads', async () => {
   const lines = (await verbena('traffic', 'client', out, '--dry-run')).stdout.trimEnd().split('\n')
   expect(lines).toHaveLength(20)
   expect(JSON.parse(lines[0]!)).toMatchObject({ server: '10.77.0.3:18515', type: 'RC' })
+})
+
+it('writes a configuration for each host that sends', async () => {
+  const out = join(dir, 'hosts')
+  const { code, stdout, stderr } = await verbena('traffic', 'fit', capture, '--all', out, '--scale', '2')
+  const paths = ['10.77.0.2', '10.77.0.3'].map((host) => join(out, `${host}.yaml`))
+  expect([code, stdout, stderr]).toEqual([0, `${paths[0]}  20 requests\n${paths[1]}  10 requests\n`, ''])
+  for (const [i, path] of paths.entries()) {
+    const client = ['--client', `10.77.0.${i + 2}`, '--scale', '2']
+    expect(readFileSync(path, 'utf8')).toBe((await verbena('traffic', 'fit', capture, ...client)).stdout)
+  }
+  for (const other of [['--client', '10.77.0.2'], ['-o', 'x'], ['--json'], ['--server', 'a']])
+    expect((await verbena('traffic', 'fit', capture, '--all', out, ...other)).code).toBe(2)
 })
 
 it('names the host that sends nothing', async () => {
