@@ -49,7 +49,7 @@ _verbena() {
     'traffic server') commands='' options='-d --device -x --gid-index -i --ib-port -p --port --source --once --json -h --help' ;;
     'traffic client') commands='' options='--dry-run --pcap --rocev1 --seed --count --duration --load --bandwidth --client -i --ib-port -R --rdma_cm --wait --out --json -d --device -x --gid-index -h --help' ;;
     'traffic merge') commands='' options='--out --json -h --help' ;;
-    'traffic fit') commands='' options='-d --decode-as --roce-port -o --out --client --server --scale --json -h --help' ;;
+    'traffic fit') commands='' options='-d --decode-as --roce-port -o --out --all --client --server --scale --json -h --help' ;;
     'traffic cdf') commands='' options='--interpolation --json -h --help' ;;
     'collect') commands='counters l2 trace session' options='-h --help' ;;
     'collect counters') commands='' options='--sysfs-root -d --device --ib-port --interval --count --qp --all --json --csv --prometheus --listen -h --help' ;;
@@ -262,6 +262,7 @@ _verbena_value() {
     'traffic fit') case $2 in
       -d|--decode-as|--roce-port|--client|--server|--scale) value='any' ;;
       -o|--out) value='file' ;;
+      --all) value='folder' ;;
     esac ;;
     'traffic cdf') case $2 in
       --interpolation) value='word:linear log inverse' ;;

@@ -258,6 +258,7 @@ complete -c verbena -n '__verbena_at traffic merge' -f -a '(__fish_complete_dire
 complete -c verbena -n '__verbena_at traffic fit' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
 complete -c verbena -n '__verbena_at traffic fit' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
 complete -c verbena -n '__verbena_at traffic fit' -s o -l out -d 'the configuration' -r -F
+complete -c verbena -n '__verbena_at traffic fit' -l all -d 'a configuration for each host that sends, as DIR/ADDRESS.yaml' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at traffic fit' -l client -d 'the host whose messages count' -r
 complete -c verbena -n '__verbena_at traffic fit' -l server -d 'host or host:port in the place of those captured, may be repeated' -r
 complete -c verbena -n '__verbena_at traffic fit' -l scale -d 'times as many requests per second' -r

@@ -443,6 +443,7 @@ _verbena_traffic_fit() {
     '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
     --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
     '(-o --out)'{-o,--out}'[the configuration]:file:_files' \
+    --all'[a configuration for each host that sends, as DIR/ADDRESS.yaml]:dir:_files -/' \
     --client'[the host whose messages count]:address:' \
     --server'[host or host\:port in the place of those captured, may be repeated]:host:' \
     --scale'[times as many requests per second]:factor:' \

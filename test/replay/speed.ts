@@ -29,7 +29,7 @@ useCrc32(nativeCrc32())
 const few = [parseMapping('mac', '02:00:00:00:00:01=02:00:00:00:00:99'), parseMapping('qpn', '0x100=0x200')]
 const addresses = [parseMapping('ip', '10.0.0.0/24=192.168.7.0/24'), parseMapping('dscp', '26')]
 const numbers = [parseMapping('psn', '+1000'), parseMapping('msn', '+7'), parseMapping('pkey', '0x8001')]
-type Mappings = Parameters<typeof replayPackets>[1]['mappings']
+type Mappings = NonNullable<Parameters<typeof replayPackets>[1]['mappings']>
 
 async function replay(mappings: Mappings, isWritten: boolean): Promise<void> {
   const copy = new CaptureCopy({ write: () => {} }, { format: 'pcap' })
