@@ -1,11 +1,12 @@
 /** `verbena trace page` */
 import { readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
+import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import type { Command } from 'commander'
 import { compressionOf } from '../../capture/index.ts'
 import { note, print, printJson, printPart } from '../../cli/terminal/index.ts'
-import { fileSink } from '../../files/index.ts'
+import { canWriteZstd, fileSink, streamSource } from '../../files/index.ts'
 import { bytesSource, checkCapture } from '../../trace/index.ts'
 import { openInBrowser, UsageError, wantsBrowser } from '../kit/index.ts'
 import { mustBeCapture, noteDamage } from '../trace-kit/index.ts'
@@ -77,11 +78,21 @@ async function embeddedCapture(file: string): Promise<EmbeddedCapture> {
   }
   const bytes = readFileSync(file === '-' ? 0 : file)
   const name = file === '-' ? 'standard input' : basename(file)
-  if (compressionOf(bytes) !== undefined) return { name, bytes }
+  const compression = compressionOf(bytes)
+  if (compression !== undefined) {
+    if (bytes.length <= mostEmbeddedBytes && (compression === 'gzip' || canWriteZstd)) await mustBegin(file, bytes)
+    return { name, bytes }
+  }
   const result = await checkCapture(bytesSource(bytes), { checkIcrc: false })
   mustBeCapture(file, result)
   noteDamage(result)
   return { name, bytes: gzipSync(bytes) }
+}
+
+/** Looks at the beginning of a compressed capture: all of it may be much. */
+async function mustBegin(file: string, bytes: Uint8Array): Promise<void> {
+  const { format, damage } = await streamSource(Readable.from([bytes])).read(() => false)
+  mustBeCapture(file, { format, damage: damage.list })
 }
 
 function tooLarge(size: string): string {

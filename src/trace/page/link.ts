@@ -18,7 +18,12 @@ export class Link {
     const url = URL.createObjectURL(new Blob([code], { type: 'text/javascript' }))
     this.#worker = new Worker(url)
     this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#take(data, listener)
-    this.#worker.onerror = ({ message }) => listener.failed(message || 'the worker of this page does not start')
+    this.#worker.onerror = ({ message }) => {
+      const reason = `${message || 'the worker of this page does not start'}: reload the page`
+      for (const { reject } of this.#waiting.values()) reject(new Error(reason))
+      this.#waiting.clear()
+      listener.failed(reason)
+    }
   }
 
   open(file: Blob): void {

@@ -48,7 +48,8 @@ function about({ format, interfaces, start, connectionMessages }: Summary): stri
   return parts.join(' · ')
 }
 
-function notesOf({ packets, roce, listed, cancelled, damage, damageCount, uncounted, interfaces }: Summary): string[] {
+function notesOf(summary: Summary): string[] {
+  const { packets, roce, listed, cancelled, listingCancelled, damage, damageCount, uncounted, interfaces } = summary
   const notes: string[] = []
   if (cancelled) notes.push(`Cancelled after packet ${whole(packets)}: the rest of the file was not read.`)
   if (damageCount > 0) {
@@ -59,7 +60,11 @@ function notesOf({ packets, roce, listed, cancelled, damage, damageCount, uncoun
   }
   if (packets > 0 && roce === 0) notes.push('There is no RDMA packet in this capture.')
   if (packets === 0 && !cancelled) notes.push('There is no packet in this capture.')
-  if (listed < packets) notes.push(`The first ${whole(listed)} packets are listed; all are counted and analysed.`)
+  if (listingCancelled)
+    notes.push(
+      `Cancelled while the list was made: it and the diagrams end with packet ${whole(listed)}; the figures have all.`,
+    )
+  else if (listed < packets) notes.push(`The first ${whole(listed)} packets are listed; all are counted and analysed.`)
   if (uncounted > 0) notes.push(`${whole(uncounted)} packets of flows for which there was no room are only counted.`)
   for (const { name, packetsDropped } of interfaces)
     if (packetsDropped)

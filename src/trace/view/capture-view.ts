@@ -50,6 +50,8 @@ export class CaptureView {
   readonly tally: Tally = { icrcValid: 0, naks: 0, rnrNaks: 0, cnps: 0, retransmissions: 0, gaps: 0 }
   /** The capture was read to its end. */
   isWhole = false
+  /** A second reading for the list was cancelled: what was not listed until then is only in the figures. */
+  listingCancelled = false
   readonly #source: CaptureBytes
   readonly #d: Dissection
   readonly #v = new Verdict()
@@ -104,6 +106,7 @@ export class CaptureView {
       this.#list(packet, v)
       return this.index.count < wanted
     }, options)
+    this.listingCancelled = this.index.count < wanted && options.signal.aborted
     again.finish()
     again.numberAll()
   }

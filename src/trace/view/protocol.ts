@@ -15,6 +15,8 @@ export interface Summary extends Omit<CaptureInfo, 'conversations'> {
   conversationCount: number
   /** The reading was cancelled: this is what was read until then. */
   cancelled: boolean
+  /** All was read and analysed; a second reading, from which the list and the diagrams are made, was cancelled. */
+  listingCancelled: boolean
 }
 
 /** One line of the list. */

@@ -193,5 +193,6 @@ function summaryOf(view: CaptureView, most: number, cancelled: boolean): Summary
     conversations: firsts.slice(0, most).map((flow) => conversationInfo(flow, numbers[flow.index]!, analysis)),
     conversationCount: firsts.length,
     cancelled,
+    listingCancelled: view.listingCancelled,
   }
 }

@@ -54,10 +54,13 @@ describe('trace page', () => {
   it('says which file is no capture, is not there, or is too large', async () => {
     const text = join(dir, 'text')
     writeFileSync(text, 'not a capture')
+    const backup = join(dir, 'backup.tar.gz')
+    writeFileSync(backup, gzipSync('not a capture either'))
     const large = join(dir, 'large.pcap.gz')
     writeFileSync(large, Buffer.concat([Uint8Array.of(0x1f, 0x8b), Buffer.alloc(33 * 2 ** 20)]))
     for (const [file, why] of [
       [text, /neither pcap nor pcapng/],
+      [backup, /backup.*neither pcap nor pcapng/],
       [join(dir, 'none'), /there is no such file/],
       [dir, /is a directory/],
       [large, /33\.0 MiB when compressed: a page may hold 32\.0 MiB.*trace convert/],

@@ -1,7 +1,7 @@
 /** The worker's side of the page, without a worker: what it says while it reads, and what it answers. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { CaptureParser, drain, PcapngWriter } from '../../../src/capture/index.ts'
+import { CaptureParser, drain, PcapngWriter, PcapWriter } from '../../../src/capture/index.ts'
 import { analyseCapture, bytesSource } from '../../../src/trace/index.ts'
 import {
   type CaptureBytes,
@@ -14,7 +14,7 @@ import {
 } from '../../../src/trace/view/index.ts'
 import { WireOpcode } from '../../../src/wire/index.ts'
 import { memorySink } from '../../capture/files.ts'
-import { roceFrame } from '../packets.ts'
+import { aeth, roceFrame } from '../packets.ts'
 
 const file = new URL('../../captures/rc_pingpong_loss3.pcap', import.meta.url)
 const bytes = new Uint8Array(readFileSync(file))
@@ -99,6 +99,37 @@ describe('a session', () => {
     const first = (await ask('packet', { number: 1 }))!
     expect(first.facts[0]).toBe('captured 9000000000000.000001000 s since 1970')
     expect((await ask('packet', { number: 2 }))!.facts[0]).toMatch(/^captured 2023-11-14 22:13:20\.\d{9} UTC$/)
+  })
+
+  it('says that the list is cut if it is cancelled in the second reading', async () => {
+    const sink = memorySink()
+    const writer = new PcapWriter(sink)
+    const back = { source: '10.0.0.2', destination: '10.0.0.1', opcode: WireOpcode.RcAck, extension: aeth(0x1f, 0) }
+    const send = (destQp: number, psn: number) =>
+      roceFrame({ opcode: WireOpcode.RcSendOnly, payload: 8, ackReq: true, destQp, psn })
+    const ack = (destQp: number, psn: number) => roceFrame({ ...back, destQp, psn })
+    // Which connection the first ACKs are of shows later.
+    const frames = [send(1, 7), send(2, 7), ack(11, 7), ack(12, 7), send(1, 8), ack(11, 8), send(2, 8), ack(12, 8)]
+    for (const [i, frame] of frames.entries()) writer.packet(frame, 0, frame.length, 1_700_000_000, i * 1000)
+    writer.close()
+    let readings = 0
+    const cancelledLate = (source: Uint8Array): CaptureBytes => ({
+      ...captureBytes(source),
+      async read(onPacket, options) {
+        if (++readings === 1) return await captureBytes(source).read(onPacket, options)
+        const parser = new CaptureParser()
+        parser.push(source)
+        drain(parser, (packet) => onPacket(packet, parser) && packet.number < 3)
+        await session.take({ cancel: 'load' })
+        return parser
+      },
+    })
+    const { session, said } = start(cancelledLate)
+    await session.take({ open: sink.bytes() })
+    expect(said.at(-1)).toMatchObject({
+      ...{ complete: true },
+      summary: { packets: 8, listed: 3, cancelled: false, listingCancelled: true },
+    })
   })
 
   it('shows what was read until it is cancelled', async () => {
