@@ -1,7 +1,13 @@
 /** Messages that are read where they are, halved between sender and receiver, or combined where they came from. */
 import { expect, it } from 'vitest'
-import { algorithmsOf, type CollectiveError, type DecisionTable } from '../../src/collectives/index.ts'
-import { together } from './together.ts'
+import {
+  algorithmsOf,
+  type CollectiveError,
+  createCommunicator,
+  type DecisionTable,
+} from '../../src/collectives/index.ts'
+import { openDevice } from '../../src/index.ts'
+import { ranksHere, together } from './together.ts'
 
 const device = 'shm0'
 
@@ -63,4 +69,21 @@ it.each([
   })
   expect(errors.map(({ code }) => code)).toContain('EMISMATCH')
   expect(errors.map(({ message }) => message).join('\n')).toContain('counts or types differ')
+})
+
+it('two communicators on one device, with calls of both outstanding', async () => {
+  const context = openDevice('shm0')
+  const [one, other] = await Promise.all(
+    [1, 2].map(() => Promise.all(ranksHere(2).map((ranks) => createCommunicator(ranks, { context })))),
+  )
+  const calls = [...one!, ...other!].map(async (comm, i) => {
+    const sum = new Float64Array(20_000)
+    const input = sum.map(() => (i < 2 ? 1 : 10))
+    await comm.allreduceAsync(input, sum, 'sum')
+    await comm.barrierAsync()
+    expect(sum.every((x) => x === 2 * input[0]!)).toBe(true)
+    await comm.end()
+  })
+  await Promise.all(calls)
+  context.close()
 })
