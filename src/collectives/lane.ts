@@ -77,7 +77,7 @@ export class Lane {
   readonly #place = new Float64Array(dataSlots)
   readonly #bytes = new Float64Array(dataSlots)
   readonly #word = new Uint32Array(dataSlots)
-  readonly readies = new Readies()
+  readonly readies: Readies = new Readies()
   /** `TookAll` or `TookRest`, of the call `tookTag`, or 0. */
   took = 0
   tookTag = 0
