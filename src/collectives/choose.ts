@@ -50,6 +50,8 @@ export class Chooser {
   readonly #rules: Record<Collective, Rule[]>
   /** 32 bits that follow from the rules of the user: they have to be the same at all ranks. */
   readonly mark: number
+  /** Whether a rule of the user's takes multicast, for which a device needs more. */
+  readonly multicasts: boolean
 
   /** Throws a CollectiveError (EINVAL) for a table with a rule that there is not. */
   constructor(size: number, table: DecisionTable | null = null) {
@@ -58,6 +60,7 @@ export class Chooser {
     this.mark = markOf(own)
     const fits = (rule: Rule): boolean =>
       size <= (rule.maxRanks ?? size) && algorithmsOf(rule.collective, size).includes(rule.algorithm)
+    this.multicasts = size > 1 && own.some((rule) => rule.algorithm === 'multicast' && fits(rule))
     const rules = [...own, ...defaultRules].filter(fits)
     this.#rules = Object.fromEntries(
       collectives.map((name) => [name, rules.filter(({ collective }) => collective === name)]),

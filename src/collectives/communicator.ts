@@ -9,6 +9,7 @@ import { CollectiveError } from './error.ts'
 import type { Lane } from './lane.ts'
 import { type AnyArray, type ElementArray, Memory } from './memory.ts'
 import { Mesh } from './mesh.ts'
+import { Multicast } from './multicast.ts'
 import { Runner } from './runner.ts'
 import type { Collective } from './schedule/index.ts'
 import { tableOfEnvironment } from './table-file.ts'
@@ -79,6 +80,7 @@ export class Communicator {
   readonly #ownsContext: boolean
   readonly #memory: Memory
   readonly #mesh: Mesh
+  readonly #multicast: Multicast | null
   readonly #runner: Runner
   readonly #chooser: Chooser
   readonly #caller: Caller
@@ -109,7 +111,13 @@ export class Communicator {
       ...{ rank, size, gidIndex: options.gidIndex ?? 0 },
       mark: this.#chooser.mark,
     })
-    this.#runner = new Runner(this.#mesh, this.#memory)
+    this.#multicast = this.#chooser.multicasts
+      ? new Multicast(
+          { context: this.#context, pd: this.#pd, memory: this.#memory, channel: this.#mesh.channel },
+          { rank, gidIndex: options.gidIndex ?? 0, lanes: this.#mesh.lanes, slotBytes: this.#mesh.slotBytes },
+        )
+      : null
+    this.#runner = new Runner(this.#mesh, this.#memory, this.#multicast)
     this.#caller = new Caller(this.#runner, this.#memory, this.#chooser, ranks)
     ranks.signal?.addEventListener('abort', this.#aborted)
     if (ranks.signal?.aborted) this.#abort()
@@ -124,6 +132,7 @@ export class Communicator {
   /** Of `createCommunicator`: a queue pair to each rank. */
   async connect(): Promise<void> {
     this.#mesh.connect(await this.#ranks.allgather(this.#mesh.address))
+    if (this.#multicast !== null) this.#multicast.connect(await this.#ranks.allgather(this.#multicast.address))
     await this.#ranks.barrier()
   }
 
@@ -285,10 +294,10 @@ export class Communicator {
     const { channel } = this.#mesh
     const patience = this.#patience()
     while (!this.#spin()) {
-      this.#runner.arm()
+      const waitMs = Math.min(probeMs, this.#runner.arm(nowNs()))
       // What came before is no event.
       if (this.#runner.step()) return
-      channel.getEvent(probeMs)?.ackEvents(1)
+      channel.getEvent(waitMs)?.ackEvents(1)
       this.#check(patience)
     }
   }
@@ -298,9 +307,9 @@ export class Communicator {
     const patience = this.#patience()
     // Others of this thread may be what this call waits for, so nothing polls here.
     while (!this.#runner.step()) {
-      this.#runner.arm()
+      const waitMs = Math.min(probeMs, this.#runner.arm(nowNs()))
       if (this.#runner.step()) return
-      const cq = await channel.nextEvent(probeMs)
+      const cq = await channel.nextEvent(waitMs)
       cq?.ackEvents(1)
       this.#check(patience)
     }
@@ -398,6 +407,7 @@ export class Communicator {
     this.#closed = true
     this.#ranks.signal?.removeEventListener('abort', this.#aborted)
     this.#mesh.fail(new CollectiveError('ECLOSED', 'the communicator is closed'))
+    this.#multicast?.close()
     this.#mesh.close()
     this.#memory.close()
     this.#pd.close()

@@ -28,6 +28,8 @@ const repostTogether = 4
 /** Messages up to this are copied into their work request; the sender may reuse their memory at once. */
 const inlineBytes = 256
 const longBytes = 16
+/** A `Credit` of so many bytes is a query. */
+const queryBytes = 8
 /** A message without content has so many bytes: one of no bytes takes a slower path through some devices. */
 const nothingBytes = 4
 /** Where `Ready` and `Long` are written from: of a lane's memory, behind the slots. */
@@ -81,6 +83,8 @@ export class Lane {
   /** `TookAll` or `TookRest`, of the call `tookTag`, or 0. */
   took = 0
   tookTag = 0
+  /** First chunk of the window that the peer has last asked about; -1: of none. */
+  asked = -1
   readonly #memory: Memory
   readonly #at: number
   /** Where the peer's oldest `Long` says that its transfer is. */
@@ -254,6 +258,12 @@ export class Lane {
     this.#send(kind, tag, 0, this.#notice.lkey, 0, true)
   }
 
+  /** Asks whether the window that begins with this chunk has come. Needs `mayPost`. */
+  query(tag: number, first: number): void {
+    this.#memory.f64[this.#notice.at / 8] = first
+    this.send(Kind.Credit, tag, this.#notice, 0, queryBytes)
+  }
+
   /** Writes nothing to the peer's memory: the completion tells that the peer is there, and has all that was sent before. */
   probe(): void {
     if (this.#probeEnd !== 0 || this.#posted - this.#completed >= sendRoom - 2) return
@@ -364,7 +374,10 @@ export class Lane {
     this.credits += creditsOf(immediate)
     const kind = kindOf(immediate)
     if (kind === Kind.Credit) {
-      this.#repost(slot)
+      if (bytes === queryBytes) {
+        this.asked = this.#memory.f64[at / 8]!
+        this.#release(slot)
+      } else this.#repost(slot)
       return this.credits <= dataSlots
     }
     if (kind === Kind.Ready) {

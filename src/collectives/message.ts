@@ -14,7 +14,7 @@ export const Kind = {
   Written: 1,
   /** Where the receiver of a long transfer wants it: address, length of the transfer, how much of it, key. */
   Ready: 2,
-  /** Nothing but slots given back. */
+  /** Nothing but slots given back; with eight bytes the first chunk of a window that was multicast: has all of it come? */
   Credit: 3,
   /** A transfer of no bytes. */
   Empty: 4,

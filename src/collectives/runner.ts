@@ -6,7 +6,8 @@ import type { Lane } from './lane.ts'
 import { emptyRange, type Memory, type Range, Staging } from './memory.ts'
 import type { Mesh } from './mesh.ts'
 import { Kind } from './message.ts'
-import { Place, type Round, type Schedule, type Transfer } from './schedule/index.ts'
+import type { Multicast } from './multicast.ts'
+import { type Multicasting, Place, type Round, type Schedule, type Transfer } from './schedule/index.ts'
 
 /** States of a transfer in the present round. */
 const waiting = 0
@@ -40,6 +41,8 @@ export interface Call {
 export class Runner {
   readonly #mesh: Mesh
   readonly #memory: Memory
+  /** Null: the rules do not choose it. */
+  readonly #multicast: Multicast | null
   readonly #lanes: (Lane | null)[]
   readonly #scratch: Staging
   readonly #arrivals: Staging
@@ -56,8 +59,9 @@ export class Runner {
   #sendsLeft = 0
   #receivesLeft = 0
 
-  constructor(mesh: Mesh, memory: Memory) {
+  constructor(mesh: Mesh, memory: Memory, multicast: Multicast | null) {
     this.#mesh = mesh
+    this.#multicast = multicast
     this.#memory = memory
     this.#lanes = mesh.lanes
     this.#scratch = new Staging(memory)
@@ -77,13 +81,15 @@ export class Runner {
   probe(): void {
     const round = this.#round
     if (round === null) return
+    if (round.multicast) this.#multicast!.probe()
     for (const [i, { peer }] of round.sends.entries()) if (this.#sent[i] !== done) this.#lanes[peer]!.probe()
     for (const [i, { peer }] of round.receives.entries()) if (this.#received[i] !== done) this.#lanes[peer]!.probe()
   }
 
-  /** Before a wait: asks for events of what this call waits for. */
-  arm(): void {
-    const { sends, receives } = this.#round!
+  /** Before a wait: asks for events of what this call waits for. Returns after how many milliseconds to come again, if nothing comes. */
+  arm(now: number): number {
+    const { sends, receives, multicast } = this.#round!
+    if (multicast) return this.#multicast!.arm(now)
     for (const [i, { peer, place, offset, bytes }] of sends.entries()) {
       const lane = this.#lanes[peer]!
       if (lane.lost !== null) throw lane.lost
@@ -94,6 +100,7 @@ export class Runner {
       lane.arm()
     }
     for (const { peer } of receives) this.#lanes[peer]!.arm()
+    return Number.POSITIVE_INFINITY
   }
 
   /** The call that is under way, in words. */
@@ -107,6 +114,7 @@ export class Runner {
     if (round === null) return 'nobody'
     const of = (transfers: readonly Transfer[], state: Uint8Array): number[] =>
       transfers.filter((_, i) => state[i] !== done).map(({ peer }) => peer)
+    if (round.multicast) return `rank ${this.#multicast!.whom.join(', ')}`
     const ranks = new Set([...of(round.receives, this.#received), ...of(round.sends, this.#sent)])
     return `rank ${[...ranks].sort((a, b) => a - b).join(', ')}`
   }
@@ -120,6 +128,10 @@ export class Runner {
   /** Does what can be done now. True when the call is over. */
   step(): boolean {
     while (this.#round !== null) {
+      if (this.#round.multicast) {
+        if (!this.#multicastOver()) return false
+        continue
+      }
       const left = this.#sendsLeft + this.#receivesLeft
       if (this.#sendsLeft > 0) this.#send()
       if (this.#receivesLeft > 0) this.#receive()
@@ -127,6 +139,16 @@ export class Runner {
       else if (this.#sendsLeft + this.#receivesLeft === left) return false
     }
     return true
+  }
+
+  /** Does what can be done for a round by multicast; at its end begins the next. */
+  #multicastOver(): boolean {
+    const multicast = this.#multicast!
+    const { moves } = multicast
+    const over = multicast.step()
+    if (multicast.moves !== moves) this.moves++
+    if (over) this.#next()
+    return over
   }
 
   #next(): void {
@@ -144,6 +166,7 @@ export class Runner {
       const target = this.#places[to].at + toOffset
       if (source !== target) this.#copy(target, source, bytes)
     }
+    if (round.multicast) this.#beginMulticast(round.multicast)
     this.#sendsLeft = sends.length
     this.#receivesLeft = receives.length
     if (sends.length > this.#sent.length) this.#sent = new Uint8Array(2 * sends.length)
@@ -151,6 +174,15 @@ export class Runner {
     for (let i = 0; i < sends.length; i++) this.#sent[i] = waiting
     for (let i = 0; i < receives.length; i++) this.#received[i] = waiting
     if (this.#sendsLeft > 0) this.#send()
+  }
+
+  #beginMulticast({ root, place, offset, bytes }: Multicasting): void {
+    const { tag } = this.#call!
+    this.#multicast!.begin({
+      ...{ root, place: this.#places[place], offset, bytes, tag },
+      elsewhere: (lane, theirs) => this.#elsewhere(lane, theirs, tag),
+      lengths: (lane, theirs, ours) => this.#lengths(lane, theirs, ours),
+    })
   }
 
   /** Whether the memory of all sends of the round is free again. */

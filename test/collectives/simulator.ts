@@ -21,8 +21,12 @@ class Rank {
   receives: Waiting[] = []
   readonly places: Uint8Array[]
   readonly schedule: Schedule
-  constructor(schedule: Schedule, memory: Memory) {
+  readonly rank: number
+  readonly size: number
+  constructor(schedule: Schedule, memory: Memory, rank: number, size: number) {
     this.schedule = schedule
+    this.rank = rank
+    this.size = size
     const bytesOf = ({ buffer, byteOffset, byteLength }: Int32Array) => new Uint8Array(buffer, byteOffset, byteLength)
     this.places = [bytesOf(memory.input), bytesOf(memory.output), new Uint8Array(schedule.scratchBytes).fill(0xee)]
   }
@@ -36,9 +40,21 @@ class Rank {
       this.range(to, toOffset, bytes).set(this.range(from, fromOffset, bytes))
     }
     noClash(round)
-    this.sends = round.sends.map((transfer) => ({ transfer, done: false }))
-    this.receives = round.receives.map((transfer) => ({ transfer, done: false }))
+    const { sends, receives } = this.#transfers(round)
+    this.sends = sends.map((transfer) => ({ transfer, done: false }))
+    this.receives = receives.map((transfer) => ({ transfer, done: false }))
     return true
+  }
+
+  /** A multicast is a message to each. */
+  #transfers({ sends, receives, multicast }: Round): Pick<Round, 'sends' | 'receives'> {
+    if (multicast === undefined) return { sends, receives }
+    if (sends.length + receives.length > 0) throw new Error('a multicast has other transfers beside it')
+    const { root, ...range } = multicast
+    const plain = { ...range, combine: false, base: range.place }
+    if (root !== this.rank) return { sends, receives: [{ ...plain, peer: root }] }
+    const peers = Array.from({ length: this.size }, (_, peer) => peer).filter((peer) => peer !== root)
+    return { sends: peers.map((peer) => ({ ...plain, peer })), receives }
   }
 
   get over(): boolean {
@@ -70,7 +86,7 @@ export function simulate(
   memories: readonly Memory[],
   how: { eager: boolean; pick: (n: number) => number; combine: (a: number, b: number) => number },
 ): { messages: number; bytes: number } {
-  const ranks = schedules.map((schedule, i) => new Rank(schedule, memories[i]!))
+  const ranks = schedules.map((schedule, i) => new Rank(schedule, memories[i]!, i, schedules.length))
   const size = ranks.length
   /** From rank to rank: what was sent and not received. */
   const lines: Uint8Array[][] = Array.from({ length: size * size }, () => [])

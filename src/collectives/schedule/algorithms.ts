@@ -27,6 +27,7 @@ export const algorithms: Readonly<Record<Collective, Algorithms>> = {
     linear: broadcast.linear,
     chain: broadcast.chain,
     'scatter-allgather': broadcast.scatterAllgather,
+    multicast: broadcast.multicast,
   },
   scatter: { binomial: gather.scatterBinomial, linear: gather.scatterLinear },
   gather: { binomial: gather.gatherBinomial, linear: gather.gatherLinear },

@@ -22,6 +22,12 @@ export function linear(task: Task): Schedule {
   return s.done()
 }
 
+/** The root sends once, to all: the device and the network copy it. */
+export function multicast(task: Task): Schedule {
+  const s = new ScheduleBuilder()
+  return task.size === 1 ? s.done() : s.multicast(task.root, Output, 0, task.bytes).done()
+}
+
 /** Down a binomial tree: ⌈log2 size⌉ steps. */
 export function binomial(task: Task): Schedule {
   const s = new ScheduleBuilder()

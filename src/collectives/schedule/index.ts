@@ -1,3 +1,11 @@
 /** What each rank does in a collective, as data. */
 export { algorithms, algorithmsOf, type Collective, collectives, scheduleOf } from './algorithms.ts'
-export { type LocalCopy, Place, type Round, type Schedule, type Task, type Transfer } from './schedule.ts'
+export {
+  type LocalCopy,
+  type Multicasting,
+  Place,
+  type Round,
+  type Schedule,
+  type Task,
+  type Transfer,
+} from './schedule.ts'

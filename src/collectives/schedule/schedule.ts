@@ -35,6 +35,14 @@ export interface Transfer {
   base: Place
 }
 
+/** A range of the root's that goes to all other ranks at once, to the same range there. */
+export interface Multicasting {
+  root: number
+  place: Place
+  offset: number
+  bytes: number
+}
+
 /** Bytes of one place copied to another, which does not overlap. */
 export interface LocalCopy {
   from: Place
@@ -49,6 +57,8 @@ export interface Round {
   copies: LocalCopy[]
   sends: Transfer[]
   receives: Transfer[]
+  /** Then it has no other transfers. */
+  multicast?: Multicasting
 }
 
 export interface Schedule {
@@ -89,6 +99,14 @@ export class ScheduleBuilder {
 
   receive(peer: number, place: Place, offset: number, bytes: number): this {
     this.#round.receives.push({ peer, place, offset, bytes, combine: false, base: place })
+    this.#reaches(place, offset + bytes)
+    return this
+  }
+
+  /** A round of its own, which all ranks have. */
+  multicast(root: number, place: Place, offset: number, bytes: number): this {
+    this.next().#round.multicast = { root, place, offset, bytes }
+    this.#rounds.push({ copies: [], sends: [], receives: [] })
     this.#reaches(place, offset + bytes)
     return this
   }

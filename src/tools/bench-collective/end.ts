@@ -1,15 +1,7 @@
 /** A rank on one device: its memory, the gate, and the lanes of the transport that is measured, with what the others told of theirs. */
-import { randomBytes } from 'node:crypto'
 import type { Group } from '../../collectives/launch/index.ts'
-import {
-  type Context,
-  connectQp,
-  endpointOf,
-  type ProtectionDomain,
-  QpType,
-  type QueuePair,
-  VerbsError,
-} from '../../index.ts'
+import { multicastGroup, whyNoMulticast } from '../../collectives/multicast-group.ts'
+import type { Context, ProtectionDomain } from '../../index.ts'
 import { localPort } from '../kit/index.ts'
 import { tell } from '../rank-kit/index.ts'
 import { DeviceMemory, type RemoteMemory } from './device-memory.ts'
@@ -99,7 +91,7 @@ export class End {
       ...{ peers: this.#peers, depth },
     })
     const mine = upTo(this.#peers).map((lane) => lanes.endpoint(lane))
-    const mcast = transport === 'multicast' ? groupGid(lanes.local[0]!.gid) : null
+    const mcast = transport === 'multicast' ? multicastGroup(lanes.local[0]!.gid) : null
     const all = await tell<{ ends: Endpoint[]; mcast: string }>(group, {
       ends: mine,
       mcast: Buffer.from(mcast ?? []).toString('hex'),
@@ -135,40 +127,10 @@ function gidIndexOf(context: Context): number {
   return Math.max(0, localPort(context, 1, -1, gidFlag).gidIndex)
 }
 
-/** A group that nobody else has, of the kind of this port's address: ::ffff:239.x.y.z where that maps IPv4. */
-function groupGid(gid: Uint8Array): Uint8Array {
-  const random = randomBytes(16)
-  const mapsIpv4 = gid.subarray(0, 10).every((byte) => byte === 0) && gid[10] === 0xff && gid[11] === 0xff
-  if (!mapsIpv4) return Uint8Array.of(0xff, 0x12, ...random.subarray(2))
-  return Uint8Array.of(...new Uint8Array(10), 0xff, 0xff, 239, 255, random[0]!, random[1]! || 1)
-}
-
 /** What this rank finds of a device. */
 export function probe(context: Context): DeviceFacts {
   const port = context.queryPort(1)
-  return { mtu: port.activeMtu, maxMessage: port.maxMsgSz, noMulticast: whyNoMulticast(context) }
-}
-
-function whyNoMulticast(context: Context): string {
-  if (context.queryDevice().maxMcastGrp === 0) return 'it has no multicast groups'
-  const pd = context.allocPd()
-  const cq = context.createCq(1)
-  const qp: QueuePair<typeof QpType.UD> = pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq })
-  try {
-    const local = endpointOf(qp, { gidIndex: gidIndexOf(context) })
-    connectQp(qp, local, null)
-    const gid = groupGid(local.gid)
-    qp.attachMcast(gid)
-    qp.detachMcast(gid)
-    return ''
-  } catch (error) {
-    if (!(error instanceof VerbsError)) throw error
-    return error.message
-  } finally {
-    qp.close()
-    cq.close()
-    pd.close()
-  }
+  return { mtu: port.activeMtu, maxMessage: port.maxMsgSz, noMulticast: whyNoMulticast(context, gidIndexOf(context)) }
 }
 
 /** What holds for all ranks. */

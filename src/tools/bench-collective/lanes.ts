@@ -2,6 +2,8 @@
  * The queue pairs between rank 0 and the others, for one transport: with RC and UC one for each pair of ranks; with UD one for each rank. Of
  * rank 0 a lane leads to each other rank, of these one to rank 0. Sends and receives have a completion queue each, as in the seed.
  */
+
+import { multicastLid } from '../../collectives/multicast-group.ts'
 import {
   type AddressHandle,
   type CompletionQueue,
@@ -57,8 +59,6 @@ export interface LanesOptions {
 }
 
 const pollBatch = 16
-/** MLID of the seed; on Ethernet nobody looks at it. */
-const firstMulticastLid = 0xc000
 
 export class Lanes {
   readonly transport: Transport
@@ -144,7 +144,7 @@ export class Lanes {
     }
     const toAll = this.#request(0)
     toAll.ah = this.#handle({
-      dlid: firstMulticastLid,
+      dlid: multicastLid,
       portNum: 1,
       grh: { dgid: group, sgidIndex: gidIndex, hopLimit: 64 },
     })

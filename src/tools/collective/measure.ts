@@ -1,10 +1,11 @@
 /** `verbena collective measure` */
 import type { Command } from 'commander'
 import type { Group } from '../../collectives/launch/index.ts'
+import { whyNoMulticast } from '../../collectives/multicast-group.ts'
 import type { AlgorithmResults, AlgorithmSet } from '../../report/index.ts'
 import { addSettings, datedDirectory, type GivenOptions, measure, tellLeftOut } from '../bench-kit/index.ts'
 import { addDeviceOption, openAsked, parseInteger } from '../kit/index.ts'
-import { addLaunchOptions, deviceNames, type LaunchOptions, obey, withRanks } from '../rank-kit/index.ts'
+import { addLaunchOptions, deviceNames, type LaunchOptions, obey, tell, withRanks } from '../rank-kit/index.ts'
 import { type AlgorithmRun, measureAll, runAlgorithms } from './run.ts'
 import { algorithmOptions, type ParsedLists, parseLists, planAlgorithms } from './settings.ts'
 import { algorithmDocument, settingsOf, showAlgorithms } from './show.ts'
@@ -78,9 +79,12 @@ interface Wishes {
 
 async function open(group: Group, { lists, repetitions, timeoutMs, pin, device }: Wishes): Promise<AlgorithmRun> {
   const [name] = await deviceNames(group, device === undefined ? [] : [device], 'collective')
-  // The name of one for this run alone says nothing in another.
-  const plan = planAlgorithms(lists, { device: device ?? name!.split(':')[0]!, ranks: group.size, repetitions })
   const context = openAsked('--device', name!.replaceAll('%r', String(group.rank + 1)))
+  const reasons = await tell(group, whyNoMulticast(context, 0))
+  // The name of one for this run alone says nothing in another.
+  const shown = device ?? name!.split(':')[0]!
+  const noMulticast = reasons.find((why) => why !== '') ?? ''
+  const plan = planAlgorithms(lists, { device: shown, ranks: group.size, repetitions, noMulticast })
   return { group, context, plan, timeoutMs, pin }
 }
 

@@ -3,13 +3,7 @@
  * disturbs all of them.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import {
-  algorithmsOf,
-  type Communicator,
-  collectives,
-  createCommunicator,
-  type DecisionTable,
-} from '../../collectives/index.ts'
+import { type Communicator, createCommunicator, type DecisionTable } from '../../collectives/index.ts'
 import type { Context } from '../../index.ts'
 import { nowNs } from '../../memory/index.ts'
 import { Random } from '../bench-kit/index.ts'
@@ -29,11 +23,11 @@ interface Variant {
   calls: Calls
 }
 
-/** Variant i takes the i-th algorithm of each collective, or the last. */
-function tableOf(i: number, size: number): DecisionTable {
-  const rules = collectives.map((collective) => {
-    const names = algorithmsOf(collective, size)
-    return { collective, algorithm: names[Math.min(i, names.length - 1)]! }
+/** Variant i takes the i-th algorithm of each collective that is measured, or the last. */
+function tableOf(i: number, steps: readonly Step[]): DecisionTable {
+  const rules = steps.map((step) => {
+    const { collective, algorithm } = step[Math.min(i, step.length - 1)]!.settings
+    return { collective, algorithm }
   })
   return { version: 1, rules }
 }
@@ -60,11 +54,11 @@ export class MeasuringRank {
     const mostBytes = Math.max(...steps.map(([set]) => set!.settings.size))
     const rank = new MeasuringRank(
       ranks,
-      await createCommunicator(ranks, { context, timeoutMs, table: tableOf(0, ranks.size) }),
+      await createCommunicator(ranks, { context, timeoutMs, table: { version: 1, rules: [] } }),
     )
     try {
       for (let i = 0; i < most; i++) {
-        const comm = await createCommunicator(ranks, { context, timeoutMs, table: tableOf(i, ranks.size) })
+        const comm = await createCommunicator(ranks, { context, timeoutMs, table: tableOf(i, steps) })
         rank.#variants.push({ comm, calls: new Calls(comm, mostBytes) })
       }
       rank.#prime(steps)

@@ -92,7 +92,18 @@ const mostSets = 20_000
 /** Throws a UsageError if nothing is left, or too much. */
 export function planAlgorithms(
   { collective, size, among }: ParsedLists,
-  { device, ranks, repetitions }: { device: string; ranks: number; repetitions: number },
+  {
+    device,
+    ranks,
+    repetitions,
+    noMulticast,
+  }: {
+    device: string
+    ranks: number
+    repetitions: number
+    /** Why the device has no multicast; empty: it has. */
+    noMulticast: string
+  },
 ): AlgorithmPlan {
   const counts = among.length > 0 ? among : [...doublings(ranks), ranks]
   const all = counts.flatMap((count) =>
@@ -108,8 +119,12 @@ export function planAlgorithms(
   )
   if (all.length > mostSets)
     throw new UsageError('--size', `these lists make ${all.length} sets, more than ${mostSets}: shorten some`)
-  const excluded = (settings: AlgorithmSettings): string | null =>
-    settings.ranks > ranks ? `the group has ${ranks} ranks (--among)` : null
+  const excluded = (settings: AlgorithmSettings): string | null => {
+    if (settings.ranks > ranks) return `the group has ${ranks} ranks (--among)`
+    return noMulticast !== '' && settings.algorithm === 'multicast'
+      ? `${device} has no multicast (${noMulticast})`
+      : null
+  }
   const plan = makePlan(all, excluded, 1, 1)
   if (plan.sets.length === 0)
     throw new UsageError('--among', `nothing is left to measure: the group has ${ranks} ranks`)

@@ -21,8 +21,8 @@ it.skipIf(!nativeAvailable)('measures, and makes a table and a report', { timeou
   expect({ code, stderr: /rank \d/.test(stderr) }).toEqual({ code: 0, stderr: false })
   const { runs, unit } = JSON.parse(stdout)
   expect(unit).toBe('ns')
-  // 22 algorithms of two sizes and two of a barrier, among two ranks; three have no recursive doubling of an allgather.
-  expect(runs).toHaveLength(2 + 22 * 2 + 2 + 21 * 2)
+  // 23 algorithms of two sizes and two of a barrier, among two ranks; three have no recursive doubling of an allgather.
+  expect(runs).toHaveLength(2 + 23 * 2 + 2 + 22 * 2)
   for (const { time, interval } of runs) {
     expect(time.count).toBe(12)
     expect(time.min > 0 && time.min <= time.median && time.median <= time.max).toBe(true)

@@ -24,7 +24,7 @@ describe('the interval of a median', () => {
 })
 
 describe('the plan', () => {
-  const given = { device: 'shm', ranks: 6, repetitions: 10 }
+  const given = { device: 'shm', ranks: 6, repetitions: 10, noMulticast: '' }
 
   it('has powers of two and all ranks, one size of barriers, and each algorithm once in a step', () => {
     const plan = planAlgorithms(parseLists({ collective: ['barrier,allgather'], size: ['8,64'] }), given)
@@ -48,6 +48,11 @@ describe('the plan', () => {
   it('says what it leaves out', () => {
     const plan = planAlgorithms(parseLists({ collective: ['barrier'], among: ['2,7'] }), given)
     expect(plan.leftOut).toEqual([{ combinations: 2, reason: 'the group has 6 ranks (--among)' }])
+    const without = planAlgorithms(parseLists({ collective: ['broadcast'], size: ['8'] }), {
+      ...{ ...given, ranks: 2, noMulticast: 'it has no groups' },
+    })
+    expect(without.leftOut).toEqual([{ combinations: 1, reason: 'shm has no multicast (it has no groups)' }])
+    expect(without.sets).toHaveLength(4)
     expect(() => planAlgorithms(parseLists({ among: ['7'] }), given)).toThrow(/nothing is left to measure/)
     expect(() => parseLists({ size: ['12'] })).toThrow(/a multiple of 8/)
   })

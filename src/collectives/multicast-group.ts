@@ -1,0 +1,37 @@
+/** Multicast groups of a run, and whether a device has any. */
+import { randomBytes } from 'node:crypto'
+import { type Context, connectQp, endpointOf, QpType, type QueuePair, VerbsError } from '../index.ts'
+
+/** A group that nobody else has, of the kind of this port's address: ::ffff:239.x.y.z where that maps IPv4. */
+export function multicastGroup(gid: Uint8Array): Uint8Array {
+  const random = randomBytes(16)
+  const mapsIpv4 = gid.subarray(0, 10).every((byte) => byte === 0) && gid[10] === 0xff && gid[11] === 0xff
+  if (!mapsIpv4) return Uint8Array.of(0xff, 0x12, ...random.subarray(2))
+  return Uint8Array.of(...new Uint8Array(10), 0xff, 0xff, 239, 255, random[0]!, random[1]! || 1)
+}
+
+/** MLID of seed 003; on Ethernet nobody looks at it. */
+export const multicastLid = 0xc000
+
+/** Why a device has no multicast; empty: it has. */
+export function whyNoMulticast(context: Context, gidIndex: number): string {
+  if (context.queryDevice().maxMcastGrp === 0) return 'it has no multicast groups'
+  const pd = context.allocPd()
+  const cq = context.createCq(1)
+  const qp: QueuePair<typeof QpType.UD> = pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq })
+  try {
+    const local = endpointOf(qp, { gidIndex })
+    connectQp(qp, local, null)
+    const gid = multicastGroup(local.gid)
+    qp.attachMcast(gid)
+    qp.detachMcast(gid)
+    return ''
+  } catch (error) {
+    if (!(error instanceof VerbsError)) throw error
+    return error.message
+  } finally {
+    qp.close()
+    cq.close()
+    pd.close()
+  }
+}
