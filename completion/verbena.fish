@@ -399,6 +399,8 @@ complete -c verbena -n '__verbena_at monitor watch' -l ca -d 'certificate of the
 complete -c verbena -n '__verbena_at monitor watch' -l name -d 'how the collector calls this agent' -r
 complete -c verbena -n '__verbena_at monitor watch' -s i -l interface -d 'interfaces of this host, with commas between them' -r
 complete -c verbena -n '__verbena_at monitor watch' -l duration -d 'end after so long' -r
+complete -c verbena -n '__verbena_at monitor watch' -l metrics -d 'serve metrics for Prometheus at /metrics of this port of 127.0.0.1'
+complete -c verbena -n '__verbena_at monitor watch' -l metrics-token-file -d 'what Prometheus must know' -r -F
 complete -c verbena -n '__verbena_at monitor watch' -l workers -d 'threads for each file, each for some pairs of hosts' -r
 complete -c verbena -n '__verbena_at monitor watch' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at replay' -a packets -d 'the packets, with other addresses, queue pairs, keys, PSNs'

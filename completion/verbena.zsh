@@ -664,6 +664,8 @@ _verbena_monitor_watch() {
     --name'[how the collector calls this agent]:name:' \
     '(-i --interface)'{-i,--interface}'[interfaces of this host, with commas between them]:names:' \
     --duration'[end after so long]:seconds:' \
+    --metrics'[serve metrics for Prometheus at /metrics of this port of 127.0.0.1]::\[host\::' \
+    --metrics-token-file'[what Prometheus must know]:file:_files' \
     --workers'[threads for each file, each for some pairs of hosts]:count:' \
     '(-h --help)'{-h,--help}'[print help]' \
     '*:files:'

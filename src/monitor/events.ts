@@ -66,7 +66,9 @@ const plainCounters = {
   unsent: 'windows before this one that an agent could not deliver to its collector',
   clockBack: 'how often the clock of the packets went back by more than a window',
 } as const
-export type CounterName = keyof typeof plainCounters | EventName
+/** Those that are no events. */
+export type PlainCounter = keyof typeof plainCounters
+export type CounterName = PlainCounter | EventName
 /** All counters, and what they count. */
 export const counterTexts: Readonly<Record<CounterName, string>> = { ...plainCounters, ...eventTexts }
 export const counterNames: readonly CounterName[] = Object.keys(counterTexts) as CounterName[]

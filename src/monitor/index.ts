@@ -65,6 +65,7 @@ export {
 export { mergeWindow } from './merge.ts'
 export { Merger, type MergerOptions } from './merger.ts'
 export type { Message } from './messages.ts'
+export { MonitorMetrics } from './metrics.ts'
 export { Observer, type ObserverOptions } from './observer.ts'
 export { type Measure, type Query, type QueryAnswer, query, type Row } from './query.ts'
 export { Shares } from './share.ts'

@@ -4,6 +4,7 @@
  *     GET  /v1/plan      what windows must be: version, length, memory and seed of the sketches
  *     POST /v1/windows   gzip of a window; 200 when it is taken, or was before; 409 if it cannot be merged; 400 if it is none
  *     GET  /v1/agents    who sends, who lags, who has vanished
+ *     GET  /metrics      for Prometheus, if there are some
  *
  * A window is saved before it is acknowledged, so that none is lost or counted twice when the collector is started again.
  */
@@ -12,6 +13,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { metricsType } from '../../counters/index.ts'
 import {
   type AgentState,
   Agents,
@@ -38,6 +40,8 @@ export interface CollectorOptions {
   vanishMs?: number
   /** Merged windows, in the order of their time, and late ones. */
   onWindow(window: Window): void
+  /** The text of GET /metrics. */
+  metrics?(agents: readonly AgentState[]): string
   /** What a person should know. */
   onNote(text: string): void
 }
@@ -125,6 +129,11 @@ export class Collector {
       const { pathname } = new URL(request.url ?? '/', 'http://collector')
       if (pathname === '/v1/plan' && request.method === 'GET') return answer(200, planDocument(this.#options.plan))
       if (pathname === '/v1/agents' && request.method === 'GET') return answer(200, this.agents().map(publicState))
+      const { metrics } = this.#options
+      if (pathname === '/metrics' && request.method === 'GET' && metrics !== undefined) {
+        response.writeHead(200, { 'Content-Type': metricsType }).end(metrics(this.agents()))
+        return
+      }
       if (pathname !== '/v1/windows') return answer(404, { error: 'there is nothing here' })
       if (request.method !== 'POST') return answer(405, { error: 'windows are sent by POST' })
       const most = mostWindowBytes(this.#options.plan)

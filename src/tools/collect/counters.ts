@@ -26,7 +26,7 @@ import {
 } from '../../collect/index.ts'
 import { vocabulary } from '../../counters/index.ts'
 import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
-import { listenForScrapes, listenOption } from './listen.ts'
+import { listenForScrapes } from './listen.ts'
 import { noteProblems, readsTree, rootOf, waitUntil } from './source.ts'
 
 const help = `
@@ -89,7 +89,7 @@ export function configure(command: Command): void {
     .action(async (options: Options) => {
       const host = hostOptions(options)
       await checkNames(host)
-      if (options.listen !== undefined) return await listenForScrapes(listenOption(options.listen), host)
+      if (options.listen !== undefined) return await listenForScrapes(options.listen, host)
       const intervalMs = parseNumber('--interval', options.interval, 0, 0.001, 86_400) * 1000
       const once = options.interval === undefined
       if (once && options.count !== undefined) throw new UsageError('--count', 'needs --interval')

@@ -32,6 +32,7 @@ export { type ErrorMessage, expectMessage, hearMessage, sayMessage } from './mes
 export { integer, oneOf, parseInteger, parseNumber } from './option.ts'
 export { notify, Peer, PeerError, serve } from './peer.ts'
 export { Peers } from './peers.ts'
+export { type Listening, listenAddress, Scrapes, type ScrapesOptions } from './scrapes.ts'
 export { addSubcommands } from './subcommands.ts'
 export { UsageError } from './usage.ts'
 export { connectTo, defaultPort, EndError, listenOnce, quoted, Wire } from './wire.ts'

@@ -17,6 +17,7 @@ that lags is waited for, for up to eight windows; one that sends nothing for ten
 another version, or with sketches of another seed or size, are refused with the reason. With --save, windows are on the disk before
 they are acknowledged: after a restart with the same file none is missing there, or counted twice. The file has the seed of the sketches: keep it.
 
+GET /metrics is for Prometheus, with the token as credentials.
 HTTPS: --tls-key and --tls-cert. Without them it listens on loopback only, unless --listen says otherwise.
 ${keyHelp}
 ${pageHelp}
@@ -79,6 +80,7 @@ async function started(options: Options, token: string, file: string | undefined
       ...{ plan: configFrom(options, file), token, host, port, onNote: note },
       ...(tlsKey !== undefined && { tls: { key: fileOf('--tls-key', tlsKey), cert: fileOf('--tls-cert', tlsCert!) } }),
       ...(file !== undefined && { file }),
+      metrics: (agents) => output.metrics.text(agents),
       onWindow: (window) => {
         output.window(window)
         void output.flush()

@@ -14,6 +14,7 @@ import {
   keyNames,
   type Measure,
   MonitorError,
+  MonitorMetrics,
   parseAlert,
   parseKey,
   usualKeys,
@@ -114,6 +115,7 @@ export class Output {
   /** Agents of a collector. */
   agents: () => AgentState[] = () => []
   windows = 0
+  readonly metrics: MonitorMetrics = new MonitorMetrics()
   #before: Window | undefined
   readonly #options: OutputOptions
   readonly #live: LiveView | undefined
@@ -169,6 +171,7 @@ export class Output {
     const answer = answerOf(window, { ...view, before: this.#before })
     if (!window.late) this.#before = window
     this.#store?.add(packWindow(window))
+    this.metrics.add(answer)
     this.#show(answer)
     const events = this.#alerts?.update(answer) ?? []
     for (const { state, text } of events) note(`${state === 'firing' ? 'ALERT' : 'Alert is over'}: ${text}`)

@@ -8,7 +8,7 @@ import { nativeCrc32 } from '../../memory/index.ts'
 import { type AgentClient, watchCapture, watchLive, watchShares } from '../../monitor/host/index.ts'
 import { Merger, type MonitorConfig, Observer, plainText, type Window } from '../../monitor/index.ts'
 import { type Damage, type TraceOptions, useCrc32 } from '../../trace/index.ts'
-import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
+import { parseInteger, parseNumber, type Scrapes, UsageError } from '../kit/index.ts'
 import {
   captureFile,
   interfacesOf,
@@ -22,6 +22,7 @@ import {
 } from '../trace-kit/index.ts'
 import { type AgentOptions, addAgentOptions, connect, nameOf } from './agent.ts'
 import { addConfigOptions, type ConfigOptions, configFrom } from './config.ts'
+import { startMetrics } from './metrics.ts'
 import { addOutputOptions, alertHelp, keyHelp, Output, type OutputOptions } from './output.ts'
 import { pageHelp } from './page.ts'
 
@@ -39,12 +40,15 @@ Examples:
   verbena monitor watch roce.pcap --by source,dscp --of packets --json
   verbena monitor watch -i eth0 --alert 'lossPercent > 0.1 for 3' --alert-webhook http://localhost:8080/alerts
   verbena monitor watch -i eth0 --page
+  verbena monitor watch -i eth0 --metrics 9882
   verbena monitor watch -i eth0 --collector https://monitor:9880 --token-file token`
 
 interface Options extends ReadOptions, ConfigOptions, OutputOptions, AgentOptions {
   interface?: string
   duration?: string
   workers?: string
+  metrics?: string
+  metricsTokenFile?: string
 }
 
 /** How long an agent that ends waits for its collector. */
@@ -56,6 +60,11 @@ export function configure(command: Command): void {
     .argument('[files...]', 'captures: pcap or pcapng, compressed or not; - for standard input')
     .option('-i, --interface <names>', 'interfaces of this host, with commas between them')
     .option('--duration <seconds>', 'end after so long')
+    .option(
+      '--metrics <[host:]port>',
+      'serve metrics for Prometheus at /metrics of this port of 127.0.0.1 (default: not)',
+    )
+    .option('--metrics-token-file <file>', 'what Prometheus must know (default: nothing, on loopback only)')
     .option('--workers <count>', 'threads for each file, each for some pairs of hosts (default: 1)')
     .addHelpText('after', help)
     .action(async (files: string[], options: Options) => {
@@ -64,14 +73,17 @@ export function configure(command: Command): void {
       const run = new Run(options)
       useCrc32(nativeCrc32())
       const stop = stopOnInterrupt()
+      let metrics: Scrapes | undefined
       try {
         await run.connect(files.length > 0)
         await run.output.start()
+        metrics = await startMetrics(options, run.output.metrics)
         const bad = files.length > 0 ? await watchFiles(files, run, stop) : await watchInterfaces(run, stop)
         await run.output.over(stop)
         const unsent = await run.close()
         endWith(stop.exitCode() ?? (bad || unsent ? exitCodes.failed : exitCodes.done))
       } finally {
+        metrics?.close()
         await run.output.endPage()
         stop.dispose()
       }

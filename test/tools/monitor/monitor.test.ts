@@ -110,6 +110,9 @@ describe('verbena monitor', () => {
       [['monitor', capture('rping'), '--alert', 'joy > 3'], /'joy' is no number of a window/],
       [['monitor', capture('rping'), '--alert-log', 'x'], /--alert.*which alerts/],
       [['monitor', capture('rping'), '--collector', 'x'], /'x' is no URL/],
+      [['monitor', capture('rping'), '--metrics', 'x'], /--metrics: 'x' is not valid/],
+      [['monitor', capture('rping'), '--metrics', '0.0.0.0:0'], /--metrics-token-file: is needed/],
+      [['monitor', capture('rping'), '--metrics-token-file', file], /--metrics: is needed/],
       [['monitor', 'report', file], /has no window/],
       [['monitor', 'collector', '--tls-key', file, '--token-file', file], /no spaces/],
     ] as const) {
@@ -156,6 +159,9 @@ describe('verbena monitor', () => {
     expect([code, stdout]).toEqual([0, ''])
     const answer = await fetch(`${url}/v1/agents`, { headers: { Authorization: 'Bearer 0123456789abcdef0123' } })
     expect((await answer.json()) as AgentState[]).toMatchObject([{ state: 'here', windows: 1, missing: 0 }])
+    const metrics = await fetch(`${url}/metrics`, { headers: { Authorization: 'Bearer 0123456789abcdef0123' } })
+    expect(await metrics.text()).toContain('\nverbena_monitor_agents{state="here"} 1\n')
+    expect((await fetch(`${url}/metrics`)).status).toBe(401)
     collector.interrupt()
     const ended = await collector.outcome
     expect(linesOf(ended.stdout).map(({ totals }) => totals.messages)).toEqual([10])

@@ -1,0 +1,31 @@
+/** `--metrics`: what a monitor tells Prometheus. */
+import { note } from '../../cli/terminal/index.ts'
+import type { MonitorMetrics } from '../../monitor/index.ts'
+import { Scrapes, UsageError } from '../kit/index.ts'
+import { addressOf, isLoopback } from './address.ts'
+import { fileOf, tokenIn } from './secret.ts'
+
+export interface MetricsOptions {
+  metrics?: string
+  metricsTokenFile?: string
+  collector?: string
+}
+
+/** Undefined if they are not asked for. */
+export async function startMetrics(options: MetricsOptions, metrics: MonitorMetrics): Promise<Scrapes | undefined> {
+  const { metrics: address, metricsTokenFile, collector } = options
+  if (address === undefined) {
+    if (metricsTokenFile !== undefined) throw new UsageError('--metrics', 'is needed for --metrics-token-file')
+    return undefined
+  }
+  if (collector !== undefined) throw new UsageError('--metrics', 'windows go to the collector, which has /metrics')
+  const { host, port } = addressOf('--metrics', address)
+  if (metricsTokenFile === undefined && !isLoopback(host))
+    throw new UsageError('--metrics-token-file', `is needed, since others can reach ${host}: a file with one line`)
+  const scrapes = await Scrapes.start({
+    ...{ flag: '--metrics', host, port, text: () => metrics.text() },
+    ...(metricsTokenFile !== undefined && { token: tokenIn('--metrics-token-file', fileOf('--metrics-token-file', metricsTokenFile)) }),
+  })
+  note(`Serving metrics at ${scrapes.url}`)
+  return scrapes
+}
