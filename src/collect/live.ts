@@ -85,6 +85,11 @@ export class LiveCapture {
     for (const [id, ring] of this.#rings.entries()) if (ring.takeDown()) this.#downs[id] = (this.#downs[id] ?? 0) + 1
   }
 
+  /** The share of the fullest ring that waits, 0 to 1: at 1 the kernel drops what comes. */
+  get fill(): number {
+    return this.#rings.reduce((most, ring) => Math.max(most, ring.fill), 0)
+  }
+
   statistics(): LiveInterface[] {
     return this.#rings.map((ring, i) => ({ name: this.#names[i]!, ...ring.statistics(), downs: this.#downs[i] ?? 0 }))
   }

@@ -210,13 +210,18 @@ const pollution: Rule = (window) => {
 }
 
 const overload: Rule = (window) => {
-  const [dropped, fast] = [window.count('dropped'), window.count('fastPath')]
-  if (dropped + fast === 0) return []
+  const [dropped, fast, forgotten] = [window.count('dropped'), window.count('fastPath'), window.count('forgotten')]
+  if (dropped + fast + forgotten === 0) return []
+  const reasons = [
+    dropped > 0 ? `${many(dropped, 'packet was', 'packets were')} dropped before it` : '',
+    fast > 0 ? `${many(fast, 'packet was', 'packets were')} only counted, without losses, messages and latencies` : '',
+    forgotten > 0 ? `${many(forgotten, 'flow was', 'flows were')} forgotten for others` : '',
+  ].filter((reason) => reason !== '')
   return [
     {
       kind: 'overload',
       severity: 'warning',
-      text: `the monitor could not follow everything: ${dropped} packets were dropped before it, ${fast} were only counted`,
+      text: `the monitor could not follow everything: ${reasons.join('; ')}`,
       fields: {},
     },
   ]

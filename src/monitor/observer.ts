@@ -115,11 +115,24 @@ export class Observer {
   }
 
   packet(packet: CapturedPacket): void {
+    this.#take(packet, true)
+  }
+
+  /**
+   * Only counts a packet, for when there are more than can be followed: bytes and packets of its keys, marks and CNPs. Its ICRC is not checked; what
+   * it means in its connection (losses, NAKs, messages, latencies) is not looked for, and the connection is followed anew from its next packet on.
+   */
+  count(packet: CapturedPacket): void {
+    this.#take(packet, false)
+  }
+
+  #take(packet: CapturedPacket, follows: boolean): void {
     const window = this.#windowAt(packet)
     const { counters } = window
     const d = this.#dissection
-    dissect(packet, d, true)
-    this.#analysis.packet(packet, d, this.#verdict)
+    dissect(packet, d, follows)
+    if (follows) this.#analysis.packet(packet, d, this.#verdict)
+    else this.#analysis.passBy(packet, d, this.#verdict)
     const wireBytes = Math.min(packet.originalLength, mostWireBytes)
     if (wireBytes < packet.originalLength) counters[C.oversized]!++
     counters[C.packets]!++
@@ -131,7 +144,8 @@ export class Observer {
     }
     counters[C.roce]!++
     counters[C.roceBytes]! += wireBytes
-    this.#follow(packet, d, window, wireBytes)
+    if (!follows) counters[C.fastPath]!++
+    this.#enter(packet, d, window, wireBytes, follows)
   }
 
   /** Packets that the kernel had no room for, and the like: they belong to the current window, or the next one if there is none. */
@@ -198,7 +212,7 @@ export class Observer {
     return window
   }
 
-  #follow(packet: CapturedPacket, d: Dissection, window: Window, wireBytes: number): void {
+  #enter(packet: CapturedPacket, d: Dissection, window: Window, wireBytes: number, follows: boolean): void {
     const v = this.#verdict
     const { bytes } = packet
     const { counters } = window
@@ -218,7 +232,10 @@ export class Observer {
     if (d.complete) key[Word.destinationQp]! |= d.opcode << 24
     if (!bad) {
       counters[C.payloadBytes]! += d.payloadLength
-      if (flow !== undefined && state !== undefined) this.#request(flow, state, packet, d, window)
+      if (flow !== undefined && state !== undefined) {
+        if (follows) this.#request(flow, state, packet, d, window)
+        else this.#lapse(state, packet, d)
+      }
     }
     const messages = counters[C.messages]! - before
     if (!this.#count(wireBytes, messages, state)) {
@@ -256,14 +273,9 @@ export class Observer {
   #request(flow: Flow, state: FlowState, packet: CapturedPacket, d: Dissection, window: Window): void {
     const { bits, psn, payloadLength } = d
     const v = this.#verdict
-    const { bytes } = packet
     const key = this.#key
     if ((bits & OpBit.Request) !== 0) {
-      if ((bits & (OpBit.Reth | OpBit.AtomicEth)) !== 0) {
-        state.rkey = u32(bytes, rethOffset(bits, d.bth) + Reth.rkey)
-        if ((bits & OpBit.ReadRequest) !== 0) state.addRead(psn, state.rkey)
-      } else if ((bits & OpBit.Send) !== 0) state.rkey = 0
-      key[Word.rkey] = state.rkey
+      this.#region(state, packet, d)
       if ((v.marks & Mark.Retransmission) !== 0) return
       state.resending = false
       if ((bits & (OpBit.First | OpBit.Only)) !== 0) {
@@ -294,6 +306,23 @@ export class Observer {
       if ((bits & (OpBit.Last | OpBit.Only)) !== 0 && v.latencyNs >= 0)
         this.#offer(asked, state, d, packet, v.latencyNs, window)
     }
+  }
+
+  /** The R_Key of a request. */
+  #region(state: FlowState, { bytes }: CapturedPacket, { bits, bth, psn }: Dissection): void {
+    if ((bits & (OpBit.Reth | OpBit.AtomicEth)) !== 0) {
+      state.rkey = u32(bytes, rethOffset(bits, bth) + Reth.rkey)
+      if ((bits & OpBit.ReadRequest) !== 0) state.addRead(psn, state.rkey)
+    } else if ((bits & OpBit.Send) !== 0) state.rkey = 0
+    this.#key[Word.rkey] = state.rkey
+  }
+
+  /** A packet of a flow is not followed: how long its message takes will not be known. */
+  #lapse(state: FlowState, packet: CapturedPacket, d: Dissection): void {
+    state.messageStartNs = Number.NaN
+    state.resending = false
+    state.cause = Cause.None
+    if ((d.bits & OpBit.Request) !== 0) this.#region(state, packet, d)
   }
 
   /** Adds the current packet, which may end a message, to the block. Returns false if its key has no room for that. */

@@ -73,20 +73,7 @@ export class Analysis {
 
   /** Takes the next packet, which `d` describes; fills `v`. */
   packet(packet: CapturedPacket, d: Dissection, v: Verdict): void {
-    v.reset()
-    this.message = undefined
-    this.packets++
-    this.wireBytes += packet.originalLength
-    if (packet.hasTime) {
-      if (this.#firstSeconds < 0) {
-        this.#firstSeconds = packet.seconds
-        this.#firstNanoseconds = packet.nanoseconds
-      }
-      v.timeNs = (packet.seconds - this.#firstSeconds) * 1e9 + packet.nanoseconds - this.#firstNanoseconds
-      if (v.timeNs > this.lastNs) this.lastNs = v.timeNs
-    } else v.timeNs = this.lastNs
-    v.deltaNs = this.packets === 1 ? 0 : v.timeNs - this.#beforeNs
-    this.#beforeNs = v.timeNs
+    this.#next(packet, v)
     if (d.kind === Kind.Other) {
       if (d.tcp >= 0) this.#tcp(packet, d)
       return
@@ -109,6 +96,34 @@ export class Analysis {
       return
     }
     this.#track(flow, packet, d, v)
+  }
+
+  /**
+   * Takes the next packet without following it, for a fraction of the time: `v` has its flow, if that is known, and the marks that it bears itself. The
+   * sequence of the flow begins anew with the next packet that is followed, as at the beginning of a capture.
+   */
+  passBy(packet: CapturedPacket, d: Dissection, v: Verdict): void {
+    this.#next(packet, v)
+    if (d.kind === Kind.Other) return
+    this.roce++
+    if (this.#limits !== undefined) this.#keepWithin(this.#limits)
+    this.#endpoints(packet.bytes, d)
+    if (!d.complete) return
+    // Its ICRC was not checked: it makes no flow.
+    const flow = this.#flowOf(packet.bytes, d, true)
+    if (flow === undefined) return
+    v.flow = flow
+    // Its receiver drops it.
+    if (d.problems !== 0) return
+    flow.packets++
+    flow.wireBytes += packet.originalLength
+    flow.lastNs = v.timeNs
+    flow.lastPacket = this.packets
+    flow.started = false
+    // Its requests may be waiting for what this packet says.
+    if (flow.peer !== undefined) flow.peer.started = false
+    if (isMarked(packet.bytes, d)) v.marks |= Mark.Marked
+    if ((d.bits & OpBit.Cnp) !== 0) v.marks |= Mark.Cnp
   }
 
   /**
@@ -156,6 +171,24 @@ export class Analysis {
   numberOf(flow: Flow): number {
     if (flow.number === 0) flow.number = flow.peer?.number || ++this.#numbers
     return flow.number
+  }
+
+  /** What is the same for each packet: counting, and its time. */
+  #next(packet: CapturedPacket, v: Verdict): void {
+    v.reset()
+    this.message = undefined
+    this.packets++
+    this.wireBytes += packet.originalLength
+    if (packet.hasTime) {
+      if (this.#firstSeconds < 0) {
+        this.#firstSeconds = packet.seconds
+        this.#firstNanoseconds = packet.nanoseconds
+      }
+      v.timeNs = (packet.seconds - this.#firstSeconds) * 1e9 + packet.nanoseconds - this.#firstNanoseconds
+      if (v.timeNs > this.lastNs) this.lastNs = v.timeNs
+    } else v.timeNs = this.lastNs
+    v.deltaNs = this.packets === 1 ? 0 : v.timeNs - this.#beforeNs
+    this.#beforeNs = v.timeNs
   }
 
   #track(flow: Flow, packet: CapturedPacket, d: Dissection, v: Verdict): void {

@@ -21,6 +21,8 @@ export class Traffic {
   readonly config: MonitorConfig
   readonly #packet = new CapturedPacket()
   nowNs = 0
+  /** Packets are only counted, as in overload. */
+  overloaded = false
 
   constructor(options: MonitorOptions & { agent?: string; run?: string; witness?: Witness } = {}) {
     this.config = monitorConfig({ seed: 1, memoryBytes: 2 ** 23, ...options })
@@ -44,7 +46,8 @@ export class Traffic {
     packet.seconds = seconds + Math.floor(this.nowNs / 1e9)
     packet.nanoseconds = this.nowNs - Math.floor(this.nowNs / 1e9) * 1e9
     packet.hasTime = true
-    this.observer.packet(packet)
+    if (this.overloaded) this.observer.count(packet)
+    else this.observer.packet(packet)
   }
 
   packet(spec: Partial<PacketSpec>, afterNs = 1000): void {

@@ -189,6 +189,17 @@ export class PacketRing {
     return count
   }
 
+  /** The share of its blocks that wait to be drained, 0 to 1. */
+  get fill(): number {
+    let waiting = 0
+    while (waiting < this.#blocks) {
+      const block = ((this.#block + waiting) % this.#blocks) * blockBytes
+      if ((Atomics.load(this.#words, (block + Block.status) >> 2) & statusUser) === 0) break
+      waiting++
+    }
+    return waiting / this.#blocks
+  }
+
   #read(at: number, packet: RingPacket): void {
     const words = this.#words
     const bytes = this.#bytes

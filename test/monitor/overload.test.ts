@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest'
+import type { LiveCapture } from '../../src/collect/index.ts'
+import { watchLive } from '../../src/monitor/host/index.ts'
+import { answerOf, type Key, Observer, query, type Window } from '../../src/monitor/index.ts'
+import { WireOpcode } from '../../src/wire/index.ts'
+import { reth, roceFrame } from '../trace/packets.ts'
+import { A, B, seconds, Traffic } from './traffic.ts'
+
+/** SENDs, WRITEs of two memory regions, marks and CNPs, from A to B and back. */
+function exchange(traffic: Traffic, from: number, to: number): void {
+  for (let psn = from; psn < to; psn++) {
+    traffic.send(psn, { tos: psn % 4 === 0 ? 3 : 2 })
+    traffic.ack(psn)
+    if (psn % 4 === 0) traffic.ack(psn, 0, { opcode: WireOpcode.Cnp, extension: new Uint8Array(16) })
+    const extension = reth(0x1000, 0x70 + (psn & 1), 64)
+    traffic.send(psn, { opcode: WireOpcode.RcWriteOnly, destQp: 0xc, payload: 64, extension })
+    traffic.ack(psn, 0x1f, { destQp: 0xd })
+  }
+}
+
+type LiveHandler = Parameters<LiveCapture['run']>[0]
+const keys: Key[] = ['hosts', 'qp', 'connection', 'opcode', 'rkey', 'dscp', 'pkey']
+const sums = (window: Window, key: Key, of: 'bytes' | 'packets' | 'cnp' | 'marked'): object =>
+  query(window, { by: key, of, top: 100 }).rows.map(({ name, value }) => [name, value])
+
+describe('overload', () => {
+  it('counts bytes, packets and marks of each key as if it followed them', () => {
+    const [followed, counted] = [new Traffic(), new Traffic()]
+    for (const traffic of [followed, counted]) {
+      exchange(traffic, 0, 10)
+      traffic.overloaded = traffic === counted
+      exchange(traffic, 10, 60)
+    }
+    const [all, some] = [followed.end(), counted.end()]
+    for (const key of keys)
+      for (const of of ['bytes', 'packets', 'cnp', 'marked'] as const)
+        expect([key, of, sums(some, key, of)]).toEqual([key, of, sums(all, key, of)])
+    const { roce, wireBytes, payloadBytes, ecnCapable, cnp, marked } = all.totals()
+    expect(some.totals()).toMatchObject({ roce, wireBytes, payloadBytes, ecnCapable, cnp, marked })
+    expect([all.count('fastPath'), some.count('fastPath')]).toEqual([0, 50 * 4 + 12])
+    expect(some.sketches.flows.cardinality()).toEqual(all.sketches.flows.cardinality())
+  })
+
+  it('takes nothing for a loss or a latency that it did not look at, and says how much that was', () => {
+    const traffic = new Traffic()
+    exchange(traffic, 0, 10)
+    traffic.overloaded = true
+    exchange(traffic, 10, 60)
+    traffic.overloaded = false
+    exchange(traffic, 60, 70)
+    const window = traffic.end()
+    expect(window.totals()).toMatchObject({ missing: 0, late: 0, retransmission: 0, restart: 0, timeout: 0, repeat: 0 })
+    expect(window.count('messages')).toBe(2 * 20)
+    const { latency, anomalies } = answerOf(window)
+    expect(latency.ack!.count).toBe(2 * 20)
+    expect(latency.ack!.max.value).toBeLessThan(1100)
+    const { text } = anomalies.find(({ kind }) => kind === 'overload')!
+    expect(text).toBe(
+      'the monitor could not follow everything: 212 packets were only counted, without losses, messages and latencies',
+    )
+    // What the kernel drops instead looks like losses.
+    const dropping = new Traffic()
+    exchange(dropping, 0, 10)
+    exchange(dropping, 60, 70)
+    expect(dropping.end().count('missing')).toBe(2 * 50)
+  })
+
+  it('a message that is not seen whole is neither among the largest nor among the slowest', () => {
+    const traffic = new Traffic()
+    traffic.send(0, { opcode: WireOpcode.RcSendFirst, payload: 1024 })
+    traffic.overloaded = true
+    traffic.send(1, { opcode: WireOpcode.RcSendMiddle, payload: 1024 }, 1e6)
+    traffic.overloaded = false
+    traffic.send(2, { opcode: WireOpcode.RcSendLast, payload: 8 })
+    traffic.send(3)
+    const { messages, totals } = answerOf(traffic.end())
+    expect([totals.messages, messages.slowest.map(({ bytes, ns }) => [bytes, ns])]).toEqual([2, [[8, 0]]])
+  })
+
+  it('begins when half of a ring waits, and ends when an eighth is left', async () => {
+    const windows: Window[] = []
+    const observer = new Observer({
+      ...{ config: new Traffic().config, agent: 'a', run: 'r' },
+      onWindow: (window) => windows.push(window),
+    })
+    const frame = roceFrame({ opcode: WireOpcode.UcSendOnly, source: A, destination: B, payload: 8 })
+    const fills = [0, 0.5, 0.51, 0.5, 0.2, 0.13, 0.12, 0.4, 1, 0]
+    const counted: boolean[] = []
+    let turn = 0
+    const live = {
+      fill: 0,
+      statistics: () => [],
+      close: () => {},
+      async run(onPacket: LiveHandler, _signal: AbortSignal, onTurn: () => boolean): Promise<void> {
+        for (const fill of fills) {
+          live.fill = fill
+          onTurn()
+          const ring = { offset: 0, length: frame.length, originalLength: frame.length, seconds, nanoseconds: turn++ }
+          onPacket(frame, ring as Parameters<LiveHandler>[1], 0)
+        }
+      },
+    }
+    const spied = {
+      packet: (...args: Parameters<Observer['packet']>) => {
+        counted.push(false)
+        observer.packet(...args)
+      },
+      count: (...args: Parameters<Observer['count']>) => {
+        counted.push(true)
+        observer.count(...args)
+      },
+      add: () => {},
+      tick: () => {},
+      finish: () => observer.finish(),
+    }
+    await watchLive(live, () => spied as unknown as Observer, {
+      ...{ signal: new AbortController().signal, durationMs: Number.POSITIVE_INFINITY },
+    })
+    expect(counted).toEqual(fills.map((_, i) => (i >= 2 && i <= 5) || i === 8))
+    expect(windows.map((window) => [window.count('roce'), window.count('fastPath')])).toEqual([[10, 5]])
+  })
+})
