@@ -9,6 +9,7 @@
  *
  *     samples     between nodes of the gateway: gateway-jobs.ts, samples-jobs.ts
  *     sketches    beside an exact Map, and npm's bloom-filters; their accuracy beside what is asked: sketch-jobs.ts
+ *     monitor     packets a second of a capture, beside tcpdump and tshark: monitor-jobs.ts
  *
  * and on a network, which is loopback, what wire-jobs.ts says; on both, rsockets (socket-jobs.ts) and programs under
  * verbena/preload (preload-jobs.ts).
@@ -25,6 +26,7 @@ import { deviceVariable, parseInteger, UsageError } from '../src/tools/kit/index
 import { type CollectiveJob, collectiveJobs } from './collective-jobs.ts'
 import { type Comparison, compare } from './comparison.ts'
 import { type GatewayJob, gatewayJobs } from './gateway-jobs.ts'
+import { type MonitorJob, monitorJobs } from './monitor-jobs.ts'
 import { Ours, twoCores } from './ours.ts'
 import { type PreloadJob, preloadJobs } from './preload-jobs.ts'
 import { endPrograms, isInstalled } from './programs.ts'
@@ -76,7 +78,7 @@ rsocket-stream-65536, rsocket-stream-1048576; of the gateway gateway-infiniband-
 gateway-infiniband-UD, gateway-infiniband-RC-roce, gateway-infiniband-UD-roce, gateway-shmem, gateway-loopback,
 gateway-missed, gateway-convert; under verbena/preload http-1, http-16,
 http-warm-1, http-warm-16, http-sparse, connecting, connecting-warm, idle; of collectives collective-2, collective-4; of sketches sketch-count-min, sketch-conservative,
-sketch-count, sketch-coco, sketch-elastic, sketch-heavykeeper; of the traffic generator traffic-send, traffic-write.
+sketch-count, sketch-coco, sketch-elastic, sketch-heavykeeper; of the monitor monitor-8, monitor-1024, monitor-overload; of the traffic generator traffic-send, traffic-write.
 On a network: write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections, rsocket-wire-rr,
 rsocket-wire-stream-65536; under verbena/preload http-wire-1, http-wire-50, http-wire-warm-1, http-wire-warm-50,
 http-wire-sparse, connecting-wire, connecting-wire-warm, idle-wire; of the traffic generator traffic-wire-send,
@@ -181,7 +183,13 @@ async function main(): Promise<number> {
   const say = (text: string) => {
     if (!values.json) process.stdout.write(`${text}\n`)
   }
-  for (const [program, name] of Object.entries({ ucx_perftest: 'ucx-utils', iperf3: 'iperf3', sockperf: 'sockperf' }))
+  for (const [program, name] of Object.entries({
+    ucx_perftest: 'ucx-utils',
+    iperf3: 'iperf3',
+    sockperf: 'sockperf',
+    tcpdump: 'tcpdump',
+    tshark: 'tshark',
+  }))
     if (!isInstalled(program))
       process.stderr.write(`${program} is not installed, so it is not compared with: apt install ${name}\n`)
   const ours = new Ours()
@@ -193,6 +201,7 @@ async function main(): Promise<number> {
     if ('gateway' in job) return job.gateway.run(rounds)
     if ('collective' in job) return job.collective.run(rounds)
     if ('sketch' in job) return job.sketch.run(rounds)
+    if ('monitor' in job) return job.monitor.run(rounds)
     if ('traffic' in job) return job.traffic.run(rounds, wire.devices)
     if ('preload' in job) return job.preload.run(rounds, wire.devices)
     return 'wire' in job ? job.wire.run(wire, rounds, twoCores()) : job.memory.run(ours, rounds, peer, twoCores())
@@ -231,6 +240,7 @@ type Chosen = { name: string } & (
   | { preload: PreloadJob; network: boolean }
   | { gateway: GatewayJob }
   | { sketch: SketchJob }
+  | { monitor: MonitorJob }
   | { collective: CollectiveJob }
   | { traffic: TrafficJob; network: boolean }
 )
@@ -252,6 +262,7 @@ function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
       ? []
       : collectiveJobs.map((collective) => ({ name: collective.name, collective }))),
     ...(wireOnly ? [] : sketchJobs.map((sketch) => ({ name: sketch.name, sketch }))),
+    ...(wireOnly ? [] : monitorJobs.map((monitor) => ({ name: monitor.name, monitor }))),
     ...(wireOnly ? [] : socketJobs.map((sockets) => ({ name: sockets.name, sockets, network: false }))),
     ...traffic.filter(({ network }) => !network),
     ...preloaded.filter(({ network }) => !network),

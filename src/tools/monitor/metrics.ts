@@ -24,7 +24,9 @@ export async function startMetrics(options: MetricsOptions, metrics: MonitorMetr
     throw new UsageError('--metrics-token-file', `is needed, since others can reach ${host}: a file with one line`)
   const scrapes = await Scrapes.start({
     ...{ flag: '--metrics', host, port, text: () => metrics.text() },
-    ...(metricsTokenFile !== undefined && { token: tokenIn('--metrics-token-file', fileOf('--metrics-token-file', metricsTokenFile)) }),
+    ...(metricsTokenFile !== undefined && {
+      token: tokenIn('--metrics-token-file', fileOf('--metrics-token-file', metricsTokenFile)),
+    }),
   })
   note(`Serving metrics at ${scrapes.url}`)
   return scrapes
