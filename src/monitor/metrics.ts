@@ -24,6 +24,8 @@ const counterMetrics: Readonly<Record<PlainCounter, string>> = {
   cut: 'cut_packets',
   pauseFrames: 'pause_frames',
   resumeFrames: 'resume_frames',
+  oversized: 'oversized_packets',
+  unplaced: 'unplaced_packets',
   dropped: 'dropped_packets',
   fastPath: 'only_counted_packets',
   forgotten: 'forgotten_flows',
