@@ -22,10 +22,10 @@ export interface MonitorJob {
 
 const connections = 64
 const hosts = 8
-/** So many packets and bytes of payload: the captures have 200 and 450 MB. */
+/** So many packets and bytes of payload: the captures have 45 and 180 MB. */
 const sizes = [
-  { payload: 8, packets: 2_000_000 },
-  { payload: 1024, packets: 800_000 },
+  { payload: 8, packets: 500_000 },
+  { payload: 1024, packets: 300_000 },
 ] as const
 const microsecond = 1000
 const cli = fileURLToPath(import.meta.resolve('verbena/package.json')).replace(/package\.json$/, 'dist/verbena.js')
