@@ -99,14 +99,14 @@ export class Analysis {
   }
 
   /**
-   * Takes the next packet without following it, for a fraction of the time: `v` has its flow, if that is known, and the marks that it bears itself. The
+   * Takes the next packet without following it, in less time: `v` has its flow, if that is known, and the marks that it bears itself. The
    * sequence of the flow begins anew with the next packet that is followed, as at the beginning of a capture.
    */
   passBy(packet: CapturedPacket, d: Dissection, v: Verdict): void {
     this.#next(packet, v)
     if (d.kind === Kind.Other) return
     this.roce++
-    if (this.#limits !== undefined) this.#keepWithin(this.#limits)
+    if (this.#mostFlows !== Number.POSITIVE_INFINITY) this.#keepWithin(this.#mostFlows)
     this.#endpoints(packet.bytes, d)
     if (!d.complete) return
     // Its ICRC was not checked: it makes no flow.
