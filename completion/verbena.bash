@@ -60,7 +60,7 @@ _verbena() {
     'monitor collector') commands='' options='--window --memory --page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --listen --token-file --tls-key --tls-cert -h --help' ;;
     'monitor compare') commands='' options='-d --decode-as --roce-port --window --memory --by --of --threshold --top --exact-memory --seed --json -h --help' ;;
     'monitor report') commands='' options='--page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --per --from --to -h --help' ;;
-    'monitor watch') commands='' options='-d --decode-as --roce-port --window --memory --page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --collector --token-file --ca --name -i --interface --duration --workers -h --help' ;;
+    'monitor watch') commands='' options='-d --decode-as --roce-port --window --memory --page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --collector --token-file --ca --name -i --interface --duration --metrics --metrics-token-file --workers -h --help' ;;
     'replay') commands='packets messages server client' options='-h --help' ;;
     'replay packets') commands='' options='-d --decode-as --roce-port --to -i --interface --udp --mac --ip --lid --source-port --destination-port --dscp --ecn --pkey --qpn --psn --msn --rkey --va --map -f --filter --bad --others --speed --pps --rate --json -h --help' ;;
     'replay messages') commands='' options='-d --decode-as --roce-port -h --help' ;;
@@ -301,7 +301,7 @@ _verbena_value() {
     esac ;;
     'monitor watch') case $2 in
       -d|--decode-as|--roce-port|--window|--memory|--by|--of|--top|--alert|--alert-webhook|--alertmanager|--collector|--name|-i|--interface|--duration|--workers) value='any' ;;
-      --page-token-file|--page-tls-key|--page-tls-cert|--save|--alert-log|--token-file|--ca) value='file' ;;
+      --page-token-file|--page-tls-key|--page-tls-cert|--save|--alert-log|--token-file|--ca|--metrics-token-file) value='file' ;;
       --view) value='word:lines top' ;;
     esac ;;
     'replay packets') case $2 in
