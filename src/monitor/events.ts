@@ -42,6 +42,16 @@ export const markedEvents: readonly (readonly [mark: number, event: EventName])[
   [Mark.Marked, 'marked'],
 ]
 
+/** By the code of a NAK's syndrome; the last is for all others. */
+export const nakEvents: readonly EventName[] = [
+  'nakSequence',
+  'nakInvalid',
+  'nakAccess',
+  'nakOperational',
+  'nakOther',
+  'nakOther',
+]
+
 /** All marks that something is to be done for. */
 export const eventMarks: number = markedEvents.reduce((all, [mark]) => all | mark, Mark.Gap | Mark.Nak)
 

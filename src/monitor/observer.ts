@@ -18,8 +18,8 @@ import {
   type TraceOptions,
   Verdict,
 } from '../trace/index.ts'
-import { Bth, OpBit, opcodeTable, Reth, u16, u32 } from '../wire/index.ts'
-import { flowBytes, type MonitorConfig, mostMs, mostWindowMs } from './config.ts'
+import { Bth, OpBit, Reth, u16, u32 } from '../wire/index.ts'
+import { flowBytes, type MonitorConfig } from './config.ts'
 import {
   type CounterName,
   counterIndex,
@@ -28,11 +28,14 @@ import {
   eventMarks,
   eventNumber,
   markedEvents,
+  nakEvents,
 } from './events.ts'
 import { Cause, FlowState } from './flow-state.ts'
 import { flowName, keyWords, Word } from './key.ts'
 import { KeyBlock } from './key-block.ts'
+import { offerMessage } from './offer.ts'
 import { looseKey, trafficClassOf } from './packet-key.ts'
+import { timeOf } from './packet-time.ts'
 import { addPause } from './pause.ts'
 import { RateBlock } from './rate-block.ts'
 import { SeenFlows } from './seen-flows.ts'
@@ -56,14 +59,6 @@ export interface ObserverOptions {
 const shortestTimeoutNs = 50_000
 /** Above that, the length that a capture gives is no packet's: offloads hand over 512 KiB at most (BIG TCP). */
 const mostWireBytes = 2 ** 24
-const nakEvents: readonly EventName[] = [
-  'nakSequence',
-  'nakInvalid',
-  'nakAccess',
-  'nakOperational',
-  'nakOther',
-  'nakOther',
-]
 
 const C = counterIndex
 
@@ -290,7 +285,7 @@ export class Observer {
       window.counters[C.messages]!++
       // What a READ brings is told by its responses.
       if ((bits & OpBit.ReadRequest) === 0)
-        this.#offer(state, state, d, packet, v.timeNs - state.messageStartNs, window)
+        offerMessage(window, state, state, d.opcode, timeOf(packet), v.timeNs - state.messageStartNs)
       if (this.#analysis.message?.type === 'REQ') window.counters[C.connections]!++
     } else if ((bits & OpBit.ReadResponse) !== 0 && flow.peer !== undefined) {
       const asked = flow.peer.state as FlowState | undefined
@@ -304,7 +299,7 @@ export class Observer {
       state.messageBytes += payloadLength
       state.messagePackets++
       if ((bits & (OpBit.Last | OpBit.Only)) !== 0 && v.latencyNs >= 0)
-        this.#offer(asked, state, d, packet, v.latencyNs, window)
+        offerMessage(window, asked, state, d.opcode, timeOf(packet), v.latencyNs)
     }
   }
 
@@ -330,20 +325,6 @@ export class Observer {
     const block = this.#packets
     const at = block.find(this.#key, state?.place)
     return block.add(0, at, bytes) && block.add(1, at, 1) && (messages === 0 || block.add(2, at, messages))
-  }
-
-  /** Keeps a message that is among the largest or the slowest. `of` sent it or asked for it; `counted` has its bytes. */
-  #offer(of: FlowState, counted: FlowState, d: Dissection, packet: CapturedPacket, ns: number, window: Window): void {
-    const { messageBytes: bytes, messagePackets: packets, messagePsn: psn } = counted
-    const large = window.largest.wants(bytes)
-    const slow = window.slowest.wants(ns)
-    if ((!large && !slow) || !(ns >= 0)) return
-    const message = {
-      ...{ key: [...of.key], operation: opcodeTable[d.opcode]!.operation, psn, bytes, packets, ns },
-      atMs: Math.max(0, timeOf(packet)),
-    }
-    if (large) window.largest.add(message)
-    if (slow) window.slowest.add(message)
   }
 
   #marks(flow: Flow | undefined, state: FlowState | undefined, d: Dissection, window: Window): void {
@@ -409,10 +390,4 @@ export class Observer {
     this.#options.witness?.keys('events', this.#events)
     this.#events.into([sketches.events])
   }
-}
-
-/** Milliseconds since 1970; −1 without a time, or with one that has no date. */
-function timeOf({ hasTime, seconds, nanoseconds }: CapturedPacket): number {
-  const ms = seconds * 1000 + nanoseconds / 1e6
-  return hasTime && ms >= 0 && ms < mostMs - mostWindowMs ? ms : -1
 }
