@@ -58,7 +58,7 @@ const shared = [
   'test/tools/collect/!(trace).test.ts',
   'test/tools/*.test.ts',
   'test/{cli,examples,node/preload}/*.test.ts',
-  'test/attacks/{other-user,short.random}.test.ts',
+  'test/attacks/other-user.test.ts',
   'test/devices/middleware/wraps.test.ts',
   'test/devices/roce/{addresses,datagram-socket,host-sockets,pacing,reply}.test.ts',
   'test/devices/shm/{multicast,waiting,wake-after}.test.ts',

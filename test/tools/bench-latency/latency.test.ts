@@ -1,33 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { loadResults, readTimestamps } from '../../../src/report/index.ts'
 import { combinations, makePlan } from '../../../src/tools/bench-kit/product.ts'
-import { exclusion } from '../../../src/tools/bench-latency/plan.ts'
-import { type LatencyRun, merge, runLatency, summarizeSet } from '../../../src/tools/bench-latency/run.ts'
-import {
-  type LatencyLists,
-  type LatencySettings,
-  parseLatencyLists,
-} from '../../../src/tools/bench-latency/settings.ts'
+import { merge, summarizeSet } from '../../../src/tools/bench-latency/run.ts'
+import { type LatencySettings, parseLatencyLists } from '../../../src/tools/bench-latency/settings.ts'
+import { smallRuns } from './small-runs.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'verbena-latency-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-const limits = { mtu: 4096, maxInlineData: 512 }
+const run = smallRuns()
 const settings: LatencySettings = combinations<LatencySettings>(parseLatencyLists({}))[0]!
-let runs = 0
-
-function run(parts: Partial<LatencyLists>[], options: Partial<LatencyRun> = {}) {
-  const all = parts.flatMap((part) =>
-    combinations<LatencySettings>({ ...parseLatencyLists({}), burst: [50], pause: [0], ...part }),
-  )
-  const plan = makePlan(all, (one) => exclusion(one, limits), 1, 1)
-  const outDir = join(folder, String(++runs))
-  const results = runLatency({ plan, warmup: 20, seed: 1, command: ['test'], outDir, ...options })
-  return { plan, outDir, results }
-}
 
 describe('a small run', () => {
   it('measures every service, operation, poll mode and flag with the poster engine', { timeout: 120_000 }, async () => {
@@ -67,25 +48,6 @@ describe('a small run', () => {
       for (const stamp of [...tSubm, ...tRecv]) expect(stamp >= 0 && stamp < 1e9).toBe(true)
       expect(tComp.every(Number.isNaN)).toBe(set.settings.unsignaled)
     }
-  })
-
-  it('measures with an engine thread, submit and send stamps', { timeout: 120_000 }, async () => {
-    const { results } = run([
-      { engine: ['thread'], stamp: ['submit', 'send'], inline: [true, false], pollComp: ['event'], pause: [50_000] },
-      {
-        engine: ['thread'],
-        stamp: ['submit', 'send'],
-        poll: ['event'],
-        service: ['RC', 'UC', 'UD'],
-        burst: [20],
-        pause: [50_000],
-      },
-      { engine: ['thread'], unsignaled: [true], op: ['send-imm', 'write-imm'] },
-    ])
-    const { sets, complete } = await results
-    expect(sets.filter(({ error }) => error !== undefined)).toEqual([])
-    expect(complete).toBe(true)
-    for (const set of sets) expect(set.lat.count).toBe(set.settings.burst)
   })
 
   it('fills unsignaled bursts that are larger than what one completion releases', { timeout: 60_000 }, async () => {

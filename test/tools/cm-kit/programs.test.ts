@@ -1,4 +1,4 @@
-/** The programs of the RDMA CM between two processes, on the first kind of device; wire.test.ts has them on `roce`. */
+/** The programs of the RDMA CM between two processes, on the first kind of device; wire.slow.test.ts has them on `roce`. */
 import { describe } from 'vitest'
 import { places } from './ends.ts'
 import { programs } from './programs.ts'
