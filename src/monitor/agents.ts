@@ -13,7 +13,6 @@ import type { Part, Window } from './window.ts'
 
 export interface AgentState {
   name: string
-  run: string
   /** `lags`: others are more than three windows ahead. `vanished`: nothing came for longer than it may. */
   state: 'here' | 'lags' | 'vanished'
   /** Milliseconds since 1970 of the last window's end, and of its arrival. */
@@ -35,7 +34,12 @@ export interface AgentsOptions {
   vanishMs?: number
 }
 
-interface Agent extends AgentState {
+/** Not for others: who knows the run of an agent can send windows in its place. */
+export interface RunState extends AgentState {
+  run: string
+}
+
+interface Agent extends RunState {
   sequences: Sequences
   /** Of its last window that was merged, and of its last window. */
   lastIndex: number
@@ -151,7 +155,7 @@ export class Agents {
     this.#merger.flush()
   }
 
-  states(): AgentState[] {
+  states(): RunState[] {
     const newest = Math.max(0, ...[...this.#agents.values()].map(({ lastIndex }) => lastIndex))
     return [...this.#agents.values()].map(({ sequences, lastIndex, seenIndex: _, heardAtMs: __, ...state }) => ({
       ...state,

@@ -120,6 +120,7 @@ export class Analysis {
     flow.lastNs = v.timeNs
     flow.lastPacket = this.packets
     flow.started = false
+    flow.strangers = 0
     // Its requests may be waiting for what this packet says.
     if (flow.peer !== undefined) flow.peer.started = false
     if (isMarked(packet.bytes, d)) v.marks |= Mark.Marked

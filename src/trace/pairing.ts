@@ -48,7 +48,8 @@ function part(flow: Flow): void {
 /** For each response: looks for the flow of its requests, or doubts the one that was inferred. */
 export function inferPair(flow: Flow, d: Dissection, flows: FlowTable): void {
   if (flow.peer !== undefined) {
-    if (flow.basis !== 'ack') return
+    // What is not followed fits nothing, and is no reason to doubt.
+    if (flow.basis !== 'ack' || !flow.peer.started) return
     if (fits(flow.peer, d.psn, true) || psnDiff(d.psn, flow.peer.acked) <= 0) flow.strangers = 0
     else if (++flow.strangers > mostStrangers) part(flow)
     return

@@ -60,8 +60,9 @@ function hostOf(origin: string): string | undefined {
   }
 }
 
-/** The response to a request to become a WebSocket that may not. */
+/** The response to a request to become a WebSocket that may not. The server no longer knows such a socket: it is closed here, whatever its peer does. */
 export function refuse(socket: Duplex, status: number, message: string): void {
+  socket.once('finish', () => socket.destroy())
   const body = `${JSON.stringify({ error: message })}\n`
   socket.end(
     `HTTP/1.1 ${status} Rejected\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

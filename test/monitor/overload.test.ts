@@ -65,6 +65,26 @@ describe('overload', () => {
     expect(dropping.end().count('missing')).toBe(2 * 50)
   })
 
+  it('leaves flows paired whose responses are followed before their requests', () => {
+    const traffic = new Traffic()
+    for (let psn = 0; psn < 10; psn++) {
+      traffic.send(psn)
+      traffic.ack(psn)
+    }
+    traffic.overloaded = true
+    traffic.read(10, 65_536)
+    for (const psn of [10, 11]) traffic.response(psn, 4096, psn === 10 ? 'First' : 'Middle')
+    traffic.overloaded = false
+    for (let psn = 12; psn <= 25; psn++) traffic.response(psn, 4096, psn === 25 ? 'Last' : 'Middle')
+    traffic.send(26)
+    traffic.ack(26)
+    const window = traffic.end()
+    const flows = query(window, { by: 'flow', of: 'packets' }).rows.map(({ name }) => name)
+    expect(flows.filter((name) => name.includes('?'))).toEqual([])
+    expect(flows).toHaveLength(2)
+    expect(answerOf(window).latency.ack!.count).toBe(11)
+  })
+
   it('a message that is not seen whole is neither among the largest nor among the slowest', () => {
     const traffic = new Traffic()
     traffic.send(0, { opcode: WireOpcode.RcSendFirst, payload: 1024 })

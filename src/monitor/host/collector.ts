@@ -92,7 +92,7 @@ export class Collector {
   }
 
   agents(): AgentState[] {
-    return this.#agents.states()
+    return this.#agents.states().map(({ run: _, ...state }) => state)
   }
 
   /** Hands on what waits, and ends. */
@@ -128,7 +128,7 @@ export class Collector {
       if (!this.#isKnown(request)) return answer(401, { error: 'the token is missing or wrong (--token-file)' })
       const { pathname } = new URL(request.url ?? '/', 'http://collector')
       if (pathname === '/v1/plan' && request.method === 'GET') return answer(200, planDocument(this.#options.plan))
-      if (pathname === '/v1/agents' && request.method === 'GET') return answer(200, this.agents().map(publicState))
+      if (pathname === '/v1/agents' && request.method === 'GET') return answer(200, this.agents())
       const { metrics } = this.#options
       if (pathname === '/metrics' && request.method === 'GET' && metrics !== undefined) {
         response.writeHead(200, { 'Content-Type': metricsType }).end(metrics(this.agents()))
@@ -162,11 +162,6 @@ export class Collector {
     if (this.#agents.isNew(described.parts[0]!)) this.#store?.add(packed)
     return this.#agents.add(window, Date.now(), performance.now())
   }
-}
-
-/** Who knows the run of an agent can send windows in its place. */
-function publicState({ run: _, ...state }: AgentState): Omit<AgentState, 'run'> {
-  return state
 }
 
 function digestOf(token: string): Buffer {

@@ -84,6 +84,8 @@ export interface LiveViewOptions {
 export const mostRows = 32
 const mostPoints = 3600
 const mostAlerts = 100
+/** Bytes that a window and what is shown of it take beside its sketches, about: keys on their way into these, latencies of flows, lists. */
+const besideSketches = 2 ** 19
 
 interface Kept {
   window: Window
@@ -138,7 +140,7 @@ export class LiveView {
     if (this.#points.length > 2 * mostPoints) this.#points.splice(0, mostPoints)
     this.#kept.set(number, { window, before, view: undefined })
     // Each holds on to the one before.
-    const room = (this.#options.mostBytes ?? 2 ** 26) / window.plan.sketchBytes
+    const room = (this.#options.mostBytes ?? 2 ** 26) / (window.plan.sketchBytes + besideSketches)
     for (const [old] of this.#kept) {
       if (this.#kept.size < Math.max(2, room)) break
       this.#kept.delete(old)

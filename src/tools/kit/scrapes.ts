@@ -36,12 +36,13 @@ export class Scrapes {
   private constructor({ host, token, text }: ScrapesOptions) {
     this.#host = host
     this.#server = createServer((request, response) => {
-      const { pathname } = new URL(request.url ?? '/', 'http://localhost')
+      // Whatever was asked for: not all of it is an address.
+      const [path] = (request.url ?? '/').split('?', 1)
       if (token !== undefined && !knows(request, token))
         response.writeHead(401, { 'WWW-Authenticate': 'Bearer' }).end('the token is missing or wrong\n')
       else if (request.method !== 'GET' && request.method !== 'HEAD') response.writeHead(405).end()
-      else if (pathname === '/metrics') void answer(response, text)
-      else if (pathname === '/')
+      else if (path === '/metrics') void answer(response, text)
+      else if (path === '/')
         response.writeHead(200, { 'Content-Type': 'text/html' }).end('<a href="/metrics">metrics</a>\n')
       else response.writeHead(404).end()
     })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import { afterAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { PageServer } from '../../../src/monitor/api/index.ts'
@@ -122,6 +123,19 @@ describe('the server of the page', () => {
     const { client, messages } = look(server.url, `?token=${token}`)
     await soon(() => messages.length).toBe(2)
     client.close()
+  })
+
+  it('closes what it refuses, whatever its peer does', async () => {
+    const { server } = await serve(token)
+    const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1', allowHalfOpen: true })
+    const upgrade =
+      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='
+    socket.write(`GET /live?token=wrong HTTP/1.1\r\nHost: localhost\r\n${upgrade}\r\n\r\n`)
+    const [response] = await once(socket, 'data')
+    expect(String(response)).toMatch(/^HTTP\/1\.1 401 /)
+    // It waits for all sockets that the server has.
+    await server.close()
+    socket.destroy()
   })
 
   it('says goodbye when it ends', async () => {

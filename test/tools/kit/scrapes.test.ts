@@ -1,0 +1,40 @@
+/** Metrics over HTTP: who may ask, and for what. */
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterAll, describe, expect, it } from 'vitest'
+import { Scrapes } from '../../../src/tools/kit/index.ts'
+
+const scrapes = await Scrapes.start({
+  flag: '--metrics',
+  host: '127.0.0.1',
+  port: 0,
+  token: 'secret',
+  text: () => 'a 1\n',
+})
+afterAll(() => scrapes.close())
+
+/** The status of the response to these bytes. */
+async function statusOf(target: string, token?: string): Promise<string> {
+  const { port } = new URL(scrapes.url)
+  const socket = connect(Number(port), '127.0.0.1').setEncoding('latin1')
+  const authorization = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`
+  socket.write(`GET ${target} HTTP/1.1\r\nHost: localhost\r\n${authorization}\r\n`)
+  const [text] = (await once(socket, 'data')) as [string]
+  socket.destroy()
+  return text.split(' ')[1]!
+}
+
+describe('scrapes', () => {
+  it.each(['//', '//metrics', 'http://[', '/metrics'])('%s needs the token, and ends nothing', async (target) => {
+    expect(await statusOf(target)).toBe('401')
+    expect(await statusOf(target, 'wrong')).toBe('401')
+  })
+
+  it.each([
+    ['/metrics', '200'],
+    ['/metrics?name=a', '200'],
+    ['/', '200'],
+    ['//', '404'],
+    ['/else', '404'],
+  ])('%s gives %s', async (target, status) => expect(await statusOf(target, 'secret')).toBe(status))
+})
