@@ -51,7 +51,8 @@ describe('a live view', () => {
 
   it('keeps as many windows as its memory has room for', () => {
     const windows = windowsOf([1, 1, 1, 1, 1])
-    const live = view(3 * windows[0]!.plan.sketchBytes)
+    // With half a MiB beside the sketches of each.
+    const live = view(3 * (windows[0]!.plan.sketchBytes + 2 ** 19))
     add(live, windows)
     expect(live.update(0, 0)).toMatchObject({ oldest: 4, points: { length: 5 } })
     expect(answerQuestion(live, { ask: 'window', window: 4 })).toMatchObject({ number: 4 })
