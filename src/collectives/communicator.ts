@@ -23,7 +23,8 @@ export interface Ranks {
   /** Aborted when a rank has died. */
   readonly signal?: AbortSignal
   allgather(bytes: Uint8Array): Promise<Uint8Array[]>
-  barrier(): Promise<void>
+  /** 0: without a limit. */
+  barrier(options?: { timeoutMs?: number }): Promise<void>
 }
 
 export interface CommunicatorOptions {
@@ -369,7 +370,8 @@ export class Communicator {
         await before
         this.#assertOpen()
         await this.#drain(timeoutMs)
-        await this.#ranks.barrier()
+        // Ranks may end hours apart; one that dies is noticed by its connection.
+        await this.#ranks.barrier({ timeoutMs: 0 })
       } catch (error) {
         throw this.#failed(error)
       } finally {

@@ -5,6 +5,7 @@ import {
   type Context,
   connectQp,
   type ProtectionDomain,
+  QpState,
   QpType,
   type QueuePair,
   randomPsn,
@@ -127,10 +128,16 @@ export class Mesh {
     return at >= 0 && at + proof.length <= u8.length && proof.every((byte, i) => u8[at + i] === byte)
   }
 
-  /** The first reason counts. */
+  /**
+   * The first reason counts. From now on this rank's arrays are its own again: who still reads or writes there learns from the queue
+   * pair that its call has failed.
+   */
   fail(error: CollectiveError): CollectiveError {
     if (this.failure === null) {
       this.failure = error
+      // Who closes destroys them.
+      if (error.code !== 'ECLOSED')
+        for (const qp of this.#qps) if (qp !== null && qp.state !== QpState.Err) qp.modify({ state: QpState.Err })
       this.channel.wake()
     }
     return this.failure

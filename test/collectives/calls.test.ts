@@ -1,4 +1,5 @@
 /** What calls refuse, what ranks that disagree are told, and what becomes of those whose peer is gone. */
+import { EventEmitter, once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { type CollectiveError, type Communicator, createCommunicator } from '../../src/collectives/index.ts'
 import { openDevice } from '../../src/index.ts'
@@ -164,6 +165,27 @@ describe('ranks that disagree', () => {
     const errors = await outcomes(3, (c) => (c.rank === 2 ? Promise.resolve() : c.broadcastAsync(new Uint8Array(1), 2)))
     expect(errors.map(({ code }) => code)).toEqual(['ETIMEDOUT', 'ETIMEDOUT'])
     expect(errors[0]!.message).toMatch(/^broadcast with root 2 as call 1: nothing came from rank 2 for \d+\.\d s$/)
+  })
+  it('who comes when the time of another is over learns that, and gets nothing of what is in its memory by then', async () => {
+    const outcomes: unknown[] = []
+    const meeting = new EventEmitter()
+    await together(
+      2,
+      (rank) => ({ device: 'shm0', timeoutMs: rank === 0 ? 500 : 0 }),
+      async (comm) => {
+        const bytes = comm.alloc(Uint8Array, 65_536)
+        if (comm.rank === 0) {
+          bytes.fill(7)
+          outcomes.push(await comm.broadcastAsync(bytes).catch(({ code }: CollectiveError) => code))
+          bytes.fill(1)
+          meeting.emit('over')
+        } else {
+          await once(meeting, 'over')
+          outcomes.push(await comm.broadcastAsync(bytes).catch(({ code }: CollectiveError) => code))
+        }
+      },
+    )
+    expect(outcomes).toEqual(['ETIMEDOUT', 'EPEER'])
   })
   it('on a network, where the question whether it lives is answered later', async () => {
     const contexts = [1, 2].map((n) => openDevice(`roce:127.93.8.${n}`))

@@ -1,13 +1,21 @@
 /** Collectives over packets that are lost, repeated and reordered. */
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { collectives, createCommunicator, operations } from '../../src/collectives/index.ts'
+import { Lane } from '../../src/collectives/lane.ts'
 import { faults, openDevice } from '../../src/index.ts'
 import { holds, seeds } from '../property.ts'
 import { perform, types } from './reference.ts'
 import { ranksHere, together } from './together.ts'
 
-it('every collective among four ranks gives what it must, whatever becomes of the packets', async () => {
+// The ranks of one process have common memory, which hosts do not have.
+it.each([
+  ['messages', false],
+  ['common memory', true],
+])('every collective among four ranks by %s gives what it must, whatever becomes of the packets', async (_, common) => {
+  const share = vi.spyOn(Lane.prototype, 'share')
+  if (!common) share.mockImplementation(() => undefined)
+  onTestFinished(() => share.mockRestore())
   await holds(
     fc.asyncProperty(seeds, async (seed) => {
       const contexts = Array.from({ length: 4 }, (_, rank) =>
@@ -29,6 +37,7 @@ it('every collective among four ranks gives what it must, whatever becomes of th
         })
         const lost = contexts.reduce((sum, context) => sum + (context.counters().injected_losses ?? 0), 0)
         expect(lost).toBeGreaterThan(0)
+        expect(share).toHaveBeenCalled()
       } finally {
         for (const context of contexts) context.close()
       }
