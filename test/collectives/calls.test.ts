@@ -203,6 +203,18 @@ describe('ranks that disagree', () => {
   })
 })
 
+it('ranks end when the last one comes, however long that takes', async () => {
+  const [ranks] = ranksHere(1)
+  const limits: unknown[] = []
+  const barrier = (limit?: { timeoutMs?: number }) => {
+    limits.push(limit)
+    return ranks!.barrier(limit)
+  }
+  const comm = await createCommunicator({ ...ranks!, barrier }, { device })
+  await comm.end()
+  expect(limits.at(-1)).toEqual({ timeoutMs: 0 })
+})
+
 describe('a rank that is gone', () => {
   it('an event that comes with the end is acknowledged: closing does not wait for it', async () => {
     const controller = new AbortController()

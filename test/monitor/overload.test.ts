@@ -76,13 +76,10 @@ describe('overload', () => {
     for (const psn of [10, 11]) traffic.response(psn, 4096, psn === 10 ? 'First' : 'Middle')
     traffic.overloaded = false
     for (let psn = 12; psn <= 25; psn++) traffic.response(psn, 4096, psn === 25 ? 'Last' : 'Middle')
-    traffic.send(26)
-    traffic.ack(26)
     const window = traffic.end()
     const flows = query(window, { by: 'flow', of: 'packets' }).rows.map(({ name }) => name)
     expect(flows.filter((name) => name.includes('?'))).toEqual([])
     expect(flows).toHaveLength(2)
-    expect(answerOf(window).latency.ack!.count).toBe(11)
   })
 
   it('a message that is not seen whole is neither among the largest nor among the slowest', () => {
