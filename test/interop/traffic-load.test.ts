@@ -2,15 +2,15 @@
  * The load that was asked for, on live devices. What a device can do is measured first, so that nothing depends on how fast the machine
  * is. A run counts only if the device can do as much after it as before, and if this process did not wait for
  * a processor meanwhile; neither depends on what the run has reached. Where other programs leave no such run, the test
- * is skipped.
+ * is skipped: so it is among the tests that run one at a time.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { canShare, freePort, segment } from '../../cli/ends.ts'
-import { begin } from '../../cli/in-process.ts'
-import { loopbackDevice } from '../../loopback.ts'
+import { canShare, freePort, segment } from '../cli/ends.ts'
+import { begin } from '../cli/in-process.ts'
+import { loopbackDevice } from '../loopback.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-load-'))
 afterAll(() => rmSync(folder, { recursive: true }))
