@@ -2,8 +2,8 @@
 import { expect } from 'vitest'
 import type { Counters, Outcome } from './lab/index.ts'
 
-/** Drops that follow from losses: late and repeated acknowledgements, what comes behind a gap. */
-export const dropsAfterLoss = /^(drops_nak_pending|drops_uc_sequence|out_of_seq_request)$/
+/** Drops that follow from losses: late and repeated acknowledgements, what comes behind a gap, a goodbye that is said again when its answer was lost. */
+export const dropsAfterLoss = /^(drops_nak_pending|drops_uc_sequence|out_of_seq_request|cm_drops_unknown_id)$/
 /** Where a timer expired too early the peer may acknowledge the same packet twice. */
 const harmlessDrops = /^drops_unexpected_ack$/
 
