@@ -36,26 +36,13 @@ export type TimedEntry = Entry<LatencySet | NodeSet>
 /** The pseudo-setting that names the run where several are compared. */
 export const RUN = 'run'
 
+/** Settings whose value alone says what it is, in the order in which they are named. */
+const PLAIN = ['test', 'transport', 'collective', 'algorithm', 'node', 'mode', 'device', 'service', 'op', 'technique']
+
 /** The order in which settings are named; others follow as they come. */
 const ORDER = [
-  ...[
-    'test',
-    'transport',
-    'collective',
-    'algorithm',
-    'node',
-    'mode',
-    'device',
-    'service',
-    'op',
-    'technique',
-    'size',
-    'poll',
-    'pollComp',
-    'inline',
-    'unsignaled',
-    'stamp',
-  ],
+  ...PLAIN,
+  ...['size', 'poll', 'pollComp', 'inline', 'unsignaled', 'stamp'],
   ...[
     'values',
     'rate',
@@ -75,20 +62,7 @@ const ORDER = [
   ],
 ]
 
-/** Settings whose value alone says what it is. */
-const SELF_EXPLANATORY = new Set([
-  'test',
-  'transport',
-  'collective',
-  'algorithm',
-  'node',
-  'mode',
-  'device',
-  'service',
-  'op',
-  'technique',
-  RUN,
-])
+const SELF_EXPLANATORY = new Set([...PLAIN, RUN])
 
 /** Settings that a reader looks for in every name, as far as they vary. */
 const ALWAYS_NAMED = new Set([...SELF_EXPLANATORY, 'size', 'values', 'rate', 'repeat'])

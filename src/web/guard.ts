@@ -3,8 +3,8 @@
  * browser of somebody on this host: its requests have another Origin, and, if the site's name points to 127.0.0.1 (DNS rebinding),
  * another Host.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Duplex } from 'node:stream'
+import { Token } from './token.ts'
 
 export interface GuardedRequest {
   readonly host: string | undefined
@@ -23,10 +23,10 @@ export interface Rejection {
 const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i
 
 export class Guard {
-  readonly #token: Buffer | null
+  readonly #token: Token | null
 
   constructor(token: string | null) {
-    this.#token = token === null ? null : digestOf(token)
+    this.#token = token === null ? null : new Token(token)
   }
 
   check({ host, origin, authorization, token }: GuardedRequest): Rejection | null {
@@ -34,7 +34,7 @@ export class Guard {
     if (foreign !== null || this.#token === null) return foreign
     const given = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? token
     if (given === undefined) return { status: 401, message: 'a token is required: Authorization: Bearer …' }
-    return timingSafeEqual(digestOf(given), this.#token) ? null : { status: 401, message: 'this is not the token' }
+    return this.#token.is(given) ? null : { status: 401, message: 'this is not the token' }
   }
 
   /** What everybody may see, whoever comes from here. */
@@ -45,11 +45,6 @@ export class Guard {
       return { status: 403, message: `a page of ${origin} may not call this server` }
     return null
   }
-}
-
-/** Of one length, so that comparing them says nothing of the token. */
-function digestOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest()
 }
 
 function hostOf(origin: string): string | undefined {

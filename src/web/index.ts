@@ -1,4 +1,6 @@
-/** What our servers of pages share: who may call them, and pages as documents. Other folders import from here only. */
+/** What our servers share: who may call them, and pages as documents. Other folders import from here only. */
 export { escapeHtml, type PageParts, pageDocument, pageScript } from './document.ts'
 export { Guard, type GuardedRequest, type Rejection, refuse } from './guard.ts'
+export { originOf } from './origin.ts'
 export { baseStyle } from './style.ts'
+export { Token } from './token.ts'

@@ -9,10 +9,9 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
-import { Guard, pageDocument, pageScript, type Rejection, refuse } from '../../web/index.ts'
+import { Guard, originOf, pageDocument, pageScript, type Rejection, refuse } from '../../web/index.ts'
 import type { LiveView } from '../view/index.ts'
 import { pageBody } from './body.ts'
 import { pageStyle } from './style.ts'
@@ -83,8 +82,7 @@ export class PageServer {
 
   get url(): string {
     const { host, tls } = this.#options
-    const { port } = this.#server.address() as AddressInfo
-    return `http${tls === undefined ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${port}`
+    return originOf(this.#server, host, tls !== undefined)
   }
 
   /** Something is new: a window, or the end of them. */

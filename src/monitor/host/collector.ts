@@ -8,12 +8,11 @@
  *
  * A window is saved before it is acknowledged, so that none is lost or counted twice when the collector is started again.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { metricsType } from '../../counters/index.ts'
+import { originOf, Token } from '../../web/index.ts'
 import {
   type AgentState,
   Agents,
@@ -55,7 +54,7 @@ export class Collector {
   readonly #agents: Agents
   readonly #server: Server
   readonly #store: WindowStore | undefined
-  readonly #token: Buffer
+  readonly #token: Token
   readonly #timer: NodeJS.Timeout
   #states = new Map<string, string>()
   /** Requests that were refused. */
@@ -65,7 +64,7 @@ export class Collector {
     this.#options = options
     const { plan, onWindow, vanishMs, file, tls, token } = options
     this.#agents = new Agents({ plan, onWindow, ...(vanishMs !== undefined && { vanishMs }) })
-    this.#token = digestOf(token)
+    this.#token = new Token(token)
     if (file !== undefined) this.#store = new WindowStore(file, (part) => this.#agents.restore(part))
     const listener: RequestListener = (request, response) => void this.#serve(request, response)
     this.#server = tls === undefined ? createServer(listener) : createSecureServer(tls, listener)
@@ -87,8 +86,7 @@ export class Collector {
 
   get url(): string {
     const { host, tls } = this.#options
-    const { port } = this.#server.address() as AddressInfo
-    return `http${tls === undefined ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${port}`
+    return originOf(this.#server, host, tls !== undefined)
   }
 
   agents(): AgentState[] {
@@ -125,7 +123,8 @@ export class Collector {
       if (!request.complete) discard(request)
     }
     try {
-      if (!this.#isKnown(request)) return answer(401, { error: 'the token is missing or wrong (--token-file)' })
+      if (!this.#token.isBearer(request.headers.authorization))
+        return answer(401, { error: 'the token is missing or wrong (--token-file)' })
       const { pathname } = new URL(request.url ?? '/', 'http://collector')
       if (pathname === '/v1/plan' && request.method === 'GET') return answer(200, planDocument(this.#options.plan))
       if (pathname === '/v1/agents' && request.method === 'GET') return answer(200, this.agents())
@@ -148,11 +147,6 @@ export class Collector {
     }
   }
 
-  #isKnown({ headers }: IncomingMessage): boolean {
-    const given = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? ''
-    return timingSafeEqual(digestOf(given), this.#token)
-  }
-
   #take(packed: Uint8Array): boolean {
     const bytes = unpackWindow(packed, this.#options.plan)
     const described = describeWindow(bytes)
@@ -162,10 +156,6 @@ export class Collector {
     if (this.#agents.isNew(described.parts[0]!)) this.#store?.add(packed)
     return this.#agents.add(window, Date.now(), performance.now())
   }
-}
-
-function digestOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest()
 }
 
 /** Undefined if it is longer than that: then the rest is not read. */

@@ -1,9 +1,8 @@
 /** Metrics over HTTP for Prometheus, read when they are asked for: GET /metrics. */
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import { metricsType } from '../../counters/index.ts'
+import { originOf, Token } from '../../web/index.ts'
 import { integer } from './option.ts'
 import { UsageError } from './usage.ts'
 
@@ -35,10 +34,11 @@ export class Scrapes {
 
   private constructor({ host, token, text }: ScrapesOptions) {
     this.#host = host
+    const known = token === undefined ? null : new Token(token)
     this.#server = createServer((request, response) => {
       // Whatever was asked for: not all of it is an address.
       const [path] = (request.url ?? '/').split('?', 1)
-      if (token !== undefined && !knows(request, token))
+      if (known?.isBearer(request.headers.authorization) === false)
         response.writeHead(401, { 'WWW-Authenticate': 'Bearer' }).end('the token is missing or wrong\n')
       else if (request.method !== 'GET' && request.method !== 'HEAD') response.writeHead(405).end()
       else if (path === '/metrics') void answer(response, text)
@@ -62,8 +62,7 @@ export class Scrapes {
 
   /** Of the metrics. */
   get url(): string {
-    const { port } = this.#server.address() as AddressInfo
-    return `http://${this.#host.includes(':') ? `[${this.#host}]` : this.#host}:${port}/metrics`
+    return `${originOf(this.#server, this.#host)}/metrics`
   }
 
   close(): void {
@@ -79,10 +78,4 @@ async function answer(response: ServerResponse, text: ScrapesOptions['text']): P
   } catch (error) {
     response.writeHead(500).end(`${(error as Error).message}\n`)
   }
-}
-
-function knows({ headers }: IncomingMessage, token: string): boolean {
-  const given = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? ''
-  const [a, b] = [given, token].map((text) => createHash('sha256').update(text).digest())
-  return timingSafeEqual(a!, b!)
 }
