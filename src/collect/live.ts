@@ -33,7 +33,7 @@ export interface LiveOptions {
 /** `id` is the place of the interface in the list. False ends the capture. */
 export type LiveHandler = (bytes: Uint8Array, packet: RingPacket, id: number) => boolean
 
-/** A MiB each: after so many the event loop gets its turn. */
+/** A MiB each: after so many of each interface the event loop gets its turn. */
 const blocksAtOnce = 4
 const waitMs = 50
 
@@ -68,15 +68,18 @@ export class LiveCapture {
       if (!this.#ended && !onPacket(bytes, packet, id)) this.#ended = true
     })
     while (!this.#ended && !signal.aborted && onTurn()) {
-      let count = 0
-      for (let id = 0; id < rings.length; id++) count += rings[id]!.drain(handlers[id]!, blocksAtOnce)
+      const count = drainInOrder(rings, handlers, blocksAtOnce * rings.length)
       if (count === 0 && waitReadable([], fds, fds.length, waitMs) > 0) this.#look()
       await nextTurn()
     }
-    // What came before the end, and is in blocks that were not full.
+    // What came before the end, and is in blocks that were not full. What comes meanwhile may be more than can be drained.
     if (!this.#ended) {
       waitReadable([], fds, fds.length, waitMs)
-      for (let id = 0; id < rings.length; id++) rings[id]!.drain(handlers[id]!, Number.POSITIVE_INFINITY)
+      drainInOrder(
+        rings,
+        handlers,
+        rings.reduce((sum, { waiting }) => sum + waiting, 0),
+      )
     }
   }
 
@@ -97,4 +100,29 @@ export class LiveCapture {
   close(): void {
     for (const ring of this.#rings) ring.close()
   }
+}
+
+/**
+ * Drains blocks of several rings in the order of their time, so that after a delay what one of them has is not seconds before what
+ * another one has. Returns how many frames they had.
+ */
+export function drainInOrder(
+  rings: readonly Pick<PacketRing, 'nextMs' | 'drain'>[],
+  handlers: readonly ((packet: RingPacket) => void)[],
+  mostBlocks: number,
+): number {
+  let count = 0
+  for (let n = 0; n < mostBlocks; n++) {
+    let first = 0
+    let firstMs = Number.POSITIVE_INFINITY
+    for (let id = 0; id < rings.length; id++) {
+      const { nextMs } = rings[id]!
+      if (nextMs >= firstMs) continue
+      first = id
+      firstMs = nextMs
+    }
+    if (firstMs === Number.POSITIVE_INFINITY) break
+    count += rings[first]!.drain(handlers[first]!, 1)
+  }
+  return count
 }

@@ -63,8 +63,11 @@ describe.skipIf(missing !== undefined)(`a ring of packets${missing === undefined
 
   it('has what is sent, both ways, with the time of day', async () => {
     const ring = PacketRing.open({ interfaceIndex: interfaceIndex('lo'), filter: everything, ringBytes: 4 << 20 })
+    const beforeMs = Date.now()
     sender.send('one', port, '127.0.0.1')
     sender.send('two', port, '127.0.0.1')
+    while (ring.waiting === 0) await after(5)
+    expect(Math.abs(ring.nextMs - beforeMs)).toBeLessThan(60_000)
     const found = await payloads(ring, 4)
     expect(found.map(({ text }) => text).sort()).toEqual(['one', 'one', 'two', 'two'])
     expect(found.filter(({ outbound }) => outbound)).toHaveLength(2)

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { LiveCapture } from '../../src/collect/index.ts'
 import { watchLive } from '../../src/monitor/host/index.ts'
 import { answerOf, type Key, Observer, query, type Window } from '../../src/monitor/index.ts'
@@ -135,5 +135,54 @@ describe('overload', () => {
     })
     expect(counted).toEqual(fills.map((_, i) => (i >= 2 && i <= 5) || i === 8))
     expect(windows.map((window) => [window.count('roce'), window.count('fastPath')])).toEqual([[10, 5]])
+  })
+
+  it('the clock ends no window whose packets still wait in the ring', async () => {
+    const windows: Window[] = []
+    const observer = new Observer({
+      ...{ config: new Traffic().config, agent: 'a', run: 'r' },
+      onWindow: (window) => windows.push(window),
+    })
+    const frame = roceFrame({ opcode: WireOpcode.UcSendOnly, source: A, destination: B, payload: 8 })
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+    try {
+      const live = {
+        fill: 0,
+        statistics: () => [],
+        close: () => {},
+        async run(onPacket: LiveHandler, _signal: AbortSignal, onTurn: () => boolean): Promise<void> {
+          const turn = (atMs: number, fill: number, packetsMs: number[] = []): void => {
+            vi.setSystemTime(seconds * 1000 + atMs)
+            live.fill = fill
+            onTurn()
+            for (const ms of packetsMs) {
+              const time = { seconds: seconds + Math.floor(ms / 1000), nanoseconds: (ms % 1000) * 1e6 }
+              const ring = { offset: 0, length: frame.length, originalLength: frame.length, ...time }
+              onPacket(frame, ring as Parameters<LiveHandler>[1], 0)
+            }
+          }
+          turn(10_500, 0.02, [10_450])
+          // This process stands still for three seconds.
+          turn(13_500, 0.3, [10_600, 11_500])
+          turn(13_510, 0.2, [12_500, 13_400])
+          turn(13_520, 0)
+          expect(windows.map(({ index }) => index - seconds)).toEqual([10, 11, 12])
+          // The machine does, and the kernel has not handed over what came before.
+          turn(16_500, 0)
+          turn(16_550, 0.02, [13_450])
+          turn(16_600, 0)
+          turn(16_650, 0)
+        },
+      }
+      await watchLive(live, () => observer, {
+        ...{ signal: new AbortController().signal, durationMs: Number.POSITIVE_INFINITY },
+      })
+    } finally {
+      vi.useRealTimers()
+    }
+    const found = windows.map((window) => [window.index - seconds, window.count('roce')])
+    expect(found).toEqual([...[10, 11, 12].map((index) => [index, index === 10 ? 2 : 1]), [13, 2], [16, 0]])
+    const sum = (name: 'clockBack' | 'unplaced'): number => windows.reduce((all, window) => all + window.count(name), 0)
+    expect([sum('clockBack'), sum('unplaced')]).toEqual([0, 0])
   })
 })

@@ -173,8 +173,8 @@ export class PacketRing {
     const packet = this.#packet
     let count = 0
     for (let n = 0; n < mostBlocks; n++) {
+      if (!this.#isHandedOver(this.#block)) break
       const block = this.#block * blockBytes
-      if ((Atomics.load(words, (block + Block.status) >> 2) & statusUser) === 0) break
       const packets = words[(block + Block.packets) >> 2]!
       let at = block + words[(block + Block.first) >> 2]!
       for (let i = 0; i < packets; i++) {
@@ -189,15 +189,29 @@ export class PacketRing {
     return count
   }
 
+  /** Blocks that wait to be drained. */
+  get waiting(): number {
+    let waiting = 0
+    while (waiting < this.#blocks && this.#isHandedOver((this.#block + waiting) % this.#blocks)) waiting++
+    return waiting
+  }
+
   /** The share of its blocks that wait to be drained, 0 to 1. */
   get fill(): number {
-    let waiting = 0
-    while (waiting < this.#blocks) {
-      const block = ((this.#block + waiting) % this.#blocks) * blockBytes
-      if ((Atomics.load(this.#words, (block + Block.status) >> 2) & statusUser) === 0) break
-      waiting++
-    }
-    return waiting / this.#blocks
+    return this.waiting / this.#blocks
+  }
+
+  /** The time of the first frame that waits to be drained, in milliseconds since 1970; Infinity if none does. */
+  get nextMs(): number {
+    if (!this.#isHandedOver(this.#block)) return Number.POSITIVE_INFINITY
+    const words = this.#words
+    const block = this.#block * blockBytes
+    const frame = (block + words[(block + Block.first) >> 2]!) >> 2
+    return (words[frame + (Frame.sec >> 2)]! >>> 0) * 1000 + words[frame + (Frame.nsec >> 2)]! / 1e6
+  }
+
+  #isHandedOver(block: number): boolean {
+    return (Atomics.load(this.#words, (block * blockBytes + Block.status) >> 2) & statusUser) !== 0
   }
 
   #read(at: number, packet: RingPacket): void {

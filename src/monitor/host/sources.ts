@@ -46,6 +46,7 @@ export async function watchLive(
   let dropped = 0
   let observer = observerOf()
   let overloaded = false
+  let turnMs = Date.now()
   try {
     await live.run(
       (bytes, ring, id) => {
@@ -64,12 +65,14 @@ export async function watchLive(
       signal,
       () => {
         observer = observerOf()
-        overloaded = live.fill > (overloaded ? fillToEnd : fillToBegin)
+        const { fill } = live
+        overloaded = fill > (overloaded ? fillToEnd : fillToBegin)
         const all = live.statistics().reduce((sum, one) => sum + one.dropped, 0)
         observer.add('dropped', all - dropped)
         dropped = all
-        // Packets come a little later than their time.
-        observer.tick(Date.now() - settleMs)
+        // If nothing waits, all that came before the last turn was handed over, however long that was ago.
+        if (fill === 0) observer.tick(turnMs - settleMs)
+        turnMs = Date.now()
         return performance.now() < endMs
       },
     )
@@ -83,5 +86,5 @@ export async function watchLive(
 const fillToBegin = 1 / 2
 const fillToEnd = 1 / 8
 
-/** The kernel hands over a block of packets after 60 ms at the latest. */
+/** Packets come a little later than their time: the kernel hands over a block after 60 ms at the latest. */
 const settleMs = 200
