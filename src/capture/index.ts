@@ -4,7 +4,15 @@ export { CaptureCopy, type CaptureCopyOptions } from './copy.ts'
 export { type Damage, DamageLog, describeDamage } from './damage.ts'
 export { LinkType, linkTypeName } from './format.ts'
 export { LinkLayer, type Located, locate, located } from './link-layer.ts'
-export { CapturedPacket, type CaptureFormat, CaptureParser, type InterfaceInfo, Step } from './parser.ts'
+export {
+  CapturedPacket,
+  type CaptureFormat,
+  CaptureParser,
+  Direction,
+  type InterfaceInfo,
+  type PacketDirection,
+  Step,
+} from './parser.ts'
 export type { CaptureSink } from './sink.ts'
 export { bytesSource, type CaptureSource, drain, type PacketHandler, type ReadOptions } from './source.ts'
 export { type CaptureWriter, PcapWriter, type PcapWriterOptions } from './write-pcap.ts'

@@ -15,6 +15,9 @@ export interface InterfaceInfo {
   dropped?: number
 }
 
+export const Direction = { Unknown: 0, Inbound: 1, Outbound: 2 } as const
+export type PacketDirection = (typeof Direction)[keyof typeof Direction]
+
 export class CapturedPacket {
   /** From 1, as tshark's frame.number. */
   number = 0
@@ -35,4 +38,6 @@ export class CapturedPacket {
   hasTime = false
   linkType = 0
   interfaceId = 0
+  /** Whether the interface received or sent it, where the file says so (epb_flags of pcapng). */
+  direction: PacketDirection = Direction.Unknown
 }

@@ -4,7 +4,7 @@
  */
 import type { DamageLog } from './damage.ts'
 import { blockType, byteOrderMagic, longestRecord, longestResync, optionCode } from './format.ts'
-import type { CapturedPacket, InterfaceInfo } from './packet.ts'
+import { type CapturedPacket, Direction, type InterfaceInfo, type PacketDirection } from './packet.ts'
 import { RecordReader } from './record-reader.ts'
 import { setTime, unitsOfResolution } from './time-stamp.ts'
 import { type ByteWindow, Step, type StepValue } from './window.ts'
@@ -129,6 +129,7 @@ export class PcapngReader extends RecordReader {
     if (captured > total - head - 4)
       return this.#bad(`${captured} bytes captured in a block of ${total} bytes: it is left out`)
     this.#place(start, head, captured, original)
+    packet.direction = this.#direction(start + head + ((captured + 3) & ~3), start + total - 4)
     packet.interfaceId = info.id
     packet.linkType = info.linkType
     setTime(
@@ -153,7 +154,22 @@ export class PcapngReader extends RecordReader {
     packet.seconds = 0
     packet.nanoseconds = 0
     packet.hasTime = false
+    packet.direction = Direction.Unknown
     return true
+  }
+
+  /** The last two bits of epb_flags, 3 being reserved. Most packets have no options at all. */
+  #direction(from: number, to: number): PacketDirection {
+    const { view } = this.window
+    for (let at = from; to - at >= 8; ) {
+      const code = view.getUint16(at, this.littleEndian)
+      const length = view.getUint16(at + 2, this.littleEndian)
+      if (code === optionCode.end) break
+      if (code === optionCode.epbFlags && length === 4)
+        return ((view.getUint32(at + 4, this.littleEndian) & 3) % 3) as PacketDirection
+      at += 4 + ((length + 3) & ~3)
+    }
+    return Direction.Unknown
   }
 
   #place(start: number, head: number, captured: number, original: number): void {

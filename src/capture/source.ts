@@ -7,6 +7,8 @@ export type PacketHandler = (packet: CapturedPacket, parser: CaptureParser) => b
 export interface ReadOptions {
   /** Called between chunks with the bytes of the file that are used up. Reading waits for the promise that it returns. */
   onProgress?: (fileOffset: number) => Promise<void> | void
+  /** Called many times a second while a source that is not at its end has nothing to give, after all that it gave was handled. */
+  onIdle?: () => void
   /** Ends the reading early, as if the file ended there. */
   signal?: AbortSignal
   /** Bytes to read at once, from a source that reads in chunks. */

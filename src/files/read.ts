@@ -103,7 +103,7 @@ async function readDescriptor(
 async function readStream(
   stream: Readable,
   onPacket: PacketHandler,
-  { onProgress, signal, chunkSize }: ReadOptions,
+  { onProgress, onIdle, signal, chunkSize }: ReadOptions,
 ): Promise<CaptureParser> {
   const parser = new CaptureParser(chunkSize === undefined ? undefined : chunkSize * 2)
   if (signal?.aborted) return parser
@@ -115,7 +115,7 @@ async function readStream(
   const stop = () => stream.destroy()
   signal?.addEventListener('abort', stop, { once: true })
   try {
-    if (await pump(stream, parser, taken, progress)) {
+    if (await pump(stream, parser, taken, progress, onIdle)) {
       parser.end()
       drain(parser, onPacket)
     }
@@ -134,8 +134,10 @@ async function pump(
   parser: CaptureParser,
   taken: (chunk: Uint8Array) => boolean,
   progress: () => Promise<void>,
+  onIdle: (() => void) | undefined,
 ): Promise<boolean> {
-  const rest = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+  const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+  const rest = { next: () => whileIdle(chunks.next(), onIdle) }
   let first: Uint8Array = new Uint8Array(0)
   while (first.length < compressionMagicLength) {
     const next = await rest.next()
@@ -159,6 +161,22 @@ async function pump(
   return true
 }
 
+const idleMs = 50
+
+/** Calls `onIdle` every 50 ms until there is a chunk: what a process that was held up has not read yet comes before. */
+async function whileIdle<T>(chunk: Promise<T>, onIdle: (() => void) | undefined): Promise<T> {
+  if (onIdle === undefined) return await chunk
+  let isWaiting = true
+  // Behind the phase of the event loop in which pipes are read.
+  const timer = setInterval(() => setImmediate(() => isWaiting && onIdle()), idleMs)
+  try {
+    return await chunk
+  } finally {
+    isWaiting = false
+    clearInterval(timer)
+  }
+}
+
 /**
  * What was decompressed is used at once, in the stream's data event: a damaged end of the file would otherwise discard
  * what waits in the stream's queue.
@@ -167,7 +185,7 @@ async function decompress(
   unzip: Transform,
   compression: string,
   first: Uint8Array,
-  rest: AsyncIterator<Uint8Array>,
+  rest: Pick<AsyncIterator<Uint8Array>, 'next'>,
   parser: CaptureParser,
   taken: (chunk: Uint8Array) => boolean,
   progress: () => Promise<void>,

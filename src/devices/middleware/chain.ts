@@ -7,7 +7,6 @@
  * A device has one chain, in the one thread that drives it while it is wrapped.
  */
 import { writeSync } from 'node:fs'
-import { nowNs } from '../../memory/index.ts'
 import type { Wrap } from '../../verbs/provider/index.ts'
 import { type FaultCounter, FaultLayer } from './faults.ts'
 import type { Layer, Next, Packet } from './packet.ts'
@@ -79,6 +78,6 @@ function layerOf(wrap: Wrap, ends: ChainEnds): Layer {
     for (const character of ends.device) salt = (Math.imul(salt, 31) + character.charCodeAt(0)) | 0
     return new FaultLayer(wrap, salt, ends.count)
   }
-  if (wrap.kind === 'tap') return new TapLayer(wrap.path, ends.device, nowNs())
+  if (wrap.kind === 'tap') return new TapLayer(wrap.path, ends.device)
   return new TraceLayer(wrap.onLine ?? ((line) => void writeSync(2, `${line}\n`)))
 }

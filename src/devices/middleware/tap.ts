@@ -4,6 +4,7 @@
  */
 import { openSync, writeSync } from 'node:fs'
 import { PcapngWriter } from '../../capture/index.ts'
+import { nowNs } from '../../memory/index.ts'
 import {
   Ethernet,
   EtherType,
@@ -26,6 +27,9 @@ import type { Layer, Next, Packet } from './packet.ts'
 class TapFile {
   readonly writer: PcapngWriter
   users = 0
+  /** The same moment of the day's clock and of the monotonic one: that of all its devices, whose packets are in one order. */
+  readonly wholeMs: number
+  readonly offsetNs: number
 
   /** The file is there already; what it holds stays. */
   constructor(path: string) {
@@ -38,6 +42,12 @@ class TapFile {
       },
       { application: 'verbena' },
     )
+    // Where a millisecond begins: files of other processes have the same time within microseconds.
+    const before = Date.now()
+    let now = before
+    while (now === before) now = Date.now()
+    this.wholeMs = now
+    this.offsetNs = nowNs()
   }
 }
 
@@ -49,14 +59,9 @@ export class TapLayer implements Layer {
   #file: TapFile | null = null
   #interface = 0
   readonly #frame = new Uint8Array(Ethernet.length + Ipv6.length + Udp.length + 65_536)
-  /** Seconds and nanoseconds of the day's clock, less those of the monotonic clock. */
-  readonly #offsetNs: number
-  readonly #wholeMs: number
 
-  constructor(path: string, device: string, nowNs: number) {
+  constructor(path: string, device: string) {
     this.#path = path
-    this.#wholeMs = Date.now()
-    this.#offsetNs = nowNs
     this.#try(() => {
       const file = files.get(path) ?? new TapFile(path)
       files.set(path, file)
@@ -70,8 +75,8 @@ export class TapLayer implements Layer {
     const file = this.#file
     if (file !== null) {
       const length = writeFrame(packet, this.#frame)
-      const ns = packet.timeNs - this.#offsetNs
-      const ms = this.#wholeMs + Math.floor(ns / 1e6)
+      const ns = packet.timeNs - file.offsetNs
+      const ms = file.wholeMs + Math.floor(ns / 1e6)
       const seconds = Math.floor(ms / 1000)
       const nanoseconds = (ms - seconds * 1000) * 1e6 + Math.floor(ns - Math.floor(ns / 1e6) * 1e6)
       const direction = packet.outbound ? 'outbound' : 'inbound'

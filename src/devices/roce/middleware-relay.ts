@@ -2,7 +2,7 @@
  * The middleware of a device, as the threads of a process hand it over: the thread that opens the device writes it into the segment
  * as JSON, and the thread that drives the device makes the chain of it.
  */
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { BroadcastChannel } from 'node:worker_threads'
 import { type Host, layout, type OpenOptions, VerbsError, type Wrap } from '../../verbs/provider/index.ts'
@@ -57,9 +57,12 @@ function isTapped(host: Host, path: string): boolean {
   return false
 }
 
+/** Begins the file. What this process has written to it before, when other devices were open, stays: a section of pcapng follows the other. */
 function makeFile(path: string): void {
   try {
-    closeSync(openSync(path, 'w'))
+    const startedMs = Date.now() - process.uptime() * 1000
+    const isOurs = (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) >= startedMs
+    closeSync(openSync(path, isOurs ? 'a' : 'w'))
   } catch (error) {
     throw new VerbsError('EINVAL', 'openDevice', `the tap cannot be written: ${(error as Error).message}`)
   }

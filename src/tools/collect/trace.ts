@@ -25,8 +25,7 @@ import { canWriteZstd, fileSource } from '../../files/index.ts'
 import { nativeCrc32 } from '../../memory/index.ts'
 import { describeDamage, useCrc32 } from '../../trace/index.ts'
 import { choiceOption, parseInteger, parseNumber, UsageError } from '../kit/index.ts'
-import { interfacesOf } from '../trace-kit/index.ts'
-import { TappedCommand } from './tapped-command.ts'
+import { interfacesOf, tapCommand } from '../trace-kit/index.ts'
 
 const help = `
 Sources: interfaces of this host (-i), which needs the capability CAP_NET_RAW; a capture in a file or from standard input (-r);
@@ -214,34 +213,23 @@ async function fromFile(file: string, options: Options, files: TraceFilesOptions
 }
 
 async function ofCommand(
-  [program, ...args]: string[],
+  program: readonly string[],
   options: Options,
   files: TraceFilesOptions,
   stop: Interruption,
 ): Promise<void> {
   const trace = { ...traceOptions(options), ...limitsOf(options) }
-  const command = await TappedCommand.start(program!, args).catch((error: NodeJS.ErrnoException) => {
-    throw new UsageError(program!, `cannot be started (${error.code})`)
-  })
-  const interrupt = (): void => command.signal(stop.exitCode() === exitCodes.terminated ? 'SIGTERM' : 'SIGINT')
-  stop.signal.addEventListener('abort', interrupt)
-  try {
-    // After an interruption, too, the trace ends with the command.
-    const { signal } = new AbortController()
-    const { damage: _damage, format, ...result } = await traceFrom(command.packets, trace, files, signal)
-    const isEnough = !command.hasEnded
-    if (isEnough) await command.end()
-    const code = await command.ended
-    if (format === undefined) note('No roce device of the command passed a packet.')
-    report(result, options.json === true)
-    if (isEnough) note('The command was ended: the trace has all that it was to have.')
-    else if (code !== 0) note(`The command ended with ${code ?? 'a signal'}.`)
-    endWith(stop.exitCode() ?? (isEnough || code === 0 ? exitCodes.done : exitCodes.failed))
-  } finally {
-    stop.signal.removeEventListener('abort', interrupt)
-    if (!command.hasEnded) await command.end()
-    command.dispose()
-  }
+  // After an interruption, too, the trace ends with the command.
+  const { signal } = new AbortController()
+  const { result, code, wasEnded } = await tapCommand(program, stop, (packets) =>
+    traceFrom(packets, trace, files, signal),
+  )
+  const { damage: _damage, format, ...captured } = result
+  if (format === undefined) note('No roce device of the command passed a packet.')
+  report(captured, options.json === true)
+  if (wasEnded) note('The command was ended: the trace has all that it was to have.')
+  else if (code !== 0) note(`The command ended with ${code ?? 'a signal'}.`)
+  endWith(stop.exitCode() ?? (wasEnded || code === 0 ? exitCodes.done : exitCodes.failed))
 }
 
 export function report(result: TraceResult, json: boolean): void {

@@ -13,3 +13,4 @@ export {
   readsPackets,
   stopOnInterrupt,
 } from './source.ts'
+export { type Tapped, tapCommand } from './tapped-command.ts'
