@@ -60,7 +60,7 @@ _verbena() {
     'monitor collector') commands='' options='--window --memory --page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --listen --token-file --tls-key --tls-cert -h --help' ;;
     'monitor compare') commands='' options='-d --decode-as --roce-port --window --memory --by --of --threshold --top --exact-memory --seed --json -h --help' ;;
     'monitor report') commands='' options='--page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --per --from --to -h --help' ;;
-    'monitor watch') commands='' options='-d --decode-as --roce-port --window --memory --page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --collector --token-file --ca --name -i --interface --duration --metrics --metrics-token-file --workers -h --help' ;;
+    'monitor watch') commands='' options='-d --decode-as --roce-port --window --memory --page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --collector --token-file --ca --name -i --interface --tap --duration --metrics --metrics-token-file --workers -h --help' ;;
     'replay') commands='packets messages server client' options='-h --help' ;;
     'replay packets') commands='' options='-d --decode-as --roce-port --to -i --interface --udp --mac --ip --lid --source-port --destination-port --dscp --ecn --pkey --qpn --psn --msn --rkey --va --map -f --filter --bad --others --speed --pps --rate --json -h --help' ;;
     'replay messages') commands='' options='-d --decode-as --roce-port -h --help' ;;

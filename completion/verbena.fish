@@ -397,7 +397,8 @@ complete -c verbena -n '__verbena_at monitor watch' -l collector -d 'send window
 complete -c verbena -n '__verbena_at monitor watch' -l token-file -d 'the collector\'s token' -r -F
 complete -c verbena -n '__verbena_at monitor watch' -l ca -d 'certificate of the collector\'s authority, PEM' -r -F
 complete -c verbena -n '__verbena_at monitor watch' -l name -d 'how the collector calls this agent' -r
-complete -c verbena -n '__verbena_at monitor watch' -s i -l interface -d 'interfaces of this host, with commas between them' -r
+complete -c verbena -n '__verbena_at monitor watch' -s i -l interface -d 'interfaces of this host, with commas between them, or any' -r
+complete -c verbena -n '__verbena_at monitor watch' -l tap -d 'watch the roce devices of a command, which is behind --'
 complete -c verbena -n '__verbena_at monitor watch' -l duration -d 'end after so long' -r
 complete -c verbena -n '__verbena_at monitor watch' -l metrics -d 'serve metrics for Prometheus at /metrics of this port of 127.0.0.1'
 complete -c verbena -n '__verbena_at monitor watch' -l metrics-token-file -d 'what Prometheus must know' -r -F

@@ -662,7 +662,8 @@ _verbena_monitor_watch() {
     --token-file'[the collector'\''s token]:file:_files' \
     --ca'[certificate of the collector'\''s authority, PEM]:file:_files' \
     --name'[how the collector calls this agent]:name:' \
-    '(-i --interface)'{-i,--interface}'[interfaces of this host, with commas between them]:names:' \
+    '(-i --interface)'{-i,--interface}'[interfaces of this host, with commas between them, or any]:names:' \
+    --tap'[watch the roce devices of a command, which is behind --]' \
     --duration'[end after so long]:seconds:' \
     --metrics'[serve metrics for Prometheus at /metrics of this port of 127.0.0.1]::\[host\::' \
     --metrics-token-file'[what Prometheus must know]:file:_files' \

@@ -137,17 +137,6 @@ export function answerOf(window: Window, options: AnswerOptions = {}): WindowAns
   }
 }
 
-/** An answer with `top` rows of each list at most. */
-export function cutAnswer(answer: WindowAnswer, top: number): WindowAnswer {
-  const { messages, slowestFlows, bursts, changes } = answer
-  return {
-    ...answer,
-    top: Object.fromEntries(Object.entries(answer.top).map(([name, rows]) => [name, rows.slice(0, top)])),
-    messages: { largest: messages.largest.slice(0, top), slowest: messages.slowest.slice(0, top) },
-    ...{ slowestFlows: slowestFlows.slice(0, top), bursts: bursts.slice(0, top), changes: changes.slice(0, top) },
-  }
-}
-
 function latencyOf(sketch: DDSketch): LatencyAnswer | null {
   if (sketch.total === 0) return null
   const [p50, p90, p99, p999, max] = [0.5, 0.9, 0.99, 0.999, 1].map((q) => sketch.quantile(q)!)

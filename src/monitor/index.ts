@@ -8,7 +8,6 @@ export { type Anomaly, type AnomalyKind, anomaliesOf, anomalyTexts } from './ano
 export {
   type AnswerOptions,
   answerOf,
-  cutAnswer,
   type EventAnswer,
   type LatencyAnswer,
   type MessageAnswer,
@@ -68,6 +67,8 @@ export { Merger, type MergerOptions } from './merger.ts'
 export type { Message } from './messages.ts'
 export { MonitorMetrics } from './metrics.ts'
 export { Observer, type ObserverOptions } from './observer.ts'
+export { OneView } from './one-view.ts'
+export { timeOf } from './packet-time.ts'
 export { type Measure, type Query, type QueryAnswer, query, type Row } from './query.ts'
 export { Shares } from './share.ts'
 export { plainText } from './text.ts'

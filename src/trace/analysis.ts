@@ -119,9 +119,10 @@ export class Analysis {
     flow.wireBytes += packet.originalLength
     flow.lastNs = v.timeNs
     flow.lastPacket = this.packets
-    flow.pause((d.bits & OpBit.Request) !== 0)
+    flow.started = false
+    flow.strangers = 0
     // Its requests may be waiting for what this packet says.
-    flow.peer?.pause(false)
+    if (flow.peer !== undefined) flow.peer.started = false
     if (isMarked(packet.bytes, d)) v.marks |= Mark.Marked
     if ((d.bits & OpBit.Cnp) !== 0) v.marks |= Mark.Cnp
   }

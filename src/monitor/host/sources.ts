@@ -2,25 +2,53 @@
 import { CapturedPacket, type CaptureSource, LinkType } from '../../capture/index.ts'
 import type { LiveCapture } from '../../collect/index.ts'
 import type { TraceOptions } from '../../trace/index.ts'
-import type { Observer } from '../index.ts'
+import { type Observer, timeOf } from '../index.ts'
 import { type Pace, readPaced } from './paced.ts'
 
 export interface WatchOptions extends Pace {
   trace: TraceOptions
+  /** Packets come as they pass, so long after their time at most. Default: found out by the time of the first ones. */
+  settleMs?: number
+  /** Which packets are watched (all). */
+  takes?(packet: CapturedPacket): boolean
   /** Called between chunks; reading waits for its promise. */
   onProgress?(): Promise<void>
 }
 
-/** Reads a capture to its end. Its damage is in what is returned. `observerOf` is asked for each packet: it goes there. */
+/**
+ * Reads a capture to its end. Its damage is in what is returned. `observerOf` is asked for each packet: it goes there. While a source whose
+ * packets come as they pass has nothing to give, windows end with the clock.
+ */
 export async function watchCapture(
   source: CaptureSource,
   observerOf: () => Observer,
-  { trace, ...pace }: WatchOptions,
+  { trace, settleMs, takes, ...pace }: WatchOptions,
 ): ReturnType<CaptureSource['read']> {
-  const parser = await readPaced(source, (packet) => observerOf().packet(packet), { ...trace, ...pace })
+  let isLive = settleMs !== undefined
+  let lastMs = Number.NaN
+  const parser = await readPaced(
+    source,
+    (packet) => {
+      lastMs = timeOf(packet)
+      if (takes === undefined || takes(packet)) observerOf().packet(packet)
+    },
+    {
+      ...{ ...trace, ...pace },
+      onIdle: () => {
+        const nowMs = Date.now()
+        isLive ||= Math.abs(nowMs - lastMs) < freshMs
+        if (isLive) observerOf().tick(nowMs - (settleMs ?? pipeSettleMs))
+      },
+    },
+  )
   observerOf().finish()
   return parser
 }
+
+/** A pipe whose packets are no older gives them as they pass. */
+const freshMs = 5000
+/** tcpdump hands over what it has captured once a second, if it is told not to wait for a full buffer (-U). */
+const pipeSettleMs = 1500
 
 export interface LiveWatchOptions {
   signal: AbortSignal

@@ -5,7 +5,7 @@
 import {
   type AgentState,
   type AlertEvent,
-  type Burst,
+  answerOf,
   type EventName,
   eventNames,
   eventTexts,
@@ -40,18 +40,9 @@ export interface WindowView {
   heat: HeatView
 }
 
-export interface BurstAt {
-  /** Number of its window, and when that began. */
-  window: number
-  startMs: number
-  burst: Burst
-}
-
 /** What is sent to a page first. */
 export interface Hello {
   kind: 'hello'
-  /** Of this monitor, by chance: numbers of windows mean something within a run only. */
-  run: string
   /** Names of keys, and what they are; those that are listed come first. */
   keys: [name: string, text: string][]
   measures: [name: string, text: string][]
@@ -63,8 +54,6 @@ export interface Update {
   kind: 'update'
   /** Points that the page does not have yet. */
   points: Point[]
-  /** Microbursts of windows that the page does not have yet: the newest window first. */
-  bursts: BurstAt[]
   /** The newest window; null before the first one. */
   window: WindowView | null
   /** The oldest window about which can be asked. */
@@ -86,7 +75,7 @@ export interface LiveViewOptions {
   measure: Measure
   /** How many rules of alerts there are (default 0). */
   rules?: number
-  /** For windows that are kept (default 64 MiB); one is kept always. */
+  /** For windows that are kept (default 64 MiB); one is kept always, and the one before. */
   mostBytes?: number
   agents?: () => AgentState[]
 }
@@ -95,14 +84,13 @@ export interface LiveViewOptions {
 export const mostRows = 32
 const mostPoints = 3600
 const mostAlerts = 100
-export const mostBurstsShown = 24
 /** Bytes that a window and what is shown of it take beside its sketches, about: keys on their way into these, latencies of flows, lists. */
 const besideSketches = 2 ** 19
 
 interface Kept {
   window: Window
-  answer: WindowAnswer
-  heat: HeatView | undefined
+  before: Window | undefined
+  view: WindowView | undefined
 }
 
 export class LiveView {
@@ -110,9 +98,7 @@ export class LiveView {
   readonly #points: Point[] = []
   readonly #kept = new Map<number, Kept>()
   readonly #firing = new Map<string, AlertEvent>()
-  readonly #run: string = crypto.randomUUID()
   #recent: AlertEvent[] = []
-  #bursts: BurstAt[] = []
   #number = 0
   #late = 0
   isOver = false
@@ -132,12 +118,12 @@ export class LiveView {
     const others = Object.keys(keyTexts).filter((name) => !listed.includes(name))
     const measures = { bytes: 'on the wire', packets: 'of RDMA', messages: 'whose last packet passed', ...eventTexts }
     return {
-      ...{ kind: 'hello', run: this.#run, measures: Object.entries(measures), measure },
+      ...{ kind: 'hello', measures: Object.entries(measures), measure },
       keys: [...listed, ...others].map((name) => [name, keyTexts[name as KeyName] ?? 'as --by has it']),
     }
   }
 
-  /** `answer`: of that window, by the keys and the measure of the page, with `mostRows` rows. Late windows are counted only. */
+  /** `answer`: of that window. Late windows are counted only. */
   add(window: Window, answer: WindowAnswer, alerts: readonly AlertEvent[]): void {
     for (const event of alerts) {
       if (event.state === 'firing') this.#firing.set(event.rule, event)
@@ -148,30 +134,36 @@ export class LiveView {
       this.#late++
       return
     }
+    const before = this.#kept.get(this.#number)?.window
     const number = ++this.#number
     this.#points.push(pointOf(number, answer))
     if (this.#points.length > 2 * mostPoints) this.#points.splice(0, mostPoints)
-    const found = answer.bursts.map((burst) => ({ window: number, startMs: answer.startMs, burst }))
-    this.#bursts = [...found, ...this.#bursts].slice(0, mostBurstsShown)
-    this.#kept.set(number, { window, answer, heat: undefined })
+    this.#kept.set(number, { window, before, view: undefined })
+    // Each holds on to the one before.
     const room = (this.#options.mostBytes ?? 2 ** 26) / (window.plan.sketchBytes + besideSketches)
     for (const [old] of this.#kept) {
-      if (this.#kept.size <= Math.max(1, room)) break
+      if (this.#kept.size < Math.max(2, room)) break
       this.#kept.delete(old)
     }
   }
 
-  /** A window, and what it says. Undefined if there is no such window, or no more. */
-  kept(number: number): { readonly window: Window; readonly answer: WindowAnswer } | undefined {
-    return this.#kept.get(number)
+  /** Undefined if there is no such window, or no more. */
+  window(number: number): Window | undefined {
+    return this.#kept.get(number)?.window
   }
 
-  /** Undefined if there is no such window, or no more. */
+  /** Throws what `answerOf` does. Undefined if there is no such window, or no more. */
   view(number: number): WindowView | undefined {
     const kept = this.#kept.get(number)
     if (kept === undefined) return undefined
-    kept.heat ??= heatView(kept.window, this.#options.measure)
-    return { number, answer: kept.answer, heat: kept.heat }
+    const { window, before } = kept
+    const { keys, measure } = this.#options
+    kept.view ??= {
+      number,
+      answer: answerOf(window, { keys, measure, top: mostRows, before }),
+      heat: heatView(window, measure),
+    }
+    return kept.view
   }
 
   /** `since`: the number of the last window whose point the page has. */
@@ -181,7 +173,6 @@ export class LiveView {
     return {
       kind: 'update',
       points: this.#points.filter(({ number }) => number > since).slice(-mostPoints),
-      bursts: this.#bursts.filter(({ window }) => window > since),
       window: this.view(this.#number) ?? null,
       oldest: this.#kept.keys().next().value ?? 0,
       late: this.#late,

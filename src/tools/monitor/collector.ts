@@ -3,12 +3,13 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import { endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
 import { Collector } from '../../monitor/host/index.ts'
-import { listenAddress, UsageError } from '../kit/index.ts'
-import { tokenOf } from './agent.ts'
+import { UsageError } from '../kit/index.ts'
+import { addressOf } from './address.ts'
+import { noteIfInClear, tokenOf } from './agent.ts'
 import { addConfigOptions, type ConfigOptions, configFrom } from './config.ts'
 import { addOutputOptions, alertHelp, keyHelp, Output, type OutputOptions } from './output.ts'
 import { pageHelp } from './page.ts'
-import { fileOf, noteIfInClear, seedInClear } from './secret.ts'
+import { fileOf } from './secret.ts'
 
 const help = `
 Agents (verbena monitor -i eth0 --collector URL) ask for the plan of windows, and send theirs. Windows of one time are merged; an agent
@@ -55,7 +56,7 @@ export function configure(command: Command): void {
           output.agents = () => collector.agents()
           await output.start()
           const { protocol, hostname } = new URL(collector.url)
-          noteIfInClear(protocol === 'https:', hostname, 'give it --tls-key and --tls-cert.', seedInClear)
+          noteIfInClear(protocol === 'https:', hostname, 'give it --tls-key and --tls-cert.')
           note(`Collecting at ${collector.url}; Ctrl-C ends it.`)
           if (!stop.signal.aborted) await once(stop.signal, 'abort')
         } finally {
@@ -70,7 +71,7 @@ export function configure(command: Command): void {
 }
 
 async function started(options: Options, token: string, file: string | undefined, output: Output): Promise<Collector> {
-  const { host, port } = listenAddress('--listen', options.listen)
+  const { host, port } = addressOf('--listen', options.listen)
   const { tlsKey, tlsCert } = options
   if ((tlsKey === undefined) !== (tlsCert === undefined))
     throw new UsageError('--tls-key', 'a key needs a certificate (--tls-cert), and the other way round')
@@ -80,10 +81,7 @@ async function started(options: Options, token: string, file: string | undefined
       ...(tlsKey !== undefined && { tls: { key: fileOf('--tls-key', tlsKey), cert: fileOf('--tls-cert', tlsCert!) } }),
       ...(file !== undefined && { file }),
       metrics: (agents) => output.metrics.text(agents),
-      onWindow: (window) => {
-        output.window(window)
-        void output.flush()
-      },
+      onWindow: (window) => output.window(window),
     })
   } catch (error) {
     if (error instanceof UsageError) throw error

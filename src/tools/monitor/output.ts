@@ -9,7 +9,6 @@ import {
   type AlertRule,
   Alerts,
   answerOf,
-  cutAnswer,
   eventNames,
   type Key,
   keyNames,
@@ -22,7 +21,7 @@ import {
   type Window,
   type WindowAnswer,
 } from '../../monitor/index.ts'
-import { LiveView, mostRows } from '../../monitor/view/index.ts'
+import { LiveView } from '../../monitor/view/index.ts'
 import { choiceOption, parseInteger, UsageError } from '../kit/index.ts'
 import { addPageOptions, type PageCommandOptions, startPage, untilInterrupted } from './page.ts'
 import { showWindow } from './show.ts'
@@ -168,10 +167,8 @@ export class Output {
   /** Shows a window, tells its alerts and saves it. */
   window(window: Window): void {
     this.windows++
-    // The page lists more than the terminal, of the same answer.
-    const top = this.#live === undefined ? this.#top : Math.max(this.#top, mostRows)
-    const whole = answerOf(window, { keys: this.#keys, measure: this.#measure, top, before: this.#before })
-    const answer = cutAnswer(whole, this.#top)
+    const view = { keys: this.#keys, measure: this.#measure, top: this.#top }
+    const answer = answerOf(window, { ...view, before: this.#before })
     if (!window.late) this.#before = window
     this.#store?.add(packWindow(window))
     this.metrics.add(answer)
@@ -179,13 +176,15 @@ export class Output {
     const events = this.#alerts?.update(answer) ?? []
     for (const { state, text } of events) note(`${state === 'firing' ? 'ALERT' : 'Alert is over'}: ${text}`)
     this.#notifier.tell(events)
-    this.#live?.add(window, cutAnswer(whole, mostRows), events)
+    this.#live?.add(window, answer, events)
     this.#page?.update()
   }
 
   #show(answer: WindowAnswer): void {
     if (this.#json) {
       this.#lines.add(JSON.stringify(answer))
+      // Whoever reads it wants each window when it ends.
+      void this.flush()
       return
     }
     if (this.#screen) printPart(clearScreen)

@@ -1,0 +1,54 @@
+/**
+ * Of a packet that is seen at several interfaces, or both when it is sent and when it comes, one copy: what two hosts exchange is taken from
+ * the interface at which it was seen first, and of each direction those copies that go the way of the first one.
+ *
+ * So all times of a connection are those of one clock at one end, as if packets were captured at one place.
+ */
+import { type CapturedPacket, Direction, type PacketDirection } from '../capture/index.ts'
+import { Ethernet, EtherType, Ipv4, Ipv6, u16 } from '../wire/index.ts'
+
+interface Pair {
+  interfaceId: number
+  /** From the lower address to the higher one, and back. */
+  readonly directions: [PacketDirection, PacketDirection]
+}
+
+/** Of more pairs than that, the first ones are forgotten: they are taken from where they are seen next. */
+const mostPairs = 65_536
+const text = new TextDecoder('latin1')
+
+export class OneView {
+  readonly #pairs = new Map<string, Pair>()
+
+  /** Whether it is the copy that counts. Frames without an IP header all are. */
+  takes({ bytes, offset, length, interfaceId, direction }: CapturedPacket): boolean {
+    if (length < Ethernet.length + Ipv4.length) return true
+    const ip = offset + Ethernet.length
+    const etherType = u16(bytes, offset + Ethernet.etherType)
+    const [at, size] =
+      etherType === EtherType.ipv4
+        ? [ip + Ipv4.source, 4]
+        : etherType === EtherType.ipv6 && length >= Ethernet.length + Ipv6.length
+          ? [ip + Ipv6.source, 16]
+          : [0, 0]
+    if (size === 0) return true
+    const source = text.decode(bytes.subarray(at, at + size))
+    const destination = text.decode(bytes.subarray(at + size, at + 2 * size))
+    const isUp = source <= destination
+    const pair = this.#pairOf(isUp ? source + destination : destination + source, interfaceId)
+    if (pair.interfaceId !== interfaceId) return false
+    const way = isUp ? 0 : 1
+    if (pair.directions[way] === Direction.Unknown) pair.directions[way] = direction
+    return pair.directions[way] === direction
+  }
+
+  #pairOf(name: string, interfaceId: number): Pair {
+    let pair = this.#pairs.get(name)
+    if (pair === undefined) {
+      if (this.#pairs.size >= mostPairs) this.#pairs.delete(this.#pairs.keys().next().value!)
+      pair = { interfaceId, directions: [Direction.Unknown, Direction.Unknown] }
+      this.#pairs.set(name, pair)
+    }
+    return pair
+  }
+}
