@@ -18,7 +18,7 @@ import {
   sketchLearnFigures,
 } from './sketch-accuracy.ts'
 import { exactTrace } from './sketch-measures.ts'
-import { roceKeys, roceTrace } from './sketch-roce.ts'
+import { byConnection, roceKeys, roceTrace } from './sketch-roce.ts'
 
 const keyBytes = 13
 const passes = 5
@@ -148,7 +148,10 @@ const accuracy: SketchJob = {
       rows.push(...shared.map((figure) => comparisonOf(`skew ${skew}, shared hosts: `, figure)))
     }
     const roce = roceTrace(join(import.meta.dirname, '../../dist/verbena.js'), 10_000)
-    const figures = [...elasticFigures(roce), ...cocoFigures(roce, roceKeys), ...heavyKeeperFigures(roce)]
+    const figures = [
+      ...[elasticFigures(roce), cocoFigures(roce, roceKeys), heavyKeeperFigures(roce)],
+      ...[distributionFigures(roce), sketchLearnFigures(byConnection(roce))],
+    ].flat()
     rows.push(...figures.map((figure) => comparisonOf('RoCE: ', figure)))
     return rows
   },

@@ -13,7 +13,7 @@ import {
   sixKeys,
   sketchLearnFigures,
 } from '../../bench/sketch-accuracy.ts'
-import { roceKeys, roceTrace } from '../../bench/sketch-roce.ts'
+import { byConnection, roceKeys, roceTrace } from '../../bench/sketch-roce.ts'
 import { exactTrace } from './traces.ts'
 
 const zipf = { flows: 300_000, packets: 2_500_000, seed: 21 }
@@ -53,11 +53,12 @@ describe.each([0.8, 1, 1.2, 1.4])('skew %d', (skew) => {
   })
 })
 
-it('a RoCE trace, by message', () => {
+it('a RoCE trace, by message and by connection', () => {
   const trace = roceTrace(join(import.meta.dirname, '../../dist/verbena.js'), 10_000)
   expect(trace.packets).toBeGreaterThan(100_000)
   expect(trace.flows.length).toBeGreaterThan(40_000)
-  expect(missed([...elasticFigures(trace), ...cocoFigures(trace, roceKeys), ...heavyKeeperFigures(trace)])).toEqual([])
+  const ours = [elasticFigures(trace), cocoFigures(trace, roceKeys), heavyKeeperFigures(trace)]
+  expect(missed([...ours, distributionFigures(trace), sketchLearnFigures(byConnection(trace))].flat())).toEqual([])
 })
 
 it('DDSketch', () => {
