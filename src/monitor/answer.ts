@@ -41,6 +41,12 @@ export interface PauseAnswer {
   quanta: number
 }
 
+export interface FlowLatencyAnswer {
+  flow: string
+  fields: Partial<KeyFields>
+  latency: LatencyAnswer
+}
+
 export interface WindowAnswer {
   kind: 'verbena monitor window'
   /** ISO 8601, of its beginning. */
@@ -65,7 +71,7 @@ export interface WindowAnswer {
   top: Record<string, Row[]>
   events: EventAnswer[]
   messages: { largest: MessageAnswer[]; slowest: MessageAnswer[] }
-  slowestFlows: { flow: string; fields: Partial<KeyFields>; latency: LatencyAnswer }[]
+  slowestFlows: FlowLatencyAnswer[]
   pauses: PauseAnswer[]
   /** Microbursts, the highest first; a curve of one is `curveOf`. */
   bursts: Burst[]
@@ -94,10 +100,6 @@ export function answerOf(window: Window, options: AnswerOptions = {}): WindowAns
     const { name, fields } = flowFields(key, window)
     return { flow: name, fields, ...rest }
   }
-  const slowestFlows = [...window.flowLatencies.values()]
-    .map(({ key, sketch }) => ({ key, latency: latencyOf(sketch)! }))
-    .sort((a, b) => b.latency.p99.value - a.latency.p99.value)
-    .slice(0, top)
   return {
     kind: 'verbena monitor window',
     start: new Date(window.startMs).toISOString(),
@@ -126,15 +128,22 @@ export function answerOf(window: Window, options: AnswerOptions = {}): WindowAns
       largest: window.largest.list.slice(0, top).map(messageOf),
       slowest: window.slowest.list.slice(0, top).map(messageOf),
     },
-    slowestFlows: slowestFlows.map(({ key, latency }) => {
-      const { name, fields } = flowFields([...key], window)
-      return { flow: name, fields, latency }
-    }),
+    slowestFlows: flowLatenciesOf(window).slice(0, top),
     pauses: pausesOf(window),
     bursts: burstsOf(window).slice(0, top),
     changes: before === undefined ? [] : changesOf(window, before, keys[0] ?? 'connection', measure).slice(0, top),
     anomalies: anomaliesOf(window),
   }
+}
+
+/** Those of flows of which the window has them, the slowest first. */
+export function flowLatenciesOf(window: Window): FlowLatencyAnswer[] {
+  return [...window.flowLatencies.values()]
+    .map(({ key, sketch }) => {
+      const { name, fields } = flowFields([...key], window)
+      return { flow: name, fields, latency: latencyOf(sketch)! }
+    })
+    .sort((a, b) => b.latency.p99.value - a.latency.p99.value)
 }
 
 function latencyOf(sketch: DDSketch): LatencyAnswer | null {

@@ -9,6 +9,8 @@ export {
   type AnswerOptions,
   answerOf,
   type EventAnswer,
+  type FlowLatencyAnswer,
+  flowLatenciesOf,
   type LatencyAnswer,
   type MessageAnswer,
   type PauseAnswer,
@@ -72,5 +74,5 @@ export { timeOf } from './packet-time.ts'
 export { type Measure, type Query, type QueryAnswer, query, type Row } from './query.ts'
 export { Shares } from './share.ts'
 export { plainText } from './text.ts'
-export { type Part, Window } from './window.ts'
+export { mostFlowLatencies, type Part, Window } from './window.ts'
 export type { Witness } from './witness.ts'

@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { type AlertEvent, answerOf, MonitorError, type Window } from '../../src/monitor/index.ts'
+import { type AlertEvent, answerOf, MonitorError, query, type Window } from '../../src/monitor/index.ts'
 import {
   answerQuestion,
   curveView,
   type DetailView,
+  detailView,
   heatView,
   LiveView,
   mostBins,
   mostHosts,
+  mostRows,
   parseQuestion,
 } from '../../src/monitor/view/index.ts'
 import { A, B, Traffic } from './traffic.ts'
@@ -145,8 +147,30 @@ describe('details', () => {
 
   it('have nothing of what was not seen', () => {
     expect(detail('10.9.9.9', 7)).toEqual({
-      ...{ host: '10.9.9.9', qp: 7, tables: [], largest: [], slowest: [], latencies: [] },
+      ...{ host: '10.9.9.9', qp: 7, tables: [], largest: [], slowest: [], latencies: [], hasAllLatencies: true },
     })
+  })
+
+  it('say what they may lack, of events and of latencies', () => {
+    const crowd = new Traffic({ memoryBytes: 2 ** 20 })
+    for (let n = 0; n < 150; n++) {
+      crowd.send(1000 * n, { destQp: 0x100 + n, tos: 3 })
+      crowd.ack(1000 * n, 0x1f, { destQp: 0x200 + n }, n < 64 ? 100_000 : 1000)
+    }
+    const window = crowd.end()
+    const answer = answerOf(window, { top: mostRows })
+    const view = detailView(window, answer, B, null)
+    const { rest } = view.tables.find(({ title }) => title === 'events on the way to it')!
+    expect(rest).toBe(query(window, { by: ['event'], of: 'marked' }).rest)
+    expect(rest).toBeGreaterThan(0)
+    // All that the window has, and not those of the slowest flows of the whole window only.
+    const few = [detailView(window, answer, B, 0x100 + 63), detailView(window, answer, B, 0x100 + 149), view]
+    expect(few.map(({ latencies, hasAllLatencies }) => [latencies.length, hasAllLatencies])).toEqual([
+      [1, false],
+      [0, false],
+      [64, false],
+    ])
+    expect(answer.slowestFlows).toHaveLength(mostRows)
   })
 })
 

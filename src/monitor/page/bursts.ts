@@ -78,7 +78,7 @@ export class Bursts {
 
 /** `zeroNs`: what times are counted from, in the window. */
 export function drawCurve(figure: HTMLElement, title: string, curve: CurveView, zeroNs: number): void {
-  const { startNs, binNs, values, lower, upper, mean, confidence } = curve
+  const { startNs, binNs, together, values, lower, upper, mean, confidence } = curve
   const sign = (ns: number): string => `${ns < 0 ? '−' : '+'}${timeText(Math.abs(ns))}`
   const chart = new Chart(figure, title, 240)
   chart.show({
@@ -94,7 +94,7 @@ export function drawCurve(figure: HTMLElement, title: string, curve: CurveView, 
     element(
       'p',
       { class: 'faint' },
-      `The band is where the true rate of each bin lies, at a confidence of ${(confidence * 100).toFixed(1)} %.`,
+      `The upper edge is no less than the true rate of any bin; the lower one is no more than it for each bin of the sketch, at a confidence of ${(confidence * 100).toFixed(1)} %.${together > 1 ? ` A bin here is ${together} of the sketch: each line has the highest of these.` : ''}`,
     ),
   )
 }

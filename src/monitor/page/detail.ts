@@ -74,7 +74,8 @@ export class Detail {
     return element('div', { class: 'row' }, title, close)
   }
 
-  #draw({ host, qp, tables, largest, slowest, latencies }: DetailView, curve: CurveView | null): void {
+  #draw({ tables, largest, slowest, latencies, ...detail }: DetailView, curve: CurveView | null): void {
+    const { host, qp, hasAllLatencies } = detail
     const place = { host, qp }
     const parts: HTMLElement[] = [this.#head(place)]
     const figure = element('figure')
@@ -106,6 +107,10 @@ export class Detail {
       ])
       const table = plainTable(['flow', 'measured', '50 %', '99 %', 'longest'], rows)
       two.append(element('section', {}, element('h3', {}, 'latencies'), table))
+    }
+    if (!hasAllLatencies) {
+      const text = 'Latencies are of the flows that had some first in this window: others may have some, too.'
+      two.append(element('p', { class: 'faint' }, text))
     }
     if (tables.length === 0) two.append(element('p', { class: 'faint' }, 'Nothing of it was found in this window.'))
     replace(byId('detail'), ...parts, two)

@@ -5,11 +5,13 @@ export interface CurveView {
   /** Where the first bin begins, and how long each is: nanoseconds from the beginning of the window. */
   startNs: number
   binNs: number
+  /** How many bins of the sketch are one here. */
+  together: number
   /** Bits a second. Where a bin has several of the sketch, the highest of them. */
   values: number[]
   lower: number[]
   upper: number[]
-  /** Of each bin of the sketch. */
+  /** Of the lower bound of each bin of the sketch; of several together nothing follows. Upper bounds hold always. */
   confidence: number
   /** Of the whole window. */
   mean: number
@@ -31,7 +33,6 @@ export function curveView(
   const last = clip(Math.ceil(toNs / windowNs), first + 1, values.length)
   const together = Math.ceil((last - first) / mostBins)
   const toRate = 8e9 / windowNs
-  // The highest of the true rates lies between the highest of the lower bounds and the highest of the upper ones.
   const highest = (all: Float64Array): number[] => {
     const found: number[] = []
     for (let t = first; t < last; t += together) {
@@ -42,7 +43,7 @@ export function curveView(
     return found
   }
   return {
-    ...{ startNs: first * windowNs, binNs: together * windowNs, confidence },
+    ...{ startNs: first * windowNs, binNs: together * windowNs, together, confidence },
     ...{ values: highest(values), lower: highest(lower), upper: highest(upper) },
     mean: (values.reduce((sum, value) => sum + value, 0) / values.length) * toRate,
   }

@@ -2,11 +2,13 @@
 import {
   eventNames,
   eventTexts,
+  flowLatenciesOf,
   type Key,
   type KeyFields,
   type LatencyAnswer,
   type Measure,
   type MessageAnswer,
+  mostFlowLatencies,
   nameOfKey,
   query,
   type Row,
@@ -34,6 +36,8 @@ export interface DetailView {
   largest: MessageAnswer[]
   slowest: MessageAnswer[]
   latencies: { flow: string; latency: LatencyAnswer }[]
+  /** If not, the window has those of the first flows that had some; others may have had some, too. */
+  hasAllLatencies: boolean
 }
 
 type Where = Partial<KeyFields>
@@ -70,17 +74,24 @@ export function detailView(window: Window, answer: WindowAnswer, host: string, q
     tables: tables.filter(({ rows }) => rows.length > 0),
     largest: answer.messages.largest.filter(isOf),
     slowest: answer.messages.slowest.filter(isOf),
-    latencies: answer.slowestFlows.filter(isOf).map(({ flow, latency }) => ({ flow, latency })),
+    latencies: flowLatenciesOf(window)
+      .filter(isOf)
+      .map(({ flow, latency }) => ({ flow, latency })),
+    hasAllLatencies: window.flowLatencies.size < mostFlowLatencies,
   }
 }
 
 /** Each event has rows of its own. */
 function eventTable(title: string, window: Window, where: Where): DetailTable {
-  const rows = eventNames
+  const answers = eventNames
     .filter((event) => window.count(event) > 0)
-    .flatMap((event) => query(window, { by: ['event'], of: event, where, top: 1 }).rows)
+    .map((event) => query(window, { by: ['event'], of: event, where, top: 1 }))
+  const rows = answers
+    .flatMap((answer) => answer.rows)
     .map((row) => ({ ...row, name: eventTexts[row.fields.event as keyof typeof eventTexts] ?? row.name }))
-  return { title, by: 'event', of: 'packets', rows, rest: 0, found: rows.length }
+  // Of others there is none, unless packets were not looked at.
+  const rest = Math.max(window.count('fastPath'), ...answers.map((answer) => answer.rest))
+  return { title, by: 'event', of: 'packets', rows, rest, found: rows.length }
 }
 
 function isPart(where: Where, fields: Where): boolean {
