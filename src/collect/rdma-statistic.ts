@@ -3,7 +3,7 @@
  * statistic qp`). The program of iproute2 is used where it is installed; of a recorded tree, its output in `rdma-statistic.json` and
  * `rdma-statistic-qp.json`. Source of the shapes: rdma/stat.c of iproute2.
  */
-import { execFile } from 'node:child_process'
+import { type ExecFileException, execFile } from 'node:child_process'
 import { hardwareCounter } from '../counters/index.ts'
 import type { Device, OtherReading, QueuePairCounters, Reading } from './infiniband.ts'
 import type { Tree } from './tree.ts'
@@ -102,13 +102,28 @@ async function entriesOf(
 async function printed(tree: Tree, file: string, words: readonly string[]): Promise<string | undefined> {
   const args = ['-j', 'statistic', ...words]
   return await new Promise((resolve) => {
-    execFile('rdma', args, { encoding: 'utf8', timeout: 5000, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
+    execFile('rdma', args, { encoding: 'utf8', timeout: mostMs, maxBuffer: mostBytes }, (error, stdout, stderr) => {
       if (error === null) return resolve(stdout)
-      // A text in the place of the exit code: it could not be started.
-      if (typeof error.code === 'number') tree.problem(file, `rdma ${args.join(' ')}: ${stderr.trim().split('\n')[0]}`)
+      const failure = failureOf(error, stderr)
+      if (failure !== undefined) tree.problem(file, `rdma ${args.join(' ')}: ${failure}`)
       resolve(undefined)
     })
   })
+}
+
+const mostMs = 5000
+const mostBytes = 1 << 26
+
+/** Why the program gave nothing; undefined if it is not there. */
+export function failureOf(
+  { code, signal, killed, message }: Pick<ExecFileException, 'code' | 'signal' | 'killed' | 'message'>,
+  stderr: string,
+): string | undefined {
+  // A text in the place of the exit code is an error of the system, or of Node.js.
+  if (code === 'ENOENT') return undefined
+  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `it printed more than ${mostBytes >> 20} MiB`
+  if (signal) return killed === true ? `it did not end within ${mostMs / 1000} s` : `it was ended by ${signal}`
+  return stderr.trim().split('\n')[0] || message.split('\n')[0]
 }
 
 interface Link {

@@ -66,7 +66,7 @@ export interface Comparison {
   hosts: CountComparison
   latency: { ack: QuantileComparison[]; read: QuantileComparison[] }
   memory: { sketchBytes: number; exactBytes: number }
-  /** Whether every bound held as often as its confidence says, but for three standard deviations. */
+  /** Whether every bound held as often as its confidence says, but for what chance may do. */
   holds: boolean
 }
 
@@ -83,9 +83,21 @@ export interface CompareOptions {
 
 export const comparedQuantiles: readonly number[] = [0.5, 0.9, 0.99, 0.999, 1]
 
-/** Whether a bound held as often as it promises. The share of n answers strays by √(c (1 − c) / n) where they are independent. */
-export function boundsHold({ stated, held, confidence: c }: Bounds): boolean {
-  return held >= stated * c - 3 * Math.sqrt(stated * c * (1 - c))
+/** What happens by chance less often than that, does not. */
+const leastChance = 0.001
+
+/** Whether a bound held as often as it promises: where answers are independent, so many or more of n fail with more than that chance. */
+export function boundsHold({ stated: n, held, confidence }: Bounds): boolean {
+  const failed = n - held
+  if (failed === 0 || confidence === 1) return failed === 0
+  // The binomial distribution of how many fail; its first numbers may be too small for a double.
+  let logarithm = n * Math.log(confidence)
+  let fewer = 0
+  for (let k = 0; k < failed; k++) {
+    fewer += Math.exp(logarithm)
+    logarithm += Math.log(((n - k) / (k + 1)) * ((1 - confidence) / confidence))
+  }
+  return 1 - fewer > leastChance
 }
 
 class BoundsCount implements Bounds {

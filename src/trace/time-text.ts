@@ -69,10 +69,12 @@ function dateAndTime(seconds: number, utc: boolean): [date: string, time: string
  * three digits are shown. Where there is no such date, the number of seconds: 9223372036854.775807000 s since 1970.
  */
 export function utcText(seconds: number, nanoseconds?: number): string {
-  const whole = Math.floor(seconds)
+  // A double has a time of our days to 0.24 µs: a whole millisecond may be a little less in it.
+  const microseconds = Math.round((seconds - Math.floor(seconds)) * 1e6)
+  const whole = Math.floor(seconds) + (microseconds === 1e6 ? 1 : 0)
   const fraction =
     nanoseconds === undefined
-      ? String(Math.floor((seconds - whole) * 1000)).padStart(3, '0')
+      ? String(Math.floor((microseconds % 1e6) / 1000)).padStart(3, '0')
       : String(nanoseconds).padStart(9, '0')
   const parts = dateAndTime(whole, true)
   if (parts === undefined) return `${whole}.${fraction} s since 1970`

@@ -14,6 +14,7 @@ import {
   readHost,
   readingDocument,
 } from '../../src/collect/index.ts'
+import { failureOf } from '../../src/collect/rdma-statistic.ts'
 import { everything, type Files, mlx4, mlx5, writeTree } from './trees.ts'
 
 const folders: string[] = []
@@ -240,6 +241,20 @@ describe('damaged trees', () => {
     expect((await readHost({ root: damaged, queuePairs: true })).problems).toMatchObject([
       { path: 'rdma-statistic-qp.json' },
     ])
+  })
+
+  it('rdma statistic that fails is a problem, unless it is not there', () => {
+    const message = 'Command failed: rdma -j statistic'
+    for (const [error, stderr, said] of [
+      [{ code: 'ENOENT' }, '', undefined],
+      [{ code: 'EACCES', message: 'spawn rdma EACCES' }, '', 'spawn rdma EACCES'],
+      [{ code: 1 }, 'no such object\nmore\n', 'no such object'],
+      [{ code: 2 }, '', message],
+      [{ code: null, signal: 'SIGTERM', killed: true }, '', 'it did not end within 5 s'],
+      [{ code: null, signal: 'SIGSEGV', killed: false }, '', 'it was ended by SIGSEGV'],
+      [{ code: 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER', killed: true }, '', 'it printed more than 64 MiB'],
+    ] as const)
+      expect(failureOf({ message, ...error }, stderr)).toBe(said)
   })
 
   it('rdma statistic adds what sysfs has not, and rubbish in it does not matter', async () => {

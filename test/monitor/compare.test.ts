@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Budget, ExactCounts, ExactValues, ExactWindow } from '../../src/monitor/exact.ts'
-import { Comparer, type Comparison, type Key, type Measure, query } from '../../src/monitor/index.ts'
+import { boundsHold, Comparer, type Comparison, type Key, type Measure, query } from '../../src/monitor/index.ts'
 import { holds as alwaysHolds } from '../property.ts'
 import { Traffic } from './traffic.ts'
 
@@ -146,4 +146,16 @@ describe('monitor compare', () => {
     const { holds, keys } = comparer.result()
     expect([holds, keys[0]!.bounds]).toEqual([false, { stated: 50, held: 40, confidence: 0.95 }])
   })
+})
+
+it('takes for a broken bound only what chance does not explain', () => {
+  const fewest = (stated: number, confidence: number): number => {
+    let held = stated
+    while (boundsHold({ stated, held: held - 1, confidence })) held--
+    return stated - held
+  }
+  // How many of so many may fail: quantiles of the binomial distribution at 0.999.
+  expect([1, 2, 8, 30, 1000, 100_000].map((stated) => fewest(stated, 0.99))).toEqual([1, 1, 2, 3, 21, 1099])
+  expect([20, 1000].map((stated) => fewest(stated, 0.95))).toEqual([5, 73])
+  expect([fewest(10, 1), fewest(0, 0.99)]).toEqual([0, 0])
 })

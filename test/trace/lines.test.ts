@@ -65,6 +65,11 @@ describe('times that no calendar has', () => {
 
   it('of a fraction of a second, three digits', () => {
     expect(utcText(1_795_305_598.987_654)).toBe('2026-11-21 23:59:58.987 UTC')
+    // The nearest double is a little less.
+    expect(utcText(1_700_000_000.123)).toBe('2023-11-14 22:13:20.123 UTC')
+    expect(utcText(1_699_999_999.999_999_8)).toBe('2023-11-14 22:13:20.000 UTC')
+    for (let ms = 0; ms < 1000; ms++)
+      expect(utcText(1_700_000_000 + ms / 1000)).toContain(`:20.${String(ms).padStart(3, '0')} UTC`)
     expect(utcText(9_223_373_832_160.5)).toBe('9223373832160.500 s since 1970')
   })
 })

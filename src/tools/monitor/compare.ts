@@ -39,7 +39,7 @@ is then judged by the truth: flow sizes of all keys (average absolute and relati
 A file is compared after the other, each by itself. Rates of microbursts and latencies of single flows are not compared.
 ${keyHelp}
 
-Exit code 1 if a bound held less often than its confidence says, by more than three standard deviations.
+Exit code 1 if a bound held so much less often than its confidence says that chance does that once in a thousand times at most.
 
 Examples:
   verbena monitor compare roce.pcap
