@@ -1,4 +1,5 @@
 /** A capture in a file, watched by several threads: each reads all of it, and follows the connections of some pairs of hosts. */
+import type { EventEmitter } from 'node:events'
 import type { CaptureFormat, Damage } from '../../capture/index.ts'
 import { entryModule, startThread } from '../../memory/index.ts'
 import type { DecodeAs } from '../../trace/index.ts'
@@ -31,21 +32,44 @@ export interface SharesOptions extends Omit<ShareData, 'share' | 'config' | 'dec
   onEnd(share: number): void
 }
 
-/** Reads the file to its end, once in each thread. Throws what a thread says. */
+/** What is used of a worker. */
+interface Thread extends Pick<EventEmitter, 'on'> {
+  postMessage(reply: ShareReply): void
+  terminate(): Promise<number>
+}
+
+function startShare(workerData: ShareData): Thread {
+  return startThread(entryModule(import.meta.url, './share-thread'), { workerData })
+}
+
+/** Reads the file to its end, once in each thread. Throws what a thread says; the others end then, too. */
 export async function watchShares(
   options: SharesOptions,
+  start: (data: ShareData) => Thread = startShare,
 ): Promise<{ format: CaptureFormat | undefined; damage: Damage[]; damageCount: number }> {
-  const ends = await Promise.all(Array.from({ length: options.shares }, (_, share) => watchShare(share, options)))
-  return ends[0]!
+  const failed = new AbortController()
+  const shared = { ...options, signal: AbortSignal.any([options.signal, failed.signal]) }
+  const ends = await Promise.allSettled(
+    Array.from({ length: options.shares }, async (_, share) => {
+      try {
+        return await watchShare(share, shared, start)
+      } catch (error) {
+        failed.abort(error)
+        throw error
+      }
+    }),
+  )
+  if (failed.signal.aborted) throw failed.signal.reason
+  return (ends[0] as PromiseFulfilledResult<Extract<ShareMessage, { kind: 'end' }>>).value
 }
 
 async function watchShare(
   share: number,
   { onWindow, onEnd, signal, config, decodeAs = new Map(), ...data }: SharesOptions,
+  start: (data: ShareData) => Thread,
 ): Promise<Extract<ShareMessage, { kind: 'end' }>> {
   let told = config()
-  const workerData: ShareData = { ...data, config: told, share, decodeAs: [...decodeAs] }
-  const thread = startThread(entryModule(import.meta.url, './share-thread'), { workerData })
+  const thread = start({ ...data, config: told, share, decodeAs: [...decodeAs] })
   const reply = (message: ShareReply): void => thread.postMessage(message)
   const stop = (): void => reply('stop')
   const go = (): void => {
@@ -54,12 +78,16 @@ async function watchShare(
     reply(told === before ? 'taken' : told)
   }
   signal.addEventListener('abort', stop, { once: true })
+  const take = async (bytes: Uint8Array): Promise<void> => {
+    await onWindow(share, decodeWindow(bytes))
+    go()
+  }
   try {
     return await new Promise((resolve, reject) => {
       thread.on('error', reject)
       thread.on('exit', () => reject(new Error('a thread of the monitor has ended')))
       thread.on('message', (message: ShareMessage) => {
-        if (message.kind === 'window') onWindow(share, decodeWindow(message.bytes)).then(go, reject)
+        if (message.kind === 'window') take(message.bytes).catch(reject)
         else if (message.kind === 'failed') reject(new Error(message.message))
         else resolve(message)
       })
