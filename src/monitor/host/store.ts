@@ -1,6 +1,6 @@
 /**
  * Windows in a file, one behind the other: each behind its length (4 bytes, little-endian), as gzip of `encodeWindow`. A file that
- * ends in the middle of a window (its writer was killed) is whole up to there, and is cut there when it is written on.
+ * ends in the middle of a window (its writer was killed, or the power failed) is whole up to there, and is cut there when it is written on.
  */
 import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -44,8 +44,8 @@ export class WindowStore {
     this.path = path
     this.#fd = openSync(path, 'a+')
     try {
-      for (const { packed, end } of records(this.#fd)) {
-        for (const part of describeWindow(unpackWindow(packed)).parts) onPart(part)
+      for (const { bytes, end } of records(this.#fd)) {
+        for (const part of describeWindow(bytes).parts) onPart(part)
         this.#end = end
       }
       ftruncateSync(this.#fd, this.#end)
@@ -81,9 +81,9 @@ export function* savedWindows(path: string): Generator<Window> {
   const fd = openSync(path, 'r')
   try {
     let any = false
-    for (const { packed } of records(fd)) {
+    for (const { bytes } of records(fd)) {
       any = true
-      yield decodeWindow(unpackWindow(packed))
+      yield decodeWindow(bytes)
     }
     if (!any && fstatSync(fd).size > 0) throw new MonitorError('ERR_MONITOR_BYTES', `${path} has no windows`)
   } finally {
@@ -91,7 +91,8 @@ export function* savedWindows(path: string): Generator<Window> {
   }
 }
 
-function* records(fd: number): Generator<{ packed: Uint8Array; end: number }> {
+/** The windows that are whole, and where each ends. */
+function* records(fd: number): Generator<{ bytes: Uint8Array; end: number }> {
   const { size } = fstatSync(fd)
   const head = new Uint8Array(lengthBytes)
   for (let at = 0; at + lengthBytes < size; ) {
@@ -99,14 +100,31 @@ function* records(fd: number): Generator<{ packed: Uint8Array; end: number }> {
     const length = new DataView(head.buffer).getUint32(0, true)
     // What a file system leaves behind when the power fails: room that was never written.
     if (length === 0 && isZero(fd, at, size)) return
-    if (length === 0 || length > mostRecord)
+    if (length === 0 || length > mostRecord || (at === 0 && !mayBePacked(fd, lengthBytes)))
       throw new MonitorError('ERR_MONITOR_BYTES', `offset ${at} of the file has no window`)
-    if (at + lengthBytes + length > size) return
+    const end = at + lengthBytes + length
+    if (end > size) return
     const packed = new Uint8Array(length)
     readSync(fd, packed, 0, length, at + lengthBytes)
-    at += lengthBytes + length
-    yield { packed, end: at }
+    let bytes: Uint8Array
+    try {
+      bytes = unpackWindow(packed)
+    } catch (error) {
+      // Or room of the right length, of which not all was written.
+      if (end === size) return
+      throw error
+    }
+    at = end
+    yield { bytes, end }
   }
+}
+
+/** Whether there is the beginning of gzip, as far as the file has it, or room that was never written: any other file is left as it is. */
+function mayBePacked(fd: number, at: number): boolean {
+  const head = new Uint8Array(2)
+  readSync(fd, head, 0, 2, at)
+  const [first, second] = head
+  return (first === 0x1f && (second === 0x8b || second === 0)) || (first === 0 && second === 0)
 }
 
 function isZero(fd: number, from: number, to: number): boolean {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -256,6 +256,38 @@ it('a file of windows with zeros behind them, as a failure of power leaves it, i
   second.close()
   expect([...savedWindows(path)].map(({ parts }) => parts[0]!.run)).toEqual(['a', 'b'])
   appendFileSync(path, new Uint8Array(100).fill(0, 0, 50).fill(1, 50))
+  expect(() => [...savedWindows(path)]).toThrow('has no window')
+})
+
+it('a file of windows whose last one was not written, as a failure of power leaves it, ends before that', () => {
+  const packed = packWindow(windowOf('b'))
+  const path = join(folder, 'unwritten')
+  for (const written of [0, 100, packed.length - 6]) {
+    rmSync(path, { force: true })
+    const first = new WindowStore(path)
+    first.add(packWindow(windowOf('a')))
+    first.close()
+    const record = new Uint8Array(4 + packed.length)
+    new DataView(record.buffer).setUint32(0, packed.length, true)
+    record.set(packed.subarray(0, written), 4)
+    appendFileSync(path, record)
+    expect([...savedWindows(path)].map(({ parts }) => parts[0]!.run)).toEqual(['a'])
+    const runs: string[] = []
+    const second = new WindowStore(path, ({ run }) => runs.push(run))
+    second.add(packed)
+    second.close()
+    expect(runs).toEqual(['a'])
+    expect([...savedWindows(path)].map(({ parts }) => parts[0]!.run)).toEqual(['a', 'b'])
+  }
+})
+
+it('a file that is something else is left as it is', () => {
+  const path = join(folder, 'else.pcapng')
+  // As a length, the beginning of pcapng is one of a window that is longer than the file.
+  const bytes = Uint8Array.of(0x0a, 0x0d, 0x0d, 0x0a, 0x1c, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0)
+  writeFileSync(path, bytes)
+  expect(() => new WindowStore(path)).toThrow('has no window')
+  expect(new Uint8Array(readFileSync(path))).toEqual(bytes)
   expect(() => [...savedWindows(path)]).toThrow('has no window')
 })
 
