@@ -4,6 +4,7 @@ import type { Chooser } from './choose.ts'
 import { type Combine, combines, type ElementType, type Operation, operations } from './combine.ts'
 import { CollectiveError } from './error.ts'
 import { type AnyArray, emptyRange, type Memory } from './memory.ts'
+import { callNumbers } from './message.ts'
 import type { Call, Runner } from './runner.ts'
 import { algorithms, type Collective, collectives, Place, scheduleOf } from './schedule/index.ts'
 
@@ -13,7 +14,6 @@ const types: readonly (ElementType | '')[] = ['', 'Int32', 'Float32', 'Float64']
  * A call in 24 bits, as messages carry it: bits 0 to 6 its number, 7 to 13 the root, 14 and 15 the operation, 16 and 17 the type
  * of the elements, 18 to 20 the algorithm, 21 to 23 the collective. Root and number are cut off.
  */
-const numbers = 128
 const roots = 128
 const rootShift = 7
 const operationShift = 14
@@ -41,7 +41,7 @@ export function nameOf(tag: number): string {
   const from = ['broadcast', 'scatter', 'gather', 'reduce'].includes(name)
     ? ` with root ${(tag >>> rootShift) % roots}`
     : ''
-  return `${name}${about}${from} as call ${tag % numbers}`
+  return `${name}${about}${from} as call ${tag % callNumbers}`
 }
 
 /** Stands for an array that has to be copied anew in each call. */
@@ -107,7 +107,7 @@ export class Caller {
       operation !== call.operation
     )
       call = this.#prepare(collective, root, input, output, operation)
-    this.#number = (this.#number + 1) % numbers
+    this.#number = (this.#number + 1) % callNumbers
     call.tag = call.code + this.#number
     this.#runner.begin(call)
   }

@@ -285,6 +285,7 @@ export class Communicator {
       if ((++turns & 31) !== 0) continue
       if (this.#mesh.failure !== null) throw this.#mesh.failure
       const now = nowNs()
+      this.#runner.urge(now)
       if (untilNs === 0) untilNs = now + this.#spinNs
       else if (now >= untilNs) return false
     }

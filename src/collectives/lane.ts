@@ -83,8 +83,9 @@ export class Lane {
   /** `TookAll` or `TookRest`, of the call `tookTag`, or 0. */
   took = 0
   tookTag = 0
-  /** First chunk of the window that the peer has last asked about; -1: of none. */
+  /** First chunk of the window that the peer has last asked about, and the call's tag; -1: of none. */
   asked = -1
+  askedTag = 0
   readonly #memory: Memory
   readonly #at: number
   /** Where the peer's oldest `Long` says that its transfer is. */
@@ -376,6 +377,7 @@ export class Lane {
     if (kind === Kind.Credit) {
       if (bytes === queryBytes) {
         this.asked = this.#memory.f64[at / 8]!
+        this.askedTag = tagOf(immediate)
         this.#release(slot)
       } else this.#repost(slot)
       return this.credits <= dataSlots

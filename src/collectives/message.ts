@@ -7,6 +7,9 @@
  *     bits 8 to 31    the tag of the call (`nameOf` in caller.ts)
  */
 
+/** Calls are numbered modulo this, in the lowest bits of their tags. */
+export const callNumbers = 128
+
 export const Kind = {
   /** The data of a transfer. */
   Data: 0,

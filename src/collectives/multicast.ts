@@ -10,8 +10,9 @@
  *     Query: what is missing?            →     (lane) once for each window, after a millisecond: the last chunks may be lost, too
  *
  * Each rank reports at most twice for a window, and takes all that it has asked for, also what arrived meanwhile:
- * when a call is over, none of its messages is left but Queries, which the lane keeps to itself. What comes before a rank is in the
- * call waits in its receive queue, which has room for two windows; the root's memory is what chunks are repaired from.
+ * when a call is over, none of its messages is left but Queries, which the lane keeps to itself. Chunks of later windows and calls come
+ * early where others are ahead: they wait in the receive queue, or in their slots of the pool once they are taken from it. Of the pool's
+ * two windows one is left to the present window. The root's memory is what chunks are repaired from.
  */
 import { randomInt } from 'node:crypto'
 import {
@@ -86,6 +87,9 @@ export class Multicast {
   #pool: Region | null = null
   #slotBytes = 0
   readonly #receives: RecvWorkRequest[] = []
+  /** Chunks behind the present window, by number modulo `poolChunks`: slot (-1: none) and bytes. */
+  readonly #earlySlot = new Int32Array(poolChunks).fill(-1)
+  readonly #earlyBytes = new Float64Array(poolChunks)
   readonly #requests: SendWorkRequest[] = []
   #chunkBytes: number
 
@@ -113,6 +117,9 @@ export class Multicast {
   #missing = 0
   #awaited = 0
   #reported = false
+  /** Since the Query came: when the last chunk was there, nanoseconds, and `moves` by then. */
+  #quietNs = 0
+  #movesSeen = -1
 
   constructor(
     {
@@ -225,10 +232,12 @@ export class Multicast {
       this.#repairs.fill(0)
       this.#incomplete = this.#lanes.length - 1
     } else {
-      this.#missing = (0xffffffff >>> (32 - this.#count)) >>> 0
+      this.#missing = this.#all
       this.#awaited = 0
       this.#reported = false
+      this.#movesSeen = -1
     }
+    this.#takeEarly()
   }
 
   /** Goes on to the next window; false if there is none. */
@@ -241,6 +250,11 @@ export class Multicast {
     return true
   }
 
+  /** A bit for each chunk of the window. */
+  get #all(): number {
+    return 0xffffffff >>> (windowChunks - this.#count)
+  }
+
   /** Bytes of the window's chunk `i`. */
   #lengthOf(i: number): number {
     return Math.min(this.#chunkBytes, this.#call!.bytes - (this.#from + i) * this.#chunkBytes)
@@ -248,6 +262,11 @@ export class Multicast {
 
   #offsetOf(i: number): number {
     return this.#call!.offset + (this.#from + i) * this.#chunkBytes
+  }
+
+  /** Whether a rank waits for reports of a multicast that this rank has not begun. */
+  begunBy(lane: Lane): boolean {
+    return lane.asked === this.#next
   }
 
   /** Does what can be done now. True when the call is over. */
@@ -278,32 +297,33 @@ export class Multicast {
   }
 
   /**
-   * Before a wait: asks for events of what this call waits for, the others for what they lack, and the root for what this one lacks.
-   * `now`: nanoseconds. Returns after how many milliseconds to come again, if nothing comes.
+   * A look at the time (`now`, nanoseconds): the root asks for the reports that it has not got, and the others answer. Returns after how
+   * many milliseconds to come again, if nothing comes.
    */
+  urge(now: number): number {
+    return this.#call!.root === this.#rank ? this.#query(now) : this.#answer(now)
+  }
+
+  /** Before a wait: asks for events of what this call waits for. Else as `urge`. */
   arm(now: number): number {
-    const { root, tag } = this.#call!
+    const { root } = this.#call!
     this.#recvCq.reqNotify()
     if (root !== this.#rank) {
       const lane = this.#lanes[root]!
-      const late = this.#missing >>> (this.#count - 1) === 0 || lane.asked === this.#first
-      if (late && this.#missing !== 0 && !this.#reported && lane.mayPost) this.#tell(lane)
+      // The last has come.
+      if (this.#missing >>> (this.#count - 1) === 0) this.#ask(lane)
+      const againMs = this.#answer(now)
       lane.arm()
-      return Number.POSITIVE_INFINITY
+      return againMs
     }
     if (this.#sending) this.#sendCq.reqNotify()
-    else if (this.#sentNs === 0) this.#sentNs = now
-    const asks = !this.#sending && now - this.#sentNs >= graceNs
+    const againMs = this.#query(now)
     for (const lane of this.#lanes) {
       if (lane === null) continue
       if (lane.lost !== null) throw lane.lost
-      if (asks && this.#complete[lane.rank] === 0 && this.#queried[lane.rank] === 0 && lane.mayPost) {
-        this.#queried[lane.rank] = 1
-        lane.query(tag, this.#first)
-      }
       lane.arm()
     }
-    return asks || this.#sending ? Number.POSITIVE_INFINITY : graceNs / 1e6
+    return againMs
   }
 
   // --- the root ----------------------------------------------------------------------------------------------------
@@ -357,6 +377,8 @@ export class Multicast {
       if (bytes !== this.#call!.bytes || i32[at / 4]! >>> 0 !== this.#first)
         throw lengths(lane, bytes, this.#call!.bytes)
       const missing = i32[at / 4 + 1]! >>> 0
+      if ((missing & ~this.#all) !== 0)
+        throw new CollectiveError('EPEER', `rank ${rank} lacks chunks that there are not`, rank)
       lane.take()
       this.moves++
       if (missing === 0) {
@@ -380,6 +402,21 @@ export class Multicast {
     this.#repairs[lane.rank] = missing & (missing - 1)
   }
 
+  #query(now: number): number {
+    if (this.#sending) return Number.POSITIVE_INFINITY
+    if (this.#sentNs === 0) this.#sentNs = now
+    if (now - this.#sentNs < graceNs) return graceNs / 1e6
+    let againMs = Number.POSITIVE_INFINITY
+    for (const lane of this.#lanes) {
+      if (lane === null || this.#complete[lane.rank] === 1 || this.#queried[lane.rank] === 1) continue
+      if (lane.mayPost) {
+        this.#queried[lane.rank] = 1
+        lane.query(this.#call!.tag, this.#first)
+      } else againMs = graceNs / 1e6
+    }
+    return againMs
+  }
+
   // --- the others --------------------------------------------------------------------------------------------------
 
   /** True when this rank has the window, and has said so. */
@@ -393,6 +430,26 @@ export class Multicast {
     if (this.#missing !== 0 || this.#awaited !== 0 || !(lane.mayPost || (lane.poll() && lane.mayPost))) return false
     this.#tell(lane)
     return true
+  }
+
+  /**
+   * A Query may overtake datagrams also within this host, where they come from another socket, which another thread may read: chunks
+   * are missed when none has come for a while after it.
+   */
+  #answer(now: number): number {
+    const lane = this.#lanes[this.#call!.root]!
+    if (lane.asked !== this.#first || this.#missing === 0 || this.#reported) return Number.POSITIVE_INFINITY
+    if (this.moves !== this.#movesSeen) {
+      this.#movesSeen = this.moves
+      this.#quietNs = now
+    }
+    if (now - this.#quietNs >= graceNs) this.#ask(lane)
+    return graceNs / 1e6
+  }
+
+  /** Asks the root for what is missing, once. */
+  #ask(lane: Lane): void {
+    if (this.#missing !== 0 && !this.#reported && lane.mayPost) this.#tell(lane)
   }
 
   /** Tells the root what is missing. */
@@ -419,23 +476,55 @@ export class Multicast {
     this.#awaited = (this.#awaited & (this.#awaited - 1)) >>> 0
   }
 
-  /** Takes all datagrams that have come: chunks of the window that are missing, and nothing else. */
+  /** Takes all datagrams that have come: chunks of the window that are missing, and those behind it stay in their slots. */
   #takeDatagrams(): void {
-    const wanted = this.#call!.root === this.#rank ? 0 : this.#count
     for (;;) {
       const n = this.#recvCq.poll(this.#wcs)
       if (n < 0) throw this.#broken('the completion queue is in error')
       if (n === 0) return
+      let free: RecvWorkRequest | null = null
       for (let k = 0; k < n; k++) {
         const { status, wrId, immData, byteLen } = this.#wcs[k]!
         if (status !== WcStatus.Success) throw this.#broken(this.#wcs[k]!.statusText)
         const i = (immData - this.#first) >>> 0
-        const mine = i < wanted && ((this.#missing >>> i) & 1) === 1 && byteLen - grhBytes === this.#lengthOf(i)
-        if (mine) this.#keep(i, this.#pool!.bytes.byteOffset + wrId * this.#slotBytes + grhBytes)
+        const bytes = byteLen - grhBytes
+        if (this.#keepEarly(wrId, i, bytes)) continue
+        this.#takeChunk(wrId, i, bytes)
         const receive = this.#receives[wrId]!
-        receive.next = k + 1 < n ? this.#receives[this.#wcs[k + 1]!.wrId]! : null
+        receive.next = free
+        free = receive
       }
-      this.#qp.postRecv(this.#receives[this.#wcs[0]!.wrId]!)
+      if (free !== null) this.#qp.postRecv(free)
+    }
+  }
+
+  /** Copies chunk `i` from its slot if the window lacks it. */
+  #takeChunk(slot: number, i: number, bytes: number): void {
+    const wanted = this.#call!.root === this.#rank ? 0 : this.#count
+    if (i < wanted && ((this.#missing >>> i) & 1) === 1 && bytes === this.#lengthOf(i))
+      this.#keep(i, this.#pool!.bytes.byteOffset + slot * this.#slotBytes + grhBytes)
+  }
+
+  /** A chunk behind the window, counted from its first, stays in its slot. False if it is none, or came before. */
+  #keepEarly(slot: number, i: number, bytes: number): boolean {
+    const early = (this.#first + i) % poolChunks
+    if (i < this.#count || i >= poolChunks || this.#earlySlot[early] !== -1) return false
+    this.#earlySlot[early] = slot
+    this.#earlyBytes[early] = bytes
+    return true
+  }
+
+  /** Of the window that begins, takes what came early. */
+  #takeEarly(): void {
+    for (let i = 0; i < this.#count; i++) {
+      const early = (this.#first + i) % poolChunks
+      const slot = this.#earlySlot[early]!
+      if (slot === -1) continue
+      this.#earlySlot[early] = -1
+      this.#takeChunk(slot, i, this.#earlyBytes[early]!)
+      const receive = this.#receives[slot]!
+      receive.next = null
+      this.#qp.postRecv(receive)
     }
   }
 

@@ -5,7 +5,7 @@ import { CollectiveError } from './error.ts'
 import type { Lane } from './lane.ts'
 import { emptyRange, type Memory, type Range, Staging } from './memory.ts'
 import type { Mesh } from './mesh.ts'
-import { Kind } from './message.ts'
+import { callNumbers, Kind } from './message.ts'
 import type { Multicast } from './multicast.ts'
 import { type Multicasting, Place, type Round, type Schedule, type Transfer } from './schedule/index.ts'
 
@@ -86,6 +86,11 @@ export class Runner {
     for (const [i, { peer }] of round.receives.entries()) if (this.#received[i] !== done) this.#lanes[peer]!.probe()
   }
 
+  /** A look at the time (nanoseconds), from time to time while somebody polls. */
+  urge(now: number): void {
+    if (this.#round?.multicast) this.#multicast!.urge(now)
+  }
+
   /** Before a wait: asks for events of what this call waits for. Returns after how many milliseconds to come again, if nothing comes. */
   arm(now: number): number {
     const { sends, receives, multicast } = this.#round!
@@ -99,8 +104,19 @@ export class Runner {
       }
       lane.arm()
     }
-    for (const { peer } of receives) this.#lanes[peer]!.arm()
+    for (const { peer } of receives) {
+      const lane = this.#lanes[peer]!
+      lane.arm()
+      this.#checkQuery(lane)
+    }
     return Number.POSITIVE_INFINITY
+  }
+
+  /** A peer that multicasts in this call sends nothing else: it waits for this rank. One in a later call has sent all of this one. */
+  #checkQuery(lane: Lane): void {
+    const { tag } = this.#call!
+    if (lane.arrived > 0 || !this.#multicast?.begunBy(lane)) return
+    if ((lane.askedTag - tag) % callNumbers === 0) throw this.#elsewhere(lane, lane.askedTag, tag)
   }
 
   /** The call that is under way, in words. */
