@@ -44,8 +44,8 @@ export class Memory {
     const first = this.region(64)
     const { buffer } = first.bytes
     this.u8 = new Uint8Array(buffer)
-    this.i32 = new Int32Array(buffer, 0, buffer.byteLength >>> 2)
-    this.f32 = new Float32Array(buffer, 0, buffer.byteLength >>> 2)
+    this.i32 = new Int32Array(buffer, 0, Math.floor(buffer.byteLength / 4))
+    this.f32 = new Float32Array(buffer, 0, Math.floor(buffer.byteLength / 4))
     this.f64 = new Float64Array(buffer, 0, Math.floor(buffer.byteLength / 8))
   }
 

@@ -45,6 +45,11 @@ export interface GroupOptions extends PlaceOptions {
 export const defaultTimeoutMs = 60_000
 /** What a timer of Node takes. */
 export const maxTimeoutMs = 0x7fffffff
+/** A limit of time as timers take it. Throws RangeError for what is none. */
+export function limitOf(timeoutMs: number): number {
+  if (!(timeoutMs >= 0)) throw new RangeError(`timeoutMs must be milliseconds, 0 or more, not ${timeoutMs}`)
+  return Math.min(timeoutMs, maxTimeoutMs)
+}
 export const mostGathered: number = 1 << 20
 
 /** What a rank says of itself when it comes. */

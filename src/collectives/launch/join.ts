@@ -6,8 +6,8 @@ import {
   type Group,
   type GroupOptions,
   introduce,
+  limitOf,
   type Member,
-  maxTimeoutMs,
   mostGathered,
   type WaitOptions,
 } from './group.ts'
@@ -26,7 +26,7 @@ export async function joinGroup(options: GroupOptions = {}): Promise<Group> {
   endWithParent()
   const place = placeOf(options)
   const { rank, size, launcher, job } = place
-  const timeoutMs = Math.min(options.timeoutMs ?? defaultTimeoutMs, maxTimeoutMs)
+  const timeoutMs = limitOf(options.timeoutMs ?? defaultTimeoutMs)
   const self = introduce(rank, size, options.settings)
   const saidBytes = Buffer.byteLength(JSON.stringify(self))
   if (saidBytes > mostBeforeProof - 256)
@@ -104,9 +104,10 @@ class RankGroup implements Group {
     bytes: Uint8Array,
     { timeoutMs = this.#timeoutMs }: WaitOptions = {},
   ): Promise<Exchanged> {
+    const limitMs = limitOf(timeoutMs)
     const next = this.#last.then(() => {
       if (this.#closed !== null) throw left(this.rank)
-      return Promise.race([this.#port.exchange(kind, bytes, timeoutMs), this.#failed])
+      return Promise.race([this.#port.exchange(kind, bytes, limitMs), this.#failed])
     })
     this.#last = next.catch(() => {})
     return next

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { GroupError } from './error.ts'
 import { type Exchanged, type ExchangeKind, exchangeName, type Port, withLimit } from './exchange.ts'
-import { failureOf, failureText, type Introduction, type Member, mostGathered, nameOf } from './group.ts'
+import { failureOf, failureText, type Introduction, limitOf, type Member, mostGathered, nameOf } from './group.ts'
 import { type Found, introduceTo, type Secret, secretAt } from './handshake.ts'
 import { Kind, Link } from './link.ts'
 import type { Place } from './place.ts'
@@ -72,7 +72,7 @@ export class Spoke implements Port {
         const message = `rank 0 did not answer to ${exchangeName(kind)} within ${seconds} s`
         this.fail(new GroupError('ERR_GROUP_MISSING', message, 0))
       }
-      const timer = timeoutMs > 0 ? setTimeout(late, timeoutMs + graceMs).unref() : undefined
+      const timer = timeoutMs > 0 ? setTimeout(late, limitOf(timeoutMs + graceMs)).unref() : undefined
       const settle = (content: Buffer): void => {
         clearTimeout(timer)
         this.#waiting = null

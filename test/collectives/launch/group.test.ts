@@ -98,6 +98,23 @@ describe('limits of time', () => {
     await early
   })
 
+  it('a limit that no timer takes is the longest of one, and what is no time is a usage error', async () => {
+    const port = await freePort()
+    const groups = await Promise.all([0, 1].map((rank) => join(rank, 2, port, { timeoutMs: Number.POSITIVE_INFINITY })))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const early = groups[1]!.barrier()
+    await turns()
+    vi.advanceTimersByTime(60_000)
+    await groups[0]!.barrier({ timeoutMs: 2 ** 40 })
+    await early
+    for (const timeoutMs of [Number.NaN, -1])
+      await expect(groups[1]!.barrier({ timeoutMs })).rejects.toThrow(
+        `timeoutMs must be milliseconds, 0 or more, not ${timeoutMs}`,
+      )
+    // They have cost nothing.
+    await Promise.all(groups.map((group) => group.barrier()))
+  })
+
   it('an exchange that this rank leaves ends', async () => {
     const groups = await groupOf(2)
     const early = groups[1]!.barrier()
