@@ -1,7 +1,7 @@
 /** Collective operations between the ranks of a group, on verbs. */
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { type Context, nowNs, openDevice, type ProtectionDomain } from '../index.ts'
+import { type Context, nowNs, openDevice } from '../index.ts'
 import { Caller } from './caller.ts'
 import { Chooser, type DecisionTable } from './choose.ts'
 import type { Operation } from './combine.ts'
@@ -10,6 +10,7 @@ import type { Lane } from './lane.ts'
 import { type AnyArray, type ElementArray, Memory } from './memory.ts'
 import { Mesh } from './mesh.ts'
 import { Multicast } from './multicast.ts'
+import { Opened } from './opened.ts'
 import { Runner } from './runner.ts'
 import type { Collective } from './schedule/index.ts'
 import { tableOfEnvironment } from './table-file.ts'
@@ -76,9 +77,7 @@ export class Communicator {
   readonly rank: number
   readonly size: number
   readonly #ranks: Ranks
-  readonly #pd: ProtectionDomain
-  readonly #context: Context
-  readonly #ownsContext: boolean
+  readonly #opened: Opened
   readonly #memory: Memory
   readonly #mesh: Mesh
   readonly #multicast: Multicast | null
@@ -104,22 +103,24 @@ export class Communicator {
     const host = ranks.members?.[rank]?.host
     const neighbours = ranks.members?.filter((member) => member.host === host).length ?? size
     this.#spinNs = (options.spinUs ?? (neighbours > availableParallelism() ? 5 : 100)) * 1000
-    this.#context = options.context ?? openDevice(options.device!)
-    this.#ownsContext = options.context === undefined
-    this.#pd = this.#context.allocPd()
-    this.#memory = new Memory(this.#context, this.#pd)
-    this.#mesh = new Mesh(this.#context, this.#pd, this.#memory, {
-      ...{ rank, size, gidIndex: options.gidIndex ?? 0 },
-      mark: this.#chooser.mark,
-    })
-    this.#multicast = this.#chooser.multicasts
-      ? new Multicast(
-          { context: this.#context, pd: this.#pd, memory: this.#memory, channel: this.#mesh.channel },
-          { rank, gidIndex: options.gidIndex ?? 0, lanes: this.#mesh.lanes, slotBytes: this.#mesh.slotBytes },
-        )
-      : null
-    this.#runner = new Runner(this.#mesh, this.#memory, this.#multicast)
-    this.#caller = new Caller(this.#runner, this.#memory, this.#chooser, ranks)
+    const opened = new Opened()
+    this.#opened = opened
+    const { gidIndex = 0 } = options
+    try {
+      const context = options.context ?? opened.add(openDevice(options.device!))
+      const pd = opened.add(context.allocPd())
+      const memory = opened.add(new Memory(context, pd))
+      const device = { context, pd, memory, opened }
+      const mesh = new Mesh(device, { rank, size, gidIndex, mark: this.#chooser.mark })
+      this.#memory = memory
+      this.#mesh = mesh
+      this.#multicast = this.#chooser.multicasts ? new Multicast(device, mesh, { rank, gidIndex }) : null
+      this.#runner = new Runner(mesh, memory, this.#multicast)
+      this.#caller = new Caller(this.#runner, memory, this.#chooser, ranks)
+    } catch (error) {
+      opened.close()
+      throw error
+    }
     ranks.signal?.addEventListener('abort', this.#aborted)
     if (ranks.signal?.aborted) this.#abort()
   }
@@ -257,19 +258,27 @@ export class Communicator {
     output: AnyArray | null,
     operation: Operation | null = null,
   ): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#caller.begin(collective, root, input, output, operation)
+      if (!this.#runner.step()) await this.#waitAsync()
+      this.#caller.finish()
+    })
+  }
+
+  /** Does `work` when the calls before are over; then `last`, whatever has happened. */
+  #inTurn(work: () => Promise<void>, last?: () => void): Promise<void> {
     const before = this.#tail
     this.#deferred++
     const mine = (async () => {
       try {
         await before
         this.#assertOpen()
-        this.#caller.begin(collective, root, input, output, operation)
-        if (!this.#runner.step()) await this.#waitAsync()
-        this.#caller.finish()
+        await work()
       } catch (error) {
         throw this.#failed(error)
       } finally {
         this.#deferred--
+        last?.()
       }
     })()
     // The next call waits for this one, however it ends.
@@ -364,24 +373,12 @@ export class Communicator {
    * (`timeoutMs`, 0: for ever), and until all ranks have come here; then closes, whatever happens. Rejects with a CollectiveError.
    */
   end({ timeoutMs = endMs }: { timeoutMs?: number } = {}): Promise<void> {
-    const before = this.#tail
-    this.#deferred++
-    const mine = (async () => {
-      try {
-        await before
-        this.#assertOpen()
-        await this.#drain(timeoutMs)
-        // Ranks may end hours apart; one that dies is noticed by its connection.
-        await this.#ranks.barrier({ timeoutMs: 0 })
-      } catch (error) {
-        throw this.#failed(error)
-      } finally {
-        this.#deferred--
-        this.close()
-      }
-    })()
-    this.#tail = mine.catch(() => undefined)
-    return mine
+    const work = async (): Promise<void> => {
+      await this.#drain(timeoutMs)
+      // Ranks may end hours apart; one that dies is noticed by its connection.
+      await this.#ranks.barrier({ timeoutMs: 0 })
+    }
+    return this.#inTurn(work, () => this.close())
   }
 
   async #drain(timeoutMs: number): Promise<void> {
@@ -410,11 +407,7 @@ export class Communicator {
     this.#closed = true
     this.#ranks.signal?.removeEventListener('abort', this.#aborted)
     this.#mesh.fail(new CollectiveError('ECLOSED', 'the communicator is closed'))
-    this.#multicast?.close()
-    this.#mesh.close()
-    this.#memory.close()
-    this.#pd.close()
-    if (this.#ownsContext) this.#context.close()
+    this.#opened.close()
   }
 
   [Symbol.dispose](): void {

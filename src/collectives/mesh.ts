@@ -4,7 +4,6 @@ import {
   type CompletionChannel,
   type Context,
   connectQp,
-  type ProtectionDomain,
   QpState,
   QpType,
   type QueuePair,
@@ -13,6 +12,7 @@ import {
 import { CollectiveError } from './error.ts'
 import { Lane, laneCap } from './lane.ts'
 import type { Memory, Region } from './memory.ts'
+import type { Device } from './opened.ts'
 
 /** Memory of all slots of a rank, at most, while a slot is longer than the shortest. */
 const slotsBytes = 1 << 20
@@ -45,9 +45,7 @@ export class Mesh {
   readonly #mark: number
 
   constructor(
-    context: Context,
-    pd: ProtectionDomain,
-    memory: Memory,
+    { context, pd, memory, opened }: Device,
     { rank, size, gidIndex, mark }: { rank: number; size: number; gidIndex: number; mark: number },
   ) {
     this.#rank = rank
@@ -57,14 +55,14 @@ export class Mesh {
     this.#mark = mark
     const peers = size - 1
     this.slotBytes = slotLengths.find((bytes) => peers * Lane.bytesOf(bytes) <= slotsBytes) ?? slotLengths.at(-1)!
-    this.channel = context.createCompChannel()
+    this.channel = opened.add(context.createCompChannel())
     const { channel } = this
     const ranks = Array.from({ length: size }, (_, i) => i)
     this.#qps = ranks.map((i) => {
       if (i === rank) return null
-      const sendCq = context.createCq(laneCap.maxSendWr, { channel, singleThreaded: true })
-      const recvCq = context.createCq(laneCap.maxRecvWr, { channel, singleThreaded: true })
-      return pd.createQp({ type: QpType.RC, sendCq, recvCq, cap: laneCap })
+      const sendCq = opened.add(context.createCq(laneCap.maxSendWr, { channel, singleThreaded: true }))
+      const recvCq = opened.add(context.createCq(laneCap.maxRecvWr, { channel, singleThreaded: true }))
+      return opened.add(pd.createQp({ type: QpType.RC, sendCq, recvCq, cap: laneCap }))
     })
     this.#psns = ranks.map(() => randomPsn())
     this.#region = memory.region(peers * Lane.bytesOf(this.slotBytes))
@@ -141,14 +139,5 @@ export class Mesh {
       this.channel.wake()
     }
     return this.failure
-  }
-
-  close(): void {
-    for (const qp of this.#qps) qp?.close()
-    for (const lane of this.lanes) {
-      lane?.sendCq.close()
-      lane?.recvCq.close()
-    }
-    this.channel.close()
   }
 }

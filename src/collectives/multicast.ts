@@ -16,8 +16,6 @@
  */
 import { randomInt } from 'node:crypto'
 import {
-  type AddressHandle,
-  type CompletionChannel,
   type CompletionQueue,
   type Context,
   connectQp,
@@ -39,8 +37,10 @@ import {
 import { CollectiveError } from './error.ts'
 import type { Lane } from './lane.ts'
 import { emptyRange, type Memory, point, type Range, type Region } from './memory.ts'
+import type { Mesh } from './mesh.ts'
 import { Kind } from './message.ts'
 import { multicastGroup, multicastLid, whyNoMulticast } from './multicast-group.ts'
+import type { Device, Opened } from './opened.ts'
 
 /** Chunks that are sent before all ranks have reported: as many as a report has bits. */
 const windowChunks = 32
@@ -71,6 +71,7 @@ export class Multicast {
   /** Chunks that came, and reports: what tells that a call gets further. */
   moves = 0
   readonly #context: Context
+  readonly #opened: Opened
   readonly #pd: ProtectionDomain
   readonly #memory: Memory
   readonly #lanes: readonly (Lane | null)[]
@@ -82,8 +83,6 @@ export class Multicast {
   readonly #wcs: WorkCompletion[] = workCompletions(windowChunks)
   readonly #proposed: { group: Uint8Array; qkey: number }
   readonly #report: Range = emptyRange()
-  #group: Uint8Array | null = null
-  #handle: AddressHandle | null = null
   #pool: Region | null = null
   #slotBytes = 0
   readonly #receives: RecvWorkRequest[] = []
@@ -122,36 +121,24 @@ export class Multicast {
   #movesSeen = -1
 
   constructor(
-    {
-      context,
-      pd,
-      memory,
-      channel,
-    }: { context: Context; pd: ProtectionDomain; memory: Memory; channel: CompletionChannel },
-    {
-      rank,
-      gidIndex,
-      lanes,
-      slotBytes,
-    }: {
-      rank: number
-      gidIndex: number
-      lanes: readonly (Lane | null)[]
-      slotBytes: number
-    },
+    { context, pd, memory, opened }: Device,
+    { lanes, slotBytes, channel }: Mesh,
+    { rank, gidIndex }: { rank: number; gidIndex: number },
   ) {
     this.#context = context
+    this.#opened = opened
     this.#pd = pd
     this.#memory = memory
     this.#lanes = lanes
     this.#rank = rank
     this.#gidIndex = gidIndex
-    this.#sendCq = context.createCq(windowChunks, { channel })
-    this.#recvCq = context.createCq(poolChunks, { channel })
-    this.#qp = pd.createQp({
+    this.#sendCq = opened.add(context.createCq(windowChunks, { channel }))
+    this.#recvCq = opened.add(context.createCq(poolChunks, { channel }))
+    const qp = pd.createQp({
       ...{ type: QpType.UD, sendCq: this.#sendCq, recvCq: this.#recvCq },
       cap: { maxSendWr: windowChunks, maxRecvWr: poolChunks, maxSendSge: 1, maxRecvSge: 1 },
     })
+    this.#qp = opened.add(qp)
     this.#proposed = { group: multicastGroup(context.queryGid(1, gidIndex)), qkey: randomInt(1, 0x7fffffff) }
     // A chunk that is repaired goes into a slot.
     this.#chunkBytes = Math.min(context.queryPort(1).activeMtu, slotBytes)
@@ -189,9 +176,9 @@ export class Multicast {
     const group = addresses[0]!.slice(0, 16)
     connectQp(this.#qp, { psn: randomPsn() }, null, { gidIndex: this.#gidIndex, qkey })
     this.#qp.attachMcast(group)
-    this.#group = group
+    this.#opened.add({ close: () => this.#qp.detachMcast(group) })
     const grh = { dgid: group, sgidIndex: this.#gidIndex, hopLimit: 64 }
-    this.#handle = this.#pd.createAh({ dlid: multicastLid, portNum: 1, grh })
+    const ah = this.#opened.add(this.#pd.createAh({ dlid: multicastLid, portNum: 1, grh }))
     this.#slotBytes = grhBytes + this.#chunkBytes
     this.#pool = this.#memory.region(poolChunks * this.#slotBytes)
     const { addr, lkey } = this.#pool.mr
@@ -204,7 +191,7 @@ export class Multicast {
     for (let i = 0; i < windowChunks; i++)
       this.#requests.push(
         sendWr({
-          ...{ opcode: Opcode.SendWithImm, immData: 0, ah: this.#handle, remoteQpn: multicastQpn, remoteQkey: qkey },
+          ...{ opcode: Opcode.SendWithImm, immData: 0, ah, remoteQpn: multicastQpn, remoteQkey: qkey },
           sgList: [{ addr, length: 0, lkey }],
         }),
       )
@@ -539,14 +526,6 @@ export class Multicast {
 
   #broken(why: string): CollectiveError {
     return new CollectiveError('EPEER', `multicast: ${why}`)
-  }
-
-  close(): void {
-    if (this.#group !== null) this.#qp.detachMcast(this.#group)
-    this.#qp.close()
-    this.#handle?.close()
-    this.#sendCq.close()
-    this.#recvCq.close()
   }
 }
 

@@ -1,6 +1,6 @@
 /** What calls refuse, what ranks that disagree are told, and what becomes of those whose peer is gone. */
 import { EventEmitter, once } from 'node:events'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { type CollectiveError, type Communicator, createCommunicator } from '../../src/collectives/index.ts'
 import { openDevice } from '../../src/index.ts'
 import { ranksHere, together } from './together.ts'
@@ -202,6 +202,29 @@ describe('ranks that disagree', () => {
     for (const context of contexts) context.close()
   })
 })
+
+it.each(['allocPd', 'createCompChannel', 'createCq', 'alloc'] as const)(
+  'what was opened is closed when %s fails',
+  async (verb) => {
+    const context = openDevice('shm0')
+    const table = { version: 1, rules: [{ collective: 'broadcast', algorithm: 'multicast' }] } as const
+    const allgather = (): Promise<never> => Promise.reject(new Error('nobody is there'))
+    const original = context[verb].bind(context) as (...args: unknown[]) => never
+    let left = 0
+    vi.spyOn(context, verb as 'alloc').mockImplementation((...args) => {
+      if (--left === 0) throw new Error('no more')
+      return original(...args)
+    })
+    const outcomes: string[] = []
+    for (let call = 1; outcomes.at(-1) !== 'nobody is there'; call++) {
+      left = call
+      const made = createCommunicator({ ...ranksHere(2)[0]!, allgather }, { context, table })
+      await made.catch(({ message }: Error) => outcomes.push(message))
+    }
+    expect(outcomes[0]).toBe('no more')
+    context.close()
+  },
+)
 
 it('ranks end when the last one comes, however long that takes', async () => {
   const [ranks] = ranksHere(1)
