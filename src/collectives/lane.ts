@@ -62,6 +62,8 @@ export class Lane {
   /** For peers whose memory is shared, where the processor orders what it writes. */
   readonly #boxes: Boxes
   #boxed = false
+  /** Whether this rank uses them, too: the peer's device may be quicker. */
+  #sendsBoxes = false
   /** Most messages come in boxes: every second look is at these only. */
   #looks = 0
   /** SENDs with messages, posted and received. */
@@ -134,8 +136,9 @@ export class Lane {
     // Behind the slots, what `Ready` says is written.
     const notice = offset + slots * slotBytes
     this.#notice = { at: region.bytes.byteOffset + notice, addr: addr + notice, lkey, rkey: 0, bytes: readyBytes }
-    this.#boxes = new Boxes(memory, Lane.#boxPlace(region, notice + noticeBytes), lkey)
-    this.boxPlace = Lane.#boxPlace(region, notice + noticeBytes)
+    const boxes = notice + noticeBytes
+    this.boxPlace = { at: region.bytes.byteOffset + boxes, addr: addr + boxes, rkey: region.mr.rkey }
+    this.#boxes = new Boxes(memory, this.boxPlace, lkey)
     const sgList = [{ addr: this.#notice.addr, length: 0, lkey }]
     this.#short = sendWr({ opcode: Opcode.SendWithImm, immData: 0, sgList })
     this.#long = sendWr({
@@ -155,15 +158,11 @@ export class Lane {
     return slots * slotBytes + noticeBytes + Boxes.bytes
   }
 
-  static #boxPlace({ bytes, mr }: Region, offset: number): BoxPlace {
-    return { at: bytes.byteOffset + offset, addr: mr.addr + offset, rkey: mr.rkey }
-  }
-
   /** The peer has the same memory, and its boxes for this rank are there. Before anybody sends. */
   share(boxes: BoxPlace): void {
     this.shared = true
     this.#boxes.connect(boxes)
-    this.#boxed = processorOrders
+    this.#boxed = this.#sendsBoxes = processorOrders
   }
 
   postReceives(): void {
@@ -182,15 +181,16 @@ export class Lane {
    */
   send(kind: number, tag: number, range: Range, offset: number, length: number): void {
     this.credits--
-    if (!this.#boxed || length > mostBoxed) {
+    if (!this.#sendsBoxes || length > mostBoxed) {
       this.#send(kind, tag, range.addr + offset, range.lkey, length)
       return
     }
     const signaled = ++this.#posted % signalEvery === 0
     if (signaled) this.#willComplete(false)
     const immediate = this.#immediate(kind, tag)
-    if (this.#boxes.post(this.qp, signaled, immediate, this.#sends, range.at + offset, length))
-      this.#send(Kind.Credit, 0, 0, this.#notice.lkey, 0)
+    if (!this.#boxes.post(this.qp, signaled, immediate, this.#sends, range.at + offset, length)) return
+    this.#send(Kind.Credit, 0, 0, this.#notice.lkey, 0)
+    this.#sendsBoxes = !this.#boxes.late
   }
 
   #send(kind: number, tag: number, addr: number, lkey: number, length: number, certain = false): void {
