@@ -133,7 +133,9 @@ export class Communicator {
 
   /** Of `createCommunicator`: a queue pair to each rank. */
   async connect(): Promise<void> {
-    this.#mesh.connect(await this.#ranks.allgather(this.#mesh.address))
+    const addresses = await this.#ranks.allgather(this.#mesh.address)
+    this.#mesh.connect(addresses)
+    this.#mesh.share(addresses, await this.#ranks.allgather(this.#mesh.found(addresses)))
     if (this.#multicast !== null) this.#multicast.connect(await this.#ranks.allgather(this.#multicast.address))
     await this.#ranks.barrier()
   }

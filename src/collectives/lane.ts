@@ -32,8 +32,10 @@ const longBytes = 16
 const queryBytes = 8
 /** A message without content has so many bytes: one of no bytes takes a slower path through some devices. */
 const nothingBytes = 4
-/** Where `Ready` and `Long` are written from: of a lane's memory, behind the slots. */
+/** Where `Ready` and `Long` are written from: of a lane's memory, behind the slots. Its second half has the proof. */
 const noticeBytes = 64
+const noticeHalf: number = noticeBytes / 2
+const proofBytes = 16
 const signalEvery = 8
 /** Writes of one processor are seen by others in their order. */
 const processorOrders: boolean = process.arch === 'x64'
@@ -105,6 +107,8 @@ export class Lane {
   lost: CollectiveError | null = null
   readonly #notice: Range
   readonly boxPlace: BoxPlace
+  /** Bytes of this rank's memory that the peer finds there, too, if it has the same memory. */
+  readonly proof: Uint8Array
   /** Slots used since the peer was last told. */
   #owed = 0
   #posted = 0
@@ -137,6 +141,7 @@ export class Lane {
     const notice = offset + slots * slotBytes
     this.#notice = { at: region.bytes.byteOffset + notice, addr: addr + notice, lkey, rkey: 0, bytes: readyBytes }
     const boxes = notice + noticeBytes
+    this.proof = region.bytes.subarray(notice + noticeHalf, notice + noticeHalf + proofBytes)
     this.boxPlace = { at: region.bytes.byteOffset + boxes, addr: addr + boxes, rkey: region.mr.rkey }
     this.#boxes = new Boxes(memory, this.boxPlace, lkey)
     const sgList = [{ addr: this.#notice.addr, length: 0, lkey }]
@@ -156,6 +161,12 @@ export class Lane {
 
   static bytesOf(slotBytes: number): number {
     return slots * slotBytes + noticeBytes + Boxes.bytes
+  }
+
+  /** What would be the peer's `proof` if all memory were common and its boxes were at `at`; null if they cannot be there. */
+  static proofAt({ u8 }: Memory, at: number): Uint8Array | null {
+    if (!Number.isInteger(at / 8) || at < noticeBytes || at + Boxes.bytes > u8.length) return null
+    return u8.subarray(at - noticeHalf, at - noticeHalf + proofBytes)
   }
 
   /** The peer has the same memory, and its boxes for this rank are there. Before anybody sends. */

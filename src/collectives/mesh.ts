@@ -1,5 +1,5 @@
 /** A queue pair to each of the other ranks, with completion queues of its own. */
-import { randomFillSync } from 'node:crypto'
+import { createHash, randomFillSync } from 'node:crypto'
 import {
   type CompletionChannel,
   type Context,
@@ -9,6 +9,7 @@ import {
   type QueuePair,
   randomPsn,
 } from '../index.ts'
+import type { BoxPlace } from './boxes.ts'
 import { CollectiveError } from './error.ts'
 import { Lane, laneCap } from './lane.ts'
 import type { Memory, Region } from './memory.ts'
@@ -19,12 +20,17 @@ const slotsBytes = 1 << 20
 const slotLengths = [8192, 4096, 2048, 1024]
 
 /**
- * What ranks tell each other of themselves, beside a queue pair number and a PSN for each peer: GID (16 bytes), LID (2), mark of the
- * rules (4 from 20 on), where its memory has the proof (8), the proof (8), the key of its memory (4). For each peer also where its
- * boxes are: offset in the memory (8), device address (8).
+ * What ranks tell each other of themselves: GID (16 bytes), LID (2), mark of the rules (4 from 20 on), the key of its memory (4); and for
+ * each peer a queue pair number (4), a PSN (4), where its boxes are as offset in the memory (8) and device address (8), and the digest of
+ * the lane's proof (16).
+ *
+ * The proof is a random number beside these boxes. A rank that finds something with that digest there in its own memory tells what it is;
+ * of ranks that both have found the other's the memory is common. So each of them has shown that it reads the other's memory, and what
+ * a rank tells it has been shown before.
  */
-const headBytes = 44
-const entryBytes = 24
+const headBytes = 28
+const entryBytes = 40
+const digestBytes = 16
 
 export class Mesh {
   /** By rank; null for this one. */
@@ -71,35 +77,33 @@ export class Mesh {
       if (qp === null) return null
       const place = { region: this.#region, offset: index * Lane.bytesOf(this.slotBytes), slotBytes: this.slotBytes }
       index++
-      return new Lane(memory, place, { rank: peer, qp })
+      const lane = new Lane(memory, place, { rank: peer, qp })
+      randomFillSync(lane.proof)
+      return lane
     })
   }
 
-  /**
-   * What the other ranks must know. A random number is left in memory: who finds it there has the same memory. It is overwritten
-   * when peers send, which they do after all have connected.
-   */
+  /** What the other ranks must know. */
   get address(): Uint8Array {
     const bytes = new Uint8Array(headBytes + this.#qps.length * entryBytes)
     const view = new DataView(bytes.buffer)
     bytes.set(this.#context.queryGid(1, this.#gidIndex))
     view.setUint16(16, this.#context.queryPort(1).lid)
     view.setUint32(20, this.#mark)
-    const { bytes: memory } = this.#region
-    view.setFloat64(24, memory.byteOffset)
-    bytes.set(randomFillSync(memory.subarray(0, 8)), 32)
-    view.setUint32(40, this.#region.mr.rkey)
-    for (const [i, qp] of this.#qps.entries()) {
-      view.setUint32(headBytes + i * entryBytes, qp?.qpNum ?? 0)
-      view.setUint32(headBytes + i * entryBytes + 4, this.#psns[i]!)
-      const boxes = this.lanes[i]?.boxPlace
-      view.setFloat64(headBytes + i * entryBytes + 8, boxes?.at ?? 0)
-      view.setFloat64(headBytes + i * entryBytes + 16, boxes?.addr ?? 0)
+    view.setUint32(24, this.#region.mr.rkey)
+    for (const [i, lane] of this.lanes.entries()) {
+      if (lane === null) continue
+      const at = headBytes + i * entryBytes
+      view.setUint32(at, lane.qp.qpNum)
+      view.setUint32(at + 4, this.#psns[i]!)
+      view.setFloat64(at + 8, lane.boxPlace.at)
+      view.setFloat64(at + 16, lane.boxPlace.addr)
+      bytes.set(digestOf(lane.proof), at + 24)
     }
     return bytes
   }
 
-  /** Connects with what all ranks told, and posts receives. When every rank has done so, anybody may send. */
+  /** Connects with what all ranks told, and posts receives. */
   connect(addresses: readonly Uint8Array[]): void {
     for (const [peer, qp] of this.#qps.entries()) {
       if (qp === null) continue
@@ -109,21 +113,48 @@ export class Mesh {
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
       if (view.getUint32(20) !== this.#mark)
         throw new CollectiveError('EMISMATCH', `rank ${peer} has other rules that choose algorithms (table)`, peer)
-      const at = headBytes + this.#rank * entryBytes
-      const remote = {
-        ...{ gid: bytes.slice(0, 16), lid: view.getUint16(16) },
-        ...{ qpn: view.getUint32(at), psn: view.getUint32(at + 4) },
-      }
-      const boxes = { at: view.getFloat64(at + 8), addr: view.getFloat64(at + 16), rkey: view.getUint32(40) }
-      if (this.#finds(view.getFloat64(24), bytes.subarray(32, 40))) this.lanes[peer]!.share(boxes)
+      const { qpn, psn } = this.#entryOf(bytes)
+      const remote = { gid: bytes.slice(0, 16), lid: view.getUint16(16), qpn, psn }
       connectQp(qp, { psn: this.#psns[peer]! }, remote, { gidIndex: this.#gidIndex })
       this.lanes[peer]!.postReceives()
     }
   }
 
-  #finds(at: number, proof: Uint8Array): boolean {
-    const { u8 } = this.#memory
-    return at >= 0 && at + proof.length <= u8.length && proof.every((byte, i) => u8[at + i] === byte)
+  /** What a peer says for this rank. */
+  #entryOf(bytes: Uint8Array): { qpn: number; psn: number; digest: Uint8Array } & BoxPlace {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    const from = headBytes + this.#rank * entryBytes
+    return {
+      ...{ qpn: view.getUint32(from), psn: view.getUint32(from + 4) },
+      ...{ at: view.getFloat64(from + 8), addr: view.getFloat64(from + 16), rkey: view.getUint32(24) },
+      digest: bytes.subarray(from + 24, from + entryBytes),
+    }
+  }
+
+  /** By rank, the proofs of the others that are in this rank's memory; zeros for those that are not. */
+  found(addresses: readonly Uint8Array[]): Uint8Array {
+    const all = new Uint8Array(addresses.length * digestBytes)
+    for (const peer of addresses.keys()) {
+      const proof = this.#find(addresses, peer)
+      if (proof !== null) all.set(proof, peer * digestBytes)
+    }
+    return all
+  }
+
+  #find(addresses: readonly Uint8Array[], peer: number): Uint8Array | null {
+    if (peer === this.#rank) return null
+    const { at, digest } = this.#entryOf(addresses[peer]!)
+    const proof = Lane.proofAt(this.#memory, at)
+    return proof !== null && digestOf(proof).equals(digest) ? proof : null
+  }
+
+  /** With what all ranks have `found`. When every rank has done so, anybody may send. */
+  share(addresses: readonly Uint8Array[], found: readonly Uint8Array[]): void {
+    for (const [peer, lane] of this.lanes.entries()) {
+      if (lane === null || this.#find(addresses, peer) === null) continue
+      const told = found[peer]!.subarray(this.#rank * digestBytes, (this.#rank + 1) * digestBytes)
+      if (Buffer.compare(told, lane.proof) === 0) lane.share(this.#entryOf(addresses[peer]!))
+    }
   }
 
   /**
@@ -140,4 +171,8 @@ export class Mesh {
     }
     return this.failure
   }
+}
+
+function digestOf(proof: Uint8Array): Buffer {
+  return createHash('sha256').update(proof).digest().subarray(0, digestBytes)
 }
