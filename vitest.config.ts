@@ -63,13 +63,12 @@ const shared = [
   'test/devices/roce/{addresses,datagram-socket,host-sockets,pacing,reply}.test.ts',
   'test/devices/shm/{multicast,waiting,wake-after}.test.ts',
 ]
-/**
- * They look at what is allocated. V8 compiles at once what is called often, not in a thread behind: on a loaded machine that
- * thread may get no processor for longer than a test takes, and code that is not compiled yet allocates.
- */
-const alone = ['test/**/*allocation.test.ts']
 /** `npm run test:slow` has them, and what needs more than Node.js. */
-const slower = ['test/**/*.slow.test.ts', 'test/browser/**', 'test/interop/**', 'test/slow/**']
+const slower = [
+  'test/**/*.slow.test.ts',
+  'test/**/*allocation.test.ts',
+  ...['browser', 'interop', 'slow'].map((folder) => `test/${folder}/**`),
+]
 
 // What `npm test` runs: everything that needs nothing but Node.js and is quick. Four workers also on two cores, because half
 // of the time is waiting: for processes to start, for timers, for peers that answer nothing.
@@ -85,14 +84,14 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: unit, exclude: [...slower, ...alone], pool: 'forks', isolate: false },
+        test: { name: 'unit', include: unit, exclude: slower, pool: 'forks', isolate: false },
       },
       {
         extends: true,
         test: {
           name: 'shared',
           include: shared,
-          exclude: [...slower, ...unit, ...alone],
+          exclude: [...slower, ...unit],
           pool: 'forks',
           isolate: false,
         },
@@ -101,12 +100,8 @@ export default defineConfig({
         extends: true,
         test: {
           ...{ name: 'whole', pool: 'forks' },
-          ...{ include: ['test/**/*.test.ts'], exclude: [...slower, ...unit, ...shared, ...alone] },
+          ...{ include: ['test/**/*.test.ts'], exclude: [...slower, ...unit, ...shared] },
         },
-      },
-      {
-        extends: true,
-        test: { name: 'alone', include: alone, pool: 'forks', execArgv: ['--no-concurrent-recompilation'] },
       },
     ],
   },

@@ -1,15 +1,13 @@
 import { defineConfig } from 'vitest/config'
 
 // The slower suites: the whole matrix of compliance, attacks, processes that are killed, pages in a real browser
-// (`.slow.test.ts`); and the random tests of `npm test` once more, with many times as many runs (`.random.test.ts`).
+// (`.slow.test.ts`); the random tests of `npm test` once more, with many times as many runs (`.random.test.ts`); and those
+// that look at what is allocated. For these V8 compiles at once what is called often, not in a thread behind: on a loaded
+// machine that thread may get no processor for longer than a test takes, and code that is not compiled yet allocates.
+const allocation = ['test/**/*allocation.test.ts']
+
 export default defineConfig({
   test: {
-    include: [
-      'test/**/*.slow.test.ts',
-      'test/**/*.random.test.ts',
-      'test/browser/**/*.test.ts',
-      'test/slow/**/*.test.ts',
-    ],
     env: { VERBENA_SLOW: '1' },
     globalSetup: ['./test/entries.ts'],
     maxWorkers: 2,
@@ -17,5 +15,23 @@ export default defineConfig({
     expect: { poll: { timeout: 20_000 } },
     hookTimeout: 120_000,
     reporters: ['default', './test/tally-reporter.ts'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'slow',
+          include: [
+            'test/**/*.slow.test.ts',
+            'test/**/*.random.test.ts',
+            'test/browser/**/*.test.ts',
+            'test/slow/**/*.test.ts',
+          ],
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'allocation', include: allocation, pool: 'forks', execArgv: ['--no-concurrent-recompilation'] },
+      },
+    ],
   },
 })

@@ -7,6 +7,7 @@ export { LifePipes } from './life-pipes.ts'
 export { Lives } from './lives.ts'
 export {
   addressText,
+  atExit,
   type BpfInstruction,
   bindAdvice,
   clockMonotonicNs,

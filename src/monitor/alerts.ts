@@ -9,7 +9,7 @@
 import { anomalyTexts } from './anomalies.ts'
 import type { WindowAnswer } from './answer.ts'
 import { MonitorError } from './error.ts'
-import { counterNames } from './events.ts'
+import { counterNames, followedOf, followedOnly } from './events.ts'
 
 export interface AlertRule {
   /** As it was written. */
@@ -44,7 +44,10 @@ const percent = (part: number, whole: number): number => (whole === 0 ? 0 : (100
 const derived: Readonly<Record<string, readonly [text: string, of: Metric]>> = {
   bitsPerSecond: ['bits on the wire a second', ({ rates }) => rates.bits],
   packetsPerSecond: ['packets a second', ({ rates }) => rates.packets],
-  messagesPerSecond: ['messages a second', ({ rates }) => rates.messages],
+  messagesPerSecond: [
+    'messages a second; in overload, as many of each packet as of those that were followed',
+    ({ rates, totals }) => (rates.messages === 0 ? 0 : rates.messages * (totals.roce / followedOf(totals))),
+  ],
   flows: ['flows, as estimated', ({ flows }) => flows.value],
   hosts: ['hosts, as estimated', ({ hosts }) => hosts.value],
   ackP50: ['median latency of acknowledgements in µs', ({ latency }) => microseconds(latency.ack?.p50.value)],
@@ -53,7 +56,7 @@ const derived: Readonly<Record<string, readonly [text: string, of: Metric]>> = {
   readP99: ['99th percentile of that', ({ latency }) => microseconds(latency.read?.p99.value)],
   lossPercent: [
     'missing packets, those that came late left out, in per cent',
-    ({ totals }) => percent(Math.max(0, totals.missing - totals.late), totals.roce + totals.missing),
+    ({ totals }) => percent(Math.max(0, totals.missing - totals.late), followedOf(totals) + totals.missing),
   ],
   markedPercent: ['packets marked by ECN in per cent', ({ totals }) => percent(totals.marked, totals.roce)],
 }
@@ -97,6 +100,17 @@ export function metricOf(answer: WindowAnswer, metric: string): number {
   return answer.totals[metric as keyof WindowAnswer['totals']]
 }
 
+/** Numbers that say nothing of packets that were only counted. */
+const ofFollowed: ReadonlySet<string> = new Set([
+  ...followedOnly,
+  ...['messagesPerSecond', 'ackP50', 'ackP99', 'readP50', 'readP99', 'lossPercent'],
+])
+
+/** Whether a window does not have the number that a rule looks at: there were packets, and none was followed. */
+function isUnknown({ totals }: WindowAnswer, metric: string): boolean {
+  return totals.fastPath > 0 && followedOf(totals) === 0 && ofFollowed.has(metric)
+}
+
 interface State {
   past: number
   since: string
@@ -112,10 +126,11 @@ export class Alerts {
     this.#states = rules.map(() => ({ past: 0, since: '', firing: false }))
   }
 
-  /** What begins and what ends with this window. Late windows say nothing. */
+  /** What begins and what ends with this window. Late windows say nothing, nor does one of what was only counted in it: nothing changes then. */
   update(answer: WindowAnswer): AlertEvent[] {
     if (answer.late) return []
     return this.#rules.flatMap((rule, i) => {
+      if (isUnknown(answer, rule.metric)) return []
       const state = this.#states[i]!
       const value = metricOf(answer, rule.metric)
       const isPast = rule.above ? value > rule.threshold : value < rule.threshold

@@ -1,5 +1,5 @@
 /** What is wrong in a window, with the reason in words. Each rule says what it saw, where, and what that usually means. */
-import { counterNames } from './events.ts'
+import { counterNames, followedOf } from './events.ts'
 import type { KeyFields } from './key.ts'
 import { macOf } from './pause.ts'
 import { query } from './query.ts'
@@ -96,7 +96,9 @@ const unmarkedLoss: Rule = (window) => {
     const late = sum(window, 'late', fields)
     const lost = value - late
     if (lost < 10 || sum(window, 'marked', fields) > 0) continue
-    const packets = query(window, { by: 'hosts', of: 'packets', where: fields }).rows[0]?.value ?? 0
+    const all = query(window, { by: 'hosts', of: 'packets', where: fields }).rows[0]?.value ?? 0
+    // As many of them were followed as of all.
+    const packets = all * (followedOf(window.totals()) / window.count('roce'))
     found.push({
       kind: 'unmarked-loss',
       severity: 'warning',
@@ -137,12 +139,14 @@ const congestion: Rule = (window) => {
 const damaged: Rule = (window) => {
   const bad = window.count('icrc')
   if (bad === 0) return []
+  const followed = followedOf(window.totals())
+  const which = followed === window.count('roce') ? 'the RDMA packets' : 'those that were followed'
   const worst = query(window, { by: 'hosts', of: 'icrc', top: 1 }).rows[0]
   return [
     {
       kind: 'bad-icrc',
-      severity: bad > window.count('roce') / 1000 ? 'critical' : 'warning',
-      text: `${many(bad, 'packet has', 'packets have')} a wrong ICRC (${percent(bad, window.count('roce'))} of the RDMA packets)${worst === undefined ? '' : `, most of them ${worst.name}`}: a link or a memory on the way damages them, or something rewrites headers`,
+      severity: bad > followed / 1000 ? 'critical' : 'warning',
+      text: `${many(bad, 'packet has', 'packets have')} a wrong ICRC (${percent(bad, followed)} of ${which})${worst === undefined ? '' : `, most of them ${worst.name}`}: a link or a memory on the way damages them, or something rewrites headers`,
       fields: worst?.fields ?? {},
     },
   ]

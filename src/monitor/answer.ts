@@ -136,6 +136,17 @@ export function answerOf(window: Window, options: AnswerOptions = {}): WindowAns
   }
 }
 
+/** An answer with `top` rows of each list at most. */
+export function cutAnswer(answer: WindowAnswer, top: number): WindowAnswer {
+  const { messages, slowestFlows, bursts, changes } = answer
+  return {
+    ...answer,
+    top: Object.fromEntries(Object.entries(answer.top).map(([name, rows]) => [name, rows.slice(0, top)])),
+    messages: { largest: messages.largest.slice(0, top), slowest: messages.slowest.slice(0, top) },
+    ...{ slowestFlows: slowestFlows.slice(0, top), bursts: bursts.slice(0, top), changes: changes.slice(0, top) },
+  }
+}
+
 /** Those of flows of which the window has them, the slowest first. */
 export function flowLatenciesOf(window: Window): FlowLatencyAnswer[] {
   return [...window.flowLatencies.values()]

@@ -31,3 +31,9 @@ export function isBurst(value: unknown): value is Burst {
   const all = [startMs, microseconds, peak, mean, bytes.value, bytes.lower, bytes.upper, bytes.confidence]
   return all.every((one) => Number.isFinite(one) && one >= 0) && startMs <= mostMs && bytes.confidence <= 1
 }
+
+/** A burst without what is no part of one. */
+export function burstOnly({ name, fields, startMs, microseconds, bytes, peak, mean }: Burst): Burst {
+  const { value, lower, upper, confidence } = bytes
+  return { name, fields, startMs, microseconds, bytes: { value, lower, upper, confidence }, peak, mean }
+}

@@ -10,7 +10,7 @@
  */
 import { type DDSketch, type Sketch, SketchError, sketchLike } from '../sketch/index.ts'
 import { crcUpdate } from '../wire/index.ts'
-import { type Burst, isBurst, mostBursts } from './burst.ts'
+import { type Burst, burstOnly, isBurst, mostBursts } from './burst.ts'
 import {
   leastSketchBytes,
   mostMs,
@@ -22,10 +22,10 @@ import {
 } from './config.ts'
 import { MonitorError } from './error.ts'
 import { counterNames } from './events.ts'
-import { flowName, keyWords } from './key.ts'
-import { isMessage, type Message, mostMessages } from './messages.ts'
+import { fieldNames, flowName, isFlowName, keyWords } from './key.ts'
+import { isMessage, type Message, messageOnly, mostMessages } from './messages.ts'
 import { isPort } from './pause.ts'
-import { isName } from './text.ts'
+import { isName, mostName } from './text.ts'
 import {
   latencySketch,
   mostFlowLatencies,
@@ -43,11 +43,26 @@ import {
 
 const magic = [0x56, 0x4d, 0x4f, 0x4e]
 const headLength = 13
+/** Of windows that were merged of many. */
 const mostDescription = 2 ** 24
+/** Bytes of a name as JSON: three for a character, or two for one that is escaped. */
+const nameBytes = 3 * mostName + 3
+const numberBytes = 25
+/** What the lists of one agent's window are at most. */
+const mostOwnDescription =
+  (counterNames.length + 2 * pauseClasses + 16) * 2 * numberBytes +
+  (2 * nameBytes + 64) +
+  mostPausedBy * (nameBytes + 64 + 2 * pauseClasses * numberBytes) +
+  mostSourceQps * (11 * 12 + 16) +
+  mostFlowLatencies * keyWords * 12 +
+  mostBursts * (nameBytes + fieldNames.length * (nameBytes + 20) + 16 * numberBytes) +
+  2 * mostMessages * (keyWords * 12 + 12 * numberBytes)
 
-/** What the bytes of a window of a plan may be at most. */
-export function mostWindowBytes({ sketchBytes }: Pick<WindowPlan, 'sketchBytes'>): number {
-  return headLength + mostDescription + sketchBytes + mostSmallBytes
+/** What the bytes of a window may be at most: of one agent with this plan, or any that is saved. */
+export function mostWindowBytes(plan?: Pick<WindowPlan, 'sketchBytes'>): number {
+  const [description, sketchBytes] =
+    plan === undefined ? [mostDescription, mostSketchBytes] : [mostOwnDescription, plan.sketchBytes]
+  return headLength + description + sketchBytes + mostSmallBytes
 }
 
 interface Description {
@@ -122,10 +137,10 @@ export function decodeWindow(bytes: Uint8Array): Window {
   for (const [i, name] of counterNames.entries()) window.counters[i] = countOf(description.counters[name] ?? 0)
   for (const [i, value] of description.pauses.entries()) window.pauses[i] = countOf(value)
   for (const [port, pauses] of description.pausedBy) window.pausesOf(port)!.set(pauses.map(countOf))
-  for (const [name, qp] of description.sourceQps) window.sourceQps.set(String(name), qp & 0xffffff)
-  window.bursts = description.bursts
-  for (const message of description.largest) window.largest.add(message)
-  for (const message of description.slowest) window.slowest.add(message)
+  for (const [name, qp] of description.sourceQps) window.sourceQps.set(name, qp)
+  window.bursts = description.bursts.map(burstOnly)
+  for (const message of description.largest) window.largest.add(messageOnly(message))
+  for (const message of description.slowest) window.slowest.add(messageOnly(message))
   for (const [i, words] of description.latencyKeys.entries()) {
     const sketch = sketches[sketchNames.length + i] as DDSketch
     const key = Int32Array.from(words)
@@ -195,7 +210,7 @@ function isPart(value: unknown): value is Part {
 }
 
 function isSourceQp(value: unknown): boolean {
-  return isList(value, 2) && typeof value[0] === 'string' && value[0].length < 200 && isWhole(value[1], 0xffffff)
+  return isList(value, 2) && isFlowName(value[0]) && isWhole(value[1], 0xffffff)
 }
 
 function isPausedBy(value: unknown): boolean {

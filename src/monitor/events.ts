@@ -87,3 +87,15 @@ export const counterIndex: Readonly<Record<CounterName, number>> = Object.fromEn
   counterNames.map((name, i) => [name, i]),
 ) as Record<CounterName, number>
 export type Totals = Record<CounterName, number>
+
+const countedAnyway: readonly CounterName[] = ['cnp', 'marked', 'malformed']
+/** What is only counted where packets are followed: of the others, which `fastPath` counts, it is not known. */
+export const followedOnly: ReadonlySet<string> = new Set<CounterName>([
+  ...(['messages', 'connections', 'unmeasured'] as const),
+  ...eventNames.filter((event) => !countedAnyway.includes(event)),
+])
+
+/** RDMA packets that were followed, and not only counted. */
+export function followedOf({ roce, fastPath }: Pick<Totals, 'roce' | 'fastPath'>): number {
+  return roce - fastPath
+}

@@ -8,6 +8,7 @@ export { type Anomaly, type AnomalyKind, anomaliesOf, anomalyTexts } from './ano
 export {
   type AnswerOptions,
   answerOf,
+  cutAnswer,
   type EventAnswer,
   type FlowLatencyAnswer,
   flowLatenciesOf,

@@ -83,7 +83,7 @@ export const keyTexts: Readonly<Record<KeyName, string>> = {
   dscp: 'the class of the IP header',
 }
 
-const fieldNames: readonly KeyField[] = [
+export const fieldNames: readonly KeyField[] = [
   ...['source', 'destination', 'sourceQp', 'destinationQp', 'service', 'operation'],
   ...['opcode', 'pkey', 'dscp', 'rkey', 'event'],
 ] as KeyField[]
@@ -144,6 +144,11 @@ export function flowName(words: Int32Array): string {
   const [a, b, c, d, e, f, g, h] = words
   const address = `${a},${b},${c},${d},${e},${f},${g},${h}`
   return `${address},${words[Word.sourceQp]! >>> 24},${words[Word.destinationQp]! & 0xffffff},${words[Word.rest]! >>> 30}`
+}
+
+/** For bytes from elsewhere. */
+export function isFlowName(value: unknown): value is string {
+  return typeof value === 'string' && /^(-?\d{1,10},){8}\d{1,3},\d{1,8},[0-3]$/.test(value)
 }
 
 /** Where addresses with numbers are. */

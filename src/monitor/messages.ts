@@ -62,3 +62,8 @@ export function isMessage(value: unknown): value is Message {
     one.atMs <= mostMs
   )
 }
+
+/** A message without what is no part of one. */
+export function messageOnly({ key, operation, psn, bytes, packets, atMs, ns }: Message): Message {
+  return { key, operation, psn, bytes, packets, ns, atMs }
+}

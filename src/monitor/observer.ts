@@ -331,7 +331,7 @@ export class Observer {
     const v = this.#verdict
     const { marks } = v
     for (const [mark, event] of markedEvents) if ((marks & mark) !== 0) this.#event(window, event, 1)
-    if ((marks & Mark.Gap) !== 0) this.#event(window, 'missing', v.missing)
+    if (v.missing > 0) this.#event(window, 'missing', v.missing)
     if ((marks & Mark.Nak) !== 0) this.#event(window, nakEvents[Math.min(d.syndrome & 31, 5)]!, 1)
     if (flow === undefined || state === undefined) return
     if ((marks & (Mark.Nak | Mark.RnrNak)) !== 0) {

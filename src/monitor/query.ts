@@ -1,7 +1,11 @@
-/** What a window says of a key: any part of the key, any measure, filtered by any field. Every number has its bounds. */
+/**
+ * What a window says of a key: any part of the key, any measure, filtered by any field. Every number has its bounds. They are those of the
+ * sketches; of messages and events, the upper one has the packets besides that were only counted (of missing PSNs, which no packet bounds,
+ * that is as many as passed).
+ */
 import type { CocoSketch, Estimate, KeyEstimate, PartialKey } from '../sketch/index.ts'
 import { MonitorError } from './error.ts'
-import { type EventName, eventNumber } from './events.ts'
+import { type EventName, eventNumber, followedOnly } from './events.ts'
 import {
   bytesOf,
   fieldOf,
@@ -77,9 +81,11 @@ export function query(window: Window, { by, of, where = {}, top = 10 }: Query): 
     return bytesOf(words)
   }
   const found = sketch.aggregate(partial).filter(({ key }) => key.length > 0)
+  // Each packet that was only counted may have been one more.
+  const unseen = followedOnly.has(of) ? window.count('fastPath') : 0
   return {
-    rows: found.slice(0, top).map((one) => rowOf(one, by)),
-    rest: Math.max(found[top]?.upper ?? 0, absentMost(sketch)),
+    rows: found.slice(0, top).map((one) => rowOf(one, by, unseen)),
+    rest: Math.max(found[top]?.upper ?? 0, absentMost(sketch)) + unseen,
     keys: found.slice(0, top).map(({ key }) => key),
     found: found.length,
     total: event === 0 ? sketch.total : window.count(of as EventName),
@@ -93,9 +99,9 @@ function absentMost({ total, config }: CocoSketch): number {
   return Math.min(total, Math.floor(total / (config.width * (1 - confidence))))
 }
 
-function rowOf({ key, value, lower, upper, confidence }: KeyEstimate, by: Query['by']): Row {
+function rowOf({ key, value, lower, upper, confidence }: KeyEstimate, by: Query['by'], unseen: number): Row {
   const fields = fieldsOf(wordsOf(key), by)
-  return { name: keyText(fields, by), fields, value, lower, upper, confidence }
+  return { name: keyText(fields, by), fields, value, lower, upper: upper + unseen, confidence }
 }
 
 /** Names of the parts of a message's key. */

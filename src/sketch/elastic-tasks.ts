@@ -1,7 +1,8 @@
 /**
  * Cardinality, entropy and distribution of sizes from an Elastic Sketch (section 5 of the paper).
  *
- * Of the counters only the first row is looked at: each row has all keys. Counters at which keys of the buckets have counts are left out where flows among the counters are estimated, and the others
+ * Each row of counters has all keys: bounds look at the first row only, and the distribution is that of all rows together, which has less of
+ * the chance of one. Counters at which keys of the buckets have counts are left out where flows among the counters are estimated, and the others
  * scaled up: which counter a key has does not depend on the other keys. (The paper counts what those keys have there as flows.)
  */
 import type { Estimate, SizeCount } from './answers.ts'
@@ -13,10 +14,12 @@ export const saturated = 255
 export interface ElasticParts {
   /** Amounts of keys that are in the buckets only. */
   exact: number[]
-  /** Votes of keys that may have counts at counters, too: their counter of the first row, and the least one of all rows. */
-  shared: { votes: number; counter: number; least: number }[]
-  /** The first row of counters. */
+  /** Votes of keys that may have counts at counters, too: their counter of each row (a place in `light`), and the least of these. */
+  shared: { votes: number; counters: number[]; least: number }[]
+  /** The rows of counters, one behind the other. */
   light: Uint8Array
+  /** Counters of a row. */
+  width: number
   /** What the counters took. */
   lightTotal: number
   total: number
@@ -26,13 +29,13 @@ const confidence = 0.99
 /** Standard deviations, from which 0.99 and more of a normal distribution are not farther away. */
 const deviations = 3
 
-/** How many of the counters that only small flows have are at each value, and how many those counters are. */
-function histogram({ shared, light }: ElasticParts): { values: Float64Array; counters: number } {
+/** How many of the counters of `rows` that only small flows have are at each value, and how many those counters are. */
+function histogram({ shared, light, width }: ElasticParts, rows: number): { values: Float64Array; counters: number } {
   const left = new Uint8Array(light.length)
-  for (const { counter } of shared) left[counter] = 1
+  for (const { counters } of shared) for (const counter of counters) left[counter] = 1
   const values = new Float64Array(saturated + 1)
   let counters = 0
-  for (let i = 0; i < light.length; i++) {
+  for (let i = 0; i < rows * width; i++) {
     if (left[i] === 1) continue
     values[light[i]!]!++
     counters++
@@ -42,8 +45,8 @@ function histogram({ shared, light }: ElasticParts): { values: Float64Array; cou
 
 /** Keys that have counts only at the counters: linear counting (Whang, Vander-Zanden and Taylor, TODS 15, 1990). */
 function lightCardinality(parts: ElasticParts): Estimate {
-  const { values, counters } = histogram(parts)
-  const width = parts.light.length
+  const { values, counters } = histogram(parts, 1)
+  const { width } = parts
   // Without an empty counter there are more flows than linear counting can tell.
   const load = counters === 0 ? 0 : Math.log(counters / Math.max(1, values[0]!))
   const value = width * load
@@ -60,13 +63,13 @@ export function cardinalityOf(parts: ElasticParts): Estimate {
 }
 
 export function distributionOf(parts: ElasticParts): SizeCount[] {
-  const { values, counters } = histogram(parts)
+  const { values, counters } = histogram(parts, parts.light.length / parts.width)
   const sizes = new Map<number, number>()
   const add = (size: number, flows: number) => sizes.set(size, (sizes.get(size) ?? 0) + flows)
   for (const size of parts.exact) add(size, 1)
   for (const { votes, least } of parts.shared) add(votes + least, 1)
   if (counters > 0) {
-    const scale = parts.light.length / counters
+    const scale = parts.width / counters
     // A saturated counter has a flow of its value or more, whose split is not known.
     const large = values[saturated]!
     values[saturated] = 0
@@ -82,7 +85,8 @@ export function distributionOf(parts: ElasticParts): SizeCount[] {
  * count as one, with the votes of the keys of buckets that have counts there, and all saturated counters as one.
  */
 export function entropyOf(parts: ElasticParts): Estimate {
-  const { exact, shared, light, lightTotal, total } = parts
+  const { exact, shared, lightTotal, total } = parts
+  const light = parts.light.subarray(0, parts.width)
   if (total === 0) return { value: 0, lower: 0, upper: 0, confidence: 1 }
   const bits = (amount: number) => (amount > 0 ? (amount / total) * Math.log2(total / amount) : 0)
   let value = 0
@@ -96,9 +100,11 @@ export function entropyOf(parts: ElasticParts): Estimate {
   const groups = Float64Array.from(light)
   let rest = lightTotal
   for (const amount of light) if (amount < saturated) rest -= amount
-  for (const { votes, counter } of shared)
+  for (const { votes, counters } of shared) {
+    const counter = counters[0]!
     if (light[counter]! < saturated) groups[counter]! += votes
     else rest += votes
+  }
   let lower = sure + bits(rest)
   for (const [counter, amount] of groups.entries()) if (light[counter]! < saturated) lower += bits(amount)
   return { value: Math.min(upper, Math.max(lower, value)), lower, upper, confidence }

@@ -250,15 +250,25 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
   }
 
   #parts(): ElasticParts {
+    const { rows } = this.config
     const [exact, shared]: [number[], ElasticParts['shared']] = [[], []]
     this.#eachKept((vote) => {
       const [h1, h2] = [this.keys.h1[blockKeys]!, this.keys.h2[blockKeys]!]
       if ((vote & flagged) === 0) exact.push(vote)
-      else
-        shared.push({ votes: vote & mostVotes, counter: this.#counterOf(h1, h2, 0), least: this.#leastLight(h1, h2) })
+      else {
+        const counters = Array.from({ length: rows }, (_, row) => this.#counterOf(h1, h2, row))
+        shared.push({ votes: vote & mostVotes, counters, least: this.#leastLight(h1, h2) })
+      }
     })
-    const light = this.#light.subarray(0, this.config.counters)
-    return { exact, shared, light, lightTotal: this.scalars[lightTotal]!, total: this.total }
+    const light = this.#light
+    return {
+      exact,
+      shared,
+      light,
+      width: this.config.counters,
+      lightTotal: this.scalars[lightTotal]!,
+      total: this.total,
+    }
   }
 
   /** How many keys there are: those of the buckets, and linear counting for the others. Bounds of three standard deviations, at 0.99. */

@@ -119,10 +119,9 @@ export class Analysis {
     flow.wireBytes += packet.originalLength
     flow.lastNs = v.timeNs
     flow.lastPacket = this.packets
-    flow.started = false
-    flow.strangers = 0
+    flow.pause((d.bits & OpBit.Request) !== 0)
     // Its requests may be waiting for what this packet says.
-    if (flow.peer !== undefined) flow.peer.started = false
+    flow.peer?.pause(false)
     if (isMarked(packet.bytes, d)) v.marks |= Mark.Marked
     if ((d.bits & OpBit.Cnp) !== 0) v.marks |= Mark.Cnp
   }

@@ -108,8 +108,11 @@ export class Flow {
   floor = 0
   /** `floor` is only the first PSN that the capture has, and nothing is acknowledged: the sequence may begin before it. */
   floorIsGuess = false
+  /** Packets before `floor` passed, and were not followed: what comes from there was sent before. */
+  isResumed = false
   /** PSN of the READ that is being answered. */
   readStart = 0
+  #isPaused = false
   readonly outstanding: Outstanding
   /** What who follows the analysis keeps with the flow. */
   state: object | undefined
@@ -151,6 +154,15 @@ export class Flow {
     this.slack = 0
     this.acked = (psn - 1) & 0xffffff
     this.outstanding.clear()
+    this.isResumed = this.#isPaused
+    this.#isPaused = false
+  }
+
+  /** Until its next request nothing is known of the sequence. `isRequest`: one of it passed. */
+  pause(isRequest: boolean): void {
+    this.#isPaused ||= this.started || isRequest
+    this.started = false
+    this.strangers = 0
   }
 
   /** The sequence has begun at `psn` already, before all that was seen: what lies between is missing so far. */

@@ -26,7 +26,16 @@ export function trackRequest(flow: Flow, bytes: Uint8Array, number: number, d: D
   if (ahead < 0) {
     // The first packet that the capture has may have overtaken this one.
     const isFirst = psnDiff(psn, flow.floor) < 0 && (flow.floorIsGuess || psnDiff(psn, flow.acked) > 0)
-    if (isFirst) flow.reachBack(psn)
+    if (isFirst && flow.isResumed) {
+      if (!reliable) return
+      v.marks |= Mark.Retransmission
+      flow.retransmissions++
+      return
+    }
+    if (isFirst) {
+      v.missing = psnDiff(flow.floor, psn)
+      flow.reachBack(psn)
+    }
     const seen = flow.outstanding.find(psn)
     if (seen >= 0) v.refersTo = flow.outstanding.packetOf(seen)
     if (reliable && psnDiff(psn, flow.acked) <= 0) {

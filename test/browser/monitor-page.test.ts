@@ -1,7 +1,9 @@
 /** The monitor's live page in Chromium: windows as they come, from hosts to messages, light, dark and narrow. */
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
 import { PageServer } from '../../src/monitor/api/index.ts'
 import { type AgentState, Alerts, answerOf, parseAlert } from '../../src/monitor/index.ts'
 import { LiveView } from '../../src/monitor/view/index.ts'
@@ -77,8 +79,8 @@ describe.skipIf(!found)("the monitor's live page", { timeout: 120_000 }, () => {
     page.on('dialog', (dialog) => wrong.push(dialog.message()))
     page.on('console', (message) => {
       // The first connection has no token yet, the second one a wrong one.
-      if (['error', 'warning'].includes(message.type()) && !message.text().includes('Authentication'))
-        wrong.push(message.text())
+      const isExpected = /Authentication|status of 401/.test(message.text())
+      if (['error', 'warning'].includes(message.type()) && !isExpected) wrong.push(message.text())
     })
     page.on('request', (request) => {
       if (!request.url().startsWith(server.url) && !request.url().startsWith('data:')) wrong.push(request.url())
@@ -177,6 +179,79 @@ describe.skipIf(!found)("the monitor's live page", { timeout: 120_000 }, () => {
       await page.locator('#burst svg').focus()
       await page.keyboard.press('ArrowRight')
       expect(await page.locator('#burst .legend').textContent()).toMatch(/rate .*bit\/s \(.* to .*\)/)
+    })
+  })
+
+  it('says what is wrong with an address, and goes on', async () => {
+    await withPage({}, async (page) => {
+      const detail = page.locator('#detail')
+      for (const wrong of [`host=${'x'.repeat(200)}`, `host=${B}&qp=16777216`]) {
+        await page.evaluate((hash) => {
+          location.hash = hash
+        }, wrong)
+        await detail.getByText('no question').waitFor()
+      }
+      await page.evaluate((hash) => {
+        location.hash = hash
+      }, `host=${B}`)
+      await detail.getByRole('heading', { name: 'to its queue pairs' }).waitFor()
+    })
+  })
+
+  /** Without a token. What the browser says of sockets that do not open is expected here. */
+  async function looking(look: (page: Page, start: () => Promise<Source>, end: () => Promise<void>) => Promise<void>) {
+    let server: PageServer | undefined
+    let port = 0
+    const start = async (): Promise<Source> => {
+      const source = new Source()
+      server = await PageServer.start({ live: source.live, host: '127.0.0.1', port, token: null })
+      port = Number(new URL(server.url).port)
+      return source
+    }
+    const end = async (): Promise<void> => server?.close()
+    const page = await browser.newPage()
+    try {
+      const first = await start()
+      for (let i = 0; i < 3; i++) first.next()
+      await page.goto(server!.url)
+      await look(page, start, end)
+    } finally {
+      await page.close()
+      await end()
+    }
+  }
+
+  it('lets go of a held window when the monitor was started anew', async () => {
+    await looking(async (page, start, end) => {
+      await page.locator('html[data-window="3"]').waitFor()
+      await page.getByRole('button', { name: 'Hold' }).click()
+      await page.locator('#burst-rows button').first().click()
+      await page.locator('#burst path.band').waitFor()
+      await end()
+      await page.getByText('the monitor has ended').waitFor()
+      const second = await start()
+      second.next()
+      await page.locator('html[data-window="1"]').waitFor()
+      expect(await page.locator('#status').textContent()).toMatch(/^live, /)
+      expect(await page.locator('#hold').textContent()).toBe('Hold')
+      expect(await page.locator('#burst').isVisible()).toBe(false)
+      expect(await page.locator('#burst-rows tbody tr').count()).toBe(second.live.update(0, 0).bursts.length)
+    })
+  })
+
+  it('says that there are too many viewers, and tries again', async () => {
+    await looking(async (page) => {
+      await page.locator('html[data-window="3"]').waitFor()
+      const url = page.url()
+      await page.goto('about:blank')
+      const clients = Array.from({ length: 32 }, () => new WebSocket(new URL('/live', url.replace('http', 'ws'))))
+      for (const client of clients) if (client.readyState !== client.OPEN) await once(client, 'open')
+      await page.goto(url)
+      await page.getByText('there are 32 viewers already').waitFor()
+      expect(await page.getByLabel('Token').isVisible()).toBe(false)
+      clients[0]!.close()
+      await page.locator('html[data-window="3"]').waitFor()
+      for (const client of clients) client.close()
     })
   })
 

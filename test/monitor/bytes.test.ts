@@ -144,12 +144,30 @@ describe('a window that an agent made up', () => {
       },
     ],
     ['pauses', { pausedBy: [['no port', [1]]] }],
+    ['source QPs', { sourceQps: [['x'.repeat(110), 1]] }],
   ] as const)
     it(`is refused for its ${what}: ${JSON.stringify(change).slice(0, 60)}`, () => {
       expect(() => decodeWindow(described((one) => Object.assign(one, change)))).toThrow(
         `its ${what} are impossible`.replace(/(time|memory) are/, '$1 is'),
       )
     })
+
+  it('keeps of bursts and messages only what they have', () => {
+    const message = { key: Array(12).fill(0), operation: 'SEND', psn: 0, bytes: 1, packets: 1, atMs: 0, ns: 3 }
+    const more = { junk: 'x'.repeat(1000) }
+    const window = decodeWindow(
+      described((one) =>
+        Object.assign(one, {
+          ...{ bursts: [{ ...burst, ...more, bytes: { ...bytes, ...more } }], parts: [{ ...part, ...more }] },
+          ...{ slowest: [{ ...message, ...more }], largest: [{ ...message, ...more }], ...more },
+        }),
+      ),
+    )
+    expect(window.bursts).toEqual([{ ...burst, bytes }])
+    expect([...window.slowest.list, ...window.largest.list]).toEqual([message, message])
+    expect(window.parts).toEqual([part])
+    expect(JSON.stringify(answerOf(window))).not.toContain('xxx')
+  })
 
   it('is refused for a sketch of another kind or size, which is not restored', () => {
     const window = busy()
@@ -176,5 +194,33 @@ it('is as long as its plan allows, with any memory', () => {
     // A file and a collector take no less.
     expect(length).toBeGreaterThan(plan.sketchBytes / 2)
   }
+  // With all that one agent can say beside the sketches, in the longest words; and not with a description of any length.
+  const plan = monitorConfig({ seed: 1, memoryBytes: 2 ** 20 })
+  const name = '\u2603'.repeat(256)
+  const window = new Window(plan, 0)
+  window.parts.push({ agent: name, run: name, sequence: 2 ** 50 })
+  const word = -(2 ** 31)
+  const key = Array<number>(12).fill(word)
+  window.counters.fill(Number.MAX_SAFE_INTEGER)
+  for (let n = 0; n < 2000; n++) window.pausesOf(`${name} 00:00:00:00:${10_000 + n}`)?.fill(Number.MAX_SAFE_INTEGER)
+  for (let n = 0; n < 16_384; n++)
+    window.sourceQps.set([...Array(7).fill(word), word + n, 255, 0xffffff, 3].join(), 0xffffff)
+  for (let n = 0; n < 64; n++) window.latencyOf(Int32Array.from([...key.slice(0, 7), word + n, ...key.slice(8)]))
+  const fields = Object.fromEntries(['source', 'destination', 'service', 'operation'].map((field) => [field, name]))
+  const bytes = { value: 1 / 3e100, lower: 1 / 3e100, upper: 1 / 3e100, confidence: 1 / 3e100 }
+  const burst = {
+    ...{ name, fields, bytes, startMs: 1 / 3e100 },
+    microseconds: 1e300,
+    peak: 1 / 3e100,
+    mean: 1 / 3e100,
+  }
+  window.bursts = Array(32).fill(burst)
+  const message = { psn: 1 / 3e100, bytes: 1 / 3e100, packets: 1 / 3e100, atMs: 1 / 3e100, ns: 1 / 3e100 }
+  for (let n = 0; n < 32; n++)
+    for (const list of [window.largest, window.slowest])
+      list.add({ key, operation: 'ATOMIC_WRITE' as never, ...message })
+  const { length } = encodeWindow(window)
+  expect(length).toBeLessThan(mostWindowBytes(plan))
+  expect(length).toBeGreaterThan(mostWindowBytes(plan) / 2)
   expect(monitorConfig({ memoryBytes: 2 ** 34 }).sketchBytes).toBe(mostSketchBytes)
 })

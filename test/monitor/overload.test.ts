@@ -1,7 +1,16 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { LiveCapture } from '../../src/collect/index.ts'
 import { watchLive } from '../../src/monitor/host/index.ts'
-import { answerOf, type Key, Observer, query, type Window } from '../../src/monitor/index.ts'
+import {
+  Alerts,
+  answerOf,
+  type Key,
+  metricOf,
+  Observer,
+  parseAlert,
+  query,
+  type Window,
+} from '../../src/monitor/index.ts'
 import { WireOpcode } from '../../src/wire/index.ts'
 import { reth, roceFrame } from '../trace/packets.ts'
 import { A, B, seconds, Traffic } from './traffic.ts'
@@ -80,6 +89,76 @@ describe('overload', () => {
     const flows = query(window, { by: 'flow', of: 'packets' }).rows.map(({ name }) => name)
     expect(flows.filter((name) => name.includes('?'))).toEqual([])
     expect(flows).toHaveLength(2)
+  })
+
+  it('takes what is sent again afterwards for that, and not for late', () => {
+    const traffic = new Traffic()
+    exchange(traffic, 0, 10)
+    traffic.overloaded = true
+    for (let psn = 10; psn < 60; psn++) traffic.send(psn)
+    traffic.overloaded = false
+    for (const psn of [60, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60]) traffic.send(psn)
+    expect(traffic.end().totals()).toMatchObject({ missing: 0, late: 0, retransmission: 11, restart: 0 })
+    // Another connection of the same queue pair begins as any does: what is overtaken is late.
+    const anew = new Traffic()
+    for (const psn of [0, 1]) anew.send(psn)
+    anew.overloaded = true
+    anew.send(2)
+    anew.overloaded = false
+    for (const psn of [3, 200_000, 199_999]) anew.send(psn)
+    expect(anew.end().totals()).toMatchObject({ missing: 1, late: 1, retransmission: 0, restart: 1 })
+  })
+
+  it('loses no share of what is followed: of losses, damage and messages', () => {
+    const traffic = new Traffic()
+    const damaged = roceFrame({ opcode: WireOpcode.RcSendOnly, source: A, destination: B, destQp: 0xb, payload: 8 })
+    damaged[damaged.length - 1]! ^= 1
+    for (let psn = 0; psn < 1000; psn++) {
+      if (psn % 100 === 50) traffic.frame(damaged)
+      else traffic.send(psn)
+    }
+    traffic.overloaded = true
+    for (let psn = 1000; psn < 9000; psn++) traffic.send(psn)
+    const window = traffic.end()
+    const answer = answerOf(window)
+    expect(window.count('fastPath')).toBe(8000)
+    expect(metricOf(answer, 'lossPercent')).toBeCloseTo(1, 0)
+    const text = (kind: string): string => answer.anomalies.find((one) => one.kind === kind)!.text
+    expect(text('unmarked-loss')).toContain('10 packets are missing (1.0 %)')
+    expect([text('bad-icrc'), answer.anomalies.find(({ kind }) => kind === 'bad-icrc')!.severity]).toEqual([
+      expect.stringContaining('10 packets have a wrong ICRC (1.0 % of those that were followed)'),
+      'critical',
+    ])
+  })
+
+  it('leaves open what was not followed: the bounds say so, and alerts stay as they are', () => {
+    const traffic = new Traffic()
+    for (let psn = 0; psn < 100; psn++) traffic.send(psn)
+    traffic.overloaded = true
+    for (let psn = 100; psn < 400; psn++) traffic.send(psn)
+    const window = traffic.end()
+    const [row] = query(window, { by: 'qp', of: 'messages' }).rows
+    expect([row!.value, row!.lower <= 100, row!.upper >= 400]).toEqual([100, true, true])
+    expect(query(window, { by: 'qp', of: 'retransmission' })).toMatchObject({ rows: [], rest: 300 })
+    // What is counted without being followed is as certain as ever.
+    for (const of of ['packets', 'marked'] as const) expect(query(window, { by: 'qp', of }).rest).toBeLessThan(100)
+
+    const seconds = new Traffic()
+    for (const second of [0, 1, 2]) {
+      seconds.nowNs = second * 1e9
+      seconds.overloaded = second === 1
+      for (let psn = 0; psn < 10; psn++) seconds.send(second * 10 + psn * (second === 0 ? 2 : 1))
+    }
+    seconds.observer.finish()
+    const rules = ['missing > 5', 'lossPercent > 5', 'messagesPerSecond < 5', 'packetsPerSecond > 5']
+    const alerts = new Alerts(rules.map(parseAlert))
+    const said = seconds.windows.map((one) => alerts.update(answerOf(one)).map(({ state, metric }) => [state, metric]))
+    const all = (state: string, ...metrics: string[]): string[][] => metrics.map((metric) => [state, metric])
+    expect(said).toEqual([
+      all('firing', 'missing', 'lossPercent', 'packetsPerSecond'),
+      [],
+      all('resolved', 'missing', 'lossPercent'),
+    ])
   })
 
   it('a message that is not seen whole is neither among the largest nor among the slowest', () => {

@@ -8,6 +8,7 @@ import {
   heatView,
   LiveView,
   mostBins,
+  mostBurstsShown,
   mostHosts,
   mostRows,
   parseQuestion,
@@ -16,8 +17,10 @@ import { A, B, Traffic } from './traffic.ts'
 
 const view = (mostBytes = 2 ** 26): LiveView => new LiveView({ keys: ['qp'], measure: 'bytes', mostBytes })
 
+const exact = (value: number) => ({ value, lower: value, upper: value, confidence: 1 })
+
 function add(live: LiveView, windows: readonly Window[], alerts: readonly AlertEvent[] = []): void {
-  for (const window of windows) live.add(window, answerOf(window, { top: 1 }), alerts)
+  for (const window of windows) live.add(window, answerOf(window, { keys: ['qp'] }), alerts)
 }
 
 /** Windows of a second, each with so many SENDs and their ACKs. */
@@ -46,7 +49,6 @@ describe('a live view', () => {
       [3, 4, 2],
     ])
     expect(window).toMatchObject({ number: 3, answer: { totals: { messages: 2 } } })
-    expect(window!.answer.changes).not.toBeUndefined()
     expect(live.update(2, 5)).toMatchObject({ skipped: 5, points: [{ number: 3 }] })
     expect(live.update(3, 0).points).toEqual([])
   })
@@ -56,9 +58,9 @@ describe('a live view', () => {
     // With half a MiB beside the sketches of each.
     const live = view(3 * (windows[0]!.plan.sketchBytes + 2 ** 19))
     add(live, windows)
-    expect(live.update(0, 0)).toMatchObject({ oldest: 4, points: { length: 5 } })
-    expect(answerQuestion(live, { ask: 'window', window: 4 })).toMatchObject({ number: 4 })
-    expect(() => answerQuestion(live, { ask: 'window', window: 3 })).toThrow('window 3 is not kept any more')
+    expect(live.update(0, 0)).toMatchObject({ oldest: 3, points: { length: 5 } })
+    expect(answerQuestion(live, { ask: 'window', window: 3 })).toMatchObject({ number: 3 })
+    expect(() => answerQuestion(live, { ask: 'window', window: 2 })).toThrow('window 2 is not kept any more')
   })
 
   it('counts late windows, and shows none', () => {
@@ -80,6 +82,35 @@ describe('a live view', () => {
     expect(live.update(0, 0).alerts).toMatchObject({ firing: [{ text: 'firing' }], recent: [] })
     add(live, [two!], [event('resolved')])
     expect(live.update(0, 0).alerts).toMatchObject({ firing: [], recent: [{ text: 'resolved' }, { text: 'firing' }] })
+  })
+
+  it('gives microbursts also of windows that share an update, the newest first', () => {
+    const live = view()
+    const windows = windowsOf([1, 1, 1])
+    const burst = {
+      name: B,
+      fields: { destination: B },
+      startMs: 0,
+      microseconds: 1,
+      bytes: exact(1),
+      peak: 1,
+      mean: 1,
+    }
+    for (const window of windows) live.add(window, { ...answerOf(window), bursts: [burst] }, [])
+    const startMs = windows.map((one) => one.startMs)
+    expect(live.update(1, 0).bursts).toEqual([
+      { window: 3, startMs: startMs[2], burst },
+      { window: 2, startMs: startMs[1], burst },
+    ])
+    for (let i = 0; i < 10; i++)
+      for (const window of windows) live.add(window, { ...answerOf(window), bursts: [burst] }, [])
+    expect(live.update(0, 0).bursts).toHaveLength(mostBurstsShown)
+  })
+
+  it('has a name of its own for each run', () => {
+    const [one, two] = [view(), view()]
+    expect(one.hello().run).toBe(one.hello().run)
+    expect(two.hello().run).not.toBe(one.hello().run)
   })
 
   it('lists its own keys first, and all others', () => {
@@ -203,16 +234,17 @@ it('reads questions, and nothing else', () => {
     id: 1,
     question: { ask: 'curve', window: 2, host: B, qp: null, fromNs: 0, toNs: 1e9 },
   })
+  const reasonOf = (text: string) => parseQuestion(text) as { id: number; reason: string }
+  for (const wrong of ['', '{', 'null', '7', '[]', '{}', '{"id":-1}', '{"id":"1"}'])
+    expect(reasonOf(wrong), wrong).toEqual({ id: -1, reason: expect.stringMatching(/^no question: /) })
+  // Else the page would wait for ever.
   for (const wrong of [
-    ...['', '{', 'null', '7', '[]', '{}'],
-    ...[{ id: '1' }, { id: -1 }, { window: '2' }, { host: 7 }, { host: 'x'.repeat(200) }, { qp: 2 ** 24 }].map((one) =>
-      JSON.stringify({ ...question, ...one }),
-    ),
-    ...[{ ask: '__proto__' }, { ask: undefined }, { fromNs: null }].map((one) =>
-      JSON.stringify({ ...question, ...one }),
-    ),
+    ...[{ window: '2' }, { host: 7 }, { host: 'x'.repeat(200) }, { qp: 2 ** 24 }, { qp: undefined }],
+    ...[{ ask: '__proto__' }, { ask: undefined }, { fromNs: null }, { ask: 'rows' }],
   ])
-    expect(() => parseQuestion(wrong), wrong).toThrow(MonitorError)
+    expect(reasonOf(JSON.stringify({ ...question, ...wrong })), JSON.stringify(wrong)).toEqual({
+      ...{ id: 1, reason: expect.stringMatching(/^no question: /) },
+    })
   const live = view()
   add(live, windowsOf([1]))
   const rows = (by: string, of: string) => () => answerQuestion(live, { ask: 'rows', window: 1, by, of })

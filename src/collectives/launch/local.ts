@@ -16,43 +16,45 @@ export interface LocalRanks {
 /** When one has failed, the others are asked to end: they may still wait for one that never joined. Then they are ended. */
 const askMs = 2000
 const graceMs = 10_000
-/** How long after SIGINT ranks may take to end by themselves. */
-const interruptMs = 2000
+/** What this process gets and its ranks do not: they are in sessions of their own. */
+const passedOn: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGCONT']
 
 /**
  * Starts the ranks; `joinGroup` in them finds the others. Rank 0 has this process's terminal. Resolves when all have ended: 0, or the
- * exit code of the first that failed, 128 and the signal's number for one that was killed. When this process ends, those that have
- * called `joinGroup` or `endWithParent` do.
+ * exit code of the first that failed, 128 and the signal's number for one that was killed. Ranks get each SIGINT, SIGTERM, SIGHUP and
+ * SIGQUIT of this process once, whether it came from the terminal or from another process, and stop and continue with it. When this
+ * process ends, those that have called `joinGroup` or `endWithParent` do.
  */
 export async function runRanks({ size, args, onLine }: LocalRanks): Promise<number> {
   const shared = { ...process.env, VERBENA_SIZE: String(size), VERBENA_JOB: random(), VERBENA_KEY: random() }
   const children: ChildProcess[] = []
   let failed = 0
   const timers: NodeJS.Timeout[] = []
-  const passOn = (signal: NodeJS.Signals): void => {
+  const send = (signal: NodeJS.Signals): void => {
     for (const child of children) child.kill(signal)
   }
-  let ended = 0
-  // The terminal sends Ctrl-C to all processes itself. Where nobody has ended some time later it came to this one only, as SIGTERM does.
-  const interrupted = (): void => {
-    timers.push(setTimeout(() => ended === 0 && passOn('SIGINT'), interruptMs))
+  let told = false
+  const passOn = (signal: NodeJS.Signals): void => {
+    if (signal !== 'SIGCONT') told = true
+    send(signal)
   }
-  process.on('SIGINT', interrupted)
-  process.on('SIGTERM', passOn)
+  const stop = (): void => {
+    // SIGTSTP does nothing in a session without a terminal.
+    send('SIGSTOP')
+    process.kill(process.pid, 'SIGSTOP')
+  }
+  for (const signal of passedOn) process.on(signal, passOn)
+  process.on('SIGTSTP', stop)
   try {
     const ends = Array.from({ length: size }, (_, rank) => {
       const child = start(rank, args, { ...shared, VERBENA_RANK: String(rank) }, onLine)
       children.push(child)
       return new Promise<void>((resolve) => {
         const end = (code: number): void => {
-          ended++
-          if (code !== 0 && failed === 0) {
-            failed = code
-            timers.push(
-              setTimeout(() => passOn('SIGTERM'), askMs),
-              setTimeout(() => passOn('SIGKILL'), graceMs),
-            )
-          }
+          if (code === 0 || failed !== 0) return
+          failed = code
+          // Those that have been told to end may have much to save.
+          if (!told) timers.push(setTimeout(send, askMs, 'SIGTERM'), setTimeout(send, graceMs, 'SIGKILL'))
         }
         child.once('error', (error) => {
           onLine(rank, `cannot be started: ${error.message}`)
@@ -71,8 +73,8 @@ export async function runRanks({ size, args, onLine }: LocalRanks): Promise<numb
     return failed
   } finally {
     for (const timer of timers) clearTimeout(timer)
-    process.off('SIGINT', interrupted)
-    process.off('SIGTERM', passOn)
+    for (const signal of passedOn) process.off(signal, passOn)
+    process.off('SIGTSTP', stop)
   }
 }
 
@@ -84,7 +86,8 @@ function start(
 ): ChildProcess {
   const output = rank === 0 ? 'inherit' : 'ignore'
   const child = spawn(process.execPath, args, {
-    ...{ env, stdio: [output, output, rank === 0 ? 'inherit' : 'pipe', 'ipc'] },
+    // What the terminal sends to all of its processes would come twice, or only to some.
+    ...{ env, detached: true, stdio: [output, output, rank === 0 ? 'inherit' : 'pipe', 'ipc'] },
   })
   if (child.stderr) createInterface({ input: child.stderr }).on('line', (line) => onLine(rank, line))
   return child

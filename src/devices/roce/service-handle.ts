@@ -4,7 +4,7 @@
  */
 import { basename } from 'node:path'
 import { isMainThread, type Worker } from 'node:worker_threads'
-import { entryModule, startThread } from '../../memory/index.ts'
+import { atExit, entryModule, startThread } from '../../memory/index.ts'
 import { processHost } from '../../verbs/index.ts'
 import { EventType, type Host, layout } from '../../verbs/provider/index.ts'
 import { unpublish } from './published-counters.ts'
@@ -159,7 +159,7 @@ if (isMainThread)
     ending = true
   })
 
-process.on('exit', () => {
+atExit(() => {
   if (service === null || !isMainThread) return
   const host = processHost()
   const stop = host.at.meta + Meta.serviceStop

@@ -4,7 +4,7 @@
  * folder for a group of users, its members share theirs.
  */
 import { readlinkSync } from 'node:fs'
-import { NativeError, Segment, SegmentError } from '../../memory/index.ts'
+import { atExit, NativeError, Segment, SegmentError } from '../../memory/index.ts'
 import { hostOf, reapDead, reapOwn, segmentOptions } from '../../verbs/index.ts'
 import { type Host, VerbsError } from '../../verbs/provider/index.ts'
 
@@ -64,6 +64,6 @@ export function sharedHost(device: string): Host | null {
   }
 }
 
-process.on('exit', () => {
+atExit(() => {
   for (const host of hosts.values()) reapOwn(host)
 })

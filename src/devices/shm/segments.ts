@@ -1,7 +1,7 @@
 /** The segments that this thread is attached to, with their tables made ready for two adapters each. */
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
-import { Segment, segmentFilePrefix } from '../../memory/index.ts'
+import { atExit, Segment, segmentFilePrefix } from '../../memory/index.ts'
 import { hostOf, processHost, reapDead, reapOwn, segmentOptions } from '../../verbs/index.ts'
 import { type Host, layout } from '../../verbs/provider/index.ts'
 import { Executor } from './executor.ts'
@@ -32,7 +32,7 @@ export function attachSegment(name: string | null, mode?: 'open'): Attached {
   return made
 }
 
-process.on('exit', () => {
+atExit(() => {
   for (const [name, { host }] of attached) if (name !== '') reapOwn(host)
 })
 

@@ -2,7 +2,7 @@
  * What JavaScript cannot do by itself: map memory between processes and wait on it, choose cores, lock memory.
  *
  *     libc.ts      koffi and the C library, or the reason why there is none
- *     loading.ts   how threads load that, and end
+ *     loading.ts   how threads load that, and end (at-exit.ts)
  *     mapping.ts   named shared segments, private memory on huge pages
  *     futex.ts     waiting on a word of a mapping, across processes
  *     host.ts      clock, cores, locked memory, addresses
@@ -24,6 +24,7 @@
  * It needs the optional package koffi on 64-bit Linux; look at `nativeAvailable` first. VERBENA_NO_NATIVE=1 turns it
  * off, for tests of everything that has to work without it.
  */
+export { atExit } from './at-exit.ts'
 export { type NativeCrc32, nativeCrc32 } from './crc32.ts'
 export { DescriptorServer, fetchDescriptors, maxPassed, type Passed } from './descriptors.ts'
 export { defaultSegmentMib, errnoName, errnos, NativeError, segmentSetting } from './error.ts'

@@ -2,7 +2,8 @@
  * The monitor's live page over HTTP or HTTPS, and its WebSocket.
  *
  *     GET /        the page, which has nothing of the monitor in it
- *     GET /live    WebSocket, with the token as ?token= if there is one: an update for each window; questions and their answers
+ *     GET /live    WebSocket, with the token as ?token= if there is one: an update for each window; questions and their answers.
+ *                  Without an upgrade, why there would be none, since scripts of pages are not told: 401, 403, 503, else 426
  *
  * Pages of other sites are rejected by their Origin, and names that only point here by the Host (Guard).
  */
@@ -11,11 +12,13 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createSecureServer } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
-import { Guard, originOf, pageDocument, pageScript, type Rejection, refuse } from '../../web/index.ts'
+import { Connections, Guard, originOf, pageDocument, pageScript, refuse } from '../../web/index.ts'
 import type { LiveView } from '../view/index.ts'
 import { pageBody } from './body.ts'
 import { pageStyle } from './style.ts'
-import { Viewer } from './viewer.ts'
+import { Texts } from './texts.ts'
+import { Turns } from './turns.ts'
+import { type Shared, Viewer } from './viewer.ts'
 
 export interface PageOptions {
   live: LiveView
@@ -44,6 +47,8 @@ export class PageServer {
   readonly #options: PageOptions
   readonly #guard: Guard
   readonly #server: Server
+  readonly #connections: Connections
+  readonly #shared: Shared
   readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: mostQuestionBytes })
   readonly #viewers = new Set<Viewer>()
   readonly #page: string
@@ -62,6 +67,8 @@ export class PageServer {
     })
     const listener: RequestListener = (request, response) => this.#serve(request, response)
     this.#server = tls === undefined ? createServer(listener) : createSecureServer(tls, listener)
+    this.#connections = new Connections(this.#server)
+    this.#shared = { texts: new Texts(options.live), turns: new Turns() }
     this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head))
     this.#pings = setInterval(() => this.#ping(), pingMs)
     this.#pings.unref()
@@ -87,6 +94,7 @@ export class PageServer {
 
   /** Something is new: a window, or the end of them. */
   update(): void {
+    this.#shared.texts.renew()
     if (this.#timer !== undefined || this.#viewers.size === 0) return
     const waitMs = Math.max(0, leastMs - (performance.now() - this.#lastMs))
     this.#timer = setTimeout(() => {
@@ -100,11 +108,9 @@ export class PageServer {
     clearInterval(this.#pings)
     clearTimeout(this.#timer)
     for (const viewer of this.#viewers) viewer.leave('the monitor has ended')
+    this.#shared.turns.end()
     this.#sockets.close()
-    const closed = this.#server.listening ? once(this.#server, 'close') : undefined
-    this.#server.close()
-    this.#server.closeAllConnections()
-    await closed
+    await this.#connections.close()
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
@@ -124,11 +130,13 @@ export class PageServer {
       error(405, 'there is a page to GET, nothing else')
       return
     }
-    if (pathOf(request) !== '/') {
-      error(404, 'there is nothing here')
+    if (pathOf(request) === '/') {
+      answer(200, 'text/html', this.#page)
       return
     }
-    answer(200, 'text/html', this.#page)
+    const { status, message } = this.#whyNot(request) ?? { status: 426, message: 'this is for WebSockets' }
+    if (status === 426) response.setHeader('Upgrade', 'websocket')
+    error(status, message)
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -140,14 +148,16 @@ export class PageServer {
       return
     }
     this.#sockets.handleUpgrade(request, socket, head, (client) => {
-      const viewer = new Viewer(client, this.#options.live)
+      const viewer = new Viewer(client, this.#shared)
       this.#viewers.add(viewer)
       client.on('close', () => this.#viewers.delete(viewer))
-      viewer.update()
+      // All points of time so far.
+      this.#shared.turns.add(viewer, () => viewer.update())
     })
   }
 
-  #whyNot(request: IncomingMessage): Rejection | { status: number; message: string } | null {
+  /** Why a request cannot become a WebSocket. */
+  #whyNot(request: IncomingMessage): { status: number; message: string } | null {
     const { host, origin, authorization } = request.headers
     const token = new URLSearchParams((request.url ?? '').split('?')[1] ?? '').get('token') ?? undefined
     const rejection = this.#guard.check({ host, origin, authorization, token })

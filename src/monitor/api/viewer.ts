@@ -1,20 +1,28 @@
 /**
  * One page that looks. It has one update at a time on its way: what comes meanwhile waits, and only the newest does, so that a slow
- * one takes no memory and misses updates. These are counted, and points of time come with the next one.
+ * one takes no memory and misses updates. These are counted, and points of time come with the next one. Its questions are answered
+ * in turn with those of others.
  */
 import type { WebSocket } from 'ws'
-import { MonitorError } from '../index.ts'
-import { answerQuestion, type LiveView, parseQuestion } from '../view/index.ts'
+import { parseQuestion } from '../view/index.ts'
+import type { Texts } from './texts.ts'
+import type { Turns } from './turns.ts'
 
-/** Answers on their way. */
+/** Questions that wait, and answers on their way. */
 const mostAnswers = 8
 /** Close codes of RFC 6455, section 7.4.1. */
 const goingAway = 1001
 const policy = 1008
 
+/** What all viewers of a server share. */
+export interface Shared {
+  texts: Texts
+  turns: Turns<Viewer>
+}
+
 export class Viewer {
   readonly #client: WebSocket
-  readonly #live: LiveView
+  readonly #shared: Shared
   #since = 0
   #isSending = false
   #isNew = false
@@ -23,16 +31,17 @@ export class Viewer {
   /** Updates that it did not get. */
   skipped = 0
 
-  constructor(client: WebSocket, live: LiveView) {
+  constructor(client: WebSocket, shared: Shared) {
     this.#client = client
-    this.#live = live
+    this.#shared = shared
     client.on('message', (data, isBinary) => this.#take(isBinary ? '' : data.toString()))
     client.on('pong', () => {
       this.#isAlive = true
     })
+    client.on('close', () => shared.turns.drop(this))
     // 'close' follows.
     client.on('error', () => {})
-    client.send(JSON.stringify(live.hello()))
+    client.send(shared.texts.hello())
   }
 
   /** Sends what is new, as soon as it can take it. */
@@ -59,35 +68,26 @@ export class Viewer {
   }
 
   #send(): void {
-    const update = this.#live.update(this.#since, this.skipped)
-    this.#since = this.#live.number
+    const text = this.#shared.texts.update(this.#since, this.skipped)
+    this.#since = this.#shared.texts.newest
     this.#isSending = true
     this.#isNew = false
-    this.#client.send(JSON.stringify(update), () => {
+    this.#client.send(text, () => {
       this.#isSending = false
       if (this.#isNew && this.#client.readyState === this.#client.OPEN) this.#send()
     })
   }
 
   #take(text: string): void {
-    // Our page asks one thing at a time and waits.
+    // Our page asks a few things at a time and waits.
     if (this.#answers >= mostAnswers) {
       this.#client.close(policy, 'too many questions at once')
       return
     }
     this.#answers++
-    this.#client.send(JSON.stringify(this.#answerTo(text)), () => this.#answers--)
-  }
-
-  #answerTo(text: string): unknown {
-    let id = -1
-    try {
-      const asked = parseQuestion(text)
-      id = asked.id
-      return { kind: 'answer', id, answer: answerQuestion(this.#live, asked.question) }
-    } catch (error) {
-      if (error instanceof MonitorError) return { kind: 'refused', id, reason: error.message }
-      throw error
-    }
+    this.#shared.turns.add(this, () => {
+      const answer = this.#shared.texts.answer(parseQuestion(text))
+      this.#client.send(answer, () => this.#answers--)
+    })
   }
 }

@@ -9,22 +9,20 @@ import {
   describeWindow,
   encodeWindow,
   MonitorError,
-  mostSketchBytes,
   mostWindowBytes,
   type Part,
   type Window,
   type WindowPlan,
 } from '../index.ts'
 
-/** Of any plan; packed, one is not longer than that, either. */
-const mostRecord = mostWindowBytes({ sketchBytes: mostSketchBytes })
+/** Packed, a window is not longer than that, either. */
+const mostRecord = mostWindowBytes()
 const lengthBytes = 4
 
-/** Throws MonitorError for what is no window, and for one that is larger than can be, of the plan if one is given. */
+/** Throws MonitorError for what is no window, and for one that is larger than can be; of one agent with the plan, if one is given. */
 export function unpackWindow(packed: Uint8Array, plan?: WindowPlan): Uint8Array {
-  const maxOutputLength = plan === undefined ? mostRecord : mostWindowBytes(plan)
   try {
-    return gunzipSync(packed, { maxOutputLength })
+    return gunzipSync(packed, { maxOutputLength: mostWindowBytes(plan) })
   } catch (error) {
     throw new MonitorError('ERR_MONITOR_BYTES', `not a window: ${(error as Error).message}`)
   }

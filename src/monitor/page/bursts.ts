@@ -1,16 +1,9 @@
 /** Microbursts of the last windows, and one of them in detail: its rates, with their bounds. */
 import { byId, Chart, clockText, element, timeTicks } from '../../page/index.ts'
-import type { Burst } from '../index.ts'
-import type { CurveView, WindowView } from '../view/index.ts'
+import type { BurstAt, CurveView } from '../view/index.ts'
 import type { Connection } from './connection.ts'
 import { amountText, bitText, boundedText, timeText } from './format.ts'
 import { link, placeText, plainTable, replace } from './tables.ts'
-
-interface Seen {
-  window: number
-  startMs: number
-  burst: Burst
-}
 
 const mostSeen = 24
 /** So much of the time around a burst is shown, as a multiple of its length; bins at least. */
@@ -19,17 +12,22 @@ const around = 8
 export class Bursts {
   readonly #connection: Connection
   /** The newest window first; in each, the highest first. */
-  #seen: Seen[] = []
+  #seen: BurstAt[] = []
   #oldest = 0
 
   constructor(connection: Connection) {
     this.#connection = connection
   }
 
-  add({ number, answer }: WindowView): void {
-    const known = this.#seen.filter(({ window }) => window !== number)
-    const found = answer.bursts.map((burst) => ({ window: number, startMs: answer.startMs, burst }))
-    this.#seen = [...found, ...known].slice(0, mostSeen)
+  clear(): void {
+    this.#seen = []
+    byId('burst').hidden = true
+  }
+
+  /** After the connection was lost, all come again. */
+  add(bursts: readonly BurstAt[]): void {
+    const again = new Set(bursts.map(({ window }) => window))
+    this.#seen = [...bursts, ...this.#seen.filter(({ window }) => !again.has(window))].slice(0, mostSeen)
   }
 
   /** @param oldest the first window about which can be asked */
@@ -54,7 +52,7 @@ export class Bursts {
     replace(place, plainTable(['onto', 'at', 'for', 'bytes', 'at its peak', 'on average'], rows))
   }
 
-  async #open({ window, startMs, burst }: Seen): Promise<void> {
+  async #open({ window, startMs, burst }: BurstAt): Promise<void> {
     const { destination, destinationQp } = burst.fields
     const place = { host: destination!, qp: destinationQp ?? null }
     const beginNs = (burst.startMs - startMs) * 1e6

@@ -4,9 +4,9 @@ import type { Hello, Question, QuestionAnswer, Update } from '../view/index.ts'
 export interface Events {
   hello(hello: Hello): void
   update(update: Update): void
-  /** `reason`: why there is no connection. */
+  /** `reason`: why there is no connection. It will try again. */
   lost(reason: string): void
-  /** The server does not let this page in; it may want a token. */
+  /** The server wants a token, or another one. */
   rejected(hadToken: boolean): void
 }
 
@@ -19,15 +19,21 @@ type Message =
 interface Waiting {
   resolve(answer: unknown): void
   reject(error: Error): void
+  timer: ReturnType<typeof setTimeout>
 }
 
 const tokenKey = 'verbena-monitor-token'
 const againMs = 2000
+/** The monitor answers when capturing leaves it time. */
+const answerMs = 60_000
+/** Of which the server takes eight at a time. */
+const mostQuestions = 6
 
 export class Connection {
   readonly #events: Events
   readonly #waiting = new Map<number, Waiting>()
   #socket: WebSocket | undefined
+  #again: ReturnType<typeof setTimeout> | undefined
   #id = 0
 
   constructor(events: Events) {
@@ -40,48 +46,64 @@ export class Connection {
     this.#connect()
   }
 
-  /** Rejects with the reason, if the monitor does not answer that. */
+  /** Rejects with the reason, if the monitor does not answer that, or not in time. */
   ask<A extends Question['ask']>(question: Extract<Question, { ask: A }>): Promise<QuestionAnswer[A]> {
     const id = ++this.#id
     return new Promise((resolve, reject) => {
       if (this.#socket?.readyState !== WebSocket.OPEN) return reject(new Error('there is no connection to the monitor'))
-      this.#waiting.set(id, { resolve: (answer) => resolve(answer as QuestionAnswer[A]), reject })
+      if (this.#waiting.size >= mostQuestions)
+        return reject(new Error('the monitor has other questions to answer first'))
+      const timer = setTimeout(() => {
+        this.#waiting.delete(id)
+        reject(new Error('the monitor has not answered for a minute'))
+      }, answerMs)
+      this.#waiting.set(id, { resolve: (answer) => resolve(answer as QuestionAnswer[A]), reject, timer })
       this.#socket.send(JSON.stringify({ id, ...question }))
     })
   }
 
+  /** What came before is over: there is one socket at a time. */
   #connect(): void {
+    clearTimeout(this.#again)
+    const old = this.#socket
     const token = sessionStorage.getItem(tokenKey)
     const address = new URL('/live', location.href)
-    address.protocol = address.protocol.replace('http', 'ws')
     if (token !== null) address.searchParams.set('token', token)
-    const socket = new WebSocket(address)
+    const socket = new WebSocket(String(address).replace('http', 'ws'))
     this.#socket = socket
-    let isOpen = false
+    old?.close()
+    this.#forget()
+    let wasOpen = false
     socket.addEventListener('message', ({ data }) => {
-      isOpen = true
-      this.#take(JSON.parse(String(data)) as Message)
+      wasOpen = true
+      if (this.#socket === socket) this.#take(JSON.parse(String(data)) as Message)
     })
     socket.addEventListener('close', ({ reason }) => {
-      for (const { reject } of this.#waiting.values()) reject(new Error('the connection to the monitor was lost'))
-      this.#waiting.clear()
       if (this.#socket !== socket) return
-      if (isOpen) this.#events.lost(reason || 'the connection to the monitor was lost')
-      void this.#again(isOpen, token !== null)
+      this.#forget()
+      void this.#lost(socket, wasOpen ? reason || 'the connection to the monitor was lost' : address)
     })
   }
 
-  /** Whether it is the token, or the monitor is not there. */
-  async #again(wasOpen: boolean, hadToken: boolean): Promise<void> {
-    if (!wasOpen) {
-      const isThere = await fetch('/', { method: 'HEAD' }).then(
-        ({ ok }) => ok,
-        () => false,
-      )
-      if (isThere) return this.#events.rejected(hadToken)
-      this.#events.lost('the monitor cannot be reached')
+  /** `why`: the reason, or the address to ask for it. */
+  async #lost(socket: WebSocket, why: string | URL): Promise<void> {
+    const reason = typeof why === 'string' ? why : await reasonOf(why)
+    // The user may have given a token meanwhile.
+    if (this.#socket !== socket) return
+    if (reason === null) {
+      this.#events.rejected(sessionStorage.getItem(tokenKey) !== null)
+      return
     }
-    setTimeout(() => this.#connect(), againMs)
+    this.#events.lost(reason)
+    this.#again = setTimeout(() => this.#connect(), againMs)
+  }
+
+  #forget(): void {
+    for (const { reject, timer } of this.#waiting.values()) {
+      clearTimeout(timer)
+      reject(new Error('the connection to the monitor was lost'))
+    }
+    this.#waiting.clear()
   }
 
   #take(message: Message): void {
@@ -95,7 +117,21 @@ export class Connection {
     }
     const waiting = this.#waiting.get(message.id)
     this.#waiting.delete(message.id)
+    clearTimeout(waiting?.timer)
     if (message.kind === 'answer') waiting?.resolve(message.answer)
     else waiting?.reject(new Error(message.reason))
+  }
+}
+
+/** Why a WebSocket does not open, which browsers do not say; null: the token. */
+async function reasonOf(address: URL): Promise<string | null> {
+  try {
+    const response = await fetch(address)
+    if (response.status === 401) return null
+    if (response.status === 426) return 'the monitor is there, but no WebSocket to it opens'
+    const { error } = (await response.json()) as { error?: unknown }
+    return typeof error === 'string' ? error : `the answer is ${response.status}`
+  } catch {
+    return 'the monitor cannot be reached'
   }
 }

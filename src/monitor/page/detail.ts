@@ -27,6 +27,10 @@ export class Detail {
     byId('detail').scrollIntoView({ block: 'start', behavior: 'smooth' })
   }
 
+  clear(): void {
+    this.#window = 0
+  }
+
   /** The window that is shown is another one. */
   show(window: number): void {
     this.#window = window

@@ -70,9 +70,10 @@ export function showWrong({ anomalies }: WindowAnswer, { firing, recent, rules }
       element('p', { class: 'faint' }, `Nothing is wrong in this window${rules === 0 ? '' : ', and no alert fires'}.`),
     )
   if (recent.length > 0) {
-    const events = recent.map(({ state, text, at }) =>
-      element('li', {}, `${clockText(Date.parse(at))} ${state === 'firing' ? 'fired' : 'over'}: ${text}`),
-    )
+    const events = recent.map(({ state, text, at, reasons }) => {
+      const why = reasons.length > 0 ? `: ${reasons.join('; ')}` : ''
+      return element('li', {}, `${clockText(Date.parse(at))} ${state === 'firing' ? 'fired' : 'over'}: ${text}${why}`)
+    })
     const before = document.querySelector<HTMLDetailsElement>('#wrong details')?.open === true
     const fold = element(
       'details',

@@ -16,7 +16,7 @@ export function showHeat({ measure, hosts, cells, others, rest }: HeatView, open
   const said = element(
     'p',
     { class: 'faint', role: 'status' },
-    'Rows send, columns receive; darker is more. Point at a cell for its bounds, press it for the receiver.',
+    'Rows send, columns receive; the stronger the colour, the more. Point at a cell for its bounds, press it for the receiver.',
   )
   const cellOf = (from: number, to: number): HTMLElement => {
     const cell = known.get(`${from} ${to}`)

@@ -26,6 +26,10 @@ export class Keys {
     this.#of.value = measures.some(([name]) => name === of) ? of : measure
   }
 
+  clear(): void {
+    this.#window = 0
+  }
+
   show({ number }: WindowView): void {
     this.#window = number
     void this.#ask()

@@ -15,16 +15,19 @@ import { Series } from './series.ts'
 const hold = byId<HTMLButtonElement>('hold')
 let held: WindowView | undefined
 let newest: Update | undefined
+let run: string | undefined
 
 const connection = new Connection({
   hello: (hello) => {
     byId('login').hidden = true
+    if (run !== undefined && hello.run !== run) forget()
+    run = hello.run
     keys.hello(hello)
   },
   update: (update) => {
     newest = update
     series.add(update.points)
-    if (update.window !== null) bursts.add(update.window)
+    bursts.add(update.bursts)
     bursts.show(update.oldest)
     show()
   },
@@ -40,6 +43,18 @@ const series = new Series((window) => void choose(window).catch(({ message }: Er
 const bursts = new Bursts(connection)
 const detail = new Detail(connection)
 const keys = new Keys(connection, detail.open)
+
+/** The monitor was started anew: its windows have other numbers. */
+function forget(): void {
+  newest = undefined
+  document.querySelector('main')!.hidden = true
+  delete document.documentElement.dataset.window
+  series.clear()
+  bursts.clear()
+  keys.clear()
+  detail.clear()
+  setHeld(undefined)
+}
 
 function say(text: string, isBad: boolean): void {
   byId('status').textContent = text

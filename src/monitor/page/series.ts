@@ -25,6 +25,11 @@ export class Series {
     this.#events = new Chart(byId('events'), 'Events in a window', 170, choose)
   }
 
+  clear(): void {
+    this.#points = []
+  }
+
+  /** After the connection was lost, all come again. */
   add(points: readonly Point[]): void {
     const last = this.#points.at(-1)?.number ?? 0
     const isAnew = points.length > 0 && points[0]!.number <= last

@@ -6,12 +6,14 @@ export { type CurveView, curveView, mostBins } from './curve.ts'
 export { type DetailTable, type DetailView, detailView } from './detail.ts'
 export { type HeatCell, type HeatView, heatView, mostHosts } from './heat.ts'
 export {
+  type BurstAt,
   type Hello,
   LiveView,
   type LiveViewOptions,
+  mostBurstsShown,
   mostRows,
   type Point,
   type Update,
   type WindowView,
 } from './live.ts'
-export { answerQuestion, parseQuestion, type Question, type QuestionAnswer } from './question.ts'
+export { type Asked, answerQuestion, parseQuestion, type Question, type QuestionAnswer } from './question.ts'

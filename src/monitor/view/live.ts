@@ -5,7 +5,7 @@
 import {
   type AgentState,
   type AlertEvent,
-  answerOf,
+  type Burst,
   type EventName,
   eventNames,
   eventTexts,
@@ -40,9 +40,18 @@ export interface WindowView {
   heat: HeatView
 }
 
+export interface BurstAt {
+  /** Number of its window, and when that began. */
+  window: number
+  startMs: number
+  burst: Burst
+}
+
 /** What is sent to a page first. */
 export interface Hello {
   kind: 'hello'
+  /** Of this monitor, by chance: numbers of windows mean something within a run only. */
+  run: string
   /** Names of keys, and what they are; those that are listed come first. */
   keys: [name: string, text: string][]
   measures: [name: string, text: string][]
@@ -54,6 +63,8 @@ export interface Update {
   kind: 'update'
   /** Points that the page does not have yet. */
   points: Point[]
+  /** Microbursts of windows that the page does not have yet: the newest window first. */
+  bursts: BurstAt[]
   /** The newest window; null before the first one. */
   window: WindowView | null
   /** The oldest window about which can be asked. */
@@ -75,7 +86,7 @@ export interface LiveViewOptions {
   measure: Measure
   /** How many rules of alerts there are (default 0). */
   rules?: number
-  /** For windows that are kept (default 64 MiB); one is kept always, and the one before. */
+  /** For windows that are kept (default 64 MiB); one is kept always. */
   mostBytes?: number
   agents?: () => AgentState[]
 }
@@ -84,13 +95,14 @@ export interface LiveViewOptions {
 export const mostRows = 32
 const mostPoints = 3600
 const mostAlerts = 100
+export const mostBurstsShown = 24
 /** Bytes that a window and what is shown of it take beside its sketches, about: keys on their way into these, latencies of flows, lists. */
 const besideSketches = 2 ** 19
 
 interface Kept {
   window: Window
-  before: Window | undefined
-  view: WindowView | undefined
+  answer: WindowAnswer
+  heat: HeatView | undefined
 }
 
 export class LiveView {
@@ -98,7 +110,9 @@ export class LiveView {
   readonly #points: Point[] = []
   readonly #kept = new Map<number, Kept>()
   readonly #firing = new Map<string, AlertEvent>()
+  readonly #run: string = crypto.randomUUID()
   #recent: AlertEvent[] = []
+  #bursts: BurstAt[] = []
   #number = 0
   #late = 0
   isOver = false
@@ -118,12 +132,12 @@ export class LiveView {
     const others = Object.keys(keyTexts).filter((name) => !listed.includes(name))
     const measures = { bytes: 'on the wire', packets: 'of RDMA', messages: 'whose last packet passed', ...eventTexts }
     return {
-      ...{ kind: 'hello', measures: Object.entries(measures), measure },
+      ...{ kind: 'hello', run: this.#run, measures: Object.entries(measures), measure },
       keys: [...listed, ...others].map((name) => [name, keyTexts[name as KeyName] ?? 'as --by has it']),
     }
   }
 
-  /** `answer`: of that window. Late windows are counted only. */
+  /** `answer`: of that window, by the keys and the measure of the page, with `mostRows` rows. Late windows are counted only. */
   add(window: Window, answer: WindowAnswer, alerts: readonly AlertEvent[]): void {
     for (const event of alerts) {
       if (event.state === 'firing') this.#firing.set(event.rule, event)
@@ -134,36 +148,30 @@ export class LiveView {
       this.#late++
       return
     }
-    const before = this.#kept.get(this.#number)?.window
     const number = ++this.#number
     this.#points.push(pointOf(number, answer))
     if (this.#points.length > 2 * mostPoints) this.#points.splice(0, mostPoints)
-    this.#kept.set(number, { window, before, view: undefined })
-    // Each holds on to the one before.
+    const found = answer.bursts.map((burst) => ({ window: number, startMs: answer.startMs, burst }))
+    this.#bursts = [...found, ...this.#bursts].slice(0, mostBurstsShown)
+    this.#kept.set(number, { window, answer, heat: undefined })
     const room = (this.#options.mostBytes ?? 2 ** 26) / (window.plan.sketchBytes + besideSketches)
     for (const [old] of this.#kept) {
-      if (this.#kept.size < Math.max(2, room)) break
+      if (this.#kept.size <= Math.max(1, room)) break
       this.#kept.delete(old)
     }
   }
 
-  /** Undefined if there is no such window, or no more. */
-  window(number: number): Window | undefined {
-    return this.#kept.get(number)?.window
+  /** A window, and what it says. Undefined if there is no such window, or no more. */
+  kept(number: number): { readonly window: Window; readonly answer: WindowAnswer } | undefined {
+    return this.#kept.get(number)
   }
 
-  /** Throws what `answerOf` does. Undefined if there is no such window, or no more. */
+  /** Undefined if there is no such window, or no more. */
   view(number: number): WindowView | undefined {
     const kept = this.#kept.get(number)
     if (kept === undefined) return undefined
-    const { window, before } = kept
-    const { keys, measure } = this.#options
-    kept.view ??= {
-      number,
-      answer: answerOf(window, { keys, measure, top: mostRows, before }),
-      heat: heatView(window, measure),
-    }
-    return kept.view
+    kept.heat ??= heatView(kept.window, this.#options.measure)
+    return { number, answer: kept.answer, heat: kept.heat }
   }
 
   /** `since`: the number of the last window whose point the page has. */
@@ -173,6 +181,7 @@ export class LiveView {
     return {
       kind: 'update',
       points: this.#points.filter(({ number }) => number > since).slice(-mostPoints),
+      bursts: this.#bursts.filter(({ window }) => window > since),
       window: this.view(this.#number) ?? null,
       oldest: this.#kept.keys().next().value ?? 0,
       late: this.#late,

@@ -20,59 +20,61 @@ export interface QuestionAnswer {
 
 const mostText = 128
 
-/** Reads what came from a page; `id` is what it knows the answer by. Throws ERR_MONITOR_VALUE. */
-export function parseQuestion(text: string): { id: number; question: Question } {
-  const wrong = (what: string): never => {
-    throw new MonitorError('ERR_MONITOR_VALUE', `no question: ${what}`)
-  }
+/** `id`: what the page knows the answer by; −1 if it says none. */
+export type Asked = { id: number; question: Question } | { id: number; reason: string }
+
+/** Reads what came from a page. What is no question has the reason instead. */
+export function parseQuestion(text: string): Asked {
   let fields: Record<string, unknown>
   try {
     fields = Object(JSON.parse(text)) as Record<string, unknown>
   } catch {
-    return wrong('this is no JSON')
+    return { id: -1, reason: 'no question: this is no JSON' }
   }
-  const number = (name: string, least = 0, most = Number.MAX_SAFE_INTEGER): number => {
-    const value = fields[name]
-    return typeof value === 'number' && value >= least && value <= most ? value : wrong(`${name} is no number of it`)
+  const { id } = fields
+  if (!isNumber(id)) return { id: -1, reason: 'no question: it has no id' }
+  const question = questionOf(fields)
+  return typeof question === 'string' ? { id, reason: `no question: ${question}` } : { id, question }
+}
+
+/** Or what is wrong with it. */
+function questionOf({ ask, window, ...fields }: Record<string, unknown>): Question | string {
+  if (!isNumber(window)) return 'window is no number of one'
+  if (ask === 'window') return { ask, window }
+  const { by, of, host, qp, fromNs, toNs } = fields
+  if (ask === 'rows') {
+    if (!isWord(by) || !isWord(of)) return 'by or of is no text, or too long'
+    return { ask, window, by, of }
   }
-  const word = (name: string): string => {
-    const value = fields[name]
-    return typeof value === 'string' && value.length <= mostText ? value : wrong(`${name} is no text of it`)
-  }
-  const id = number('id')
-  const window = number('window')
-  const place = (): { host: string; qp: number | null } => ({
-    host: word('host'),
-    qp: fields.qp === null ? null : number('qp', 0, 2 ** 24 - 1),
-  })
-  switch (fields.ask) {
-    case 'window':
-      return { id, question: { ask: 'window', window } }
-    case 'rows':
-      return { id, question: { ask: 'rows', window, by: word('by'), of: word('of') } }
-    case 'detail':
-      return { id, question: { ask: 'detail', window, ...place() } }
-    case 'curve':
-      return { id, question: { ask: 'curve', window, ...place(), fromNs: number('fromNs'), toNs: number('toNs') } }
-    default:
-      return wrong('ask is not window, rows, detail or curve')
-  }
+  if (ask !== 'detail' && ask !== 'curve') return 'ask is not window, rows, detail or curve'
+  if (!isWord(host)) return 'host is no text, or too long'
+  if (qp !== null && !isNumber(qp, 2 ** 24 - 1)) return 'qp is no number of a queue pair'
+  if (ask === 'detail') return { ask, window, host, qp }
+  if (!isNumber(fromNs) || !isNumber(toNs)) return 'fromNs or toNs is no time'
+  return { ask, window, host, qp, fromNs, toNs }
+}
+
+function isNumber(value: unknown, most = Number.MAX_SAFE_INTEGER): value is number {
+  return typeof value === 'number' && value >= 0 && value <= most
+}
+
+function isWord(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= mostText
 }
 
 /** Throws ERR_MONITOR_VALUE if the window is no longer kept, or a key or measure is none. */
 export function answerQuestion(live: LiveView, question: Question): QuestionAnswer[keyof QuestionAnswer] {
-  const view = live.view(question.window)
-  const window = live.window(question.window)
-  if (view === undefined || window === undefined)
-    throw new MonitorError('ERR_MONITOR_VALUE', `window ${question.window} is not kept any more`)
-  if (question.ask === 'window') return view
+  const kept = live.kept(question.window)
+  if (kept === undefined) throw new MonitorError('ERR_MONITOR_VALUE', `window ${question.window} is not kept any more`)
+  const { window, answer } = kept
+  if (question.ask === 'window') return live.view(question.window)!
   if (question.ask === 'rows') {
     const by: Key = parseKey(question.by)
-    const { keys: _, ...answer } = query(window, { by, of: question.of as Measure, top: mostRows })
-    return answer
+    const { keys: _, ...rows } = query(window, { by, of: question.of as Measure, top: mostRows })
+    return rows
   }
   const { host, qp } = question
-  if (question.ask === 'detail') return detailView(window, view.answer, host, qp)
+  if (question.ask === 'detail') return detailView(window, answer, host, qp)
   const where = { destination: host, ...(qp !== null && { destinationQp: qp }) }
   return curveView(window, where, question.fromNs, question.toNs) ?? null
 }

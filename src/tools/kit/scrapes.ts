@@ -2,28 +2,14 @@
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { metricsType } from '../../counters/index.ts'
-import { originOf, Token } from '../../web/index.ts'
-import { integer } from './option.ts'
+import { Guard, originOf } from '../../web/index.ts'
+import { isLoopback, type Listening } from './listening.ts'
 import { UsageError } from './usage.ts'
-
-export interface Listening {
-  host: string
-  port: number
-}
-
-/** `9879`, `0.0.0.0:9879`, `[::1]:9879`; port 0 is any free one. */
-export function listenAddress(flag: string, text: string): Listening {
-  const [, bracketed, plain, digits = ''] = /^(?:\[([^\]]+)\]:|([^:]+):)?(\d+)$/.exec(text) ?? []
-  const port = integer(0, 65_535)(digits)
-  if (port === undefined)
-    throw new UsageError(flag, `'${text}' is not valid. Expected a port, for example: ${flag} 9879`)
-  return { host: bracketed ?? plain ?? '127.0.0.1', port }
-}
 
 export interface ScrapesOptions extends Listening {
   /** The option that an error names. */
   flag: string
-  /** What whoever asks must know (`Authorization: Bearer …`); without it, anybody may ask. */
+  /** What whoever asks must know (`Authorization: Bearer …`); without it, anybody may ask who reaches the address, on loopback no page of another site. */
   token?: string
   text(): string | Promise<string>
 }
@@ -34,12 +20,16 @@ export class Scrapes {
 
   private constructor({ host, token, text }: ScrapesOptions) {
     this.#host = host
-    const known = token === undefined ? null : new Token(token)
+    const guard = token === undefined && !isLoopback(host) ? null : new Guard(token ?? null)
     this.#server = createServer((request, response) => {
       // Whatever was asked for: not all of it is an address.
       const [path] = (request.url ?? '/').split('?', 1)
-      if (known?.isBearer(request.headers.authorization) === false)
-        response.writeHead(401, { 'WWW-Authenticate': 'Bearer' }).end('the token is missing or wrong\n')
+      const { host, origin, authorization } = request.headers
+      const rejection = guard?.check({ host, origin, authorization, token: undefined }) ?? null
+      if (rejection !== null)
+        response
+          .writeHead(rejection.status, rejection.status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {})
+          .end(`${rejection.message}\n`)
       else if (request.method !== 'GET' && request.method !== 'HEAD') response.writeHead(405).end()
       else if (path === '/metrics') void answer(response, text)
       else if (path === '/')

@@ -5,9 +5,8 @@ import { note } from '../../cli/terminal/index.ts'
 import { AgentClient, configOf } from '../../monitor/host/index.ts'
 import { type MonitorConfig, MonitorError, plainText, type WindowPlan } from '../../monitor/index.ts'
 import { UsageError } from '../kit/index.ts'
-import { isLoopback } from './address.ts'
 import { urlOf } from './output.ts'
-import { fileOf, tokenIn } from './secret.ts'
+import { fileOf, noteIfInClear, seedInClear, tokenIn } from './secret.ts'
 
 export interface AgentOptions {
   collector?: string
@@ -44,7 +43,7 @@ export async function connect(
 ): Promise<Connected> {
   const { collector, ca } = options
   const { protocol, hostname: host } = new URL(urlOf('--collector', collector!))
-  noteIfInClear(protocol === 'https:', host, "use the collector's https:// address.")
+  noteIfInClear(protocol === 'https:', host, "use the collector's https:// address.", seedInClear)
   const client = new AgentClient({
     ...{ url: urlOf('--collector', collector!), token: tokenOf(options.tokenFile) },
     ...(ca !== undefined && { ca: fileOf('--ca', ca) }),
@@ -58,12 +57,6 @@ export async function connect(
     const reason = error instanceof MonitorError ? error.message : `cannot be reached: ${(error as Error).message}`
     throw new UsageError('--collector', reason)
   }
-}
-
-/** Says what others on the network can read. */
-export function noteIfInClear(isSecure: boolean, host: string, more: string): void {
-  if (isSecure || isLoopback(host)) return
-  note(`Without TLS, who is on the way can read the token and the seed of the sketches, and change windows: ${more}`)
 }
 
 /** The first line of the file, or the variable. */

@@ -3,13 +3,12 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import { endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
 import { Collector } from '../../monitor/host/index.ts'
-import { UsageError } from '../kit/index.ts'
-import { addressOf } from './address.ts'
-import { noteIfInClear, tokenOf } from './agent.ts'
+import { listenAddress, UsageError } from '../kit/index.ts'
+import { tokenOf } from './agent.ts'
 import { addConfigOptions, type ConfigOptions, configFrom } from './config.ts'
 import { addOutputOptions, alertHelp, keyHelp, Output, type OutputOptions } from './output.ts'
 import { pageHelp } from './page.ts'
-import { fileOf } from './secret.ts'
+import { fileOf, noteIfInClear, seedInClear } from './secret.ts'
 
 const help = `
 Agents (verbena monitor -i eth0 --collector URL) ask for the plan of windows, and send theirs. Windows of one time are merged; an agent
@@ -56,7 +55,7 @@ export function configure(command: Command): void {
           output.agents = () => collector.agents()
           await output.start()
           const { protocol, hostname } = new URL(collector.url)
-          noteIfInClear(protocol === 'https:', hostname, 'give it --tls-key and --tls-cert.')
+          noteIfInClear(protocol === 'https:', hostname, 'give it --tls-key and --tls-cert.', seedInClear)
           note(`Collecting at ${collector.url}; Ctrl-C ends it.`)
           if (!stop.signal.aborted) await once(stop.signal, 'abort')
         } finally {
@@ -71,7 +70,7 @@ export function configure(command: Command): void {
 }
 
 async function started(options: Options, token: string, file: string | undefined, output: Output): Promise<Collector> {
-  const { host, port } = addressOf('--listen', options.listen)
+  const { host, port } = listenAddress('--listen', options.listen)
   const { tlsKey, tlsCert } = options
   if ((tlsKey === undefined) !== (tlsCert === undefined))
     throw new UsageError('--tls-key', 'a key needs a certificate (--tls-cert), and the other way round')

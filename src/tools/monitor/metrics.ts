@@ -1,9 +1,8 @@
 /** `--metrics`: what a monitor tells Prometheus. */
 import { note } from '../../cli/terminal/index.ts'
 import type { MonitorMetrics } from '../../monitor/index.ts'
-import { Scrapes, UsageError } from '../kit/index.ts'
-import { addressOf, isLoopback } from './address.ts'
-import { fileOf, tokenIn } from './secret.ts'
+import { isLoopback, listenAddress, Scrapes, UsageError } from '../kit/index.ts'
+import { fileOf, noteIfInClear, tokenIn } from './secret.ts'
 
 export interface MetricsOptions {
   metrics?: string
@@ -19,7 +18,7 @@ export async function startMetrics(options: MetricsOptions, metrics: MonitorMetr
     return undefined
   }
   if (collector !== undefined) throw new UsageError('--metrics', 'windows go to the collector, which has /metrics')
-  const { host, port } = addressOf('--metrics', address)
+  const { host, port } = listenAddress('--metrics', address)
   if (metricsTokenFile === undefined && !isLoopback(host))
     throw new UsageError('--metrics-token-file', `is needed, since others can reach ${host}: a file with one line`)
   const scrapes = await Scrapes.start({
@@ -28,6 +27,7 @@ export async function startMetrics(options: MetricsOptions, metrics: MonitorMetr
       token: tokenIn('--metrics-token-file', fileOf('--metrics-token-file', metricsTokenFile)),
     }),
   })
+  noteIfInClear(false, host, 'put a proxy with TLS before it.')
   note(`Serving metrics at ${scrapes.url}`)
   return scrapes
 }

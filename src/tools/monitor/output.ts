@@ -9,6 +9,7 @@ import {
   type AlertRule,
   Alerts,
   answerOf,
+  cutAnswer,
   eventNames,
   type Key,
   keyNames,
@@ -21,7 +22,7 @@ import {
   type Window,
   type WindowAnswer,
 } from '../../monitor/index.ts'
-import { LiveView } from '../../monitor/view/index.ts'
+import { LiveView, mostRows } from '../../monitor/view/index.ts'
 import { choiceOption, parseInteger, UsageError } from '../kit/index.ts'
 import { addPageOptions, type PageCommandOptions, startPage, untilInterrupted } from './page.ts'
 import { showWindow } from './show.ts'
@@ -167,8 +168,10 @@ export class Output {
   /** Shows a window, tells its alerts and saves it. */
   window(window: Window): void {
     this.windows++
-    const view = { keys: this.#keys, measure: this.#measure, top: this.#top }
-    const answer = answerOf(window, { ...view, before: this.#before })
+    // The page lists more than the terminal, of the same answer.
+    const top = this.#live === undefined ? this.#top : Math.max(this.#top, mostRows)
+    const whole = answerOf(window, { keys: this.#keys, measure: this.#measure, top, before: this.#before })
+    const answer = cutAnswer(whole, this.#top)
     if (!window.late) this.#before = window
     this.#store?.add(packWindow(window))
     this.metrics.add(answer)
@@ -176,7 +179,7 @@ export class Output {
     const events = this.#alerts?.update(answer) ?? []
     for (const { state, text } of events) note(`${state === 'firing' ? 'ALERT' : 'Alert is over'}: ${text}`)
     this.#notifier.tell(events)
-    this.#live?.add(window, answer, events)
+    this.#live?.add(window, cutAnswer(whole, mostRows), events)
     this.#page?.update()
   }
 

@@ -4,9 +4,8 @@ import type { Command } from 'commander'
 import { type Interruption, note } from '../../cli/terminal/index.ts'
 import { PageServer } from '../../monitor/api/index.ts'
 import type { LiveView } from '../../monitor/view/index.ts'
-import { UsageError } from '../kit/index.ts'
-import { addressOf, isLoopback } from './address.ts'
-import { fileOf, tokenIn } from './secret.ts'
+import { isLoopback, listenAddress, UsageError } from '../kit/index.ts'
+import { fileOf, noteIfInClear, tokenIn } from './secret.ts'
 
 export interface PageCommandOptions {
   page?: string | true
@@ -43,7 +42,7 @@ export async function startPage(
       throw new UsageError('--page', 'is needed for the other options of the page')
     return undefined
   }
-  const { host, port } = addressOf('--page', page === true ? usualPort : page)
+  const { host, port } = listenAddress('--page', page === true ? usualPort : page)
   if ((pageTlsKey === undefined) !== (pageTlsCert === undefined))
     throw new UsageError('--page-tls-key', 'a key needs a certificate (--page-tls-cert), and the other way round')
   if (pageTokenFile === undefined && !isLoopback(host))
@@ -53,6 +52,7 @@ export async function startPage(
   const tls = pageTlsKey === undefined ? undefined : tlsOf(pageTlsKey, pageTlsCert!)
   try {
     const server = await PageServer.start({ ...{ live, host, port, token }, ...(tls && { tls }) })
+    noteIfInClear(tls !== undefined, host, 'give it --page-tls-key and --page-tls-cert.')
     note(`The page is at ${server.url}`)
     return server
   } catch (error) {

@@ -1,6 +1,7 @@
 /** Tokens and keys, which are in files. */
 import { readFileSync } from 'node:fs'
-import { UsageError } from '../kit/index.ts'
+import { note } from '../../cli/terminal/index.ts'
+import { isLoopback, UsageError } from '../kit/index.ts'
 
 const leastToken = 16
 
@@ -20,4 +21,18 @@ export function fileOf(flag: string, path: string): string {
   } catch (error) {
     throw new UsageError(flag, `'${path}' cannot be read (${(error as NodeJS.ErrnoException).code})`)
   }
+}
+
+/** What a connection of an agent has besides. */
+export const seedInClear = 'the token and the seed of the sketches, and change windows'
+
+/** Says what others on the network can read. */
+export function noteIfInClear(
+  isSecure: boolean,
+  host: string,
+  more: string,
+  what = 'the token and all that is shown',
+): void {
+  if (isSecure || isLoopback(host)) return
+  note(`Without TLS, who is on the way can read ${what}: ${more}`)
 }

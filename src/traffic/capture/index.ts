@@ -24,6 +24,9 @@ import { addressOf, Network, plugIn, VirtualAdapter } from './network.ts'
 /** When the next capture in this thread begins. */
 let nextStartNs = 0
 
+/** The loop of the client looks so often for what does not come. */
+const lookEveryNs = 20e6
+
 /** Addresses of hosts have two bytes. */
 const mostServers = 60_000
 
@@ -113,8 +116,8 @@ export function captureTraffic({ config, writer, memoryOf, roceV1, stopped }: Ca
     if (progress) continue
     let next = Math.min(network.nextNs, later(loop.nextNs, network.nowNs))
     for (const server of loops) next = Math.min(next, later(server.nextNs, network.nowNs))
-    // What waits although no packet is on its way: only the loop's own limits end that.
-    network.nowNs = Number.isFinite(next) ? Math.max(network.nowNs, next) : network.nowNs + 20e6
+    if (loop.waits || !Number.isFinite(next)) next = Math.min(next, network.nowNs + lookEveryNs)
+    network.nowNs = Math.max(network.nowNs, next)
     frames.writeUntil(network.nowNs - network.startNs)
   }
   const run = loop.end()

@@ -176,6 +176,11 @@ export class ClientLoop {
     return this.#startNs + next
   }
 
+  /** Whether something is outstanding, which may never come. */
+  get waits(): boolean {
+    return this.#outcomes.open > 0
+  }
+
   /** What could have been done before waits for something else. */
   #later(ns: number): number {
     return ns > this.#turnNs ? ns : Number.POSITIVE_INFINITY
@@ -340,6 +345,7 @@ export class ClientLoop {
     patience.look(now)
     for (const [server, link] of links.entries()) {
       if (link === null || link.failure !== '') continue
+      if (patience.doubts(server, now)) this.#requests[server]!.probe()
       if (control.gone(server)) this.#lose(server, 'the server is gone')
       else if (this.#drained) for (const channel of link.channels) this.#incoming.giveUp(server, channel, now)
     }

@@ -19,7 +19,8 @@ export class Pace {
   /** The schedule's current request has not been taken. */
   #pending = false
   #group = -1
-  #phaseStartNs = 0
+  /** Closed loop: when the phase ends. */
+  #phaseEndNs = Number.POSITIVE_INFINITY
   /** When a request was over last. */
   #freeNs = 0
   /** Closed loop: when the next requests may go, in a ring. */
@@ -57,13 +58,17 @@ export class Pace {
     if (arrival.type === 'closed') this.#ready[this.#readyTail++ % this.#ready.length] = now + arrival.thinkNs
   }
 
-  /** When the next request goes; Infinity if there is none, or others have to be over first. */
+  /** When the next request goes, or its phase ends before it; Infinity if there is none, or others have to be over first. */
   get nextNs(): number {
     if (!this.#pending) return this.exhausted ? Number.POSITIVE_INFINITY : 0
     if (!this.#closed[this.phase]!) return this.schedule.timeNs
-    return this.#readyHead === this.#readyTail
-      ? Number.POSITIVE_INFINITY
-      : this.#ready[this.#readyHead % this.#ready.length]!
+    const end = Math.min(this.#phaseEndNs, this.#endNs)
+    return this.#readyHead === this.#readyTail ? end : Math.min(end, this.#ready[this.#readyHead % this.#ready.length]!)
+  }
+
+  /** When the run ends. */
+  get #endNs(): number {
+    return this.#config.durationNs ?? Number.POSITIVE_INFINITY
   }
 
   #next(now: number): boolean {
@@ -85,14 +90,15 @@ export class Pace {
       }
       return Math.max(schedule.timeNs, this.#freeNs)
     }
-    if (now >= (this.#config.durationNs ?? Number.POSITIVE_INFINITY)) {
+    if (now >= this.#endNs) {
       this.exhausted = true
       this.#pending = false
       return Number.NaN
     }
-    if (now - this.#phaseStartNs >= this.#config.phases[this.phase]!.durationNs) {
+    if (now >= this.#phaseEndNs) {
       this.#pending = false
-      schedule.skipPhase(now)
+      // Who looks later does not put off the phases that follow.
+      schedule.skipPhase(this.#phaseEndNs)
       return Number.NaN
     }
     return this.nextNs
@@ -103,8 +109,8 @@ export class Pace {
     const { phase, timeNs } = this.schedule
     const startNs = Math.max(now, timeNs)
     this.phase = phase
-    this.#phaseStartNs = startNs
-    const { arrival } = this.#config.phases[phase]!
+    const { arrival, durationNs } = this.#config.phases[phase]!
+    this.#phaseEndNs = startNs + durationNs
     if (arrival.type !== 'closed') return
     this.#ready = new Float64Array(arrival.depth).fill(startNs)
     this.#readyHead = 0

@@ -1,7 +1,8 @@
 /**
  * When a client gives up what does not come. A flow of UC or UD is lost when its queue pair has been silent for a second longer than
  * its rate explains; a flow that takes long is not, as long as something of it comes. Of a WRITE on RC nothing shows
- * before its end, so the end of a run waits for as long as what is outstanding may take. Times are nanoseconds from the start of the loop.
+ * before its end, so the end of a run waits for as long as what is outstanding may take; meanwhile the server is asked whether
+ * it is still there. Times are nanoseconds from the start of the loop.
  */
 import type { Channel } from './channel.ts'
 import type { FlowRing } from './flow-ring.ts'
@@ -11,6 +12,8 @@ import type { Link } from './link.ts'
 const lossNs = 1e9
 /** After the last request, the loop ends when nothing has come for so long. */
 const graceNs = 3e9
+/** A server that owes something and has been silent for so long is asked, and again as long after. */
+const probeNs = 1e9
 /** A device carries at least this share of the bandwidth that was configured. */
 const leastShare = 1 / 4
 /** A loss is found after so much more at last, whatever else the servers have to send. */
@@ -24,6 +27,9 @@ export class Patience {
   readonly #byteNs: number
   /** By number of a queue pair: since when it is silent. */
   readonly #silent: Float64Array
+  /** By server: since when nothing has been completed or has come, and what had come by then. */
+  readonly #still: Float64Array
+  readonly #signs: Float64Array
   readonly #live: boolean
   #lookNs = 0
   /** Since when this loop looks regularly. */
@@ -36,6 +42,8 @@ export class Patience {
     this.#links = links
     this.#byteNs = 8e9 / (bandwidthBps * leastShare)
     this.#silent = new Float64Array(stride)
+    this.#still = new Float64Array(links.length)
+    this.#signs = new Float64Array(links.length)
     this.#live = live
   }
 
@@ -68,12 +76,33 @@ export class Patience {
     return true
   }
 
-  /** How long nothing may come at the end, while something is outstanding. */
+  /**
+   * Whether it is time to ask a server if it is there. What this end sends or fetches ends by itself when its retries do, what UC and UD
+   * owe when it is given up; but of what a server sends on RC nothing is outstanding here.
+   */
+  doubts(server: number, now: number): boolean {
+    let [sign, owed] = [0, 0]
+    for (const { awaited, arrived, unreliable } of this.#links[server]!.channels) {
+      if (unreliable) continue
+      sign += awaited.head + awaited.next + arrived
+      owed += awaited.next - awaited.head
+    }
+    const silent = owed > 0 && sign === this.#signs[server]!
+    this.#signs[server] = sign
+    if (silent && now - this.#still[server]! < probeNs) return false
+    this.#still[server] = now
+    return silent
+  }
+
+  /** How long nothing may come at the end, while something is outstanding. What UC and UD owe is given up by itself. */
   get graceNs(): number {
     let longestNs = 0
     for (const link of this.#links)
       if (link !== null && link.failure === '')
-        for (const { awaited, flows } of link.channels) longestNs = Math.max(longestNs, headNs(awaited), headNs(flows))
+        for (const { awaited, flows, unreliable } of link.channels) {
+          if (unreliable && awaited.head < awaited.next) return Number.POSITIVE_INFINITY
+          longestNs = Math.max(longestNs, headNs(awaited), headNs(flows))
+        }
     return graceNs + longestNs + this.#backlog()
   }
 

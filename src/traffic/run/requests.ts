@@ -38,7 +38,15 @@ export class Requests {
   }
 
   flush(): void {
-    if (this.#count === 0) return
+    if (this.#count > 0) this.#post()
+  }
+
+  /** An empty message, where none is outstanding: it fails when the server is not there. */
+  probe(): void {
+    if (this.#posted === this.#done) this.#post()
+  }
+
+  #post(): void {
     const wr = this.#wr
     const sge = wr.sgList[0]!
     sge.addr = this.#link.controlAddr + (this.#posted % controlSlots) * batchRequests * requestBytes

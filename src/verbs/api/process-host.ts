@@ -1,6 +1,6 @@
 /** The segment that all threads of this process share, with its tables made ready: one `Host` for each thread. */
 import { randomInt } from 'node:crypto'
-import { defaultSegmentMib, Segment, type SegmentOptions, segmentBytes } from '../../memory/index.ts'
+import { atExit, defaultSegmentMib, Segment, type SegmentOptions, segmentBytes } from '../../memory/index.ts'
 import { VerbsError } from '../provider/errors.ts'
 import { Host } from '../provider/host.ts'
 import { Tables, unorderedTables } from '../provider/layout.ts'
@@ -69,7 +69,7 @@ process.on('worker', (worker) =>
   }),
 )
 
-process.on('exit', () => {
+atExit(() => {
   if (own !== null) reapOwn(own)
 })
 

@@ -11,6 +11,21 @@ if (process.env.VERBENA_RANK === undefined) {
   const joining = joinGroup({ timeoutMs: 0 })
   process.stderr.write(`process ${process.pid}\n`)
   await joining
+} else if (what === 'save') {
+  // Ranks 0 and 2 take longer to end than rank 1.
+  let signals = 0
+  const timer = setInterval(() => undefined, 1000)
+  const count = (): void => {
+    if (++signals > 1) return
+    if (process.env.VERBENA_RANK === '1') process.exit(130)
+    setTimeout(() => {
+      clearInterval(timer)
+      process.stderr.write(`saved after ${signals} signal\n`)
+    }, 3000)
+  }
+  process.on('SIGINT', count)
+  process.on('SIGTERM', count)
+  process.stderr.write(`process ${process.pid}\n`)
 } else if (process.env.VERBENA_RANK === '1') {
   const lines = Array.from({ length: 2000 }, (_, i) => `line ${i}\n`).join('')
   process.stderr.write(lines, () => process.kill(process.pid, what as NodeJS.Signals))

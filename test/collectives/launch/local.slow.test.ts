@@ -7,9 +7,10 @@ import { describe, expect, it } from 'vitest'
 
 const rank = fileURLToPath(new URL('local-rank.ts', import.meta.url))
 
-function start(what: string): { parent: ChildProcess; err: () => string } {
+/** `detached`: with its processes in a group of its own, which a terminal would send Ctrl-C to. */
+function start(what: string, detached = false): { parent: ChildProcess; err: () => string } {
   const parent = spawn(process.execPath, ['--import', 'tsx', rank, what], {
-    ...{ timeout: 50_000, stdio: ['ignore', 'ignore', 'pipe'] },
+    ...{ timeout: 50_000, detached, stdio: ['ignore', 'ignore', 'pipe'] },
   })
   let text = ''
   parent.stderr!.setEncoding('utf8').on('data', (more: string) => {
@@ -28,14 +29,19 @@ async function waiting({ parent, err }: ReturnType<typeof start>): Promise<numbe
   }
 }
 
-/** Not one that has ended and whose new parent has not looked. */
-function lives(pid: number): boolean {
+/** R, S, T, Z, …; empty where there is no such process. */
+function stateOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    return stat.charAt(stat.lastIndexOf(')') + 2) !== 'Z'
+    return stat.charAt(stat.lastIndexOf(')') + 2)
   } catch {
-    return false
+    return ''
   }
+}
+
+/** Not one that has ended and whose new parent has not looked. */
+function lives(pid: number): boolean {
+  return !['', 'Z'].includes(stateOf(pid))
 }
 
 describe.skipIf(process.platform !== 'linux')('processes of runRanks', () => {
@@ -54,6 +60,26 @@ describe.skipIf(process.platform !== 'linux')('processes of runRanks', () => {
     run.parent.kill('SIGINT')
     expect(await once(run.parent, 'close')).toEqual([130, null])
     expect(pids.filter(lives)).toEqual([])
+  })
+
+  it('get one signal for each Ctrl-C of a terminal, however long they take to end', async () => {
+    const run = start('save', true)
+    await waiting(run)
+    process.kill(-run.parent.pid!, 'SIGINT')
+    expect(await once(run.parent, 'close')).toEqual([130, null])
+    expect(run.err().match(/saved after \d signal\b/g)).toEqual(Array(2).fill('saved after 1 signal'))
+  })
+
+  it('stop and continue with their parent', async () => {
+    const run = start('wait', true)
+    const pids = await waiting(run)
+    const all = [run.parent.pid!, ...pids]
+    process.kill(-run.parent.pid!, 'SIGTSTP')
+    while (!all.every((pid) => stateOf(pid) === 'T')) await new Promise((resolve) => setTimeout(resolve, 20))
+    process.kill(-run.parent.pid!, 'SIGCONT')
+    while (all.some((pid) => stateOf(pid) === 'T')) await new Promise((resolve) => setTimeout(resolve, 20))
+    run.parent.kill('SIGINT')
+    expect(await once(run.parent, 'close')).toEqual([130, null])
   })
 
   it('end with their parent', async () => {

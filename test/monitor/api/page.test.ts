@@ -2,13 +2,16 @@ import { createHash } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { PageServer } from '../../../src/monitor/api/index.ts'
-import { Viewer } from '../../../src/monitor/api/viewer.ts'
+import { Texts } from '../../../src/monitor/api/texts.ts'
+import { Turns } from '../../../src/monitor/api/turns.ts'
+import { type Shared, Viewer } from '../../../src/monitor/api/viewer.ts'
 import { answerOf } from '../../../src/monitor/index.ts'
 import { LiveView } from '../../../src/monitor/view/index.ts'
-import { Traffic } from '../traffic.ts'
+import { CocoSketch } from '../../../src/sketch/index.ts'
+import { B, Traffic } from '../traffic.ts'
 
 const soon = <T>(get: () => T) => expect.poll(get, { interval: 5 })
 const token = 'a-token-of-some-length'
@@ -138,6 +141,34 @@ describe('the server of the page', () => {
     socket.destroy()
   })
 
+  it('says why a WebSocket does not open', async () => {
+    const { server } = await serve(token)
+    const why = async (query: string) => {
+      const { status, text } = await get(`${server.url}/live${query}`)
+      return [status, (JSON.parse(text) as { error: string }).error]
+    }
+    expect(await why('')).toEqual([401, expect.stringContaining('token')])
+    expect(await why(`?token=${token}`)).toEqual([426, expect.stringContaining('WebSocket')])
+    const clients = Array.from({ length: 32 }, () => look(server.url, `?token=${token}`))
+    for (const { messages } of clients) await soon(() => messages.length).toBe(2)
+    expect(await why(`?token=${token}`)).toEqual([503, 'there are 32 viewers already'])
+    clients[0]!.client.close()
+    await soon(() => why(`?token=${token}`)).toEqual([426, expect.anything()])
+    for (const { client } of clients) client.close()
+  })
+
+  it('ends, also where viewers are asleep', async () => {
+    const { server } = await serve()
+    const { client, messages } = look(server.url)
+    await soon(() => messages.length).toBe(2)
+    client.pause()
+    const startMs = performance.now()
+    await server.close()
+    // Without an end, ws waits for half a minute.
+    expect(performance.now() - startMs).toBeLessThan(20_000)
+    client.terminate()
+  })
+
   it('says goodbye when it ends', async () => {
     const { server } = await serve()
     const { client, messages } = look(server.url)
@@ -147,6 +178,18 @@ describe('the server of the page', () => {
     expect(await closed).toEqual([1001, 'the monitor has ended'])
   })
 })
+
+/** What viewers share, and its turns when they are wanted. */
+function sharedOf(live: LiveView): Shared & { go: () => void } {
+  const tasks: (() => void)[] = []
+  const turns = { add: (_: unknown, task: () => void) => tasks.push(task), drop: () => {} }
+  return {
+    ...{ texts: new Texts(live), turns: turns as unknown as Turns<Viewer> },
+    go: () => {
+      for (const task of tasks.splice(0)) task()
+    },
+  }
+}
 
 describe('a viewer', () => {
   /** A connection whose other end takes nothing until it is told to. */
@@ -168,9 +211,11 @@ describe('a viewer', () => {
   it('that is slow misses updates, which are counted, and gets all points', () => {
     const { live, add } = liveOf()
     const client = new Slow()
-    const viewer = new Viewer(client as unknown as WebSocket, live)
+    const shared = sharedOf(live)
+    const viewer = new Viewer(client as unknown as WebSocket, shared)
     for (let i = 0; i < 5; i++) {
       add()
+      shared.texts.renew()
       viewer.update()
     }
     expect(client.sent.map(({ kind }) => kind)).toEqual(['hello', 'update'])
@@ -181,11 +226,92 @@ describe('a viewer', () => {
   })
 
   it('that asks and does not read is sent away', () => {
-    const client = new Slow()
-    new Viewer(client as unknown as WebSocket, liveOf().live)
-    for (let i = 0; i < 8; i++) client.emit('message', '{}', false)
-    expect(client.closed).toBe(0)
-    client.emit('message', '{}', false)
-    expect([client.closed, client.sent.length]).toEqual([1008, 9])
+    for (const areAnswered of [true, false]) {
+      const client = new Slow()
+      const shared = sharedOf(liveOf().live)
+      new Viewer(client as unknown as WebSocket, shared)
+      for (let i = 0; i < 8; i++) client.emit('message', '{}', false)
+      if (areAnswered) shared.go()
+      expect(client.closed).toBe(0)
+      client.emit('message', '{}', false)
+      expect([client.closed, client.sent.length]).toEqual([1008, areAnswered ? 9 : 1])
+    }
+  })
+
+  it('that asks what another one has asked gets the same answer, which is made once for a window', () => {
+    const { live, add } = liveOf()
+    add()
+    const shared = sharedOf(live)
+    const aggregate = vi.spyOn(CocoSketch.prototype, 'aggregate')
+    const passes: number[] = []
+    try {
+      for (let i = 0; i < 32; i++) {
+        const client = new Slow()
+        const viewer = new Viewer(client as unknown as WebSocket, shared)
+        viewer.update()
+        client.emit('message', JSON.stringify({ id: i, ask: 'detail', window: 1, host: B, qp: null }), false)
+        shared.go()
+        expect(client.sent.at(-1)).toMatchObject({ kind: 'answer', id: i, answer: { host: B } })
+        passes.push(aggregate.mock.calls.length)
+      }
+      expect(passes[0]).toBeGreaterThan(5)
+      expect(new Set(passes).size).toBe(1)
+      // The next window, of another number, has other answers.
+      add()
+      shared.texts.answer({ id: 1, question: { ask: 'detail', window: 2, host: B, qp: null } })
+      expect(aggregate.mock.calls.length).toBeGreaterThan(passes[0]!)
+    } finally {
+      aggregate.mockRestore()
+    }
+  })
+})
+
+describe('turns', () => {
+  afterEach(() => void vi.useRealTimers())
+
+  /** Tasks that take so many milliseconds, on a clock of their own. */
+  const begin = () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    let nowMs = 1000
+    const turns = new Turns<string>(() => nowMs)
+    const done: string[] = []
+    return {
+      ...{ turns, done, nowMs: () => nowMs },
+      add: (who: string, name: string, tookMs: number) =>
+        turns.add(who, () => {
+          nowMs += tookMs
+          done.push(name)
+        }),
+      pass: (ms: number) => {
+        for (let i = 0; i < ms; i++) {
+          vi.advanceTimersByTime(1)
+          nowMs++
+        }
+      },
+    }
+  }
+
+  it('go from one to the other, whoever asks more', () => {
+    const { add, done, pass } = begin()
+    for (const name of ['a1', 'a2', 'a3']) add('a', name, 0)
+    for (const name of ['b1', 'b2']) add('b', name, 0)
+    expect(done).toEqual([])
+    pass(20)
+    expect(done).toEqual(['a1', 'b1', 'a2', 'b2', 'a3'])
+  })
+
+  it('leave four fifths of the time, whatever is asked', () => {
+    const { turns, add, done, pass, nowMs } = begin()
+    const startMs = nowMs()
+    for (let i = 0; i < 200; i++) add('a', `a${i}`, 10)
+    pass(1000)
+    const share = (10 * done.length) / (nowMs() - startMs)
+    expect(share).toBeGreaterThan(0.15)
+    // A fifth, and what was saved before.
+    expect(share).toBeLessThan(0.25)
+    turns.drop('a')
+    const before = done.length
+    pass(1000)
+    expect(done.length).toBe(before)
   })
 })

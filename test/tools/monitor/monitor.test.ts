@@ -134,14 +134,15 @@ describe('verbena monitor', () => {
     expect(linesOf((await collector.outcome).stdout)).toHaveLength(66)
   })
 
-  it('says that others can read what a collector gets without TLS, unless they are on this host', async () => {
+  it('says that others can read what a collector gets, and what its page shows, without TLS, unless they are on this host', async () => {
     const token = join(folder, 'clear')
     writeFileSync(token, '0123456789abcdef0123\n')
-    for (const [address, isSaid] of [
-      ['0.0.0.0:0', true],
-      ['0', false],
+    for (const [args, isSaid] of [
+      [['0.0.0.0:0'], true],
+      [['0'], false],
+      [['0', '--page', '0.0.0.0:0', '--page-token-file', token], true],
     ] as const) {
-      const collector = begin(['monitor', 'collector', '--listen', address, '--token-file', token])
+      const collector = begin(['monitor', 'collector', '--token-file', token, '--listen', ...args])
       await collector.says(/Collecting at/)
       collector.interrupt()
       expect((await collector.outcome).stderr.includes('Without TLS')).toBe(isSaid)

@@ -29,13 +29,18 @@ async function lastUpdate(running: Running): Promise<Update> {
 describe('verbena monitor --page', () => {
   it('shows a file until it is interrupted, and the saved windows of it', async () => {
     const file = join(folder, 'saved')
-    const watch = begin(['monitor', capture, '--save', file, '--page', '0', '--alert', 'messages > 9'])
-    expect(await lastUpdate(watch)).toMatchObject({
+    const watch = begin(['monitor', capture, '--save', file, '--page', '0', '--alert', 'messages > 9', '--top', '1'])
+    const update = await lastUpdate(watch)
+    expect(update).toMatchObject({
       ...{ isOver: true, points: [{ packets: 30 }], alerts: { rules: 1, firing: [{ metric: 'messages' }] } },
     })
     watch.interrupt()
     const { code, stdout } = await watch.outcome
     expect([code, stdout]).toEqual([130, expect.stringContaining('30 packets')])
+    // Both list the same answer, the page more of it.
+    const { sender, qp } = update.window!.answer.top
+    expect([sender, qp!.length]).toEqual([undefined, 2])
+    expect(stdout.match(/^10\.77\.0\.\d QP 0x\w+ {2}/gm)).toHaveLength(1)
     const report = begin(['monitor', 'report', file, '--page', '0', '--by', 'rkey'])
     expect(await lastUpdate(report)).toMatchObject({ window: { answer: { totals: { messages: 10 } } } })
     report.interrupt('SIGTERM')

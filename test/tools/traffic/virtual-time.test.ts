@@ -1,8 +1,9 @@
 /** The client's loop in virtual time: what is slow is no loss, phases begin when they are to, and lateness is that of the client. */
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import '../../../src/index.ts'
 import type { CaptureWriter } from '../../../src/capture/index.ts'
 import { type CaptureResult, captureTraffic } from '../../../src/traffic/capture/index.ts'
+import { Network } from '../../../src/traffic/capture/network.ts'
 import { readTraffic } from '../../../src/traffic/load/index.ts'
 
 interface Packet {
@@ -10,6 +11,10 @@ interface Packet {
   ns: number
   opcode: number
 }
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
 
 const rcReadRequest = 0x0c
 const rcReadOnlyResponse = 0x10
@@ -61,7 +66,54 @@ describe('a flow that takes longer than the patience of the client is no loss', 
   })
 })
 
+describe('at the end of a run', () => {
+  it('flows with a rate that are lost one after the other are lost, not failed', () => {
+    const { result } = captured(
+      'servers: [a]\ntypes: UC\nverbs: send\nsize: 8192\nmtu: 4096\nrate: 8192bps\nfaults: { loss: 0.3 }\ncount: 3\nseed: 23',
+    )
+    expect(result).toMatchObject({ done: 0, lost: 3, failed: 0 })
+  })
+
+  it('so are those behind one that takes much longer', () => {
+    const { send } = Network.prototype
+    vi.spyOn(Network.prototype, 'send').mockImplementation(function (this: Network, bytes, ...rest) {
+      const fromServerOnUc = rest[0] !== 0 && bytes[0]! >> 5 === 1
+      if (!fromServerOnUc) send.call(this, bytes, ...rest)
+    })
+    const { result } = captured(
+      'servers: [a]\ntypes: UC\nverbs: send\nsize: { 8: 1, 10kB: 1 }\nmtu: 4096\nrate: 4kbps\ncount: 6',
+    )
+    expect(result).toMatchObject({ requests: 6, lost: 6, failed: 0 })
+  })
+})
+
+it('a server that vanishes while it owes something is found gone, also where the run would wait for it', () => {
+  const { send } = Network.prototype
+  const vanishNs = 5e9
+  vi.spyOn(Network.prototype, 'send').mockImplementation(function (this: Network, ...packet) {
+    if (this.nowNs - this.startNs < vanishNs) send.apply(this, packet)
+  })
+  // A message in half a minute: none is outstanding when the server vanishes.
+  const { result } = captured(
+    'servers: [a]\nverbs: send\nsize: 8192\nmtu: 4096\nrate: 1kbps\ntimeout: 14\ncount: 3\narrival: { type: closed }',
+  )
+  expect(result).toMatchObject({ done: 0, lost: 0, failed: 3 })
+  expect(result.seconds).toBeLessThan(8)
+})
+
 describe('a closed phase', () => {
+  it('ends in time, however long requests of it would wait', () => {
+    const { packets } = captured(`servers: [a]
+size: 64
+phases:
+- { duration: 10ms, arrival: { type: closed, think: 1s }, verbs: read }
+- { duration: 10ms, requests: 1k/s, arrival: fixed, verbs: fetch_add }`)
+    const times = packets.filter(({ opcode }) => opcode === rcFetchAdd).map(({ ns }) => ns)
+    expect(times[0]).toBeGreaterThan(10e6)
+    expect(times[0]).toBeLessThan(12e6)
+    expect(times.at(-1)).toBeLessThan(21e6)
+  })
+
   it('begins when the phase before it ends', () => {
     const { packets } = captured(`servers: [a]
 size: 64
