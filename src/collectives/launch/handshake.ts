@@ -76,15 +76,22 @@ function nextFrame(link: Link, timeoutMs: number): Promise<{ kind: number; conte
   return new Promise((resolve) => {
     const settle = (kind: number, content: Buffer): void => {
       clearTimeout(timer)
+      clearImmediate(look)
       link.pause()
       link.onFrame = () => {}
       link.onEnd = () => {}
       resolve({ kind, content })
     }
+    const nothing = (): void => settle(0, Buffer.alloc(0))
+    // To one that was busy for so long it seems late, although it has come: timers fire before sockets are read.
+    const late = (): void => {
+      look = setImmediate(nothing)
+    }
     // The socket keeps the process alive, if anything.
-    const timer = setTimeout(() => settle(0, Buffer.alloc(0)), timeoutMs).unref()
+    const timer = setTimeout(late, timeoutMs).unref()
+    let look: NodeJS.Immediate | undefined
     link.onFrame = settle
-    link.onEnd = () => settle(0, Buffer.alloc(0))
+    link.onEnd = nothing
     link.resume()
   })
 }

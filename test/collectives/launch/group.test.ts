@@ -4,7 +4,9 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { handshakeMs } from '../../../src/collectives/launch/handshake.ts'
 import { type Group, type GroupError, type GroupOptions, joinGroup } from '../../../src/collectives/launch/index.ts'
+import { Kind, Link } from '../../../src/collectives/launch/link.ts'
 import { portsOf } from '../../../src/collectives/launch/place.ts'
 
 const key = { VERBENA_KEY: 'a key of tests, long enough' }
@@ -12,6 +14,7 @@ const open: Group[] = []
 
 afterEach(async () => {
   vi.useRealTimers()
+  vi.restoreAllMocks()
   await Promise.all(open.splice(0).map((group) => group.close()))
 })
 
@@ -88,6 +91,17 @@ describe('a group', () => {
 })
 
 describe('limits of time', () => {
+  it('a rank that was busy for long finds what has come meanwhile', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { send } = Link.prototype
+    vi.spyOn(Link.prototype, 'send').mockImplementation(function (this: Link, kind, content) {
+      send.call(this, kind, content)
+      // The rank has not read it yet: it looks at its sockets after this turn of the event loop.
+      if (kind === Kind.Welcome) setImmediate(() => vi.advanceTimersByTime(handshakeMs))
+    })
+    expect((await groupOf(2)).map(({ size }) => size)).toEqual([2, 2])
+  })
+
   it('a rank that waits for ever does so at rank 0, too', async () => {
     const groups = await groupOf(2)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
