@@ -1,65 +1,29 @@
-/** `verbena bench collective` under the launchers that people have: Open MPI, MPICH, and Slurm on one node. */
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { availableParallelism, hostname, tmpdir } from 'node:os'
+/** `verbena bench collective`, `collective measure` and programs under the launchers that people have. */
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type AlgorithmResults, loadResults } from '../../src/report/index.ts'
 import { command } from '../built.ts'
+import { type Ended, mpich, openMpi, processesOf, type Running, slurmIn, start } from './launchers.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-launchers-'))
 // Slurm writes until it has ended.
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 }))
 
-const has = (program: string): boolean => spawnSync('which', [program]).status === 0
-
-const options = [
-  '--transport',
-  'RC,multicast',
-  '--mode',
-  'SEND',
-  '--size',
-  '1',
-  '--repetitions',
-  '10',
-  '--warmup',
-  '1',
-  '--json',
-]
+const verbena = [process.execPath, command]
+const program = [process.execPath, fileURLToPath(new URL('../../examples/pi.mjs', import.meta.url))]
+const measurement = ['--transport', 'RC,multicast', '--mode', 'SEND', '--size', '1', '--repetitions', '10']
+const bench = [...verbena, 'bench', 'collective', ...measurement, '--warmup', '1', '--json']
+/** Until it is ended. */
+const long = ['--collective', 'broadcast,allreduce', '--repetitions', '2000']
 
 interface Document {
   runs: { settings: { transport: string; processes: number }; time: { count: number } }[]
 }
-
-interface Ended {
-  code: number | null
-  stdout: string
-  stderr: string
-}
-
-async function launch(program: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
-  const child = spawn(program, args, { env: { ...process.env, ...env }, timeout: 100_000, killSignal: 'SIGKILL' })
-  let [stdout, stderr] = ['', '']
-  child.stdout.on('data', (chunk: Buffer) => {
-    stdout += chunk.toString()
-  })
-  child.stderr.on('data', (chunk: Buffer) => {
-    stderr += chunk.toString()
-  })
-  const [code] = (await once(child, 'close')) as [number | null]
-  return { code, stdout, stderr }
-}
-
-const bench = (out: string): string[] => [
-  process.execPath,
-  command,
-  'bench',
-  'collective',
-  ...options,
-  '--out',
-  join(folder, out),
-]
 
 /** Rank 0 alone printed, and measured with 1 to n − 1 others. */
 function expectAll({ code, stdout, stderr }: Ended, ranks: number): void {
@@ -71,97 +35,106 @@ function expectAll({ code, stdout, stderr }: Ended, ranks: number): void {
   expect(runs.map(({ settings }) => [settings.transport, settings.processes])).toEqual(expected)
 }
 
-describe.skipIf(!has('mpirun.openmpi'))('Open MPI', () => {
-  const mpirun = ['--allow-run-as-root', '--oversubscribe']
+/** What run.json in a folder says. */
+const saved = (dir: string): AlgorithmResults | null =>
+  existsSync(join(dir, 'run.json')) ? (loadResults(dir).results as AlgorithmResults) : null
 
-  it('mpirun -np 8', async () => {
-    expectAll(await launch('mpirun.openmpi', ['-np', '8', ...mpirun, ...bench('openmpi')]), 8)
-  })
+/** Segments in shared memory. */
+const segmentsOf = (job: string): string[] => readdirSync('/dev/shm').filter((name) => name.includes(job))
 
-  it('a wrong option is said once by each rank, and mpirun fails', async () => {
-    const { code, stderr } = await launch('mpirun.openmpi', [
-      '-np',
-      '2',
-      ...mpirun,
-      ...bench('wrong'),
-      '--mode',
-      'ATOMIC',
-    ])
-    expect(code).not.toBe(0)
-    expect(stderr).toMatch(/--mode: 'ATOMIC' is not valid/)
-  })
-})
+// More processes than cores start and poll.
+const limits = { timeout: 150_000 }
+const launchers = [openMpi, mpich, slurmIn(join(folder, 'slurm'))]
+describe.each(launchers.map((launcher) => ({ launcher, name: launcher.name })))('$name', limits, ({ launcher }) => {
+  describe.skipIf(!launcher.there)('ranks of its job', () => {
+    beforeAll(() => launcher.begin())
+    afterAll(() => launcher.end())
 
-describe.skipIf(!has('mpiexec.hydra'))('MPICH', () => {
-  it('mpiexec -n 4', async () => {
-    expectAll(await launch('mpiexec.hydra', ['-n', '4', ...bench('mpich')]), 4)
-  })
-
-  it('through a shell', async () => {
-    const line = bench('mpich-shell')
-      .map((word) => `'${word}'`)
-      .join(' ')
-    expectAll(await launch('mpiexec.hydra', ['-n', '3', 'sh', '-c', `${line}; exit $?`]), 3)
-  })
-})
-
-/** A Slurm of one node, in a folder: its own munge, controller and node daemon. */
-const slurmPrograms = ['munged', 'slurmctld', 'slurmd', 'srun']
-
-describe.skipIf(!slurmPrograms.every(has) || process.getuid?.() !== 0)('Slurm of one node', () => {
-  const place = join(folder, 'slurm')
-  const env = { SLURM_CONF: join(place, 'slurm.conf') }
-  const pids = ['node.pid', 'controller.pid', 'munge.pid']
-
-  beforeAll(async () => {
-    for (const name of ['state', 'spool']) mkdirSync(join(place, name), { recursive: true })
-    const host = hostname().split('.')[0]
-    const at = (name: string): string => join(place, name)
-    writeFileSync(at('munge.key'), Buffer.alloc(1024, process.pid.toString()), { mode: 0o400 })
-    const cores = availableParallelism()
-    const port = 20_000 + (process.pid % 10_000)
-    const settings = [
-      ...['ClusterName=one', `SlurmctldHost=${host}`, 'SlurmUser=root', 'SlurmdUser=root', 'AuthType=auth/munge'],
-      ...[`AuthInfo=socket=${at('munge.sock')}`, `StateSaveLocation=${at('state')}`, `SlurmdSpoolDir=${at('spool')}`],
-      ...[`SlurmctldPidFile=${at('controller.pid')}`, `SlurmdPidFile=${at('node.pid')}`, `SlurmctldPort=${port}`],
-      ...[`SlurmdPort=${port + 1}`, 'ProctrackType=proctrack/pgid', 'TaskPlugin=task/none', 'SelectType=select/linear'],
-      ...[
-        'ReturnToService=2',
-        'MpiDefault=none',
-        `SlurmctldLogFile=${at('controller.log')}`,
-        `SlurmdLogFile=${at('node.log')}`,
-      ],
-      ...[
-        `NodeName=${host} CPUs=${cores} CoresPerSocket=${cores} State=UNKNOWN`,
-        'PartitionName=all Nodes=ALL Default=YES',
-      ],
-    ]
-    writeFileSync(env.SLURM_CONF, `${settings.join('\n')}\n`)
-    const munge = [
-      'key-file=munge.key',
-      'socket=munge.sock',
-      'pid-file=munge.pid',
-      'log-file=munge.log',
-      'seed-file=munge.seed',
-    ]
-    await launch('munged', [...munge.map((option) => `--${option.replace('=', `=${place}/`)}`), '--force'])
-    await launch('slurmctld', [], env)
-    await launch('slurmd', [], env)
-    const idle = async (): Promise<string> => (await launch('sinfo', ['-h', '-o', '%T'], env)).stdout.trim()
-    // The node says who it is before it gets work.
-    while ((await idle()) !== 'idle') await delay(100)
-  })
-  afterAll(async () => {
-    for (const name of pids) {
-      try {
-        process.kill(Number(readFileSync(join(place, name), 'utf8')))
-      } catch {
-        // It did not start.
-      }
+    const run = (ranks: number, words: readonly string[], env: NodeJS.ProcessEnv = {}): Running => {
+      const [first, ...rest] = [...launcher.command(ranks), ...words]
+      return start(first!, rest, { ...launcher.env, ...env })
     }
-  })
+    const out = (name: string): string => join(folder, `${launcher.name} ${name}`)
 
-  it('srun -n 4', async () => {
-    expectAll(await launch('srun', ['-n', '4', '--overcommit', ...bench('slurm')], env), 4)
+    /** A measurement that has begun, of which something has been saved. */
+    const begun = async (name: string): Promise<Running & { job: string; dir: string }> => {
+      const dir = out(name)
+      const job = `job-${randomBytes(8).toString('hex')}`
+      const words = ['collective', 'measure', ...long, '--device', `shm:${job}`, '--out', dir]
+      const running = run(3, [...verbena, ...words], { JOB_OF_TEST: job })
+      while (!saved(dir)?.sets.length && running.child.exitCode === null) await delay(20)
+      expect([...processesOf(`JOB_OF_TEST=${job}`).keys()].sort()).toEqual([0, 1, 2])
+      return { ...running, job, dir }
+    }
+
+    const expectOver = async (job: string, dir: string): Promise<void> => {
+      while (processesOf(`JOB_OF_TEST=${job}`).size > 0) await delay(20)
+      const { complete, sets } = saved(dir)!
+      expect([complete, sets.length > 0]).toEqual([false, true])
+      // Launchers kill the others, where there is no time to clean up: who looks for devices next does.
+      expect((await start(verbena[0]!, [command, 'devices']).ended).code).toBe(0)
+      expect(segmentsOf(job)).toEqual([])
+    }
+
+    it('bench collective', async () => {
+      const ranks = launcher === openMpi ? 8 : 4
+      expectAll(await run(ranks, [...bench, '--out', out('bench')]).ended, ranks)
+    })
+
+    it('collective measure, and a program with the table that collective tune makes of it', async () => {
+      const [results, table, wrong] = [out('results'), out('table.json'), out('wrong.json')]
+      const sizes = ['--collective', 'broadcast,allreduce,barrier', '--size', '8,2000', '--repetitions', '10']
+      const words = [...verbena, 'collective', 'measure', ...sizes, '--among', '2,3', '--out', results, '--json']
+      const { code, stdout, stderr } = await run(3, words).ended
+      expect(code, stderr).toBe(0)
+      const { runs } = JSON.parse(stdout) as { runs: { settings: { ranks: number }; time: { count: number } }[] }
+      expect(new Set(runs.map(({ settings, time }) => `${settings.ranks} ${time.count}`))).toEqual(
+        new Set(['2 10', '3 10']),
+      )
+      expect(saved(results)?.complete).toBe(true)
+
+      const [node, ...args] = [...verbena, 'collective', 'tune', results, '-o', table, '--json']
+      const tuned = await start(node!, args).ended
+      expect(tuned.code, tuned.stderr).toBe(0)
+      expect(JSON.parse(tuned.stdout)).toMatchObject({ points: 2 * (1 + 2 * 2) })
+
+      const used = await run(3, program, { VERBENA_TABLE: table }).ended
+      expect(used).toMatchObject({ code: 0, stdout: expect.stringContaining('3.14159265') })
+      // It was read: what is no table ends the program.
+      const { version, rules } = JSON.parse(readFileSync(table, 'utf8')) as { version: number; rules: unknown[] }
+      writeFileSync(wrong, JSON.stringify({ version, rules: [...rules, { collective: 'allreduce', algorithm: 'x' }] }))
+      const refused = await run(3, program, { VERBENA_TABLE: wrong }).ended
+      expect(refused.code).not.toBe(0)
+      expect(refused.stderr).toMatch(/decision table: rule \d+: allreduce has/)
+    })
+
+    it.each([0, 1])('rank %i dies: all end, and what was measured is kept', async (rank) => {
+      const { ended, job, dir } = await begun(`death ${rank}`)
+      process.kill(processesOf(`JOB_OF_TEST=${job}`).get(rank)!, 'SIGKILL')
+      expect((await ended).code).not.toBe(0)
+      await expectOver(job, dir)
+    })
+
+    it('Ctrl-C keeps what was measured', async () => {
+      const { child, ended, job, dir } = await begun('interrupted')
+      const measured = readdirSync(dir).filter((name) => name.endsWith('.csv')).length
+      launcher.interrupt(child)
+      const { code, stderr } = await ended
+      expect(code).not.toBe(0)
+      expect(stderr).toMatch(/Stopping; what was measured is being saved/)
+      await expectOver(job, dir)
+      expect(saved(dir)!.sets.length).toBeGreaterThanOrEqual(measured)
+    })
+
+    it('a wrong option is said, and the launcher fails', async () => {
+      const { code, stderr } = await run(2, [...bench, '--mode', 'ATOMIC', '--out', out('wrong')]).ended
+      expect(code).not.toBe(0)
+      expect(stderr).toMatch(/--mode: 'ATOMIC' is not valid/)
+    })
+
+    it.runIf(launcher === mpich)('through a shell', async () => {
+      const line = [...bench, '--out', out('shell')].map((word) => `'${word}'`).join(' ')
+      expectAll(await run(3, ['sh', '-c', `${line}; exit $?`]).ended, 3)
+    })
   })
 })

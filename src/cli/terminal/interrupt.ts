@@ -7,6 +7,9 @@ import { currentRun } from './io.ts'
 
 const signals = { SIGINT: exitCodes.interrupted, SIGTERM: exitCodes.terminated } as const
 
+/** Launchers send one signal after the other: within so long, another kind of signal is no second request. */
+const sameMs = 1000
+
 export interface Interruption {
   signal: AbortSignal
   /** The exit code once it was interrupted; undefined before. */
@@ -21,9 +24,14 @@ export function interruptible(
   const { stderr, signal: outer } = currentRun().io
   const controller = new AbortController()
   let exitCode: number | undefined
+  let atMs = 0
   const interrupt = (code: number): void => {
-    if (exitCode !== undefined) process.exit(exitCode)
+    if (exitCode !== undefined) {
+      if (code !== exitCode && performance.now() - atMs < sameMs) return
+      process.exit(exitCode)
+    }
     exitCode = code
+    atMs = performance.now()
     if (announcement !== '') stderr.write(`\n${announcement}\n`)
     controller.abort()
   }

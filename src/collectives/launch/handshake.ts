@@ -62,7 +62,7 @@ export async function introduceTo(link: Link, secret: Secret, self: Introduction
   }
   const theirs = challenge.content.subarray(greeting.length)
   const [nonce, said] = [makeNonce(), Buffer.from(JSON.stringify(self))]
-  const answer = nextFrame(link, Math.min(handshakeMs, timeoutMs))
+  const answer = nextFrame(link, Math.min(handshakeMs, timeoutMs), true)
   const { key, job, port } = secret
   link.send(Kind.Hello, Buffer.concat([nonce, proofOf(key, 'rank', job, port, theirs, nonce, said), said]))
   const { kind, content } = await answer
@@ -71,8 +71,11 @@ export async function introduceTo(link: Link, secret: Secret, self: Introduction
   return kind === Kind.Refused ? 'refused' : 'stranger'
 }
 
-/** The next frame; kind 0 if none comes in time. Later ones wait for who sets `onFrame` in the same turn. */
-function nextFrame(link: Link, timeoutMs: number): Promise<{ kind: number; content: Buffer }> {
+/**
+ * The next frame; kind 0 if none comes in time. Later ones wait for who sets `onFrame` in the same turn. `looksAgain`: what has come while
+ * this thread was busy has come in time. (Rank 0 does not: a rank that has waited for it has gone, and comes again.)
+ */
+function nextFrame(link: Link, timeoutMs: number, looksAgain = false): Promise<{ kind: number; content: Buffer }> {
   return new Promise((resolve) => {
     const settle = (kind: number, content: Buffer): void => {
       clearTimeout(timer)
@@ -83,9 +86,10 @@ function nextFrame(link: Link, timeoutMs: number): Promise<{ kind: number; conte
       resolve({ kind, content })
     }
     const nothing = (): void => settle(0, Buffer.alloc(0))
-    // To one that was busy for so long it seems late, although it has come: timers fire before sockets are read.
     const late = (): void => {
-      look = setImmediate(nothing)
+      // Timers fire before sockets are read.
+      if (looksAgain) look = setImmediate(nothing)
+      else nothing()
     }
     // The socket keeps the process alive, if anything.
     const timer = setTimeout(late, timeoutMs).unref()

@@ -124,7 +124,9 @@ export class Rank {
 
   /** A head of three numbers, then the values. */
   async #collect(settings: CollectiveSettings, { values, sent, received }: Tally, stop: boolean): Promise<Found> {
-    const own = Float64Array.of(sent, received, stop ? 1 : 0, ...values)
+    const own = new Float64Array(3 + values.length)
+    own.set([sent, received, stop ? 1 : 0])
+    own.set(values, 3)
     const waits = { timeoutMs: 0 }
     const all = (await this.#group.allgather(new Uint8Array(own.buffer), waits)).map(
       (bytes) => new Float64Array(Uint8Array.from(bytes).buffer),

@@ -35,6 +35,8 @@ export async function runCollective(run: CollectiveRun): Promise<CollectiveResul
   clearTimestamps(outDir)
   saveResults(outDir, results, collectivePlot())
   let savedAt = performance.now()
+  // Launchers that pass on a signal may kill soon after it, before a set is over.
+  signal.addEventListener('abort', save)
   try {
     await rank.prime()
     for (const index of plan.order) {
@@ -51,6 +53,7 @@ export async function runCollective(run: CollectiveRun): Promise<CollectiveResul
     }
     results.complete = results.sets.length === plan.sets.length
   } finally {
+    signal.removeEventListener('abort', save)
     save()
   }
   return results

@@ -51,6 +51,8 @@ export async function runAlgorithms(
   clearTimestamps(outDir)
   saveResults(outDir, results, algorithmPlot())
   let savedAt = performance.now()
+  // Launchers that pass on a signal may kill soon after it, before a step is over.
+  signal.addEventListener('abort', save)
   try {
     await measureAll(run, signal, (planned, times) => {
       const set = setOf(planned, times)
@@ -63,6 +65,7 @@ export async function runAlgorithms(
     })
     results.complete = results.sets.length === run.plan.sets.length
   } finally {
+    signal.removeEventListener('abort', save)
     save()
   }
   return results

@@ -1,0 +1,36 @@
+/** Signals that ask a command to stop, and those that end it at once. */
+import { Writable } from 'node:stream'
+import { afterEach, expect, it, vi } from 'vitest'
+import { interruptible, runWith } from '../../../src/cli/terminal/index.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+/** The exit code that these signals, each at a time in milliseconds, end the process with; undefined if they do not. */
+function endedBy(...signals: [name: 'SIGINT' | 'SIGTERM', ms: number][]): number | undefined {
+  const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never)
+  exit.mockClear()
+  const now = vi.spyOn(performance, 'now')
+  const before = new Set(signals.flatMap(([name]) => process.listeners(name)))
+  const stderr = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const interruption = runWith({ stdout: stderr, stderr }, [], () => interruptible())
+  for (const [name, ms] of signals) {
+    now.mockReturnValue(ms)
+    for (const listener of process.listeners(name)) if (!before.has(listener)) listener(name)
+  }
+  expect(interruption.signal.aborted).toBe(true)
+  interruption.dispose()
+  return exit.mock.calls[0]?.[0] as number | undefined
+}
+
+it('the second Ctrl-C ends at once', () => {
+  expect(endedBy(['SIGINT', 1000])).toBeUndefined()
+  expect(endedBy(['SIGINT', 1000], ['SIGINT', 1001])).toBe(130)
+})
+
+it('another signal does, but not one that a launcher sends right behind the first', () => {
+  expect(endedBy(['SIGINT', 1000], ['SIGTERM', 1500])).toBeUndefined()
+  expect(endedBy(['SIGINT', 1000], ['SIGTERM', 2500])).toBe(130)
+  expect(endedBy(['SIGTERM', 1000], ['SIGINT', 2500])).toBe(143)
+})
