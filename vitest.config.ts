@@ -21,7 +21,7 @@ const unit = [
   ].map((folder) => `test/${folder}/**/*.test.ts`),
   ...[
     'test/*.test.ts',
-    'test/collectives/schedule.random.test.ts',
+    'test/collectives/{combine,schedule.random}.test.ts',
     'test/cm/*.test.ts',
     'test/gateway/{,config/,hooks/}*.test.ts',
     'test/monitor/*.test.ts',

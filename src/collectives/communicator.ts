@@ -40,8 +40,13 @@ export interface CommunicatorOptions {
   gidIndex?: number
   /** Milliseconds that a call may wait for what others have to do, looked at every 500; 0 (default): for ever, as long as they live. */
   timeoutMs?: number
-  /** Microseconds of polling before a wait; default: 100, and 5 when the ranks of this host are more than its cores. */
+  /** Microseconds of polling before a wait; default: 1000, and 5 when the ranks of this host are more than its cores. */
   spinUs?: number
+  /**
+   * Between ranks whose memory is shared: the receiver reads longer messages where they are, while the sender waits for it. Default:
+   * 2048; the longest that fit into a slot, when the ranks of this host are more than its cores.
+   */
+  directBytes?: number
   /**
    * Which algorithm to take when, the same at all ranks: what `verbena collective tune` writes. Default: the file that VERBENA_TABLE
    * names; behind the rules of either come those from the algorithms' costs.
@@ -102,7 +107,9 @@ export class Communicator {
     this.#timeoutMs = options.timeoutMs ?? 0
     const host = ranks.members?.[rank]?.host
     const neighbours = ranks.members?.filter((member) => member.host === host).length ?? size
-    this.#spinNs = (options.spinUs ?? (neighbours > availableParallelism() ? 5 : 100)) * 1000
+    const crowded = neighbours > availableParallelism()
+    this.#spinNs = (options.spinUs ?? (crowded ? 5 : 1000)) * 1000
+    const directBytes = options.directBytes ?? (crowded ? Number.POSITIVE_INFINITY : 2048)
     const opened = new Opened()
     this.#opened = opened
     const { gidIndex = 0 } = options
@@ -115,7 +122,7 @@ export class Communicator {
       this.#memory = memory
       this.#mesh = mesh
       this.#multicast = this.#chooser.multicasts ? new Multicast(device, mesh, { rank, gidIndex }) : null
-      this.#runner = new Runner(mesh, memory, this.#multicast)
+      this.#runner = new Runner(mesh, memory, this.#multicast, directBytes)
       this.#caller = new Caller(this.#runner, memory, this.#chooser, ranks)
     } catch (error) {
       opened.close()

@@ -198,8 +198,12 @@ export class Lane {
     }
     const signaled = ++this.#posted % signalEvery === 0
     if (signaled) this.#willComplete(false)
+    this.#box(kind, tag, range.at + offset, length, signaled)
+  }
+
+  #box(kind: number, tag: number, from: number, length: number, signaled: boolean): void {
     const immediate = this.#immediate(kind, tag)
-    if (!this.#boxes.post(this.qp, signaled, immediate, this.#sends, range.at + offset, length)) return
+    if (!this.#boxes.post(this.qp, signaled, immediate, this.#sends, from, length)) return
     this.#send(Kind.Credit, 0, 0, this.#notice.lkey, 0)
     this.#sendsBoxes = !this.#boxes.late
   }
@@ -267,7 +271,13 @@ export class Lane {
    */
   tell(kind: number, tag: number): void {
     this.credits--
-    this.#send(kind, tag, 0, this.#notice.lkey, 0, true)
+    if (!this.#sendsBoxes) {
+      this.#send(kind, tag, 0, this.#notice.lkey, 0, true)
+      return
+    }
+    this.#posted++
+    this.#willComplete(true)
+    this.#box(kind, tag, this.#notice.at, 0, true)
   }
 
   /** Asks whether the window that begins with this chunk has come. Needs `mayPost`. */

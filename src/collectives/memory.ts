@@ -1,5 +1,6 @@
 /** Memory that peers can write to: what users allocate, what stands in for arrays of theirs that the device cannot reach, and slots. */
 import { Access, type Context, type MemoryRegion, type ProtectionDomain } from '../index.ts'
+import { type Copy, makeCopier, wasmOf } from '../memory/index.ts'
 import { CollectiveError } from './error.ts'
 
 /** Registered memory. */
@@ -32,6 +33,7 @@ export class Memory {
   readonly i32: Int32Array
   readonly f32: Float32Array
   readonly f64: Float64Array
+  readonly copy: Copy
   readonly #context: Context
   readonly #pd: ProtectionDomain
   readonly #regions: Region[] = []
@@ -47,6 +49,7 @@ export class Memory {
     this.i32 = new Int32Array(buffer, 0, Math.floor(buffer.byteLength / 4))
     this.f32 = new Float32Array(buffer, 0, Math.floor(buffer.byteLength / 4))
     this.f64 = new Float64Array(buffer, 0, Math.floor(buffer.byteLength / 8))
+    this.copy = makeCopier(this.u8, wasmOf(buffer))
   }
 
   /** Zeros that the peers can write to. */

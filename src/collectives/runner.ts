@@ -22,6 +22,8 @@ const split = 4
 const halfDone = 5
 /** All is read, and what the sender was told of it is outstanding. */
 const told = 6
+/** All is read into `#arrival`, and will be combined when this rank's own sends have left the memory that it changes. */
+const kept = 7
 
 /** From so many bytes on sender and receiver copy a half each, where both can reach the memory. */
 const splitBytes = 131_072
@@ -44,6 +46,8 @@ export class Runner {
   /** Null: the rules do not choose it. */
   readonly #multicast: Multicast | null
   readonly #lanes: (Lane | null)[]
+  /** Between ranks whose memory is shared: longer ones are read where they are. */
+  readonly #directBytes: number
   readonly #scratch: Staging
   readonly #arrivals: Staging
   /** Where long transfers go that are combined. */
@@ -59,9 +63,11 @@ export class Runner {
   #sendsLeft = 0
   #receivesLeft = 0
 
-  constructor(mesh: Mesh, memory: Memory, multicast: Multicast | null) {
+  /** `directBytes`: longer messages are read where they are by a rank whose memory is shared, even if they fit into a slot. */
+  constructor(mesh: Mesh, memory: Memory, multicast: Multicast | null, directBytes: number) {
     this.#mesh = mesh
     this.#multicast = multicast
+    this.#directBytes = Math.min(directBytes, mesh.slotBytes)
     this.#memory = memory
     this.#lanes = mesh.lanes
     this.#scratch = new Staging(memory)
@@ -218,7 +224,7 @@ export class Runner {
       const lane = this.#lanes[peer]!
       if (!lane.mayPost && !(lane.poll() && lane.mayPost)) continue
       const from = this.#places[place]
-      if (bytes > slotBytes) {
+      if (bytes > slotBytes || (bytes > this.#directBytes && lane.shared && !this.#changes(sends[i]!))) {
         if (!this.#sendLong(lane, i, from, offset, bytes)) continue
       } else lane.send(bytes > 0 ? Kind.Data : Kind.Empty, tag, from, offset, bytes)
       this.moves++
@@ -273,20 +279,25 @@ export class Runner {
         if (!combining) continue
         combining = false
       }
-      if (this.#received[i] !== told) {
+      if (this.#received[i] === kept && !this.#combineKept(receive, i)) continue
+      if (this.#received[i] === told) {
+        if (!settled(lane)) continue
+      } else {
         if (lane.arrived === 0 && !(lane.poll() && lane.arrived > 0)) continue
         if (lane.tag !== tag) throw this.#elsewhere(lane, lane.tag, tag)
-        if (long) {
+        if (!long && lane.shared && lane.kind === Kind.Long) this.#received[i] = direct
+        if (long || this.#received[i] === direct) {
           if (!this.#receiveLong(lane, receive, i)) continue
         } else {
-          if (lane.kind === Kind.Written || lane.bytes !== bytes) throw this.#lengths(lane, lane.bytes, bytes)
+          if (lane.kind === Kind.Written || lane.kind === Kind.Long || lane.bytes !== bytes)
+            throw this.#lengths(lane, lane.bytes, bytes)
           const to = this.#places[place].at + offset
           if (!receive.combine) this.#copy(to, lane.at, bytes)
           else if (this.#mayChange(receive)) combine!(to, this.#places[receive.base].at + offset, lane.at, bytes)
           else continue
           lane.take()
         }
-      } else if (!settled(lane)) continue
+      }
       combining ||= receive.combine
       this.moves++
       this.#received[i] = done
@@ -304,11 +315,19 @@ export class Runner {
       if (state === direct || state === split) {
         if (!lane.mayPost && !(lane.poll() && lane.mayPost)) return false
         const from = state === split ? halfOf(bytes) : 0
-        if (receive.combine) combine!(to, this.#places[base].at + offset, lane.longAt, bytes)
+        const keep = receive.combine && !this.#mayChange(receive)
+        if (keep) {
+          this.#arrivals.reserve(this.#arrival, bytes)
+          this.#copy(this.#arrival.at, lane.longAt, bytes)
+        } else if (receive.combine) combine!(to, this.#places[base].at + offset, lane.longAt, bytes)
         else this.#copy(to + from, lane.longAt + from, bytes - from)
         lane.take()
         lane.tell(state === split ? Kind.TookRest : Kind.TookAll, tag)
         this.moves++
+        if (keep) {
+          this.#received[i] = kept
+          return this.#combineKept(receive, i) && settled(lane)
+        }
         this.#received[i] = state === split ? halfDone : told
         return state === direct && settled(lane)
       }
@@ -324,6 +343,15 @@ export class Runner {
     return true
   }
 
+  /** Combines what was kept, if that may be now. */
+  #combineKept(receive: Transfer, i: number): boolean {
+    if (!this.#mayChange(receive)) return false
+    const { place, base, offset, bytes } = receive
+    this.#call!.combine!(this.#places[place].at + offset, this.#places[base].at + offset, this.#arrival.at, bytes)
+    this.#received[i] = told
+    return true
+  }
+
   /** Whether all sends of the round have left whose memory a receive changes. */
   #mayChange(receive: Transfer): boolean {
     const { sends } = this.#round!
@@ -331,6 +359,13 @@ export class Runner {
       if (this.#meet(sends[i]!, receive) && (this.#sent[i] !== done || !settled(this.#lanes[sends[i]!.peer]!)))
         return false
     return true
+  }
+
+  /** Whether a receive of the round changes what is sent: then it is best out of the way at once. */
+  #changes(send: Transfer): boolean {
+    const { receives } = this.#round!
+    for (let i = 0; i < receives.length; i++) if (this.#meet(send, receives[i]!)) return true
+    return false
   }
 
   #meet(a: Transfer, b: Transfer): boolean {
@@ -343,15 +378,18 @@ export class Runner {
     if (bytes <= 64 && ((to | from | bytes) & 3) === 0) {
       const { i32 } = this.#memory
       for (let i = 0; i < bytes / 4; i++) i32[to / 4 + i] = i32[from / 4 + i]!
-    } else this.#memory.u8.copyWithin(to, from, from + bytes)
+    } else this.#memory.copy(to, from, bytes)
   }
 
   /** Decides how a long transfer is received, and tells the sender where it shall write. False if that has to wait. */
   #announce(lane: Lane, receive: Transfer, i: number): boolean {
-    const { place, offset, bytes, combine } = receive
+    const { place, offset, bytes, combine, peer } = receive
     const { receives, sends } = this.#round!
-    const whole = combine || bytes < splitBytes
-    if (lane.shared && whole && !(combine && sends.some((send) => this.#meet(send, receive)))) {
+    // Where both have something for each other, each copies one of the two.
+    if (
+      lane.shared &&
+      (combine || bytes < splitBytes || sends.some((send) => send.peer === peer && send.bytes >= splitBytes))
+    ) {
       this.#received[i] = direct
       return true
     }
@@ -363,7 +401,7 @@ export class Runner {
       lane.ready(this.#call!.tag, this.#arrival, 0, bytes, bytes)
     } else lane.ready(this.#call!.tag, this.#places[place], offset, bytes, lane.shared ? halfOf(bytes) : bytes)
     this.moves++
-    this.#received[i] = lane.shared && !combine ? split : announced
+    this.#received[i] = lane.shared ? split : announced
     return true
   }
 

@@ -11,6 +11,7 @@
  *     mapping, copier here          3  (8)     9 (15)     15 (24)      21 (32)     45  (57)     600 (620)
  *     SharedArrayBuffer             3  (8)    10 (15)     18 (27)      51 (61)    181 (187)   2,310 (2,300)
  *
+ * A named segment is mapped over a WebAssembly memory where that can be had (native/mapping.ts), and copied as the first kind.
  * Overlapping ranges behave as with memmove. The ranges must lie within the memory: the caller has checked them
  * (beyond its end WebAssembly throws a RuntimeError, copyWithin silently copies less). A mapping may be larger than
  * 4 GiB on Node 22, so word indexes come from divisions, not shifts.
@@ -24,15 +25,18 @@
  * store is atomic, which releases all stores before it.
  */
 
-/** What is used of a WebAssembly.Memory: neither es2023 nor @types/node 20 declare WebAssembly, only the DOM does. */
-export interface WasmMemory {
-  readonly buffer: ArrayBuffer | SharedArrayBuffer
-}
-
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array) => object
-  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown }
-}
+import type { WasmMemory } from './native/index.ts'
+import {
+  encodeModule,
+  get,
+  i32Constant,
+  i32Type,
+  i64Type,
+  instantiate,
+  type MemoryLimits,
+  op,
+  set,
+} from './wasm-code.ts'
 
 export type Copy = (dst: number, src: number, lengthBytes: number) => void
 
@@ -113,57 +117,10 @@ interface CopyModule {
 function instance(u8: Uint8Array, wasm: WasmMemory, storesAreOrdered: boolean): CopyModule {
   if (u8.buffer !== wasm.buffer || u8.byteOffset !== 0)
     throw new RangeError('the bytes must be a view of the whole WebAssembly memory')
-  // The bounds that a module declares must enclose those of the memory it gets: these enclose all.
-  const shared = !(wasm.buffer instanceof ArrayBuffer)
-  const bytes = copyModule({ shared, minPages: 0, maxPages: 65_536, storesAreOrdered })
-  const module = new WebAssembly.Module(bytes)
-  return new WebAssembly.Instance(module, { m: { m: wasm } }).exports as CopyModule
+  return instantiate(wasm, (limits) => copyModule({ ...limits, storesAreOrdered })) as CopyModule
 }
 
 // --- the module, encoded by hand --------------------------------------------------------------------------------------
-
-/** A whole number, seven bits a byte, low ones first: LEB128. */
-function unsigned(value: number): number[] {
-  const low = value & 0x7f
-  return value < 0x80 ? [low] : [low | 0x80, ...unsigned(value >>> 7)]
-}
-
-/** The same with a sign, for constants. */
-function signed(value: number): number[] {
-  if (value >= -64 && value < 64) return [value & 0x7f]
-  return [(value & 0x7f) | 0x80, ...signed(value >> 7)]
-}
-
-function text(value: string): number[] {
-  return [...unsigned(value.length), ...Buffer.from(value, 'latin1')]
-}
-
-function vector(items: number[][]): number[] {
-  return [...unsigned(items.length), ...items.flat()]
-}
-
-function sized(bytes: number[]): number[] {
-  return [...unsigned(bytes.length), ...bytes]
-}
-
-const section = { type: 1, import: 2, function: 3, export: 7, code: 10 }
-const i32Type = 0x7f
-const i64Type = 0x7e
-
-/** Instructions, by their names in the WebAssembly specification. */
-const get = (local: number): number[] => [0x20, local]
-const set = (local: number): number[] => [0x21, local]
-const constant = (value: number): number[] => [0x41, ...signed(value)]
-const add = [0x6a]
-const sub = [0x6b]
-const and = [0x71]
-const or = [0x72]
-const eqz = [0x45]
-const ltUnsigned = [0x49]
-const ifThen = [0x04, 0x40]
-const end = [0x0b]
-const returnNow = [0x0f]
-const memoryCopy = [0xfc, 0x0a, 0x00, 0x00]
 
 /** Loads, stores and atomic stores by the size of the word; an atomic one has a prefix and must state its alignment. */
 const access: Record<1 | 2 | 4 | 8, { load: number[]; store: number[]; atomicStore: number[] }> = {
@@ -173,17 +130,13 @@ const access: Record<1 | 2 | 4 | 8, { load: number[]; store: number[]; atomicSto
   8: { load: [0x29, 0, 0], store: [0x37, 0, 0], atomicStore: [0xfe, 0x18, 3, 0] },
 }
 
-export interface CopyModuleOptions {
-  /** Must be as the memory is, and these bounds must enclose its own. */
-  readonly shared: boolean
-  readonly minPages: number
-  readonly maxPages: number
+export interface CopyModuleOptions extends MemoryLimits {
   /** Whether a plain store is seen after the stores before it. */
   readonly storesAreOrdered: boolean
 }
 
 /**
- * The bytes of a module that imports the memory `m.m` and exports
+ * The bytes of a module that imports a memory and exports
  *
  *     copy(dst, src, length)           memory.copy
  *     copyOrdered(dst, src, length)    tail = load(src + length - n); memory.copy(dst, src, length - n);
@@ -191,52 +144,39 @@ export interface CopyModuleOptions {
  */
 export function copyModule(options: CopyModuleOptions): Uint8Array {
   const [dst, src, length, tail32, tail64] = [0, 1, 2, 3, 4]
-  const copy = [...get(dst), ...get(src), ...get(length), ...memoryCopy]
+  const copy = [...get(dst), ...get(src), ...get(length), ...op.memoryCopy]
 
   /** What moves the tail of n bytes: if the destination ends at a multiple of n, and n bytes are there. */
   const withTail = (n: 1 | 2 | 4 | 8): number[] => {
     const tail = n === 8 ? tail64 : tail32
-    const rest = [...get(length), ...constant(n), ...sub]
+    const rest = [...get(length), ...i32Constant(n), ...op.sub]
     const { load, store, atomicStore } = access[n]
     return [
-      ...[...get(src), ...rest, ...add, ...load, ...set(tail)],
+      ...[...get(src), ...rest, ...op.add, ...load, ...set(tail)],
       ...[...rest, ...set(length)],
-      ...[...get(length), ...ifThen, ...copy, ...end],
-      ...[...get(dst), ...get(length), ...add, ...get(tail), ...(options.storesAreOrdered ? store : atomicStore)],
-      ...returnNow,
+      ...[...get(length), ...op.ifThen, ...copy, ...op.end],
+      ...[...get(dst), ...get(length), ...op.add, ...get(tail), ...(options.storesAreOrdered ? store : atomicStore)],
+      ...op.returnNow,
     ]
   }
   const ifFits = (n: 2 | 4 | 8): number[] => [
-    ...[...get(dst), ...get(length), ...add, ...constant(n - 1), ...and],
-    ...[...get(length), ...constant(n), ...ltUnsigned, ...or, ...eqz],
-    ...[...ifThen, ...withTail(n), ...end],
+    ...[...get(dst), ...get(length), ...op.add, ...i32Constant(n - 1), ...op.and],
+    ...[...get(length), ...i32Constant(n), ...op.ltUnsigned, ...op.or, ...op.eqz],
+    ...[...op.ifThen, ...withTail(n), ...op.end],
   ]
   const copyOrdered = [
-    ...[...get(length), ...eqz, ...ifThen, ...returnNow, ...end],
+    ...[...get(length), ...op.eqz, ...op.ifThen, ...op.returnNow, ...op.end],
     ...[...ifFits(8), ...ifFits(4), ...ifFits(2), ...withTail(1)],
   ]
 
-  const limits = options.shared
-    ? [3, ...unsigned(options.minPages), ...unsigned(options.maxPages)]
-    : [0, ...unsigned(options.minPages)]
-  const locals = vector([
-    [1, i32Type],
-    [1, i64Type],
-  ])
-  return Uint8Array.from([
-    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0], // "\0asm", version 1
-    ...[section.type, ...sized(vector([[0x60, ...vector([[i32Type], [i32Type], [i32Type]]), 0]]))],
-    ...[section.import, ...sized(vector([[...text('m'), ...text('m'), 2, ...limits]]))],
-    ...[section.function, ...sized(vector([[0], [0]]))],
-    ...[
-      section.export,
-      ...sized(
-        vector([
-          [...text('copy'), 0, 0],
-          [...text('copyOrdered'), 0, 1],
-        ]),
-      ),
-    ],
-    ...[section.code, ...sized(vector([sized([0, ...copy, ...end]), sized([...locals, ...copyOrdered, ...end])]))],
-  ])
+  return encodeModule(options, [i32Type, i32Type, i32Type], {
+    copy: { locals: [], code: copy },
+    copyOrdered: {
+      locals: [
+        [1, i32Type],
+        [1, i64Type],
+      ],
+      code: copyOrdered,
+    },
+  })
 }

@@ -2,6 +2,7 @@
 export { inRootContext, withContext } from './async-context.ts'
 export type { Listener } from './bells.ts'
 export { nowNs, sleepUntilNs, spinUntilNs } from './clock.ts'
+export { type Copy, makeCopier } from './copy.ts'
 export { entryModule } from './entry-module.ts'
 export { LifePipes } from './life-pipes.ts'
 export { Lives } from './lives.ts'
@@ -51,6 +52,7 @@ export {
   type UdpOptions,
   UdpSocket,
   UnixDatagrams,
+  type WasmMemory,
   writeTimeOfDay,
   yieldProcessor,
 } from './native/index.ts'
@@ -62,3 +64,4 @@ export { SegmentError } from './segment-errors.ts'
 export { segmentFile, segmentFilePrefix } from './segment-files.ts'
 export { formatSegment, segmentBytes } from './segment-layout.ts'
 export { startThread, threadData, threadStartTime } from './threads.ts'
+export { encodeModule, get, i32Constant, i32Type, instantiate, op, set, simd, wasmOf } from './wasm-code.ts'

@@ -1,6 +1,13 @@
 /** The memory of the segment that all threads of a process share, and what gives pages of a segment to the system and back. */
-import type { WasmMemory } from './copy.ts'
-import { addressOf, commitShared, nativeAvailable, releaseShared, releaseWasm, segmentSetting } from './native/index.ts'
+import {
+  addressOf,
+  commitShared,
+  nativeAvailable,
+  releaseShared,
+  releaseWasm,
+  segmentSetting,
+  type WasmMemory,
+} from './native/index.ts'
 import { type Backing, granuleBytes } from './pages.ts'
 import { SegmentError } from './segment-errors.ts'
 import { segmentBytes } from './segment-layout.ts'

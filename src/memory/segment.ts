@@ -16,7 +16,7 @@
  */
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
 import { Attachments, anyoneAlive, usedElsewhere } from './attachments.ts'
-import { makeCopier, makeOrderedCopier, type WasmMemory } from './copy.ts'
+import { makeCopier, makeOrderedCopier } from './copy.ts'
 import {
   type BarrierScope,
   commitShared,
@@ -36,6 +36,7 @@ import {
   stopForGood,
   unlinkShared,
   unmap,
+  type WasmMemory,
   whenStopped,
 } from './native/index.ts'
 import { Pages, pageBytes } from './pages.ts'
@@ -63,6 +64,7 @@ import {
   wellFormed,
   wordsOf,
 } from './segment-layout.ts'
+import { rememberWasm } from './wasm-code.ts'
 
 /** Of the environment data in which threads find the memory of their process. */
 const environmentKey = 'verbena.segment'
@@ -119,6 +121,7 @@ export class Segment extends Attachments {
     this.#barrierScope = this.#shared ? 'process' : 'processes'
     this.u8 = new Uint8Array(buffer)
     this.b64 = new BigInt64Array(buffer)
+    if (wasm !== undefined) rememberWasm(wasm)
     this.copy = makeCopier(this.u8, wasm)
     this.copyOrdered = makeOrderedCopier(this.u8, wasm)
     const i32 = this.i32
@@ -191,7 +194,7 @@ export class Segment extends Attachments {
   }
 
   /** Null if another process took the name away meanwhile. */
-  static #create(name: string, { buffer, inode }: SharedMapping, options: SegmentOptions): Segment | null {
+  static #create(name: string, { buffer, wasm, inode }: SharedMapping, options: SegmentOptions): Segment | null {
     const { fresh, ready } = headerState
     const i32 = new Int32Array(buffer)
     const staticStart = staticStartOf(buffer.byteLength)
@@ -208,12 +211,16 @@ export class Segment extends Attachments {
     }
     if (!markUsed(buffer)) return null
     // Its creator attaches before anyone else, so that nobody finds it empty.
-    const segment = new Segment(name, inode, buffer, undefined)
+    const segment = new Segment(name, inode, buffer, wasm ?? undefined)
     return Atomics.compareExchange(i32, Header.state, fresh, ready) === fresh ? segment : null
   }
 
   /** Null if the name has to be opened again: then this is not, or will not be, what the name stands for. */
-  static #join(name: string, { buffer, inode, sizeBytes }: SharedMapping, options: SegmentOptions): Segment | null {
+  static #join(
+    name: string,
+    { buffer, wasm, inode, sizeBytes }: SharedMapping,
+    options: SegmentOptions,
+  ): Segment | null {
     const file = segmentFile(name)
     const { fresh, ready, retired } = headerState
     const i32 = wordsOf(buffer, sizeBytes)
@@ -247,7 +254,7 @@ export class Segment extends Attachments {
       return null
     }
     if (!markUsed(buffer)) return null
-    const segment = new Segment(name, inode, buffer, undefined)
+    const segment = new Segment(name, inode, buffer, wasm ?? undefined)
     if (Atomics.load(i32, Header.state) === ready) return segment
     Atomics.store(i32, attachmentWord(segment.me) + Attachment.state, attachmentState.free)
     return null

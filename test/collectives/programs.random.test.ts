@@ -32,6 +32,7 @@ const programs = fc.integer({ min: 1, max: 8 }).chain((size) =>
   fc.record({
     size: fc.constant(size),
     table: tables(size),
+    directBytes: fc.constantFrom(0, 2048, 8192),
     program: fc.array(
       steps.map((step) => ({ ...step, root: step.root % size })),
       { minLength: 1, maxLength: 8 },
@@ -42,9 +43,9 @@ const programs = fc.integer({ min: 1, max: 8 }).chain((size) =>
 describe('programs of collectives', () => {
   it('give at every rank what a plain computation gives, whatever the algorithms', async () => {
     await holds(
-      fc.asyncProperty(programs, async ({ size, table, program }) => {
+      fc.asyncProperty(programs, async ({ size, table, directBytes, program }) => {
         let calls = 0
-        await together(size, { device: 'shm0', table }, async (comm) => {
+        await together(size, { device: 'shm0', table, directBytes }, async (comm) => {
           // Some are begun before the one before is over.
           const under: Promise<void>[] = []
           for (const [call, step] of program.entries()) {

@@ -1,6 +1,7 @@
 /** Copies messages whose every word is their number, each when the one before has been seen: see copy.test.ts. */
 import { workerData } from 'node:worker_threads'
-import { makeOrderedCopier, type WasmMemory } from '../../src/memory/copy.ts'
+import { makeOrderedCopier } from '../../src/memory/copy.ts'
+import type { WasmMemory } from '../../src/memory/native/index.ts'
 
 const { memory, words, rounds, withWasm } = workerData as {
   memory: WasmMemory

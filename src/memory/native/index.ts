@@ -63,6 +63,7 @@ export {
   type SharedMapping,
   unlinkShared,
   unmap,
+  type WasmMemory,
 } from './mapping.ts'
 export { netlinkRequest } from './netlink.ts'
 export { type BpfInstruction, interfaceIndex, PacketRing, type PacketRingOptions, RingPacket } from './packet-ring.ts'

@@ -7,6 +7,9 @@
  * V8 cannot detach an ArrayBuffer whose memory is not its own. So `unmap` gives the memory back at once, but keeps the
  * address range, empty, until the ArrayBuffer and all views on it are collected: a forgotten view then reads zeros
  * instead of ending the process with SIGSEGV, or reading what came to lie there next.
+ *
+ * Where it can be, a segment is mapped over the pages of a WebAssembly memory (`MAP_FIXED`), whose address range is V8's and stays
+ * where it is: instructions of WebAssembly then reach the segment, for copies (copy.ts) and sums.
  */
 import { constants } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
@@ -38,6 +41,17 @@ const LOCK_NB = 4
 const LOCK_UN = 8
 const MLOCK_ONFAULT = 1
 
+/** What is used of a WebAssembly.Memory: neither es2023 nor @types/node 20 declare WebAssembly, only the DOM does. */
+export interface WasmMemory {
+  readonly buffer: ArrayBuffer | SharedArrayBuffer
+}
+
+declare const WebAssembly: {
+  readonly Memory: new (limits: { initial: number; maximum: number }) => { readonly buffer: ArrayBuffer }
+}
+
+const wasmPageBytes = 65_536
+
 interface Mapping {
   readonly address: number
   readonly lengthBytes: number
@@ -46,6 +60,8 @@ interface Mapping {
    * closes it when the thread ends.
    */
   readonly fd: number
+  /** The address range is that of a WebAssembly memory, which V8 frees. */
+  readonly ofV8: boolean
 }
 
 const mappings = new WeakMap<ArrayBuffer, Mapping>()
@@ -78,6 +94,8 @@ export function baseOf(buffer: ArrayBuffer): number {
 
 export interface SharedMapping {
   readonly buffer: ArrayBuffer
+  /** The WebAssembly memory that `buffer` belongs to; null where there is none of this size. */
+  readonly wasm: WasmMemory | null
   /** True if this call made the segment, which is then all zeros. */
   readonly created: boolean
   /** Of the file: more than the length of `buffer`, if only its beginning is mapped. */
@@ -147,7 +165,7 @@ export function unlinkShared(name: string, inode?: number): boolean {
 export function unmap(buffer: ArrayBuffer): void {
   const mapping = mappings.get(buffer)
   if (mapping === undefined) return
-  const { address, lengthBytes, fd } = mapping
+  const { address, lengthBytes, fd, ofV8 } = mapping
   mappings.delete(buffer)
   live.delete(mapping)
   if (fd >= 0) fs.closeSync(fd)
@@ -160,7 +178,7 @@ export function unmap(buffer: ArrayBuffer): void {
     -1,
     'the mapping could not be released',
   )
-  ranges.register(buffer, mapping)
+  if (!ofV8) ranges.register(buffer, mapping)
 }
 
 /**
@@ -242,7 +260,7 @@ export function addressOf(buffer: ArrayBuffer | SharedArrayBuffer): number {
 export function mapDescriptor(fd: number, sizeBytes: number, failed: string): ArrayBuffer {
   checkSize(sizeBytes)
   checkLength(sizeBytes)
-  return adopt(mmap('mmap', 0, sizeBytes, MAP_SHARED, fd, failed), sizeBytes, sizeBytes)
+  return adopt(own(mmap('mmap', 0, sizeBytes, MAP_SHARED, fd, failed), sizeBytes), sizeBytes)
 }
 
 export interface PrivateMapping {
@@ -261,13 +279,13 @@ export function mapPrivate(sizeBytes: number, options: { readonly hugePages: boo
   if (!options.hugePages) {
     const lengthBytes = roundUp(sizeBytes, pageBytes)
     return {
-      buffer: adopt(mmap('mmap', 0, lengthBytes, flags | MAP_POPULATE, -1, what), lengthBytes, sizeBytes),
+      buffer: adopt(own(mmap('mmap', 0, lengthBytes, flags | MAP_POPULATE, -1, what), lengthBytes), sizeBytes),
       hugePages: false,
     }
   }
   const lengthBytes = roundUp(sizeBytes, hugePageBytes)
   const reserved = tryMmap(0, lengthBytes, flags | MAP_POPULATE | MAP_HUGETLB | MAP_HUGE_2MB, -1)
-  if (reserved > 0) return { buffer: touched(adopt(reserved, lengthBytes, sizeBytes)), hugePages: 'hugetlb' }
+  if (reserved > 0) return { buffer: touched(adopt(own(reserved, lengthBytes), sizeBytes)), hugePages: 'hugetlb' }
 
   // A transparent huge page needs an address that is a multiple of its size: map more, cut both ends off.
   const raw = mmap('mmap', 0, lengthBytes + hugePageBytes, flags, -1, what)
@@ -275,7 +293,7 @@ export function mapPrivate(sizeBytes: number, options: { readonly hugePages: boo
   if (address > raw) munmap(raw, address - raw)
   if (raw + hugePageBytes > address) munmap(address + lengthBytes, raw + hugePageBytes - address)
   const asked = madvise(address, lengthBytes, MADV_HUGEPAGE) === 0 && transparentHugePages()
-  return { buffer: touched(adopt(address, lengthBytes, sizeBytes)), hugePages: asked ? 'thp' : false }
+  return { buffer: touched(adopt(own(address, lengthBytes), sizeBytes)), hugePages: asked ? 'thp' : false }
 }
 
 /**
@@ -386,27 +404,20 @@ function checkLength(sizeBytes: number): void {
     )
 }
 
-function mapFile(
-  name: string,
-  fd: number,
-  created: boolean,
-  headBytes: (sizeBytes: number) => number = (sizeBytes) => sizeBytes,
-): SharedMapping {
+function mapFile(name: string, fd: number, created: boolean, headBytes?: (sizeBytes: number) => number): SharedMapping {
   try {
     const stat = fs.fstatSync(fd)
     if (!created) checkTrusted(name, stat)
-    const lengthBytes = Math.min(headBytes(stat.size), stat.size)
+    const lengthBytes = Math.min(headBytes?.(stat.size) ?? stat.size, stat.size)
     checkLength(lengthBytes)
-    const address = mmap(
-      'mmap',
-      0,
-      lengthBytes,
-      MAP_SHARED,
-      fd,
-      `shared memory '${name}' of ${lengthBytes} bytes could not be mapped`,
-    )
+    const what = `shared memory '${name}' of ${lengthBytes} bytes could not be mapped`
+    const wasm = headBytes === undefined ? newWasmMemory(lengthBytes) : null
+    const at = wasm === null ? 0 : addressOf(wasm.buffer)
+    const address = mmap('mmap', at, lengthBytes, wasm === null ? MAP_SHARED : MAP_SHARED | MAP_FIXED, fd, what)
+    const mapping = { address, lengthBytes: roundUp(lengthBytes, pageBytes), fd, ofV8: wasm !== null }
     return {
-      buffer: adopt(address, roundUp(lengthBytes, pageBytes), lengthBytes, fd),
+      buffer: wasm === null ? adopt(mapping, lengthBytes) : remember(wasm.buffer, mapping),
+      wasm,
       created,
       sizeBytes: stat.size,
       inode: stat.ino,
@@ -415,6 +426,17 @@ function mapFile(
     if (created) unlinkShared(name)
     fs.closeSync(fd)
     throw error
+  }
+}
+
+/** A WebAssembly memory of just so many bytes; null where V8 has none, or no address space for it. */
+function newWasmMemory(lengthBytes: number): { readonly buffer: ArrayBuffer } | null {
+  const pages = lengthBytes / wasmPageBytes
+  if (!Number.isInteger(pages) || typeof WebAssembly === 'undefined') return null
+  try {
+    return new WebAssembly.Memory({ initial: pages, maximum: pages })
+  } catch {
+    return null
   }
 }
 
@@ -492,15 +514,15 @@ function mmap(syscall: string, address: number, lengthBytes: number, flags: numb
   return result
 }
 
-function adopt(address: number, lengthBytes: number, sizeBytes: number, fd = -1): ArrayBuffer {
+/** The first `sizeBytes` bytes of a mapping as a buffer. */
+function adopt(mapping: Mapping, sizeBytes: number): ArrayBuffer {
   const { koffi, munmap } = requireLibc('mmap')
+  const { address, lengthBytes } = mapping
   try {
-    const buffer = gated(() => koffi.view(BigInt(address), sizeBytes))
-    const mapping = { address, lengthBytes, fd }
-    mappings.set(buffer, mapping)
-    live.add(mapping)
-    if (lockNewMappings) lockRange(address, lengthBytes)
-    return buffer
+    return remember(
+      gated(() => koffi.view(BigInt(address), sizeBytes)),
+      mapping,
+    )
   } catch (error) {
     munmap(address, lengthBytes)
     throw nativeError(
@@ -510,6 +532,16 @@ function adopt(address: number, lengthBytes: number, sizeBytes: number, fd = -1)
       `no ArrayBuffer of ${sizeBytes} bytes: ${(error as Error).message}`,
     )
   }
+}
+
+/** A range that is neither V8's nor a file that this thread has open. */
+const own = (address: number, lengthBytes: number): Mapping => ({ address, lengthBytes, fd: -1, ofV8: false })
+
+function remember(buffer: ArrayBuffer, mapping: Mapping): ArrayBuffer {
+  mappings.set(buffer, mapping)
+  live.add(mapping)
+  if (lockNewMappings) lockRange(mapping.address, mapping.lengthBytes)
+  return buffer
 }
 
 function roundUp(value: number, unit: number): number {
