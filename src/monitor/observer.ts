@@ -179,6 +179,7 @@ export class Observer {
     if (window === undefined) return
     this.#flushPackets(window)
     this.#flushEvents(window)
+    this.#seen.end(window)
     this.#rates.end(window.sketches.rates)
     window.counters[C.forgotten]! += this.#analysis.forgotten - this.#forgotten
     this.#forgotten = this.#analysis.forgotten

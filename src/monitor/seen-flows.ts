@@ -1,33 +1,80 @@
-/** Flows and hosts of a window, on their way to the sketches that count them. */
+/**
+ * Flows and hosts of a window, on their way to the sketches that count them. A packet whose flow is not known, as each of a scan is, brings a
+ * flow and two hosts: those that were there a little before are left out, and the others are added many at a time.
+ */
 import { Service } from '../trace/index.ts'
 import { Word } from './key.ts'
 import { flowKeyBytes, hostKeyBytes, type Window } from './window.ts'
 import type { Witness } from './witness.ts'
 
+const most = 256
+const addressBytes = 16
+/** A flow that was there: the words of its key, the kind of its addresses, and the window. */
+const Entry = { words: flowKeyBytes / 4, kind: 10, window: 11, length: 12 } as const
+const entries = 256
+
 export class SeenFlows {
-  readonly #flow = new Uint8Array(flowKeyBytes)
-  readonly #host = new Uint8Array(hostKeyBytes)
+  readonly #flows = new Uint8Array(most * flowKeyBytes)
+  /** Two of each flow. */
+  readonly #hosts = new Uint8Array(2 * most * hostKeyBytes)
   readonly #witness: Witness | undefined
+  readonly #known = new Int32Array(entries * Entry.length)
+  readonly #entry = new Int32Array(Entry.length)
+  #count = 0
+  #window = 1
 
   constructor(witness: Witness | undefined) {
     this.#witness = witness
   }
 
-  /** A flow that is seen for the first time in the window. */
-  add(key: Int32Array, { sketches }: Window): void {
-    const flow = this.#flow
-    for (let i = 0; i < flowKeyBytes; i++) flow[i] = key[i >> 2]! >>> (8 * (i & 3))
+  /** A flow of the window. */
+  add(key: Int32Array, window: Window): void {
+    const [entry, known] = [this.#entry, this.#known]
+    for (let i = 0; i < Entry.words; i++) entry[i] = key[i]!
     // The source QP of a flow may become known later: it is a flow without it.
-    if (key[Word.sourceQp]! >>> 24 !== Service.UD) flow.fill(0, 32, 35)
-    flow[39] = 0
-    sketches.flows.update(flow)
-    this.#witness?.seen('flows', flow)
-    const host = this.#host
-    host[16] = key[Word.rest]! >>> 30
-    for (const from of [0, 16]) {
-      for (let i = 0; i < 16; i++) host[i] = flow[from + i]!
-      sketches.hosts.update(host)
-      this.#witness?.seen('hosts', host)
+    if (key[Word.sourceQp]! >>> 24 !== Service.UD) entry[Word.sourceQp]! &= 0xff << 24
+    entry[Word.destinationQp]! &= 0xffffff
+    entry[Entry.kind] = key[Word.rest]! >>> 30
+    entry[Entry.window] = this.#window
+    let hash = 0
+    for (let i = 0; i < Entry.words; i++) hash = Math.imul(hash ^ entry[i]!, 0x9e3779b1)
+    const at = ((hash >>> 16) % entries) * Entry.length
+    let differs = 0
+    for (let i = 0; i < Entry.length; i++) {
+      differs |= known[at + i]! ^ entry[i]!
+      known[at + i] = entry[i]!
     }
+    if (differs !== 0) this.#put(window)
+  }
+
+  /** The window ends. */
+  end(window: Window): void {
+    this.#flush(window)
+    this.#window = (this.#window + 1) | 0
+  }
+
+  #put(window: Window): void {
+    const [flows, hosts, entry] = [this.#flows, this.#hosts, this.#entry]
+    const flow = this.#count * flowKeyBytes
+    for (let i = 0; i < flowKeyBytes; i++) flows[flow + i] = entry[i >> 2]! >>> (8 * (i & 3))
+    for (let end = 0; end < 2; end++) {
+      const host = (2 * this.#count + end) * hostKeyBytes
+      for (let i = 0; i < addressBytes; i++) hosts[host + i] = flows[flow + end * addressBytes + i]!
+      hosts[host + addressBytes] = entry[Entry.kind]!
+    }
+    if (++this.#count === most) this.#flush(window)
+  }
+
+  #flush({ sketches }: Window): void {
+    const flows = this.#flows.subarray(0, this.#count * flowKeyBytes)
+    const hosts = this.#hosts.subarray(0, 2 * this.#count * hostKeyBytes)
+    this.#count = 0
+    sketches.flows.updateMany(flows)
+    sketches.hosts.updateMany(hosts)
+    if (this.#witness === undefined) return
+    for (let at = 0; at < flows.length; at += flowKeyBytes)
+      this.#witness.seen('flows', flows.subarray(at, at + flowKeyBytes))
+    for (let at = 0; at < hosts.length; at += hostKeyBytes)
+      this.#witness.seen('hosts', hosts.subarray(at, at + hostKeyBytes))
   }
 }
