@@ -81,7 +81,7 @@ export interface CompareOptions {
   sketchBytes: number
 }
 
-export const comparedQuantiles: readonly number[] = [0.5, 0.9, 0.99, 0.999, 1]
+const comparedQuantiles: readonly number[] = [0.5, 0.9, 0.99, 0.999, 1]
 
 /** What happens by chance less often than that, does not. */
 const leastChance = 0.001

@@ -47,7 +47,7 @@ export class MonitorMetrics {
   #late = 0
   #last: WindowAnswer | undefined
 
-  /** A window, as it is shown. Gauges are those of the last one in time. */
+  /** A window, as it is shown. Gauges are those of the last one that was not late; where the clock went back, that is of an earlier time. */
   add(window: WindowAnswer): void {
     this.#windows++
     if (window.late) this.#late++

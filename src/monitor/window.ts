@@ -1,13 +1,15 @@
 /**
  * What is known of one window of time: exact counters, and sketches of what has keys. Windows of the same time, or of times that
- * follow each other, are merged: by several agents, or into a longer one. Its memory is what the plan says, whatever passed.
+ * follow each other, are merged: by several agents, or into a longer one. Its memory is what the plan says, whatever passed, and what has limits of its
+ * own (`mostSmallBytes`).
  *
  *     bytes      CocoSketch: bytes on the wire, by the key of key.ts and every part of it        2/8
  *     packets    CocoSketch: packets                                                            1/8
  *     messages   CocoSketch: messages                                                           1/8
  *     events     CocoSketch: losses, NAKs, marks and so on, by key and event                    1/8
  *     rates      WaveSketch: bytes to each host and QP, in bins of some microseconds             2/8
- *     flows, hosts  HyperLogLog: how many there are;  latencies  DDSketch                       the rest
+ *     flows, hosts  HyperLogLog: how many there are                                       2/64 at most
+ *     ack, read     DDSketch: latencies                                            8 KiB each, always
  */
 import { type CocoSketch, createSketch, type DDSketch, type HyperLogLog, type WaveSketch } from '../sketch/index.ts'
 import type { Burst } from './burst.ts'

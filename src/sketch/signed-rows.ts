@@ -141,6 +141,6 @@ export class SignedRows {
 }
 
 /** 1 or −1: the place depends on the high bits of the hash, the sign on all of them. No branch: nobody can predict it. */
-export function signOf(hash: number): number {
+function signOf(hash: number): number {
   return (Math.imul(hash, 0x9e3779b1) >> 31) | 1
 }

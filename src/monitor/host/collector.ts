@@ -57,8 +57,6 @@ export class Collector {
   readonly #token: Token
   readonly #timer: NodeJS.Timeout
   #states = new Map<string, string>()
-  /** Requests that were refused. */
-  refused = 0
 
   private constructor(options: CollectorOptions) {
     this.#options = options
@@ -118,7 +116,6 @@ export class Collector {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const answer = (status: number, document: unknown): void => {
-      if (status >= 400) this.refused++
       response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(document))
       if (!request.complete) discard(request)
     }

@@ -1,7 +1,7 @@
 /** Messages to one URL, in their order. A peer that hangs holds up nobody else, and only so many messages wait for it. */
 import { ask } from './request.ts'
 
-export interface OutboxOptions {
+interface OutboxOptions {
   url: string
   /** Messages that may wait (default 100); beyond that, the oldest is dropped. */
   mostWaiting?: number

@@ -4,7 +4,7 @@ import type { MonitorMetrics } from '../../monitor/index.ts'
 import { isLoopback, listenAddress, Scrapes, UsageError } from '../kit/index.ts'
 import { fileOf, noteIfInClear, tokenIn } from './secret.ts'
 
-export interface MetricsOptions {
+interface MetricsOptions {
   metrics?: string
   metricsTokenFile?: string
   collector?: string
