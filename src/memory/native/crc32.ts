@@ -7,9 +7,18 @@
  *     libdeflate 1.14              59    88   128   348   4670
  *     zlib of Node (zlib.crc32)   157   167   305   768  10380
  *
+ * and of an Intel Xeon with AVX-512, where ISA-L is not chosen by itself:
+ *
+ *     ISA-L 2.30                   43   309   332   358           and then a Math.log of 26 ns takes 155
+ *     libdeflate 1.14              43    54    75   179
+ *
+ * ISA-L 2.30 does not clear the upper halves of the registers that it used (VZEROUPPER, Intel's optimization manual, 15.3): until
+ * somebody does, all SSE code of the process is slower, that of V8's runtime and of koffi included. AMD's processors do not mind.
+ *
  * `VERBENA_CRC32` names the one to use: `isa-l`, `libdeflate` or `zlib`.
  */
 import { createRequire } from 'node:module'
+import { cpus } from 'node:os'
 import { isMainThread } from 'node:worker_threads'
 import { type Koffi, libc, type NativeFunction } from './libc.ts'
 import { gated } from './loading.ts'
@@ -64,11 +73,16 @@ function zlibCrc32(): NativeCrc32 {
   }
 }
 
+/** Whether ISA-L would slow down what else runs on this processor. */
+function slowsDown(): boolean {
+  return process.arch === 'x64' && cpus()[0]?.model.includes('Intel') === true
+}
+
 function fastest(): NativeCrc32 {
   const wanted = process.env.VERBENA_CRC32 ?? ''
   if (libc === null || wanted === 'zlib') return zlibCrc32()
   for (const name of ['isa-l', 'libdeflate'] as const) {
-    if (wanted !== '' && wanted !== name) continue
+    if (wanted === '' ? name === 'isa-l' && slowsDown() : wanted !== name) continue
     const found = find(libc.koffi, name)
     if (found !== null) return found
   }
