@@ -37,9 +37,28 @@ export class FlowState {
   #reads = 0
 
   constructor(flow: Flow, addresses: AddressSource) {
+    this.srcQp = flow.srcQp
+    this.#name(flow, addresses)
+  }
+
+  /** Becomes that of another flow. */
+  renew(flow: Flow, addresses: AddressSource): void {
+    this.srcQp = flow.srcQp
+    this.#name(flow, addresses)
+    this.window = this.latencyWindow = -1
+    this.latency = undefined
+    this.rates.isKnown = false
+    this.place.epoch = -1
+    this.cause = Cause.None
+    this.resending = false
+    this.rkey = this.messagePsn = this.messageStartNs = this.messageBytes = this.messagePackets = 0
+    this.#readPsn.fill(-1)
+  }
+
+  #name(flow: Flow, addresses: AddressSource): void {
+    this.key.fill(0)
     const kind = putAddress(addresses, flow.source, this.key, Word.source)
     putAddress(addresses, flow.destination, this.key, Word.destination)
-    this.srcQp = flow.srcQp
     this.key[Word.sourceQp] = (flow.service << 24) | (flow.srcQp < 0 ? unknownQp : flow.srcQp)
     this.key[Word.destinationQp] = flow.destQp
     this.key[Word.rest] = kind << 30

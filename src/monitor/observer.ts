@@ -76,6 +76,8 @@ export class Observer {
   readonly #seen: SeenFlows
   readonly #backMost: number
   readonly #rates = new RateBlock()
+  /** States of flows that were forgotten, for others. */
+  readonly #spare: FlowState[] = []
   #window: Window | undefined
   /** For the next window. */
   readonly #early = new Float64Array(counterNames.length)
@@ -98,6 +100,7 @@ export class Observer {
       flows: Math.min(32_000, flows),
       latencies: store,
       rings: { bytesLeft: Math.floor(config.followBytes / 2) },
+      forget: (flow) => this.#forget(flow),
     })
     this.#dissection = new Dissection(options.trace)
     this.#seen = new SeenFlows(options.witness)
@@ -250,7 +253,9 @@ export class Observer {
   #stateOf(flow: Flow, window: Window): FlowState {
     let state = flow.state as FlowState | undefined
     if (state === undefined) {
-      state = new FlowState(flow, this.#analysis.addresses)
+      state = this.#spare.pop()
+      if (state === undefined) state = new FlowState(flow, this.#analysis.addresses)
+      else state.renew(flow, this.#analysis.addresses)
       flow.state = state
     } else if (state.srcQp !== flow.srcQp) {
       const { sourceQps } = window
@@ -263,6 +268,13 @@ export class Observer {
       this.#seen.add(state.key, window)
     }
     return state
+  }
+
+  /** Keeps the state of a flow for another one, without the sketch of its window. */
+  #forget({ state }: Flow): void {
+    if (state === undefined) return
+    ;(state as FlowState).latency = undefined
+    this.#spare.push(state as FlowState)
   }
 
   /** R_Keys and messages. */

@@ -220,8 +220,9 @@ export class Analysis {
     const { table, addresses } = this
     // A flow has two addresses; packets that belong to none have some, too.
     if (table.flows.length < most && addresses.count < Math.min(2 * most, mostNumbers)) return
-    const sorted = table.flows.toSorted((a, b) => b.lastPacket - a.lastPacket)
-    const gone = new Set(sorted.slice(most >> 1))
+    // Which packet was the last is another one for each flow.
+    const order = Float64Array.from(table.flows, (flow) => flow.lastPacket).sort()
+    const oldest = order[Math.max(0, order.length - (most >> 1))] ?? 0
     const kept = new AddressTable()
     const numbers = new Int32Array(mostNumbers + 1).fill(-1)
     const numberOf = (id: number): number => {
@@ -229,17 +230,17 @@ export class Analysis {
       if (numbers[id]! < 0) numbers[id] = kept.adopt(addresses, id)
       return numbers[id]!
     }
-    const flows = table.flows.filter((flow) => !gone.has(flow))
-    for (const flow of flows) {
-      if (flow.peer !== undefined && gone.has(flow.peer)) flow.peer = undefined
+    for (const flow of table.flows) {
+      if (flow.lastPacket < oldest) continue
+      if (flow.peer !== undefined && flow.peer.lastPacket < oldest) flow.peer = undefined
       flow.source = numberOf(flow.source)
       flow.destination = numberOf(flow.destination)
     }
-    for (const flow of gone) flow.outstanding.free()
-    this.forgotten += gone.size
+    const before = table.flows.length
+    table.keep((flow) => flow.lastPacket >= oldest)
+    this.forgotten += before - table.flows.length
     this.addresses = kept
     this.#connections.renumber(numbers)
-    table.keep(flows)
   }
 
   #datagram(flow: Flow, packet: CapturedPacket, d: Dissection): void {

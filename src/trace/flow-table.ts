@@ -13,6 +13,8 @@ export class FlowTable {
   readonly #between = new Map<number, Flow[]>()
   #last: Flow | undefined
   readonly #limits: FlowLimits
+  /** Flows that were forgotten. */
+  readonly #spare: Flow[] = []
 
   constructor(limits: FlowLimits) {
     this.#limits = limits
@@ -38,8 +40,11 @@ export class FlowTable {
       this.overflow++
       return undefined
     }
-    const flow = new Flow(this.flows.length, source, destination, destQp, service, srcQp, this.#limits)
-    this.#slots[slot] = flow.index
+    const index = this.flows.length
+    let flow = this.#spare.pop()
+    if (flow === undefined) flow = new Flow(index, source, destination, destQp, service, srcQp, this.#limits)
+    else flow.renew(index, source, destination, destQp, service, srcQp)
+    this.#slots[slot] = index
     this.flows.push(flow)
     this.#last = flow
     this.#enter(flow)
@@ -64,14 +69,23 @@ export class FlowTable {
     else list.push(flow)
   }
 
-  /** Keeps these flows only; their addresses may have other numbers than before. They are numbered anew. */
-  keep(flows: readonly Flow[]): void {
-    this.flows.splice(0, this.flows.length, ...flows)
-    this.#between.clear()
-    for (const [index, flow] of flows.entries()) {
-      flow.index = index
-      this.#enter(flow)
+  /** Forgets all flows but these, whose addresses may have other numbers than before. They are numbered anew. */
+  keep(isKept: (flow: Flow) => boolean): void {
+    const { flows } = this
+    let kept = 0
+    for (const flow of flows) {
+      if (isKept(flow)) {
+        flow.index = kept
+        flows[kept++] = flow
+        continue
+      }
+      flow.outstanding.free()
+      this.#limits.forget?.(flow)
+      this.#spare.push(flow)
     }
+    flows.length = kept
+    this.#between.clear()
+    for (const flow of flows) this.#enter(flow)
     this.#last = undefined
     this.#rehash(1024)
   }

@@ -27,6 +27,8 @@ export interface FlowLimits {
   /** Where the latencies of all flows go (default: each keeps its own). */
   latencies?: LatencyStore
   rings: RingMemory
+  /** Called with each flow that is forgotten, which will be another one. */
+  forget?(flow: Flow): void
 }
 
 export class Flow {
@@ -34,8 +36,8 @@ export class Flow {
   /** Numbers of the AddressTable. */
   source: number
   destination: number
-  readonly destQp: number
-  readonly service: number
+  destQp: number
+  service: number
   /** The QP that sends; -1 while it is not known. */
   srcQp: number
   peer: Flow | undefined
@@ -78,7 +80,7 @@ export class Flow {
   late = 0
   /** The same QP started anew with another PSN. */
   restarts = 0
-  readonly latencies: LatencyStore
+  latencies: LatencyStore
 
   // As responder.
   acks = 0
@@ -134,6 +136,32 @@ export class Flow {
     this.destQp = destQp
     this.service = service
     this.srcQp = srcQp
+  }
+
+  /**
+   * Becomes another flow, which has seen nothing: where flows come and go by the million, making new ones would be most of the
+   * work, and collecting them. Nobody else may know it any more.
+   */
+  renew(index: number, source: number, destination: number, destQp: number, service: number, srcQp: number): void {
+    this.index = index
+    this.source = source
+    this.destination = destination
+    this.destQp = destQp
+    this.service = service
+    this.srcQp = srcQp
+    this.peer = undefined
+    this.basis = undefined
+    this.foreseen = this.started = this.floorIsGuess = false
+    this.strangers = this.number = this.tries = 0
+    this.packets = this.wireBytes = this.firstNs = this.lastNs = this.lastPacket = 0
+    this.sends = this.writes = this.reads = this.atomics = this.atomicWrites = this.flushes = 0
+    this.requestPackets = this.requestBytes = this.readBytes = 0
+    this.retransmissions = this.duplicates = this.gaps = this.missing = this.late = this.restarts = 0
+    this.acks = this.ackRepeats = this.rnrNaks = this.readResponses = this.responseRepeats = this.atomicAcks = 0
+    this.naks.fill(0)
+    this.cnps = this.marked = this.icrcInvalid = this.malformed = 0
+    this.mtu = this.next = this.slack = this.acked = this.floor = this.readStart = 0
+    this.state = undefined
   }
 
   get messages(): number {

@@ -66,10 +66,11 @@ export class Outstanding {
     this.#psn.fill(-1)
   }
 
-  /** Gives its memory back. */
+  /** Gives the shared memory back, and forgets all requests. */
   free(): void {
     this.#memory.bytesLeft += sharedBytes(this.#psn.length)
-    this.#psn = new Int32Array(0)
+    if (this.#psn.length > smallest) this.#psn = new Int32Array(0)
+    else this.#psn.fill(-1)
   }
 
   #grow(depth: number): void {
