@@ -29,7 +29,8 @@ export interface KeyFields {
   destination: string
   /** Null while it is not known. */
   sourceQp: number | null
-  destinationQp: number
+  /** Null if a connection's second end is the sender, and is not known. */
+  destinationQp: number | null
   /** RC, UC, RD, UD, CNP, XRC. */
   service: string
   /** SEND, WRITE, READ_REQUEST, … ; `opcode` has its place in the message, too. */
@@ -258,7 +259,17 @@ export function fieldOf(words: Int32Array, field: KeyField): KeyFields[KeyField]
 /** The fields of a part of a key. */
 export function fieldsOf(words: Int32Array, by: Key): Partial<KeyFields> {
   const fields: readonly KeyField[] = typeof by === 'string' ? keyNames[by] : by
-  return Object.fromEntries(fields.map((field) => [field, fieldOf(words, field)]))
+  const all: Partial<KeyFields> = Object.fromEntries(fields.map((field) => [field, fieldOf(words, field)]))
+  const isUnknown = by === 'connection' && all.destinationQp === unknownQp && !isMulticast(words, Word.destination)
+  return isUnknown ? { ...all, destinationQp: null } : all
+}
+
+/** Whether that address is of a group, which has the QP number that stands for unknown ones. */
+function isMulticast(words: Int32Array, at: number): boolean {
+  const first = words[at]! >>> 0
+  const kind = words[Word.rest]! >>> 30
+  if (kind === addressKinds[2]) return first >= 0xc000
+  return kind === addressKinds[4] ? first >>> 28 === 0xe : first >>> 24 === 0xff
 }
 
 /** For bytes from elsewhere. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answerOf, query } from '../../src/monitor/index.ts'
 import { WireOpcode } from '../../src/wire/index.ts'
-import { reth, roceFrame } from '../trace/packets.ts'
+import { deth, reth, roceFrame } from '../trace/packets.ts'
 import { A, B, Traffic } from './traffic.ts'
 
 describe('a window', () => {
@@ -21,6 +21,25 @@ describe('a window', () => {
     expect(rows.map(({ name, value }) => [name, value])).toEqual([[`${A} QP 0xa ↔ ${B} QP 0xb RC`, 20]])
     expect(query(window, { by: 'flow', of: 'messages' }).rows[0]).toMatchObject({
       ...{ value: 10, fields: { source: A, sourceQp: 0xa, destination: B, destinationQp: 0xb, service: 'RC' } },
+    })
+  })
+
+  it('says of a connection that the QP of an end is not known, whichever has the lower address', () => {
+    const traffic = new Traffic()
+    const [low, high, group] = ['10.0.0.0', '10.0.0.9', '239.1.1.1']
+    traffic.packet({ source: high, destination: B, destQp: 0xb })
+    traffic.packet({ source: low, destination: B, destQp: 0xb })
+    const extension = deth(0x11, 0x22)
+    traffic.packet({ opcode: WireOpcode.UdSendOnly, source: low, destination: group, destQp: 0xffffff, extension })
+    const { rows } = query(traffic.end(), { by: 'connection', of: 'packets' })
+    expect(rows.map(({ name }) => name).sort()).toEqual([
+      `${low} QP 0x22 ↔ ${group} QP 0xffffff UD`,
+      `${low} QP ? ↔ ${B} QP 0xb RC`,
+      `${B} QP 0xb ↔ ${high} QP ? RC`,
+    ])
+    expect(rows.find(({ name }) => name.includes(high))!.fields).toMatchObject({
+      destination: high,
+      destinationQp: null,
     })
   })
 

@@ -122,15 +122,17 @@ describe('a live view', () => {
 })
 
 describe('the map of hosts', () => {
-  it('has who sends how much to whom, with bounds, the busiest first', () => {
+  it('has who sends how much to whom, with bounds, by address', () => {
     const traffic = new Traffic()
     for (let psn = 0; psn < 100; psn++) traffic.send(psn, { payload: 1024 })
     for (let psn = 0; psn < 10; psn++) traffic.packet({ source: '10.0.0.3', destination: B, destQp: 0xcc, psn })
+    traffic.packet({ source: '10.0.0.10', destination: A, destQp: 0xcc, psn: 0 })
     const { hosts, cells, others } = heatView(traffic.end(), 'packets')
-    expect(hosts).toEqual([B, A, '10.0.0.3'])
+    expect(hosts).toEqual([A, B, '10.0.0.3', '10.0.0.10'])
     expect(cells.map(({ from, to, value }) => [hosts[from], hosts[to], value])).toEqual([
       [A, B, 100],
       ['10.0.0.3', B, 10],
+      ['10.0.0.10', A, 1],
     ])
     for (const { value, lower, upper } of cells) expect([lower <= value, upper >= value]).toEqual([true, true])
     expect(others).toEqual({ pairs: 0, value: 0 })

@@ -36,6 +36,8 @@ const mostQuestionBytes = 4096
 /** Windows that end faster share an update. */
 const leastMs = 50
 const pingMs = 15_000
+/** How often it is looked who is there: agents vanish where no window comes. */
+const agentsMs = 1000
 
 const headers = {
   'X-Content-Type-Options': 'nosniff',
@@ -52,7 +54,8 @@ export class PageServer {
   readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: mostQuestionBytes })
   readonly #viewers = new Set<Viewer>()
   readonly #page: string
-  readonly #pings: NodeJS.Timeout
+  readonly #repeated: NodeJS.Timeout[]
+  #agents = ''
   #timer: NodeJS.Timeout | undefined
   #lastMs = Number.NEGATIVE_INFINITY
 
@@ -70,8 +73,8 @@ export class PageServer {
     this.#connections = new Connections(this.#server)
     this.#shared = { texts: new Texts(options.live), turns: new Turns() }
     this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head))
-    this.#pings = setInterval(() => this.#ping(), pingMs)
-    this.#pings.unref()
+    this.#repeated = [setInterval(() => this.#ping(), pingMs), setInterval(() => this.#look(), agentsMs)]
+    for (const timer of this.#repeated) timer.unref()
   }
 
   /** Throws the error of the system if it cannot listen. */
@@ -105,7 +108,7 @@ export class PageServer {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#pings)
+    for (const timer of this.#repeated) clearInterval(timer)
     clearTimeout(this.#timer)
     for (const viewer of this.#viewers) viewer.leave('the monitor has ended')
     this.#shared.turns.end()
@@ -165,6 +168,15 @@ export class PageServer {
     if (pathOf(request) !== '/live') return { status: 404, message: 'there is nothing here' }
     if (this.#viewers.size >= mostViewers) return { status: 503, message: `there are ${mostViewers} viewers already` }
     return null
+  }
+
+  #look(): void {
+    if (this.#viewers.size === 0) return
+    const { agents } = this.#options.live
+    const states = JSON.stringify(agents.map(({ name, state, aheadSeconds }) => [name, state, aheadSeconds]))
+    if (states === this.#agents) return
+    this.#agents = states
+    this.update()
   }
 
   /** Who does not answer until the next time is gone. */

@@ -78,5 +78,5 @@ td .bar i { display: block; height: 100%; background: var(--heat); }
 .two { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(600px, 100%), 1fr)); gap: 0 18px; }
 .two > * { min-width: 0; }
 #burst { margin-top: 10px; }
-@media (max-width: 640px) { main, header, footer, #login { padding-left: 12px; padding-right: 12px; } #figures { grid-template-columns: repeat(2, 1fr); } tbody th { white-space: normal; min-width: 40vw; } td .bar { display: none; } }
+@media (max-width: 640px) { main, header, footer, #login { padding-left: 12px; padding-right: 12px; } #figures { grid-template-columns: repeat(2, 1fr); } th, td { padding: 5px 6px; } tbody th { white-space: normal; min-width: 36vw; } .heat tbody th { min-width: 0; } td .bar { display: none; } }
 `

@@ -1,7 +1,7 @@
 /** A host, or a queue pair of it, in the window that is shown: what goes there and comes from there, down to messages. */
-import { byId, byteText, element, whole } from '../../page/index.ts'
+import { byId, byteText, clockText, element, whole } from '../../page/index.ts'
 import type { MessageAnswer } from '../index.ts'
-import type { CurveView, DetailView } from '../view/index.ts'
+import type { CurveView, DetailView, WindowView } from '../view/index.ts'
 import { drawCurve } from './bursts.ts'
 import type { Connection } from './connection.ts'
 import { quantileText, timeText } from './format.ts'
@@ -13,6 +13,8 @@ export class Detail {
   readonly #connection: Connection
   #place: Place | undefined
   #window = 0
+  /** When it began. */
+  #startMs = 0
   #isAsking = false
 
   constructor(connection: Connection) {
@@ -32,8 +34,9 @@ export class Detail {
   }
 
   /** The window that is shown is another one. */
-  show(window: number): void {
-    this.#window = window
+  show({ number, answer }: WindowView): void {
+    this.#window = number
+    this.#startMs = answer.startMs
     void this.#ask()
   }
 
@@ -48,7 +51,7 @@ export class Detail {
   }
 
   async #ask(): Promise<void> {
-    const [place, window] = [this.#place, this.#window]
+    const [place, window, startMs] = [this.#place, this.#window, this.#startMs]
     if (place === undefined || window === 0 || this.#isAsking) return
     this.#isAsking = true
     try {
@@ -60,7 +63,7 @@ export class Detail {
         fromNs: 0,
         toNs: Number.MAX_SAFE_INTEGER,
       })
-      if (this.#place === place) this.#draw(detail, curve)
+      if (this.#place === place) this.#draw(detail, curve, startMs)
     } catch (error) {
       replace(byId('detail'), this.#head(place), element('p', { class: 'bad' }, (error as Error).message))
     } finally {
@@ -78,7 +81,11 @@ export class Detail {
     return element('div', { class: 'row' }, title, close)
   }
 
-  #draw({ tables, largest, slowest, latencies, ...detail }: DetailView, curve: CurveView | null): void {
+  #draw(
+    { tables, largest, slowest, latencies, ...detail }: DetailView,
+    curve: CurveView | null,
+    startMs: number,
+  ): void {
     const { host, qp, hasAllLatencies } = detail
     const place = { host, qp }
     const parts: HTMLElement[] = [this.#head(place)]
@@ -116,9 +123,11 @@ export class Detail {
       const text = 'Latencies are of the flows that had some first in this window: others may have some, too.'
       two.append(element('p', { class: 'faint' }, text))
     }
-    if (tables.length === 0) two.append(element('p', { class: 'faint' }, 'Nothing of it was found in this window.'))
+    if (tables.length === 0)
+      two.append(element('p', { class: 'faint' }, `Nothing of it was found in the window of ${clockText(startMs)}.`))
     replace(byId('detail'), ...parts, two)
-    if (curve !== null) drawCurve(figure, `Bits a second to ${placeText(place)} in this window`, curve, 0)
+    if (curve !== null)
+      drawCurve(figure, `Bits a second to ${placeText(place)} in the window of ${clockText(startMs)}`, curve, 0)
   }
 }
 

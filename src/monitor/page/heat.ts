@@ -4,6 +4,9 @@ import type { HeatCell, HeatView } from '../view/index.ts'
 import { amountText, boundedText } from './format.ts'
 import { link, type Open, replace } from './tables.ts'
 
+/** The cell at which somebody points, by its hosts: its numbers are said anew for each window. */
+let pointed: string | undefined
+
 export function showHeat({ measure, hosts, cells, others, rest }: HeatView, open: Open): void {
   const place = byId('heat')
   if (hosts.length === 0) {
@@ -13,20 +16,21 @@ export function showHeat({ measure, hosts, cells, others, rest }: HeatView, open
   const amount = (value: number): string => amountText(value, measure)
   const known = new Map(cells.map((cell) => [`${cell.from} ${cell.to}`, cell]))
   const [least, most] = [Math.min(...cells.map(({ value }) => value)), Math.max(...cells.map(({ value }) => value))]
-  const said = element(
-    'p',
-    { class: 'faint', role: 'status' },
-    'Rows send, columns receive; the stronger the colour, the more. Point at a cell for its bounds, press it for the receiver.',
-  )
+  const usual =
+    'Rows send, columns receive; the stronger the colour, the more. Point at a cell for its bounds, press it for the receiver.'
+  const said = element('p', { class: 'faint', role: 'status' }, usual)
   const cellOf = (from: number, to: number): HTMLElement => {
     const cell = known.get(`${from} ${to}`)
-    const what = `${hosts[from]} → ${hosts[to]}: ${cell === undefined ? `nothing found, at most ${amount(rest)}` : `${boundedText(cell, amount)} ${measure === 'bytes' ? '' : measure}`}`
-    const made = element('button', { type: 'button', 'data-key': `${from} ${to}`, 'aria-label': what })
+    const name = `${hosts[from]} → ${hosts[to]}`
+    const what = `${name}: ${cell === undefined ? `nothing found, at most ${amount(rest)}` : `${boundedText(cell, amount)} ${measure === 'bytes' ? '' : measure}`}`
+    const made = element('button', { type: 'button', 'data-key': name, 'aria-label': what })
     made.disabled = cell === undefined
     if (cell !== undefined) made.style.background = shade(cell, least, most)
     const say = (): void => {
+      pointed = name
       said.textContent = what
     }
+    if (name === pointed) say()
     made.addEventListener('pointerenter', say)
     made.addEventListener('focus', say)
     made.addEventListener('click', () => open({ host: hosts[to]!, qp: null }))
@@ -39,6 +43,10 @@ export function showHeat({ measure, hosts, cells, others, rest }: HeatView, open
     element('tr', {}, element('th', { scope: 'row' }, host(name, 'from')), ...hosts.map((_, to) => cellOf(from, to))),
   )
   const table = element('table', { class: 'heat' }, element('thead', {}, head), element('tbody', {}, ...rows))
+  table.addEventListener('pointerleave', () => {
+    pointed = undefined
+    said.textContent = usual
+  })
   const more = `${whole(others.pairs)} more pairs of hosts have ${amount(others.value)} together.`
   replace(place, element('div', { class: 'scroll', tabindex: '-1' }, table), said, ...(others.pairs > 0 ? [more] : []))
 }

@@ -85,7 +85,7 @@ function show(): void {
   showWrong(answer, alerts, detail.open)
   series.show(number)
   keys.show(view)
-  detail.show(number)
+  detail.show(view)
   showHeat(heat, detail.open)
   showLatencies(answer)
   showChanges(answer)

@@ -74,10 +74,17 @@ export function link(text: string, key: string, press: () => void): HTMLButtonEl
 
 function keyCell(name: string, fields: Partial<KeyFields>, by: string, open: Open): Node | string {
   const ends: Place[] = []
+  const texts: string[] = []
   const { source, sourceQp, destination, destinationQp } = fields
-  if (source !== undefined) ends.push({ host: source, qp: sourceQp ?? null })
-  if (destination !== undefined) ends.push({ host: destination, qp: destinationQp ?? null })
-  const texts = ends.map((place) => placeText(place) + (place.host === source && sourceQp === null ? ' QP ?' : ''))
+  for (const [host, qp] of [
+    [source, sourceQp],
+    [destination, destinationQp],
+  ] as const) {
+    if (host === undefined) continue
+    const place = { host, qp: qp ?? null }
+    ends.push(place)
+    texts.push(placeText(place) + (qp === null ? ' QP ?' : ''))
+  }
   const arrow = by === 'connection' ? ' ↔ ' : ' → '
   const joined = texts.join(arrow)
   if (ends.length === 0 || !name.startsWith(joined)) return name

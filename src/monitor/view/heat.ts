@@ -12,7 +12,7 @@ export interface HeatCell {
 
 export interface HeatView {
   measure: Measure
-  /** Those that send and receive the most come first. */
+  /** Those that send and receive the most, by their addresses: so they stay where they are from window to window. */
   hosts: string[]
   cells: HeatCell[]
   /** Pairs of hosts that are not among them, and what they have together. */
@@ -24,6 +24,8 @@ export interface HeatView {
 /** Hosts of a map. */
 export const mostHosts = 24
 const mostPairs = 4096
+/** 10.0.0.9 before 10.0.0.10. */
+const byAddress = new Intl.Collator('en', { numeric: true })
 
 export function heatView(window: Window, measure: Measure): HeatView {
   const { rows, rest, found } = query(window, { by: 'hosts', of: measure, top: mostPairs })
@@ -34,6 +36,7 @@ export function heatView(window: Window, measure: Measure): HeatView {
     .sort(([, a], [, b]) => b - a)
     .slice(0, mostHosts)
     .map(([host]) => host)
+    .sort(byAddress.compare)
   const numbers = new Map(hosts.map((host, i) => [host, i]))
   const cells: HeatCell[] = []
   const others = { pairs: found - rows.length, value: 0 }

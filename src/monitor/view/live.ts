@@ -126,6 +126,11 @@ export class LiveView {
     return this.#number
   }
 
+  /** Those of a collector. */
+  get agents(): AgentState[] {
+    return this.#options.agents?.() ?? []
+  }
+
   hello(): Hello {
     const { keys, measure } = this.#options
     const listed = keys.map(nameOfKey)
@@ -186,7 +191,7 @@ export class LiveView {
       oldest: this.#kept.keys().next().value ?? 0,
       late: this.#late,
       alerts: { rules: this.#options.rules ?? 0, firing, recent },
-      agents: this.#options.agents?.() ?? [],
+      agents: this.agents,
       ...{ isOver: this.isOver, skipped },
     }
   }

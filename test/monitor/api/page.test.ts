@@ -8,7 +8,7 @@ import { PageServer } from '../../../src/monitor/api/index.ts'
 import { Texts } from '../../../src/monitor/api/texts.ts'
 import { Turns } from '../../../src/monitor/api/turns.ts'
 import { type Shared, Viewer } from '../../../src/monitor/api/viewer.ts'
-import { answerOf } from '../../../src/monitor/index.ts'
+import { type AgentState, answerOf } from '../../../src/monitor/index.ts'
 import { LiveView } from '../../../src/monitor/view/index.ts'
 import { CocoSketch } from '../../../src/sketch/index.ts'
 import { B, Traffic } from '../traffic.ts'
@@ -167,6 +167,23 @@ describe('the server of the page', () => {
     // Without an end, ws waits for half a minute.
     expect(performance.now() - startMs).toBeLessThan(20_000)
     client.terminate()
+  })
+
+  it('says that an agent has vanished, also where no window comes any more', async () => {
+    let state: AgentState['state'] = 'here'
+    const agents = (): AgentState[] => [
+      { ...{ name: 'rack 1', state, lastMs: 0, heardMs: 0 }, windows: 1, repeated: 0, missing: 0, aheadSeconds: 0 },
+    ]
+    const live = new LiveView({ keys: ['qp'], measure: 'bytes', agents })
+    const server = await PageServer.start({ live, host: '127.0.0.1', port: 0, token: null })
+    servers.push(server)
+    const { client, messages } = look(server.url)
+    const states = () =>
+      messages.flatMap((one) => (one.agents as AgentState[] | undefined) ?? []).map((one) => one.state)
+    await soon(() => states().at(-1)).toBe('here')
+    state = 'vanished'
+    await soon(() => states().at(-1)).toBe('vanished')
+    client.close()
   })
 
   it('says goodbye when it ends', async () => {
