@@ -185,7 +185,7 @@ describe.skipIf(missing !== undefined)('the live page of a collector, over HTTPS
         .getByRole('button', { name: `${B} QP 0xb`, exact: true })
         .first()
         .click()
-      await detail.getByRole('heading', { name: 'largest messages' }).waitFor()
+      await detail.getByRole('heading', { name: 'flows to it' }).waitFor()
       expect(await detail.textContent()).toContain(`${A} QP 0xa → ${B} QP 0xb RC`)
     })
   })

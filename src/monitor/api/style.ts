@@ -63,6 +63,7 @@ tbody tr:hover > * { background: var(--row); }
 td.number, th.number { text-align: right; }
 td .bar { display: inline-block; width: 90px; height: 8px; border-radius: 4px; background: var(--row); vertical-align: middle; margin-right: 8px; overflow: hidden; }
 td .bar i { display: block; height: 100%; background: var(--heat); }
+td .part { display: inline-block; min-width: 3.6em; }
 .link { background: none; border: 0; padding: 0; color: var(--accent); text-align: left; font-size: inherit; }
 .link:hover { text-decoration: underline; }
 .heat { width: auto; font-size: .8rem; }

@@ -102,7 +102,12 @@ function shareCell(value: number, total: number): Node {
   const share = total === 0 ? 0 : Math.min(1, value / total)
   const filled = element('i')
   filled.style.width = `${(share * 100).toFixed(1)}%`
-  return element('span', {}, element('span', { class: 'bar' }, filled), `${(share * 100).toFixed(1)} %`)
+  return element(
+    'span',
+    {},
+    element('span', { class: 'bar' }, filled),
+    element('span', { class: 'part' }, `${(share * 100).toFixed(1)} %`),
+  )
 }
 
 /** Puts something else into a place; whoever uses the keyboard, or has scrolled, stays where they were. */

@@ -73,7 +73,8 @@ export function detailView(window: Window, answer: WindowAnswer, host: string, q
     ...{ host, qp },
     tables: tables.filter(({ rows }) => rows.length > 0),
     largest: answer.messages.largest.filter(isOf),
-    slowest: answer.messages.slowest.filter(isOf),
+    // One packet takes no time.
+    slowest: answer.messages.slowest.filter((message) => message.ns > 0 && isOf(message)),
     latencies: flowLatenciesOf(window)
       .filter(isOf)
       .map(({ flow, latency }) => ({ flow, latency })),
