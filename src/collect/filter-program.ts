@@ -14,6 +14,7 @@ export interface CaptureFilter {
 }
 
 const code = {
+  ldw: 0x20,
   ldh: 0x28,
   ldb: 0x30,
   ldhX: 0x48,
@@ -36,6 +37,23 @@ interface Step {
   readonly label?: string
   readonly yes?: string
   readonly no?: string
+}
+
+/** Places behind the frame that hold what the kernel knows of it (SKF_AD_OFF of linux/filter.h). */
+const ancillary = { packetType: 0xfffff004, hardwareType: 0xfffff01c } as const
+const outgoing = 4
+const loopback = 772
+
+/** The program, but for frames that the loopback interface sends: it receives each of them as well. libpcap leaves them out, too. */
+export function withoutEchoes(program: readonly BpfInstruction[]): BpfInstruction[] {
+  return [
+    { code: code.ldw, jt: 0, jf: 0, k: ancillary.packetType },
+    { code: code.jeq, jt: 0, jf: 3, k: outgoing },
+    { code: code.ldh, jt: 0, jf: 0, k: ancillary.hardwareType },
+    { code: code.jeq, jt: 0, jf: 1, k: loopback },
+    { code: code.ret, jt: 0, jf: 0, k: 0 },
+    ...program,
+  ]
 }
 
 /** Everything, cut to `snapBytes`. */

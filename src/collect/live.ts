@@ -11,6 +11,7 @@ import {
   type RingPacket,
   waitReadable,
 } from '../memory/index.ts'
+import { withoutEchoes } from './filter-program.ts'
 
 export interface LiveInterface {
   readonly name: string
@@ -48,9 +49,12 @@ export class LiveCapture {
     this.#names = interfaces
     if (!nativeAvailable)
       throw new NativeError('EOPNOTSUPP', errnos.EOPNOTSUPP, 'socket', `packets cannot be captured: ${nativeReason}`)
+    const program = withoutEchoes(filter)
     try {
       for (const name of interfaces)
-        this.#rings.push(PacketRing.open({ interfaceIndex: interfaceIndex(name), filter, ringBytes, promiscuous }))
+        this.#rings.push(
+          PacketRing.open({ interfaceIndex: interfaceIndex(name), filter: program, ringBytes, promiscuous }),
+        )
     } catch (error) {
       this.close()
       throw error

@@ -8,8 +8,8 @@
 import type { CapturedPacket } from '../capture/index.ts'
 import {
   Analysis,
+  Datagrams,
   Dissection,
-  dissect,
   type Flow,
   IcrcState,
   Kind,
@@ -67,6 +67,9 @@ export class Observer {
   readonly #options: ObserverOptions
   readonly #analysis: Analysis
   readonly #dissection: Dissection
+  readonly #datagrams = new Datagrams()
+  readonly #follow = (packet: CapturedPacket): void => this.#take(packet, true)
+  readonly #passBy = (packet: CapturedPacket): void => this.#take(packet, false)
   readonly #verdict = new Verdict()
   /** Bytes, packets and messages. */
   readonly #packets = new KeyBlock(3)
@@ -113,7 +116,7 @@ export class Observer {
   }
 
   packet(packet: CapturedPacket): void {
-    this.#take(packet, true)
+    this.#datagrams.each(packet, this.#dissection, true, this.#follow)
   }
 
   /**
@@ -121,14 +124,14 @@ export class Observer {
    * it means in its connection (losses, NAKs, messages, latencies) is not looked for, and the connection is followed anew from its next packet on.
    */
   count(packet: CapturedPacket): void {
-    this.#take(packet, false)
+    this.#datagrams.each(packet, this.#dissection, false, this.#passBy)
   }
 
+  /** Takes a packet that has been dissected. */
   #take(packet: CapturedPacket, follows: boolean): void {
     const window = this.#windowAt(packet)
     const { counters } = window
     const d = this.#dissection
-    dissect(packet, d, follows)
     if (follows) this.#analysis.packet(packet, d, this.#verdict)
     else this.#analysis.passBy(packet, d, this.#verdict)
     const wireBytes = Math.min(packet.originalLength, mostWireBytes)

@@ -1,6 +1,7 @@
 /** `verbena trace check`: every packet by itself, at the speed of the disk. */
-import type { CaptureSource, Damage, InterfaceInfo } from '../capture/index.ts'
-import { Dissection, dissect, IcrcState, Kind, type TraceOptions } from './dissect.ts'
+import type { CapturedPacket, CaptureSource, Damage, InterfaceInfo } from '../capture/index.ts'
+import { Datagrams } from './datagrams.ts'
+import { Dissection, IcrcState, Kind, type TraceOptions } from './dissect.ts'
 
 export interface CheckOptions extends TraceOptions {
   /** Default: true. */
@@ -43,8 +44,8 @@ export async function checkCapture(source: CaptureSource, options: CheckOptions 
   const malformed: number[] = []
   const examples: CheckResult['examples'] = []
   const started = performance.now()
-  const parser = await source.read((packet) => {
-    dissect(packet, d, checkIcrc)
+  const datagrams = new Datagrams()
+  const check = (packet: CapturedPacket): void => {
     if (d.kind === Kind.Other) return
     counts.roce++
     if (d.kind === Kind.RoceV1) counts.roceV1++
@@ -60,6 +61,10 @@ export async function checkCapture(source: CaptureSource, options: CheckOptions 
       if (malformed.length < longestList) malformed.push(packet.number)
       if (examples.length < longestExamples) examples.push({ packet: packet.number, problems: d.problems })
     }
+  }
+  const parser = await source.read((packet) => {
+    datagrams.each(packet, d, checkIcrc, check)
+    return undefined
   }, options)
   return {
     packets: parser.packet.number,

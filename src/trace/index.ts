@@ -12,6 +12,7 @@ export { Analysis } from './analysis.ts'
 export { Anonymiser, type KeyedHash } from './anonymise.ts'
 export { type CheckOptions, type CheckResult, checkCapture, longestList } from './check.ts'
 export { type ConvertOptions, type ConvertResult, convertCapture } from './convert.ts'
+export { Datagrams } from './datagrams.ts'
 export { duration, type LineOptions, LinePrinter, notesOf, operationText, partOf } from './describe.ts'
 export { directionRows, directionText } from './direction-text.ts'
 export {

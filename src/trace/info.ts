@@ -1,7 +1,14 @@
 /** `verbena trace info`: what a capture has of each conversation. The result is plain data, for JSON as it is. */
-import { type CaptureParser, type CaptureSource, type Damage, linkTypeName } from '../capture/index.ts'
+import {
+  type CapturedPacket,
+  type CaptureParser,
+  type CaptureSource,
+  type Damage,
+  linkTypeName,
+} from '../capture/index.ts'
 import { Analysis } from './analysis.ts'
-import { Dissection, dissect, type TraceOptions } from './dissect.ts'
+import { Datagrams } from './datagrams.ts'
+import { Dissection, type TraceOptions } from './dissect.ts'
 import { type Basis, basisTexts, type Flow, serviceNames } from './flow.ts'
 import type { LatencySummary } from './latencies.ts'
 import { Verdict } from './verdict.ts'
@@ -97,9 +104,10 @@ export async function analyseCapture(source: CaptureSource, options: TraceOption
   const analysis = new Analysis()
   const d = new Dissection(options)
   const v = new Verdict()
+  const datagrams = new Datagrams()
+  const follow = (packet: CapturedPacket): void => analysis.packet(packet, d, v)
   const parser = await source.read((packet) => {
-    dissect(packet, d, true)
-    analysis.packet(packet, d, v)
+    datagrams.each(packet, d, true, follow)
     return undefined
   }, options)
   analysis.finish()

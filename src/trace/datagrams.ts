@@ -1,0 +1,112 @@
+/**
+ * Several RoCEv2 packets that the kernel hands over as one. A sender gives it up to 64 datagrams in one buffer (UDP_SEGMENT), and a receiver
+ * takes them so (UDP_GRO). Where the adapter cuts the buffer, or nobody does (veth, lo), a capture on that host sees it whole: one IP and UDP header,
+ * then one packet behind the other, all as long as the first, only the last one may be shorter.
+ *
+ * A capture does not say how long. But the first packet ends with its ICRC, where another BTH begins: the length at which both fit is the one.
+ */
+import { CapturedPacket } from '../capture/index.ts'
+import { Bth, BthFlag, Ipv4, Ipv6, icrcOfRoceV2, opcodeBits, put16, Udp, u16, u32le } from '../wire/index.ts'
+import { type Dissection, dissect, IcrcState, Kind } from './dissect.ts'
+import { Problem } from './problems.ts'
+import { Tunnel } from './tunnels.ts'
+
+const icrcLength = 4
+const shortest = Bth.length + icrcLength
+/** UDP_MAX_SEGMENTS of Linux. */
+const mostDatagrams = 128
+/** Places that look like a BTH, of which the ICRC is computed: payloads may have been made to have many. */
+const mostTries = 8
+
+export class Datagrams {
+  readonly #one = new CapturedPacket()
+  #packet: CapturedPacket = this.#one
+  /** Offsets in the first bytes of `#one`, which has the headers below the BTH. */
+  #ip = 0
+  #bth = 0
+  #ipVersion = 0
+  /** In the bytes of the packet. */
+  #start = 0
+  #end = 0
+  #length = 0
+  #identification = 0
+
+  /**
+   * How many packets there are in the one that was dissected: 1, unless it cannot be a packet as it stands and is several. `at` gives them until
+   * the next call.
+   */
+  split(packet: CapturedPacket, d: Dissection): number {
+    const isStrange = d.icrc === IcrcState.Invalid || (d.problems & Problem.PlaceLength) !== 0
+    if (!isStrange || d.kind !== Kind.RoceV2 || d.cut || d.tunnel !== Tunnel.None) return 1
+    const { bytes, offset } = packet
+    const { bth, end } = d
+    const total = end + icrcLength - bth
+    if (total < 2 * shortest) return 1
+    this.#begin(packet, d)
+    const pkey = u16(bytes, bth + Bth.pkey)
+    let tries = 0
+    for (let length = shortest; length <= total - shortest && tries < mostTries; length += 4) {
+      const next = bth + length
+      if (u16(bytes, next + Bth.pkey) !== pkey || !isBth(bytes, next)) continue
+      if (length * mostDatagrams < total) continue
+      tries++
+      this.#length = length
+      const first = this.at(0)
+      const icrc = this.#bth + length - icrcLength
+      if (icrcOfRoceV2(first.bytes, d.ip - offset, this.#bth, icrc) !== u32le(first.bytes, icrc)) continue
+      return Math.ceil(total / length)
+    }
+    return 1
+  }
+
+  /** Dissects a packet, and hands it over; or each of those that it consists of, with `d` of each. */
+  each(packet: CapturedPacket, d: Dissection, checkIcrc: boolean, take: (one: CapturedPacket) => void): void {
+    dissect(packet, d, checkIcrc)
+    const count = this.split(packet, d)
+    if (count === 1) take(packet)
+    else
+      for (let i = 0; i < count; i++) {
+        const one = this.at(i)
+        dissect(one, d, checkIcrc)
+        take(one)
+      }
+  }
+
+  /** The i-th of them, from 0, as it goes over a network; its UDP checksum and that of its IPv4 header are those of the whole. */
+  at(i: number): CapturedPacket {
+    const one = this.#one
+    const { bytes } = one
+    const from = this.#start + i * this.#length
+    const length = Math.min(this.#length, this.#end - from)
+    const [ip, bth] = [this.#ip, this.#bth]
+    if (this.#ipVersion === 4) {
+      put16(bytes, ip + Ipv4.totalLength, bth - ip + length)
+      put16(bytes, ip + Ipv4.identification, (this.#identification + i) & 0xffff)
+    } else put16(bytes, ip + Ipv6.payloadLength, bth - ip - Ipv6.length + length)
+    put16(bytes, bth - Udp.length + Udp.udpLength, Udp.length + length)
+    bytes.set(this.#packet.bytes.subarray(from, from + length), bth)
+    one.length = bth + length
+    one.originalLength = one.length
+    return one
+  }
+
+  #begin(packet: CapturedPacket, { ip, ipVersion, bth, end }: Dissection): void {
+    const one = this.#one
+    const { offset, length } = packet
+    const bytes = one.bytes.length >= length ? one.bytes : new Uint8Array(length)
+    Object.assign(one, packet, { bytes, view: new DataView(bytes.buffer), offset: 0 })
+    bytes.set(packet.bytes.subarray(offset, bth))
+    this.#packet = packet
+    this.#ip = ip - offset
+    this.#bth = bth - offset
+    this.#ipVersion = ipVersion
+    this.#start = bth
+    this.#end = end + icrcLength
+    this.#identification = u16(packet.bytes, ip + Ipv4.identification)
+  }
+}
+
+/** Whether a BTH may begin there: fields that have fixed values have them. */
+function isBth(b: Uint8Array, at: number): boolean {
+  return opcodeBits[b[at]!] !== 0 && (b[at + Bth.flags]! & BthFlag.tver) === 0 && (b[at + Bth.ackReq]! & 0x7f) === 0
+}
