@@ -197,7 +197,7 @@ class KeyErrors {
   #judge(window: Window, truth: ReadonlyMap<string, number>): void {
     const { measure, top, threshold } = this.#options
     const { rows, keys, rest } = query(window, { by: this.#key, of: measure, top: Number.POSITIVE_INFINITY })
-    const confidence = rows[0]?.confidence ?? 1
+    const confidence = rows.reduce((least, row) => Math.min(least, row.confidence), 1)
     const found = new Map(rows.map((row, i) => [nameOf(keys[i]!), row]))
     const total = sumOf(truth.values())
     const heavy = threshold * total

@@ -28,7 +28,7 @@ export interface MonitorOptions {
 }
 
 /** Of the format and the meaning of windows. Monitors of different versions are not merged. */
-export const windowVersion = 2
+export const windowVersion = 3
 /** Sketches of a window with less would have no room for anything. */
 export const leastSketchBytes: number = 2 ** 15
 const windowsInMemory = 32

@@ -3,7 +3,7 @@
  * sketches; of messages and events, the upper one has the packets besides that were only counted (of missing PSNs, which no packet bounds,
  * that is as many as passed).
  */
-import type { CocoSketch, Estimate, KeyEstimate, PartialKey } from '../sketch/index.ts'
+import type { Estimate, KeyEstimate, PartialKey } from '../sketch/index.ts'
 import { MonitorError } from './error.ts'
 import { type EventName, eventNumber, followedOnly } from './events.ts'
 import {
@@ -85,18 +85,11 @@ export function query(window: Window, { by, of, where = {}, top = 10 }: Query): 
   const unseen = followedOnly.has(of) ? window.count('fastPath') : 0
   return {
     rows: found.slice(0, top).map((one) => rowOf(one, by, unseen)),
-    rest: Math.max(found[top]?.upper ?? 0, absentMost(sketch)) + unseen,
+    rest: Math.max(found[top]?.upper ?? 0, sketch.mostOfAbsent) + unseen,
     keys: found.slice(0, top).map(({ key }) => key),
     found: found.length,
     total: event === 0 ? sketch.total : window.count(of as EventName),
   }
-}
-
-const confidence = 0.95
-
-/** The upper bound of an estimate of 0 (coco.ts); nothing is missing while the sketch has not seen more than it has room for. */
-function absentMost({ total, config }: CocoSketch): number {
-  return Math.min(total, Math.floor(total / (config.width * (1 - confidence))))
 }
 
 function rowOf({ key, value, lower, upper, confidence }: KeyEstimate, by: Query['by'], unseen: number): Row {

@@ -2,7 +2,8 @@
  * The bytes of a sketch, little-endian:
  *
  *     0   'VSKT'
- *     4   version (2: the hash is another than in 1; 3: signed counters have a flag, and counts of CocoSketch a width)
+ *     4   version (2: the hash is another than in 1; 3: signed counters have a flag, and counts of CocoSketch a width;
+ *         4: CocoSketch knows what it may have put down to other keys)
  *     5   length of the kind's name, and the name in ASCII
  *     …   number of dimensions (1 byte), and each as a float64, in the order of the kind
  *     …   seed, 16 bytes
@@ -16,7 +17,7 @@ import { SketchError } from './error.ts'
 import { seedBytes } from './seed.ts'
 
 const magic = [0x56, 0x53, 0x4b, 0x54]
-export const version = 3
+export const version = 4
 const littleEndian = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1
 
 const table: Int32Array = new Int32Array(256).map((_, index) => {

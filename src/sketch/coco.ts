@@ -7,7 +7,9 @@
  * Bounds: section 5 of the paper shows, for one array, a variance of f (N − f) / l, N the total, also for sums over keys; choosing the
  * least of d buckets is there to make it smaller. By Chebyshev |f̂ − f| ≤ √(k f) with k = N / (l δ), solved for f:
  * f̂ + k / 2 ± √(k f̂ + k² / 4), with a confidence of 1 − δ. Where we differ: the variance of one array is used for d of them, which the
- * paper does not prove for every stream; the bounds are wide, and the tests hold them over 200 seeds.
+ * paper does not prove for every stream; the bounds are wide, and the tests hold them over 200 seeds. Besides, the sketch sums what it may
+ * have put down to another key: the amount, if the key of its bucket stays, and what that one had, if not. No answer is farther off than
+ * this sum (the triangle inequality), so while keys have buckets to themselves, answers are exact.
  * Counters have 31 bits, or 53 where those are too few, and saturate.
  */
 import { descending, type Estimate, type KeyEstimate } from './answers.ts'
@@ -43,6 +45,8 @@ export type CountBits = 31 | 53
 export type PartialKey = (key: Uint8Array) => Uint8Array
 
 const confidence = 0.95
+/** What may have been put down to another key. */
+const disputed = Scalar.own
 
 /** A bucket: the low 31 bits of its count, the words of its key, and of 53 bits the high 22, so that all are in one line of the cache. */
 const bucketWords = ({ keyBytes, countBits }: Pick<CocoConfig, 'keyBytes' | 'countBits'>) =>
@@ -106,6 +110,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     const second = arrays === 1 ? 0 : width * size
     const small = this.isSmall
     let random = this.scalars[Scalar.random]! | 0
+    let moved = 0
     next: for (let i = 0; i < count; i++) {
       const amount = amounts[i]!
       if (amount === 0) continue
@@ -144,10 +149,17 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
       const sum = saturatingSum(leastCount, amount, small)
       buckets[least] = sum
       random = nextRandom(random)
-      if ((random >>> 0) * sum >= amount * 2 ** 32) continue
+      const stays = (random >>> 0) * sum >= amount * 2 ** 32
+      moved += stays ? amount : leastCount
+      if (stays) continue
       for (let w = 0; w < words; w++) buckets[least + 1 + w] = word[from + w]!
     }
     this.scalars[Scalar.random] = random
+    this.#dispute(moved)
+  }
+
+  #dispute(amount: number): void {
+    this.scalars[disputed] = Math.min(mostWide, this.scalars[disputed]! + amount)
   }
 
   /** The same with counts of 53 bits, of which every sum is exact. */
@@ -157,6 +169,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     const [buckets, amounts, size] = [this.#buckets, this.amounts, this.#size]
     const scale = width / 2 ** 32
     let random = this.scalars[Scalar.random]! | 0
+    let moved = 0
     next: for (let i = 0; i < count; i++) {
       const amount = amounts[i]!
       if (amount === 0) continue
@@ -177,10 +190,13 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
       }
       const sum = this.#setCount(least, leastCount + amount)
       random = nextRandom(random)
-      if ((random >>> 0) * sum >= amount * 2 ** 32) continue
+      const stays = (random >>> 0) * sum >= amount * 2 ** 32
+      moved += stays ? amount : leastCount
+      if (stays) continue
       for (let w = 0; w < words; w++) buckets[least + 1 + w] = word[from + w]!
     }
     this.scalars[Scalar.random] = random
+    this.#dispute(moved)
   }
 
   #countAt(at: number): number {
@@ -195,7 +211,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     return kept
   }
 
-  /** Unbiased. Bounds: at the head of this file; confidence 0.95. */
+  /** Unbiased. Bounds: at the head of this file; confidence 0.95, or 1 while what may be put down to other keys bounds it alone. */
   override estimate(key: Uint8Array): Estimate {
     this.read(key)
     const { arrays, width } = this.config
@@ -212,14 +228,21 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     return this.#bounded(value, saturated)
   }
 
+  /** What a key, or all keys together that are one to a partial key, may have at most that is in no bucket. Confidence 0.95. */
+  get mostOfAbsent(): number {
+    return this.#bounded(0, false).upper
+  }
+
   #bounded(value: number, saturated: boolean): Estimate {
     const { total } = this
     const k = total / (this.config.width * (1 - confidence))
     const half = Math.sqrt(k * value + (k * k) / 4)
+    const off = this.scalars[disputed]!
     // Truth and total are whole, and no amount is more than the total.
-    const lower = Math.max(0, Math.ceil(value + k / 2 - half))
-    const upper = saturated ? total : Math.min(total, Math.floor(value + k / 2 + half))
-    return { value, lower, upper, confidence }
+    const lower = Math.max(0, value - off, Math.ceil(value + k / 2 - half))
+    const upper = saturated ? total : Math.min(total, value + off, Math.floor(value + k / 2 + half))
+    const isSure = lower <= Math.max(0, value - off) && (saturated || upper === Math.min(total, value + off))
+    return { value, lower, upper, confidence: isSure ? 1 : confidence }
   }
 
   protected override kept(): KeyEstimate[] {
@@ -264,19 +287,26 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     for (let at = 0; at < mine.length; at += this.#size) {
       const added = other.#countAt(at)
       if (added === 0) continue
-      const sum = this.#countAt(at) + added
+      const had = this.#countAt(at)
+      const sum = had + added
       this.#setCount(at, sum)
       random = nextRandom(random)
-      if ((random >>> 0) * sum >= added * 2 ** 32) continue
+      const stays = (random >>> 0) * sum >= added * 2 ** 32
+      const isSame = mine[at + 1] === theirs[at + 1] && sameRest(mine, at + 1, theirs, at + 1, words)
+      if (!isSame) this.#dispute(stays ? added : had)
+      if (stays) continue
       for (let w = at + 1; w <= at + words; w++) mine[w] = theirs[w]!
     }
     this.scalars[Scalar.random] = random
     this.scalars[Scalar.total]! += other.total
+    this.#dispute(other.scalars[disputed]!)
   }
 
   protected override restored(): string | undefined {
     const { h1, h2, multipliers } = this.keys
     const { arrays, width } = this.config
+    const off = this.scalars[disputed]!
+    if (!Number.isSafeInteger(off) || off < 0) return 'what was put down to other keys is impossible'
     let sum = 0
     for (let bucket = 0; bucket < arrays * width; bucket++) {
       const at = bucket * this.#size

@@ -144,7 +144,8 @@ describe('monitor compare', () => {
     const comparer = new Comparer({ keys: ['qp'], measure: 'bytes', top: 10, threshold: 0.001, sketchBytes: 1 })
     comparer.add(traffic.windows[0]!, exact)
     const { holds, keys } = comparer.result()
-    expect([holds, keys[0]!.bounds]).toEqual([false, { stated: 50, held: 40, confidence: 0.95 }])
+    // Few keys have buckets to themselves: the monitor is sure of its answers.
+    expect([holds, keys[0]!.bounds]).toEqual([false, { stated: 50, held: 40, confidence: 1 }])
   })
 })
 
