@@ -356,7 +356,7 @@ describe('bad input', () => {
       await vi.waitFor(() => {
         expect(channel.tryGetEvent()).toBeUndefined()
         expect(counted()).toEqual(seen)
-      })
+      }, 20_000)
     }
     foreign.send({ ...linux, localCommId: 3000 })
     const { id } = await event(T.ConnectRequest)

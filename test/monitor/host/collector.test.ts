@@ -132,7 +132,7 @@ describe('a collector over HTTP', () => {
     const { url, way, close } = await relay()
     const { client, said } = clientOf({ url })
     client.send(windowOf('a'))
-    await vi.waitFor(() => expect(said[0]).toContain('cannot be reached'))
+    await vi.waitFor(() => expect(said[0]).toContain('cannot be reached'), 20_000)
     const { collector, windows } = await collect()
     way.to = collector
     expect(await client.close(20_000)).toBe(0)
@@ -152,7 +152,7 @@ describe('a collector over HTTP', () => {
     const after = await collect({ plan: { ...plan, seed: monitorConfig({ seed: 2 }).seed } })
     way.to = after.collector
     client.send(windowOf('a'))
-    await vi.waitFor(() => expect(plans).toHaveLength(1))
+    await vi.waitFor(() => expect(plans).toHaveLength(1), 20_000)
     // One that was begun before, then one of the new plan.
     client.send(windowOf('a', 1))
     client.send(windowOf('b', 1, 2))
@@ -309,7 +309,7 @@ describe('alerts', () => {
     const options = { webhook: `${url}/hook`, alertmanager: url, instance: 'me' }
     const notifier = new Notifier({ ...options, onNote: (text) => notes.push(text) })
     for (let i = 0; i < 150; i++) notifier.tell([event])
-    await vi.waitFor(() => expect(got.filter((path) => path === '/api/v2/alerts').length).toBeGreaterThan(90))
+    await vi.waitFor(() => expect(got.filter((path) => path === '/api/v2/alerts').length).toBeGreaterThan(90), 20_000)
     // One is under way and a hundred wait.
     expect(notifier.failed).toBeGreaterThanOrEqual(49)
     expect(got.filter((path) => path === '/hook')).toHaveLength(1)

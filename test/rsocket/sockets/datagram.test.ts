@@ -201,7 +201,7 @@ describe('sockets', () => {
     await vi.waitFor(() => {
       b.s.poll(POLLIN)
       expect(b.s.counters().messagesReceived).toBe(128)
-    })
+    }, 20_000)
     expect(messagesReceived + datagramsDropped).toBeLessThanOrEqual(300)
   })
 

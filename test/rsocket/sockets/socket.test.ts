@@ -452,7 +452,7 @@ describe('figures', () => {
     const { client, server } = await connected()
     expect(client.send(Uint8Array.of(1))).toBe(1)
     expect(await server.recvAsync(new Uint8Array(1))).toBe(1)
-    await vi.waitFor(() => expect(client.pendingBytes).toBe(0))
+    await vi.waitFor(() => expect(client.pendingBytes).toBe(0), 20_000)
     expect(client.poll(POLLERR)).toBe(0)
   })
 
