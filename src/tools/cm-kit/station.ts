@@ -222,6 +222,7 @@ export class Station {
           const now = performance.now()
           if (idle === 64) lastMs = now
           this.#checkTime(now)
+          if (this.#waiters.size === 0) break
           if (now - lastMs > sleepAfterMs) await this.#sleep(now)
           else if (now - lastMs > turnAfterMs) await turn()
           else if (now - lastMs > politeAfterMs) Atomics.wait(sleeper, 0, 0, 0.02)
@@ -298,8 +299,9 @@ export class Station {
       }
     })
     const sleeps = channels.map(async (channel) => {
-      const cq = await channel.nextEvent(ms)
-      if (cq !== null && !cq.closed) cq.ackEvents(1)
+      // No event is taken before this continues: one that was taken and not acknowledged would block the `close` of its CQ.
+      await channel.whenEvent(ms)
+      for (let cq = channel.tryGetEvent(); cq !== null; cq = channel.tryGetEvent()) cq.ackEvents(1)
       this.#sleeping?.()
     })
     if (this.#signal?.aborted) this.#sleeping?.()

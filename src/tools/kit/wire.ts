@@ -37,6 +37,8 @@ export class Wire {
   constructor(socket: Socket) {
     this.#socket = socket
     socket.setNoDelay(true)
+    // A host that is gone without a word is noticed by the kernel.
+    socket.setKeepAlive(true, 10_000)
     socket.on('data', (chunk: Buffer) => {
       this.#chunks.push(chunk)
       this.#buffered += chunk.length
