@@ -11,4 +11,10 @@ describe.skipIf(!nativeAvailable)('processes', () => {
     expect(out).toBe('rank 0 of 3: 96 calls\n')
     expect(segments().filter((name) => !before.includes(name))).toEqual([])
   })
+
+  it('that poll for ever get what a multicast has lost', async () => {
+    const { code, out, err } = await start(2, 'spinning')
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toBe('rank 0 of 2: 12 calls\n')
+  })
 })
