@@ -1,0 +1,124 @@
+/** A rank that gets a broadcast by multicast: takes chunks, and reports which it lacks. */
+import type { Lane } from './lane.ts'
+import { emptyRange, type Memory, point, type Range } from './memory.ts'
+import { Kind } from './message.ts'
+import type { Datagrams, Taker } from './multicast-datagrams.ts'
+import { reportBytes, writeReport } from './multicast-report.ts'
+import { graceNs } from './multicast-root.ts'
+import { lowest, type Window } from './multicast-window.ts'
+
+export class MulticastReceiver implements Taker {
+  readonly #datagrams: Datagrams
+  readonly #window: Window
+  readonly #memory: Memory
+  readonly #lanes: readonly (Lane | null)[]
+  readonly #report: Range = emptyRange()
+  /** Chunks that have not come, and those that will come on the lane. */
+  #missing = 0
+  #awaited = 0
+  #reported = false
+  /** Since the Query came: when the last chunk was there, nanoseconds, and the window's `moves` by then. */
+  #quietNs = 0
+  #movesSeen = -1
+
+  constructor(datagrams: Datagrams, window: Window, memory: Memory, lanes: readonly (Lane | null)[]) {
+    this.#datagrams = datagrams
+    this.#window = window
+    this.#memory = memory
+    this.#lanes = lanes
+    point(this.#report, memory.region(reportBytes), 0, reportBytes)
+  }
+
+  /** A window begins. */
+  open(): void {
+    this.#missing = this.#window.all
+    this.#awaited = 0
+    this.#reported = false
+    this.#movesSeen = -1
+  }
+
+  /** Copies a chunk if the window lacks it. */
+  offer(i: number, at: number, bytes: number): void {
+    if (((this.#missing >>> i) & 1) === 1 && bytes === this.#window.lengthOf(i)) this.#keep(i, at)
+  }
+
+  /** The root's. */
+  get lane(): Lane {
+    return this.#lanes[this.#window.call.root]!
+  }
+
+  /** True when this rank has the window, and has said so. */
+  step(): boolean {
+    const { lane } = this
+    this.#datagrams.take(this.#window, this)
+    lane.poll()
+    while (this.#awaited !== 0 && (lane.arrived > 0 || (lane.poll() && lane.arrived > 0))) this.#takeRepair(lane)
+    if (this.#awaited === 0 && lane.arrived > 0) throw this.#window.call.elsewhere(lane, lane.tag)
+    if (this.#missing !== 0 || this.#awaited !== 0 || !(lane.mayPost || (lane.poll() && lane.mayPost))) return false
+    this.#tell(lane)
+    return true
+  }
+
+  /**
+   * Answers a Query; as `Multicast.urge`. A Query may overtake datagrams also within this host, where they come from another socket, which
+   * another thread may read: chunks are missed when none has come for a while after it.
+   */
+  urge(now: number): number {
+    const { lane } = this
+    const { first, moves } = this.#window
+    if (lane.asked !== first || this.#missing === 0 || this.#reported) return Number.POSITIVE_INFINITY
+    if (moves !== this.#movesSeen) {
+      this.#movesSeen = moves
+      this.#quietNs = now
+    }
+    if (now - this.#quietNs >= graceNs) this.#ask(lane)
+    return graceNs / 1e6
+  }
+
+  /** As `Multicast.arm`. */
+  arm(now: number): number {
+    const { lane } = this
+    // The last has come.
+    if (this.#missing >>> (this.#window.count - 1) === 0) this.#ask(lane)
+    const againMs = this.urge(now)
+    lane.arm()
+    return againMs
+  }
+
+  /** Asks the root for what is missing, once. */
+  #ask(lane: Lane): void {
+    if (this.#missing !== 0 && !this.#reported && lane.mayPost) this.#tell(lane)
+  }
+
+  /** Tells the root what is missing. */
+  #tell(lane: Lane): void {
+    const { first, call } = this.#window
+    writeReport(this.#memory, this.#report.at, { first, missing: this.#missing, bytes: call.bytes })
+    // Copied into the request.
+    lane.send(Kind.Data, call.tag, this.#report, 0, reportBytes)
+    this.#reported = true
+    this.#awaited = this.#missing
+  }
+
+  #takeRepair(lane: Lane): void {
+    const { tag, elsewhere, lengths } = this.#window.call
+    const i = lowest(this.#awaited)
+    const length = this.#window.lengthOf(i)
+    if (lane.tag !== tag) throw elsewhere(lane, lane.tag)
+    if ((lane.kind !== Kind.Data && lane.kind !== Kind.Empty) || lane.bytes !== length)
+      throw lengths(lane, lane.bytes, length)
+    this.#keep(i, lane.at)
+    lane.take()
+    this.#awaited = (this.#awaited & (this.#awaited - 1)) >>> 0
+  }
+
+  /** Chunk `i` is at `at`. */
+  #keep(i: number, at: number): void {
+    const window = this.#window
+    const length = window.lengthOf(i)
+    const to = window.call.place.at + window.offsetOf(i)
+    if (length > 0) this.#memory.u8.copyWithin(to, at, at + length)
+    this.#missing = (this.#missing & ~(1 << i)) >>> 0
+    window.moves++
+  }
+}

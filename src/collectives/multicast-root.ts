@@ -1,0 +1,137 @@
+/** The root of a broadcast by multicast: sends windows, asks for reports, and repairs what they say is missing. */
+import { CollectiveError } from './error.ts'
+import type { Lane } from './lane.ts'
+import type { Memory } from './memory.ts'
+import { Kind } from './message.ts'
+import type { Datagrams, Taker } from './multicast-datagrams.ts'
+import { readReport, reportBytes } from './multicast-report.ts'
+import { lowest, type Window } from './multicast-window.ts'
+
+/** A Query is faster than datagrams that are on their way with it: this long after them none is. Nanoseconds. */
+export const graceNs = 1e6
+
+export class MulticastRoot implements Taker {
+  readonly #datagrams: Datagrams
+  readonly #window: Window
+  readonly #memory: Memory
+  readonly #lanes: readonly (Lane | null)[]
+  /** The window is with the device; its last chunk has not completed. */
+  #sent = false
+  #sending = false
+  /** When this rank first looked at the time after that, nanoseconds; 0: it has not. */
+  #sentNs = 0
+  /** By rank: has all of the window; was asked; what it shall get again, a bit for each chunk. */
+  readonly #complete: Uint8Array
+  readonly #queried: Uint8Array
+  readonly #repairs: Uint32Array
+  #incomplete = 0
+
+  constructor(datagrams: Datagrams, window: Window, memory: Memory, lanes: readonly (Lane | null)[]) {
+    this.#datagrams = datagrams
+    this.#window = window
+    this.#memory = memory
+    this.#lanes = lanes
+    this.#complete = new Uint8Array(lanes.length)
+    this.#queried = new Uint8Array(lanes.length)
+    this.#repairs = new Uint32Array(lanes.length)
+  }
+
+  /** A window begins. */
+  open(): void {
+    this.#sent = this.#sending = false
+    this.#sentNs = 0
+    this.#complete.fill(0)
+    this.#queried.fill(0)
+    this.#repairs.fill(0)
+    this.#incomplete = this.#lanes.length - 1
+  }
+
+  /** Its own chunks may come back. */
+  offer(): void {}
+
+  /** The lanes of those that have not got the window. */
+  get awaited(): Lane[] {
+    return this.#lanes.filter((lane): lane is Lane => lane !== null && this.#complete[lane.rank] === 0)
+  }
+
+  /** True when all have the window. */
+  step(): boolean {
+    this.#datagrams.take(this.#window, this)
+    if (!this.#sent) {
+      this.#datagrams.send(this.#window)
+      this.#sent = this.#sending = true
+    }
+    if (this.#sending) this.#sending = !this.#datagrams.sent()
+    if (this.#incomplete > 0) for (const lane of this.#lanes) if (lane !== null) this.#serve(lane)
+    if (this.#incomplete > 0 || this.#sending) return false
+    for (const lane of this.#lanes) if (lane !== null && lane.outstanding > 0) lane.poll()
+    return this.#lanes.every((lane) => lane === null || lane.outstanding === 0)
+  }
+
+  /** Takes what a rank has reported, and sends it what it lacks. */
+  #serve(lane: Lane): void {
+    const { rank } = lane
+    if (this.#complete[rank] === 1) return
+    while (this.#complete[rank] === 0 && (lane.arrived > 0 || (lane.poll() && lane.arrived > 0))) this.#hear(lane)
+    if (lane.arrived === 0 && lane.readies.count > 0 && this.#complete[rank] === 0)
+      throw this.#window.call.elsewhere(lane, lane.readies.tag)
+    while (this.#repairs[rank] !== 0 && (lane.mayPost || (lane.poll() && lane.mayPost))) this.#repair(lane)
+  }
+
+  #hear(lane: Lane): void {
+    const window = this.#window
+    const { tag, elsewhere, lengths, bytes } = window.call
+    const { rank } = lane
+    if (lane.tag !== tag) throw elsewhere(lane, lane.tag)
+    if (lane.kind !== Kind.Data || lane.bytes !== reportBytes) throw lengths(lane, lane.bytes, bytes)
+    const report = readReport(this.#memory, lane.at)
+    if (report.bytes !== bytes || report.first !== window.first) throw lengths(lane, report.bytes, bytes)
+    if ((report.missing & ~window.all) !== 0)
+      throw new CollectiveError('EPEER', `rank ${rank} lacks chunks that there are not`, rank)
+    lane.take()
+    window.moves++
+    if (report.missing === 0) {
+      this.#complete[rank] = 1
+      this.#incomplete--
+    } else this.#repairs[rank] = report.missing
+  }
+
+  /** Sends the first chunk that a rank lacks. */
+  #repair(lane: Lane): void {
+    const { place, tag } = this.#window.call
+    const missing = this.#repairs[lane.rank]!
+    const i = lowest(missing)
+    const length = this.#window.lengthOf(i)
+    const kind = length > 0 ? Kind.Data : Kind.Empty
+    lane.send(kind, tag, place, this.#window.offsetOf(i), length)
+    this.#repairs[lane.rank] = missing & (missing - 1)
+  }
+
+  /** Asks for the reports that have not come. As `Multicast.urge`. */
+  urge(now: number): number {
+    if (this.#sending) return Number.POSITIVE_INFINITY
+    if (this.#sentNs === 0) this.#sentNs = now
+    if (now - this.#sentNs < graceNs) return graceNs / 1e6
+    let againMs = Number.POSITIVE_INFINITY
+    for (const lane of this.#lanes) {
+      if (lane === null || this.#complete[lane.rank] === 1 || this.#queried[lane.rank] === 1) continue
+      if (lane.mayPost) {
+        this.#queried[lane.rank] = 1
+        lane.query(this.#window.call.tag, this.#window.first)
+      } else againMs = graceNs / 1e6
+    }
+    return againMs
+  }
+
+  /** As `Multicast.arm`. */
+  arm(now: number): number {
+    if (this.#sending) this.#datagrams.armSends()
+    const againMs = this.urge(now)
+    for (const lane of this.#lanes) {
+      if (lane === null) continue
+      if (lane.lost !== null) throw lane.lost
+      lane.arm()
+    }
+    return againMs
+  }
+}
