@@ -4,8 +4,6 @@ import {
   Opcode,
   type QpCap,
   type QueuePair,
-  type RecvWorkRequest,
-  recvWr,
   SendFlag,
   type SendWorkRequest,
   sendWr,
@@ -13,18 +11,17 @@ import {
   type WorkCompletion,
   workCompletions,
 } from '../index.ts'
+import { Arrived, dataSlots } from './arrived.ts'
 import { Boxes, type BoxPlace, mostBoxed } from './boxes.ts'
 import { CollectiveError } from './error.ts'
 import type { Memory, Range, Region } from './memory.ts'
 import { creditsOf, immediateOf, Kind, kindOf, tagOf } from './message.ts'
+import { Posted } from './posted.ts'
 import { Readies, readyBytes, writeReady } from './readies.ts'
+import { Slots } from './slots.ts'
 
-/** Messages without data of their own in a peer's slots at once. */
-export const dataSlots = 16
 /** Slots beside, for messages that only give slots back: one for each half of `dataSlots` that was used. */
 const slots: number = dataSlots + 8
-/** Receives are posted so many at once; as long as they are not, they are none of `slots`. */
-const repostTogether = 4
 /** Messages up to this are copied into their work request; the sender may reuse their memory at once. */
 const inlineBytes = 256
 const longBytes = 16
@@ -73,16 +70,7 @@ export class Lane {
   #sendsSeen = 0
   /** Slots of the peer that may be used. */
   credits: number = dataSlots
-  /** Sends whose memory must not change yet. */
-  outstanding = 0
-  /** Messages that nobody has taken, a ring: slot, bytes, kind and tag. */
-  arrived = 0
-  #first = 0
-  /** -1: a box. */
-  readonly #slot = new Int32Array(dataSlots)
-  readonly #place = new Float64Array(dataSlots)
-  readonly #bytes = new Float64Array(dataSlots)
-  readonly #word = new Uint32Array(dataSlots)
+  readonly arrived: Arrived = new Arrived()
   readonly readies: Readies = new Readies()
   /** `TookAll` or `TookRest`, of the call `tookTag`, or 0. */
   took = 0
@@ -91,17 +79,11 @@ export class Lane {
   asked = -1
   askedTag = 0
   readonly #memory: Memory
-  readonly #at: number
-  /** Where the peer's oldest `Long` says that its transfer is. */
-  readonly #longAt = new Float64Array(dataSlots)
-  readonly #receives: RecvWorkRequest[] = []
-  /** Receives to post again, linked; posted together. */
-  #freed: RecvWorkRequest | null = null
-  #freedCount = 0
+  readonly #slots: Slots
   readonly #short: SendWorkRequest
   readonly #long: SendWorkRequest
   readonly #probeRequest: SendWorkRequest
-  /** Until `#posted` of the probe has completed; 0: none is outstanding. */
+  /** Until `#posted.count` of the probe has completed; 0: none is outstanding. */
   #probeEnd = 0
   /** Why the peer is gone: said when all that had come from it is taken. */
   lost: CollectiveError | null = null
@@ -111,15 +93,9 @@ export class Lane {
   readonly proof: Uint8Array
   /** Slots used since the peer was last told. */
   #owed = 0
-  #posted = 0
-  #completed = 0
-  /** Of the sends that make a completion, a ring: how many had been posted with it, and whether its memory was in use. */
-  readonly #signaled = new Float64Array(sendRoom)
-  readonly #used = new Uint8Array(sendRoom)
-  #signals = 0
-  #seen = 0
+  readonly #posted = new Posted(sendRoom)
 
-  /** Its slots are `offset` bytes into `region`. `index`: which lane it is. */
+  /** Its slots are `offset` bytes into `region`. */
   constructor(
     memory: Memory,
     { region, offset, slotBytes }: { region: Region; offset: number; slotBytes: number },
@@ -131,12 +107,9 @@ export class Lane {
     this.sendCq = qp.sendCq
     this.recvCq = qp.recvCq
     this.slotBytes = slotBytes
-    this.#at = region.bytes.byteOffset + offset
     const { addr, lkey } = region.mr
-    for (let slot = 0; slot < slots; slot++) {
-      const at = addr + offset + slot * slotBytes
-      this.#receives.push(recvWr({ wrId: slot, sgList: [{ addr: at, length: slotBytes, lkey }] }))
-    }
+    const at = region.bytes.byteOffset + offset
+    this.#slots = new Slots(qp, { count: slots, bytes: slotBytes, at, addr: addr + offset, lkey })
     // Behind the slots, what `Ready` says is written.
     const notice = offset + slots * slotBytes
     this.#notice = { at: region.bytes.byteOffset + notice, addr: addr + notice, lkey, rkey: 0, bytes: readyBytes }
@@ -177,13 +150,13 @@ export class Lane {
   }
 
   postReceives(): void {
-    for (const receive of this.#receives) this.qp.postRecv(receive)
+    this.#slots.post()
   }
 
   // --- sending -----------------------------------------------------------------------------------------------------
 
   get mayPost(): boolean {
-    return this.credits > 0 && this.#posted - this.#completed < sendRoom - 2
+    return this.credits > 0 && this.#posted.left < sendRoom - 2
   }
 
   /**
@@ -196,8 +169,8 @@ export class Lane {
       this.#send(kind, tag, range.addr + offset, range.lkey, length)
       return
     }
-    const signaled = ++this.#posted % signalEvery === 0
-    if (signaled) this.#willComplete(false)
+    const signaled = ++this.#posted.count % signalEvery === 0
+    if (signaled) this.#posted.signal(false)
     this.#box(kind, tag, range.at + offset, length, signaled)
   }
 
@@ -215,20 +188,13 @@ export class Lane {
     sge.length = length === 0 ? nothingBytes : length
     sge.lkey = lkey
     const copied = length <= inlineBytes && !certain
-    this.#posted++
+    this.#posted.count++
     if (!copied) wr.sendFlags = SendFlag.Signaled
-    else wr.sendFlags = this.#posted % signalEvery === 0 ? SendFlag.Inline | SendFlag.Signaled : SendFlag.Inline
-    if ((wr.sendFlags & SendFlag.Signaled) !== 0) this.#willComplete(!copied)
+    else wr.sendFlags = this.#posted.count % signalEvery === 0 ? SendFlag.Inline | SendFlag.Signaled : SendFlag.Inline
+    if ((wr.sendFlags & SendFlag.Signaled) !== 0) this.#posted.signal(!copied)
     wr.immData = this.#immediate(kind, tag)
     this.#sends = (this.#sends + 1) | 0
     this.qp.postSend(wr)
-  }
-
-  #willComplete(used: boolean): void {
-    const last = this.#signals++ % sendRoom
-    this.#signaled[last] = this.#posted
-    this.#used[last] = used ? 1 : 0
-    if (used) this.outstanding++
   }
 
   /** Writes to where the peer is ready for it, and tells it. Needs `mayPost` and `readies`. */
@@ -244,9 +210,9 @@ export class Lane {
     wr.rkey = readies.rkey
     wr.immData = this.#immediate(Kind.Written, tag)
     readies.shift()
-    this.#posted++
+    this.#posted.count++
     this.#sends = (this.#sends + 1) | 0
-    this.#willComplete(true)
+    this.#posted.signal(true)
     this.qp.postSend(wr)
   }
 
@@ -275,8 +241,8 @@ export class Lane {
       this.#send(kind, tag, 0, this.#notice.lkey, 0, true)
       return
     }
-    this.#posted++
-    this.#willComplete(true)
+    this.#posted.count++
+    this.#posted.signal(true)
     this.#box(kind, tag, this.#notice.at, 0, true)
   }
 
@@ -288,19 +254,19 @@ export class Lane {
 
   /** Writes nothing to the peer's memory: the completion tells that the peer is there, and has all that was sent before. */
   probe(): void {
-    if (this.#probeEnd !== 0 || this.#posted - this.#completed >= sendRoom - 2) return
-    this.#probeEnd = ++this.#posted
-    this.#willComplete(false)
+    if (this.#probeEnd !== 0 || this.#posted.left >= sendRoom - 2) return
+    this.#probeEnd = ++this.#posted.count
+    this.#posted.signal(false)
     this.qp.postSend(this.#probeRequest)
   }
 
   /** True when the peer has acknowledged all sends; until then asks for it. Throws a CollectiveError if the peer is gone. */
   drained(): boolean {
-    if (this.#posted === this.#completed) return true
+    if (this.#posted.left === 0) return true
     this.probe()
     this.poll()
     if (this.lost !== null) throw this.lost
-    return this.#posted === this.#completed
+    return this.#posted.left === 0
   }
 
   #immediate(kind: number, tag: number): number {
@@ -319,9 +285,9 @@ export class Lane {
     const boxes = this.#boxed && this.#unbox()
     const n = !this.#boxed || (++this.#looks & 1) === 0 ? this.#pollReceives() : 0
     const sends =
-      (this.outstanding > 0 || this.#posted - this.#completed >= slots || this.#probeEnd !== 0) && this.#pollSends()
+      (this.#posted.outstanding > 0 || this.#posted.left >= slots || this.#probeEnd !== 0) && this.#pollSends()
     // Boxes may have come behind the last of its messages.
-    if (this.lost !== null && this.arrived === 0 && !(this.#boxed && this.#unbox())) throw this.lost
+    if (this.lost !== null && this.arrived.count === 0 && !(this.#boxed && this.#unbox())) throw this.lost
     return boxes || n > 0 || sends
   }
 
@@ -338,8 +304,8 @@ export class Lane {
       if (this.#boxed) this.#unbox()
       this.#sendsSeen = (this.#sendsSeen + 1) | 0
       const slot = wc.wrId
-      const at = this.#at + slot * this.slotBytes
-      if (!this.#received(at, slot, wc.opcode === WcOpcode.Recv ? wc.byteLen : -1, wc.immData)) throw this.#strange()
+      if (!this.#received(this.#slots.placeOf(slot), slot, wc.opcode === WcOpcode.Recv ? wc.byteLen : -1, wc.immData))
+        throw this.#strange()
     }
     if (n < 0) this.#gone('the completion queue is in error')
     return n
@@ -368,10 +334,8 @@ export class Lane {
         this.#gone(wc.statusText)
         break
       }
-      const first = this.#seen++ % sendRoom
-      this.#completed = this.#signaled[first]!
-      this.outstanding -= this.#used[first]!
-      if (this.#completed === this.#probeEnd) this.#probeEnd = 0
+      this.#posted.complete()
+      if (this.#posted.completed === this.#probeEnd) this.#probeEnd = 0
     }
     if (n < 0) this.#gone('the completion queue is in error')
     // There may have been no room for it when the slots were freed.
@@ -389,7 +353,7 @@ export class Lane {
     if (this.#boxed) this.#boxes.sleeps()
     // The next look is at both.
     this.#looks = -1
-    if (this.outstanding > 0 || this.#probeEnd !== 0 || !this.mayPost) this.sendCq.reqNotify()
+    if (this.#posted.outstanding > 0 || this.#probeEnd !== 0 || !this.mayPost) this.sendCq.reqNotify()
   }
 
   /** A message is at `at`, in a slot or in a box (-1). False if it is none that a peer of this kind sends. */
@@ -401,7 +365,7 @@ export class Lane {
         this.asked = this.#memory.f64[at / 8]!
         this.askedTag = tagOf(immediate)
         this.#release(slot)
-      } else this.#repost(slot)
+      } else this.#slots.free(slot)
       return this.credits <= dataSlots
     }
     if (kind === Kind.Ready) {
@@ -416,74 +380,48 @@ export class Lane {
       this.#release(slot)
       return this.credits <= dataSlots
     }
-    if (this.arrived === dataSlots || (kind === Kind.Long && bytes !== longBytes)) return false
-    const last = (this.#first + this.arrived++) % dataSlots
-    this.#slot[last] = slot
-    this.#place[last] = at
-    if (kind === Kind.Long) {
-      const { f64, u8 } = this.#memory
-      const length = f64[at / 8]!
-      const from = f64[at / 8 + 1]!
-      this.#bytes[last] = length
-      this.#longAt[last] = from
-      if (this.shared && !(from >= 0 && length >= 0 && from + length <= u8.length)) return false
-    } else this.#bytes[last] = kind === Kind.Empty ? 0 : bytes
-    this.#word[last] = immediate
-    return this.credits <= dataSlots
+    if (kind === Kind.Long) return this.#announced(at, slot, bytes, immediate)
+    const length = kind === Kind.Empty ? 0 : bytes
+    return this.arrived.add(slot, at, length, immediate, 0) && this.credits <= dataSlots
   }
 
-  // --- the oldest message that nobody has taken ----------------------------------------------------------------------
-
-  /** Its bytes, or those of the transfer that it announces; -1: they have been written elsewhere. */
-  get bytes(): number {
-    return this.#bytes[this.#first]!
+  #announced(at: number, slot: number, bytes: number, immediate: number): boolean {
+    const { f64, u8 } = this.#memory
+    const length = f64[at / 8]!
+    const from = f64[at / 8 + 1]!
+    if (bytes !== longBytes || (this.shared && !(from >= 0 && length >= 0 && from + length <= u8.length))) return false
+    return this.arrived.add(slot, at, length, immediate, from) && this.credits <= dataSlots
   }
 
-  /** Of a `Long` of a peer whose memory is shared: where the data are, an offset in the device's memory. */
-  get longAt(): number {
-    return this.#longAt[this.#first]!
+  /** Whether a message waits to be taken; looks if none does. */
+  hasMessage(): boolean {
+    return this.arrived.count > 0 || (this.poll() && this.arrived.count > 0)
   }
 
-  get kind(): number {
-    return kindOf(this.#word[this.#first]!)
+  /** Whether this rank may post; looks if it may not. */
+  hasRoom(): boolean {
+    return this.mayPost || (this.poll() && this.mayPost)
   }
 
-  get tag(): number {
-    return tagOf(this.#word[this.#first]!)
+  /** Whether the memory of all sends is free again; looks if it is not. */
+  isQuiet(): boolean {
+    return this.#posted.outstanding === 0 || (this.poll() && this.#posted.outstanding === 0)
   }
 
-  /** Where its data are, unless they were written elsewhere: an offset in the device's memory. */
-  get at(): number {
-    return this.#place[this.#first]!
-  }
-
-  /** Its slot is free. */
+  /** Takes the oldest message that has arrived: its slot is free. */
   take(): void {
-    const slot = this.#slot[this.#first]!
-    this.#first = (this.#first + 1) % dataSlots
-    this.arrived--
-    this.#release(slot)
+    this.#release(this.arrived.shift())
   }
 
   #release(slot: number): void {
-    if (slot >= 0) this.#repost(slot)
+    if (slot >= 0) this.#slots.free(slot)
     this.#owed++
     this.#giveBack()
   }
 
   /** Tells the peer of its free slots when they are many, if there is room for the message. */
   #giveBack(): void {
-    if (this.#owed < dataSlots / 2 || this.#posted - this.#completed >= sendRoom || this.lost !== null) return
+    if (this.#owed < dataSlots / 2 || this.#posted.left >= sendRoom || this.lost !== null) return
     this.#send(Kind.Credit, 0, 0, 0, 0)
-  }
-
-  #repost(slot: number): void {
-    const receive = this.#receives[slot]!
-    receive.next = this.#freed
-    this.#freed = receive
-    if (++this.#freedCount < repostTogether) return
-    this.qp.postRecv(receive)
-    this.#freed = null
-    this.#freedCount = 0
   }
 }

@@ -52,9 +52,9 @@ export class MulticastReceiver implements Taker {
     const { lane } = this
     this.#datagrams.take(this.#window, this)
     lane.poll()
-    while (this.#awaited !== 0 && (lane.arrived > 0 || (lane.poll() && lane.arrived > 0))) this.#takeRepair(lane)
-    if (this.#awaited === 0 && lane.arrived > 0) throw this.#window.call.elsewhere(lane, lane.tag)
-    if (this.#missing !== 0 || this.#awaited !== 0 || !(lane.mayPost || (lane.poll() && lane.mayPost))) return false
+    while (this.#awaited !== 0 && lane.hasMessage()) this.#takeRepair(lane)
+    if (this.#awaited === 0 && lane.arrived.count > 0) throw this.#window.call.elsewhere(lane, lane.arrived.tag)
+    if (this.#missing !== 0 || this.#awaited !== 0 || !lane.hasRoom()) return false
     this.#tell(lane)
     return true
   }
@@ -104,10 +104,10 @@ export class MulticastReceiver implements Taker {
     const { tag, elsewhere, lengths } = this.#window.call
     const i = lowest(this.#awaited)
     const length = this.#window.lengthOf(i)
-    if (lane.tag !== tag) throw elsewhere(lane, lane.tag)
-    if ((lane.kind !== Kind.Data && lane.kind !== Kind.Empty) || lane.bytes !== length)
-      throw lengths(lane, lane.bytes, length)
-    this.#keep(i, lane.at)
+    if (lane.arrived.tag !== tag) throw elsewhere(lane, lane.arrived.tag)
+    if ((lane.arrived.kind !== Kind.Data && lane.arrived.kind !== Kind.Empty) || lane.arrived.bytes !== length)
+      throw lengths(lane, lane.arrived.bytes, length)
+    this.#keep(i, lane.arrived.at)
     lane.take()
     this.#awaited = (this.#awaited & (this.#awaited - 1)) >>> 0
   }

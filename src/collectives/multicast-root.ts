@@ -64,27 +64,29 @@ export class MulticastRoot implements Taker {
     if (this.#sending) this.#sending = !this.#datagrams.sent()
     if (this.#incomplete > 0) for (const lane of this.#lanes) if (lane !== null) this.#serve(lane)
     if (this.#incomplete > 0 || this.#sending) return false
-    for (const lane of this.#lanes) if (lane !== null && lane.outstanding > 0) lane.poll()
-    return this.#lanes.every((lane) => lane === null || lane.outstanding === 0)
+    let quiet = true
+    for (const lane of this.#lanes) if (lane !== null && !lane.isQuiet()) quiet = false
+    return quiet
   }
 
   /** Takes what a rank has reported, and sends it what it lacks. */
   #serve(lane: Lane): void {
     const { rank } = lane
     if (this.#complete[rank] === 1) return
-    while (this.#complete[rank] === 0 && (lane.arrived > 0 || (lane.poll() && lane.arrived > 0))) this.#hear(lane)
-    if (lane.arrived === 0 && lane.readies.count > 0 && this.#complete[rank] === 0)
+    while (this.#complete[rank] === 0 && lane.hasMessage()) this.#hear(lane)
+    if (lane.arrived.count === 0 && lane.readies.count > 0 && this.#complete[rank] === 0)
       throw this.#window.call.elsewhere(lane, lane.readies.tag)
-    while (this.#repairs[rank] !== 0 && (lane.mayPost || (lane.poll() && lane.mayPost))) this.#repair(lane)
+    while (this.#repairs[rank] !== 0 && lane.hasRoom()) this.#repair(lane)
   }
 
   #hear(lane: Lane): void {
     const window = this.#window
     const { tag, elsewhere, lengths, bytes } = window.call
     const { rank } = lane
-    if (lane.tag !== tag) throw elsewhere(lane, lane.tag)
-    if (lane.kind !== Kind.Data || lane.bytes !== reportBytes) throw lengths(lane, lane.bytes, bytes)
-    const report = readReport(this.#memory, lane.at)
+    if (lane.arrived.tag !== tag) throw elsewhere(lane, lane.arrived.tag)
+    if (lane.arrived.kind !== Kind.Data || lane.arrived.bytes !== reportBytes)
+      throw lengths(lane, lane.arrived.bytes, bytes)
+    const report = readReport(this.#memory, lane.arrived.at)
     if (report.bytes !== bytes || report.first !== window.first) throw lengths(lane, report.bytes, bytes)
     if ((report.missing & ~window.all) !== 0)
       throw new CollectiveError('EPEER', `rank ${rank} lacks chunks that there are not`, rank)

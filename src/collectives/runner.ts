@@ -121,7 +121,7 @@ export class Runner {
   /** A peer that multicasts in this call sends nothing else: it waits for this rank. One in a later call has sent all of this one. */
   #checkQuery(lane: Lane): void {
     const { tag } = this.#call!
-    if (lane.arrived > 0 || !this.#multicast?.begunBy(lane)) return
+    if (lane.arrived.count > 0 || !this.#multicast?.begunBy(lane)) return
     if ((lane.askedTag - tag) % callNumbers === 0) throw this.#elsewhere(lane, lane.askedTag, tag)
   }
 
@@ -210,7 +210,7 @@ export class Runner {
   /** Whether the memory of all sends of the round is free again. */
   #quiet(): boolean {
     const { sends } = this.#round!
-    for (let i = 0; i < sends.length; i++) if (!settled(this.#lanes[sends[i]!.peer]!)) return false
+    for (let i = 0; i < sends.length; i++) if (!this.#lanes[sends[i]!.peer]!.isQuiet()) return false
     return true
   }
 
@@ -222,7 +222,7 @@ export class Runner {
       if (this.#sent[i] === done) continue
       const { peer, place, offset, bytes } = sends[i]!
       const lane = this.#lanes[peer]!
-      if (!lane.mayPost && !(lane.poll() && lane.mayPost)) continue
+      if (!lane.hasRoom()) continue
       const from = this.#places[place]
       if (bytes > slotBytes || (bytes > this.#directBytes && lane.shared && !this.#changes(sends[i]!))) {
         if (!this.#sendLong(lane, i, from, offset, bytes)) continue
@@ -253,7 +253,7 @@ export class Runner {
     }
     if (lane.took === 0) {
       // A peer that sends instead of taking it is somewhere else.
-      if (lane.arrived > 0 && lane.tag !== tag) throw this.#elsewhere(lane, lane.tag, tag)
+      if (lane.arrived.count > 0 && lane.arrived.tag !== tag) throw this.#elsewhere(lane, lane.arrived.tag, tag)
       return false
     }
     if (lane.tookTag !== tag) throw this.#elsewhere(lane, lane.tookTag, tag)
@@ -281,19 +281,20 @@ export class Runner {
       }
       if (this.#received[i] === kept && !this.#combineKept(receive, i)) continue
       if (this.#received[i] === told) {
-        if (!settled(lane)) continue
+        if (!lane.isQuiet()) continue
       } else {
-        if (lane.arrived === 0 && !(lane.poll() && lane.arrived > 0)) continue
-        if (lane.tag !== tag) throw this.#elsewhere(lane, lane.tag, tag)
-        if (!long && lane.shared && lane.kind === Kind.Long) this.#received[i] = direct
+        if (!lane.hasMessage()) continue
+        if (lane.arrived.tag !== tag) throw this.#elsewhere(lane, lane.arrived.tag, tag)
+        if (!long && lane.shared && lane.arrived.kind === Kind.Long) this.#received[i] = direct
         if (long || this.#received[i] === direct) {
           if (!this.#receiveLong(lane, receive, i)) continue
         } else {
-          if (lane.kind === Kind.Written || lane.kind === Kind.Long || lane.bytes !== bytes)
-            throw this.#lengths(lane, lane.bytes, bytes)
+          if (lane.arrived.kind === Kind.Written || lane.arrived.kind === Kind.Long || lane.arrived.bytes !== bytes)
+            throw this.#lengths(lane, lane.arrived.bytes, bytes)
           const to = this.#places[place].at + offset
-          if (!receive.combine) this.#copy(to, lane.at, bytes)
-          else if (this.#mayChange(receive)) combine!(to, this.#places[receive.base].at + offset, lane.at, bytes)
+          if (!receive.combine) this.#copy(to, lane.arrived.at, bytes)
+          else if (this.#mayChange(receive))
+            combine!(to, this.#places[receive.base].at + offset, lane.arrived.at, bytes)
           else continue
           lane.take()
         }
@@ -311,34 +312,34 @@ export class Runner {
     const { tag, combine } = this.#call!
     const state = this.#received[i]!
     const to = this.#places[place].at + offset
-    if (lane.kind === Kind.Long && lane.bytes === bytes) {
+    if (lane.arrived.kind === Kind.Long && lane.arrived.bytes === bytes) {
       if (state === direct || state === split) {
-        if (!lane.mayPost && !(lane.poll() && lane.mayPost)) return false
+        if (!lane.hasRoom()) return false
         const from = state === split ? halfOf(bytes) : 0
         const keep = receive.combine && !this.#mayChange(receive)
         if (keep) {
           this.#arrivals.reserve(this.#arrival, bytes)
-          this.#copy(this.#arrival.at, lane.longAt, bytes)
-        } else if (receive.combine) combine!(to, this.#places[base].at + offset, lane.longAt, bytes)
-        else this.#copy(to + from, lane.longAt + from, bytes - from)
+          this.#copy(this.#arrival.at, lane.arrived.longAt, bytes)
+        } else if (receive.combine) combine!(to, this.#places[base].at + offset, lane.arrived.longAt, bytes)
+        else this.#copy(to + from, lane.arrived.longAt + from, bytes - from)
         lane.take()
         lane.tell(state === split ? Kind.TookRest : Kind.TookAll, tag)
         this.moves++
         if (keep) {
           this.#received[i] = kept
-          return this.#combineKept(receive, i) && settled(lane)
+          return this.#combineKept(receive, i) && lane.isQuiet()
         }
         this.#received[i] = state === split ? halfDone : told
-        return state === direct && settled(lane)
+        return state === direct && lane.isQuiet()
       }
       lane.take()
-      if (lane.arrived === 0 && !(lane.poll() && lane.arrived > 0)) return false
+      if (!lane.hasMessage()) return false
     }
-    if (lane.kind !== Kind.Written || state === direct) throw this.#lengths(lane, lane.bytes, bytes)
+    if (lane.arrived.kind !== Kind.Written || state === direct) throw this.#lengths(lane, lane.arrived.bytes, bytes)
     if (receive.combine) {
       if (!this.#mayChange(receive)) return false
       combine!(to, this.#places[base].at + offset, this.#arrival.at, bytes)
-    } else if (state === halfDone && !settled(lane)) return false
+    } else if (state === halfDone && !lane.isQuiet()) return false
     lane.take()
     return true
   }
@@ -356,7 +357,7 @@ export class Runner {
   #mayChange(receive: Transfer): boolean {
     const { sends } = this.#round!
     for (let i = 0; i < sends.length; i++)
-      if (this.#meet(sends[i]!, receive) && (this.#sent[i] !== done || !settled(this.#lanes[sends[i]!.peer]!)))
+      if (this.#meet(sends[i]!, receive) && (this.#sent[i] !== done || !this.#lanes[sends[i]!.peer]!.isQuiet()))
         return false
     return true
   }
@@ -393,7 +394,7 @@ export class Runner {
       this.#received[i] = direct
       return true
     }
-    if (!lane.mayPost && !(lane.poll() && lane.mayPost)) return false
+    if (!lane.hasRoom()) return false
     if (combine) {
       // One place for all of them: the earlier ones must be over.
       for (let k = 0; k < i; k++) if (receives[k]!.combine && this.#received[k] !== done) return false
@@ -425,9 +426,4 @@ export class Runner {
 /** What the sender writes of a transfer that is split. */
 function halfOf(bytes: number): number {
   return Math.floor(bytes / 128) * 64
-}
-
-/** Whether all sends on a lane whose memory is in use have left. */
-function settled(lane: Lane): boolean {
-  return lane.outstanding === 0 || (lane.poll() && lane.outstanding === 0)
 }

@@ -1,6 +1,7 @@
 /** Flow control of a lane, over a queue pair that does what the test says. */
 import { expect, it } from 'vitest'
-import { dataSlots, Lane } from '../../src/collectives/lane.ts'
+import { dataSlots } from '../../src/collectives/arrived.ts'
+import { Lane } from '../../src/collectives/lane.ts'
 import type { Memory, Region } from '../../src/collectives/memory.ts'
 import { creditsOf, immediateOf, Kind, kindOf } from '../../src/collectives/message.ts'
 import { WcOpcode, WcStatus, type WorkCompletion } from '../../src/index.ts'
@@ -37,7 +38,7 @@ it('slots are given back when the send queue has room again', () => {
   const { lane, sent, sendCq, recvCq } = laneHere()
   const arrive = (count: number, credits: number): void => {
     for (let i = 0; i < count; i++) recvCq.ready.push({ wrId: i, immData: i === 0 ? credits : 0 })
-    while (lane.arrived < count) lane.poll()
+    while (lane.arrived.count < count) lane.poll()
     for (let i = 0; i < count; i++) lane.take()
   }
   // The send queue fills while no completion comes.
@@ -60,7 +61,7 @@ it('what came before the peer went is taken first', () => {
   recvCq.ready.push({ wrId: 0, immData: 0 }, { wrId: 1, immData: 0 }, { status: WcStatus.WrFlushErr })
   for (let left = 2; left > 0; left--) {
     lane.poll()
-    expect(lane.arrived).toBe(left)
+    expect(lane.arrived.count).toBe(left)
     lane.take()
   }
   expect(() => lane.poll()).toThrow('rank 1 cannot be reached any more')
@@ -73,7 +74,7 @@ it.skipIf(process.arch !== 'x64')('a box behind the last message of a peer that 
   // Four bytes, after one SEND, the first box.
   i32.set([4, immediateOf(Kind.Data, 5, 0), 1, 1], lane.boxPlace.at / 4 + 12)
   while (recvCq.ready.length > 0) lane.poll()
-  expect([lane.arrived, lane.tag, lane.bytes]).toEqual([1, 5, 4])
+  expect([lane.arrived.count, lane.arrived.tag, lane.arrived.bytes]).toEqual([1, 5, 4])
   lane.take()
   expect(() => lane.poll()).toThrow('rank 1 cannot be reached any more')
 })

@@ -39,7 +39,9 @@ if (process.env.VERBENA_RANK === undefined) {
 
 /** Broadcasts by multicast on a network that loses packets, between ranks that poll for longer than any test takes. */
 function lossy(rank: number): CommunicatorOptions {
-  const context = openDevice(`roce:127.93.11.${rank + 1}`, { wrap: [faults({ loss: 0.1, direction: 'in', seed: rank + 1 })] })
+  const context = openDevice(`roce:127.93.11.${rank + 1}`, {
+    wrap: [faults({ loss: 0.1, direction: 'in', seed: rank + 1 })],
+  })
   const rules = [{ collective: 'broadcast', algorithm: 'multicast' }] as const
   return { context, table: { version: 1, rules }, spinUs: 1e12 }
 }
