@@ -6,7 +6,7 @@
  *     ackP99 > 500 for 3          microseconds, three windows in a row
  *     anomaly.incast > 0
  */
-import { anomalyTexts } from './anomalies.ts'
+import { type AnomalyKind, anomalyTexts } from './anomalies.ts'
 import type { WindowAnswer } from './answer.ts'
 import { MonitorError } from './error.ts'
 import { counterNames, followedOf, followedOnly } from './events.ts'
@@ -104,6 +104,9 @@ export function metricOf(answer: WindowAnswer, metric: string): number {
 const ofFollowed: ReadonlySet<string> = new Set([
   ...followedOnly,
   ...['messagesPerSecond', 'ackP50', 'ackP99', 'readP50', 'readP99', 'lossPercent'],
+  ...(['slow-receiver', 'unmarked-loss', 'timeouts', 'access-errors', 'bad-icrc'] as const satisfies AnomalyKind[]).map(
+    (kind) => `anomaly.${kind}`,
+  ),
 ])
 
 /** Whether a window does not have the number that a rule looks at: there were packets, and none was followed. */

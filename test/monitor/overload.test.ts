@@ -147,17 +147,24 @@ describe('overload', () => {
     for (const second of [0, 1, 2]) {
       seconds.nowNs = second * 1e9
       seconds.overloaded = second === 1
+      if (second === 0) seconds.ack(0, 0x20)
       for (let psn = 0; psn < 10; psn++) seconds.send(second * 10 + psn * (second === 0 ? 2 : 1))
     }
     seconds.observer.finish()
-    const rules = ['missing > 5', 'lossPercent > 5', 'messagesPerSecond < 5', 'packetsPerSecond > 5']
+    const rules = [
+      'missing > 5',
+      'lossPercent > 5',
+      'messagesPerSecond < 5',
+      'packetsPerSecond > 5',
+      'anomaly.slow-receiver > 0',
+    ]
     const alerts = new Alerts(rules.map(parseAlert))
     const said = seconds.windows.map((one) => alerts.update(answerOf(one)).map(({ state, metric }) => [state, metric]))
     const all = (state: string, ...metrics: string[]): string[][] => metrics.map((metric) => [state, metric])
     expect(said).toEqual([
-      all('firing', 'missing', 'lossPercent', 'packetsPerSecond'),
+      all('firing', 'missing', 'lossPercent', 'packetsPerSecond', 'anomaly.slow-receiver'),
       [],
-      all('resolved', 'missing', 'lossPercent'),
+      all('resolved', 'missing', 'lossPercent', 'anomaly.slow-receiver'),
     ])
   })
 

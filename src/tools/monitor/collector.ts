@@ -8,7 +8,7 @@ import { tokenOf } from './agent.ts'
 import { addConfigOptions, type ConfigOptions, configFrom } from './config.ts'
 import { addOutputOptions, alertHelp, keyHelp, Output, type OutputOptions } from './output.ts'
 import { pageHelp } from './page.ts'
-import { fileOf, noteIfInClear, seedInClear } from './secret.ts'
+import { noteIfInClear, seedInClear, tlsOfServer } from './secret.ts'
 
 const help = `
 Agents (verbena monitor -i eth0 --collector URL) ask for the plan of windows, and send theirs. Windows of one time are merged; an agent
@@ -71,13 +71,11 @@ export function configure(command: Command): void {
 
 async function started(options: Options, token: string, file: string | undefined, output: Output): Promise<Collector> {
   const { host, port } = listenAddress('--listen', options.listen)
-  const { tlsKey, tlsCert } = options
-  if ((tlsKey === undefined) !== (tlsCert === undefined))
-    throw new UsageError('--tls-key', 'a key needs a certificate (--tls-cert), and the other way round')
+  const tls = tlsOfServer('--tls', options.tlsKey, options.tlsCert)
   try {
     return await Collector.start({
       ...{ plan: configFrom(options, file), token, host, port, onNote: note },
-      ...(tlsKey !== undefined && { tls: { key: fileOf('--tls-key', tlsKey), cert: fileOf('--tls-cert', tlsCert!) } }),
+      ...(tls && { tls }),
       ...(file !== undefined && { file }),
       metrics: (agents) => output.metrics.text(agents),
       onWindow: (window) => output.window(window),

@@ -1,8 +1,8 @@
 /** `--metrics`: what a monitor tells Prometheus. */
 import { note } from '../../cli/terminal/index.ts'
 import type { MonitorMetrics } from '../../monitor/index.ts'
-import { isLoopback, listenAddress, Scrapes, UsageError } from '../kit/index.ts'
-import { fileOf, noteIfInClear, tokenIn } from './secret.ts'
+import { listenAddress, Scrapes, UsageError } from '../kit/index.ts'
+import { noteIfInClear, tokenOfServer } from './secret.ts'
 
 interface MetricsOptions {
   metrics?: string
@@ -19,13 +19,10 @@ export async function startMetrics(options: MetricsOptions, metrics: MonitorMetr
   }
   if (collector !== undefined) throw new UsageError('--metrics', 'windows go to the collector, which has /metrics')
   const { host, port } = listenAddress('--metrics', address)
-  if (metricsTokenFile === undefined && !isLoopback(host))
-    throw new UsageError('--metrics-token-file', `is needed, since others can reach ${host}: a file with one line`)
+  const token = tokenOfServer('--metrics-token-file', metricsTokenFile, host)
   const scrapes = await Scrapes.start({
     ...{ flag: '--metrics', host, port, text: () => metrics.text() },
-    ...(metricsTokenFile !== undefined && {
-      token: tokenIn('--metrics-token-file', fileOf('--metrics-token-file', metricsTokenFile)),
-    }),
+    ...(token !== null && { token }),
   })
   noteIfInClear(false, host, 'put a proxy with TLS before it.')
   note(`Serving metrics at ${scrapes.url}`)

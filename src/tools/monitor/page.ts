@@ -4,8 +4,8 @@ import type { Command } from 'commander'
 import { type Interruption, note } from '../../cli/terminal/index.ts'
 import { PageServer } from '../../monitor/api/index.ts'
 import type { LiveView } from '../../monitor/view/index.ts'
-import { isLoopback, listenAddress, UsageError } from '../kit/index.ts'
-import { fileOf, noteIfInClear, tokenIn } from './secret.ts'
+import { listenAddress, UsageError } from '../kit/index.ts'
+import { noteIfInClear, tlsOfServer, tokenOfServer } from './secret.ts'
 
 export interface PageCommandOptions {
   page?: string | true
@@ -43,13 +43,8 @@ export async function startPage(
     return undefined
   }
   const { host, port } = listenAddress('--page', page === true ? usualPort : page)
-  if ((pageTlsKey === undefined) !== (pageTlsCert === undefined))
-    throw new UsageError('--page-tls-key', 'a key needs a certificate (--page-tls-cert), and the other way round')
-  if (pageTokenFile === undefined && !isLoopback(host))
-    throw new UsageError('--page-token-file', `is needed, since others can reach ${host}: a file with one line`)
-  const token =
-    pageTokenFile === undefined ? null : tokenIn('--page-token-file', fileOf('--page-token-file', pageTokenFile))
-  const tls = pageTlsKey === undefined ? undefined : tlsOf(pageTlsKey, pageTlsCert!)
+  const tls = tlsOfServer('--page-tls', pageTlsKey, pageTlsCert)
+  const token = tokenOfServer('--page-token-file', pageTokenFile, host)
   try {
     const server = await PageServer.start({ ...{ live, host, port, token }, ...(tls && { tls }) })
     noteIfInClear(tls !== undefined, host, 'give it --page-tls-key and --page-tls-cert.')
@@ -58,10 +53,6 @@ export async function startPage(
   } catch (error) {
     throw new UsageError('--page', (error as Error).message)
   }
-}
-
-function tlsOf(key: string, cert: string): { key: string; cert: string } {
-  return { key: fileOf('--page-tls-key', key), cert: fileOf('--page-tls-cert', cert) }
 }
 
 /** All was read: the page stays until somebody ends it. */

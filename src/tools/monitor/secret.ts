@@ -23,6 +23,25 @@ export function fileOf(flag: string, path: string): string {
   }
 }
 
+/** The token in the file of an option. Null without a file, which only a server that nobody else can reach may do. */
+export function tokenOfServer(flag: string, file: string | undefined, host: string): string | null {
+  if (file !== undefined) return tokenIn(flag, fileOf(flag, file))
+  if (isLoopback(host)) return null
+  throw new UsageError(flag, `is needed, since others can reach ${host}: a file with one line`)
+}
+
+/** What is in the files of the options `…-key` and `…-cert`; undefined without them. */
+export function tlsOfServer(
+  flag: string,
+  key: string | undefined,
+  cert: string | undefined,
+): { key: string; cert: string } | undefined {
+  if (key === undefined && cert === undefined) return undefined
+  if (key === undefined || cert === undefined)
+    throw new UsageError(`${flag}-key`, `a key needs a certificate (${flag}-cert), and the other way round`)
+  return { key: fileOf(`${flag}-key`, key), cert: fileOf(`${flag}-cert`, cert) }
+}
+
 /** What a connection of an agent has besides. */
 export const seedInClear = 'the token and the seed of the sketches, and change windows'
 
