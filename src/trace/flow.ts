@@ -112,6 +112,8 @@ export class Flow {
   floorIsGuess = false
   /** Packets before `floor` passed, and were not followed: what comes from there was sent before. */
   isResumed = false
+  /** PSNs that are missing, as a NAK said: no verdict on a request has told of them. */
+  untold = 0
   /** PSN of the READ that is being answered. */
   readStart = 0
   #isPaused = false
@@ -182,6 +184,7 @@ export class Flow {
     this.slack = 0
     this.acked = (psn - 1) & 0xffffff
     this.outstanding.clear()
+    this.untold = 0
     this.isResumed = this.#isPaused
     this.#isPaused = false
   }
@@ -193,12 +196,14 @@ export class Flow {
     this.strangers = 0
   }
 
-  /** The sequence has begun at `psn` already, before all that was seen: what lies between is missing so far. */
-  reachBack(psn: number): void {
+  /** The sequence has begun at `psn` already, before all that was seen: what lies between is missing so far. Returns how much that is. */
+  reachBack(psn: number): number {
+    const missing = psnDiff(this.floor, psn)
     this.gaps++
-    this.missing += psnDiff(this.floor, psn)
+    this.missing += missing
     this.floor = psn
     if (this.floorIsGuess) this.acked = (psn - 1) & 0xffffff
+    return missing
   }
 }
 

@@ -32,10 +32,7 @@ export function trackRequest(flow: Flow, bytes: Uint8Array, number: number, d: D
       flow.retransmissions++
       return
     }
-    if (isFirst) {
-      v.missing = psnDiff(flow.floor, psn)
-      flow.reachBack(psn)
-    }
+    if (isFirst) flow.untold += flow.reachBack(psn)
     const seen = flow.outstanding.find(psn)
     if (seen >= 0) v.refersTo = flow.outstanding.packetOf(seen)
     if (reliable && psnDiff(psn, flow.acked) <= 0) {
@@ -53,6 +50,8 @@ export function trackRequest(flow: Flow, bytes: Uint8Array, number: number, d: D
     }
     v.marks |= Mark.Late
     flow.late++
+    v.missing = flow.untold
+    flow.untold = 0
   } else {
     if (ahead > flow.slack) {
       v.marks |= Mark.Gap

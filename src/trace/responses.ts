@@ -80,8 +80,8 @@ function answerBefore(requests: Flow, upTo: number, rejects: boolean, v: Verdict
   if (!rejects) v.marks |= Mark.Unseen
   const before = psnDiff(requests.floor, upTo)
   if (before > farthest) return
-  // What a NAK asks for is to come, and was missing before all that was seen.
-  if (rejects && before > 1) requests.reachBack((upTo + 1) & 0xffffff)
+  // What a NAK asks for is to come, and was missing before all that was seen; unless what passed there was not followed.
+  if (rejects && before > 1 && !requests.isResumed) requests.untold += requests.reachBack((upTo + 1) & 0xffffff)
   requests.acked = upTo
   requests.floorIsGuess = false
 }

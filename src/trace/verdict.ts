@@ -36,7 +36,7 @@ export class Verdict {
   timeNs = 0
   /** Nanoseconds since the packet before it. */
   deltaNs = 0
-  /** PSNs left out before this packet; of a late one that is the first of its sequence, from it to the one that was taken for the first. */
+  /** PSNs left out before this packet; of a late one, those before the first that was seen, if no verdict has told of them. */
   missing = 0
   /** The packet that carried this PSN first, or the request that a response belongs to; 0 if the capture does not have it. */
   refersTo = 0
