@@ -43,7 +43,8 @@ export function openLive(options: LiveTraceOptions): LiveCapture {
     wanted === 'all'
       ? wholeFilter(snapBytes)
       : roceFilter({ v1: wanted !== 'v2', udpPorts: wanted === 'v1' ? [] : udpPorts, snapBytes })
-  return new LiveCapture({ interfaces, filter, ringBytes, promiscuous })
+  const isRoce = wanted === 'roce' || wanted === 'v2'
+  return new LiveCapture({ interfaces, filter, ringBytes, promiscuous, ...(isRoce && { udpPorts }) })
 }
 
 /** Captures until the signal is aborted, or a limit is reached. The capture is closed then, and so are the files. */

@@ -12,6 +12,7 @@ import {
   waitReadable,
 } from '../memory/index.ts'
 import { withoutEchoes } from './filter-program.ts'
+import { RingSegments } from './ring-segments.ts'
 
 export interface LiveInterface {
   readonly name: string
@@ -29,6 +30,8 @@ export interface LiveOptions {
   /** Of each ring. */
   readonly ringBytes: number
   readonly promiscuous: boolean
+  /** The filter lets RoCE pass only, on these UDP ports: what the kernel hands over as one frame is taken apart, where the kernel says how. */
+  readonly udpPorts?: readonly number[]
 }
 
 /** `id` is the place of the interface in the list. False ends the capture. */
@@ -42,18 +45,21 @@ export class LiveCapture {
   readonly #names: readonly string[]
   readonly #rings: PacketRing[] = []
   readonly #downs: number[] = []
+  readonly #udpPorts: readonly number[]
   #ended = false
 
   /** Captures from now on. Throws NativeError: no permission, no such interface, no koffi. */
-  constructor({ interfaces, filter, ringBytes, promiscuous }: LiveOptions) {
+  constructor({ interfaces, filter, ringBytes, promiscuous, udpPorts = [] }: LiveOptions) {
     this.#names = interfaces
+    this.#udpPorts = udpPorts
+    const segments = udpPorts.length > 0
     if (!nativeAvailable)
       throw new NativeError('EOPNOTSUPP', errnos.EOPNOTSUPP, 'socket', `packets cannot be captured: ${nativeReason}`)
     const program = withoutEchoes(filter)
     try {
       for (const name of interfaces)
         this.#rings.push(
-          PacketRing.open({ interfaceIndex: interfaceIndex(name), filter: program, ringBytes, promiscuous }),
+          PacketRing.open({ interfaceIndex: interfaceIndex(name), filter: program, ringBytes, promiscuous, segments }),
         )
     } catch (error) {
       this.close()
@@ -68,8 +74,11 @@ export class LiveCapture {
   async run(onPacket: LiveHandler, signal: AbortSignal, onTurn: () => boolean): Promise<void> {
     const rings = this.#rings
     const fds = Int32Array.from(rings, ({ fd }) => fd)
+    const segments = new RingSegments(this.#udpPorts)
     const handlers = rings.map(({ bytes }, id) => (packet: RingPacket): void => {
-      if (!this.#ended && !onPacket(bytes, packet, id)) this.#ended = true
+      if (this.#ended) return
+      if (packet.segmentBytes === 0) this.#ended = !onPacket(bytes, packet, id)
+      else this.#ended = !segments.each(bytes, packet, (own, one) => onPacket(own, one, id))
     })
     while (!this.#ended && !signal.aborted && onTurn()) {
       const count = drainInOrder(rings, handlers, blocksAtOnce * rings.length)

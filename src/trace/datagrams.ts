@@ -6,7 +6,19 @@
  * A capture does not say how long. But the first packet ends with its ICRC, where another BTH begins: the length at which both fit is the one.
  */
 import { CapturedPacket } from '../capture/index.ts'
-import { Bth, BthFlag, Ipv4, Ipv6, icrcOfRoceV2, opcodeBits, put16, Udp, u16, u32le } from '../wire/index.ts'
+import {
+  Bth,
+  BthFlag,
+  Ipv4,
+  Ipv6,
+  icrcOfRoceV2,
+  ipv4Checksum,
+  opcodeBits,
+  put16,
+  Udp,
+  u16,
+  u32le,
+} from '../wire/index.ts'
 import { type Dissection, dissect, IcrcState, Kind } from './dissect.ts'
 import { Problem } from './problems.ts'
 import { Tunnel } from './tunnels.ts'
@@ -59,6 +71,16 @@ export class Datagrams {
     return 1
   }
 
+  /** The same where it is known how many bytes each of them has, from BTH to ICRC. */
+  cut(packet: CapturedPacket, d: Dissection, length: number): number {
+    dissect(packet, d, false)
+    const total = d.end + icrcLength - d.bth
+    if (d.kind !== Kind.RoceV2 || d.cut || d.tunnel !== Tunnel.None || d.end < d.bth || total <= length) return 1
+    this.#begin(packet, d)
+    this.#length = length
+    return Math.ceil(total / length)
+  }
+
   /** Dissects a packet, and hands it over; or each of those that it consists of, with `d` of each. */
   each(packet: CapturedPacket, d: Dissection, checkIcrc: boolean, take: (one: CapturedPacket) => void): void {
     dissect(packet, d, checkIcrc)
@@ -72,7 +94,7 @@ export class Datagrams {
       }
   }
 
-  /** The i-th of them, from 0, as it goes over a network; its UDP checksum and that of its IPv4 header are those of the whole. */
+  /** The i-th of them, from 0, as it goes over a network, but for its UDP checksum, which is left out (0). */
   at(i: number): CapturedPacket {
     const one = this.#one
     const { bytes } = one
@@ -82,8 +104,11 @@ export class Datagrams {
     if (this.#ipVersion === 4) {
       put16(bytes, ip + Ipv4.totalLength, bth - ip + length)
       put16(bytes, ip + Ipv4.identification, (this.#identification + i) & 0xffff)
+      put16(bytes, ip + Ipv4.checksum, 0)
+      put16(bytes, ip + Ipv4.checksum, ipv4Checksum(bytes, ip, bth - Udp.length))
     } else put16(bytes, ip + Ipv6.payloadLength, bth - ip - Ipv6.length + length)
     put16(bytes, bth - Udp.length + Udp.udpLength, Udp.length + length)
+    put16(bytes, bth - Udp.length + Udp.checksum, 0)
     bytes.set(this.#packet.bytes.subarray(from, from + length), bth)
     one.length = bth + length
     one.originalLength = one.length

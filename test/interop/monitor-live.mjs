@@ -9,6 +9,9 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 
@@ -69,11 +72,15 @@ if (kind === 'drops') {
 const monitor = (...args) => start(process.execPath, cli, 'monitor', '-i', watched, ...args)
 const json = monitor('--json', '--page', '0', '--metrics', '127.0.0.1:0', '--by', 'hosts')
 const screen = monitor('--view', 'top', '--by', 'operation')
+const folder = mkdtempSync(join(tmpdir(), 'verbena-live-'))
+const file = join(folder, 'live.pcapng')
+const collect = start(process.execPath, cli, 'collect', 'trace', '-i', watched, '-w', file, '--json')
 const pipe = start(
   ...['sh', '-c', 'tcpdump -i "$0" -B 65536 -U -w - udp port 4791 | "$1" "$2" monitor - --json'],
   ...[watched, process.execPath, cli],
 )
 await until('interfaces', () => [json, screen].every(({ stderr }) => stderr.includes('Watching')))
+await until('collect', () => collect.stderr.includes('Capturing'))
 await until('tcpdump', () => pipe.stderr.includes('listening'))
 const metricsUrl = /metrics at (\S+)/.exec(json.stderr)[1]
 const pageUrl = /page is at (\S+)/.exec(json.stderr)[1]
@@ -159,13 +166,21 @@ const update = await new Promise((resolve, reject) => {
 })
 client.close()
 
-for (const { child } of [json, screen]) child.kill('SIGINT')
+for (const { child } of [json, screen, collect]) child.kill('SIGINT')
 // Its shell waits for the monitor, which ends with tcpdump.
 for (const pid of execFileSync('ps', ['-o', 'pid=,comm=', '--ppid', `${pipe.child.pid}`], { encoding: 'utf8' })
   .split('\n')
   .filter((line) => line.includes('tcpdump')))
   process.kill(Number.parseInt(pid, 10), 'SIGINT')
-const codes = { json: await json.ended, screen: await screen.ended, pipe: await pipe.ended }
+const codes = {
+  collect: await collect.ended,
+  json: await json.ended,
+  screen: await screen.ended,
+  pipe: await pipe.ended,
+}
+
+const check = JSON.parse(execFileSync(process.execPath, [cli, 'trace', 'check', file, '--json'], { encoding: 'utf8' }))
+rmSync(folder, { recursive: true })
 
 const totals = (run) =>
   Object.fromEntries(
@@ -174,6 +189,7 @@ const totals = (run) =>
 console.log(
   JSON.stringify({
     ...{ sent, codes, json: totals(json), pipe: totals(pipe) },
+    check: { packets: check.packets, icrcValid: check.icrcValid, malformed: check.malformed },
     unplaced: sum(json, 'unplaced'),
     metrics: Number(/^verbena_monitor_messages_total (\d+)$/m.exec(metrics)?.[1]),
     page: update.points.reduce((all, { messages }) => all + messages, 0),

@@ -91,6 +91,21 @@ export function roceFrame(spec: PacketSpec, vlans: readonly number[] = []): Uint
   return ethernet(packet[0]! >> 4 === 4 ? EtherType.ipv4 : EtherType.ipv6, packet, vlans)
 }
 
+/** Ethernet, IP and UDP. */
+export const headersLength = { 4: 14 + 20 + 8, 6: 14 + 40 + 8 } as const
+
+/** What a capture has of packets that a socket sends at once: the headers of the first, with the length of all. */
+export function framesTogether(specs: readonly PacketSpec[], version: 4 | 6 = 4): Uint8Array {
+  const at = headersLength[version]
+  const frames = specs.map((spec, i) => roceFrame({ identification: i, ...spec }))
+  const whole = Buffer.concat([frames[0]!.subarray(0, at), ...frames.map((frame) => frame.subarray(at))])
+  const udp = at - 8
+  if (version === 4) put16(whole, 14 + 2, whole.length - 14)
+  else put16(whole, 14 + 4, whole.length - udp)
+  put16(whole, udp + 4, whole.length - udp)
+  return whole
+}
+
 /** GRH to ICRC: RoCEv1 behind Ethernet, InfiniBand behind an LRH. */
 export function globalPacket(spec: PacketSpec): Uint8Array {
   const body = transportPart(spec)

@@ -9,6 +9,7 @@
  * The kernel takes the outer VLAN tag off a frame and tells it beside it; it is put back here, so that what is captured is what
  * was on the wire.
  */
+import { release } from 'node:os'
 import { errnoName, errnos, NativeError, nativeError } from './error.ts'
 import { nativeScratch, requireLibc } from './libc.ts'
 import { mapDescriptor, unmap } from './mapping.ts'
@@ -25,10 +26,16 @@ const PACKET_RX_RING = 5
 const PACKET_STATISTICS = 6
 const PACKET_VERSION = 10
 const PACKET_RESERVE = 12
+const PACKET_VNET_HDR = 15
 const TPACKET_V3 = 2
 const PACKET_MR_PROMISC = 1
 /** htons(ETH_P_ALL) on a little-endian machine. */
 const allProtocols = 0x0300
+/** Before each frame, if it is asked for: struct virtio_net_hdr, here by offsets from the frame. */
+const VirtualHeader = { gsoType: -9, gsoSize: -6 } as const
+const gsoUdp = 5
+/** The kernel tells of segments of UDP since then; before, it drops such frames where it is asked (VIRTIO_NET_HDR_GSO_UDP_L4). */
+const kernelWithSegments = [6, 2] as const
 /** Room for a VLAN tag before each frame. */
 const tagBytes = 4
 
@@ -70,6 +77,11 @@ export interface PacketRingOptions {
   readonly ringBytes?: number
   /** Frames for other hosts, too. */
   readonly promiscuous?: boolean
+  /**
+   * Say of frames that are several UDP datagrams how long each is, where the kernel can (Linux 6.2). The filter must let no frames of other
+   * protocols pass that the kernel keeps together: of some it has no word for it, and drops them.
+   */
+  readonly segments?: boolean
 }
 
 /** A frame in the ring: valid until the handler returns. */
@@ -84,6 +96,8 @@ export class RingPacket {
   interfaceIndex = 0
   /** This host sends it. */
   outbound = false
+  /** Not 0: it is several UDP datagrams with one header, each with so much payload; the last one may have less. */
+  segmentBytes = 0
 }
 
 /** The interface's number, 0 if there is none of this name. */
@@ -105,13 +119,15 @@ export class PacketRing {
   readonly #words: Int32Array
   readonly #blocks: number
   readonly #packet = new RingPacket()
+  readonly #segments: boolean
   #block = 0
   #received = 0
   #dropped = 0
   #open = true
 
-  private constructor(fd: number, buffer: ArrayBuffer) {
+  private constructor(fd: number, buffer: ArrayBuffer, segments: boolean) {
     this.fd = fd
+    this.#segments = segments
     this.#buffer = buffer
     this.#bytes = new Uint8Array(buffer)
     this.#words = new Int32Array(buffer)
@@ -145,6 +161,8 @@ export class PacketRing {
     attach(fd, filter)
     set(fd, SOL_PACKET, PACKET_VERSION, [TPACKET_V3], 'the kernel has no rings of version 3 (Linux 3.2)')
     set(fd, SOL_PACKET, PACKET_RESERVE, [tagBytes], 'no room for VLAN tags')
+    const segments = options.segments === true && isKernel(kernelWithSegments)
+    if (segments) set(fd, SOL_PACKET, PACKET_VNET_HDR, [1], 'no lengths of segments')
     const ring = [blockBytes, blocks, frameBytes, (blockBytes / frameBytes) * blocks, retireMs, 0, 0]
     set(fd, SOL_PACKET, PACKET_RX_RING, ring, `no ring of ${blocks} MiB could be made: ask for a smaller one`)
     const buffer = mapDescriptor(fd, blocks * blockBytes, 'the ring of packets could not be mapped')
@@ -152,7 +170,7 @@ export class PacketRing {
       bindTo(fd, index)
       if (promiscuous && index !== 0)
         set(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, [index, PACKET_MR_PROMISC, 0, 0], 'no promiscuous mode')
-      return new PacketRing(fd, buffer)
+      return new PacketRing(fd, buffer, segments)
     } catch (error) {
       unmap(buffer)
       throw error
@@ -225,6 +243,7 @@ export class PacketRing {
     packet.offset = at + (words[word + 6]! & 0xffff)
     packet.interfaceIndex = words[(at + Frame.address + Address.ifindex) >> 2]!
     packet.outbound = bytes[at + Frame.address + Address.pkttype] === outgoing
+    packet.segmentBytes = this.#segments ? segmentBytes(bytes, packet.offset) : 0
     const status = words[word + 5]!
     if ((status & vlanValid) !== 0 && packet.length >= 12) {
       const tpid = (status & vlanTpidValid) === 0 ? vlanEtherType : words[word + 9]! & 0xffff
@@ -328,4 +347,15 @@ function bindTo(fd: number, index: number): void {
   const why =
     errno === errnos.ENODEV ? 'it has gone' : errno === errnos.ENETDOWN ? 'it is down: ip link set … up' : 'bind failed'
   throw new NativeError(errnoName(errno), errno, 'bind', `interface ${index} cannot be captured from: ${why}`)
+}
+
+/** Of a frame at `at` that has the kernel's header before it. */
+function segmentBytes(b: Uint8Array, at: number): number {
+  if ((b[at + VirtualHeader.gsoType]! & 0x7f) !== gsoUdp) return 0
+  return b[at + VirtualHeader.gsoSize]! | (b[at + VirtualHeader.gsoSize + 1]! << 8)
+}
+
+function isKernel([major, minor]: readonly [number, number]): boolean {
+  const [, a = 0, b = 0] = (/^(\d+)\.(\d+)/.exec(release()) ?? []).map(Number)
+  return a > major || (a === major && b >= minor)
 }
