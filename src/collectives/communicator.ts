@@ -1,58 +1,19 @@
 /** Collective operations between the ranks of a group, on verbs. */
-import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { type Context, nowNs, openDevice } from '../index.ts'
+import { nowNs, openDevice } from '../index.ts'
 import { Caller } from './caller.ts'
-import { Chooser, type DecisionTable } from './choose.ts'
+import { Chooser } from './choose.ts'
 import type { Operation } from './combine.ts'
+import { drain } from './drain.ts'
 import { CollectiveError } from './error.ts'
-import type { Lane } from './lane.ts'
 import { type AnyArray, type ElementArray, Memory } from './memory.ts'
 import { Mesh } from './mesh.ts'
 import { Multicast } from './multicast.ts'
 import { Opened } from './opened.ts'
+import type { CommunicatorOptions, Ranks } from './options.ts'
 import { Runner } from './runner.ts'
 import type { Collective } from './schedule/index.ts'
 import { tableOfEnvironment } from './table-file.ts'
-
-/** What a communicator needs of the processes or threads that it connects: `joinGroup` gives it. */
-export interface Ranks {
-  readonly rank: number
-  readonly size: number
-  /** By rank: the host of each, so that ranks that share cores do not keep each other from them. */
-  readonly members?: readonly { readonly host: string }[]
-  /** Aborted when a rank has died. */
-  readonly signal?: AbortSignal
-  allgather(bytes: Uint8Array): Promise<Uint8Array[]>
-  /** 0: without a limit. */
-  barrier(options?: { timeoutMs?: number }): Promise<void>
-}
-
-export interface CommunicatorOptions {
-  /**
-   * `shm:NAME` between processes, `shm0` between threads, `roce:ADDRESS` between hosts. Default: shared memory of its own, where all
-   * ranks are on one host.
-   */
-  device?: string
-  /** An opened device instead, which stays open when the communicator is closed. */
-  context?: Context
-  /** Of the port's table. Default: 0. */
-  gidIndex?: number
-  /** Milliseconds that a call may wait for what others have to do, looked at every 500; 0 (default): for ever, as long as they live. */
-  timeoutMs?: number
-  /** Microseconds of polling before a wait; default: 1000, and 5 when the ranks of this host are more than its cores. */
-  spinUs?: number
-  /**
-   * Between ranks whose memory is shared: the receiver reads longer messages where they are, while the sender waits for it. Default:
-   * 2048; the longest that fit into a slot, when the ranks of this host are more than its cores.
-   */
-  directBytes?: number
-  /**
-   * Which algorithm to take when, the same at all ranks: what `verbena collective tune` writes. Default: the file that VERBENA_TABLE
-   * names; behind the rules of either come those from the algorithms' costs.
-   */
-  table?: DecisionTable
-}
 
 /** Milliseconds in the kernel between two looks whether those that this rank waits for are alive. */
 const probeMs = 500
@@ -383,28 +344,11 @@ export class Communicator {
    */
   end({ timeoutMs = endMs }: { timeoutMs?: number } = {}): Promise<void> {
     const work = async (): Promise<void> => {
-      await this.#drain(timeoutMs)
+      await drain(this.#mesh, timeoutMs)
       // Ranks may end hours apart; one that dies is noticed by its connection.
       await this.#ranks.barrier({ timeoutMs: 0 })
     }
     return this.#inTurn(work, () => this.close())
-  }
-
-  async #drain(timeoutMs: number): Promise<void> {
-    const { channel, lanes } = this.#mesh
-    const untilNs = timeoutMs > 0 ? nowNs() + timeoutMs * 1e6 : Number.POSITIVE_INFINITY
-    const left = (): Lane[] => lanes.filter((lane): lane is Lane => lane !== null && !lane.drained())
-    for (let waiting = left(); waiting.length > 0; waiting = left()) {
-      for (const lane of waiting) lane.arm()
-      if (left().length === 0) return
-      const cq = await channel.nextEvent(probeMs)
-      cq?.ackEvents(1)
-      if (this.#mesh.failure !== null) throw this.#mesh.failure
-      if (nowNs() < untilNs) continue
-      const { rank } = waiting[0]!
-      const message = `end: rank ${rank} has not acknowledged what this rank sent within ${timeoutMs / 1000} s`
-      throw new CollectiveError('ETIMEDOUT', message, rank)
-    }
   }
 
   /**
@@ -426,31 +370,4 @@ export class Communicator {
   [Symbol.asyncDispose](): Promise<void> {
     return this.#closed ? Promise.resolve() : this.end()
   }
-}
-
-/**
- * Connects all ranks of a group with each other. All of them call it. Throws a CollectiveError, a GroupError if the group fails,
- * or a VerbsError of the device.
- */
-export async function createCommunicator(ranks: Ranks, options: CommunicatorOptions = {}): Promise<Communicator> {
-  const { device = options.context ? undefined : await ownSegment(ranks) } = options
-  const communicator = new Communicator(ranks, { ...options, ...(device === undefined ? {} : { device }) })
-  try {
-    await communicator.connect()
-    return communicator
-  } catch (error) {
-    communicator.close()
-    throw error
-  }
-}
-
-/** Shared memory for these ranks alone: rank 0 names it. */
-async function ownSegment(ranks: Ranks): Promise<string> {
-  const hosts = new Set(ranks.members?.map(({ host }) => host))
-  if (hosts.size > 1) {
-    const message = `the ranks are on ${hosts.size} hosts: name a device that connects them, such as roce:ADDRESS`
-    throw new CollectiveError('EINVAL', message)
-  }
-  const [name] = await ranks.allgather(randomBytes(8))
-  return `shm:collectives-${Buffer.from(name!).toString('hex')}`
 }

@@ -12,7 +12,8 @@
  */
 export type { DecisionTable, Rule } from './choose.ts'
 export { type ElementType, type Operation, operations } from './combine.ts'
-export { Communicator, type CommunicatorOptions, createCommunicator, type Ranks } from './communicator.ts'
+export { Communicator } from './communicator.ts'
+export { createCommunicator } from './create.ts'
 export { CollectiveError, type CollectiveErrorCode } from './error.ts'
 export {
   endWithParent,
@@ -24,4 +25,5 @@ export {
   runRanks,
 } from './launch/index.ts'
 export type { AnyArray, ElementArray } from './memory.ts'
+export type { CommunicatorOptions, Ranks } from './options.ts'
 export { algorithmsOf, type Collective, collectives } from './schedule/index.ts'

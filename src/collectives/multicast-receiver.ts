@@ -117,7 +117,7 @@ export class MulticastReceiver implements Taker {
     const window = this.#window
     const length = window.lengthOf(i)
     const to = window.call.place.at + window.offsetOf(i)
-    if (length > 0) this.#memory.u8.copyWithin(to, at, at + length)
+    if (length > 0) this.#memory.copy(to, at, length)
     this.#missing = (this.#missing & ~(1 << i)) >>> 0
     window.moves++
   }

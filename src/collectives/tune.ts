@@ -1,4 +1,5 @@
 /** Rules that choose algorithms, from measurements of them. */
+import { medianOf } from '../stats/index.ts'
 import { Chooser, type DecisionTable, defaultRules, type Rule } from './choose.ts'
 import { algorithmsOf, type Collective, collectives } from './schedule/index.ts'
 
@@ -100,11 +101,9 @@ function merged(measured: readonly Measurement[]): Map<string, Measurement> {
   const all = new Map<string, Measurement>()
   for (const { algorithm } of measured) {
     const same = measured.filter((one) => one.algorithm === algorithm)
-    const medians = same.map(({ medianNs }) => medianNs).sort((a, b) => a - b)
-    const middle = medians.length / 2
     all.set(algorithm, {
       ...same[0]!,
-      medianNs: (medians[Math.ceil(middle) - 1]! + medians[Math.floor(middle)]!) / 2,
+      medianNs: medianOf(same.map(({ medianNs }) => medianNs)),
       lowNs: Math.min(...same.map(({ lowNs }) => lowNs)),
       highNs: Math.max(...same.map(({ highNs }) => highNs)),
     })

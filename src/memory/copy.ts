@@ -26,6 +26,7 @@
  */
 
 import type { WasmMemory } from './native/index.ts'
+import { processorOrders } from './processor.ts'
 import {
   encodeModule,
   get,
@@ -40,11 +41,9 @@ import {
 
 export type Copy = (dst: number, src: number, lengthBytes: number) => void
 
-const isX86 = process.arch === 'x64' || process.arch === 'ia32'
-
 /** Copies within `u8`, by WebAssembly if `wasm` is the memory below it. */
 export function makeCopier(u8: Uint8Array, wasm?: WasmMemory): Copy {
-  if (wasm !== undefined) return instance(u8, wasm, isX86).copy
+  if (wasm !== undefined) return instance(u8, wasm, processorOrders).copy
   const i32 = words(u8)
   return (dst, src, lengthBytes) => {
     if (lengthBytes <= 32 && ((dst | src | lengthBytes) & 3) === 0) copyWords(i32, dst / 4, src / 4, lengthBytes / 4)
@@ -53,7 +52,11 @@ export function makeCopier(u8: Uint8Array, wasm?: WasmMemory): Copy {
 }
 
 /** The same, and the tail becomes visible to other threads and processes after all the rest. */
-export function makeOrderedCopier(u8: Uint8Array, wasm?: WasmMemory, storesAreOrdered: boolean = isX86): Copy {
+export function makeOrderedCopier(
+  u8: Uint8Array,
+  wasm?: WasmMemory,
+  storesAreOrdered: boolean = processorOrders,
+): Copy {
   if (wasm !== undefined) return instance(u8, wasm, storesAreOrdered).copyOrdered
   const i32 = words(u8)
   const i16 = new Int16Array(u8.buffer, u8.byteOffset, Math.floor(u8.byteLength / 2))

@@ -1,7 +1,6 @@
 /** What each rank does in a collective, as data. */
 export { algorithms, algorithmsOf, type Collective, collectives, scheduleOf } from './algorithms.ts'
 export {
-  type LocalCopy,
   type Multicasting,
   Place,
   type Round,

@@ -1,9 +1,8 @@
 /** Calls of collectives with arrays of one communicator. */
 import type { Collective, Communicator } from '../../collectives/index.ts'
+import { elementBytes } from './settings.ts'
 
 type Operand = Float64Array
-
-const elementBytes = 8
 
 export class Calls {
   readonly #comm: Communicator

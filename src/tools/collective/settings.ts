@@ -32,7 +32,8 @@ interface Lists {
 export type ParsedLists = { readonly [K in keyof Lists]: readonly Lists[K][] }
 
 const mostBytes = 1 << 28
-const elementBytes = 8
+/** Sums are of Float64. */
+export const elementBytes = 8
 /** Factor 4 apart: rules change between two of them. */
 const sizes = [8, 32, 128, 512, 2048, 8192, 32_768, 131_072, 524_288]
 
