@@ -1,11 +1,12 @@
 /** Calls: from what the user gives to what the runner carries out, and back. */
 import { type Arguments, check, read, Stage } from './arguments.ts'
+import type { Call } from './call.ts'
 import type { Chooser } from './choose.ts'
 import { type Combine, combines, type ElementType, type Operation, operations } from './combine.ts'
 import { CollectiveError } from './error.ts'
 import { type AnyArray, emptyRange, type Memory } from './memory.ts'
 import { callNumbers } from './message.ts'
-import type { Call, Runner } from './runner.ts'
+import type { Runner } from './runner.ts'
 import { algorithms, type Collective, collectives, Place, scheduleOf } from './schedule/index.ts'
 
 const types: readonly (ElementType | '')[] = ['', 'Int32', 'Float32', 'Float64']

@@ -11,17 +11,17 @@ import {
   type WorkCompletion,
   workCompletions,
 } from '../index.ts'
+import { processorOrders } from '../memory/index.ts'
 import { Arrived, dataSlots } from './arrived.ts'
 import { Boxes, type BoxPlace, mostBoxed } from './boxes.ts'
 import { CollectiveError } from './error.ts'
+import { laneMemory, slots } from './lane-memory.ts'
 import type { Memory, Range, Region } from './memory.ts'
 import { creditsOf, immediateOf, Kind, kindOf, tagOf } from './message.ts'
 import { Posted } from './posted.ts'
 import { Readies, readyBytes, writeReady } from './readies.ts'
 import { Slots } from './slots.ts'
 
-/** Slots beside, for messages that only give slots back: one for each half of `dataSlots` that was used. */
-const slots: number = dataSlots + 8
 /** Messages up to this are copied into their work request; the sender may reuse their memory at once. */
 const inlineBytes = 256
 const longBytes = 16
@@ -29,13 +29,7 @@ const longBytes = 16
 const queryBytes = 8
 /** A message without content has so many bytes: one of no bytes takes a slower path through some devices. */
 const nothingBytes = 4
-/** Where `Ready` and `Long` are written from: of a lane's memory, behind the slots. Its second half has the proof. */
-const noticeBytes = 64
-const noticeHalf: number = noticeBytes / 2
-const proofBytes = 16
 const signalEvery = 8
-/** Writes of one processor are seen by others in their order. */
-const processorOrders: boolean = process.arch === 'x64'
 const sendRoom: number = 2 * slots
 export const laneCap: QpCap = {
   maxSendWr: sendRoom,
@@ -54,8 +48,6 @@ export class Lane {
   readonly sendCq: CompletionQueue
   readonly recvCq: CompletionQueue
   readonly #wcs: WorkCompletion[] = workCompletions(8)
-  /** Bytes of a slot. */
-  readonly slotBytes: number
   /** Whether the peer's memory is in the buffer that this rank's is in, too. */
   shared = false
   /** For peers whose memory is shared, where the processor orders what it writes. */
@@ -95,7 +87,7 @@ export class Lane {
   #owed = 0
   readonly #posted = new Posted(sendRoom)
 
-  /** Its slots are `offset` bytes into `region`. */
+  /** Its memory is `offset` bytes into `region`. */
   constructor(
     memory: Memory,
     { region, offset, slotBytes }: { region: Region; offset: number; slotBytes: number },
@@ -106,17 +98,12 @@ export class Lane {
     this.qp = qp
     this.sendCq = qp.sendCq
     this.recvCq = qp.recvCq
-    this.slotBytes = slotBytes
-    const { addr, lkey } = region.mr
-    const at = region.bytes.byteOffset + offset
-    this.#slots = new Slots(qp, { count: slots, bytes: slotBytes, at, addr: addr + offset, lkey })
-    // Behind the slots, what `Ready` says is written.
-    const notice = offset + slots * slotBytes
-    this.#notice = { at: region.bytes.byteOffset + notice, addr: addr + notice, lkey, rkey: 0, bytes: readyBytes }
-    const boxes = notice + noticeBytes
-    this.proof = region.bytes.subarray(notice + noticeHalf, notice + noticeHalf + proofBytes)
-    this.boxPlace = { at: region.bytes.byteOffset + boxes, addr: addr + boxes, rkey: region.mr.rkey }
-    this.#boxes = new Boxes(memory, this.boxPlace, lkey)
+    const { at, addr, lkey, notice, proof, boxes } = laneMemory(region, offset, slotBytes)
+    this.#slots = new Slots(qp, { count: slots, bytes: slotBytes, at, addr, lkey })
+    this.#notice = notice
+    this.proof = proof
+    this.boxPlace = boxes
+    this.#boxes = new Boxes(memory, boxes, lkey)
     const sgList = [{ addr: this.#notice.addr, length: 0, lkey }]
     this.#short = sendWr({ opcode: Opcode.SendWithImm, immData: 0, sgList })
     this.#long = sendWr({
@@ -124,22 +111,8 @@ export class Lane {
       sendFlags: SendFlag.Signaled,
     })
     this.#probeRequest = sendWr({
-      opcode: Opcode.Write,
-      sendFlags: SendFlag.Signaled,
-      sgList: [],
-      remoteAddr: 0,
-      rkey: 0,
+      ...{ opcode: Opcode.Write, sendFlags: SendFlag.Signaled, sgList: [], remoteAddr: 0, rkey: 0 },
     })
-  }
-
-  static bytesOf(slotBytes: number): number {
-    return slots * slotBytes + noticeBytes + Boxes.bytes
-  }
-
-  /** What would be the peer's `proof` if all memory were common and its boxes were at `at`; null if they cannot be there. */
-  static proofAt({ u8 }: Memory, at: number): Uint8Array | null {
-    if (!Number.isInteger(at / 8) || at < noticeBytes || at + Boxes.bytes > u8.length) return null
-    return u8.subarray(at - noticeHalf, at - noticeHalf + proofBytes)
   }
 
   /** The peer has the same memory, and its boxes for this rank are there. Before anybody sends. */

@@ -12,6 +12,7 @@ import {
 import type { BoxPlace } from './boxes.ts'
 import { CollectiveError } from './error.ts'
 import { Lane, laneCap } from './lane.ts'
+import { laneBytes, proofAt } from './lane-memory.ts'
 import type { Memory, Region } from './memory.ts'
 import type { Device } from './opened.ts'
 
@@ -60,7 +61,7 @@ export class Mesh {
     this.#gidIndex = gidIndex
     this.#mark = mark
     const peers = size - 1
-    this.slotBytes = slotLengths.find((bytes) => peers * Lane.bytesOf(bytes) <= slotsBytes) ?? slotLengths.at(-1)!
+    this.slotBytes = slotLengths.find((bytes) => peers * laneBytes(bytes) <= slotsBytes) ?? slotLengths.at(-1)!
     this.channel = opened.add(context.createCompChannel())
     const { channel } = this
     const ranks = Array.from({ length: size }, (_, i) => i)
@@ -71,11 +72,11 @@ export class Mesh {
       return opened.add(pd.createQp({ type: QpType.RC, sendCq, recvCq, cap: laneCap }))
     })
     this.#psns = ranks.map(() => randomPsn())
-    this.#region = memory.region(peers * Lane.bytesOf(this.slotBytes))
+    this.#region = memory.region(peers * laneBytes(this.slotBytes))
     let index = 0
     this.lanes = this.#qps.map((qp, peer) => {
       if (qp === null) return null
-      const place = { region: this.#region, offset: index * Lane.bytesOf(this.slotBytes), slotBytes: this.slotBytes }
+      const place = { region: this.#region, offset: index * laneBytes(this.slotBytes), slotBytes: this.slotBytes }
       index++
       const lane = new Lane(memory, place, { rank: peer, qp })
       randomFillSync(lane.proof)
@@ -144,7 +145,7 @@ export class Mesh {
   #find(addresses: readonly Uint8Array[], peer: number): Uint8Array | null {
     if (peer === this.#rank) return null
     const { at, digest } = this.#entryOf(addresses[peer]!)
-    const proof = Lane.proofAt(this.#memory, at)
+    const proof = proofAt(this.#memory, at)
     return proof !== null && digestOf(proof).equals(digest) ? proof : null
   }
 

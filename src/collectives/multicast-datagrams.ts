@@ -125,7 +125,7 @@ export class Datagrams {
   /** Sends all chunks of the window; `sent` says when they have left. */
   send(window: Window): void {
     const { first, count } = window
-    const { place } = window.call
+    const { place } = window.broadcast
     for (let i = 0; i < count; i++) {
       const request = this.#requests[i]!
       const sge = request.sgList[0]!

@@ -1,4 +1,5 @@
 /** A rank that gets a broadcast by multicast: takes chunks, and reports which it lacks. */
+import { elsewhere, lengths } from './call.ts'
 import type { Lane } from './lane.ts'
 import { emptyRange, type Memory, point, type Range } from './memory.ts'
 import { Kind } from './message.ts'
@@ -44,7 +45,7 @@ export class MulticastReceiver implements Taker {
 
   /** The root's. */
   get lane(): Lane {
-    return this.#lanes[this.#window.call.root]!
+    return this.#lanes[this.#window.broadcast.root]!
   }
 
   /** True when this rank has the window, and has said so. */
@@ -53,7 +54,8 @@ export class MulticastReceiver implements Taker {
     this.#datagrams.take(this.#window, this)
     lane.poll()
     while (this.#awaited !== 0 && lane.hasMessage()) this.#takeRepair(lane)
-    if (this.#awaited === 0 && lane.arrived.count > 0) throw this.#window.call.elsewhere(lane, lane.arrived.tag)
+    if (this.#awaited === 0 && lane.arrived.count > 0)
+      throw elsewhere(this.#window.broadcast.call, lane.rank, lane.arrived.tag)
     if (this.#missing !== 0 || this.#awaited !== 0 || !lane.hasRoom()) return false
     this.#tell(lane)
     return true
@@ -92,21 +94,21 @@ export class MulticastReceiver implements Taker {
 
   /** Tells the root what is missing. */
   #tell(lane: Lane): void {
-    const { first, call } = this.#window
-    writeReport(this.#memory, this.#report.at, { first, missing: this.#missing, bytes: call.bytes })
+    const { first, broadcast } = this.#window
+    writeReport(this.#memory, this.#report.at, { first, missing: this.#missing, bytes: broadcast.bytes })
     // Copied into the request.
-    lane.send(Kind.Data, call.tag, this.#report, 0, reportBytes)
+    lane.send(Kind.Data, broadcast.call.tag, this.#report, 0, reportBytes)
     this.#reported = true
     this.#awaited = this.#missing
   }
 
   #takeRepair(lane: Lane): void {
-    const { tag, elsewhere, lengths } = this.#window.call
+    const { call } = this.#window.broadcast
     const i = lowest(this.#awaited)
     const length = this.#window.lengthOf(i)
-    if (lane.arrived.tag !== tag) throw elsewhere(lane, lane.arrived.tag)
+    if (lane.arrived.tag !== call.tag) throw elsewhere(call, lane.rank, lane.arrived.tag)
     if ((lane.arrived.kind !== Kind.Data && lane.arrived.kind !== Kind.Empty) || lane.arrived.bytes !== length)
-      throw lengths(lane, lane.arrived.bytes, length)
+      throw lengths(call, lane.rank, lane.arrived.bytes, length)
     this.#keep(i, lane.arrived.at)
     lane.take()
     this.#awaited = (this.#awaited & (this.#awaited - 1)) >>> 0
@@ -116,7 +118,7 @@ export class MulticastReceiver implements Taker {
   #keep(i: number, at: number): void {
     const window = this.#window
     const length = window.lengthOf(i)
-    const to = window.call.place.at + window.offsetOf(i)
+    const to = window.broadcast.place.at + window.offsetOf(i)
     if (length > 0) this.#memory.copy(to, at, length)
     this.#missing = (this.#missing & ~(1 << i)) >>> 0
     window.moves++

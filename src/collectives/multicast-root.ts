@@ -1,4 +1,5 @@
 /** The root of a broadcast by multicast: sends windows, asks for reports, and repairs what they say is missing. */
+import { elsewhere, lengths } from './call.ts'
 import { CollectiveError } from './error.ts'
 import type { Lane } from './lane.ts'
 import type { Memory } from './memory.ts'
@@ -75,19 +76,19 @@ export class MulticastRoot implements Taker {
     if (this.#complete[rank] === 1) return
     while (this.#complete[rank] === 0 && lane.hasMessage()) this.#hear(lane)
     if (lane.arrived.count === 0 && lane.readies.count > 0 && this.#complete[rank] === 0)
-      throw this.#window.call.elsewhere(lane, lane.readies.tag)
+      throw elsewhere(this.#window.broadcast.call, rank, lane.readies.tag)
     while (this.#repairs[rank] !== 0 && lane.hasRoom()) this.#repair(lane)
   }
 
   #hear(lane: Lane): void {
     const window = this.#window
-    const { tag, elsewhere, lengths, bytes } = window.call
+    const { call, bytes } = window.broadcast
     const { rank } = lane
-    if (lane.arrived.tag !== tag) throw elsewhere(lane, lane.arrived.tag)
+    if (lane.arrived.tag !== call.tag) throw elsewhere(call, rank, lane.arrived.tag)
     if (lane.arrived.kind !== Kind.Data || lane.arrived.bytes !== reportBytes)
-      throw lengths(lane, lane.arrived.bytes, bytes)
+      throw lengths(call, rank, lane.arrived.bytes, bytes)
     const report = readReport(this.#memory, lane.arrived.at)
-    if (report.bytes !== bytes || report.first !== window.first) throw lengths(lane, report.bytes, bytes)
+    if (report.bytes !== bytes || report.first !== window.first) throw lengths(call, rank, report.bytes, bytes)
     if ((report.missing & ~window.all) !== 0)
       throw new CollectiveError('EPEER', `rank ${rank} lacks chunks that there are not`, rank)
     lane.take()
@@ -100,12 +101,12 @@ export class MulticastRoot implements Taker {
 
   /** Sends the first chunk that a rank lacks. */
   #repair(lane: Lane): void {
-    const { place, tag } = this.#window.call
+    const { place, call } = this.#window.broadcast
     const missing = this.#repairs[lane.rank]!
     const i = lowest(missing)
     const length = this.#window.lengthOf(i)
     const kind = length > 0 ? Kind.Data : Kind.Empty
-    lane.send(kind, tag, place, this.#window.offsetOf(i), length)
+    lane.send(kind, call.tag, place, this.#window.offsetOf(i), length)
     this.#repairs[lane.rank] = missing & (missing - 1)
   }
 
@@ -119,7 +120,7 @@ export class MulticastRoot implements Taker {
       if (lane === null || this.#complete[lane.rank] === 1 || this.#queried[lane.rank] === 1) continue
       if (lane.mayPost) {
         this.#queried[lane.rank] = 1
-        lane.query(this.#window.call.tag, this.#window.first)
+        lane.query(this.#window.broadcast.call.tag, this.#window.first)
       } else againMs = graceNs / 1e6
     }
     return againMs

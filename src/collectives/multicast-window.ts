@@ -1,22 +1,19 @@
 /** Which chunks of a broadcast by multicast are on their way: a window at a time. */
-import type { CollectiveError } from './error.ts'
-import type { Lane } from './lane.ts'
+import type { Call } from './call.ts'
 import type { Range } from './memory.ts'
 
 /** Chunks that are sent before all ranks have reported: as many as a report has bits. */
 export const windowChunks = 32
 
 /** A broadcast. */
-export interface MulticastCall {
+export interface Broadcast {
   root: number
   /** Where the data are, or shall be. */
   place: Range
   offset: number
   bytes: number
-  tag: number
-  /** A peer is in another call; its messages have other lengths. */
-  elsewhere: (lane: Lane, theirs: number) => CollectiveError
-  lengths: (lane: Lane, theirs: number, ours: number) => CollectiveError
+  /** Of which it is a part. */
+  call: Call
 }
 
 export class Window {
@@ -24,13 +21,13 @@ export class Window {
   moves = 0
   /** Bytes of a chunk, the same at all ranks. */
   chunkBytes: number
-  #call: MulticastCall | null = null
-  /** Number of the next call's first chunk, and of the window's first. */
+  #broadcast: Broadcast | null = null
+  /** Number of the next broadcast's first chunk, and of the window's first. */
   next = 0
   first = 0
   /** How many chunks the window has. */
   count = 0
-  /** The window's first chunk in the call, and how many the call has. */
+  /** The window's first chunk in the broadcast, and how many that has. */
   #from = 0
   #chunks = 0
 
@@ -38,15 +35,15 @@ export class Window {
     this.chunkBytes = chunkBytes
   }
 
-  /** The present call. */
-  get call(): MulticastCall {
-    return this.#call!
+  /** The present one. */
+  get broadcast(): Broadcast {
+    return this.#broadcast!
   }
 
-  /** The first window of a call. */
-  begin(call: MulticastCall): void {
-    this.#call = call
-    this.#chunks = Math.max(1, Math.ceil(call.bytes / this.chunkBytes))
+  /** The first window of a broadcast. */
+  begin(broadcast: Broadcast): void {
+    this.#broadcast = broadcast
+    this.#chunks = Math.max(1, Math.ceil(broadcast.bytes / this.chunkBytes))
     this.first = this.next
     this.next = (this.next + this.#chunks) >>> 0
     this.#from = 0
@@ -59,7 +56,7 @@ export class Window {
     this.#from += this.count
     this.first = (this.first + this.count) >>> 0
     if (this.#from === this.#chunks) {
-      this.#call = null
+      this.#broadcast = null
       return false
     }
     this.count = Math.min(windowChunks, this.#chunks - this.#from)
@@ -73,12 +70,12 @@ export class Window {
 
   /** Bytes of chunk `i`. */
   lengthOf(i: number): number {
-    return Math.min(this.chunkBytes, this.call.bytes - (this.#from + i) * this.chunkBytes)
+    return Math.min(this.chunkBytes, this.broadcast.bytes - (this.#from + i) * this.chunkBytes)
   }
 
-  /** Where chunk `i` is, from the beginning of the call's place. */
+  /** Where chunk `i` is, from the beginning of its place. */
   offsetOf(i: number): number {
-    return this.call.offset + (this.#from + i) * this.chunkBytes
+    return this.broadcast.offset + (this.#from + i) * this.chunkBytes
   }
 }
 

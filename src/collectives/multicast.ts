@@ -18,7 +18,7 @@ import type { Mesh } from './mesh.ts'
 import { Datagrams } from './multicast-datagrams.ts'
 import { MulticastReceiver } from './multicast-receiver.ts'
 import { MulticastRoot } from './multicast-root.ts'
-import { type MulticastCall, Window } from './multicast-window.ts'
+import { type Broadcast, Window } from './multicast-window.ts'
 import type { Device } from './opened.ts'
 
 export class Multicast {
@@ -60,9 +60,9 @@ export class Multicast {
     return this.#window.moves
   }
 
-  begin(call: MulticastCall): void {
-    this.#window.begin(call)
-    this.#part = call.root === this.#rank ? this.#root : this.#receiver
+  begin(broadcast: Broadcast): void {
+    this.#window.begin(broadcast)
+    this.#part = broadcast.root === this.#rank ? this.#root : this.#receiver
     this.#open()
   }
 

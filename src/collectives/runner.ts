@@ -1,13 +1,12 @@
 /** Carries out schedules, one after the other, as far as what has come allows. */
 
-import type { Combine } from './combine.ts'
-import { CollectiveError } from './error.ts'
+import { type Call, elsewhere, lengths } from './call.ts'
 import type { Lane } from './lane.ts'
 import { emptyRange, type Memory, type Range, Staging } from './memory.ts'
 import type { Mesh } from './mesh.ts'
 import { callNumbers, Kind } from './message.ts'
 import type { Multicast } from './multicast.ts'
-import { type Multicasting, Place, type Round, type Schedule, type Transfer } from './schedule/index.ts'
+import { Place, type Round, type Transfer } from './schedule/index.ts'
 
 /** States of a transfer in the present round. */
 const waiting = 0
@@ -27,18 +26,6 @@ const kept = 7
 
 /** From so many bytes on sender and receiver copy a half each, where both can reach the memory. */
 const splitBytes = 131_072
-
-/** A call as `Runner.begin` takes it. */
-export interface Call {
-  schedule: Schedule
-  /** Where `Place`s are; that of `Scratch` is set by the runner. */
-  places: readonly [Range, Range, Range]
-  combine: Combine | null
-  /** Of 24 bits: the collective, its variant, and the number of the call. */
-  tag: number
-  /** What a peer's tag means, in words. */
-  nameOf: (tag: number) => string
-}
 
 export class Runner {
   readonly #mesh: Mesh
@@ -122,7 +109,7 @@ export class Runner {
   #checkQuery(lane: Lane): void {
     const { tag } = this.#call!
     if (lane.arrived.count > 0 || !this.#multicast?.begunBy(lane)) return
-    if ((lane.askedTag - tag) % callNumbers === 0) throw this.#elsewhere(lane, lane.askedTag, tag)
+    if ((lane.askedTag - tag) % callNumbers === 0) throw elsewhere(this.#call!, lane.rank, lane.askedTag)
   }
 
   /** The call that is under way, in words. */
@@ -188,7 +175,10 @@ export class Runner {
       const target = this.#places[to].at + toOffset
       if (source !== target) this.#copy(target, source, bytes)
     }
-    if (round.multicast) this.#beginMulticast(round.multicast)
+    if (round.multicast) {
+      const { root, place, offset, bytes } = round.multicast
+      this.#multicast!.begin({ root, place: this.#places[place], offset, bytes, call: this.#call! })
+    }
     this.#sendsLeft = sends.length
     this.#receivesLeft = receives.length
     if (sends.length > this.#sent.length) this.#sent = new Uint8Array(2 * sends.length)
@@ -196,15 +186,6 @@ export class Runner {
     for (let i = 0; i < sends.length; i++) this.#sent[i] = waiting
     for (let i = 0; i < receives.length; i++) this.#received[i] = waiting
     if (this.#sendsLeft > 0) this.#send()
-  }
-
-  #beginMulticast({ root, place, offset, bytes }: Multicasting): void {
-    const { tag } = this.#call!
-    this.#multicast!.begin({
-      ...{ root, place: this.#places[place], offset, bytes, tag },
-      elsewhere: (lane, theirs) => this.#elsewhere(lane, theirs, tag),
-      lengths: (lane, theirs, ours) => this.#lengths(lane, theirs, ours),
-    })
   }
 
   /** Whether the memory of all sends of the round is free again. */
@@ -243,8 +224,8 @@ export class Runner {
     }
     if (lane.readies.count === 0 && lane.took === 0) lane.poll()
     if (lane.readies.count > 0 && this.#sent[i] !== halfDone && lane.took !== Kind.TookAll) {
-      if (lane.readies.tag !== tag) throw this.#elsewhere(lane, lane.readies.tag, tag)
-      if (lane.readies.total !== bytes) throw this.#lengths(lane, lane.readies.total, bytes)
+      if (lane.readies.tag !== tag) throw elsewhere(this.#call!, lane.rank, lane.readies.tag)
+      if (lane.readies.total !== bytes) throw lengths(this.#call!, lane.rank, lane.readies.total, bytes)
       if (!lane.mayPost) return false
       const all = lane.readies.bytes === bytes
       lane.write(tag, from.addr + offset, from.lkey)
@@ -253,10 +234,10 @@ export class Runner {
     }
     if (lane.took === 0) {
       // A peer that sends instead of taking it is somewhere else.
-      if (lane.arrived.count > 0 && lane.arrived.tag !== tag) throw this.#elsewhere(lane, lane.arrived.tag, tag)
+      if (lane.arrived.count > 0 && lane.arrived.tag !== tag) throw elsewhere(this.#call!, lane.rank, lane.arrived.tag)
       return false
     }
-    if (lane.tookTag !== tag) throw this.#elsewhere(lane, lane.tookTag, tag)
+    if (lane.tookTag !== tag) throw elsewhere(this.#call!, lane.rank, lane.tookTag)
     if (lane.took === Kind.TookRest && this.#sent[i] !== halfDone) return false
     lane.took = 0
     return true
@@ -284,13 +265,13 @@ export class Runner {
         if (!lane.isQuiet()) continue
       } else {
         if (!lane.hasMessage()) continue
-        if (lane.arrived.tag !== tag) throw this.#elsewhere(lane, lane.arrived.tag, tag)
+        if (lane.arrived.tag !== tag) throw elsewhere(this.#call!, lane.rank, lane.arrived.tag)
         if (!long && lane.shared && lane.arrived.kind === Kind.Long) this.#received[i] = direct
         if (long || this.#received[i] === direct) {
           if (!this.#receiveLong(lane, receive, i)) continue
         } else {
           if (lane.arrived.kind === Kind.Written || lane.arrived.kind === Kind.Long || lane.arrived.bytes !== bytes)
-            throw this.#lengths(lane, lane.arrived.bytes, bytes)
+            throw lengths(this.#call!, lane.rank, lane.arrived.bytes, bytes)
           const to = this.#places[place].at + offset
           if (!receive.combine) this.#copy(to, lane.arrived.at, bytes)
           else if (this.#mayChange(receive))
@@ -335,7 +316,8 @@ export class Runner {
       lane.take()
       if (!lane.hasMessage()) return false
     }
-    if (lane.arrived.kind !== Kind.Written || state === direct) throw this.#lengths(lane, lane.arrived.bytes, bytes)
+    if (lane.arrived.kind !== Kind.Written || state === direct)
+      throw lengths(this.#call!, lane.rank, lane.arrived.bytes, bytes)
     if (receive.combine) {
       if (!this.#mayChange(receive)) return false
       combine!(to, this.#places[base].at + offset, this.#arrival.at, bytes)
@@ -404,22 +386,6 @@ export class Runner {
     this.moves++
     this.#received[i] = lane.shared ? split : announced
     return true
-  }
-
-  #elsewhere(lane: Lane, theirs: number, tag: number): CollectiveError {
-    const { nameOf } = this.#call!
-    const [there, here] = [nameOf(theirs), nameOf(tag)]
-    const message =
-      there === here
-        ? `${here}: rank ${lane.rank} takes another algorithm: counts or types differ`
-        : `rank ${lane.rank} is in ${there} where this rank is in ${here}`
-    return this.#mesh.fail(new CollectiveError('EMISMATCH', message, lane.rank))
-  }
-
-  #lengths(lane: Lane, theirs: number, ours: number): CollectiveError {
-    const what = theirs < 0 ? 'a long message' : `${theirs} bytes`
-    const message = `${this.#call!.nameOf(this.#call!.tag)}: rank ${lane.rank} has ${what} where this rank has ${ours}: counts or types differ`
-    return this.#mesh.fail(new CollectiveError('EMISMATCH', message, lane.rank))
   }
 }
 
