@@ -58,7 +58,7 @@ _verbena() {
     'collect session') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous --sysfs-root -o --out --interval --duration --compress --no-trace --json -h --help' ;;
     'monitor') commands='collector compare report watch' options='-h --help' ;;
     'monitor collector') commands='' options='--window --memory --page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --listen --token-file --tls-key --tls-cert -h --help' ;;
-    'monitor compare') commands='' options='-d --decode-as --roce-port --window --memory --by --of --threshold --top --exact-memory --seed --json -h --help' ;;
+    'monitor compare') commands='' options='-d --decode-as --roce-port --window --memory --by --of --threshold --top --exact-memory --seed --merge --json -h --help' ;;
     'monitor report') commands='' options='--page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --per --from --to -h --help' ;;
     'monitor watch') commands='' options='-d --decode-as --roce-port --window --memory --page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --collector --token-file --ca --name -i --interface --tap --duration --metrics --metrics-token-file --workers -h --help' ;;
     'replay') commands='packets messages server client' options='-h --help' ;;

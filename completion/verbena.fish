@@ -361,6 +361,7 @@ complete -c verbena -n '__verbena_at monitor compare' -l threshold -d 'of the su
 complete -c verbena -n '__verbena_at monitor compare' -l top -d 'how many of the largest keys are compared' -r
 complete -c verbena -n '__verbena_at monitor compare' -l exact-memory -d 'memory for exact counting, at most' -r
 complete -c verbena -n '__verbena_at monitor compare' -l seed -d 'of the sketches, for a result that can be repeated' -r
+complete -c verbena -n '__verbena_at monitor compare' -l merge -d 'compare the files together, as those of agents of a collector'
 complete -c verbena -n '__verbena_at monitor compare' -l json -d 'print one JSON document for each file, a line each'
 complete -c verbena -n '__verbena_at monitor compare' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at monitor report' -l page -d 'serve a live page: a port of loopback, or address:port'

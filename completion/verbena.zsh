@@ -616,6 +616,7 @@ _verbena_monitor_compare() {
     --top'[how many of the largest keys are compared]:count:' \
     --exact-memory'[memory for exact counting, at most]:MiB:' \
     --seed'[of the sketches, for a result that can be repeated]:number:' \
+    --merge'[compare the files together, as those of agents of a collector]' \
     --json'[print one JSON document for each file, a line each]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '*:files:'

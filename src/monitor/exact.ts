@@ -95,6 +95,16 @@ export class ExactCounts {
     for (let w = 0; w < this.words; w++) out[w] = this.#stored[slot * this.words + w]!
   }
 
+  /** Adds all that another table with the same columns has. */
+  merge(other: ExactCounts): void {
+    const key = new Int32Array(this.words)
+    for (let slot = 0; slot < other.size; slot++) {
+      other.keyAt(slot, key)
+      const own = this.slotOf(key)
+      for (let column = 0; column < this.columns; column++) this.add(own, column, other.sumAt(slot, column))
+    }
+  }
+
   /** Forgets everything, and gives the memory back but for a small table. */
   clear(): void {
     this.#budget.give(this.bytes - this.#bytesOf(firstCapacity))
@@ -177,6 +187,10 @@ export class ExactValues {
     this.#values[this.count++] = value
   }
 
+  merge(other: ExactValues): void {
+    for (let i = 0; i < other.count; i++) this.add(other.#values[i]!)
+  }
+
   /** In increasing order. */
   sorted(): Float64Array {
     return this.#values.subarray(0, this.count).sort()
@@ -238,6 +252,12 @@ export class ExactWindow implements Witness {
 
   latency(of: 'ack' | 'read', ns: number): void {
     this[of].add(ns)
+  }
+
+  /** Adds what another witness has seen of the same time. */
+  merge(other: ExactWindow): void {
+    for (const of of ['packets', 'messages', 'events', 'flows', 'hosts'] as const) this[of].merge(other[of])
+    for (const of of ['ack', 'read'] as const) this[of].merge(other[of])
   }
 
   clear(): void {

@@ -2,6 +2,7 @@
 export { AgentClient, type AgentOptions, configOf, type PlanDocument, planDocument } from './agent.ts'
 export { Collector, type CollectorOptions } from './collector.ts'
 export { alertmanagerAlert, Notifier, type NotifyOptions } from './notify.ts'
+export type { Pace } from './paced.ts'
 export { type SharesOptions, watchShares } from './shares.ts'
 export { type LiveWatchOptions, type WatchOptions, watchCapture, watchLive } from './sources.ts'
 export { packWindow, savedWindows, unpackWindow, WindowStore } from './store.ts'

@@ -9,12 +9,12 @@ import {
   boundsHold,
   Comparer,
   type Comparison,
-  ExactWindow,
   type Key,
   keyNames,
   MonitorError,
   type monitorConfig,
   Observer,
+  plainText,
   type QuantileComparison,
 } from '../../monitor/index.ts'
 import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
@@ -31,12 +31,14 @@ import {
 } from '../trace-kit/index.ts'
 import { addConfigOptions, type ConfigOptions, configFrom } from './config.ts'
 import { keyHelp, keyOption, measureOf } from './output.ts'
+import { Together } from './together.ts'
 
 const help = `
 Each packet goes to the monitor and, by the same keys, to exact tables that grow with the traffic. Of each window, what the sketches answer
 is then judged by the truth: flow sizes of all keys (average absolute and relative error, what is not found counting as 0), heavy hitters
 (F1), the largest keys, entropy, numbers of flows and hosts, quantiles of latencies; and of every bound that was stated, whether it held.
-A file is compared after the other, each by itself. Rates of microbursts and latencies of single flows are not compared.
+A file is compared after the other, each by itself; or with --merge all of them together, window by window, as a collector merges what its agents send.
+Rates of microbursts and latencies of single flows are not compared.
 ${keyHelp}
 
 Exit code 1 if a bound held so much less often than its confidence says that chance does that once in a thousand times at most.
@@ -54,6 +56,7 @@ interface Options extends ReadOptions, ConfigOptions {
   threshold?: string
   exactMemory?: string
   seed?: string
+  merge?: boolean
   json?: boolean
 }
 
@@ -67,6 +70,7 @@ export function configure(command: Command): void {
     .option('--top <count>', 'how many of the largest keys are compared (default: 10)')
     .option('--exact-memory <MiB>', 'memory for exact counting, at most (default: 1024)')
     .option('--seed <number>', 'of the sketches, for a result that can be repeated (default: a random one)')
+    .option('--merge', 'compare the files together, as those of agents of a collector')
     .option('--json', 'print one JSON document for each file, a line each')
     .addHelpText('after', help)
     .action(async (files: string[], options: Options) => {
@@ -74,7 +78,8 @@ export function configure(command: Command): void {
       const stop = stopOnInterrupt()
       try {
         let bad = false
-        for (const file of files) bad = (await compareFile(file, comparing, options, stop)) || bad
+        for (const group of options.merge === true ? [files] : files.map((file) => [file]))
+          bad = (await compareFiles(group, comparing, options, stop)) || bad
         endWith(exitCodeOf(stop, bad))
       } finally {
         stop.dispose()
@@ -104,30 +109,39 @@ function settingsOf(options: Options): Settings {
   }
 }
 
-/** True if a bound did not hold, or the file is damaged. */
-async function compareFile(file: string, settings: Settings, options: Options, stop: Interruption): Promise<boolean> {
+/** Compares files together. True if a bound did not hold, or a file is damaged. */
+async function compareFiles(
+  files: readonly string[],
+  settings: Settings,
+  options: Options,
+  stop: Interruption,
+): Promise<boolean> {
   const { config, exactBytes, ...how } = settings
-  const source = captureFile(file)
   const trace = readingOf(options, stop)
   const comparer = new Comparer({ ...how, sketchBytes: config.sketchBytes })
-  const { format, damage } = await exactly(() => {
-    const exact = new ExactWindow(new Budget(exactBytes))
-    const observer = new Observer({
-      ...{ config, trace, agent: basename(file), run: crypto.randomUUID(), witness: exact },
-      onWindow: (window) => {
-        comparer.add(window, exact)
-        exact.clear()
-      },
-    })
-    return watchCapture(source, () => observer, { signal: stop.signal, trace })
+  const together = new Together(comparer, new Budget(exactBytes))
+  const reads = await exactly(async () => {
+    const members = files.map((file, i) => ({ file, source: captureFile(file), ...together.join(`${i}`) }))
+    return await Promise.all(
+      members.map(async ({ file, source, witness, pace, add, end }) => {
+        const observer = new Observer({
+          ...{ config, trace, agent: plainText(basename(file)), run: crypto.randomUUID(), witness, onWindow: add },
+        })
+        const { format, damage } = await watchCapture(source, () => observer, { signal: stop.signal, trace, ...pace })
+        end()
+        return { file, format, damage }
+      }),
+    )
   })
-  mustBeCapture(file, { format, damage: damage.list })
-  noteDamage({ damage: damage.list, damageCount: damage.count })
+  for (const { file, format, damage } of reads) {
+    mustBeCapture(file, { format, damage: damage.list })
+    noteDamage({ damage: damage.list, damageCount: damage.count })
+  }
   const comparison = comparer.result()
   noteIfNothing(comparison)
-  if (options.json === true) printJson({ file, ...comparison })
-  else show(file, comparison)
-  return !comparison.holds || damage.count > 0
+  if (options.json === true) printJson({ file: files.join(', '), ...comparison })
+  else show(files.join(', '), comparison)
+  return !comparison.holds || reads.some(({ damage }) => damage.count > 0)
 }
 
 /** Too little memory is a wrong option. */

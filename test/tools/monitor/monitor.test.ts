@@ -72,6 +72,23 @@ describe('verbena monitor', () => {
     expect([little.code, little.stderr]).toEqual([2, expect.stringContaining('than the 0.02 MiB that it may take')])
   })
 
+  it('compares captures together, as agents of a collector', async () => {
+    const of = async (...args: string[]): Promise<Comparison> =>
+      JSON.parse((await verbena('monitor', 'compare', ...args, '--json', '--seed', '1', '--window', '0.1')).stdout)
+    const [one, both] = await Promise.all([
+      of(capture('rc_pingpong_loss3')),
+      of(capture('rc_pingpong_loss3'), capture('rc_pingpong_loss3'), '--merge'),
+    ])
+    expect([both.holds, both.windows, both.packets, both.roce]).toEqual([
+      ...[true, one.windows, 2 * one.packets, 2 * one.roce],
+    ])
+    expect(one.windows).toBeGreaterThan(1)
+    const exact = ({ keys }: Comparison): object =>
+      keys.map(({ key, keys: count, entropy }) => [key, count, entropy.exact.toFixed(9)])
+    expect(exact(both)).toEqual(exact(one))
+    expect(both.latency.ack.map(({ windows }) => windows)).toEqual(one.latency.ack.map(({ windows }) => windows))
+  })
+
   it('saves windows, and reports of them', async () => {
     const file = join(folder, 'saved')
     for (const name of ['rping', 'read_lat']) {

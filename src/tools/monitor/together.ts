@@ -1,0 +1,59 @@
+/** Windows of several captures, merged as a collector does it, and what exact counting has of each time. */
+import type { Pace } from '../../monitor/host/index.ts'
+import { type Budget, type Comparer, ExactWindow, Merger, type Window } from '../../monitor/index.ts'
+
+/** Windows that a source may be ahead of the slowest one. */
+const mostAhead = 4
+
+export interface Member {
+  witness: ExactWindow
+  pace: Pick<Pace, 'isFull' | 'room'>
+  /** Takes a window of it, whose witness then begins again. */
+  add(window: Window): void
+  /** It has no more windows. */
+  end(): void
+}
+
+export class Together {
+  readonly #budget: Budget
+  readonly #merger: Merger
+  /** By window. */
+  readonly #exact = new Map<number, ExactWindow>()
+  readonly #free: ExactWindow[] = []
+
+  constructor(comparer: Comparer, budget: Budget) {
+    this.#budget = budget
+    this.#merger = new Merger({
+      mostWaiting: Number.POSITIVE_INFINITY,
+      onWindow: (window) => {
+        const exact = this.#exact.get(window.index)!
+        this.#exact.delete(window.index)
+        comparer.add(window, exact)
+        exact.clear()
+        this.#free.push(exact)
+      },
+    })
+  }
+
+  /** All have to join before the first of them has a window. */
+  join(name: string): Member {
+    const merger = this.#merger
+    merger.join(name)
+    const witness = new ExactWindow(this.#budget)
+    const isFull = (): boolean => merger.lead(name) > mostAhead
+    const room = async (): Promise<void> => {
+      while (isFull()) await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+    return {
+      ...{ witness, pace: { isFull, room } },
+      add: (window) => {
+        const exact = this.#exact.get(window.index) ?? this.#free.pop() ?? new ExactWindow(this.#budget)
+        this.#exact.set(window.index, exact)
+        exact.merge(witness)
+        witness.clear()
+        merger.add(name, window)
+      },
+      end: () => merger.leave(name),
+    }
+  }
+}
