@@ -114,7 +114,11 @@ describe.skipIf(!found)("the monitor's live page", { timeout: 120_000 }, () => {
     await withPage({}, async (page, next, { live }) => {
       await page.getByText('nakSequence is 1: nakSequence > 0').first().waitFor()
       expect(await page.locator('#agents').textContent()).toContain(name)
-      expect((await rowsOf(page, '#agents'))[1]!.slice(0, 2)).toEqual(['rack 7', 'lags'])
+      // First those with whom something is wrong.
+      expect((await rowsOf(page, '#agents')).map((row) => row.slice(0, 2))).toEqual([
+        ['rack 7', 'lags'],
+        [name, 'here'],
+      ])
       expect(await page.locator('#bits svg path.line').count()).toBe(1)
       next()
       await page.locator('html[data-window="3"]').waitFor()
@@ -165,6 +169,24 @@ describe.skipIf(!found)("the monitor's live page", { timeout: 120_000 }, () => {
       await detail.getByRole('heading', { name: 'to its queue pairs' }).waitFor()
       await detail.getByRole('button', { name: 'close' }).click()
       expect(await detail.isVisible()).toBe(false)
+    })
+  })
+
+  it('takes a click during which a window comes', async () => {
+    await withPage({}, async (page, next) => {
+      let frames = 0
+      page.on('websocket', (socket) => socket.on('framereceived', () => frames++))
+      await page.reload()
+      await page.locator('html[data-window="2"]').waitFor()
+      await expect.poll(() => page.locator('#key-rows tbody tr').count()).toBeGreaterThan(2)
+      await page.locator('#heat').getByRole('button', { name: B, exact: true }).first().hover()
+      const before = frames
+      await page.mouse.down()
+      next()
+      await expect.poll(() => frames, { interval: 5 }).toBeGreaterThan(before)
+      await page.mouse.up()
+      await page.locator('#detail').getByRole('heading', { name: 'to its queue pairs' }).waitFor()
+      await page.locator('html[data-window="3"]').waitFor()
     })
   })
 

@@ -1,5 +1,6 @@
 /** The WebSocket to the monitor: updates come, questions go. It connects again when it is lost, and asks for the token if there is one. */
 import type { Hello, Question, QuestionAnswer, Update } from '../view/index.ts'
+import { unlessPressed } from './press.ts'
 
 export interface Events {
   hello(hello: Hello): void
@@ -76,7 +77,9 @@ export class Connection {
     let wasOpen = false
     socket.addEventListener('message', ({ data }) => {
       wasOpen = true
-      if (this.#socket === socket) this.#take(JSON.parse(String(data)) as Message)
+      unlessPressed(() => {
+        if (this.#socket === socket) this.#take(JSON.parse(String(data)) as Message)
+      })
     })
     socket.addEventListener('close', ({ reason }) => {
       if (this.#socket !== socket) return

@@ -118,21 +118,30 @@ export function showChanges({ changes, measure }: WindowAnswer): void {
   replace(byId('change-rows'), plainTable(['key', 'before', 'now', 'change'], rows))
 }
 
-/** Agents of a collector with their state; else who saw the window. */
+/** Rows of agents. */
+const mostAgents = 200
+const byName = new Intl.Collator('en', { numeric: true })
+
+/** Agents of a collector with their state, first those with whom something is wrong; else who saw the window. */
 export function showAgents(agents: readonly AgentState[], { agents: names }: WindowAnswer): void {
   const place = byId('agents')
   if (agents.length === 0) {
     replace(place, element('p', {}, names.length === 0 ? 'Nobody saw this window.' : names.join(', ')))
     return
   }
-  const rows = agents.map(({ name, state, heardMs, windows, missing, repeated, aheadSeconds }) => {
+  const isBad = ({ state, aheadSeconds }: AgentState): boolean => state !== 'here' || aheadSeconds > 0
+  const sorted = agents.toSorted((a, b) => Number(isBad(b)) - Number(isBad(a)) || byName.compare(a.name, b.name))
+  const rows = sorted.slice(0, mostAgents).map((agent) => {
+    const { name, state, heardMs, windows, missing, repeated, aheadSeconds } = agent
     const text = { here: 'here', lags: 'lags', vanished: 'has vanished' }[state]
     const ahead = aheadSeconds > 0 ? `, its clock is ${aheadSeconds} s ahead: not merged` : ''
-    const isBad = state !== 'here' || aheadSeconds > 0
-    const cell = element('span', isBad ? { class: 'bad' } : {}, text + ahead)
+    const cell = element('span', isBad(agent) ? { class: 'bad' } : {}, text + ahead)
     return [name, cell, clockText(Math.floor(heardMs)), whole(windows), whole(missing), whole(repeated)]
   })
-  replace(place, plainTable(['agent', 'state', 'heard', 'windows', 'missing', 'sent again'], rows))
+  const table = plainTable(['agent', 'state', 'heard', 'windows', 'missing', 'sent again'], rows)
+  const left = Math.max(0, agents.length - mostAgents)
+  const more = `${whole(left)} more, of ${whole(agents.length)}: ${whole(agents.filter(isBad).length)} of all lag, have vanished, or are ahead.`
+  replace(place, table, ...(left > 0 ? [element('p', { class: 'faint' }, more)] : []))
 }
 
 /** What the window is of. */
