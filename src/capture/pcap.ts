@@ -63,7 +63,9 @@ export class PcapReader extends RecordReader {
         this.lose(`a record of ${captured} bytes: its header is damaged`)
         continue
       }
-      if (captured !== original || !this.#possible(start)) {
+      // Nearly all records: a whole packet, with a header as `#possible` wants it.
+      const usual = captured === original && captured > 0 && captured <= longestResync && fraction < this.#units
+      if (!usual && (captured !== original || !this.#possible(start))) {
         const length = this.#lengthOf(start)
         if (length === unknownLength) return Step.More
         if (length === noLength) {

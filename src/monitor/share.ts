@@ -1,6 +1,9 @@
 /**
  * Which of several observers takes a packet, so that each follows whole connections: all packets between two hosts go to the same
  * one, in both directions. What is no RDMA goes to the first, or where its addresses say.
+ *
+ * Pairs of hosts fall into buckets by a hash, and a bucket that is seen for the first time goes to the observer that has had the fewest packets. So
+ * few pairs are spread as evenly as they can be; all that decide have to see the same packets in the same order.
  */
 import { type CapturedPacket, LinkType } from '../capture/index.ts'
 import { Dissection, dissect, Kind, type TraceOptions } from '../trace/index.ts'
@@ -9,13 +12,19 @@ import { EtherType, Ipv4, u16, u32 } from '../wire/index.ts'
 const ethernetLength = 14
 const ipAt = ethernetLength
 const etherTypeAt = 12
+/** A power of two. */
+const buckets = 4096
 
 export class Shares {
-  readonly #count: number
+  /** By observer: packets that it has had. */
+  readonly #packets: Float64Array
+  /** By bucket: the observer that takes it, counted from 1; 0 while it has had no packet. */
+  readonly #takers = new Uint8Array(buckets)
   readonly #dissection: Dissection
 
+  /** @param count of observers, 255 at most */
   constructor(count: number, trace?: TraceOptions) {
-    this.#count = count
+    this.#packets = new Float64Array(count)
     this.#dissection = new Dissection(trace)
   }
 
@@ -36,7 +45,17 @@ export class Shares {
   #share(a: number, b: number): number {
     let h = Math.imul(a ^ b, 0x9e3779b1) ^ Math.imul((a + b) | 0, 0x85ebca6b)
     h = Math.imul(h ^ (h >>> 15), 0xc2b2ae35)
-    return ((h ^ (h >>> 13)) >>> 0) % this.#count
+    const bucket = (h ^ (h >>> 13)) & (buckets - 1)
+    if (this.#takers[bucket] === 0) this.#takers[bucket] = this.#idlest() + 1
+    const taker = this.#takers[bucket]! - 1
+    this.#packets[taker]!++
+    return taker
+  }
+
+  #idlest(): number {
+    let idlest = 0
+    for (const [i, packets] of this.#packets.entries()) if (packets < this.#packets[idlest]!) idlest = i
+    return idlest
   }
 }
 

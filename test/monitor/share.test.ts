@@ -25,3 +25,15 @@ it.each([
   }
   for (const count of counts) expect(count).toBeGreaterThan(20)
 })
+
+it.each([2, 3, 8])('eight pairs of hosts that send the same are %i shares that differ by one pair at most', (count) => {
+  const shares = new Shares(count)
+  const pairs = new Array<number>(count).fill(0)
+  for (let turn = 0; turn < 3; turn++)
+    for (let host = 1; host <= 8; host++) {
+      const share = shareOf(shares, `10.0.${host}.1`, `10.0.${host}.2`)
+      if (turn === 0) pairs[share]!++
+      expect(shareOf(shares, `10.0.${host}.2`, `10.0.${host}.1`)).toBe(share)
+    }
+  expect(Math.max(...pairs) - Math.min(...pairs)).toBeLessThanOrEqual(1)
+})

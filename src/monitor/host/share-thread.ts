@@ -1,4 +1,4 @@
-/** A thread that reads a file and takes one share of its packets: windows to the main thread, one at a time. */
+/** A thread that reads a file and takes one share of its packets: windows to the main thread, which may be a few behind. */
 import { parentPort } from 'node:worker_threads'
 import type { CapturedPacket } from '../../capture/index.ts'
 import { fileSource } from '../../files/index.ts'
@@ -11,6 +11,8 @@ import type { ShareData, ShareMessage, ShareReply } from './shares.ts'
 const { file, config, agent, share, shares, decodeAs } = threadData<ShareData>()
 const trace = { decodeAs: new Map(decodeAs) }
 const stop = new AbortController()
+/** Windows that the main thread has not taken: it merges one and answers from it while the next one is filled. */
+const mostWaiting = 3
 let waiting = 0
 let wake = (): void => {}
 /** Of another plan, which windows must follow from now on. */
@@ -51,9 +53,9 @@ try {
   }
   const { format, damage } = await readPaced(fileSource(file), onPacket, {
     signal: stop.signal,
-    isFull: () => waiting > 0,
+    isFull: () => waiting >= mostWaiting,
     room: async () => {
-      while (waiting > 0 && !stop.signal.aborted)
+      while (waiting >= mostWaiting && !stop.signal.aborted)
         await new Promise<void>((resolve) => {
           wake = resolve
         })
