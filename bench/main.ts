@@ -9,7 +9,7 @@
  *
  *     samples     between nodes of the gateway: gateway-jobs.ts, samples-jobs.ts
  *     sketches    beside an exact Map, and npm's bloom-filters; their accuracy beside what is asked: sketch-jobs.ts
- *     monitor     packets a second of a capture, beside tcpdump and tshark: monitor-jobs.ts
+ *     monitor     packets a second of a capture, beside tcpdump and tshark; two threads, overload, many flows: monitor-jobs.ts
  *
  * and on a network, which is loopback, what wire-jobs.ts says; on both, rsockets (socket-jobs.ts) and programs under
  * verbena/preload (preload-jobs.ts).
@@ -78,7 +78,8 @@ rsocket-stream-65536, rsocket-stream-1048576; of the gateway gateway-infiniband-
 gateway-infiniband-UD, gateway-infiniband-RC-roce, gateway-infiniband-UD-roce, gateway-shmem, gateway-loopback,
 gateway-missed, gateway-convert; under verbena/preload http-1, http-16,
 http-warm-1, http-warm-16, http-sparse, connecting, connecting-warm, idle; of collectives collective-2, collective-4; of sketches sketch-count-min, sketch-conservative,
-sketch-count, sketch-coco, sketch-elastic, sketch-heavykeeper; of the monitor monitor-8, monitor-1024, monitor-overload; of the traffic generator traffic-send, traffic-write.
+sketch-count, sketch-coco, sketch-elastic, sketch-heavykeeper; of the monitor monitor-8, monitor-1024,
+monitor-distinct, monitor-workers, monitor-overload, monitor-flows; of the traffic generator traffic-send, traffic-write.
 On a network: write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections, rsocket-wire-rr,
 rsocket-wire-stream-65536; under verbena/preload http-wire-1, http-wire-50, http-wire-warm-1, http-wire-warm-50,
 http-wire-sparse, connecting-wire, connecting-wire-warm, idle-wire; of the traffic generator traffic-wire-send,

@@ -1,18 +1,19 @@
 /**
  * Packets a second of `verbena monitor`, beside `tcpdump -nr` and tshark, each a process that reads the same capture: SENDs and their ACKs of 64
- * connections, between eight pairs of hosts. Then, in one process, packets that are only counted, as in overload, beside those that are followed.
+ * connections, between eight pairs of hosts; and SENDs each to another QP. Then two threads beside one, on a longer capture; and in one process, which
+ * runs already, packets that are followed beside those that are only counted, as in overload, and ten million flows, with the memory that they take.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { CapturedPacket, LinkType, PcapWriter } from '../src/capture/index.ts'
-import { fileSink } from '../src/files/index.ts'
+import { CapturedPacket, LinkType } from '../src/capture/index.ts'
 import { nativeCrc32 } from '../src/memory/index.ts'
 import { monitorConfig, Observer } from '../src/monitor/index.ts'
-import { emitFrame, frameLength, type RoceV2Frame, useCrc32, WireOpcode } from '../src/wire/index.ts'
+import { useCrc32 } from '../src/wire/index.ts'
 import { type Comparison, compare } from './comparison.ts'
+import { connectionFrames, connections, distinctFrames, type FrameOf, writeCapture } from './monitor-capture.ts'
 import { isInstalled } from './programs.ts'
 
 export interface MonitorJob {
@@ -20,64 +21,22 @@ export interface MonitorJob {
   run(rounds: number): Promise<Comparison[]>
 }
 
-const connections = 64
-const hosts = 8
-/** So many packets and bytes of payload: the captures have 45 and 180 MB. */
-const sizes = [
-  { payload: 8, packets: 500_000 },
-  { payload: 1024, packets: 300_000 },
+/** So many packets: the captures have 45, 180 and 50 MB. */
+const captures = [
+  { name: 'monitor-8', what: 'packets of 8 bytes and their ACKs', frames: () => connectionFrames(8), packets: 500_000 },
+  {
+    ...{ name: 'monitor-1024', what: 'packets of 1024 bytes and their ACKs' },
+    ...{ frames: () => connectionFrames(1024), packets: 300_000 },
+  },
+  { name: 'monitor-distinct', what: 'packets each of another flow', frames: distinctFrames, packets: 500_000 },
 ] as const
+const payloads = [8, 1024] as const
 const microsecond = 1000
 const cli = fileURLToPath(import.meta.resolve('verbena/package.json')).replace(/package\.json$/, 'dist/verbena.js')
 const peers = [
   ['tcpdump', (file: string) => ['-nr', file]],
   ['tshark', (file: string) => ['-r', file, '-T', 'fields', '-e', 'infiniband.bth.destqp', '-e', 'infiniband.bth.psn']],
 ] as const
-
-/** The frames of a turn of all connections: a SEND and its ACK each. */
-function framesOf(psn: number, payload: number): Uint8Array[] {
-  return Array.from({ length: connections }, (_, connection) => {
-    const here = Uint8Array.of(10, 0, connection % hosts, 1)
-    const there = Uint8Array.of(10, 0, connection % hosts, 2)
-    const common = { solicited: false, migReq: true, pkey: 0xffff, fecn: false, becn: false, psn }
-    const send: RoceV2Frame = frame(here, there, {
-      bth: { ...common, opcode: WireOpcode.RcSendOnly, destQp: 0x200 + connection, ackReq: true },
-      payload: new Uint8Array(payload),
-    })
-    const ack: RoceV2Frame = frame(there, here, {
-      bth: { ...common, opcode: WireOpcode.RcAck, destQp: 0x100 + connection, ackReq: false },
-      aeth: { syndrome: 0x1f, msn: (psn + 1) & 0xffffff },
-      payload: new Uint8Array(0),
-    })
-    return [bytesOf(send), bytesOf(ack)]
-  }).flat()
-}
-
-function frame(source: Uint8Array, destination: Uint8Array, packet: RoceV2Frame['packet']): RoceV2Frame {
-  const mac = Uint8Array.of(2, 0, 0, 0, 0, 1)
-  return {
-    ethernet: { source: mac, destination: mac, tags: [] },
-    ipv4: { tos: 2, identification: 0, dontFragment: true, ttl: 64, source, destination },
-    ...{ sourcePort: 0xc000, udpChecksum: 0, packet },
-  }
-}
-
-function bytesOf(value: RoceV2Frame): Uint8Array {
-  const bytes = new Uint8Array(frameLength(value))
-  emitFrame(value, bytes, 0)
-  return bytes
-}
-
-function write(path: string, payload: number, packets: number): void {
-  const writer = new PcapWriter(fileSink(path))
-  let n = 0
-  for (let psn = 0; n < packets; psn++)
-    for (const bytes of framesOf(psn & 0xffffff, payload)) {
-      writer.packet(bytes, 0, bytes.length, 1_700_000_000 + Math.floor(n / 1e6), (n % 1e6) * microsecond)
-      n++
-    }
-  writer.close()
-}
 
 /** Million packets a second of a program. */
 function rate(program: string, args: readonly string[], packets: number): number {
@@ -87,13 +46,22 @@ function rate(program: string, args: readonly string[], packets: number): number
   return packets / 1000 / (performance.now() - started)
 }
 
-const jobs: readonly MonitorJob[] = sizes.map(({ payload, packets }) => ({
-  name: `monitor-${payload}`,
-  async run(rounds) {
-    const folder = mkdtempSync(join(tmpdir(), 'verbena-monitor-'))
-    try {
-      const file = join(folder, 'roce.pcap')
-      write(file, payload, packets)
+/** What `use` measures with a capture of these packets. */
+async function withCapture<T>(frames: FrameOf, packets: number, use: (file: string) => T): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'verbena-monitor-'))
+  try {
+    const file = join(folder, 'roce.pcap')
+    writeCapture(file, frames, packets)
+    return use(file)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+const jobs: readonly MonitorJob[] = captures.map(({ name, what, frames, packets }) => ({
+  name,
+  run: (rounds) =>
+    withCapture(frames(), packets, (file) => {
       const there = peers.filter(([name]) => isInstalled(name))
       const ours: number[] = []
       const theirs = there.map((): number[] => [])
@@ -101,65 +69,168 @@ const jobs: readonly MonitorJob[] = sizes.map(({ payload, packets }) => ({
         ours.push(rate(process.execPath, [cli, 'monitor', file, '--json'], packets))
         for (const [i, [name, args]] of there.entries()) theirs[i]!.push(rate(name, args(file), packets))
       }
-      const name = `monitor: packets of ${payload} bytes and their ACKs`
-      if (there.length === 0) return [compare(name, ours, null, [], 'M/s', 'more is better')]
-      return there.map(([peer], i) => compare(name, ours, peer, theirs[i]!, 'M/s', 'more is better'))
-    } finally {
-      rmSync(folder, { recursive: true })
-    }
-  },
+      const title = `monitor: ${what}`
+      if (there.length === 0) return [compare(title, ours, null, [], 'M/s', 'more is better')]
+      return there.map(([peer], i) => compare(title, ours, peer, theirs[i]!, 'M/s', 'more is better'))
+    }),
 }))
+
+/** Packets of the longer captures: of 640 MB and of 1.2 GB. */
+const longPackets = { 8: 8_000_000, 1024: 2_000_000 } as const
+
+const workersJob: MonitorJob = {
+  name: 'monitor-workers',
+  async run(rounds) {
+    const rows: Comparison[] = []
+    for (const payload of payloads) {
+      const packets = longPackets[payload]
+      const row = await withCapture(connectionFrames(payload), packets, (file) => {
+        const [one, two]: [number[], number[]] = [[], []]
+        for (let round = 0; round < rounds; round++)
+          for (const [workers, rates] of [
+            ['2', two],
+            ['1', one],
+          ] as const)
+            rates.push(rate(process.execPath, [cli, 'monitor', file, '--json', '--workers', workers], packets))
+        const name = `monitor: ${packets} packets, SENDs of ${payload} bytes and ACKs, two threads`
+        return compare(name, two, 'one thread', one, 'M/s', 'more is better')
+      })
+      rows.push(row)
+    }
+    return rows
+  },
+}
 
 const passes = 5
 const turns = 300
 
+/** A packet for all frames, in memory that stays where it is, as a ring or a reader of files has it. */
+class Feed {
+  readonly packet: CapturedPacket = new CapturedPacket()
+
+  constructor(bytes: number) {
+    const { packet } = this
+    packet.linkType = LinkType.Ethernet
+    packet.hasTime = true
+    packet.seconds = 1_700_000_000
+    packet.bytes = new Uint8Array(bytes)
+    packet.view = new DataView(packet.bytes.buffer)
+  }
+
+  /** The bytes [offset, offset + length), a microsecond after the packet before. */
+  at(offset: number, length: number): CapturedPacket {
+    const { packet } = this
+    packet.offset = offset
+    packet.length = packet.originalLength = length
+    packet.nanoseconds += microsecond
+    if (packet.nanoseconds >= 1e9) {
+      packet.nanoseconds -= 1e9
+      packet.seconds++
+    }
+    return packet
+  }
+}
+
+const observerOf = (): Observer =>
+  new Observer({ config: monitorConfig({ seed: 1 }), agent: 'bench', run: 'bench', onWindow: () => {} })
+
 /** Million packets a second of an observer, of the best pass. `followed` or only counted. */
-function observed(frames: readonly (readonly Uint8Array[])[], followed: boolean): number {
-  const packet = new CapturedPacket()
-  packet.linkType = LinkType.Ethernet
-  packet.hasTime = true
-  packet.seconds = 1_700_000_000
+function observed(payload: number, followed: boolean): number {
+  const frameOf = connectionFrames(payload)
+  const frames = Array.from({ length: turns * 2 * connections }, (_, number) => frameOf(number).slice())
+  const ends = new Float64Array(frames.length + 1)
+  for (const [i, { length }] of frames.entries()) ends[i + 1] = ends[i]! + length
+  const feed = new Feed(ends.at(-1)!)
+  for (const [i, frame] of frames.entries()) feed.packet.bytes.set(frame, ends[i])
   let most = 0
   for (let pass = 0; pass < passes; pass++) {
-    const options = { config: monitorConfig({ seed: 1 }), agent: 'bench', run: 'bench' }
-    const observer = new Observer({ ...options, onWindow: () => {} })
-    packet.nanoseconds = 0
-    const take = (turn: readonly Uint8Array[], follow: boolean): void => {
-      for (const bytes of turn) {
-        packet.bytes = bytes
-        packet.length = bytes.length
-        packet.originalLength = bytes.length
-        packet.nanoseconds += microsecond
+    const observer = observerOf()
+    const take = (from: number, to: number, follow: boolean): void => {
+      for (let i = from; i < to; i++) {
+        const packet = feed.at(ends[i]!, ends[i + 1]! - ends[i]!)
         if (follow) observer.packet(packet)
         else observer.count(packet)
       }
     }
     // Flows are known before anything is only counted.
-    take(frames[0]!, true)
+    take(0, 2 * connections, true)
     const started = performance.now()
-    for (let turn = 1; turn < turns; turn++) take(frames[turn]!, followed)
-    most = Math.max(most, ((turns - 1) * 2 * connections) / 1000 / (performance.now() - started))
+    take(2 * connections, frames.length, followed)
+    most = Math.max(most, (frames.length - 2 * connections) / 1000 / (performance.now() - started))
     observer.finish()
   }
   return most
 }
 
+const distinctPackets = 10_000_000
+const block = 4096
+
+/** Million packets a second of an observer that sees another flow with each, and by how many MiB the process has grown then. */
+function distinct(followed: boolean): { rate: number; grownMiB: number } {
+  const frameOf = distinctFrames()
+  const { length } = frameOf(0)
+  const feed = new Feed(block * length)
+  const observer = observerOf()
+  const before = process.memoryUsage.rss()
+  let ms = 0
+  for (let n = 0; n < distinctPackets; ) {
+    for (let i = 0; i < block; i++) feed.packet.bytes.set(frameOf(n + i), i * length)
+    const started = performance.now()
+    for (let i = 0; i < block; i++) {
+      const packet = feed.at(i * length, length)
+      if (followed) observer.packet(packet)
+      else observer.count(packet)
+    }
+    ms += performance.now() - started
+    n += block
+  }
+  observer.finish()
+  return { rate: distinctPackets / 1000 / ms, grownMiB: (process.memoryUsage.rss() - before) / 2 ** 20 }
+}
+
 export const monitorJobs: readonly MonitorJob[] = [
   ...jobs,
+  workersJob,
   {
     name: 'monitor-overload',
     async run(rounds) {
       useCrc32(nativeCrc32())
-      return sizes.map(({ payload }) => {
-        const frames = Array.from({ length: turns }, (_, psn) => framesOf(psn, payload))
+      return payloads.map((payload) => {
         const [counted, followed]: [number[], number[]] = [[], []]
         for (let round = 0; round < rounds; round++) {
-          counted.push(observed(frames, false))
-          followed.push(observed(frames, true))
+          counted.push(observed(payload, false))
+          followed.push(observed(payload, true))
         }
         const name = `monitor: packets of ${payload} bytes that are only counted (overload)`
         return compare(name, counted, 'followed', followed, 'M/s', 'more is better')
       })
+    },
+  },
+  {
+    name: 'monitor-flows',
+    async run(rounds) {
+      useCrc32(nativeCrc32())
+      const [counted, followed]: [ReturnType<typeof distinct>[], ReturnType<typeof distinct>[]] = [[], []]
+      for (let round = 0; round < rounds; round++) {
+        counted.push(distinct(false))
+        followed.push(distinct(true))
+      }
+      const rates = (all: readonly { rate: number }[]): number[] => all.map(({ rate }) => rate)
+      const name = 'monitor: ten million flows, a packet each'
+      return [
+        compare(`${name}, only counted`, rates(counted), 'followed', rates(followed), 'M/s', 'more is better'),
+        ...[{ what: 'counted', all: counted } as const, { what: 'followed', all: followed } as const].map(
+          ({ what, all }) =>
+            compare(
+              `${name}, ${what}: what the process grows by`,
+              [all[0]!.grownMiB],
+              null,
+              [],
+              'MiB',
+              'less is better',
+            ),
+        ),
+      ]
     },
   },
 ]

@@ -153,7 +153,7 @@ export class Flow {
     this.srcQp = srcQp
     this.peer = undefined
     this.basis = undefined
-    this.foreseen = this.started = this.floorIsGuess = false
+    this.foreseen = this.started = this.floorIsGuess = this.isResumed = false
     this.strangers = this.number = this.tries = 0
     this.packets = this.wireBytes = this.firstNs = this.lastNs = this.lastPacket = 0
     this.sends = this.writes = this.reads = this.atomics = this.atomicWrites = this.flushes = 0
