@@ -17,11 +17,11 @@ export type Combine = (to: number, base: number, from: number, bytes: number) =>
 const words =
   (loop: Loop): Combine =>
   (to, base, from, bytes) =>
-    loop(to / 4, base / 4, from / 4, bytes >>> 2)
+    loop(to / 4, base / 4, from / 4, bytes / 4)
 const doubles =
   (loop: Loop): Combine =>
   (to, base, from, bytes) =>
-    loop(to / 8, base / 8, from / 8, bytes >>> 3)
+    loop(to / 8, base / 8, from / 8, bytes / 8)
 
 /**
  * Each loop is a function of its own, although they read alike: V8 compiles a function for the kinds of arrays that it has seen,
