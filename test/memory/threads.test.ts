@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { isMainThread, threadId as nodeThreadId, type Worker, workerData } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
+import { atExit } from '../../src/memory/index.ts'
 import {
   osThreadId,
   readStat,
@@ -158,6 +159,13 @@ describe.skipIf(!hasProc)('threads of the kernel (skipped without /proc)', () =>
     shell.kill('SIGKILL')
     await once(shell, 'exit')
   })
+})
+
+it('what is done at the exit of a thread needs no listener more', () => {
+  // Modules that are loaded here have something to do then.
+  const listeners = process.listenerCount('exit')
+  atExit(() => undefined)
+  expect([listeners > 0, process.listenerCount('exit')]).toEqual([true, listeners])
 })
 
 it('asks for the process where the thread is not known', () => {
