@@ -284,14 +284,12 @@ export class Communicator {
   }
 
   async #waitAsync(): Promise<void> {
-    const { channel } = this.#mesh
     const patience = this.#patience()
     // Others of this thread may be what this call waits for, so nothing polls here.
     while (!this.#runner.step()) {
       const waitMs = Math.min(probeMs, this.#runner.arm(nowNs()))
       if (this.#runner.step()) return
-      const cq = await channel.nextEvent(waitMs)
-      cq?.ackEvents(1)
+      await this.#mesh.event(waitMs)
       this.#check(patience)
     }
   }

@@ -9,14 +9,13 @@ const lookMs = 500
 
 /** Until all that was sent is acknowledged, at most `timeoutMs` (0: for ever). Rejects with a CollectiveError. */
 export async function drain(mesh: Mesh, timeoutMs: number): Promise<void> {
-  const { channel, lanes } = mesh
+  const { lanes } = mesh
   const untilNs = timeoutMs > 0 ? nowNs() + timeoutMs * 1e6 : Number.POSITIVE_INFINITY
   const left = (): Lane[] => lanes.filter((lane): lane is Lane => lane !== null && !lane.drained())
   for (let waiting = left(); waiting.length > 0; waiting = left()) {
     for (const lane of waiting) lane.arm()
     if (left().length === 0) return
-    const cq = await channel.nextEvent(lookMs)
-    cq?.ackEvents(1)
+    await mesh.event(lookMs)
     if (mesh.failure !== null) throw mesh.failure
     if (nowNs() < untilNs) continue
     const { rank } = waiting[0]!

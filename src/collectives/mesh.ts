@@ -158,6 +158,13 @@ export class Mesh {
     }
   }
 
+  /** An event, or none within this time. It is taken in one step: closing would wait for one that is not acknowledged yet, for ever. */
+  async event(waitMs: number): Promise<void> {
+    const { channel } = this
+    await channel.whenEvent(waitMs)
+    if (!channel.closed) channel.tryGetEvent()?.ackEvents(1)
+  }
+
   /**
    * The first reason counts. From now on this rank's arrays are its own again: who still reads or writes there learns from the queue
    * pair that its call has failed.

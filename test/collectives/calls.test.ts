@@ -254,6 +254,21 @@ describe('a rank that is gone', () => {
     await other
   })
 
+  it('closing does not wait for an event that a call is about to acknowledge', async () => {
+    for (const promises of [2, 3, 4]) {
+      const controller = new AbortController()
+      const comms = await Promise.all(
+        ranksHere(2, controller.signal).map((ranks) => createCommunicator(ranks, { device })),
+      )
+      const waiting = expect(comms[0]!.barrierAsync()).rejects.toThrow('rank 1 was killed')
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      controller.abort(new Error('rank 1 was killed'))
+      for (let i = 0; i < promises; i++) await null
+      for (const comm of comms) comm.close()
+      await waiting
+    }
+  })
+
   it('its communicator is closed: a peer that waits for it finds out', async () => {
     const comms = await Promise.all(ranksHere(2).map((ranks) => createCommunicator(ranks, { device })))
     const waiting = comms[0]!.broadcastAsync(new Uint8Array(1), 1)
