@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { Guard } from '../../web/index.ts'
+import { Connections, Guard } from '../../web/index.ts'
 import { GatewayError, type HttpConfig } from '../index.ts'
 import type { SuperNode } from '../runtime/index.ts'
 import { makeApp } from './app.ts'
@@ -31,6 +31,7 @@ export async function startApi(gateway: SuperNode, http: HttpConfig, { version, 
   const app = makeApp({ control, guard, version, page: livePage(), shutdown })
   const live = new LiveData(gateway, guard)
   const server = makeServer(http, getRequestListener(app.fetch))
+  const connections = new Connections(server)
   server.on('upgrade', (request, socket, head) => {
     // A client that goes away at once.
     socket.on('error', () => socket.destroy())
@@ -54,9 +55,7 @@ export async function startApi(gateway: SuperNode, http: HttpConfig, { version, 
     url: `${http.tls === null ? 'http' : 'https'}://${shown}:${port}`,
     close: async () => {
       live.close()
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      server.closeAllConnections()
-      await closed
+      await connections.close()
     },
   }
 }

@@ -12,7 +12,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import { metricsType } from '../../counters/index.ts'
-import { originOf, Token } from '../../web/index.ts'
+import { Connections, originOf, Token } from '../../web/index.ts'
 import {
   type AgentState,
   Agents,
@@ -53,6 +53,7 @@ export class Collector {
   readonly #options: CollectorOptions
   readonly #agents: Agents
   readonly #server: Server
+  readonly #connections: Connections
   readonly #store: WindowStore | undefined
   readonly #token: Token
   readonly #timer: NodeJS.Timeout
@@ -66,6 +67,7 @@ export class Collector {
     if (file !== undefined) this.#store = new WindowStore(file, (part) => this.#agents.restore(part))
     const listener: RequestListener = (request, response) => void this.#serve(request, response)
     this.#server = tls === undefined ? createServer(listener) : createSecureServer(tls, listener)
+    this.#connections = new Connections(this.#server)
     this.#timer = setInterval(() => this.#tick(), tickMs)
   }
 
@@ -95,10 +97,7 @@ export class Collector {
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#agents.flush()
-    const closed = this.#server.listening ? once(this.#server, 'close') : undefined
-    this.#server.close()
-    this.#server.closeAllConnections()
-    await closed
+    await this.#connections.close()
     this.#store?.close()
   }
 

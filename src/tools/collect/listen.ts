@@ -12,7 +12,7 @@ export async function listenForScrapes(address: string, options: HostOptions): P
     const scrapes = await Scrapes.start({ ...listening, text: async () => prometheusText(await readHost(options)) })
     note(`Serving counters at ${scrapes.url}; Ctrl-C ends it.`)
     if (!stop.signal.aborted) await once(stop.signal, 'abort')
-    scrapes.close()
+    await scrapes.close()
     endWith(stop.exitCode() ?? exitCodes.done)
   } finally {
     stop.dispose()

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { metricsType } from '../../counters/index.ts'
-import { Guard, originOf } from '../../web/index.ts'
+import { Connections, Guard, originOf } from '../../web/index.ts'
 import { isLoopback, type Listening } from './listening.ts'
 import { UsageError } from './usage.ts'
 
@@ -17,6 +17,7 @@ export interface ScrapesOptions extends Listening {
 export class Scrapes {
   readonly #host: string
   readonly #server: Server
+  readonly #connections: Connections
 
   private constructor({ host, token, text }: ScrapesOptions) {
     this.#host = host
@@ -36,6 +37,7 @@ export class Scrapes {
         response.writeHead(200, { 'Content-Type': 'text/html' }).end('<a href="/metrics">metrics</a>\n')
       else response.writeHead(404).end()
     })
+    this.#connections = new Connections(this.#server)
   }
 
   /** Throws UsageError if it cannot listen there. */
@@ -55,9 +57,8 @@ export class Scrapes {
     return `${originOf(this.#server, this.#host)}/metrics`
   }
 
-  close(): void {
-    this.#server.close()
-    this.#server.closeAllConnections()
+  async close(): Promise<void> {
+    await this.#connections.close()
   }
 }
 

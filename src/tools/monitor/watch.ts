@@ -81,7 +81,7 @@ export function configure(command: Command): void {
         const unsent = await run.close()
         endWith(stop.exitCode() ?? (unsent ? code || exitCodes.failed : code))
       } finally {
-        metrics?.close()
+        await metrics?.close()
         await run.output.endPage()
         stop.dispose()
       }

@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -231,7 +233,11 @@ describe('a collector over HTTP', () => {
     const { collector } = await collect({ tls: { key, cert } })
     expect((await clientOf(collector, { ca: cert }).client.plan()).windowMs).toBe(1000)
     await expect(clientOf(collector).client.plan()).rejects.toThrow(/certificate/)
+    // A peer that does not finish its handshake holds nobody up.
+    const silent = connect(Number(new URL(collector.url).port), '127.0.0.1')
+    await once(silent, 'connect')
     await collector.close()
+    silent.destroy()
   })
 })
 

@@ -12,9 +12,9 @@ const scrapes = await Scrapes.start({
   text: () => 'a 1\n',
 })
 const open = await Scrapes.start({ flag: '--metrics', host: '127.0.0.1', port: 0, text: () => 'a 1\n' })
-afterAll(() => {
-  scrapes.close()
-  open.close()
+afterAll(async () => {
+  await scrapes.close()
+  await open.close()
 })
 
 /** The status of the response to these bytes. */
