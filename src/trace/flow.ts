@@ -153,7 +153,7 @@ export class Flow {
     this.srcQp = srcQp
     this.peer = undefined
     this.basis = undefined
-    this.foreseen = this.started = this.floorIsGuess = this.isResumed = false
+    this.foreseen = this.started = this.floorIsGuess = this.isResumed = this.#isPaused = false
     this.strangers = this.number = this.tries = 0
     this.packets = this.wireBytes = this.firstNs = this.lastNs = this.lastPacket = 0
     this.sends = this.writes = this.reads = this.atomics = this.atomicWrites = this.flushes = 0
@@ -162,7 +162,7 @@ export class Flow {
     this.acks = this.ackRepeats = this.rnrNaks = this.readResponses = this.responseRepeats = this.atomicAcks = 0
     this.naks.fill(0)
     this.cnps = this.marked = this.icrcInvalid = this.malformed = 0
-    this.mtu = this.next = this.slack = this.acked = this.floor = this.readStart = 0
+    this.mtu = this.next = this.slack = this.acked = this.floor = this.readStart = this.untold = 0
     this.state = undefined
   }
 

@@ -7,6 +7,7 @@ const limits = { latencies: { count: 0, add: () => {}, summary: () => undefined 
 it('forgets all that it had counted when it becomes another one', () => {
   const flow = new Flow(1, 2, 3, 4, Service.RC, -1, limits)
   flow.begin(100, true)
+  flow.pause(true)
   flow.outstanding.put(100, 0, 1, 5, 1)
   const fields = flow as unknown as Record<string, unknown>
   for (const [name, value] of Object.entries(fields)) {
@@ -19,4 +20,6 @@ it('forgets all that it had counted when it becomes another one', () => {
   flow.renew(10, 20, 30, 40, Service.UD, 50)
   expect(flow).toEqual(new Flow(10, 20, 30, 40, Service.UD, 50, limits))
   expect(flow.outstanding.find(100)).toBe(-1)
+  flow.begin(7, true)
+  expect(flow.isResumed).toBe(false)
 })
