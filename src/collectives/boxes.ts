@@ -125,6 +125,11 @@ export class Boxes {
     return i32[end - 1] === ((this.#read + 1) | 0) && i32[end - 2] === sends
   }
 
+  /** Whether a box has come, whatever its turn is. */
+  get came(): boolean {
+    return this.#i32[this.#end - 1] === ((this.#read + 1) | 0)
+  }
+
   /** Of the box that has come. */
   get length(): number {
     return this.#i32[this.#end - 4]!

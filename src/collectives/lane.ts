@@ -30,6 +30,7 @@ const queryBytes = 8
 /** A message without content has so many bytes: one of no bytes takes a slower path through some devices. */
 const nothingBytes = 4
 const signalEvery = 8
+const watchTurns = 8
 const sendRoom: number = 2 * slots
 export const laneCap: QpCap = {
   maxSendWr: sendRoom,
@@ -55,7 +56,7 @@ export class Lane {
   #boxed = false
   /** Whether this rank uses them, too: the peer's device may be quicker. */
   #sendsBoxes = false
-  /** Most messages come in boxes: every second look is at these only. */
+  /** Not each look is at the completion queue, too. */
   #looks = 0
   /** SENDs with messages, posted and received. */
   #sends = 0
@@ -252,16 +253,22 @@ export class Lane {
 
   /**
    * Takes what has completed. True if something has come. Throws a CollectiveError when the peer is gone and all that had come
-   * from it is taken.
+   * from it is taken. `boxed`: what the caller waits for usually comes in a box.
    */
-  poll(): boolean {
+  poll(boxed = false): boolean {
     const boxes = this.#boxed && this.#unbox()
-    const n = !this.#boxed || (++this.#looks & 1) === 0 ? this.#pollReceives() : 0
+    const both = !this.#boxed || (++this.#looks & (boxed ? 7 : 1)) === 0 || this.#boxes.came
+    const n = both ? this.#pollReceives() : 0
     const sends =
       (this.#posted.outstanding > 0 || this.#posted.left >= slots || this.#probeEnd !== 0) && this.#pollSends()
     // Boxes may have come behind the last of its messages.
     if (this.lost !== null && this.arrived.count === 0 && !(this.#boxed && this.#unbox())) throw this.lost
     return boxes || n > 0 || sends
+  }
+
+  /** Whether messages of so many bytes come in boxes; those that are announced, too. */
+  boxes(bytes: number): boolean {
+    return this.#sendsBoxes && bytes <= mostBoxed
   }
 
   #pollReceives(): number {
@@ -369,6 +376,15 @@ export class Lane {
   /** Whether a message waits to be taken; looks if none does. */
   hasMessage(): boolean {
     return this.arrived.count > 0 || (this.poll() && this.arrived.count > 0)
+  }
+
+  /**
+   * The same, looking at the boxes alone a few times, for a caller that waits for nothing else: that takes a third of as many `poll`s.
+   */
+  watch(): boolean {
+    if (this.arrived.count > 0 || (this.poll(true) && this.arrived.count > 0)) return true
+    for (let i = 0; i < watchTurns; i++) if (this.#boxes.came && this.#unbox()) return this.arrived.count > 0
+    return false
   }
 
   /** Whether this rank may post; looks if it may not. */

@@ -222,7 +222,7 @@ export class Runner {
       this.moves++
       this.#sent[i] = announced
     }
-    if (lane.readies.count === 0 && lane.took === 0) lane.poll()
+    if (lane.readies.count === 0 && lane.took === 0) lane.poll(lane.boxes(0))
     if (lane.readies.count > 0 && this.#sent[i] !== halfDone && lane.took !== Kind.TookAll) {
       if (lane.readies.tag !== tag) throw elsewhere(this.#call!, lane.rank, lane.readies.tag)
       if (lane.readies.total !== bytes) throw lengths(this.#call!, lane.rank, lane.readies.total, bytes)
@@ -264,7 +264,8 @@ export class Runner {
       if (this.#received[i] === told) {
         if (!lane.isQuiet()) continue
       } else {
-        if (!lane.hasMessage()) continue
+        const boxed = this.#receivesLeft === 1 && lane.boxes(bytes > this.#directBytes ? 0 : bytes)
+        if (!(boxed ? lane.watch() : lane.hasMessage())) continue
         if (lane.arrived.tag !== tag) throw elsewhere(this.#call!, lane.rank, lane.arrived.tag)
         if (!long && lane.shared && lane.arrived.kind === Kind.Long) this.#received[i] = direct
         if (long || this.#received[i] === direct) {
