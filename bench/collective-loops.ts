@@ -18,7 +18,8 @@ for (let i = 0; i + 2 < args.length; i += 3) {
   }
   const once = call[name]!
   let spent = 0
-  for (let n = -Math.max(calls / 5, 20_000 / (1 + bytes / 64)); n < calls; n++) {
+  // V8 has compiled what a new kind of call takes for good after some ten thousand of them.
+  for (let n = -Math.max(2 * calls, 4000 / (1 + bytes / 65_536)); n < calls; n++) {
     const from = nowNs()
     once()
     if (n >= 0) spent += nowNs() - from
