@@ -1,6 +1,7 @@
 /** Collective operations between the ranks of a group, on verbs. */
 import { availableParallelism } from 'node:os'
 import { nowNs, openDevice } from '../index.ts'
+import { yieldProcessor } from '../memory/index.ts'
 import { Caller } from './caller.ts'
 import { Chooser } from './choose.ts'
 import type { Operation } from './combine.ts'
@@ -52,6 +53,8 @@ export class Communicator {
   readonly #caller: Caller
   readonly #timeoutMs: number
   readonly #spinNs: number
+  /** The ranks of this host are more than its cores: one that polls lets others run. */
+  readonly #crowded: boolean
   readonly #aborted = (): void => this.#abort()
   /** Calls that are under way, or wait for their turn, without blocking; and the end of the last of them. */
   #deferred = 0
@@ -69,7 +72,8 @@ export class Communicator {
     const host = ranks.members?.[rank]?.host
     const neighbours = ranks.members?.filter((member) => member.host === host).length ?? size
     const crowded = neighbours > availableParallelism()
-    this.#spinNs = (options.spinUs ?? (crowded ? 5 : 1000)) * 1000
+    this.#crowded = crowded
+    this.#spinNs = (options.spinUs ?? 1000) * 1000
     const directBytes = options.directBytes ?? (crowded ? Number.POSITIVE_INFINITY : 2048)
     const opened = new Opened()
     this.#opened = opened
@@ -261,6 +265,7 @@ export class Communicator {
     let turns = 0
     let untilNs = 0
     while (!this.#runner.step()) {
+      if (this.#crowded && (turns & 7) === 7) yieldProcessor()
       if ((++turns & 31) !== 0) continue
       if (this.#mesh.failure !== null) throw this.#mesh.failure
       const now = nowNs()
