@@ -150,12 +150,17 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
       buckets[least] = sum
       random = nextRandom(random)
       const stays = (random >>> 0) * sum >= amount * 2 ** 32
-      moved += stays ? amount : leastCount
+      moved += stays ? amount : this.#lost(leastCount)
       if (stays) continue
       for (let w = 0; w < words; w++) buckets[least + 1 + w] = word[from + w]!
     }
     this.scalars[Scalar.random] = random
     this.#dispute(moved)
+  }
+
+  /** What the key of a bucket loses that goes: of a saturated count nobody knows how much. */
+  #lost(count: number): number {
+    return count === this.#most ? mostWide : count
   }
 
   #dispute(amount: number): void {
@@ -191,7 +196,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
       const sum = this.#setCount(least, leastCount + amount)
       random = nextRandom(random)
       const stays = (random >>> 0) * sum >= amount * 2 ** 32
-      moved += stays ? amount : leastCount
+      moved += stays ? amount : this.#lost(leastCount)
       if (stays) continue
       for (let w = 0; w < words; w++) buckets[least + 1 + w] = word[from + w]!
     }
@@ -293,7 +298,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
       random = nextRandom(random)
       const stays = (random >>> 0) * sum >= added * 2 ** 32
       const isSame = mine[at + 1] === theirs[at + 1] && sameRest(mine, at + 1, theirs, at + 1, words)
-      if (!isSame) this.#dispute(stays ? added : had)
+      if (!isSame) this.#dispute(stays ? this.#lost(added) : this.#lost(had))
       if (stays) continue
       for (let w = at + 1; w <= at + words; w++) mine[w] = theirs[w]!
     }
